@@ -14,7 +14,7 @@ test('every setting of the specification has its default value', () => {
   assert.equal(config.port, 8080)
   assert.equal(config.managementPort, 9090)
   assert.equal(config.host, '127.0.0.1')
-  assert.equal(config.openDoors, 'none')
+  assert.equal(config.withoutAuthentication, 'none')
   assert.equal(config.of(applicationsSettings).generateApplicationNames, false)
   assert.equal(config.platform.allowPrivateAddresses, false)
   assert.match(config.dataDirectory, /\/data$/)
@@ -97,8 +97,8 @@ test('every setting has its origin', () => {
 })
 
 test('authentication is switched off for all or for the named services', () => {
-  assert.equal(loadConfig({ WAYPOST_AUTH: 'off' }).openDoors, 'all')
-  assert.deepEqual(loadConfig({ WAYPOST_AUTH: 'register, token' }).openDoors, ['register', 'token'])
+  assert.equal(loadConfig({ WAYPOST_AUTH: 'off' }).withoutAuthentication, 'all')
+  assert.deepEqual(loadConfig({ WAYPOST_AUTH: 'register, token' }).withoutAuthentication, ['register', 'token'])
 })
 
 test('the settings that services declare are those in assembly/settings.ts', () => {

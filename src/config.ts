@@ -303,7 +303,7 @@ export function loadConfig(environment: Environment = process.env) {
     },
     masterKey: value.MASTER_KEY,
     /** APIs without authentication: all, or the named ones. */
-    openDoors: openDoorsOf(value.AUTH),
+    withoutAuthentication: openDoorsOf(value.AUTH),
     rateLimit: { perCredential: value.RATE_LIMIT_PER_CREDENTIAL, perAddress: value.RATE_LIMIT_PER_ADDRESS },
     log: { level: value.LOG_LEVEL, format: value.LOG_FORMAT as 'auto' | 'json' | 'pretty' },
     /** Settings that every service may use. */

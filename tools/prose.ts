@@ -57,7 +57,7 @@ export function proseProblems(file: string, text: string): string[] {
 
 /** Words that stand for something with a name of its own: connection, node, message, lease. */
 const vagueWords =
-  /\b(?:told|tells?|heard|hears?|owed|owes?|patience|welcome|guests?|strangers?|neighbou?rs?|house|doors?|knocks?|leavings|sight|whoever|nobody|somebody|everybody|turned away|looked? after|by hand|a word|way to the database)\b/i
+  /\b(?:told|tells?|heard|hears?|owed|owes?|patience|welcome|guests?|strangers?|neighbou?rs?|platformServices|apis?|knocks?|leavings|sight|whoever|nobody|somebody|everybody|turned away|looked? after|by hand|a word|way to the database)\b/i
 
 /** Words that are worth a second look; they do not fail the check. */
 export function proseWarnings(file: string, text: string): string[] {

@@ -37,7 +37,7 @@ export async function withDatabase<T>(directory: string, work: (connection: Conn
 export async function outboxRate(connection: ConnectionOptions, waiting: number, seconds: number): Promise<number> {
   const node = await openNode(connection, { connections: 8, workers: 2 })
   let delivered = 0
-  node.bus.react(subscription, Measured, async (sql, event) => {
+  node.bus.handle(subscription, Measured, async (sql, event) => {
     await handler(sql, event)
     delivered++
   })

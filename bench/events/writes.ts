@@ -13,9 +13,9 @@ const rounds = 3
 export async function writesRatio(directory: string, seconds: number) {
   const server = await startEmbeddedPostgres({ directory: join(directory, 'postgres'), log: () => {} })
   const { host, port, user, password, database } = server.connection
-  const door = await tcpProxy(() => ({ host, port }))
+  const listener = await tcpProxy(() => ({ host, port }))
   const environment = {
-    WAYPOST_DATABASE_URL: `postgres://${user}:${password}@127.0.0.1:${door.port}/${database}`,
+    WAYPOST_DATABASE_URL: `postgres://${user}:${password}@127.0.0.1:${listener.port}/${database}`,
     WAYPOST_MASTER_KEY: 'the same for both of these nodes, of course',
   }
   const [one, two] = nodeDirectories(2) as [string, string]
@@ -28,7 +28,7 @@ export async function writesRatio(directory: string, seconds: number) {
       await node.stop()
     }
   } finally {
-    door.close()
+    listener.close()
     await server.stop()
   }
 }

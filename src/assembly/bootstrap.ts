@@ -5,7 +5,7 @@ import { Identity } from '../identity/contract.ts'
 import type { Sql } from '../kernel/db.ts'
 import { newSecret } from '../kernel/ids.ts'
 import { Tenants } from '../services/tenants/contract.ts'
-import type { House } from './build.ts'
+import type { BuiltServices } from './build.ts'
 import { adminName, vaultName } from './first-password.ts'
 
 export interface RealmSecrets {
@@ -21,17 +21,21 @@ export interface Bootstrap {
   default: RealmSecrets
 }
 
-export async function bootstrap(house: House): Promise<Bootstrap> {
+export async function bootstrap(platformServices: BuiltServices): Promise<Bootstrap> {
   return {
-    platform: await ensureRealm(house, 'platform', ['platform-admin', 'tenant-admin']),
-    default: await ensureRealm(house, 'default', ['tenant-admin']),
+    platform: await ensureRealm(platformServices, 'platform', ['platform-admin', 'tenant-admin']),
+    default: await ensureRealm(platformServices, 'default', ['tenant-admin']),
   }
 }
 
-async function ensureRealm(house: House, tenantId: string, adminRoles: string[]): Promise<RealmSecrets> {
-  await house.ask(Tenants).ensureBuiltIn(tenantId)
-  const identity = house.ask(Identity)
-  const password = await ensureAdmin(house, tenantId, adminRoles)
+async function ensureRealm(
+  platformServices: BuiltServices,
+  tenantId: string,
+  adminRoles: string[],
+): Promise<RealmSecrets> {
+  await platformServices.ask(Tenants).ensureBuiltIn(tenantId)
+  const identity = platformServices.ask(Identity)
+  const password = await ensureAdmin(platformServices, tenantId, adminRoles)
   const realm = await identity.realm(tenantId)
   if (!realm) throw new Error(`realm ${tenantId} is missing after it was created`)
   return {
@@ -43,7 +47,11 @@ async function ensureRealm(house: House, tenantId: string, adminRoles: string[])
 }
 
 /** Creates the administrator if it is missing. Its password is kept encrypted, so that every start can write bootstrap.json. */
-async function ensureAdmin({ kit, ask }: House, tenantId: string, roles: string[]): Promise<string | undefined> {
+async function ensureAdmin(
+  { kit, ask }: BuiltServices,
+  tenantId: string,
+  roles: string[],
+): Promise<string | undefined> {
   const name = vaultName(tenantId)
   const read = async (sql: Sql) => (await sql`select sealed from kernel.vault where name = ${name}`)[0]
   return await kit.db.tx(async (sql) => {

@@ -26,7 +26,7 @@ import { reloadFailed } from './log-messages.ts'
 import { inOrder } from './order.ts'
 import { version } from './version.ts'
 
-export interface House {
+export interface BuiltServices {
   kit: Kit
   /** The connection to its database. */
   connection: ConnectionOptions
@@ -35,7 +35,7 @@ export interface House {
   migrated: string[]
   ask<T>(contract: Contract<T>): T
   /** Called after events may have been lost or the database was restored, once the kernel has reloaded its state. */
-  onGap(listener: () => Promise<void>): void
+  onReset(listener: () => Promise<void>): void
   /** Called when the credentials in bootstrap.json have changed. */
   onBootstrapChange(listener: () => void): void
   /** Ends every wait, so that waiting requests are answered before the listeners close. */
@@ -57,7 +57,7 @@ export const contentTables = (services: AnyService[]): ContentTable[] =>
 /** A quarter of the connections: half of them are for transactions (kernel/db.ts), and half of those for event handlers. */
 const outboxWorkers = ({ databaseConnections }: Config) => Math.max(1, Math.floor(databaseConnections / 4))
 
-export async function buildHouse(options: {
+export async function buildServices(options: {
   config: Config
   connection: ConnectionOptions
   log: Log
@@ -66,7 +66,7 @@ export async function buildHouse(options: {
   declared?: AnyService[]
   baseUrl: () => string
   now?: Clock
-}): Promise<House> {
+}): Promise<BuiltServices> {
   const { config, log, connection } = options
   const services = inOrder(options.services)
   const jobPool = connect(connection, { max: 1, translate: false, name: 'waypost-jobs', statementSeconds: 300 })
@@ -115,7 +115,7 @@ export async function buildHouse(options: {
         setTimeout(reload, 1000).unref()
       }
     }
-    kit.bus.onGap(reload)
+    kit.bus.onReset(reload)
     const built = new Map<string, BuiltService<unknown>>()
     for (const service of services) {
       const given = Object.fromEntries(
@@ -135,7 +135,7 @@ export async function buildHouse(options: {
       services,
       migrated,
       ask: <T>(contract: Contract<T>) => built.get(contract.name)?.api as T,
-      onGap: (listener) => void gapListeners.push(listener),
+      onReset: (listener) => void gapListeners.push(listener),
       onBootstrapChange: (listener) => void bootstrapListeners.push(listener),
       beginStop: () => stop.abort(ProcessStopping()),
       async close() {

@@ -41,7 +41,7 @@ test('a server does not start if an operation requires an undeclared scope', asy
     log,
     metrics,
     authenticate: async () => undefined,
-    openDoor: () => undefined,
+    callerWithoutAuthentication: () => undefined,
     rateLimit: { perCredential: 0, perAddress: 0 },
     trustProxy: noProxy,
     connections: {

@@ -8,7 +8,7 @@ export const vaultName = (tenantId: string) => `bootstrap/${tenantId}/admin`
 
 /** Deletes the stored password of the first administrator when that is changed. */
 export function forgetFirstPasswords({ bus, db, secrets }: Kit, changed: () => void) {
-  bus.react('bootstrap.forget-password', PasswordChanged, async (sql, { tenantId, username }) => {
+  bus.handle('bootstrap.forget-password', PasswordChanged, async (sql, { tenantId, username }) => {
     if (username !== adminName) return
     await sql`update kernel.vault set sealed = ${secrets.seal('')} where name = ${vaultName(tenantId)}`
     db.afterCommit(sql, changed)

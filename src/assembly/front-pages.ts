@@ -8,7 +8,7 @@ import type { HttpServer } from '../kernel/http/server.ts'
 import { version } from './version.ts'
 
 export const apiDocument = (http: HttpServer, baseUrl: string) =>
-  openapi(http.operations, { baseUrl, version, doors: http.doors })
+  openapi(http.operations, { baseUrl, version, apis: http.apis })
 
 const securityPolicy =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; " +

@@ -29,7 +29,7 @@ export async function offlineApiDocument(baseUrl: string) {
   const kit = {
     // Further connections would be opened on first use.
     db: unused('the database', { open: () => unused('the database') }),
-    bus: { ...declaring('hear', 'react', 'onGap') },
+    bus: { ...declaring('subscribe', 'handle', 'onReset') },
     members: { nodeId: '', ...declaring('leftovers', 'onJoin', 'onLeave', 'onReturn') },
     signals: { ...declaring('on', 'onReset', 'answer') },
     jobs: { ...declaring('handle') },
@@ -51,7 +51,7 @@ export async function offlineApiDocument(baseUrl: string) {
     log,
     metrics,
     authenticate: async () => undefined,
-    openDoor: () => undefined,
+    callerWithoutAuthentication: () => undefined,
     scopes: kit.scopes,
     rateLimit: { perCredential: 0, perAddress: 0 },
     trustProxy: noProxy,
@@ -63,7 +63,7 @@ export async function offlineApiDocument(baseUrl: string) {
     const settings = service.settings && config.of(service.settings)
     const made = service.build({ ...kit, settings }, Object.fromEntries(given)) as BuiltService<unknown>
     built.set(service.provides.name, made)
-    for (const door of made.http ?? []) http.mount(door)
+    for (const api of made.http ?? []) http.mount(api)
   }
   await http.app.ready()
   const document = apiDocument(http, baseUrl)

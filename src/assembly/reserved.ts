@@ -3,7 +3,7 @@ import { heldBy, scopes } from '../identity/contract.ts'
 import { type ConfigurationInstance, defineInstance } from '../kernel/configuration.ts'
 
 /** APIs by their names in WAYPOST_AUTH, with their roots (document 3, "Words and roots"). They do not exist yet. */
-export const reservedDoors: Record<string, string[]> = {
+export const reservedApis: Record<string, string[]> = {
   configuration: ['/ecr/api/v1'],
   command: ['/cex/api/v1', '/rci/api/v1'],
   software: ['/otao/api/v1'],

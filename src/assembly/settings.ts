@@ -6,7 +6,7 @@ import { binaryDataSettings } from '../services/binary-data/settings.ts'
 import { timeSeriesSettings } from '../services/time-series/settings.ts'
 import { trafficLogSettings } from '../services/traffic-log/settings.ts'
 
-/** Settings by the name of the service. `buildHouse` rejects a service whose settings are missing here. */
+/** Settings by the name of the service. `buildServices` rejects a service whose settings are missing here. */
 export const serviceSettings: Record<string, DeclaredSettings<unknown>> = {
   gateway: gatewaySettings,
   applications: applicationsSettings,

@@ -2,22 +2,22 @@
 import type { AddressInfo } from 'node:net'
 import type { Config } from '../config.ts'
 import { Identity } from '../identity/contract.ts'
-import type { AnyService, OpenDoors } from '../kernel/define-service.ts'
+import type { AnyService, OpenListeners } from '../kernel/define-service.ts'
 import { openManagement } from '../kernel/health.ts'
 import { createHttpServer, type HttpServer } from '../kernel/http/server.ts'
 import { hostInUrl, listening } from '../kernel/listening.ts'
 import type { Log } from '../kernel/log.ts'
 import { createPeriodic } from '../kernel/periodic.ts'
+import { withoutAuthentication } from './authentication-off.ts'
 import { type Bootstrap, bootstrap } from './bootstrap.ts'
-import { buildHouse, type House } from './build.ts'
+import { type BuiltServices, buildServices } from './build.ts'
 import type { Database } from './database.ts'
 import { mountFrontPages } from './front-pages.ts'
 import { stopAfterFailedStartFailed } from './log-messages.ts'
-import { openDoors } from './open-doors.ts'
-import { reservedDoors } from './reserved.ts'
+import { reservedApis } from './reserved.ts'
 
 export interface Platform {
-  house: House
+  platformServices: BuiltServices
   baseUrl: string
   managementUrl: string
   /** Addresses of listeners other than HTTP, by their names in bootstrap.json. */
@@ -56,22 +56,22 @@ export async function startPlatform(
     closers.push(() => management.close())
 
     let baseUrl = config.baseUrl ?? `http://${hostInUrl(config.host)}:${config.port}`
-    const house = await buildHouse({
+    const platformServices = await buildServices({
       config,
       connection: database.connection,
       log,
       services: services ?? catalogue,
       baseUrl: () => baseUrl,
     })
-    closers.push(() => house.close())
+    closers.push(() => platformServices.close())
     signal?.throwIfAborted()
-    const { kit, built } = house
+    const { kit, built } = platformServices
     management.serveMetrics(kit.metrics)
     management.onAcceptError((error) => kit.descriptors.acceptFailed('management', error))
     const stopWatching = kit.descriptors.watch()
     closers.push(async () => stopWatching())
 
-    const http = createHttp(config, log, house, () => baseUrl)
+    const http = createHttp(config, log, platformServices, () => baseUrl)
     mountFrontPages(http, { baseUrl: () => baseUrl, report: management.report })
 
     closers.push(() => kit.jobs.stop())
@@ -86,19 +86,19 @@ export async function startPlatform(
     const periodic = createPeriodic({ db: kit.db.open({ max: 6, name: 'waypost-periodic' }), log })
     periodic.start([...kit.bulk.periodic, ...[...built.values()].flatMap((service) => service.periodic ?? [])])
     closers.push(() => periodic.stop())
-    const credentials = await bootstrap(house)
+    const credentials = await bootstrap(platformServices)
     signal?.throwIfAborted()
 
-    const opened: OpenDoors[] = []
-    const closeDoors = async () => void (await Promise.all(opened.splice(0).map((door) => door.close())))
-    closers.push(closeDoors)
+    const opened: OpenListeners[] = []
+    const closeListeners = async () => void (await Promise.all(opened.splice(0).map((api) => api.close())))
+    closers.push(closeListeners)
     const extensions = [...built.values()].flatMap((service) => service.device ?? [])
     for (const service of built.values()) if (service.open) opened.push(await service.open(extensions))
-    const addresses = Object.assign({}, ...opened.map((door) => door.addresses)) as Record<string, string>
+    const addresses = Object.assign({}, ...opened.map((api) => api.addresses)) as Record<string, string>
     await listening('PORT', config.port, () => http.listen({ host: config.host, port: config.port }))
     closers.push(() => http.close())
     // Close them before HTTP: a device's WebSocket would keep HTTP from closing.
-    closers.push(closeDoors)
+    closers.push(closeListeners)
     if (!config.baseUrl) baseUrl = `http://${hostInUrl(config.host)}:${(http.app.server.address() as AddressInfo).port}`
     management.ready([
       {
@@ -111,11 +111,11 @@ export async function startPlatform(
       { name: 'file descriptors', check: kit.descriptors.check },
     ])
     // First, so that waiting requests are answered while the listeners are still open.
-    closers.push(async () => house.beginStop())
+    closers.push(async () => platformServices.beginStop())
     closers.push(async () => management.stopping())
 
     return {
-      house,
+      platformServices,
       baseUrl,
       managementUrl: management.url,
       addresses,
@@ -129,14 +129,17 @@ export async function startPlatform(
 }
 
 /** Creates the HTTP server with the routes of all services; it does not listen yet. */
-function createHttp(config: Config, log: Log, { kit, built, ask }: House, baseUrl: () => string): HttpServer {
-  const doors = [...built.values()].flatMap((service) => service.http ?? [])
+function createHttp(config: Config, log: Log, { kit, built, ask }: BuiltServices, baseUrl: () => string): HttpServer {
+  const apis = [...built.values()].flatMap((service) => service.http ?? [])
   const http = createHttpServer({
     baseUrl,
     log,
     metrics: kit.metrics,
     authenticate: ask(Identity).authenticate,
-    openDoor: openDoors(config.openDoors, log, [...doors.map(({ name }) => name), ...Object.keys(reservedDoors)]),
+    callerWithoutAuthentication: withoutAuthentication(config.withoutAuthentication, log, [
+      ...apis.map(({ name }) => name),
+      ...Object.keys(reservedApis),
+    ]),
     rateLimit: config.rateLimit,
     scopes: kit.scopes,
     trustProxy: config.trustProxy,
@@ -147,6 +150,6 @@ function createHttp(config: Config, log: Log, { kit, built, ask }: House, baseUr
       acceptFailed: (error) => kit.descriptors.acceptFailed('http', error),
     },
   })
-  for (const door of doors) http.mount(door)
+  for (const api of apis) http.mount(api)
   return http
 }

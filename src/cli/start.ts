@@ -3,7 +3,7 @@ import { type Database, openDatabase } from '../assembly/database.ts'
 import type { Platform } from '../assembly/start.ts'
 import { type Config, loadConfig } from '../config.ts'
 import { sleep } from '../kernel/clock.ts'
-import { collectSeldom } from '../kernel/heap.ts'
+import { tuneGarbageCollection } from '../kernel/heap.ts'
 import { createLog, type Log } from '../kernel/log.ts'
 import { bootstrapWriteFailed, stopTimedOut } from './log-messages.ts'
 import { listenForStop, type StopRequest } from './stop-request.ts'
@@ -36,7 +36,7 @@ async function serve(config: Config, log: Log, stop: StopRequest): Promise<numbe
     return 1
   }
   if (!platform) return await giveUp(log, opening, stop)
-  collectSeldom()
+  tuneGarbageCollection()
   announce(config, log, platform)
   log.info(`${await stop.received}: stopping`)
   await withinLimit(log, platform.stop())
@@ -75,15 +75,21 @@ async function withinLimit(log: Log, stopping: Promise<void>) {
 }
 
 /** Writes bootstrap.json, keeps it current and logs the addresses. */
-function announce(config: Config, log: Log, { baseUrl, managementUrl, addresses, house, bootstrap: first }: Platform) {
+function announce(
+  config: Config,
+  log: Log,
+  { baseUrl, managementUrl, addresses, platformServices, bootstrap: first }: Platform,
+) {
   const write = (credentials: Bootstrap) =>
     writeBootstrapFile(config.dataDirectory, { baseUrl, ...addresses, managementUrl, ...credentials })
   const file = write(first)
-  const writeAgain = async () => void write(await bootstrap(house))
-  house.onGap(writeAgain) // a restore changes the credentials
-  house.onBootstrapChange(() => void writeAgain().catch((error) => bootstrapWriteFailed(log, { err: error })))
+  const writeAgain = async () => void write(await bootstrap(platformServices))
+  platformServices.onReset(writeAgain) // a restore changes the credentials
+  platformServices.onBootstrapChange(
+    () => void writeAgain().catch((error) => bootstrapWriteFailed(log, { err: error })),
+  )
   log.info(`Waypost serves at ${baseUrl}  (API reference ${baseUrl}/docs, health ${managementUrl}/health/ready)`)
-  const doors = Object.values(addresses)
-  if (doors.length > 0) log.info(`Devices connect to ${doors.join(', ')} and ${baseUrl}/kp1/…`)
+  const apis = Object.values(addresses)
+  if (apis.length > 0) log.info(`Devices connect to ${apis.join(', ')} and ${baseUrl}/kp1/…`)
   log.info(`First credentials are in ${file}`)
 }

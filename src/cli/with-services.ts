@@ -1,5 +1,5 @@
 /** Builds the services over the platform's database for a command, without opening listeners; the platform may be running. */
-import type { House } from '../assembly/build.ts'
+import type { BuiltServices } from '../assembly/build.ts'
 import { loadConfig } from '../config.ts'
 import { PlatformError } from '../kernel/errors.ts'
 import { createLog } from '../kernel/log.ts'
@@ -9,11 +9,14 @@ export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
-export async function withServices(usage: string, work: (house: House) => Promise<void>): Promise<number> {
+export async function withServices(
+  usage: string,
+  work: (platformServices: BuiltServices) => Promise<void>,
+): Promise<number> {
   const config = loadConfig()
   const log = await createLog({ ...config.log, level: 'error' })
   // Loaded only now, so that a mistake in the arguments is reported quickly.
-  const [{ buildHouse }, { catalogue }, { connectDatabase }] = await Promise.all([
+  const [{ buildServices }, { catalogue }, { connectDatabase }] = await Promise.all([
     import('../assembly/build.ts'),
     import('../assembly/catalogue.ts'),
     import('../assembly/database.ts'),
@@ -21,7 +24,7 @@ export async function withServices(usage: string, work: (house: House) => Promis
   const database = await connectDatabase(config, log)
   try {
     const baseUrl = config.baseUrl ?? `http://${config.host}:${config.port}`
-    const house = await buildHouse({
+    const platformServices = await buildServices({
       config,
       connection: database.connection,
       log,
@@ -29,11 +32,11 @@ export async function withServices(usage: string, work: (house: House) => Promis
       baseUrl: () => baseUrl,
     })
     try {
-      await work(house)
+      await work(platformServices)
       return 0
     } finally {
-      for (const service of house.built.values()) await service.stop?.()
-      await house.close()
+      for (const service of platformServices.built.values()) await service.stop?.()
+      await platformServices.close()
     }
   } catch (error) {
     if (!(error instanceof UsageError) && !(error instanceof PlatformError)) throw error

@@ -15,7 +15,7 @@ const environment = { WAYPOST_MASTER_KEY: 'k'.repeat(40) }
 const options = { connection: await freshDatabase(), environment }
 const one = await openGateway(options)
 const two = await openGateway(options)
-const { sql } = one.house.kit.db
+const { sql } = one.waypost.kit.db
 const port = Number(new URL(one.mqttUrl).port)
 const push = { extension: 'test', resourcePath: '/command/reboot', payload: [{ id: 1 }] }
 
@@ -38,7 +38,7 @@ async function subscribeTo(device: TestDevice, place: Place) {
   await eventually(() => assert.ok(one.gateway.isConnected(place.endpointId)))
 }
 
-async function leave(device: TestDevice, { endpointId }: Place, { db } = one.house.kit) {
+async function leave(device: TestDevice, { endpointId }: Place, { db } = one.waypost.kit) {
   await device.end()
   await eventually(async () => {
     const [row] = await db.sql`select node_id, session_key from gateway.bindings where endpoint_id = ${endpointId}`
@@ -291,7 +291,7 @@ test('messages that wait for a token count in the limit of the session and expir
   const victim = await gate.device(version4(clientId))
   for (const { prefix } of [place, own]) await victim.client.subscribeAsync(`${prefix}/#`, { qos: 1 })
   for (const { endpointId } of [place, own]) await eventually(() => assert.ok(gate.gateway.isConnected(endpointId)))
-  await leave(victim, place, gate.house.kit)
+  await leave(victim, place, gate.waypost.kit)
   for (const _ of [1, 2]) assert.equal(await gate.gateway.send(place.endpointId, push), 'queued')
   const intruder = await gate.device(version4(clientId))
   assert.equal(await gate.gateway.send(place.endpointId, push), 'queued')
@@ -302,10 +302,10 @@ test('messages that wait for a token count in the limit of the session and expir
   await intruder.receivesNothing(50)
   await intruder.end()
 
-  const { db, now } = gate.house.kit
+  const { db, now } = gate.waypost.kit
   const messages = () => db.sql`select from gateway.session_messages`
   assert.equal((await messages()).length, 3)
-  const sweep = gate.house.built.get('gateway')!.periodic!.find(({ name }) => name === 'gateway.expired-sessions')!
+  const sweep = gate.waypost.built.get('gateway')!.periodic!.find(({ name }) => name === 'gateway.expired-sessions')!
   await db.sql`update gateway.sessions set expires_at = null`
   await db.sql`update gateway.session_messages set taken_at = ${new Date(now().getTime() - 8 * 86_400_000)}`
   await db.tx((sql) => sweep.run(sql))

@@ -12,17 +12,17 @@ const behindMs = 5000
 const one = await openGateway(options)
 /** A node whose clock is five seconds behind. */
 const two = await openGateway({ ...options, now: () => new Date(Date.now() - behindMs) })
-const { sql } = one.house.kit.db
+const { sql } = one.waypost.kit.db
 // Connectivity is metadata. As in the platform, every node has a cache that subscribes to changes of metadata.
 const heard = { one: 0, two: 0 }
-one.house.kit.bus.hear(MetadataUpdated, () => heard.one++)
-two.house.kit.bus.hear(MetadataUpdated, () => heard.two++)
+one.waypost.kit.bus.subscribe(MetadataUpdated, () => heard.one++)
+two.waypost.kit.bus.subscribe(MetadataUpdated, () => heard.two++)
 const push = { extension: 'test', resourcePath: '/command/reboot', payload: [{ id: 1 }] }
 
 const nodeOf = async (endpointId: string) =>
   (await sql`select node_id from gateway.bindings where endpoint_id = ${endpointId}`)[0]?.nodeId as string | undefined
-const isAt = (endpointId: string, { house }: typeof one) =>
-  eventually(async () => assert.equal(await nodeOf(endpointId), house.kit.members.nodeId))
+const isAt = (endpointId: string, { waypost }: typeof one) =>
+  eventually(async () => assert.equal(await nodeOf(endpointId), waypost.kit.members.nodeId))
 
 test('an endpoint that moved to a node whose clock is behind gets its pushes there', async () => {
   const { prefix, endpointId } = await one.aProvisionedEndpoint()
@@ -76,13 +76,13 @@ test('a binding that is written late does not take the endpoint from a later con
   // The late write of a node that hung while its client connected to another node.
   const { saveBindings } = await import('./store/bindings.ts')
   const late = { endpointId, tenantId: 'default', applicationName: app, versionName: version, follows: 0, claim: 1 }
-  const row = { ...late, nodeId: one.house.kit.members.nodeId, sessionKey: null, tokenSealed: null }
+  const row = { ...late, nodeId: one.waypost.kit.members.nodeId, sessionKey: null, tokenSealed: null }
   assert.deepEqual([...(await saveBindings(sql, [row]))], [])
   assert.equal(await one.gateway.send(endpointId, push), 'delivered')
   // A node that knows of the binding replaces it.
   const [{ number } = {}] = await sql`select number from gateway.bindings where endpoint_id = ${endpointId}`
   const [bound] = await saveBindings(sql, [{ ...row, follows: number }])
-  assert.equal(bound?.previousNodeId, two.house.kit.members.nodeId)
+  assert.equal(bound?.previousNodeId, two.waypost.kit.members.nodeId)
   await sql`delete from gateway.bindings where endpoint_id = ${endpointId}`
   await device.end()
 })
@@ -102,7 +102,7 @@ test('devices that connect to and disconnect from one node send no signals to th
   const bindings = async () => (await sql`select from gateway.bindings where node_id is not null`).length
   const settled = () => eventually(async () => assert.equal(await bindings(), 0))
   const received = async () => {
-    const text = await two.house.kit.metrics.text()
+    const text = await two.waypost.kit.metrics.text()
     return Number(text.match(/^waypost_signals_received_total (\d+)$/m)?.[1] ?? 0)
   }
   /** The number of received signals once no more arrive. */
@@ -135,7 +135,7 @@ test('clients that move between nodes cause a signal to the previous node only',
   const second = await two.device({ clientId: 'traveller', protocolVersion: 5 })
   await first.closed()
   const [row] = await sql`select node_id from gateway.holders where session_key like '%traveller'`
-  assert.equal(row?.nodeId, two.house.kit.members.nodeId)
+  assert.equal(row?.nodeId, two.waypost.kit.members.nodeId)
   await second.end()
   await eventually(async () =>
     assert.equal((await sql`select from gateway.holders where session_key like '%traveller'`).length, 0),

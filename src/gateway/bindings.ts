@@ -87,22 +87,22 @@ export function createBindings(kit: Pick<Kit, 'bus' | 'signals' | 'now'>, observ
 
 function followEvents(bus: Kit['bus'], state: State) {
   const { bindings } = state
-  bus.hear(TokenStatusChanged, ({ endpointId, endpointTokenId, to }) => {
+  bus.subscribe(TokenStatusChanged, ({ endpointId, endpointTokenId, to }) => {
     if (to === 'Suspended' || to === 'Revoked')
       endToken(state, endpointId, endpointTokenId, `its token was ${to.toLowerCase()}`)
   })
-  bus.hear(TokensDeleted, ({ tokens }) => {
+  bus.subscribe(TokensDeleted, ({ tokens }) => {
     for (const { endpointId, endpointTokenId } of tokens)
       endToken(state, endpointId, endpointTokenId, 'its token was deleted')
   })
-  bus.hear(EndpointUnregistered, ({ endpointIds }) => {
+  bus.subscribe(EndpointUnregistered, ({ endpointIds }) => {
     for (const endpointId of endpointIds) {
       const binding = bindings.get(endpointId)
       if (binding) revoke(state, binding, 'its endpoint was unregistered')
     }
   })
   // Invalidates routes of the old version: the next message is identified again.
-  bus.hear(VersionUpdated, ({ endpointId, versionName }) => {
+  bus.subscribe(VersionUpdated, ({ endpointId, versionName }) => {
     const binding = bindings.get(endpointId)
     if (binding) binding.versionName = versionName
   })

@@ -57,12 +57,12 @@ export function createClients(deps: {
     revocations++
     for (const listener of listeners) listener(which)
   }
-  bus.hear(CredentialStateChanged, ({ credentialId, to }) => {
+  bus.subscribe(CredentialStateChanged, ({ credentialId, to }) => {
     if (to === 'Suspended' || to === 'Revoked') ended({ credentialId })
   })
-  bus.hear(CredentialDeleted, ({ credentialId }) => ended({ credentialId }))
-  bus.hear(TenantCredentialsDeleted, ({ tenantId }) => ended({ tenantId }))
-  bus.onGap(() => ended(undefined))
+  bus.subscribe(CredentialDeleted, ({ credentialId }) => ended({ credentialId }))
+  bus.subscribe(TenantCredentialsDeleted, ({ tenantId }) => ended({ tenantId }))
+  bus.onReset(() => ended(undefined))
 
   return {
     async admit(client) {

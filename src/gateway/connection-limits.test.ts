@@ -131,7 +131,7 @@ test('a fleet behind one address that reconnects at once is accepted, despite th
     }),
   )
   assert.ok(devices.every(({ client }) => client.connected))
-  assert.equal(gate.house.kit.descriptors.mqtt.open, 100)
+  assert.equal(gate.waypost.kit.descriptors.mqtt.open, 100)
 })
 
 describe('over sockets', async () => {
@@ -139,7 +139,7 @@ describe('over sockets', async () => {
   const port = Number(new URL(gate.mqttUrl).port)
   const { username, password } = await gate.aBasicCredential()
   const login = { username: `${username}@default`, password }
-  const { mqtt } = gate.house.kit.descriptors
+  const { mqtt } = gate.waypost.kit.descriptors
   const open = (count: number) => eventually(() => assert.equal(mqtt.open, count))
   const ended = async (devices: TestDevice[]) => {
     for (const device of devices) await device.end()
@@ -163,10 +163,10 @@ describe('over sockets', async () => {
     await devices[2]!.closed()
     await ended(devices)
     await eventually(async () => {
-      const [row] = await gate.house.kit.db.sql`select count from traffic_log.refusals where reason = 'evicted'`
+      const [row] = await gate.waypost.kit.db.sql`select count from traffic_log.refusals where reason = 'evicted'`
       assert.ok(Number(row?.count) > 0)
     })
-    const text = await gate.house.kit.metrics.text()
+    const text = await gate.waypost.kit.metrics.text()
     assert.match(text, /^waypost_connections_evicted_total\{listener="mqtt",reason="total"\} 3$/m)
   })
 
@@ -189,7 +189,7 @@ describe('over sockets', async () => {
     await open(3)
     devices.push(await gate.device(login))
     await ended(devices)
-    const text = await gate.house.kit.metrics.text()
+    const text = await gate.waypost.kit.metrics.text()
     assert.match(text, /^waypost_connections_refused_total\{listener="mqtt",reason="total"\} 4$/m)
   })
 

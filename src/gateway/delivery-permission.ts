@@ -29,11 +29,11 @@ export function createDeliveryPermission(
   const { applications, register, tokens, tenants, clients } = deps
   const recheck = () => deps.sessions()?.recheck()
 
-  bus.hear(TokenStatusChanged, ({ to }) => {
+  bus.subscribe(TokenStatusChanged, ({ to }) => {
     if (to === 'Suspended' || to === 'Revoked') recheck()
   })
-  bus.hear(TokensDeleted, recheck)
-  bus.hear(EndpointUnregistered, recheck)
+  bus.subscribe(TokensDeleted, recheck)
+  bus.subscribe(EndpointUnregistered, recheck)
   // Also called after a reset.
   tenants.onChange(recheck)
 

@@ -3,7 +3,7 @@
  * synchronously cost no promise; with a thousand connections, a promise is 2 % of the cost of a message.
  */
 import { monotonicMs } from '../kernel/clock.ts'
-import { isConnectionTrouble, isExhausted } from '../kernel/db.ts'
+import { isConnectionFailure, isExhausted } from '../kernel/db.ts'
 import type { Kit } from '../kernel/define-service.ts'
 import type { DeviceAnswer, DeviceEndpoint, DeviceMessage, Extension } from '../kernel/device.ts'
 import { PlatformError } from '../kernel/errors.ts'
@@ -156,7 +156,7 @@ export const payloadOf = (value: unknown): Buffer => (value === undefined ? empt
 /** Everything that can be thrown, in the words of the protocol. */
 export function describeError(error: unknown): { statusCode: number; reasonPhrase: string } {
   if (error instanceof PlatformError) return { statusCode: error.status, reasonPhrase: error.message }
-  if (isConnectionTrouble(error) || isExhausted(error))
+  if (isConnectionFailure(error) || isExhausted(error))
     return { statusCode: 503, reasonPhrase: 'The platform cannot store this right now, try again' }
   return { statusCode: 500, reasonPhrase: 'Something went wrong here' }
 }

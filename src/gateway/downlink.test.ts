@@ -7,10 +7,14 @@ import { Register } from '../services/register/contract.ts'
 import { EndpointsConnected, EndpointsDisconnected } from './events.ts'
 
 const gate = await openGateway()
-const { house, device, aProvisionedEndpoint, gateway, metadataOf, test: extension } = gate
+const { waypost, device, aProvisionedEndpoint, gateway, metadataOf, test: extension } = gate
 const told: string[] = []
-house.kit.bus.hear(EndpointsConnected, ({ endpointIds }) => told.push(...endpointIds.map((id) => `${id} connected`)))
-house.kit.bus.hear(EndpointsDisconnected, ({ endpointIds }) => told.push(...endpointIds.map((id) => `${id} gone`)))
+waypost.kit.bus.subscribe(EndpointsConnected, ({ endpointIds }) =>
+  told.push(...endpointIds.map((id) => `${id} connected`)),
+)
+waypost.kit.bus.subscribe(EndpointsDisconnected, ({ endpointIds }) =>
+  told.push(...endpointIds.map((id) => `${id} gone`)),
+)
 const toldOf = (endpointId: string) =>
   told.filter((line) => line.startsWith(endpointId)).map((line) => line.split(' ')[1])
 
@@ -107,7 +111,7 @@ test('a persistent session survives a restart of the platform, and pushes are qu
   assert.equal(await before.gateway.send(endpointId, push), 'queued')
   // No subscription matches this push.
   assert.equal(await before.gateway.send(endpointId, { ...push, resourcePath: '/config' }), 'offline')
-  await before.house.close()
+  await before.waypost.close()
 
   const after = await openGateway(options)
   assert.equal(await after.gateway.send(endpointId, { ...push, payload: 'second' }), 'queued')
@@ -126,8 +130,8 @@ test('a persistent session survives a restart of the platform, and pushes are qu
 
 test('endpoints that a dead node left behind are reported as disconnected', async () => {
   const { endpointId, app, version } = await aProvisionedEndpoint()
-  const { db } = house.kit
-  await house
+  const { db } = waypost.kit
+  await waypost
     .ask(Register)
     .setConnectivity([{ endpointId, connected: true, at: new Date(Date.now() - 60_000), number: 0 }])
   await db.sql`

@@ -1,6 +1,6 @@
 /** Puts the parts of the gateway together. */
 import type { Identity } from '../identity/contract.ts'
-import type { Kit, OpenDoors } from '../kernel/define-service.ts'
+import type { Kit, OpenListeners } from '../kernel/define-service.ts'
 import type { Extension } from '../kernel/device.ts'
 import type { PeriodicTask } from '../kernel/periodic.ts'
 import type { Applications } from '../services/applications/contract.ts'
@@ -47,7 +47,7 @@ export interface GatewayService {
   deviceHttp: DeviceHttpDeps
   webSockets: WebSocketDeps
   periodic: PeriodicTask[]
-  open(extensions: Extension[]): Promise<OpenDoors>
+  open(extensions: Extension[]): Promise<OpenListeners>
   stop(): Promise<void>
 }
 
@@ -261,10 +261,10 @@ function deleteRowsOfDeletedOwners({ bus, db, members }: Kit<GatewaySettings>) {
     owners: findNodesWithHolders,
     sweep: async (node) => void (await deleteHoldersOfNode(db.sql, node)),
   })
-  bus.react('gateway.forget-endpoints', EndpointUnregistered, async (sql, { endpointIds }) => {
+  bus.handle('gateway.forget-endpoints', EndpointUnregistered, async (sql, { endpointIds }) => {
     await store.deleteBindings(sql, endpointIds)
   })
-  bus.react('gateway.forget-tenant', TenantDeleted, async (sql, { tenantId }) => {
+  bus.handle('gateway.forget-tenant', TenantDeleted, async (sql, { tenantId }) => {
     await store.deleteBindingsOfTenant(sql, tenantId)
   })
 }

@@ -19,7 +19,7 @@ const reading = recordingExtension('reading')
 reading.receive = replying.receive
 reading.readsRequestId = true
 const gate = await openGateway({
-  doors: [replying, reading],
+  listeners: [replying, reading],
   environment: { WAYPOST_LOG_LEVEL: 'fatal', WAYPOST_LOGIN_ATTEMPTS_PER_ADDRESS: '10' },
 })
 const { httpUrl, aProvisionedEndpoint, admin, test: extension } = gate

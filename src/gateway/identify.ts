@@ -90,17 +90,17 @@ export function createIdentify(deps: {
   /** Counts events that may invalidate an identification that is under way. */
   let revocations = 0
 
-  bus.hear(TokenStatusChanged, ({ to }) => {
+  bus.subscribe(TokenStatusChanged, ({ to }) => {
     if (to !== 'Active') revocations++
   })
-  bus.hear(TokensDeleted, () => void revocations++)
-  bus.hear(EndpointUnregistered, ({ endpointIds }) => {
+  bus.subscribe(TokensDeleted, () => void revocations++)
+  bus.subscribe(EndpointUnregistered, ({ endpointIds }) => {
     revocations++
     for (const endpointId of endpointIds) versions.drop(endpointId)
   })
   // A new version revokes nothing: bindings.ts updates the version of bound endpoints.
   versions.dropOn(VersionUpdated, ({ endpointId }) => endpointId)
-  bus.onGap(() => void revocations++)
+  bus.onReset(() => void revocations++)
 
   const find = gather<string, EndpointRef>(
     async (endpointIds) => {

@@ -8,7 +8,7 @@ import { TrafficLog } from '../services/traffic-log/contract.ts'
 import { gatewayInstances } from './configuration.ts'
 import { Gateway } from './contract.ts'
 import { createGateway } from './gateway.ts'
-import { deviceFace, deviceOperation, deviceRoots, mountDeviceHttp } from './http/device-messages.ts'
+import { deviceFormat, deviceOperation, deviceRoots, mountDeviceHttp } from './http/device-messages.ts'
 import { acceptWebSockets } from './http/websocket.ts'
 import { gatewaySettings } from './settings.ts'
 
@@ -35,7 +35,7 @@ export default defineService({
           name: 'device',
           title: 'Messages that devices send over HTTP',
           roots: deviceRoots,
-          face: deviceFace,
+          errorFormat: deviceFormat,
           routes() {},
           raw(app, record) {
             record(deviceOperation)

@@ -87,7 +87,7 @@ test('a client that subscribes faster than its endpoints are looked up is read m
   ])
   const client = await connected(portOf(gate.mqttUrl))
   const acknowledged = () => client.received.filter(({ cmd }) => cmd === 'suback').length
-  await gate.house.kit.db.tx(async (sql) => {
+  await gate.waypost.kit.db.tx(async (sql) => {
     await sql`lock table tokens.tokens in access exclusive mode`
     client.send(...packets)
     await eventually(() => assert.ok(acknowledged() >= 10))
@@ -105,7 +105,7 @@ test('records of refusals never contain a token, also for misspelt topics', asyn
     await sensor.publish(topic)
   await sensor.publish(`kp1/${version}/${token}`)
   await eventually(async () => {
-    const rows = await gate.house.kit.db.sql`
+    const rows = await gate.waypost.kit.db.sql`
       select count, detail, refusals::text as all from traffic_log.refusals where client_id = 'slipped'`
     assert.equal(
       rows.reduce((sum, { count }) => sum + Number(count), 0),

@@ -23,9 +23,15 @@ const atOnce = (name: string, unrecorded: boolean): Extension => ({
   },
 })
 const gate = await openGateway({
-  doors: [second, recordingExtension('dcx'), replying, atOnce('at-once', false), atOnce('at-once-unrecorded', true)],
+  listeners: [
+    second,
+    recordingExtension('dcx'),
+    replying,
+    atOnce('at-once', false),
+    atOnce('at-once-unrecorded', true),
+  ],
 })
-const { house, device, admin, other, aProvisionedEndpoint, anApplication, anEndpoint, test: extension } = gate
+const { waypost, device, admin, other, aProvisionedEndpoint, anApplication, anEndpoint, test: extension } = gate
 
 test('a first message reaches its extension and is answered', async () => {
   const { prefix, endpointId, version, app } = await aProvisionedEndpoint()
@@ -76,7 +82,7 @@ test('an extension that answers without a promise is answered, its errors too', 
     assert.equal((await sensor.receives(`${speaks}/fails/2/error`)).json.statusCode, 400)
   }
   await eventually(async () => {
-    const rows = await house.kit.db.sql`
+    const rows = await waypost.kit.db.sql`
       select extension, outbound, resource_path from traffic_log.records where endpoint_id = ${endpointId} order by created_at`
     const recorded = rows.map(({ extension, outbound, resourcePath }) => `${extension} ${outbound} ${resourcePath}`)
     assert.deepEqual(
@@ -337,7 +343,7 @@ test('a connection without credentials and a valid token is closed after the tim
   for (const { client } of [known, speaker, listener]) assert.ok(client.connected)
   await eventually(async () => {
     // Refusals of one address within a second are one row.
-    const refusals = await strict.house.kit.db.sql`
+    const refusals = await strict.waypost.kit.db.sql`
       select count, detail from traffic_log.refusals where reason = 'stranger_timeout'`
     assert.equal(
       refusals.reduce((sum, { count }) => sum + Number(count), 0),
@@ -359,7 +365,7 @@ test('messages and refusals are recorded in the traffic log', async () => {
   await sensor.receives(`${prefix}/json/3/status`)
   await sensor.publish(`${prefix}x/json/3`, 'payload')
   await eventually(async () => {
-    const records = await house.kit.db.sql`
+    const records = await waypost.kit.db.sql`
       select outbound, request_id, resource_path, payload, extension from traffic_log.records
       where endpoint_id = ${endpointId} order by outbound`
     assert.deepEqual(
@@ -369,7 +375,7 @@ test('messages and refusals are recorded in the traffic log', async () => {
         { outbound: true, requestId: 3, resourcePath: '/json', payload: '', extension: 'test' },
       ],
     )
-    const [refusal] = await house.kit.db.sql`select * from traffic_log.refusals where client_id = 'written-down'`
+    const [refusal] = await waypost.kit.db.sql`select * from traffic_log.refusals where client_id = 'written-down'`
     assert.equal(refusal?.reason, 'token_unknown')
     assert.equal(refusal?.tenantId, 'default')
   })

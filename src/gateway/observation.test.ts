@@ -9,12 +9,12 @@ import { TenantDeleted } from '../services/tenants/events.ts'
 import { everyName } from './contract.ts'
 import { createObservation } from './observation.ts'
 
-const { house, gateway, admin, aProvisionedEndpoint, device, test: extension } = await openGateway()
-const { sql } = house.kit.db
+const { waypost, gateway, admin, aProvisionedEndpoint, device, test: extension } = await openGateway()
+const { sql } = waypost.kit.db
 const observation = createObservation({
-  ...house.kit,
-  jobs: { ...house.kit.jobs, handle: () => {} },
-  bus: { ...house.kit.bus, react: () => {} },
+  ...waypost.kit,
+  jobs: { ...waypost.kit.jobs, handle: () => {} },
+  bus: { ...waypost.kit.bus, handle: () => {} },
 })
 const rows = async (endpointId: string) =>
   (await sql`select name, observed from gateway.observations where endpoint_id = ${endpointId} order by name`).map(
@@ -101,7 +101,7 @@ suite('pushes that a device has stopped', () => {
     const doomed = aDeviceEndpoint({ endpointId: newId(), tenantId: 'doomed' })
     const other = aDeviceEndpoint({ endpointId: newId(), tenantId: 'other' })
     for (const endpoint of [doomed, other]) await observation.set(endpoint, 'one', 'default', false)
-    await house.kit.db.tx((tx) => house.kit.bus.publish(tx, TenantDeleted, { tenantId: 'doomed' }))
+    await waypost.kit.db.tx((tx) => waypost.kit.bus.publish(tx, TenantDeleted, { tenantId: 'doomed' }))
     await eventually(async () => assert.deepEqual(await rows(doomed.endpointId), []))
     assert.equal((await rows(other.endpointId)).length, 1)
   })

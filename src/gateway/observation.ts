@@ -23,13 +23,13 @@ export interface Observation {
 }
 
 export function createObservation({ db, bus, jobs, now }: Pick<Kit, 'db' | 'bus' | 'jobs' | 'now'>): Observation {
-  bus.react('gateway.forget-observations', EndpointUnregistered, (sql, { endpointIds, unregisteredDate }) =>
+  bus.handle('gateway.forget-observations', EndpointUnregistered, (sql, { endpointIds, unregisteredDate }) =>
     store.deleteObservationsOf(sql, endpointIds, new Date(unregisteredDate)),
   )
   jobs.handle(ForgetObservationsOfTenant, async ({ tenantId }) => {
     while ((await store.deleteObservationsOfTenant(db.sql, tenantId, 5000)) > 0);
   })
-  bus.react(ForgetObservationsOfTenant.name, TenantDeleted, (sql, { tenantId }) =>
+  bus.handle(ForgetObservationsOfTenant.name, TenantDeleted, (sql, { tenantId }) =>
     jobs.send(sql, ForgetObservationsOfTenant, { tenantId }),
   )
 

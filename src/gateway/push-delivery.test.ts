@@ -22,14 +22,14 @@ const isPending = async ({ delivery }: Sending) =>
 
 async function boundAt(endpointId: string) {
   await eventually(async () => {
-    const [row] = await one.house.kit.db.sql`select node_id from gateway.bindings where endpoint_id = ${endpointId}`
+    const [row] = await one.waypost.kit.db.sql`select node_id from gateway.bindings where endpoint_id = ${endpointId}`
     assert.ok(row?.nodeId)
   })
 }
 
 for (const [where, from] of nodes) {
-  const { db } = from.house.kit
-  const gateway = from.house.ask(Gateway)
+  const { db } = from.waypost.kit
+  const gateway = from.waypost.ask(Gateway)
 
   test(`a push from ${where} is sent with the commit`, async () => {
     const { prefix, endpointId } = await one.aProvisionedEndpoint()
@@ -117,8 +117,8 @@ for (const [where, from] of nodes) {
 
 test('a push to an endpoint without a connection is offline, in a transaction too', async () => {
   const { endpointId } = await one.aProvisionedEndpoint()
-  const { db } = one.house.kit
-  const gateway = one.house.ask(Gateway)
+  const { db } = one.waypost.kit
+  const gateway = one.waypost.ask(Gateway)
   assert.equal(await one.gateway.send(endpointId, push), 'offline')
   const sending = await db.tx((sql) => gateway.send(sql, endpointId, push))
   assert.equal(await sending.delivery, 'offline')
@@ -130,7 +130,7 @@ test('a push that arrives twice by signals is sent once', async () => {
   const { prefix, endpointId } = await one.aProvisionedEndpoint()
   const device = await one.device()
   await device.publish(`${prefix}/json`, '1')
-  const { signals, members, secrets, newId } = two.house.kit
+  const { signals, members, secrets, newId } = two.waypost.kit
   const parcel = {
     id: newId(),
     endpointId,
@@ -138,7 +138,7 @@ test('a push that arrives twice by signals is sent once', async () => {
     sender: members.nodeId,
     hops: 0,
   }
-  for (let n = 0; n < 3; n++) await signals.sendNow(`node/${one.house.kit.members.nodeId}`, PushForwarded, parcel)
+  for (let n = 0; n < 3; n++) await signals.sendNow(`node/${one.waypost.kit.members.nodeId}`, PushForwarded, parcel)
   await device.receives(`${prefix}/command/reboot/status`)
   await device.receivesNothing(100)
   await device.end()

@@ -90,7 +90,7 @@ export function createRecheck(
     await forEachConcurrently([...connections], recheckClient)
     await forEachConcurrently([...bindings.all()], recheckBinding)
   }
-  bus.onGap(() => {
+  bus.onReset(() => {
     for (const connection of connections) forgetRoutes(connection.state)
     void recheckAll().catch(failed)
     deps.reportAgain()

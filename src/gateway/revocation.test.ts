@@ -4,10 +4,19 @@ import { test } from 'node:test'
 import { aDevice } from '../../test/harness/device.ts'
 import { eventually } from '../../test/harness/eventually.ts'
 import { openGateway } from '../../test/harness/gateway.ts'
-import { tellGap } from '../kernel/bus.ts'
+import { announceReset } from '../kernel/bus.ts'
 
 const gate = await openGateway()
-const { house, device, admin, aProvisionedEndpoint, anApplication, anEndpoint, setTokenStatus, test: extension } = gate
+const {
+  waypost,
+  device,
+  admin,
+  aProvisionedEndpoint,
+  anApplication,
+  anEndpoint,
+  setTokenStatus,
+  test: extension,
+} = gate
 const quick = 1000
 
 /** A connection that represents two endpoints. */
@@ -105,7 +114,7 @@ async function aSleepingHub(clientId: string, login: { username?: string; passwo
   await hub.end()
   for (const { endpointId } of [first, second]) {
     await eventually(async () => {
-      const [row] = await house.kit.db.sql`select node_id from gateway.bindings where endpoint_id = ${endpointId}`
+      const [row] = await waypost.kit.db.sql`select node_id from gateway.bindings where endpoint_id = ${endpointId}`
       assert.equal(row?.nodeId, null)
     })
     assert.equal(await gate.gateway.send(endpointId, push), 'queued')
@@ -196,7 +205,7 @@ test('X.509: a client with a certificate of the platform may connect over TLS un
   // The refusal is recorded for the tenant that issued the certificate. Repeated, because refusals of a second are one row.
   await eventually(async () => {
     await assert.rejects(open(), { code: 4 })
-    const [row] = await house.kit.db.sql`
+    const [row] = await waypost.kit.db.sql`
       select tenant_id, detail from traffic_log.refusals where transport = 'mqtts' and reason = 'bad_credentials' limit 1`
     const detail = 'the certificate was suspended or revoked, or has expired'
     assert.deepEqual({ ...row }, { tenantId: 'default', detail })
@@ -267,7 +276,7 @@ test('a tenant may require authentication for each transport', async () => {
   await require({})
   assert.equal(await post(), 200)
   await eventually(async () => {
-    const [row] = await house.kit.db.sql`
+    const [row] = await waypost.kit.db.sql`
       select tenant_id, detail from traffic_log.refusals where reason = 'authentication_required' limit 1`
     assert.deepEqual({ ...row }, { tenantId: 'default', detail: 'default requires basic authentication over mqtt' })
   })
@@ -287,7 +296,7 @@ test('a configuration with an unknown requirement is rejected, instead of leavin
 })
 
 test('after a reset, all permissions of open connections are checked again', async () => {
-  const { db } = house.kit
+  const { db } = waypost.kit
   const lost = await aProvisionedEndpoint()
   const kept = await aProvisionedEndpoint()
   const { id, username, password } = await gate.aBasicCredential()
@@ -298,7 +307,7 @@ test('after a reset, all permissions of open connections are checked again', asy
   // Changed without an event, as a restore does.
   await db.sql`update tokens.tokens set status = 'Revoked' where endpoint_id = ${lost.endpointId}`
   await db.sql`update credentials.basic set state = 'Revoked' where id = ${id}`
-  await tellGap(db.sql)
+  await announceReset(db.sql)
   await Promise.all([one.closed(quick), three.closed(quick)])
   await two.publish(`${kept.prefix}/json/1`, '1')
   await two.receives(`${kept.prefix}/json/1/status`)

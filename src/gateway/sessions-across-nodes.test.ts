@@ -6,7 +6,7 @@ import { freshDatabase } from '../../test/harness/database.ts'
 import type { TestDevice } from '../../test/harness/device.ts'
 import { eventually } from '../../test/harness/eventually.ts'
 import { openGateway } from '../../test/harness/gateway.ts'
-import { tellGap } from '../kernel/bus.ts'
+import { announceReset } from '../kernel/bus.ts'
 import { sleep } from '../kernel/clock.ts'
 import { defaultLimits } from './mqtt/limits.ts'
 import { alone } from './session-claims.ts'
@@ -15,7 +15,7 @@ import { createSessionStore } from './store/sessions.ts'
 const options = { connection: await freshDatabase(), environment: { WAYPOST_MASTER_KEY: 'k'.repeat(40) } }
 const one = await openGateway(options)
 const two = await openGateway(options)
-const { sql } = one.house.kit.db
+const { sql } = one.waypost.kit.db
 const push = { extension: 'test', resourcePath: '/command/reboot', payload: [{ id: 1 }] }
 
 /** Collects the MQTT 5 codes with which the platform ended a connection. */
@@ -205,12 +205,12 @@ test('after missed signals, a node learns which sessions were taken over and whi
   const wiped = await aMovedDevice('wiped')
   await sql`update gateway.sessions set claim = nextval('gateway.session_claims') where session_key like '%taken'`
   await sql`delete from gateway.sessions where session_key like '%wiped'`
-  const store = createSessionStore({ ...one.house.kit, claims: alone('elsewhere') }, defaultLimits)
+  const store = createSessionStore({ ...one.waypost.kit, claims: alone('elsewhere') }, defaultLimits)
   const { topic } = stayed
   const key = (await sql`select session_key from gateway.sessions where session_key like '%stayed'`)[0]!.sessionKey
   assert.equal(await store.enqueue(key, { topic, payload: Buffer.from('"missed"'), qos: 1 }), 'queued')
   await stayed.device.receivesNothing(50)
-  await tellGap(sql)
+  await announceReset(sql)
   assert.equal((await stayed.device.receives(topic)).json, 'missed')
   await recordPacketId.device.closed()
   await wiped.device.closed()
@@ -263,7 +263,7 @@ test('a CONNECT waits only a short time for a node that does not release the ses
     assert.equal((await sql`select from gateway.holders where session_key = ${row!.sessionKey}`).length, 0),
   )
   await sql`insert into gateway.holders (session_key, node_id, claim) values (${row!.sessionKey}, 'stopped', 0)`
-  await two.house.kit.members.refresh()
+  await two.waypost.kit.members.refresh()
   const started = performance.now()
   const again = await two.device(session('stuck'))
   assert.equal(again.sessionPresent, true)
@@ -273,7 +273,7 @@ test('a CONNECT waits only a short time for a node that does not release the ses
 })
 
 test('session writes of an older connection are ignored after a newer one has claimed the session', async () => {
-  const { kit } = one.house
+  const { kit } = one.waypost
   const [old, fresh] = ['old', 'fresh'].map((name) =>
     createSessionStore({ ...kit, claims: alone(name) }, defaultLimits),
   )

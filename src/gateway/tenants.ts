@@ -51,17 +51,17 @@ export function createTenants(
     fresh.delete(tenant)
     for (const listener of listeners) listener(tenantId)
   }
-  bus.hear(RealmStatusChanged, ({ tenantId, status }) => {
+  bus.subscribe(RealmStatusChanged, ({ tenantId, status }) => {
     const tenant = tenants.get(tenantId)
     if (tenant) tenant.available = status === 'AVAILABLE'
     changed(tenantId)
   })
-  bus.hear(ConfigurationChanged, ({ tenantId, instance: which }) => {
+  bus.subscribe(ConfigurationChanged, ({ tenantId, instance: which }) => {
     if (which === gatewayInstance.name) changed(tenantId)
   })
-  bus.hear(VersionDeleted, ({ tenantId }) => changed(tenantId))
-  bus.hear(TenantTokensDeleted, ({ tenantId }) => changed(tenantId))
-  bus.onGap(() => {
+  bus.subscribe(VersionDeleted, ({ tenantId }) => changed(tenantId))
+  bus.subscribe(TenantTokensDeleted, ({ tenantId }) => changed(tenantId))
+  bus.onReset(() => {
     for (const tenant of tenants.values()) {
       tenant.generation++
       fresh.delete(tenant)

@@ -98,13 +98,13 @@ export function createAccess({ db, bus, now }: Pick<Kit, 'db' | 'bus' | 'now'>):
   }
   const invalidateTenant = ({ tenantId }: { tenantId: string }) => subjects.ofGroup(tenantId).forEach(invalidate)
 
-  bus.hear(RealmChanged, invalidateTenant)
-  bus.hear(RealmStatusChanged, invalidateTenant)
-  bus.hear(AccessChanged, ({ tenantId, subject }) => {
+  bus.subscribe(RealmChanged, invalidateTenant)
+  bus.subscribe(RealmStatusChanged, invalidateTenant)
+  bus.subscribe(AccessChanged, ({ tenantId, subject }) => {
     if (subject === undefined) invalidateTenant({ tenantId })
     else matching(tenantId, subject).forEach(invalidate)
   })
-  bus.hear(CreatorGranted, ({ tenantId, subject, resource }) => {
+  bus.subscribe(CreatorGranted, ({ tenantId, subject, resource }) => {
     for (const cached of matching(tenantId, subject)) {
       // Requests in progress share this list. Appending takes no permission away from them.
       if (cached.permissions && !cached.loading) cached.permissions.push({ resource, scopes: every })

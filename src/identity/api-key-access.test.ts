@@ -11,7 +11,7 @@ const root = '/iam/api/v1'
 const me = `GET ${root}/me`
 
 describe('API keys', () => {
-  let house: Realms
+  let waypost: Realms
   let other: Realms
   let ahead = 0
   const open = async (connection: Awaited<ReturnType<typeof freshDatabase>>) =>
@@ -22,17 +22,17 @@ describe('API keys', () => {
     })
   before(async () => {
     const connection = await freshDatabase()
-    house = await open(connection)
-    await house.realm('acme')
+    waypost = await open(connection)
+    await waypost.realm('acme')
     other = await open(connection)
   })
 
   const administer = (operation: string, body?: unknown) =>
-    house.as(aCaller({ tenantId: 'acme', on: { 'tenant-system': ['*'] } }))(operation, body)
+    waypost.as(aCaller({ tenantId: 'acme', on: { 'tenant-system': ['*'] } }))(operation, body)
   /** Creates a user with these roles and an API key of that user. */
   async function withKey(name: string, roles: string[], body: Record<string, unknown> = {}) {
-    const id = await house.user('acme', name, roles)
-    const ask = house.as(aCaller({ tenantId: 'acme', id, on: { 'tenant-system': ['*'] } }))
+    const id = await waypost.user('acme', name, roles)
+    const ask = waypost.as(aCaller({ tenantId: 'acme', id, on: { 'tenant-system': ['*'] } }))
     const made = await ask(`POST ${root}/api-keys`, { name: `key of ${name}`, ...body })
     assert.equal(made.status, 201, made.text)
     return { userId: id, keyId: made.body.id as string, key: made.body.key as string, made }
@@ -46,10 +46,11 @@ describe('API keys', () => {
     assert.deepEqual(made.body.owner, { type: 'user', id: userId })
     const list = await administer(`GET ${root}/api-keys`)
     assert.ok(list.text.includes(keyId) && !list.text.includes(key))
-    const [row] = await house.kit.db.sql`select to_jsonb(k)::text as text from identity.api_keys k where id = ${keyId}`
+    const [row] = await waypost.kit.db
+      .sql`select to_jsonb(k)::text as text from identity.api_keys k where id = ${keyId}`
     assert.ok(!row!.text.includes(key))
     for (const header of ['x-identity-api-key', 'x-iamcore-api-key', 'X-IAMCORE-API-KEY']) {
-      const { body } = await house.withKey(key, header)(me)
+      const { body } = await waypost.withKey(key, header)(me)
       assert.deepEqual(body, {
         tenantId: 'acme',
         subject: { type: 'api-key', id: keyId },
@@ -64,9 +65,9 @@ describe('API keys', () => {
     const { userId, key } = await withKey('waning', ['tenant-admin', 'endpoint-reader'], {
       scopes: ['endpoint:read', 'endpoint:update'],
     })
-    const held = async () => (await house.withKey(key)(me)).body.permissions
+    const held = async () => (await waypost.withKey(key)(me)).body.permissions
     assert.deepEqual(await held(), [{ resource: 'tenant-system', scopes: ['endpoint:read', 'endpoint:update'] }])
-    await house.user('acme', 'another administrator', ['tenant-admin'])
+    await waypost.user('acme', 'another administrator', ['tenant-admin'])
     await administer(`PUT ${root}/users/${userId}/roles`, ['endpoint-reader'])
     assert.deepEqual(await held(), [{ resource: 'tenant-system', scopes: ['endpoint:read'] }])
     await administer(`PUT ${root}/users/${userId}/roles`, [])
@@ -75,7 +76,7 @@ describe('API keys', () => {
 
   test('a key of a disabled or deleted owner is rejected at once', async () => {
     const { userId, key } = await withKey('going', [])
-    const ask = house.withKey(key)
+    const ask = waypost.withKey(key)
     assert.equal((await ask(me)).status, 200)
     await administer(`PUT ${root}/users/${userId}`, { enabled: false })
     assert.equal((await ask(me)).status, 401)
@@ -87,10 +88,10 @@ describe('API keys', () => {
 
   test('a revoked key is rejected at once on this node and within a second on others', async () => {
     const { keyId, key } = await withKey('revoked', [])
-    assert.equal((await house.withKey(key)(me)).status, 200)
+    assert.equal((await waypost.withKey(key)(me)).status, 200)
     assert.equal((await other.withKey(key)(me)).status, 200)
     assert.equal((await administer(`DELETE ${root}/api-keys/${keyId}`)).status, 204)
-    assert.equal((await house.withKey(key)(me)).status, 401)
+    assert.equal((await waypost.withKey(key)(me)).status, 401)
     await eventually(async () => assert.equal((await other.withKey(key)(me)).status, 401), { withinMs: 1000 })
     assert.equal((await administer(`DELETE ${root}/api-keys/${keyId}`)).status, 404)
   })
@@ -111,23 +112,23 @@ describe('API keys', () => {
     await eventually(async () => assert.deepEqual(await seen(), []), within)
 
     const caller: Caller = { ...aCaller({ tenantId: 'acme' }), subject: { type: 'api-key', id: keyId } }
-    await house.kit.db.tx((sql) =>
-      house.api.grantCreator(sql, { ...house.kit.system('acme'), caller }, 'application-followed'),
+    await waypost.kit.db.tx((sql) =>
+      waypost.api.grantCreator(sql, { ...waypost.kit.system('acme'), caller }, 'application-followed'),
     )
     await eventually(async () => assert.deepEqual(await seen(), held(['application-followed', '*'])), within)
 
-    await house.kit.db.tx((sql) => house.api.forgetResource(sql, 'acme', 'application-followed'))
+    await waypost.kit.db.tx((sql) => waypost.api.forgetResource(sql, 'acme', 'application-followed'))
     await eventually(async () => assert.deepEqual(await seen(), []), within)
 
-    await house.setStatus('acme', 'SUSPENDED')
+    await waypost.setStatus('acme', 'SUSPENDED')
     await eventually(async () => assert.equal((await other.withKey(key)(me)).status, 401), within)
-    await house.setStatus('acme', 'AVAILABLE')
+    await waypost.setStatus('acme', 'AVAILABLE')
     await eventually(async () => assert.equal((await other.withKey(key)(me)).status, 200), within)
   })
 
   test('a grant to a key counts only if its owner has the same permission', async () => {
     const { userId, keyId, key } = await withKey('narrow', ['endpoint-reader'], { scopes: [] })
-    const held = async () => (await house.withKey(key)(me)).body.permissions
+    const held = async () => (await waypost.withKey(key)(me)).body.permissions
     const subject = { type: 'api-key', id: keyId }
     await administer(`POST ${root}/grants`, {
       subject,
@@ -143,7 +144,7 @@ describe('API keys', () => {
     const expiresAt = new Date(Date.now() + 3_600_000).toISOString()
     const scopes = ['identity:api-key:create', 'endpoint:read']
     const { userId, key } = await withKey('parent', ['tenant-admin'], { scopes, expiresAt })
-    const ask = house.withKey(key)
+    const ask = waypost.withKey(key)
     const child = await ask(`POST ${root}/api-keys`, { name: 'child' })
     assert.equal(child.status, 201, child.text)
     assert.deepEqual(child.body.owner, { type: 'user', id: userId })
@@ -163,28 +164,28 @@ describe('API keys', () => {
       return body.content.find(({ id }: { id: string }) => id === keyId).lastUsedAt as string | undefined
     }
     assert.equal(await lastUsed(), undefined)
-    await house.withKey(key)(me)
+    await waypost.withKey(key)(me)
     const first = await eventually(async () => {
       const at = await lastUsed()
       assert.ok(at)
       return at
     })
-    for (let n = 0; n < 5; n++) await house.withKey(key)(me)
+    for (let n = 0; n < 5; n++) await waypost.withKey(key)(me)
     ahead += 59_000
-    await house.withKey(key)(me)
+    await waypost.withKey(key)(me)
     assert.equal(await lastUsed(), first)
     ahead += 2000
-    await house.withKey(key)(me)
+    await waypost.withKey(key)(me)
     await eventually(async () => assert.notEqual(await lastUsed(), first))
   })
 
   test('an expired key is rejected, also if it is cached', async () => {
     const expiresAt = new Date(Date.now() + ahead + 10_000).toISOString()
     const { key } = await withKey('mortal', [], { expiresAt })
-    assert.equal((await house.withKey(key)(me)).status, 200)
+    assert.equal((await waypost.withKey(key)(me)).status, 200)
     ahead += 10_001
-    assert.equal((await house.withKey(key)(me)).status, 401)
-    assert.equal((await house.withKey(key)(me)).status, 401)
+    assert.equal((await waypost.withKey(key)(me)).status, 401)
+    assert.equal((await waypost.withKey(key)(me)).status, 401)
   })
 })
 

@@ -81,9 +81,9 @@ export function createKeyAccess(kit: Pick<Kit, 'db' | 'bus' | 'now' | 'log'>, ac
   const pendingWrites = new Set<Promise<void>>()
 
   const invalidateTenant = ({ tenantId }: { tenantId: string }) => keys.dropGroup(tenantId)
-  bus.hear(RealmChanged, invalidateTenant)
-  bus.hear(RealmStatusChanged, invalidateTenant)
-  bus.hear(AccessChanged, ({ tenantId, subject }) => {
+  bus.subscribe(RealmChanged, invalidateTenant)
+  bus.subscribe(RealmStatusChanged, invalidateTenant)
+  bus.subscribe(AccessChanged, ({ tenantId, subject }) => {
     if (subject === undefined) invalidateTenant({ tenantId })
     else if (subject.type === 'api-key') keys.dropGroup(tenantId, ({ row }) => row.id === subject.id)
   })

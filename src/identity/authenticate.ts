@@ -39,10 +39,10 @@ export function createAuthenticate(
     bus,
   })
   const invalidateTenant = ({ tenantId }: { tenantId: string }) => tokens.dropGroup(tenantId)
-  bus.hear(RealmChanged, invalidateTenant)
-  bus.hear(RealmStatusChanged, invalidateTenant)
-  bus.hear(IssuersChanged, invalidateTenant)
-  bus.hear(TokensDenied, ({ tenantId, ids }) => {
+  bus.subscribe(RealmChanged, invalidateTenant)
+  bus.subscribe(RealmStatusChanged, invalidateTenant)
+  bus.subscribe(IssuersChanged, invalidateTenant)
+  bus.subscribe(TokensDenied, ({ tenantId, ids }) => {
     const denied = new Set(ids)
     tokens.dropGroup(tenantId, (token) => token.ids.some((id) => denied.has(id)))
   })

@@ -38,7 +38,7 @@ export function createDeniedTokens({ db, bus, now }: Pick<Kit, 'db' | 'bus' | 'n
     for (const [key, until] of map) if (until <= at) map.delete(key)
   }
 
-  bus.hear(TokensDenied, ({ tenantId, ids, expiresAt }) => {
+  bus.subscribe(TokensDenied, ({ tenantId, ids, expiresAt }) => {
     // Before the list is loaded there is no entry to add: the table contains these ids already.
     known?.then(
       (map) => {
@@ -48,7 +48,7 @@ export function createDeniedTokens({ db, bus, now }: Pick<Kit, 'db' | 'bus' | 'n
       () => {},
     )
   })
-  bus.onGap(() => {
+  bus.onReset(() => {
     known = undefined
   })
 

@@ -56,25 +56,25 @@ async function aProvider() {
 type Provider = Awaited<ReturnType<typeof aProvider>>
 
 describe('tokens of an external issuer', () => {
-  let house: Realms
+  let waypost: Realms
   let provider: Provider
   let issuerId: string
   before(async () => {
-    house = await openRealms({ environment: { WAYPOST_ALLOW_PRIVATE_ADDRESSES: 'on' } })
-    await house.realm('acme')
+    waypost = await openRealms({ environment: { WAYPOST_ALLOW_PRIVATE_ADDRESSES: 'on' } })
+    await waypost.realm('acme')
     provider = await aProvider()
     issuerId = await register(provider)
   })
-  const admin = () => house.as(aTenantAdmin('acme'))
+  const admin = () => waypost.as(aTenantAdmin('acme'))
   async function register({ issuer }: { issuer: string }, more: Record<string, string> = {}) {
     const made = await admin()(`POST ${root}/issuers`, { issuer, ...more })
     assert.equal(made.status, 201, made.text)
     return made.body.id as string
   }
-  const statusOf = async (token: string) => (await house.bearer(token)(me)).status
+  const statusOf = async (token: string) => (await waypost.bearer(token)(me)).status
 
   test('a token of a registered issuer belongs to its tenant and has those of its roles that the tenant defines', async () => {
-    const { body } = await house.bearer(
+    const { body } = await waypost.bearer(
       await provider.token({ realm_access: { roles: ['endpoint-reader', 'their-own', 'platform-admin'] } }),
     )(me)
     assert.deepEqual(body, {
@@ -123,9 +123,9 @@ describe('tokens of an external issuer', () => {
   })
 
   test('the audience selects the tenant of a shared issuer, and another registration cannot take its tokens', async () => {
-    await house.realm('squatter')
+    await waypost.realm('squatter')
     const shared = await aProvider()
-    const other = house.as(aTenantAdmin('squatter'))
+    const other = waypost.as(aTenantAdmin('squatter'))
     const squat = async (more: object) => {
       const made = await other(`POST ${root}/issuers`, { issuer: shared.issuer, ...more })
       assert.equal(made.status, 201, made.text)
@@ -133,7 +133,7 @@ describe('tokens of an external issuer', () => {
     }
     let n = 0
     const ownerOf = async (aud?: string | string[]) =>
-      (await house.bearer(await shared.token({ n: n++, ...(aud && { aud }) }))(me)).body.tenantId
+      (await waypost.bearer(await shared.token({ n: n++, ...(aud && { aud }) }))(me)).body.tenantId
 
     const first = await squat({})
     assert.equal(await ownerOf('acme-app'), 'squatter', 'alone, it is all its own')
@@ -159,7 +159,7 @@ describe('tokens of an external issuer', () => {
     for (let n = 0; n < 5; n++) assert.equal(await statusOf(await rotating.token({ n }, 'two')), 401)
     assert.equal(rotating.asked.length, 2)
 
-    const { kit } = house
+    const { kit } = waypost
     const impatient = createExternalIssuers(kit, { failureMs: 0, rotationMs: 0 })
     await impatient.verify(await rotating.token(), rotating.issuer)
     await rotating.addKey('three')
@@ -198,20 +198,22 @@ describe('tokens of an external issuer', () => {
   test('an external user has grants from administrators and on resources it created', async () => {
     const token = await provider.token({ sub: 'u-2' })
     const id = `${issuerId}:u-2`
-    assert.deepEqual((await house.bearer(token)(me)).body.permissions, [])
+    assert.deepEqual((await waypost.bearer(token)(me)).body.permissions, [])
     const grant = { subject: { type: 'user', id }, resource: 'endpoint-1', scopes: ['endpoint:read'] }
     assert.equal((await admin()(`POST ${root}/grants`, grant)).status, 201)
-    assert.equal((await house.bearer(token)(me)).body.permissions.length, 1)
-    const caller = (await house.authenticate(`Bearer ${token}`))!
-    await house.kit.db.tx((sql) => house.api.grantCreator(sql, { ...house.kit.system('acme'), caller }, 'endpoint-2'))
-    assert.equal((await house.bearer(token)(me)).body.permissions.length, 2)
+    assert.equal((await waypost.bearer(token)(me)).body.permissions.length, 1)
+    const caller = (await waypost.authenticate(`Bearer ${token}`))!
+    await waypost.kit.db.tx((sql) =>
+      waypost.api.grantCreator(sql, { ...waypost.kit.system('acme'), caller }, 'endpoint-2'),
+    )
+    assert.equal((await waypost.bearer(token)(me)).body.permissions.length, 2)
     const unknown = { ...grant, subject: { type: 'user', id: 'nothing:u-2' } }
     assert.equal((await admin()(`POST ${root}/grants`, unknown)).status, 400)
   })
 
   test('external users cannot create API keys, because only their tokens contain their roles', async () => {
     const token = await provider.token({ sub: 'u-3', roles: ['tenant-admin'] })
-    const answer = await house.bearer(token)(`POST ${root}/api-keys`, { name: 'x' })
+    const answer = await waypost.bearer(token)(`POST ${root}/api-keys`, { name: 'x' })
     assert.equal(answer.status, 403, answer.text)
   })
 
@@ -233,7 +235,7 @@ describe('tokens of an external issuer', () => {
   })
 
   test('an issuer on a private address is not fetched unless the operator allows it', async () => {
-    const { kit } = house
+    const { kit } = waypost
     const careful = createExternalIssuers({ ...kit, platform: { ...kit.platform, allowPrivateAddresses: false } })
     const before = provider.asked.length
     await assert.rejects(careful.verify(await provider.token(), provider.issuer), Unauthenticated.is)

@@ -69,7 +69,7 @@ export function createExternalIssuers(
   // Not dropped on a reset of the bus: the keys are not in our database.
   const keySets = createCache<KeySet>({ max: rowsMax })
   registrations.dropOn(IssuersChanged, ({ issuer }) => issuer)
-  bus.hear(IssuersChanged, ({ issuer }) => keySets.drop(issuer))
+  bus.subscribe(IssuersChanged, ({ issuer }) => keySets.drop(issuer))
   const state: State = { ...kit, cooldowns, registrations, keySets }
   return { verify: (token, issuer) => verify(state, token, issuer) }
 }

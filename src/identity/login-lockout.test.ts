@@ -3,7 +3,7 @@ import { before, test } from 'node:test'
 import {
   basic,
   clientOf,
-  type IdentityHouse,
+  type IdentityPlatform,
   openIdentity,
   password,
   type Realm,
@@ -13,7 +13,7 @@ import { createCore } from './core.ts'
 import { TooManyLogins } from './errors.ts'
 import { insertUser } from './store/users.ts'
 
-let house: IdentityHouse
+let waypost: IdentityPlatform
 let realm: Realm
 let client: ReturnType<typeof clientOf>
 let offsetMs = 0
@@ -23,16 +23,16 @@ const later = (seconds: number) => {
 }
 
 before(async () => {
-  house = await openIdentity({
+  waypost = await openIdentity({
     now,
     environment: { WAYPOST_LOGIN_ATTEMPTS_PER_ACCOUNT: '2', WAYPOST_LOGIN_ATTEMPTS_PER_ADDRESS: '30' },
   })
-  realm = await house.addRealm('acme')
+  realm = await waypost.addRealm('acme')
   client = clientOf(realm)
-  await house.addUser('acme', 'ada')
+  await waypost.addUser('acme', 'ada')
 })
 
-const resetAll = () => house.kit.db.sql`delete from identity.attempts`
+const resetAll = () => waypost.kit.db.sql`delete from identity.attempts`
 const guess = (username: string) => client.logIn(username, { password: 'wrong' })
 const count = (answers: { status: number }[], status: number) => answers.filter((one) => one.status === status).length
 
@@ -62,13 +62,13 @@ test('concurrent guesses do not exceed the limit', async () => {
 
 test('correct passwords cause no lockout', async () => {
   for (let i = 0; i < 3; i++) assert.equal((await client.logIn('ada')).status, 200)
-  const [row] = await house.kit.db.sql`select coalesce(sum(failures), 0)::integer as failures from identity.attempts`
+  const [row] = await waypost.kit.db.sql`select coalesce(sum(failures), 0)::integer as failures from identity.attempts`
   assert.equal(row?.failures, 0)
 })
 
 /** Reads the counters after all attempts are done. */
 const counters = async () => {
-  const [row] = await house.kit.db.sql`
+  const [row] = await waypost.kit.db.sql`
     select coalesce(sum(failures), 0)::integer as failures, coalesce(sum(pending), 0)::integer as pending,
       count(locked_until)::integer as locks from identity.attempts`
   return row
@@ -90,10 +90,10 @@ test('concurrent correct passwords cause no lockout, even if there are more than
   assert.deepEqual(await counters(), noCounts)
   assert.equal((await client.logIn('ada')).status, 200)
 
-  const [row] = await house.kit.db.sql`select password_hash from identity.users where username = 'ada'`
+  const [row] = await waypost.kit.db.sql`select password_hash from identity.users where username = 'ada'`
   const names = Array.from({ length: 24 }, (_, i) => `user-${i}`)
   for (const name of names)
-    await insertUser(house.kit.db.sql, 'acme', {
+    await insertUser(waypost.kit.db.sql, 'acme', {
       ...{ id: name, username: name, email: null, firstName: null, lastName: null, roles: [] },
       passwordHash: row!.passwordHash,
     })
@@ -106,14 +106,14 @@ test('concurrent correct passwords cause no lockout, even if there are more than
 
 test('an attempt that could not be checked does not count', async () => {
   const passwords = { hash: async () => '', matches: () => Promise.reject(TooManyLogins()) }
-  const { accounts } = createCore(house.kit, { passwords })
+  const { accounts } = createCore(waypost.kit, { passwords })
   const given = { username: 'ada', password, address: '192.0.2.1' }
   for (let i = 0; i < 5; i++) await assert.rejects(accounts.logIn('acme', given), TooManyLogins.is)
   assert.deepEqual(await counters(), noCounts)
 })
 
 test('slots reserved by a crashed node are free again after a minute', async () => {
-  const { lockout } = createCore(house.kit)
+  const { lockout } = createCore(waypost.kit)
   const who = { account: 'user\nacme\nlost', address: '192.0.2.2' }
   for (let i = 0; i < 2; i++) assert.ok('failed' in (await lockout.reserve(who)))
   assert.deepEqual(await lockout.reserve(who), { wait: 1, locked: false })
@@ -173,11 +173,11 @@ test('behind a proxy, forged X-Forwarded-For entries neither evade the lockout o
 
 test('outdated counters are deleted', async () => {
   await guess('somebody')
-  const core = createCore(house.kit)
-  await house.kit.db.tx((sql) => core.lockout.prune(sql))
-  const rows = () => house.kit.db.sql`select key from identity.attempts`
+  const core = createCore(waypost.kit)
+  await waypost.kit.db.tx((sql) => core.lockout.prune(sql))
+  const rows = () => waypost.kit.db.sql`select key from identity.attempts`
   assert.ok((await rows()).length > 0)
   later(2 * 86_400)
-  await house.kit.db.tx((sql) => core.lockout.prune(sql))
+  await waypost.kit.db.tx((sql) => core.lockout.prune(sql))
   assert.equal((await rows()).length, 0)
 })

@@ -9,27 +9,27 @@ import {
   call,
   clientOf,
   freePort,
-  type IdentityHouse,
+  type IdentityPlatform,
   openIdentity,
   password,
   pkce,
   type Realm,
 } from '../../test/harness/realms.ts'
 
-let house: IdentityHouse
+let waypost: IdentityPlatform
 let base: string
 let realm: Realm
 let client: ReturnType<typeof clientOf>
 
 before(async () => {
-  house = await openIdentity()
-  base = house.baseUrl
+  waypost = await openIdentity()
+  base = waypost.baseUrl
   const registered = ['https://app.example/in/*', 'com.example.app:/callback']
-  realm = await house.addRealm('acme', {
+  realm = await waypost.addRealm('acme', {
     displayName: 'Acme <Works>',
     frontendClient: { id: 'acme-web', redirectUris: registered, webOrigins: ['https://app.example'] },
   })
-  await house.addUser('acme', 'ada')
+  await waypost.addUser('acme', 'ada')
   client = clientOf(realm)
 })
 

@@ -5,21 +5,21 @@ import {
   basic,
   call,
   clientOf,
-  type IdentityHouse,
+  type IdentityPlatform,
   openIdentity,
   password,
   pkce,
   type Realm,
 } from '../../test/harness/realms.ts'
 
-let house: IdentityHouse
+let waypost: IdentityPlatform
 let realm: Realm
 let client: ReturnType<typeof clientOf>
 before(async () => {
-  house = await openIdentity()
-  realm = await house.addRealm('acme')
+  waypost = await openIdentity()
+  realm = await waypost.addRealm('acme')
   client = clientOf(realm)
-  await house.addUser('acme', 'ada')
+  await waypost.addUser('acme', 'ada')
 })
 
 const names = ['state', 'nonce', 'login_hint', 'ui_locales', 'acr_values', 'claims_locales', 'display', 'claims', 'x']

@@ -3,12 +3,12 @@ import { before, describe, test } from 'node:test'
 import { openRealms, type Realms } from '../../test/harness/iam.ts'
 
 describe('commands of the operator', () => {
-  let house: Realms
+  let waypost: Realms
   let operator: Realms['api']['operator']
   before(async () => {
-    house = await openRealms()
-    await house.realm('acme')
-    operator = house.api.operator
+    waypost = await openRealms()
+    await waypost.realm('acme')
+    operator = waypost.api.operator
   })
   const status = (expected: number, message: RegExp) => (error: { status?: number; message: string }) => {
     assert.equal(error.status, expected, error.message)
@@ -19,7 +19,7 @@ describe('commands of the operator', () => {
   test('add users, only with existing roles', async () => {
     const ada = { username: 'ada', password: 'correct horse', roles: ['tenant-admin'] }
     const made = await operator.addUser('acme', ada)
-    const me = await house.bearer(await house.userToken('acme', 'ada'))('GET /iam/api/v1/me')
+    const me = await waypost.bearer(await waypost.userToken('acme', 'ada'))('GET /iam/api/v1/me')
     assert.deepEqual([me.body.subject.id, me.body.roles], [made.id, ['tenant-admin']])
     await assert.rejects(operator.addUser('acme', ada), status(409, /ada/))
     await assert.rejects(
@@ -28,15 +28,15 @@ describe('commands of the operator', () => {
     )
     for (const username of ['', ' x', 'a\nb', 'a\0', 'x'.repeat(300)])
       await assert.rejects(operator.addUser('acme', { ...ada, username }), status(400, /username/))
-    assert.equal((await house.api.findUsers('acme', { offset: 0, limit: null })).count, 1)
+    assert.equal((await waypost.api.findUsers('acme', { offset: 0, limit: null })).count, 1)
   })
 
   test('create API keys, only with scopes that their owner has', async () => {
-    const id = await house.user('acme', 'rita', ['endpoint-reader'])
+    const id = await waypost.user('acme', 'rita', ['endpoint-reader'])
     const keyOf = (scopes?: string[]) =>
       operator.createApiKey('acme', { type: 'user', id }, { name: 'k', ...(scopes && { scopes }) })
     const { key } = await keyOf(['endpoint:read'])
-    const me = await house.withKey(key)('GET /iam/api/v1/me')
+    const me = await waypost.withKey(key)('GET /iam/api/v1/me')
     assert.deepEqual(me.body.permissions, [{ resource: 'tenant-system', scopes: ['endpoint:read'] }])
     await assert.rejects(keyOf(['endpoint:red']), status(403, /endpoint:red/))
     await assert.rejects(keyOf(['tenant:application:create']), status(403, /tenant:application:create/))
@@ -45,6 +45,6 @@ describe('commands of the operator', () => {
     await assert.rejects(operator.createApiKey('acme', { type: 'user', id }, { name: '' }), status(400, /name/))
     await assert.rejects(operator.createApiKey('acme', { type: 'client', id: 'no' }, { name: 'k' }), status(404, /no/))
     const service = await operator.createApiKey('acme', { type: 'client', id: 'acme-back' }, { name: 'all' })
-    assert.equal((await house.withKey(service.key)('GET /iam/api/v1/users')).status, 200)
+    assert.equal((await waypost.withKey(service.key)('GET /iam/api/v1/users')).status, 200)
   })
 })

@@ -11,7 +11,7 @@ import {
   call,
   clientOf,
   freePort,
-  type IdentityHouse,
+  type IdentityPlatform,
   openIdentity,
   pkce,
 } from '../../test/harness/realms.ts'
@@ -20,22 +20,22 @@ import { createCore } from './core.ts'
 
 let connection: ConnectionOptions
 let environment: Record<string, string>
-let house: IdentityHouse
+let waypost: IdentityPlatform
 let offsetMs = 0
 const now = () => new Date(Date.now() + offsetMs)
 
 before(async () => {
   connection = await freshDatabase()
   environment = { WAYPOST_MASTER_KEY: 'a master key of at least 32 characters' }
-  house = await openIdentity({ connection, environment, now })
+  waypost = await openIdentity({ connection, environment, now })
 })
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
-const refused = (token: string, at = house) =>
+const refused = (token: string, at = waypost) =>
   assert.rejects(at.identity.authenticate(bearer(token)), { code: 'unauthenticated' }, token)
 
 test('a realm is reserved, built, rebuilt and deleted; rebuilding keeps its secret, keys and users', async () => {
-  const { identity, kit } = house
+  const { identity, kit } = waypost
   const names = { tenantId: 'built', frontendClientId: 'f', backendClientId: 'b' }
   const reserved = await kit.db.tx((sql) => identity.reserveRealm(sql, names))
   assert.equal(reserved.status, 'CREATING')
@@ -76,10 +76,10 @@ test('a realm is reserved, built, rebuilt and deleted; rebuilding keeps its secr
 })
 
 test('users are created, found and deleted, and deleting one ends its logins at once', async () => {
-  const { identity, kit } = house
-  const realm = await house.addRealm('people')
-  const ada = await house.addUser('people', 'ada')
-  await house.addUser('people', 'bob')
+  const { identity, kit } = waypost
+  const realm = await waypost.addRealm('people')
+  const ada = await waypost.addUser('people', 'ada')
+  await waypost.addUser('people', 'bob')
   const again = await kit.db.tx((sql) => identity.createUser(sql, 'people', { username: 'ADA', roles: [] }))
   assert.equal(again, undefined)
   const generated = await kit.db.tx((sql) => identity.createUser(sql, 'people', { username: 'eve', roles: [] }))
@@ -98,23 +98,23 @@ test('users are created, found and deleted, and deleting one ends its logins at 
 })
 
 test('ending the logins of a user ends the browser’s session', async () => {
-  const realm = await house.addRealm('sessions')
-  const ada = await house.addUser('sessions', 'ada')
+  const realm = await waypost.addRealm('sessions')
+  const ada = await waypost.addUser('sessions', 'ada')
   const browser = aBrowser()
   await browser.signIn(clientOf(realm).authUrl(pkce().challenge), 'ada')
   const silently = () => browser.go(clientOf(realm).authUrl(pkce().challenge, { prompt: 'none' }))
   assert.match((await silently()).location, /code=/)
-  const { sessions } = createCore(house.kit)
-  await house.kit.db.tx((sql) => sessions.endSessions(sql, 'sessions', { userId: ada.id }))
+  const { sessions } = createCore(waypost.kit)
+  await waypost.kit.db.tx((sql) => sessions.endSessions(sql, 'sessions', { userId: ada.id }))
   assert.match((await silently()).location, /login_required/)
 })
 
 test('forged tokens are rejected', async () => {
-  const realm = await house.addRealm('forged')
-  const other = await house.addRealm('stranger')
+  const realm = await waypost.addRealm('forged')
+  const other = await waypost.addRealm('stranger')
   const token: string = (await clientOf(realm).serviceAccount()).body.access_token
   const foreign: string = (await clientOf(other).serviceAccount()).body.access_token
-  await house.identity.authenticate(bearer(token))
+  await waypost.identity.authenticate(bearer(token))
   const header = decodeProtectedHeader(token)
   const claims = decodeJwt(token)
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
@@ -133,12 +133,12 @@ test('forged tokens are rejected', async () => {
   await refused(`${unsigned}.${createHmac('sha256', pem).update(unsigned).digest('base64url')}`)
 
   // The key of another realm is not accepted for this realm.
-  const { keys } = (await createCore(house.kit).realms.get('stranger'))!
-  const theirs = JSON.parse(house.kit.secrets.open(keys[0]!.privateJwkSealed))
+  const { keys } = (await createCore(waypost.kit).realms.get('stranger'))!
+  const theirs = JSON.parse(waypost.kit.secrets.open(keys[0]!.privateJwkSealed))
   const key = (await importJWK(theirs, 'RS256')) as never
   await refused(await signedBy(key, {}, theirs.kid))
   const mine = decodeJwt(foreign)
-  await house.identity.authenticate(bearer(await signedBy(key, mine, theirs.kid)))
+  await waypost.identity.authenticate(bearer(await signedBy(key, mine, theirs.kid)))
   await refused(await signedBy(key, { ...mine, iss: `${mine.iss}/` }, theirs.kid))
   await refused(await signedBy(key, { ...mine, iss: 'https://elsewhere.example/auth/realms/stranger' }, theirs.kid))
   await refused(await signedBy(key, { ...mine, typ: 'ID' }, theirs.kid))
@@ -153,24 +153,24 @@ test('forged tokens are rejected', async () => {
 })
 
 test('the old client secret stays valid for an hour after a change', async () => {
-  const realm = await house.addRealm('secrets')
-  const { realms } = createCore(house.kit)
-  const secret = await house.kit.db.tx((sql) => realms.changeSecret(sql, 'secrets', realm.backend))
+  const realm = await waypost.addRealm('secrets')
+  const { realms } = createCore(waypost.kit)
+  const secret = await waypost.kit.db.tx((sql) => realms.changeSecret(sql, 'secrets', realm.backend))
   const status = async (value: string) =>
     (await clientOf(realm).token({ grant_type: 'client_credentials' }, basic(realm.backend, value))).status
   assert.deepEqual([await status(secret!), await status(realm.secret)], [200, 200])
   offsetMs = 3_601_000
   assert.deepEqual([await status(secret!), await status(realm.secret)], [200, 401])
   offsetMs = 0
-  assert.equal(await house.kit.db.tx((sql) => realms.changeSecret(sql, 'secrets', realm.frontend)), undefined)
+  assert.equal(await waypost.kit.db.tx((sql) => realms.changeSecret(sql, 'secrets', realm.frontend)), undefined)
 })
 
 test('a retired key is deleted once every token it signed has expired', async () => {
-  const realm = await house.addRealm('retired')
+  const realm = await waypost.addRealm('retired')
   const certs = async () => (await call(clientOf(realm).at('certs'))).body.keys.length
   assert.equal(await certs(), 1)
-  const { signingKeys: keys } = createCore(house.kit)
-  const prune = () => house.kit.db.tx((sql) => keys.prune(sql))
+  const { signingKeys: keys } = createCore(waypost.kit)
+  const prune = () => waypost.kit.db.tx((sql) => keys.prune(sql))
   await keys.rotate('retired')
   await prune()
   assert.equal(await certs(), 2)
@@ -181,14 +181,14 @@ test('a retired key is deleted once every token it signed has expired', async ()
 })
 
 test('a refresh that fails half way is rolled back and the login continues', async () => {
-  const realm = await house.addRealm('half')
-  await house.addUser('half', 'ada')
+  const realm = await waypost.addRealm('half')
+  await waypost.addUser('half', 'ada')
   const login = (await clientOf(realm).logIn('ada')).body
-  const { sql } = house.kit.db
+  const { sql } = waypost.kit.db
   await sql`alter table identity.artefacts add constraint broken check (model <> 'RefreshToken') not valid`
-  house.kit.log.level = 'silent'
+  waypost.kit.log.level = 'silent'
   const failed = await clientOf(realm).refresh(login.refresh_token)
-  house.kit.log.level = 'error'
+  waypost.kit.log.level = 'error'
   await sql`alter table identity.artefacts drop constraint broken`
   assert.deepEqual([failed.status, failed.body.error], [500, 'server_error'])
   assert.ok(!failed.text.includes('constraint'), failed.text)
@@ -197,20 +197,20 @@ test('a refresh that fails half way is rolled back and the login continues', asy
 
 test('changes reach another node within a second', async () => {
   const port = await freePort()
-  const sameAddress = { ...environment, WAYPOST_BASE_URL: house.baseUrl }
+  const sameAddress = { ...environment, WAYPOST_BASE_URL: waypost.baseUrl }
   const second = await openIdentity({ connection, environment: sameAddress, port })
-  const realm = await house.addRealm('shared')
-  await house.addUser('shared', 'ada')
+  const realm = await waypost.addRealm('shared')
+  await waypost.addUser('shared', 'ada')
   // Both nodes need the realm's first key at the same time; only one creates it.
   const there = clientOf({ ...realm, url: `http://127.0.0.1:${port}/auth/realms/shared` })
   const here = clientOf(realm)
   const [a, b] = await Promise.all([here.serviceAccount(), there.serviceAccount()])
   assert.equal(decodeProtectedHeader(a.body.access_token).kid, decodeProtectedHeader(b.body.access_token).kid)
-  for (const at of [house, second])
+  for (const at of [waypost, second])
     for (const { body } of [a, b]) await at.identity.authenticate(bearer(body.access_token))
 
   const soon = { withinMs: 1000, everyMs: 10 }
-  await createCore(house.kit).signingKeys.rotate('shared')
+  await createCore(waypost.kit).signingKeys.rotate('shared')
   const rotated = (await here.serviceAccount()).body.access_token
   await eventually(() => second.identity.authenticate(bearer(rotated)), soon)
 
@@ -220,7 +220,7 @@ test('changes reach another node within a second', async () => {
   await eventually(() => refused(login.access_token, second), soon)
   assert.equal((await there.refresh(login.refresh_token)).status, 400)
 
-  await house.kit.db.tx((sql) => house.identity.setRealmStatus(sql, 'shared', 'SUSPENDED'))
+  await waypost.kit.db.tx((sql) => waypost.identity.setRealmStatus(sql, 'shared', 'SUSPENDED'))
   await refused(rotated)
   await eventually(() => refused(rotated, second), soon)
   for (const client of [here, there]) {
@@ -231,7 +231,7 @@ test('changes reach another node within a second', async () => {
   const page = await aBrowser().go(here.authUrl(pkce().challenge))
   assert.equal(page.status, 401)
   assert.match(page.text, /This tenant is not available/)
-  await house.kit.db.tx((sql) => house.identity.setRealmStatus(sql, 'shared', 'AVAILABLE'))
+  await waypost.kit.db.tx((sql) => waypost.identity.setRealmStatus(sql, 'shared', 'AVAILABLE'))
   await eventually(async () => assert.equal((await there.serviceAccount()).status, 200), soon)
 })
 
@@ -274,10 +274,10 @@ test('without the database the response is 503 in the OAuth error format', async
 })
 
 test('10,000 unused realms have no signing keys and no instances of the library', async () => {
-  const { sql } = house.kit.db
+  const { sql } = waypost.kit.db
   await sql`
     insert into identity.realms (tenant_id, status, frontend_client_id, backend_client_id, cookie_key_sealed)
-    select 'many-' || n, 'AVAILABLE', 'f', 'b', ${house.kit.secrets.seal('x'.repeat(43))} from generate_series(1, 10000) n`
+    select 'many-' || n, 'AVAILABLE', 'f', 'b', ${waypost.kit.secrets.seal('x'.repeat(43))} from generate_series(1, 10000) n`
   const started = performance.now()
   const other = await openIdentity({ connection, environment })
   // SigningKeys for all of them would take minutes.

@@ -6,22 +6,22 @@ import {
   basic,
   call,
   clientOf,
-  type IdentityHouse,
+  type IdentityPlatform,
   openIdentity,
   password,
   type Realm,
 } from '../../test/harness/realms.ts'
 import { createCore } from './core.ts'
 
-let house: IdentityHouse
+let waypost: IdentityPlatform
 let realm: Realm
 let client: ReturnType<typeof clientOf>
 let ada: { id: string }
 
 before(async () => {
-  house = await openIdentity()
-  realm = await house.addRealm('acme')
-  ada = await house.addUser('acme', 'ada')
+  waypost = await openIdentity()
+  realm = await waypost.addRealm('acme')
+  ada = await waypost.addUser('acme', 'ada')
   client = clientOf(realm)
 })
 
@@ -141,7 +141,7 @@ test('errors have RFC 6749 bodies and the statuses that clients expect', async (
   })
   assert.equal(twice.status, 400)
   assert.equal(
-    (await call(`${house.baseUrl}/auth/realms/nope/protocol/openid-connect/token`, { method: 'POST' })).status,
+    (await call(`${waypost.baseUrl}/auth/realms/nope/protocol/openid-connect/token`, { method: 'POST' })).status,
     404,
   )
   const nothing = await call(`${realm.url}/nope`)
@@ -163,7 +163,7 @@ test('refresh tokens rotate, and reuse ends only the family of the token', async
   assert.deepEqual([reused.status, reused.body.error], [400, 'invalid_grant'])
   assert.equal((await client.refresh(second.body.refresh_token)).status, 400)
   assert.equal((await client.introspect(second.body.access_token)).body.active, false)
-  await assert.rejects(house.identity.authenticate({ authorization: `Bearer ${second.body.access_token}` }))
+  await assert.rejects(waypost.identity.authenticate({ authorization: `Bearer ${second.body.access_token}` }))
 
   const others = { client_id: realm.backend, client_secret: realm.secret }
   assert.equal((await client.refresh(other.refresh_token, others)).status, 400, 'not with another client')
@@ -234,7 +234,7 @@ test('the independent library openid-client works unchanged', async () => {
 test('a new signing key ends no login', async () => {
   const login = (await client.logIn('ada', { scope: 'openid' })).body
   const { kid } = decodeProtectedHeader(login.access_token)
-  await createCore(house.kit).signingKeys.rotate('acme')
+  await createCore(waypost.kit).signingKeys.rotate('acme')
   const certs = (await call(client.at('certs'))).body.keys as Record<string, string>[]
   assert.equal(certs.length, 2)
   assert.ok(certs.every(({ d, alg, use }) => !d && alg === 'RS256' && use === 'sig'))
@@ -248,7 +248,7 @@ test('a new signing key ends no login', async () => {
 
 test('the database contains no refresh token, client secret or private key in plain text', async () => {
   const login = (await client.logIn('ada')).body
-  const { sql } = house.kit.db
+  const { sql } = waypost.kit.db
   const rows = await sql`select a::text as text from identity.artefacts a
     union all select c::text from identity.clients c union all select k::text from identity.signing_keys k`
   const all = rows.map(({ text }) => text as string).join('\n')

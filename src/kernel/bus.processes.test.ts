@@ -18,10 +18,10 @@ async function aListener(connection: ConnectionOptions) {
   const heard: string[] = []
   const reacted: string[] = []
   let gaps = 0
-  bus.hear(Told, ({ text }) => heard.push(text))
-  bus.hear(Much, ({ text }) => heard.push(`much ${text.length}`))
-  bus.onGap(() => gaps++)
-  bus.react('test.told', Told, async (_, { text }) => void reacted.push(text))
+  bus.subscribe(Told, ({ text }) => heard.push(text))
+  bus.subscribe(Much, ({ text }) => heard.push(`much ${text.length}`))
+  bus.onReset(() => gaps++)
+  bus.handle('test.told', Told, async (_, { text }) => void reacted.push(text))
   await node.start()
   const tell = (text: string, event = Told) => db.tx((sql) => bus.publish(sql, event, { tenantId: 't', text }))
   const tellAll = (texts: string[]) =>

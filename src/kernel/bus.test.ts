@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventually } from '../../test/harness/eventually.ts'
-import { openHouse } from '../../test/harness/house.ts'
+import { openTestPlatform } from '../../test/harness/test-platform.ts'
 import { defineEvent, inParts } from './bus.ts'
 import { contract } from './contract.ts'
 import type { Kit } from './define-service.ts'
@@ -29,8 +29,8 @@ const say = (kit: Kit, thing: string, n: number) =>
 
 test('an event handler gets all events of a key in order, and none of a rolled back transaction', async () => {
   const got: Said[] = []
-  const { kit } = await openHouse({
-    services: [aService((it) => it.bus.react('test.collect', Said, async (_, event) => void got.push(event)))],
+  const { kit } = await openTestPlatform({
+    services: [aService((it) => it.bus.handle('test.collect', Said, async (_, event) => void got.push(event)))],
   })
   for (let n = 0; n < 20; n++) await say(kit, n % 2 === 0 ? 'even' : 'odd', n)
   await assert.rejects(
@@ -54,10 +54,10 @@ test('an event handler gets all events of a key in order, and none of a rolled b
 test('a failing event handler delays only its own key and is retried', async () => {
   const got: string[] = []
   let failures = 2
-  const { kit } = await openHouse({
+  const { kit } = await openTestPlatform({
     services: [
       aService((it) =>
-        it.bus.react('test.fail', Said, async (_, { thing, n }) => {
+        it.bus.handle('test.fail', Said, async (_, { thing, n }) => {
           if (thing === 'bad' && failures-- > 0) throw new Error('not yet')
           got.push(`${thing}${n}`)
         }),
@@ -74,10 +74,10 @@ test('a failing event handler delays only its own key and is retried', async () 
 
 test('the writes of an event handler and its delivery commit together', async () => {
   let attempts = 0
-  const { kit } = await openHouse({
+  const { kit } = await openTestPlatform({
     services: [
       aService((it) =>
-        it.bus.react('test.write', Said, async (sql, { thing }) => {
+        it.bus.handle('test.write', Said, async (sql, { thing }) => {
           await sql`insert into kernel.vault (name, sealed) values (${thing}, 'x')`
           if (attempts++ === 0) throw new Error('after the write')
         }),
@@ -95,7 +95,9 @@ test('the writes of an event handler and its delivery commit together', async ()
 
 test('a subscriber is called after the commit and before the transaction returns', async () => {
   const heard: number[] = []
-  const { kit } = await openHouse({ services: [aService((it) => it.bus.hear(Said, ({ n }) => heard.push(n)))] })
+  const { kit } = await openTestPlatform({
+    services: [aService((it) => it.bus.subscribe(Said, ({ n }) => heard.push(n)))],
+  })
   await kit.db.tx(async (sql) => {
     await kit.bus.publish(sql, Said, { tenantId: 't', thing: 'a', n: 7 })
     assert.deepEqual(heard, [])
@@ -106,12 +108,12 @@ test('a subscriber is called after the commit and before the transaction returns
 test('publishAll delivers each event to all subscribers in order, with the commit or not at all', async () => {
   const heard: number[] = []
   const reacted: Record<string, Said[]> = { one: [], two: [] }
-  const { kit } = await openHouse({
+  const { kit } = await openTestPlatform({
     services: [
       aService(({ bus }) => {
-        bus.hear(Said, ({ n }) => heard.push(n))
+        bus.subscribe(Said, ({ n }) => heard.push(n))
         for (const name of ['one', 'two'])
-          bus.react(`test.all-${name}`, Said, async (_, event) => void reacted[name]!.push(event))
+          bus.handle(`test.all-${name}`, Said, async (_, event) => void reacted[name]!.push(event))
       }),
     ],
   })

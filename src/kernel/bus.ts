@@ -1,6 +1,6 @@
 /**
  * Events. `publish` stores them in the transaction of the change. `react` registers a durable handler: it runs at least once, in order
- * per key (outbox.ts). `hear` is for caches: it is called on every node after the commit, and `onGap` when events may have been lost.
+ * per key (outbox.ts). `hear` is for caches: it is called on every node after the commit, and `onReset` when events may have been lost.
  */
 import type { Db, Sql } from './db.ts'
 import type { Log } from './log.ts'
@@ -64,11 +64,11 @@ export interface Bus {
   publish<P>(sql: Sql, event: EventType<P>, payload: P): Promise<void>
   /** Publishes several events with two statements, whatever their number. */
   publishAll<P>(sql: Sql, event: EventType<P>, payloads: P[], options?: PublishOptions): Promise<void>
-  hear<P>(event: EventType<P>, listener: (payload: P) => void): void
-  onGap(listener: () => void): void
+  subscribe<P>(event: EventType<P>, listener: (payload: P) => void): void
+  onReset(listener: () => void): void
   /** Returns whether there are subscribers, for events that are expensive to build. */
-  isHeard<P>(event: EventType<P>): boolean
-  react<P>(subscription: string, event: EventType<P>, reaction: (sql: Sql, payload: P) => Promise<void>): void
+  hasSubscribers<P>(event: EventType<P>): boolean
+  handle<P>(subscription: string, event: EventType<P>, handler: (sql: Sql, payload: P) => Promise<void>): void
   /** `workers`: this process delivers events to durable handlers. */
   start(options: { workers: boolean }): Promise<void>
   stop(): Promise<void>
@@ -113,13 +113,13 @@ export function createBus(deps: {
   return {
     publish: (sql, event, payload) => publishAll(sql, event, [payload]),
     publishAll,
-    hear(event, listener) {
+    subscribe(event, listener) {
       hearers.set(event.name, [...(hearers.get(event.name) ?? []), listener])
     },
-    onGap: signals.onReset,
-    isHeard: ({ name }) => hearers.has(name) || subscriptions.has(name),
-    react(subscription, event, reaction) {
-      outbox.add(subscription, reaction as EventHandler)
+    onReset: signals.onReset,
+    hasSubscribers: ({ name }) => hearers.has(name) || subscriptions.has(name),
+    handle(subscription, event, handler) {
+      outbox.add(subscription, handler as EventHandler)
       subscriptions.set(event.name, [...(subscriptions.get(event.name) ?? []), subscription])
     },
     async start({ workers }) {
@@ -134,4 +134,4 @@ export function createBus(deps: {
   }
 }
 
-export { resetAllNodes as tellGap } from './signals.ts'
+export { resetAllNodes as announceReset } from './signals.ts'

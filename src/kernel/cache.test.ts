@@ -145,8 +145,9 @@ suite('a cache', () => {
     const listeners = new Map<string, (payload: never) => void>()
     let reset = () => {}
     const bus = {
-      hear: (event: { name: string }, listener: (payload: never) => void) => void listeners.set(event.name, listener),
-      onGap: (listener: () => void) => {
+      subscribe: (event: { name: string }, listener: (payload: never) => void) =>
+        void listeners.set(event.name, listener),
+      onReset: (listener: () => void) => {
         reset = listener
       },
     }

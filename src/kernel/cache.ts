@@ -34,7 +34,7 @@ export interface CacheOptions<V> {
   /** Called with every value that leaves the cache, whatever the reason. */
   onDrop?(value: V): void
   /** For `dropOn`. If events may have been missed, the whole cache is cleared. */
-  bus?: Pick<Bus, 'hear' | 'onGap'>
+  bus?: Pick<Bus, 'subscribe' | 'onReset'>
 }
 
 const entryShareMax = 1 / 8
@@ -136,7 +136,7 @@ export function createCache<V extends {}>(options: CacheOptions<V>): Cache<V> {
     },
     dropOn(event, keysOf) {
       if (!bus) throw new Error('a cache without a bus cannot be dropped by events')
-      bus.hear(event, (payload) => {
+      bus.subscribe(event, (payload) => {
         const keys = keysOf(payload)
         if (typeof keys === 'string') cache.drop(keys)
         else for (const key of keys) cache.drop(key)
@@ -146,7 +146,7 @@ export function createCache<V extends {}>(options: CacheOptions<V>): Cache<V> {
       return entries.size
     },
   }
-  bus?.onGap(cache.clear)
+  bus?.onReset(cache.clear)
   return cache
 }
 

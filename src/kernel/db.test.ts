@@ -6,7 +6,7 @@ import { freshDatabase } from '../../test/harness/database.ts'
 import { tcpProxy } from '../../test/harness/postgres-server.ts'
 import { sleep } from './clock.ts'
 import { copyIn } from './copy-in.ts'
-import { type ConnectionOptions, createDb, isConnectionTrouble, isUniqueViolation, likePart, type Sql } from './db.ts'
+import { type ConnectionOptions, createDb, isConnectionFailure, isUniqueViolation, likePart, type Sql } from './db.ts'
 
 async function aDb(connection?: ConnectionOptions) {
   const db = createDb(connection ?? (await freshDatabase()), { max: 4 })
@@ -165,7 +165,7 @@ suite('a copy outside of a transaction', () => {
     broken.catch(() => {})
     for (let found = 0; found === 0; await sleep(5))
       found = (await db.sql.unsafe(`select pg_terminate_backend(pid) from ${victims}`)).length
-    await assert.rejects(broken, isConnectionTrouble)
+    await assert.rejects(broken, isConnectionFailure)
     await db.copyIn(copy, () => lines(10, 5))
     assert.equal((await db.sql`select count(*) as n from t`)[0]?.n, 7)
     await db.close()
@@ -207,7 +207,7 @@ suite('a connection that breaks inside a transaction', () => {
             else await db.sql`select pg_terminate_backend(${own?.pid})`
           })
         })
-        await assert.rejects(attempt, (error) => isConnectionTrouble(error) || /of its own/.test(String(error)))
+        await assert.rejects(attempt, (error) => isConnectionFailure(error) || /of its own/.test(String(error)))
         await db.tx((sql) => sql`insert into t (id) values (100)`)
         await sleep(120)
         const rows = await db.tx((sql) => sql`select id from t where id > 50`)
@@ -254,8 +254,8 @@ async function aProxy(connection: ConnectionOptions) {
 
 test("over TCP a copy is not delayed by Nagle's algorithm", async () => {
   const connection = await freshDatabase()
-  const door = await tcpProxy(() => connection as { host: string; port: number })
-  const db = await aDb({ ...connection, host: '127.0.0.1', port: door.port })
+  const listener = await tcpProxy(() => connection as { host: string; port: number })
+  const db = await aDb({ ...connection, host: '127.0.0.1', port: listener.port })
   const took: number[] = []
   for (let time = 0; time < 9; time++)
     await db.tx(async (sql) => {
@@ -267,7 +267,7 @@ test("over TCP a copy is not delayed by Nagle's algorithm", async () => {
       took.push(performance.now() - began)
     })
   await db.close()
-  door.close()
+  listener.close()
   // Nagle's algorithm would delay each by 40 ms; other load may delay some of them.
   took.sort((a, b) => a - b)
   assert.ok(took[2]! < 35, `${took}`)
@@ -276,17 +276,17 @@ test("over TCP a copy is not delayed by Nagle's algorithm", async () => {
 test('a connection that breaks while it is opened fails only the statement that waits for it', async () => {
   const connection = (await freshDatabase()) as { host: string; port: number }
   let cuts = 0
-  const door = await tcpProxy(
+  const listener = await tcpProxy(
     () => connection,
     (text) => text.includes('application_name') && ++cuts < 3,
   )
-  const options = JSON.stringify({ ...connection, host: '127.0.0.1', port: door.port })
+  const options = JSON.stringify({ ...connection, host: '127.0.0.1', port: listener.port })
   const module = JSON.stringify(new URL('./db.ts', import.meta.url).href)
   const program = `
-    import { connect, isConnectionTrouble } from ${module}
+    import { connect, isConnectionFailure } from ${module}
     const sql = connect(${options}, { max: 1 })
     for (let time = 0; time < 3; time++)
-      await sql\`select 1 as one\`.then(([row]) => console.log(row.one), (error) => console.log('lost', isConnectionTrouble(error)))
+      await sql\`select 1 as one\`.then(([row]) => console.log(row.one), (error) => console.log('lost', isConnectionFailure(error)))
     await sql.end()`
   const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -294,6 +294,6 @@ test('a connection that breaks while it is opened fails only the statement that 
   let output = ''
   child.stdout.on('data', (text) => (output += text))
   const code = await new Promise((done) => child.on('close', done))
-  door.close()
+  listener.close()
   assert.deepEqual([code, output.split('\n')], [0, ['lost true', 'lost true', '1', '']])
 })

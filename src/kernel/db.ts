@@ -5,7 +5,7 @@ import { openPool, type Pool, type PoolOptions } from './db/pool.ts'
 import type { Sql } from './db/sql.ts'
 import type { TransactionSql } from './db/transactions.ts'
 
-export { isConnectionTrouble, isExhausted, isStatementTimeout, isUniqueViolation } from './db/errors.ts'
+export { isConnectionFailure, isExhausted, isStatementTimeout, isUniqueViolation } from './db/errors.ts'
 export type { ConnectionOptions } from './db/hosts.ts'
 export { connect, type Pool, type PoolOptions } from './db/pool.ts'
 export type { Fragment, Sql } from './db/sql.ts'

@@ -6,7 +6,7 @@ import type { ConfigurationInstance } from './configuration.ts'
 import type { Contract, Ctx } from './contract.ts'
 import type { Db } from './db.ts'
 import type { Extension } from './device.ts'
-import type { Face } from './faces.ts'
+import type { ErrorFormat } from './error-formats.ts'
 import type { FileDescriptors } from './file-descriptors.ts'
 import type { Http, Operation } from './http/routes.ts'
 import type { NewId } from './ids.ts'
@@ -56,14 +56,14 @@ export interface Kit<S = unknown> {
 }
 
 /** One HTTP API: a group of routes with its root paths. */
-export interface HttpDoor {
+export interface HttpApi {
   /** The name in the specification's list of operations and in WAYPOST_AUTH: `application`, `tenant-v1`. */
   name: string
   /** Describes the API in the API reference. Without a title the roots are further addresses of an API that has one. */
   title?: string
   /** The root, then aliases that existing clients use (document 3, "Words and roots"). */
   roots: readonly string[]
-  face?: Face
+  errorFormat?: ErrorFormat
   routes(http: Http): void
   /**
    * Registers routes on the server directly, for protocols other than JSON over our routes (OpenID Connect), and records
@@ -72,7 +72,7 @@ export interface HttpDoor {
   raw?(app: FastifyInstance, record: (operation: Operation) => void): void
 }
 
-export interface OpenDoors {
+export interface OpenListeners {
   /** Addresses as in bootstrap.json: `{ mqttUrl: 'mqtt://127.0.0.1:1883' }`. */
   addresses: Record<string, string>
   close(): Promise<void>
@@ -80,11 +80,11 @@ export interface OpenDoors {
 
 export interface BuiltService<T> {
   api: T
-  http?: HttpDoor[]
+  http?: HttpApi[]
   /** The extensions that devices can use. */
   device?: Extension[]
   /** Opens listeners other than HTTP once all services are built, for the extensions of all services. They are closed first. */
-  open?(extensions: Extension[]): Promise<OpenDoors>
+  open?(extensions: Extension[]): Promise<OpenListeners>
   periodic?: PeriodicTask[]
   /** Runs once after the migrations, before the listeners open. */
   start?(): Promise<void>

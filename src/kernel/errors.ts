@@ -1,5 +1,5 @@
 /**
- * The error model of the platform; the error format of an API decides the shape of the response (faces.ts). Every error is declared
+ * The error model of the platform; the error format of an API decides the shape of the response (error-formats.ts). Every error is declared
  * with `defineError`, so that the catalogue is complete.
  */
 export class PlatformError extends Error {
@@ -113,7 +113,7 @@ export const InternalError = defineError<{ correlationId: string }>(
 export const CallerGone = defineError('caller_gone', 499, 'The caller closed the connection before the response')
 export const DeadlinePassed = defineError('deadline_passed', 504, 'The operation did not finish before its deadline')
 export const ProcessStopping = defineError('process_stopping', 503, 'This node is stopping; try again')
-export const OutOfMeans = defineError(
+export const InsufficientResources = defineError(
   'out_of_means',
   503,
   'The database has no space left; nothing was changed, tell the operator of the platform',

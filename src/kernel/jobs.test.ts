@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventually } from '../../test/harness/eventually.ts'
-import { openHouse } from '../../test/harness/house.ts'
+import { openTestPlatform } from '../../test/harness/test-platform.ts'
 import { contract } from './contract.ts'
 import { defineService, type Kit } from './define-service.ts'
 import { defineJob } from './jobs.ts'
@@ -23,7 +23,7 @@ const Long = defineJob<Record<never, never>>('test.long')
 
 test('a job runs soon after the commit that enqueued it, and never after a rollback', async () => {
   const ran: number[] = []
-  const { kit } = await openHouse({
+  const { kit } = await openTestPlatform({
     services: [aService(({ jobs }) => jobs.handle(Count, async ({ n }) => void ran.push(n)))],
   })
   const started = Date.now()
@@ -40,7 +40,9 @@ test('a job runs soon after the commit that enqueued it, and never after a rollb
 
 test('waiting jobs run one after the other without delay', async () => {
   let ran = 0
-  const { kit } = await openHouse({ services: [aService(({ jobs }) => jobs.handle(Count, async () => void ran++))] })
+  const { kit } = await openTestPlatform({
+    services: [aService(({ jobs }) => jobs.handle(Count, async () => void ran++))],
+  })
   const started = Date.now()
   await kit.db.tx(async (sql) => {
     for (let n = 0; n < 50; n++) await kit.jobs.send(sql, Count, { n })
@@ -51,7 +53,7 @@ test('waiting jobs run one after the other without delay', async () => {
 
 test('a failing job is retried, and its handler knows the last attempt', async () => {
   const attempts: boolean[] = []
-  const { kit } = await openHouse({
+  const { kit } = await openTestPlatform({
     services: [
       aService(({ jobs }) =>
         jobs.handle(Fail, async (_, { last }) => {
@@ -68,7 +70,7 @@ test('a failing job is retried, and its handler knows the last attempt', async (
 
 test('a job with startAfter waits until then, or runs at once if that time has passed', async () => {
   const ran: string[] = []
-  const { kit } = await openHouse({
+  const { kit } = await openTestPlatform({
     services: [aService(({ jobs }) => jobs.handle(Later, async ({ what }) => void ran.push(what)))],
   })
   const { db, jobs } = kit
@@ -88,7 +90,7 @@ test('a job with startAfter waits until then, or runs at once if that time has p
 test('the signal of a handler aborts when the process stops', async () => {
   let reason: unknown
   let started = false
-  const { kit } = await openHouse({
+  const { kit } = await openTestPlatform({
     services: [
       aService(({ jobs }) =>
         jobs.handle(Long, async (_, { signal }) => {
@@ -109,7 +111,7 @@ test('the signal of a handler aborts when the process stops', async () => {
 
 test('a job is declared once, has one handler, and cannot be sent without a handler', async () => {
   assert.throws(() => defineJob('test.count'), /job test\.count is declared twice/)
-  const { kit } = await openHouse({
+  const { kit } = await openTestPlatform({
     services: [
       aService(({ jobs }) => {
         jobs.handle(Count, async () => {})

@@ -19,15 +19,15 @@ const Done = defineEvent<Done>('test.outbox.done', { description: 'for tests', k
 
 const done = (key: string, n: number): Done => ({ tenantId: 't', key, n })
 
-type NodeOptions = Parameters<typeof aNode>[1] & { react?: (sql: Sql, event: Done) => Promise<void> }
+type NodeOptions = Parameters<typeof aNode>[1] & { handle?: (sql: Sql, event: Done) => Promise<void> }
 
 /** Starts a node whose event handler records events in a table, so that rolled back deliveries leave no trace. */
-async function aWorker(connection: ConnectionOptions, { react, ...options }: NodeOptions = {}) {
+async function aWorker(connection: ConnectionOptions, { handle, ...options }: NodeOptions = {}) {
   const node = await aNode(connection, options)
   await node.db
     .sql`create table if not exists kernel.test_got (at bigint generated always as identity, key text, n int)`
-  node.bus.react('test.outbox', Done, async (sql, event) => {
-    await react?.(sql, event)
+  node.bus.handle('test.outbox', Done, async (sql, event) => {
+    await handle?.(sql, event)
     await sql`insert into kernel.test_got (key, n) values (${event.key}, ${event.n})`
   })
   await node.start()
@@ -45,7 +45,7 @@ const numbers = (to: number) => Array.from({ length: to }, (_, n) => n)
 test('a node sleeps while another one delivers a key, and counts only its own deliveries', async (t) => {
   const connection = await kernelDatabase(t)
   const { promise: blocked, resolve: goOn } = Promise.withResolvers<void>()
-  const one = await aWorker(connection, { react: () => blocked })
+  const one = await aWorker(connection, { handle: () => blocked })
   const two = await aWorker(connection)
   let transactions = 0
   const { tx } = two.db
@@ -70,7 +70,7 @@ test('a node sleeps while another one delivers a key, and counts only its own de
 test('the cost of a batch depends on the events that it delivers, not on those that wait', async (t) => {
   const connection = await kernelDatabase(t)
   const { db, bus } = await aNode(connection)
-  bus.react('test.outbox', Done, async () => {})
+  bus.handle('test.outbox', Done, async () => {})
   const waiting = numbers(20_000).map((n) => done(`key ${n % 15_000}`, n))
   await db.tx((sql) => bus.publishAll(sql, Done, waiting))
   const readRows = (sql: Sql) => sql<{ rows: number }[]>`
@@ -95,8 +95,8 @@ test('event handlers that open another transaction do not block other handlers, 
   const connection = await kernelDatabase(t)
   const node = await aNode(connection, { connections: 4, workers: 1 })
   const plain: string[] = []
-  node.bus.react('test.nested', Done, () => node.db.tx((sql) => sql`select 1`).then(() => {}))
-  node.bus.react('test.plain', Done, async (_, { key }) => void plain.push(key))
+  node.bus.handle('test.nested', Done, () => node.db.tx((sql) => sql`select 1`).then(() => {}))
+  node.bus.handle('test.plain', Done, async (_, { key }) => void plain.push(key))
   await node.start()
   await Promise.all(numbers(8).map((n) => node.db.tx((sql) => node.bus.publish(sql, Done, done(`key ${n}`, n)))))
   await eventually(() => assert.equal(plain.length, 8))
@@ -107,7 +107,7 @@ test('after a failure within a batch, events keep their order, none is repeated,
   const connection = await kernelDatabase(t)
   let failures = 2
   const node = await aWorker(connection, {
-    async react(_, { key, n }) {
+    async handle(_, { key, n }) {
       if (key === 'bad' && n === 3 && failures-- > 0) throw new Error('not yet')
     },
   })
@@ -125,7 +125,7 @@ test('after a failure within a batch, events keep their order, none is repeated,
 
 test('an event that always fails is retried with growing delays, and later events of its key wait', async (t) => {
   const connection = await kernelDatabase(t)
-  const node = await aWorker(connection, { react: () => Promise.reject(new Error('never')) })
+  const node = await aWorker(connection, { handle: () => Promise.reject(new Error('never')) })
   await node.publish(done('bad', 0), done('bad', 1))
   await eventually(async () => {
     const [head] = await node.db.sql`select attempts, due_at > now() as waits from kernel.outbox_heads`
@@ -142,7 +142,7 @@ test('publishers of one key do not wait for each other', async (t) => {
     await node.bus.publish(sql, Done, done('same', 0))
     // The inner transaction is on another node, because a transaction inside a transaction is rejected.
     const other = await aNode(connection)
-    other.bus.react('test.outbox', Done, async () => {})
+    other.bus.handle('test.outbox', Done, async () => {})
     await other.db.tx((inner) => other.bus.publish(inner, Done, done('same', 1)))
   })
   await eventually(async () => assert.deepEqual((await node.got('same')).toSorted(), [0, 1]))
@@ -150,10 +150,10 @@ test('publishers of one key do not wait for each other', async (t) => {
 
 test('two nodes deliver all events once and in order during publishing, in spite of failures', async (t) => {
   const connection = await kernelDatabase(t)
-  const react = async () => {
+  const handle = async () => {
     if (Math.random() < 0.01) throw new Error('now and then')
   }
-  const nodes = [await aWorker(connection, { react }), await aWorker(connection, { react })]
+  const nodes = [await aWorker(connection, { handle }), await aWorker(connection, { handle })]
   const [one, two] = nodes as [(typeof nodes)[0], (typeof nodes)[0]]
   const each = 300
   await Promise.all(
@@ -170,7 +170,7 @@ test('a process without workers wakes the nodes that deliver', async (t) => {
   const connection = await kernelDatabase(t)
   const node = await aWorker(connection)
   const command = await aNode(connection)
-  command.bus.react('test.outbox', Done, async () => {})
+  command.bus.handle('test.outbox', Done, async () => {})
   await sleep(300) // its first search is over
   await command.db.tx((sql) => command.bus.publish(sql, Done, done('command', 1)))
   await command.signals.flush()

@@ -4,7 +4,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { suite, test } from 'node:test'
 import { aCaller, aTenantAdmin } from '../../test/harness/builders.ts'
 import { eventually } from '../../test/harness/eventually.ts'
-import { openHouse, type TestHouse } from '../../test/harness/house.ts'
+import { openTestPlatform, type TestPlatform } from '../../test/harness/test-platform.ts'
 import { monotonicMs } from './clock.ts'
 import { contract } from './contract.ts'
 import { defineService, type Kit } from './define-service.ts'
@@ -99,26 +99,26 @@ const service = defineService({
 async function twoNodes() {
   const environment = { WAYPOST_MASTER_KEY: 'k'.repeat(32) }
   const authenticate = () => async () => aTenantAdmin()
-  const one = await openHouse({ services: [service], environment, authenticate })
+  const one = await openTestPlatform({ services: [service], environment, authenticate })
   await one.kit.db.sql`
     create table public.invocations (
       id text primary key, tenant_id text not null, status text not null, result text, waiting_node text not null)`
-  const two = await openHouse({ services: [service], environment, authenticate, connection: one.connection })
+  const two = await openTestPlatform({ services: [service], environment, authenticate, connection: one.connection })
   return { one, two }
 }
 
-const portOf = async ({ http }: TestHouse) => {
+const portOf = async ({ http }: TestPlatform) => {
   await http.app.listen({ host: '127.0.0.1', port: 0 })
   return (http.app.server.address() as AddressInfo).port
 }
 
-const waiting = ({ kit }: TestHouse, count: number) => eventually(() => assert.equal(kit.waits.size, count))
+const waiting = ({ kit }: TestPlatform, count: number) => eventually(() => assert.equal(kit.waits.size, count))
 
 suite('waits with two nodes', async () => {
   const { one, two } = await twoNodes()
   const ask = one.as(aTenantAdmin())
   const invoke = (id: string, awaitSeconds = 60) => ask(`POST /test/invocations/${id}?awaitSeconds=${awaitSeconds}`)
-  const report = ({ ask }: TestHouse, ids: string[], result: string) => ask(Invocations).report(ids, result)
+  const report = ({ ask }: TestPlatform, ids: string[], result: string) => ask(Invocations).report(ids, result)
 
   test('a result that this or another node commits is returned to the caller', async () => {
     for (const [id, node] of [

@@ -4,7 +4,7 @@
  */
 import { sleep } from './clock.ts'
 import type { Ctx } from './contract.ts'
-import { isConnectionTrouble, type Sql } from './db.ts'
+import { isConnectionFailure, type Sql } from './db.ts'
 import { CallerGone, TooManyRequests } from './errors.ts'
 import { gather } from './gather.ts'
 import type { Metrics } from './metrics.ts'
@@ -185,7 +185,7 @@ async function readUntil<T>(
       waiting.throwIfGone()
       if (state === undefined || until(state) || isLast) return state
     } catch (error) {
-      if (isLast || !isConnectionTrouble(error)) throw error
+      if (isLast || !isConnectionFailure(error)) throw error
       void sleep(retryMs).then(waiting.wake)
     }
     await waiting.woken()

@@ -96,7 +96,7 @@ function largestOf({ type, properties, items, anyOf, maxItems = Infinity, maxLen
 }
 
 test('the body limit of every operation allows the longest body that its schema accepts', () => {
-  const { operations } = gateway.house.http
+  const { operations } = gateway.waypost.http
   const bounded = operations.filter(({ schema, access }) => schema.body && !access.streamBody)
   assert.ok(bounded.length > 50)
   for (const { method, root, path, schema, access } of bounded) {

@@ -5,7 +5,7 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv } from 'ajv'
 import formats from 'ajv-formats'
 import { offlineApiDocument } from '../../src/assembly/offline.ts'
-import { reservedDoors } from '../../src/assembly/reserved.ts'
+import { reservedApis } from '../../src/assembly/reserved.ts'
 import { specifiedServices } from './operations.ts'
 
 interface Shape {
@@ -115,11 +115,11 @@ test('nobody has to send what has a default', () => {
 test('every service of the specification is served or reserved, and none is both', () => {
   const tags = document.tags.map(({ name }) => name)
   assert.deepEqual(
-    tags.filter((name) => name in reservedDoors),
+    tags.filter((name) => name in reservedApis),
     [],
   )
   assert.deepEqual([...new Set(operations.map(({ tags: [tag] }) => tag))].toSorted(), tags.toSorted())
-  const known = new Set([...tags, ...Object.keys(reservedDoors)])
+  const known = new Set([...tags, ...Object.keys(reservedApis)])
   assert.deepEqual(
     specifiedServices.filter((name) => !known.has(name)),
     [],

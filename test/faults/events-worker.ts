@@ -11,12 +11,12 @@ const node = await openNode(connection, { connections: 8, level: 'fatal' })
 const { db, bus, signals } = node
 const report = (message: WorkerReport) => process.send!(message)
 
-bus.react('faults.events', Happened, async (sql, { key, n }) => {
+bus.handle('faults.events', Happened, async (sql, { key, n }) => {
   await sql`insert into faults.delivered (key, n, by) values (${key}, ${n}, ${name})`
 })
 
 let received: string[] = []
-bus.hear(Happened, ({ key, n }) => {
+bus.subscribe(Happened, ({ key, n }) => {
   received.push(`${key} ${n}`)
 })
 signals.onReset(() => report({ reset: true }))

@@ -3,7 +3,7 @@
  * With the task `read`, it prints all stored points instead.
  */
 import { writeSync } from 'node:fs'
-import { buildHouse } from '../../src/assembly/build.ts'
+import { buildServices } from '../../src/assembly/build.ts'
 import { loadConfig } from '../../src/config.ts'
 import identity from '../../src/identity/index.ts'
 import { sleep } from '../../src/kernel/clock.ts'
@@ -31,7 +31,7 @@ export interface WorkerTask {
 const { connection, directory, task, endpoints, from, times } = JSON.parse(process.argv[2]!) as WorkerTask
 const config = loadConfig({ WAYPOST_DATA: directory, WAYPOST_LOG_LEVEL: 'silent' })
 let service!: TimeSeriesService
-const house = await buildHouse({
+const waypost = await buildServices({
   config,
   connection,
   log: await createLog(config.log),
@@ -99,10 +99,10 @@ if (task === 'write') {
 } else {
   await service.packer.round()
   for (let index = 0; index < endpoints; index++) {
-    const [no] = await house.kit.db.sql`
+    const [no] = await waypost.kit.db.sql`
       select endpoint_no from time_series.endpoints where endpoint_id = ${`endpoint-${index}`}`
     const latest = no ? ((await service.latest.of([no.endpointNo])).get(no.endpointNo) ?? []) : []
-    const points = (await readPoints(house.kit.db.sql, `endpoint-${index}`))['auto~v/value'] ?? []
+    const points = (await readPoints(waypost.kit.db.sql, `endpoint-${index}`))['auto~v/value'] ?? []
     writeSync(1, `${JSON.stringify({ index, points, latest })}\n`)
   }
   process.exit(0)

@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { House } from '../../src/assembly/build.ts'
+import type { BuiltServices } from '../../src/assembly/build.ts'
 import { backupKeyOf } from '../../src/kernel/backup/authentication.ts'
 import { restoreBackup } from '../../src/kernel/backup/restore.ts'
 import { writeBackup } from '../../src/kernel/backup/write.ts'
@@ -51,7 +51,7 @@ export const restore = (connection: ConnectionOptions, file: string, migrations:
     ...overrides,
   })
 
-export const connectionOf = (house: House): ConnectionOptions => house.connection
+export const connectionOf = (waypost: BuiltServices): ConnectionOptions => waypost.connection
 
 /** Tables about running nodes, which a backup does not contain. */
 const nodeTables = ['kernel.nodes', 'kernel.signals', 'kernel.signal_key']

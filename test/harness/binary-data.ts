@@ -16,8 +16,8 @@ import tenants from '../../src/services/tenants/index.ts'
 import tokens from '../../src/services/tokens/index.ts'
 import trafficLog from '../../src/services/traffic-log/index.ts'
 import { aTenantAdmin } from './builders.ts'
-import { type Ask, type HouseOptions, openHouse } from './house.ts'
 import { addRealms } from './realm-state.ts'
+import { type Ask, openTestPlatform, type TestPlatformOptions } from './test-platform.ts'
 
 export const root = '/bcx/api/v1'
 
@@ -40,19 +40,19 @@ export interface Sent {
   text: string
 }
 
-export async function openBinaryData(options: Partial<HouseOptions> = {}) {
-  const house = await openHouse({
+export async function openBinaryData(options: Partial<TestPlatformOptions> = {}) {
+  const waypost = await openTestPlatform({
     authenticate: () => async (headers) =>
       headers.authorization === asAdmin.authorization ? aTenantAdmin() : undefined,
     ...options,
     services: [identity, tenants, applications, tokens, register, credentials, trafficLog, gateway, binaryData],
   })
-  await addRealms(house, 'default', 'other', 'doomed')
-  await house.http.app.listen({ host: '127.0.0.1', port: 0 })
-  const { port } = house.http.app.server.address() as AddressInfo
+  await addRealms(waypost, 'default', 'other', 'doomed')
+  await waypost.http.app.listen({ host: '127.0.0.1', port: 0 })
+  const { port } = waypost.http.app.server.address() as AddressInfo
   const asks = new Map<string, Ask>()
   const adminOf = (tenantId: string) => {
-    const ask = asks.get(tenantId) ?? house.as(aTenantAdmin(tenantId))
+    const ask = asks.get(tenantId) ?? waypost.as(aTenantAdmin(tenantId))
     asks.set(tenantId, ask)
     return ask
   }
@@ -62,10 +62,10 @@ export async function openBinaryData(options: Partial<HouseOptions> = {}) {
     return answer
   }
   let count = 0
-  const { issueUploadToken } = house.ask(BinaryData)
+  const { issueUploadToken } = waypost.ask(BinaryData)
 
   return {
-    house,
+    waypost,
     port,
     admin: adminOf('default'),
     adminOf,
@@ -103,7 +103,7 @@ export async function openBinaryData(options: Partial<HouseOptions> = {}) {
     },
 
     async usage(tenantId = 'default'): Promise<{ kept: number; summed: number }> {
-      const [row] = await house.kit.db.sql`
+      const [row] = await waypost.kit.db.sql`
         select (select coalesce(sum(bytes), 0)::bigint from binary_data.usage where tenant_id = ${tenantId}) as kept,
           (select coalesce(sum(size), 0)::bigint from binary_data.items where tenant_id = ${tenantId}) as summed`
       return row as never

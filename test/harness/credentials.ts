@@ -5,16 +5,16 @@ import { Credentials } from '../../src/services/credentials/contract.ts'
 import * as events from '../../src/services/credentials/events.ts'
 import credentials from '../../src/services/credentials/index.ts'
 import { aTenantAdmin } from './builders.ts'
-import { type Ask, type HouseOptions, openHouse } from './house.ts'
+import { type Ask, openTestPlatform, type TestPlatformOptions } from './test-platform.ts'
 
 export const root = '/api/v1'
 
-export async function openCredentials(options: Partial<HouseOptions> = {}) {
-  const house = await openHouse({ ...options, services: [credentials] })
-  const admin = house.as(aTenantAdmin())
+export async function openCredentials(options: Partial<TestPlatformOptions> = {}) {
+  const waypost = await openTestPlatform({ ...options, services: [credentials] })
+  const admin = waypost.as(aTenantAdmin())
   const publishedEvents: { event: string; payload: Record<string, unknown> }[] = []
   for (const event of Object.values(events) as EventType<Record<string, unknown>>[])
-    house.kit.bus.hear(event, (payload) => publishedEvents.push({ event: event.name, payload }))
+    waypost.kit.bus.subscribe(event, (payload) => publishedEvents.push({ event: event.name, payload }))
 
   const made = (collection: string) => async (body: object, ask: Ask) => {
     const answer = await ask(`POST ${root}/${collection}`, body)
@@ -23,9 +23,9 @@ export async function openCredentials(options: Partial<HouseOptions> = {}) {
   }
   const basic = made('basic-credentials')
   const certificate = made('x509-credentials')
-  const api = house.ask(Credentials)
+  const api = waypost.ask(Credentials)
   return {
-    house,
+    waypost,
     admin,
     api,
     publishedEvents,

@@ -13,8 +13,8 @@ import tokens from '../../src/services/tokens/index.ts'
 import trafficLog from '../../src/services/traffic-log/index.ts'
 import { aTenantAdmin } from './builders.ts'
 import { aDevice } from './device.ts'
-import { type HouseOptions, openHouse, type TestHouse } from './house.ts'
 import { addRealms } from './realm-state.ts'
+import { openTestPlatform, type TestPlatform, type TestPlatformOptions } from './test-platform.ts'
 
 export const services = [identity, applications, credentials, tokens, register, trafficLog, gateway]
 
@@ -44,35 +44,35 @@ export function recordingExtension(name = 'test') {
   return extension
 }
 
-export async function openGateway(options: Partial<HouseOptions> = {}) {
+export async function openGateway(options: Partial<TestPlatformOptions> = {}) {
   const test = recordingExtension()
-  const house = await openHouse({ services, ...options, doors: [test, ...(options.doors ?? [])] })
-  await addRealms(house, 'platform', 'default', 'other')
-  const { port } = await listen(house)
-  const admin = house.as(aTenantAdmin())
-  const other = house.as(aTenantAdmin('other'))
+  const waypost = await openTestPlatform({ services, ...options, listeners: [test, ...(options.listeners ?? [])] })
+  await addRealms(waypost, 'platform', 'default', 'other')
+  const { port } = await listen(waypost)
+  const admin = waypost.as(aTenantAdmin())
+  const other = waypost.as(aTenantAdmin('other'))
   return {
-    house,
+    waypost,
     test,
     admin,
     other,
-    gateway: gatewayWithoutTransactions(house),
-    mqttUrl: house.addresses.mqttUrl!,
-    mqttsUrl: house.addresses.mqttsUrl!,
+    gateway: gatewayWithoutTransactions(waypost),
+    mqttUrl: waypost.addresses.mqttUrl!,
+    mqttsUrl: waypost.addresses.mqttsUrl!,
     httpUrl: `http://127.0.0.1:${port}`,
     wsUrl: `ws://127.0.0.1:${port}`,
     ...createFixtures(admin),
-    device: (settings?: Parameters<typeof aDevice>[1]) => aDevice(house.addresses.mqttUrl!, settings),
+    device: (settings?: Parameters<typeof aDevice>[1]) => aDevice(waypost.addresses.mqttUrl!, settings),
     async setTenantStatus(tenantId: string, status: 'AVAILABLE' | 'SUSPENDED') {
-      await house.kit.db.tx((sql) => house.ask(Identity).setRealmStatus(sql, tenantId, status))
+      await waypost.kit.db.tx((sql) => waypost.ask(Identity).setRealmStatus(sql, tenantId, status))
     },
   }
 }
 
 /** Wraps the contract: `send` opens no transaction and resolves with the delivery outcome; `startSend` does not wait for it. */
-export function gatewayWithoutTransactions(house: Pick<TestHouse, 'ask' | 'kit'>) {
-  const { sql } = house.kit.db
-  const api = house.ask(Gateway)
+export function gatewayWithoutTransactions(waypost: Pick<TestPlatform, 'ask' | 'kit'>) {
+  const { sql } = waypost.kit.db
+  const api = waypost.ask(Gateway)
   return {
     ...api,
     startSend: (endpointId: string, push: Push) => api.send(sql, endpointId, push),
@@ -80,9 +80,9 @@ export function gatewayWithoutTransactions(house: Pick<TestHouse, 'ask' | 'kit'>
   }
 }
 
-async function listen(house: Awaited<ReturnType<typeof openHouse>>) {
-  await house.http.app.listen({ host: '127.0.0.1', port: 0 })
-  return house.http.app.server.address() as { port: number }
+async function listen(waypost: Awaited<ReturnType<typeof openTestPlatform>>) {
+  await waypost.http.app.listen({ host: '127.0.0.1', port: 0 })
+  return waypost.http.app.server.address() as { port: number }
 }
 
 let count = 0

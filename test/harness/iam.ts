@@ -1,13 +1,13 @@
 /** Fixture of the identity and authentication tests: realms, users and real tokens. */
 
-import type { House } from '../../src/assembly/build.ts'
+import type { BuiltServices } from '../../src/assembly/build.ts'
 import { Identity, type RoleSpec } from '../../src/identity/contract.ts'
 import identity from '../../src/identity/index.ts'
 import { createPasswords } from '../../src/identity/passwords.ts'
 import { insertUser } from '../../src/identity/store/users.ts'
 import type { Caller } from '../../src/kernel/contract.ts'
 import { newId } from '../../src/kernel/ids.ts'
-import { type HouseOptions, openHouse, type TestHouse } from './house.ts'
+import { openTestPlatform, type TestPlatform, type TestPlatformOptions } from './test-platform.ts'
 
 const verbs = ['create', 'read', 'update', 'delete']
 const managed = ['user', 'role', 'grant', 'api-key', 'client', 'issuer']
@@ -27,19 +27,19 @@ export const password = 'correct horse'
 // Hashed once, because hashing is slow on purpose.
 let passwordHash: Promise<string> | undefined
 
-export async function openRealms(options: Partial<HouseOptions> = {}) {
-  const house = await openHouse({
+export async function openRealms(options: Partial<TestPlatformOptions> = {}) {
+  const waypost = await openTestPlatform({
     services: [identity],
     authenticate: (built) => built.ask(Identity).authenticate,
     ...options,
   })
-  return { ...house, ...withRealms(house) }
+  return { ...waypost, ...withRealms(waypost) }
 }
 export type Realms = Awaited<ReturnType<typeof openRealms>>
 
-export function withRealms(house: TestHouse | (House & { http: TestHouse['http'] })) {
-  const { kit, http } = house
-  const api = house.ask(Identity)
+export function withRealms(waypost: TestPlatform | (BuiltServices & { http: TestPlatform['http'] })) {
+  const { kit, http } = waypost
+  const api = waypost.ask(Identity)
   const send = async (operation: string, body: unknown, headers: Record<string, string>) => {
     const [method, url] = operation.split(' ') as ['GET', string]
     const answer = await http.app.inject({

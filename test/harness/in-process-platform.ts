@@ -1,6 +1,6 @@
 /** Runs the whole platform in the process of the test, on free ports, so that a journey can replace single services. */
 import { writeBootstrapFile } from '../../src/assembly/bootstrap.ts'
-import type { House } from '../../src/assembly/build.ts'
+import type { BuiltServices } from '../../src/assembly/build.ts'
 import { catalogue } from '../../src/assembly/catalogue.ts'
 import { startPlatform } from '../../src/assembly/start.ts'
 import { loadConfig } from '../../src/config.ts'
@@ -10,7 +10,7 @@ import { type Ask, bearer, client, tokenOf } from './client.ts'
 import { afterAllTests, freshDatabase, temporaryDirectory } from './database.ts'
 
 export interface InProcessPlatform {
-  house: House
+  waypost: BuiltServices
   baseUrl: string
   mqttUrl: string
   /** The data directory, with bootstrap.json in it. */
@@ -40,10 +40,10 @@ export async function openInProcessPlatform(
   const log = await createLog(config.log)
   const platform = await startPlatform(config, log, Promise.resolve(database), undefined, services)
   afterAllTests(() => platform.stop())
-  const { house, baseUrl, managementUrl, addresses, bootstrap } = platform
+  const { platformServices: waypost, baseUrl, managementUrl, addresses, bootstrap } = platform
   writeBootstrapFile(directory, { baseUrl, ...addresses, managementUrl, ...bootstrap })
   const { tenantId, backendClient } = bootstrap.default
   const grant = { grant_type: 'client_credentials', client_id: backendClient.id, client_secret: backendClient.secret }
   const ask = client(baseUrl, bearer(await tokenOf(baseUrl, tenantId, grant)))
-  return { house, baseUrl, mqttUrl: addresses.mqttUrl!, directory, ask }
+  return { waypost, baseUrl, mqttUrl: addresses.mqttUrl!, directory, ask }
 }

@@ -8,22 +8,22 @@ import { Unauthenticated } from '../../src/kernel/errors.ts'
 import { newId } from '../../src/kernel/ids.ts'
 import { aTenantAdmin } from './builders.ts'
 import { type EventSource, openEventSource } from './event-source.ts'
-import type { HouseOptions } from './house.ts'
+import type { TestPlatformOptions } from './test-platform.ts'
 import { openTimeSeries } from './time-series.ts'
 
-export async function openLive(options: Partial<HouseOptions> = {}) {
+export async function openLive(options: Partial<TestPlatformOptions> = {}) {
   const callers = new Map<string, Caller>()
   const opened = await openTimeSeries({
     ...options,
-    authenticate: (house) => async (headers) => {
+    authenticate: (waypost) => async (headers) => {
       const { authorization } = headers
-      if (!authorization?.startsWith('Test ')) return await house.ask(Identity).authenticate(headers)
+      if (!authorization?.startsWith('Test ')) return await waypost.ask(Identity).authenticate(headers)
       const caller = callers.get(authorization)
       if (!caller) throw Unauthenticated()
       return caller
     },
   })
-  const { http } = opened.house
+  const { http } = opened.waypost
   await http.app.listen({ host: '127.0.0.1', port: 0 })
   const httpUrl = `http://127.0.0.1:${(http.app.server.address() as AddressInfo).port}`
   const pathOf = ({ applicationName }: { applicationName: string }, query = '') =>

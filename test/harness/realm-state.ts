@@ -1,8 +1,8 @@
 /** Reads realms and grants from the tables of the identity service, for tests of services that create them. */
 import { Identity } from '../../src/identity/contract.ts'
 import type { Sql } from '../../src/kernel/db.ts'
-import type { TestHouse } from './house.ts'
 import { aRealm } from './realms.ts'
+import type { TestPlatform } from './test-platform.ts'
 
 export interface RealmState {
   status: string
@@ -39,10 +39,10 @@ export const grantsOn = (sql: Sql, resource: string) =>
     select tenant_id, subject_id, scopes from identity.grants where resource = ${resource}`
 
 /** Creates available realms, for tests that need no further data of a tenant. */
-export async function addRealms(house: Pick<TestHouse, 'ask' | 'kit'>, ...tenantIds: string[]) {
-  const identity = house.ask(Identity)
+export async function addRealms(waypost: Pick<TestPlatform, 'ask' | 'kit'>, ...tenantIds: string[]) {
+  const identity = waypost.ask(Identity)
   for (const tenantId of tenantIds)
-    await house.kit.db.tx(async (sql) => {
+    await waypost.kit.db.tx(async (sql) => {
       await identity.buildRealm(sql, aRealm(tenantId))
       await identity.setRealmStatus(sql, tenantId, 'AVAILABLE')
     })

@@ -5,7 +5,7 @@ import { Identity, type RealmSpec } from '../../src/identity/contract.ts'
 import identity from '../../src/identity/index.ts'
 import type { Clock } from '../../src/kernel/clock.ts'
 import type { ConnectionOptions } from '../../src/kernel/db.ts'
-import { openHouse, type TestHouse } from './house.ts'
+import { openTestPlatform, type TestPlatform } from './test-platform.ts'
 
 export const freePort = () =>
   new Promise<number>((resolve) => {
@@ -40,7 +40,7 @@ export interface Realm {
   secret: string
 }
 
-export interface IdentityHouse extends TestHouse {
+export interface IdentityPlatform extends TestPlatform {
   identity: Identity
   addRealm(tenantId: string, changes?: Partial<RealmSpec>): Promise<Realm>
   addUser(tenantId: string, username: string): Promise<{ id: string; username: string }>
@@ -49,20 +49,20 @@ export interface IdentityHouse extends TestHouse {
 /** Starts the identity service on the port of its base URL. With another `WAYPOST_BASE_URL`, it listens on any free port. */
 export async function openIdentity(
   options: { environment?: Record<string, string>; connection?: ConnectionOptions; now?: Clock; port?: number } = {},
-): Promise<IdentityHouse> {
+): Promise<IdentityPlatform> {
   const port = options.port ?? (await freePort())
-  const house = await openHouse({
+  const waypost = await openTestPlatform({
     services: [identity],
     environment: { WAYPOST_BASE_URL: `http://127.0.0.1:${port}`, ...options.environment },
     ...(options.connection && { connection: options.connection }),
     ...(options.now && { now: options.now }),
     authenticate: (built) => built.ask(Identity).authenticate,
   })
-  await house.http.app.listen({ host: '127.0.0.1', port })
-  const api = house.ask(Identity)
-  const { db } = house.kit
+  await waypost.http.app.listen({ host: '127.0.0.1', port })
+  const api = waypost.ask(Identity)
+  const { db } = waypost.kit
   return {
-    ...house,
+    ...waypost,
     identity: api,
     async addRealm(tenantId, changes) {
       await db.tx(async (sql) => {

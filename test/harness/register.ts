@@ -8,24 +8,24 @@ import * as events from '../../src/services/register/events.ts'
 import register from '../../src/services/register/index.ts'
 import tokens from '../../src/services/tokens/index.ts'
 import { aTenantAdmin } from './builders.ts'
-import { type Ask, type HouseOptions, openHouse } from './house.ts'
 import { addRealms } from './realm-state.ts'
+import { type Ask, openTestPlatform, type TestPlatformOptions } from './test-platform.ts'
 
 export const root = '/epr/api/v1'
 
-export async function openRegister(options: Partial<HouseOptions> = {}) {
+export async function openRegister(options: Partial<TestPlatformOptions> = {}) {
   const services = [identity, applications, tokens, register, ...(options.services ?? [])]
-  const house = await openHouse({ ...options, services })
-  await addRealms(house, 'platform', 'default', 'other', 'doomed')
-  const admin = house.as(aTenantAdmin())
+  const waypost = await openTestPlatform({ ...options, services })
+  await addRealms(waypost, 'platform', 'default', 'other', 'doomed')
+  const admin = waypost.as(aTenantAdmin())
   // biome-ignore lint/suspicious/noExplicitAny: tests look at payloads of every event
   const publishedEvents: { event: string; payload: any }[] = []
   for (const event of Object.values(events) as EventType<object>[])
-    house.kit.bus.hear(event, (payload) => publishedEvents.push({ event: event.name, payload }))
+    waypost.kit.bus.subscribe(event, (payload) => publishedEvents.push({ event: event.name, payload }))
 
   let count = 0
   return {
-    house,
+    waypost,
     admin,
     publishedEvents,
     /** Creates an application with versions; returns the first one: `{ app: 'app-1', version: 'app-1-v1' }`. */

@@ -4,15 +4,15 @@ import tenants from '../../src/services/tenants/index.ts'
 import { aPlatformAdmin } from './builders.ts'
 import { eventually } from './eventually.ts'
 import { failingIdentity } from './failing-identity.ts'
-import { type HouseOptions, openHouse } from './house.ts'
 import { realmState } from './realm-state.ts'
 import { aRegistration } from './registration.ts'
+import { openTestPlatform, type TestPlatformOptions } from './test-platform.ts'
 
-export async function openTenants(options: Partial<HouseOptions> = {}) {
+export async function openTenants(options: Partial<TestPlatformOptions> = {}) {
   const identity = failingIdentity()
-  const house = await openHouse({ ...options, services: [identity.service, tenants] })
-  const { sql } = house.kit.db
-  const admin = house.as(aPlatformAdmin())
+  const waypost = await openTestPlatform({ ...options, services: [identity.service, tenants] })
+  const { sql } = waypost.kit.db
+  const admin = waypost.as(aPlatformAdmin())
 
   const waitForStatus = (tenantId: string, status: string) =>
     eventually(async () => {
@@ -22,7 +22,7 @@ export async function openTenants(options: Partial<HouseOptions> = {}) {
     })
 
   return {
-    house,
+    waypost,
     identity,
     admin,
     /** Returns the realm as the identity service stores it; fails if it does not exist. */
@@ -35,7 +35,7 @@ export async function openTenants(options: Partial<HouseOptions> = {}) {
     /** Logs in with a password and returns the HTTP status. */
     async loginStatus(tenantId: string, username: string, password: string) {
       const form = { grant_type: 'password', client_id: 'waypost-frontend', username, password }
-      const answer = await house.as(undefined)(
+      const answer = await waypost.as(undefined)(
         `POST /auth/realms/${tenantId}/protocol/openid-connect/token`,
         new URLSearchParams(form).toString(),
         { 'content-type': 'application/x-www-form-urlencoded' },

@@ -12,18 +12,18 @@ import credentials from '../../src/services/credentials/index.ts'
 import register from '../../src/services/register/index.ts'
 import { TimeSeries } from '../../src/services/time-series/contract.ts'
 import { createRetention } from '../../src/services/time-series/delete/retention.ts'
+import { registerEventHandlers } from '../../src/services/time-series/event-handlers.ts'
 import timeSeries from '../../src/services/time-series/index.ts'
 import type { Value } from '../../src/services/time-series/points.ts'
-import { reactions } from '../../src/services/time-series/reactions.ts'
 import { routes } from '../../src/services/time-series/routes.ts'
 import { createTimeSeries, type TimeSeriesService } from '../../src/services/time-series/service.ts'
 import { valuesOf } from '../../src/services/time-series/write/rows.ts'
 import tokens from '../../src/services/tokens/index.ts'
 import trafficLog from '../../src/services/traffic-log/index.ts'
 import { aTenantAdmin } from './builders.ts'
-import { type HouseOptions, openHouse } from './house.ts'
 import { addRealms } from './realm-state.ts'
 import { readPoints } from './series-reader.ts'
+import { openTestPlatform, type TestPlatformOptions } from './test-platform.ts'
 
 export const messageOf = (endpoint: DeviceEndpoint, receivedAt = new Date()): DeviceMessage => ({
   endpoint,
@@ -34,14 +34,14 @@ export const messageOf = (endpoint: DeviceEndpoint, receivedAt = new Date()): De
   correlationId: newId(),
 })
 
-export async function openTimeSeries(options: Partial<HouseOptions> = {}) {
+export async function openTimeSeries(options: Partial<TestPlatformOptions> = {}) {
   let service!: TimeSeriesService
   /** The real service, but slots end and are packed only when a test calls `pack`. */
   const withoutBackgroundWork = defineService({
     ...timeSeries,
     build(kit, { applications: asked, register: registered }) {
       service = createTimeSeries(kit, { applications: asked, register: registered })
-      reactions(kit.bus, service)
+      registerEventHandlers(kit.bus, service)
       return {
         api: service.api,
         http: [{ name: 'timeseries', roots: ['/epts'], routes: (http) => routes(http, service) }],
@@ -54,14 +54,14 @@ export async function openTimeSeries(options: Partial<HouseOptions> = {}) {
       }
     },
   })
-  const house = await openHouse({
+  const waypost = await openTestPlatform({
     ...options,
     services: [identity, applications, tokens, register, credentials, trafficLog, gateway, withoutBackgroundWork],
   })
-  if (!options.connection) await addRealms(house, 'platform', 'default', 'other')
-  const admin = house.as(aTenantAdmin())
-  const api = house.ask(TimeSeries)
-  const { sql } = house.kit.db
+  if (!options.connection) await addRealms(waypost, 'platform', 'default', 'other')
+  const admin = waypost.as(aTenantAdmin())
+  const api = waypost.ask(TimeSeries)
+  const { sql } = waypost.kit.db
 
   async function configure(applicationName: string, configuration: object) {
     const body = { epts: { platform: { applications: { [applicationName]: configuration } } } }
@@ -70,10 +70,10 @@ export async function openTimeSeries(options: Partial<HouseOptions> = {}) {
   }
 
   return {
-    house,
+    waypost,
     service,
     /** Creates a retention task that has not run yet today. */
-    retention: () => createRetention({ ...house.kit, applications: house.ask(Applications) }),
+    retention: () => createRetention({ ...waypost.kit, applications: waypost.ask(Applications) }),
     points: (endpointId: string) => readPoints(sql, endpointId),
     /** Ends the open slot, packs closed slots and drops packed ones. */
     async pack() {

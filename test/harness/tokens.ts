@@ -9,31 +9,31 @@ import * as events from '../../src/services/tokens/events.ts'
 import tokens from '../../src/services/tokens/index.ts'
 import type { TokenStatus } from '../../src/services/tokens/states.ts'
 import { aTenantAdmin } from './builders.ts'
-import { type Ask, type HouseOptions, openHouse, type TestHouse } from './house.ts'
 import { aRealm } from './realms.ts'
+import { type Ask, openTestPlatform, type TestPlatform, type TestPlatformOptions } from './test-platform.ts'
 
 export const root = '/api/v1'
 export const services = [identity, applications, tokens]
 
-export async function openTokens(options: Partial<HouseOptions> = {}) {
-  const house = await openHouse({ ...options, services })
-  const realms = house.ask(Identity)
+export async function openTokens(options: Partial<TestPlatformOptions> = {}) {
+  const waypost = await openTestPlatform({ ...options, services })
+  const realms = waypost.ask(Identity)
   for (const tenantId of ['default', 'other'])
-    await house.kit.db.tx(async (sql) => {
+    await waypost.kit.db.tx(async (sql) => {
       await realms.buildRealm(sql, aRealm(tenantId))
       await realms.setRealmStatus(sql, tenantId, 'AVAILABLE')
     })
-  return tokenFixtures(house)
+  return tokenFixtures(waypost)
 }
 
-export function tokenFixtures(house: TestHouse) {
-  const { db, bus, newId } = house.kit
-  const admin = house.as(aTenantAdmin())
-  const api = house.ask(Tokens)
+export function tokenFixtures(waypost: TestPlatform) {
+  const { db, bus, newId } = waypost.kit
+  const admin = waypost.as(aTenantAdmin())
+  const api = waypost.ask(Tokens)
   // biome-ignore lint/suspicious/noExplicitAny: tests look at payloads of every event
   const publishedEvents: { event: string; payload: any }[] = []
   for (const event of Object.values(events) as EventType<object>[])
-    bus.hear(event, (payload) => publishedEvents.push({ event: event.name, payload }))
+    bus.subscribe(event, (payload) => publishedEvents.push({ event: event.name, payload }))
 
   let count = 0
   const provision = async (endpointId: string, body: object, ask: Ask = admin) => {
@@ -43,7 +43,7 @@ export function tokenFixtures(house: TestHouse) {
     return { ...answer.body, endpointTokenId, url: `${root}/endpoints/${endpointId}/tokens/${endpointTokenId}` }
   }
   return {
-    house,
+    waypost,
     admin,
     api,
     publishedEvents,

@@ -7,7 +7,7 @@ import { TrafficLog, type TrafficRecord } from '../../src/services/traffic-log/c
 import trafficLog from '../../src/services/traffic-log/index.ts'
 import { aTenantAdmin } from './builders.ts'
 import { eventually } from './eventually.ts'
-import { type HouseOptions, openHouse } from './house.ts'
+import { openTestPlatform, type TestPlatformOptions } from './test-platform.ts'
 
 export const root = '/api/v1/al'
 
@@ -27,28 +27,28 @@ export const aRecord = (over: Partial<TrafficRecord> = {}): TrafficRecord => ({
   ...over,
 })
 
-export async function openTrafficLog(options: Partial<HouseOptions> = {}) {
-  const house = await openHouse({ ...options, services: [identity, applications, trafficLog] })
-  const log = house.ask(TrafficLog)
-  const built = house.built.get('traffic-log')!
+export async function openTrafficLog(options: Partial<TestPlatformOptions> = {}) {
+  const waypost = await openTestPlatform({ ...options, services: [identity, applications, trafficLog] })
+  const log = waypost.ask(TrafficLog)
+  const built = waypost.built.get('traffic-log')!
   const task = (name: string) => built.periodic!.find((one) => one.name === `traffic-log.${name}`)!
-  const run = (name: string) => house.kit.db.tx((sql) => task(name).run(sql))
+  const run = (name: string) => waypost.kit.db.tx((sql) => task(name).run(sql))
   return {
-    house,
+    waypost,
     log,
     run,
     device: built.device![0]!,
-    admin: house.as(aTenantAdmin()),
+    admin: waypost.as(aTenantAdmin()),
     /** Records messages in this order and waits until all are durable. */
     async record(records: Partial<TrafficRecord>[]) {
       await Promise.all(records.map((one) => log.record(aRecord(one))))
     },
     /** Runs the counting task until all records older than 3 s are counted; transactions of other tests can delay it. */
     async count() {
-      const [goal] = await house.kit.db.sql`select now() - interval '3 seconds' as moment`
+      const [goal] = await waypost.kit.db.sql`select now() - interval '3 seconds' as moment`
       await eventually(async () => {
         await run('count')
-        const [state] = await house.kit.db.sql`
+        const [state] = await waypost.kit.db.sql`
           select counted_until >= ${goal?.moment} as reached from traffic_log.counting`
         assert.ok(state?.reached)
       })

@@ -17,9 +17,9 @@ import { openCommands } from '../harness/commands.ts'
 import { temporaryDirectory } from '../harness/database.ts'
 import { eventually } from '../harness/eventually.ts'
 import { createFixtures } from '../harness/gateway.ts'
-import { openHouse } from '../harness/house.ts'
 import { type RunningPlatform, runCommand, startPlatform } from '../harness/platform.ts'
 import { openS3 } from '../harness/s3.ts'
+import { openTestPlatform } from '../harness/test-platform.ts'
 import { uploadTokenOf } from '../harness/upload-token.ts'
 
 interface Notes {
@@ -39,8 +39,8 @@ function notesService(directory: string) {
     build(kit) {
       const cache = new Map<number, string>()
       const done: string[] = []
-      kit.bus.onGap(() => cache.clear())
-      kit.bus.react('sample.note', Written, async (_, { tenantId }) => void done.push(`event ${tenantId}`))
+      kit.bus.onReset(() => cache.clear())
+      kit.bus.handle('sample.note', Written, async (_, { tenantId }) => void done.push(`event ${tenantId}`))
       kit.jobs.handle(Work, async ({ name }) => void done.push(`job ${name}`))
       return {
         api: {
@@ -66,8 +66,8 @@ test('a running platform reloads after a restore, even of a backup of another in
   writeFileSync(join(directory, '0001_a.sql'), 'create schema sample; create table sample.notes (id int, sealed text)')
   const service = notesService(directory)
   const environment = { WAYPOST_MASTER_KEY: 'the master key of the one installation' }
-  const one = await openHouse({ services: [service], environment })
-  const two = await openHouse({
+  const one = await openTestPlatform({ services: [service], environment })
+  const two = await openTestPlatform({
     services: [service],
     // The restore ends its connections, which it logs.
     environment: { WAYPOST_MASTER_KEY: 'the master key of the other installation', WAYPOST_LOG_LEVEL: 'silent' },

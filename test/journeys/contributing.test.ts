@@ -34,7 +34,7 @@ test('the guide contains every file of a service', () => {
   const names = own.map((path) => path.replace('src/services/notes/', ''))
   const expected =
     'README.md contract.ts device.ts errors.ts events.ts index.ts migrations/0001_notes.sql notes.test.ts'
-  for (const name of `${expected} reactions.ts routes.ts schemas.ts service.ts settings.ts store.ts`.split(' '))
+  for (const name of `${expected} event-handlers.ts routes.ts schemas.ts service.ts settings.ts store.ts`.split(' '))
     assert.ok(names.includes(name), name)
 })
 

@@ -29,7 +29,7 @@ const configurations = configurationServiceStub({
 })
 const { gateway, device, aProvisionedEndpoint, admin, httpUrl, metadataOf } = await openGateway({
   services: [...services, commands.service, configurations, software, timeSync],
-  doors: [
+  listeners: [
     dataCollection({
       timeSeries: { collect: async (_message, given) => void samples.push(...given) },
       enriched: (_endpoint, given) => given,

@@ -24,7 +24,7 @@ const configuration = configurationServiceStub({
 })
 const platform = await openInProcessPlatform({}, [commands.service, configuration])
 const { ask, directory } = platform
-const gateway = platform.house.ask(Gateway)
+const gateway = platform.waypost.ask(Gateway)
 
 function simulate(...args: string[]) {
   const child = spawn(process.execPath, [main, 'simulate', ...args], {
@@ -69,7 +69,7 @@ test('simulated devices send samples, respond to commands, apply configurations 
   })
 
   const configuration = { configId: 'c1', config: { reportEverySeconds: 0.1 }, statusCode: 200, reasonPhrase: 'ok' }
-  await gateway.send(platform.house.kit.db.sql, 'simulator-0003', {
+  await gateway.send(platform.waypost.kit.db.sql, 'simulator-0003', {
     extension: 'cmx',
     resourcePath: '/config/json',
     payload: configuration,

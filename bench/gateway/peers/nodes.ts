@@ -1,5 +1,5 @@
 /** Nodes on one database in this process, each with all services and its own MQTT port. */
-import { buildHouse } from '../../../src/assembly/build.ts'
+import { buildServices } from '../../../src/assembly/build.ts'
 import { catalogue } from '../../../src/assembly/catalogue.ts'
 import { openDatabase } from '../../../src/assembly/database.ts'
 import { loadConfig } from '../../../src/config.ts'
@@ -11,23 +11,23 @@ export const database = await openDatabase(config, log)
 
 export async function startNode() {
   const options = { config, connection: database.connection, log, services: catalogue }
-  const house = await buildHouse({ ...options, baseUrl: () => 'http://127.0.0.1' })
-  const built = [...house.built.values()]
-  await house.kit.jobs.start({ workers: true })
-  await house.kit.bus.start({ workers: true })
+  const waypost = await buildServices({ ...options, baseUrl: () => 'http://127.0.0.1' })
+  const built = [...waypost.built.values()]
+  await waypost.kit.jobs.start({ workers: true })
+  await waypost.kit.bus.start({ workers: true })
   for (const service of built) await service.start?.()
   const extensions = built.flatMap(({ device = [] }) => device)
-  const doors = await Promise.all(built.flatMap((service) => service.open?.(extensions) ?? []))
-  const { mqttUrl } = Object.assign({}, ...doors.map(({ addresses }) => addresses)) as { mqttUrl: string }
+  const listeners = await Promise.all(built.flatMap((service) => service.open?.(extensions) ?? []))
+  const { mqttUrl } = Object.assign({}, ...listeners.map(({ addresses }) => addresses)) as { mqttUrl: string }
   return {
-    house,
+    waypost,
     port: Number(new URL(mqttUrl).port),
     async stop() {
-      await Promise.all(doors.map((door) => door.close()))
+      await Promise.all(listeners.map((listener) => listener.close()))
       for (const service of built) await service.stop?.()
-      await house.kit.bus.stop()
-      await house.kit.jobs.stop()
-      await house.close()
+      await waypost.kit.bus.stop()
+      await waypost.kit.jobs.stop()
+      await waypost.close()
     },
   }
 }

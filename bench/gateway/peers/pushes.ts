@@ -36,8 +36,8 @@ async function measure(order: Order) {
   const [first, second] = [await startNode(), await startNode()]
   const received = openDevices(order, second.port)
   const endpointIds = order.devices.map((token) => `bench-${token}`)
-  const { db } = first.house.kit
-  const gateway = first.house.ask(Gateway)
+  const { db } = first.waypost.kit
+  const gateway = first.waypost.ask(Gateway)
   const one = async (endpointId: string) => (await gateway.send(db.sql, endpointId, push)).delivery
   for (;;) {
     const outcomes = await Promise.all(endpointIds.map(one))

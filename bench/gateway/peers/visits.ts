@@ -22,11 +22,11 @@ async function visit(port: number, clientId: string, topic: string) {
   await once(socket, 'close')
 }
 
-const receivedBy = async ({ house }: Node) =>
-  Number((await house.kit.metrics.text()).match(/^waypost_signals_received_total (\d+)$/m)?.[1] ?? 0)
+const receivedBy = async ({ waypost }: Node) =>
+  Number((await waypost.kit.metrics.text()).match(/^waypost_signals_received_total (\d+)$/m)?.[1] ?? 0)
 
-const boundEndpoints = async ({ house }: Node) => {
-  const [row] = await house.kit.db.sql`select count(*)::int from gateway.bindings where node_id is not null`
+const boundEndpoints = async ({ waypost }: Node) => {
+  const [row] = await waypost.kit.db.sql`select count(*)::int from gateway.bindings where node_id is not null`
   return row!.count as number
 }
 

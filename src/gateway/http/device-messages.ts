@@ -5,8 +5,8 @@
 import { METHODS } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
 import { monotonicMs } from '../../kernel/clock.ts'
+import type { ErrorFormat } from '../../kernel/error-formats.ts'
 import { PlatformError, TooManyRequests } from '../../kernel/errors.ts'
-import type { Face } from '../../kernel/faces.ts'
 import { bodyLimitBytes } from '../../kernel/http/body.ts'
 import type { Operation } from '../../kernel/http/routes.ts'
 import { describedAs, Text, Type } from '../../kernel/schema.ts'
@@ -164,7 +164,7 @@ function topicOf(url: string): string {
 }
 
 /** The error format of devices: `{statusCode, reasonPhrase}`, as over MQTT. */
-export const deviceFace: Face = {
+export const deviceFormat: ErrorFormat = {
   name: 'device',
   body: (error) => ({ statusCode: error.status, reasonPhrase: error.message }),
   schema: Type.Object(
@@ -191,12 +191,12 @@ const causes: Record<number, string> = {
 
 /** Describes the operation for the API reference. */
 export const deviceOperation: Operation = {
-  door: 'device',
+  api: 'device',
   method: 'POST',
   path: '/:appVersionName/:extension/:token/:resource',
   root: '/kp1',
   access: { scope: 'none' },
-  face: deviceFace,
+  errorFormat: deviceFormat,
   schema: {
     name: 'devices.messages.send',
     summary: 'Send a message as a device',
@@ -210,7 +210,7 @@ export const deviceOperation: Operation = {
     body: Type.Unknown({ description: 'The payload; the extension defines it. The `Content-Type` does not matter.' }),
     response: Object.fromEntries([
       [200, Type.Unknown({ description: 'The payload of the response; often empty.' })],
-      ...Object.entries(causes).map(([status, cause]) => [status, describedAs(deviceFace.schema, cause)]),
+      ...Object.entries(causes).map(([status, cause]) => [status, describedAs(deviceFormat.schema, cause)]),
     ]),
     fails: { 415: 'Reserved: every `Content-Type` is accepted.' },
   },

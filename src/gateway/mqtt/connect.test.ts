@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventually } from '../../../test/harness/eventually.ts'
-import { openHouse } from '../../../test/harness/mqtt-house.ts'
 import { connected, connectPacket, rawClient } from '../../../test/harness/mqtt-raw.ts'
+import { openMqttServer } from '../../../test/harness/mqtt-server.ts'
 import type { Client, Verdict } from './host.ts'
 
 test('accepts MQTT 3.1, 3.1.1 and 5', async () => {
-  const { port } = await openHouse()
+  const { port } = await openMqttServer()
   for (const protocolVersion of [3, 4, 5] as const) {
     const { connack, send, next } = await connected(port, { protocolVersion, clientId: `v${protocolVersion}` })
     assert.equal(protocolVersion === 5 ? connack.reasonCode : connack.returnCode, 0)
@@ -16,7 +16,7 @@ test('accepts MQTT 3.1, 3.1.1 and 5', async () => {
 })
 
 test('announces its limits and features to MQTT 5 clients', async () => {
-  const { port } = await openHouse({ limits: { keepAliveMaxSeconds: 30, sessionExpiryMaxSeconds: 100 } })
+  const { port } = await openMqttServer({ limits: { keepAliveMaxSeconds: 30, sessionExpiryMaxSeconds: 100 } })
   const { connack } = await connected(port, {
     protocolVersion: 5,
     clientId: '',
@@ -40,7 +40,7 @@ test('announces its limits and features to MQTT 5 clients', async () => {
 })
 
 test('sends response information to clients that request it', async () => {
-  const { port } = await openHouse({ offers: { responseInformation: 'kp1' } })
+  const { port } = await openMqttServer({ offers: { responseInformation: 'kp1' } })
   const asks = { requestResponseInformation: true }
   assert.equal(
     (await connected(port, { protocolVersion: 5, properties: asks })).connack.properties!.responseInformation,
@@ -50,7 +50,7 @@ test('sends response information to clients that request it', async () => {
 })
 
 test('assigns a client id only if the protocol allows it', async () => {
-  const { port, refused } = await openHouse()
+  const { port, refused } = await openMqttServer()
   assert.equal((await connected(port, { clientId: '' })).connack.returnCode, 0)
   for (const options of [{ clientId: '', clean: false }, { clientId: 'x'.repeat(600) }]) {
     const client = await rawClient(port)
@@ -67,7 +67,7 @@ test('assigns a client id only if the protocol allows it', async () => {
 })
 
 test('closes without a response if the first packet is not CONNECT or not MQTT', async () => {
-  const house = await openHouse()
+  const waypost = await openMqttServer()
   const firsts = [
     'c000',
     '300a 0001 70 00000000000000',
@@ -81,16 +81,16 @@ test('closes without a response if the first packet is not CONNECT or not MQTT',
     'e000',
   ]
   for (const first of firsts) {
-    const client = await rawClient(house.port)
+    const client = await rawClient(waypost.port)
     client.send(first)
     assert.deepEqual(await client.closed(), [], first)
   }
-  await eventually(() => assert.equal(house.refused.length, firsts.length))
-  assert.equal(house.published.length, 0)
+  await eventually(() => assert.equal(waypost.refused.length, firsts.length))
+  assert.equal(waypost.published.length, 0)
 })
 
 test('refuses unsupported protocol versions with their code', async () => {
-  const { port, refused } = await openHouse()
+  const { port, refused } = await openMqttServer()
   const client = await rawClient(port)
   client.send('100d 0004 4d515454 06 02 003c 0001 70')
   assert.equal((await client.next('connack')).returnCode, 1)
@@ -99,7 +99,7 @@ test('refuses unsupported protocol versions with their code', async () => {
 })
 
 test('ends a connection that sends CONNECT twice', async () => {
-  const { port, disconnected } = await openHouse()
+  const { port, disconnected } = await openMqttServer()
   const client = await connected(port, { protocolVersion: 5 })
   client.send(connectPacket({ protocolVersion: 5 }))
   assert.equal((await client.next('disconnect')).reasonCode, 0x82)
@@ -111,7 +111,7 @@ test('ends a connection that sends CONNECT twice', async () => {
 })
 
 test('refuses extended authentication', async () => {
-  const { port } = await openHouse()
+  const { port } = await openMqttServer()
   const client = await rawClient(port, 5)
   client.send(connectPacket({ protocolVersion: 5, properties: { authenticationMethod: 'SCRAM' } }))
   assert.equal((await client.next('connack')).reasonCode, 0x8c)
@@ -124,7 +124,7 @@ test('refuses extended authentication', async () => {
 test('encodes the verdict of the host for each version, and passes it the credentials once', async () => {
   let seen: Client | undefined
   let verdict: Verdict = { accepted: true, owner: 'o' }
-  const house = await openHouse({
+  const waypost = await openMqttServer({
     host: {
       async connect(client) {
         seen = client
@@ -137,12 +137,12 @@ test('encodes the verdict of the host for each version, and passes it the creden
   for (const [code, [old, five]] of Object.entries(codes)) {
     verdict = { accepted: false, code: code as 'busy', why: 'because' }
     for (const protocolVersion of [4, 5] as const) {
-      const client = await rawClient(house.port, protocolVersion)
+      const client = await rawClient(waypost.port, protocolVersion)
       client.send(connectPacket({ protocolVersion, username: 'u@t', password: Buffer.from('secret') }))
       const connack = await client.next('connack')
       assert.equal(protocolVersion === 5 ? connack.reasonCode : connack.returnCode, protocolVersion === 5 ? five : old)
       await client.closed()
-      assert.deepEqual([house.refused.at(-1)!.reason, house.refused.at(-1)!.detail], [code, 'because'])
+      assert.deepEqual([waypost.refused.at(-1)!.reason, waypost.refused.at(-1)!.detail], [code, 'because'])
     }
   }
   assert.equal(seen!.username, 'u@t')
@@ -151,7 +151,7 @@ test('encodes the verdict of the host for each version, and passes it the creden
 
 test('refuses with "unavailable" if the host fails, and continues', async () => {
   let failing = true
-  const { port, refused } = await openHouse({
+  const { port, refused } = await openMqttServer({
     host: {
       connect() {
         if (failing) throw new Error('a bug')
@@ -170,7 +170,7 @@ test('refuses with "unavailable" if the host fails, and continues', async () => 
 
 test('handles messages sent right after CONNECT, in their order, once the client is admitted', async () => {
   let admit = () => {}
-  const { port, published } = await openHouse({
+  const { port, published } = await openMqttServer({
     host: {
       connect: () =>
         new Promise((resolve) => {
@@ -198,7 +198,7 @@ test('handles messages sent right after CONNECT, in their order, once the client
 })
 
 test('a pipelined message of a refused client is never handled', async () => {
-  const { port, published } = await openHouse({
+  const { port, published } = await openMqttServer({
     host: { connect: async () => ({ accepted: false, code: 'bad_credentials', why: 'wrong' }) },
   })
   const client = await rawClient(port)
@@ -209,7 +209,7 @@ test('a pipelined message of a refused client is never handled', async () => {
 })
 
 test('closes connections whose CONNECT does not arrive or stays incomplete', async () => {
-  const { port, refused, sessions } = await openHouse({ limits: { connectTimeoutSeconds: 1 } })
+  const { port, refused, sessions } = await openMqttServer({ limits: { connectTimeoutSeconds: 1 } })
   const silent = await rawClient(port)
   const slow = await rawClient(port)
   slow.send('100d 0004')
@@ -224,7 +224,7 @@ test('closes connections whose CONNECT does not arrive or stays incomplete', asy
 })
 
 test('port checks are not recorded', async () => {
-  const { port, refused, sessions } = await openHouse()
+  const { port, refused, sessions } = await openMqttServer()
   const client = await rawClient(port)
   await eventually(() => assert.equal(sessions.count(), 1))
   client.cut()
@@ -233,7 +233,7 @@ test('port checks are not recorded', async () => {
 })
 
 test('ends connections that are silent for one and a half keep-alive times', async () => {
-  const { port, disconnected } = await openHouse()
+  const { port, disconnected } = await openMqttServer()
   const silent = await connected(port, { keepalive: 1, clientId: 'silent', protocolVersion: 5 })
   const lively = await connected(port, { keepalive: 1, clientId: 'lively' })
   const pings = setInterval(() => lively.send({ cmd: 'pingreq' }), 400)
@@ -246,7 +246,7 @@ test('ends connections that are silent for one and a half keep-alive times', asy
 })
 
 test('a CONNECT above the size limit is not read', async () => {
-  const { port, refused } = await openHouse({ limits: { connectBytesMax: 1000 } })
+  const { port, refused } = await openMqttServer({ limits: { connectBytesMax: 1000 } })
   const client = await rawClient(port)
   client.send(connectPacket({ username: 'u', password: Buffer.alloc(2000) }))
   await client.closed()
@@ -254,7 +254,7 @@ test('a CONNECT above the size limit is not read', async () => {
 })
 
 test('a client whose maximum packet size is too small gets no CONNACK', async () => {
-  const { port } = await openHouse()
+  const { port } = await openMqttServer()
   const client = await rawClient(port, 5)
   client.send(connectPacket({ protocolVersion: 5, properties: { maximumPacketSize: 4 } }))
   assert.deepEqual(await client.closed(), [])
@@ -262,7 +262,7 @@ test('a client whose maximum packet size is too small gets no CONNACK', async ()
 
 test('at shutdown, sends DISCONNECT to all clients after the acknowledgements of stored messages', async () => {
   let take = () => {}
-  const house = await openHouse({
+  const waypost = await openMqttServer({
     host: {
       publish: () =>
         new Promise((resolve) => {
@@ -270,19 +270,19 @@ test('at shutdown, sends DISCONNECT to all clients after the acknowledgements of
         }),
     },
   })
-  const client = await connected(house.port, { protocolVersion: 5 })
+  const client = await connected(waypost.port, { protocolVersion: 5 })
   client.send({ cmd: 'publish', topic: 't', payload: 'x', qos: 1, messageId: 7, dup: false, retain: false })
   await eventually(() => assert.notEqual(take.toString(), '() => {}'))
-  const closed = house.close()
+  const closed = waypost.close()
   take()
   assert.equal((await client.next('puback')).messageId, 7)
   assert.equal((await client.next('disconnect')).reasonCode, 0x8b)
   await closed
-  assert.equal(house.sessions.count(), 0)
+  assert.equal(waypost.sessions.count(), 0)
 })
 
 test('only DISCONNECT with code 0 discards the will', async () => {
-  const { port, disconnected } = await openHouse()
+  const { port, disconnected } = await openMqttServer()
   for (const [reasonCode, graceful] of [
     [0, true],
     [4, false],
@@ -301,7 +301,7 @@ test('only DISCONNECT with code 0 discards the will', async () => {
 })
 
 test('a client that the host does not admit in time is refused with "unavailable"', async () => {
-  const { port, refused } = await openHouse({
+  const { port, refused } = await openMqttServer({
     limits: { connectTimeoutSeconds: 1 },
     host: { connect: () => new Promise(() => {}) },
   })

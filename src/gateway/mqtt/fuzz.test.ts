@@ -81,11 +81,11 @@ async function startNeighbour(port: number) {
   const path = fileURLToPath(new URL('../../../test/harness/mqtt-latency-probe.ts', import.meta.url))
   const child: ChildProcess = fork(path, [String(port)])
   afterAllTests(() => void child.kill())
-  const hear = () => new Promise<unknown>((resolve) => child.once('message', resolve))
-  await hear()
+  const subscribe = () => new Promise<unknown>((resolve) => child.once('message', resolve))
+  await subscribe()
   const times = () => {
     child.send('how long?')
-    return hear() as Promise<number[]>
+    return subscribe() as Promise<number[]>
   }
   return {
     alive: () => child.exitCode === null,

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Packet } from 'mqtt-packet'
 import { eventually } from '../../../test/harness/eventually.ts'
-import { openHouse } from '../../../test/harness/mqtt-house.ts'
 import { connected } from '../../../test/harness/mqtt-raw.ts'
+import { openMqttServer } from '../../../test/harness/mqtt-server.ts'
 import { sleep } from '../../kernel/clock.ts'
 import type { Message, Qos } from './host.ts'
 
@@ -14,10 +14,13 @@ const message = (topic: string, qos: Qos = 0, more: Partial<Message> = {}): Mess
   ...more,
 })
 
-async function withClient(options: Parameters<typeof connected>[1] = {}, house: Parameters<typeof openHouse>[0] = {}) {
-  const opened = await openHouse(house)
+async function withClient(
+  options: Parameters<typeof connected>[1] = {},
+  waypost: Parameters<typeof openMqttServer>[0] = {},
+) {
+  const opened = await openMqttServer(waypost)
   const client = await connected(opened.port, options)
-  return { house: opened, client, connection: opened.connections.get('client')! }
+  return { waypost: opened, client, connection: opened.connections.get('client')! }
 }
 
 test('sends messages of every QoS, with their properties', async () => {
@@ -70,7 +73,7 @@ test('sends no more unacknowledged messages than the receive maximum, and keeps 
 
 test('a client may acknowledge in any order; the others are sent again in the order of sending', async () => {
   const options = { clean: false }
-  const { house, client, connection } = await withClient(options)
+  const { waypost, client, connection } = await withClient(options)
   for (let index = 1; index <= 6; index++) connection.send(message(`${index}`, 1))
   const sent = []
   for (let index = 1; index <= 6; index++) sent.push((await client.next('publish')).messageId!)
@@ -78,22 +81,22 @@ test('a client may acknowledge in any order; the others are sent again in the or
   connection.send(message('7', 1))
   await client.next('publish')
   client.socket.destroy()
-  await eventually(() => assert.equal(house.disconnected.length, 1))
-  const again = await connected(house.port, options)
+  await eventually(() => assert.equal(waypost.disconnected.length, 1))
+  const again = await connected(waypost.port, options)
   const topics = []
   for (let index = 0; index < 4; index++) topics.push((await again.next('publish')).topic)
   assert.deepEqual(topics, ['2', '3', '5', '7'])
 })
 
 test('an acknowledgement of another kind than the message ends the connection, an unknown one does not', async () => {
-  const { house, client, connection } = await withClient({ protocolVersion: 5 })
+  const { waypost, client, connection } = await withClient({ protocolVersion: 5 })
   client.send({ cmd: 'puback', messageId: 77 }, { cmd: 'pubcomp', messageId: 77 }, { cmd: 'pubrec', messageId: 77 })
   assert.equal((await client.next('pubrel')).reasonCode, 0x92)
   connection.send(message('t', 2))
   const { messageId } = await client.next('publish')
   client.send({ cmd: 'puback', messageId: messageId! })
   assert.equal((await client.next('disconnect')).reasonCode, 0x82)
-  assert.equal(house.disconnected.length, 1)
+  assert.equal(waypost.disconnected.length, 1)
 })
 
 test('drops messages above the maximum packet size of the client', async () => {
@@ -143,18 +146,18 @@ test('drops messages that expire in the queue, and sends the remaining expiry of
 })
 
 test('rejects messages while the queue is full, and accepts them again after acknowledgements', async () => {
-  const { client, house, connection } = await withClient({}, { limits: { inFlightMax: 1, queuedMessagesMax: 3 } })
+  const { client, waypost, connection } = await withClient({}, { limits: { inFlightMax: 1, queuedMessagesMax: 3 } })
   const sent = [1, 2, 3, 4].map((index) => connection.send(message(`${index}`, 1)))
   assert.deepEqual(sent, [true, true, true, false])
-  assert.equal(await house.sessions.deliver(connection.sessionKey, message('5', 1)), 'full')
+  assert.equal(await waypost.sessions.deliver(connection.sessionKey, message('5', 1)), 'full')
   client.send({ cmd: 'puback', messageId: (await client.next('publish')).messageId! })
   await client.next('publish')
-  assert.equal(await house.sessions.deliver(connection.sessionKey, message('6', 1)), 'sent')
+  assert.equal(await waypost.sessions.deliver(connection.sessionKey, message('6', 1)), 'sent')
   assert.equal(connection.send(message('large', 1, { payload: Buffer.alloc(5_000_000) })), false)
 })
 
 test('a client that does not read gets no more messages and is disconnected', async () => {
-  const { client, house, connection } = await withClient(
+  const { client, waypost, connection } = await withClient(
     {},
     { limits: { unsentBytesMax: 100_000, slowReaderSeconds: 1 } },
   )
@@ -168,11 +171,11 @@ test('a client that does not read gets no more messages and is disconnected', as
     },
     { everyMs: 1 },
   )
-  const held = house.sockets[0]!.writableLength
+  const held = waypost.sockets[0]!.writableLength
   assert.ok(held < 500_000, `${held} bytes are held`)
   await eventually(() => assert.equal(connection.open, false))
-  assert.match(house.disconnected[0]!.why, /does not read/)
-  await eventually(() => assert.equal(house.sessions.count(), 0))
+  assert.match(waypost.disconnected[0]!.why, /does not read/)
+  await eventually(() => assert.equal(waypost.sessions.count(), 0))
 })
 
 test('a client that reads again gets the queued messages', async () => {
@@ -198,14 +201,14 @@ test('the host may close a connection with a reason', async () => {
     protocol_error: 0x82,
   } as const
   for (const [reason, code] of Object.entries(codes)) {
-    const { client, house, connection } = await withClient({ protocolVersion: 5 })
+    const { client, waypost, connection } = await withClient({ protocolVersion: 5 })
     connection.close(reason as keyof typeof codes, 'because')
     const { reasonCode, properties } = await client.next('disconnect')
     assert.deepEqual([reasonCode, properties?.reasonString], [code, reason.replaceAll('_', ' ')])
     await client.closed()
     assert.equal(connection.open, false)
     assert.equal(connection.send(message('t')), false)
-    assert.deepEqual(house.disconnected, [{ clientId: 'client', graceful: false, why: 'because' }])
+    assert.deepEqual(waypost.disconnected, [{ clientId: 'client', graceful: false, why: 'because' }])
   }
 })
 
@@ -213,11 +216,11 @@ test('an error of the host for one connection does not affect others', async () 
   const fail = () => {
     throw new Error('a bug')
   }
-  const house = await openHouse({ host: { connected: fail, disconnected: fail, refused: fail } })
-  const client = await connected(house.port, { protocolVersion: 5 })
+  const waypost = await openMqttServer({ host: { connected: fail, disconnected: fail, refused: fail } })
+  const client = await connected(waypost.port, { protocolVersion: 5 })
   assert.equal((await client.next('disconnect')).reasonCode, 0x80)
   await client.closed()
-  const other = await openHouse({ host: { subscribe: () => [], unsubscribe: fail } })
+  const other = await openMqttServer({ host: { subscribe: () => [], unsubscribe: fail } })
   for (const packet of [
     { cmd: 'subscribe', messageId: 1, subscriptions: [{ topic: 't', qos: 0 }] },
     { cmd: 'unsubscribe', messageId: 1, unsubscriptions: ['t'] },
@@ -229,11 +232,11 @@ test('an error of the host for one connection does not affect others', async () 
 })
 
 test('a host that sends without limit within one turn does not fill the memory', async () => {
-  const { connection, house, client } = await withClient({}, { limits: { unsentBytesMax: 200_000 } })
+  const { connection, waypost, client } = await withClient({}, { limits: { unsentBytesMax: 200_000 } })
   client.socket.pause()
   const payload = Buffer.alloc(50_000)
   let kept = 0
   for (let index = 0; index < 1000; index++) if (connection.send(message('t', 0, { payload }))) kept++
   assert.ok(kept < 100, `${kept} were kept`)
-  assert.ok(house.sockets[0]!.writableLength < 1_000_000)
+  assert.ok(waypost.sockets[0]!.writableLength < 1_000_000)
 })

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { IPublishPacket } from 'mqtt-packet'
 import { eventually } from '../../../test/harness/eventually.ts'
-import { openHouse } from '../../../test/harness/mqtt-house.ts'
 import { connected } from '../../../test/harness/mqtt-raw.ts'
+import { openMqttServer } from '../../../test/harness/mqtt-server.ts'
 import { sleep } from '../../kernel/clock.ts'
 import type { PublishCode } from './host.ts'
 
@@ -30,7 +30,7 @@ function answeredByHand() {
 }
 
 test('passes messages of every QoS to the host, with their properties', async () => {
-  const { port, published } = await openHouse()
+  const { port, published } = await openMqttServer()
   const client = await connected(port, { protocolVersion: 5 })
   const properties = {
     payloadFormatIndicator: true,
@@ -62,7 +62,7 @@ test('passes messages of every QoS to the host, with their properties', async ()
 })
 
 test('a message in a thousand pieces is one message', async () => {
-  const { port, published } = await openHouse()
+  const { port, published } = await openMqttServer()
   const client = await connected(port)
   const payload = Buffer.alloc(300_000, 'abc')
   const { generate } = await import('mqtt-packet')
@@ -86,7 +86,7 @@ test('a message in a thousand pieces is one message', async () => {
 
 test('acknowledges in the order of arrival, each once it is done', async () => {
   const { asked, host } = answeredByHand()
-  const { port } = await openHouse({ host })
+  const { port } = await openMqttServer({ host })
   const client = await connected(port, { protocolVersion: 5 })
   client.send(
     publish('t', { qos: 1, messageId: 1 }),
@@ -108,7 +108,7 @@ test('acknowledges in the order of arrival, each once it is done', async () => {
 
 test('messages with a synchronous result are acknowledged in order too', async () => {
   const { asked, host } = answeredByHand()
-  const { port } = await openHouse({
+  const { port } = await openMqttServer({
     host: {
       publish: (_, { topic, payload }) =>
         topic === 'later' ? host.publish(_, { payload }) : topic === 'no' ? 0x87 : undefined,
@@ -134,7 +134,7 @@ test('messages with a synchronous result are acknowledged in order too', async (
 
 test('no acknowledgement is sent if the host closes the connection while it handles a message', async () => {
   for (const qos of [0, 1, 2] as const) {
-    const { port, disconnected } = await openHouse({
+    const { port, disconnected } = await openMqttServer({
       host: {
         publish(connection) {
           connection.close('not_authorized', 'not any more')
@@ -153,7 +153,7 @@ test('no acknowledgement is sent if the host closes the connection while it hand
 
 test('a message that the host fails to handle is not acknowledged, and the connection is closed', async () => {
   for (const fail of ['reject', 'throw'] as const) {
-    const { port, disconnected } = await openHouse({
+    const { port, disconnected } = await openMqttServer({
       host: {
         publish() {
           if (fail === 'throw') throw new Error('a bug')
@@ -172,7 +172,7 @@ test('a message that the host fails to handle is not acknowledged, and the conne
 
 test('a QoS 2 message is handled once, however often it is sent', async () => {
   const { asked, host } = answeredByHand()
-  const { port } = await openHouse({ host })
+  const { port } = await openMqttServer({ host })
   const client = await connected(port)
   const message = publish('t', { qos: 2, messageId: 9 })
   client.send(message, { ...message, dup: true })
@@ -191,7 +191,7 @@ test('a QoS 2 message is handled once, however often it is sent', async () => {
 
 test('a rejected QoS 2 message may be sent again with its packet id', async () => {
   const { asked, host } = answeredByHand()
-  const { port } = await openHouse({ host })
+  const { port } = await openMqttServer({ host })
   const client = await connected(port, { protocolVersion: 5 })
   for (const round of [1, 2]) {
     client.send(publish('t', { qos: 2, messageId: 9 }))
@@ -204,7 +204,7 @@ test('a rejected QoS 2 message may be sent again with its packet id', async () =
 })
 
 test('more QoS 2 messages than the receive maximum close the connection', async () => {
-  const { port } = await openHouse({ limits: { receiveMaximum: 3 } })
+  const { port } = await openMqttServer({ limits: { receiveMaximum: 3 } })
   const client = await connected(port, { protocolVersion: 5 })
   client.send(...[1, 2, 3, 4].map((messageId) => publish('t', { qos: 2, messageId })))
   for (let count = 0; count < 3; count++) await client.next('pubrec')
@@ -213,7 +213,7 @@ test('more QoS 2 messages than the receive maximum close the connection', async 
 
 test('messages that the host still handles count for the receive maximum', async () => {
   const { asked, host } = answeredByHand()
-  const { port } = await openHouse({ host, limits: { receiveMaximum: 4 } })
+  const { port } = await openMqttServer({ host, limits: { receiveMaximum: 4 } })
   const client = await connected(port, { protocolVersion: 5 })
   client.send(...[1, 2].map((messageId) => publish('t', { qos: 2, messageId })))
   await eventually(() => assert.equal(asked.length, 2))
@@ -227,7 +227,7 @@ test('messages that the host still handles count for the receive maximum', async
 
 test('stops reading while too many messages are pending', async () => {
   const { asked, host } = answeredByHand()
-  const { port, sockets } = await openHouse({ host, limits: { receiveMaximum: 10 } })
+  const { port, sockets } = await openMqttServer({ host, limits: { receiveMaximum: 10 } })
   const client = await connected(port)
   for (let messageId = 1; messageId <= 1000; messageId++)
     client.send(publish('t', { qos: 1, messageId, payload: Buffer.alloc(2000) }))
@@ -244,20 +244,20 @@ test('stops reading while too many messages are pending', async () => {
 })
 
 test('stops reading while the host pauses a connection, without a keep-alive time-out', async () => {
-  const house = await openHouse()
-  const client = await connected(house.port, { keepalive: 1 })
-  const connection = house.connections.get('client')!
+  const waypost = await openMqttServer()
+  const client = await connected(waypost.port, { keepalive: 1 })
+  const connection = waypost.connections.get('client')!
   connection.pause()
   client.send(publish('t', { qos: 1, messageId: 1 }))
   await sleep(2500)
-  assert.equal(house.published.length, 0)
+  assert.equal(waypost.published.length, 0)
   assert.equal(connection.open, true)
   connection.resume()
   await client.next('puback')
 })
 
 test('topic aliases are resolved, within the announced maximum', async () => {
-  const { port, published } = await openHouse({ limits: { topicAliasMaximum: 2 } })
+  const { port, published } = await openMqttServer({ limits: { topicAliasMaximum: 2 } })
   const client = await connected(port, { protocolVersion: 5 })
   const alias = (topicAlias: number) => ({ properties: { topicAlias } })
   client.send(publish('a', alias(1)), publish('b', alias(2)), publish('', alias(1)), publish('c', alias(1)))
@@ -273,7 +273,7 @@ test('topic aliases are resolved, within the announced maximum', async () => {
 })
 
 test('rejects malformed messages with the code of the error', async () => {
-  const { port, published } = await openHouse({ limits: { topicBytesMax: 100, topicLevelsMax: 10 } })
+  const { port, published } = await openMqttServer({ limits: { topicBytesMax: 100, topicLevelsMax: 10 } })
   const long = Buffer.alloc(101, 'x').toString('hex')
   const cases: [string, string, number][] = [
     ['QoS 3', '36 05 0001 70 0001', 0x81],
@@ -304,7 +304,7 @@ test('rejects malformed messages with the code of the error', async () => {
 })
 
 test('a packet above the size limit closes the connection before it is complete', async () => {
-  const { port, disconnected } = await openHouse()
+  const { port, disconnected } = await openMqttServer()
   for (const bytes of ['30 ffffff7f', '32 ffffbf01']) {
     const client = await connected(port, { protocolVersion: 5 })
     client.send(bytes)
@@ -318,7 +318,7 @@ test('a packet above the size limit closes the connection before it is complete'
 })
 
 test('sends reason strings only to clients that accept them', async () => {
-  const { port } = await openHouse()
+  const { port } = await openMqttServer()
   for (const [requestProblemInformation, told] of [
     [true, true],
     [false, false],
@@ -332,7 +332,7 @@ test('sends reason strings only to clients that accept them', async () => {
 })
 
 test('limits the number and size of user properties', async () => {
-  const { port } = await openHouse({ limits: { userPropertiesMax: 4, userPropertiesBytesMax: 100 } })
+  const { port } = await openMqttServer({ limits: { userPropertiesMax: 4, userPropertiesBytesMax: 100 } })
   const many = { a: ['1', '2', '3', '4', '5'] }
   const large = { a: 'x'.repeat(200) }
   for (const userProperties of [many, large]) {

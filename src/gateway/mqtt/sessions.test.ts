@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url'
 import { pino } from 'pino'
 import { afterAllTests, freshDatabase } from '../../../test/harness/database.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
-import { openHouse } from '../../../test/harness/mqtt-house.ts'
 import { connected, type RawClient } from '../../../test/harness/mqtt-raw.ts'
+import { openMqttServer } from '../../../test/harness/mqtt-server.ts'
 import { sleep, systemClock } from '../../kernel/clock.ts'
 import { connect as connectDatabase, createDb } from '../../kernel/db.ts'
 import { migrate, readMigrations } from '../../kernel/migrate.ts'
@@ -41,7 +41,7 @@ let now = systemClock
 
 /** Creates a new layer on the same database, as after a restart. */
 const aNewProcess = (limits: Partial<Limits> = {}, host: Partial<Host> = {}) =>
-  openHouse({
+  openMqttServer({
     host,
     store: createSessionStore(
       { db, secrets, now: () => now(), log: pino({ level: 'silent' }), claims: alone('this') },
@@ -59,9 +59,9 @@ async function subscribe(client: RawClient, topic: string, qos: Qos = 1) {
   await client.next('suback')
 }
 
-async function leave(client: RawClient, house: { connections: Map<string, { open: boolean }> }, clientId: string) {
+async function leave(client: RawClient, waypost: { connections: Map<string, { open: boolean }> }, clientId: string) {
   client.cut()
-  await eventually(() => assert.equal(house.connections.get(clientId)!.open, false))
+  await eventually(() => assert.equal(waypost.connections.get(clientId)!.open, false))
 }
 
 test('a session survives the connection and the process: subscriptions, unacknowledged and queued messages', async () => {
@@ -158,11 +158,11 @@ test('only unacknowledged messages are sent again, even after a crash', async ()
 
 test('session data in the tables is encrypted', async () => {
   const clientId = aName()
-  const house = await aNewProcess()
-  const client = await connected(house.port, { clientId, clean: false })
+  const waypost = await aNewProcess()
+  const client = await connected(waypost.port, { clientId, clean: false })
   await subscribe(client, 'kp1/v1/test/very-secret/#')
-  await leave(client, house, clientId)
-  await house.sessions.deliver(key(clientId), message('kp1/v1/test/very-secret/json', 1))
+  await leave(client, waypost, clientId)
+  await waypost.sessions.deliver(key(clientId), message('kp1/v1/test/very-secret/json', 1))
   const rows = [
     ...(await db.sql`select * from gateway.sessions`),
     ...(await db.sql`select * from gateway.session_messages`),
@@ -173,12 +173,12 @@ test('session data in the tables is encrypted', async () => {
 
 test('only messages that match a subscription are queued, with the granted QoS and within the limits', async () => {
   const clientId = aName()
-  const house = await aNewProcess({ queuedMessagesMax: 3, queuedBytesMax: 1000 })
-  const { deliver } = house.sessions
-  const client = await connected(house.port, { clientId, clean: false })
+  const waypost = await aNewProcess({ queuedMessagesMax: 3, queuedBytesMax: 1000 })
+  const { deliver } = waypost.sessions
+  const client = await connected(waypost.port, { clientId, clean: false })
   await subscribe(client, 'a/+', 1)
   await subscribe(client, 'zero', 0)
-  await leave(client, house, clientId)
+  await leave(client, waypost, clientId)
   assert.equal(await deliver(key('nobody'), message('a/b')), 'gone')
   assert.equal(await deliver(key(clientId), message('b')), 'gone')
   assert.equal(await deliver(key(clientId), message('zero')), 'gone')
@@ -186,7 +186,7 @@ test('only messages that match a subscription are queued, with the granted QoS a
   assert.equal(await deliver(key(clientId), message('a/b', 1, { payload: Buffer.alloc(1000) })), 'full')
   const outcomes = await Promise.all([1, 2, 3, 4].map((index) => deliver(key(clientId), message(`a/${index}`, 2))))
   assert.deepEqual(outcomes, ['queued', 'queued', 'queued', 'full'])
-  const again = await connected(house.port, { clientId, clean: false })
+  const again = await connected(waypost.port, { clientId, clean: false })
   for (const index of [1, 2, 3]) {
     const { topic, qos } = await again.next('publish')
     assert.deepEqual([topic, qos], [`a/${index}`, 1])
@@ -195,23 +195,23 @@ test('only messages that match a subscription are queued, with the granted QoS a
 
 test('a clean start discards the session', async () => {
   const clientId = aName()
-  const house = await aNewProcess()
-  const client = await connected(house.port, { clientId, clean: false })
+  const waypost = await aNewProcess()
+  const client = await connected(waypost.port, { clientId, clean: false })
   await subscribe(client, '#')
-  await leave(client, house, clientId)
-  await house.sessions.deliver(key(clientId), message('a'))
-  const clean = await connected(house.port, { clientId, clean: true })
+  await leave(client, waypost, clientId)
+  await waypost.sessions.deliver(key(clientId), message('a'))
+  const clean = await connected(waypost.port, { clientId, clean: true })
   assert.equal(clean.connack.sessionPresent, false)
-  await leave(clean, house, clientId)
-  assert.equal(await house.sessions.deliver(key(clientId), message('a')), 'gone')
-  assert.equal((await connected(house.port, { clientId, clean: false })).connack.sessionPresent, false)
+  await leave(clean, waypost, clientId)
+  assert.equal(await waypost.sessions.deliver(key(clientId), message('a')), 'gone')
+  assert.equal((await connected(waypost.port, { clientId, clean: false })).connack.sessionPresent, false)
 })
 
 test('the expiry of a session counts from the end of its connection, and can be changed with DISCONNECT', async () => {
   const clientId = aName()
-  const house = await aNewProcess()
+  const waypost = await aNewProcess()
   const join = (sessionExpiryInterval: number) =>
-    connected(house.port, { clientId, clean: false, protocolVersion: 5, properties: { sessionExpiryInterval } })
+    connected(waypost.port, { clientId, clean: false, protocolVersion: 5, properties: { sessionExpiryInterval } })
   const goodbye = async (client: RawClient, sessionExpiryInterval?: number) => {
     const properties = sessionExpiryInterval === undefined ? {} : { properties: { sessionExpiryInterval } }
     client.send({ cmd: 'disconnect', reasonCode: 0, ...properties })
@@ -237,12 +237,12 @@ test('the expiry of a session counts from the end of its connection, and can be 
 
 test('expired sessions and messages are deleted from the tables', async () => {
   const clientId = aName()
-  const house = await aNewProcess()
+  const waypost = await aNewProcess()
   const options = { clientId, clean: false, protocolVersion: 5 as const, properties: { sessionExpiryInterval: 100 } }
-  const client = await connected(house.port, options)
+  const client = await connected(waypost.port, options)
   await subscribe(client, '#')
-  await leave(client, house, clientId)
-  await house.sessions.deliver(key(clientId), message('a', 1, { properties: { messageExpiryInterval: 10 } }))
+  await leave(client, waypost, clientId)
+  await waypost.sessions.deliver(key(clientId), message('a', 1, { properties: { messageExpiryInterval: 10 } }))
   const count = async () => {
     const [row] = await db.sql`
       select (select count(*) from gateway.sessions where session_key = ${key(clientId)}) as sessions,
@@ -280,40 +280,40 @@ test('a QoS 2 message is handled once although the connection and the node chang
 
 test('a new connection with the same key takes over the session with its messages', async () => {
   const clientId = aName()
-  const house = await aNewProcess()
-  const old = await connected(house.port, {
+  const waypost = await aNewProcess()
+  const old = await connected(waypost.port, {
     clientId,
     clean: false,
     protocolVersion: 5,
     properties: { sessionExpiryInterval: 60 },
   })
-  house.connections.get(clientId)!.send(message('a'))
+  waypost.connections.get(clientId)!.send(message('a'))
   await old.next('publish')
-  const fresh = await connected(house.port, { clientId, clean: false })
+  const fresh = await connected(waypost.port, { clientId, clean: false })
   assert.equal(fresh.connack.sessionPresent, true)
   assert.equal((await old.next('disconnect')).reasonCode, 0x8e)
   await old.closed()
   assert.deepEqual(
-    house.disconnected.map(({ graceful }) => graceful),
+    waypost.disconnected.map(({ graceful }) => graceful),
     [false],
   )
   assert.equal((await fresh.next('publish')).dup, true)
-  assert.equal(await house.sessions.deliver(key(clientId), message('b')), 'sent')
+  assert.equal(await waypost.sessions.deliver(key(clientId), message('b')), 'sent')
   assert.equal((await fresh.next('publish')).topic, 'b')
 })
 
 test('many concurrent CONNECTs with one key leave one connection and lose no message', async () => {
   const clientId = aName()
-  const house = await aNewProcess()
-  const first = await connected(house.port, { clientId, clean: false })
+  const waypost = await aNewProcess()
+  const first = await connected(waypost.port, { clientId, clean: false })
   await subscribe(first, '#')
-  await leave(first, house, clientId)
-  await house.sessions.deliver(key(clientId), message('kept'))
+  await leave(first, waypost, clientId)
+  await waypost.sessions.deliver(key(clientId), message('kept'))
   const all = await Promise.allSettled(
-    Array.from({ length: 10 }, () => connected(house.port, { clientId, clean: false })),
+    Array.from({ length: 10 }, () => connected(waypost.port, { clientId, clean: false })),
   )
-  const open = () => [...house.sockets].filter((socket) => !socket.destroyed).length
-  await eventually(() => assert.equal(house.sessions.count(), 1), { withinMs: 5000 })
+  const open = () => [...waypost.sockets].filter((socket) => !socket.destroyed).length
+  await eventually(() => assert.equal(waypost.sessions.count(), 1), { withinMs: 5000 })
   assert.equal(open(), 1)
   const winner = all.find(
     (one) => one.status === 'fulfilled' && !one.value.socket.destroyed && !one.value.socket.readableEnded,
@@ -324,7 +324,7 @@ test('many concurrent CONNECTs with one key leave one connection and lose no mes
 
 test('a client cannot take over the session of another owner', async () => {
   let owner = 'first'
-  const { port, disconnected, sessions } = await openHouse({
+  const { port, disconnected, sessions } = await openMqttServer({
     host: { connect: async () => ({ accepted: true, owner }) },
   })
   await connected(port, { clientId: 'counter' })
@@ -349,7 +349,7 @@ test('a client whose session cannot be loaded is refused with "unavailable"', as
     touch: () => Promise.reject(new Error('away')),
     close: async () => {},
   }
-  const { port, sessions } = await openHouse({ store: broken })
+  const { port, sessions } = await openMqttServer({ store: broken })
   const { connack, closed } = await connected(port, { clean: false })
   assert.equal(connack.returnCode, 3)
   await closed()
@@ -358,14 +358,14 @@ test('a client whose session cannot be loaded is refused with "unavailable"', as
 
 test('a message for a session that is being opened waits for it', async () => {
   const clientId = aName()
-  const house = await aNewProcess()
-  const first = await connected(house.port, { clientId, clean: false })
+  const waypost = await aNewProcess()
+  const first = await connected(waypost.port, { clientId, clean: false })
   await subscribe(first, '#')
-  await leave(first, house, clientId)
-  const opening = connected(house.port, { clientId, clean: false })
+  await leave(first, waypost, clientId)
+  const opening = connected(waypost.port, { clientId, clean: false })
   const outcomes: string[] = []
   while (outcomes.at(-1) !== 'sent') {
-    outcomes.push(await house.sessions.deliver(key(clientId), message(`${outcomes.length}`)))
+    outcomes.push(await waypost.sessions.deliver(key(clientId), message(`${outcomes.length}`)))
     await sleep(0)
   }
   const client = await opening

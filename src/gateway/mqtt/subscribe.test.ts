@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openHouse } from '../../../test/harness/mqtt-house.ts'
 import { connected } from '../../../test/harness/mqtt-raw.ts'
+import { openMqttServer } from '../../../test/harness/mqtt-server.ts'
 import type { Subscription } from './host.ts'
 import { isFilter, matches } from './topics.ts'
 
@@ -13,7 +13,7 @@ const subscribe = (
 
 test('SUBACK has the result of the host for each filter', async () => {
   const asked: Subscription[] = []
-  const { port } = await openHouse({
+  const { port } = await openMqttServer({
     host: {
       subscribe(_, subscriptions) {
         asked.push(...subscriptions)
@@ -41,7 +41,7 @@ test('SUBACK has the result of the host for each filter', async () => {
 })
 
 test('a session has a limited number of subscriptions', async () => {
-  const { port } = await openHouse({ limits: { subscriptionsMax: 2 } })
+  const { port } = await openMqttServer({ limits: { subscriptionsMax: 2 } })
   const client = await connected(port, { protocolVersion: 5 })
   client.send(subscribe(1, { topic: 'a' }, { topic: 'b' }))
   assert.deepEqual((await client.next('suback')).granted, [0, 0])
@@ -52,7 +52,7 @@ test('a session has a limited number of subscriptions', async () => {
 })
 
 test('rejects malformed subscriptions', async () => {
-  const { port } = await openHouse({ offers: { sharedSubscriptions: true } })
+  const { port } = await openMqttServer({ offers: { sharedSubscriptions: true } })
   const cases: [string, string, number][] = [
     ['no filter', '82 03 0001 00', 0x81],
     ['packet id 0', '82 07 0000 00 0001 70 00', 0x81],

@@ -6,47 +6,47 @@ import mqtt from 'mqtt'
 import { createWebSocketStream, WebSocketServer } from 'ws'
 import { afterAllTests } from '../../../test/harness/database.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
-import { openHouse } from '../../../test/harness/mqtt-house.ts'
+import { openMqttServer } from '../../../test/harness/mqtt-server.ts'
 
 async function withWebSockets() {
-  const house = await openHouse()
+  const waypost = await openMqttServer()
   const server = createServer()
   new WebSocketServer({ server, handleProtocols: () => 'mqtt' }).on('connection', (socket) =>
-    house.sessions.accept(createWebSocketStream(socket), { transport: 'websocket', address: '127.0.0.1' }),
+    waypost.sessions.accept(createWebSocketStream(socket), { transport: 'websocket', address: '127.0.0.1' }),
   )
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   afterAllTests(() => server.closeAllConnections())
   afterAllTests(() => void server.close())
-  return { house, url: `ws://127.0.0.1:${(server.address() as { port: number }).port}/ws` }
+  return { waypost, url: `ws://127.0.0.1:${(server.address() as { port: number }).port}/ws` }
 }
 
 async function withTcp() {
-  const house = await openHouse()
-  return { house, url: `mqtt://127.0.0.1:${house.port}` }
+  const waypost = await openMqttServer()
+  return { waypost, url: `mqtt://127.0.0.1:${waypost.port}` }
 }
 
 for (const [transport, start] of Object.entries({ tcp: withTcp, websocket: withWebSockets }))
   for (const protocolVersion of [4, 5] as const)
     test(`a widespread client uses MQTT ${protocolVersion} over ${transport}`, async () => {
-      const { house, url } = await start()
+      const { waypost, url } = await start()
       const client = await mqtt.connectAsync(url, { clientId: 'usual', protocolVersion, reconnectPeriod: 0 })
       const arrived: string[] = []
       client.on('message', (topic, payload) => arrived.push(`${topic} ${payload}`))
       await client.subscribeAsync('answers/#', { qos: 2 })
       for (const qos of [0, 1, 2] as const) await client.publishAsync('questions', Buffer.alloc(100_000, 'x'), { qos })
       assert.deepEqual(
-        house.published.map(({ qos, payload }) => [qos, payload.length]),
+        waypost.published.map(({ qos, payload }) => [qos, payload.length]),
         [0, 1, 2].map((qos) => [qos, 100_000]),
       )
       for (const qos of [0, 1, 2] as const)
-        house.connections.get('usual')!.send({ topic: `answers/${qos}`, payload: Buffer.from('yes'), qos })
+        waypost.connections.get('usual')!.send({ topic: `answers/${qos}`, payload: Buffer.from('yes'), qos })
       await eventually(() => assert.deepEqual(arrived, ['answers/0 yes', 'answers/1 yes', 'answers/2 yes']))
       await client.endAsync()
       await eventually(() =>
         assert.deepEqual(
-          house.disconnected.map(({ graceful }) => graceful),
+          waypost.disconnected.map(({ graceful }) => graceful),
           [true],
         ),
       )
-      await eventually(() => assert.equal(house.sessions.count(), 0))
+      await eventually(() => assert.equal(waypost.sessions.count(), 0))
     })

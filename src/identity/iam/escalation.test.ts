@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { aCaller } from '../../../test/harness/builders.ts'
-import type { Ask } from '../../../test/harness/house.ts'
 import { openRealms, type Realms } from '../../../test/harness/iam.ts'
+import type { Ask } from '../../../test/harness/test-platform.ts'
 
 const root = '/iam/api/v1'
 const managing = ['user', 'role', 'grant', 'api-key', 'client', 'issuer'].flatMap((entity) =>
@@ -10,17 +10,17 @@ const managing = ['user', 'role', 'grant', 'api-key', 'client', 'issuer'].flatMa
 )
 
 describe('a caller can grant only permissions that they have', () => {
-  let house: Realms
+  let waypost: Realms
   let manager: Ask
   let managerId: string
   let adminId: string
   before(async () => {
-    house = await openRealms()
-    await house.realm('acme')
-    await house.realm('platform')
-    managerId = await house.user('acme', 'manager')
-    adminId = await house.user('acme', 'admin', ['tenant-admin'])
-    manager = house.as(
+    waypost = await openRealms()
+    await waypost.realm('acme')
+    await waypost.realm('platform')
+    managerId = await waypost.user('acme', 'manager')
+    adminId = await waypost.user('acme', 'admin', ['tenant-admin'])
+    manager = waypost.as(
       aCaller({ tenantId: 'acme', id: managerId, on: { 'tenant-system': [...managing, 'endpoint:read'] } }),
     )
   })
@@ -48,7 +48,7 @@ describe('a caller can grant only permissions that they have', () => {
   })
 
   test('a caller with fewer permissions may change a role if it adds no scope', async () => {
-    const admin = house.as(aCaller({ tenantId: 'acme', on: { 'tenant-system': ['*'] } }))
+    const admin = waypost.as(aCaller({ tenantId: 'acme', on: { 'tenant-system': ['*'] } }))
     await admin(`POST ${root}/roles`, { name: 'strong', scopes: ['endpoint:delete'] })
     const change = { description: 'Strong', scopes: ['endpoint:delete', 'endpoint:read'] }
     assert.equal((await manager(`PUT ${root}/roles/strong`, change)).status, 204)
@@ -69,7 +69,7 @@ describe('a caller can grant only permissions that they have', () => {
   })
 
   test('the permissions of a role include the grants to it', async () => {
-    const admin = house.as(aCaller({ tenantId: 'acme', on: { 'tenant-system': ['*'] } }))
+    const admin = waypost.as(aCaller({ tenantId: 'acme', on: { 'tenant-system': ['*'] } }))
     await admin(`POST ${root}/roles`, { name: 'carrier', scopes: [] })
     const subject = { type: 'role', id: 'carrier' }
     await admin(`POST ${root}/grants`, { subject, resource: 'application-a', scopes: ['application:delete'] })
@@ -88,7 +88,7 @@ describe('a caller can grant only permissions that they have', () => {
   })
 
   test('no caller of a tenant can grant permissions on the platform', async () => {
-    const admin = house.as(aCaller({ tenantId: 'acme', on: { 'tenant-system': ['*'] } }))
+    const admin = waypost.as(aCaller({ tenantId: 'acme', on: { 'tenant-system': ['*'] } }))
     const subject = { type: 'user', id: adminId }
     const answer = await admin(`POST ${root}/grants`, {
       subject,
@@ -97,16 +97,16 @@ describe('a caller can grant only permissions that they have', () => {
     })
     assert.equal(answer.status, 403)
     assert.equal((await admin(`POST ${root}/roles`, { name: 'p', scopes: ['platform:tenant:read'] })).status, 403)
-    await house.kit.db.sql`
+    await waypost.kit.db.sql`
       insert into identity.grants (tenant_id, id, subject_type, subject_id, resource, scopes)
       values ('acme', 'smuggled', 'user', ${managerId}, 'platform-system', '{*}')`
-    const { body } = await house.bearer(await house.userToken('acme', 'manager'))(`GET ${root}/me`)
+    const { body } = await waypost.bearer(await waypost.userToken('acme', 'manager'))(`GET ${root}/me`)
     assert.ok(!JSON.stringify(body.permissions).includes('platform-system'))
   })
 
   test('a caller with every scope on the platform can grant scopes on it', async () => {
-    const id = await house.user('platform', 'operator')
-    const admin = house.as(aCaller({ tenantId: 'platform', on: { 'platform-system': ['*'] } }))
+    const id = await waypost.user('platform', 'operator')
+    const admin = waypost.as(aCaller({ tenantId: 'platform', on: { 'platform-system': ['*'] } }))
     const grant = { subject: { type: 'user', id }, resource: 'kaa-system', scopes: ['kaa:tenant:read'] }
     const made = await admin(`POST ${root}/grants`, grant)
     assert.equal(made.status, 201, made.text)
@@ -137,11 +137,11 @@ describe('a caller can grant only permissions that they have', () => {
   })
 
   test('an administrator may grant every scope on a single resource and reset the password of its creator', async () => {
-    const admin = house.bearer(await house.userToken('acme', 'admin'))
-    const makerId = await house.user('acme', 'maker')
+    const admin = waypost.bearer(await waypost.userToken('acme', 'admin'))
+    const makerId = await waypost.user('acme', 'maker')
     const caller = aCaller({ tenantId: 'acme', id: makerId })
-    await house.kit.db.tx((sql) =>
-      house.api.grantCreator(sql, { ...house.kit.system('acme'), caller }, 'application-m'),
+    await waypost.kit.db.tx((sql) =>
+      waypost.api.grantCreator(sql, { ...waypost.kit.system('acme'), caller }, 'application-m'),
     )
     const grant = { subject: { type: 'user', id: managerId }, resource: 'application-m', scopes: ['*'] }
     assert.equal((await admin(`POST ${root}/grants`, grant)).status, 201)

@@ -1,23 +1,23 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { aCaller, aTenantAdmin } from '../../../test/harness/builders.ts'
-import type { Ask } from '../../../test/harness/house.ts'
 import { openRealms, type Realms } from '../../../test/harness/iam.ts'
+import type { Ask } from '../../../test/harness/test-platform.ts'
 
 const root = '/iam/api/v1'
 
 describe('management of a realm', () => {
-  let house: Realms
+  let waypost: Realms
   let admin: Ask
   let stranger: Ask
   let nobody: Ask
   before(async () => {
-    house = await openRealms()
-    await house.realm('acme')
-    await house.realm('other')
-    admin = house.as(aTenantAdmin('acme'))
-    stranger = house.as(aTenantAdmin('other'))
-    nobody = house.as(aCaller({ tenantId: 'acme' }))
+    waypost = await openRealms()
+    await waypost.realm('acme')
+    await waypost.realm('other')
+    admin = waypost.as(aTenantAdmin('acme'))
+    stranger = waypost.as(aTenantAdmin('other'))
+    nobody = waypost.as(aCaller({ tenantId: 'acme' }))
   })
   const made = async (path: string, body: unknown) => {
     const answer = await admin(`POST ${root}${path}`, body)
@@ -26,13 +26,13 @@ describe('management of a realm', () => {
   }
 
   test('every operation returns 401 without a token', async () => {
-    const anybody = house.as(undefined)
+    const anybody = waypost.as(undefined)
     for (const path of ['/me', '/users', '/roles', '/grants', '/api-keys', '/clients', '/issuers'])
       assert.equal((await anybody(`GET ${root}${path}`)).status, 401, path)
   })
 
   test('/me returns the caller and its permissions', async () => {
-    const me = await house.as(
+    const me = await waypost.as(
       aCaller({ tenantId: 'acme', id: 'u1', on: { 'tenant-system': ['endpoint:read'], 'endpoint-1': ['*'] } }),
     )(`GET ${root}/me`)
     assert.deepEqual(me.body, {
@@ -63,7 +63,7 @@ describe('management of a realm', () => {
 
   test('a change without its scope is 403 if the caller may read the object', async () => {
     const { body: user } = await made('/users', { username: 'read only' })
-    const reader = house.as(aCaller({ tenantId: 'acme', on: { 'tenant-system': ['identity:user:read'] } }))
+    const reader = waypost.as(aCaller({ tenantId: 'acme', on: { 'tenant-system': ['identity:user:read'] } }))
     assert.equal((await reader(`GET ${root}/users/${user.id}`)).status, 200)
     assert.equal((await reader(`PUT ${root}/users/${user.id}`, { firstName: 'x' })).status, 403)
     assert.equal((await reader(`DELETE ${root}/users/${user.id}`)).status, 403)
@@ -281,9 +281,9 @@ describe('management of a realm', () => {
   })
 
   test('the last enabled administrator cannot be deleted, disabled or lose the role', async () => {
-    await house.realm('lonely')
-    const only = await house.user('lonely', 'only', ['tenant-admin'])
-    const helper = house.as(aTenantAdmin('lonely'))
+    await waypost.realm('lonely')
+    const only = await waypost.user('lonely', 'only', ['tenant-admin'])
+    const helper = waypost.as(aTenantAdmin('lonely'))
     for (const [operation, body] of [
       [`DELETE ${root}/users/${only}`, undefined],
       [`PUT ${root}/users/${only}`, { enabled: false }],
@@ -295,9 +295,12 @@ describe('management of a realm', () => {
   })
 
   test('one of two administrators who delete each other concurrently remains', async () => {
-    await house.realm('duel')
-    const ids = [await house.user('duel', 'one', ['tenant-admin']), await house.user('duel', 'two', ['tenant-admin'])]
-    const ask = house.as(aTenantAdmin('duel'))
+    await waypost.realm('duel')
+    const ids = [
+      await waypost.user('duel', 'one', ['tenant-admin']),
+      await waypost.user('duel', 'two', ['tenant-admin']),
+    ]
+    const ask = waypost.as(aTenantAdmin('duel'))
     const answers = await Promise.all(ids.map((id) => ask(`DELETE ${root}/users/${id}`)))
     assert.deepEqual(answers.map(({ status }) => status).sort(), [204, 409])
   })
@@ -311,11 +314,11 @@ describe('management of a realm', () => {
         { id: 'acme-front', kind: 'frontend', public: true, redirectUris: [], webOrigins: [], roles: [] },
       ],
     })
-    const { backendClientSecret } = (await house.api.realm('acme'))!
+    const { backendClientSecret } = (await waypost.api.realm('acme'))!
     assert.ok(!text.includes(backendClientSecret))
     const changed = await admin(`POST ${root}/clients/acme-back/secret`)
     assert.equal(changed.status, 200)
-    assert.equal(changed.body.secret, (await house.api.realm('acme'))!.backendClientSecret)
+    assert.equal(changed.body.secret, (await waypost.api.realm('acme'))!.backendClientSecret)
     assert.notEqual(changed.body.secret, backendClientSecret)
     assert.equal((await admin(`POST ${root}/clients/acme-front/secret`)).status, 404)
     assert.equal((await admin(`POST ${root}/clients/none/secret`)).status, 404)

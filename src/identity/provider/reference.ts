@@ -1,10 +1,10 @@
 /** Describes the OpenID Connect operations of a realm in the API reference; the standards define the protocol. */
-import type { Face } from '../../kernel/faces.ts'
+import type { ErrorFormat } from '../../kernel/error-formats.ts'
 import type { Operation } from '../../kernel/http/routes.ts'
 import { describedAs, JsonObject, Text, Type } from '../../kernel/schema.ts'
 
 /** RFC 6749, 5.2. */
-export const oauthFace: Face = {
+export const oauthFormat: ErrorFormat = {
   name: 'oauth',
   body: (error) => ({ error: error.code, error_description: error.message }),
   schema: Type.Object(
@@ -18,7 +18,7 @@ export const oauthFace: Face = {
 
 const params = Type.Object({ tenant_id: Text({ description: 'Id of the tenant, which is the name of its realm.' }) })
 const optional = (description: string) => Type.Optional(Text({ description, maxLength: 8192 }))
-const failure = (description: string) => describedAs(oauthFace.schema, description)
+const failure = (description: string) => describedAs(oauthFormat.schema, description)
 const noRealm = failure('There is no tenant with this id.')
 const notAvailable = failure('The tenant is not AVAILABLE.')
 const badRequest = failure('A parameter is missing or malformed, or the client may not use it.')
@@ -223,8 +223,8 @@ const rows: Row[] = [
 
 export const realmOperations: Operation[] = rows.map((row) => ({
   ...row,
-  door: 'identity',
+  api: 'identity',
   root: '/auth/realms',
   access: { scope: 'none' },
-  face: oauthFace,
+  errorFormat: oauthFormat,
 }))

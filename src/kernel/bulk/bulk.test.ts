@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { eventually } from '../../../test/harness/eventually.ts'
-import { openHouse } from '../../../test/harness/house.ts'
+import { openTestPlatform } from '../../../test/harness/test-platform.ts'
 import { contract } from '../contract.ts'
 import type { Sql } from '../db.ts'
 import { defineService } from '../define-service.ts'
@@ -53,7 +53,7 @@ const service = defineService({
   },
 })
 // Failures on purpose are logged.
-const { kit } = await openHouse({ services: [service], environment: { WAYPOST_LOG_LEVEL: 'silent' } })
+const { kit } = await openTestPlatform({ services: [service], environment: { WAYPOST_LOG_LEVEL: 'silent' } })
 const { db, bulk } = kit
 await db.sql`create schema test`
 await db.sql`create table test.effects (task_id text, n integer)`

@@ -62,7 +62,7 @@ const temporary = new Set([
 ])
 
 /** Returns whether the database is unreachable, read-only or too slow at the moment; callers get 503, not 500. */
-export const isConnectionTrouble = (error: unknown) => {
+export const isConnectionFailure = (error: unknown) => {
   const code = codeOf(error)
   return code !== undefined && (code.startsWith('CONNECTION_') || temporary.has(code))
 }

@@ -4,7 +4,7 @@ import net from 'node:net'
 import { test } from 'node:test'
 import { afterAllTests, freshDatabase } from '../../../test/harness/database.ts'
 import { copyIn } from '../copy-in.ts'
-import { type ConnectionOptions, connect, createDb, type Db, isConnectionTrouble, type TransactionSql } from '../db.ts'
+import { type ConnectionOptions, connect, createDb, type Db, isConnectionFailure, type TransactionSql } from '../db.ts'
 import { isStatementTimeout } from './errors.ts'
 
 const steps = 10_000
@@ -153,7 +153,7 @@ test(`${steps} steps store exactly the acknowledged rows while connections break
         for (const id of ids) acknowledged.add(id)
       } catch (error) {
         if (error instanceof assert.AssertionError) throw error
-        if (isConnectionTrouble(error) && !isStatementTimeout(error)) {
+        if (isConnectionFailure(error) && !isStatementTimeout(error)) {
           outcome.lost++
           groups.push(ids)
           for (const id of ids) inDoubt.add(id)

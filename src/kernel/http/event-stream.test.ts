@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { mock, test } from 'node:test'
 import { openEventSource } from '../../../test/harness/event-source.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
-import { openHouse } from '../../../test/harness/house.ts'
+import { openTestPlatform } from '../../../test/harness/test-platform.ts'
 import { contract } from '../contract.ts'
 import { defineService } from '../define-service.ts'
 import { Events } from '../schema.ts'
@@ -33,7 +33,7 @@ const service = defineService({
     ],
   }),
 })
-const { http } = await openHouse({ services: [service] })
+const { http } = await openTestPlatform({ services: [service] })
 await http.app.listen({ host: '127.0.0.1', port: 0 })
 const url = `http://127.0.0.1:${(http.app.server.address() as AddressInfo).port}/bcx/api/v1/events`
 

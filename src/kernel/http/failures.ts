@@ -1,19 +1,19 @@
 /** Responds to requests that failed, in the error format of their root. */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { isConnectionTrouble, isExhausted, isStatementTimeout } from '../db.ts'
+import { isConnectionFailure, isExhausted, isStatementTimeout } from '../db.ts'
+import { type ErrorFormat, messageFormat } from '../error-formats.ts'
 import {
   BodyTooLarge,
+  InsufficientResources,
   InternalError,
   InvalidRequest,
   NoSuchRoute,
-  OutOfMeans,
   Overdue,
   PlatformError,
   TooManyRequests,
   Unavailable,
   UnsupportedMediaType,
 } from '../errors.ts'
-import { type Face, messageFace } from '../faces.ts'
 import type { Log } from '../log.ts'
 import { bodyLimitBytes } from './body.ts'
 import { requestFailed } from './log-messages.ts'
@@ -25,30 +25,36 @@ export const tooMany = (seconds: number) =>
 
 export const noSuchRoute = ({ method, url }: FastifyRequest) => NoSuchRoute({ method, path: url.split('?')[0]! })
 
-export function answerError(log: Log, error: unknown, request: FastifyRequest, reply: FastifyReply, face: Face) {
+export function answerError(
+  log: Log,
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  errorFormat: ErrorFormat,
+) {
   const failure = toPlatformError(error, request)
   if (failure.status >= 500) {
     const { id: correlationId, method, url } = request
     requestFailed(log, { err: error, correlationId, method, path: url.split('?')[0] })
   }
-  fail(failure, face, reply)
+  fail(failure, errorFormat, reply)
 }
 
-export function fail(error: PlatformError, face: Face, reply: FastifyReply) {
+export function fail(error: PlatformError, errorFormat: ErrorFormat, reply: FastifyReply) {
   if (error.headers) reply.headers(error.headers)
   reply
     .code(error.status)
     .type('application/json; charset=utf-8')
     .serializer((body: unknown) => body as string)
-    .send(JSON.stringify(face.body(error)))
+    .send(JSON.stringify(errorFormat.body(error)))
 }
 
 /** Maps any thrown error to a PlatformError. */
 function toPlatformError(error: unknown, request: FastifyRequest): PlatformError {
   if (error instanceof PlatformError) return error
   if (isStatementTimeout(error)) return Overdue({}, { headers: { 'retry-after': '2' } })
-  if (isConnectionTrouble(error)) return Unavailable({}, { headers: { 'retry-after': '2' } })
-  if (isExhausted(error)) return OutOfMeans({}, { headers: { 'retry-after': '60' } })
+  if (isConnectionFailure(error)) return Unavailable({}, { headers: { 'retry-after': '2' } })
+  if (isExhausted(error)) return InsufficientResources({}, { headers: { 'retry-after': '60' } })
   const { code, statusCode, message } = error as FastifyError
   switch (code) {
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
@@ -66,15 +72,15 @@ function toPlatformError(error: unknown, request: FastifyRequest): PlatformError
 /** The error formats of the roots, for requests that fail before a route is found. */
 export function createFormatsByRoot() {
   /** Null if the APIs of a root have different formats. */
-  const formats = new Map<string, Face | null>()
+  const formats = new Map<string, ErrorFormat | null>()
   return {
-    add(root: string, format: Face) {
+    add(root: string, format: ErrorFormat) {
       formats.set(root, formats.has(root) && formats.get(root) !== format ? null : format)
     },
-    at(url: string): Face {
+    at(url: string): ErrorFormat {
       const roots = [...formats.keys()].filter((root) => url.startsWith(`${root}/`))
       const [longest] = roots.sort((a, b) => b.length - a.length)
-      return formats.get(longest ?? '') ?? messageFace
+      return formats.get(longest ?? '') ?? messageFormat
     },
   }
 }

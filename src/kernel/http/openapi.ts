@@ -8,7 +8,7 @@ interface DocumentInfo {
   baseUrl: string
   version: string
   /** The tags, in order. Paths in the document start with the first root; the other roots are aliases. */
-  doors: { name: string; title?: string; roots: readonly string[] }[]
+  apis: { name: string; title?: string; roots: readonly string[] }[]
 }
 
 /** Responses whose shape has no description of its own. */
@@ -42,7 +42,7 @@ export function openapi(operations: Operation[], info: DocumentInfo) {
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: info.baseUrl }],
-    tags: info.doors.flatMap(({ name, title, roots: [, ...aliases] }) => {
+    tags: info.apis.flatMap(({ name, title, roots: [, ...aliases] }) => {
       if (title === undefined) return []
       const alsoAt = aliases.length > 0 ? `. Also served at ${aliases.join(' and ')}` : ''
       return [{ name, description: title + alsoAt, ...(aliases.length > 0 && { 'x-also-at': aliases }) }]
@@ -83,7 +83,7 @@ export function openapi(operations: Operation[], info: DocumentInfo) {
 }
 
 function describe(operation: Operation, components: Components) {
-  const { door, method, schema, access, face } = operation
+  const { api, method, schema, access, errorFormat } = operation
   const answers = Object.entries(schema.response).map(([status, shape]) => [
     status,
     answer(Number(status), shape, operation, components),
@@ -93,12 +93,12 @@ function describe(operation: Operation, components: Components) {
     .filter((status) => !declared.has(status))
     .map((status) => [
       status,
-      { description: causeOf(status, operation), content: contentOf(face.schema, 'response', components) },
+      { description: causeOf(status, operation), content: contentOf(errorFormat.schema, 'response', components) },
     ])
   const scopes = scopesOf(access)
   const alternatives = access.or ? [[access.or.scope], scopes] : [scopes]
   return {
-    tags: [door],
+    tags: [api],
     operationId: schema.name,
     summary: schema.summary,
     ...(schema.aliasOf && { 'x-alias-of': schema.aliasOf }),
@@ -154,7 +154,7 @@ function answer(status: number, shape: TSchema, operation: Operation, components
 
 function descriptionOf(status: number, shape: TSchema, operation: Operation): string {
   const { title, description } = shape as { title?: string; description?: string }
-  const hasNoCause = title === (operation.face.schema as { title?: string }).title && !isDescribedAs(shape)
+  const hasNoCause = title === (operation.errorFormat.schema as { title?: string }).title && !isDescribedAs(shape)
   if (status >= 400 && (hasNoCause || description === undefined)) return causeOf(status, operation)
   return description ?? successes[status] ?? 'The response.'
 }

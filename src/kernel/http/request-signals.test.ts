@@ -3,7 +3,7 @@ import { type AddressInfo, connect } from 'node:net'
 import { test } from 'node:test'
 import { aTenantAdmin } from '../../../test/harness/builders.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
-import { openHouse } from '../../../test/harness/house.ts'
+import { openTestPlatform } from '../../../test/harness/test-platform.ts'
 import { contract } from '../contract.ts'
 import { defineService } from '../define-service.ts'
 import { CallerGone, DeadlinePassed, type PlatformError, ProcessStopping } from '../errors.ts'
@@ -48,14 +48,14 @@ async function aServer() {
     provides: contract<object>('test'),
     build: () => ({ api: {}, http: [{ name: 'test', roots: ['/api'], routes }] }),
   })
-  const house = await openHouse({ services: [service], authenticate: () => async () => aTenantAdmin() })
-  await house.http.app.listen({ port: 0, host: '127.0.0.1' })
-  const { port } = house.http.app.server.address() as AddressInfo
-  return { house, signals, port, get: (path: string) => fetch(`http://127.0.0.1:${port}/api${path}`) }
+  const waypost = await openTestPlatform({ services: [service], authenticate: () => async () => aTenantAdmin() })
+  await waypost.http.app.listen({ port: 0, host: '127.0.0.1' })
+  const { port } = waypost.http.app.server.address() as AddressInfo
+  return { waypost, signals, port, get: (path: string) => fetch(`http://127.0.0.1:${port}/api${path}`) }
 }
 
 test('the signal of a request aborts when its connection closes before the response, and not after it', async () => {
-  const { house, signals, port, get } = await aServer()
+  const { waypost, signals, port, get } = await aServer()
   assert.deepEqual(await (await get('/quick')).json(), { same: true })
   const socket = connect(port, '127.0.0.1')
   socket.write('GET /api/wait HTTP/1.1\r\nHost: x\r\n\r\n')
@@ -63,37 +63,37 @@ test('the signal of a request aborts when its connection closes before the respo
   socket.destroy()
   await eventually(() => assert.ok(signals[1]!.aborted))
   assert.ok(CallerGone.is(signals[1]!.reason))
-  await house.close()
+  await waypost.close()
   assert.equal(signals[0]!.aborted, false, 'an answered request does not abort any more')
 })
 
 test('it aborts at the deadline of the operation and when the server closes; both requests get a response', async () => {
-  const { house, signals, get } = await aServer()
+  const { waypost, signals, get } = await aServer()
   assert.deepEqual(await (await get('/deadline')).json(), { reason: 'deadline_passed' })
   assert.ok(DeadlinePassed.is(signals[0]!.reason))
   const waiting = get('/wait')
   await eventually(() => assert.equal(signals.length, 2))
-  const closing = house.http.close()
+  const closing = waypost.http.close()
   assert.deepEqual(await (await waiting).json(), { reason: 'process_stopping' })
   assert.ok(ProcessStopping.is(signals[1]!.reason))
   await closing
 })
 
 test('it aborts when the process stops, while the server is still open, and is aborted for later requests', async () => {
-  const { house, signals, get } = await aServer()
+  const { waypost, signals, get } = await aServer()
   const waiting = get('/wait')
   await eventually(() => assert.equal(signals.length, 1))
-  house.beginStop()
+  waypost.beginStop()
   assert.deepEqual(await (await waiting).json(), { reason: 'process_stopping' })
   assert.deepEqual(await (await get('/wait')).json(), { reason: 'process_stopping' })
-  assert.ok(house.kit.system('default').signal.aborted)
+  assert.ok(waypost.kit.system('default').signal.aborted)
 })
 
 test('an operation that throws the reason responds with 504 at the deadline and 503 at a stop', async () => {
-  const { house, signals, get } = await aServer()
+  const { waypost, signals, get } = await aServer()
   assert.equal((await get('/throw-deadline')).status, 504)
   const waiting = get('/throw')
   await eventually(() => assert.equal(signals.length, 2))
-  house.beginStop()
+  waypost.beginStop()
   assert.equal((await waiting).status, 503)
 })

@@ -1,7 +1,7 @@
 /** The interface by which a service's routes.ts declares operations: Fastify with our types and checks. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { authorize, type Caller, type Ctx } from '../contract.ts'
-import type { Face } from '../faces.ts'
+import type { ErrorFormat } from '../error-formats.ts'
 import { holds, onPlatform, onTenant } from '../permissions.ts'
 import { mediaTypeOf, type OperationSchema, type Static, type TSchema } from '../schema.ts'
 import { bodyLimitOf } from './body.ts'
@@ -66,21 +66,21 @@ export interface Http {
 
 /** Functions that the server provides to all routes. */
 export interface RouteContext {
-  authenticate(request: FastifyRequest, reply: FastifyReply, door: string): Promise<Ctx>
-  callerOf(request: FastifyRequest, door: string): Promise<Caller>
+  authenticate(request: FastifyRequest, reply: FastifyReply, api: string): Promise<Ctx>
+  callerOf(request: FastifyRequest, api: string): Promise<Caller>
   record(operation: Operation): void
   openStream(request: FastifyRequest, reply: FastifyReply): EventStream
 }
 
 /** An operation as it was declared; the API reference is generated from these. */
 export interface Operation {
-  door: string
+  api: string
   method: string
   path: string
   root: string
   schema: OperationSchema
   access: Access
-  face: Face
+  errorFormat: ErrorFormat
 }
 
 declare module 'fastify' {
@@ -93,7 +93,7 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig extends Partial<Access> {
     root?: string
-    door?: string
+    api?: string
   }
 }
 
@@ -119,7 +119,7 @@ function completeBody(request: FastifyRequest, _: unknown, done: () => void) {
 
 export function mountRoutes(
   app: FastifyInstance,
-  door: { name: string; root: string; face: Face; baseUrl: () => string },
+  api: { name: string; root: string; errorFormat: ErrorFormat; baseUrl: () => string },
   { authenticate, callerOf, record, openStream }: RouteContext,
 ): Http {
   const define =
@@ -127,7 +127,7 @@ export function mountRoutes(
     (path, { schema, config }, handler) => {
       if (!config?.scope) throw new Error(`${method} ${path} declares no scope`)
       if (Object.keys(schema.response).length === 0) throw new Error(`${method} ${path} declares no response`)
-      record({ door: door.name, method, path, root: door.root, schema, access: config, face: door.face })
+      record({ api: api.name, method, path, root: api.root, schema, access: config, errorFormat: api.errorFormat })
       const { params, query, headers, response } = schema
       const body = config.streamBody ? undefined : schema.body
       const answer = (request: FastifyRequest, reply: FastifyReply, given: unknown) =>
@@ -139,7 +139,7 @@ export function mountRoutes(
             body: given as never,
             headers: request.headers,
             raw: request,
-            callerNow: () => callerOf(request, door.name),
+            callerNow: () => callerOf(request, api.name),
           },
           reply,
         )
@@ -147,7 +147,7 @@ export function mountRoutes(
         method,
         url: path,
         bodyLimit: bodyLimitOf(config),
-        config: { ...config, root: door.root, door: door.name },
+        config: { ...config, root: api.root, api: api.name },
         schema: {
           ...(params && { params }),
           ...(query && { querystring: query }),
@@ -157,7 +157,7 @@ export function mountRoutes(
         },
         onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
           if (config.scope === 'none') return
-          request.ctx = await authenticate(request, reply, door.name)
+          request.ctx = await authenticate(request, reply, api.name)
           checkSystemAccess(request.ctx, config)
         },
         ...(config.bodyOptional && { preValidation: completeBody }),
@@ -178,7 +178,7 @@ export function mountRoutes(
     put: define('PUT'),
     patch: define('PATCH'),
     delete: define('DELETE'),
-    link: ({ raw }, path) => door.baseUrl() + (raw.routeOptions.config.root ?? door.root) + path,
+    link: ({ raw }, path) => api.baseUrl() + (raw.routeOptions.config.root ?? api.root) + path,
     events: ({ raw }, reply) => openStream(raw, reply),
   }
 }

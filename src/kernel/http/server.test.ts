@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { aCaller, aTenantAdmin } from '../../../test/harness/builders.ts'
-import { openHouse, type TestHouse } from '../../../test/harness/house.ts'
+import { openTestPlatform, type TestPlatform } from '../../../test/harness/test-platform.ts'
 import { contract } from '../contract.ts'
 import { defineService } from '../define-service.ts'
+import { detailFormat, errorDetailsFormat } from '../error-formats.ts'
 import { defineError } from '../errors.ts'
-import { detailFace, errorFace } from '../faces.ts'
 import { AnyJson, DateTime, Empty, JsonObject, listOf, Name, SerialId, Text, TextList, Type } from '../schema.ts'
 import type { Http } from './routes.ts'
 
@@ -94,22 +94,22 @@ const routes = (api: string) => (http: Http) => {
   )
 }
 
-const doors = defineService({
+const apis = defineService({
   name: 'test',
   provides: contract<object>('test'),
   build: () => ({
     api: {},
     http: [
       { name: 'application', title: 'A', roots: ['/api/v1', '/tekton/api/v1'], routes: routes('application') },
-      { name: 'vpn', title: 'B', roots: ['/vpms/api/v1'], routes: routes('vpn'), face: detailFace },
-      { name: 'assets', title: 'C', roots: ['/am'], routes: routes('assets'), face: errorFace },
+      { name: 'vpn', title: 'B', roots: ['/vpms/api/v1'], routes: routes('vpn'), errorFormat: detailFormat },
+      { name: 'assets', title: 'C', roots: ['/am'], routes: routes('assets'), errorFormat: errorDetailsFormat },
     ],
   }),
 })
 
-let platform: TestHouse
+let platform: TestPlatform
 before(async () => {
-  platform = await openHouse({ services: [doors], environment: { WAYPOST_LOG_LEVEL: 'silent' } })
+  platform = await openTestPlatform({ services: [apis], environment: { WAYPOST_LOG_LEVEL: 'silent' } })
 })
 
 const good = { name: 'a', kind: 'small' }
@@ -324,7 +324,7 @@ test('a route without a scope is rejected when it is declared', async () => {
       ],
     }),
   })
-  await assert.rejects(openHouse({ services: [careless] }), /GET \/x declares no scope/)
+  await assert.rejects(openTestPlatform({ services: [careless] }), /GET \/x declares no scope/)
 })
 
 test('a server does not start if an operation has no name or the name of another one', async () => {
@@ -349,7 +349,7 @@ test('a server does not start if an operation has no name or the name of another
         ],
       }),
     })
-    return openHouse({ services: [service] })
+    return openTestPlatform({ services: [service] })
   }
   await assert.rejects(opened(''), /GET \/re\/api\/v1\/x0 has the name "": expected a name/)
   await assert.rejects(opened('x.get', 'x.get'), /have the same name x\.get/)

@@ -3,9 +3,9 @@ import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, 
 import { clientAddress, type IsProxy, networkOf } from '../client-address.ts'
 import { monotonicMs } from '../clock.ts'
 import type { Authenticate, Caller, Ctx } from '../contract.ts'
-import type { HttpDoor } from '../define-service.ts'
+import type { HttpApi } from '../define-service.ts'
+import { messageFormat } from '../error-formats.ts'
 import { invalidField, type PlatformError, Unauthenticated } from '../errors.ts'
-import { messageFace } from '../faces.ts'
 import { newId } from '../ids.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
@@ -26,8 +26,8 @@ export interface HttpOptions {
   log: Log
   metrics: Metrics
   authenticate: Authenticate
-  /** Caller of requests without credentials if authentication of a door is off; undefined if it is on. */
-  openDoor(door: string): Caller | undefined
+  /** Caller of requests without credentials if authentication of the API is off; undefined if it is on. */
+  callerWithoutAuthentication(api: string): Caller | undefined
   rateLimit: { perCredential: number; perAddress: number }
   /** Scopes that an operation may require; absent: any. */
   scopes?: ReadonlyMap<string, unknown>
@@ -40,8 +40,8 @@ export interface HttpOptions {
 export interface HttpServer {
   app: FastifyInstance
   operations: Operation[]
-  doors: HttpDoor[]
-  mount(door: HttpDoor): void
+  apis: HttpApi[]
+  mount(api: HttpApi): void
   listen(at: { host: string; port: number }): Promise<void>
   close(): Promise<void>
 }
@@ -54,7 +54,7 @@ const correlationPattern = /^[\w.:~+/=-]{1,128}$/
 interface State {
   app: FastifyInstance
   operations: Operation[]
-  doors: HttpDoor[]
+  apis: HttpApi[]
   streams: Set<EventStream>
   closing: boolean
 }
@@ -72,7 +72,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   const requestSignals = createRequestSignals()
   options.stopping?.addEventListener('abort', requestSignals.stop)
   const callers = createCallers(options, requestSignals)
-  const state: State = { app, operations: [], doors: [], streams: new Set(), closing: false }
+  const state: State = { app, operations: [], apis: [], streams: new Set(), closing: false }
   addHooks(state, options)
   const record = createRecord(options, state.operations)
   const openStream = (request: FastifyRequest, reply: FastifyReply) => {
@@ -83,10 +83,10 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   return {
     app,
     operations: state.operations,
-    doors: state.doors,
-    mount(door) {
-      state.doors.push(door)
-      mountDoor(app, door, { options, formats, record, hooks: { ...callers, openStream } })
+    apis: state.apis,
+    mount(api) {
+      state.apis.push(api)
+      mountApi(app, api, { options, formats, record, hooks: { ...callers, openStream } })
     },
     listen: (at) => listeners.listen(app, at),
     async close() {
@@ -156,9 +156,9 @@ function createApp(options: HttpOptions, listeners: Listeners, formats: Formats)
   })
   app.decorateRequest('emptyBody', true)
   app.setNotFoundHandler((request, reply) => {
-    fail(noSuchRoute(request), messageFace, reply)
+    fail(noSuchRoute(request), messageFormat, reply)
   })
-  app.setErrorHandler((error, request, reply) => answerError(log, error, request, reply, messageFace))
+  app.setErrorHandler((error, request, reply) => answerError(log, error, request, reply, messageFormat))
   return app
 }
 
@@ -207,17 +207,17 @@ function createCallers(options: HttpOptions, requestSignals: RequestSignals) {
   const { log } = options
   const perCredential = limitOf(options.rateLimit.perCredential)
 
-  async function callerOf({ headers }: FastifyRequest, door: string): Promise<Caller> {
+  async function callerOf({ headers }: FastifyRequest, api: string): Promise<Caller> {
     const apiKey = headers['x-identity-api-key'] ?? headers['x-iamcore-api-key']
     const caller =
       (await options.authenticate({ authorization: headers.authorization, apiKey: apiKey?.toString() })) ??
-      options.openDoor(door)
+      options.callerWithoutAuthentication(api)
     if (!caller) throw Unauthenticated({}, { headers: { 'www-authenticate': 'Bearer' } })
     return caller
   }
 
-  async function authenticate(request: FastifyRequest, reply: FastifyReply, door: string): Promise<Ctx> {
-    const caller = await callerOf(request, door)
+  async function authenticate(request: FastifyRequest, reply: FastifyReply, api: string): Promise<Ctx> {
+    const caller = await callerOf(request, api)
     const seconds = perCredential.take(`${caller.tenantId}\n${caller.subject.type}\n${caller.subject.id}`)
     if (seconds > 0) throw tooMany(seconds)
     const { deadlineSeconds } = request.routeOptions.config
@@ -244,24 +244,24 @@ interface Mounting {
   hooks: Omit<Parameters<typeof mountRoutes>[2], 'record'>
 }
 
-function mountDoor(app: FastifyInstance, door: HttpDoor, { options, formats, record, hooks }: Mounting) {
+function mountApi(app: FastifyInstance, api: HttpApi, { options, formats, record, hooks }: Mounting) {
   const { log, baseUrl } = options
-  const face = door.face ?? messageFace
-  for (const [index, root] of door.roots.entries()) {
-    formats.add(root, face)
+  const errorFormat = api.errorFormat ?? messageFormat
+  for (const [index, root] of api.roots.entries()) {
+    formats.add(root, errorFormat)
     app.register(
       async (scope) => {
-        scope.setErrorHandler((error, request, reply) => answerError(log, error, request, reply, face))
+        scope.setErrorHandler((error, request, reply) => answerError(log, error, request, reply, errorFormat))
         // An alias serves the same operations under the same names, so only the first root is in the reference.
-        const recordFirst = index === 0 && door.title !== undefined ? record : () => {}
-        const place = { name: door.name, root, face, baseUrl }
-        door.routes(mountRoutes(scope, place, { ...hooks, record: recordFirst }))
+        const recordFirst = index === 0 && api.title !== undefined ? record : () => {}
+        const place = { name: api.name, root, errorFormat, baseUrl }
+        api.routes(mountRoutes(scope, place, { ...hooks, record: recordFirst }))
       },
       { prefix: root },
     )
   }
   // A separate plugin, so that its body parsers and error handler do not affect others.
-  if (door.raw) app.register(async (scope) => door.raw?.(scope, record))
+  if (api.raw) app.register(async (scope) => api.raw?.(scope, record))
 }
 
 /** A URL contains NUL only as `%00`, so only such requests are checked. */

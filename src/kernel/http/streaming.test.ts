@@ -5,7 +5,7 @@ import { type AddressInfo, connect } from 'node:net'
 import { Readable } from 'node:stream'
 import { before, test } from 'node:test'
 import { eventually } from '../../../test/harness/eventually.ts'
-import { openHouse } from '../../../test/harness/house.ts'
+import { openTestPlatform } from '../../../test/harness/test-platform.ts'
 import { sleep } from '../clock.ts'
 import { contract } from '../contract.ts'
 import { defineService } from '../define-service.ts'
@@ -78,7 +78,7 @@ const service = defineService({
 })
 
 before(async () => {
-  const platform = await openHouse({ services: [service] })
+  const platform = await openTestPlatform({ services: [service] })
   await platform.http.app.listen({ host: '127.0.0.1', port: 0 })
   port = (platform.http.app.server.address() as AddressInfo).port
 })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { aCaller, aPlatformAdmin, aTenantAdmin } from '../../../test/harness/builders.ts'
-import { type Ask, openHouse } from '../../../test/harness/house.ts'
 import { addRealms, grantsOn } from '../../../test/harness/realm-state.ts'
+import { type Ask, openTestPlatform } from '../../../test/harness/test-platform.ts'
 import identity from '../../identity/index.ts'
 import type { EventType } from '../../kernel/bus.ts'
 import { TenantDeleted } from '../tenants/events.ts'
@@ -12,15 +12,15 @@ import * as events from './events.ts'
 import applications from './index.ts'
 
 const root = '/api/v1'
-const house = await openHouse({ services: [applications, identity] })
-await addRealms(house, 'platform', 'default', 'other', 'doomed', 'lister')
-const admin = house.as(aTenantAdmin())
-const other = house.as(aTenantAdmin('other'))
-const platform = house.as(aPlatformAdmin())
+const waypost = await openTestPlatform({ services: [applications, identity] })
+await addRealms(waypost, 'platform', 'default', 'other', 'doomed', 'lister')
+const admin = waypost.as(aTenantAdmin())
+const other = waypost.as(aTenantAdmin('other'))
+const platform = waypost.as(aPlatformAdmin())
 
 const heard: { event: string; payload: object }[] = []
 for (const event of Object.values(events) as EventType<object>[])
-  house.kit.bus.hear(event, (payload) => heard.push({ event: event.name, payload }))
+  waypost.kit.bus.subscribe(event, (payload) => heard.push({ event: event.name, payload }))
 
 let count = 0
 const anApplication = async (ask: Ask = admin, body: object = {}) => {
@@ -34,7 +34,7 @@ const aVersion = async (application: string, nameSuffix = 'v1', body: object = {
   assert.equal(answer.status, 201, answer.text)
   return `${application}-${nameSuffix}`
 }
-const grantsOf = (application: string) => grantsOn(house.kit.db.sql, `application-${application}`)
+const grantsOf = (application: string) => grantsOn(waypost.kit.db.sql, `application-${application}`)
 const names = (list: { name: string }[]) => list.map(({ name }) => name)
 
 suite('creating an application', () => {
@@ -66,7 +66,7 @@ suite('creating an application', () => {
 
   test('grants the creator every scope on it and publishes an event', async () => {
     const caller = aTenantAdmin()
-    const name = await anApplication(house.as(caller))
+    const name = await anApplication(waypost.as(caller))
     const granted = { tenantId: 'default', subjectId: caller.subject.id, scopes: ['*'] }
     assert.deepEqual([...(await grantsOf(name))], [granted])
     const payload = { tenantId: 'default', applicationName: name }
@@ -144,19 +144,19 @@ suite('creating an application', () => {
 
   test('requires the scope on the tenant or on the platform', async () => {
     const scopes = { 'application-app-0': ['*'], 'tenant-system': ['application:read', 'application:update'] }
-    const without = house.as(aCaller({ on: scopes }))
+    const without = waypost.as(aCaller({ on: scopes }))
     assert.equal((await without(`POST ${root}/applications`, { name: 'never' })).status, 403)
-    const onTenant = house.as(aCaller({ on: { 'tenant-system': ['tenant:application:create'] } }))
+    const onTenant = waypost.as(aCaller({ on: { 'tenant-system': ['tenant:application:create'] } }))
     assert.equal((await onTenant(`POST ${root}/applications`, { name: 'by-tenant' })).status, 201)
     const onPlatform = aCaller({ tenantId: 'platform', on: { 'platform-system': ['platform:application:create'] } })
-    const answer = await house.as(onPlatform)(`POST ${root}/applications?tenantId=default`, { name: 'by-platform' })
+    const answer = await waypost.as(onPlatform)(`POST ${root}/applications?tenantId=default`, { name: 'by-platform' })
     assert.equal(answer.status, 201)
-    assert.equal((await house.as(undefined)(`POST ${root}/applications`, { name: 'never' })).status, 401)
+    assert.equal((await waypost.as(undefined)(`POST ${root}/applications`, { name: 'never' })).status, 401)
   })
 })
 
 test('generated names have 20 base32hex characters, and a given name is rejected', async () => {
-  const generating = await openHouse({
+  const generating = await openTestPlatform({
     services: [applications, identity],
     environment: { WAYPOST_GENERATE_APPLICATION_NAMES: 'on' },
   })
@@ -174,7 +174,7 @@ test('generated names have 20 base32hex characters, and a given name is rejected
 
 suite('reading applications', () => {
   test('lists the applications of the tenant with their versions, in the order of names', async () => {
-    const ask = house.as(aTenantAdmin('lister'))
+    const ask = waypost.as(aTenantAdmin('lister'))
     assert.deepEqual((await ask(`GET ${root}/applications`)).body, [])
     for (const name of ['list-b', 'list_a', 'list-a']) await ask(`POST ${root}/applications`, { name })
     await aVersion('list-b', 'v2', {}, ask)
@@ -190,16 +190,16 @@ suite('reading applications', () => {
     const [mine, hidden] = [await anApplication(), await anApplication()]
     const theirs = await anApplication(other)
     const on = { [`application-${mine}`]: ['application:read'], [`application-${theirs}`]: ['application:read'] }
-    const ask = house.as(aCaller({ on }))
+    const ask = waypost.as(aCaller({ on }))
     assert.deepEqual(names((await ask(`GET ${root}/applications`)).body), [mine])
     assert.equal((await ask(`GET ${root}/applications/${mine}`)).status, 200)
     for (const name of [hidden, theirs]) assert.equal((await ask(`GET ${root}/applications/${name}`)).status, 404)
-    assert.deepEqual((await house.as(aCaller())(`GET ${root}/applications`)).body, [])
+    assert.deepEqual((await waypost.as(aCaller())(`GET ${root}/applications`)).body, [])
   })
 
   test('returns the same bytes for an application that is missing, hidden or of another tenant', async () => {
     const hidden = await anApplication()
-    const ask = house.as(aCaller({ on: { 'application-app-0': ['*'] } }))
+    const ask = waypost.as(aCaller({ on: { 'application-app-0': ['*'] } }))
     const paths = (name: string) => [
       `GET ${root}/applications/${name}`,
       `PATCH ${root}/applications/${name}`,
@@ -228,7 +228,7 @@ suite('reading applications', () => {
     const name = await anApplication(other)
     const scopes = [['application:read'], ['platform:application:read']]
     for (const scope of scopes) {
-      const ask = house.as(aCaller({ tenantId: 'platform', on: { 'platform-system': scope } }))
+      const ask = waypost.as(aCaller({ tenantId: 'platform', on: { 'platform-system': scope } }))
       assert.ok(names((await ask(`GET ${root}/applications?tenantId=other`)).body).includes(name))
       assert.equal((await ask(`GET ${root}/applications/${name}?tenantId=other`)).status, 200)
       assert.equal((await ask(`GET ${root}/applications/${name}?tenantId=default`)).status, 404)
@@ -253,9 +253,9 @@ suite('reading applications', () => {
   })
 
   test('streams a list longer than a page completely and in order', async () => {
-    const ask = house.as(aTenantAdmin('large'))
+    const ask = waypost.as(aTenantAdmin('large'))
     const description = 'x'.repeat(2000)
-    await house.kit.db.sql`
+    await waypost.kit.db.sql`
       insert into applications.applications (name, tenant_id, description, created_date, updated_date, document)
       select 'large-' || lpad(i::text, 5, '0'), 'large', ${description}, now(), now(),
         json_build_object('name', 'large-' || lpad(i::text, 5, '0'), 'description', ${description}::text)::text
@@ -269,7 +269,7 @@ suite('reading applications', () => {
       tenantId: 'large',
       on: Object.fromEntries(names(body).map((name) => [`application-${name}`, ['application:read']])),
     })
-    assert.equal((await house.as(some)(`GET ${root}/applications`)).body.length, 2500)
+    assert.equal((await waypost.as(some)(`GET ${root}/applications`)).body.length, 2500)
   })
 })
 
@@ -301,15 +301,15 @@ suite('changing an application', () => {
 
   test('requires the scope: 403 for a caller who may only read', async () => {
     const name = await anApplication()
-    const reader = house.as(aCaller({ on: { [`application-${name}`]: ['application:read'] } }))
-    const writer = house.as(aCaller({ on: { [`application-${name}`]: ['application:update'] } }))
+    const reader = waypost.as(aCaller({ on: { [`application-${name}`]: ['application:read'] } }))
+    const writer = waypost.as(aCaller({ on: { [`application-${name}`]: ['application:update'] } }))
     assert.equal((await reader(`PATCH ${root}/applications/${name}`, {})).status, 403)
     assert.equal((await reader(`DELETE ${root}/applications/${name}`)).status, 403)
     assert.equal((await reader(`POST ${root}/applications/${name}/app-versions`, { nameSuffix: 'a' })).status, 403)
     assert.equal((await reader(`PUT ${root}/app-configs/applications/${name}`, {})).status, 403)
     assert.equal((await writer(`PATCH ${root}/applications/${name}`, { displayName: 'By grant' })).status, 204)
     assert.equal((await writer(`GET ${root}/applications/${name}`)).status, 404)
-    assert.equal((await house.as(undefined)(`PATCH ${root}/applications/${name}`, {})).status, 401)
+    assert.equal((await waypost.as(undefined)(`PATCH ${root}/applications/${name}`, {})).status, 401)
   })
 
   test('with If-Match of an older state is rejected', async () => {
@@ -346,7 +346,7 @@ suite('deleting an application', () => {
       heard.slice(told).map(({ event }) => event),
       ['applications.version.deleted', 'applications.application.deleted'],
     )
-    const ask = house.ask(Applications)
+    const ask = waypost.ask(Applications)
     assert.equal(await ask.findVersion(version), undefined)
   })
 
@@ -354,7 +354,7 @@ suite('deleting an application', () => {
     const name = await anApplication()
     const version = await aVersion(name)
     const used = new Set([version])
-    house.ask(Applications).addUsage({
+    waypost.ask(Applications).addUsage({
       what: 'endpoints',
       count: async (_sql, of) =>
         used.has(of.versionName ?? '') || (used.size > 0 && of.applicationName === name) ? 3 : 0,
@@ -428,7 +428,7 @@ suite('versions', () => {
 
   test('are limited to 1000 per application', async () => {
     const name = await anApplication()
-    await house.kit.db.sql`
+    await waypost.kit.db.sql`
       insert into applications.versions (name, application_name, tenant_id, created_date, updated_date)
       select ${name} || '-' || i, ${name}, 'default', now(), now() from generate_series(1, 1000) i`
     const answer = await admin(`POST ${root}/applications/${name}/app-versions`, { nameSuffix: 'more' })
@@ -441,10 +441,10 @@ suite('other services', () => {
   test('check whether the tenant has an application, and find the owner of a version', async () => {
     const name = await anApplication()
     const version = await aVersion(name)
-    const ask = house.ask(Applications)
-    assert.equal(await ask.exists(house.kit.system('default'), { name }), true)
-    assert.equal(await ask.exists(house.kit.system('other'), { name }), false)
-    assert.equal(await ask.exists(house.kit.system('default'), { name: 'missing' }), false)
+    const ask = waypost.ask(Applications)
+    assert.equal(await ask.exists(waypost.kit.system('default'), { name }), true)
+    assert.equal(await ask.exists(waypost.kit.system('other'), { name }), false)
+    assert.equal(await ask.exists(waypost.kit.system('default'), { name: 'missing' }), false)
     const found = { tenantId: 'default', applicationName: name, versionName: version }
     assert.deepEqual({ ...(await ask.findVersion(version)) }, found)
     assert.equal(await ask.findVersion(name), undefined)
@@ -452,7 +452,7 @@ suite('other services', () => {
 })
 
 test('deleting a tenant deletes its applications, versions and configurations, and no others', async () => {
-  const doomed = house.as(aTenantAdmin('doomed'))
+  const doomed = waypost.as(aTenantAdmin('doomed'))
   const name = await anApplication(doomed)
   const version = await aVersion(name, 'v1', {}, doomed)
   const kept = await anApplication()
@@ -461,13 +461,13 @@ test('deleting a tenant deletes its applications, versions and configurations, a
   })
   const tenantConfig = { adx: { platform: { tenants: { doomed: { config: { a: 1 } } } } } }
   assert.equal((await doomed(`PUT ${root}/tenant-configs`, tenantConfig)).status, 204)
-  const ask = house.ask(Applications)
+  const ask = waypost.ask(Applications)
   const place = { tenantId: 'doomed', instance: attributesInstance, applicationName: name }
   assert.deepEqual((await ask.configuration(place)).config, { a: 1 })
   assert.deepEqual(await ask.tenantConfiguration(place), { a: 1 })
 
-  await house.kit.db.tx((sql) => house.kit.bus.publish(sql, TenantDeleted, { tenantId: 'doomed' }))
-  await house.kit.bus.settled()
+  await waypost.kit.db.tx((sql) => waypost.kit.bus.publish(sql, TenantDeleted, { tenantId: 'doomed' }))
+  await waypost.kit.bus.settled()
   assert.equal((await doomed(`GET ${root}/applications/${name}`)).status, 404)
   assert.deepEqual((await doomed(`GET ${root}/applications`)).body, [])
   assert.deepEqual((await doomed(`GET ${root}/tenant-configs`)).body, {})

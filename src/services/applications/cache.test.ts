@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { aTenantAdmin } from '../../../test/harness/builders.ts'
-import { openHouse } from '../../../test/harness/house.ts'
 import { addRealms } from '../../../test/harness/realm-state.ts'
+import { openTestPlatform } from '../../../test/harness/test-platform.ts'
 import identity from '../../identity/index.ts'
 import { Applications } from './contract.ts'
 import applications from './index.ts'
@@ -11,9 +11,9 @@ import applications from './index.ts'
 test('reads during continuous writes never return an older state than the last answered write', {
   timeout: 60_000,
 }, async () => {
-  const house = await openHouse({ services: [applications, identity] })
-  await addRealms(house, 'default')
-  const admin = house.as(aTenantAdmin())
+  const waypost = await openTestPlatform({ services: [applications, identity] })
+  await addRealms(waypost, 'default')
+  const admin = waypost.as(aTenantAdmin())
   await admin('POST /api/v1/applications', { name: 'busy', displayName: '0' })
   let written = 0
   let done = false
@@ -43,12 +43,12 @@ test('reads during continuous writes never return an older state than the last a
 })
 
 test('a version with the name of a deleted version of another tenant has none of its configuration', async () => {
-  const house = await openHouse({ services: [applications, identity] })
-  await addRealms(house, 'default', 'other')
-  const configOf = house.ask(Applications).follow(house.kit.instances.get('epmx')!, (config) => config)
+  const waypost = await openTestPlatform({ services: [applications, identity] })
+  await addRealms(waypost, 'default', 'other')
+  const configOf = waypost.ask(Applications).follow(waypost.kit.instances.get('epmx')!, (config) => config)
   const follow = async (tenantId: string) => configOf({ tenantId, applicationName: 'a', versionName: 'a-v1' })
   const prepare = async (tenantId: string, config?: object) => {
-    const admin = house.as(aTenantAdmin(tenantId))
+    const admin = waypost.as(aTenantAdmin(tenantId))
     assert.equal((await admin('POST /api/v1/applications', { name: 'a' })).status, 201)
     assert.equal((await admin('POST /api/v1/applications/a/app-versions', { nameSuffix: 'v1' })).status, 201)
     if (!config) return admin

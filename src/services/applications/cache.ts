@@ -50,8 +50,9 @@ export function createCaches(bus: Bus): Caches {
     caches.documents.drop(applicationName)
     caches.lists.drop(tenantId)
   }
-  for (const event of [ApplicationCreated, ApplicationUpdated, ApplicationDeleted]) bus.hear(event, dropApplication)
-  for (const event of [VersionCreated, VersionUpdated, VersionDeleted]) bus.hear(event, dropApplication)
+  for (const event of [ApplicationCreated, ApplicationUpdated, ApplicationDeleted])
+    bus.subscribe(event, dropApplication)
+  for (const event of [VersionCreated, VersionUpdated, VersionDeleted]) bus.subscribe(event, dropApplication)
   caches.configurations.dropOn(ApplicationDeleted, levelKey)
   caches.versions.dropOn(VersionDeleted, ({ versionName }) => versionName)
   caches.configurations.dropOn(VersionDeleted, levelKey)

@@ -3,9 +3,9 @@ import { suite, test } from 'node:test'
 import { aCaller, aPlatformAdmin, aTenantAdmin } from '../../../test/harness/builders.ts'
 import { freshDatabase, temporaryDirectory } from '../../../test/harness/database.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
-import { openHouse } from '../../../test/harness/house.ts'
 import { addRealms } from '../../../test/harness/realm-state.ts'
-import { buildHouse } from '../../assembly/build.ts'
+import { openTestPlatform } from '../../../test/harness/test-platform.ts'
+import { buildServices } from '../../assembly/build.ts'
 import { loadConfig } from '../../config.ts'
 import { gatewayInstance } from '../../gateway/configuration.ts'
 import identity from '../../identity/index.ts'
@@ -16,14 +16,14 @@ import { ConfigurationChanged } from './events.ts'
 import applications from './index.ts'
 
 const root = '/api/v1'
-const house = await openHouse({ services: [applications, identity] })
-await addRealms(house, 'platform', 'default', 'other')
-const admin = house.as(aTenantAdmin())
-const platform = house.as(aPlatformAdmin())
-const ask = house.ask(Applications)
+const waypost = await openTestPlatform({ services: [applications, identity] })
+await addRealms(waypost, 'platform', 'default', 'other')
+const admin = waypost.as(aTenantAdmin())
+const platform = waypost.as(aPlatformAdmin())
+const ask = waypost.ask(Applications)
 
 const heard: object[] = []
-house.kit.bus.hear(ConfigurationChanged, (payload) => heard.push(payload))
+waypost.kit.bus.subscribe(ConfigurationChanged, (payload) => heard.push(payload))
 
 let count = 0
 /** Creates an application with the versions `<name>-v1` and `<name>-v2`. */
@@ -200,8 +200,8 @@ suite('the configuration of an application', () => {
   test('requires the same permissions as the application', async () => {
     const name = await anApplication()
     const version = `${name}-v1`
-    const reader = house.as(aCaller({ on: { [`application-${name}`]: ['application:read'] } }))
-    const stranger = house.as(aTenantAdmin('other'))
+    const reader = waypost.as(aCaller({ on: { [`application-${name}`]: ['application:read'] } }))
+    const stranger = waypost.as(aTenantAdmin('other'))
     const patch = `PATCH ${pathOf(name)}?serviceInstanceName=dcx`
     for (const path of [pathOf(name), pathOf(name, version)]) {
       assert.equal((await reader(`GET ${path}`)).status, 200)
@@ -211,7 +211,7 @@ suite('the configuration of an application', () => {
     }
     assert.equal((await reader(patch, {})).status, 403)
     assert.equal((await stranger(patch, {})).status, 404)
-    assert.equal((await house.as(undefined)(`GET ${pathOf(name)}`)).status, 401)
+    assert.equal((await waypost.as(undefined)(`GET ${pathOf(name)}`)).status, 401)
   })
 })
 
@@ -297,15 +297,15 @@ suite('the configuration of a tenant', () => {
     assert.equal((await admin(`PUT ${path}?tenantId=other`, theirs)).status, 403)
     assert.equal((await admin(`GET ${path}?tenantId=other`)).status, 403)
     const scopes = ['platform:tenant:configuration:read', 'platform:tenant:configuration:update']
-    const operator = house.as(aCaller({ tenantId: 'platform', on: { 'platform-system': scopes } }))
+    const operator = waypost.as(aCaller({ tenantId: 'platform', on: { 'platform-system': scopes } }))
     assert.equal((await operator(`PUT ${path}?tenantId=other`, theirs)).status, 204)
     assert.deepEqual((await operator(`GET ${path}?tenantId=other`)).body, theirs)
     assert.equal((await operator(`PUT ${path}?tenantId=nobody`, ofTenant('nobody', {}))).status, 400)
     assert.equal((await operator(`PUT ${path}`, theirs)).status, 400)
-    const reader = house.as(aCaller({ on: { 'tenant-system': ['tenant:configuration:read'] } }))
+    const reader = waypost.as(aCaller({ on: { 'tenant-system': ['tenant:configuration:read'] } }))
     assert.equal((await reader(`GET ${path}`)).status, 200)
     assert.equal((await reader(`PUT ${path}`, theirs)).status, 403)
-    assert.equal((await house.as(aCaller())(`GET ${path}`)).status, 403)
+    assert.equal((await waypost.as(aCaller())(`GET ${path}`)).status, 403)
   })
 
   test('rejects violations of its schema or its envelope', async () => {
@@ -406,10 +406,10 @@ test('/bulk returns instances, applications and configurations, with filters', a
 
 test('the whole envelope contains more configurations than a page', async () => {
   const name = await anApplication()
-  await house.kit.db.sql`
+  await waypost.kit.db.sql`
     insert into applications.versions (name, application_name, tenant_id, created_date, updated_date)
     select ${name} || '-p' || i, ${name}, 'default', now(), now() from generate_series(1, 250) i`
-  await house.kit.db.sql`
+  await waypost.kit.db.sql`
     insert into applications.configurations (application_name, version_name, instance, tenant_id, config)
     select ${name}, ${name} || '-p' || i, 'cex', 'default', json_build_object('i', i) from generate_series(1, 250) i`
   const { body } = await platform(`GET ${root}/app-configs?serviceInstanceName=cex`)
@@ -422,10 +422,10 @@ test('a change on one node invalidates the cache of another, and a restarted nod
   const connection = await freshDatabase()
   const config = loadConfig({ WAYPOST_DATA: temporaryDirectory() })
   const aNode = async () => {
-    const node = await buildHouse({
+    const node = await buildServices({
       config,
       connection,
-      log: house.kit.log,
+      log: waypost.kit.log,
       services: [applications, identity],
       baseUrl: () => 'http://waypost.test',
     })
@@ -468,34 +468,34 @@ suite('the API of the attribute dictionary', () => {
   test('reads and replaces the adx configuration of a version', async () => {
     const name = await anApplication()
     const version = `${name}-v1`
-    const door = doorOf(name, version)
-    assert.deepEqual((await admin(`GET ${door}`)).body, {})
+    const listener = doorOf(name, version)
+    assert.deepEqual((await admin(`GET ${listener}`)).body, {})
     const attributes = '{"limits":{"high":[1,null]},"versions":{"a":1},"__proto__":{"b":2}}'
-    const put = await admin(`PUT ${door}`, attributes)
+    const put = await admin(`PUT ${listener}`, attributes)
     assert.equal(put.status, 204, put.text)
-    assert.deepEqual(JSON.parse((await admin(`GET ${door}`)).text), JSON.parse(attributes))
+    assert.deepEqual(JSON.parse((await admin(`GET ${listener}`)).text), JSON.parse(attributes))
     const { body } = await admin(`GET ${pathOf(name, version)}?serviceInstanceName=adx`)
     assert.deepEqual(body, ofVersion('adx', name, version, JSON.parse(attributes)))
     assert.deepEqual((await admin(`GET ${doorOf(name, `${name}-v2`)}`)).body, {})
     await eventually(() => assert.ok(heard.some((event) => 'versionName' in event && event.versionName === version)))
-    assert.equal((await admin(`PUT ${door}`, { q: 1 })).status, 204)
-    assert.deepEqual((await admin(`GET ${door}`)).body, { q: 1 })
+    assert.equal((await admin(`PUT ${listener}`, { q: 1 })).status, 204)
+    assert.deepEqual((await admin(`GET ${listener}`)).body, { q: 1 })
   })
 
   test('rejects bodies that are no object, callers without permission and unknown versions', async () => {
     const name = await anApplication()
-    const door = doorOf(name, `${name}-v1`)
+    const listener = doorOf(name, `${name}-v1`)
     for (const body of ['[]', '1', '"x"', 'null', '', '{'])
-      assert.equal((await admin(`PUT ${door}`, body)).status, 400, body)
-    for (const door of [doorOf(name, `${name}-v9`), doorOf('nothing', 'nothing-v1')])
-      for (const operation of [`GET ${door}`, `PUT ${door}`])
+      assert.equal((await admin(`PUT ${listener}`, body)).status, 400, body)
+    for (const listener of [doorOf(name, `${name}-v9`), doorOf('nothing', 'nothing-v1')])
+      for (const operation of [`GET ${listener}`, `PUT ${listener}`])
         assert.equal((await admin(operation, operation.startsWith('PUT') ? {} : undefined)).status, 404, operation)
-    const stranger = house.as(aTenantAdmin('other'))
-    assert.equal((await stranger(`GET ${door}`)).status, 404)
-    assert.equal((await stranger(`PUT ${door}`, {})).status, 404)
-    const reader = house.as(aCaller({ on: { [`application-${name}`]: ['application:read'] } }))
-    assert.equal((await reader(`GET ${door}`)).status, 200)
-    assert.equal((await reader(`PUT ${door}`, {})).status, 403)
-    assert.equal((await house.as(undefined)(`GET ${door}`)).status, 401)
+    const stranger = waypost.as(aTenantAdmin('other'))
+    assert.equal((await stranger(`GET ${listener}`)).status, 404)
+    assert.equal((await stranger(`PUT ${listener}`, {})).status, 404)
+    const reader = waypost.as(aCaller({ on: { [`application-${name}`]: ['application:read'] } }))
+    assert.equal((await reader(`GET ${listener}`)).status, 200)
+    assert.equal((await reader(`PUT ${listener}`, {})).status, 403)
+    assert.equal((await waypost.as(undefined)(`GET ${listener}`)).status, 401)
   })
 })

@@ -20,7 +20,7 @@ export function createDerivedConfiguration(
       groupOf: ({ tenantId }) => tenantId,
       bus,
     })
-    bus.hear(ConfigurationChanged, (changed) => {
+    bus.subscribe(ConfigurationChanged, (changed) => {
       if (changed.instance === instance.name) cache.dropGroup(changed.tenantId)
     })
     // Another tenant may create a version with the same name.

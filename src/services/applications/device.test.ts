@@ -2,20 +2,20 @@ import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
 import { aTenantAdmin } from '../../../test/harness/builders.ts'
 import { aDeviceEndpoint, rejectsWith, sendTo } from '../../../test/harness/device-messages.ts'
-import { openHouse } from '../../../test/harness/house.ts'
 import { addRealms } from '../../../test/harness/realm-state.ts'
+import { openTestPlatform } from '../../../test/harness/test-platform.ts'
 import identity from '../../identity/index.ts'
 import applications from './index.ts'
 
-const house = await openHouse({ services: [identity, applications] })
-const admin = house.as(aTenantAdmin())
-const [adx] = house.built.get('applications')!.device!
+const waypost = await openTestPlatform({ services: [identity, applications] })
+const admin = waypost.as(aTenantAdmin())
+const [adx] = waypost.built.get('applications')!.device!
 
 const send = sendTo(adx!)
 const ask = async (q: unknown) => await send('/json', { q }, { requestId: 1 })
 
 before(async () => {
-  await addRealms(house, 'default')
+  await addRealms(waypost, 'default')
   await admin('POST /api/v1/applications', { name: 'app' })
   for (const nameSuffix of ['v1', 'v2']) await admin('POST /api/v1/applications/app/app-versions', { nameSuffix })
   const level = (config: object) => ({ adx: { platform: { applications: { app: config } } } })

@@ -3,7 +3,7 @@ import { defineService } from '../../kernel/define-service.ts'
 import { applicationsInstances } from './configuration.ts'
 import { Applications } from './contract.ts'
 import { attributeDictionary } from './device.ts'
-import { reactions } from './reactions.ts'
+import { registerEventHandlers } from './event-handlers.ts'
 import { attributeRoutes, routes } from './routes.ts'
 import { createApplications } from './service.ts'
 import { applicationsSettings } from './settings.ts'
@@ -25,7 +25,7 @@ export default defineService({
   },
   build(kit, { identity }) {
     const service = createApplications(kit, identity)
-    reactions(kit.bus, service)
+    registerEventHandlers(kit.bus, service)
     return {
       api: service.api,
       http: [

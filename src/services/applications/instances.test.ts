@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { aCaller } from '../../../test/harness/builders.ts'
-import { openHouse } from '../../../test/harness/house.ts'
+import { openTestPlatform } from '../../../test/harness/test-platform.ts'
 import { catalogue } from '../../assembly/catalogue.ts'
 import { instancesOf } from '../../assembly/declared.ts'
 import { gatewayInstance } from '../../gateway/configuration.ts'
@@ -14,8 +14,8 @@ const path = '/api/v1/service-instances'
 const instances = instancesOf(catalogue)
 
 test('every authenticated caller can list service instances, with schemas only if requested', async () => {
-  const house = await openHouse({ services: [applications, identity] })
-  const anybody = house.as(aCaller())
+  const waypost = await openTestPlatform({ services: [applications, identity] })
+  const anybody = waypost.as(aCaller())
   const { status, body } = await anybody(`GET ${path}`)
   assert.equal(status, 200)
   assert.equal(body.length, 25)
@@ -51,7 +51,7 @@ test('every authenticated caller can list service instances, with schemas only i
 
   assert.equal((await anybody(`GET ${path}?include=nonsense`)).status, 400)
   for (const name of ['nope', '__proto__', 'EPTS']) assert.equal((await anybody(`GET ${path}/${name}`)).status, 404)
-  assert.equal((await house.as(undefined)(`GET ${path}`)).status, 401)
+  assert.equal((await waypost.as(undefined)(`GET ${path}`)).status, 401)
 })
 
 suite('a configuration', () => {

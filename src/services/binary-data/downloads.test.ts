@@ -106,7 +106,7 @@ test('deleting returns 204, then 404, and removes the content', async () => {
     assert.equal((await at.admin(`GET ${url}`)).status, 404)
   }
   await eventually(async () => {
-    const [row] = await at.house.kit.db.sql`select count(*) from binary_data.leavings`
+    const [row] = await at.waypost.kit.db.sql`select count(*) from binary_data.leavings`
     assert.equal(row?.count, 0)
   })
   const { kept, summed } = await at.usage()
@@ -119,7 +119,7 @@ test('missing and unreadable items give identical responses', async () => {
   await at.upload(theirs, '/files/secret', 'secret')
   const { headers } = await at.upload(theirs, '/binary-data', 'secret')
   const blobId = headers.location!.split('/').at(-1)!
-  const powerless = at.house.as(aCaller())
+  const powerless = at.waypost.as(aCaller())
   for (const path of [
     '/files/secret',
     `/binary-data/${blobId}`,
@@ -143,7 +143,7 @@ test('downloads need endpoint:read, deletions endpoint:update; otherwise 403', a
   const one = await at.anEndpoint(app)
   await at.upload(one, '/files/a', 'x')
   const url = `${root}${one.path}/files/a`
-  const on = (resource: string, ...scopes: string[]) => at.house.as(aCaller({ on: { [resource]: scopes } }))
+  const on = (resource: string, ...scopes: string[]) => at.waypost.as(aCaller({ on: { [resource]: scopes } }))
   for (const resource of [`endpoint-${one.endpointId}`, `application-${app}`, 'tenant-system']) {
     assert.equal((await on(resource, 'endpoint:read')(`GET ${url}`)).status, 200)
     assert.equal((await on(resource, 'endpoint:read')(`DELETE ${url}`)).status, 403)
@@ -153,7 +153,7 @@ test('downloads need endpoint:read, deletions endpoint:update; otherwise 403', a
 })
 
 test('downloads without an access token are 401', async () => {
-  assert.equal((await at.house.as(undefined)(`GET ${file}`)).status, 401)
+  assert.equal((await at.waypost.as(undefined)(`GET ${file}`)).status, 401)
   assert.equal((await at.send(`GET ${file}`, { 'x-auth-token': await at.aToken(endpoint) })).status, 401)
 })
 
@@ -161,7 +161,7 @@ test('downloads without an access token are 401', async () => {
 const openContents = () =>
   readdirSync('/proc/self/fd').filter((fd) => {
     try {
-      return readlinkSync(`/proc/self/fd/${fd}`).startsWith(at.house.kit.platform.blobs.directory)
+      return readlinkSync(`/proc/self/fd/${fd}`).startsWith(at.waypost.kit.platform.blobs.directory)
     } catch {
       return false
     }

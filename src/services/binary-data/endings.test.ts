@@ -30,8 +30,8 @@ before(async () => {
   app = await at.anApplication()
 })
 
-const directory = () => at.house.kit.platform.blobs.directory
-const sql = () => at.house.kit.db.sql
+const directory = () => at.waypost.kit.platform.blobs.directory
+const sql = () => at.waypost.kit.db.sql
 const mark = '0'.repeat(32)
 /** Lists all contents in the folder of blobs. */
 const files = () =>
@@ -42,8 +42,8 @@ const files = () =>
     : []
 const count = async (table: string) => (await sql()`select count(*) from ${sql()(`binary_data.${table}`)}`)[0]?.count
 const periodic = (name: string) =>
-  at.house.kit.db.tx((tx) =>
-    at.house.built
+  at.waypost.kit.db.tx((tx) =>
+    at.waypost.built
       .get('binary-data')!
       .periodic!.find((task) => task.name === name)!
       .run(tx),
@@ -98,7 +98,7 @@ test('endpoints of a tenant that may not connect cannot upload', async () => {
   const other = await at.anApplication('other')
   const token = await at.aToken(await at.anEndpoint(other, { tenantId: 'other' }))
   const set = (status: 'SUSPENDED' | 'AVAILABLE') =>
-    at.house.kit.db.tx((tx) => at.house.ask(Identity).setRealmStatus(tx, 'other', status))
+    at.waypost.kit.db.tx((tx) => at.waypost.ask(Identity).setRealmStatus(tx, 'other', status))
   await set('SUSPENDED')
   assert.equal(await tryUpload(token), 403)
   await set('AVAILABLE')
@@ -187,7 +187,7 @@ test('contents that are deleted during a backup are kept until it ends', async (
   await at.upload(endpoint, '/files/a', 'old')
   await settled()
   const before = files()
-  await independentPool(connectionOf(at.house)).begin(async (backup) => {
+  await independentPool(connectionOf(at.waypost)).begin(async (backup) => {
     await pauseRemovals(backup)
     await at.upload(endpoint, '/files/a', 'new')
     assert.equal((await at.admin(`DELETE ${root}${endpoint.path}/files/a`)).status, 204)
@@ -205,7 +205,7 @@ test('restoring a backup brings contents back while the platform runs, and remov
   await at.upload(endpoint, '/files/changed', 'before')
   await periodic('binary-data.compare')
   await eventually(() => assert.ok(existsSync(join(directory(), pathOfKey(mark)))))
-  const [connection, path] = [connectionOf(at.house), join(temporaryDirectory(), 'a.backup')]
+  const [connection, path] = [connectionOf(at.waypost), join(temporaryDirectory(), 'a.backup')]
   const blobs = createFileBlobs(directory())
   const keys = { masterKey: createHash('sha256').update(masterKey).digest() }
   const contents = { blobs, tables: contentTables([binaryData]) }
@@ -217,7 +217,7 @@ test('restoring a backup brings contents back while the platform runs, and remov
   await at.upload(endpoint, '/files/changed', 'after')
   await settled()
   const strays = files()
-  const migrations = readMigrations(migrationSources(at.house.services))
+  const migrations = readMigrations(migrationSources(at.waypost.services))
   await restore(connection, path, migrations, { ...keys, authentication: backupKeyOf(keys.masterKey), contents })
   assert.equal((await at.admin(`GET ${root}${endpoint.path}/files/kept`)).text, 'kept')
   assert.equal((await at.admin(`GET ${root}${endpoint.path}/files/changed`)).text, 'before')
@@ -257,7 +257,7 @@ test('nothing is removed from a store that belongs to another database', async (
   writeFileSync(orphan, 'of somebody else')
   utimesSync(orphan, new Date(0), new Date(0))
   const compared = () =>
-    at.house.kit.db.sql`select id from jobs.job where name = 'binary-data.compare' and state = 'completed'`
+    at.waypost.kit.db.sql`select id from jobs.job where name = 'binary-data.compare' and state = 'completed'`
   const before = (await compared()).length
   await sql()`update binary_data.store_mark set mark = 'another'`
   await periodic('binary-data.compare')
@@ -275,7 +275,7 @@ test('deleting a tenant deletes its contents, its tokens and its usage', async (
     ({ contentKey }) => contentKey,
   )
   assert.equal(keys.length, 5)
-  await at.house.kit.db.tx((tx) => at.house.kit.bus.publish(tx, TenantDeleted, { tenantId: 'doomed' }))
+  await at.waypost.kit.db.tx((tx) => at.waypost.kit.bus.publish(tx, TenantDeleted, { tenantId: 'doomed' }))
   await eventually(async () => {
     assert.equal((await sql()`select id from binary_data.items where tenant_id = 'doomed'`).length, 0)
     assert.equal((await sql()`select bytes from binary_data.usage where tenant_id = 'doomed'`).length, 0)

@@ -7,7 +7,7 @@ import { Tenants } from '../tenants/contract.ts'
 import { Tokens } from '../tokens/contract.ts'
 import { BinaryData } from './contract.ts'
 import { uploadTokens } from './device.ts'
-import { reactions } from './reactions.ts'
+import { registerEventHandlers } from './event-handlers.ts'
 import { downloadRoutes } from './routes/downloads.ts'
 import { listRoutes } from './routes/lists.ts'
 import { uploadRoutes } from './routes/uploads.ts'
@@ -30,7 +30,7 @@ export default defineService({
   instances: [defineInstance({ name: 'bcx', group: 'Data collection', description: 'Binary data', urlPrefix: '/bcx' })],
   build(kit, given) {
     const service = createBinaryData(kit, given)
-    reactions(kit.bus, service.deletions)
+    registerEventHandlers(kit.bus, service.deletions)
     return {
       api: service.api,
       device: [uploadTokens(service.api)],

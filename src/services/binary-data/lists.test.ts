@@ -138,18 +138,18 @@ test('invalid parameters are 400 with their name', async () => {
 })
 
 test('a list and its total contain only items that the caller may read', async () => {
-  const mine = at.house.as(
+  const mine = at.waypost.as(
     aCaller({ on: { 'endpoint-one': ['endpoint:read'], 'endpoint-elsewhere': ['endpoint:read'] } }),
   )
   assert.equal((await files('', mine)).body.totalElements, 3)
   assert.equal((await blobs('?endpointId=one,two', mine)).body.totalElements, 3)
   assert.deepEqual((await groups(undefined, mine)).body.length, 1)
-  const reader = at.house.as(aCaller({ on: { [`application-${app}`]: ['endpoint:read'] } }))
+  const reader = at.waypost.as(aCaller({ on: { [`application-${app}`]: ['endpoint:read'] } }))
   assert.equal((await files('', reader)).body.totalElements, 6)
 })
 
 test('an application of another tenant, an unknown one and an invisible one are the same 404', async () => {
-  const powerless = at.house.as(aCaller())
+  const powerless = at.waypost.as(aCaller())
   const other = at.adminOf('other')
   for (const list of [files, blobs, (_: string, ask: typeof at.admin) => groups(undefined, ask)]) {
     const answers = [await list('', powerless), await list('', other)]
@@ -158,14 +158,14 @@ test('an application of another tenant, an unknown one and an invisible one are 
       assert.deepEqual(answer.body, { message: `There is no application ${app}, or the caller may not read it` })
     }
   }
-  const sees = at.house.as(aCaller({ on: { [`application-${app}`]: ['application:read'] } }))
+  const sees = at.waypost.as(aCaller({ on: { [`application-${app}`]: ['application:read'] } }))
   assert.equal((await files('', sees)).status, 403)
 })
 
 test('long lists are streamed completely and in order', async () => {
   const long = await at.anApplication()
   const many = 2500
-  await at.house.kit.db.sql`
+  await at.waypost.kit.db.sql`
     insert into binary_data.items (endpoint_id, id, kind, tenant_id, application_name, name, content_key, size, checksum, created_date, updated_date)
     select 'many-' || (n % 2), 'id-' || n, 'blob', 'default', ${long}, 'name-' || n, 'key-' || n, 1, 'x',
       timestamptz '2026-01-01' + make_interval(secs => n / 10), timestamptz '2026-01-01'

@@ -67,7 +67,7 @@ test('each tenant has its own quota', async () => {
 })
 
 test('the quota of a tenant package overrides the setting, and a change applies at once to its tenants only', async () => {
-  const platform = at.house.as(aPlatformAdmin())
+  const platform = at.waypost.as(aPlatformAdmin())
   const created = await platform('POST /tenant-manager/api/v1/packages-types', { name: 'small', disk_size: 1000 })
   assert.equal(created.status, 201, created.text)
   const aTenant = async (tenantId: string, packageType: string) => {

@@ -94,14 +94,14 @@ test('overwriting a file replaces it completely and keeps its creation date', as
 test('an endpoint that requests too many tokens is rejected', async () => {
   const greedy = await at.anEndpoint(app)
   await at.aToken(greedy)
-  await at.house.kit.db.sql`
+  await at.waypost.kit.db.sql`
     insert into binary_data.upload_tokens
     select 'greedy' || n, endpoint_id, tenant_id, application_name, issued_at, expires_at
     from binary_data.upload_tokens, generate_series(1, ${tokensMax - 2}) n where endpoint_id = ${greedy.endpointId}`
   await at.aToken(greedy)
   await assert.rejects(at.aToken(greedy), { status: 429, headers: { 'retry-after': '60' } })
   await at.aToken(endpoint)
-  await at.house.kit.db.sql`
+  await at.waypost.kit.db.sql`
     update binary_data.upload_tokens set expires_at = issued_at where endpoint_id = ${greedy.endpointId}`
   await at.aToken(greedy)
 })
@@ -202,8 +202,8 @@ test('an upload of fifty megabytes without a length is streamed', async () => {
 })
 
 const uploadsUnderWay = async () =>
-  (await at.house.kit.db.sql`select content_key from binary_data.uploads`).length +
-  (await at.house.kit.db.sql`select content_key from binary_data.leavings`).length
+  (await at.waypost.kit.db.sql`select content_key from binary_data.uploads`).length +
+  (await at.waypost.kit.db.sql`select content_key from binary_data.leavings`).length
 
 test('an interrupted upload leaves the old file, and nothing else', async () => {
   await at.upload(endpoint, '/files/broken', 'whole')

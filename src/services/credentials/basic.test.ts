@@ -5,8 +5,8 @@ import { openCredentials, root } from '../../../test/harness/credentials.ts'
 import { TenantDeleted } from '../tenants/events.ts'
 import { type CredentialState, credentialStates, mayMove, targetStates } from './states.ts'
 
-const { house, admin, publishedEvents, aBasicCredential, setState, logIn } = await openCredentials()
-const other = house.as(aTenantAdmin('other'))
+const { waypost, admin, publishedEvents, aBasicCredential, setState, logIn } = await openCredentials()
+const other = waypost.as(aTenantAdmin('other'))
 
 suite('creating basic credentials', () => {
   test('returns all fields with the password, and a Location below the root path of the request', async () => {
@@ -46,7 +46,7 @@ suite('creating basic credentials', () => {
 
   test('stores the password only as a bcrypt hash and never returns it again', async () => {
     const { id, password } = await aBasicCredential({ password: 'findme-4711' })
-    const [row] = await house.kit.db.sql`select * from credentials.basic where id = ${id}`
+    const [row] = await waypost.kit.db.sql`select * from credentials.basic where id = ${id}`
     assert.match(row!.passwordHash, /^\$2b\$\d\d\$.{53}$/)
     assert.ok(!JSON.stringify(row).includes(password))
     for (const path of ['', `/${id}`]) {
@@ -120,7 +120,7 @@ suite('creating basic credentials', () => {
 
 suite('reading basic credentials', () => {
   test('lists the credentials of the tenant as an array, the oldest first', async () => {
-    const lister = house.as(aTenantAdmin('lister'))
+    const lister = waypost.as(aTenantAdmin('lister'))
     const empty = await lister(`GET ${root}/basic-credentials`)
     assert.deepEqual([empty.status, empty.body], [200, []])
     assert.equal(empty.headers['content-type'], 'application/json; charset=utf-8')
@@ -135,11 +135,11 @@ suite('reading basic credentials', () => {
 
   test('lists more than a page, each credential once', async () => {
     const at = new Date('2026-01-01')
-    await house.kit.db.sql`
+    await waypost.kit.db.sql`
       insert into credentials.basic (tenant_id, id, username, password_hash, state, created_date, updated_date)
       select 'crowded', 'id-' || n, 'user-' || n, '-', 'Active', ${at}::timestamptz + (n / 7) * interval '1 ms', ${at}
       from generate_series(1, 2500) n`
-    const { body } = await house.as(aTenantAdmin('crowded'))(`GET ${root}/basic-credentials`)
+    const { body } = await waypost.as(aTenantAdmin('crowded'))(`GET ${root}/basic-credentials`)
     assert.equal(body.length, 2500)
     assert.equal(new Set(body.map(({ id }: { id: string }) => id)).size, 2500)
   })
@@ -233,11 +233,11 @@ suite('password changes and deletion', () => {
   })
 
   test('deleting a tenant deletes its credentials', async () => {
-    const doomed = house.as(aTenantAdmin('doomed'))
+    const doomed = waypost.as(aTenantAdmin('doomed'))
     const created = await aBasicCredential({}, doomed)
     assert.ok(await logIn(created, 'doomed'))
-    await house.kit.db.tx((sql) => house.kit.bus.publish(sql, TenantDeleted, { tenantId: 'doomed' }))
-    await house.kit.bus.settled()
+    await waypost.kit.db.tx((sql) => waypost.kit.bus.publish(sql, TenantDeleted, { tenantId: 'doomed' }))
+    await waypost.kit.bus.settled()
     assert.deepEqual((await doomed(`GET ${root}/basic-credentials`)).body, [])
     assert.equal(await logIn(created, 'doomed'), undefined)
     assert.deepEqual(publishedEvents.at(-1), { event: 'credentials.tenant.forgotten', payload: { tenantId: 'doomed' } })
@@ -258,22 +258,22 @@ suite('permissions', () => {
     const scopes = ['create', 'read', 'update'].map((verb) => `tenant:basic-credentials:${verb}`)
     for (const [verb, operation, body] of operations((await aBasicCredential()).id)) {
       const needed = `tenant:basic-credentials:${verb}`
-      const without = house.as(aCaller({ on: { 'tenant-system': scopes.filter((scope) => scope !== needed) } }))
-      const elsewhere = house.as(aCaller({ on: { 'application-a': scopes } }))
+      const without = waypost.as(aCaller({ on: { 'tenant-system': scopes.filter((scope) => scope !== needed) } }))
+      const elsewhere = waypost.as(aCaller({ on: { 'application-a': scopes } }))
       for (const ask of [without, elsewhere]) {
         const answer = await ask(operation, body)
         assert.equal(answer.status, 403, operation)
         assert.deepEqual(answer.body, { message: `The caller does not hold the scope ${needed} on tenant-system` })
       }
-      assert.equal((await house.as(undefined)(operation, body)).status, 401, operation)
-      const withIt = await house.as(aCaller({ on: { 'tenant-system': [needed] } }))(operation, body)
+      assert.equal((await waypost.as(undefined)(operation, body)).status, 401, operation)
+      const withIt = await waypost.as(aCaller({ on: { 'tenant-system': [needed] } }))(operation, body)
       assert.ok(withIt.status < 300, `${operation}: ${withIt.status}`)
     }
   })
 
   test('credentials of another tenant return the same 404 as missing ones', async () => {
     const mine = await aBasicCredential()
-    for (const ask of [other, house.as(aPlatformAdmin())]) {
+    for (const ask of [other, waypost.as(aPlatformAdmin())]) {
       assert.ok(!(await ask(`GET ${root}/basic-credentials`)).text.includes(mine.id))
       for (const [, operation, body] of operations(mine.id).slice(2)) {
         const hidden = await ask(operation, body)

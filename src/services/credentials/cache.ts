@@ -36,9 +36,9 @@ export function createCaches(bus: Bus): Caches {
     event.kind === 'basic'
       ? caches.logins.drop(cacheKeyOf(event.tenantId, event.username))
       : caches.certificates.drop(cacheKeyOf(event.tenantId, event.serialNumber))
-  for (const event of [CredentialPasswordChanged, CredentialDeleted]) bus.hear(event, drop)
-  bus.hear(CredentialStateChanged, drop)
-  bus.hear(TenantCredentialsDeleted, () => {
+  for (const event of [CredentialPasswordChanged, CredentialDeleted]) bus.subscribe(event, drop)
+  bus.subscribe(CredentialStateChanged, drop)
+  bus.subscribe(TenantCredentialsDeleted, () => {
     caches.logins.clear()
     caches.certificates.clear()
   })

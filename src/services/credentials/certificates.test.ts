@@ -17,13 +17,13 @@ import { TenantDeleted } from '../tenants/events.ts'
 import { type CredentialState, credentialStates, mayMove, targetStates } from './states.ts'
 
 const connection = await freshDatabase()
-const environment = { WAYPOST_MASTER_KEY: 'one key for both houses, long enough' }
+const environment = { WAYPOST_MASTER_KEY: 'one key for both nodes, long enough' }
 let ahead = 0
 const now = () => new Date(systemClock().getTime() + ahead)
 const here = await openCredentials({ connection, environment, now })
 const there = await openCredentials({ connection, environment, now })
-const { house, admin, api, publishedEvents, aCertificate, setState } = here
-const other = house.as(aTenantAdmin('other'))
+const { waypost, admin, api, publishedEvents, aCertificate, setState } = here
+const other = waypost.as(aTenantAdmin('other'))
 
 const kpc = '/kpc/api/v1/certificates'
 const directory = temporaryDirectory()
@@ -42,7 +42,7 @@ async function revocationLists(certificate: string) {
   const addresses = [...(await openssl('x509', '-in', file(certificate), '-noout', '-text')).matchAll(/URI:(\S+)/g)]
   const path = addresses[0]![1]!.replace('http://waypost.test', '')
   const pemOf = async (address: string) => {
-    const answer = await house.http.app.inject({ url: address })
+    const answer = await waypost.http.app.inject({ url: address })
     assert.equal(answer.statusCode, 200)
     assert.equal(answer.headers['content-type'], 'application/pkix-crl')
     return await openssl('crl', '-inform', 'DER', '-in', file(answer.rawPayload))
@@ -53,7 +53,7 @@ async function revocationLists(certificate: string) {
 /** Verifies a certificate like a server: purpose, chain up to the root, and both revocation lists. */
 async function verify({ certificate, issuingCa }: { certificate: string; issuingCa: string }) {
   const { pem } = await revocationLists(certificate)
-  const authority = (await house.http.app.inject({ url: `${kpc}/root` })).body
+  const authority = (await waypost.http.app.inject({ url: `${kpc}/root` })).body
   const seconds = String(Math.floor(now().getTime() / 1000))
   return await openssl(
     ...['verify', '-x509_strict', '-purpose', 'sslclient', '-crl_check_all', '-attime', seconds],
@@ -82,7 +82,7 @@ suite('issuing a certificate', () => {
     const list = await admin(`GET ${root}/x509-credentials`)
     assert.ok(!/PRIVATE|BEGIN/.test(list.text))
     assert.deepEqual(list.body.at(-1), resource)
-    const kept = await house.kit.db.sql`select * from credentials.certificates, credentials.authorities`
+    const kept = await waypost.kit.db.sql`select * from credentials.certificates, credentials.authorities`
     const secret = privateKey.split('\n')[1]
     assert.ok(!JSON.stringify(kept).includes(secret) && !JSON.stringify(kept).includes('PRIVATE'))
   })
@@ -164,7 +164,7 @@ suite('issuing a certificate', () => {
   test('by two nodes concurrently for a new tenant creates one authority', async () => {
     const sides = [here, there, here, there]
     const issued = await Promise.all(
-      sides.map(({ house, aCertificate }) => aCertificate({}, house.as(aTenantAdmin('contested')))),
+      sides.map(({ waypost, aCertificate }) => aCertificate({}, waypost.as(aTenantAdmin('contested')))),
     )
     assert.equal(new Set(issued.map(({ issuingCa }) => issuingCa)).size, 1)
     assert.equal(new Set(issued.map(({ caChain }) => caChain[1])).size, 1)
@@ -178,7 +178,7 @@ suite('issuing a certificate', () => {
 
 suite('the root and the revocation lists', () => {
   test('are public', async () => {
-    const { body, statusCode, headers } = await house.http.app.inject({ url: `${kpc}/root` })
+    const { body, statusCode, headers } = await waypost.http.app.inject({ url: `${kpc}/root` })
     assert.equal(statusCode, 200)
     assert.equal(headers['content-type'], 'application/x-pem-file')
     const authority = new X509Certificate(body)
@@ -186,7 +186,7 @@ suite('the root and the revocation lists', () => {
     assert.equal(await api.rootCertificate(), body)
     assert.match(await openssl('x509', '-in', file(body), '-noout', '-text'), /CA:TRUE, pathlen:1/)
     for (const url of [`${kpc}/authorities/nothing/crl`, `${kpc}/authorities/x%00/crl`]) {
-      const missing = await house.http.app.inject({ url })
+      const missing = await waypost.http.app.inject({ url })
       assert.ok([404, 400].includes(missing.statusCode))
     }
   })
@@ -211,7 +211,7 @@ suite('the root and the revocation lists', () => {
     const issued = await aCertificate()
     const { path } = await revocationLists(issued.certificate)
     const read = async () => {
-      const answer = await house.http.app.inject({ url: path })
+      const answer = await waypost.http.app.inject({ url: path })
       const text = await openssl('crl', '-inform', 'DER', '-in', file(answer.rawPayload), '-noout', '-text')
       const dateOf = (name: string) => Date.parse(text.match(new RegExp(`${name}: (.+)`))![1]!)
       const number = Number(text.match(/CRL Number: \n\s+(\d+)/)![1])
@@ -221,7 +221,7 @@ suite('the root and the revocation lists', () => {
     const first = await read()
     assert.equal(first.goodForMs, 7 * 86_400_000)
     assert.deepEqual((await read()).bytes, first.bytes)
-    const same = await house.http.app.inject({ url: path, headers: { 'if-none-match': first.etag } })
+    const same = await waypost.http.app.inject({ url: path, headers: { 'if-none-match': first.etag } })
     assert.deepEqual([same.statusCode, same.body], [304, ''])
     const at = await Promise.all([setState('x509-credentials', issued.id, 'Revoked').then(read), read(), read()])
     const second = at[0]
@@ -233,18 +233,18 @@ suite('the root and the revocation lists', () => {
   })
 
   test('the platform revokes the authority of a deleted tenant, and its clients are rejected', async () => {
-    const doomed = house.as(aTenantAdmin('doomed'))
+    const doomed = waypost.as(aTenantAdmin('doomed'))
     const issued = await aCertificate({}, doomed)
     const leaf = new X509Certificate(issued.certificate)
     assert.ok(await api.verifyCertificate(leaf))
     const { pem } = await revocationLists(issued.certificate)
-    await house.kit.db.tx((sql) => house.kit.bus.publish(sql, TenantDeleted, { tenantId: 'doomed' }))
-    await Promise.all([house.kit.bus.settled(), there.house.kit.bus.settled()])
+    await waypost.kit.db.tx((sql) => waypost.kit.bus.publish(sql, TenantDeleted, { tenantId: 'doomed' }))
+    await Promise.all([waypost.kit.bus.settled(), there.waypost.kit.bus.settled()])
     // Either node may handle the event; the other one learns of it by a signal.
     for (const node of [api, there.api])
       await eventually(async () => assert.equal(await node.verifyCertificate(leaf), undefined), { withinMs: 1000 })
     assert.deepEqual((await doomed(`GET ${root}/x509-credentials`)).body, [])
-    const list = await house.http.app.inject({ url: `${kpc}/crl` })
+    const list = await waypost.http.app.inject({ url: `${kpc}/crl` })
     const rootList = await openssl('crl', '-inform', 'DER', '-in', file(list.rawPayload))
     const lists = pem.slice(0, pem.indexOf('-----END X509 CRL-----') + 23) + rootList
     const checked = openssl(
@@ -261,19 +261,19 @@ suite('the root and the revocation lists', () => {
 
   test('creating a list of 10,000 entries does not block the event loop', async (t) => {
     const at = now()
-    await aCertificate({}, house.as(aTenantAdmin('strict')))
-    await house.kit.db.sql`
+    await aCertificate({}, waypost.as(aTenantAdmin('strict')))
+    await waypost.kit.db.sql`
       insert into credentials.certificates
         (tenant_id, id, serial_number, common_name, state, invalid_after, created_date, updated_date)
       select 'strict', 'id-' || n, ('100000000000000000000000000000000000000'::numeric + n)::text, 'c', 'Revoked', ${new Date(at.getTime() + 1e9)}, ${at}, ${at}
       from generate_series(1, 10000) n`
-    await house.kit.db.sql`update credentials.authorities set revision = revision + 1 where tenant_id = 'strict'`
-    const [{ id } = { id: '' }] = await house.kit.db
+    await waypost.kit.db.sql`update credentials.authorities set revision = revision + 1 where tenant_id = 'strict'`
+    const [{ id } = { id: '' }] = await waypost.kit.db
       .sql`select id from credentials.authorities where tenant_id = 'strict'`
     const url = `${kpc}/authorities/${id}/crl`
     let content: Buffer = Buffer.alloc(0)
     const longest = await longestStallMs(async () => {
-      content = (await house.http.app.inject({ url })).rawPayload
+      content = (await waypost.http.app.inject({ url })).rawPayload
     })
     t.diagnostic(`${content.length} bytes, longest pause of the event loop ${Math.round(longest)} ms`)
     const text = await openssl('crl', '-inform', 'DER', '-in', file(content), '-noout', '-text')
@@ -320,16 +320,16 @@ suite('the state of certificates', () => {
     ]
     for (const [verb, operation, body] of operations) {
       const needed = `tenant:x509-credentials:${verb}`
-      const without = house.as(aCaller({ on: { 'tenant-system': scopes.filter((scope) => scope !== needed) } }))
+      const without = waypost.as(aCaller({ on: { 'tenant-system': scopes.filter((scope) => scope !== needed) } }))
       assert.equal((await without(operation, body)).status, 403, operation)
-      assert.equal((await house.as(undefined)(operation, body)).status, 401, operation)
+      assert.equal((await waypost.as(undefined)(operation, body)).status, 401, operation)
       const foreign = await other(operation, body)
       assert.equal(
         foreign.status,
         { GET: operation.includes(id) ? 404 : 200, POST: 201, PATCH: 404 }[operation.split(' ')[0]!],
       )
       assert.ok(!foreign.text.replaceAll(`credentials ${id}`, '').includes(id))
-      const withIt = await house.as(aCaller({ on: { 'tenant-system': [needed] } }))(operation, body)
+      const withIt = await waypost.as(aCaller({ on: { 'tenant-system': [needed] } }))(operation, body)
       assert.ok(withIt.status < 300, `${operation}: ${withIt.status}`)
     }
   })
@@ -421,10 +421,10 @@ suite('expiry', () => {
     const issued = await aCertificate({ commonName: 'soon', ttl: 31 * day })
     const revoked = await aCertificate({ ttl: 31 * day })
     await setState('x509-credentials', revoked.id, 'Revoked')
-    const [task] = house.built.get('credentials')?.periodic ?? []
+    const [task] = waypost.built.get('credentials')?.periodic ?? []
     const tell = async () => {
       publishedEvents.length = 0
-      await house.kit.db.tx((sql) => task!.run(sql))
+      await waypost.kit.db.tx((sql) => task!.run(sql))
       const told = publishedEvents.filter(({ event }) => event === 'credentials.certificate.expires-soon')
       return told.map(({ payload }) => payload).filter(({ commonName }) => commonName === 'soon')
     }

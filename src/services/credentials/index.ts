@@ -2,7 +2,7 @@ import { heldBy, scopes } from '../../identity/contract.ts'
 import { defineInstance } from '../../kernel/configuration.ts'
 import { defineService } from '../../kernel/define-service.ts'
 import { Credentials } from './contract.ts'
-import { reactions } from './reactions.ts'
+import { registerEventHandlers } from './event-handlers.ts'
 import { certificateRoutes, routes } from './routes.ts'
 import { certificatesRoot } from './service/authorities.ts'
 import { createCredentials } from './service.ts'
@@ -20,7 +20,7 @@ export default defineService({
   },
   build(kit) {
     const service = createCredentials(kit)
-    reactions(kit.bus, service)
+    registerEventHandlers(kit.bus, service)
     return {
       api: service.api,
       http: [

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { assertMoves } from '../../../test/harness/moves.ts'
+import { assertTransitions } from '../../../test/harness/transitions.ts'
 import { type CredentialState, credentialStates, type Mover, mayAuthenticate, mayMove, targetStates } from './states.ts'
 
 const allowed: [Mover, CredentialState, CredentialState][] = [
@@ -13,7 +13,7 @@ const allowed: [Mover, CredentialState, CredentialState][] = [
 ]
 
 test('credentials change their state only by the transitions of the specification', () => {
-  assertMoves(mayMove, { states: credentialStates, movers: ['use', 'people'], allowed })
+  assertTransitions(mayMove, { states: credentialStates, movers: ['use', 'people'], allowed })
 })
 
 test('Revoked is final, and callers cannot set Inactive', () => {

@@ -1,5 +1,5 @@
 /** States of client credentials, basic and X.509, and their transitions (document 3, 1.3). */
-import { movesOf } from '../../kernel/moves.ts'
+import { transitionsOf } from '../../kernel/transitions.ts'
 
 export const credentialStates = ['Active', 'Inactive', 'Suspended', 'Revoked'] as const
 export type CredentialState = (typeof credentialStates)[number]
@@ -11,7 +11,7 @@ export type TargetState = (typeof targetStates)[number]
 /** Cause of a transition: an API request (`people`), or the first successful authentication (`use`). */
 export type Mover = 'people' | 'use'
 
-const moves = movesOf<CredentialState, Mover>([
+const moves = transitionsOf<CredentialState, Mover>([
   { from: 'Inactive', to: 'Active', by: 'use' },
   { from: 'Inactive', to: 'Revoked', by: 'people' },
   { from: 'Active', to: 'Suspended', by: 'people' },

@@ -8,13 +8,13 @@ import { systemClock } from '../../kernel/clock.ts'
 
 const connection = await freshDatabase()
 const environment = {
-  WAYPOST_MASTER_KEY: 'one key for both houses, long enough',
+  WAYPOST_MASTER_KEY: 'one key for both nodes, long enough',
   WAYPOST_LOGIN_ATTEMPTS_PER_ACCOUNT: '4',
 }
 let ahead = 0
 const now = () => new Date(systemClock().getTime() + ahead)
 const here = await openCredentials({ connection, environment, now })
-const { house, admin, publishedEvents, aBasicCredential, setState, logIn } = here
+const { waypost, admin, publishedEvents, aBasicCredential, setState, logIn } = here
 const there = await openCredentials({ connection, environment, now })
 
 /** Counts the bcrypt checks of a run. */
@@ -176,5 +176,5 @@ suite('lockout after wrong passwords', () => {
 })
 
 test('a metric contains the number of queued checks', async () => {
-  assert.match(await house.kit.metrics.text(), /waypost_credentials_waiting 0/)
+  assert.match(await waypost.kit.metrics.text(), /waypost_credentials_waiting 0/)
 })

@@ -7,9 +7,9 @@ import { Applications } from '../applications/contract.ts'
 import { Register } from './contract.ts'
 import { endpointMetadata } from './device.ts'
 
-const { house, admin, publishedEvents, anApplication, anEndpoint } = await openRegister()
-const [epmx] = house.built.get('register')!.device!
-const register = house.ask(Register)
+const { waypost, admin, publishedEvents, anApplication, anEndpoint } = await openRegister()
+const [epmx] = waypost.built.get('register')!.device!
+const register = waypost.ask(Register)
 
 let open: { app: string; version: string }
 let listed: { app: string; version: string }
@@ -250,7 +250,7 @@ suite('a white list', () => {
     }
     const { app: applicationName, version: versionName } = listed
     const send = sendTo(
-      endpointMetadata(interrupted, house.ask(Applications), () => undefined),
+      endpointMetadata(interrupted, waypost.ask(Applications), () => undefined),
       aDeviceEndpoint({ endpointId, applicationName, versionName }),
     )
     assert.deepEqual(await send('/update', { floor: 2 }), {})

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { aCaller, aTenantAdmin } from '../../../test/harness/builders.ts'
-import { openHouse } from '../../../test/harness/house.ts'
 import { addRealms } from '../../../test/harness/realm-state.ts'
 import { ids, query, root } from '../../../test/harness/register.ts'
+import { openTestPlatform } from '../../../test/harness/test-platform.ts'
 import { Identity } from '../../identity/contract.ts'
 import identity from '../../identity/index.ts'
 import { defineService } from '../../kernel/define-service.ts'
@@ -68,10 +68,10 @@ const register = defineService({
     }
   },
 })
-const house = await openHouse({ services: [identity, applications, tokens, register] })
-await addRealms(house, 'default', 'other')
-const admin = house.as(aTenantAdmin())
-const sql = house.kit.db.sql
+const waypost = await openTestPlatform({ services: [identity, applications, tokens, register] })
+await addRealms(waypost, 'default', 'other')
+const admin = waypost.as(aTenantAdmin())
+const sql = waypost.kit.db.sql
 await sql`create table public.members (filter_id text, endpoint_id text, seq bigint)`
 await admin('POST /api/v1/applications', { name: 'app' })
 for (const nameSuffix of ['v1', 'v2']) await admin('POST /api/v1/applications/app/app-versions', { nameSuffix })
@@ -94,7 +94,7 @@ suite('changes of endpoints', () => {
     await admin(`PUT ${root}/endpoints/c1/metadata/a`, '2')
     assert.deepEqual(states(), [{ endpointId: 'c1', before: v1({ a: 1 }), after: v1({ a: 2 }) }])
     const at = new Date('2026-01-01T00:00:00.000Z')
-    await house.ask(Register).setConnectivity([{ endpointId: 'c1', connected: true, at, number: 1 }])
+    await waypost.ask(Register).setConnectivity([{ endpointId: 'c1', connected: true, at, number: 1 }])
     const online = { a: 2, connected: true, connectivity_ts: at.toISOString() }
     assert.deepEqual(states(), [{ endpointId: 'c1', before: v1({ a: 2 }), after: v1(online) }])
     await admin(`PUT ${root}/endpoints/c1/app-version`, { name: 'app-v2' })
@@ -133,7 +133,7 @@ suite('lists by filters', () => {
     assert.deepEqual(await list({ filterId: 'f1', limit: 0 }), [['m1', 'm2', 'm3'], 3])
     assert.deepEqual(await list({ filterId: 'f1', metadataFilter: { city: 'Kyiv' } }), [['m2'], 1])
     assert.deepEqual(await list({ filterId: 'f1', applicationName: 'another' }), [[], 0])
-    const reader = (on: string) => house.as(aCaller({ on: { [on]: ['endpoint:read'] } }))
+    const reader = (on: string) => waypost.as(aCaller({ on: { [on]: ['endpoint:read'] } }))
     assert.deepEqual(await list({ filterId: 'f1' }, reader('application-app')), [['m1', 'm2', 'm3'], 3])
     assert.deepEqual(await list({ filterId: 'f1' }, reader('endpoint-m3')), [['m3'], 1])
     for (const filterId of ['slow', 'nothing'])

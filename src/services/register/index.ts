@@ -7,6 +7,7 @@ import { Register } from './contract.ts'
 import { endpointMetadata } from './device.ts'
 import { createChanges } from './endpoint-changes.ts'
 import { batchRoutes, endpointRoutes } from './endpoints/routes.ts'
+import { registerEventHandlers } from './event-handlers.ts'
 import { createMatching } from './filters/matching.ts'
 import { updateMembersOnChange } from './filters/membership.ts'
 import { filterRoutes } from './filters/routes.ts'
@@ -14,7 +15,6 @@ import { createFilterRules } from './filters/service.ts'
 import { filterIndex } from './filters/store/members.ts'
 import { followKeys } from './metadata/connectivity-keys.ts'
 import { metadataRoutes } from './metadata/routes.ts'
-import { reactions } from './reactions.ts'
 import { relationRoutes } from './relations/routes.ts'
 import { createRegister, foldAll } from './service.ts'
 
@@ -39,7 +39,7 @@ export default defineService({
     const filters = createFilterRules(kit, { ...given, matching })
     const connectivityKeys = followKeys(given.applications)
     const service = { ...createRegister(kit, given, { changes, filters: filterIndex, connectivityKeys }), filters }
-    reactions(kit.bus, service)
+    registerEventHandlers(kit.bus, service)
     const routes = [endpointRoutes, batchRoutes, metadataRoutes, relationRoutes, filterRoutes]
     return {
       api: service.api,

@@ -10,7 +10,7 @@ describe('building a realm', { concurrency: true }, () => {
   const available: string[] = []
   before(async () => {
     world = await openTenants({ environment: { WAYPOST_LOG_LEVEL: 'silent' } })
-    world.house.kit.bus.hear(TenantAvailable, ({ tenantId }) => void available.push(tenantId))
+    world.waypost.kit.bus.subscribe(TenantAvailable, ({ tenantId }) => void available.push(tenantId))
   })
 
   test('continues after an interruption until the tenant is AVAILABLE', async () => {
@@ -70,22 +70,22 @@ describe('building a realm', { concurrency: true }, () => {
   })
 
   test('a tenant whose build has stopped is found and built', async () => {
-    const { house, waitForStatus, createAvailable: register } = world
+    const { waypost, waitForStatus, createAvailable: register } = world
     const tenantId = aTenantId('stuck')
     await register(tenantId)
-    const { sql } = house.kit.db
+    const { sql } = waypost.kit.db
     await sql`update tenants.tenants set status = 'UPDATING', modified = now() - interval '1 hour'
       where tenant_id = ${tenantId}`
-    const rescue = house.built.get('tenants')!.periodic!.find(({ name }) => name === 'tenants.rescue')!
-    await house.kit.db.tx((tx) => rescue.run(tx))
+    const rescue = waypost.built.get('tenants')!.periodic!.find(({ name }) => name === 'tenants.rescue')!
+    await waypost.kit.db.tx((tx) => rescue.run(tx))
     await waitForStatus(tenantId, 'AVAILABLE')
   })
 
   test('the sealed password is deleted once the administrator is created', async () => {
-    const { house, createAvailable: register } = world
+    const { waypost, createAvailable: register } = world
     const tenantId = aTenantId('forgets')
     await register(tenantId, { user: 1 })
-    const [row] = await house.kit.db.sql`
+    const [row] = await waypost.kit.db.sql`
       select admin_password_sealed from tenants.tenants where tenant_id = ${tenantId}`
     assert.equal(row?.adminPasswordSealed, null)
   })

@@ -201,9 +201,9 @@ describe('the catalogues of v1', () => {
   })
 
   test('each operation requires its own scope on the platform', async () => {
-    const { house } = world
+    const { waypost } = world
     for (const { path, entity } of catalogues) {
-      const reader = house.as(
+      const reader = waypost.as(
         aCaller({ tenantId: 'platform', on: { 'platform-system': [`platform:tenant:${entity}:read`] } }),
       )
       assert.equal((await reader(`GET /api/v1${path}`)).status, 200, path)

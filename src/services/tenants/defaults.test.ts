@@ -27,7 +27,7 @@ test('role service has every scope of a tenant, platform-admin every scope, read
 
 describe('built-in roles and scopes', () => {
   let world: Awaited<ReturnType<typeof openTenants>>
-  const start = () => world.house.built.get('tenants')!.start!()
+  const start = () => world.waypost.built.get('tenants')!.start!()
   before(async () => {
     world = await openTenants()
   })
@@ -54,8 +54,8 @@ describe('built-in roles and scopes', () => {
   })
 
   test('a scope of a new release is added to existing realms, and deleted entries stay deleted', async () => {
-    const { admin, house, realm, createAvailable } = world
-    const { sql } = house.kit.db
+    const { admin, waypost, realm, createAvailable } = world
+    const { sql } = waypost.kit.db
     const tenantId = aTenantId()
     await createAvailable(tenantId)
     const holds = async (scope: string) =>

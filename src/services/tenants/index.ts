@@ -1,7 +1,7 @@
 import { Identity } from '../../identity/contract.ts'
 import { defineInstance } from '../../kernel/configuration.ts'
 import { defineService } from '../../kernel/define-service.ts'
-import { detailFace, errorFace } from '../../kernel/faces.ts'
+import { detailFormat, errorDetailsFormat } from '../../kernel/error-formats.ts'
 import { defineBuilding } from './build-job.ts'
 import { createCatalogues } from './catalogue-service.ts'
 import { Tenants } from './contract.ts'
@@ -52,14 +52,14 @@ export default defineService({
           name: 'tenant-v1',
           title: 'Tenant manager v1: tenants and the templates that they are built from',
           roots: ['/api/v1', '/tenant-manager/api/v1'],
-          face: detailFace,
+          errorFormat: detailFormat,
           routes: routesV1,
         },
         {
           name: 'tenant-v2',
           title: 'Tenant manager v2: tenants and their users',
           roots: ['/tenant-manager/api/v2', '/api/v2'],
-          face: errorFace,
+          errorFormat: errorDetailsFormat,
           routes: routesV2,
         },
       ],

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { aPlatformAdmin } from '../../../test/harness/builders.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
-import { openHouse } from '../../../test/harness/house.ts'
 import { aRegistration } from '../../../test/harness/registration.ts'
 import { aCreation } from '../../../test/harness/tenants.ts'
+import { openTestPlatform } from '../../../test/harness/test-platform.ts'
 import { Identity } from '../../identity/contract.ts'
 import identity from '../../identity/index.ts'
 import { Tenants } from './contract.ts'
@@ -13,13 +13,13 @@ import tenants from './index.ts'
 const root = '/tenant-manager/api/v2'
 
 test('with the real identity service, a new tenant logs in with the returned credentials until it is suspended', async () => {
-  const house = await openHouse({
+  const waypost = await openTestPlatform({
     services: [identity, tenants],
     authenticate: (built) => built.ask(Identity).authenticate,
   })
-  for (const tenantId of ['platform', 'default']) await house.ask(Tenants).ensureBuiltIn(tenantId)
-  const admin = house.as(aPlatformAdmin())
-  const anybody = house.as(undefined)
+  for (const tenantId of ['platform', 'default']) await waypost.ask(Tenants).ensureBuiltIn(tenantId)
+  const admin = waypost.as(aPlatformAdmin())
+  const anybody = waypost.as(undefined)
 
   const tokenOf = async (tenantId: string, form: Record<string, string>) => {
     const answer = await anybody(
@@ -37,7 +37,7 @@ test('with the real identity service, a new tenant logs in with the returned cre
     )
 
   // The backend client of `platform` may manage tenants in v1 and v2.
-  const platform = (await house.ask(Identity).realm('platform'))!
+  const platform = (await waypost.ask(Identity).realm('platform'))!
   const operator = await serviceToken('platform', platform.backendClientId, platform.backendClientSecret)
   assert.equal(operator.status, 200)
   const registered = await anybody('POST /api/v1/tenants', aRegistration({ realm_name: 'first' }), operator.bearer)

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { aCaller, aPlatformAdmin } from '../../../test/harness/builders.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
-import { type Ask, openHouse, type TestHouse } from '../../../test/harness/house.ts'
 import { aRegistration, aTenantId } from '../../../test/harness/registration.ts'
 import { aCreation } from '../../../test/harness/tenants.ts'
+import { type Ask, openTestPlatform, type TestPlatform } from '../../../test/harness/test-platform.ts'
 import { Identity } from '../../identity/contract.ts'
 import identity from '../../identity/index.ts'
 import { Tenants } from './contract.ts'
@@ -13,22 +13,22 @@ import tenants from './index.ts'
 const root = '/tenant-manager/api/v2'
 
 describe("a backend client's secret is shown only to callers with all permissions of the client", () => {
-  let house: TestHouse
+  let waypost: TestPlatform
   let admin: Ask
   let anybody: Ask
   before(async () => {
-    house = await openHouse({
+    waypost = await openTestPlatform({
       services: [identity, tenants],
       authenticate: (built) => built.ask(Identity).authenticate,
     })
-    for (const tenantId of ['platform', 'default']) await house.ask(Tenants).ensureBuiltIn(tenantId)
-    admin = house.as(aPlatformAdmin())
-    anybody = house.as(undefined)
+    for (const tenantId of ['platform', 'default']) await waypost.ask(Tenants).ensureBuiltIn(tenantId)
+    admin = waypost.as(aPlatformAdmin())
+    anybody = waypost.as(undefined)
   })
 
   const addUser = async (tenantId: string, username: string, roles: string[]) => {
     const user = { username, roles, password: 'correct horse' }
-    const made = await house.kit.db.tx((sql) => house.ask(Identity).createUser(sql, tenantId, user))
+    const made = await waypost.kit.db.tx((sql) => waypost.ask(Identity).createUser(sql, tenantId, user))
     return made!.id
   }
   const tokenOf = async (tenantId: string, form: Record<string, string>) => {
@@ -53,7 +53,7 @@ describe("a backend client's secret is shown only to callers with all permission
     const refused = await anybody(credentials, undefined, await logIn('platform', 'pat'))
     assert.equal(refused.status, 403, refused.text)
     assert.match(refused.body.error, /all permissions of the client/)
-    assert.ok(!refused.text.includes((await house.ask(Identity).realm('platform'))!.backendClientSecret))
+    assert.ok(!refused.text.includes((await waypost.ask(Identity).realm('platform'))!.backendClientSecret))
     const shown = await anybody(credentials, undefined, await logIn('platform', 'root'))
     assert.equal(shown.status, 200, shown.text)
     assert.equal(shown.headers['cache-control'], 'no-store')
@@ -70,7 +70,7 @@ describe("a backend client's secret is shown only to callers with all permission
     const service = await tokenOf('default', { grant_type: 'client_credentials', client_id, client_secret })
     assert.equal((await anybody(credentials, undefined, service)).status, 200)
 
-    const { operator } = house.ask(Identity)
+    const { operator } = waypost.ask(Identity)
     const owner = { type: 'user', id: adminId } as const
     const whole = await operator.createApiKey('default', owner, { name: 'whole' })
     assert.equal((await anybody(credentials, undefined, { 'x-identity-api-key': whole.key })).status, 200)
@@ -83,7 +83,7 @@ describe("a backend client's secret is shown only to callers with all permission
 
   test('v1 leaves it empty for a caller who manages tenants but lacks permissions of the client', async () => {
     const verbs = ['create', 'read', 'update'].map((verb) => `platform:tenant:${verb}`)
-    const manager = house.as(aCaller({ tenantId: 'platform', on: { 'platform-system': verbs } }))
+    const manager = waypost.as(aCaller({ tenantId: 'platform', on: { 'platform-system': verbs } }))
     const tenantId = aTenantId()
     const registered = await manager('POST /api/v1/tenants', aRegistration({ realm_name: tenantId, user: 1 }))
     assert.equal(registered.status, 201, registered.text)
@@ -100,7 +100,7 @@ describe("a backend client's secret is shown only to callers with all permission
       const [first = answer.body] = answer.body.results ?? []
       return first.client_backend_secret
     }
-    const { backendClientSecret } = (await house.ask(Identity).realm(tenantId))!
+    const { backendClientSecret } = (await waypost.ask(Identity).realm(tenantId))!
     for (const [operation, body] of [
       [`GET ${path}`],
       [`GET /api/v1/tenants?realm_name=${tenantId}`],

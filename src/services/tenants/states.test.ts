@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { assertMoves } from '../../../test/harness/moves.ts'
+import { assertTransitions } from '../../../test/harness/transitions.ts'
 import { type Mover, mayMove, type TenantStatus, tenantStatuses } from './states.ts'
 
 const allowed: [Mover, TenantStatus, TenantStatus][] = [
@@ -23,7 +23,7 @@ const allowed: [Mover, TenantStatus, TenantStatus][] = [
 ]
 
 test('a tenant changes its status only by the transitions of the specification', () => {
-  assertMoves(mayMove, { states: tenantStatuses, movers: ['status', 'rebuild', 'build', 'deletion'], allowed })
+  assertTransitions(mayMove, { states: tenantStatuses, movers: ['status', 'rebuild', 'build', 'deletion'], allowed })
 })
 
 test('DELETED is final', () => {

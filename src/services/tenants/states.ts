@@ -1,5 +1,5 @@
 /** Statuses of a tenant and their transitions (document 3, 2.4). Users and devices of AVAILABLE tenants can log in. */
-import { movesOf } from '../../kernel/moves.ts'
+import { transitionsOf } from '../../kernel/transitions.ts'
 
 export const tenantStatuses = [
   'AVAILABLE',
@@ -17,7 +17,7 @@ export type Mover = 'status' | 'rebuild' | 'build' | 'deletion'
 
 const deletable = tenantStatuses.filter((status) => status !== 'DELETED')
 
-export const { mayMove } = movesOf<TenantStatus, Mover>([
+export const { mayMove } = transitionsOf<TenantStatus, Mover>([
   { from: 'CREATING', to: 'AVAILABLE', by: 'build' },
   { from: 'CREATING', to: 'FAILED', by: 'build' },
   { from: 'AVAILABLE', to: 'UPDATING', by: 'rebuild' },

@@ -272,11 +272,11 @@ describe('tenant manager v1', () => {
   })
 
   test('a caller can suspend, disable and reactivate a tenant; other transitions are rejected', async () => {
-    const { admin, realm, house, createAvailable } = world
+    const { admin, realm, waypost, createAvailable } = world
     const tenantId = aTenantId()
     await createAvailable(tenantId)
     const moved: string[] = []
-    house.kit.bus.hear(TenantStatusChanged, ({ tenantId: who, to }) => void (who === tenantId && moved.push(to)))
+    waypost.kit.bus.subscribe(TenantStatusChanged, ({ tenantId: who, to }) => void (who === tenantId && moved.push(to)))
     const put = (status: string) => admin(`PUT /api/v1/tenants/${tenantId}`, { status })
     for (const status of ['SUSPENDED', 'SUSPENDED', 'AVAILABLE', 'DISABLED', 'AVAILABLE']) {
       const answer = await put(status)
@@ -295,11 +295,11 @@ describe('tenant manager v1', () => {
   })
 
   test('a deleted tenant is 404, published, and listed only with the filter DELETED', async () => {
-    const { admin, hasRealm, house, createAvailable } = world
+    const { admin, hasRealm, waypost, createAvailable } = world
     const tenantId = aTenantId()
     await createAvailable(tenantId)
     const gone: string[] = []
-    house.kit.bus.hear(TenantDeleted, ({ tenantId: who }) => void gone.push(who))
+    waypost.kit.bus.subscribe(TenantDeleted, ({ tenantId: who }) => void gone.push(who))
     const answer = await admin(`DELETE /api/v1/tenants/${tenantId}`)
     assert.equal(answer.status, 204)
     assert.equal(answer.text, '')
@@ -334,23 +334,23 @@ describe('tenant manager v1', () => {
   })
 
   test('a caller without the scope on the platform gets 403, without a token 401', async () => {
-    const { house } = world
-    const tenantAdmin = house.as(aTenantAdmin('acme'))
-    const reader = house.as(aCaller({ tenantId: 'platform', on: { 'platform-system': ['platform:tenant:read'] } }))
+    const { waypost } = world
+    const tenantAdmin = waypost.as(aTenantAdmin('acme'))
+    const reader = waypost.as(aCaller({ tenantId: 'platform', on: { 'platform-system': ['platform:tenant:read'] } }))
     for (const operation of ['GET /api/v1/tenants', 'GET /api/v1/tenants/acme', 'GET /api/v1/roles/scopes-mappings']) {
       const refused = await tenantAdmin(operation)
       assert.equal(refused.status, 403, operation)
       assert.equal(refused.body.detail, refused.body.message)
-      assert.equal((await house.as(undefined)(operation)).status, 401, operation)
+      assert.equal((await waypost.as(undefined)(operation)).status, 401, operation)
     }
     assert.equal((await reader('GET /api/v1/tenants')).status, 200)
     assert.equal((await reader('POST /api/v1/tenants', aRegistration())).status, 403)
   })
 
   test('the built-in tenants exist from the start and cannot be deleted', async () => {
-    const { admin, identity, realm, house } = world
+    const { admin, identity, realm, waypost } = world
     const { Tenants } = await import('./contract.ts')
-    for (const tenantId of ['platform', 'default', 'platform']) await house.ask(Tenants).ensureBuiltIn(tenantId)
+    for (const tenantId of ['platform', 'default', 'platform']) await waypost.ask(Tenants).ensureBuiltIn(tenantId)
     assert.equal(identity.built.filter((tenantId) => tenantId === 'platform').length, 1)
     const platform = await realm('platform')
     assert.equal(platform.status, 'AVAILABLE')

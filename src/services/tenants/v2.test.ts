@@ -26,7 +26,7 @@ describe('tenant manager v2', () => {
     return body
   }
   const oneOf = (tenantId: string, ...scopes: string[]) =>
-    world.house.as(aCaller({ tenantId, on: { 'tenant-system': scopes } }))
+    world.waypost.as(aCaller({ tenantId, on: { 'tenant-system': scopes } }))
 
   test('a registration needs only a name and an administrator, and the tenant is polled at its Location', async () => {
     const { admin, realm, loginStatus } = world
@@ -178,11 +178,11 @@ describe('tenant manager v2', () => {
   })
 
   test('credentials contain both spellings and the secret of the realm', async () => {
-    const { admin, house } = world
+    const { admin, waypost } = world
     const { id, tenant_id: tenantId } = await createdAndAvailable()
     const { status, body } = await admin(`GET ${root}/tenants/${id}/credentials`)
     assert.equal(status, 200)
-    assert.equal(body.client_backend_secret, (await house.ask(Identity).realm(tenantId))!.backendClientSecret)
+    assert.equal(body.client_backend_secret, (await waypost.ask(Identity).realm(tenantId))!.backendClientSecret)
     assert.equal(body.client_frontentd_id, body.client_frontend_id)
     assert.equal(body.minio_secret, body.objectstore_secret)
     assert.equal(body.issuer, `http://waypost.test/auth/realms/${tenantId}`)
@@ -219,7 +219,7 @@ describe('tenant manager v2', () => {
     const refused = await nobody(`GET ${root}/tenants`)
     assert.equal(refused.status, 403)
     assert.ok(refused.body.error)
-    assert.equal((await world.house.as(undefined)(`GET ${root}/tenants`)).status, 401)
+    assert.equal((await world.waypost.as(undefined)(`GET ${root}/tenants`)).status, 401)
   })
 
   test('every authenticated caller can read identity provider servers and packages', async () => {
@@ -232,7 +232,7 @@ describe('tenant manager v2', () => {
     }
     assert.equal((await anybody('GET /api/v2/packages-types')).body.results[0].name, 'default')
     assert.equal((await anybody(`GET ${root}/packages-types/1`)).body.devices, 0)
-    assert.equal((await world.house.as(undefined)(`GET ${root}/idp-servers`)).status, 401)
+    assert.equal((await world.waypost.as(undefined)(`GET ${root}/idp-servers`)).status, 401)
   })
 
   test('users of the own tenant can be listed, created and deleted', async () => {

@@ -5,7 +5,7 @@ import { openGateway, services } from '../../../test/harness/gateway.ts'
 import { readPoints } from '../../../test/harness/series-reader.ts'
 import timeSeries from './index.ts'
 
-const { house, admin, anApplication, anEndpoint, device, httpUrl } = await openGateway({
+const { waypost, admin, anApplication, anEndpoint, device, httpUrl } = await openGateway({
   services: [...services, timeSeries],
   environment: { WAYPOST_SERIES_PER_APPLICATION: '3' },
 })
@@ -24,7 +24,7 @@ async function aThing(instances: Record<string, object> = {}) {
     endpointId,
     topic,
     post: (path: string, body: string) => fetch(`${httpUrl}/${topic}${path}`, { method: 'POST', body }),
-    points: () => readPoints(house.kit.db.sql, endpointId),
+    points: () => readPoints(waypost.kit.db.sql, endpointId),
   }
 }
 

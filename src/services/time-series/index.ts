@@ -7,7 +7,7 @@ import { TimeSeries } from './contract.ts'
 import { createEnrichment } from './device/enrichment.ts'
 import { createSamplePublisher } from './device/publish-samples.ts'
 import { dataCollection } from './device.ts'
-import { reactions } from './reactions.ts'
+import { registerEventHandlers } from './event-handlers.ts'
 import { routes } from './routes.ts'
 import { createTimeSeries } from './service.ts'
 import { timeSeriesSettings } from './settings.ts'
@@ -26,7 +26,7 @@ export default defineService({
   },
   build(kit, { applications, register }) {
     const service = createTimeSeries(kit, { applications, register })
-    reactions(kit.bus, service)
+    registerEventHandlers(kit.bus, service)
     return {
       api: service.api,
       device: [

@@ -5,7 +5,7 @@ import { openTimeSeries } from '../../../test/harness/time-series.ts'
 import { dayMs } from './pack/chunk-builder.ts'
 import type { Value } from './points.ts'
 
-const { endpoint, collect, house, points, pack, service } = await openTimeSeries()
+const { endpoint, collect, waypost, points, pack, service } = await openTimeSeries()
 
 function randomOf(seed: number) {
   let state = seed
@@ -90,7 +90,7 @@ test('random samples in random order: the last write wins, before and after pack
     for (const descending of [false, true]) {
       const [from, to] = [today - random(45) * dayMs - random(10), today + random(300) * 1000]
       const asked = { endpoints: endpoints.slice(0, 2), from, to, descending, limits }
-      const read = await readSeries(house.kit.db, asked)
+      const read = await readSeries(waypost.kit.db, asked)
       assert.deepEqual(read.points, withinOf(model, asked), `round ${round}, ${JSON.stringify(asked)}`)
     }
   }

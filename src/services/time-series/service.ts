@@ -151,7 +151,10 @@ function createWriting(
     slots,
     log,
     metrics,
-    storing: { wanted: () => bus.isHeard(PointsStored), run: (sql, rows) => publishPoints(bus, sql, rows, numbers) },
+    storing: {
+      wanted: () => bus.hasSubscribers(PointsStored),
+      run: (sql, rows) => publishPoints(bus, sql, rows, numbers),
+    },
     stored(rows) {
       for (const listener of listeners) listener(rows)
     },

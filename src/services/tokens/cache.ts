@@ -24,7 +24,7 @@ export function createTokenCache(bus: Bus, load: (lookups: Lookup[]) => Promise<
   const cache = createCache<KnownToken>({ max: bytesMax, sizeOf: () => 500, bus })
   cache.dropOn(TokenStatusChanged, ({ tokenHash }) => tokenHash)
   cache.dropOn(TokensDeleted, ({ tokens }) => tokens.map(({ tokenHash }) => tokenHash))
-  bus.hear(TenantTokensDeleted, cache.clear)
+  bus.subscribe(TenantTokensDeleted, cache.clear)
 
   const loadOne = gather<Lookup, KnownToken>(
     async (lookups) => {

@@ -2,7 +2,7 @@ import { defineInstance } from '../../kernel/configuration.ts'
 import { defineService } from '../../kernel/define-service.ts'
 import { Applications } from '../applications/contract.ts'
 import { Tokens } from './contract.ts'
-import { reactions } from './reactions.ts'
+import { registerEventHandlers } from './event-handlers.ts'
 import { routes } from './routes.ts'
 import { createTokens } from './service.ts'
 
@@ -16,7 +16,7 @@ export default defineService({
   ],
   build(kit, { applications }) {
     const service = createTokens(kit, applications)
-    reactions(kit.bus, service)
+    registerEventHandlers(kit.bus, service)
     return {
       api: service.api,
       http: [

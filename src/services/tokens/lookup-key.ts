@@ -19,7 +19,7 @@ export function createLookupKey({ db, bus, secrets }: Pick<Kit, 'db' | 'bus' | '
   let known: KeyObject | undefined
   let resets = 0
   // After a restore the hashes belong to the restored key.
-  bus.onGap(() => {
+  bus.onReset(() => {
     known = undefined
     resets++
   })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { assertMoves } from '../../../test/harness/moves.ts'
+import { assertTransitions } from '../../../test/harness/transitions.ts'
 import { isValid, type Mover, mayMove, type TokenStatus, targetStatuses, tokenStatuses } from './states.ts'
 
 const allowed: [Mover, TokenStatus, TokenStatus][] = [
@@ -13,7 +13,7 @@ const allowed: [Mover, TokenStatus, TokenStatus][] = [
 ]
 
 test('a token changes its status only by the transitions of the specification', () => {
-  assertMoves(mayMove, { states: tokenStatuses, movers: ['use', 'people'], allowed })
+  assertTransitions(mayMove, { states: tokenStatuses, movers: ['use', 'people'], allowed })
 })
 
 test('callers cannot set Inactive, and only Active and Inactive tokens authenticate', () => {

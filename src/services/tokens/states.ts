@@ -1,5 +1,5 @@
 /** Statuses of an endpoint token and their transitions (document 1, section 3; document 3, 1.9). */
-import { movesOf } from '../../kernel/moves.ts'
+import { transitionsOf } from '../../kernel/transitions.ts'
 
 export const tokenStatuses = ['Active', 'Inactive', 'Suspended', 'Revoked'] as const
 export type TokenStatus = (typeof tokenStatuses)[number]
@@ -11,7 +11,7 @@ export type TargetStatus = (typeof targetStatuses)[number]
 /** Cause of a transition: an API request (`people`), or the first successful validation (`use`). */
 export type Mover = 'people' | 'use'
 
-const moves = movesOf<TokenStatus, Mover>([
+const moves = transitionsOf<TokenStatus, Mover>([
   { from: 'Inactive', to: 'Active', by: 'use' },
   { from: 'Inactive', to: 'Revoked', by: 'people' },
   { from: 'Active', to: 'Suspended', by: 'people' },

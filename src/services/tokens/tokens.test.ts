@@ -5,10 +5,10 @@ import { openTokens, root } from '../../../test/harness/tokens.ts'
 import { tokensMax } from './service/provisioning.ts'
 import { type TokenStatus, targetStatuses, tokenStatuses } from './states.ts'
 
-const { house, admin, api, publishedEvents, provision, anApplication, anEndpoint, aTokenWithStatus } =
+const { waypost, admin, api, publishedEvents, provision, anApplication, anEndpoint, aTokenWithStatus } =
   await openTokens()
-const { sql } = house.kit.db
-const other = house.as(aTenantAdmin('other'))
+const { sql } = waypost.kit.db
+const other = waypost.as(aTenantAdmin('other'))
 const tokensOf = (endpointId: string) => `${root}/endpoints/${endpointId}/tokens`
 
 suite('provisioning a token', () => {
@@ -298,11 +298,11 @@ suite('permissions', () => {
       const rest = scope === 'endpoint:read' ? 'endpoint:update' : 'endpoint:read'
       const strangers = {
         'another tenant': other,
-        'nothing at all': house.as(aCaller()),
-        'the other scope': house.as(aCaller({ on: { 'tenant-system': [rest, 'application:read'] } })),
-        'another application': house.as(aCaller({ on: { 'application-other': [scope] } })),
-        'another endpoint': house.as(aCaller({ on: { 'endpoint-other': [scope] } })),
-        'the same names elsewhere': house.as(
+        'nothing at all': waypost.as(aCaller()),
+        'the other scope': waypost.as(aCaller({ on: { 'tenant-system': [rest, 'application:read'] } })),
+        'another application': waypost.as(aCaller({ on: { 'application-other': [scope] } })),
+        'another endpoint': waypost.as(aCaller({ on: { 'endpoint-other': [scope] } })),
+        'the same names elsewhere': waypost.as(
           aCaller({ tenantId: 'other', on: { [`endpoint-${endpointId}`]: [scope], [`application-${app}`]: [scope] } }),
         ),
       }
@@ -313,7 +313,7 @@ suite('permissions', () => {
         assert.equal(blank(answer.text, ...names), missing.get(method + blank(url, ...names)), who)
       }
     }
-    assert.equal((await house.as(undefined)(`GET ${tokensOf(endpointId)}`)).status, 401)
+    assert.equal((await waypost.as(undefined)(`GET ${tokensOf(endpointId)}`)).status, 401)
     assert.equal((await admin(`GET ${tokensOf(endpointId)}/${endpointTokenId}`)).body.status, 'Active')
   })
 
@@ -324,7 +324,7 @@ suite('permissions', () => {
       const { endpointTokenId } = await aTokenWithStatus('Active', { endpointId, app, version })
       for (const [scope, method, url, body] of operations(endpointId, endpointTokenId, app)) {
         const caller = resource === 'platform' ? aPlatformAdmin() : aCaller({ on: { [resource]: [scope] } })
-        const { status } = await house.as(caller)(`${method} ${url}`, body)
+        const { status } = await waypost.as(caller)(`${method} ${url}`, body)
         assert.equal(status, method === 'GET' ? 200 : method === 'POST' ? 201 : 204, `${resource}: ${method} ${url}`)
       }
     }

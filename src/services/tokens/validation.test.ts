@@ -2,20 +2,20 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { freshDatabase } from '../../../test/harness/database.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
-import { openHouse } from '../../../test/harness/house.ts'
+import { openTestPlatform } from '../../../test/harness/test-platform.ts'
 import { openTokens, services, tokenFixtures } from '../../../test/harness/tokens.ts'
 import { gather } from '../../kernel/gather.ts'
 import { resetAllNodes } from '../../kernel/signals.ts'
 import { TenantDeleted } from '../tenants/events.ts'
 
-const environment = { WAYPOST_MASTER_KEY: 'a master key that two houses share, long enough' }
+const environment = { WAYPOST_MASTER_KEY: 'a master key that two nodes share, long enough' }
 const connection = await freshDatabase()
-const { house, admin, api, publishedEvents, anApplication, anEndpoint, aTokenWithStatus } = await openTokens({
+const { waypost, admin, api, publishedEvents, anApplication, anEndpoint, aTokenWithStatus } = await openTokens({
   connection,
   environment,
 })
-const neighbour = tokenFixtures(await openHouse({ services, connection, environment }))
-const { db } = house.kit
+const neighbour = tokenFixtures(await openTestPlatform({ services, connection, environment }))
+const { db } = waypost.kit
 
 const anEndpointWithToken = async () => {
   const { app, version } = await anApplication()
@@ -164,7 +164,7 @@ suite('changes invalidate caches', () => {
     for (const one of [api, neighbour.api]) assert.ok(await one.validate(presented))
     publishedEvents.length = 0
     let gaps = 0
-    neighbour.house.kit.bus.onGap(() => gaps++)
+    neighbour.waypost.kit.bus.onReset(() => gaps++)
     const ids = places.map(({ endpointId }) => endpointId)
     await db.tx((sql) => api.forget(sql, 'default', ids))
     const told = publishedEvents.flatMap(({ payload }) => payload.tokens)
@@ -198,7 +198,7 @@ suite('changes invalidate caches', () => {
 })
 
 suite('functions for the register', () => {
-  const provision = async (applicationName: string, token: string, endpointId = house.kit.newId()) => {
+  const provision = async (applicationName: string, token: string, endpointId = waypost.kit.newId()) => {
     const of = { tenantId: 'default', applicationName }
     const [outcome] = await db.tx((sql) => api.provision(sql, of, [{ endpointId, token }]))
     return outcome
@@ -206,7 +206,7 @@ suite('functions for the register', () => {
 
   test('of twenty concurrent registrations with the same token one succeeds, and the others write nothing', async () => {
     const { app, version } = await anApplication()
-    const ids = Array.from({ length: 20 }, () => house.kit.newId())
+    const ids = Array.from({ length: 20 }, () => waypost.kit.newId())
     const outcomes = await Promise.all(ids.map((id) => provision(app, 'wanted by all', id)))
     assert.equal(outcomes.filter((outcome) => outcome === 'taken').length, 19)
     const winner = ids[outcomes.findIndex((outcome) => outcome !== 'taken')]
@@ -270,7 +270,7 @@ test('deleting a tenant deletes its endpoints and tokens, and no others', async 
   const { app } = await anApplication()
   const { endpointId } = await anEndpoint(app, { tenantId: 'doomed' })
   publishedEvents.length = 0
-  await db.tx((sql) => house.kit.bus.publish(sql, TenantDeleted, { tenantId: 'doomed' }))
+  await db.tx((sql) => waypost.kit.bus.publish(sql, TenantDeleted, { tenantId: 'doomed' }))
   await eventually(async () => {
     const [left] = await db.sql.unsafe('select count(*) from tokens.tokens where endpoint_id = $1', [endpointId])
     assert.equal(left?.count, 0)

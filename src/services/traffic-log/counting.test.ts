@@ -28,7 +28,7 @@ suite('the parts of a time span', () => {
 
 suite('pages and totals', () => {
   test('are the same from the counts as from the records', async () => {
-    const { house, record, count, run } = await openTrafficLog()
+    const { waypost, record, count, run } = await openTrafficLog()
     const hoursAgo = Date.now() - 6 * 3_600_000
     let seed = 7
     const random = (below: number) => {
@@ -48,7 +48,7 @@ suite('pages and totals', () => {
     await count()
     await record(some(500, 20_400_000)) // late, so their time is raised
     await run('count')
-    const { sql } = house.kit.db
+    const { sql } = waypost.kit.db
     const all = await sql`
       select correlation_id as id, (extract(epoch from created_at) * 1000000)::bigint as at, application_name as app, version_name as version, extension,
         endpoint_id as endpoint
@@ -68,7 +68,7 @@ suite('pages and totals', () => {
       [{ 'endpoint-ep-3': read, 'endpoint-ep-4': read }, ({ endpoint }) => endpoint === 'ep-3' || endpoint === 'ep-4'],
     ]
     for (const [on, sees] of visibilities) {
-      const ask = house.as(aCaller({ on }))
+      const ask = waypost.as(aCaller({ on }))
       const check = async (round: number, parameters: URLSearchParams, from: number, to: number) => {
         const answer = await ask(`GET ${root}/endpoint-traffic?${parameters}`)
         assert.equal(answer.status, 200, answer.text)
@@ -108,11 +108,11 @@ suite('pages and totals', () => {
   })
 
   test('counting waits for transactions that began before the time was closed', async () => {
-    const { house, record, run, count, admin } = await openTrafficLog()
-    const { sql } = house.kit.db
+    const { waypost, record, run, count, admin } = await openTrafficLog()
+    const { sql } = waypost.kit.db
     const old = new Date(Date.now() - 3_600_000)
     await record([{ createdAt: old }])
-    await independentPool(house.connection).begin(async (slow) => {
+    await independentPool(waypost.connection).begin(async (slow) => {
       await slow`select traffic_log.enter()`
       for (let step = 0; step < 5; step++) await run('count')
       await slow`insert into traffic_log.records

@@ -4,8 +4,8 @@ import { addRealms } from '../../../test/harness/realm-state.ts'
 import { aRecord, openTrafficLog } from '../../../test/harness/traffic-log.ts'
 import type { TrafficRecord } from './contract.ts'
 
-const { device, record, house, admin, log } = await openTrafficLog()
-await addRealms(house, 'default')
+const { device, record, waypost, admin, log } = await openTrafficLog()
+await addRealms(waypost, 'default')
 await admin('POST /api/v1/applications', { name: 'app' })
 await admin('POST /api/v1/applications/app/app-versions', { nameSuffix: 'v1' })
 

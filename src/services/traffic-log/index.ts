@@ -4,7 +4,7 @@ import { Applications } from '../applications/contract.ts'
 import { trafficLogInstances } from './configuration.ts'
 import { TrafficLog } from './contract.ts'
 import { requestStatus } from './device.ts'
-import { reactions } from './reactions.ts'
+import { registerEventHandlers } from './event-handlers.ts'
 import { routes } from './routes.ts'
 import { createTrafficLog } from './service.ts'
 import { trafficLogSettings } from './settings.ts'
@@ -19,7 +19,7 @@ export default defineService({
   scopes: { 'tenant:refusal:read': heldBy.tenantAdmins },
   build(kit, { applications }) {
     const service = createTrafficLog(kit, applications)
-    reactions(kit.bus, service)
+    registerEventHandlers(kit.bus, service)
     return {
       api: service.api,
       http: [

@@ -4,7 +4,7 @@ import { aCaller, aPlatformAdmin, aTenantAdmin } from '../../../test/harness/bui
 import { openTrafficLog, root } from '../../../test/harness/traffic-log.ts'
 import { EndpointUnregistered } from '../register/events.ts'
 
-const { house, log: _, admin, record, count } = await openTrafficLog()
+const { waypost, log: _, admin, record, count } = await openTrafficLog()
 const url = `GET ${root}/endpoint-traffic`
 const ids = (answer: { body: { content: { correlationId: string }[] } }) =>
   answer.body.content.map(({ correlationId }) => correlationId)
@@ -30,7 +30,7 @@ for (const counted of [false, true])
   suite(`searching ${counted ? 'counted records' : 'records that are not counted yet'}`, () => {
     before(async () => {
       if (counted) await count()
-      const [row] = await house.kit.db
+      const [row] = await waypost.kit.db
         .sql`select coalesce(sum(count), 0)::int as n from traffic_log.counts where minutes = 5`
       assert.equal(row?.n, counted ? 6 : 0)
     })
@@ -125,7 +125,7 @@ suite('the response', () => {
 
 suite('visibility of records', () => {
   const seen = async (on: Record<string, string[]>, query = '') => {
-    const answer = await house.as(aCaller({ on }))(`${url}?${query}`)
+    const answer = await waypost.as(aCaller({ on }))(`${url}?${query}`)
     assert.equal(answer.status, 200, answer.text)
     assert.equal(answer.body.totalElements, answer.body.content.length)
     return ids(answer)
@@ -133,7 +133,7 @@ suite('visibility of records', () => {
   const read = ['endpoint:read']
 
   test('without credentials: 401', async () => {
-    assert.equal((await house.as(undefined)(url)).status, 401)
+    assert.equal((await waypost.as(undefined)(url)).status, 401)
   })
   test('without the scope, no records and a total of 0', async () => {
     assert.deepEqual(await seen({}), [])
@@ -156,14 +156,14 @@ suite('visibility of records', () => {
     ])
   })
   test('another tenant sees its own records only, whatever it requests', async () => {
-    const stranger = house.as(aTenantAdmin('stranger'))
+    const stranger = waypost.as(aTenantAdmin('stranger'))
     assert.deepEqual(ids(await stranger(url)), ['x'])
     assert.deepEqual(ids(await stranger(`${url}?endpointIds=one,two,three`)), ['x'])
     assert.equal((await stranger(`${url}?tenantId=default`)).status, 403)
     assert.deepEqual(ids(await stranger(`${url}?tenantId=stranger`)), ['x'])
   })
   test('an administrator of the platform names a tenant', async () => {
-    const platform = house.as(aPlatformAdmin())
+    const platform = waypost.as(aPlatformAdmin())
     assert.deepEqual(ids(await platform(`${url}?tenantId=stranger`)), ['x'])
     assert.deepEqual(ids(await platform(url)), [])
   })
@@ -174,8 +174,8 @@ suite('visibility of records', () => {
       endpointIds: ['one'],
       unregisteredDate: at(60).toISOString(),
     }
-    await house.kit.db.tx((sql) => house.kit.bus.publish(sql, EndpointUnregistered, payload))
-    await house.kit.bus.settled()
+    await waypost.kit.db.tx((sql) => waypost.kit.bus.publish(sql, EndpointUnregistered, payload))
+    await waypost.kit.bus.settled()
     assert.deepEqual(await seen({ 'endpoint-one': read }), ['c'])
     assert.deepEqual(await seen({ 'endpoint-one': read }, 'endpointIds=one'), ['c'])
     assert.deepEqual(await seen({ 'tenant-system': read }, 'endpointIds=one'), ['c', 'a'])

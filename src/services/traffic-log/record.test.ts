@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openTrafficLog } from '../../../test/harness/traffic-log.ts'
 
-const { house, record } = await openTrafficLog({ environment: { WAYPOST_TRAFFIC_LOG_PAYLOAD_BYTES: '64' } })
-const { sql } = house.kit.db
+const { waypost, record } = await openTrafficLog({ environment: { WAYPOST_TRAFFIC_LOG_PAYLOAD_BYTES: '64' } })
+const { sql } = waypost.kit.db
 
 const stored = (tenantId: string) =>
   sql`select * from traffic_log.records where tenant_id = ${tenantId} order by created_at`

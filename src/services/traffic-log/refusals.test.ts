@@ -6,7 +6,7 @@ import { openTrafficLog, root } from '../../../test/harness/traffic-log.ts'
 import { createLog } from '../../kernel/log.ts'
 import { type CountedRefusal, createRefusals } from './refusals.ts'
 
-const { house, log, admin } = await openTrafficLog()
+const { waypost, log, admin } = await openTrafficLog()
 const url = `GET ${root}/refusals`
 const wrong = { transport: 'mqtt', address: '192.0.2.7', reason: 'bad_credentials' }
 
@@ -46,18 +46,18 @@ suite('refusals', () => {
   })
 
   test('are visible with the scope, for each tenant its own', async () => {
-    assert.equal((await house.as(undefined)(url)).status, 401)
-    assert.equal((await house.as(aCaller())(url)).status, 403)
-    assert.equal((await house.as(aCaller({ on: { 'tenant-system': ['endpoint:read'] } }))(url)).status, 403)
-    assert.equal((await house.as(aCaller({ on: { 'tenant-system': ['tenant:refusal:read'] } }))(url)).status, 200)
-    const other = house.as(aTenantAdmin('other'))
+    assert.equal((await waypost.as(undefined)(url)).status, 401)
+    assert.equal((await waypost.as(aCaller())(url)).status, 403)
+    assert.equal((await waypost.as(aCaller({ on: { 'tenant-system': ['endpoint:read'] } }))(url)).status, 403)
+    assert.equal((await waypost.as(aCaller({ on: { 'tenant-system': ['tenant:refusal:read'] } }))(url)).status, 200)
+    const other = waypost.as(aTenantAdmin('other'))
     assert.equal((await other(url)).body.totalElements, 1)
     assert.equal((await other(`${url}?tenantId=default`)).status, 403)
   })
 
   test('without a tenant are visible to administrators of the platform', async () => {
     log.refuse({ ...wrong, reason: 'token_unknown' })
-    const platform = house.as(aPlatformAdmin())
+    const platform = waypost.as(aPlatformAdmin())
     await eventually(async () => {
       const { body } = await platform(url)
       assert.deepEqual(

@@ -17,11 +17,11 @@ const url = `GET ${root}/endpoint-traffic`
 suite('retention', () => {
   test('partitions are created ahead, and dropped with their counts when they expire', async () => {
     let time = Date.UTC(2031, 0, 10, 23, 59, 50)
-    const { house, record, run, log, admin } = await openTrafficLog({
+    const { waypost, record, run, log, admin } = await openTrafficLog({
       now: () => new Date(time),
       environment: { WAYPOST_TRAFFIC_LOG_DAYS: '2' },
     })
-    const { sql } = house.kit.db
+    const { sql } = waypost.kit.db
     const days = async () =>
       (
         await sql`select c.relname::text as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
@@ -54,11 +54,11 @@ suite('retention', () => {
 
   test('a partition that is being read is dropped at the next run, and writers do not wait', async () => {
     let time = Date.UTC(2031, 0, 10)
-    const { house, run, record } = await openTrafficLog({ now: () => new Date(time) })
-    const { sql } = house.kit.db
+    const { waypost, run, record } = await openTrafficLog({ now: () => new Date(time) })
+    const { sql } = waypost.kit.db
     time += 30 * dayMs
     const there = async () => (await sql`select to_regclass('traffic_log.records_20310110') is not null as yes`)[0]?.yes
-    await independentPool(house.connection).begin(async (reader) => {
+    await independentPool(waypost.connection).begin(async (reader) => {
       await reader`select count(*) from traffic_log.records`
       await run('partitions')
       await record([{ createdAt: new Date(time) }])
@@ -70,8 +70,8 @@ suite('retention', () => {
 })
 
 /** Traffic log for tests with tenants of their own. */
-const { house, record, log, count } = await openTrafficLog()
-const { db, now } = house.kit
+const { waypost, record, log, count } = await openTrafficLog()
+const { db, now } = waypost.kit
 const { sql } = db
 
 suite('a deleted tenant', () => {
@@ -83,8 +83,8 @@ suite('a deleted tenant', () => {
     const refusals = () => sql`select from traffic_log.refusals where tenant_id = 'doomed'`
     await eventually(async () => assert.equal((await refusals()).length, 1))
     await count()
-    await house.kit.db.tx((inner) => house.kit.bus.publish(inner, TenantDeleted, { tenantId: 'doomed' }))
-    await house.kit.bus.settled()
+    await waypost.kit.db.tx((inner) => waypost.kit.bus.publish(inner, TenantDeleted, { tenantId: 'doomed' }))
+    await waypost.kit.bus.settled()
     await eventually(async () => {
       const [left] = await sql`
         select (select count(*) from traffic_log.records where tenant_id = 'doomed')
@@ -92,16 +92,16 @@ suite('a deleted tenant', () => {
           + (select count(*) from traffic_log.refusals where tenant_id = 'doomed') as n`
       assert.equal(left?.n, 0)
     })
-    assert.equal((await house.as(aTenantAdmin())(url)).body.totalElements, 1)
+    assert.equal((await waypost.as(aTenantAdmin())(url)).body.totalElements, 1)
   })
 
   test('can be created again with the same name', async () => {
     await record([{ tenantId: 'phoenix', createdAt: new Date(Date.now() - 60_000) }])
     await count()
-    await house.kit.db.tx((inner) => house.kit.bus.publish(inner, TenantDeleted, { tenantId: 'phoenix' }))
-    await house.kit.bus.settled()
+    await waypost.kit.db.tx((inner) => waypost.kit.bus.publish(inner, TenantDeleted, { tenantId: 'phoenix' }))
+    await waypost.kit.bus.settled()
     await record([{ tenantId: 'phoenix', correlationId: 'new', createdAt: new Date(Date.now() + 1) }])
-    const ask = house.as(aTenantAdmin('phoenix'))
+    const ask = waypost.as(aTenantAdmin('phoenix'))
     await eventually(async () => {
       const { body } = await ask(url)
       assert.equal(body.totalElements, 1)

@@ -6,8 +6,8 @@ import { grantsOn } from '../../../../test/harness/realm-state.ts'
 import { openRegister, query, root } from '../../../../test/harness/register.ts'
 import { RegisterBatch } from './batches.ts'
 
-const { house, admin, publishedEvents, anApplication, anEndpoint } = await openRegister()
-const other = house.as(aTenantAdmin('other'))
+const { waypost, admin, publishedEvents, anApplication, anEndpoint } = await openRegister()
+const other = waypost.as(aTenantAdmin('other'))
 const url = `${root}/endpoints/batch`
 const start = async (version: string, endpoints: object[], ask = admin) => {
   const answer = await ask(`POST ${url}`, { appVersion: { name: version }, endpoints })
@@ -64,9 +64,10 @@ suite('a batch of registrations', () => {
       Array.from({ length: 250 }, () => ({})),
     )
     // Runs the same job twice more, while the first run may not have finished.
-    for (let i = 0; i < 2; i++) await house.kit.db.tx((sql) => house.kit.jobs.send(sql, RegisterBatch.job, { taskId }))
+    for (let i = 0; i < 2; i++)
+      await waypost.kit.db.tx((sql) => waypost.kit.jobs.send(sql, RegisterBatch.job, { taskId }))
     await finished(taskId, 250)
-    await house.kit.bus.settled()
+    await waypost.kit.bus.settled()
     const list = await admin(`GET ${root}/endpoints${query({ applicationName: app, limit: 1 })}`)
     assert.equal(list.body.totalElements, 250)
   })
@@ -75,7 +76,7 @@ suite('a batch of registrations', () => {
     const { version } = await anApplication()
     const twice = [{ endpointToken: 'a very secret token' }, { endpointToken: 'a very secret token' }]
     await finished(await start(version, twice), 2)
-    const rows = await house.kit.db.sql.unsafe('select * from kernel.bulk_pages')
+    const rows = await waypost.kit.db.sql.unsafe('select * from kernel.bulk_pages')
     assert.equal(JSON.stringify(rows).includes('very secret'), false)
   })
 
@@ -102,19 +103,19 @@ suite('a batch of registrations', () => {
     const { app, version } = await anApplication()
     const on = (...scopes: string[]) => aCaller({ on: { [`application-${app}`]: scopes } })
     const body = { appVersion: { name: version }, endpoints: [{}] }
-    assert.equal((await house.as(on('endpoint:update'))(`POST ${url}`, body)).status, 403)
+    assert.equal((await waypost.as(on('endpoint:update'))(`POST ${url}`, body)).status, 403)
     const caller = on('application:endpoint:create')
-    const taskId = await start(version, [{ endpointId: 'granted' }], house.as(caller))
+    const taskId = await start(version, [{ endpointId: 'granted' }], waypost.as(caller))
     await finished(taskId, 1)
     const resource = 'endpoint-granted'
-    const [grant] = await grantsOn(house.kit.db.sql, resource)
+    const [grant] = await grantsOn(waypost.kit.db.sql, resource)
     assert.deepEqual(grant, { tenantId: 'default', subjectId: caller.subject.id, scopes: ['*'] })
     const status = async (ask: typeof admin, more = '') =>
       (await ask(`GET ${url}/status?taskId=${taskId}${more}`)).status
-    assert.equal(await status(house.as(caller), `&appName=${app}`), 200)
+    assert.equal(await status(waypost.as(caller), `&appName=${app}`), 200)
     assert.equal(await status(admin, '&appName=another'), 404)
     assert.equal(await status(other), 404)
-    assert.equal(await status(house.as(on('application:read'))), 403)
-    assert.equal(await status(house.as(aCaller())), 404)
+    assert.equal(await status(waypost.as(on('application:read'))), 403)
+    assert.equal(await status(waypost.as(aCaller())), 404)
   })
 })

@@ -6,9 +6,9 @@ import { grantsOn } from '../../../../test/harness/realm-state.ts'
 import { openRegister, query, root } from '../../../../test/harness/register.ts'
 import { TenantDeleted } from '../../tenants/events.ts'
 
-const { house, admin, publishedEvents, anApplication, anEndpoint } = await openRegister()
-const other = house.as(aTenantAdmin('other'))
-const platform = house.as(aPlatformAdmin())
+const { waypost, admin, publishedEvents, anApplication, anEndpoint } = await openRegister()
+const other = waypost.as(aTenantAdmin('other'))
+const platform = waypost.as(aPlatformAdmin())
 const endpoints = `${root}/endpoints`
 
 suite('registering an endpoint', () => {
@@ -122,7 +122,7 @@ suite('registering an endpoint', () => {
 
   test('needs both scopes, and does not reveal versions to callers without them', async () => {
     const { app, version } = await anApplication()
-    const on = (resource: string, ...scopes: string[]) => house.as(aCaller({ on: { [resource]: scopes } }))
+    const on = (resource: string, ...scopes: string[]) => waypost.as(aCaller({ on: { [resource]: scopes } }))
     const register = (ask: typeof admin, name = version) => ask(`POST ${endpoints}`, { appVersion: { name } })
     const both = ['application:endpoint:create', 'endpoint:update']
     for (const name of [version, 'no-such-version'])
@@ -138,10 +138,10 @@ suite('registering an endpoint', () => {
 
   test('grants the creator every scope only if they do not have it on the application', async () => {
     const { app, version } = await anApplication()
-    assert.deepEqual([...(await grantsOn(house.kit.db.sql, `endpoint-${await anEndpoint(version)}`))], [])
+    assert.deepEqual([...(await grantsOn(waypost.kit.db.sql, `endpoint-${await anEndpoint(version)}`))], [])
     const caller = aCaller({ on: { [`application-${app}`]: ['application:endpoint:create', 'endpoint:update'] } })
-    const id = await anEndpoint(version, {}, house.as(caller))
-    const [grant] = await grantsOn(house.kit.db.sql, `endpoint-${id}`)
+    const id = await anEndpoint(version, {}, waypost.as(caller))
+    const [grant] = await grantsOn(waypost.kit.db.sql, `endpoint-${id}`)
     assert.deepEqual(grant, { tenantId: 'default', subjectId: caller.subject.id, scopes: ['*'] })
   })
 })
@@ -169,7 +169,7 @@ suite('reading an endpoint', () => {
     const id = await anEndpoint(version)
     const readers = { [`endpoint-${id}`]: 200, [`application-${app}`]: 200, 'application-x': 404, 'endpoint-x': 404 }
     for (const [resource, status] of Object.entries(readers)) {
-      const answer = await house.as(aCaller({ on: { [resource]: ['endpoint:read'] } }))(`GET ${endpoints}/${id}`)
+      const answer = await waypost.as(aCaller({ on: { [resource]: ['endpoint:read'] } }))(`GET ${endpoints}/${id}`)
       assert.equal(answer.status, status, resource)
     }
     const [hidden, missing] = [await other(`GET ${endpoints}/${id}`), await other(`GET ${endpoints}/nobody`)]
@@ -195,15 +195,15 @@ suite('deleting endpoints', () => {
   test('deletes their tokens, relations and grants, and publishes an event', async () => {
     const { app, version } = await anApplication()
     const creator = aCaller({ on: { [`application-${app}`]: ['application:endpoint:create', 'endpoint:update'] } })
-    const child = await anEndpoint(version, { endpointToken: 'again' }, house.as(creator))
+    const child = await anEndpoint(version, { endpointToken: 'again' }, waypost.as(creator))
     const parent = await anEndpoint(version)
-    assert.equal((await grantsOn(house.kit.db.sql, `endpoint-${child}`)).length, 1)
+    assert.equal((await grantsOn(waypost.kit.db.sql, `endpoint-${child}`)).length, 1)
     await admin(`PUT ${root}/relations/link`, [{ type: 'contains', from: parent, to: child }])
     assert.equal((await admin(`DELETE ${endpoints}/${child}`)).status, 204)
     assert.equal((await admin(`GET ${endpoints}/${child}`)).status, 404)
     assert.equal((await admin(`DELETE ${endpoints}/${child}`)).status, 404)
     assert.equal((await admin(`GET /api/v1/endpoints/${child}/tokens`)).status, 404)
-    assert.equal((await grantsOn(house.kit.db.sql, `endpoint-${child}`)).length, 0)
+    assert.equal((await grantsOn(waypost.kit.db.sql, `endpoint-${child}`)).length, 0)
     const { payload } = publishedEvents.findLast(({ event }) => event === 'register.endpoint.unregistered')!
     assert.deepEqual([payload.applicationName, payload.endpointIds], [app, [child]])
     const relations = await admin(`GET ${endpoints}/${parent}/relations?relation=contains`)
@@ -216,7 +216,7 @@ suite('deleting endpoints', () => {
   test('is 403 for a caller who may only read', async () => {
     const { version } = await anApplication()
     const id = await anEndpoint(version)
-    const reader = house.as(aCaller({ on: { [`endpoint-${id}`]: ['endpoint:read'] } }))
+    const reader = waypost.as(aCaller({ on: { [`endpoint-${id}`]: ['endpoint:read'] } }))
     assert.equal((await reader(`DELETE ${endpoints}/${id}`)).status, 403)
     assert.equal((await other(`DELETE ${endpoints}/${id}`)).status, 404)
   })
@@ -237,7 +237,7 @@ suite('deleting endpoints', () => {
     const caller = aCaller({
       on: { [`endpoint-${mine}`]: ['endpoint:delete'], [`endpoint-${readable}`]: ['endpoint:read'] },
     })
-    const answer = await house.as(caller)(`POST ${endpoints}/delete`, {
+    const answer = await waypost.as(caller)(`POST ${endpoints}/delete`, {
       endpointIds: [mine, readable, foreign, 'nobody', mine],
     })
     assert.equal(answer.status, 200)
@@ -257,7 +257,7 @@ suite('deleting endpoints', () => {
 
   test('publishes a thousand deletions in parts that reach the other nodes completely', async () => {
     const { app, version } = await anApplication()
-    await house.kit.db.sql`
+    await waypost.kit.db.sql`
       insert into register.endpoints (endpoint_id, tenant_id, application_name, version_name, version_registered_date,
         created_date) select ${app} || '-' || n, 'default', ${app}, ${version}, now(), now() from generate_series(1, 1000) n`
     const endpointIds = Array.from({ length: 1000 }, (_, n) => `${app}-${n + 1}`)
@@ -327,17 +327,17 @@ suite('deleted applications and tenants', () => {
       Promise.all(Array.from({ length: 8 }, () => admin(`POST ${endpoints}`, { appVersion: { name: version } }))),
       admin(`DELETE /api/v1/applications/${app}`),
     ])
-    await house.kit.bus.settled()
+    await waypost.kit.bus.settled()
     const { body } = await admin(`GET ${endpoints}${query({ applicationName: app })}`)
     const made = registered.filter(({ status }) => status === 201).length
     assert.equal(body.totalElements, deleted.status === 204 ? 0 : made)
   })
 
   test('all data of a deleted tenant is deleted', async () => {
-    const doomed = house.as(aTenantAdmin('doomed'))
+    const doomed = waypost.as(aTenantAdmin('doomed'))
     const { version } = await anApplication(doomed)
     const id = await anEndpoint(version, { metadata: { a: 1 } }, doomed)
-    await house.kit.db.tx((sql) => house.kit.bus.publish(sql, TenantDeleted, { tenantId: 'doomed' }))
+    await waypost.kit.db.tx((sql) => waypost.kit.bus.publish(sql, TenantDeleted, { tenantId: 'doomed' }))
     await eventually(async () => {
       assert.equal((await platform(`GET ${endpoints}/${id}`)).status, 404)
       const { body } = await doomed(`GET ${endpoints}`)

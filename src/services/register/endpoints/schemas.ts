@@ -1,4 +1,4 @@
-import { failure } from '../../../kernel/faces.ts'
+import { failure } from '../../../kernel/error-formats.ts'
 import { contentPage, offsetQuery } from '../../../kernel/paging.ts'
 import { AnyJson, describedAs, Empty, Name, TextList, Type } from '../../../kernel/schema.ts'
 import {

@@ -7,10 +7,10 @@ import type { Caller, Ctx } from '../../../kernel/contract.ts'
 import { newId } from '../../../kernel/ids.ts'
 import { pagesOf, Register, type Selection } from '../contract.ts'
 
-const { house, admin, anApplication } = await openRegister()
-const register = house.ask(Register)
-const { db } = house.kit
-const as = (caller: Caller): Ctx => ({ ...house.kit.system(caller.tenantId), caller })
+const { waypost, admin, anApplication } = await openRegister()
+const register = waypost.ask(Register)
+const { db } = waypost.kit
+const as = (caller: Caller): Ctx => ({ ...waypost.kit.system(caller.tenantId), caller })
 const update = 'endpoint:update'
 
 async function someEndpoints(version: string, count: number) {

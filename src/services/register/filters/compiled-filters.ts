@@ -32,7 +32,7 @@ export interface FilterSet {
    * Evaluates the filters that the change affects. `costly` are those that the database must evaluate: their patterns could
    * take long on these texts, or `hasTime` returned false.
    */
-  movesOf(change: EndpointChange, hasTime: () => boolean): { moves: FilterMove[]; costly: FilterWithQuery[] }
+  transitionsOf(change: EndpointChange, hasTime: () => boolean): { moves: FilterMove[]; costly: FilterWithQuery[] }
 }
 
 interface Compiled extends FilterWithQuery {
@@ -73,7 +73,7 @@ export function createFilterSet(given: (FilterOfSet & { documentQuery: JsonObjec
   return {
     filters,
     patternSize: filters.reduce((sum, { query }) => sum + query.patternSize, 0),
-    movesOf({ endpointId, seq, before, after }, hasTime) {
+    transitionsOf({ endpointId, seq, before, after }, hasTime) {
       const moves: FilterMove[] = []
       const costly: FilterWithQuery[] = []
       if (!after) return { moves, costly }

@@ -6,10 +6,10 @@ import { ids, openRegister, query, root } from '../../../../test/harness/registe
 import { TenantDeleted } from '../../tenants/events.ts'
 import { Register } from '../contract.ts'
 
-const { house, admin, publishedEvents, anApplication, anEndpoint } = await openRegister()
-const other = house.as(aTenantAdmin('other'))
-const { sql } = house.kit.db
-const register = house.ask(Register)
+const { waypost, admin, publishedEvents, anApplication, anEndpoint } = await openRegister()
+const other = waypost.as(aTenantAdmin('other'))
+const { sql } = waypost.kit.db
+const register = waypost.ask(Register)
 const filtersOf = (app: string) => `${root}/applications/${app}/filters`
 const kyiv = { 'metadata.city': 'Kyiv' }
 
@@ -196,14 +196,14 @@ suite('deleting a filter', () => {
           (select count(*) from register.filter_members where tenant_id = 'doomed') as members`
       return [row?.filters, row?.members]
     }
-    const asDoomed = house.as(aTenantAdmin('doomed'))
+    const asDoomed = waypost.as(aTenantAdmin('doomed'))
     const doomed = await anApplication(asDoomed)
     await anEndpoint(doomed.version, {}, asDoomed)
     await active(doomed.app, await aFilter(doomed.app, {}, asDoomed), asDoomed)
     const { app } = await anApplication()
     await active(app, await aFilter(app))
     assert.deepEqual(await left(), [2, 1])
-    await house.kit.db.tx((tx) => house.kit.bus.publish(tx, TenantDeleted, { tenantId: 'doomed' }))
+    await waypost.kit.db.tx((tx) => waypost.kit.bus.publish(tx, TenantDeleted, { tenantId: 'doomed' }))
     assert.equal((await admin(`DELETE /api/v1/applications/${app}`)).status, 204)
     await eventually(async () => assert.deepEqual(await left(), [0, 0]))
   })
@@ -259,8 +259,8 @@ suite('an active filter', () => {
     assert.deepEqual(await register.findFilter('default', filterId), known)
     assert.equal(await register.findFilter('other', filterId), undefined)
     const of = { scope: 'endpoint:read', limit: 2 }
-    const first = await register.selected(sql, house.kit.system('default'), { filterId }, of)
-    const rest = await register.selected(sql, house.kit.system('default'), { filterId }, { ...of, from: first.next })
+    const first = await register.selected(sql, waypost.kit.system('default'), { filterId }, of)
+    const rest = await register.selected(sql, waypost.kit.system('default'), { filterId }, { ...of, from: first.next })
     assert.deepEqual(
       [...first.endpoints, ...rest.endpoints].map(({ endpointId }) => endpointId),
       endpoints,
@@ -322,7 +322,7 @@ suite('permissions on filters', () => {
     const id = await aFilter(app)
     for (const [action, operation, body] of operations(app, id)) {
       const as = (scopes: string[]) =>
-        house
+        waypost
           .as(aCaller({ on: { [`application-${app}`]: scopes } }))(operation, body)
           .then(({ status }) => status)
       assert.equal(await as([]), 404, operation)

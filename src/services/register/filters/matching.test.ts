@@ -5,13 +5,13 @@ import { eventually } from '../../../../test/harness/eventually.ts'
 import { ids, openRegister, query, root } from '../../../../test/harness/register.ts'
 import type { Sql } from '../../../kernel/db.ts'
 
-const { house, admin, publishedEvents, anApplication, anEndpoint } = await openRegister()
-const { sql } = house.kit.db
+const { waypost, admin, publishedEvents, anApplication, anEndpoint } = await openRegister()
+const { sql } = waypost.kit.db
 const filtersOf = (app: string) => `${root}/applications/${app}/filters`
 const kyiv = { 'metadata.city': 'Kyiv' }
 
 async function aFilter(app: string, documentQuery: unknown = {}): Promise<string> {
-  const answer = await admin(`POST ${filtersOf(app)}`, { name: house.kit.newId(), documentQuery })
+  const answer = await admin(`POST ${filtersOf(app)}`, { name: waypost.kit.newId(), documentQuery })
   assert.equal(answer.status, 201, answer.text)
   return answer.body.id
 }
@@ -167,8 +167,8 @@ suite('an interrupted matching', () => {
     await sql`
       update kernel.bulk_tasks set state = 'waiting', finished_at = null, touched_at = now() - interval '1 hour'
       where data ->> 'filterId' = ${filterId}`
-    const resume = house.kit.bulk.periodic.find(({ name }) => name === 'kernel.resume-bulk')
-    await house.kit.db.tx((tx) => resume!.run(tx))
+    const resume = waypost.kit.bulk.periodic.find(({ name }) => name === 'kernel.resume-bulk')
+    await waypost.kit.db.tx((tx) => resume!.run(tx))
     await active(app, filterId)
     assert.deepEqual(await members(filterId), [id])
   })

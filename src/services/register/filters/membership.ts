@@ -48,7 +48,7 @@ async function follow({ bus, compiled, limit }: Deps, sql: Sql, told: EndpointCh
   const set = await compiled.read(applicationName, revision, () =>
     store.findQueries(sql, { tenantId, applicationName }),
   )
-  const { moves, costly } = await movesOf(set, told)
+  const { moves, costly } = await transitionsOf(set, told)
   if (costly.size > 0) moves.push(...(await limit.run(tenantId, () => evaluateInDatabase(sql, tenantId, costly))))
   if (moves.length > 0)
     await members.saveMoves(
@@ -62,12 +62,12 @@ async function follow({ bus, compiled, limit }: Deps, sql: Sql, told: EndpointCh
 }
 
 /** Yields to other requests between two endpoints, however long the patterns of one tenant take. */
-async function movesOf(set: FilterSet, told: EndpointChange[]) {
+async function transitionsOf(set: FilterSet, told: EndpointChange[]) {
   const moves: FilterMove[] = []
   const costly = new Map<FilterWithQuery, EndpointChange[]>()
   for (const change of told) {
     const began = monotonicMs()
-    const found = set.movesOf(change, () => monotonicMs() - began < patterns.milliseconds)
+    const found = set.transitionsOf(change, () => monotonicMs() - began < patterns.milliseconds)
     moves.push(...found.moves)
     for (const filter of found.costly) costly.set(filter, [...(costly.get(filter) ?? []), change])
     if (told.length > 1 && monotonicMs() - began > patterns.milliseconds / 4) await yieldToEventLoop()

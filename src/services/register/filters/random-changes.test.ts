@@ -15,9 +15,9 @@ const seed = Number(process.env.TEST_SEED ?? Date.now() % 2 ** 31)
 const steps = Number(process.env.TEST_RUNS ?? 800)
 const workers = 6
 
-const { house, admin, anApplication } = await openRegister()
-const { sql } = house.kit.db
-const register = house.ask(Register)
+const { waypost, admin, anApplication } = await openRegister()
+const { sql } = waypost.kit.db
+const register = waypost.ask(Register)
 
 function randomness(state: number) {
   const next = () => {
@@ -147,8 +147,8 @@ async function step(random: Random, application: Application) {
 }
 
 const fold = () =>
-  house.kit.db.tx((tx) =>
-    house.built
+  waypost.kit.db.tx((tx) =>
+    waypost.built
       .get('register')!
       .periodic!.find(({ name }) => name === 'register.fold-counts')!
       .run(tx),

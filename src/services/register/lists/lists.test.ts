@@ -5,9 +5,9 @@ import { ids, openRegister, query, root } from '../../../../test/harness/registe
 import { Register } from '../contract.ts'
 import { foldCounts } from '../endpoints/store/counts.ts'
 
-const { house, admin, anApplication, anEndpoint } = await openRegister()
-const other = house.as(aTenantAdmin('other'))
-const platform = house.as(aPlatformAdmin())
+const { waypost, admin, anApplication, anEndpoint } = await openRegister()
+const other = waypost.as(aTenantAdmin('other'))
+const platform = waypost.as(aPlatformAdmin())
 const list = (parameters: Record<string, unknown>, ask = admin) => ask(`GET ${root}/endpoints${query(parameters)}`)
 const search = (body: object, ask = admin) => ask(`POST ${root}/endpoints/search`, body)
 
@@ -112,16 +112,16 @@ suite('listing endpoints', () => {
     for (let i = 0; i < 3; i++) await anEndpoint(version)
     const total = async () => (await list({ applicationName: app, limit: 1 })).body.totalElements
     assert.equal(await total(), 3)
-    await house.kit.db.tx((sql) => foldCounts(sql))
+    await waypost.kit.db.tx((sql) => foldCounts(sql))
     assert.equal(await total(), 3)
     const id = await anEndpoint(version, { metadata: { a: 1 } })
     assert.equal(await total(), 4)
     await admin(`DELETE ${root}/endpoints/${id}`)
-    await house.kit.db.tx((sql) => foldCounts(sql))
+    await waypost.kit.db.tx((sql) => foldCounts(sql))
     assert.equal(await total(), 3)
     assert.deepEqual((await admin(`GET ${root}/applications/${app}/metadata-keys`)).body, { [version]: [] })
     await admin(`POST ${root}/endpoints/delete`, { endpointIds: ids(await list({ applicationName: app })) })
-    await house.kit.db.tx((sql) => foldCounts(sql))
+    await waypost.kit.db.tx((sql) => foldCounts(sql))
     assert.equal(await total(), 0)
   })
 })
@@ -144,7 +144,7 @@ suite('metadataFilter', () => {
 
   test('accepts the connectivity keys', async () => {
     const at = new Date('2026-01-01T00:00:00Z')
-    await house.ask(Register).setConnectivity([{ endpointId: 'e2', connected: true, at, number: 1 }])
+    await waypost.ask(Register).setConnectivity([{ endpointId: 'e2', connected: true, at, number: 1 }])
     assert.deepEqual(await found({ metadataFilter: { connected: true } }), ['e2'])
     assert.deepEqual(await found({ metadataFilter: { connectivity_ts: at.toISOString() } }), ['e2'])
     assert.deepEqual(await matching(one('connected', 'NOT_IN', true)), ['e1', 'e3', 'e4'])
@@ -255,7 +255,7 @@ suite('regex', () => {
 })
 
 suite('permissions of the caller', () => {
-  const reader = (on: Record<string, string[]>) => house.as(aCaller({ on }))
+  const reader = (on: Record<string, string[]>) => waypost.as(aCaller({ on }))
   const read = ['endpoint:read']
 
   test('restrict the content and the total of a list', async () => {

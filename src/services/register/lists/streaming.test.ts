@@ -12,7 +12,7 @@ import { insertEndpoints } from '../endpoints/store/endpoints.ts'
 
 const count = 20_000
 const known = aTenantAdmin()
-const { house, admin, anApplication } = await openRegister({
+const { waypost, admin, anApplication } = await openRegister({
   authenticate: () => async (headers) => (headers.authorization === 'Bearer of a reader' ? known : undefined),
 })
 const { app, version } = await anApplication()
@@ -22,7 +22,7 @@ const url = (parameters: Record<string, unknown>) =>
 before(async () => {
   const into = { tenantId: 'default', applicationName: app, versionName: version, at: new Date() }
   for (let i = 0; i < count; i += 2000)
-    await house.kit.db.tx((sql) =>
+    await waypost.kit.db.tx((sql) =>
       insertEndpoints(
         sql,
         into,
@@ -32,7 +32,7 @@ before(async () => {
         })),
       ),
     )
-  await house.kit.db.sql.unsafe('vacuum analyze register.endpoints')
+  await waypost.kit.db.sql.unsafe('vacuum analyze register.endpoints')
 })
 
 setFlagsFromString('--expose-gc')
@@ -44,7 +44,7 @@ const heapUsed = () => {
 
 /** Uses a real socket, because only there back-pressure occurs. */
 async function open(path: string): Promise<{ response: IncomingMessage; server: Socket }> {
-  const { app } = house.http
+  const { app } = waypost.http
   if (!app.server.listening) await app.listen({ port: 0, host: '127.0.0.1' })
   const { port } = app.server.address() as AddressInfo
   const server = new Promise<Socket>((resolve) => app.server.once('connection', resolve))
@@ -97,7 +97,7 @@ suite('a page of a large list', () => {
     const on = Object.fromEntries(
       Array.from({ length: 10 }, (_, i) => [`endpoint-device-${i * 1999}`, ['endpoint:read']]),
     )
-    const few = house.as(aCaller({ on }))
+    const few = waypost.as(aCaller({ on }))
     const answer = await few(`GET ${root}/endpoints`)
     assert.equal(answer.body.totalElements, 10)
     assert.equal(ids(answer).at(-1), `device-${9 * 1999}`)

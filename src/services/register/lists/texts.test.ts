@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { ids, openRegister, query, root } from '../../../../test/harness/register.ts'
 
-const { house, admin, anApplication, anEndpoint } = await openRegister()
-const { sql } = house.kit.db
+const { waypost, admin, anApplication, anEndpoint } = await openRegister()
+const { sql } = waypost.kit.db
 const { app, version } = await anApplication(admin, ['v1', 'v2'])
 const metadata = { city: 'Київ "на горі" \\ 1', big: 1.5, list: [1, { x: null }], text: ',\n"filters":[]' }
 for (const endpointId of ['new', 'moved', 'changed', 'seen', 'bare', 'pooled'])

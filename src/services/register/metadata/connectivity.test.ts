@@ -7,9 +7,9 @@ import { readConfiguration } from '../../../kernel/configuration-reader.ts'
 import { Register } from '../contract.ts'
 import { followKeys } from './connectivity-keys.ts'
 
-const { house, admin, publishedEvents, anApplication, anEndpoint } = await openRegister()
-const register = house.ask(Register)
-const [epmx] = house.built.get('register')!.device!
+const { waypost, admin, publishedEvents, anApplication, anEndpoint } = await openRegister()
+const register = waypost.ask(Register)
+const [epmx] = waypost.built.get('register')!.device!
 const moment = '2026-01-02T03:04:05.678Z'
 const later = '2026-01-02T03:05:00.000Z'
 const tell = (endpointId: string, connected: boolean, at = moment) =>
@@ -136,7 +136,7 @@ suite('configured connectivity keys', () => {
     await tell(id, true, '2026-01-03T00:00:00.000Z')
     assert.deepEqual(await metadataOf(id), { connected: true, connectivity_ts: '2026-01-03T00:00:00.000Z' })
     assert.equal((await admin(`PUT ${at(id, 'online')}`, '"mine"')).status, 204)
-    const [row] = await house.kit.db.sql`
+    const [row] = await waypost.kit.db.sql`
       select sum(count)::int as count from (
         select count from register.counts where application_name = ${app} and metadata_key in ('online', 'connectivity_ts')
         union all select difference from register.count_differences

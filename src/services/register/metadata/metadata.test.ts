@@ -4,9 +4,9 @@ import { aCaller, aTenantAdmin } from '../../../../test/harness/builders.ts'
 import { openRegister, root } from '../../../../test/harness/register.ts'
 import { Register } from '../contract.ts'
 
-const { house, admin, publishedEvents, anApplication, anEndpoint } = await openRegister()
-const register = house.ask(Register)
-const other = house.as(aTenantAdmin('other'))
+const { waypost, admin, publishedEvents, anApplication, anEndpoint } = await openRegister()
+const register = waypost.ask(Register)
+const other = waypost.as(aTenantAdmin('other'))
 const { app, version } = await anApplication()
 const at = (id: string, key?: string) =>
   `${root}/endpoints/${id}/metadata${key === undefined ? '' : `/${encodeURIComponent(key)}`}`
@@ -265,7 +265,7 @@ suite('single keys', () => {
 
   test('are 403 for a reader who writes, and 404 for callers without permissions', async () => {
     const id = await aDevice({ a: 1 })
-    const reader = house.as(aCaller({ on: { [`endpoint-${id}`]: ['endpoint:read'] } }))
+    const reader = waypost.as(aCaller({ on: { [`endpoint-${id}`]: ['endpoint:read'] } }))
     const calls: [string, string, unknown?, Record<string, string>?][] = [
       ['PUT', at(id), {}],
       ['PATCH', at(id), [], patchType],
@@ -379,7 +379,7 @@ suite('metadata keys of an application', () => {
     const url = (name: string) => `GET ${root}/applications/${name}/metadata-keys`
     assert.equal((await admin(url('no-such-app'))).status, 404)
     assert.equal((await other(url(app))).status, 404)
-    const caller = (...scopes: string[]) => house.as(aCaller({ on: { [`application-${app}`]: scopes } }))
+    const caller = (...scopes: string[]) => waypost.as(aCaller({ on: { [`application-${app}`]: scopes } }))
     assert.equal((await caller()(url(app))).status, 404)
     assert.equal((await caller('application:read')(url(app))).status, 403)
     assert.equal((await caller('application:endpoints-metadata-keys:read')(url(app))).status, 200)

@@ -1,4 +1,4 @@
-import { failure } from '../../../kernel/faces.ts'
+import { failure } from '../../../kernel/error-formats.ts'
 import { AnyJson, Empty, ifMatchFails, Name, TextList, Type } from '../../../kernel/schema.ts'
 import { applicationName, endpointId, Metadata, noEndpoint, none, ofEndpoint } from '../schemas.ts'
 

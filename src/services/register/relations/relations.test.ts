@@ -4,8 +4,8 @@ import { aCaller, aTenantAdmin } from '../../../../test/harness/builders.ts'
 import { eventually } from '../../../../test/harness/eventually.ts'
 import { openRegister, root } from '../../../../test/harness/register.ts'
 
-const { house, admin, publishedEvents, anApplication, anEndpoint } = await openRegister()
-const other = house.as(aTenantAdmin('other'))
+const { waypost, admin, publishedEvents, anApplication, anEndpoint } = await openRegister()
+const other = waypost.as(aTenantAdmin('other'))
 const { version } = await anApplication()
 const some = (count: number) => Promise.all(Array.from({ length: count }, () => anEndpoint(version)))
 const contains = (from: string, to: string) => ({ type: 'contains', from, to })
@@ -32,11 +32,11 @@ suite('linking many endpoints', () => {
 
   test('is rejected if too many relations would have to be checked', async () => {
     const [top, bottom] = (await some(2)) as [string, string]
-    await house.kit.db.sql`
+    await waypost.kit.db.sql`
       insert into register.relations (from_id, to_id, type, tenant_id, created_date)
       select case n when 1001 then ${top} else 'level-' || n end, 'level-' || n - 1, 'contains', 'default', now()
       from generate_series(1, 1001) n`
-    await house.kit.db.sql`
+    await waypost.kit.db.sql`
       insert into register.relations (from_id, to_id, type, tenant_id, created_date)
       values ('level-0', ${bottom}, 'contains', 'default', now())`
     const [member] = (await some(1)) as [string]
@@ -86,7 +86,7 @@ suite('linking endpoints', () => {
     for (const to of ['nobody', foreign]) assert.equal((await link(contains(a, b), contains(a, to))).status, 404)
     assert.equal((await related(a)).totalElements, 0)
     const on = { [`endpoint-${a}`]: ['endpoint:read', 'endpoint:update'], [`endpoint-${b}`]: ['endpoint:read'] }
-    const caller = house.as(aCaller({ on }))
+    const caller = waypost.as(aCaller({ on }))
     assert.equal((await caller(`PUT ${root}/relations/link`, [contains(a, b)])).status, 403)
     assert.equal((await caller(`PUT ${root}/relations/link`, [contains(b, 'nobody')])).status, 404)
   })
@@ -128,7 +128,7 @@ suite('linking endpoints', () => {
   test('shows only relations whose other end the caller may read', async () => {
     const [a, b, c] = (await some(3)) as [string, string, string]
     await link(contains(a, b), contains(a, c))
-    const caller = house.as(
+    const caller = waypost.as(
       aCaller({ on: { [`endpoint-${a}`]: ['endpoint:read'], [`endpoint-${c}`]: ['endpoint:read'] } }),
     )
     assert.deepEqual(await related(a, 'contains', caller), { totalElements: 1, content: [contains(a, c)] })

@@ -6,7 +6,7 @@ import { TenantDeleted } from '../../tenants/events.ts'
 
 let ahead = 0
 const series = await openTimeSeries({ now: () => new Date(Date.now() + ahead) })
-const { house, service, endpoint, registerEndpoint, unregister, collect, points, pack, sql, admin } = series
+const { waypost, service, endpoint, registerEndpoint, unregister, collect, points, pack, sql, admin } = series
 
 const countsOf = async (endpointNo: number) => {
   const [row] = await sql`
@@ -31,7 +31,7 @@ suite('deletion', () => {
     const endpointNo = await service.numbers.endpointNo(one)
     assert.deepEqual(await countsOf(endpointNo), { chunks: 1, latest: 1 })
     await unregister(one)
-    await house.kit.bus.settled()
+    await waypost.kit.bus.settled()
     assert.deepEqual(await points(one.endpointId), {})
     await pack()
     await sweep()
@@ -45,12 +45,12 @@ suite('deletion', () => {
     await collect(old, [{ timestamp: 1, a: 1 }])
     await pack()
     await collect(old, [{ timestamp: 2, a: 2 }])
-    await house.kit.bus.stop()
+    await waypost.kit.bus.stop()
     await unregister(old)
     const anew = await registerEndpoint(application, old.endpointId)
     await collect(anew, [{ timestamp: 3, a: 3 }])
-    await house.kit.bus.start({ workers: true })
-    await house.kit.bus.settled()
+    await waypost.kit.bus.start({ workers: true })
+    await waypost.kit.bus.settled()
     assert.deepEqual(await points(old.endpointId), { 'auto~a/value': [[3, 3]] })
     await collect(anew, [{ timestamp: 4, a: 4 }])
     const left = {
@@ -74,7 +74,7 @@ suite('deletion', () => {
     await unregister(one)
     const gone = await admin(`DELETE /api/v1/applications/${one.applicationName}`)
     assert.equal(gone.status, 204, gone.text)
-    await house.kit.bus.settled()
+    await waypost.kit.bus.settled()
     await eventually(async () => assert.equal((await service.numbers.seriesOf(one)).length, 0))
     await sweep()
     assert.deepEqual(await countsOf(endpointNo), { chunks: 0, latest: 0 })
@@ -89,8 +89,8 @@ suite('deletion', () => {
     await Promise.all(many.map((one) => collect(one, [{ timestamp: 1, a: 1 }])))
     await collect(mine, [{ timestamp: 1, a: 1 }])
     await pack()
-    await house.kit.db.tx((tx) => house.kit.bus.publish(tx, TenantDeleted, { tenantId: 'doomed' }))
-    await house.kit.bus.settled()
+    await waypost.kit.db.tx((tx) => waypost.kit.bus.publish(tx, TenantDeleted, { tenantId: 'doomed' }))
+    await waypost.kit.bus.settled()
     await eventually(async () => {
       const [row] = await sql`
         select (select count(*)::int from time_series.endpoints where tenant_id = 'doomed') as endpoints,

@@ -4,7 +4,7 @@ import { aCaller, aTenantAdmin } from '../../../../test/harness/builders.ts'
 import { openTimeSeries } from '../../../../test/harness/time-series.ts'
 import { dayMs, dayOf } from '../pack/chunk-builder.ts'
 
-const { admin, collect, configure, endpoint, house, pack, points } = await openTimeSeries()
+const { admin, collect, configure, endpoint, waypost, pack, points } = await openTimeSeries()
 const today = dayOf(Date.now()) * dayMs
 const pathOf = (applicationName: string) => `/epts/api/v1/applications/${applicationName}/time-series/retention-preview`
 const scope = 'application:timeseries-config:read'
@@ -41,7 +41,7 @@ test('previews the configured and a proposed retention without deleting anything
 test('requires permission to read the configuration', async () => {
   const { applicationName } = await endpoint()
   const ask = async (on: Record<string, string[]>, tenantId = 'default') => {
-    const as = house.as(aCaller({ tenantId, on }))
+    const as = waypost.as(aCaller({ tenantId, on }))
     return [
       (await as(`GET ${pathOf(applicationName)}`)).status,
       (await as(`POST ${pathOf(applicationName)}`, {})).status,
@@ -51,7 +51,7 @@ test('requires permission to read the configuration', async () => {
   assert.deepEqual(await ask({ [`application-${applicationName}`]: ['application:read'] }), [403, 403])
   assert.deepEqual(await ask({}), [404, 404])
   assert.deepEqual(await ask({ 'tenant-system': ['*'] }, 'other'), [404, 404])
-  assert.equal((await house.as(aTenantAdmin())(`GET ${pathOf('none')}`)).status, 404)
+  assert.equal((await waypost.as(aTenantAdmin())(`GET ${pathOf('none')}`)).status, 404)
 })
 
 test('an invalid retention is rejected with its path, proposed or configured', async () => {

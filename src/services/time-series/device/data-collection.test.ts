@@ -15,12 +15,12 @@ import { createEnrichment } from './enrichment.ts'
 import { createSamplePublisher } from './publish-samples.ts'
 
 type Collector = Pick<TimeSeries, 'collect'>
-const { house, admin, anApplication, anEndpoint } = await openRegister()
+const { waypost, admin, anApplication, anEndpoint } = await openRegister()
 let later = 0
-const clock = { bus: house.kit.bus, now: () => new Date(Date.now() + later) }
+const clock = { bus: waypost.kit.bus, now: () => new Date(Date.now() + later) }
 const whole = {
-  enriched: createEnrichment(clock, house.ask(Register), house.ask(Applications)),
-  publish: createSamplePublisher(house.kit),
+  enriched: createEnrichment(clock, waypost.ask(Register), waypost.ask(Applications)),
+  publish: createSamplePublisher(waypost.kit),
   connectivityChanged: async () => {},
 }
 
@@ -272,10 +272,10 @@ suite('enrichment', () => {
   test('uses changed metadata immediately', async () => {
     const { send, endpointId } = await aSpeaker({ enabled: true }, { city: 'Kyiv' })
     await send({ t: 1 })
-    await house.ask(Register).updateMetadata(endpointId, { merge: { city: 'Lviv' } })
+    await waypost.ask(Register).updateMetadata(endpointId, { merge: { city: 'Lviv' } })
     assert.deepEqual(await send({ t: 2 }), [{ t: 2, '~ep-metadata': { city: 'Lviv' } }])
     const at = new Date('2026-01-01T00:00:00.000Z')
-    await house.ask(Register).setConnectivity([{ endpointId, connected: true, at, number: 1 }])
+    await waypost.ask(Register).setConnectivity([{ endpointId, connected: true, at, number: 1 }])
     const metadata = { city: 'Lviv', connected: true, connectivity_ts: at.toISOString() }
     assert.deepEqual(await send({ t: 3 }), [{ t: 3, '~ep-metadata': metadata }])
   })
@@ -283,7 +283,7 @@ suite('enrichment', () => {
   test('reads again after a while: connects on other nodes are not sent to this one', async () => {
     const { send, endpointId } = await aSpeaker({ enabled: true }, { city: 'Kyiv' })
     await send({ t: 1 })
-    await house.kit.db
+    await waypost.kit.db
       .sql`update register.endpoints set metadata = '{"city": "Lviv"}' where endpoint_id = ${endpointId}`
     assert.deepEqual(await send({ t: 2 }), [{ t: 2, '~ep-metadata': { city: 'Kyiv' } }])
     later += 30_000
@@ -306,7 +306,7 @@ suite('a service that handles samples', () => {
   }
   const extension = dataCollection({ ...whole, timeSeries: { collect } })
   const listen = () =>
-    house.kit.bus.react('test.samples', SamplesReceived, async (_, event) => {
+    waypost.kit.bus.handle('test.samples', SamplesReceived, async (_, event) => {
       told.push(event)
     })
 
@@ -322,7 +322,7 @@ suite('a service that handles samples', () => {
       say: sendTo(extension, aDeviceEndpoint({ endpointId, applicationName: app, versionName: version })),
     }
   }
-  const rows = async () => (await house.kit.db.sql`select count(*)::int as n from kernel.outbox`)[0]!.n
+  const rows = async () => (await waypost.kit.db.sql`select count(*)::int as n from kernel.outbox`)[0]!.n
 
   test('if there is none, no event is built', async () => {
     const { say } = await aSpeaker()

@@ -26,7 +26,7 @@ const mebibyte = 1024 * 1024
 const addedBytesMax = 32 * mebibyte
 
 export function createEnrichment(
-  { bus, now }: Pick<Kit, 'now'> & { bus: Pick<Bus, 'hear' | 'onGap'> },
+  { bus, now }: Pick<Kit, 'now'> & { bus: Pick<Bus, 'subscribe' | 'onReset'> },
   register: Pick<Register, 'metadataOf'>,
   applications: Pick<Applications, 'follow'>,
 ): Enrichment {

@@ -43,7 +43,7 @@ export function createSamplePublisher({
     commit.current().add(message, samples, bytes)
     return commit.committed()
   }
-  return Object.assign(publish, { isHandled: () => bus.isHeard(SamplesReceived) })
+  return Object.assign(publish, { isHandled: () => bus.hasSubscribers(SamplesReceived) })
 }
 
 function createPending(): Pending {

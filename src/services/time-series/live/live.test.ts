@@ -13,7 +13,7 @@ const live = await openLive({
   environment: { WAYPOST_LIVE_SUBSCRIPTIONS: '12', WAYPOST_LIVE_SUBSCRIPTIONS_PER_TENANT: '10' },
 })
 const {
-  house,
+  waypost,
   admin,
   service,
   collect,
@@ -180,8 +180,8 @@ suite('permission to watch', () => {
 
   test('a stream ends when its token expires or its API key is deleted', async () => {
     const tenantId = `t${newId().slice(0, 8)}`
-    const identity = house.ask(Identity)
-    await house.kit.db.tx(async (sql) => {
+    const identity = waypost.ask(Identity)
+    await waypost.kit.db.tx(async (sql) => {
       const role = {
         name: 'service',
         on: 'tenant' as const,
@@ -199,7 +199,7 @@ suite('permission to watch', () => {
       })
       await identity.setRealmStatus(sql, tenantId, 'AVAILABLE')
     })
-    const owner = house.as(aTenantAdmin(tenantId))
+    const owner = waypost.as(aTenantAdmin(tenantId))
     const applicationName = `app-${tenantId}`
     assert.equal((await owner('POST /api/v1/applications', { name: applicationName })).status, 201)
     const { backendClientId, backendClientSecret } = (await identity.realm(tenantId))!
@@ -236,14 +236,14 @@ suite('permission to watch', () => {
     const enter = (tenantId = 'default', of = one) => open(of, aReplaceableCaller(aTenantAdmin(tenantId)).headers)
     // Streams of earlier tests close within a moment.
     live.closeAll()
-    await eventually(async () => assert.match(await house.kit.metrics.text(), /_live_subscriptions 0$/m))
+    await eventually(async () => assert.match(await waypost.kit.metrics.text(), /_live_subscriptions 0$/m))
     const mine = await Promise.all(Array.from({ length: 10 }, () => enter()))
     assert.deepEqual(new Set(mine.map(({ status }) => status)), new Set([200]))
     const more = await enter()
     assert.deepEqual([more.status, more.headers['retry-after']], [429, '10'])
     assert.match(await more.text(), /already has 10 live streams open/)
     const name = `app-${newId().slice(0, 8)}`
-    assert.equal((await house.as(aTenantAdmin('other'))('POST /api/v1/applications', { name })).status, 201)
+    assert.equal((await waypost.as(aTenantAdmin('other'))('POST /api/v1/applications', { name })).status, 201)
     const others = []
     for (let n = 0; n < 3; n++) others.push(await enter('other', { ...one, tenantId: 'other', applicationName: name }))
     assert.deepEqual(
@@ -346,7 +346,7 @@ test('a shutdown ends all streams with a reason', async () => {
   const one = await endpoint()
   const sources = await eventually(() => Promise.all([watch(one), watch(one)]))
   const began = performance.now()
-  await house.http.close()
+  await waypost.http.close()
   assert.ok(performance.now() - began < 1500, `${performance.now() - began} ms`)
   for (const source of sources) assert.equal(await source.endReason(), 'stopping')
 })

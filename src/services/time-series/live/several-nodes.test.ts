@@ -13,7 +13,7 @@ import { SetInterest } from './signals.ts'
 
 const environment = { WAYPOST_MASTER_KEY: 'm'.repeat(40) }
 const stores = await openLive({ environment })
-const { connection } = stores.house
+const { connection } = stores.waypost
 const open = () => openLive({ connection, environment })
 const watches = await open()
 const { endpoint, registerEndpoint, collect } = stores
@@ -23,7 +23,7 @@ const sent = { toWatcher: [] as string[], toAll: [] as string[] }
 const listener = connect(connection, { max: 1 })
 afterAllTests(() => listener.end())
 for (const [to, channel] of [
-  ['toWatcher', `waypost_node_${watches.house.kit.members.nodeId}`],
+  ['toWatcher', `waypost_node_${watches.waypost.kit.members.nodeId}`],
   ['toAll', 'waypost_all'],
 ] as const)
   await listener.listen(channel, (frame) => void sent[to].push(frame))
@@ -89,7 +89,7 @@ test('a stream begins with a gap if a node does not respond; later streams do no
   const app = await endpoint()
   // A row in the table of nodes without a process behind it.
   await stores.sql`insert into kernel.nodes (id, version, seen_at) values ('ghost', '', now() + interval '1 hour')`
-  await eventually(() => assert.ok(watches.house.kit.members.isAlive('ghost')))
+  await eventually(() => assert.ok(watches.waypost.kit.members.isAlive('ghost')))
   const source = await watches.watch(app)
   assert.equal((await source.next('gap')).data.reason, 'missed')
   source.close()
@@ -147,17 +147,17 @@ test('a node that was considered dead receives points again, after its streams g
   const app = await endpoint()
   const one = await registerEndpoint(app)
   const source = await watches.watch(app)
-  const { members } = watches.house.kit
+  const { members } = watches.waypost.kit
   await stores.sql`delete from kernel.nodes where id = ${members.nodeId}`
-  await stores.house.kit.members.refresh()
-  assert.ok(!stores.house.kit.members.isAlive(members.nodeId))
+  await stores.waypost.kit.members.refresh()
+  assert.ok(!stores.waypost.kit.members.isAlive(members.nodeId))
   await collect(one, [{ timestamp: 1, a: 1 }])
   await members.refresh()
   assert.equal((await source.next('gap')).data.reason, 'missed')
   await collect(one, [{ timestamp: 2, a: 2 }])
   assert.equal((await source.next('points')).data[one.endpointId]['auto~a'][0].values.value, 2)
   // The other node has not noticed the return yet. It asks again then, and keeps what it knows.
-  await stores.house.kit.members.refresh()
+  await stores.waypost.kit.members.refresh()
   await collect(one, [{ timestamp: 3, a: 3 }])
   assert.equal((await source.next('points')).data[one.endpointId]['auto~a'][0].values.value, 3)
   source.close()
@@ -172,7 +172,7 @@ test('the interests of a node that dies are removed on all other nodes', async (
   await listener.listen(`waypost_node_${nodeId}`, (frame) => void frames.push(frame))
   await dying.signals.start()
   const { tenantId, applicationName } = app
-  const storingNode = stores.house.kit.members
+  const storingNode = stores.waypost.kit.members
   await dying.signals.request(storingNode.nodeId, SetInterest, { tenantId, applicationName })
   await collect(one, [{ timestamp: 1, a: 1 }])
   await eventually(() => assert.equal(withPoints(frames), 1))
@@ -206,7 +206,7 @@ test('a node that starts reads the interests of the others; a node that lost sig
   })
   const late = await watches.watch(app, '?initial=true')
   assert.equal((await late.next('points')).data[one.endpointId]['auto~a'][0].values.value, 2)
-  await stores.house.kit.db.sql`
+  await stores.waypost.kit.db.sql`
     select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and query ilike 'listen%' and pid <> pg_backend_pid()`
   await eventually(

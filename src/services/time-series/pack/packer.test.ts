@@ -4,7 +4,7 @@ import { openTimeSeries } from '../../../../test/harness/time-series.ts'
 import { dayMs, dayOf } from './chunk-builder.ts'
 import { packSlot } from './pack-slot.ts'
 
-const { house, service, endpoint, collect, points, pack, sql } = await openTimeSeries()
+const { waypost, service, endpoint, collect, points, pack, sql } = await openTimeSeries()
 const today = dayOf(Date.now()) * dayMs
 const chunksOf = async (endpointId: string) =>
   (
@@ -120,7 +120,7 @@ suite('packing', () => {
       ['time_series.chunks_far', 'time_series.chunks_201902', 'time_series.chunks_far'],
     )
     const { createMonth } = await import('../store/chunks.ts')
-    await house.kit.db.tx((tx) =>
+    await waypost.kit.db.tx((tx) =>
       createMonth(tx, { name: 'chunks_209306', from: dayOf(Date.UTC(2093, 5, 1)), to: dayOf(Date.UTC(2093, 6, 1)) }),
     )
     assert.equal((await chunksOf(one.endpointId)).at(-1)!.partition, 'time_series.chunks_209306')
@@ -142,7 +142,7 @@ suite('packing', () => {
     const slot = await service.slots.current()
     await service.slots.rotate(true)
     let pages = 0
-    const ended = house.kit.db.tx((tx) =>
+    const ended = waypost.kit.db.tx((tx) =>
       packSlot(tx, slot, {
         numbers: service.numbers,
         pace: () => undefined,
@@ -176,7 +176,7 @@ suite('packing', () => {
     await collect(one, [{ timestamp: today, a: 1 }])
     const slot = await service.slots.current()
     const reading = Promise.withResolvers<void>()
-    const reader = house.kit.db.tx(async (tx) => {
+    const reader = waypost.kit.db.tx(async (tx) => {
       await tx`select count(*) from time_series.samples`
       await reading.promise
     })

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { aCaller, aTenantAdmin } from '../../../../test/harness/builders.ts'
 import { openTimeSeries } from '../../../../test/harness/time-series.ts'
 
-const { admin, collect, endpoint, house } = await openTimeSeries()
+const { admin, collect, endpoint, waypost } = await openTimeSeries()
 const url = '/epts/api/v1/time-series/config'
 const scope = 'application:timeseries-config:read'
 
@@ -48,9 +48,9 @@ test('lists all applications or the named ones, and leaves out unknown ones', as
 
 test('lists only applications whose configuration the caller may read', async () => {
   const [a, b] = [(await endpoint()).applicationName, (await endpoint()).applicationName]
-  const limited = house.as(aCaller({ on: { [`application-${a}`]: [scope] } }))
+  const limited = waypost.as(aCaller({ on: { [`application-${a}`]: [scope] } }))
   assert.deepEqual((await limited(`GET ${url}`)).body, { [a]: [] })
   assert.deepEqual((await limited(`GET ${url}?applicationNames=${b}`)).body, {})
-  assert.deepEqual((await house.as(aTenantAdmin('other'))(`GET ${url}?applicationNames=${a}`)).body, {})
-  assert.deepEqual((await house.as(aCaller())(`GET ${url}`)).body, {})
+  assert.deepEqual((await waypost.as(aTenantAdmin('other'))(`GET ${url}?applicationNames=${a}`)).body, {})
+  assert.deepEqual((await waypost.as(aCaller())(`GET ${url}`)).body, {})
 })

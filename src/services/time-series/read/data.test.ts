@@ -7,12 +7,12 @@ import { suite, test } from 'node:test'
 import { aCaller, aTenantAdmin } from '../../../../test/harness/builders.ts'
 import { independentPool } from '../../../../test/harness/database.ts'
 import { eventually } from '../../../../test/harness/eventually.ts'
-import type { Answer, Ask } from '../../../../test/harness/house.ts'
+import type { Answer, Ask } from '../../../../test/harness/test-platform.ts'
 import { openTimeSeries } from '../../../../test/harness/time-series.ts'
 import type { DeviceEndpoint } from '../../../kernel/device.ts'
 
 const known = aTenantAdmin()
-const { admin, collect, endpoint, house, pack, registerEndpoint, sql } = await openTimeSeries({
+const { admin, collect, endpoint, waypost, pack, registerEndpoint, sql } = await openTimeSeries({
   authenticate: () => async (headers) => (headers.authorization === 'Bearer of a reader' ? known : undefined),
 })
 
@@ -183,7 +183,7 @@ suite('permission to read points', () => {
     const two = await registerEndpoint(one)
     for (const target of [one, two]) await collect(target, [sample(1, { x: 1 })])
     const seen = async (on: Record<string, string[]>, query = {}) => {
-      const answer = await read(one, { timeSeriesName: 'auto~x', ...query }, house.as(aCaller({ on })))
+      const answer = await read(one, { timeSeriesName: 'auto~x', ...query }, waypost.as(aCaller({ on })))
       return answer.status === 200 ? Object.keys(whole(answer)).sort() : answer.status
     }
     const both = [one.endpointId, two.endpointId].sort()
@@ -204,7 +204,7 @@ suite('permission to read points', () => {
   test('an application of another tenant gets the same 404 as an unknown one', async () => {
     const one = await endpoint()
     const query = { timeSeriesName: 'auto~x' }
-    const other = await read(one, query, house.as(aTenantAdmin('other')))
+    const other = await read(one, query, waypost.as(aTenantAdmin('other')))
     const missing = await read({ ...one, applicationName: 'no-such' }, query)
     assert.deepEqual([other.status, missing.status], [404, 404])
     assert.equal(other.text.replace(one.applicationName, ''), missing.text.replace('no-such', ''))
@@ -213,7 +213,7 @@ suite('permission to read points', () => {
 
 suite('a response over a socket', () => {
   async function listening(): Promise<AddressInfo> {
-    const { app } = house.http
+    const { app } = waypost.http
     if (!app.server.listening) await app.listen({ port: 0, host: '127.0.0.1' })
     return app.server.address() as AddressInfo
   }
@@ -307,7 +307,7 @@ suite('a response over a socket', () => {
         response.on('end', () => resolve('ended as if it were all'))
       })
       // Kills the database connection that reads the next part.
-      await independentPool(house.connection).begin(async (inner) => {
+      await independentPool(waypost.connection).begin(async (inner) => {
         await inner`lock table time_series.chunks in access exclusive mode`
         response.resume()
         await eventually(async () => {

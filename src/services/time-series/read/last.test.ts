@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { aCaller, aTenantAdmin } from '../../../../test/harness/builders.ts'
-import type { Ask } from '../../../../test/harness/house.ts'
+import type { Ask } from '../../../../test/harness/test-platform.ts'
 import { openTimeSeries } from '../../../../test/harness/time-series.ts'
 import type { DeviceEndpoint } from '../../../kernel/device.ts'
 import { dayMs } from '../pack/chunk-builder.ts'
 import type { Value } from '../points.ts'
 
-const { admin, collect, configure, endpoint, house, pack, points, registerEndpoint, retention, service } =
+const { admin, collect, configure, endpoint, waypost, pack, points, registerEndpoint, retention, service } =
   await openTimeSeries()
 const urlOf = ({ applicationName }: DeviceEndpoint) => `/epts/api/v1/applications/${applicationName}/time-series/last`
 const today = Math.floor(Date.now() / dayMs) * dayMs
@@ -203,10 +203,12 @@ suite('the last points', () => {
         { timestamp: today, x: 1 },
         { timestamp: today + 1, x: 2 },
       ])
-    const limited = house.as(aCaller({ on: { [`endpoint-${two.endpointId}`]: ['endpoint:read', 'time-series:read'] } }))
+    const limited = waypost.as(
+      aCaller({ on: { [`endpoint-${two.endpointId}`]: ['endpoint:read', 'time-series:read'] } }),
+    )
     for (const query of [{}, { limit: '2' }, { endpointId: `${one.endpointId},${two.endpointId}` }])
       assert.deepEqual(Object.keys(await read(one, query as Record<string, string>, limited)), [two.endpointId])
     for (const caller of [aCaller(), aTenantAdmin('other')])
-      assert.equal((await house.as(caller)(`GET ${urlOf(one)}`)).status, 404)
+      assert.equal((await waypost.as(caller)(`GET ${urlOf(one)}`)).status, 404)
   })
 })

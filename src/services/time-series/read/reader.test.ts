@@ -7,8 +7,8 @@ import { dayMs } from '../pack/chunk-builder.ts'
 import type { Value } from '../points.ts'
 import type { ReaderLimits } from './reader.ts'
 
-const { collect, endpoint, house, pack, points, registerEndpoint } = await openTimeSeries()
-const { db } = house.kit
+const { collect, endpoint, waypost, pack, points, registerEndpoint } = await openTimeSeries()
+const { db } = waypost.kit
 const today = Math.floor(Date.now() / dayMs) * dayMs
 
 /** Compares with the reference reader, in both directions. */

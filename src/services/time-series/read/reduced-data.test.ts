@@ -17,7 +17,7 @@ import { intervalOf } from './intervals.ts'
 import { createReader } from './reader.ts'
 import { createVisibleSeries } from './visible-series.ts'
 
-const { admin, collect, endpoint, house, pack, points, registerEndpoint, sql } = await openTimeSeries()
+const { admin, collect, endpoint, waypost, pack, points, registerEndpoint, sql } = await openTimeSeries()
 const start = Date.UTC(2026, 0, 1)
 const iso = (time: number) => new Date(time).toISOString()
 const always = { fromDate: '2025-01-01', toDate: '2028-01-01' }
@@ -128,13 +128,13 @@ function expectedOf(list: [number, Value][], interval: string, wanted: Aggregate
 }
 
 const queryWith = (limits: { points: number; sampleValues: number }) => {
-  const { db } = house.kit
+  const { db } = waypost.kit
   const reader = createReader({
     db,
     readLimit: oneAtATime(),
     limits,
   })
-  const deps = { db, applications: house.ask(Applications), register: house.ask(Register) }
+  const deps = { db, applications: waypost.ask(Applications), register: waypost.ask(Register) }
   const responses = createConcurrencyLimit({ perTenant: 1, waitingPerTenant: 0 })
   return createDataQuery({ visible: createVisibleSeries(deps), reader, responses })
 }
@@ -144,7 +144,7 @@ async function responseOf(
   limits: { points: number; sampleValues: number },
 ): Promise<PointsByEndpoint> {
   const buffers: Buffer[] = []
-  const system = house.kit.system('default')
+  const system = waypost.kit.system('default')
   for await (const buffer of await queryWith(limits).read(system, { ...request, format: 'json' })) buffers.push(buffer)
   return whole(JSON.parse(Buffer.concat(buffers).toString()))
 }

@@ -3,7 +3,7 @@ import { suite, test } from 'node:test'
 import { messageOf, openTimeSeries } from '../../../../test/harness/time-series.ts'
 import { createNumbers } from '../numbers/numbers.ts'
 
-const { api, collect, configure, endpoint, hotRows, house, pack, service, points } = await openTimeSeries()
+const { api, collect, configure, endpoint, hotRows, waypost, pack, service, points } = await openTimeSeries()
 
 suite('collecting samples', () => {
   test('acknowledged samples are stored with times, numbers and other values', async () => {
@@ -120,7 +120,7 @@ suite('collecting samples', () => {
   test('all unknown series and sets of a message are created in one transaction', async () => {
     const one = await endpoint()
     let transactions = 0
-    const { db } = house.kit
+    const { db } = waypost.kit
     const counting: typeof db = {
       ...db,
       tx(work) {
@@ -142,7 +142,7 @@ suite('collecting samples', () => {
 
   test('further series of a full application are rejected, and known ones are accepted', async () => {
     const one = await endpoint()
-    const numbers = createNumbers(house.kit.db, { seriesMax: 3 })
+    const numbers = createNumbers(waypost.kit.db, { seriesMax: 3 })
     const fields = (...list: string[]) => list.map((name) => `auto~${name}\nvalue`)
     const full = (series: string) => ({
       status: 400,

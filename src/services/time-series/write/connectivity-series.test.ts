@@ -15,14 +15,14 @@ const gate = await openGateway({
   services: [...services, timeSeries],
   environment: { WAYPOST_SERIES_PER_APPLICATION: '2' },
 })
-const { admin, device, anApplication, anEndpoint, metadataOf, mqttUrl, house } = gate
-const { sql } = house.kit.db
+const { admin, device, anApplication, anEndpoint, metadataOf, mqttUrl, waypost } = gate
+const { sql } = waypost.kit.db
 
 const told: [string, string][] = []
-house.kit.bus.hear(EndpointsConnected, ({ endpointIds }) =>
+waypost.kit.bus.subscribe(EndpointsConnected, ({ endpointIds }) =>
   told.push(...endpointIds.map((id) => [id, 'on'] as [string, string])),
 )
-house.kit.bus.hear(EndpointsDisconnected, ({ endpointIds }) =>
+waypost.kit.bus.subscribe(EndpointsDisconnected, ({ endpointIds }) =>
   told.push(...endpointIds.map((id) => [id, 'off'] as [string, string])),
 )
 const toldOf = (endpointId: string) => told.filter(([id]) => id === endpointId).map(([, what]) => what)
@@ -140,10 +140,10 @@ test('an unregistered endpoint gets no points', async () => {
   await configure(applicationName, { 'time-series': { name: 'presence' } })
   const { endpointId } = await anEndpoint(versionName)
   const series = createConnectivitySeries({
-    log: house.kit.log,
-    applications: house.ask(Applications),
-    register: house.ask(Register),
-    putPoints: house.ask(TimeSeries).putPoints,
+    log: waypost.kit.log,
+    applications: waypost.ask(Applications),
+    register: waypost.ask(Register),
+    putPoints: waypost.ask(TimeSeries).putPoints,
   })
   const change = { connected: true, at: new Date() }
   const endpoint = { tenantId: 'default', applicationName, versionName, endpointId }

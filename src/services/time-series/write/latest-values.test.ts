@@ -6,7 +6,7 @@ import type { Value } from '../points.ts'
 import { createLatestMark } from './latest-mark.ts'
 import { createLatestValues } from './latest-values.ts'
 
-const { house, service, endpoint, collect, pack, sql } = await openTimeSeries()
+const { waypost, service, endpoint, collect, pack, sql } = await openTimeSeries()
 
 async function latestOf(one: Parameters<typeof collect>[0], of = service): Promise<Record<string, [number, Value]>> {
   const endpointNo = await of.numbers.endpointNo(one)
@@ -37,7 +37,7 @@ test('each series has its newest value immediately, whatever the order of its sa
 
 /** Returns the latest values of a separate node that has written nothing. */
 function anotherNode(nodeId: string) {
-  const { db, log } = house.kit
+  const { db, log } = waypost.kit
   const swept: Leftovers[] = []
   const latest = createLatestValues({
     db,
@@ -57,7 +57,7 @@ test('after a crash the table is completed from samples, packed or not', async (
   const one = await endpoint()
   await collect(one, [{ timestamp: 10, a: 1 }])
   await service.latest.flush(true)
-  const { nodeId } = house.kit.members
+  const { nodeId } = waypost.kit.members
   assert.deepEqual(await marks(), [nodeId])
   await collect(one, [{ timestamp: 20, a: 2 }])
   // Simulates a crash: the values in memory are lost.
@@ -89,9 +89,9 @@ test('the mark is stored before the first sample after a pause is acknowledged',
   for (let flush = 0; flush < 3; flush++) await service.latest.flush()
   assert.deepEqual(await marks(), [], 'nothing is unsaved')
   await collect(one, [{ timestamp: 20, a: 2 }])
-  assert.deepEqual(await marks(), [house.kit.members.nodeId])
+  assert.deepEqual(await marks(), [waypost.kit.members.nodeId])
   service.latest.dropAll()
-  await anotherNode('next').leftovers.sweep(house.kit.members.nodeId)
+  await anotherNode('next').leftovers.sweep(waypost.kit.members.nodeId)
   assert.deepEqual(await latestOf(one), { 'auto~a': [20, 2] })
 })
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { aCaller, aTenantAdmin } from '../../../../test/harness/builders.ts'
-import type { Ask } from '../../../../test/harness/house.ts'
+import type { Ask } from '../../../../test/harness/test-platform.ts'
 import { openTimeSeries } from '../../../../test/harness/time-series.ts'
 import type { DeviceEndpoint } from '../../../kernel/device.ts'
 
-const { admin, endpoint, house, points, registerEndpoint } = await openTimeSeries()
+const { admin, endpoint, waypost, points, registerEndpoint } = await openTimeSeries()
 const put = (ask: Ask, { versionName }: DeviceEndpoint, body: unknown) =>
   ask(`PUT /epts/api/v1/app-versions/${versionName}/time-series/data`, body)
 const at = (timestamp: unknown, values: unknown = { value: 1 }) => ({ timestamp, values })
@@ -97,7 +97,7 @@ suite('permission to write points', () => {
   test('needs both scopes on the endpoint', async () => {
     const one = await registerEndpoint(await endpoint())
     const body = { [one.endpointId]: { a: [at(1)] } }
-    const as = (scopes: string[]) => house.as(aCaller({ on: { [`endpoint-${one.endpointId}`]: scopes } }))
+    const as = (scopes: string[]) => waypost.as(aCaller({ on: { [`endpoint-${one.endpointId}`]: scopes } }))
     assert.equal((await put(as(all), one, body)).status, 204)
     assert.equal((await put(as(['endpoint:read']), one, body)).status, 403)
     const half = await put(as(['endpoint:read', 'endpoint:update']), one, body)
@@ -111,11 +111,11 @@ suite('permission to write points', () => {
     const body = { [one.endpointId]: { a: [at(1)] } }
     const missing = (name: string) => `There is no application version ${name}, or the caller may not read it`
     for (const caller of [aCaller(), aTenantAdmin('other')]) {
-      const answer = await put(house.as(caller), one, body)
+      const answer = await put(waypost.as(caller), one, body)
       assert.deepEqual([answer.status, answer.body.message], [404, missing(one.versionName)])
     }
     assert.equal((await put(admin, { ...one, versionName: 'no-such' }, body)).status, 404)
-    const limited = house.as(aCaller({ on: { [`endpoint-${one.endpointId}`]: all } }))
+    const limited = waypost.as(aCaller({ on: { [`endpoint-${one.endpointId}`]: all } }))
     const both = await put(limited, one, { ...body, [second.endpointId]: { a: [at(1)] } })
     assert.deepEqual([both.status, both.body.message.includes(second.endpointId)], [404, true])
     assert.deepEqual(await points(one.endpointId), {})

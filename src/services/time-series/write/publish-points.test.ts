@@ -4,13 +4,13 @@ import { eventually } from '../../../../test/harness/eventually.ts'
 import { openTimeSeries } from '../../../../test/harness/time-series.ts'
 import { PointsStored, type StoredPoint } from '../events.ts'
 
-const { collect, endpoint, house } = await openTimeSeries()
+const { collect, endpoint, waypost } = await openTimeSeries()
 
 test('stored points are published in batches, with the commit that stores them, if a service handles them', async () => {
   const heard: StoredPoint[][] = []
   const reacted: StoredPoint[] = []
-  house.kit.bus.hear(PointsStored, ({ points }) => void heard.push(points))
-  house.kit.bus.react('test.points', PointsStored, async (_, { points }) => void reacted.push(...points))
+  waypost.kit.bus.subscribe(PointsStored, ({ points }) => void heard.push(points))
+  waypost.kit.bus.handle('test.points', PointsStored, async (_, { points }) => void reacted.push(...points))
   const values = [
     { path: 'p.x', name: 'x' },
     { path: 'p.y', name: 'y' },

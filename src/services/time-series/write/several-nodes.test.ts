@@ -7,7 +7,7 @@ import { dayMs } from '../pack/chunk-builder.ts'
 const environment = { WAYPOST_MASTER_KEY: 'm'.repeat(40) }
 const one = await openTimeSeries({ environment })
 const open = (options: { now?: () => Date } = {}) =>
-  openTimeSeries({ ...options, connection: one.house.connection, environment })
+  openTimeSeries({ ...options, connection: one.waypost.connection, environment })
 const processes = [one, await open()]
 const endpointOf = (name: string) => ({
   tenantId: 'default',

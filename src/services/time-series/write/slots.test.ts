@@ -4,7 +4,7 @@ import { eventually } from '../../../../test/harness/eventually.ts'
 import { openTimeSeries } from '../../../../test/harness/time-series.ts'
 import { holdOpenSlot, isSlotClosed } from '../store/samples.ts'
 
-const { house, service, endpoint, collect, points, pack, sql } = await openTimeSeries()
+const { waypost, service, endpoint, collect, points, pack, sql } = await openTimeSeries()
 const states = async () => (await sql`select slot, state from time_series.slots order by slot`).map((row) => row.state)
 
 suite('slots', () => {
@@ -13,7 +13,7 @@ suite('slots', () => {
     assert.deepEqual(await states(), ['open', 'ready'])
     const slot = await service.slots.current()
     const held = Promise.withResolvers<void>()
-    const writing = house.kit.db.tx(async (tx) => {
+    const writing = waypost.kit.db.tx(async (tx) => {
       await holdOpenSlot(tx, slot)
       await held.promise
     })
@@ -33,7 +33,7 @@ suite('slots', () => {
     await closing
     assert.deepEqual((await states()).slice(0, 2), ['closed', 'open'])
     await assert.rejects(
-      house.kit.db.tx((tx) => holdOpenSlot(tx, slot)),
+      waypost.kit.db.tx((tx) => holdOpenSlot(tx, slot)),
       isSlotClosed,
     )
   })
@@ -52,7 +52,7 @@ suite('slots', () => {
   test('closing gives up if a writer takes too long, and the slot stays open', async () => {
     const slot = await service.slots.current()
     const held = Promise.withResolvers<void>()
-    const writing = house.kit.db.tx(async (tx) => {
+    const writing = waypost.kit.db.tx(async (tx) => {
       await holdOpenSlot(tx, slot)
       await held.promise
     })

@@ -9,13 +9,13 @@ import type { Rows } from './rows.ts'
 import { createWriteOrder } from './write-order.ts'
 import { createWriter, type WriterOptions } from './writer.ts'
 
-const { collect, endpoint, house, pack, points, service } = await openTimeSeries()
+const { collect, endpoint, waypost, pack, points, service } = await openTimeSeries()
 const log = await createLog({ level: 'silent', format: 'json' })
-const next = () => nextWritten(house.kit.db.sql)
+const next = () => nextWritten(waypost.kit.db.sql)
 const order = createWriteOrder({ next, position: next })
 const aWriter = (options: Partial<WriterOptions>) =>
   createWriter({
-    db: house.kit.db,
+    db: waypost.kit.db,
     order,
     slots: service.slots,
     log,
@@ -68,7 +68,7 @@ test('a later write still wins over a delayed one that got into a later slot', a
 
 test('a write with an unknown outcome is repeated without effect', async () => {
   let failures = 2
-  const { db } = house.kit
+  const { db } = waypost.kit
   const writer = aWriter({
     newSlotMs: 0,
     db: {

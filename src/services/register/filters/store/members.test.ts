@@ -5,8 +5,8 @@ import { openRegister, query, root } from '../../../../../test/harness/register.
 import { findMatching, findNumbers } from '../../lists/store/list.ts'
 import { filterIndex } from './members.ts'
 
-const { house, admin, anApplication } = await openRegister()
-const { sql } = house.kit.db
+const { waypost, admin, anApplication } = await openRegister()
+const { sql } = waypost.kit.db
 const { app, version } = await anApplication()
 const size = 3600
 

@@ -85,7 +85,7 @@ export async function findMembersOfSet(
     where e.tenant_id = ${of.tenantId} and e.seq = any(array(select seq from page)) order by e.seq`
 }
 
-export interface Move {
+export interface Transition {
   memberSet: number
   /** True while the set is still being filled. */
   pending: boolean
@@ -94,8 +94,8 @@ export interface Move {
 }
 
 /** Saves which filters changed endpoints begin and cease to match, with the counts. Rows are sorted, which prevents deadlocks. */
-export async function saveMoves(sql: Sql, tenantId: string, moves: Move[]) {
-  const column = <K extends keyof Move>(name: K) => moves.map((move) => String(move[name]))
+export async function saveMoves(sql: Sql, tenantId: string, moves: Transition[]) {
+  const column = <K extends keyof Transition>(name: K) => moves.map((move) => String(move[name]))
   await sql`
     with given as (
       select * from unnest(${column('memberSet')}::text[]::bigint[], ${column('seq')}::text[]::bigint[],

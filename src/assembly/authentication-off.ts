@@ -4,11 +4,11 @@ import { everyScope, tenantSystem } from '../kernel/permissions.ts'
 import { authenticationOff } from './log-messages.ts'
 
 /** Returns the caller of APIs without authentication: one of the tenant `default`, with every scope there and none on the platform. */
-export function openDoors(
+export function withoutAuthentication(
   open: 'none' | 'all' | string[],
   log: Log,
   names: string[],
-): (door: string) => Caller | undefined {
+): (api: string) => Caller | undefined {
   if (open === 'none') return () => undefined
   const unknown = Array.isArray(open) ? open.find((name) => !names.includes(name)) : undefined
   if (unknown) throw new Error(`WAYPOST_AUTH names ${unknown}; there are ${[...new Set(names)].join(', ')}`)
@@ -19,5 +19,5 @@ export function openDoors(
     roles: [],
     permissions: [{ resource: tenantSystem, scopes: new Set([everyScope]) }],
   }
-  return (door) => (open === 'all' || open.includes(door) ? anonymous : undefined)
+  return (api) => (open === 'all' || open.includes(api) ? anonymous : undefined)
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 
 /** Every move that there could be, against those that there are. */
-export function assertMoves<State extends string, Mover extends string>(
+export function assertTransitions<State extends string, Mover extends string>(
   mayMove: (from: State, to: State, by: Mover) => boolean,
   of: { states: readonly State[]; movers: readonly Mover[]; allowed: [Mover, State, State][] },
 ) {

@@ -3,9 +3,9 @@ import { EndpointUnregistered } from '../register/events.ts'
 import { TenantDeleted } from '../tenants/events.ts'
 import type { DeletionRules } from './service/deletions.ts'
 
-export function reactions(bus: Bus, deletions: DeletionRules) {
-  bus.react('binary-data.forget-endpoints', EndpointUnregistered, (sql, { tenantId, endpointIds, unregisteredDate }) =>
+export function registerEventHandlers(bus: Bus, deletions: DeletionRules) {
+  bus.handle('binary-data.forget-endpoints', EndpointUnregistered, (sql, { tenantId, endpointIds, unregisteredDate }) =>
     deletions.forgetEndpoints(sql, { tenantId, endpointIds, until: new Date(unregisteredDate) }),
   )
-  bus.react('binary-data.forget-tenant', TenantDeleted, (sql, { tenantId }) => deletions.forgetTenant(sql, tenantId))
+  bus.handle('binary-data.forget-tenant', TenantDeleted, (sql, { tenantId }) => deletions.forgetTenant(sql, tenantId))
 }

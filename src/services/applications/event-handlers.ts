@@ -2,8 +2,8 @@ import type { Bus } from '../../kernel/bus.ts'
 import { TenantDeleted } from '../tenants/events.ts'
 import type { ApplicationsService } from './service.ts'
 
-export function reactions(bus: Bus, { applications }: ApplicationsService) {
-  bus.react('applications.forget-tenant', TenantDeleted, (sql, { tenantId }) =>
+export function registerEventHandlers(bus: Bus, { applications }: ApplicationsService) {
+  bus.handle('applications.forget-tenant', TenantDeleted, (sql, { tenantId }) =>
     applications.forgetTenant(sql, tenantId),
   )
 }

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import type { InjectOptions } from 'fastify'
-import { buildHouse, type House, migrationSources } from '../../src/assembly/build.ts'
+import { type BuiltServices, buildServices, migrationSources } from '../../src/assembly/build.ts'
 import { loadConfig } from '../../src/config.ts'
 import type { Clock } from '../../src/kernel/clock.ts'
 import type { Authenticate, Caller } from '../../src/kernel/contract.ts'
@@ -24,33 +24,33 @@ export interface Answer {
   headers: Record<string, string | undefined>
 }
 
-export interface TestHouse extends House {
+export interface TestPlatform extends BuiltServices {
   http: HttpServer
   baseUrl: string
   /** Sends requests as a caller: `as(aCaller(…))('POST /api/v1/applications', { name: 'a' })`. */
   as(caller: Caller | undefined): Ask
-  /** Addresses of the MQTT listeners, if the option `doors` opened them. */
+  /** Addresses of the MQTT listeners, if the option `listeners` opened them. */
   addresses: Record<string, string>
   close(): Promise<void>
 }
 
 export type Ask = (operation: string, body?: unknown, headers?: Record<string, string>) => Promise<Answer>
 
-export interface HouseOptions {
+export interface TestPlatformOptions {
   services: AnyService[]
   environment?: Record<string, string>
   now?: Clock
   /** Reuses a database of another test instance; both need the same WAYPOST_MASTER_KEY. */
   connection?: ConnectionOptions
   /** Opens the MQTT listeners too, on free ports, with these extensions in addition to those of the services. */
-  doors?: Extension[]
+  listeners?: Extension[]
   /** Hashes passwords at the cost of production; by default the cost is minimal. */
   slowPasswords?: boolean
   /** Authenticates real tokens; callers passed to `as` still work. */
-  authenticate?: (house: House) => Authenticate
+  authenticate?: (waypost: BuiltServices) => Authenticate
 }
 
-export async function openHouse(options: HouseOptions): Promise<TestHouse> {
+export async function openTestPlatform(options: TestPlatformOptions): Promise<TestPlatform> {
   const directory = temporaryDirectory()
   const config = loadConfig({
     WAYPOST_DATA: directory,
@@ -62,7 +62,7 @@ export async function openHouse(options: HouseOptions): Promise<TestHouse> {
   if (!options.slowPasswords) config.platform.passwordCost = { scrypt: { N: 2 ** 10, r: 8, p: 1 }, bcryptRounds: 4 }
   const log = await createLog(config.log)
   const baseUrl = config.baseUrl ?? 'http://waypost.test'
-  const house = await buildHouse({
+  const waypost = await buildServices({
     config,
     connection: options.connection ?? (await migratedDatabase(options.services)),
     log,
@@ -73,11 +73,11 @@ export async function openHouse(options: HouseOptions): Promise<TestHouse> {
     ...(options.now && { now: options.now }),
   })
   const callers = new Map<string, Caller>()
-  const real = options.authenticate?.(house)
+  const real = options.authenticate?.(waypost)
   const http = createHttpServer({
     baseUrl: () => baseUrl,
     log,
-    metrics: house.kit.metrics,
+    metrics: waypost.kit.metrics,
     authenticate: async (headers) => {
       const known = callers.get(headers.authorization ?? '')
       if (known) return known
@@ -85,44 +85,44 @@ export async function openHouse(options: HouseOptions): Promise<TestHouse> {
       if (headers.authorization || headers.apiKey) throw Unauthenticated()
       return undefined
     },
-    openDoor: () => undefined,
+    callerWithoutAuthentication: () => undefined,
     rateLimit: { perCredential: 0, perAddress: 0 },
     trustProxy: config.trustProxy,
-    stopping: house.kit.stopping,
+    stopping: waypost.kit.stopping,
     connections: {
-      share: house.kit.descriptors.http,
-      perAddress: config.connections.httpPerAddress || house.kit.descriptors.http.perAddress,
-      acceptFailed: (error) => house.kit.descriptors.acceptFailed('http', error),
+      share: waypost.kit.descriptors.http,
+      perAddress: config.connections.httpPerAddress || waypost.kit.descriptors.http.perAddress,
+      acceptFailed: (error) => waypost.kit.descriptors.acceptFailed('http', error),
     },
   })
-  for (const service of house.built.values()) for (const door of service.http ?? []) http.mount(door)
+  for (const service of waypost.built.values()) for (const listener of service.http ?? []) http.mount(listener)
   await http.app.ready()
-  await house.kit.jobs.start({ workers: true })
-  await house.kit.bus.start({ workers: true })
-  const built = [...house.built.values()]
+  await waypost.kit.jobs.start({ workers: true })
+  await waypost.kit.bus.start({ workers: true })
+  const built = [...waypost.built.values()]
   for (const service of built) await service.start?.()
-  const extensions = [...built.flatMap(({ device = [] }) => device), ...(options.doors ?? [])]
-  const opened = options.doors ? await Promise.all(built.map((service) => service.open?.(extensions))) : []
+  const extensions = [...built.flatMap(({ device = [] }) => device), ...(options.listeners ?? [])]
+  const opened = options.listeners ? await Promise.all(built.map((service) => service.open?.(extensions))) : []
 
   let open = true
   const close = async () => {
     if (!open) return
     open = false
-    house.beginStop()
-    await Promise.all(opened.map((door) => door?.close()))
+    waypost.beginStop()
+    await Promise.all(opened.map((listener) => listener?.close()))
     await http.close()
-    for (const service of house.built.values()) await service.stop?.()
-    await house.kit.bus.stop()
-    await house.kit.jobs.stop()
-    await house.close()
+    for (const service of waypost.built.values()) await service.stop?.()
+    await waypost.kit.bus.stop()
+    await waypost.kit.jobs.stop()
+    await waypost.close()
     rmSync(directory, { recursive: true, force: true })
   }
   afterAllTests(close)
   return {
-    ...house,
+    ...waypost,
     http,
     baseUrl,
-    addresses: Object.assign({}, ...opened.map((door) => door?.addresses)),
+    addresses: Object.assign({}, ...opened.map((listener) => listener?.addresses)),
     close,
     as(caller) {
       const name = `Bearer test-${newId()}`
@@ -143,7 +143,7 @@ function migratedDatabase(services: AnyService[]): Promise<ConnectionOptions> {
     .slice(0, 24)
   return preparedDatabase(key, async (connection) => {
     const directory = temporaryDirectory()
-    const house = await buildHouse({
+    const waypost = await buildServices({
       config: loadConfig({ WAYPOST_DATA: directory }),
       connection,
       log: await createLog({ level: 'silent', format: 'json' }),
@@ -151,10 +151,10 @@ function migratedDatabase(services: AnyService[]): Promise<ConnectionOptions> {
       declared: (await import('../../src/assembly/catalogue.ts')).catalogue,
       baseUrl: () => 'http://waypost.test',
     })
-    await house.kit.jobs.start({ workers: false })
-    await house.kit.jobs.stop()
-    await house.kit.db.sql`delete from kernel.data_keys`
-    await house.close()
+    await waypost.kit.jobs.start({ workers: false })
+    await waypost.kit.jobs.stop()
+    await waypost.kit.db.sql`delete from kernel.data_keys`
+    await waypost.close()
   })
 }
 

@@ -2,14 +2,14 @@ import type { PlatformError } from './errors.ts'
 import { describedAs, Type } from './schema.ts'
 
 /** Error format of a service. All formats are made from the same errors. */
-export interface Face {
+export interface ErrorFormat {
   name: string
   body(error: PlatformError): Record<string, unknown>
   schema: ReturnType<typeof Type.Object>
 }
 
 /** `{message}`, and `{message, errors}` for 422: the format of most services. */
-export const messageFace: Face = {
+export const messageFormat: ErrorFormat = {
   name: 'message',
   body: (error) => ({ message: error.message, ...error.details }),
   schema: Type.Object(
@@ -23,10 +23,10 @@ export const messageFace: Face = {
 }
 
 /** Shape of a failure with its own description in the API reference. */
-export const failure = (description: string) => describedAs(messageFace.schema, description)
+export const failure = (description: string) => describedAs(messageFormat.schema, description)
 
 /** `{error, details?}`: the format of tenant manager v2. */
-export const errorFace: Face = {
+export const errorDetailsFormat: ErrorFormat = {
   name: 'error',
   body: (error) => {
     const details = { ...error.fields, ...error.details }
@@ -44,7 +44,7 @@ export const errorFace: Face = {
 }
 
 /** `{detail, message}`, for 400 also texts by field: the format of tenant manager v1 (document 3, 2.13). */
-export const detailFace: Face = {
+export const detailFormat: ErrorFormat = {
   name: 'detail',
   body: (error) => ({
     ...(error.status === 400 ? error.fields : undefined),

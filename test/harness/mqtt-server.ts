@@ -10,7 +10,7 @@ import type { Offers } from '../../src/gateway/mqtt/state.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 import { afterAllTests } from './database.ts'
 
-export interface House {
+export interface BuiltServices {
   port: number
   sessions: ReturnType<typeof createSessions>
   /** Open connections by client id. */
@@ -23,15 +23,20 @@ export interface House {
   close(): Promise<void>
 }
 
-export interface HouseOptions {
+export interface MqttServerOptions {
   host?: Partial<Host>
   limits?: Partial<Limits>
   offers?: Partial<Offers>
   store?: SessionStore
 }
 
-export async function openHouse({ host = {}, limits = {}, offers = {}, store }: HouseOptions = {}): Promise<House> {
-  const house: Omit<House, 'port' | 'sessions' | 'close'> = {
+export async function openMqttServer({
+  host = {},
+  limits = {},
+  offers = {},
+  store,
+}: MqttServerOptions = {}): Promise<BuiltServices> {
+  const waypost: Omit<BuiltServices, 'port' | 'sessions' | 'close'> = {
     connections: new Map(),
     published: [],
     refused: [],
@@ -43,20 +48,20 @@ export async function openHouse({ host = {}, limits = {}, offers = {}, store }: 
     connect: async () => ({ accepted: true, owner: 'owner' }),
     connected(connection, { present, subscriptions }) {
       const { clientId } = connection.client
-      house.connections.set(clientId, connection)
-      house.present.set(clientId, { present, subscriptions: subscriptions.map(({ filter }) => filter) })
+      waypost.connections.set(clientId, connection)
+      waypost.present.set(clientId, { present, subscriptions: subscriptions.map(({ filter }) => filter) })
     },
     publish(connection, message) {
-      house.published.push({ ...message, from: connection.client.clientId })
+      waypost.published.push({ ...message, from: connection.client.clientId })
       return undefined
     },
     subscribe: (_, subscriptions) => subscriptions.map(({ qos }) => qos),
     unsubscribe() {},
     disconnected({ client }, how) {
-      house.disconnected.push({ clientId: client.clientId, ...how })
+      waypost.disconnected.push({ clientId: client.clientId, ...how })
     },
     refused(client, reason, detail) {
-      house.refused.push({ reason, detail, client })
+      waypost.refused.push({ reason, detail, client })
     },
     ...host,
   }
@@ -69,7 +74,7 @@ export async function openHouse({ host = {}, limits = {}, offers = {}, store }: 
   })
   const server = createServer((accepted) => {
     const socket = readIntoOneBuffer(accepted)
-    house.sockets.push(socket)
+    waypost.sockets.push(socket)
     sessions.accept(socket, { transport: 'mqtt', address: '127.0.0.1' })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -79,5 +84,5 @@ export async function openHouse({ host = {}, limits = {}, offers = {}, store }: 
     return closing
   }
   afterAllTests(close)
-  return { ...house, sessions, port: (server.address() as { port: number }).port, close }
+  return { ...waypost, sessions, port: (server.address() as { port: number }).port, close }
 }

@@ -1,7 +1,0 @@
-import type { Bus } from '../../kernel/bus.ts'
-import { TenantDeleted } from '../tenants/events.ts'
-import type { CredentialsService } from './service.ts'
-
-export function reactions(bus: Bus, credentials: CredentialsService) {
-  bus.react('credentials.forget-tenant', TenantDeleted, (sql, { tenantId }) => credentials.forgetTenant(sql, tenantId))
-}

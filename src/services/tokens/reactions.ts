@@ -1,7 +1,0 @@
-import type { Bus } from '../../kernel/bus.ts'
-import { TenantDeleted } from '../tenants/events.ts'
-import type { TokensService } from './service.ts'
-
-export function reactions(bus: Bus, tokens: TokensService) {
-  bus.react('tokens.forget-tenant', TenantDeleted, (sql, { tenantId }) => tokens.forgetTenant(sql, tenantId))
-}
