@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { commentsOf, lacksVerb, proseProblems, proseWarnings } from './prose.ts'
+import { commentsOf, lacksVerb, logTextProblems, proseProblems, proseWarnings } from './prose.ts'
 
 test('comments are found with their lines, block and line comments alike', () => {
   const text =
@@ -43,4 +43,7 @@ test('a log message without a verb is seen', () => {
   assert.ok(lacksVerb('the blob store'))
   assert.ok(!lacksVerb('heartbeat write failed; retrying in 1 s'))
   assert.ok(!lacksVerb('a forwarded push was lost'))
+  const defined = (text: string) => `const x = defineLogMessage({\n  level: 'warn',\n  text: '${text}',\n})`
+  assert.match(logTextProblems('a.ts', defined('the blob store')).join(), /has no verb/)
+  assert.deepEqual(logTextProblems('a.ts', defined('the blob store failed')), [])
 })

@@ -57,7 +57,7 @@ export function proseProblems(file: string, text: string): string[] {
 
 /** Words that stand for something with a name of its own: connection, node, message, lease. */
 const vagueWords =
-  /\b(?:told|tells?|heard|hears?|owed|owes?|patience|welcome|guests?|strangers?|neighbou?rs?|platformServices|apis?|knocks?|leavings|sight|whoever|nobody|somebody|everybody|turned away|looked? after|by hand|a word|way to the database)\b/i
+  /\b(?:told|tells?|heard|hears?|owed|owes?|patience|welcome|guests?|strangers?|neighbou?rs?|house|doors?|knocks?|leavings|sight|whoever|nobody|somebody|everybody|turned away|looked? after|by hand|a word|way to the database)\b/i
 
 /** Words that are worth a second look; they do not fail the check. */
 export function proseWarnings(file: string, text: string): string[] {
@@ -70,5 +70,12 @@ export function proseWarnings(file: string, text: string): string[] {
 const verb =
   /\b(?:is|are|was|were|be|has|have|had|cannot|could|does|did|do|lost|left|went|took|came|stops?|fails?|needs?|keeps?|joins|gives|\w{3,}(?:ed|ing))\b/i
 
-/** A log message needs a verb, or an operator cannot see what happened. */
+/** Returns whether a message has no verb: an operator could not see what happened. */
 export const lacksVerb = (message: string) => !verb.test(message)
+
+/** Checks the texts of `defineLogMessage` calls. */
+export function logTextProblems(file: string, text: string): string[] {
+  return [...text.matchAll(/defineLogMessage\(\{[^}]*?\btext:\s*(['"`])(.*?)\1/gs)]
+    .filter(([, , message]) => lacksVerb(message!))
+    .map(([, , message]) => `${file}: the log message "${message}" has no verb`)
+}

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { lengthProblems } from './function-length.ts'
+import { logTextProblems, proseProblems, proseWarnings } from './prose.ts'
 
 const linesMax = 400
 const publicFiles = /^src\/(services\/[^/]+|identity|gateway)\/(contract|events)\.ts$/
@@ -48,6 +49,12 @@ interface TextRule {
 }
 
 const textRules: TextRule[] = [
+  {
+    rule: 'messages at warn and above are defined with defineLogMessage',
+    forbidden: /\blog\??\.(?:warn|error|fatal)\(/,
+    // The first writes every defined message; the second passes on the lines of PostgreSQL.
+    allowed: /^src\/(?:kernel\/log-messages|assembly\/database)\.ts$/,
+  },
   { rule: 'only src/config.ts reads process.env', forbidden: /process\.env/, allowed: /^src\/config\.ts$/ },
   {
     rule: 'only kernel/clock.ts reads the time',
@@ -83,7 +90,7 @@ export function findProblems(files: Map<string, string>): string[] {
   const problems: string[] = []
   const graph = new Map<string, string[]>()
   for (const [file, text] of files) {
-    problems.push(...lengthProblems(file, text))
+    problems.push(...lengthProblems(file, text), ...proseProblems(file, text))
     if (!isTest(file) && !file.startsWith('src/')) continue
     const targets = [...text.matchAll(importLine)].map((match) =>
       normalize(join(dirname(file), (match[1] ?? match[2])!)),
@@ -103,7 +110,7 @@ export function findProblems(files: Map<string, string>): string[] {
     if (lines > linesMax) problems.push(`${file}: ${lines} lines, at most ${linesMax}`)
     for (const { rule, forbidden, allowed } of textRules)
       if (!allowed.test(file) && forbidden.test(text)) problems.push(`${file}: ${rule}`)
-    problems.push(...foreignTables(file, text))
+    problems.push(...foreignTables(file, text), ...logTextProblems(file, text))
   }
   return [...new Set([...problems, ...findCircularImports(graph)])]
 }
@@ -137,7 +144,9 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const files = ['src', 'test', 'tools', 'bench']
     .flatMap((folder) => readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((file) => join(folder, file)))
     .filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts'))
-  const problems = findProblems(new Map(files.map((file) => [file, readFileSync(file, 'utf8')])))
+  const texts = new Map(files.map((file) => [file, readFileSync(file, 'utf8')]))
+  for (const [file, text] of texts) for (const warning of proseWarnings(file, text)) console.warn(`warning: ${warning}`)
+  const problems = findProblems(texts)
   for (const problem of problems) console.log(problem)
   if (problems.length > 0) process.exit(1)
 }

@@ -1,6 +1,6 @@
 /**
- * Events. `publish` stores them in the transaction of the change. `react` registers a durable handler: it runs at least once, in order
- * per key (outbox.ts). `hear` is for caches: it is called on every node after the commit, and `onReset` when events may have been lost.
+ * Events. `publish` stores them in the transaction of the change. `handle` registers a durable handler: it runs at least once, in order
+ * per key (outbox.ts). `subscribe` is for caches: it is called on every node after the commit, and `onReset` when events may have been lost.
  */
 import type { Db, Sql } from './db.ts'
 import type { Log } from './log.ts'
@@ -13,7 +13,7 @@ export interface EventType<P> {
   name: string
   description: string
   key(payload: P): string
-  /** Too large for messages between nodes: `hear` is called on the publishing node only. */
+  /** Too large for messages between nodes: `subscribe`d functions run on the publishing node only. */
   bulky: boolean
 }
 
@@ -56,7 +56,7 @@ export function* inParts<T>(items: Iterable<T>, toJson: (item: T) => unknown = (
 }
 
 export interface PublishOptions {
-  /** Calls `hear` on this node only, for what happens per device. Durable handlers are not affected. */
+  /** Calls subscribed functions on this node only, for what happens per device. Durable handlers are not affected. */
   thisNodeOnly?: boolean
 }
 

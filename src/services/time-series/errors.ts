@@ -32,7 +32,7 @@ export const PointRefused = defineError<{ point: string; problem: string }>(
   '{point}: {problem}; nothing was stored',
 )
 
-// What is missing, of another tenant or not visible looks the same.
+// An object that is missing, of another tenant or not visible gets the same answer.
 export const NoApplication = defineError<{ applicationName: string }>(
   'no_such_application_of_time_series',
   404,
