@@ -1,10 +1,11 @@
-/** Calls every specified operation as another tenant, without the scope, with forged tokens, and without credentials. */
+/** Calls every specified operation as another tenant, without the scope, with invalid tokens, and without credentials. */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import {
   type CryptoKey,
   decodeJwt,
   decodeProtectedHeader,
+  exportJWK,
   exportSPKI,
   generateKeyPair,
   importJWK,
@@ -37,7 +38,7 @@ let stranger: Realm
 let powerless: Ask
 let asPlatform: Ask
 const parameters: Record<string, Record<string, string>> = {}
-const forged: Record<string, string> = {}
+const invalidTokens: Record<string, string> = {}
 
 async function aTenant(name: string): Promise<Realm> {
   const admin = { email: `${name}@example.org`, username: `${name}-admin`, first_name: 'A', last_name: 'B' }
@@ -149,37 +150,39 @@ const urlOf = ({ service, path }: SpecifiedOperation) =>
     return encodeURIComponent(value)
   })
 
-async function forge() {
+async function makeInvalidTokens() {
   const realm = `${platform.baseUrl}/auth/realms/${owner.tenantId}`
   const claims = decodeJwt(owner.token)
   const { kid } = decodeProtectedHeader(owner.token)
   const { keys } = (await (await fetch(`${realm}/protocol/openid-connect/certs`)).json()) as { keys: JWK[] }
   const published = (await importJWK(keys[0]!, 'RS256', { extractable: true })) as CryptoKey
-  const own = await generateKeyPair('RS256')
+  const attackerKeys = await generateKeyPair('RS256')
   const header = { alg: 'RS256', typ: 'JWT', ...(kid && { kid }) }
-  forged['alg none'] = new UnsecuredJWT(claims).encode()
-  forged['HS256 with the public key'] = await new SignJWT(claims)
+  invalidTokens['alg none'] = new UnsecuredJWT(claims).encode()
+  invalidTokens['HS256 with the public key'] = await new SignJWT(claims)
     .setProtectedHeader({ ...header, alg: 'HS256' })
     .sign(new TextEncoder().encode(await exportSPKI(published)))
-  forged['a key of its own'] = await new SignJWT(claims).setProtectedHeader(header).sign(own.privateKey)
-  forged['a key of its own in the header'] = await new SignJWT(claims)
-    .setProtectedHeader({ ...header, jwk: keys[0]! })
-    .sign(own.privateKey)
-  forged['another issuer'] = await new SignJWT({ ...claims, iss: 'https://evil.example' })
+  invalidTokens['a key of the attacker'] = await new SignJWT(claims)
     .setProtectedHeader(header)
-    .sign(own.privateKey)
+    .sign(attackerKeys.privateKey)
+  invalidTokens['the public key of the attacker in the header (jwk)'] = await new SignJWT(claims)
+    .setProtectedHeader({ ...header, jwk: await exportJWK(attackerKeys.publicKey) })
+    .sign(attackerKeys.privateKey)
+  invalidTokens['another issuer'] = await new SignJWT({ ...claims, iss: 'https://evil.example' })
+    .setProtectedHeader(header)
+    .sign(attackerKeys.privateKey)
   const [head, , signature] = stranger.token.split('.')
-  forged["another realm's signature"] = [head, owner.token.split('.')[1], signature].join('.')
-  forged['a changed payload'] = owner.token.replace(
+  invalidTokens["another realm's signature"] = [head, owner.token.split('.')[1], signature].join('.')
+  invalidTokens['a changed payload'] = owner.token.replace(
     /\.[^.]+\./,
     `.${Buffer.from(JSON.stringify({ ...claims, sub: 'admin' })).toString('base64url')}.`,
   )
-  forged['an expired token'] = await anExpiredToken()
-  forged['a truncated token'] = owner.token.slice(0, -3)
-  forged['no token at all'] = 'x'
+  invalidTokens['an expired token'] = await anExpiredToken()
+  invalidTokens['a truncated token'] = owner.token.slice(0, -3)
+  invalidTokens['not a JWT'] = 'x'
 }
 
-/** Returns an expired token, of a realm whose tokens are valid for a second. */
+/** Creates a realm whose tokens are valid for one second, and returns an expired token of it. */
 async function anExpiredToken(): Promise<string> {
   const template = await created(asPlatform, 'POST /api/v1/templates/realms', {
     template: { accessTokenLifespan: 1 },
@@ -212,7 +215,7 @@ before(async () => {
   owner = await aTenant(marker)
   stranger = await aTenant('stranger')
   await furnish()
-  await forge()
+  await makeInvalidTokens()
   snapshot = await everythingOfTheOwner()
 })
 
@@ -300,8 +303,8 @@ for (const operation of operations.filter(isGuarded)) {
 
     test('without credentials: 401', async () => assert.equal((await call(client(platform.baseUrl))).status, 401))
 
-    test('forged tokens: 401', async () => {
-      for (const [name, token] of Object.entries(forged)) {
+    test('invalid tokens: 401', async () => {
+      for (const [name, token] of Object.entries(invalidTokens)) {
         const answer = await call(client(platform.baseUrl, bearer(token)))
         assert.equal(answer.status, 401, `${name}: ${answer.status} ${answer.text}`)
         assert.ok(!answer.text.includes(marker), name)
@@ -318,7 +321,7 @@ for (const operation of operations.filter(isGuarded)) {
     })
 
     if (needsScope(operation))
-      test('without the scope: 403 on a system resource, otherwise as for a missing resource', async () => {
+      test('without the scope: 403 on the tenant or platform, 404 on a resource, nothing of the owner in a list', async () => {
         const answer = await call(powerless)
         if (isSystem(operation)) assert.equal(answer.status, 403, answer.text)
         else if (path.includes('{')) assert.equal(answer.status, 404, answer.text)

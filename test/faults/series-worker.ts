@@ -64,7 +64,7 @@ const endpointOf = (index: number) => ({
 /** Sends samples of one endpoint in sequence, as a device that waits for each acknowledgement. */
 async function send(index: number) {
   for (let value = from; ; value++) {
-    // Four times per day, in random order, so that some samples are late.
+    // Timestamps are 6 hours apart and in random order, so that some samples arrive late.
     const time = Math.floor(Math.random() * times) * 21_600_000
     const message = {
       endpoint: endpointOf(index),

@@ -10,7 +10,7 @@ import type { Offers } from '../../src/gateway/mqtt/state.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 import { afterAllTests } from './database.ts'
 
-export interface BuiltServices {
+export interface MqttServer {
   port: number
   sessions: ReturnType<typeof createSessions>
   /** Open connections by client id. */
@@ -35,8 +35,8 @@ export async function openMqttServer({
   limits = {},
   offers = {},
   store,
-}: MqttServerOptions = {}): Promise<BuiltServices> {
-  const waypost: Omit<BuiltServices, 'port' | 'sessions' | 'close'> = {
+}: MqttServerOptions = {}): Promise<MqttServer> {
+  const recorded: Omit<MqttServer, 'port' | 'sessions' | 'close'> = {
     connections: new Map(),
     published: [],
     refused: [],
@@ -48,33 +48,33 @@ export async function openMqttServer({
     connect: async () => ({ accepted: true, owner: 'owner' }),
     connected(connection, { present, subscriptions }) {
       const { clientId } = connection.client
-      waypost.connections.set(clientId, connection)
-      waypost.present.set(clientId, { present, subscriptions: subscriptions.map(({ filter }) => filter) })
+      recorded.connections.set(clientId, connection)
+      recorded.present.set(clientId, { present, subscriptions: subscriptions.map(({ filter }) => filter) })
     },
     publish(connection, message) {
-      waypost.published.push({ ...message, from: connection.client.clientId })
+      recorded.published.push({ ...message, from: connection.client.clientId })
       return undefined
     },
     subscribe: (_, subscriptions) => subscriptions.map(({ qos }) => qos),
     unsubscribe() {},
     disconnected({ client }, how) {
-      waypost.disconnected.push({ clientId: client.clientId, ...how })
+      recorded.disconnected.push({ clientId: client.clientId, ...how })
     },
     refused(client, reason, detail) {
-      waypost.refused.push({ reason, detail, client })
+      recorded.refused.push({ reason, detail, client })
     },
     ...host,
   }
-  const all = { ...defaultLimits, lingerSeconds: 1, ...limits }
+  const allLimits = { ...defaultLimits, lingerSeconds: 1, ...limits }
   const sessions = createSessions(fullHost, {
-    store: store ?? createMemoryStore(all, systemClock),
+    store: store ?? createMemoryStore(allLimits, systemClock),
     log: pino({ level: 'silent' }),
-    limits: all,
+    limits: allLimits,
     offers,
   })
   const server = createServer((accepted) => {
     const socket = readIntoOneBuffer(accepted)
-    waypost.sockets.push(socket)
+    recorded.sockets.push(socket)
     sessions.accept(socket, { transport: 'mqtt', address: '127.0.0.1' })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -84,5 +84,5 @@ export async function openMqttServer({
     return closing
   }
   afterAllTests(close)
-  return { ...waypost, sessions, port: (server.address() as { port: number }).port, close }
+  return { ...recorded, sessions, port: (server.address() as { port: number }).port, close }
 }

@@ -106,7 +106,7 @@ describe('a platform on its own directory', () => {
     assert.deepEqual(second.bootstrap, first.bootstrap)
     assert.equal(await certificatesOf(second), certificates)
     const me = await client(second.baseUrl, bearer(tokens.access_token))('GET /iam/api/v1/me')
-    assert.equal(me.status, 200, 'an access token outlives the process')
+    assert.equal(me.status, 200, 'the access token was rejected after the restart')
     const { frontendClient, tenantId } = second.bootstrap.default
     const refresh = { grant_type: 'refresh_token', client_id: frontendClient.id, refresh_token: tokens.refresh_token }
     assert.equal((await requestToken(second.baseUrl, tenantId, refresh)).status, 200)
@@ -138,7 +138,7 @@ describe('a platform on its own directory', () => {
   })
 })
 
-test('an invalid setting is reported by name before anything is written', async () => {
+test('an unknown setting is reported, with the nearest name, before anything is written', async () => {
   const directory = join(temporaryDirectory(), 'data')
   const { code, stderr } = await runCommand(['start'], { directory, environment: { WAYPOST_PROT: '1' } })
   assert.equal(code, 2)
@@ -163,7 +163,7 @@ describe('a platform with authentication off for one service and log level trace
     assert.match((await anybody('GET /docs')).text, /swagger-ui-bundle\.js/)
     assert.equal((await anybody('GET /openapi.json')).body.openapi, '3.1.0')
     assert.equal((await anybody('POST /api/v1/applications', { name: 'open' })).status, 201)
-    assert.equal((await anybody('GET /iam/api/v1/users')).status, 401, 'only the named service is open')
+    assert.equal((await anybody('GET /iam/api/v1/users')).status, 401, 'another service is open too')
     assert.match(platform.output(), /AUTHENTICATION IS OFF/)
     assert.match((await manage('GET /metrics')).text, /^waypost_http_request_duration_seconds_count/m)
     const ask = await platform.asService(platform.bootstrap.default)
@@ -190,7 +190,7 @@ describe('a platform with authentication off for one service and log level trace
     await platform.kill('SIGTERM')
     const output = platform.output()
     assert.ok(output.includes(platform.baseUrl))
-    assert.match(output, /epr\/api\/v1\/endpoints.*409/, 'the refusals are in the output')
+    assert.match(output, /epr\/api\/v1\/endpoints.*409/, 'the rejected requests are not in the output')
     assert.ok(!output.includes(endpointToken), 'the token of an endpoint was logged')
     const bootstrap = readFileSync(join(platform.directory, 'bootstrap.json'), 'utf8')
     for (const [, secret] of bootstrap.matchAll(/"(?:secret|password)": "([^"]+)"/g))

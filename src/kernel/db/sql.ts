@@ -20,19 +20,22 @@ export interface Pending<T extends readonly object[] = Row[]> extends Promise<Ro
 /** A fragment of a statement; it is never awaited. */
 export type Fragment = Pending
 
-/** Made by `sql(…)`: names, a row or rows, depending on the keyword before it (`select`, `insert`, `set`, `in`, `values`). */
+/**
+ * Made by `sql(…)`. The keyword before it decides what it becomes: column names (`select`, `returning`), rows (`insert`),
+ * assignments (`set`) or a list of values (`in`).
+ */
 export interface Helper {
   readonly given: string | object
 }
 
 export type Parameter = Value | Fragment | Helper | readonly Fragment[]
 
-/** The pool or an open transaction. Store functions take it first, so that the caller decides. */
+/** The pool or an open transaction. Store functions take it first, so that the caller decides on the transaction. */
 export interface Sql {
   <T extends readonly object[] = Row[]>(strings: TemplateStringsArray, ...values: readonly Parameter[]): Pending<T>
   (given: string | object): Helper
   json(value: unknown): Json
-  /** Runs a text of our own, never of a user. Without values it may have several statements, and it gets its own connection. */
+  /** Runs SQL text of our own, never user input. Without `values` it may contain several statements, on its own connection. */
   unsafe<T extends readonly object[] = Row[]>(text: string, values?: readonly Value[]): Pending<T>
 }
 
@@ -117,7 +120,7 @@ const isPending = (value: unknown): value is PendingState =>
 const isHelper = (value: unknown): value is Helper =>
   typeof value === 'object' && value !== null && (value as Helper).given !== undefined
 
-/** Compiles a statement. Without fragments its text is known from the template, so only its values are visited. */
+/** Compiles a statement. Without fragments and helpers, the text is cached by template and only the values are encoded. */
 function compile(pending: PendingState): Statement {
   const { values, once } = pending
   const encoded: Encoded[] = new Array(values.length)
@@ -185,7 +188,7 @@ function isSame(some: readonly number[] | undefined, others: readonly number[]):
   return true
 }
 
-/** Builds the text and values of a statement that has fragments. */
+/** Builds the text and values of a statement that has fragments or helpers. */
 function compose({ strings, values, toColumn, once }: PendingState): Statement {
   const encoded: Encoded[] = []
   const oids: number[] = []

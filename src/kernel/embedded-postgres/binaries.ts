@@ -85,7 +85,7 @@ function links(native: string): { source: string; target: string }[] {
 
 /**
  * Copies the programs if the account cannot reach the package (below /root) or the links cannot be written (read-only
- * node_modules). The copy is a cache for all data directories; it is complete or absent, and safe to delete.
+ * node_modules). With an account, all data directories share the copy. It is complete or absent, and safe to delete.
  */
 function copyOf(native: string, version: string, account: Account | undefined, own: string): string {
   const failures: string[] = []

@@ -47,7 +47,7 @@ export function createRoles({ db, bus }: Pick<Kit, 'db' | 'bus'>) {
       const role = { name, description: given.description ?? null, scopes, platformScopes, builtIn: false }
       await db.tx(async (sql) => {
         if (!(await store.insertRole(sql, ctx.tenantId, role))) throw RoleTaken({ name })
-        // Tokens of external issuers authorizeRole have named this role before it existed.
+        // Tokens of external issuers may have named this role before it existed.
         await bus.publish(sql, AccessChanged, { tenantId: ctx.tenantId })
       })
       return viewOf(role)

@@ -19,8 +19,8 @@ import { findKnown, findMatching } from './store/evaluation.ts'
 import * as store from './store/filters.ts'
 import * as members from './store/members.ts'
 
-/** Limits the evaluation of patterns for one change: first on this node, then in the database, with few at once for a tenant. */
-const patterns = { milliseconds: 20, millisecondsThere: 5000, atOnce: 2 }
+/** Limits for patterns: time on this node for each endpoint, then time in the database for all, with few at once per tenant. */
+const patternLimits = { nodeMs: 20, databaseMs: 5000, concurrentPerTenant: 2 }
 
 interface Deps {
   bus: Bus
@@ -32,7 +32,7 @@ export function updateMembersOnChange(bus: Bus, changes: Changes) {
   const deps: Deps = {
     bus,
     compiled: createCompiledFilters(),
-    limit: createConcurrencyLimit({ perTenant: patterns.atOnce, waitingPerTenant: 0 }),
+    limit: createConcurrencyLimit({ perTenant: patternLimits.concurrentPerTenant, waitingPerTenant: 0 }),
   }
   changes.listen(async (sql, told) => {
     const ofApplications = Map.groupBy(told, ({ tenantId, applicationName }) => `${applicationName}\n${tenantId}`)
@@ -67,20 +67,20 @@ async function transitionsOf(set: FilterSet, told: EndpointChange[]) {
   const costly = new Map<FilterWithQuery, EndpointChange[]>()
   for (const change of told) {
     const began = monotonicMs()
-    const found = set.transitionsOf(change, () => monotonicMs() - began < patterns.milliseconds)
+    const found = set.transitionsOf(change, () => monotonicMs() - began < patternLimits.nodeMs)
     moves.push(...found.moves)
     for (const filter of found.costly) costly.set(filter, [...(costly.get(filter) ?? []), change])
-    if (told.length > 1 && monotonicMs() - began > patterns.milliseconds / 4) await yieldToEventLoop()
+    if (told.length > 1 && monotonicMs() - began > patternLimits.nodeMs / 4) await yieldToEventLoop()
   }
   return { moves, costly }
 }
 
-/** Evaluates filters in the database, which contains the changed endpoints. Always writes the result for a pending filter. */
+/** Evaluates filters in the database, where the changes are already written. A pending filter gets a result for each change. */
 async function evaluateInDatabase(sql: Sql, tenantId: string, costly: Map<FilterWithQuery, EndpointChange[]>) {
   const moves: FilterMove[] = []
   const began = monotonicMs()
   for (const [filter, changed] of costly) {
-    const left = Math.ceil(patterns.millisecondsThere - (monotonicMs() - began))
+    const left = Math.ceil(patternLimits.databaseMs - (monotonicMs() - began))
     if (left <= 0) throw tooSlow()
     await limitTime(sql, left)
     const seqs = changed.map(({ seq }) => seq)
@@ -102,7 +102,7 @@ async function evaluateInDatabase(sql: Sql, tenantId: string, costly: Map<Filter
 const tooSlow = () =>
   invalidField(
     'metadata',
-    `the patterns of the application's filters took longer than ${patterns.millisecondsThere / 1000} s on it`,
+    `the patterns of the application's filters took longer than ${patternLimits.databaseMs / 1000} s on it`,
   )
 
 async function forget(sql: Sql, tenantId: string, set: FilterSet, gone: Map<number, string>): Promise<FilterMove[]> {

@@ -248,6 +248,9 @@ suite('regex', () => {
       assert.equal(answer.status, 400, regex)
       assert.match(answer.body.message, /^regex/)
     }
+  })
+
+  test('answers quickly where other engines would backtrack exponentially', async () => {
     const started = performance.now()
     assert.equal((await list({ regex: '(x+x+)+y' })).status, 200)
     assert.ok(performance.now() - started < 2000)

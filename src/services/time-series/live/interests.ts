@@ -9,17 +9,17 @@ import { interestsUnread, interestUnacknowledged } from '../log-messages.ts'
 import { type Interest, ReadInterests, SetInterest } from './signals.ts'
 
 export interface Interests {
-  /** Whether any other node watches anything. */
+  /** Returns true if no other node watches anything. */
   isEmpty(): boolean
   /** The nodes that watch this endpoint. */
   nodesFor(of: { applicationName: string; endpointId: string }): string[]
-  /** Announces the interest to all other nodes. Returns true once each has acknowledged it. */
+  /** Announces the interest to all other nodes. Resolves to true if all acknowledged it, except nodes that timed out before. */
   announce(interest: () => Interest): Promise<boolean>
   /** Reads the interests of all other nodes and announces those of this node to them. */
   exchange(): Promise<void>
 }
 
-/** Time-out of a request. A node that exceeds it is not waited for again until it responds. */
+/** Time-out of a request. After it, `announce` does not wait for that node until the node responds again. */
 const defaultTimeoutMs = 1000
 
 export function createInterests(deps: {
@@ -28,25 +28,26 @@ export function createInterests(deps: {
   log: Log
   /** Returns the interests of this node. */
   own(): Interest[]
-  /** Called when a node that joined did not acknowledge: points that it stores may not reach this node. */
+  /** Called when a node that joined did not acknowledge the interests of this node: points that it stores may not reach this node. */
   onUnacknowledged(): void
   timeoutMs?: number
 }): Interests {
   const { signals, members, log, own, timeoutMs = defaultTimeoutMs } = deps
   const { set, drop, isEmpty, nodesFor } = createTable()
-  const silent = new Set<string>()
-  /** Reads in progress, each with the applications for which the node announced an interest meanwhile. */
+  /** Nodes whose last request timed out. */
+  const unresponsive = new Set<string>()
+  /** Reads in progress. `announced`: applications whose interest the node announced during the read, which is newer. */
   const reads = new Set<{ nodeId: string; announced: Set<string> }>()
 
   /** Returns false if the node did not acknowledge. */
   async function announceTo(nodeId: string, interest: Interest): Promise<boolean> {
     try {
       await signals.request(nodeId, SetInterest, interest, { timeoutMs })
-      silent.delete(nodeId)
+      unresponsive.delete(nodeId)
       return true
     } catch (error) {
-      const isFirst = !silent.has(nodeId)
-      silent.add(nodeId)
+      const isFirst = !unresponsive.has(nodeId)
+      unresponsive.add(nodeId)
       if (isFirst) interestUnacknowledged(log, { err: error, nodeId })
       return false
     }
@@ -71,7 +72,7 @@ export function createInterests(deps: {
   }
 
   signals.answer(SetInterest, (interest, from) => {
-    silent.delete(from)
+    unresponsive.delete(from)
     for (const { nodeId, announced } of reads) if (nodeId === from) announced.add(interest.applicationName)
     set(from, interest)
     return true
@@ -83,7 +84,7 @@ export function createInterests(deps: {
     if (!(await announceAllTo(nodeId))) deps.onUnacknowledged()
   })
   members.onLeave((nodeId) => {
-    silent.delete(nodeId)
+    unresponsive.delete(nodeId)
     drop(nodeId)
   })
 
@@ -91,12 +92,12 @@ export function createInterests(deps: {
     isEmpty,
     nodesFor,
     async announce(interest) {
-      const answers = members.others().map(({ id }) => {
-        const isSilent = silent.has(id)
+      const acknowledgements = members.others().map(({ id }) => {
+        const isUnresponsive = unresponsive.has(id)
         const acknowledged = announceTo(id, interest())
-        return isSilent ? true : acknowledged
+        return isUnresponsive ? true : acknowledged
       })
-      return (await Promise.all(answers)).every(Boolean)
+      return (await Promise.all(acknowledgements)).every(Boolean)
     },
     async exchange() {
       await Promise.all(members.others().flatMap(({ id }) => [read(id), announceAllTo(id)]))
