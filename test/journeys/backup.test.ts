@@ -252,7 +252,7 @@ test('the commands doctor, backup and restore work while the platform runs', asy
   // The platform has its contents in files, and this one has gone there: as the rows of a backup without contents come back.
   const { status, text } = await download('kept')
   assert.equal(status, 404)
-  assert.match(text, /not in the blob store although it should be there/)
+  assert.match(text, /content is missing in the blob store/)
 
   writeFileSync(bootstrapFile, '{}')
   const before = statSync(bootstrapFile).mtimeMs

@@ -65,6 +65,6 @@ test('a thousand anonymous connections from one address do not lock out other cl
   assert.ok(early.client.connected)
   await speaks(early, 3)
   assert.equal(await metric('waypost_file_descriptors_exhausted_total{listener="probe"}'), 0)
-  const lines = platform.output().match(/closing the oldest unauthenticated connections/g) ?? []
+  const lines = platform.output().match(/closing the oldest connections that are idle/g) ?? []
   assert.ok(lines.length >= 1 && lines.length <= 5, `${lines.length} lines`)
 })

@@ -17,6 +17,7 @@ import {
 import type { Log } from '../log.ts'
 import { bodyLimitBytes } from './body.ts'
 import { requestFailed } from './log-messages.ts'
+import { abandonBody } from './streaming.ts'
 
 export const partLengthMax = 2048
 
@@ -37,8 +38,12 @@ export function answerError(
     const { id: correlationId, method, url } = request
     requestFailed(log, { err: error, correlationId, method, path: url.split('?')[0] })
   }
+  // Fastify would close the connection at once, and a client that is still sending could lose the response.
+  if (isTooLarge(error) && !abandonBody(request.raw)) reply.removeHeader('connection')
   fail(failure, errorFormat, reply)
 }
+
+const isTooLarge = (error: unknown) => (error as FastifyError).code === 'FST_ERR_CTP_BODY_TOO_LARGE'
 
 export function fail(error: PlatformError, errorFormat: ErrorFormat, reply: FastifyReply) {
   if (error.headers) reply.headers(error.headers)

@@ -123,6 +123,22 @@ test('a body is read only as fast as the handler consumes it', async () => {
   assert.deepEqual((await answered(outgoing)).body.bytes, sent)
 })
 
+test('a JSON body that is too large gets its response before it is sent, and the connection stays usable', async () => {
+  const length = 2_000_000
+  const head = (bytes: number) =>
+    `POST /bcx/api/v1/json HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: ${bytes}\r\n\r\n`
+  const socket = connect(port, '127.0.0.1')
+  let text = ''
+  socket.on('data', (piece) => (text += piece))
+  socket.write(`${head(length)}[`)
+  await eventually(() => assert.match(text, /^HTTP\/1\.1 413 /))
+  assert.doesNotMatch(text, /connection: close/i)
+  socket.write(Buffer.alloc(length - 1))
+  socket.write(`${head(2)}{}`)
+  await eventually(() => assert.match(text, /HTTP\/1\.1 204 /))
+  socket.destroy()
+})
+
 test('a streamed body may have any content type, exceed the limit of JSON bodies, or be empty', async () => {
   for (const type of ['application/json', 'text/plain', 'x/y', ';;;']) {
     const outgoing = post('/count', { 'content-type': type })
