@@ -77,7 +77,7 @@ function holdsAllOf(ctx: Ctx, { tenantId, clientId, status, roles, grants }: Bac
   // The permissions of the client are not known yet, and its secret will not change.
   if (!builtStatuses.has(status)) return holds(caller, everyScope, onTenant(tenantId))
   try {
-    mustHoldAll({ ...ctx, tenantId }, permissionsOf(tenantId, roles, grants))
+    mustHoldAll({ ...ctx, signal: ctx.signal, tenantId }, permissionsOf(tenantId, roles, grants))
     return true
   } catch (error) {
     if (Forbidden.is(error)) return false

@@ -35,7 +35,7 @@ async function recheck(watcher: Watcher, { visible, log }: { visible: Pick<Visib
   try {
     const caller = await watcher.callerNow()
     if (caller === watcher.caller && caller.permissions.length === watcher.permissions) return
-    await visible.readable({ ...ctx, caller }, subscription.applicationName)
+    await visible.readable({ ...ctx, signal: ctx.signal, caller }, subscription.applicationName)
     watcher.caller = caller
     watcher.permissions = caller.permissions.length
     subscription.setCaller(caller)
