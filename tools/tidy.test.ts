@@ -46,7 +46,7 @@ for (const [name, files, expected] of [
     { 'src/services/a/store.ts': 'sql`select * from b.things`' },
     /another service's tables \(b\)/,
   ],
-  ['a global hook in a test file', { 'src/kernel/a.test.ts': 'after(() => close())' }, /use atTheEnd/],
+  ['a global hook in a test file', { 'src/kernel/a.test.ts': 'after(() => close())' }, /use afterAllTests/],
   ['a long file', { 'src/services/a/service.ts': 'x\n'.repeat(500) }, /at most 400/],
   [
     'circular imports',

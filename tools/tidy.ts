@@ -97,7 +97,7 @@ export function findProblems(files: Map<string, string>): string[] {
     )
     if (isTest(file)) {
       if (hookOfAll.test(text) && file !== hookOwner)
-        problems.push(`${file}: a hook would run for all files of the process; use atTheEnd`)
+        problems.push(`${file}: a hook would run for all files of the process; use afterAllTests`)
       continue
     }
     graph.set(file, targets)

@@ -66,7 +66,7 @@ async function created(ask: Ask, operation: string, body: unknown) {
 }
 
 /** Creates one resource of each kind, for the path parameters. */
-async function furnish() {
+async function createResources() {
   const app = `${marker}-app`
   const { asService, tenantId, pk } = owner
   await created(asService, 'POST /api/v1/applications', { name: app })
@@ -214,7 +214,7 @@ before(async () => {
   asPlatform = await platform.asService(platform.bootstrap.platform)
   owner = await aTenant(marker)
   stranger = await aTenant('stranger')
-  await furnish()
+  await createResources()
   await makeInvalidTokens()
   snapshot = await everythingOfTheOwner()
 })

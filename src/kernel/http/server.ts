@@ -221,8 +221,19 @@ function createCallers(options: HttpOptions, requestSignals: RequestSignals) {
     const seconds = perCredential.take(`${caller.tenantId}\n${caller.subject.type}\n${caller.subject.id}`)
     if (seconds > 0) throw tooMany(seconds)
     const { deadlineSeconds } = request.routeOptions.config
-    const fields = { tenantId: caller.tenantId, caller, correlationId: request.id, log }
-    return lazySignal(fields, requestSignals, reply.raw, deadlineSeconds)
+    const { tenantId } = caller
+    const lazy: LazySignal & Omit<Ctx, 'signal'> = {
+      // @ts-expect-error: TypeScript takes it for a field
+      __proto__: withSignal,
+      tenantId,
+      caller,
+      correlationId: request.id,
+      log,
+      signals: requestSignals,
+      response: reply.raw,
+      deadlineSeconds,
+    }
+    return lazy as unknown as Ctx
   }
 
   return { callerOf, authenticate }
@@ -235,23 +246,16 @@ interface LazySignal {
   created?: AbortSignal
 }
 
-/** The getter is on the prototype: with a getter of its own, each context survived garbage collections (p99 of reads 6 → 40 ms). */
+/**
+ * Creates `ctx.signal` on first use. It is on the prototype, because contexts with a getter of their own survived garbage
+ * collections (p99 of reads 6 → 40 ms). `{ ...ctx }` loses it: write `{ ...ctx, signal: ctx.signal }`.
+ */
 const withSignal = {
   get signal(): AbortSignal {
     const lazy = this as unknown as LazySignal
     lazy.created ??= lazy.signals.of(lazy.response, lazy.deadlineSeconds)
     return lazy.created
   },
-}
-
-function lazySignal(
-  { tenantId, caller, correlationId, log }: Omit<Ctx, 'signal'>,
-  signals: RequestSignals,
-  response: FastifyReply['raw'],
-  deadlineSeconds: number | undefined,
-): Ctx {
-  const lazy: LazySignal = { signals, response, deadlineSeconds }
-  return { __proto__: withSignal, tenantId, caller, correlationId, log, ...lazy } as unknown as Ctx
 }
 
 interface Mounting {
