@@ -56,6 +56,22 @@ describe('building a realm', { concurrency: true }, () => {
     }
   })
 
+  test('builds a FAILED tenant again when its version is sent once more after the template was corrected', async () => {
+    const { admin, waitForStatus } = world
+    const { body } = await admin('POST /api/v1/templates/realms', {
+      template: { accessTokenLifespan: 'soon' },
+      description: '',
+    })
+    const tenantId = aTenantId('corrected')
+    await admin('POST /api/v1/tenants', aRegistration({ realm_name: tenantId, realm_template_version: body.id }))
+    await waitForStatus(tenantId, 'FAILED')
+    const corrected = { template: { accessTokenLifespan: 60 }, description: '' }
+    assert.equal((await admin(`PUT /api/v1/templates/realms/${body.id}`, corrected)).status, 200)
+    const answer = await admin(`PUT /api/v1/tenants/${tenantId}`, { realm_template_version: body.id })
+    assert.equal(answer.body.status, 'UPDATING', answer.text)
+    await waitForStatus(tenantId, 'AVAILABLE')
+  })
+
   test('does nothing for a tenant that was deleted in the meantime', async () => {
     const { admin, identity, hasRealm } = world
     const tenantId = aTenantId('deleted')

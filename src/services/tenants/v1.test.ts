@@ -235,6 +235,24 @@ describe('tenant manager v1', () => {
     assert.match(inUse.body.detail, new RegExp(tenantId))
   })
 
+  test('a version that the tenant has already does not rebuild the realm', async () => {
+    const { admin, waypost, createAvailable } = world
+    const tenantId = aTenantId()
+    const before = await createAvailable(tenantId)
+    const statuses: string[] = []
+    waypost.kit.bus.subscribe(
+      TenantStatusChanged,
+      ({ tenantId: id, to }) => void (id === tenantId && statuses.push(to)),
+    )
+    const answer = await admin(`PUT /api/v1/tenants/${tenantId}`, {
+      realm_template_version: before.realm_template_version,
+      roles_version: before.roles_version,
+    })
+    assert.equal(answer.status, 200, answer.text)
+    assert.equal(answer.body.status, 'AVAILABLE')
+    assert.deepEqual(statuses, [])
+  })
+
   test('fields that the realm does not depend on change at once', async () => {
     const { admin, createAvailable } = world
     const tenantId = aTenantId()
@@ -247,10 +265,10 @@ describe('tenant manager v1', () => {
     assert.equal(answer.body.subscription_type, 'RENEWAL')
     assert.equal(answer.body.analytics_enabled, true)
     // A response can be sent back as an update.
-    const { status: _, ...whole } = before
-    const again = await admin(`PUT /api/v1/tenants/${tenantId}`, whole)
+    const again = await admin(`PUT /api/v1/tenants/${tenantId}`, before)
     assert.equal(again.status, 200, again.text)
     assert.equal(again.body.subscription_type, 'PERMANENT')
+    assert.equal(again.body.status, 'AVAILABLE')
   })
 
   test('an update with an unusable template is rejected and the tenant stays AVAILABLE', async () => {
@@ -265,7 +283,9 @@ describe('tenant manager v1', () => {
     const answer = await put({ realm_template_version: template.body.id })
     assert.equal(answer.status, 400)
     assert.match(answer.body.detail, /accessTokenLifespan/)
-    for (const body of [{ realm_name: 'other' }, { roles_version: 404 }, { status: 'SUSPENDED', roles_version: 1 }])
+    const another = await admin('POST /api/v1/templates/realms', { template: {}, description: '' })
+    const both = { status: 'SUSPENDED', realm_template_version: another.body.id }
+    for (const body of [{ realm_name: 'other' }, { roles_version: 404 }, both])
       assert.equal((await put(body)).status, 400, JSON.stringify(body))
     assert.equal((await admin(`GET /api/v1/tenants/${tenantId}`)).body.status, 'AVAILABLE')
     assert.equal((await admin('PUT /api/v1/tenants/nobody', {})).status, 404)
@@ -291,7 +311,10 @@ describe('tenant manager v1', () => {
       assert.equal(answer.status, 400)
       assert.match(answer.body.detail, /is SUSPENDED and cannot become/)
     }
-    assert.equal((await admin(`PUT /api/v1/tenants/${tenantId}`, { roles_version: 1 })).status, 400)
+    const template = await admin('POST /api/v1/templates/realms', { template: {}, description: '' })
+    const change = (version: number) => admin(`PUT /api/v1/tenants/${tenantId}`, { realm_template_version: version })
+    assert.equal((await change(template.body.id)).status, 400)
+    assert.equal((await change(1)).body.status, 'SUSPENDED')
   })
 
   test('a deleted tenant is 404, published, and listed only with the filter DELETED', async () => {

@@ -173,7 +173,8 @@ export const changeTenant = {
   name: 'tenantsV1.update',
   summary: 'Change a tenant',
   description:
-    'Naming a template or version builds the realm again in the background, with status UPDATING. The tenant stays in service meanwhile.',
+    'Another template or version builds the realm again in the background, with status UPDATING. The tenant stays in service meanwhile. ' +
+    'Values that the tenant has already change nothing, except that a FAILED tenant is built again.',
   params,
   body: ChangeBody,
   response: { 200: TenantV1 },

@@ -26,13 +26,13 @@ export const noTenant = (what: string) => NotFound({ what: `Tenant ${what}` })
 
 export async function update(deps: TenantDeps, tenantId: string, change: TenantChange): Promise<Tenant> {
   const { status, ...fields } = change
-  const rebuilds = realmFields.some((field) => fields[field] !== undefined)
-  if (rebuilds && status !== undefined)
-    throw invalidField('status', 'change it apart from what the realm is built from')
   return await deps.kit.db.tx(async (sql) => {
     const tenant = await lock(sql, tenantId)
     await checkReferences(sql, fields)
     const { next, changed } = await updateFields(deps, sql, tenant, fields)
+    const rebuilds = needsRebuild(tenant, fields, changed)
+    if (rebuilds && status !== undefined && status !== tenant.status)
+      throw invalidField('status', 'change it apart from what the realm is built from')
     if (status !== undefined) await moveByStatus(deps, sql, tenant, status)
     if (rebuilds) await rebuild(deps, sql, next)
     // The login page shows these at once; a realm that is still to be built reads them anyway.
@@ -40,6 +40,12 @@ export async function update(deps: TenantDeps, tenantId: string, change: TenantC
       await buildRealmOf(sql, deps.identity, next)
     return (await store.findTenant(sql, { tenantId }))!
   })
+}
+
+/** A changed realm field needs a rebuild. For a tenant that is FAILED, an unchanged one is enough, because it asks for a retry. */
+function needsRebuild(tenant: Tenant, fields: Fields, changed: (keyof Fields)[]): boolean {
+  if (tenant.status === 'FAILED') return realmFields.some((field) => fields[field] !== undefined)
+  return realmFields.some((field) => changed.includes(field))
 }
 
 export async function remove(deps: TenantDeps, tenantId: string): Promise<void> {
