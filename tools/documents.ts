@@ -7,7 +7,7 @@ const link = /\]\((?!https?:)([^)\s]+)\)/g
 const fileName = /`([\w./*-]+\.(?:ts|mjs|md|svg)|[\w./-]+\/[\w-]+\.sql)`/g
 /** Files that every service has: a document may name them without a folder. */
 const commonName =
-  /^(?:index|contract|events|settings|errors|configuration|log-messages|routes|schemas|service|store|device|states|registerEventHandlers|event-handlers)\.ts$|^README\.md$/
+  /^(?:index|contract|events|settings|errors|configuration|log-messages|routes|schemas|service|store|device|states|event-handlers)\.ts$|^README\.md$/
 
 /** Returns the anchor of a heading, as GitHub makes it. */
 const anchorOf = (heading: string) =>

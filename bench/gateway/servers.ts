@@ -1,10 +1,12 @@
 /** Starts the measured servers, each in its own process (or two) on the first core. */
+
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import net from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sleep } from '../../src/kernel/clock.ts'
+import { freePort } from '../../test/harness/free-port.ts'
 import type { Expecting } from './fleet.ts'
 import { asked, onCore, serverCore } from './generator.ts'
 
@@ -111,14 +113,6 @@ export async function startMosquitto(): Promise<Server> {
       rmSync(directory, { recursive: true, force: true })
     },
   }
-}
-
-export async function freePort(): Promise<number> {
-  const server = net.createServer()
-  await new Promise<void>((done) => void server.listen(0, '127.0.0.1', done))
-  const { port } = server.address() as net.AddressInfo
-  await new Promise((done) => server.close(done))
-  return port
 }
 
 export async function reachable(port: number) {

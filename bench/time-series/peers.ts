@@ -1,10 +1,12 @@
 /** Starts InfluxDB 1.x and VictoriaMetrics from Debian, each with a temporary directory. */
+
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sleep } from '../../src/kernel/clock.ts'
-import { ended, freePort, onPath } from '../gateway/servers.ts'
+import { freePort } from '../../test/harness/free-port.ts'
+import { ended, onPath } from '../gateway/servers.ts'
 import { type Dataset, linesOf } from './dataset.ts'
 import { take } from './http.ts'
 

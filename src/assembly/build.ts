@@ -106,8 +106,8 @@ export async function buildServices(options: {
     let open = true
     const reload = async () => {
       try {
-        secrets.renew(await loadDataKey(db.sql, masterKey))
-        await kit.jobs.reopen()
+        secrets.setDataKey(await loadDataKey(db.sql, masterKey))
+        await kit.jobs.createMissingQueues()
         for (const listener of gapListeners) await listener()
       } catch (error) {
         if (!open) return

@@ -30,7 +30,7 @@ export async function offlineApiDocument(baseUrl: string) {
     // Further connections would be opened on first use.
     db: unused('the database', { open: () => unused('the database') }),
     bus: { ...declaring('subscribe', 'handle', 'onReset') },
-    members: { nodeId: '', ...declaring('leftovers', 'onJoin', 'onLeave', 'onReturn') },
+    members: { nodeId: '', ...declaring('declareOwnedRows', 'onJoin', 'onLeave', 'onReturn') },
     signals: { ...declaring('on', 'onReset', 'answer') },
     jobs: { ...declaring('handle') },
     bulk: { ...declaring('handle', 'handleWalk') },

@@ -5,7 +5,7 @@ import { Identity } from '../identity/contract.ts'
 import type { AnyService, OpenListeners } from '../kernel/define-service.ts'
 import { openManagement } from '../kernel/health.ts'
 import { createHttpServer, type HttpServer } from '../kernel/http/server.ts'
-import { hostInUrl, listening } from '../kernel/listening.ts'
+import { explainListenError, hostInUrl } from '../kernel/listen-errors.ts'
 import type { Log } from '../kernel/log.ts'
 import { createPeriodic } from '../kernel/periodic.ts'
 import { withoutAuthentication } from './authentication-off.ts'
@@ -50,7 +50,7 @@ export async function startPlatform(
     closers.push(() => database.stop())
     signal?.throwIfAborted()
     const { catalogue } = await loading
-    const management = await listening('MANAGEMENT_PORT', config.managementPort, () =>
+    const management = await explainListenError('MANAGEMENT_PORT', config.managementPort, () =>
       openManagement(config.managementPort),
     )
     closers.push(() => management.close())
@@ -95,12 +95,12 @@ export async function startPlatform(
     const extensions = [...built.values()].flatMap((service) => service.device ?? [])
     for (const service of built.values()) if (service.open) opened.push(await service.open(extensions))
     const addresses = Object.assign({}, ...opened.map((api) => api.addresses)) as Record<string, string>
-    await listening('PORT', config.port, () => http.listen({ host: config.host, port: config.port }))
+    await explainListenError('PORT', config.port, () => http.listen({ host: config.host, port: config.port }))
     closers.push(() => http.close())
     // Close them before HTTP: a device's WebSocket would keep HTTP from closing.
     closers.push(closeListeners)
     if (!config.baseUrl) baseUrl = `http://${hostInUrl(config.host)}:${(http.app.server.address() as AddressInfo).port}`
-    management.ready([
+    management.setReady([
       {
         name: 'database',
         async check() {
@@ -112,7 +112,7 @@ export async function startPlatform(
     ])
     // First, so that waiting requests are answered while the listeners are still open.
     closers.push(async () => platformServices.beginStop())
-    closers.push(async () => management.stopping())
+    closers.push(async () => management.setStopping())
 
     return {
       platformServices,

@@ -20,7 +20,7 @@ export function createAddressLockout(rule: LockoutRule, nowMs = monotonicMs): Ad
   return {
     lockedFor(address, secret) {
       const network = networkOf(address)
-      const seconds = lockout.lockedFor(network)
+      const seconds = lockout.lockedSeconds(network)
       return seconds > 0 && correct.has(`${network} ${secret}`) ? 0 : seconds
     },
     succeeded(address, secret) {
@@ -30,6 +30,6 @@ export function createAddressLockout(rule: LockoutRule, nowMs = monotonicMs): Ad
       correct.add(entry)
       if (correct.size > correctMax) correct.delete(correct.values().next().value!)
     },
-    failed: (address, secret) => lockout.failed(networkOf(address), secret),
+    failed: (address, secret) => lockout.recordFailure(networkOf(address), secret),
   }
 }

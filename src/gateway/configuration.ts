@@ -1,4 +1,4 @@
-import { defineInstance, onBoth } from '../kernel/configuration.ts'
+import { defineInstance, forApplicationAndVersion } from '../kernel/configuration.ts'
 import { defaulted, type Static, Type } from '../kernel/schema.ts'
 
 const method = Type.Optional(
@@ -30,7 +30,7 @@ export const gatewayInstance = defineInstance({
   urlPrefix: '/kpc',
   schemas: {
     /** The extensions that devices may use; absent: all. */
-    ...onBoth(
+    ...forApplicationAndVersion(
       Type.Object({
         'allowed-extension-instances': Type.Optional(
           Type.Array(Type.Enum(['dcx', 'epmx', 'tsx', 'cmx', 'cmx_ota', 'cex', 'bcx', 'rsx', 'adx']), {

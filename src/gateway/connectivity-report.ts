@@ -2,7 +2,7 @@
  * Writes and reports a batch of connects and disconnects: rows and events in one transaction, then the register, then extensions.
  * A row exists from before the connect until after the disconnect is reported, so that other nodes find the endpoints of a dead node.
  */
-import { inParts } from '../kernel/bus.ts'
+import { splitForEvents } from '../kernel/bus.ts'
 import { sleep } from '../kernel/clock.ts'
 import type { Sql } from '../kernel/db.ts'
 import type { Kit } from '../kernel/define-service.ts'
@@ -119,7 +119,7 @@ async function publish({ kit }: ReportDeps, sql: Sql, numbered: Numbered[], node
       ({ endpoint, steps }) => `${isConnected(steps[n]!)}\n${endpoint.tenantId}\n${endpoint.applicationName}`,
     )
     for (const group of groups.values())
-      for (const part of inParts(group, ({ endpoint }) => endpoint.endpointId)) {
+      for (const part of splitForEvents(group, ({ endpoint }) => endpoint.endpointId)) {
         const { endpoint, steps } = part.at(-1)!
         await kit.bus.publish(sql, isConnected(steps[n]!) ? EndpointsConnected : EndpointsDisconnected, {
           tenantId: endpoint.tenantId,

@@ -38,7 +38,7 @@ export function createConnectivity(
   let stopping = false
   const deps: ReportDeps = { kit, ...given, informing: new Set(), isStopping: () => stopping }
 
-  kit.members.leftovers({
+  kit.members.declareOwnedRows({
     name: 'gateway.bindings',
     owners: findNodesWithBindings,
     sweep: (nodeId) => sweepNode(deps, nodeId),

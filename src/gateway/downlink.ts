@@ -3,10 +3,10 @@
  * another node with a signal; or into the session of a disconnected client. Reports the outcome to the sender.
  */
 import { LRUCache } from 'lru-cache'
+import { createBatcher } from '../kernel/batcher.ts'
 import type { Sql } from '../kernel/db.ts'
 import type { Kit } from '../kernel/define-service.ts'
 import type { DeviceEndpoint, Push } from '../kernel/device.ts'
-import { gather } from '../kernel/gather.ts'
 import type { Tokens } from '../services/tokens/contract.ts'
 import type { TrafficLog } from '../services/traffic-log/contract.ts'
 import type { Bindings } from './bindings.ts'
@@ -75,7 +75,7 @@ export function createDownlink(deps: DownlinkDeps): Downlink {
   const { nodeId } = members
   const seen = new LRUCache<string, true>({ max: seenMax, ttl: seenMs })
   const outcomes = createPushOutcomes()
-  const findBinding = gather<string, store.BindingRow>(async (endpointIds) => {
+  const findBinding = createBatcher<string, store.BindingRow>(async (endpointIds) => {
     const rows = await store.findBindings(db.sql, endpointIds)
     const found = new Map(rows.map((row) => [row.endpointId, row]))
     return endpointIds.map((endpointId) => found.get(endpointId))

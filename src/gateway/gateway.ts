@@ -256,7 +256,7 @@ function createOpening(
 
 /** Deletes the rows of dead nodes, unregistered endpoints and deleted tenants. */
 function deleteRowsOfDeletedOwners({ bus, db, members }: Kit<GatewaySettings>) {
-  members.leftovers({
+  members.declareOwnedRows({
     name: 'gateway.holders',
     owners: findNodesWithHolders,
     sweep: async (node) => void (await deleteHoldersOfNode(db.sql, node)),

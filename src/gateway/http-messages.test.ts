@@ -5,14 +5,14 @@ import { connect } from 'node:net'
 import { test } from 'node:test'
 import { aDevice } from '../../test/harness/device.ts'
 import { openGateway, recordingExtension } from '../../test/harness/gateway.ts'
-import { Forbidden, InvalidRequest, Unavailable } from '../kernel/errors.ts'
+import { DatabaseUnavailable, Forbidden, InvalidRequest } from '../kernel/errors.ts'
 
 const replying = recordingExtension('replying')
 replying.receive = async ({ resourcePath, payload, requestId }) => {
   if (resourcePath === '/fails-400') throw InvalidRequest({ problem: 'not like this' })
   if (resourcePath === '/fails-403') throw Forbidden({ scope: 'write', resource: 'a key' })
   if (resourcePath === '/fails-500') throw new Error('a secret detail')
-  if (resourcePath === '/fails-503') throw Unavailable()
+  if (resourcePath === '/fails-503') throw DatabaseUnavailable()
   return { payload: { echo: payload.toString(), requestId } }
 }
 const reading = recordingExtension('reading')

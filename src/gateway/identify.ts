@@ -1,10 +1,11 @@
 /** Identifies the endpoint of a message by the version and token in its topic and the authentication of the client. */
+
+import { createBatcher } from '../kernel/batcher.ts'
 import type { Bus } from '../kernel/bus.ts'
 import { createCache } from '../kernel/cache.ts'
 import { createSemaphore } from '../kernel/concurrency-limit.ts'
 import type { Extension } from '../kernel/device.ts'
 import type { PlatformError } from '../kernel/errors.ts'
-import { gather } from '../kernel/gather.ts'
 import type { Applications } from '../services/applications/contract.ts'
 import type { EndpointRef, Register } from '../services/register/contract.ts'
 import { EndpointUnregistered, VersionUpdated } from '../services/register/events.ts'
@@ -102,7 +103,7 @@ export function createIdentify(deps: {
   versions.dropOn(VersionUpdated, ({ endpointId }) => endpointId)
   bus.onReset(() => void revocations++)
 
-  const find = gather<string, EndpointRef>(
+  const find = createBatcher<string, EndpointRef>(
     async (endpointIds) => {
       const found = await register.findAll(endpointIds)
       return endpointIds.map((endpointId) => found.get(endpointId))

@@ -3,7 +3,7 @@ import { createServer, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer, type SecureContextOptions, type TLSSocket } from 'node:tls'
 import { plainAddress } from '../kernel/client-address.ts'
 import type { FileDescriptors } from '../kernel/file-descriptors.ts'
-import { hostInUrl, listening } from '../kernel/listening.ts'
+import { explainListenError, hostInUrl } from '../kernel/listen-errors.ts'
 import type { ConnectionLimits, Slot } from './connection-limits.ts'
 import type { ConnectionState } from './connection-state.ts'
 import type { From, Sessions } from './mqtt/host.ts'
@@ -36,7 +36,7 @@ async function open(
   what: { setting: string; scheme: string; port: number },
 ): Promise<MqttListener> {
   const { host } = deps
-  await listening(what.setting, what.port, () => {
+  await explainListenError(what.setting, what.port, () => {
     return new Promise<void>((resolve, reject) => {
       server.once('error', reject)
       // A long backlog, for fleets that reconnect at once.

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { aDevice } from '../../test/harness/device.ts'
 import { eventually } from '../../test/harness/eventually.ts'
 import { openGateway } from '../../test/harness/gateway.ts'
-import { announceReset } from '../kernel/bus.ts'
+import { resetAllNodes } from '../kernel/signals.ts'
 
 const gate = await openGateway()
 const {
@@ -307,7 +307,7 @@ test('after a reset, all permissions of open connections are checked again', asy
   // Changed without an event, as a restore does.
   await db.sql`update tokens.tokens set status = 'Revoked' where endpoint_id = ${lost.endpointId}`
   await db.sql`update credentials.basic set state = 'Revoked' where id = ${id}`
-  await announceReset(db.sql)
+  await resetAllNodes(db.sql)
   await Promise.all([one.closed(quick), three.closed(quick)])
   await two.publish(`${kept.prefix}/json/1`, '1')
   await two.receives(`${kept.prefix}/json/1/status`)

@@ -6,8 +6,8 @@ import { freshDatabase } from '../../test/harness/database.ts'
 import type { TestDevice } from '../../test/harness/device.ts'
 import { eventually } from '../../test/harness/eventually.ts'
 import { openGateway } from '../../test/harness/gateway.ts'
-import { announceReset } from '../kernel/bus.ts'
 import { sleep } from '../kernel/clock.ts'
+import { resetAllNodes } from '../kernel/signals.ts'
 import { defaultLimits } from './mqtt/limits.ts'
 import { alone } from './session-claims.ts'
 import { createSessionStore } from './store/sessions.ts'
@@ -210,7 +210,7 @@ test('after missed signals, a node learns which sessions were taken over and whi
   const key = (await sql`select session_key from gateway.sessions where session_key like '%stayed'`)[0]!.sessionKey
   assert.equal(await store.enqueue(key, { topic, payload: Buffer.from('"missed"'), qos: 1 }), 'queued')
   await stayed.device.receivesNothing(50)
-  await announceReset(sql)
+  await resetAllNodes(sql)
   assert.equal((await stayed.device.receives(topic)).json, 'missed')
   await recordPacketId.device.closed()
   await wiped.device.closed()

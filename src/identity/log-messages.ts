@@ -1,5 +1,5 @@
 /** Log messages at warn and above of identity. */
-import { defineLogMessage } from '../kernel/log-messages.ts'
+import { defineLogMessage } from '../kernel/define-log-message.ts'
 
 export const identityRequestFailed = defineLogMessage({
   level: 'error',

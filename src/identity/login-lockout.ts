@@ -86,7 +86,7 @@ export function createLoginLockout(
   const countFailures = (keys: Key[]) =>
     transaction.tx(async (sql) => {
       let failures = 0
-      for (const entry of keys) failures = await attempts.fail(sql, entry.key, now(), ruleOf(entry))
+      for (const entry of keys) failures = await attempts.recordFailure(sql, entry.key, now(), ruleOf(entry))
       return failures
     })
 
@@ -99,7 +99,7 @@ export function createLoginLockout(
         succeeded: () =>
           transaction.tx(async (sql) => {
             for (const { key, isAccount } of keys)
-              await (isAccount ? attempts.forgive(sql, key) : attempts.release(sql, key))
+              await (isAccount ? attempts.recordSuccess(sql, key) : attempts.release(sql, key))
           }),
         failed: async () => delay(await countFailures(keys)),
         undecided: () =>
@@ -121,7 +121,7 @@ export function createLoginLockout(
       return { wait: 0, locked: false }
     },
     async reset(who) {
-      for (const { key, isAccount } of keysOf(who)) if (isAccount) await attempts.forget(transaction.sql(), key)
+      for (const { key, isAccount } of keysOf(who)) if (isAccount) await attempts.remove(transaction.sql(), key)
     },
     prune: (sql) => attempts.prune(sql, now(), windowSeconds),
   }

@@ -4,11 +4,11 @@ import http from 'node:http'
 import net from 'node:net'
 import { before, test } from 'node:test'
 import { decodeJwt } from 'jose'
+import { freePort } from '../../test/harness/free-port.ts'
 import {
   aBrowser,
   call,
   clientOf,
-  freePort,
   type IdentityPlatform,
   openIdentity,
   password,

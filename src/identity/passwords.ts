@@ -22,7 +22,7 @@ export function createPasswords(cost: Cost): Passwords {
     total: concurrentMax,
     waitingTotal: queuedMax,
     waitMs: Number.POSITIVE_INFINITY,
-    refusal: () => TooManyLogins({}, { headers: { 'retry-after': '2' } }),
+    rejection: () => TooManyLogins({}, { headers: { 'retry-after': '2' } }),
   })
 
   const derive = (password: string, salt: Buffer, { N, r, p }: Cost) =>

@@ -4,13 +4,13 @@ import { before, test } from 'node:test'
 import { decodeJwt, decodeProtectedHeader, exportSPKI, importJWK, SignJWT } from 'jose'
 import { freshDatabase } from '../../test/harness/database.ts'
 import { eventually } from '../../test/harness/eventually.ts'
+import { freePort } from '../../test/harness/free-port.ts'
 import {
   aBrowser,
   aRealm,
   basic,
   call,
   clientOf,
-  freePort,
   type IdentityPlatform,
   openIdentity,
   pkce,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventually } from '../../test/harness/eventually.ts'
 import { openTestPlatform } from '../../test/harness/test-platform.ts'
-import { defineEvent, inParts } from './bus.ts'
+import { defineEvent, splitForEvents } from './bus.ts'
 import { contract } from './contract.ts'
 import type { Kit } from './define-service.ts'
 import { defineService } from './define-service.ts'
@@ -149,20 +149,20 @@ test('publishAll delivers each event to all subscribers in order, with the commi
 
 test('inParts splits a list into parts of limited size and keeps the order', () => {
   const ids = Array.from({ length: 1000 }, (_, n) => `${n}-${'é'.repeat(n % 40)}`)
-  const parts = [...inParts(ids)]
+  const parts = [...splitForEvents(ids)]
   assert.deepEqual(parts.flat(), ids)
   const bytes = parts.map((part) => Buffer.byteLength(JSON.stringify(part)))
   assert.ok(Math.max(...bytes) <= 6001 && Math.min(...bytes.slice(0, -1)) > 5900, `${bytes}`)
   assert.deepEqual(
-    [...inParts(['x'.repeat(7000), 'y'])].map(({ length }) => length),
+    [...splitForEvents(['x'.repeat(7000), 'y'])].map(({ length }) => length),
     [1, 1],
     'a single item is not split',
   )
   const changes = ids.map((id) => ({ id, at: new Date(0) }))
   assert.deepEqual(
-    [...inParts(changes, ({ id }) => id)].map((part) => part.map(({ id }) => id)),
+    [...splitForEvents(changes, ({ id }) => id)].map((part) => part.map(({ id }) => id)),
     parts,
     'by the size of what the event holds',
   )
-  assert.deepEqual([...inParts([])], [])
+  assert.deepEqual([...splitForEvents([])], [])
 })

@@ -39,7 +39,7 @@ const listBytes = 6000
  * Splits a long list into events of moderate size, so that a handler does a limited amount of work in its transaction. `toJson`
  * returns the part of an item that is in the event.
  */
-export function* inParts<T>(items: Iterable<T>, toJson: (item: T) => unknown = (item) => item): Generator<T[]> {
+export function* splitForEvents<T>(items: Iterable<T>, toJson: (item: T) => unknown = (item) => item): Generator<T[]> {
   let part: T[] = []
   let bytes = 0
   for (const item of items) {
@@ -133,5 +133,3 @@ export function createBus(deps: {
     settled: outbox.settled,
   }
 }
-
-export { resetAllNodes as announceReset } from './signals.ts'

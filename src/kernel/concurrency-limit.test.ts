@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import { seededInteger } from '../../test/harness/seeded-random.ts'
 import { createConcurrencyLimit, createSemaphore } from './concurrency-limit.ts'
-import { CallerGone, ProcessStopping, TooManyRequests } from './errors.ts'
+import { CallerDisconnected, ProcessStopping, TooManyRequests } from './errors.ts'
 
 const held = () => Promise.withResolvers<void>()
 const nothing = async () => {}
@@ -74,10 +75,10 @@ suite('a concurrency limit', () => {
     const entering = limit.enter('b', 'x', gone)
     assert.equal(limit.waiting, 3)
     stopping.abort(ProcessStopping())
-    gone.abort(CallerGone())
-    await assert.rejects(dropped, CallerGone.is)
-    await assert.rejects(entering, CallerGone.is)
-    await assert.rejects(limit.run('a', nothing, gone), CallerGone.is)
+    gone.abort(CallerDisconnected())
+    await assert.rejects(dropped, CallerDisconnected.is)
+    await assert.rejects(entering, CallerDisconnected.is)
+    await assert.rejects(limit.run('a', nothing, gone), CallerDisconnected.is)
     assert.equal(limit.waiting, 1)
     leave()
     await kept
@@ -100,7 +101,7 @@ suite('a concurrency limit', () => {
       total: 1,
       waitingTotal: 4,
       waitMs: Infinity,
-      refusal: () => new Error('full'),
+      rejection: () => new Error('full'),
     })
     const leave = await limit.enter('a')
     const order: string[] = []
@@ -114,7 +115,7 @@ suite('a concurrency limit', () => {
   })
 
   test('never exceeds a limit and never forgets a task, in whatever order work ends', async () => {
-    const random = randomOf(7)
+    const random = seededInteger(7)
     const limit = createConcurrencyLimit({ total: 5, perTenant: 2, waitMs: Infinity })
     const running = new Map<string, number>()
     const most = { all: 0, tenant: 0 }
@@ -139,11 +140,6 @@ suite('a concurrency limit', () => {
     assert.equal(limit.waiting, 0)
   })
 })
-
-const randomOf = (seed: number) => (below: number) => {
-  seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31
-  return Math.floor((seed / 2 ** 31) * below)
-}
 
 test('a semaphore runs its maximum at once, and the others in their order', async () => {
   const run = createSemaphore(2)

@@ -3,10 +3,10 @@
  * get 429. Tenants take turns, so that many tasks of one tenant do not delay the others.
  */
 import type { Ctx } from './contract.ts'
-import { CallerGone, TooManyRequests } from './errors.ts'
+import { CallerDisconnected, TooManyRequests } from './errors.ts'
 
 export interface ConcurrencyLimit {
-  /** If the caller of `waitingFor` disconnects, its task leaves the queue and this rejects with `CallerGone`. */
+  /** If the caller of `waitingFor` disconnects, its task leaves the queue and this rejects with `CallerDisconnected`. */
   run<T>(tenantId: string, work: () => Promise<T>, waitingFor?: WaitingFor): Promise<T>
   /** For work that is not a single promise. The caller must call the returned function exactly once, when the work ends. */
   enter(tenantId: string, caller?: string, waitingFor?: WaitingFor): Promise<() => void>
@@ -29,7 +29,7 @@ export interface ConcurrencyLimits {
   /** Infinity: without a time limit. */
   waitMs?: number
   /** The error instead of 429. */
-  refusal?(): Error
+  rejection?(): Error
 }
 
 interface Task {
@@ -47,7 +47,7 @@ const tooMany = () => TooManyRequests({ seconds: 1 }, { headers: { 'retry-after'
 
 export function createConcurrencyLimit(limits: ConcurrencyLimits): ConcurrencyLimit {
   const { total = unlimited, perTenant = unlimited, perCaller = unlimited } = limits
-  const { waitingPerTenant = unlimited, waitingTotal = unlimited, waitMs = 5000, refusal = tooMany } = limits
+  const { waitingPerTenant = unlimited, waitingTotal = unlimited, waitMs = 5000, rejection: refusal = tooMany } = limits
   const runningByTenant = createCounts()
   const runningByCaller = createCounts()
   /** Tenants in the order of their turns; a Map keeps the order of insertion. */
@@ -88,7 +88,7 @@ export function createConcurrencyLimit(limits: ConcurrencyLimits): ConcurrencyLi
   }
 
   function waitForTurn(task: Task, signal: AbortSignal | undefined): Promise<void> {
-    if (CallerGone.is(signal?.reason)) throw signal!.reason
+    if (CallerDisconnected.is(signal?.reason)) throw signal!.reason
     const queue = queues.get(task.tenantId) ?? []
     if (queue.length >= waitingPerTenant || waiting >= waitingTotal) throw refusal()
     return new Promise((done, fail) => {
@@ -109,7 +109,7 @@ export function createConcurrencyLimit(limits: ConcurrencyLimits): ConcurrencyLi
       }
       // At a deadline or a stop of the process the task keeps its place, because running requests are still answered.
       const abort = () => {
-        if (!CallerGone.is(signal!.reason)) return
+        if (!CallerDisconnected.is(signal!.reason)) return
         clearTimeout(timer)
         removeFromQueue(entry)
         fail(signal!.reason)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
-import { defineInstance, onBoth } from './configuration.ts'
+import { defineInstance, forApplicationAndVersion } from './configuration.ts'
 import { configurationProblem, readConfiguration } from './configuration-reader.ts'
 import { defaulted, Type } from './schema.ts'
 
@@ -28,7 +28,7 @@ const instance = defineInstance({
   name: 'test',
   group: 'Tests',
   description: 'A test',
-  schemas: onBoth(shape),
+  schemas: forApplicationAndVersion(shape),
   check: ({ list }) =>
     list?.some(({ path }, index) => list.findIndex((one) => one.path === path) < index)
       ? { path: ['list', `${list.length - 1}`, 'path'], problem: 'occurs twice' }

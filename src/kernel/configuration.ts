@@ -49,4 +49,4 @@ export const defineInstance = <
 }
 
 /** Uses the same schema for applications and their versions. */
-export const onBoth = <S extends TSchema>(schema: S) => ({ application: schema, version: schema })
+export const forApplicationAndVersion = <S extends TSchema>(schema: S) => ({ application: schema, version: schema })

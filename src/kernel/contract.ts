@@ -17,7 +17,7 @@ export interface Ctx {
   correlationId: string
   /** Shared by all requests: log calls must include the correlation id. */
   log: Log
-  /** Aborts when the caller disconnects, the deadline passes or the process stops. `reason` is `CallerGone`, `DeadlinePassed` or `ProcessStopping`. */
+  /** Aborts when the caller disconnects, the deadline passes or the process stops. `reason` is `CallerDisconnected`, `DeadlinePassed` or `ProcessStopping`. */
   readonly signal: AbortSignal
 }
 
@@ -42,18 +42,18 @@ export function authorize(ctx: Ctx, scope: string, resource: Resource) {
  * For a single resource. Throws the given 404 if the caller may not read it, so that the response is identical to that for a
  * missing resource, and 403 if the caller may read it but lacks the scope.
  */
-export function authorizeOn(
+export function authorizeOrNotFound(
   ctx: Ctx,
   access: { read: string; scope: string },
   resource: Resource,
-  missing: () => Error,
+  notFound: () => Error,
 ) {
-  if (!holds(ctx.caller, access.read, resource) && !holds(ctx.caller, access.scope, resource)) throw missing()
+  if (!holds(ctx.caller, access.read, resource) && !holds(ctx.caller, access.scope, resource)) throw notFound()
   authorize(ctx, access.scope, resource)
 }
 
 /** Returns the tenant of a request. Another tenant than the caller's requires the scope on the platform. */
-export function tenantOf(ctx: Ctx, requested: string | undefined, platformScope: string): string {
+export function requireTenantAccess(ctx: Ctx, requested: string | undefined, platformScope: string): string {
   if (requested === undefined || requested === ctx.tenantId) return ctx.tenantId
   authorize(ctx, platformScope, { tenantId: requested, path: [] })
   return requested

@@ -104,7 +104,7 @@ export interface ContentNames {
 
 // biome-ignore lint/suspicious/noExplicitAny: the keys of `needs` decide, checked where they are used
 export type Needs = Record<string, Contract<any>>
-export type Given<N extends Needs> = { [K in keyof N]: N[K] extends Contract<infer T> ? T : never }
+export type NeededApis<N extends Needs> = { [K in keyof N]: N[K] extends Contract<infer T> ? T : never }
 
 export interface ServiceDefinition<T, N extends Needs, S> {
   name: string
@@ -120,7 +120,7 @@ export interface ServiceDefinition<T, N extends Needs, S> {
   scopes?: Readonly<Record<string, readonly string[]>>
   /** The service instances that users can configure for applications and tenants. */
   instances?: readonly ConfigurationInstance[]
-  build(kit: Kit<S>, given: Given<N>): BuiltService<T>
+  build(kit: Kit<S>, apis: NeededApis<N>): BuiltService<T>
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a catalogue holds services of every kind

@@ -110,7 +110,11 @@ export const InternalError = defineError<{ correlationId: string }>(
   'Internal error; the log of the platform has the details under the correlation id {correlationId}',
 )
 /** The reasons of `ctx.signal`. Status 499 is never sent, because the connection is closed. */
-export const CallerGone = defineError('caller_gone', 499, 'The caller closed the connection before the response')
+export const CallerDisconnected = defineError(
+  'caller_gone',
+  499,
+  'The caller closed the connection before the response',
+)
 export const DeadlinePassed = defineError('deadline_passed', 504, 'The operation did not finish before its deadline')
 export const ProcessStopping = defineError('process_stopping', 503, 'This node is stopping; try again')
 export const InsufficientResources = defineError(
@@ -118,5 +122,9 @@ export const InsufficientResources = defineError(
   503,
   'The database has no space left; nothing was changed, tell the operator of the platform',
 )
-export const Overdue = defineError('overdue', 503, 'The database did not finish in time; try again')
-export const Unavailable = defineError('unavailable', 503, 'The database is not reachable at the moment; try again')
+export const DatabaseTimeout = defineError('overdue', 503, 'The database did not finish in time; try again')
+export const DatabaseUnavailable = defineError(
+  'unavailable',
+  503,
+  'The database is not reachable at the moment; try again',
+)

@@ -5,7 +5,6 @@
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { monotonicMs } from './clock.ts'
 import type { Log } from './log.ts'
-import type { Metrics } from './metrics.ts'
 import {
   acceptFailed,
   addressEviction,
@@ -13,7 +12,8 @@ import {
   descriptorsExhausted,
   totalEviction,
   totalRefusal,
-} from './own-log-messages.ts'
+} from './log-messages.ts'
+import type { Metrics } from './metrics.ts'
 
 export type Listener = 'http' | 'mqtt'
 

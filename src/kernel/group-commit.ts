@@ -3,10 +3,10 @@
  * one starts a write every few milliseconds, with a limit of concurrent writes.
  */
 import { monotonicMs, sleep } from './clock.ts'
-import { Unavailable } from './errors.ts'
+import { DatabaseUnavailable } from './errors.ts'
 import type { Log } from './log.ts'
+import { writeFailed, writeTimedOut } from './log-messages.ts'
 import type { Metrics } from './metrics.ts'
-import { writeFailed, writeTimedOut } from './own-log-messages.ts'
 
 /** The rows of one write. */
 export interface Group {
@@ -105,7 +105,7 @@ export function createGroupCommit<G extends Group>(options: GroupCommitOptions<G
 }
 
 function current<G extends Group>(writer: Writer<G>): G {
-  if (writer.pendingBytes > writer.pendingBytesMax) throw Unavailable()
+  if (writer.pendingBytes > writer.pendingBytesMax) throw DatabaseUnavailable()
   if (writer.open?.settled) {
     writer.abandoned?.(writer.open.group)
     writer.open = undefined
@@ -147,7 +147,7 @@ function newBatch<G extends Group>(writer: Writer<G>): Batch<G> {
   }
   const timeout = setTimeout(() => {
     writeTimedOut(writer.log, { writer: writer.name, rows: group.count })
-    batch.settle(Unavailable())
+    batch.settle(DatabaseUnavailable())
   }, writer.timeoutMs ?? defaultTimeoutMs)
   return batch
 }

@@ -14,8 +14,8 @@ export interface HealthCheck {
 
 export interface Management {
   url: string
-  ready(checks: HealthCheck[]): void
-  stopping(): void
+  setReady(checks: HealthCheck[]): void
+  setStopping(): void
   report(): Promise<HealthReport>
   serveMetrics(metrics: Metrics): void
   onAcceptError(listener: (error: Error) => void): void
@@ -64,11 +64,11 @@ export async function openManagement(port: number): Promise<Management> {
   server.on('error', (error) => acceptFailed?.(error))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    ready(list) {
+    setReady(list) {
       checks = list
       phase = 'ready'
     },
-    stopping() {
+    setStopping() {
       phase = 'stopping'
     },
     report,

@@ -4,8 +4,8 @@ import packageJson from 'pg-boss/package.json' with { type: 'json' }
 import type { Value } from './db/values.ts'
 import type { Db, Pool, Sql, TransactionSql } from './db.ts'
 import type { Log } from './log.ts'
+import { jobFailed, jobPollFailed, jobQueueFailed } from './log-messages.ts'
 import { lockMigrations } from './migrate.ts'
-import { jobFailed, jobPollFailed, jobQueueFailed } from './own-log-messages.ts'
 
 export interface JobOptions {
   /** Number of retries after a failure, with delays of up to 8 s. */
@@ -52,7 +52,7 @@ export interface Jobs {
   send<T extends object>(sql: Sql, job: JobType<T>, data: NoInfer<T>, options?: SendOptions): Promise<void>
   start(options: { workers: boolean }): Promise<void>
   /** Creates missing queues: a restored database may come from a version that had fewer. */
-  reopen(): Promise<void>
+  createMissingQueues(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -189,7 +189,7 @@ export function createJobs({ db, pool, log }: { db: Db; pool: Pool; log: Log }):
       for (const { job, run } of handlers.values()) await work(job, run)
       poll.start([...handlers.keys()])
     },
-    reopen: openQueues,
+    createMissingQueues: openQueues,
     async stop() {
       poll.stop()
       stopping.abort(new Error('the process stops'))

@@ -13,7 +13,7 @@ export async function* inChunks(pieces: AsyncIterable<string>): AsyncGenerator<s
 }
 
 /** Yields `[a,b]` from the texts of items; a text may contain several items, already joined by commas. */
-export async function* joined(texts: AsyncIterable<string>, begin = '[', end = ']'): AsyncGenerator<string> {
+export async function* jsonArray(texts: AsyncIterable<string>, begin = '[', end = ']'): AsyncGenerator<string> {
   let separator = begin
   for await (const text of texts) {
     yield separator + text
@@ -23,8 +23,8 @@ export async function* joined(texts: AsyncIterable<string>, begin = '[', end = '
 }
 
 /** Yields `{totalElements, content}` with any number of items. */
-export const contentOf = (total: number, texts: AsyncIterable<string>) =>
-  joined(texts, `{"totalElements":${total},"content":[`, ']}')
+export const contentPageStream = (total: number, texts: AsyncIterable<string>) =>
+  jsonArray(texts, `{"totalElements":${total},"content":[`, ']}')
 
-export const contentText = (total: number, texts: string[]) =>
+export const contentPageText = (total: number, texts: string[]) =>
   `{"totalElements":${total},"content":[${texts.join(',')}]}`

@@ -16,7 +16,7 @@ export const createLockoutRows = (table: (sql: Sql) => Fragment) => ({
   reserve: (sql: Sql, key: Buffer, now: Date, rule: LockoutRule) => reserve(sql, table(sql), key, now, rule),
 
   /** Counts a reserved attempt as wrong; the one that reaches the limit locks. Returns the number of wrong attempts. */
-  fail: (sql: Sql, key: Buffer, now: Date, rule: LockoutRule) => fail(sql, table(sql), key, now, rule),
+  recordFailure: (sql: Sql, key: Buffer, now: Date, rule: LockoutRule) => fail(sql, table(sql), key, now, rule),
 
   /** Frees the reservation of an attempt that was right or could not be checked, without counting it. */
   async release(sql: Sql, key: Buffer) {
@@ -24,7 +24,7 @@ export const createLockoutRows = (table: (sql: Sql) => Fragment) => ({
   },
 
   /** Frees the reservation of a right attempt and forgets earlier wrong ones. Other reservations stay. */
-  async forgive(sql: Sql, key: Buffer) {
+  async recordSuccess(sql: Sql, key: Buffer) {
     const { count } = await sql`delete from ${table(sql)} where key = ${key} and pending <= 1`
     if (count > 0) return
     await sql`
@@ -32,7 +32,7 @@ export const createLockoutRows = (table: (sql: Sql) => Fragment) => ({
       where key = ${key}`
   },
 
-  async forget(sql: Sql, key: Buffer) {
+  async remove(sql: Sql, key: Buffer) {
     await sql`delete from ${table(sql)} where key = ${key}`
   },
 

@@ -27,10 +27,10 @@ function inMemory(): Subject {
   const lockout = createLockout(rule, { nowMs: () => at })
   return {
     async fail(times) {
-      for (let i = 0; i < times; i++) lockout.failed('key')
+      for (let i = 0; i < times; i++) lockout.recordFailure('key')
     },
-    lockedFor: async () => lockout.lockedFor('key'),
-    forget: async () => lockout.forget('key'),
+    lockedFor: async () => lockout.lockedSeconds('key'),
+    forget: async () => lockout.reset('key'),
     later(seconds) {
       at += seconds * 1000
     },
@@ -45,14 +45,14 @@ function inRows(): Subject {
     async fail(times) {
       for (let i = 0; i < times; i++) {
         assert.ok(await rows.reserve(sql, key, now(), rule))
-        await rows.fail(sql, key, now(), rule)
+        await rows.recordFailure(sql, key, now(), rule)
       }
     },
     async lockedFor() {
       const { until } = await rows.find(sql, [key], now())
       return until ? (until.getTime() - at) / 1000 : 0
     },
-    forget: () => rows.forget(sql, key),
+    forget: () => rows.remove(sql, key),
     later(seconds) {
       at += seconds * 1000
     },
@@ -127,39 +127,42 @@ describe('a lockout in memory', () => {
   test('an attempt that was running does not end a lock that lasts longer than the window', () => {
     let at = 0
     const lockout = createLockout({ ...rule, lockSeconds: 1000 }, { nowMs: () => at })
-    for (let i = 0; i < 3; i++) lockout.failed('key')
+    for (let i = 0; i < 3; i++) lockout.recordFailure('key')
     at = 400_000
-    lockout.failed('key')
-    assert.equal(lockout.lockedFor('key'), 600)
+    lockout.recordFailure('key')
+    assert.equal(lockout.lockedSeconds('key'), 600)
   })
 
   test('a repeated attempt within the window counts once; long texts and more than a few are not remembered', () => {
     let at = 0
     const lockout = createLockout({ ...rule, limit: 20 }, { nowMs: () => at })
     const failed = (what: string, times = 1) => {
-      for (let i = 0; i < times; i++) lockout.failed('key', what)
+      for (let i = 0; i < times; i++) lockout.recordFailure('key', what)
     }
     failed('old', 100)
     at = 300_000
     failed('old', 100)
-    assert.equal(lockout.lockedFor('key'), 0)
+    assert.equal(lockout.lockedSeconds('key'), 0)
     for (let i = 0; i < 15; i++) failed(`w${i}`)
     failed('w3', 100)
-    assert.equal(lockout.lockedFor('key'), 0)
+    assert.equal(lockout.lockedSeconds('key'), 0)
     failed('seventeenth', 3)
-    assert.equal(lockout.lockedFor('key'), 0)
+    assert.equal(lockout.lockedSeconds('key'), 0)
     failed('x'.repeat(201))
-    assert.equal(lockout.lockedFor('key'), 60)
+    assert.equal(lockout.lockedSeconds('key'), 60)
   })
 
   test('keys are independent, and the one without an attempt for longest is evicted first', () => {
     const lockout = createLockout({ ...rule, limit: 1 }, { keysMax: 2, nowMs: () => 0 })
-    lockout.failed('a')
-    lockout.failed('b')
-    assert.deepEqual([lockout.lockedFor('a'), lockout.lockedFor('b'), lockout.lockedFor('c')], [60, 60, 0])
-    lockout.failed('a')
-    lockout.failed('c')
-    assert.deepEqual([lockout.lockedFor('a') > 0, lockout.lockedFor('b'), lockout.lockedFor('c')], [true, 0, 60])
+    lockout.recordFailure('a')
+    lockout.recordFailure('b')
+    assert.deepEqual([lockout.lockedSeconds('a'), lockout.lockedSeconds('b'), lockout.lockedSeconds('c')], [60, 60, 0])
+    lockout.recordFailure('a')
+    lockout.recordFailure('c')
+    assert.deepEqual(
+      [lockout.lockedSeconds('a') > 0, lockout.lockedSeconds('b'), lockout.lockedSeconds('c')],
+      [true, 0, 60],
+    )
   })
 })
 
@@ -173,8 +176,8 @@ describe('a lockout in rows', () => {
     assert.equal(places.filter(Boolean).length, 3)
     await rows.release(sql, key)
     assert.ok(await rows.reserve(sql, key, now, rule))
-    await rows.fail(sql, key, now, rule)
-    await rows.forgive(sql, key)
+    await rows.recordFailure(sql, key, now, rule)
+    await rows.recordSuccess(sql, key)
     assert.deepEqual(await Promise.all([1, 2, 3].map(() => rows.reserve(sql, key, now, rule))), [true, true, false])
   })
 
@@ -187,7 +190,7 @@ describe('a lockout in rows', () => {
 
   test('a limit of one locks with the first wrong attempt', async () => {
     const key = randomBytes(8)
-    assert.equal(await rows.fail(sql, key, now, { ...rule, limit: 1 }), 1)
+    assert.equal(await rows.recordFailure(sql, key, now, { ...rule, limit: 1 }), 1)
     assert.deepEqual(await rows.find(sql, [key], now), { known: true, until: seconds(60) })
     assert.deepEqual(await rows.find(sql, [key], seconds(60)), { known: true })
   })
@@ -195,9 +198,9 @@ describe('a lockout in rows', () => {
   test('pruning keeps locks and recent attempts, and at most the maximum number of rows', async () => {
     await sql`delete from lockouts`
     const [locked, recent, old] = [randomBytes(8), randomBytes(8), randomBytes(8)]
-    await rows.fail(sql, locked, now, { ...rule, limit: 1 })
-    await rows.fail(sql, old, now, rule)
-    await rows.fail(sql, recent, seconds(200), rule)
+    await rows.recordFailure(sql, locked, now, { ...rule, limit: 1 })
+    await rows.recordFailure(sql, old, now, rule)
+    await rows.recordFailure(sql, recent, seconds(200), rule)
     const known = async () =>
       await Promise.all([locked, recent, old].map(async (key) => (await rows.find(sql, [key], now)).known))
     await rows.prune(sql, seconds(301), rule.windowSeconds)

@@ -18,14 +18,14 @@ export const doublingsMax = 10
 
 export interface Lockout {
   /** Returns the seconds until the key is unlocked; 0 if it is not locked. */
-  lockedFor(key: string): number
+  lockedSeconds(key: string): number
   /**
    * Counts a wrong attempt, also while the key is locked, because many may be in progress when the lock begins.
    * @param what the attempted value; the first few are remembered, and repeating them within the window does not count
    */
-  failed(key: string, what?: string): void
+  recordFailure(key: string, what?: string): void
   /** Forgets all wrong attempts and locks of the key. */
-  forget(key: string): void
+  reset(key: string): void
 }
 
 interface Entry {
@@ -56,11 +56,11 @@ export function createLockout(rule: LockoutRule, { keysMax = 20_000, nowMs = mon
   }
 
   return {
-    lockedFor(key) {
+    lockedSeconds(key) {
       const entry = entries.get(key)
       return entry ? Math.max(0, Math.ceil((entry.lockedUntil - nowMs()) / 1000)) : 0
     },
-    failed(key, what) {
+    recordFailure(key, what) {
       const at = nowMs()
       const entry = touch(key, at)
       const isNewWindow = at - entry.windowStartedAt >= windowMs
@@ -78,7 +78,7 @@ export function createLockout(rule: LockoutRule, { keysMax = 20_000, nowMs = mon
       entry.failures = 0
       entry.lockedUntil = at + rule.lockSeconds * 1000 * 2 ** Math.min(entry.locks++, doublingsMax)
     },
-    forget: (key) => void entries.delete(key),
+    reset: (key) => void entries.delete(key),
   }
 }
 

@@ -1,25 +1,144 @@
-import type { Log } from './log.ts'
+/** Log messages at warn and above of the files directly in src/kernel. */
+import { defineLogMessage } from './define-log-message.ts'
 
-export interface LogMessageDefinition {
-  level: 'warn' | 'error'
-  /** Says what failed, of which kind of object, and what happens next. Values that vary are fields, not text. */
-  text: string
-  /** Says why it happens, for docs/reference/logs.md. */
-  cause: string
-  /** Says what an operator does about it; "Nothing" with the reason where the platform recovers alone. */
-  action: string
-}
+export const memberListenerFailed = defineLogMessage({
+  level: 'error',
+  text: 'a listener for changes of the node list failed; its state may be outdated',
+  cause: 'A service threw an error while it handled that a node joined, left or returned.',
+  action: 'Restart the node if it misbehaves, and report it with the error.',
+})
 
-/** Writes the message. `fields` name the object that it is about, and `err` the error. */
-export type LogMessage = (log: Log, fields?: Record<string, unknown>) => void
+export const nodeReturned = defineLogMessage({
+  level: 'warn',
+  text: 'other nodes considered this node dead, or its row was removed; joining again',
+  cause:
+    'The node wrote no heartbeat for 5 s: its process was suspended or overloaded, or it could not reach the database. A restore also removes rows.',
+  action: 'Nothing after a restore. Otherwise check the load of the machine and the connection to the database.',
+})
 
-/** Every message at warn and above, by its text; `npm run docs` prints them. */
-export const logCatalogue = new Map<string, LogMessageDefinition>()
+export const sweepFailed = defineLogMessage({
+  level: 'error',
+  text: 'cleaning up after a dead node failed; retrying',
+  cause: 'Deleting rows of a dead node failed, most likely because of the database.',
+  action:
+    'Check the database if it happens repeatedly. Until it succeeds, endpoints of the dead node may be shown as connected.',
+})
 
-/** Defines a log message at warn or above. Messages are defined once, in `log-messages.ts` of their module. */
-export function defineLogMessage(definition: LogMessageDefinition): LogMessage {
-  const { level, text } = definition
-  if (logCatalogue.has(text)) throw new Error(`the log message "${text}" is defined twice`)
-  logCatalogue.set(text, definition)
-  return (log, fields = {}) => log[level](fields, text)
-}
+export const leaseRenewalFailed = defineLogMessage({
+  level: 'warn',
+  text: 'renewing the lease for cleaning up after a dead node failed; retrying',
+  cause: 'The database did not answer while this node cleans up after a dead one.',
+  action: 'Nothing: if the lease expires, another node continues.',
+})
+
+export const heartbeatFailed = defineLogMessage({
+  level: 'warn',
+  text: 'heartbeat write failed; retrying with the next heartbeat',
+  cause: 'The database did not answer.',
+  action: 'Check the database. After 5 s without a heartbeat the other nodes consider this node dead.',
+})
+
+export const orphanSearchFailed = defineLogMessage({
+  level: 'warn',
+  text: 'searching for rows of unknown nodes failed; retrying in 10 minutes',
+  cause: 'The database did not answer the periodic search for rows of nodes that no longer exist.',
+  action: 'Nothing if it happens once; otherwise check the database.',
+})
+
+export const leaveNoticeFailed = defineLogMessage({
+  level: 'warn',
+  text: 'marking this node as stopped failed; other nodes notice it by its missing heartbeat',
+  cause: 'The database did not answer while the node stopped.',
+  action: 'Nothing: the other nodes clean up after 5 s.',
+})
+
+export const jobQueueFailed = defineLogMessage({
+  level: 'error',
+  text: 'the job queue reported an error; it continues',
+  cause: 'pg-boss could not run one of its statements, most likely because of the database.',
+  action: 'Check the database if it happens repeatedly. Jobs are not lost.',
+})
+
+export const jobFailed = defineLogMessage({
+  level: 'warn',
+  text: 'a job failed; it is retried unless this was its last attempt',
+  cause: 'A service threw an error while it ran the job. `job` is its name; `last` is true if it was the last attempt.',
+  action: 'Look at the error. If `last` is true, the job is not run again.',
+})
+
+export const jobPollFailed = defineLogMessage({
+  level: 'warn',
+  text: 'searching for due jobs failed; retrying in 2 s',
+  cause: 'The database did not answer.',
+  action: 'Nothing if it happens once; otherwise check the database.',
+})
+
+export const writeTimedOut = defineLogMessage({
+  level: 'error',
+  text: 'writing rows did not succeed in time; their senders get an error',
+  cause: 'The database was slow or unreachable for 30 s. `writer` is the kind of rows, `rows` their number.',
+  action: 'Check the database. Senders that wait for an acknowledgement send again.',
+})
+
+export const writeFailed = defineLogMessage({
+  level: 'error',
+  text: 'writing rows failed; retrying if the error is temporary',
+  cause:
+    'The database rejected a batch or did not answer. `writer` is the kind of rows; `retrying` is true if it is retried.',
+  action: 'Check the database. If `retrying` is false, the senders get an error; look at the error.',
+})
+
+export const periodicTaskFailed = defineLogMessage({
+  level: 'error',
+  text: 'a periodic task failed; retrying',
+  cause:
+    'A service threw an error in its periodic work, or the database did not answer. `retryInSeconds` is the delay.',
+  action: 'Look at the error if it happens repeatedly. The work of this period is not done until the task succeeds.',
+})
+
+export const descriptorsExhausted = defineLogMessage({
+  level: 'error',
+  text: 'no file descriptor is free: connections are dropped until some are closed; raise the limit (ulimit -n)',
+  cause: 'The process or the machine has as many open files and connections as its limit allows (`limit`).',
+  action:
+    'Raise the limit of open files (ulimit -n, LimitNOFILE of systemd), or lower WAYPOST_HTTP_CONNECTIONS and WAYPOST_MQTT_CONNECTIONS.',
+})
+
+export const acceptFailed = defineLogMessage({
+  level: 'error',
+  text: 'accepting a connection failed; the listener continues',
+  cause: 'The operating system reported an error for a new connection, such as that the client has already closed it.',
+  action: 'Nothing if it happens rarely. Otherwise check the memory and the network of the machine.',
+})
+
+export const totalRefusal = defineLogMessage({
+  level: 'warn',
+  text: 'connection limit reached; refusing new connections',
+  cause: 'All connections that `max` allows for this listener are open and in use. Logged at most every 10 s.',
+  action:
+    'Raise WAYPOST_HTTP_CONNECTIONS or WAYPOST_MQTT_CONNECTIONS and the limit of open files (ulimit -n), or add a node.',
+})
+
+export const addressRefusal = defineLogMessage({
+  level: 'warn',
+  text: 'connection limit of one address reached; refusing new connections from it',
+  cause: 'One address has as many connections in use as a single address may have. Logged at most every 10 s.',
+  action:
+    'If `address` is a proxy or a site with many devices, set WAYPOST_TRUST_PROXY or raise the limit per address. Otherwise check what the client does.',
+})
+
+export const totalEviction = defineLogMessage({
+  level: 'warn',
+  text: 'connection limit reached; closing the oldest connections that are idle (HTTP) or anonymous (MQTT)',
+  cause:
+    'All connections that `max` allows for this listener are open, and some of them are not in use. Logged at most every 10 s.',
+  action: 'Nothing if it happens rarely. Otherwise raise the limit as for refused connections.',
+})
+
+export const addressEviction = defineLogMessage({
+  level: 'warn',
+  text: 'connection limit of one address reached; closing its oldest connections that are idle (HTTP) or anonymous (MQTT)',
+  cause:
+    'One address has as many connections as a single address may have, and some are not in use. Logged at most every 10 s.',
+  action: 'As for refused connections of one address.',
+})

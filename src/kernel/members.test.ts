@@ -36,7 +36,7 @@ test('the rows of a dead node are swept by one of the others, and again after a 
   const swept: string[] = []
   let failures = 1
   for (const { nodeId, members } of [one, two])
-    members.leftovers({
+    members.declareOwnedRows({
       name: 'test',
       owners: async () => [],
       async sweep(dead) {
@@ -57,7 +57,7 @@ test('rows of unknown nodes are found at the start', async (t) => {
   const connection = await kernelDatabase(t)
   const node = await aNode(connection)
   const swept: string[] = []
-  node.members.leftovers({
+  node.members.declareOwnedRows({
     name: 'test',
     owners: async () => ['restored', node.nodeId],
     sweep: async (dead) => void swept.push(dead),
@@ -70,7 +70,7 @@ test('a node without heartbeats does not count as dead if the database was unrea
   const connection = await kernelDatabase(t)
   const node = await aNode(connection)
   const swept: string[] = []
-  node.members.leftovers({ name: 'test', owners: async () => [], sweep: async (dead) => void swept.push(dead) })
+  node.members.declareOwnedRows({ name: 'test', owners: async () => [], sweep: async (dead) => void swept.push(dead) })
   await node.start()
   // As after an outage of the database: no node could write a heartbeat for a minute.
   await node.db.sql`

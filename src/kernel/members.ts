@@ -3,13 +3,9 @@
  * updates with heartbeats. Only the database's clock decides which node is alive.
  */
 import type { Db } from './db.ts'
+import type { LogMessage } from './define-log-message.ts'
 import { newId } from './ids.ts'
 import type { Log } from './log.ts'
-import type { LogMessage } from './log-messages.ts'
-import { insertNode, type NodeRow, setGone, touchNode } from './members/rows.ts'
-import { findUnknownOwners, sweepDead } from './members/sweep.ts'
-import type { Leftovers, Member } from './members/types.ts'
-import type { Metrics } from './metrics.ts'
 import {
   heartbeatFailed,
   leaveNoticeFailed,
@@ -17,9 +13,13 @@ import {
   nodeReturned,
   orphanSearchFailed,
   sweepFailed,
-} from './own-log-messages.ts'
+} from './log-messages.ts'
+import { insertNode, type NodeRow, setGone, touchNode } from './members/rows.ts'
+import { findUnknownOwners, sweepDead } from './members/sweep.ts'
+import type { Member, OwnedRows } from './members/types.ts'
+import type { Metrics } from './metrics.ts'
 
-export type { Leftovers, Member } from './members/types.ts'
+export type { Member, OwnedRows } from './members/types.ts'
 
 export interface Members {
   /** The id of this node. */
@@ -29,11 +29,11 @@ export interface Members {
   /** Returns true if this node has joined and no other node is alive. A process that has not joined returns false. */
   isAlone(): boolean
   isAlive(nodeId: string): boolean
-  leftovers(leftovers: Leftovers): void
+  declareOwnedRows(ownedRows: OwnedRows): void
   onJoin(listener: (nodeId: string) => void): void
-  /** Called on every node when another one stopped or died, before its leftovers are swept. */
+  /** Called on every node when another one stopped or died, before its rows are swept. */
   onLeave(listener: (nodeId: string) => void): void
-  /** Called if this node was considered dead or its row is gone; its leftovers may have been swept, so write them again. */
+  /** Called if this node was considered dead or its row is gone; its rows may have been swept, so write them again. */
   onReturn(listener: () => void): void
   setAddresses(addresses: Record<string, string>): void
   /** Reads the table now instead of with the next heartbeat. */
@@ -59,7 +59,7 @@ interface Node extends Omit<MembersDeps, 'metrics' | 'timing'> {
   nodeId: string
   beatMs: number
   silentSeconds: number
-  leftovers: Leftovers[]
+  ownedRows: OwnedRows[]
   listeners: { join: ((id: string) => void)[]; leave: ((id: string) => void)[]; return: (() => void)[] }
   others: Map<string, Member>
   addresses: Record<string, string>
@@ -77,7 +77,7 @@ export function createMembers({ metrics, timing = defaultTiming, ...deps }: Memb
     ...deps,
     ...timing,
     nodeId: newId(),
-    leftovers: [],
+    ownedRows: [],
     listeners: { join: [], leave: [], return: [] },
     others: new Map(),
     addresses: {},
@@ -96,7 +96,7 @@ export function createMembers({ metrics, timing = defaultTiming, ...deps }: Memb
     others: () => [...node.others.values()],
     isAlone: () => node.joined && node.others.size === 0,
     isAlive: (id) => (id === node.nodeId ? node.joined : node.others.has(id)),
-    leftovers: (some) => void node.leftovers.push(some),
+    declareOwnedRows: (some) => void node.ownedRows.push(some),
     onJoin: (listener) => void node.listeners.join.push(listener),
     onLeave: (listener) => void node.listeners.leave.push(listener),
     onReturn: (listener) => void node.listeners.return.push(listener),

@@ -1,6 +1,6 @@
 import type { Db, TransactionSql } from './db.ts'
 import type { Log } from './log.ts'
-import { periodicTaskFailed } from './own-log-messages.ts'
+import { periodicTaskFailed } from './log-messages.ts'
 
 export interface PeriodicTask {
   name: string

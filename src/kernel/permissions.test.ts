@@ -9,7 +9,7 @@ import {
   onResource,
   onTenant,
   type Resource,
-  visible,
+  visibleResources,
 } from './permissions.ts'
 
 const holder = (tenantId: string, on: Record<string, string[]>): Holder => ({
@@ -108,8 +108,8 @@ test('a permission added later takes effect at once', () => {
 })
 
 test('a list shows everything to a caller with the scope on the tenant or above', () => {
-  assert.equal(visible(reader('tenant-system'), 'endpoint:read', 'a', 'endpoint-'), 'all')
-  assert.equal(visible(reader('platform-system'), 'endpoint:read', 'b', 'endpoint-'), 'all')
+  assert.equal(visibleResources(reader('tenant-system'), 'endpoint:read', 'a', 'endpoint-'), 'all')
+  assert.equal(visibleResources(reader('platform-system'), 'endpoint:read', 'b', 'endpoint-'), 'all')
 })
 
 test('otherwise a list shows only the resources with a permission', () => {
@@ -119,13 +119,13 @@ test('otherwise a list shows only the resources with a permission', () => {
     'endpoint-3': [everyScope],
     'application-one': ['endpoint:read'],
   })
-  assert.deepEqual(visible(some, 'endpoint:read', 'a', 'endpoint-'), ['1', '3'])
-  assert.deepEqual(visible(some, 'endpoint:read', 'a', 'application-'), ['one'])
+  assert.deepEqual(visibleResources(some, 'endpoint:read', 'a', 'endpoint-'), ['1', '3'])
+  assert.deepEqual(visibleResources(some, 'endpoint:read', 'a', 'application-'), ['one'])
 })
 
 test('a list shows nothing of another tenant', () => {
-  assert.deepEqual(visible(reader('endpoint-1'), 'endpoint:read', 'b', 'endpoint-'), [])
-  assert.deepEqual(visible(reader('tenant-system'), 'endpoint:read', 'b', 'endpoint-'), [])
+  assert.deepEqual(visibleResources(reader('endpoint-1'), 'endpoint:read', 'b', 'endpoint-'), [])
+  assert.deepEqual(visibleResources(reader('tenant-system'), 'endpoint:read', 'b', 'endpoint-'), [])
 })
 
 test('a scope held on any resource is held somewhere', () => {

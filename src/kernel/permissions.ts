@@ -71,7 +71,7 @@ export const holdsSomewhere = (holder: Holder, scope: string) =>
  * Returns what a list may show: `all` of the tenant, or the names of resources of one type (prefix `application-`). Query
  * permissions on resources above with their own prefix.
  */
-export function visible(holder: Holder, scope: string, tenantId: string, prefix: string): 'all' | string[] {
+export function visibleResources(holder: Holder, scope: string, tenantId: string, prefix: string): 'all' | string[] {
   if (holds(holder, scope, onTenant(tenantId))) return 'all'
   if (holder.tenantId !== tenantId) return []
   return holder.permissions

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { createRateLimit, draw, giveBack, newBucket } from './rate-limit.ts'
+import { createRateLimit, drawTokens, newBucket, returnTokens } from './rate-limit.ts'
 
 suite('a rate limit per key', () => {
   test('allows a burst, then returns the time to wait, without affecting other keys', () => {
@@ -37,12 +37,12 @@ suite('a bucket', () => {
     const rate = { perSecond: 10, burst: 10 }
     const bucket = newBucket(rate)
     const { at } = bucket
-    const wait = (later = 0) => Math.round(draw(bucket, rate, at + later))
+    const wait = (later = 0) => Math.round(drawTokens(bucket, rate, at + later))
     for (let i = 0; i < 10; i++) assert.equal(wait(), 0)
     assert.equal(wait(), 100)
     assert.equal(wait(), 200)
     assert.equal(wait(200), 100)
-    giveBack(bucket)
+    returnTokens(bucket)
     assert.equal(wait(300), 0)
     assert.equal(wait(100_000), 0)
     assert.equal(bucket.level, 9)
@@ -52,15 +52,15 @@ suite('a bucket', () => {
     const rate = { perSecond: 1000, burst: 1000 }
     const bucket = newBucket(rate)
     const { at } = bucket
-    assert.equal(draw(bucket, rate, at, 1000), 0)
-    assert.equal(draw(bucket, rate, at, 5000), 5000)
-    giveBack(bucket, 5000)
-    assert.equal(draw(bucket, rate, at + 100, 100), 0)
+    assert.equal(drawTokens(bucket, rate, at, 1000), 0)
+    assert.equal(drawTokens(bucket, rate, at, 5000), 5000)
+    returnTokens(bucket, 5000)
+    assert.equal(drawTokens(bucket, rate, at + 100, 100), 0)
   })
 
   test('never delays without a limit', () => {
     const rate = { perSecond: 0, burst: 0 }
     const bucket = newBucket(rate)
-    for (let i = 0; i < 1000; i++) assert.equal(draw(bucket, rate, bucket.at, 1000), 0)
+    for (let i = 0; i < 1000; i++) assert.equal(drawTokens(bucket, rate, bucket.at, 1000), 0)
   })
 })

@@ -19,7 +19,7 @@ export const newBucket = ({ burst }: Rate): Bucket => ({ level: burst, at: monot
  * Takes an amount even if the bucket holds less, and returns the milliseconds until the level is 0 again. For work that is done in
  * any case: the caller then delays its next work.
  */
-export function draw(bucket: Bucket, { perSecond, burst }: Rate, at: number, amount = 1): number {
+export function drawTokens(bucket: Bucket, { perSecond, burst }: Rate, at: number, amount = 1): number {
   if (perSecond === 0) return 0
   const level = bucket.level + ((at - bucket.at) / 1000) * perSecond
   bucket.level = (level > burst ? burst : level) - amount
@@ -28,7 +28,7 @@ export function draw(bucket: Bucket, { perSecond, burst }: Rate, at: number, amo
 }
 
 /** Returns an amount that was drawn for work that is not done. */
-export function giveBack(bucket: Bucket, amount = 1) {
+export function returnTokens(bucket: Bucket, amount = 1) {
   bucket.level += amount
 }
 
@@ -51,8 +51,8 @@ export function createRateLimit(rate: Rate, { keysMax = 20_000 } = {}): RateLimi
         // Deletes the oldest entry: a Map keeps the order of insertion.
         if (buckets.size > keysMax) buckets.delete(buckets.keys().next().value!)
       }
-      if (draw(bucket, rate, monotonicMs()) === 0) return 0
-      giveBack(bucket)
+      if (drawTokens(bucket, rate, monotonicMs()) === 0) return 0
+      returnTokens(bucket)
       return Math.ceil((1 - bucket.level) / perSecond) || 1
     },
   }

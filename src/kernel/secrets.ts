@@ -79,13 +79,13 @@ export async function storeDataKey(sql: Sql, masterKey: Buffer, dataKey: Buffer)
 }
 
 /** Creates the service for secrets. `renew` replaces the data key when a restore has changed it while the process runs. */
-export function createSecrets(dataKey: Buffer): Secrets & { renew(dataKey: Buffer): void } {
+export function createSecrets(dataKey: Buffer): Secrets & { setDataKey(dataKey: Buffer): void } {
   // A key object is created once: Node.js would create one from bytes in every call, which takes three times as long as encrypting.
   let current = createSecretKey(dataKey)
   return {
     seal: (text) => sealWith(current, text),
     open: (sealed) => openWith(current, sealed),
-    renew(next) {
+    setDataKey(next) {
       current = createSecretKey(next)
     },
   }

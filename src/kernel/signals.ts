@@ -106,7 +106,7 @@ export function createSignals(deps: {
   })
   handlers.on(Reset, handlers.reset)
   members.onReturn(handlers.reset)
-  members.leftovers({ name: 'kernel.signals', owners: async () => [], sweep: sweeper.run })
+  members.declareOwnedRows({ name: 'kernel.signals', owners: async () => [], sweep: sweeper.run })
   const open = async () => {
     await key.load()
     await transport.open(nodeId, receive, handlers.reset)

@@ -8,7 +8,7 @@ export interface Transition<State extends string, Mover extends string> {
 export const transitionsOf = <State extends string, Mover extends string>(
   moves: readonly Transition<State, Mover>[],
 ) => ({
-  mayMove: (from: State, to: State, by: Mover): boolean =>
+  isAllowed: (from: State, to: State, by: Mover): boolean =>
     moves.some((move) => move.from === from && move.to === to && move.by === by),
   from: (state: State) => moves.filter((move) => move.from === state),
 })

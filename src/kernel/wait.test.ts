@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { eventually } from '../../test/harness/eventually.ts'
 import { monotonicMs } from './clock.ts'
 import { ConnectionError } from './db/errors.ts'
-import { CallerGone, DeadlinePassed, ProcessStopping, TooManyRequests } from './errors.ts'
+import { CallerDisconnected, DeadlinePassed, ProcessStopping, TooManyRequests } from './errors.ts'
 import { createWaits } from './wait.ts'
 
 /** Creates a node whose signals the test delivers, and rows that count their reads. */
@@ -111,11 +111,11 @@ suite('a wait for a row', () => {
     await eventually(() => assert.equal(reads.length, 1))
     await turn()
     const second = wait(reading.ctx)
-    reading.abort(CallerGone())
-    abort(CallerGone())
-    await assert.rejects(settled, CallerGone.is)
-    await assert.rejects(second, CallerGone.is)
-    await assert.rejects(wait(ctx), CallerGone.is)
+    reading.abort(CallerDisconnected())
+    abort(CallerDisconnected())
+    await assert.rejects(settled, CallerDisconnected.is)
+    await assert.rejects(second, CallerDisconnected.is)
+    await assert.rejects(wait(ctx), CallerDisconnected.is)
     const before = reads.length
     deliver('1')
     await turn()

@@ -2,11 +2,12 @@
  * Waits until a row has the wanted state. A waiter registers, reads, and reads again when a node signals that the row has changed
  * or that signals may have been lost; it never polls. Reads of many waiters share statements. See ADR 19.
  */
+
+import { createBatcher } from './batcher.ts'
 import { sleep } from './clock.ts'
 import type { Ctx } from './contract.ts'
 import { isConnectionFailure, type Sql } from './db.ts'
-import { CallerGone, TooManyRequests } from './errors.ts'
-import { gather } from './gather.ts'
+import { CallerDisconnected, TooManyRequests } from './errors.ts'
 import type { Metrics } from './metrics.ts'
 import { type Address, defineSignal, type Signals } from './signals.ts'
 
@@ -20,7 +21,7 @@ export interface Waits {
 export interface RowWaits<T> {
   /**
    * Resolves with the state once `until` holds, or with undefined once the row is gone. At the time limit, the deadline of the request
-   * or the stop of the process it resolves with the current state. Rejects with 429 at the limit of waiters, with `CallerGone`, or with an error of `read`.
+   * or the stop of the process it resolves with the current state. Rejects with 429 at the limit of waiters, with `CallerDisconnected`, or with an error of `read`.
    */
   wait(ctx: Pick<Ctx, 'tenantId' | 'signal'>, id: string, options: WaitOptions<T>): Promise<T | undefined>
   /** Wakes the waiters of these rows when `sql` commits. To address the node of a waiter, store its node id in the row. */
@@ -94,13 +95,13 @@ export function createWaits({ signals, stopping, metrics, limits = defaults }: D
     define<T extends {}>(name: string, read: (ids: string[]) => Promise<ReadonlyMap<string, T>>): RowWaits<T> {
       if (names.has(name)) throw new Error(`waits for "${name}" are defined twice`)
       names.add(name)
-      const readOne = gather<string, T>(async (ids) => {
+      const readOne = createBatcher<string, T>(async (ids) => {
         const states = await read([...new Set(ids)])
         return ids.map((id) => states.get(id))
       }, readsMax)
       return {
         async wait({ tenantId, signal }, id, { until, limitMs }) {
-          if (CallerGone.is(signal.reason)) throw signal.reason
+          if (CallerDisconnected.is(signal.reason)) throw signal.reason
           counts.add(tenantId)
           const waiting = createWaiting(signal, stopping, limitMs)
           const remove = add(rowKey(name, id), waiting)
@@ -155,7 +156,7 @@ function createWaiting(signal: AbortSignal, stopping: AbortSignal, limitMs: numb
     wake,
     isOver: () => isTimeOver || signal.aborted || stopping.aborted,
     throwIfGone() {
-      if (CallerGone.is(signal.reason)) throw signal.reason
+      if (CallerDisconnected.is(signal.reason)) throw signal.reason
     },
     async woken() {
       if (!isDirty)

@@ -2,14 +2,15 @@
  * Kills one of two nodes with SIGKILL at random moments while both publish and deliver events. Asserts that each event of a committed
  * transaction was delivered once, in the order of its key, and that the surviving node received it.
  */
+
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { resolve } from 'node:path'
 import { sleep } from '../../src/kernel/clock.ts'
 import { type ConnectionOptions, connect, type Pool } from '../../src/kernel/db.ts'
 import { eventually } from '../harness/eventually.ts'
+import { seededRandom } from '../harness/seeded-random.ts'
 import type { WorkerReport, WorkerTask } from './events-shared.ts'
-import { randomOf } from './kill.ts'
 
 const program = resolve(import.meta.dirname, 'events-worker.ts')
 
@@ -65,7 +66,7 @@ export async function eventRounds(options: {
   connection: ConnectionOptions
 }): Promise<EventsReport> {
   const { connection, rounds } = options
-  const random = randomOf(options.seed)
+  const random = seededRandom(options.seed)
   const pool = connect(connection, { max: 2 })
   await pool.unsafe(`
     create schema faults;

@@ -2,15 +2,18 @@
  * Kills the platform, its PostgreSQL, or both with SIGKILL at random moments, while devices send samples and slots are packed.
  * Asserts that each acknowledged sample is stored once, and none of a rejected message.
  */
+
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join, resolve } from 'node:path'
 import { sleep } from '../../src/kernel/clock.ts'
 import { afterAllTests } from '../harness/database.ts'
+import { freePort } from '../harness/free-port.ts'
 import { startPlatform } from '../harness/platform.ts'
-import { freePort, type PostgresServer, startPostgresServer } from '../harness/postgres-server.ts'
+import { type PostgresServer, startPostgresServer } from '../harness/postgres-server.ts'
+import { seededRandom } from '../harness/seeded-random.ts'
 import { type FleetReport, startFleet } from './fleet.ts'
-import { killAll, randomOf } from './kill.ts'
+import { killAll } from './kill.ts'
 
 const program = resolve(import.meta.dirname, 'packer.ts')
 
@@ -39,7 +42,7 @@ export async function killDeviceRounds(options: {
   directory: string
 }): Promise<DeviceKillReport> {
   const { rounds, directory } = options
-  const random = randomOf(options.seed)
+  const random = seededRandom(options.seed)
   const site = await startSite(directory)
   const { database, start } = site
   let { platform } = site

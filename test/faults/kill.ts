@@ -2,12 +2,14 @@
  * Kills every process of the platform with SIGKILL at random moments while tenants and applications are written, restarts it on the
  * same directory, and finally compares the stored data with what was acknowledged.
  */
+
 import assert from 'node:assert/strict'
 import { sleep } from '../../src/kernel/clock.ts'
 import { type Ask, tokenOf } from '../harness/client.ts'
 import { eventually } from '../harness/eventually.ts'
 import { type RunningPlatform, startPlatform } from '../harness/platform.ts'
 import { processTree } from '../harness/processes.ts'
+import { seededRandom } from '../harness/seeded-random.ts'
 
 interface Acknowledged {
   tenants: { tenantId: string; pk: string }[]
@@ -23,14 +25,6 @@ export interface KillReport {
 }
 
 /** Pseudo-random generator with a seed, so that a failure can be reproduced. */
-export function randomOf(seed: number) {
-  let state = seed
-  return () => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
-    return state / 2 ** 32
-  }
-}
-
 /** Additional writes during the rounds, and their verification. */
 export interface Load {
   /** Writes until the platform is killed. `begun` resolves when at least one write is acknowledged. */
@@ -50,7 +44,7 @@ export interface KillOptions {
 
 export async function killRounds(options: KillOptions): Promise<KillReport> {
   const { rounds, directory, withinMs = 1000, additionalLoad } = options
-  const random = randomOf(options.seed)
+  const random = seededRandom(options.seed)
   const acknowledged: Acknowledged = { tenants: [], applications: new Map() }
   let slowest = 0
   const start = async (isLast = false) => {

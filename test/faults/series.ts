@@ -2,12 +2,14 @@
  * Kills the process that writes time series, its PostgreSQL, or both with SIGKILL at random moments while slots are packed.
  * Asserts that each acknowledged value is stored, or a value that was sent later for the same time.
  */
+
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { rmSync, symlinkSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { sleep } from '../../src/kernel/clock.ts'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/kernel/embedded-postgres.ts'
+import { seededRandom } from '../harness/seeded-random.ts'
 import type { WorkerTask } from './series-worker.ts'
 
 const program = resolve(import.meta.dirname, 'series-worker.ts')
@@ -27,7 +29,7 @@ export async function seriesRounds(options: {
   seed: number
   directory: string
 }): Promise<SeriesReport> {
-  const random = randomOf(options.seed)
+  const random = seededRandom(options.seed)
   const link = join(options.directory, 's')
   /** Endpoint and time → the greatest value that was acknowledged. */
   const acknowledged = new Map<string, number>()
@@ -126,10 +128,3 @@ export async function seriesRounds(options: {
 }
 
 /** Pseudo-random generator with a seed. Rounds still differ, since the progress of a killed process depends on the machine. */
-function randomOf(seed: number) {
-  let state = seed
-  return () => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
-    return state / 2 ** 32
-  }
-}

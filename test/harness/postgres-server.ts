@@ -94,12 +94,3 @@ export async function databaseUrl(connection: ConnectionOptions): Promise<string
   afterAllTests(proxy.close)
   return `postgres://${user}:${password}@127.0.0.1:${proxy.port}/${database}`
 }
-
-/** Returns a port that is free now, for servers that restart at the same address. */
-export async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
-  const { port } = server.address() as AddressInfo
-  await new Promise((done) => server.close(done))
-  return port
-}

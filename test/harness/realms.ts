@@ -1,19 +1,11 @@
 /** Fixture of the OpenID Connect tests: the identity service on a real socket, realms, and a client over plain HTTP. */
 import { createHash, randomBytes } from 'node:crypto'
-import net from 'node:net'
 import { Identity, type RealmSpec } from '../../src/identity/contract.ts'
 import identity from '../../src/identity/index.ts'
 import type { Clock } from '../../src/kernel/clock.ts'
 import type { ConnectionOptions } from '../../src/kernel/db.ts'
+import { freePort } from './free-port.ts'
 import { openTestPlatform, type TestPlatform } from './test-platform.ts'
-
-export const freePort = () =>
-  new Promise<number>((resolve) => {
-    const server = net.createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as net.AddressInfo
-      server.close(() => resolve(port))
-    })
-  })
 
 export const aRealm = (tenantId: string, changes: Partial<RealmSpec> = {}): RealmSpec => ({
   tenantId,

@@ -1,5 +1,5 @@
 import { sleep } from '../../kernel/clock.ts'
-import type { LogMessage } from '../../kernel/log-messages.ts'
+import type { LogMessage } from '../../kernel/define-log-message.ts'
 import type { Layer } from './state.ts'
 
 const retryMs = 1000

@@ -1,5 +1,5 @@
 /** Log messages at warn and above of the MQTT layer and its session store. */
-import { defineLogMessage } from '../../kernel/log-messages.ts'
+import { defineLogMessage } from '../../kernel/define-log-message.ts'
 
 const databaseUnavailable = 'The database was unavailable or refused the query; `err` says which.'
 

@@ -1,7 +1,7 @@
 /** Stores MQTT sessions in PostgreSQL. Steps of many sessions share transactions. */
 import { sleep } from '../../kernel/clock.ts'
 import { isConnectionFailure, type Sql } from '../../kernel/db.ts'
-import type { LogMessage } from '../../kernel/log-messages.ts'
+import type { LogMessage } from '../../kernel/define-log-message.ts'
 import type { Message } from '../mqtt/host.ts'
 import { holderNotRemoved, messageNotDeleted, sessionReleaseFailed } from '../mqtt/log-messages.ts'
 import type { QueueLimits, SessionStore } from '../mqtt/session-store.ts'

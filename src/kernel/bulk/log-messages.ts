@@ -1,5 +1,5 @@
 /** Log messages at warn and above of bulk tasks. */
-import { defineLogMessage } from '../log-messages.ts'
+import { defineLogMessage } from '../define-log-message.ts'
 
 export const savingProblemFailed = defineLogMessage({
   level: 'warn',

@@ -4,14 +4,14 @@ import { isConnectionFailure, isExhausted, isStatementTimeout } from '../db.ts'
 import { type ErrorFormat, messageFormat } from '../error-formats.ts'
 import {
   BodyTooLarge,
+  DatabaseTimeout,
+  DatabaseUnavailable,
   InsufficientResources,
   InternalError,
   InvalidRequest,
   NoSuchRoute,
-  Overdue,
   PlatformError,
   TooManyRequests,
-  Unavailable,
   UnsupportedMediaType,
 } from '../errors.ts'
 import type { Log } from '../log.ts'
@@ -57,8 +57,8 @@ export function fail(error: PlatformError, errorFormat: ErrorFormat, reply: Fast
 /** Maps any thrown error to a PlatformError. */
 function toPlatformError(error: unknown, request: FastifyRequest): PlatformError {
   if (error instanceof PlatformError) return error
-  if (isStatementTimeout(error)) return Overdue({}, { headers: { 'retry-after': '2' } })
-  if (isConnectionFailure(error)) return Unavailable({}, { headers: { 'retry-after': '2' } })
+  if (isStatementTimeout(error)) return DatabaseTimeout({}, { headers: { 'retry-after': '2' } })
+  if (isConnectionFailure(error)) return DatabaseUnavailable({}, { headers: { 'retry-after': '2' } })
   if (isExhausted(error)) return InsufficientResources({}, { headers: { 'retry-after': '60' } })
   const { code, statusCode, message } = error as FastifyError
   switch (code) {

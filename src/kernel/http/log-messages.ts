@@ -1,5 +1,5 @@
 /** Log messages at warn and above of the HTTP server. */
-import { defineLogMessage } from '../log-messages.ts'
+import { defineLogMessage } from '../define-log-message.ts'
 
 export const requestFailed = defineLogMessage({
   level: 'error',

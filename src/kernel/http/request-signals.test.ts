@@ -6,7 +6,7 @@ import { eventually } from '../../../test/harness/eventually.ts'
 import { openTestPlatform } from '../../../test/harness/test-platform.ts'
 import { contract } from '../contract.ts'
 import { defineService } from '../define-service.ts'
-import { CallerGone, DeadlinePassed, type PlatformError, ProcessStopping } from '../errors.ts'
+import { CallerDisconnected, DeadlinePassed, type PlatformError, ProcessStopping } from '../errors.ts'
 import { JsonObject } from '../schema.ts'
 import type { Http } from './routes.ts'
 
@@ -62,7 +62,7 @@ test('the signal of a request aborts when its connection closes before the respo
   await eventually(() => assert.equal(signals.length, 2))
   socket.destroy()
   await eventually(() => assert.ok(signals[1]!.aborted))
-  assert.ok(CallerGone.is(signals[1]!.reason))
+  assert.ok(CallerDisconnected.is(signals[1]!.reason))
   await waypost.close()
   assert.equal(signals[0]!.aborted, false, 'an answered request does not abort any more')
 })

@@ -1,6 +1,6 @@
 /** `ctx.signal` of requests, created on first use because most requests never use it. */
 import type { ServerResponse } from 'node:http'
-import { CallerGone, DeadlinePassed, ProcessStopping } from '../errors.ts'
+import { CallerDisconnected, DeadlinePassed, ProcessStopping } from '../errors.ts'
 
 export interface RequestSignals {
   /** Aborts when the connection closes before the response is sent, the deadline passes or the process stops. */
@@ -15,7 +15,7 @@ export function createRequestSignals(): RequestSignals {
   return {
     of(response, deadlineSeconds) {
       const controller = new AbortController()
-      if (response.closed) controller.abort(CallerGone())
+      if (response.closed) controller.abort(CallerDisconnected())
       else if (isStopping) controller.abort(ProcessStopping())
       else watch(controller, response, deadlineSeconds)
       return controller.signal
@@ -35,7 +35,7 @@ export function createRequestSignals(): RequestSignals {
     response.once('close', () => {
       open.delete(controller)
       clearTimeout(deadline)
-      if (!response.writableFinished) controller.abort(CallerGone())
+      if (!response.writableFinished) controller.abort(CallerDisconnected())
     })
   }
 }

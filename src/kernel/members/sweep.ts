@@ -1,30 +1,30 @@
 /** Cleans up after dead nodes: on one living node at a time, under a lease that it renews. */
 import type { Db } from '../db.ts'
 import type { Log } from '../log.ts'
-import { leaseRenewalFailed, sweepFailed } from '../own-log-messages.ts'
+import { leaseRenewalFailed, sweepFailed } from '../log-messages.ts'
 import * as rows from './rows.ts'
-import type { Leftovers } from './types.ts'
+import type { OwnedRows } from './types.ts'
 
 export interface SweepDeps {
   db: Db
   log: Log
   nodeId: string
-  leftovers: Leftovers[]
+  ownedRows: OwnedRows[]
   silentSeconds: number
 }
 
 const leaseSeconds = 30
 
 export async function sweepDead(deps: SweepDeps, ids: string[]) {
-  const { db, log, nodeId, leftovers, silentSeconds } = deps
+  const { db, log, nodeId, ownedRows, silentSeconds } = deps
   for (const id of ids) {
     const lease = { id, by: nodeId, seconds: leaseSeconds }
     if (!(await rows.claimSweep(db.sql, lease, silentSeconds))) continue
     const renewing = setInterval(() => void renew(deps, lease), (leaseSeconds * 1000) / 3).unref()
     try {
-      for (const { name, sweep } of leftovers) {
+      for (const { name, sweep } of ownedRows) {
         await sweep(id)
-        log.debug({ nodeId: id, leftovers: name }, 'cleaned up after a dead node')
+        log.debug({ nodeId: id, rows: name }, 'cleaned up after a dead node')
       }
       await rows.deleteSwept(db.sql, lease)
     } catch (error) {
@@ -40,11 +40,11 @@ const renew = ({ db, log }: SweepDeps, lease: rows.SweepLease) =>
   rows.extendSweep(db.sql, lease).catch((error) => leaseRenewalFailed(log, { err: error, nodeId: lease.id }))
 
 /** Inserts nodes that own rows but have no row in `kernel.nodes`, so that they are swept like any dead node. */
-export async function findUnknownOwners({ db, log, nodeId, leftovers }: Omit<SweepDeps, 'silentSeconds'>) {
-  for (const { name, owners } of leftovers) {
+export async function findUnknownOwners({ db, log, nodeId, ownedRows }: Omit<SweepDeps, 'silentSeconds'>) {
+  for (const { name, owners } of ownedRows) {
     const found = await owners(db.sql)
     if (found.length === 0) continue
     const nodes = await rows.insertUnknown(db.sql, found, nodeId)
-    if (nodes > 0) log.info({ leftovers: name, nodes }, 'found rows of nodes that are gone')
+    if (nodes > 0) log.info({ rows: name, nodes }, 'found rows of nodes that are gone')
   }
 }

@@ -8,7 +8,7 @@ export interface Member {
 }
 
 /** Rows that belong to a node and become void when it dies. */
-export interface Leftovers {
+export interface OwnedRows {
   /** A name for logs, such as `gateway.bindings`. */
   name: string
   /** Returns the ids of all nodes that have such rows, to find those without a row in `kernel.nodes`, as after a restore. */

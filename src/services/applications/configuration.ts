@@ -1,4 +1,4 @@
-import { defineInstance, onBoth } from '../../kernel/configuration.ts'
+import { defineInstance, forApplicationAndVersion } from '../../kernel/configuration.ts'
 import { Type } from '../../kernel/schema.ts'
 
 /** The attribute dictionary accepts any JSON object. */
@@ -7,7 +7,7 @@ export const attributesInstance = defineInstance({
   group: 'Configuration management',
   description: 'Attribute dictionary extension',
   urlPrefix: '/adx',
-  schemas: onBoth(Type.Object({}, { additionalProperties: true })),
+  schemas: forApplicationAndVersion(Type.Object({}, { additionalProperties: true })),
 })
 
 export const applicationsInstances = [

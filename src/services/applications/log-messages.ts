@@ -1,5 +1,5 @@
 /** Log messages at warn and above of the service. */
-import { defineLogMessage } from '../../kernel/log-messages.ts'
+import { defineLogMessage } from '../../kernel/define-log-message.ts'
 
 export const invalidConfigurationIgnored = defineLogMessage({
   level: 'warn',

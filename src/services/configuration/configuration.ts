@@ -1,4 +1,4 @@
-import { defineInstance, onBoth } from '../../kernel/configuration.ts'
+import { defineInstance, forApplicationAndVersion } from '../../kernel/configuration.ts'
 import { defaulted, Type } from '../../kernel/schema.ts'
 import { checkSchemaText } from './schema-text.ts'
 
@@ -10,7 +10,7 @@ export const endpointConfigurationsInstance = defineInstance({
   group: 'Configuration management',
   description: 'Endpoint configurations',
   urlPrefix: '/ecr',
-  schemas: onBoth(
+  schemas: forApplicationAndVersion(
     Type.Object({
       endpointConfigurationSchema: Type.Optional(
         Type.String({ maxLength: schemaLengthMax, description: 'A JSON schema as text' }),

@@ -3,7 +3,7 @@ import { suite, test } from 'node:test'
 import { aCaller, aPlatformAdmin, aTenantAdmin } from '../../../test/harness/builders.ts'
 import { openCredentials, root } from '../../../test/harness/credentials.ts'
 import { TenantDeleted } from '../tenants/events.ts'
-import { type CredentialState, credentialStates, mayMove, targetStates } from './states.ts'
+import { type CredentialState, credentialStates, isAllowed, targetStates } from './states.ts'
 
 const { waypost, admin, publishedEvents, aBasicCredential, setState, logIn } = await openCredentials()
 const other = waypost.as(aTenantAdmin('other'))
@@ -170,7 +170,7 @@ suite('the state of basic credentials', () => {
         const { id, username } = await inState(from)
         const before = (await admin(`GET ${root}/basic-credentials/${id}`)).body
         publishedEvents.length = 0
-        const good = from === to || mayMove(from, to, 'people')
+        const good = from === to || isAllowed(from, to, 'people')
         const answer = await setState('basic-credentials', id, to, good ? 204 : 400)
         const after = (await admin(`GET ${root}/basic-credentials/${id}`)).body
         if (good && from !== to) {

@@ -14,7 +14,7 @@ import { eventually } from '../../../test/harness/eventually.ts'
 import { longestStallMs } from '../../../test/harness/thread-time.ts'
 import { systemClock } from '../../kernel/clock.ts'
 import { TenantDeleted } from '../tenants/events.ts'
-import { type CredentialState, credentialStates, mayMove, targetStates } from './states.ts'
+import { type CredentialState, credentialStates, isAllowed, targetStates } from './states.ts'
 
 const connection = await freshDatabase()
 const environment = { WAYPOST_MASTER_KEY: 'one key for both nodes, long enough' }
@@ -296,7 +296,7 @@ suite('the state of certificates', () => {
       for (const to of targetStates) {
         const { id, serialNumber } = await inState(from)
         publishedEvents.length = 0
-        const good = from === to || mayMove(from, to, 'people')
+        const good = from === to || isAllowed(from, to, 'people')
         await setState('x509-credentials', id, to, good ? 204 : 400)
         const after = (await admin(`GET ${root}/x509-credentials/${id}`)).body
         const changed = good && from !== to

@@ -27,7 +27,7 @@ export function createHashing(rounds: number, { queuedPerTenantMax, queuedMax } 
     waitingPerTenant: queuedPerTenantMax,
     waitingTotal: queuedMax,
     waitMs: Number.POSITIVE_INFINITY,
-    refusal: () => HashingBusy({}, { headers: { 'retry-after': '2' } }),
+    rejection: () => HashingBusy({}, { headers: { 'retry-after': '2' } }),
   })
 
   return {

@@ -1,7 +1,7 @@
 import { etagOf, notModified } from '../../kernel/etag.ts'
 import type { Http } from '../../kernel/http/routes.ts'
 import { sendText } from '../../kernel/http/send.ts'
-import { joined } from '../../kernel/json-text.ts'
+import { jsonArray } from '../../kernel/json-text.ts'
 import * as schemas from './schemas.ts'
 import type { RevocationList } from './service/authorities.ts'
 import type { CredentialsService } from './service.ts'
@@ -23,7 +23,7 @@ async function* texts(pages: AsyncIterable<object[]>) {
 
 export function routes(http: Http, { basic, certificates }: CredentialsService) {
   http.get('/basic-credentials', { schema: schemas.listBasic, config: readBasic }, ({ ctx }, reply) =>
-    sendText(reply, joined(texts(basic.list(ctx)))),
+    sendText(reply, jsonArray(texts(basic.list(ctx)))),
   )
 
   http.post(
@@ -72,7 +72,7 @@ export function routes(http: Http, { basic, certificates }: CredentialsService) 
   )
 
   http.get('/x509-credentials', { schema: schemas.listCertificates, config: readX509 }, ({ ctx }, reply) =>
-    sendText(reply, joined(texts(certificates.list(ctx)))),
+    sendText(reply, jsonArray(texts(certificates.list(ctx)))),
   )
 
   http.post(

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { assertTransitions } from '../../../test/harness/transitions.ts'
-import { type CredentialState, credentialStates, type Mover, mayAuthenticate, mayMove, targetStates } from './states.ts'
+import {
+  type CredentialState,
+  credentialStates,
+  isAllowed,
+  type Mover,
+  mayAuthenticate,
+  targetStates,
+} from './states.ts'
 
 const allowed: [Mover, CredentialState, CredentialState][] = [
   ['use', 'Inactive', 'Active'],
@@ -13,12 +20,12 @@ const allowed: [Mover, CredentialState, CredentialState][] = [
 ]
 
 test('credentials change their state only by the transitions of the specification', () => {
-  assertTransitions(mayMove, { states: credentialStates, movers: ['use', 'people'], allowed })
+  assertTransitions(isAllowed, { states: credentialStates, movers: ['use', 'people'], allowed })
 })
 
 test('Revoked is final, and callers cannot set Inactive', () => {
   for (const to of credentialStates)
-    for (const by of ['use', 'people'] as const) assert.equal(mayMove('Revoked', to, by), false)
+    for (const by of ['use', 'people'] as const) assert.equal(isAllowed('Revoked', to, by), false)
   assert.ok(!(targetStates as readonly string[]).includes('Inactive'))
 })
 

@@ -20,7 +20,7 @@ const moves = transitionsOf<CredentialState, Mover>([
   { from: 'Suspended', to: 'Revoked', by: 'people' },
 ])
 
-export const { mayMove } = moves
+export const { isAllowed } = moves
 
 /** Describes the possible transitions, for the error of an impossible one. */
 export function possibleFrom(from: CredentialState): string {

@@ -1,7 +1,7 @@
 /** Checks permissions on endpoints (document 4, section 2). */
-import { authorize, authorizeOn, type Ctx, tenantOf } from '../../kernel/contract.ts'
+import { authorize, authorizeOrNotFound, type Ctx, requireTenantAccess } from '../../kernel/contract.ts'
 import { Forbidden } from '../../kernel/errors.ts'
-import { holds, holdsSomewhere, onResource, tenantSystem, visible } from '../../kernel/permissions.ts'
+import { holds, holdsSomewhere, onResource, tenantSystem, visibleResources } from '../../kernel/permissions.ts'
 import type { ApplicationVersionRef } from '../applications/contract.ts'
 import { applicationResource, type EndpointRef, endpointResource } from './contract.ts'
 import { NoEndpoint } from './errors.ts'
@@ -21,7 +21,7 @@ export const onApplication = (tenantId: string, name: string) => onResource(tena
 export function permitted<E extends EndpointRef>(ctx: Ctx, endpointId: string, found: E | undefined, scope = read): E {
   const missing = () => NoEndpoint({ endpointId })
   if (!found) throw missing()
-  authorizeOn(ctx, { read, scope }, endpointResource(found), missing)
+  authorizeOrNotFound(ctx, { read, scope }, endpointResource(found), missing)
   return found
 }
 
@@ -29,11 +29,11 @@ export const mayUse = (ctx: Ctx, endpoint: EndpointRef, scope: string) =>
   holds(ctx.caller, scope, endpointResource(endpoint))
 
 /** Returns the requested tenant, by default the caller's. Another tenant needs the scope on the platform. */
-export const tenantToRead = (ctx: Ctx, requested: string | undefined) => tenantOf(ctx, requested, read)
+export const tenantToRead = (ctx: Ctx, requested: string | undefined) => requireTenantAccess(ctx, requested, read)
 
 export function visibilityOf(ctx: Ctx, tenantId: string): Visibility {
-  const applicationNames = visible(ctx.caller, read, tenantId, 'application-')
-  const endpointIds = visible(ctx.caller, read, tenantId, 'endpoint-')
+  const applicationNames = visibleResources(ctx.caller, read, tenantId, 'application-')
+  const endpointIds = visibleResources(ctx.caller, read, tenantId, 'endpoint-')
   return applicationNames === 'all' || endpointIds === 'all' ? 'all' : { applicationNames, endpointIds }
 }
 

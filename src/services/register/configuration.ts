@@ -1,4 +1,4 @@
-import { type ConfigurationProblem, defineInstance, onBoth } from '../../kernel/configuration.ts'
+import { type ConfigurationProblem, defineInstance, forApplicationAndVersion } from '../../kernel/configuration.ts'
 import { defaulted, type Static, Type } from '../../kernel/schema.ts'
 
 const metadataKey = '^[a-zA-Z0-9_]+$'
@@ -9,7 +9,7 @@ export const metadataInstance = defineInstance({
   name: 'epmx',
   group: 'Identity management',
   description: 'Endpoint metadata extension',
-  schemas: onBoth(
+  schemas: forApplicationAndVersion(
     Type.Object({
       'metadata-keys': Type.Optional(
         Type.Unsafe<Record<string, { 'write-enabled': boolean }>>({
@@ -56,7 +56,7 @@ export const connectivityInstance = defineInstance({
   name: 'epl',
   group: 'Communication',
   description: 'Endpoint connectivity',
-  schemas: onBoth(ConnectivityShape),
+  schemas: forApplicationAndVersion(ConnectivityShape),
   check: checkConnectivityKeys,
 })
 

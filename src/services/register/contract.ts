@@ -59,7 +59,7 @@ export interface SelectionPage {
   next: string | undefined
 }
 
-/** Gives other services access to endpoints. They check permissions themselves: `find`, then `authorizeOn` with `endpointResource`. */
+/** Gives other services access to endpoints. They check permissions themselves: `find`, then `authorizeOrNotFound` with `endpointResource`. */
 export interface Register {
   find(endpointId: string): Promise<EndpointRef | undefined>
   /** Finds many endpoints at once. The map has no entry for an endpoint that does not exist. */

@@ -8,7 +8,7 @@ import { composeRealm } from './compose-realm.ts'
 import { UnusableTemplate } from './errors.ts'
 import { TenantAvailable, TenantStatusChanged } from './events.ts'
 import { tenantBuildFailed } from './log-messages.ts'
-import { mayMove, type TenantStatus } from './states.ts'
+import { isAllowed, type TenantStatus } from './states.ts'
 import { findRealmParts, findRoleName } from './store/realm-parts.ts'
 import { findSeedChecksum } from './store/seeds.ts'
 import * as store from './store/tenants.ts'
@@ -58,7 +58,7 @@ export function defineBuilding({ db, bus, jobs, secrets, now, log }: Kit, identi
   /** Locks a tenant that is to be built; undefined if it was deleted or is built, because a job may run twice. */
   const lockUnbuilt = async (sql: Sql, tenantId: string) => {
     const tenant = await store.lockTenant(sql, tenantId)
-    return tenant && mayMove(tenant.status, 'AVAILABLE', 'build') ? tenant : undefined
+    return tenant && isAllowed(tenant.status, 'AVAILABLE', 'build') ? tenant : undefined
   }
 
   async function giveUp(tenantId: string, error: unknown) {

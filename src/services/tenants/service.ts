@@ -1,5 +1,5 @@
 /** The operations on tenants, which both APIs and other services call. */
-import { authorizeOn, type Ctx } from '../../kernel/contract.ts'
+import { authorizeOrNotFound, type Ctx } from '../../kernel/contract.ts'
 import type { Window } from '../../kernel/paging.ts'
 import { holds, onPlatform, onTenant } from '../../kernel/permissions.ts'
 import type { Tenants } from './contract.ts'
@@ -59,7 +59,7 @@ async function findById({ kit: { db } }: TenantDeps, id: string): Promise<Tenant
 
 async function findVisible(deps: TenantDeps, ctx: Ctx, id: string, scope = readScope): Promise<Tenant> {
   const tenant = await findById(deps, id)
-  authorizeOn(ctx, { read: readScope, scope }, onTenant(tenant.tenantId), () => noTenant(id))
+  authorizeOrNotFound(ctx, { read: readScope, scope }, onTenant(tenant.tenantId), () => noTenant(id))
   return tenant
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { assertTransitions } from '../../../test/harness/transitions.ts'
-import { type Mover, mayMove, type TenantStatus, tenantStatuses } from './states.ts'
+import { isAllowed, type Mover, type TenantStatus, tenantStatuses } from './states.ts'
 
 const allowed: [Mover, TenantStatus, TenantStatus][] = [
   ['build', 'CREATING', 'AVAILABLE'],
@@ -23,11 +23,11 @@ const allowed: [Mover, TenantStatus, TenantStatus][] = [
 ]
 
 test('a tenant changes its status only by the transitions of the specification', () => {
-  assertTransitions(mayMove, { states: tenantStatuses, movers: ['status', 'rebuild', 'build', 'deletion'], allowed })
+  assertTransitions(isAllowed, { states: tenantStatuses, movers: ['status', 'rebuild', 'build', 'deletion'], allowed })
 })
 
 test('DELETED is final', () => {
   for (const to of tenantStatuses)
     for (const by of ['status', 'rebuild', 'build', 'deletion'] as const)
-      assert.equal(mayMove('DELETED', to, by), false)
+      assert.equal(isAllowed('DELETED', to, by), false)
 })

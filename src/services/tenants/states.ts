@@ -17,7 +17,7 @@ export type Mover = 'status' | 'rebuild' | 'build' | 'deletion'
 
 const deletable = tenantStatuses.filter((status) => status !== 'DELETED')
 
-export const { mayMove } = transitionsOf<TenantStatus, Mover>([
+export const { isAllowed } = transitionsOf<TenantStatus, Mover>([
   { from: 'CREATING', to: 'AVAILABLE', by: 'build' },
   { from: 'CREATING', to: 'FAILED', by: 'build' },
   { from: 'AVAILABLE', to: 'UPDATING', by: 'rebuild' },

@@ -1,4 +1,4 @@
-import { type ConfigurationProblem, defineInstance, onBoth } from '../../kernel/configuration.ts'
+import { type ConfigurationProblem, defineInstance, forApplicationAndVersion } from '../../kernel/configuration.ts'
 import { defaulted, type Static, Type } from '../../kernel/schema.ts'
 
 const seriesNamePattern = '^[a-zA-Z0-9_-]+$'
@@ -106,7 +106,7 @@ export const dataCollectionInstance = defineInstance({
   name: 'dcx',
   group: 'Data collection',
   description: 'Data collection extension',
-  schemas: onBoth(
+  schemas: forApplicationAndVersion(
     Type.Object({
       'metadata-enrichment': Type.Optional(
         Type.Object({

@@ -1,19 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readSeries } from '../../../test/harness/read-series.ts'
+import { seededInteger } from '../../../test/harness/seeded-random.ts'
 import { openTimeSeries } from '../../../test/harness/time-series.ts'
 import { dayMs } from './pack/chunk-builder.ts'
 import type { Value } from './points.ts'
 
 const { endpoint, collect, waypost, points, pack, service } = await openTimeSeries()
-
-function randomOf(seed: number) {
-  let state = seed
-  return (below: number) => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
-    return Math.floor((state / 2 ** 32) * below)
-  }
-}
 
 const values = [{ path: 'a' }, { path: 'b', name: 'b' }]
 
@@ -46,7 +39,7 @@ function withinOf(
 }
 
 test('random samples in random order: the last write wins, before and after packing', async () => {
-  const random = randomOf(20261115)
+  const random = seededInteger(20261115)
   const configuration = { 'time-series': { names: { s: { values } } } }
   const first = await endpoint(configuration)
   const endpoints = [first, { ...first, endpointId: 'second' }, await endpoint(configuration)]

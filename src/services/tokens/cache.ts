@@ -2,9 +2,10 @@
  * Cache of tokens in any status, invalidated by the service's own events: on the writing node after the commit and before
  * the response, on other nodes when the event arrives. Unknown tokens are not cached, so guesses evict nothing.
  */
+
+import { createBatcher } from '../../kernel/batcher.ts'
 import type { Bus } from '../../kernel/bus.ts'
 import { createCache } from '../../kernel/cache.ts'
-import { gather } from '../../kernel/gather.ts'
 import { TenantTokensDeleted, TokenStatusChanged, TokensDeleted } from './events.ts'
 import type { KnownToken, Lookup } from './store.ts'
 
@@ -26,7 +27,7 @@ export function createTokenCache(bus: Bus, load: (lookups: Lookup[]) => Promise<
   cache.dropOn(TokensDeleted, ({ tokens }) => tokens.map(({ tokenHash }) => tokenHash))
   bus.subscribe(TenantTokensDeleted, cache.clear)
 
-  const loadOne = gather<Lookup, KnownToken>(
+  const loadOne = createBatcher<Lookup, KnownToken>(
     async (lookups) => {
       const found = new Map((await load(lookups)).map((token) => [token.tokenHash, token]))
       return lookups.map(({ tokenHash }) => found.get(tokenHash))

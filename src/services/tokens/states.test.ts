@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { assertTransitions } from '../../../test/harness/transitions.ts'
-import { isValid, type Mover, mayMove, type TokenStatus, targetStatuses, tokenStatuses } from './states.ts'
+import { isAllowed, isValid, type Mover, type TokenStatus, targetStatuses, tokenStatuses } from './states.ts'
 
 const allowed: [Mover, TokenStatus, TokenStatus][] = [
   ['use', 'Inactive', 'Active'],
@@ -13,7 +13,7 @@ const allowed: [Mover, TokenStatus, TokenStatus][] = [
 ]
 
 test('a token changes its status only by the transitions of the specification', () => {
-  assertTransitions(mayMove, { states: tokenStatuses, movers: ['use', 'people'], allowed })
+  assertTransitions(isAllowed, { states: tokenStatuses, movers: ['use', 'people'], allowed })
 })
 
 test('callers cannot set Inactive, and only Active and Inactive tokens authenticate', () => {

@@ -20,7 +20,7 @@ const moves = transitionsOf<TokenStatus, Mover>([
   { from: 'Suspended', to: 'Revoked', by: 'people' },
 ])
 
-export const { mayMove } = moves
+export const { isAllowed } = moves
 
 /** Describes the possible transitions, for the error of an impossible one. */
 export function possibleFrom(from: TokenStatus): string {
@@ -29,4 +29,4 @@ export function possibleFrom(from: TokenStatus): string {
 }
 
 /** Returns whether a token with this status authenticates its endpoint. */
-export const isValid = (status: TokenStatus) => status === 'Active' || mayMove(status, 'Active', 'use')
+export const isValid = (status: TokenStatus) => status === 'Active' || isAllowed(status, 'Active', 'use')

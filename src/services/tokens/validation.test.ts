@@ -4,7 +4,6 @@ import { freshDatabase } from '../../../test/harness/database.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
 import { openTestPlatform } from '../../../test/harness/test-platform.ts'
 import { openTokens, services, tokenFixtures } from '../../../test/harness/tokens.ts'
-import { gather } from '../../kernel/gather.ts'
 import { resetAllNodes } from '../../kernel/signals.ts'
 import { TenantDeleted } from '../tenants/events.ts'
 
@@ -277,41 +276,4 @@ test('deleting a tenant deletes its endpoints and tokens, and no others', async 
   })
   await eventually(() => assert.equal(publishedEvents.at(-1)?.event, 'tokens.tenant.forgotten'))
   assert.ok(await api.validate({ token, versionName: version }))
-})
-
-test('gather batches calls that arrive during a batch, and an error rejects only the calls of its batch', async () => {
-  const asked: number[][] = []
-  const ask = gather<number, string>(async (questions) => {
-    asked.push(questions)
-    await new Promise((resolve) => setImmediate(resolve))
-    if (questions.includes(13)) throw new Error('unlucky')
-    return questions.map((question) => (question > 100 ? undefined : `answer ${question}`))
-  }, 3)
-  const answers = await Promise.allSettled([1, 13, 2, 3, 4, 101].map(ask))
-  assert.deepEqual(asked, [[1], [13, 2, 3], [4, 101]])
-  assert.deepEqual(
-    answers.map((answer) => (answer.status === 'fulfilled' ? answer.value : answer.reason.message)),
-    ['answer 1', 'unlucky', 'unlucky', 'unlucky', 'answer 4', undefined],
-  )
-  assert.equal(await ask(5), 'answer 5')
-})
-
-test('gather waits a moment for more calls before the next batch, unless it is full', async () => {
-  const asked: number[][] = []
-  const ask = gather<number, number>(
-    async (questions) => {
-      asked.push(questions)
-      return questions
-    },
-    3,
-    20,
-  )
-  const first = [ask(1), ask(2)]
-  await first[0]
-  await Promise.all([...first, ask(3)])
-  assert.deepEqual(asked, [[1], [2, 3]])
-  const many = [4, 5, 6, 7, 8].map(ask)
-  await many[0]
-  assert.deepEqual(asked.slice(2), [[4], [5, 6, 7]])
-  assert.deepEqual(await Promise.all(many), [4, 5, 6, 7, 8])
 })

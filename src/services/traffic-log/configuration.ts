@@ -1,4 +1,4 @@
-import { defineInstance, onBoth } from '../../kernel/configuration.ts'
+import { defineInstance, forApplicationAndVersion } from '../../kernel/configuration.ts'
 import { defaulted, Type } from '../../kernel/schema.ts'
 
 /** Request status (document 3, 2.C). */
@@ -6,7 +6,7 @@ export const requestStatusInstance = defineInstance({
   name: 'rsx',
   group: 'Communication',
   description: 'Request status extension',
-  schemas: onBoth(
+  schemas: forApplicationAndVersion(
     Type.Object({
       outcomes: defaulted(
         Type.Integer({

@@ -1,4 +1,4 @@
-import { defineLogMessage } from '../../kernel/log-messages.ts'
+import { defineLogMessage } from '../../kernel/define-log-message.ts'
 
 export const refusalsFailed = defineLogMessage({
   level: 'error',

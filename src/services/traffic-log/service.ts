@@ -1,12 +1,12 @@
 import { STATUS_CODES } from 'node:http'
 import { type ConcurrencyLimit, createConcurrencyLimit } from '../../kernel/concurrency-limit.ts'
-import { type Ctx, tenantOf } from '../../kernel/contract.ts'
+import { type Ctx, requireTenantAccess } from '../../kernel/contract.ts'
 import type { Db, Sql } from '../../kernel/db.ts'
 import type { Kit } from '../../kernel/define-service.ts'
 import type { DeviceEndpoint } from '../../kernel/device.ts'
 import { defineJob } from '../../kernel/jobs.ts'
 import type { Window } from '../../kernel/paging.ts'
-import { holds, onPlatform, visible } from '../../kernel/permissions.ts'
+import { holds, onPlatform, visibleResources } from '../../kernel/permissions.ts'
 import type { Applications } from '../applications/contract.ts'
 import { requestStatusInstance } from './configuration.ts'
 import type { TrafficLog } from './contract.ts'
@@ -157,7 +157,7 @@ interface SearchDependencies {
 }
 
 async function list({ db, searches }: SearchDependencies, ctx: Ctx, { tenantId: asked, ...question }: TrafficSearch) {
-  const tenantId = tenantOf(ctx, asked, read)
+  const tenantId = requireTenantAccess(ctx, asked, read)
   const query: TrafficQuery = {
     ...question,
     tenantId,
@@ -175,7 +175,7 @@ async function listRefusals(
   ctx: Ctx,
   { tenantId: asked, ...question }: RefusalSearch,
 ) {
-  const tenantId = tenantOf(ctx, asked, readRefusals)
+  const tenantId = requireTenantAccess(ctx, asked, readRefusals)
   // Administrators of the platform also see refusals without a known tenant.
   const withoutTenant = asked === undefined && holds(ctx.caller, readRefusals, onPlatform)
   const tenantIds = withoutTenant ? [tenantId, ''] : [tenantId]
@@ -211,8 +211,8 @@ async function findOutcome(
 }
 
 function visibilityOf(ctx: Ctx, tenantId: string): Visibility {
-  const applicationNames = visible(ctx.caller, read, tenantId, 'application-')
-  const endpointIds = visible(ctx.caller, read, tenantId, 'endpoint-')
+  const applicationNames = visibleResources(ctx.caller, read, tenantId, 'application-')
+  const endpointIds = visibleResources(ctx.caller, read, tenantId, 'endpoint-')
   if (applicationNames === 'all' || endpointIds === 'all') return 'all'
   return { applicationNames: [...new Set(applicationNames)], endpointIds: [...new Set(endpointIds)] }
 }

@@ -1,4 +1,4 @@
-import { authorizeOn, type Ctx } from '../../../kernel/contract.ts'
+import { authorizeOrNotFound, type Ctx } from '../../../kernel/contract.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { Forbidden, invalidField, NotFound, Unauthenticated } from '../../../kernel/errors.ts'
 import { newSecret } from '../../../kernel/ids.ts'
@@ -73,7 +73,7 @@ export function createApiKeys({ db, bus, now, newId }: Pick<Kit, 'db' | 'bus' | 
     },
     async delete(ctx: Ctx, id: string) {
       const access = { read: 'identity:api-key:read', scope: 'identity:api-key:delete' }
-      authorizeOn(ctx, access, onTenant(ctx.tenantId), missing(id))
+      authorizeOrNotFound(ctx, access, onTenant(ctx.tenantId), missing(id))
       await db.tx(async (sql) => {
         if (!(await store.deleteApiKey(sql, ctx.tenantId, id))) throw missing(id)()
         await bus.publish(sql, AccessChanged, { tenantId: ctx.tenantId, subject: { type: 'api-key', id } })

@@ -1,4 +1,4 @@
-import { authorizeOn, type Ctx } from '../../../kernel/contract.ts'
+import { authorizeOrNotFound, type Ctx } from '../../../kernel/contract.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { NotFound } from '../../../kernel/errors.ts'
 import { windowOf } from '../../../kernel/paging.ts'
@@ -23,7 +23,7 @@ export function createClients({ db }: Pick<Kit, 'db'>, realms: Realms) {
     },
     async changeSecret(ctx: Ctx, id: string): Promise<{ secret: string }> {
       const access = { read: 'identity:client:read', scope: 'identity:client:update' }
-      authorizeOn(ctx, access, onTenant(ctx.tenantId), missing(id))
+      authorizeOrNotFound(ctx, access, onTenant(ctx.tenantId), missing(id))
       const client = await store.findClient(db.sql, ctx.tenantId, id)
       if (!client) throw missing(id)()
       if (client.kind === 'frontend') throw NoSecret({ id })

@@ -1,4 +1,4 @@
-import { authorizeOn, type Ctx } from '../../../kernel/contract.ts'
+import { authorizeOrNotFound, type Ctx } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { invalidField, NotFound } from '../../../kernel/errors.ts'
@@ -58,7 +58,7 @@ export function createGrants({ db, bus, now, newId }: Pick<Kit, 'db' | 'bus' | '
     },
     async delete(ctx, id) {
       const access = { read: 'identity:grant:read', scope: 'identity:grant:delete' }
-      authorizeOn(ctx, access, onTenant(ctx.tenantId), missing(id))
+      authorizeOrNotFound(ctx, access, onTenant(ctx.tenantId), missing(id))
       await db.tx(async (sql) => {
         const grant = await store.deleteGrant(sql, ctx.tenantId, id)
         if (!grant) throw missing(id)()

@@ -1,4 +1,4 @@
-import { authorizeOn, type Ctx } from '../../../kernel/contract.ts'
+import { authorizeOrNotFound, type Ctx } from '../../../kernel/contract.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { invalidField, NotFound } from '../../../kernel/errors.ts'
 import { windowOf } from '../../../kernel/paging.ts'
@@ -57,7 +57,7 @@ export function createIssuers(kit: Pick<Kit, 'db' | 'bus' | 'now' | 'newId' | 'b
     },
     async delete(ctx: Ctx, id: string) {
       const access = { read: 'identity:issuer:read', scope: 'identity:issuer:delete' }
-      authorizeOn(ctx, access, onTenant(ctx.tenantId), missing(id))
+      authorizeOrNotFound(ctx, access, onTenant(ctx.tenantId), missing(id))
       await db.tx(async (sql) => {
         const issuer = await store.deleteIssuer(sql, ctx.tenantId, id)
         if (issuer === undefined) throw missing(id)()

@@ -1,4 +1,4 @@
-import { authorizeOn, type Ctx } from '../../../kernel/contract.ts'
+import { authorizeOrNotFound, type Ctx } from '../../../kernel/contract.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { NotFound } from '../../../kernel/errors.ts'
 import { windowOf } from '../../../kernel/paging.ts'
@@ -26,7 +26,7 @@ export type Roles = ReturnType<typeof createRoles>
 
 export function createRoles({ db, bus }: Pick<Kit, 'db' | 'bus'>) {
   const authorizeRole = (ctx: Ctx, verb: 'read' | 'update' | 'delete', name: string) =>
-    authorizeOn(
+    authorizeOrNotFound(
       ctx,
       { read: 'identity:role:read', scope: `identity:role:${verb}` },
       onTenant(ctx.tenantId),

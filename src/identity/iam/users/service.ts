@@ -1,4 +1,4 @@
-import { authorizeOn, type Ctx } from '../../../kernel/contract.ts'
+import { authorizeOrNotFound, type Ctx } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { NotFound } from '../../../kernel/errors.ts'
@@ -64,7 +64,12 @@ export function createUsers(
 }
 
 const authorizeUser = (ctx: Ctx, verb: 'read' | 'update' | 'delete', id: string) =>
-  authorizeOn(ctx, { read: 'identity:user:read', scope: `identity:user:${verb}` }, onTenant(ctx.tenantId), missing(id))
+  authorizeOrNotFound(
+    ctx,
+    { read: 'identity:user:read', scope: `identity:user:${verb}` },
+    onTenant(ctx.tenantId),
+    missing(id),
+  )
 const find = async (sql: Sql, ctx: Ctx, id: string) => {
   const user = await findUser(sql, ctx.tenantId, id)
   if (!user) throw missing(id)()

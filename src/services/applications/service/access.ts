@@ -1,8 +1,8 @@
 /** Permissions on applications (document 4, section 2). */
 import type { Identity } from '../../../identity/contract.ts'
-import { authorize, authorizeOn, type Ctx, tenantOf } from '../../../kernel/contract.ts'
+import { authorize, authorizeOrNotFound, type Ctx, requireTenantAccess } from '../../../kernel/contract.ts'
 import { invalidField } from '../../../kernel/errors.ts'
-import { holds, onPlatform, onResource, visible } from '../../../kernel/permissions.ts'
+import { holds, onPlatform, onResource, visibleResources } from '../../../kernel/permissions.ts'
 import { NoApplication } from '../errors.ts'
 
 const read = 'application:read'
@@ -15,7 +15,7 @@ const readsEverywhere = ({ caller }: Ctx) => holds(caller, readAnywhere, onPlatf
 
 /** Returns the requested tenant, by default the caller's; another one needs a permission on the platform. */
 export const tenantToRead = (ctx: Ctx, requested: string | undefined) =>
-  requested !== undefined && readsEverywhere(ctx) ? requested : tenantOf(ctx, requested, readAnywhere)
+  requested !== undefined && readsEverywhere(ctx) ? requested : requireTenantAccess(ctx, requested, readAnywhere)
 
 /** Throws 400 if the requested tenant does not exist. */
 export async function requireTenant(ctx: Ctx, tenantId: string, identity: Identity) {
@@ -26,7 +26,7 @@ export async function requireTenant(ctx: Ctx, tenantId: string, identity: Identi
 /** Returns the names of the applications that the caller may read; undefined means all of the tenant. */
 export function readableNames(ctx: Ctx, tenantId: string): string[] | undefined {
   if (readsEverywhere(ctx)) return undefined
-  const names = visible(ctx.caller, read, tenantId, prefix)
+  const names = visibleResources(ctx.caller, read, tenantId, prefix)
   return names === 'all' ? undefined : names
 }
 
@@ -43,7 +43,7 @@ export function permitted<A extends Owned>(ctx: Ctx, name: string, found: A | un
   const missing = () => NoApplication({ name })
   if (!found) throw missing()
   const resource = onResource(found.tenantId, resourceName(found.name))
-  if (!readsEverywhere(ctx)) authorizeOn(ctx, { read, scope }, resource, missing)
+  if (!readsEverywhere(ctx)) authorizeOrNotFound(ctx, { read, scope }, resource, missing)
   else if (scope !== read) authorize(ctx, scope, resource)
   return found
 }

@@ -1,5 +1,5 @@
 import type { Identity } from '../../../identity/contract.ts'
-import { type Ctx, tenantOf } from '../../../kernel/contract.ts'
+import { type Ctx, requireTenantAccess } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { type Document, documentOf } from '../../../kernel/document.ts'
@@ -61,7 +61,7 @@ export function createApplicationRules(
     find,
 
     async create(ctx, { tenantId: requested, ...input }) {
-      const tenantId = tenantOf(ctx, requested, 'platform:application:create')
+      const tenantId = requireTenantAccess(ctx, requested, 'platform:application:create')
       await requireTenant(ctx, tenantId, identity)
       const name = nameFor(input.name)
       await db.tx(async (sql) => {

@@ -1,6 +1,6 @@
 /** Writes configurations of applications, versions and tenants; every write is validated with the instance's schema. */
 import type { Identity } from '../../../identity/contract.ts'
-import { type Ctx, tenantOf } from '../../../kernel/contract.ts'
+import { type Ctx, requireTenantAccess } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { invalidField } from '../../../kernel/errors.ts'
@@ -89,7 +89,7 @@ export async function load({ kit }: Deps, envelope: unknown) {
 }
 
 export async function replaceForTenant({ kit, identity }: Deps, ctx: Ctx, of: TenantPlace, envelope: unknown) {
-  const tenantId = tenantOf(ctx, of.tenantId, 'platform:tenant:configuration:update')
+  const tenantId = requireTenantAccess(ctx, of.tenantId, 'platform:tenant:configuration:update')
   await requireTenant(ctx, tenantId, identity)
   const entries = readTenantEnvelope(envelope, tenantId)
   await kit.db.tx(async (sql) => {

@@ -1,5 +1,5 @@
 import type { Identity } from '../../../identity/contract.ts'
-import { type Ctx, tenantOf } from '../../../kernel/contract.ts'
+import { type Ctx, requireTenantAccess } from '../../../kernel/contract.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { type Document, documentOf } from '../../../kernel/document.ts'
 import type { Caches } from '../cache.ts'
@@ -87,7 +87,7 @@ async function readForTenant(
   ctx: Ctx,
   { tenantId: requested, instances }: TenantPlace,
 ): Promise<Document> {
-  const tenantId = tenantOf(ctx, requested, 'platform:tenant:configuration:read')
+  const tenantId = requireTenantAccess(ctx, requested, 'platform:tenant:configuration:read')
   const found = await store.findTenantConfigurations(db.sql, { tenantId, instances })
   return documentOf(writeTenantEnvelope(found, tenantId))
 }

@@ -1,6 +1,6 @@
 import type { Http, Reply } from '../../../kernel/http/routes.ts'
 import { sendText } from '../../../kernel/http/send.ts'
-import { contentOf, joined } from '../../../kernel/json-text.ts'
+import { contentPageStream, jsonArray } from '../../../kernel/json-text.ts'
 import { windowOf } from '../../../kernel/paging.ts'
 import { listOf } from '../../../kernel/schema.ts'
 import { blobView, fileView, listedBlobView } from '../links.ts'
@@ -17,7 +17,7 @@ async function* textsOf<T>(values: AsyncIterable<T>, view: (value: T) => object)
 
 function sendList(reply: Reply, { total, items }: Listed, view: (item: Item) => object) {
   if (Array.isArray(items)) return reply.send({ totalElements: total, content: items.map(view) })
-  return sendText(reply, contentOf(total, textsOf(items, view)))
+  return sendText(reply, contentPageStream(total, textsOf(items, view)))
 }
 
 export function listRoutes(http: Http, { lists }: BinaryDataService, baseUrl: () => string) {
@@ -44,7 +44,7 @@ export function listRoutes(http: Http, { lists }: BinaryDataService, baseUrl: ()
       const texts = textsOf(groups, (items) => ({
         [items[0]!.endpointId]: items.map((item) => blobView(baseUrl(), item)),
       }))
-      return sendText(reply, joined(texts))
+      return sendText(reply, jsonArray(texts))
     },
   )
 }

@@ -1,7 +1,7 @@
 /** Finds, opens and deletes files and blobs for users. */
 import type { Readable } from 'node:stream'
 import type { Blobs, ByteRange } from '../../../kernel/blobs/blobs.ts'
-import { authorizeOn, type Ctx } from '../../../kernel/contract.ts'
+import { authorizeOrNotFound, type Ctx } from '../../../kernel/contract.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { endpointResource } from '../../register/contract.ts'
 import { ContentLost, NoBlob, NoFile, NoLastBlob } from '../errors.ts'
@@ -52,7 +52,7 @@ export function createItemRules(
     const missing = () => missingAt(place)
     const item = await look(place)
     if (item?.applicationName !== place.appName) throw missing()
-    authorizeOn(ctx, { read, scope }, endpointResource(item), missing)
+    authorizeOrNotFound(ctx, { read, scope }, endpointResource(item), missing)
     return item
   }
 

@@ -2,7 +2,7 @@ import type { Ctx } from '../../../kernel/contract.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { Forbidden, InvalidRequest } from '../../../kernel/errors.ts'
 import type { Window } from '../../../kernel/paging.ts'
-import { holds, onResource, visible } from '../../../kernel/permissions.ts'
+import { holds, onResource, visibleResources } from '../../../kernel/permissions.ts'
 import type { Applications } from '../../applications/contract.ts'
 import { applicationResource, type Register } from '../../register/contract.ts'
 import { NoApplication } from '../errors.ts'
@@ -44,7 +44,7 @@ export function createListRules(
     if (!(await applications.exists(ctx, { name: appName }))) throw NoApplication({ appName })
     const application = onResource(ctx.tenantId, applicationResource(appName))
     if (holds(ctx.caller, read, application)) return undefined
-    const granted = visible(ctx.caller, read, ctx.tenantId, 'endpoint-') as string[]
+    const granted = visibleResources(ctx.caller, read, ctx.tenantId, 'endpoint-') as string[]
     const known = granted.length > 0 ? [...(await register.findAll(granted)).values()] : []
     const readable = known.filter(
       ({ tenantId, applicationName }) => tenantId === ctx.tenantId && applicationName === appName,

@@ -5,7 +5,7 @@ import { MoveRefused, NoCredential, UsernameTaken } from '../errors.ts'
 import { CredentialCreated, CredentialDeleted, CredentialPasswordChanged, CredentialStateChanged } from '../events.ts'
 import type { Hashing } from '../hashing.ts'
 import type { BasicCredential, NewBasicCredential } from '../schemas.ts'
-import { mayMove, possibleFrom, type TargetState } from '../states.ts'
+import { isAllowed, possibleFrom, type TargetState } from '../states.ts'
 import * as store from '../store/basic.ts'
 
 export interface BasicRules {
@@ -59,7 +59,7 @@ export function createBasicRules({ db, bus, now, newId }: Kit, hashing: Hashing)
         if (!row) throw NoCredential({ id })
         const { state: from, username } = row
         if (from === to) return
-        if (!mayMove(from, to, 'people')) throw MoveRefused({ from, to, possible: possibleFrom(from) })
+        if (!isAllowed(from, to, 'people')) throw MoveRefused({ from, to, possible: possibleFrom(from) })
         await store.setBasicState(sql, tenantId, id, to, now())
         const which = { tenantId, credentialId: id, kind: 'basic', username } as const
         await bus.publish(sql, CredentialStateChanged, { ...which, from, to })

@@ -5,7 +5,7 @@ import { MoveRefused, NoCredential } from '../errors.ts'
 import { CertificateExpiresSoon, CredentialCreated, CredentialStateChanged } from '../events.ts'
 import type { PkiWorker } from '../pki/worker.ts'
 import type { CertificateCredential, IssuedCertificate } from '../schemas.ts'
-import { mayMove, possibleFrom, type TargetState } from '../states.ts'
+import { isAllowed, possibleFrom, type TargetState } from '../states.ts'
 import { outdateList } from '../store/authorities.ts'
 import * as store from '../store/certificates.ts'
 import { type Authorities, newSerialNumber, toSecond } from './authorities.ts'
@@ -81,7 +81,7 @@ export function createCertificateRules(
         if (!row) throw NoCredential({ id })
         const { state: from, serialNumber } = row
         if (from === to) return
-        if (!mayMove(from, to, 'people')) throw MoveRefused({ from, to, possible: possibleFrom(from) })
+        if (!isAllowed(from, to, 'people')) throw MoveRefused({ from, to, possible: possibleFrom(from) })
         await store.setCertificateState(sql, tenantId, id, to, now())
         await outdateList(sql, tenantId) // every change by a caller adds it to the list or removes it
         const which = { tenantId, credentialId: id, kind: 'x509', serialNumber } as const

@@ -31,11 +31,11 @@ export function createPasswordChecks(hashing: Hashing, lockout: Lockout): Passwo
     name: string,
     { account, queue, password, hash }: { account: string; queue: string; password: string; hash: string },
   ) {
-    if (lockout.lockedFor(account) > 0) return false
+    if (lockout.lockedSeconds(account) > 0) return false
     // Counted before the slow check, so that concurrent guesses cannot exceed the limit.
-    lockout.failed(account)
+    lockout.recordFailure(account)
     const matches = await hashing.matches(queue, password, hash)
-    if (matches) lockout.forget(account)
+    if (matches) lockout.reset(account)
     ;(matches ? right : wrong).set(name, true)
     return matches
   }

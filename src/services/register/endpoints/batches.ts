@@ -2,7 +2,7 @@
 import type { Bulk } from '../../../kernel/bulk/bulk.ts'
 import { defineBulk, type Outcome, type Task } from '../../../kernel/bulk/types.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
-import { authorizeOn } from '../../../kernel/contract.ts'
+import { authorizeOrNotFound } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { PlatformError } from '../../../kernel/errors.ts'
@@ -93,7 +93,7 @@ export function createBatchRules(kit: Kit, deps: Deps): BatchRules {
       if (!task || task.tenantId !== ctx.tenantId || applicationName === undefined) throw missing()
       if (appName !== undefined && appName !== applicationName) throw missing()
       const application = onApplication(task.tenantId, applicationName)
-      authorizeOn(ctx, { read: 'application:read', scope: create }, application, missing)
+      authorizeOrNotFound(ctx, { read: 'application:read', scope: create }, application, missing)
       return await readStatus(bulk, secrets, db.sql, taskId)
     },
   }

@@ -1,5 +1,5 @@
 import type { Identity } from '../../../identity/contract.ts'
-import { inParts } from '../../../kernel/bus.ts'
+import { splitForEvents } from '../../../kernel/bus.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
@@ -99,7 +99,7 @@ export function createRegistrationRules(
           after: { versionName, metadata },
         })),
       )
-    for (const endpointIds of inParts(admitted.map(({ endpointId }) => endpointId)))
+    for (const endpointIds of splitForEvents(admitted.map(({ endpointId }) => endpointId)))
       await bus.publish(sql, EndpointRegistered, { tenantId, applicationName, versionName, endpointIds })
     return outcomes
   }

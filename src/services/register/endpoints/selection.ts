@@ -1,5 +1,5 @@
 /** Pages through the endpoints of a filter or of a list of ids, with the permissions of a caller. */
-import { authorizeOn, type Ctx } from '../../../kernel/contract.ts'
+import { authorizeOrNotFound, type Ctx } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import { invalidField, PlatformError } from '../../../kernel/errors.ts'
 import { read } from '../access.ts'
@@ -32,7 +32,7 @@ export const selected: Register['selected'] = async (sql, ctx, selection, { scop
 function refusalOf(ctx: Ctx, endpoint: EndpointRef, scope: string): PlatformError | undefined {
   const { endpointId } = endpoint
   try {
-    authorizeOn(ctx, { read, scope }, endpointResource(endpoint), () => NoEndpoint({ endpointId }))
+    authorizeOrNotFound(ctx, { read, scope }, endpointResource(endpoint), () => NoEndpoint({ endpointId }))
     return undefined
   } catch (error) {
     if (error instanceof PlatformError) return error

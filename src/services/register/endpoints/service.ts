@@ -1,5 +1,5 @@
 import type { Identity } from '../../../identity/contract.ts'
-import { inParts } from '../../../kernel/bus.ts'
+import { splitForEvents } from '../../../kernel/bus.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
@@ -91,7 +91,7 @@ async function unregister(deps: Deps, sql: Sql, endpointIds: string[]): Promise<
       ofTenant.map(({ endpointId }) => identity.forgetResource(sql, tenantId, endpointResourceName(endpointId))),
     )
     for (const [applicationName, rows] of groupedBy(ofTenant, 'applicationName')) {
-      for (const endpointIds of inParts(rows.map(({ endpointId }) => endpointId)))
+      for (const endpointIds of splitForEvents(rows.map(({ endpointId }) => endpointId)))
         await bus.publish(sql, EndpointUnregistered, { tenantId, applicationName, endpointIds, unregisteredDate })
     }
   }

@@ -1,6 +1,6 @@
 /** Updates the members of filters when an endpoint changes, in the transaction of the change. */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
-import { type Bus, inParts } from '../../../kernel/bus.ts'
+import { type Bus, splitForEvents } from '../../../kernel/bus.ts'
 import { monotonicMs } from '../../../kernel/clock.ts'
 import { type ConcurrencyLimit, createConcurrencyLimit } from '../../../kernel/concurrency-limit.ts'
 import type { Sql } from '../../../kernel/db.ts'
@@ -123,7 +123,7 @@ async function publishMoves(bus: Bus, sql: Sql, of: store.OfApplication, moves: 
   for (const group of told.values()) {
     const [{ filter, matched }] = group as [FilterMove]
     const event = matched ? EndpointsMatched : EndpointsUnmatched
-    for (const endpointIds of inParts(group.map(({ endpointId }) => endpointId)))
+    for (const endpointIds of splitForEvents(group.map(({ endpointId }) => endpointId)))
       await bus.publish(sql, event, { ...of, filterId: filter.filterId, endpointIds })
   }
 }

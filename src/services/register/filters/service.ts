@@ -6,7 +6,7 @@ import type { Kit } from '../../../kernel/define-service.ts'
 import { type Document, documentOf } from '../../../kernel/document.ts'
 import { InvalidRequest, invalidField } from '../../../kernel/errors.ts'
 import { checkIfMatch } from '../../../kernel/etag.ts'
-import { contentText } from '../../../kernel/json-text.ts'
+import { contentPageText } from '../../../kernel/json-text.ts'
 import { windowOf } from '../../../kernel/paging.ts'
 import { holds } from '../../../kernel/permissions.ts'
 import type { Applications } from '../../applications/contract.ts'
@@ -140,7 +140,7 @@ async function listFilters(deps: Deps, ctx: Ctx, of: Parameters<FilterRules['lis
     store.countFilters(sql, within),
     store.findFilters(sql, { ...within, ...windowOf({ offset, limit }) }),
   ])
-  return documentOf(contentText(total, rows.map(textOf)))
+  return documentOf(contentPageText(total, rows.map(textOf)))
 }
 
 async function readFilter(deps: Deps, ctx: Ctx, { applicationName, filterId }: Target) {

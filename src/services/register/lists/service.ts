@@ -4,7 +4,7 @@ import type { Db, Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { type Document, documentOf } from '../../../kernel/document.ts'
 import { InvalidRequest, invalidField } from '../../../kernel/errors.ts'
-import { contentOf, contentText } from '../../../kernel/json-text.ts'
+import { contentPageStream, contentPageText } from '../../../kernel/json-text.ts'
 import { tenantToRead, visibilityOf } from '../access.ts'
 import type { FilterIndex, KnownFilter } from '../filters/filter-index.ts'
 import type { Condition, EndpointQuery, Key } from './query.ts'
@@ -67,7 +67,7 @@ async function list(deps: Deps, ctx: Ctx, question: Question): Promise<Document 
   const short = question.limit !== 0 && question.limit <= pageMax
   if (short && query.visibility === 'all' && query.filterIds?.length === 1 && isFilterOnly(query, [])) {
     const found = await pageOfFilter(deps, query, question)
-    return documentOf(contentText(found.total, [found.content ?? '']))
+    return documentOf(contentPageText(found.total, [found.content ?? '']))
   }
   const known = await checkFilters(deps, query)
   // The smallest filter comes first: its members are read, the others are only checked.
@@ -76,7 +76,7 @@ async function list(deps: Deps, ctx: Ctx, question: Question): Promise<Document 
   query.membersOfFirst = known[0]?.matchedEndpointsCount
   if (!short) return await streamOf(deps, ctx, query, question)
   const found = await pageOf(deps, ctx, query, known, question)
-  return documentOf(contentText(found.total, [found.content ?? '']))
+  return documentOf(contentPageText(found.total, [found.content ?? '']))
 }
 
 const viewOf = ({ filters }: Deps, { view }: Question): View => ({
@@ -153,11 +153,11 @@ async function streamOf(
 ): Promise<AsyncIterable<string>> {
   const { reading, filters } = deps
   if (store.isPlain(query))
-    return contentOf(await store.countPlain(reading.walking, query), walk(deps, query, question))
+    return contentPageStream(await store.countPlain(reading.walking, query), walk(deps, query, question))
   const { total, numbers } = await limited(deps, ctx, query, question, (sql) =>
     store.findNumbers(sql, query, filters, question.offset),
   )
-  return contentOf(total, byNumbers(deps, query.tenantId, numbers, question))
+  return contentPageStream(total, byNumbers(deps, query.tenantId, numbers, question))
 }
 
 /** Reads page by page: no connection is held while a slow caller reads. */

@@ -1,5 +1,5 @@
 import type { Ctx } from '../../../kernel/contract.ts'
-import { authorizeOn } from '../../../kernel/contract.ts'
+import { authorizeOrNotFound } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { checkIfMatch, etagOf } from '../../../kernel/etag.ts'
@@ -193,7 +193,7 @@ async function keysOfApplication({ db, applications }: Deps, ctx: Ctx, name: str
   const missing = () => NoApplicationHere({ name })
   if (!(await applications.exists(ctx, { name }))) throw missing()
   const scope = 'application:endpoints-metadata-keys:read'
-  authorizeOn(ctx, { read: 'application:read', scope }, onApplication(ctx.tenantId, name), missing)
+  authorizeOrNotFound(ctx, { read: 'application:read', scope }, onApplication(ctx.tenantId, name), missing)
   const found = await findKeys(db.sql, { tenantId: ctx.tenantId, applicationName: name })
   const ofVersions = Map.groupBy(found, ({ versionName }) => versionName)
   return Object.fromEntries(

@@ -2,7 +2,7 @@ import type { Ctx } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { InvalidRequest } from '../../../kernel/errors.ts'
-import { contentOf, contentText } from '../../../kernel/json-text.ts'
+import { contentPageStream, contentPageText } from '../../../kernel/json-text.ts'
 import { createKeyedMutex } from '../../../kernel/keyed-mutex.ts'
 import { mayUse, permitted, update, visibilityOf } from '../access.ts'
 import type { EndpointRef, Relation } from '../contract.ts'
@@ -146,9 +146,9 @@ async function list({ db }: Deps, ctx: Ctx, asked: Listed) {
   const { tenantId } = permitted(ctx, endpointId, await endpoints.findRef(db.sql, endpointId))
   const of = { tenantId, endpointId, direction, visibility: visibilityOf(ctx, tenantId) }
   const total = await store.countRelations(db.sql, of)
-  if (limit === 0 || limit > pageMax) return contentOf(total, walk(db.sql, of, asked))
+  if (limit === 0 || limit > pageMax) return contentPageStream(total, walk(db.sql, of, asked))
   const rows = await store.findRelations(db.sql, { ...of, after: '', offset, limit })
-  return contentText(total, rows.map(asText))
+  return contentPageText(total, rows.map(asText))
 }
 
 /** Reads page by page: no connection is held while a slow caller reads. */

@@ -1,4 +1,4 @@
-import { tenantOf } from '../../../kernel/contract.ts'
+import { requireTenantAccess } from '../../../kernel/contract.ts'
 import type { Http } from '../../../kernel/http/routes.ts'
 import { windowOf } from '../../../kernel/paging.ts'
 import * as schemas from '../schemas/v2.ts'
@@ -14,7 +14,7 @@ export function userRoutes(http: Http, users: Users) {
     '/users',
     { schema: schemas.listUsers, config: { scope: read, on: 'tenant' } },
     async ({ ctx, query: { tenant_id, search, enabled, offset, limit } }) => {
-      const tenantId = tenantOf(ctx, tenant_id, read)
+      const tenantId = requireTenantAccess(ctx, tenant_id, read)
       const found = await users.list(tenantId, {
         ...(search !== undefined && { search }),
         ...(enabled !== undefined && { enabled }),
@@ -28,7 +28,7 @@ export function userRoutes(http: Http, users: Users) {
     '/users',
     { schema: schemas.createUser, config: { scope: update, on: 'tenant' } },
     async ({ ctx, query, body }, reply) => {
-      const tenantId = tenantOf(ctx, query.tenant_id, update)
+      const tenantId = requireTenantAccess(ctx, query.tenant_id, update)
       const { user, generatedPassword } = await users.create(tenantId, {
         username: body.username,
         email: body.email,
@@ -47,7 +47,7 @@ export function userRoutes(http: Http, users: Users) {
     '/users/:pk',
     { schema: schemas.removeUser, config: { scope: update, on: 'tenant' } },
     async ({ ctx, params, query }, reply) => {
-      await users.remove(tenantOf(ctx, query.tenant_id, update), params.pk)
+      await users.remove(requireTenantAccess(ctx, query.tenant_id, update), params.pk)
       return reply.code(204).send()
     },
   )

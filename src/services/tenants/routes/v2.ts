@@ -1,5 +1,5 @@
 import type { Identity } from '../../../identity/contract.ts'
-import { authorize, type Ctx, tenantOf } from '../../../kernel/contract.ts'
+import { authorize, type Ctx, requireTenantAccess } from '../../../kernel/contract.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { invalidField, NotFound } from '../../../kernel/errors.ts'
 import type { Http } from '../../../kernel/http/routes.ts'
@@ -164,4 +164,4 @@ async function packageOf(catalogues: CatalogueService, name: string | undefined)
   return { packageType }
 }
 
-const subscriber = (ctx: Ctx, tenantId: string) => tenantOf(ctx, tenantId, 'identity:tenant:read')
+const subscriber = (ctx: Ctx, tenantId: string) => requireTenantAccess(ctx, tenantId, 'identity:tenant:read')

@@ -6,7 +6,7 @@ import { composeRealm } from '../compose-realm.ts'
 import { BuiltInTenant, MoveRefused } from '../errors.ts'
 import { TenantDeleted, TenantStatusChanged, TenantUpdated } from '../events.ts'
 import type { SubscriptionType } from '../schemas/common.ts'
-import { mayMove, type TenantStatus } from '../states.ts'
+import { isAllowed, type TenantStatus } from '../states.ts'
 import { insertSubscription } from '../store/catalogues.ts'
 import { findRealmParts } from '../store/realm-parts.ts'
 import * as store from '../store/tenants.ts'
@@ -89,7 +89,7 @@ async function moveByStatus(deps: TenantDeps, sql: Sql, tenant: Tenant, to: Tena
   const { tenantId, status: from, builtIn } = tenant
   if (from === to) return
   if (builtIn) throw BuiltInTenant({ tenantId })
-  if (!mayMove(from, to, 'status')) throw MoveRefused({ tenantId, from, to })
+  if (!isAllowed(from, to, 'status')) throw MoveRefused({ tenantId, from, to })
   await move(deps, sql, tenant, to)
 }
 
@@ -100,7 +100,7 @@ async function rebuild(deps: TenantDeps, sql: Sql, tenant: Tenant) {
     await buildRealmOf(sql, deps.identity, tenant)
     return
   }
-  if (!mayMove(from, 'UPDATING', 'rebuild')) throw MoveRefused({ tenantId, from, to: 'UPDATING' })
+  if (!isAllowed(from, 'UPDATING', 'rebuild')) throw MoveRefused({ tenantId, from, to: 'UPDATING' })
   // Refuses an unusable template now: the job would leave a working tenant FAILED.
   composeRealm(tenant, await findRealmParts(sql, tenant), undefined)
   await move(deps, sql, tenant, 'UPDATING')

@@ -1,7 +1,7 @@
 /** Previews what a retention would delete, for callers that may read the configuration. */
 import type { Clock } from '../../../kernel/clock.ts'
 import type { ConcurrencyLimit } from '../../../kernel/concurrency-limit.ts'
-import { authorizeOn, type Ctx } from '../../../kernel/contract.ts'
+import { authorizeOrNotFound, type Ctx } from '../../../kernel/contract.ts'
 import type { Db } from '../../../kernel/db.ts'
 import { onResource } from '../../../kernel/permissions.ts'
 import type { Applications } from '../../applications/contract.ts'
@@ -39,7 +39,7 @@ export function createRetentionPreview(deps: Deps): RetentionPreview {
       const { tenantId } = ctx
       const missing = () => NoApplication({ applicationName })
       if (!(await deps.applications.exists(ctx, { name: applicationName }))) throw missing()
-      authorizeOn(ctx, access, onResource(tenantId, applicationResource(applicationName)), missing)
+      authorizeOrNotFound(ctx, access, onResource(tenantId, applicationResource(applicationName)), missing)
       return await wouldDelete(deps, { tenantId, applicationName }, proposed)
     },
   }

@@ -5,7 +5,7 @@ import { aDeviceEndpoint, rejectsWith, sendTo } from '../../../../test/harness/d
 import { eventually } from '../../../../test/harness/eventually.ts'
 import { openRegister } from '../../../../test/harness/register.ts'
 import type { DeviceMessage } from '../../../kernel/device.ts'
-import { Unavailable } from '../../../kernel/errors.ts'
+import { DatabaseUnavailable } from '../../../kernel/errors.ts'
 import { Applications } from '../../applications/contract.ts'
 import { Register } from '../../register/contract.ts'
 import type { TimeSeries } from '../contract.ts'
@@ -197,7 +197,7 @@ suite('a message', () => {
 
   test('fails when it cannot be stored', async () => {
     const failing = receiver(async () => {
-      throw Unavailable()
+      throw DatabaseUnavailable()
     })
     await rejectsWith(aDevice(failing).say('/json', '[1]'), 503)
   })
@@ -302,7 +302,7 @@ suite('a service that handles samples', () => {
   // Last in the file: from here on a service handles the event.
   const told: { applicationName: string; messages: ReceivedSamples[] }[] = []
   const collect: Collector['collect'] = async (_message, samples) => {
-    if (samples.includes('bad')) throw Unavailable()
+    if (samples.includes('bad')) throw DatabaseUnavailable()
   }
   const extension = dataCollection({ ...whole, timeSeries: { collect } })
   const listen = () =>

@@ -1,6 +1,6 @@
 /** Caches the numbers of endpoints. An endpoint gets its number with its first sample. */
 import type { Db } from '../../../kernel/db.ts'
-import { Unavailable } from '../../../kernel/errors.ts'
+import { DatabaseUnavailable } from '../../../kernel/errors.ts'
 import * as store from '../store/numbers.ts'
 
 export interface Endpoint {
@@ -46,7 +46,7 @@ export function createEndpointNumbers(db: Db): EndpointNumbers {
         const no = numbers.get(endpoint.endpointId)
         if (no !== undefined && invalidations === before) addToCache(endpoint.endpointId, no)
         // The endpoint was unregistered between the two statements: only this caller fails.
-        if (no === undefined) reject(Unavailable())
+        if (no === undefined) reject(DatabaseUnavailable())
         else resolve(no)
       }
     } catch (error) {

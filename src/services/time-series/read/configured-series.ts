@@ -1,7 +1,7 @@
 /** Lists the series of an application: those in its configuration, and those that have stored points. */
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { Db } from '../../../kernel/db.ts'
-import { visible } from '../../../kernel/permissions.ts'
+import { visibleResources } from '../../../kernel/permissions.ts'
 import type { Applications } from '../../applications/contract.ts'
 import { timeSeriesInstance as instance, type TimeSeriesConfiguration } from '../configuration.ts'
 import { findSeriesOf } from '../store/numbers.ts'
@@ -32,7 +32,7 @@ export function createConfiguredSeries({ db, applications }: { db: Db; applicati
 
   return {
     async of(ctx, requested) {
-      const readable = visible(ctx.caller, 'application:timeseries-config:read', ctx.tenantId, 'application-')
+      const readable = visibleResources(ctx.caller, 'application:timeseries-config:read', ctx.tenantId, 'application-')
       const names = readable === 'all' ? requested : (requested?.filter((name) => readable.includes(name)) ?? readable)
       const all = new Map<string, SeriesNames[]>()
       for await (const page of pages(ctx, names)) {

@@ -2,7 +2,7 @@
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { Db } from '../../../kernel/db.ts'
 import { Forbidden, invalidField } from '../../../kernel/errors.ts'
-import { holds, onResource, visible } from '../../../kernel/permissions.ts'
+import { holds, onResource, visibleResources } from '../../../kernel/permissions.ts'
 import type { Applications } from '../../applications/contract.ts'
 import { applicationResource, endpointResource, type Register } from '../../register/contract.ts'
 import { NoApplication } from '../errors.ts'
@@ -65,7 +65,7 @@ async function readableEndpoints({ applications, register }: Deps, ctx: Ctx, app
   const [first] = lacking
   if (first === undefined) return undefined
   // A scope that the caller does not hold on the application has to be held on each endpoint.
-  const granted = visible(caller, first, tenantId, 'endpoint-') as string[]
+  const granted = visibleResources(caller, first, tenantId, 'endpoint-') as string[]
   const known = granted.length > 0 ? [...(await register.findAll(granted)).values()] : []
   const own = known.filter(
     (endpoint) =>

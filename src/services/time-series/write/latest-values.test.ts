@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { messageOf, openTimeSeries } from '../../../../test/harness/time-series.ts'
-import type { Leftovers } from '../../../kernel/members.ts'
+import type { OwnedRows } from '../../../kernel/members.ts'
 import type { Value } from '../points.ts'
 import { createLatestMark } from './latest-mark.ts'
 import { createLatestValues } from './latest-values.ts'
@@ -38,17 +38,17 @@ test('each series has its newest value immediately, whatever the order of its sa
 /** Returns the latest values of a separate node that has written nothing. */
 function anotherNode(nodeId: string) {
   const { db, log } = waypost.kit
-  const swept: Leftovers[] = []
+  const swept: OwnedRows[] = []
   const latest = createLatestValues({
     db,
     reading: db,
     numbers: service.numbers,
-    members: { isAlone: () => true, leftovers: (some) => void swept.push(some) },
+    members: { isAlone: () => true, declareOwnedRows: (some) => void swept.push(some) },
     mark: createLatestMark(db, nodeId),
     log,
     writes: { storedUpTo: async () => Number.MAX_SAFE_INTEGER, isIdle: () => true },
   })
-  return { latest, leftovers: swept[0]! }
+  return { latest, ownedRows: swept[0]! }
 }
 
 const marks = async () => (await sql`select node from time_series.latest_marks`).map(({ node }) => node)
@@ -76,8 +76,8 @@ test('after a crash the table is completed from samples, packed or not', async (
 
   await collect(one, [{ timestamp: 40, a: 4 }])
   service.latest.dropAll()
-  assert.deepEqual(await next.leftovers.owners(sql), [nodeId])
-  await next.leftovers.sweep(nodeId)
+  assert.deepEqual(await next.ownedRows.owners(sql), [nodeId])
+  await next.ownedRows.sweep(nodeId)
   assert.deepEqual(await latestOf(one), { 'auto~a': [40, 4] })
   assert.deepEqual(await marks(), [])
   await next.latest.stop()
@@ -91,7 +91,7 @@ test('the mark is stored before the first sample after a pause is acknowledged',
   await collect(one, [{ timestamp: 20, a: 2 }])
   assert.deepEqual(await marks(), [waypost.kit.members.nodeId])
   service.latest.dropAll()
-  await anotherNode('next').leftovers.sweep(waypost.kit.members.nodeId)
+  await anotherNode('next').ownedRows.sweep(waypost.kit.members.nodeId)
   assert.deepEqual(await latestOf(one), { 'auto~a': [20, 2] })
 })
 

@@ -32,7 +32,7 @@ export interface LatestOptions {
   db: Db
   reading: Db
   numbers: Numbers
-  members: Pick<Members, 'isAlone' | 'leftovers'>
+  members: Pick<Members, 'isAlone' | 'declareOwnedRows'>
   mark: LatestMark
   log: Log
   writes: {
@@ -95,7 +95,7 @@ export function createLatestValues(options: LatestOptions): LatestValues {
     flush().catch((error) => latestValuesUnsaved(log, { err: error }))
   }
 
-  options.members.leftovers({
+  options.members.declareOwnedRows({
     name: 'time-series.latest-marks',
     owners: async (sql) => (await findMarks(sql)).map(({ node }) => node),
     sweep: (nodeId) => completeAfter(db, nodeId),

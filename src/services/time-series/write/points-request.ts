@@ -1,5 +1,5 @@
 /** Points that callers write: permissions and validation. */
-import { authorize, authorizeOn, type Ctx } from '../../../kernel/contract.ts'
+import { authorize, authorizeOrNotFound, type Ctx } from '../../../kernel/contract.ts'
 import { holds, onResource } from '../../../kernel/permissions.ts'
 import type { Applications } from '../../applications/contract.ts'
 import { applicationResource, type EndpointRef, endpointResource, type Register } from '../../register/contract.ts'
@@ -41,7 +41,7 @@ export function createPointsRequest({
         const endpoint = found.get(endpointId)
         const missing = () => NoEndpoint({ endpointId })
         if (!endpoint) throw missing()
-        for (const scope of scopes) authorizeOn(ctx, { read, scope }, endpointResource(endpoint), missing)
+        for (const scope of scopes) authorizeOrNotFound(ctx, { read, scope }, endpointResource(endpoint), missing)
         const { versionName } = endpoint
         if (versionName !== appVersionName) throw OfOtherVersion({ endpointId, versionName, appVersionName })
       }

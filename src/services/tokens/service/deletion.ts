@@ -1,5 +1,5 @@
 /** Deletes tokens: one, those of endpoints, and those of a tenant. */
-import { type Bus, inParts } from '../../../kernel/bus.ts'
+import { type Bus, splitForEvents } from '../../../kernel/bus.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import { defineJob } from '../../../kernel/jobs.ts'
@@ -32,5 +32,5 @@ export async function forgetTenant({ kit: { db, bus } }: TokenDeps, tenantId: st
 }
 
 export async function publishDeleted(bus: Bus, sql: Sql, tenantId: string, tokens: store.DeletedToken[]) {
-  for (const some of inParts(tokens)) await bus.publish(sql, TokensDeleted, { tenantId, tokens: some })
+  for (const some of splitForEvents(tokens)) await bus.publish(sql, TokensDeleted, { tenantId, tokens: some })
 }

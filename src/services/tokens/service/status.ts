@@ -1,10 +1,11 @@
 /** Changes the status of tokens: by callers, and when a device uses a token for the first time. */
+
+import { createBatcher } from '../../../kernel/batcher.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'
-import { gather } from '../../../kernel/gather.ts'
 import { NoToken, StatusMoveRefused } from '../errors.ts'
 import { TokenStatusChanged } from '../events.ts'
-import { mayMove, possibleFrom, type TargetStatus, type TokenStatus } from '../states.ts'
+import { isAllowed, possibleFrom, type TargetStatus, type TokenStatus } from '../states.ts'
 import * as store from '../store.ts'
 import { permitted } from './access.ts'
 import type { TokenDeps } from './deps.ts'
@@ -16,7 +17,7 @@ export async function setStatus(deps: TokenDeps, ctx: Ctx, place: store.TokenPla
   await deps.kit.db.tx(async (sql) => {
     const token = permitted(ctx, 'endpoint:update', await store.lockToken(sql, place), () => NoToken({ ...place }))
     if (token.status === to) return
-    if (!mayMove(token.status, to, 'people'))
+    if (!isAllowed(token.status, to, 'people'))
       throw StatusMoveRefused({ from: token.status, to, possible: possibleFrom(token.status) })
     await changeStatus(deps, sql, token, to)
   })
@@ -34,7 +35,7 @@ export type Activate = (token: store.KnownToken) => Promise<boolean | undefined>
 
 /** Activates tokens in batches, because thousands of new devices may connect at the same time. */
 export const createActivate = (kit: TokenDeps['kit']): Activate =>
-  gather<store.KnownToken, boolean>((tokens) => activateAll(kit, tokens), batchMax, batchMs)
+  createBatcher<store.KnownToken, boolean>((tokens) => activateAll(kit, tokens), batchMax, batchMs)
 
 async function activateAll({ db, bus, now }: TokenDeps['kit'], tokens: store.KnownToken[]): Promise<boolean[]> {
   const [from, to] = ['Inactive', 'Active'] as const

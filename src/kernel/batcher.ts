@@ -5,7 +5,7 @@ import { monotonicMs, sleep } from './clock.ts'
  * reconnect after a restart, they cost only a few queries, and many invalid tokens occupy one database connection at most. The
  * first request is processed immediately. Further runs start at most every `everyMs`, or earlier if `batchMax` requests wait.
  */
-export function gather<Q, A>(
+export function createBatcher<Q, A>(
   processBatch: (requests: Q[]) => Promise<(A | undefined)[]>,
   batchMax: number,
   everyMs = 0,

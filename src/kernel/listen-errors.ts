@@ -6,7 +6,7 @@ const reasons: Record<string, (port: number, setting: string) => string> = {
 }
 
 /** Calls `listen` and translates the system's error. */
-export async function listening<T>(name: string, port: number, listen: () => Promise<T>): Promise<T> {
+export async function explainListenError<T>(name: string, port: number, listen: () => Promise<T>): Promise<T> {
   try {
     return await listen()
   } catch (error) {

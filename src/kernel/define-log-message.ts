@@ -1,0 +1,25 @@
+import type { Log } from './log.ts'
+
+export interface LogMessageDefinition {
+  level: 'warn' | 'error'
+  /** Says what failed, of which kind of object, and what happens next. Values that vary are fields, not text. */
+  text: string
+  /** Says why it happens, for docs/reference/logs.md. */
+  cause: string
+  /** Says what an operator does about it; "Nothing" with the reason where the platform recovers alone. */
+  action: string
+}
+
+/** Writes the message. `fields` name the object that it is about, and `err` the error. */
+export type LogMessage = (log: Log, fields?: Record<string, unknown>) => void
+
+/** Every message at warn and above, by its text; `npm run docs` prints them. */
+export const logCatalogue = new Map<string, LogMessageDefinition>()
+
+/** Defines a log message at warn or above. Messages are defined once, in `log-messages.ts` of their module. */
+export function defineLogMessage(definition: LogMessageDefinition): LogMessage {
+  const { level, text } = definition
+  if (logCatalogue.has(text)) throw new Error(`the log message "${text}" is defined twice`)
+  logCatalogue.set(text, definition)
+  return (log, fields = {}) => log[level](fields, text)
+}
