@@ -23,6 +23,8 @@ export interface Gateway {
    */
   send(sql: Sql, endpointId: string, push: Push): Promise<Sending>
   isConnected(endpointId: string): boolean
+  /** Yields the endpoints that are connected to this node. */
+  connectedHere(): Iterable<DeviceEndpoint>
   /**
    * Stores whether the device wants pushes of this name (`Push.name`); committed when it resolves. `everyName` replaces the settings
    * of single names.

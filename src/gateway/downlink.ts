@@ -6,7 +6,7 @@ import { LRUCache } from 'lru-cache'
 import { createBatcher } from '../kernel/batcher.ts'
 import type { Sql } from '../kernel/db.ts'
 import type { Kit } from '../kernel/define-service.ts'
-import type { DeviceEndpoint, Push } from '../kernel/device.ts'
+import type { DeviceEndpoint, Extension, Push } from '../kernel/device.ts'
 import type { Tokens } from '../services/tokens/contract.ts'
 import type { TrafficLog } from '../services/traffic-log/contract.ts'
 import type { Bindings } from './bindings.ts'
@@ -28,7 +28,16 @@ export interface Downlink {
   send: Gateway['send']
   /** Sends to an endpoint that is connected to this node. Returns false if the queue of the connection is full. */
   push(binding: Binding, push: Push): boolean
+  /** Counts and logs a push that no device got. */
+  notSent(endpointId: string, push: Push, reason: NotSentReason): void
 }
+
+export type NotSentReason =
+  | 'not_connected'
+  | 'not_observed'
+  | 'extension_not_allowed'
+  | 'queue_full'
+  | 'token_not_valid'
 
 export interface DownlinkDeps {
   kit: Pick<Kit, 'db' | 'signals' | 'members' | 'secrets' | 'now' | 'newId' | 'log'>
@@ -37,8 +46,9 @@ export interface DownlinkDeps {
   tenants: Pick<Tenants, 'get'>
   tokens: Pick<Tokens, 'validate'>
   trafficLog: Pick<TrafficLog, 'record'>
-  metrics: Pick<GatewayMetrics, 'pushed'>
+  metrics: Pick<GatewayMetrics, 'pushed' | 'notPushed'>
   observation: Pick<Observation, 'of'>
+  extensions: () => ReadonlyMap<string, Extension>
   sessions: () => Sessions | undefined
   /** Queues a message in a session, in the caller's transaction. */
   enqueue(sql: Sql, sessionKey: string, message: Message): Promise<'queued' | 'full' | 'gone'>
@@ -91,8 +101,8 @@ export function createDownlink(deps: DownlinkDeps): Downlink {
     const transit = { ...forwarded, push: plain ?? (JSON.parse(secrets.open(sealed!)) as Push) }
     const settle = settlerOf(parts, transit)
     const binding = deps.bindings.find(endpointId)
-    if (binding) return void (sendToConnection(parts, binding, transit.push, settle) || settle('offline'))
-    if (hops >= hopsMax) return settle('offline')
+    if (binding) return deliverTo(parts, binding, transit, settle)
+    if (hops >= hopsMax) return drop(parts, transit, 'not_connected', settle)
     // The endpoint has moved to another node: forward the push.
     await sendElsewhere(parts, db.sql, { ...transit, hops: hops + 1 }).catch((error) => {
       forwardedPushLost(log, { err: error, endpointId })
@@ -102,17 +112,19 @@ export function createDownlink(deps: DownlinkDeps): Downlink {
 
   return {
     push: (binding, push) => sendToConnection(parts, binding, push),
+    notSent: (endpointId, push, reason) => notSent(parts, { endpointId, push }, reason),
     async send(sql, endpointId, push) {
       const transit: PushInTransit = { id: newId(), endpointId, push, sender: nodeId, hops: 0 }
       const delivery = outcomes.expect(transit.id)
       const settle = settlerOf(parts, transit)
       if (!(await isObserved(parts, endpointId, push))) {
-        settle('offline')
+        drop(parts, transit, 'not_observed', settle)
         return { delivery }
       }
       const binding = deps.bindings.find(endpointId)
       if (!binding) await sendElsewhere(parts, sql, transit)
-      else if (!(await mayUseExtension(parts, endpointOf(binding), push))) settle('offline')
+      else if (!(await mayUseExtension(parts, endpointOf(binding), push)))
+        drop(parts, transit, 'extension_not_allowed', settle)
       else afterCommit(parts, sql, () => sendLocally(parts, transit, settle))
       return { delivery }
     },
@@ -129,11 +141,28 @@ function afterCommit({ kit: { db } }: Parts, sql: Sql, effect: () => void) {
 function sendLocally(parts: Parts, transit: PushInTransit, settle: Settle) {
   const { kit, bindings } = parts
   const binding = bindings.find(transit.endpointId)
-  if (binding) return void (sendToConnection(parts, binding, transit.push, settle) || settle('offline'))
+  if (binding) return deliverTo(parts, binding, transit, settle)
   sendElsewhere(parts, kit.db.sql, transit).catch((error) => {
     pushLost(kit.log, { err: error, endpointId: transit.endpointId })
     settle('offline')
   })
+}
+
+type Addressed = Pick<PushInTransit, 'endpointId' | 'push'>
+
+function notSent({ kit: { log }, metrics }: Parts, { endpointId, push }: Addressed, reason: NotSentReason) {
+  const { extension, name, resourcePath } = push
+  metrics.notPushed(extension, reason)
+  log.debug({ endpointId, extension, name, resourcePath, reason }, 'push not sent')
+}
+
+function drop(parts: Parts, transit: Addressed, reason: NotSentReason, settle: Settle) {
+  notSent(parts, transit, reason)
+  settle('offline')
+}
+
+function deliverTo(parts: Parts, binding: Binding, transit: Addressed, settle: Settle) {
+  if (!sendToConnection(parts, binding, transit.push, settle)) drop(parts, transit, 'queue_full', settle)
 }
 
 const settlerOf =
@@ -152,7 +181,9 @@ function sendToConnection(parts: Parts, binding: Binding, push: Push, settle?: S
   const payload = payloadOf(push.payload)
   const message = { topic, payload, qos: qosFor(connection.state.subscriptions, topic), about }
   if (!connection.send(message, settle && ((outcome) => settle(deliveries[outcome])))) return false
-  record(parts, endpointOf(binding), push, payload, 'sent')
+  const endpoint = endpointOf(binding)
+  record(parts, endpoint, push, payload, 'sent')
+  parts.extensions().get(push.extension)?.handedOver?.(endpoint, push)
   return true
 }
 
@@ -183,17 +214,18 @@ async function sendElsewhere(parts: Parts, sql: Sql, transit: PushInTransit) {
   const { kit, findBinding } = parts
   const { endpointId, id, push, sender, hops } = transit
   const settle = settlerOf(parts, transit)
+  const dropAfterCommit = (reason: NotSentReason) => afterCommit(parts, sql, () => drop(parts, transit, reason, settle))
   const row = sql === kit.db.sql ? await findBinding(endpointId) : (await store.findBindings(sql, [endpointId]))[0]
-  if (!row) return afterCommit(parts, sql, () => settle('offline'))
+  if (!row) return dropAfterCommit('not_connected')
   const { nodeId, sessionKey, tokenSealed } = row
   if (nodeId !== null && nodeId !== kit.members.nodeId && kit.members.isAlive(nodeId)) {
-    if (!(await mayUseExtension(parts, row, push))) return afterCommit(parts, sql, () => settle('offline'))
+    if (!(await mayUseExtension(parts, row, push))) return dropAfterCommit('extension_not_allowed')
     const forwarded = { id, endpointId, sender, hops }
     if (sql !== kit.db.sql) {
       const sealed = kit.secrets.seal(JSON.stringify(push))
       await kit.signals.send(sql, `node/${nodeId}`, PushForwarded, { ...forwarded, sealed })
     } else if (!(await kit.signals.sendNow(`node/${nodeId}`, PushForwarded, { ...forwarded, push }))) settle('offline')
-  } else if (sessionKey === null || tokenSealed === null) afterCommit(parts, sql, () => settle('offline'))
+  } else if (sessionKey === null || tokenSealed === null) dropAfterCommit('not_connected')
   else await enqueueInSession(parts, sql, { ...row, sessionKey, tokenSealed }, push, settle)
 }
 
@@ -211,14 +243,14 @@ async function enqueueInSession(
   const [valid, tenant] = await Promise.all([tokens.validate({ token, versionName }), tenants.get(tenantId)])
   const isValid =
     valid?.endpointId === endpointId && tenant?.available && (await mayUseExtension(parts, endpoint, push))
-  if (!isValid) return afterCommit(parts, sql, () => settle('offline'))
+  if (!isValid) return afterCommit(parts, sql, () => drop(parts, { endpointId, push }, 'token_not_valid', settle))
   const payload = payloadOf(push.payload)
   const topic = topicOf({ versionName, token }, push)
   const message: Message = { topic, payload, qos: 1, about: valid.endpointTokenId }
   if (sql !== kit.db.sql) {
     const outcome = await parts.enqueue(sql, sessionKey, message)
     kit.db.afterCommit(sql, () => {
-      if (outcome !== 'queued') return settle('offline')
+      if (outcome !== 'queued') return drop(parts, { endpointId, push }, refusalOf[outcome], settle)
       record(parts, endpoint, push, payload, 'queued')
       settle('queued')
       // The client may be connected here; it gets the message once it has presented the token.
@@ -229,8 +261,12 @@ async function enqueueInSession(
   const settled: Parameters<Sessions['deliver']>[2] = (outcome) => settle(deliveries[outcome])
   const outcome = await parts.sessions()?.deliver(sessionKey, message, settled)
   if (outcome === 'sent' || outcome === 'queued') record(parts, endpoint, push, payload, outcome)
-  if (outcome !== 'sent') settle(outcome === 'queued' ? 'queued' : 'offline')
+  if (outcome === 'queued') settle('queued')
+  else if (outcome !== 'sent')
+    drop(parts, { endpointId, push }, outcome === 'full' ? 'queue_full' : 'not_connected', settle)
 }
+
+const refusalOf = { full: 'queue_full', gone: 'not_connected' } as const
 
 const topicOf = ({ versionName, token }: { versionName: string; token: string }, { extension, resourcePath }: Push) =>
   `kp1/${versionName}/${extension}/${token}${resourcePath}/status`

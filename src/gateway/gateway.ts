@@ -19,7 +19,7 @@ import { createConnectivity } from './connectivity.ts'
 import type { Gateway } from './contract.ts'
 import { createDeliveryPermission } from './delivery-permission.ts'
 import { createDispatch, type Dispatch } from './dispatch.ts'
-import { createDownlink } from './downlink.ts'
+import { createDownlink, endpointOf } from './downlink.ts'
 import { createHost } from './host.ts'
 import type { DeviceHttpDeps } from './http/device-messages.ts'
 import type { WebSocketDeps } from './http/websocket.ts'
@@ -89,6 +89,9 @@ export function createGateway(kit: Kit<GatewaySettings>, given: Given): GatewayS
     api: {
       send: downlink.send,
       isConnected: (endpointId) => bindings.find(endpointId) !== undefined,
+      *connectedHere() {
+        for (const binding of bindings.all()) yield endpointOf(binding)
+      },
       observe: observation.set,
     },
     deviceHttp: { tenantRate, identify, dispatch, tokenLockout, trafficLog: given.trafficLog, metrics },
@@ -163,6 +166,7 @@ function createDelivery(kit: Kit<GatewaySettings>, given: Given, live: Live, adm
     trafficLog,
     metrics,
     observation,
+    extensions,
     sessions: () => live.sessions,
     enqueue: async (sql, key, message) => (await live.sessionStore?.enqueueIn(sql, key, message)) ?? 'gone',
   })
@@ -173,6 +177,7 @@ function createDelivery(kit: Kit<GatewaySettings>, given: Given, live: Live, adm
     observation,
     find,
     push: downlink.push,
+    notSent: downlink.notSent,
   })
   return { connectivity, bindings, downlink, pushOnConnect }
 }

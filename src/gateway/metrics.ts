@@ -13,6 +13,7 @@ export interface GatewayMetrics {
   /** `extension` is undefined if the topic names an unknown one. */
   messages(extension: string | undefined, transport: Transport): MessageCounts
   pushed(extension: string): void
+  notPushed(extension: string, reason: string): void
   refused(reason: string): void
 }
 
@@ -37,6 +38,11 @@ export function createGatewayMetrics(metrics: Metrics): GatewayMetrics {
     'waypost_device_messages_sent_total',
     'Number of messages sent to devices, by extension and kind (answer or push).',
     ['extension', 'kind'],
+  )
+  const notSent = metrics.counter(
+    'waypost_device_pushes_not_sent_total',
+    'Number of pushes that no device got, by extension and reason.',
+    ['extension', 'reason'],
   )
   const refused = metrics.counter(
     'waypost_device_refusals_total',
@@ -80,6 +86,7 @@ export function createGatewayMetrics(metrics: Metrics): GatewayMetrics {
       return counts
     },
     pushed: (extension) => void unreportedOf(extension, 'push').count++,
+    notPushed: (extension, reason) => notSent.inc({ extension, reason }),
     refused: (reason) => refused.inc({ reason }),
   }
 }

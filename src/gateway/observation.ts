@@ -1,4 +1,5 @@
 /** Stores which pushes a device has stopped: `observe: false` stops the pushes of a name until `observe: true`. */
+import { createBatcher } from '../kernel/batcher.ts'
 import type { Kit } from '../kernel/define-service.ts'
 import type { DeviceEndpoint } from '../kernel/device.ts'
 import { invalidField } from '../kernel/errors.ts'
@@ -10,6 +11,9 @@ import * as store from './store/observations.ts'
 
 /** Limits the names of one endpoint in one extension, so that a device cannot fill the table. */
 const namesMax = 200
+
+/** Lookups of simultaneous pushes share one statement. */
+const placesAtOnce = 500
 
 const ForgetObservationsOfTenant = defineJob<{ tenantId: string }>('gateway.forget-observations-of-tenant', {
   timeoutSeconds: 3600,
@@ -33,6 +37,12 @@ export function createObservation({ db, bus, jobs, now }: Pick<Kit, 'db' | 'bus'
     jobs.send(sql, ForgetObservationsOfTenant, { tenantId }),
   )
 
+  const find = createBatcher<store.ObservationPlace, store.ObservationRow[]>(async (places) => {
+    const rows = await store.findObservationsOfAll(db.sql, places)
+    const found = Map.groupBy(rows, ({ position }) => position)
+    return places.map((_, position) => found.get(position) ?? [])
+  }, placesAtOnce)
+
   return {
     async set({ endpointId, tenantId }, extension, name, observed) {
       const place = { endpointId, extension }
@@ -49,7 +59,7 @@ export function createObservation({ db, bus, jobs, now }: Pick<Kit, 'db' | 'bus'
       })
     },
 
-    of: async (endpointId, extension) => wantedBy(await store.findObservations(db.sql, { endpointId, extension })),
+    of: async (endpointId, extension) => wantedBy((await find({ endpointId, extension })) ?? []),
   }
 }
 

@@ -11,6 +11,9 @@ import { Gateway, type Sending } from './contract.ts'
 const options = { connection: await freshDatabase(), environment: { WAYPOST_MASTER_KEY: 'k'.repeat(40) } }
 const one = await openGateway(options)
 const two = await openGateway(options)
+/** Pushes that were handed over by node one: all devices of this file connect there. */
+const handedOver: string[] = []
+one.test.handedOver = ({ endpointId }, { resourcePath }) => void handedOver.push(`${endpointId} ${resourcePath}`)
 const push = { extension: 'test', resourcePath: '/command/reboot', payload: [{ id: 1 }] }
 const nodes = [
   ['its own node', one],
@@ -44,8 +47,26 @@ for (const [where, from] of nodes) {
     })
     assert.deepEqual((await device.receives(`${prefix}/command/reboot/status`)).json, push.payload)
     assert.equal(await sending.delivery, 'delivered')
+    assert.deepEqual(
+      handedOver.filter((text) => text.startsWith(endpointId)),
+      [`${endpointId} /command/reboot`],
+    )
+    const here = [...one.waypost.ask(Gateway).connectedHere()].map((endpoint) => endpoint.endpointId)
+    assert.ok(here.includes(endpointId))
+    assert.ok(![...two.waypost.ask(Gateway).connectedHere()].some((endpoint) => endpoint.endpointId === endpointId))
     await device.receivesNothing(20)
     await device.end()
+  })
+
+  test(`a push from ${where} that no device gets is counted with its reason`, async () => {
+    const { endpointId } = await one.aProvisionedEndpoint()
+    const count = async () => {
+      const text = await from.waypost.kit.metrics.text()
+      return Number(/pushes_not_sent_total\{extension="test",reason="not_connected"\} (\d+)/.exec(text)?.[1] ?? 0)
+    }
+    const before = await count()
+    assert.equal(await (await gateway.send(db.sql, endpointId, push)).delivery, 'offline')
+    assert.equal((await count()) - before, 1)
   })
 
   test(`a push from ${where} is not sent if the transaction is rolled back`, async () => {

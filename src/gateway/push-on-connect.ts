@@ -5,7 +5,7 @@
 import type { Kit } from '../kernel/define-service.ts'
 import type { Extension, Push } from '../kernel/device.ts'
 import type { Binding } from './connection-state.ts'
-import { endpointOf } from './downlink.ts'
+import { type Downlink, endpointOf } from './downlink.ts'
 import type { Identify } from './identify.ts'
 import { pushOnConnectFailed } from './log-messages.ts'
 import type { Observation } from './observation.ts'
@@ -26,6 +26,7 @@ export function createPushOnConnect(
     observation: Pick<Observation, 'of'>
     find(endpointId: string): Binding | undefined
     push(binding: Binding, push: Push): boolean
+    notSent: Downlink['notSent']
   },
 ): PushOnConnect {
   const waiting = new Set<string>()
@@ -52,9 +53,10 @@ export function createPushOnConnect(
           ? await deps.observation.of(endpointId, extension.name)
           : () => true
         for (const push of pushes) {
-          if (push.name !== undefined && !isObserved(push.name)) continue
           const current = deps.find(endpointId)
-          if (current) deps.push(current, push)
+          if (push.name !== undefined && !isObserved(push.name)) deps.notSent(endpointId, push, 'not_observed')
+          else if (!current) deps.notSent(endpointId, push, 'not_connected')
+          else if (!deps.push(current, push)) deps.notSent(endpointId, push, 'queue_full')
         }
       } catch (error) {
         pushOnConnectFailed(log, { err: error, endpointId, extension: extension.name })

@@ -14,7 +14,12 @@ export interface DeviceConfiguration {
 }
 
 export interface DeviceConfigurations {
-  current(endpoint: DeviceEndpoint, name: string | undefined): Promise<DeviceConfiguration | undefined>
+  /** `known` is the `configId` in the request: the device gets the configuration only if it is another one. */
+  current(
+    endpoint: DeviceEndpoint,
+    name: string | undefined,
+    known: string | undefined,
+  ): Promise<DeviceConfiguration | undefined>
   /** Records a report; returns false if this endpoint was never given the `configId`. */
   applied(
     endpoint: DeviceEndpoint,
@@ -97,7 +102,7 @@ export function configurationExtension(options: {
         const { configId, observe } = request(payload)
         return await ordered(endpoint.endpointId, async () => {
           if (typeof observe === 'boolean') await options.observe(endpoint, extension, name ?? defaultName, observe)
-          const current = await configurations.current(endpoint, name)
+          const current = await configurations.current(endpoint, name, configId ?? undefined)
           if (!current) return { payload: none, always: true }
           return { payload: current.configId === configId ? unchanged : payloadOf(current), always: true }
         })

@@ -57,6 +57,8 @@ export interface Extension {
   receive(message: DeviceMessage): Promise<DeviceAnswer | undefined> | DeviceAnswer | undefined
   /** Returns what waits for an endpoint that has just connected. */
   connected?(endpoint: DeviceEndpoint): Promise<Push[]>
+  /** Called on the node of the connection, after a push of this extension was handed over to it. Must not block or throw. */
+  handedOver?(endpoint: DeviceEndpoint, push: Push): void
   /** Reports connects and disconnects, in order for each endpoint. A batch that fails is repeated a few times. */
   connectivityChanged?(changes: ConnectivityChange[]): Promise<void>
 }

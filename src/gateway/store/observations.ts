@@ -19,6 +19,18 @@ export async function findObservations(
     select name, observed from gateway.observations where endpoint_id = ${endpointId} and extension = ${extension}`
 }
 
+/** Finds the observations of many endpoints. `position` is the index of the place, from 0. */
+export async function findObservationsOfAll(
+  sql: Sql,
+  places: ObservationPlace[],
+): Promise<(ObservationRow & { position: number })[]> {
+  return await sql<(ObservationRow & { position: number })[]>`
+    select position::int - 1 as position, o.name, o.observed
+    from unnest(${places.map(({ endpointId }) => endpointId)}::text[], ${places.map(({ extension }) => extension)}::text[])
+      with ordinality as place(endpoint_id, extension, position)
+    join gateway.observations o using (endpoint_id, extension)`
+}
+
 export async function saveObservation(
   sql: Sql,
   row: ObservationPlace & ObservationRow & { tenantId: string; setAt: Date },

@@ -1,5 +1,5 @@
 import { type Ctx, contract } from '../../kernel/contract.ts'
-import type { Sql } from '../../kernel/db.ts'
+import type { Fragment, Sql } from '../../kernel/db.ts'
 import type { PlatformError } from '../../kernel/errors.ts'
 import { onResource } from '../../kernel/permissions.ts'
 
@@ -85,6 +85,11 @@ export interface Register {
     selection: Selection,
     of: { scope: string; from?: string | undefined; limit: number },
   ): Promise<SelectionPage>
+  /**
+   * Returns a relation with the columns of `EndpointRef`, as a part of a statement of another service: `from (${…}) as e`. For lists
+   * that must show every endpoint without a copy of the register.
+   */
+  relation(sql: Sql): Fragment
   /** Returns the ids of the active filters that the endpoint matches. */
   filtersOf(endpointId: string): Promise<string[]>
 }

@@ -79,6 +79,7 @@ export function createRegister(
         return filter
       },
       selected,
+      relation: store.endpointRelation,
       filtersOf: (endpointId) => seams.filters.idsOf(db.sql, endpointId),
     },
   }

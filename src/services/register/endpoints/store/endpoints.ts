@@ -1,4 +1,4 @@
-import type { Sql } from '../../../../kernel/db.ts'
+import type { Fragment, Sql } from '../../../../kernel/db.ts'
 import type { EndpointRef } from '../../contract.ts'
 import type { ConnectivityKeys } from '../../metadata/connectivity-keys.ts'
 import type { Metadata } from '../../metadata/metadata.ts'
@@ -71,6 +71,8 @@ export async function holdApplication(sql: Sql, applicationName: string) {
 const refColumns = (sql: Sql) => sql`endpoint_id, tenant_id, application_name, version_name`
 const allColumns = (sql: Sql) => sql`${refColumns(sql)}, seq, version_registered_date, created_date, metadata,
   metadata_revision, metadata_updated_date, connected, connectivity_ts, connectivity_keys, pool_ids`
+
+export const endpointRelation = (sql: Sql): Fragment => sql`select ${refColumns(sql)} from register.endpoints`
 
 export async function findRef(sql: Sql, endpointId: string): Promise<EndpointRef | undefined> {
   const [row] = await sql<EndpointRef[]>`
