@@ -52,7 +52,7 @@ export const migrationSources = (services: AnyService[]): MigrationSource[] => [
 
 /** Returns the tables whose rows reference contents of the blob store. */
 export const contentTables = (services: AnyService[]): ContentTable[] =>
-  services.flatMap(({ name, contents }) => (contents ? [{ schema: schemaOf(name), ...contents }] : []))
+  services.flatMap(({ name, contents = [] }) => contents.map((one) => ({ schema: schemaOf(name), ...one })))
 
 /** A quarter of the connections: half of them are for transactions (kernel/db.ts), and half of those for event handlers. */
 const outboxWorkers = ({ databaseConnections }: Config) => Math.max(1, Math.floor(databaseConnections / 4))

@@ -112,8 +112,8 @@ export interface ServiceDefinition<T, N extends Needs, S> {
   needs?: N
   /** The folder of the numbered SQL files. */
   migrations?: URL
-  /** The table whose rows reference contents of the blob store; backups include these contents. */
-  contents?: ContentNames
+  /** The tables whose rows reference contents of the blob store; backups include these contents. */
+  contents?: readonly ContentNames[]
   /** From the service's settings.ts, and listed in assembly/settings.ts. */
   settings?: DeclaredSettings<S>
   /** The scopes of its operations, with the built-in roles that hold each. A new scope reaches every tenant at the next start. */

@@ -27,6 +27,11 @@ export interface Access {
   deadlineSeconds?: number
   /** With scope `none`: the header whose key the service checks itself; shown in the API reference. */
   keyHeader?: string
+  /**
+   * A query parameter that replaces the credentials, for links with a signature that the service checks itself. Then there is no
+   * `ctx`; see `isSigned`.
+   */
+  signedBy?: string
 }
 
 type StaticOf<S extends TSchema | undefined> = S extends TSchema ? Static<S> : undefined
@@ -97,6 +102,10 @@ declare module 'fastify' {
   }
 }
 
+/** Returns whether the request has a signature instead of credentials. */
+export const isSigned = ({ query }: { query: unknown }, { signedBy }: Pick<Access, 'signedBy'>) =>
+  signedBy !== undefined && (query as Record<string, unknown>)[signedBy] !== undefined
+
 export const scopesOf = ({ scope }: { scope: string | string[] }) =>
   [scope].flat().filter((name) => name !== 'authenticated' && name !== 'none')
 
@@ -156,7 +165,7 @@ export function mountRoutes(
           response: withoutEmpty(response),
         },
         onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
-          if (config.scope === 'none') return
+          if (config.scope === 'none' || isSigned(request, config)) return
           request.ctx = await authenticate(request, reply, api.name)
           checkSystemAccess(request.ctx, config)
         },

@@ -41,10 +41,10 @@ export const ChecksumMismatch = defineError<{ header: string }>(
   400,
   '{header}: the content that arrived has another SHA-256; nothing was stored, send it again',
 )
-export const NoSuchRange = defineError<{ size: number }>(
-  'no_such_range',
-  416,
-  'The requested range does not exist: the content has {size} bytes',
+export const UploadGivenUp = defineError(
+  'upload_given_up',
+  409,
+  'The upload was given up, because the tenant was deleted or nothing arrived for an hour; nothing was stored',
 )
 export const BlobStoreTrouble = defineError(
   'blob_store_trouble',

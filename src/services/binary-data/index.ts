@@ -25,7 +25,10 @@ export default defineService({
     tokens: Tokens,
   },
   migrations: new URL('./migrations/', import.meta.url),
-  contents: { table: 'items', key: 'content_key', size: 'size', sha256: 'checksum', mark: 'store_mark' },
+  contents: [
+    { table: 'items', key: 'content_key', size: 'size', sha256: 'checksum', mark: 'store_mark' },
+    { table: 'service_contents', key: 'content_key', size: 'size', sha256: 'checksum', mark: 'store_mark' },
+  ],
   settings: binaryDataSettings,
   instances: [defineInstance({ name: 'bcx', group: 'Data collection', description: 'Binary data', urlPrefix: '/bcx' })],
   build(kit, given) {

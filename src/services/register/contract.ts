@@ -75,6 +75,8 @@ export interface Register {
   /** Returns up to a thousand endpoints that this one contains (outbound) or is contained in (inbound). */
   related(endpointId: string, direction: 'outbound' | 'inbound'): Promise<EndpointRef[]>
   findFilter(tenantId: string, filterId: string): Promise<FilterRef | undefined>
+  /** Finds the tenant's filters with these ids; those that do not exist are missing in the result. */
+  findFilters(sql: Sql, tenantId: string, filterIds: string[]): Promise<FilterRef[]>
   /**
    * Returns a page of a selection, with the permissions of the caller. Each endpoint is on one page only. Throws a 400 if
    * the filter does not exist or is not active, or if its query changes between two pages.
@@ -92,6 +94,11 @@ export interface Register {
   relation(sql: Sql): Fragment
   /** Returns the ids of the active filters that the endpoint matches. */
   filtersOf(endpointId: string): Promise<string[]>
+  /** Returns, of these filters, the active ones that each endpoint matches; endpoints that match none are missing in the map. */
+  matchesOf(
+    sql: Sql,
+    of: { tenantId: string; endpointIds: string[]; filterIds: string[] },
+  ): Promise<Map<string, string[]>>
 }
 export const Register = contract<Register>('register')
 

@@ -46,6 +46,7 @@ const filters: FilterIndex = {
     const rows = await sql`select filter_id from public.members where endpoint_id = ${endpointId} order by 1`
     return rows.map(({ filterId }) => filterId)
   },
+  matchesOf: async () => new Map(),
 }
 
 const register = defineService({

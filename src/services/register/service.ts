@@ -78,9 +78,11 @@ export function createRegister(
         const [filter] = await seams.filters.find(db.sql, tenantId, [filterId])
         return filter
       },
+      findFilters: seams.filters.find,
       selected,
       relation: store.endpointRelation,
       filtersOf: (endpointId) => seams.filters.idsOf(db.sql, endpointId),
+      matchesOf: seams.filters.matchesOf,
     },
   }
 }

@@ -1,19 +1,10 @@
-import { invalidField } from '../../../kernel/errors.ts'
+import { checkFilename, digestOf } from '../../../kernel/http/content-headers.ts'
 import type { Http } from '../../../kernel/http/routes.ts'
-import { digestOf } from '../headers.ts'
 import { linkOf } from '../links.ts'
 import * as schemas from '../schemas.ts'
 import type { BinaryDataService } from '../service.ts'
 
 const config = { scope: 'none', keyHeader: 'X-Auth-Token', streamBody: true } as const
-
-/** Rejects paths, so that a client that saves the file cannot write to another folder. */
-function checkFilename(filename: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: exactly these are rejected
-  if (/[/\\\u0000-\u001f\u007f]/.test(filename) || filename === '.' || filename === '..')
-    throw invalidField('filename', 'expected a name without slashes and control characters, other than . and ..')
-  return filename
-}
 
 export function uploadRoutes(http: Http, { uploads }: BinaryDataService, baseUrl: () => string) {
   const given = ({ headers }: { headers: Record<string, string | string[] | undefined> }) => ({

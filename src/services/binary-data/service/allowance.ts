@@ -19,26 +19,19 @@ interface Deps {
   quotaBytes: number
 }
 
-interface Place {
-  tenantId: string
-  endpointId: string
-  kind: items.Kind
-  name: string | undefined
-}
-
 export const exceeded = ({ quota }: Allowance) => QuotaExceeded({ quota })
 
-/** Reads the tenant's package each time, so that a new quota applies at once. */
-export async function allowanceOf(deps: Deps, { tenantId, endpointId, kind, name }: Place): Promise<Allowance> {
-  const { db, tenants, quotaBytes } = deps
+/** Reads the tenant's package each time, so that a new quota applies at once. `replaced` is the size of the replaced content. */
+export async function allowanceOf(
+  { db, tenants, quotaBytes }: Deps,
+  tenantId: string,
+  replaced: () => Promise<number>,
+): Promise<Allowance> {
   const quota = (await tenants.diskSizeOf(tenantId)) || quotaBytes || Number.POSITIVE_INFINITY
   if (quota === Number.POSITIVE_INFINITY) return { quota, more: quota }
-  const [used, replaced] = await Promise.all([
-    items.findUsage(db.sql, tenantId),
-    kind === 'file' ? items.findFile(db.sql, endpointId, name!) : undefined,
-  ])
+  const [used, replacedBytes] = await Promise.all([items.findUsage(db.sql, tenantId), replaced()])
   // A tenant that exceeds the quota of a smaller package may still replace a file by a smaller one.
-  return { quota, more: Math.max(0, quota - used) + (replaced?.size ?? 0) }
+  return { quota, more: Math.max(0, quota - used) + replacedBytes }
 }
 
 export interface Tally {

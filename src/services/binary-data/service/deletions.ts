@@ -3,6 +3,7 @@ import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { defineJob } from '../../../kernel/jobs.ts'
 import * as items from '../store/items.ts'
+import { deleteServiceContentsOfTenant } from '../store/service-contents.ts'
 import { refuseUploadsOfEndpoints, refuseUploadsOfTenant } from '../store/uploads.ts'
 import type { OrphanContents } from './orphan-contents.ts'
 
@@ -42,6 +43,7 @@ export function createDeletionRules({ db, jobs }: Kit, orphans: OrphanContents):
   )
   jobs.handle(ForgetTenant, async ({ tenantId }) => {
     await inParts(tenantId, (sql) => items.deleteOfTenant(sql, tenantId, atOnce))
+    await inParts(tenantId, (sql) => deleteServiceContentsOfTenant(sql, tenantId, atOnce))
     await items.deleteUsage(db.sql, tenantId)
   })
 

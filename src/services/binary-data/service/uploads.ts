@@ -38,6 +38,8 @@ interface Given {
   tokens: TokenRules
   orphans: OrphanContents
   tenants: Tenants
+  /** Bytes that are not items yet: concurrent uploads must not exceed the quota together. */
+  ofTenant: Tally
 }
 
 interface Deps extends Given {
@@ -46,8 +48,6 @@ interface Deps extends Given {
   receivedBytes(bytes: number): void
   /** Running uploads of each endpoint. */
   ofEndpoint: Tally
-  /** Bytes that are not items yet: concurrent uploads must not exceed the quota together. */
-  ofTenant: Tally
 }
 
 const perEndpointMax = 16
@@ -62,8 +62,7 @@ export function createUploadRules(kit: Kit<BinaryDataSettings>, given: Given): U
     'waypost_binary_data_upload_bytes_total',
     'Number of bytes that endpoints have uploaded.',
   )
-  const tallies = { ofEndpoint: createTally(), ofTenant: createTally() }
-  const deps: Deps = { ...given, kit, ...tallies, receivedBytes: (count) => bytes.inc(count) }
+  const deps: Deps = { ...given, kit, ofEndpoint: createTally(), receivedBytes: (count) => bytes.inc(count) }
   return {
     async receive(upload) {
       try {
@@ -84,7 +83,9 @@ async function receive(deps: Deps, upload: Upload): Promise<items.Item> {
   const token = await tokens.admit(upload.token)
   const { tenantId, endpointId } = token
   const { quotaBytes } = kit.settings
-  const allowance = await allowanceOf({ db: kit.db, tenants, quotaBytes }, { tenantId, endpointId, kind, name })
+  const allowance = await allowanceOf({ db: kit.db, tenants, quotaBytes }, tenantId, async () =>
+    kind === 'file' ? ((await items.findFile(kit.db.sql, endpointId, name!))?.size ?? 0) : 0,
+  )
   if ((upload.length ?? 0) + ofTenant.of(tenantId) > allowance.more) throw exceeded(allowance)
   if (ofEndpoint.of(endpointId) >= perEndpointMax)
     throw TooManyRequests({ seconds: retrySeconds }, { headers: { 'retry-after': String(retrySeconds) } })
@@ -118,7 +119,7 @@ async function writeItem(deps: Deps, upload: Upload, token: store.TokenRow, allo
     if (!item) throw UploadRefused()
     return item
   } catch (error) {
-    await discard(deps, contentKey)
+    await discardUpload(kit, deps.orphans, contentKey)
     throw error
   } finally {
     ofTenant.add(tenantId, -measured.size())
@@ -153,7 +154,7 @@ async function keep(
 }
 
 /** Removes the content of a failed upload; a failure here leaves it to the sweep, an hour later. */
-async function discard({ kit: { db, log }, orphans }: Deps, contentKey: string) {
+export async function discardUpload({ db, log }: Pick<Kit, 'db' | 'log'>, orphans: OrphanContents, contentKey: string) {
   try {
     await db.tx(async (sql) => {
       if (await store.dropUpload(sql, contentKey)) await orphans.record(sql, [contentKey])

@@ -122,6 +122,7 @@ export async function insertUnknown(sql: Sql, contentKeys: string[], at: Date): 
     insert into binary_data.leavings (content_key, due_at)
     select key, ${at} from unnest(${contentKeys}::text[]) key
     where not exists (select from binary_data.items where content_key = key)
+    and not exists (select from binary_data.service_contents where content_key = key)
     and not exists (select from binary_data.uploads where content_key = key)
     and not exists (select from binary_data.leavings where content_key = key)
     on conflict do nothing`

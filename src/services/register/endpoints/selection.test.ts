@@ -107,3 +107,28 @@ suite('a selection of endpoints', () => {
     await assert.rejects(next(), /there is no filter/)
   })
 })
+
+test('the filters that many endpoints match are found in one query, only active ones of the tenant', async () => {
+  const { app, version } = await anApplication()
+  const [first, second, third] = await someEndpoints(version, 3)
+  const everyone = await aFilter(app)
+  const nobody = await aFilter(app, { 'metadata.a': 1 })
+  const filterIds = [everyone, nobody, newId()]
+  const endpointIds = [first!, third!, newId()]
+  const ask = (tenantId: string, of = { endpointIds, filterIds }) => register.matchesOf(db.sql, { tenantId, ...of })
+  assert.deepEqual(
+    await ask('default'),
+    new Map([
+      [first, [everyone]],
+      [third, [everyone]],
+    ]),
+  )
+  assert.equal((await ask('other')).size, 0)
+  assert.equal((await ask('default', { endpointIds: [], filterIds })).size, 0)
+  await admin(`PUT ${root}/endpoints/${second}/metadata`, { a: 1 })
+  await admin(`PATCH ${root}/applications/${app}/filters/${everyone}`, { documentQuery: { 'metadata.a': 2 } })
+  await becomesActive(app, everyone)
+  assert.deepEqual(await ask('default', { endpointIds: [second!], filterIds }), new Map([[second, [nobody]]]))
+  const found = await register.findFilters(db.sql, 'default', filterIds)
+  assert.deepEqual(found.map(({ filterId }) => filterId).sort(), [everyone, nobody].sort())
+})

@@ -1,6 +1,6 @@
 /** The interface through which lists use filters, so that lists do not depend on the filters' implementation. */
 import type { Fragment, Sql } from '../../../kernel/db.ts'
-import type { FilterRef } from '../contract.ts'
+import type { FilterRef, Register } from '../contract.ts'
 
 export type KnownFilter = FilterRef
 
@@ -26,4 +26,5 @@ export interface FilterIndex {
   idsBySeq(sql: Sql, seqs: Fragment): Fragment
   /** Returns the ids of the active filters that an endpoint matches. */
   idsOf(sql: Sql, endpointId: string): Promise<string[]>
+  matchesOf: Register['matchesOf']
 }

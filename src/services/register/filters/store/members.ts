@@ -70,6 +70,20 @@ export const filterIndex: FilterIndex = {
       select filter_ids::json from (${filterIndex.idsBySeq(sql, seqs)}) matching`
     return row?.filterIds ?? []
   },
+
+  async matchesOf(sql, { tenantId, endpointIds, filterIds }) {
+    if (endpointIds.length === 0 || filterIds.length === 0) return new Map()
+    // The sets are few, so each endpoint is looked up in each of them by the primary key.
+    const rows = await sql<{ endpointId: string; filterIds: string[] }[]>`
+      with sets as materialized (
+        select filter_id, member_set from register.filters
+        where tenant_id = ${tenantId} and filter_id = any(${filterIds}::text[]) and status = 'active')
+      select e.endpoint_id, array_agg(s.filter_id order by s.filter_id) as filter_ids
+      from register.endpoints e cross join sets s
+        join register.filter_members m on m.tenant_id = ${tenantId} and m.member_set = s.member_set and m.seq = e.seq
+      where e.tenant_id = ${tenantId} and e.endpoint_id = any(${endpointIds}::text[]) group by e.endpoint_id`
+    return new Map(rows.map((row) => [row.endpointId, row.filterIds]))
+  },
 }
 
 /** Finds a page of members in list order. The set must be that of an active filter. */

@@ -1,6 +1,6 @@
 /** Parses and writes the headers of downloads and uploads as their RFCs require. Pure functions. */
-import type { ByteRange } from '../../kernel/blobs/blobs.ts'
-import { invalidField } from '../../kernel/errors.ts'
+import type { ByteRange } from '../blobs/blobs.ts'
+import { invalidField } from '../errors.ts'
 
 const outsideAttributes = /[^A-Za-z0-9!#$&+.^_`|~-]/gu
 
@@ -50,3 +50,11 @@ export function digestOf(headers: Record<string, unknown>): { header: string; sh
 }
 
 export const digestHeader = (checksum: string) => `sha-256=:${Buffer.from(checksum, 'hex').toString('base64')}:`
+
+/** Rejects paths, so that a client that saves the file cannot write to another folder. */
+export function checkFilename(filename: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: exactly these are rejected
+  if (/[/\\\u0000-\u001f\u007f]/.test(filename) || filename === '.' || filename === '..')
+    throw invalidField('filename', 'expected a name without slashes and control characters, other than . and ..')
+  return filename
+}

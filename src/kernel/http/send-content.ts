@@ -1,0 +1,75 @@
+/** Sends a content of the blob store: ranges, conditional requests and checksums as in RFC 9110 and RFC 9530. */
+import { Readable } from 'node:stream'
+import type { ByteRange } from '../blobs/blobs.ts'
+import { defineError } from '../errors.ts'
+import { notModified } from '../etag.ts'
+import type { OperationSchema } from '../schema.ts'
+import { attachment, digestHeader, type RangeAnswer, rangeOf } from './content-headers.ts'
+import type { Reply, Request } from './routes.ts'
+
+export const NoSuchRange = defineError<{ size: number }>(
+  'no_such_range',
+  416,
+  'The requested range does not exist: the content has {size} bytes',
+)
+
+/** Describes a content. */
+export interface ContentItem {
+  name: string
+  size: number
+  /** Hexadecimal SHA-256. */
+  checksum: string
+  updatedDate: Date
+}
+
+/** Finds an item and opens its content. `choose` returns the range to read, or undefined for no content. */
+export type OpenContent = (
+  choose: (item: ContentItem) => ByteRange | undefined,
+) => Promise<{ item: ContentItem; content: Readable | undefined }>
+
+/** Prevents browsers from displaying or running the content. */
+const inert = {
+  'content-type': 'application/octet-stream',
+  'x-content-type-options': 'nosniff',
+  'content-security-policy': "default-src 'none'; sandbox",
+  // Permissions can change, so caches must revalidate; the ETag identifies the content.
+  'cache-control': 'private, no-cache',
+  'accept-ranges': 'bytes',
+}
+
+export async function sendContent(
+  { headers, raw }: Pick<Request<OperationSchema>, 'headers' | 'raw'>,
+  reply: Reply,
+  open: OpenContent,
+) {
+  let range: RangeAnswer = 'whole'
+  let unchanged = false
+  const { item, content } = await open((found) => {
+    const etag = `"${found.checksum}"`
+    const { 'if-range': ifRange } = headers
+    // RFC 9110, 14.2: only GET has ranges.
+    const isForRange = raw.method === 'GET' && (ifRange === undefined || ifRange === etag)
+    range = isForRange ? rangeOf(headers.range, found.size) : 'whole'
+    unchanged = notModified(headers, etag)
+    if (unchanged || raw.method === 'HEAD' || range === 'none' || found.size === 0) return undefined
+    return range === 'whole' ? { first: 0, last: found.size - 1 } : range
+  })
+  const { checksum, size, name, updatedDate } = item
+  reply.headers({
+    etag: `"${checksum}"`,
+    'last-modified': updatedDate.toUTCString(),
+    'cache-control': inert['cache-control'],
+  })
+  if (unchanged) return reply.code(304).send()
+  const part = range as RangeAnswer
+  if (part === 'none') throw NoSuchRange({ size }, { headers: { 'content-range': `bytes */${size}` } })
+  if (part !== 'whole') reply.code(206).header('content-range', `bytes ${part.first}-${part.last}/${size}`)
+  reply.headers({
+    ...inert,
+    'content-disposition': attachment(name),
+    'content-length': part === 'whole' ? size : part.last - part.first + 1,
+    'repr-digest': digestHeader(checksum),
+  })
+  // HEAD sends a stream too, because Fastify would otherwise set its own content length.
+  return reply.send(content ?? Readable.from([]))
+}

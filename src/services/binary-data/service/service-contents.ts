@@ -1,0 +1,81 @@
+/** Keeps contents of other services. The order of writes is that of uploads.ts. */
+import { type Blobs, newBlobKey } from '../../../kernel/blobs/blobs.ts'
+import type { Sql } from '../../../kernel/db.ts'
+import type { Kit } from '../../../kernel/define-service.ts'
+import type { Tenants } from '../../tenants/contract.ts'
+import type { NewContent, ServiceContents, StoredContent } from '../contract.ts'
+import { ChecksumMismatch, UploadGivenUp } from '../errors.ts'
+import type { BinaryDataSettings } from '../settings.ts'
+import * as items from '../store/items.ts'
+import * as store from '../store/service-contents.ts'
+import { endUpload, touchUpload } from '../store/uploads.ts'
+import { type Allowance, allowanceOf, exceeded, measure, type Tally } from './allowance.ts'
+import type { OrphanContents } from './orphan-contents.ts'
+import { createStoreFailure } from './store-failure.ts'
+import { discardUpload } from './uploads.ts'
+
+interface Deps {
+  kit: Pick<Kit<BinaryDataSettings>, 'db' | 'now' | 'log' | 'settings'>
+  blobs: Blobs
+  orphans: OrphanContents
+  tenants: Tenants
+  /** Bytes that are not items yet. */
+  ofTenant: Tally
+}
+
+export function createServiceContents(deps: Deps): ServiceContents {
+  const { kit, blobs, orphans } = deps
+  const storeFailure = createStoreFailure(kit.log)
+  return {
+    write: (content, keep) => write(deps, content, keep),
+    read: (contentKey, range) => blobs.read(contentKey, range).catch(storeFailure),
+    async release(sql, tenantId, contentKeys) {
+      const gone = await store.deleteServiceContents(sql, tenantId, contentKeys)
+      if (gone.length === 0) return
+      await orphans.record(
+        sql,
+        gone.map(({ contentKey }) => contentKey),
+      )
+      await items.addUsage(sql, tenantId, -gone.reduce((sum, { size }) => sum + size, 0))
+    },
+  }
+}
+
+async function write<T>(
+  deps: Deps,
+  given: NewContent,
+  keep: (sql: Sql, stored: StoredContent) => Promise<T>,
+): Promise<T> {
+  const { kit, blobs, orphans, tenants, ofTenant } = deps
+  const { db, now, log, settings } = kit
+  const { tenantId, service, length = 0, digest, replacedBytes = 0 } = given
+  const { quotaBytes } = settings
+  const allowance = await allowanceOf({ db, tenants, quotaBytes }, tenantId, async () => replacedBytes)
+  if (length + ofTenant.of(tenantId) > allowance.more) throw exceeded(allowance)
+  const contentKey = newBlobKey()
+  await store.beginServiceUpload(db.sql, { contentKey, tenantId, at: now() })
+  const alive = () => touchUpload(db.sql, contentKey, now())
+  const measured = measure(given.content, { tenantId, allowance, ofTenant, received: () => {}, alive })
+  try {
+    await blobs.write(contentKey, measured.content).catch(createStoreFailure(log))
+    const { size, checksum } = measured.result()
+    if (digest && digest.sha256 !== checksum) throw ChecksumMismatch({ header: digest.header })
+    return await db.tx(async (sql) => {
+      if (!(await endUpload(sql, contentKey))) throw UploadGivenUp()
+      await store.insertServiceContent(sql, { tenantId, contentKey, service, size, checksum })
+      const kept = await keep(sql, { contentKey, size, checksum })
+      await count(sql, tenantId, allowance, { size, grown: size - replacedBytes })
+      return kept
+    })
+  } catch (error) {
+    await discardUpload(kit, orphans, contentKey)
+    throw error
+  } finally {
+    ofTenant.add(tenantId, -measured.size())
+  }
+}
+
+async function count(sql: Sql, tenantId: string, allowance: Allowance, of: { size: number; grown: number }) {
+  const used = await items.addUsage(sql, tenantId, of.size)
+  if (used > allowance.quota && of.grown > 0) throw exceeded(allowance)
+}

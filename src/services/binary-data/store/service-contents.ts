@@ -1,0 +1,36 @@
+/** Stores which contents belong to other services. */
+import type { Sql } from '../../../kernel/db.ts'
+import type { Gone } from './items.ts'
+
+export interface ServiceContent {
+  tenantId: string
+  contentKey: string
+  service: string
+  size: number
+  checksum: string
+}
+
+/** Records an upload of a service. It has no endpoint and no upload token. */
+export async function beginServiceUpload(sql: Sql, of: { contentKey: string; tenantId: string; at: Date }) {
+  await sql`
+    insert into binary_data.uploads (content_key, endpoint_id, tenant_id, token_issued_at, touched_at)
+    values (${of.contentKey}, '', ${of.tenantId}, ${of.at}, ${of.at})`
+}
+
+export async function insertServiceContent(sql: Sql, content: ServiceContent) {
+  await sql`insert into binary_data.service_contents ${sql({ ...content })}`
+}
+
+/** Deletes contents and returns those that existed. */
+export async function deleteServiceContents(sql: Sql, tenantId: string, contentKeys: string[]): Promise<Gone[]> {
+  return await sql<Gone[]>`
+    delete from binary_data.service_contents
+    where tenant_id = ${tenantId} and content_key = any(${contentKeys}::text[]) returning content_key, size`
+}
+
+export async function deleteServiceContentsOfTenant(sql: Sql, tenantId: string, limit: number): Promise<Gone[]> {
+  return await sql<Gone[]>`
+    delete from binary_data.service_contents where tenant_id = ${tenantId} and content_key in (
+      select content_key from binary_data.service_contents where tenant_id = ${tenantId} limit ${limit})
+    returning content_key, size`
+}
