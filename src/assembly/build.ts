@@ -84,7 +84,7 @@ export async function buildServices(options: {
       db,
       members,
       signals,
-      waits: createWaits({ signals, stopping: stop.signal, metrics }),
+      waits: createWaits({ nodeId: members.nodeId, signals, stopping: stop.signal, metrics }),
       stopping: stop.signal,
       bus: createBus({ db, signals, nodeId: members.nodeId, log, metrics, workers: outboxWorkers(config) }),
       jobs,

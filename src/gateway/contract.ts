@@ -16,15 +16,33 @@ export interface Sending {
 /** Stands for all names of an extension in `observe`. */
 export const everyName = ''
 
+/** Why no device got a push; `/metrics` counts them. */
+export type NotSentReason =
+  | 'not_connected'
+  | 'not_observed'
+  | 'extension_not_allowed'
+  | 'queue_full'
+  | 'token_not_valid'
+
 export interface Gateway {
   /**
    * Sends a push to the connection of the endpoint, on any node, or queues it in the session. With the `sql` of a `db.tx` it is sent
    * with the commit; with `db.sql` immediately. A push whose name the device does not observe is `offline`.
    */
   send(sql: Sql, endpointId: string, push: Push): Promise<Sending>
+  /**
+   * Sends to a connection of this node only. The message ends with the connection: no session keeps it, so that a service that sends
+   * again on connect sends nothing twice.
+   */
+  sendHere(endpointId: string, push: Push): Promise<'sent' | NotSentReason>
+  /** Whether this node has a connection of the endpoint. */
   isConnected(endpointId: string): boolean
   /** Yields the endpoints that are connected to this node. */
   connectedHere(): Iterable<DeviceEndpoint>
+  /** Identifies the present connection of the endpoint on this node: each connect gives another object. */
+  connectionOf(endpointId: string): object | undefined
+  /** Returns the other living nodes that have connections of these endpoints, by endpoint id. */
+  nodesOf(sql: Sql, endpointIds: string[]): Promise<Map<string, string>>
   /**
    * Stores whether the device wants pushes of this name (`Push.name`); committed when it resolves. `everyName` replaces the settings
    * of single names.

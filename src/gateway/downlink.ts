@@ -11,7 +11,7 @@ import type { Tokens } from '../services/tokens/contract.ts'
 import type { TrafficLog } from '../services/traffic-log/contract.ts'
 import type { Bindings } from './bindings.ts'
 import type { Binding } from './connection-state.ts'
-import type { Delivery, Gateway } from './contract.ts'
+import type { Delivery, Gateway, NotSentReason } from './contract.ts'
 import { createCorrelationIds, payloadOf } from './dispatch.ts'
 import type { Identify } from './identify.ts'
 import { forwardedPushLost, pushLost } from './log-messages.ts'
@@ -26,18 +26,13 @@ import { covers } from './topic.ts'
 
 export interface Downlink {
   send: Gateway['send']
+  sendHere: Gateway['sendHere']
+  nodesOf: Gateway['nodesOf']
   /** Sends to an endpoint that is connected to this node. Returns false if the queue of the connection is full. */
   push(binding: Binding, push: Push): boolean
   /** Counts and logs a push that no device got. */
   notSent(endpointId: string, push: Push, reason: NotSentReason): void
 }
-
-export type NotSentReason =
-  | 'not_connected'
-  | 'not_observed'
-  | 'extension_not_allowed'
-  | 'queue_full'
-  | 'token_not_valid'
 
 export interface DownlinkDeps {
   kit: Pick<Kit, 'db' | 'signals' | 'members' | 'secrets' | 'now' | 'newId' | 'log'>
@@ -113,6 +108,8 @@ export function createDownlink(deps: DownlinkDeps): Downlink {
   return {
     push: (binding, push) => sendToConnection(parts, binding, push),
     notSent: (endpointId, push, reason) => notSent(parts, { endpointId, push }, reason),
+    sendHere: (endpointId, push) => sendHere(parts, endpointId, push),
+    nodesOf: (sql, endpointIds) => nodesOf(parts, sql, endpointIds),
     async send(sql, endpointId, push) {
       const transit: PushInTransit = { id: newId(), endpointId, push, sender: nodeId, hops: 0 }
       const delivery = outcomes.expect(transit.id)
@@ -172,14 +169,46 @@ const settlerOf =
     else void signals.sendNow(`node/${sender}`, PushSettled, { id, delivery })
   }
 
+async function sendHere(parts: Parts, endpointId: string, push: Push): Promise<'sent' | NotSentReason> {
+  const reason = await problemOfSendingHere(parts, endpointId, push)
+  if (reason) notSent(parts, { endpointId, push }, reason)
+  return reason ?? 'sent'
+}
+
+/** Sends to a connection of this node, or returns why not. */
+async function problemOfSendingHere(parts: Parts, endpointId: string, push: Push): Promise<NotSentReason | undefined> {
+  const binding = parts.bindings.find(endpointId)
+  if (!binding) return 'not_connected'
+  if (!(await mayUseExtension(parts, endpointOf(binding), push))) return 'extension_not_allowed'
+  if (!(await isObserved(parts, endpointId, push))) return 'not_observed'
+  if (!binding.connection?.open) return 'not_connected'
+  return sendToConnection(parts, binding, push, undefined, { transient: true }) ? undefined : 'queue_full'
+}
+
+async function nodesOf({ kit: { db, members }, findBinding }: Parts, sql: Sql, endpointIds: string[]) {
+  const rows =
+    sql === db.sql ? await Promise.all(endpointIds.map(findBinding)) : await store.findBindings(sql, endpointIds)
+  const nodes = new Map<string, string>()
+  for (const row of rows)
+    if (row?.nodeId && row.nodeId !== members.nodeId && members.isAlive(row.nodeId))
+      nodes.set(row.endpointId, row.nodeId)
+  return nodes
+}
+
 const deliveries = { delivered: 'delivered', queued: 'queued', lost: 'offline' } as const
 
-function sendToConnection(parts: Parts, binding: Binding, push: Push, settle?: Settle): boolean {
+function sendToConnection(
+  parts: Parts,
+  binding: Binding,
+  push: Push,
+  settle?: Settle,
+  { transient = false } = {},
+): boolean {
   const { connection, versionName, token, endpointTokenId: about } = binding
   if (!connection?.open) return false
   const topic = topicOf({ versionName, token }, push)
   const payload = payloadOf(push.payload)
-  const message = { topic, payload, qos: qosFor(connection.state.subscriptions, topic), about }
+  const message = { topic, payload, qos: qosFor(connection.state.subscriptions, topic), about, transient }
   if (!connection.send(message, settle && ((outcome) => settle(deliveries[outcome])))) return false
   const endpoint = endpointOf(binding)
   record(parts, endpoint, push, payload, 'sent')

@@ -88,10 +88,13 @@ export function createGateway(kit: Kit<GatewaySettings>, given: Given): GatewayS
   return {
     api: {
       send: downlink.send,
+      sendHere: downlink.sendHere,
       isConnected: (endpointId) => bindings.find(endpointId) !== undefined,
       *connectedHere() {
         for (const binding of bindings.all()) yield endpointOf(binding)
       },
+      connectionOf: bindings.find,
+      nodesOf: downlink.nodesOf,
       observe: observation.set,
     },
     deviceHttp: { tenantRate, identify, dispatch, tokenLockout, trafficLog: given.trafficLog, metrics },

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { suite, test } from 'node:test'
-import { aCaller, aTenantAdmin } from '../../test/harness/builders.ts'
+import { aTenantAdmin } from '../../test/harness/builders.ts'
 import { eventually } from '../../test/harness/eventually.ts'
 import { openTestPlatform, type TestPlatform } from '../../test/harness/test-platform.ts'
 import { monotonicMs } from './clock.ts'
@@ -183,15 +183,11 @@ suite('waits with two nodes', async () => {
     assert.equal((await invoke('next', 0)).status, 202)
   })
 
-  test('two thousand callers of a tenant wait, the next one gets 429, and all of them get their results', async (t) => {
+  test('two thousand callers of a tenant wait, and all of them get their results', async (t) => {
     const ids = Array.from({ length: 2000 }, (_, n) => `many ${n}`)
     const before = one.ask(Invocations).reads()
     const answers = ids.map((id) => invoke(encodeURIComponent(id)))
     await eventually(() => assert.equal(one.kit.waits.size, 2000), { withinMs: 60_000 })
-    const refused = await invoke('one-more')
-    assert.deepEqual([refused.status, refused.headers['retry-after']], [429, '1'])
-    const other = one.as(aCaller({ tenantId: 'other' }))('POST /test/invocations/other?awaitSeconds=0')
-    assert.equal((await other).status, 202, 'another tenant has its own bound')
     for (let from = 0; from < ids.length; from += 500) await report(two, ids.slice(from, from + 500), 'done')
     const results = (await Promise.all(answers)).map(({ status, body }) => `${status} ${body.result}`)
     assert.deepEqual([...new Set(results)], ['200 done'])

@@ -14,11 +14,18 @@ function aNode(limits?: { perTenant: number; total: number }) {
   const handlers: ((payload: never, from: string) => unknown)[] = []
   const resets: (() => void)[] = []
   const stop = new AbortController()
+  const sent: unknown[] = []
   const waits = createWaits({
+    nodeId: 'node-1',
     signals: {
       on: (_, handler) => void handlers.push(handler as never),
       onReset: (listener) => void resets.push(listener),
-      sendEach: async () => {},
+      async sendEach(_sql, _signal, messages) {
+        for (const { to, payload } of messages) {
+          sent.push({ to, payload })
+          if (to === 'node/node-1') for (const handler of handlers) handler(payload as never, 'node-1')
+        }
+      },
     },
     stopping: stop.signal,
     ...(limits && { limits }),
@@ -34,6 +41,7 @@ function aNode(limits?: { perTenant: number; total: number }) {
     waits,
     rows,
     reads,
+    sent,
     states,
     wait: (ctx = aCaller().ctx, limitMs = 60_000, id = '1') =>
       states.wait(ctx, id, { until: (state) => state === 'done', limitMs }),
@@ -182,6 +190,80 @@ suite('a wait for a row', () => {
     reset()
     await Promise.all(all)
     assert.ok(reads.length <= 8, `${reads.length} reads`)
+  })
+
+  test('that starts with storing the row reads it only if something may have changed', async () => {
+    const { waits, states, rows, reads, deliver, reset } = aNode()
+    const sql = undefined as never
+    const start = (id: string, storing: () => unknown = () => {}) =>
+      states.startAndWait(
+        aCaller().ctx,
+        async () => {
+          await turn()
+          rows.set(id, 'waiting')
+          await storing()
+          await turn()
+          return { id, state: 'waiting', limitMs: 60_000 }
+        },
+        (state) => state === 'done',
+      )
+    const quick = start('quick')
+    await eventually(() => assert.ok(rows.has('quick')))
+    for (let n = 0; n < 20; n++) await turn()
+    rows.set('quick', 'done')
+    await states.changed(sql, [{ id: 'quick', to: 'node/node-1', state: 'done' }])
+    assert.deepEqual(await quick, { id: 'quick', state: 'done' })
+    assert.deepEqual(reads, [], 'the state came with the change')
+
+    const early = start('early', () => {
+      rows.set('early', 'done')
+      deliver('early')
+    })
+    assert.deepEqual(await early, { id: 'early', state: 'done' })
+    const afterReset = start('reset', () => {
+      rows.set('reset', 'done')
+      reset()
+    })
+    assert.deepEqual(await afterReset, { id: 'reset', state: 'done' })
+    assert.deepEqual(reads, [['early'], ['reset']])
+
+    const gone = start('gone')
+    await eventually(() => assert.ok(rows.has('gone')))
+    for (let n = 0; n < 20; n++) await turn()
+    rows.delete('gone')
+    states.wake('gone')
+    assert.deepEqual(await gone, { id: 'gone', state: undefined })
+    assert.equal(waits.size, 0)
+  })
+
+  test('rejects at the limit before the row is stored, and when storing fails', async () => {
+    const { waits, states } = aNode({ perTenant: 1, total: 1 })
+    let stored = 0
+    const start = (storing: () => Promise<{ id: string; state: string; limitMs: number }>) =>
+      states.startAndWait(aCaller().ctx, storing, () => false)
+    const never = start(async () => ({ id: '1', state: `${++stored}`, limitMs: 50 }))
+    await assert.rejects(
+      start(async () => ({ id: '2', state: `${++stored}`, limitMs: 50 })),
+      TooManyRequests.is,
+    )
+    assert.equal((await never).state, 'waiting')
+    const failing = start(async () => {
+      throw new Error('no')
+    })
+    await assert.rejects(failing, /no/)
+    assert.deepEqual([stored, waits.size], [1, 0])
+  })
+
+  test('sends the states of rows to no other node', async () => {
+    const { states, sent } = aNode()
+    await states.changed(undefined as never, [
+      { id: '1', to: 'node/node-1', state: 'done' },
+      { id: '2', to: 'node/node-2', state: 'done' },
+    ])
+    assert.deepEqual(sent, [
+      { to: 'node/node-1', payload: { name: 'test.row', ids: ['1'], states: ['done'] } },
+      { to: 'node/node-2', payload: { name: 'test.row', ids: ['2'] } },
+    ])
   })
 
   test('needs less than 8 KB of memory, measured with ten thousand waiters', async (t) => {

@@ -4,7 +4,7 @@
  */
 
 import { createBatcher } from './batcher.ts'
-import { sleep } from './clock.ts'
+import { monotonicMs, sleep } from './clock.ts'
 import type { Ctx } from './contract.ts'
 import { isConnectionFailure, type Sql } from './db.ts'
 import { CallerDisconnected, TooManyRequests } from './errors.ts'
@@ -24,8 +24,19 @@ export interface RowWaits<T> {
    * or the stop of the process it resolves with the current state. Rejects with 429 at the limit of waiters, with `CallerDisconnected`, or with an error of `read`.
    */
   wait(ctx: Pick<Ctx, 'tenantId' | 'signal'>, id: string, options: WaitOptions<T>): Promise<T | undefined>
+  /**
+   * Runs `start`, which stores the row and returns its id and state, then waits for it without reading it again. The limit of
+   * waiters is checked before `start`, so that a caller with 429 has changed nothing.
+   */
+  startAndWait(
+    ctx: Pick<Ctx, 'tenantId' | 'signal'>,
+    start: () => Promise<{ id: string; state: T; limitMs: number }>,
+    until: (state: T) => boolean,
+  ): Promise<{ id: string; state: T | undefined }>
   /** Wakes the waiters of these rows when `sql` commits. To address the node of a waiter, store its node id in the row. */
-  changed(sql: Sql, changes: readonly RowChange[]): Promise<void>
+  changed(sql: Sql, changes: readonly RowChange<T>[]): Promise<void>
+  /** Makes the waiters of a row on this node read it again. */
+  wake(id: string): void
 }
 
 export interface WaitOptions<T> {
@@ -33,24 +44,28 @@ export interface WaitOptions<T> {
   limitMs: number
 }
 
-export interface RowChange {
+export interface RowChange<T = unknown> {
   id: string
   /** `all` is for rows of the control plane, which change rarely. */
   to: Exclude<Address, `any/${string}`>
+  /** The state after the commit. Waiters of this node use it instead of reading the row; it is not sent to other nodes. */
+  state?: T
 }
 
-const RowsChanged = defineSignal<{ name: string; ids: string[] }>('kernel.rows-changed')
+/** `states` has a state for each id. It is set only where the sender is the receiver. */
+const RowsChanged = defineSignal<{ name: string; ids: string[]; states?: unknown[] }>('kernel.rows-changed')
 
-const defaults = { perTenant: 2000, total: 20_000 }
+const defaults = { perTenant: 10_000, total: 20_000 }
 const readsMax = 500
 const retryMs = 500
 const timerMsMax = 2 ** 31 - 1
 
 interface Waiter {
-  wake(): void
+  wake(state?: unknown): void
 }
 
 interface Deps {
+  nodeId: string
   signals: Pick<Signals, 'sendEach' | 'on' | 'onReset'>
   /** Aborts when the process stops. */
   stopping: AbortSignal
@@ -58,35 +73,21 @@ interface Deps {
   limits?: typeof defaults
 }
 
-export function createWaits({ signals, stopping, metrics, limits = defaults }: Deps): Waits {
-  /** By kind and id of the row. */
-  const rows = new Map<string, Set<Waiter>>()
+export function createWaits({ nodeId, signals, stopping, metrics, limits = defaults }: Deps): Waits {
+  const rows = createRows()
+  const { starts } = rows
   const counts = createCounts(limits)
   const names = new Set<string>()
   const rowKey = (name: string, id: string) => `${name}\n${id}`
 
-  signals.on(RowsChanged, ({ name, ids }) => {
-    for (const id of ids) for (const waiter of rows.get(rowKey(name, id)) ?? []) waiter.wake()
+  signals.on(RowsChanged, ({ name, ids, states }) => {
+    for (const [index, id] of ids.entries()) rows.wake(rowKey(name, id), states?.[index])
   })
-  const wakeAll = () => {
-    for (const waiters of rows.values()) for (const waiter of waiters) waiter.wake()
-  }
-  signals.onReset(wakeAll)
-  stopping.addEventListener('abort', wakeAll)
+  signals.onReset(rows.wakeAll)
+  stopping.addEventListener('abort', rows.wakeAll)
   metrics?.gauge('waypost_waiters', 'Number of callers that wait for a row to change.', [], (gauge) =>
     gauge.set(counts.size),
   )
-
-  function add(key: string, waiter: Waiter) {
-    const waiters = rows.get(key)
-    if (waiters) waiters.add(waiter)
-    else rows.set(key, new Set([waiter]))
-    return () => {
-      const waiters = rows.get(key)!
-      waiters.delete(waiter)
-      if (waiters.size === 0) rows.delete(key)
-    }
-  }
 
   return {
     get size() {
@@ -99,17 +100,36 @@ export function createWaits({ signals, stopping, metrics, limits = defaults }: D
         const states = await read([...new Set(ids)])
         return ids.map((id) => states.get(id))
       }, readsMax)
+      async function waitFor(waiting: Waiting<T>, id: string, until: (state: T) => boolean) {
+        const remove = rows.add(rowKey(name, id), waiting as Waiter)
+        try {
+          return await readUntil(waiting, () => readOne(id), until)
+        } finally {
+          remove()
+          waiting.end()
+        }
+      }
       return {
         async wait({ tenantId, signal }, id, { until, limitMs }) {
           if (CallerDisconnected.is(signal.reason)) throw signal.reason
           counts.add(tenantId)
-          const waiting = createWaiting(signal, stopping, limitMs)
-          const remove = add(rowKey(name, id), waiting)
           try {
-            return await readUntil(waiting, () => readOne(id), until)
+            return await waitFor(createWaiting<T>(signal, stopping, limitMs), id, until)
           } finally {
-            remove()
-            waiting.end()
+            counts.remove(tenantId)
+          }
+        },
+        async startAndWait({ tenantId, signal }, start, until) {
+          counts.add(tenantId)
+          const starting = starts.begin()
+          try {
+            const { id, state, limitMs } = await start().finally(starting.end)
+            if (limitMs <= 0 || until(state)) return { id, state }
+            // The state of `start` stands for the first read, unless the row has changed since.
+            const first = starting.hasChanged(rowKey(name, id)) ? undefined : state
+            const waiting = createWaiting<T>(signal, stopping, limitMs, first)
+            return { id, state: await waitFor(waiting, id, until) }
+          } finally {
             counts.remove(tenantId)
           }
         },
@@ -121,15 +141,52 @@ export function createWaits({ signals, stopping, metrics, limits = defaults }: D
                 RowsChanged,
                 [...Map.groupBy(changes, ({ to }) => to)].map(([to, ofNode]) => ({
                   to,
-                  payload: { name, ids: ofNode.map(({ id }) => id) },
+                  payload: {
+                    name,
+                    ids: ofNode.map(({ id }) => id),
+                    ...(to === `node/${nodeId}` && { states: ofNode.map(({ state }) => state) }),
+                  },
                 })),
               ),
+        wake: (id) => rows.wake(rowKey(name, id)),
       }
     },
   }
 }
 
-interface Waiting extends Waiter {
+/** The waiters of this node, by kind and id of the row. */
+function createRows() {
+  const rows = new Map<string, Set<Waiter>>()
+  const starts = createStarts()
+  return {
+    starts,
+    add(key: string, waiter: Waiter) {
+      const waiters = rows.get(key)
+      if (waiters) waiters.add(waiter)
+      else rows.set(key, new Set([waiter]))
+      return () => {
+        const waiters = rows.get(key)!
+        waiters.delete(waiter)
+        if (waiters.size === 0) rows.delete(key)
+      }
+    },
+    wake(key: string, state?: unknown) {
+      const waiters = rows.get(key)
+      if (waiters) for (const waiter of waiters) waiter.wake(state)
+      else starts.changed(key)
+    },
+    wakeAll() {
+      starts.reset()
+      for (const waiters of rows.values()) for (const waiter of waiters) waiter.wake()
+    },
+  }
+}
+
+interface Waiting<T> {
+  /** Ends the pause between reads. A state that is given replaces the next read. */
+  wake(state?: T): void
+  /** Returns the state that the last `wake` gave, once. */
+  given(): T | undefined
   /** The next read is the last one; its state is the result. */
   isOver(): boolean
   throwIfGone(): void
@@ -138,11 +195,13 @@ interface Waiting extends Waiter {
   end(): void
 }
 
-function createWaiting(signal: AbortSignal, stopping: AbortSignal, limitMs: number): Waiting {
+function createWaiting<T>(signal: AbortSignal, stopping: AbortSignal, limitMs: number, first?: T): Waiting<T> {
   let isTimeOver = limitMs <= 0
   let isDirty = false
+  let known = first
   let resolve: (() => void) | undefined
-  function wake() {
+  function wake(state?: T) {
+    known = state
     isDirty = true
     resolve?.()
   }
@@ -151,9 +210,15 @@ function createWaiting(signal: AbortSignal, stopping: AbortSignal, limitMs: numb
     wake()
   }
   const timer = setTimeout(expire, Math.min(limitMs, timerMsMax))
-  signal.addEventListener('abort', wake)
+  const aborted = () => wake()
+  signal.addEventListener('abort', aborted)
   return {
     wake,
+    given() {
+      const state = known
+      known = undefined
+      return state
+    },
     isOver: () => isTimeOver || signal.aborted || stopping.aborted,
     throwIfGone() {
       if (CallerDisconnected.is(signal.reason)) throw signal.reason
@@ -168,29 +233,69 @@ function createWaiting(signal: AbortSignal, stopping: AbortSignal, limitMs: numb
     },
     end() {
       clearTimeout(timer)
-      signal.removeEventListener('abort', wake)
+      signal.removeEventListener('abort', aborted)
     },
   }
 }
 
 /** Retries reads while the database is unreachable, until the wait is over. */
 async function readUntil<T>(
-  waiting: Waiting,
+  waiting: Waiting<T>,
   read: () => Promise<T | undefined>,
   until: (state: T) => boolean,
 ): Promise<T | undefined> {
   for (;;) {
     const isLast = waiting.isOver()
     try {
-      const state = await read()
+      const state = waiting.given() ?? (await read())
       waiting.throwIfGone()
       if (state === undefined || until(state) || isLast) return state
     } catch (error) {
       if (isLast || !isConnectionFailure(error)) throw error
-      void sleep(retryMs).then(waiting.wake)
+      void sleep(retryMs).then(() => waiting.wake())
     }
     await waiting.woken()
     waiting.throwIfGone()
+  }
+}
+
+const startMs = 1000
+
+/**
+ * Records which rows change while callers store theirs: a signal may arrive before its waiter is registered. Two sets of a second
+ * each are enough, because a start that takes longer reads its row.
+ */
+function createStarts() {
+  let running = 0
+  let [current, previous] = [new Set<string>(), new Set<string>()]
+  let since = 0
+  let resets = 0
+  return {
+    begin() {
+      running++
+      const began = monotonicMs()
+      const resetsBefore = resets
+      return {
+        end() {
+          running--
+        },
+        hasChanged: (key: string) =>
+          resets !== resetsBefore || monotonicMs() - began > startMs || current.has(key) || previous.has(key),
+      }
+    },
+    changed(key: string) {
+      if (running === 0) return
+      const now = monotonicMs()
+      if (now - since > startMs) {
+        previous = current
+        current = new Set()
+        since = now
+      }
+      current.add(key)
+    },
+    reset() {
+      resets++
+    },
   }
 }
 

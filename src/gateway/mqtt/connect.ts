@@ -8,7 +8,7 @@ import type { Client, Verdict } from './host.ts'
 import { connectFailed } from './log-messages.ts'
 import { sendQueued } from './outbound.ts'
 import type { Properties } from './properties.ts'
-import { newSession, restore, sendAgain, settleAll, subscriptionsOf } from './session.ts'
+import { dropTransient, newSession, restore, sendAgain, settleAll, subscriptionsOf } from './session.ts'
 import { type Layer, Pause, type Peer, Phase, type Session, ticksPerSecond } from './state.ts'
 import { dropUndeliverable } from './undeliverable.ts'
 import { writeConnack } from './writer.ts'
@@ -126,8 +126,10 @@ async function open(peer: Peer, packet: Connect) {
     })
     claiming.catch(() => {}) // Awaited below, where the error is handled.
     if (loading) await loading
-    if (continued) sendAgain(session)
-    else if (packet.cleanStart) await layer.store.discard(sessionKey)
+    if (continued) {
+      dropTransient(session)
+      sendAgain(session)
+    } else if (packet.cleanStart) await layer.store.discard(sessionKey)
     else {
       const state = await layer.store.load(sessionKey, true)
       if (state) restore(session, state)

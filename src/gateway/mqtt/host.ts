@@ -28,6 +28,8 @@ export interface Message {
   properties?: MessageProperties
   /** An id of the host that says whom the message is for. Stored with it for `mayDeliver`, never sent. */
   about?: string
+  /** Not sent on a later connection of the session. */
+  transient?: boolean
 }
 
 /** The fields of CONNECT and the origin of the connection. */
@@ -89,7 +91,7 @@ export interface Connection<S = unknown> {
   readonly claim: number
   state: S
   /**
-   * Sends a message; with QoS above 0 it stays in the session until it is acknowledged. Returns false if the queue is full or the
+   * Sends a message; with QoS above 0 it stays in the session until it is acknowledged, unless it is transient. Returns false if the queue is full or the
    * connection closed; otherwise `settled` is called once with the outcome.
    */
   send(message: Message, settled?: Settled): boolean

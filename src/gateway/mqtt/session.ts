@@ -1,6 +1,6 @@
 /** Creates, restores, saves and ends sessions. */
 import type { Settled, Subscription } from './host.ts'
-import { clearInFlight, inFlightOf } from './in-flight.ts'
+import { clearInFlight, inFlightOf, removeInFlight } from './in-flight.ts'
 import { sessionNotSaved } from './log-messages.ts'
 import { messageBytes, type SessionMessage, type SessionState } from './session-store.ts'
 import { type Outgoing, type Peer, Phase, type Session } from './state.ts'
@@ -58,6 +58,25 @@ export function settleAll(session: Session, outcome: Parameters<Settled>[0]) {
   }
 }
 
+/**
+ * Drops transient messages when the connection ends. Messages between PUBREC and PUBCOMP stay: the client has them, and keeps the
+ * packet id until it gets PUBREL.
+ */
+export function dropTransient(session: Session) {
+  if (session.inFlight === 0 && !session.queue) return
+  const isDropped = ({ message, released }: Outgoing) => message.transient === true && !released
+  const dropped = [...inFlightOf(session), ...(session.queue ?? [])].filter(isDropped)
+  if (dropped.length === 0) return
+  for (const outgoing of dropped) {
+    removeInFlight(session, outgoing)
+    session.queuedBytes -= outgoing.bytes
+    outgoing.settled?.('lost')
+    outgoing.settled = undefined
+  }
+  const rest = session.queue?.filter((outgoing) => !isDropped(outgoing)) ?? []
+  session.queue = rest.length > 0 ? rest : undefined
+}
+
 /** Puts unacknowledged messages at the start of the queue, in their order, to be sent again (MQTT-4.6.0-1). */
 export function sendAgain(session: Session) {
   if (session.inFlight === 0) return
@@ -75,6 +94,7 @@ export function leaveSession(peer: Peer, phase: number, yieldedTo: string | unde
   peer.session = undefined
   if (!session || session.peer !== peer) return
   session.peer = undefined
+  dropTransient(session)
   if (layer.sessions.get(session.key) === session) layer.sessions.delete(session.key)
   const { store } = layer
   const { key, claim } = session

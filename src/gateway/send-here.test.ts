@@ -1,0 +1,85 @@
+/** `sendHere` sends to connections of this node only, and nothing of it outlives the connection. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { freshDatabase } from '../../test/harness/database.ts'
+import { eventually } from '../../test/harness/eventually.ts'
+import { openGateway } from '../../test/harness/gateway.ts'
+import { connected } from '../../test/harness/mqtt-raw.ts'
+import { Gateway } from './contract.ts'
+
+const options = { connection: await freshDatabase(), environment: { WAYPOST_MASTER_KEY: 'k'.repeat(40) } }
+const one = await openGateway(options)
+const two = await openGateway(options)
+const here = one.waypost.ask(Gateway)
+const there = two.waypost.ask(Gateway)
+const push = { extension: 'test', name: 'reboot', resourcePath: '/command/reboot', payload: [{ id: 1 }] }
+
+test('a push reaches a connection of this node, and the other node can find it', async () => {
+  const { prefix, endpointId } = await one.aProvisionedEndpoint()
+  assert.equal(await here.sendHere(endpointId, push), 'not_connected')
+  assert.equal(here.connectionOf(endpointId), undefined)
+  const device = await one.device()
+  await device.publish(`${prefix}/json`, '1')
+  const connection = here.connectionOf(endpointId)
+  assert.ok(connection)
+  assert.equal(await here.sendHere(endpointId, push), 'sent')
+  assert.deepEqual((await device.receives(`${prefix}/command/reboot/status`)).json, push.payload)
+  assert.equal(await there.sendHere(endpointId, push), 'not_connected')
+
+  const { sql } = two.waypost.kit.db
+  const expected = new Map([[endpointId, one.waypost.kit.members.nodeId]])
+  await eventually(async () => assert.deepEqual(await there.nodesOf(sql, [endpointId, 'none']), expected))
+  assert.deepEqual(await two.waypost.kit.db.tx((sql) => there.nodesOf(sql, [endpointId, 'none'])), expected)
+  assert.deepEqual(await here.nodesOf(one.waypost.kit.db.sql, [endpointId]), new Map())
+
+  await here.observe({ tenantId: 'default', applicationName: '', versionName: '', endpointId }, 'test', 'reboot', false)
+  assert.equal(await here.sendHere(endpointId, push), 'not_observed')
+  await device.receivesNothing(20)
+  await device.end()
+  await eventually(() => assert.equal(here.connectionOf(endpointId), undefined))
+  const again = await one.device()
+  await again.publish(`${prefix}/json`, '1')
+  assert.notEqual(here.connectionOf(endpointId), connection)
+  await again.end()
+})
+
+const sessions = [
+  ['of a client that disconnected', true],
+  ['that another connection takes over', false],
+] as const
+for (const [what, cut] of sessions)
+  test(`a push without PUBACK is not in the session ${what}; a push by send is`, async () => {
+    const { prefix, endpointId } = await one.aProvisionedEndpoint()
+    const port = Number(new URL(one.mqttUrl).port)
+    const client = { clientId: `keeps ${endpointId}`, clean: false }
+    const first = await connected(port, client)
+    first.send({ cmd: 'subscribe', messageId: 1, subscriptions: [{ topic: `${prefix}/#`, qos: 1 }] })
+    await first.next('suback')
+    await eventually(() => assert.ok(here.isConnected(endpointId)))
+    assert.equal(await here.sendHere(endpointId, push), 'sent')
+    assert.equal((await first.next('publish')).qos, 1)
+    await here.send(one.waypost.kit.db.sql, endpointId, { ...push, payload: 'kept' })
+    await first.next('publish')
+    if (cut) {
+      first.cut()
+      await eventually(() => assert.ok(!here.isConnected(endpointId)))
+    }
+    const second = await connected(port, client)
+    second.send({
+      cmd: 'publish',
+      topic: `${prefix}/json`,
+      payload: '1',
+      qos: 1,
+      messageId: 9,
+      retain: false,
+      dup: false,
+    } as never)
+    const message = await second.next('publish')
+    assert.deepEqual([String(message.payload), message.dup], ['"kept"', true])
+    second.send({ cmd: 'puback', messageId: message.messageId! })
+    await second.next('puback')
+    second.send({ cmd: 'pingreq' })
+    assert.equal((await second.next()).cmd, 'pingresp')
+    second.cut()
+    first.cut()
+  })
