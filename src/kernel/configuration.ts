@@ -21,6 +21,8 @@ export interface ConfigurationInstance<C = unknown, T = unknown> {
   readonly schemas: { readonly [level in Level]?: TSchema }
   /** Checks rules that a JSON schema cannot express. */
   check?(config: never): ConfigurationProblem | undefined
+  /** Checks a new configuration in addition, if that takes long. Stored ones are read without it, so their reader must expect anything. */
+  checkNew?(config: never, tenantId: string): Promise<ConfigurationProblem | undefined>
   /** For the compiler only; never set. */
   readonly types?: { own: C; tenant: T }
 }
@@ -43,6 +45,7 @@ export const defineInstance = <
   urlPrefix?: string
   schemas?: { application?: A; version?: TSchema; tenant?: T }
   check?(config: StaticOf<A>): ConfigurationProblem | undefined
+  checkNew?(config: StaticOf<A>, tenantId: string): Promise<ConfigurationProblem | undefined>
 }): ConfigurationInstance<StaticOf<A>, StaticOf<T>> => {
   const { group, schemas = {}, serviceName = definition.name.toUpperCase(), ...rest } = definition
   return { ...rest, serviceName, serviceGroup: group, schemas: schemas as ConfigurationInstance['schemas'] }

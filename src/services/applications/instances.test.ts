@@ -8,7 +8,7 @@ import { gatewayInstance } from '../../gateway/configuration.ts'
 import identity from '../../identity/index.ts'
 import type { Level } from '../../kernel/configuration.ts'
 import applications from './index.ts'
-import { validateConfiguration } from './instances/validate.ts'
+import { checkNewConfiguration, validateConfiguration } from './instances/validate.ts'
 
 const path = '/api/v1/service-instances'
 const instances = instancesOf(catalogue)
@@ -55,8 +55,10 @@ test('every authenticated caller can list service instances, with schemas only i
 })
 
 suite('a configuration', () => {
-  const check = (instance: string, config: unknown, level: Level = 'application') =>
+  const check = async (instance: string, config: unknown, level: Level = 'application') => {
+    await checkNewConfiguration(instances, { tenantId: 'default', instance, path: 'at' }, config)
     validateConfiguration(instances, { instance, level, path: 'at' }, config)
+  }
   const schemaText = (schema: unknown) => ({ endpointConfigurationSchema: JSON.stringify(schema) })
   const series = (...values: object[]) => ({ 'time-series': { names: { s: { values } } } })
 
@@ -160,14 +162,14 @@ suite('a configuration', () => {
     ['ecr', { endpointConfigurationSchemaRequired: 'yes' }, 'at.endpointConfigurationSchemaRequired'],
   ]
 
-  test('that fits the schema is accepted', () => {
-    for (const [instance, config, level] of good) check(instance, config, level)
+  test('that fits the schema is accepted', async () => {
+    for (const [instance, config, level] of good) await check(instance, config, level)
   })
 
-  test('that violates the schema is rejected with the path of the mistake', () => {
+  test('that violates the schema is rejected with the path of the mistake', async () => {
     for (const [instance, config, where, level] of bad)
-      assert.throws(
-        () => check(instance, config, level),
+      await assert.rejects(
+        check(instance, config, level),
         (error: Error & { status?: number }) => error.status === 400 && error.message.startsWith(`${where}: `),
         `${instance} ${JSON.stringify(config)}`,
       )

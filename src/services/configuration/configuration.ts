@@ -1,8 +1,6 @@
 import { defineInstance, forApplicationAndVersion } from '../../kernel/configuration.ts'
+import { schemaLengthMax, schemaProblems, violationText } from '../../kernel/json-schema.ts'
 import { defaulted, Type } from '../../kernel/schema.ts'
-import { checkSchemaText } from './schema-text.ts'
-
-const schemaLengthMax = 64 * 1024
 
 /** The schema that configurations of endpoints must follow (document 3, "Settled on a second reading"). */
 export const endpointConfigurationsInstance = defineInstance({
@@ -20,7 +18,16 @@ export const endpointConfigurationsInstance = defineInstance({
       ),
     }),
   ),
-  check: checkSchemaText,
+  async checkNew({ endpointConfigurationSchema: schema }, tenantId) {
+    // A patch may have any value here; its type is checked when it is stored.
+    if (typeof schema !== 'string' || schema.length > schemaLengthMax) return undefined
+    const problems = await schemaProblems(tenantId, schema)
+    if (!problems) return undefined
+    return {
+      path: ['endpointConfigurationSchema'],
+      problem: `expected a JSON schema as text: ${violationText(problems)}`,
+    }
+  },
 })
 
 export const configurationInstances = [

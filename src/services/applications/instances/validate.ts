@@ -1,4 +1,4 @@
-import type { ConfigurationInstance, Level } from '../../../kernel/configuration.ts'
+import type { ConfigurationInstance, ConfigurationProblem, Level } from '../../../kernel/configuration.ts'
 import { configurationProblem } from '../../../kernel/configuration-reader.ts'
 import { invalidField } from '../../../kernel/errors.ts'
 import { isObject } from '../merge-patch.ts'
@@ -26,6 +26,20 @@ export function validateConfiguration(
   if (Buffer.byteLength(JSON.stringify(config)) > configurationBytesMax)
     throw invalidField(of.path, `expected at most ${configurationBytesMax} bytes of JSON`)
   const found = configurationProblem(instance, of.level, config)
-  if (found)
-    throw invalidField([of.path, ...found.path].filter((part) => part !== '').join('.') || 'body', found.problem)
+  if (found) throw problemAt(of.path, found)
+}
+
+const problemAt = (path: string, found: ConfigurationProblem) =>
+  invalidField([path, ...found.path].filter((part) => part !== '').join('.') || 'body', found.problem)
+
+/** Throws 400 if the instance rejects a new configuration in a check that takes long. Call it outside of a transaction. */
+export async function checkNewConfiguration(
+  instances: Instances,
+  of: { tenantId: string; instance: string; path: string },
+  config: unknown,
+) {
+  const instance = instances.get(of.instance)
+  if (!instance?.checkNew || !isObject(config)) return
+  const found = await instance.checkNew(config as never, of.tenantId)
+  if (found) throw problemAt(of.path, found)
 }

@@ -7,10 +7,11 @@ import { invalidField } from '../../../kernel/errors.ts'
 import { type Entry, readEnvelope, readTenantEnvelope } from '../envelope.ts'
 import { AlreadyConfigured, NoVersion } from '../errors.ts'
 import { ConfigurationChanged, type ConfigurationEvent } from '../events.ts'
-import { knownInstance, validateConfiguration } from '../instances/validate.ts'
+import { checkNewConfiguration, knownInstance, validateConfiguration } from '../instances/validate.ts'
 import { isObject, mergePatch } from '../merge-patch.ts'
 import * as store from '../store.ts'
 import { permitted, requireTenant } from './access.ts'
+import type { ApplicationRules } from './applications.ts'
 
 export type Place = store.ConfigurationPlace
 
@@ -22,10 +23,23 @@ export interface TenantPlace {
 interface Deps {
   kit: Pick<Kit, 'db' | 'bus' | 'instances'>
   identity: Identity
+  applications: Pick<ApplicationRules, 'find'>
+}
+
+type NewEntry = Pick<Entry, 'instance' | 'config' | 'path'>
+
+/** Runs the checks that take long, before the transaction that locks the application. Only callers that may write get there. */
+async function checkNew({ kit, applications }: Deps, ctx: Ctx, applicationName: string, entries: () => NewEntry[]) {
+  const found = await applications.find(applicationName)
+  const { tenantId } = permitted(ctx, applicationName, found, 'application:update')
+  for (const { instance, config, path } of entries())
+    await checkNewConfiguration(kit.instances, { tenantId, instance, path }, config)
 }
 
 /** Replaces the configuration of every instance that the envelope names; the others stay. */
-export async function replace({ kit }: Deps, ctx: Ctx, place: Place, envelope: unknown) {
+export async function replace(deps: Deps, ctx: Ctx, place: Place, envelope: unknown) {
+  const { kit } = deps
+  await checkNew(deps, ctx, place.applicationName, () => readEnvelope(envelope))
   await kit.db.tx(async (sql) => {
     const tenantId = await lockPlace(ctx, sql, place)
     const entries = readEnvelope(envelope)
@@ -36,11 +50,15 @@ export async function replace({ kit }: Deps, ctx: Ctx, place: Place, envelope: u
 }
 
 export async function merge(
-  { kit }: Deps,
+  deps: Deps,
   ctx: Ctx,
   { instances, ...place }: Place & { instances: string[] | undefined },
   patch: unknown,
 ) {
+  const { kit } = deps
+  // Each field is replaced as a whole, so the fields of the patch can be checked without the others.
+  const patched = (instances ?? []).map((instance) => ({ instance, config: patch, path: 'body' }))
+  await checkNew(deps, ctx, place.applicationName, () => patched)
   await kit.db.tx(async (sql) => {
     const tenantId = await lockPlace(ctx, sql, place)
     const [instance, ...others] = instances ?? []
@@ -58,11 +76,13 @@ export async function merge(
 
 /** Replaces the configuration of one instance, given without the envelope. */
 export async function replaceOne(
-  { kit }: Deps,
+  deps: Deps,
   ctx: Ctx,
   { instance, applicationName, versionName }: Place & { instance: string },
   config: unknown,
 ) {
+  const { kit } = deps
+  await checkNew(deps, ctx, applicationName, () => [{ instance, config, path: 'body' }])
   await kit.db.tx(async (sql) => {
     const tenantId = await lockPlace(ctx, sql, { applicationName, versionName })
     await save(kit, sql, tenantId, { instance, applicationName, versionName, config, path: 'body' })
@@ -70,8 +90,12 @@ export async function replaceOne(
 }
 
 /** Loads the first configurations; 409 if any configuration exists. */
-export async function load({ kit }: Deps, envelope: unknown) {
+export async function load({ kit, applications }: Deps, envelope: unknown) {
   const entries = readEnvelope(envelope)
+  for (const { applicationName, ...entry } of entries) {
+    const tenantId = (await applications.find(applicationName))?.tenantId ?? ''
+    await checkNewConfiguration(kit.instances, { tenantId, ...entry }, entry.config)
+  }
   await kit.db.tx(async (sql) => {
     // Locks applications in order and then the table, like other writers, against deadlocks.
     const tenants = new Map<string, string>()

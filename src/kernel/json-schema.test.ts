@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { monotonicMs } from './clock.ts'
+import { schemaProblems, validateJson, violationText } from './json-schema.ts'
+
+const problemOf = async (schema: unknown, tenantId = 'a') => {
+  const found = await schemaProblems(tenantId, typeof schema === 'string' ? schema : JSON.stringify(schema))
+  return found && violationText(found)
+}
+
+/** Returns the paths of the violations, `valid`, or the reason why the schema is unusable. */
+async function verdictOf(schema: object, value: unknown) {
+  const verdict = await validateJson('a', JSON.stringify(schema), JSON.stringify(value))
+  if (verdict === 'valid') return verdict
+  return 'unusable' in verdict
+    ? violationText(verdict.unusable)
+    : verdict.violations.violations.map(({ path, message }) => `${path} ${message}`)
+}
+
+suite('a schema is refused', () => {
+  const refused: [why: string, schema: unknown, problem: RegExp][] = [
+    ['that is no JSON', '{', /not JSON/],
+    ['that is a boolean', true, /not an object/],
+    ['that is a list', [], /not an object/],
+    ['that is null', null, /not an object/],
+    ['of another draft', { $schema: 'http://json-schema.org/draft-04/schema#' }, /draft-04.*not supported/],
+    ['of an unknown language', { $schema: 'https://example.org/schema' }, /not supported/],
+    ['whose $schema is no text', { $schema: 7 }, /must be a text/],
+    ['that violates its draft', { type: 'nothing' }, /^\/type: must be equal to one of the allowed values/],
+    ['with a remote reference', { $ref: 'https://example.org/other.json' }, /can't resolve reference/],
+    ['with a reference to a part that is missing', { $ref: '#/definitions/a' }, /can't resolve reference/],
+    ['with a reference to a file', { $ref: 'file:///etc/passwd' }, /can't resolve reference/],
+    ['that is asynchronous', { $async: true }, /\$async/],
+    ['with a pattern that is malformed', { pattern: '(' }, /cannot be run in linear time|pattern/],
+    ['with lookahead', { pattern: '^(?=a)a' }, /cannot be run in linear time/],
+    ['with a backreference', { patternProperties: { '(a)\\1': {} } }, /cannot be run in linear time/],
+    ['with lookbehind in a part that is not used', { definitions: { a: { pattern: '(?<=a)b' } } }, /linear time/],
+    ['with a remote reference in a part that is not used', { $defs: { a: { $ref: 'http://a.test/b' } } }, /resolve/],
+    ['that is nested too deeply', `${'{"not":'.repeat(20_000)}{}${'}'.repeat(20_000)}`, /nested too deeply/],
+  ]
+  for (const [why, schema, problem] of refused)
+    test(why, async () => assert.match((await problemOf(schema)) ?? 'accepted', problem))
+
+  test('also if another tenant has the schema that it refers to', async () => {
+    const $id = 'https://example.org/secret.json'
+    assert.equal(await problemOf({ $id, const: 'secret' }, 'one'), undefined)
+    assert.match((await problemOf({ $ref: $id }, 'two'))!, /can't resolve reference/)
+  })
+})
+
+suite('a value is validated', () => {
+  const cases: [schema: object, good: unknown[], bad: unknown[]][] = [
+    [{ type: 'object', required: ['a'] }, [{ a: 1 }], [{}, 1, null]],
+    [{ $schema: 'http://json-schema.org/draft-07/schema#', items: [{ type: 'string' }] }, [['a', 1]], [[1]]],
+    [{ $schema: 'https://json-schema.org/draft/2019-09/schema', dependentRequired: { a: ['b'] } }, [{}], [{ a: 1 }]],
+    [{ $schema: 'https://json-schema.org/draft/2020-12/schema', prefixItems: [{ type: 'null' }] }, [[null]], [[1]]],
+    [{ definitions: { n: { type: 'number' } }, $ref: '#/definitions/n' }, [1], ['1']],
+    [
+      { $id: 'https://example.org/a.json', $ref: 'https://example.org/a.json#/$defs/b', $defs: { b: { const: 1 } } },
+      [1],
+      [2],
+    ],
+    [{ pattern: '^\\d{3}-\\u0041$' }, ['123-A', 7], ['12-A', '123-B']],
+    [{ patternProperties: { '^x-': { type: 'number' } } }, [{ 'x-a': 1, y: 'z' }], [{ 'x-a': 'b' }]],
+    [{ properties: { constructor: { type: 'number' } }, required: ['toString'] }, [{ toString: 1 }], [{}]],
+    [{ format: 'date-time' }, ['2026-01-02T03:04:05Z', 5], ['yesterday']],
+    [{ format: 'idn-email' }, ['jörg@münchen.example'], ['jörg', '@münchen.example']],
+    [{ format: 'idn-hostname' }, ['münchen.example'], ['-', 'a b']],
+    [{ format: 'iri' }, ['https://münchen.example/ö'], ['nothing', 'https://a b']],
+    [{ format: 'iri-reference' }, ['/ö'], ['a b']],
+    [{ format: 'regex' }, ['^a$'], ['(']],
+    [{ format: 'no-such-format' }, ['anything'], []],
+  ]
+  for (const [schema, good, bad] of cases)
+    test(JSON.stringify(schema).slice(0, 70), async () => {
+      for (const value of good) assert.equal(await verdictOf(schema, value), 'valid', JSON.stringify(value))
+      for (const value of bad) assert.ok(Array.isArray(await verdictOf(schema, value)), JSON.stringify(value))
+    })
+
+  test('with JSON pointers and the names that are wrong', async () => {
+    const schema = {
+      properties: { 'a/b': { items: { type: 'number' } } },
+      additionalProperties: false,
+      required: ['c'],
+    }
+    assert.deepEqual(await verdictOf(schema, { 'a/b': [1, 'x'], d: 1 }), [
+      " must have required property 'c'",
+      " must NOT have additional properties: 'd'",
+      '/a~1b/1 must be number',
+    ])
+    assert.deepEqual(await verdictOf({ enum: ['on', 'off'] }, 1), [
+      ' must be equal to one of the allowed values: ["on","off"]',
+    ])
+  })
+
+  test('with at most 100 violations and the number of the others', async () => {
+    const verdict = await validateJson('a', '{"items":{"type":"number"}}', JSON.stringify(Array(130).fill('x')))
+    assert.ok(typeof verdict === 'object' && 'violations' in verdict)
+    assert.equal(verdict.violations.violations.length, 100)
+    assert.equal(verdict.violations.more, 30)
+    assert.equal(violationText(verdict.violations), '/0: must be number (and 129 more)')
+  })
+})
+
+suite('a hostile schema costs its own request only', () => {
+  /** Each level validates the value twice: 2^40 validations. */
+  const exponential = () => {
+    const definitions: Record<string, object> = { d40: { type: 'string' } }
+    for (let level = 0; level < 40; level++) {
+      const next = { $ref: `#/definitions/d${level + 1}` }
+      definitions[`d${level}`] = { anyOf: [next, next] }
+    }
+    return { definitions, $ref: '#/definitions/d0' }
+  }
+
+  test('one that takes too long is unusable, and neither the event loop nor other tenants wait for it', async () => {
+    let longestMs = 0
+    let last = monotonicMs()
+    const ticking = setInterval(() => {
+      longestMs = Math.max(longestMs, monotonicMs() - last)
+      last = monotonicMs()
+    }, 10)
+    const slow = validateJson('hostile', JSON.stringify(exponential()), '1')
+    const began = monotonicMs()
+    assert.equal(await validateJson('other', '{"type":"number"}', '1'), 'valid')
+    const waitedMs = monotonicMs() - began
+    const verdict = await slow
+    const tookMs = monotonicMs() - began
+    clearInterval(ticking)
+    assert.ok(typeof verdict === 'object' && 'unusable' in verdict)
+    assert.match(violationText(verdict.unusable), /takes more than 2 s/)
+    assert.ok(waitedMs < tookMs, `another tenant waited ${waitedMs} ms of ${tookMs} ms`)
+    assert.ok(longestMs < 1500, `the event loop was blocked for ${longestMs} ms`)
+    assert.equal(await validateJson('hostile', '{"type":"number"}', '1'), 'valid')
+  })
+
+  test('a pattern that backtracks in other engines takes linear time', async () => {
+    assert.equal(await problemOf({ pattern: '^(a+)+$' }), undefined)
+    assert.deepEqual(await verdictOf({ pattern: '^(a+)+$' }, `${'a'.repeat(50_000)}!`), [
+      ' must match pattern "^(a+)+$"',
+    ])
+  })
+
+  test('a value that takes too much memory is refused, and the next request works', async () => {
+    const schema = { items: { not: {}, type: 'string', minLength: 9, pattern: 'x', enum: [1], const: 2 } }
+    const verdict = await validateJson('a', JSON.stringify(schema), `[${'1,'.repeat(490_000)}1]`)
+    assert.ok(typeof verdict === 'object')
+    assert.equal(await validateJson('a', '{"type":"number"}', '1'), 'valid')
+  })
+})

@@ -1,0 +1,52 @@
+/**
+ * JSON schemas that users define (document 5, 1.8): draft-07 where `$schema` is absent, 2019-09 and 2020-12. Remote references, and patterns
+ * that cannot be run in linear time, make a schema unusable. Schemas run in threads with a time limit (json-schema/threads.ts).
+ */
+import { type ConcurrencyLimit, createConcurrencyLimit } from './concurrency-limit.ts'
+import type { Violations } from './json-schema/compile.ts'
+import {
+  createSchemaThreads,
+  type SchemaAnswer,
+  type SchemaRequest,
+  type SchemaThreads,
+} from './json-schema/threads.ts'
+
+export type { Violation, Violations } from './json-schema/compile.ts'
+
+/** Characters of a schema that users can store. */
+export const schemaLengthMax = 64 * 1024
+
+export type Verdict = 'valid' | { violations: Violations } | { unusable: Violations }
+
+/** One thread for a tenant at a time, so that slow schemas of one tenant leave threads for the others. */
+const limits = { total: 4, perTenant: 1, waitingPerTenant: 100, waitMs: 10_000 }
+
+// Created with the first schema of the process, and shared by all services.
+let shared: { threads: SchemaThreads; limit: ConcurrencyLimit } | undefined
+
+function ask(tenantId: string, request: SchemaRequest): Promise<SchemaAnswer> {
+  shared ??= { threads: createSchemaThreads(), limit: createConcurrencyLimit(limits) }
+  const { threads, limit } = shared
+  return limit.run(tenantId, () => threads.ask(request))
+}
+
+/** Returns why a schema cannot be used; undefined if it can. Throws 429 if the tenant has too many requests at a time. */
+export async function schemaProblems(tenantId: string, schema: string): Promise<Violations | undefined> {
+  const answer = await ask(tenantId, { schema })
+  return 'unusable' in answer ? answer.unusable : undefined
+}
+
+/** Validates JSON text. Throws 429 if the tenant has too many requests at a time. */
+export async function validateJson(tenantId: string, schema: string, data: string): Promise<Verdict> {
+  const answer = await ask(tenantId, { schema, data })
+  if ('unusable' in answer) return { unusable: answer.unusable }
+  return answer.violations.length === 0 ? 'valid' : { violations: answer }
+}
+
+/** Returns the first violation as one line, for an error message. */
+export function violationText({ violations, more }: Violations): string {
+  const [first] = violations
+  const others = violations.length - 1 + more
+  const text = first ? `${first.path === '' ? '' : `${first.path}: `}${first.message}` : ''
+  return others > 0 ? `${text} (and ${others} more)` : text
+}

@@ -1,0 +1,198 @@
+/**
+ * Compiles JSON schemas of users with Ajv: draft-07, 2019-09 and 2020-12. It takes as long as the schema wants it to, so it runs only in
+ * the thread of worker-thread.ts, which has a time limit.
+ */
+import { domainToASCII } from 'node:url'
+import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv'
+import { Ajv2019 } from 'ajv/dist/2019.js'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import formatsPlugin, { type FormatName } from 'ajv-formats'
+import { RE2JS } from 're2js'
+
+/** A violation of a schema. */
+export interface Violation {
+  /** JSON pointer to the value; empty for the whole document. */
+  path: string
+  message: string
+}
+
+/** At most `violationsMax` violations, and the number of those that are left out. */
+export interface Violations {
+  violations: Violation[]
+  more: number
+}
+
+export const violationsMax = 100
+const messageLengthMax = 300
+
+/** Reports a schema that cannot be used. */
+export class SchemaError extends Error {
+  override readonly name = 'SchemaError'
+  readonly problems: Violations
+
+  constructor(problems: Violations) {
+    super(problems.violations[0]?.message)
+    this.problems = problems
+  }
+}
+
+const unusable = (message: string, path = '') =>
+  new SchemaError({ violations: [{ path, message: message.slice(0, messageLengthMax) }], more: 0 })
+
+/** Runs patterns in linear time. Lookaround and backreferences cannot be run so: RE2 rejects them. */
+function linearRegExp(pattern: string) {
+  try {
+    const compiled = RE2JS.compile(RE2JS.translateRegExp(pattern))
+    return { test: (text: string) => compiled.matcher(text).find() }
+  } catch (error) {
+    throw unusable(`the pattern ${pattern.slice(0, 100)} cannot be run in linear time: ${(error as Error).message}`)
+  }
+}
+linearRegExp.code = ''
+
+const options: Options = {
+  strict: false,
+  logger: false,
+  allErrors: true,
+  // Keys such as `constructor` are keys of the user's data, never inherited ones.
+  ownProperties: true,
+  code: { regExp: linearRegExp },
+}
+
+const dialects = {
+  'json-schema.org/draft-07/schema': Ajv,
+  'json-schema.org/draft/2019-09/schema': Ajv2019,
+  'json-schema.org/draft/2020-12/schema': Ajv2020,
+}
+
+/** The formats of draft-07; others are not checked (document 5, 1.8). */
+const formats: FormatName[] = [
+  'date-time',
+  'date',
+  'time',
+  'email',
+  'hostname',
+  'ipv4',
+  'ipv6',
+  'uri',
+  'uri-reference',
+  'uri-template',
+  'json-pointer',
+  'relative-json-pointer',
+  'regex',
+]
+
+/** Returns the text with an ASCII letter in place of each other character, which an IRI may have where a URI may not. */
+const asciiOf = (text: string) => text.replaceAll(/[\u00a0-\u{10ffff}]/gu, 'a')
+
+/** Adds the formats of draft-07 that ajv-formats lacks, defined by the ASCII ones. */
+function addInternationalFormats(ajv: Ajv) {
+  const is = (format: string) => {
+    const validate = ajv.compile({ type: 'string', format })
+    return (text: string) => validate(text)
+  }
+  const [isUri, isUriReference, isHostname] = [is('uri'), is('uri-reference'), is('hostname')]
+  const isHost = (text: string) => !/[\s%]/.test(text) && isHostname(domainToASCII(text))
+  ajv.addFormat('iri', (text: string) => isUri(asciiOf(text)))
+  ajv.addFormat('iri-reference', (text: string) => isUriReference(asciiOf(text)))
+  ajv.addFormat('idn-hostname', isHost)
+  ajv.addFormat('idn-email', (text: string) => {
+    const at = text.lastIndexOf('@')
+    return at > 0 && !/[\s@]/.test(text.slice(0, at)) && isHost(text.slice(at + 1))
+  })
+}
+
+/** A new instance for each schema: a shared one would keep every `$id`, and resolve references to the schemas of others. */
+function newAjv($schema: unknown): Ajv {
+  if ($schema !== undefined && typeof $schema !== 'string') throw unusable('$schema must be a text', '/$schema')
+  const named = $schema?.replace(/^https?:\/\//, '').replace(/#$/, '') ?? 'json-schema.org/draft-07/schema'
+  const dialect = Object.hasOwn(dialects, named) ? dialects[named as keyof typeof dialects] : undefined
+  if (!dialect)
+    throw unusable(`$schema ${named.slice(0, 100)} is not supported; use draft-07, 2019-09 or 2020-12`, '/$schema')
+  const ajv = new dialect(options)
+  formatsPlugin.default(ajv, { formats })
+  addInternationalFormats(ajv)
+  return ajv
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Returns a function that validates JSON text. Throws a SchemaError if the schema cannot be used. */
+export function compileSchema(text: string): (data: string) => Violations {
+  const validate = validatorOf(parsed(text))
+  return (data) => (validate(JSON.parse(data)) ? { violations: [], more: 0 } : violationsOf(validate.errors))
+}
+
+function parsed(text: string): Record<string, unknown> {
+  let schema: unknown
+  try {
+    schema = JSON.parse(text)
+  } catch (error) {
+    throw unusable(`the schema is not JSON: ${(error as Error).message}`)
+  }
+  if (!isObject(schema)) throw unusable('the schema is not an object')
+  return schema
+}
+
+function validatorOf({ $schema, ...schema }: Record<string, unknown>): ValidateFunction {
+  // Ajv would return promises.
+  if (Object.hasOwn(schema, '$async')) throw unusable('$async is not supported', '/$async')
+  try {
+    const ajv = newAjv($schema)
+    if (ajv.validateSchema(schema) !== true) throw new SchemaError(violationsOf(ajv.errors))
+    checkParts(schema)
+    return ajv.compile(schema)
+  } catch (error) {
+    if (error instanceof SchemaError) throw error
+    if (error instanceof RangeError) throw unusable('the schema is nested too deeply')
+    throw unusable((error as Error).message)
+  }
+}
+
+/** Keywords whose values are data, not schemas. */
+const dataKeywords = new Set(['const', 'enum', 'default', 'examples'])
+
+const depthMax = 64
+
+function* partsOf(schema: unknown, depth = 0): Generator<Record<string, unknown>> {
+  if (depth > depthMax) throw unusable(`the schema is nested deeper than ${depthMax} levels`)
+  if (Array.isArray(schema)) for (const item of schema) yield* partsOf(item, depth + 1)
+  if (!isObject(schema)) return
+  yield schema
+  for (const [key, value] of Object.entries(schema)) if (!dataKeywords.has(key)) yield* partsOf(value, depth + 1)
+}
+
+/** Checks patterns and references also where Ajv compiles nothing: in definitions without a reference, and for `{}`. */
+function checkParts(schema: Record<string, unknown>) {
+  const parts = [...partsOf(schema)]
+  const ids = parts.flatMap(({ $id }) => (typeof $id === 'string' ? [$id.replace(/#.*$/, '')] : []))
+  for (const { pattern, patternProperties, $ref } of parts) {
+    if (typeof pattern === 'string') linearRegExp(pattern)
+    if (isObject(patternProperties)) for (const name of Object.keys(patternProperties)) linearRegExp(name)
+    if (typeof $ref !== 'string') continue
+    const base = $ref.replace(/#.*$/, '')
+    const isKnown = base === '' || ids.some((id) => id.endsWith(base)) || isMetaSchema(base)
+    if (!isKnown) throw unusable(`can't resolve reference ${$ref}: only references within the schema are supported`)
+  }
+}
+
+const isMetaSchema = (base: string) => Object.hasOwn(dialects, base.replace(/^https?:\/\//, ''))
+
+const violationsOf = (errors: ErrorObject[] | null | undefined): Violations => ({
+  violations: (errors ?? []).slice(0, violationsMax).map((error) => ({
+    path: error.instancePath,
+    message: messageOf(error).slice(0, messageLengthMax),
+  })),
+  more: Math.max(0, (errors?.length ?? 0) - violationsMax),
+})
+
+/** Names the key or the values that Ajv's own message leaves out. */
+function messageOf({ keyword, params, message = 'is not valid' }: ErrorObject): string {
+  if (keyword === 'additionalProperties') return `${message}: '${params.additionalProperty}'`
+  if (keyword === 'unevaluatedProperties') return `${message}: '${params.unevaluatedProperty}'`
+  if (keyword === 'propertyNames') return `${message}: '${params.propertyName}'`
+  if (keyword === 'enum') return `${message}: ${JSON.stringify(params.allowedValues)}`
+  if (keyword === 'const') return `${message}: ${JSON.stringify(params.allowedValue)}`
+  return message
+}

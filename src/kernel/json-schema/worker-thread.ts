@@ -1,0 +1,33 @@
+/** Entry point of a thread that compiles and applies JSON schemas, one request at a time. */
+import { parentPort } from 'node:worker_threads'
+import { LRUCache } from 'lru-cache'
+import { compileSchema, SchemaError, type Violations } from './compile.ts'
+import type { SchemaAnswer, SchemaRequest } from './threads.ts'
+
+/** Compiled schemas by their text; the memory of a validator is some times its text. */
+const compiled = new LRUCache<string, (data: string) => Violations>({ maxSize: 1024 * 1024, sizeCalculation: () => 1 })
+
+function compiledOf(schema: string) {
+  const known = compiled.get(schema)
+  if (known) return known
+  const validate = compileSchema(schema)
+  compiled.set(schema, validate, { size: schema.length + 1024 })
+  return validate
+}
+
+function answerTo({ schema, data }: SchemaRequest): SchemaAnswer {
+  try {
+    const validate = compiledOf(schema)
+    return data === undefined ? { violations: [], more: 0 } : validate(data)
+  } catch (error) {
+    if (error instanceof SchemaError) return { unusable: error.problems }
+    const message = error instanceof RangeError ? 'the schema or the value is nested too deeply' : String(error)
+    return { unusable: { violations: [{ path: '', message: message.slice(0, 300) }], more: 0 } }
+  }
+}
+
+parentPort?.on('message', (request: SchemaRequest) => {
+  // The time limit starts here: it does not include the start of the thread.
+  parentPort?.postMessage('began')
+  parentPort?.postMessage(answerTo(request))
+})
