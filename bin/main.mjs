@@ -2,6 +2,7 @@
 // the processor time of a start. If its folder cannot be written, the platform starts without it.
 import { enableCompileCache } from 'node:module'
 import { fileURLToPath } from 'node:url'
+import './resolve.mjs'
 
 enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/waypost', import.meta.url)))
 await import('../src/main.ts')

@@ -244,7 +244,8 @@ function createOpening(
     live.sessionStore = createSessionStore({ ...kit, claims }, bounds)
     const sessions = createSessions(host, { store: live.sessionStore, log, now, limits: bounds })
     live.sessions = sessions
-    const deps: ListenerDeps = { host: kit.platform.host, sessions, limits, descriptors: kit.descriptors, refused }
+    const { descriptors, platform } = kit
+    const deps: ListenerDeps = { host: platform.host, sessions, limits, descriptors, refused, log }
     const mqtt = await openMqtt(deps, settings.mqttPort)
     const mqtts = await openMqtts(deps, settings.mqttsPort, certificate).catch(async (error) => {
       await mqtt.close()

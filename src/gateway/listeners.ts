@@ -1,11 +1,13 @@
 /** Listeners for MQTT over TCP and TLS. */
 import { createServer, type Server, type Socket } from 'node:net'
-import { createServer as createTlsServer, type SecureContextOptions, type TLSSocket } from 'node:tls'
+import { createServer as createTlsServer, type SecureContextOptions, type TLSSocket, type TlsOptions } from 'node:tls'
 import { plainAddress } from '../kernel/client-address.ts'
 import type { FileDescriptors } from '../kernel/file-descriptors.ts'
 import { explainListenError, hostInUrl } from '../kernel/listen-errors.ts'
+import type { Log } from '../kernel/log.ts'
 import type { ConnectionLimits, Slot } from './connection-limits.ts'
 import type { ConnectionState } from './connection-state.ts'
+import { certificateNotIssued } from './log-messages.ts'
 import type { From, Sessions } from './mqtt/host.ts'
 import { readIntoOneBuffer } from './mqtt/sessions.ts'
 import type { ServerCertificate } from './server-certificate.ts'
@@ -23,6 +25,7 @@ export interface ListenerDeps {
   sessions: Sessions<ConnectionState>
   limits: ConnectionLimits
   descriptors: Pick<FileDescriptors, 'acceptFailed'>
+  log: Log
   refused(transport: 'mqtt' | 'mqtts', address: string, reason: string, detail?: string): void
 }
 
@@ -70,27 +73,47 @@ export function openMqtt(deps: ListenerDeps, port: number): Promise<MqttListener
   return open(deps, server, { setting: 'MQTT_PORT', scheme: 'mqtt', port })
 }
 
+/**
+ * Opens MQTT over TLS. The first connection has the platform issue the certificate, which loads code for half a second: a platform
+ * without TLS devices starts faster. `tls` does the handshakes and never listens itself.
+ */
 export async function openMqtts(
   deps: ListenerDeps,
   port: number,
   certificate: ServerCertificate,
 ): Promise<MqttListener> {
-  const server = createTlsServer({
-    ...(await certificate.current()),
+  const options: TlsOptions = {
     minVersion: 'TLSv1.2',
     // The credentials service verifies certificates at CONNECT: a handshake cannot know which are suspended.
     requestCert: true,
     rejectUnauthorized: false,
     handshakeTimeout: handshakeMs,
     sessionTimeout: resumeSeconds,
-    noDelay: true,
-  })
+  }
+  const tls = createTlsServer(options)
+  const use = (context: SecureContextOptions) => tls.setSecureContext({ ...options, ...context })
+  const ready = createReady(certificate, use)
+  // Files of the operator are read now, so that mistakes in them stop the start.
+  if (certificate.fromFiles) await ready.prepare()
   // Sockets in the handshake would keep the process from exiting.
   const raw = new Set<Socket>()
   let closing = false
+  const server = createServer({ noDelay: true }, (socket) => {
+    if (ready.isReady()) return void tls.emit('connection', socket)
+    raw.add(socket)
+    socket.on('error', () => socket.destroy())
+    socket.once('close', () => raw.delete(socket))
+    ready.prepare().then(
+      () => !socket.destroyed && !closing && tls.emit('connection', socket),
+      (error) => {
+        if (!closing) certificateNotIssued(deps.log, { err: error })
+        socket.destroy()
+      },
+    )
+  })
   const slots = new Map<string, Slot>()
   const nameOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`
-  server.on('connection', (socket) => {
+  tls.on('connection', (socket: Socket) => {
     const slot = deps.limits.arrive('mqtts', plainAddress(socket.remoteAddress), socket)
     if (!slot) return void socket.destroy()
     const name = nameOf(socket)
@@ -102,7 +125,7 @@ export async function openMqtts(
       deps.limits.leave(slot)
     })
   })
-  server.on('secureConnection', (socket: TLSSocket) => {
+  tls.on('secureConnection', (socket: TLSSocket) => {
     const slot = slots.get(nameOf(socket))
     // The raw socket has closed during the handshake.
     if (!slot) return void socket.destroy()
@@ -110,12 +133,12 @@ export async function openMqtts(
     if (found) slot.certificate = found
     slot.accepted = deps.sessions.accept(socket, slot)
   })
-  server.on('tlsClientError', (error, socket) => {
+  tls.on('tlsClientError', (error, socket) => {
     // Port checks reset the connection; they are not recorded.
     if (!closing && (error as NodeJS.ErrnoException).code !== 'ECONNRESET')
       deps.refused('mqtts', plainAddress(socket.remoteAddress), 'tls_handshake_failed', error.message.slice(0, 200))
   })
-  const stopRenewing = certificate.onRenewal((context: SecureContextOptions) => server.setSecureContext(context))
+  const stopRenewing = certificate.onRenewal(use)
   const listener = await open(deps, server, { setting: 'MQTTS_PORT', scheme: 'mqtts', port })
   return {
     ...listener,
@@ -128,4 +151,19 @@ export async function openMqtts(
       for (const socket of raw) socket.destroy()
     },
   }
+}
+
+/** Sets the first certificate once. After a failure, the next connection tries again. */
+function createReady(certificate: ServerCertificate, use: (context: SecureContextOptions) => void) {
+  let done = false
+  let preparing: Promise<void> | undefined
+  async function prepare() {
+    try {
+      use(await certificate.current())
+      done = true
+    } finally {
+      preparing = undefined
+    }
+  }
+  return { isReady: () => done, prepare: () => (preparing ??= prepare()) }
 }

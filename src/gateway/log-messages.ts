@@ -39,6 +39,13 @@ export const certificateRenewalFailed = defineLogMessage({
   action: 'Check WAYPOST_MQTTS_CERTIFICATE_FILE and WAYPOST_MQTTS_KEY_FILE. The old certificate is used meanwhile.',
 })
 
+export const certificateNotIssued = defineLogMessage({
+  level: 'error',
+  text: 'issuing the certificate of MQTT over TLS failed; closing the connection',
+  cause: 'The certificate authority of the platform, or the database with its key, failed; `err` says how.',
+  action: 'Check the database. The next connection tries again.',
+})
+
 export const extensionConnectivityFailed = defineLogMessage({
   level: 'error',
   text: 'reporting connectivity to an extension failed; giving up',

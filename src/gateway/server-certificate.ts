@@ -10,6 +10,8 @@ import { certificateRenewalFailed } from './log-messages.ts'
 import type { GatewaySettings } from './settings.ts'
 
 export interface ServerCertificate {
+  /** Whether the operator provides the certificate. */
+  fromFiles: boolean
   current(): Promise<SecureContextOptions>
   /** Checks every hour and passes a renewed certificate to `take`, until the returned function is called. */
   onRenewal(take: (context: SecureContextOptions) => void): () => void
@@ -30,9 +32,10 @@ export function createServerCertificate(
   credentials: Pick<Credentials, 'rootCertificate' | 'issueServerCertificate'>,
 ): ServerCertificate {
   const { certificateFile, keyFile } = settings
+  const fromFiles = certificateFile !== undefined || keyFile !== undefined
   const { host } = platform
   let version: string | undefined
-  let invalidAfter = new Date(0)
+  let invalidAfter: Date | undefined
 
   function versionOfFiles(): string {
     return [certificateFile!, keyFile!].map((file) => statSync(file).mtimeMs).join(' ')
@@ -41,7 +44,7 @@ export function createServerCertificate(
   async function context(): Promise<SecureContextOptions> {
     // The handshake sends the names of these authorities, so that clients can choose a certificate.
     const ca = await credentials.rootCertificate()
-    if (certificateFile !== undefined || keyFile !== undefined) {
+    if (fromFiles) {
       if (certificateFile === undefined || keyFile === undefined)
         throw new Error('WAYPOST_MQTTS_CERTIFICATE_FILE and WAYPOST_MQTTS_KEY_FILE belong together: set both or none')
       version = versionOfFiles()
@@ -54,10 +57,11 @@ export function createServerCertificate(
 
   const isDue = () =>
     certificateFile === undefined
-      ? invalidAfter.getTime() - now().getTime() < renewBeforeMs
+      ? invalidAfter !== undefined && invalidAfter.getTime() - now().getTime() < renewBeforeMs
       : versionOfFiles() !== version
 
   return {
+    fromFiles,
     current: context,
     onRenewal(take) {
       const look = async () => {
