@@ -1,3 +1,4 @@
+import { prepareData, startBenchPlatform } from './gateway/bench-platform.ts'
 import {
   aedes,
   type Contender,
@@ -22,7 +23,6 @@ import {
 } from './gateway/measure.ts'
 import { pushes } from './gateway/pushes.ts'
 import { ensureMosquitto } from './gateway/servers.ts'
-import { prepareGround, startSite } from './gateway/site.ts'
 import { storm } from './gateway/storm.ts'
 import { removeDirectory } from './platform.ts'
 import { type Figure, median } from './report.ts'
@@ -45,9 +45,9 @@ interface Outcome extends Connecting {
 export async function gateway(): Promise<Figure[]> {
   ensureMosquitto()
   const generator = startGenerator()
-  const ground = await prepareGround()
-  const core = gatewayCore(ground)
-  const platform = wholePlatform(ground)
+  const prepared = await prepareData()
+  const core = gatewayCore(prepared)
+  const platform = wholePlatform(prepared)
   try {
     const outcomes = new Map<Contender, Outcome>()
     for (const contender of [echo, sessionLayer, core, platform, aedes, mosquitto])
@@ -56,10 +56,10 @@ export async function gateway(): Promise<Figure[]> {
       for (const contender of [echo, sessionLayer, core, aedes])
         outcomes.get(contender)!.byLoad.push(...(await measureSome(generator, contender, [thousand])))
     const steady = await belowTheHighest(generator, core, outcomes.get(core)!)
-    const site = await startSite(platform.name, ground)
-    const comingBack = await storm(generator, site).finally(site.stop)
-    const disturbed = await healthyDevice(ground)
-    const pushed = await pushes(ground)
+    const bench = await startBenchPlatform(platform.name, prepared)
+    const comingBack = await storm(generator, bench).finally(bench.stop)
+    const disturbed = await healthyDevice(prepared)
+    const pushed = await pushes(prepared)
     return [
       ...limitsOf(outcomes, core),
       ...comingBack,
@@ -70,7 +70,7 @@ export async function gateway(): Promise<Figure[]> {
     ]
   } finally {
     generator.stop()
-    removeDirectory(ground.directory)
+    removeDirectory(prepared.directory)
   }
 }
 

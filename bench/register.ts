@@ -1,9 +1,9 @@
+import { applicationName, aReaderOf, type BenchPlatform, openBenchPlatform, root } from './register/bench-platform.ts'
 import { cityOf, fill, idOf, registerInBatches, registerSingly, settle } from './register/endpoints.ts'
 import { activation, aFilter, removeFilter } from './register/filters.ts'
+import { openHttpConnection } from './register/http-connection.ts'
 import { measure, type Timing } from './register/measure.ts'
 import { pagesOf } from './register/pages.ts'
-import { applicationName, aReaderOf, openSite, root, type Site } from './register/site.ts'
-import { openWire } from './register/wire.ts'
 import type { Figure } from './report.ts'
 
 const small = 10_000
@@ -17,14 +17,14 @@ const singles = 1000
  * with each other. Growth is measured only for pages whose number of matches does not grow with the register.
  */
 export async function register(): Promise<Figure[]> {
-  const site = await openSite()
+  const bench = await openBenchPlatform()
   try {
     const readable = Array.from({ length: 10 }, (_, index) => idOf(100 + index * 571))
-    const before = await grow(site, 0, small)
-    const readerToken = await aReaderOf(site, readable)
-    const few = await pages(site, { readable, readerToken })
-    const after = await grow(site, small, large)
-    const many = await pages(site, { readable, readerToken })
+    const before = await grow(bench, 0, small)
+    const readerToken = await aReaderOf(bench, readable)
+    const few = await pages(bench, { readable, readerToken })
+    const after = await grow(bench, small, large)
+    const many = await pages(bench, { readable, readerToken })
     const growth = few.flatMap(({ kind, aloneP50: before }, index): Figure[] => {
       const { aloneP50: now } = many[index]!
       if (before === undefined || now === undefined) return []
@@ -41,10 +41,10 @@ export async function register(): Promise<Figure[]> {
       ...rates(large, after),
       ...many.flatMap((timing) => figuresOf(timing, large)),
       ...growth,
-      ...(await activation(site, large)),
+      ...(await activation(bench, large)),
     ]
   } finally {
-    await site.close()
+    await bench.close()
   }
 }
 
@@ -54,32 +54,35 @@ interface Rates {
 }
 
 /** Fills the register; the last endpoints go through the API, to measure registration with all the others present. */
-async function grow(site: Site, from: number, to: number): Promise<Rates> {
+async function grow(bench: BenchPlatform, from: number, to: number): Promise<Rates> {
   const byApi = batches * 1000 + singles
-  await fill(site, from + 1, to - byApi)
-  await settle(site)
-  const inBatches = await registerInBatches(site, to - byApi + 1, batches)
-  const singly = await registerSingly(site, to - singles + 1, singles)
-  await settle(site)
-  const { body } = await site.ask(`GET ${root}/endpoints?applicationName=${applicationName}&limit=1`)
-  const [row] = await site.sql`select count(*) from register.endpoints`
+  await fill(bench, from + 1, to - byApi)
+  await settle(bench)
+  const inBatches = await registerInBatches(bench, to - byApi + 1, batches)
+  const singly = await registerSingly(bench, to - singles + 1, singles)
+  await settle(bench)
+  const { body } = await bench.ask(`GET ${root}/endpoints?applicationName=${applicationName}&limit=1`)
+  const [row] = await bench.sql`select count(*) from register.endpoints`
   if (body.totalElements !== to || row?.count !== to)
     throw new Error(`${body.totalElements} endpoints are counted, ${row?.count} are there, ${to} are meant`)
   return { inBatches, singly }
 }
 
-async function pages(site: Site, of: { readable: string[]; readerToken(): Promise<string> }): Promise<Timing[]> {
+async function pages(
+  bench: BenchPlatform,
+  of: { readable: string[]; readerToken(): Promise<string> },
+): Promise<Timing[]> {
   const cities = Array.from({ length: 10 }, (_, index) => cityOf(index))
-  const filter = await aFilter(site, 'Ten cities', { 'metadata.city': { $in: cities } })
-  const wire = await openWire(site.platform.baseUrl)
+  const filter = await aFilter(bench, 'Ten cities', { 'metadata.city': { $in: cities } })
+  const connection = await openHttpConnection(bench.platform.baseUrl)
   const timings: Timing[] = []
-  for (const kind of pagesOf(site, { ...of, filter })) {
-    const timing = await measure(site, wire, kind)
+  for (const kind of pagesOf(bench, { ...of, filter })) {
+    const timing = await measure(bench, connection, kind)
     console.error(`${kind.name}: ${timing.p50.toFixed(2)} ms, ${timing.ratio.toFixed(2)} times the statement`)
     timings.push(timing)
   }
-  wire.close()
-  await removeFilter(site, filter)
+  connection.close()
+  await removeFilter(bench, filter)
   return timings
 }
 

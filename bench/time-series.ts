@@ -1,12 +1,12 @@
-import { type Ground, prepareGround } from './gateway/site.ts'
+import { type PreparedData, prepareData } from './gateway/bench-platform.ts'
 import { removeDirectory } from './platform.ts'
 import type { Figure } from './report.ts'
+import { type BenchPlatform, startBenchPlatform } from './time-series/bench-platform.ts'
 import { type Dataset, fleet, plant } from './time-series/dataset.ts'
 import { growth } from './time-series/growth.ts'
 import { batches, ingest } from './time-series/ingest.ts'
 import { type Peers, withPeers } from './time-series/peers.ts'
 import { aggregation, latest, memoryOfReading, readMillion, readOne } from './time-series/reading.ts'
-import { type Site, startSite } from './time-series/site.ts'
 import { fillOurs, storageFigures } from './time-series/storage.ts'
 
 /** Duration of one load; set a shorter one for a quick run. */
@@ -14,21 +14,21 @@ const seconds = Number(process.env.BENCH_SECONDS ?? 4)
 const devices = 1000
 
 const parts: Record<string, () => Promise<Figure[]>> = {
-  ingest: () => withDevices((ground) => ingest(ground, seconds)),
-  batches: () => withDevices((ground) => batches(ground, seconds)),
+  ingest: () => withDevices((prepared) => ingest(prepared, seconds)),
+  batches: () => withDevices((prepared) => batches(prepared, seconds)),
   /** Storage, latest values and averages of many short series. */
   fleet: () =>
-    compared(fleet, async (site, peers) => [
-      ...(await latest(site, fleet)),
-      ...(await aggregation(site, peers, fleet)),
+    compared(fleet, async (bench, peers) => [
+      ...(await latest(bench, fleet)),
+      ...(await aggregation(bench, peers, fleet)),
     ]),
   /** Reading and averages of fewer, longer series. */
   plant: () =>
-    compared(plant, async (site, peers) => [
-      ...(await memoryOfReading(site, plant)),
-      ...(await readMillion(site, peers, plant)),
-      ...(await readOne(site, plant.endpoints)),
-      ...(await aggregation(site, peers, plant)),
+    compared(plant, async (bench, peers) => [
+      ...(await memoryOfReading(bench, plant)),
+      ...(await readMillion(bench, peers, plant)),
+      ...(await readOne(bench, plant.endpoints)),
+      ...(await aggregation(bench, peers, plant)),
     ]),
   growth: () => growth(seconds),
 }
@@ -47,24 +47,24 @@ export async function timeSeries(): Promise<Figure[]> {
   return figures
 }
 
-async function withDevices(work: (ground: Ground) => Promise<Figure[]>) {
-  const ground = await prepareGround(devices)
-  return await work(ground).finally(() => removeDirectory(ground.directory))
+async function withDevices(work: (prepared: PreparedData) => Promise<Figure[]>) {
+  const prepared = await prepareData(devices)
+  return await work(prepared).finally(() => removeDirectory(prepared.directory))
 }
 
 /** Compares the platform with its peers on the same samples. */
-function compared(dataset: Dataset, ask: (site: Site, peers: Peers) => Promise<Figure[]>): Promise<Figure[]> {
-  return withDevices(async (ground) => {
-    const packing = await withSite(ground, (site) => fillOurs(site, dataset))
+function compared(dataset: Dataset, ask: (bench: BenchPlatform, peers: Peers) => Promise<Figure[]>): Promise<Figure[]> {
+  return withDevices(async (prepared) => {
+    const packing = await withBenchPlatform(prepared, (bench) => fillOurs(bench, dataset))
     return await withPeers(dataset, async (peers) => [
       ...storageFigures(dataset, packing, [peers.influx, peers.victoria]),
       // A new process, so that memory of packing does not count for reading.
-      ...(await withSite(ground, (site) => ask(site, peers))),
+      ...(await withBenchPlatform(prepared, (bench) => ask(bench, peers))),
     ])
   })
 }
 
-async function withSite<T>(ground: Ground, work: (site: Site) => Promise<T>): Promise<T> {
-  const site = await startSite(ground)
-  return await work(site).finally(site.stop)
+async function withBenchPlatform<T>(prepared: PreparedData, work: (bench: BenchPlatform) => Promise<T>): Promise<T> {
+  const bench = await startBenchPlatform(prepared)
+  return await work(bench).finally(bench.stop)
 }

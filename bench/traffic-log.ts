@@ -1,8 +1,8 @@
+import { type BenchPlatform, openBenchPlatform } from './register/bench-platform.ts'
+import { openHttpConnection } from './register/http-connection.ts'
 import { measure, type Timing } from './register/measure.ts'
-import { openSite, type Site } from './register/site.ts'
-import { openWire } from './register/wire.ts'
 import type { Figure } from './report.ts'
-import { fill, settle } from './traffic-log/filling.ts'
+import { fill, settle } from './traffic-log/fill.ts'
 import { pagesOf, plainTotal } from './traffic-log/pages.ts'
 import { writing } from './traffic-log/writing.ts'
 
@@ -15,27 +15,27 @@ const records = Number(process.env.BENCH_RECORDS ?? 10_000_000)
  */
 export async function trafficLog(): Promise<Figure[]> {
   const written = await writing()
-  const site = await openSite()
+  const bench = await openBenchPlatform()
   try {
     const until = new Date(Date.now() - 60_000)
-    await fill(site, records, until)
-    await settle(site, until)
-    const total = await plainTotal(site)
-    return [...written, ...(await pages(site, until)).flatMap(figuresOf), total]
+    await fill(bench, records, until)
+    await settle(bench, until)
+    const total = await plainTotal(bench)
+    return [...written, ...(await pages(bench, until)).flatMap(figuresOf), total]
   } finally {
-    await site.close()
+    await bench.close()
   }
 }
 
-async function pages(site: Site, until: Date): Promise<Timing[]> {
-  const wire = await openWire(site.platform.baseUrl)
+async function pages(bench: BenchPlatform, until: Date): Promise<Timing[]> {
+  const connection = await openHttpConnection(bench.platform.baseUrl)
   const timings: Timing[] = []
-  for (const kind of pagesOf(site, until)) {
-    const timing = await measure(site, wire, kind)
+  for (const kind of pagesOf(bench, until)) {
+    const timing = await measure(bench, connection, kind)
     console.error(`${kind.name}: ${timing.p50.toFixed(2)} ms, ${timing.ratio.toFixed(2)} times the statement`)
     timings.push(timing)
   }
-  wire.close()
+  connection.close()
   return timings
 }
 

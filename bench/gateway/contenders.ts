@@ -1,6 +1,7 @@
 /** The servers that are compared: an echo as the upper limit, our layers, and other brokers. */
+
+import { type PreparedData, startBenchPlatform, versionName, withoutLimits } from './bench-platform.ts'
 import { type Server, startMosquitto, startPeer } from './servers.ts'
-import { type Ground, startSite, versionName, withoutLimits } from './site.ts'
 
 export interface Contender {
   name: string
@@ -18,9 +19,9 @@ export const aedes = peer('Aedes 1.2', 'aedes.ts', 'answered')
 export const mosquitto: Contender = { name: 'Mosquitto with a Node.js consumer', start: startMosquitto }
 
 /** PUBLISH, dispatch, an extension that does nothing, PUBACK and the answer; without database access. */
-export const gatewayCore = (ground: Ground): Contender => ({
+export const gatewayCore = (prepared: PreparedData): Contender => ({
   name: 'Gateway',
-  start: (environment) => startCore(ground, 'answered', { environment }),
+  start: (environment) => startCore(prepared, 'answered', { environment }),
 })
 
 interface CoreOptions {
@@ -31,7 +32,7 @@ interface CoreOptions {
 }
 
 export async function startCore(
-  { directory, tokens }: Ground,
+  { directory, tokens }: PreparedData,
   expecting: Server['expecting'],
   { core, limits = false, environment }: CoreOptions = {},
 ) {
@@ -40,9 +41,9 @@ export async function startCore(
 }
 
 /** The whole platform, including the traffic log. */
-export const wholePlatform = (ground: Ground): Contender => ({
+export const wholePlatform = (prepared: PreparedData): Contender => ({
   name: 'Platform',
-  start: (environment) => startSite('Platform', ground, environment),
+  start: (environment) => startBenchPlatform('Platform', prepared, environment),
 })
 
 const onAnyPort = { WAYPOST_MQTT_PORT: '0', WAYPOST_MQTTS_PORT: '0', WAYPOST_LOG_LEVEL: 'warn' }

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { sleep } from '../../src/kernel/clock.ts'
 import { quantile } from '../register/measure.ts'
 import type { Figure } from '../report.ts'
+import { type PreparedData, versionName } from './bench-platform.ts'
 import { startCore } from './contenders.ts'
 import { loadCore, onCore } from './generator.ts'
-import { type Ground, versionName } from './site.ts'
 
 const seconds = 15
 const harness = join(import.meta.dirname, '../../test/harness')
@@ -15,9 +15,9 @@ const startChild = ([command, ...args]: readonly string[]) =>
   spawn(command!, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
 
 /** Measures the gateway with an extension that does nothing; misbehaving clients have a valid token too. */
-export async function healthyDevice(ground: Ground): Promise<Figure[]> {
-  const server = await startCore(ground, 'acknowledged', { core: 'any', limits: true })
-  const [own, theirs] = ground.tokens.map((token) => `kp1/${versionName}/dcx/${token}/json`)
+export async function healthyDevice(prepared: PreparedData): Promise<Figure[]> {
+  const server = await startCore(prepared, 'acknowledged', { core: 'any', limits: true })
+  const [own, theirs] = prepared.tokens.map((token) => `kp1/${versionName}/dcx/${token}/json`)
   const { execPath } = process
   const port = String(server.port)
   const healthy = startChild(onCore(loadCore, [execPath, join(harness, 'mqtt-latency-probe.ts'), port, own!]))

@@ -1,7 +1,7 @@
 /** Sends requests to the API at a steady rate while devices reconnect. */
 import { sleep } from '../../src/kernel/clock.ts'
+import { openHttpConnection } from '../register/http-connection.ts'
 import { quantile } from '../register/measure.ts'
-import { openWire } from '../register/wire.ts'
 
 export interface Probe {
   /** Stops the probe and returns its result. */
@@ -9,11 +9,11 @@ export interface Probe {
 }
 
 const everyMs = 20
-const wires = 16
+const connectionCount = 16
 
 /** Starts the probe. Latency counts from when a request was due, even if it could not be sent because others wait. */
 export async function startProbe(baseUrl: string, path: string, token: string): Promise<Probe> {
-  const free = await Promise.all(Array.from({ length: wires }, () => openWire(baseUrl)))
+  const free = await Promise.all(Array.from({ length: connectionCount }, () => openHttpConnection(baseUrl)))
   const all = [...free]
   const times: number[] = []
   const due: number[] = []
@@ -21,15 +21,15 @@ export async function startProbe(baseUrl: string, path: string, token: string): 
   let pending = 0
   const next = () => {
     while (due.length > 0 && free.length > 0) {
-      const [wire, since] = [free.pop()!, due.shift()!]
+      const [connection, since] = [free.pop()!, due.shift()!]
       pending++
-      wire
+      connection
         .ask('GET', path, token)
         .then(() => void times.push(performance.now() - since))
         .catch((error: Error) => void failures.push(error))
         .finally(() => {
           pending--
-          free.push(wire)
+          free.push(connection)
           next()
         })
     }
@@ -42,7 +42,7 @@ export async function startProbe(baseUrl: string, path: string, token: string): 
     async stop() {
       clearInterval(pace)
       while (pending > 0 || due.length > 0) await sleep(5)
-      for (const wire of all) wire.close()
+      for (const connection of all) connection.close()
       if (failures[0]) throw failures[0]
       return { asked: times.length, p99Ms: quantile(times, 0.99), slowestMs: Math.max(...times) }
     },

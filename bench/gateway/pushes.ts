@@ -2,8 +2,8 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import type { Figure } from '../report.ts'
+import { type PreparedData, versionName, withoutLimits } from './bench-platform.ts'
 import { ended } from './servers.ts'
-import { type Ground, versionName, withoutLimits } from './site.ts'
 
 const order = { atOnce: 512, seconds: 5 }
 const devices = 100
@@ -16,7 +16,7 @@ interface Done {
   signals: number
 }
 
-export async function pushes({ directory, tokens }: Ground): Promise<Figure[]> {
+export async function pushes({ directory, tokens }: PreparedData): Promise<Figure[]> {
   const child = spawn(process.execPath, [join(import.meta.dirname, 'peers/pushes.ts')], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     env: {

@@ -1,29 +1,29 @@
 /** Measures the reconnect of all devices at the same time, each with a message, while the API is used. */
 import { cpuSeconds } from '../../test/harness/processes.ts'
 import type { Figure } from '../report.ts'
+import { applicationName, type BenchPlatform } from './bench-platform.ts'
 import type { Generator } from './generator.ts'
 import { startProbe } from './probe.ts'
-import { applicationName, type Site } from './site.ts'
 
 const devices = 10_000
 
-export async function storm(generator: Generator, site: Site): Promise<Figure[]> {
+export async function storm(generator: Generator, bench: BenchPlatform): Promise<Figure[]> {
   const order = {
-    port: site.port,
+    port: bench.port,
     count: devices,
-    expecting: site.expecting,
+    expecting: bench.expecting,
     window: 1,
-    versionName: site.versionName!,
+    versionName: bench.versionName!,
     payload: 'note' as const,
-    tokens: site.tokens!,
+    tokens: bench.tokens!,
     firstMessage: true,
   }
   await generator.connect({ ...order, atOnce: 200 })
-  const probe = await startProbe(site.platform.baseUrl, `/api/v1/applications/${applicationName}`, await site.token())
+  const probe = await startProbe(bench.platform.baseUrl, `/api/v1/applications/${applicationName}`, await bench.token())
   await generator.close()
-  const before = cpuSeconds(site.platform.pid)
+  const before = cpuSeconds(bench.platform.pid)
   const back = await generator.connect({ ...order, atOnce: devices })
-  const milliseconds = ((cpuSeconds(site.platform.pid) - before) * 1000) / devices
+  const milliseconds = ((cpuSeconds(bench.platform.pid) - before) * 1000) / devices
   const { asked, p99Ms, slowestMs } = await probe.stop()
   await generator.close()
   console.error(

@@ -4,8 +4,8 @@
  */
 import { sleep } from '../../src/kernel/clock.ts'
 import type { Sql } from '../../src/kernel/db.ts'
-import { applicationName, root, type Site, versionNames } from './site.ts'
-import { openWire } from './wire.ts'
+import { applicationName, type BenchPlatform, root, versionNames } from './bench-platform.ts'
+import { openHttpConnection } from './http-connection.ts'
 
 export const idOf = (n: number) => `bench-${String(n).padStart(8, '0')}`
 export const cityOf = (n: number) => `City ${String((n * 7919) % 1000).padStart(3, '0')}`
@@ -42,7 +42,7 @@ const batchSize = 100_000
 const indexes = ['endpoints_of_application', 'endpoints_of_version', 'endpoints_of_tenant', 'endpoints_metadata']
 
 /** Inserts endpoints with a token each and their counts by SQL, bypassing the API. */
-export async function fill({ sql, tenantId }: Site, from: number, to: number) {
+export async function fill({ sql, tenantId }: BenchPlatform, from: number, to: number) {
   const definitions = await sql<{ indexdef: string }[]>`
     select indexdef from pg_indexes where schemaname = 'register' and indexname = any(${indexes})`
   for (const name of indexes) await sql`drop index ${sql(`register.${name}`)}`
@@ -75,7 +75,7 @@ export async function fill({ sql, tenantId }: Site, from: number, to: number) {
 }
 
 /** Waits until the background work of registrations is done, so that it does not disturb the measurement of pages. */
-export async function settle({ sql }: Site) {
+export async function settle({ sql }: BenchPlatform) {
   for (let left = 1; left > 0; await sleep(100))
     left = (await sql`select count(*) from register.count_differences`)[0]?.count
   for (const table of [
@@ -92,45 +92,45 @@ export async function settle({ sql }: Site) {
 const versionOf = (n: number) => versionNames[n % 3]!
 
 /** Returns the endpoints per second in batches of a thousand, each of one version. */
-export async function registerInBatches(site: Site, from: number, batches: number): Promise<number> {
+export async function registerInBatches(bench: BenchPlatform, from: number, batches: number): Promise<number> {
   const began = performance.now()
   const tasks = await Promise.all(
     Array.from({ length: batches }, async (_, batch) => {
       const numbers = Array.from({ length: 1000 }, (_, index) => from + batch * 1000 + index)
       const endpoints = numbers.map((n) => ({ endpointId: idOf(n), metadata: metadataOf(n) }))
       const body = { appVersion: { name: versionOf(batch) }, endpoints }
-      const { status, text, body: made } = await site.ask(`POST ${root}/endpoints/batch`, body)
+      const { status, text, body: made } = await bench.ask(`POST ${root}/endpoints/batch`, body)
       if (status !== 202) throw new Error(`${status} ${text}`)
       return made.taskId as string
     }),
   )
   for (;;) {
-    const [row] = await site.sql`
+    const [row] = await bench.sql`
       select count(*) from kernel.bulk_tasks where task_id = any(${tasks}) and state <> 'finished'`
     if (row?.count === 0) break
     await sleep(20)
   }
   const seconds = (performance.now() - began) / 1000
   for (const taskId of tasks) {
-    const { body } = await site.ask(`GET ${root}/endpoints/batch/status?taskId=${taskId}`)
+    const { body } = await bench.ask(`GET ${root}/endpoints/batch/status?taskId=${taskId}`)
     if (body.createdCount !== 1000) throw new Error(`a batch has created ${body.createdCount} of 1000`)
   }
   return (batches * 1000) / seconds
 }
 
 /** Returns the endpoints per second with one endpoint per request and eight requests at a time. */
-export async function registerSingly(site: Site, from: number, count: number): Promise<number> {
-  const token = await site.token()
+export async function registerSingly(bench: BenchPlatform, from: number, count: number): Promise<number> {
+  const token = await bench.token()
   let next = from
   const began = performance.now()
   await Promise.all(
     Array.from({ length: 8 }, async () => {
-      const wire = await openWire(site.platform.baseUrl)
+      const connection = await openHttpConnection(bench.platform.baseUrl)
       while (next < from + count) {
         const n = next++
-        await wire.ask('POST', `${root}/endpoints`, token, registrationOf(n), 201)
+        await connection.ask('POST', `${root}/endpoints`, token, registrationOf(n), 201)
       }
-      wire.close()
+      connection.close()
     }),
   )
   return count / ((performance.now() - began) / 1000)

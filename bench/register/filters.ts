@@ -1,7 +1,7 @@
 import { sleep } from '../../src/kernel/clock.ts'
 import type { Figure } from '../report.ts'
+import { applicationName, type BenchPlatform, root } from './bench-platform.ts'
 import { idOf, isOnline, registrationOf } from './endpoints.ts'
-import { applicationName, root, type Site } from './site.ts'
 
 export interface Filter {
   filterId: string
@@ -13,7 +13,11 @@ export interface Filter {
 const filters = `${root}/applications/${applicationName}/filters`
 
 /** Creates a filter and waits until it is active. */
-export async function aFilter({ ask, sql, tenantId }: Site, name: string, documentQuery: object): Promise<Filter> {
+export async function aFilter(
+  { ask, sql, tenantId }: BenchPlatform,
+  name: string,
+  documentQuery: object,
+): Promise<Filter> {
   const began = performance.now()
   const made = await ask(`POST ${filters}`, { name, documentQuery })
   if (made.status !== 201) throw new Error(`${made.status} ${made.text}`)
@@ -30,24 +34,24 @@ export async function aFilter({ ask, sql, tenantId }: Site, name: string, docume
   return { filterId, memberSet: row?.memberSet, count: await countOf({ ask }, filterId), seconds }
 }
 
-const countOf = async ({ ask }: Pick<Site, 'ask'>, filterId: string): Promise<number> =>
+const countOf = async ({ ask }: Pick<BenchPlatform, 'ask'>, filterId: string): Promise<number> =>
   (await ask(`GET ${filters}/${filterId}`)).body.matchedEndpointsCount
 
-export async function removeFilter({ ask }: Site, { filterId }: Filter) {
+export async function removeFilter({ ask }: BenchPlatform, { filterId }: Filter) {
   const { status, text } = await ask(`DELETE ${filters}/${filterId}`)
   if (status !== 204) throw new Error(`${status} ${text}`)
 }
 
 /** Measures the activation of a filter that matches half of all endpoints, while endpoints are added and changed. */
-export async function activation(site: Site, size: number): Promise<Figure[]> {
-  const writer = keepWriting(site, size)
-  const filter = await aFilter(site, 'Half of all', { 'metadata.online': true })
+export async function activation(bench: BenchPlatform, size: number): Promise<Figure[]> {
+  const writer = keepWriting(bench, size)
+  const filter = await aFilter(bench, 'Half of all', { 'metadata.online': true })
   const written = await writer.stop()
-  const { ask, sql, tenantId } = site
+  const { ask, sql, tenantId } = bench
   const [row] = await sql`
     select count(*) from register.endpoints where tenant_id = ${tenantId} and metadata @> '{"online": true}'`
   const exact: number = row?.count
-  const count = await countOf(site, filter.filterId)
+  const count = await countOf(bench, filter.filterId)
   const page = await ask(`GET ${root}/endpoints?filterId=${filter.filterId}&limit=1`)
   const [members] = await sql`
     select count(*) from register.filter_members m join register.endpoints e using (tenant_id, seq)
@@ -68,7 +72,7 @@ export async function activation(site: Site, size: number): Promise<Figure[]> {
 
 const writesPerSecond = 20
 
-function keepWriting({ ask }: Site, size: number) {
+function keepWriting({ ask }: BenchPlatform, size: number) {
   let [going, written] = [true, 0]
   const sides = new Map<number, boolean>()
   const write = async () => {

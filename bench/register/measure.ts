@@ -1,6 +1,6 @@
 /** Measures a page of the API and the plain statement for the same rows, alternately, over one connection each. */
-import type { Site } from './site.ts'
-import type { Wire } from './wire.ts'
+import type { BenchPlatform } from './bench-platform.ts'
+import type { HttpConnection } from './http-connection.ts'
 
 /** The result on which both must agree. */
 export interface Found {
@@ -40,7 +40,7 @@ const roundsAlone = 400
 /** Time limit, because scans of a million rows cannot be repeated two hundred times. */
 const budgetMilliseconds = 15_000
 
-export async function measure({ token }: Site, wire: Wire, kind: Kind): Promise<Timing> {
+export async function measure({ token }: BenchPlatform, connection: HttpConnection, kind: Kind): Promise<Timing> {
   const ours: number[] = []
   const theirs: number[] = []
   const began = performance.now()
@@ -50,7 +50,7 @@ export async function measure({ token }: Site, wire: Wire, kind: Kind): Promise<
     const path = kind.path(round + warmUps)
     let text = ''
     let expected: Found = { ids: [] }
-    const api = () => timed(async () => (text = await wire.ask('GET', path, asking)))
+    const api = () => timed(async () => (text = await connection.ask('GET', path, asking)))
     const plain = () => timed(async () => (expected = await kind.plain(round + warmUps)))
     // Alternate the order: the second one finds the rows in cache.
     const times = round % 2 === 0 ? [await api(), await plain()] : [await plain(), await api()].reverse()
@@ -60,15 +60,15 @@ export async function measure({ token }: Site, wire: Wire, kind: Kind): Promise<
     theirs.push(times[1]!)
   }
   const [p50, plainP50] = [quantile(ours, 0.5), quantile(theirs, 0.5)]
-  const aloneP50 = kind.comparable ? { aloneP50: await measureAlone(wire, kind, kind.token ?? token) } : {}
+  const aloneP50 = kind.comparable ? { aloneP50: await measureAlone(connection, kind, kind.token ?? token) } : {}
   return { kind, p50, p99: quantile(ours, 0.99), plainP50, ratio: p50 / plainP50, ...aloneP50 }
 }
 
-async function measureAlone(wire: Wire, kind: Kind, token: () => Promise<string>): Promise<number> {
+async function measureAlone(connection: HttpConnection, kind: Kind, token: () => Promise<string>): Promise<number> {
   const times: number[] = []
   for (let round = 0; round < warmUps + roundsAlone; round++) {
     const asking = await token()
-    times.push(await timed(() => wire.ask('GET', kind.path(round), asking)))
+    times.push(await timed(() => connection.ask('GET', kind.path(round), asking)))
   }
   return quantile(times.slice(warmUps), 0.5)
 }

@@ -1,9 +1,9 @@
 /** The measured pages, each with the plain SQL statement for the same rows. */
 import type { Fragment } from '../../src/kernel/db.ts'
+import { applicationName, type BenchPlatform, root, versionNames } from './bench-platform.ts'
 import { cityOf, dayOf, idOf, modelOf } from './endpoints.ts'
 import type { Filter } from './filters.ts'
 import type { Found, Kind } from './measure.ts'
-import { applicationName, root, type Site, versionNames } from './site.ts'
 
 const limit = 100
 const shared = [
@@ -37,7 +37,12 @@ function list(parameters: Record<string, unknown>): string {
 }
 
 /** Sends both statements at once. */
-async function readPage({ sql, tenantId }: Site, columns: string[], where: Fragment, offset = 0): Promise<Found> {
+async function readPage(
+  { sql, tenantId }: BenchPlatform,
+  columns: string[],
+  where: Fragment,
+  offset = 0,
+): Promise<Found> {
   const [rows, [counted]] = await Promise.all([
     sql<{ endpointId: string }[]>`
       select ${sql(columns)} from register.endpoints where tenant_id = ${tenantId} and ${where}
@@ -47,7 +52,7 @@ async function readPage({ sql, tenantId }: Site, columns: string[], where: Fragm
   return { total: counted?.count, ids: rows.map(({ endpointId }) => endpointId) }
 }
 
-async function readMembers({ sql, tenantId }: Site, { memberSet }: Filter, offset: number): Promise<Found> {
+async function readMembers({ sql, tenantId }: BenchPlatform, { memberSet }: Filter, offset: number): Promise<Found> {
   const [rows, [counted]] = await Promise.all([
     sql<{ endpointId: string }[]>`
       select ${sql(withMetadata.map((column) => `e.${column}`))}
@@ -66,9 +71,9 @@ const include = 'metadata'
 const threeCities = (round: number) => [0, 1, 2].map((step) => cityOf(numberOf(round) + step))
 const offsetOf = (round: number) => round % 50
 
-export function pagesOf(site: Site, of: Readable): Kind[] {
-  const { sql } = site
-  const plainPage = (columns: string[], where: Fragment, offset?: number) => readPage(site, columns, where, offset)
+export function pagesOf(bench: BenchPlatform, of: Readable): Kind[] {
+  const { sql } = bench
+  const plainPage = (columns: string[], where: Fragment, offset?: number) => readPage(bench, columns, where, offset)
   const contains = (value: object) => sql`metadata @> ${sql.json(value as never)}`
 
   return [
@@ -136,7 +141,7 @@ export function pagesOf(site: Site, of: Readable): Kind[] {
       limited: true,
       comparable: true,
       path: (round) => list({ include, filterId: of.filter.filterId, offset: round % 10 }),
-      plain: (round) => readMembers(site, of.filter, round % 10),
+      plain: (round) => readMembers(bench, of.filter, round % 10),
     },
     {
       // It scans endpoints for at most 10 s; a third of a million is enough to measure the cost of one.

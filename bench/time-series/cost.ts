@@ -1,6 +1,6 @@
 /** Splits the processor time of a message: the load, the platform, and the processes of its database by purpose. */
 import type { Ran } from '../gateway/load.ts'
-import { ownName, type Site } from './site.ts'
+import { type BenchPlatform, ownName } from './bench-platform.ts'
 
 export interface Process {
   pid: number
@@ -8,7 +8,7 @@ export interface Process {
 }
 
 /** Lists processes. The purpose of a connection is its application name; other processes of PostgreSQL report their type. */
-export async function processesOf({ platform, db: { sql } }: Site): Promise<Process[]> {
+export async function processesOf({ platform, db: { sql } }: BenchPlatform): Promise<Process[]> {
   const rows = await sql`
     select pid, case backend_type when 'client backend' then application_name else backend_type end::text as kind
     from pg_stat_activity where application_name <> ${ownName} order by 2, 1`

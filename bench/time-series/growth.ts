@@ -1,14 +1,15 @@
 /** Checks that stored data does not slow the platform down: compares one million with a hundred million values, alternately. */
+
+import { type PreparedData, prepareData } from '../gateway/bench-platform.ts'
 import { type Generator, startGenerator } from '../gateway/generator.ts'
 import type { Load } from '../gateway/measure.ts'
-import { type Ground, prepareGround } from '../gateway/site.ts'
 import { removeDirectory } from '../platform.ts'
 import { type Figure, median } from '../report.ts'
+import { startBenchPlatform } from './bench-platform.ts'
 import { began, type Dataset, fields, valuesOf } from './dataset.ts'
-import { fillHot, fillPacked, nameAll, seriesNameOf } from './filling.ts'
+import { fillHot, fillPacked, nameAll, seriesNameOf } from './fill.ts'
 import { connected, costed } from './load.ts'
 import { latestOf } from './reading.ts'
-import { startSite } from './site.ts'
 
 const endpoints = 1000
 const turns = 3
@@ -40,13 +41,13 @@ interface Found {
 
 export async function growth(seconds: number): Promise<Figure[]> {
   const generator = startGenerator('any')
-  const grounds = new Map<Size, Ground>()
+  const preparedBySize = new Map<Size, PreparedData>()
   try {
-    for (const size of [small, large]) grounds.set(size, await filled(size))
+    for (const size of [small, large]) preparedBySize.set(size, await filled(size))
     const found = new Map<Size, Found[]>([small, large].map((size) => [size, []]))
     for (let turn = 0; turn < turns; turn++)
       for (const size of turn % 2 === 0 ? [small, large] : [large, small])
-        found.get(size)!.push(await measured(generator, size, grounds.get(size)!, seconds))
+        found.get(size)!.push(await measured(generator, size, preparedBySize.get(size)!, seconds))
     const of = (size: Size, what: keyof Found) => median(found.get(size)!.map((one) => one[what]))
     return [
       ...[small, large].flatMap((size): Figure[] => [
@@ -68,42 +69,42 @@ export async function growth(seconds: number): Promise<Figure[]> {
     ]
   } finally {
     generator.stop()
-    for (const { directory } of grounds.values()) removeDirectory(directory)
+    for (const { directory } of preparedBySize.values()) removeDirectory(directory)
   }
 }
 
-async function filled({ name, packed, hot }: Size): Promise<Ground> {
+async function filled({ name, packed, hot }: Size): Promise<PreparedData> {
   const started = performance.now()
-  const ground = await prepareGround(endpoints)
-  const site = await startSite(ground)
+  const prepared = await prepareData(endpoints)
+  const bench = await startBenchPlatform(prepared)
   try {
-    const names = await nameAll(site, endpoints)
-    await fillPacked(site, names, packed)
-    await fillHot(site, names, { ...hot, from: began + packed.points * packed.stepMs })
-    await site.db.sql.unsafe('vacuum analyze time_series.chunks')
-    await site.db.sql`checkpoint`
-    const [row] = await site.db.sql`
+    const names = await nameAll(bench, endpoints)
+    await fillPacked(bench, names, packed)
+    await fillHot(bench, names, { ...hot, from: began + packed.points * packed.stepMs })
+    await bench.db.sql.unsafe('vacuum analyze time_series.chunks')
+    await bench.db.sql`checkpoint`
+    const [row] = await bench.db.sql`
       select (select sum(n) from time_series.chunks)::float8 + (select count(*) from time_series.samples)::float8 * ${fields.length} as values`
     if (row!.values !== valuesOf(packed) + valuesOf(hot)) throw new Error(`${row!.values} values instead of ${name}`)
     console.error(`${name} after ${((performance.now() - started) / 1000).toFixed(0)} s`)
-    return ground
+    return prepared
   } finally {
-    await site.stop()
+    await bench.stop()
   }
 }
 
 const load: Load = { name: '1,000 connections', connections: endpoints, window: 4, payload: 'sample' }
 
-async function measured(generator: Generator, size: Size, ground: Ground, seconds: number): Promise<Found> {
-  const site = await startSite(ground)
+async function measured(generator: Generator, size: Size, prepared: PreparedData, seconds: number): Promise<Found> {
+  const bench = await startBenchPlatform(prepared)
   try {
-    const { perSecond } = await connected(generator, site, load, () =>
-      costed(generator, site, `${size.name} stored`, { seconds }),
+    const { perSecond } = await connected(generator, bench, load, () =>
+      costed(generator, bench, `${size.name} stored`, { seconds }),
     )
-    const lastMs = await latestOf(site, size.packed, [seriesNameOf(fields[0]!)])
+    const lastMs = await latestOf(bench, size.packed, [seriesNameOf(fields[0]!)])
     console.error(`${size.name} stored: latest values in ${lastMs.toFixed(1)} ms`)
     return { rate: perSecond, lastMs }
   } finally {
-    await site.stop()
+    await bench.stop()
   }
 }

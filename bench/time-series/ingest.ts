@@ -1,13 +1,14 @@
 /** Sends samples over MQTT with QoS 1 to the whole platform, including the traffic log; each PUBACK follows the commit. */
+
+import type { PreparedData } from '../gateway/bench-platform.ts'
 import { type Generator, startGenerator } from '../gateway/generator.ts'
 import type { Load } from '../gateway/measure.ts'
 import { samplesOfBatch, valuesOfSample } from '../gateway/payloads.ts'
-import type { Ground } from '../gateway/site.ts'
 import { type Figure, median } from '../report.ts'
+import { type BenchPlatform, startBenchPlatform } from './bench-platform.ts'
 import type { Cost } from './cost.ts'
-import { copyAlone, core, echo } from './limits.ts'
 import { connected, costed, type Loaded, type Pace } from './load.ts'
-import { type Site, startSite } from './site.ts'
+import { copyAlone, core, echo } from './upper-limits.ts'
 
 const turns = 3
 const leastRate = 15_000
@@ -43,7 +44,7 @@ interface Turn {
   copy: number
 }
 
-export async function ingest(ground: Ground, seconds: number): Promise<Figure[]> {
+export async function ingest(prepared: PreparedData, seconds: number): Promise<Figure[]> {
   const generator = startGenerator('any')
   try {
     const all: Turn[] = []
@@ -52,15 +53,15 @@ export async function ingest(ground: Ground, seconds: number): Promise<Figure[]>
       const limits = {
         echo: await echo(generator, several, { seconds }),
         steadyEcho: await echo(generator, paced, { seconds, rate: steadyRate }),
-        core: await core(generator, ground, several, { seconds }),
+        core: await core(generator, prepared, several, { seconds }),
       }
-      const site = await startSite(ground)
+      const bench = await startBenchPlatform(prepared)
       try {
-        const ours = await oneTurn(generator, site, seconds)
+        const ours = await oneTurn(generator, bench, seconds)
         all.push({ ...limits, ...ours })
-        aside ??= await besides(generator, site, seconds, ours.highest.perSecond * 0.7)
+        aside ??= await besides(generator, bench, seconds, ours.highest.perSecond * 0.7)
       } finally {
-        await site.stop()
+        await bench.stop()
       }
     }
     return figuresOf(all, aside!)
@@ -69,24 +70,30 @@ export async function ingest(ground: Ground, seconds: number): Promise<Figure[]>
   }
 }
 
-async function measured(generator: Generator, site: Site, name: string, load: Load, pace: Pace): Promise<Costed> {
-  return await connected(generator, site, load, () => costed(generator, site, name, pace))
+async function measured(
+  generator: Generator,
+  bench: BenchPlatform,
+  name: string,
+  load: Load,
+  pace: Pace,
+): Promise<Costed> {
+  return await connected(generator, bench, load, () => costed(generator, bench, name, pace))
 }
 
-async function oneTurn(generator: Generator, site: Site, seconds: number) {
+async function oneTurn(generator: Generator, bench: BenchPlatform, seconds: number) {
   return {
-    highest: await measured(generator, site, 'highest rate', several, { seconds }),
-    waiting: await measured(generator, site, 'each waits for its PUBACK', single, { seconds }),
-    steady: await measured(generator, site, `${steadyRate}/s`, paced, { seconds, rate: steadyRate }),
-    copy: await copyAlone(site, seconds / 2),
+    highest: await measured(generator, bench, 'highest rate', several, { seconds }),
+    waiting: await measured(generator, bench, 'each waits for its PUBACK', single, { seconds }),
+    steady: await measured(generator, bench, `${steadyRate}/s`, paced, { seconds, rate: steadyRate }),
+    copy: await copyAlone(bench, seconds / 2),
   }
 }
 
-async function besides(generator: Generator, site: Site, seconds: number, rate: number): Promise<Aside> {
-  const asking: Site = { ...site, expecting: 'answered' }
+async function besides(generator: Generator, bench: BenchPlatform, seconds: number, rate: number): Promise<Aside> {
+  const asking: BenchPlatform = { ...bench, expecting: 'answered' }
   return {
     answered: await measured(generator, asking, 'with request ids', several, { seconds }),
-    busy: await measured(generator, site, '70 % of the highest', paced, { seconds, rate }),
+    busy: await measured(generator, bench, '70 % of the highest', paced, { seconds, rate }),
   }
 }
 
@@ -143,15 +150,15 @@ function figuresOf(all: Turn[], { answered, busy }: Aside): Figure[] {
 }
 
 /** Measures messages with a hundred samples each. */
-export async function batches(ground: Ground, seconds: number): Promise<Figure[]> {
+export async function batches(prepared: PreparedData, seconds: number): Promise<Figure[]> {
   const generator = startGenerator('any')
-  const site = await startSite(ground)
+  const bench = await startBenchPlatform(prepared)
   try {
     const load = thousand(1, 'batch')
     const all: (Costed & { copy: number })[] = []
     for (let turn = 0; turn < turns; turn++) {
-      const ran = await connected(generator, site, load, () => costed(generator, site, 'batches', { seconds }))
-      all.push({ ...ran, copy: await copyAlone(site, seconds / 2) })
+      const ran = await connected(generator, bench, load, () => costed(generator, bench, 'batches', { seconds }))
+      all.push({ ...ran, copy: await copyAlone(bench, seconds / 2) })
     }
     const values = samplesOfBatch * valuesOfSample
     const name = `${samplesOfBatch} samples of 5 values a message`
@@ -171,7 +178,7 @@ export async function batches(ground: Ground, seconds: number): Promise<Figure[]
       figure(': processor time of PostgreSQL for a value', 'µs', ({ cost }) => cost.database / values),
     ]
   } finally {
-    await site.stop()
+    await bench.stop()
     generator.stop()
   }
 }

@@ -4,8 +4,8 @@ import type { Generator } from '../gateway/generator.ts'
 import type { Ran } from '../gateway/load.ts'
 import { type Load, orderOf } from '../gateway/measure.ts'
 import type { Server } from '../gateway/servers.ts'
+import type { BenchPlatform } from './bench-platform.ts'
 import { type Cost, costOf, costText, type Process, processesOf } from './cost.ts'
-import type { Site } from './site.ts'
 
 export interface Loaded extends Ran {
   perSecond: number
@@ -40,9 +40,9 @@ export async function run(generator: Generator, server: Server, pace: Pace, proc
 }
 
 /** Runs the load and measures the processor time of every process. */
-export async function costed(generator: Generator, site: Site, name: string, pace: Pace) {
-  const processes = await processesOf(site)
-  const ran = await run(generator, site, pace, processes)
+export async function costed(generator: Generator, bench: BenchPlatform, name: string, pace: Pace) {
+  const processes = await processesOf(bench)
+  const ran = await run(generator, bench, pace, processes)
   const cost: Cost = costOf(processes, ran)
   console.error(
     `${name}: ${Math.round(ran.perSecond)}/s, p50 ${ran.p50Ms.toFixed(1)} ms, p99 ${ran.p99Ms.toFixed(1)} ms; ${costText(cost)}`,

@@ -1,5 +1,10 @@
 /** Measures reading points as JSON over HTTP, against the peers with the same data. */
 import { type Figure, median } from '../report.ts'
+import { inTurns, watched } from './alternate.ts'
+import type { BenchPlatform } from './bench-platform.ts'
+import { began, type Dataset, endpointIdOf, fields, timeOf, valuesOf } from './dataset.ts'
+import { fillHot, fillPacked, type Names, nameAll, seriesNameOf } from './fill.ts'
+import type { Peers } from './peers.ts'
 import {
   asker,
   type Contender,
@@ -10,19 +15,14 @@ import {
   ours,
   pointsOf,
   victoriaHourly,
-} from './asking.ts'
-import { began, type Dataset, endpointIdOf, fields, timeOf, valuesOf } from './dataset.ts'
-import { fillHot, fillPacked, type Names, nameAll, seriesNameOf } from './filling.ts'
-import type { Peers } from './peers.ts'
-import type { Site } from './site.ts'
-import { inTurns, watched } from './turns.ts'
+} from './queries.ts'
 
 const rounds = 5
 const million = 1_000_000
 
-export async function readMillion(site: Site, peers: Peers, dataset: Dataset): Promise<Figure[]> {
+export async function readMillion(bench: BenchPlatform, peers: Peers, dataset: Dataset): Promise<Figure[]> {
   const points = million / (dataset.endpoints * fields.length)
-  const us = ours(site, dataset, points)
+  const us = ours(bench, dataset, points)
   const theirs = influxReading(peers.influx, dataset, points)
   const [own, ...others] = await inTurns([us, ...theirs], rounds, million)
   const name = `${million} points of ${dataset.endpoints * fields.length} series as JSON`
@@ -42,10 +42,10 @@ export async function readMillion(site: Site, peers: Peers, dataset: Dataset): P
 }
 
 /** Checks that memory does not grow with the number of points. Run it on a new process, before anything else. */
-export async function memoryOfReading(site: Site, dataset: Dataset): Promise<Figure[]> {
+export async function memoryOfReading(bench: BenchPlatform, dataset: Dataset): Promise<Figure[]> {
   const reading = async (points: number) => {
-    const { ask } = ours(site, dataset, points)
-    const memory = await watched(site.platform.pid, () => ask(false))
+    const { ask } = ours(bench, dataset, points)
+    const memory = await watched(bench.platform.pid, () => ask(false))
     const { beforeMb, peakMb, afterMb } = memory
     console.error(
       `memory for ${points * dataset.endpoints * fields.length} points: ` +
@@ -70,13 +70,13 @@ export async function memoryOfReading(site: Site, dataset: Dataset): Promise<Fig
 const long: Dataset = { endpoints: 1, points: 100_000, stepMs: 10_000 }
 
 /** Reads one series of an otherwise unused endpoint, packed and not packed yet. */
-export async function readOne(site: Site, firstFree: number): Promise<Figure[]> {
-  const { numbers, set } = await nameAll(site, firstFree + 2)
+export async function readOne(bench: BenchPlatform, firstFree: number): Promise<Figure[]> {
+  const { numbers, set } = await nameAll(bench, firstFree + 2)
   const only = (endpoint: number): Names => ({ numbers: [numbers[endpoint]!], set })
-  await fillPacked(site, only(firstFree), long)
-  await fillHot(site, only(firstFree + 1), long)
-  await site.db.sql.unsafe('vacuum analyze time_series.chunks')
-  const ask = asker(site)
+  await fillPacked(bench, only(firstFree), long)
+  await fillHot(bench, only(firstFree + 1), long)
+  await bench.db.sql.unsafe('vacuum analyze time_series.chunks')
+  const ask = asker(bench)
   const contender = (name: string, endpoint: number): Contender => ({
     name,
     ask: (whole) =>
@@ -105,8 +105,8 @@ const asks = 60
 const warmUps = 20
 
 /** Returns the median in milliseconds. */
-export async function latestOf(site: Site, dataset: Dataset, timeSeriesNames?: string[]): Promise<number> {
-  const ask = asker(site)
+export async function latestOf(bench: BenchPlatform, dataset: Dataset, timeSeriesNames?: string[]): Promise<number> {
+  const ask = asker(bench)
   const body = { endpointIDs: idsOf(dataset), ...(timeSeriesNames && { timeSeriesNames }) }
   const { text } = await ask('last', body, true)
   const found = Object.values(JSON.parse(text) as Record<string, Record<string, unknown[]>>)
@@ -121,9 +121,9 @@ export async function latestOf(site: Site, dataset: Dataset, timeSeriesNames?: s
   return median(times)
 }
 
-export async function latest(site: Site, dataset: Dataset): Promise<Figure[]> {
-  const one = await latestOf(site, dataset, [seriesNameOf(fields[0]!)])
-  const all = await latestOf(site, dataset)
+export async function latest(bench: BenchPlatform, dataset: Dataset): Promise<Figure[]> {
+  const one = await latestOf(bench, dataset, [seriesNameOf(fields[0]!)])
+  const all = await latestOf(bench, dataset)
   const name = `Latest value of ${dataset.endpoints} endpoints`
   console.error(`${name}: ${one.toFixed(1)} ms, of all ${fields.length} series ${all.toFixed(1)} ms`)
   return [
@@ -134,11 +134,11 @@ export async function latest(site: Site, dataset: Dataset): Promise<Figure[]> {
 
 const hourMs = 3_600_000
 
-export async function aggregation(site: Site, peers: Peers, dataset: Dataset): Promise<Figure[]> {
+export async function aggregation(bench: BenchPlatform, peers: Peers, dataset: Dataset): Promise<Figure[]> {
   const hours = Math.ceil((dataset.points * dataset.stepMs) / hourMs)
   const series = dataset.endpoints * fields.length
   const all = [
-    ours(site, dataset, dataset.points, hourly),
+    ours(bench, dataset, dataset.points, hourly),
     victoriaHourly(peers.victoria, dataset),
     influxHourly(peers.influx, dataset),
   ]

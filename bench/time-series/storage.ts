@@ -1,10 +1,10 @@
 /** Compares the size of a packed value on disk with that of the peers, for the same samples. */
 import { cpuSeconds, nameOf, processTree } from '../../test/harness/processes.ts'
 import type { Figure } from '../report.ts'
+import type { BenchPlatform } from './bench-platform.ts'
 import { type Dataset, fields, valuesOf } from './dataset.ts'
-import { fillHot, nameAll, packAll } from './filling.ts'
+import { fillHot, nameAll, packAll } from './fill.ts'
 import type { Peer } from './peers.ts'
-import type { Site } from './site.ts'
 
 interface Packing {
   bytes: number
@@ -14,12 +14,12 @@ interface Packing {
 }
 
 /** Writes samples and lets the platform pack them. */
-export async function fillOurs(site: Site, dataset: Dataset): Promise<Packing> {
-  const { sql } = site.db
-  await fillHot(site, await nameAll(site, dataset.endpoints), dataset)
-  const before = [nodeSeconds(site), databaseSeconds(site)]
-  await packAll(site)
-  const [node, database] = [nodeSeconds(site) - before[0]!, databaseSeconds(site) - before[1]!]
+export async function fillOurs(bench: BenchPlatform, dataset: Dataset): Promise<Packing> {
+  const { sql } = bench.db
+  await fillHot(bench, await nameAll(bench, dataset.endpoints), dataset)
+  const before = [nodeSeconds(bench), databaseSeconds(bench)]
+  await packAll(bench)
+  const [node, database] = [nodeSeconds(bench) - before[0]!, databaseSeconds(bench) - before[1]!]
   const [sum] = await sql`
     select sum(n)::float8 as points, sum(octet_length(data))::float8 as data,
       (select sum(pg_total_relation_size(inhrelid))::float8 from pg_inherits
@@ -36,8 +36,8 @@ export async function fillOurs(site: Site, dataset: Dataset): Promise<Packing> {
   }
 }
 
-const nodeSeconds = ({ platform }: Site) => cpuSeconds(platform.pid)
-const databaseSeconds = ({ platform }: Site) =>
+const nodeSeconds = ({ platform }: BenchPlatform) => cpuSeconds(platform.pid)
+const databaseSeconds = ({ platform }: BenchPlatform) =>
   processTree(platform.pid)
     .filter((pid) => nameOf(pid).startsWith('postgres'))
     .reduce((sum, pid) => sum + cpuSeconds(pid), 0)

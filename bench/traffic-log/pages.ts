@@ -1,13 +1,13 @@
 import type { Fragment } from '../../src/kernel/db.ts'
+import type { BenchPlatform } from '../register/bench-platform.ts'
 import type { Found, Kind } from '../register/measure.ts'
-import type { Site } from '../register/site.ts'
 import type { Figure } from '../report.ts'
-import { endpointOf, rareVersion } from './filling.ts'
+import { endpointOf, rareVersion } from './fill.ts'
 
 const root = '/api/v1/al/endpoint-traffic'
 const hourMs = 3_600_000
 
-export function pagesOf({ sql, tenantId }: Site, until: Date): Kind[] {
+export function pagesOf({ sql, tenantId }: BenchPlatform, until: Date): Kind[] {
   const found = (rows: Iterable<{ endpointId: string }>, total?: number): Found => ({
     total,
     ids: [...rows].map(({ endpointId }) => endpointId),
@@ -84,7 +84,7 @@ export function pagesOf({ sql, tenantId }: Site, until: Date): Kind[] {
 }
 
 /** Measures what the total would cost without the counts. */
-export async function plainTotal({ sql, tenantId }: Site): Promise<Figure> {
+export async function plainTotal({ sql, tenantId }: BenchPlatform): Promise<Figure> {
   const began = performance.now()
   await sql`select count(*) from traffic_log.records where tenant_id = ${tenantId}`
   return { name: 'count(*) of the tenant, for comparison', value: performance.now() - began, unit: 'ms' }

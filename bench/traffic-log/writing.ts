@@ -6,7 +6,7 @@ import { startEmbeddedPostgres } from '../../src/kernel/embedded-postgres.ts'
 import { newId } from '../../src/kernel/ids.ts'
 import type { TrafficRecord } from '../../src/services/traffic-log/contract.ts'
 import { createRows } from '../../src/services/traffic-log/rows.ts'
-import { dayMs, makeDays } from '../../src/services/traffic-log/store/partitions.ts'
+import { createPartitionsOfDays, dayMs } from '../../src/services/traffic-log/store/partitions.ts'
 import { copyRecords } from '../../src/services/traffic-log/store/records.ts'
 import { cpuSeconds, processTree } from '../../test/harness/processes.ts'
 import { freshDirectory, removeDirectory } from '../platform.ts'
@@ -65,7 +65,7 @@ export async function writing(): Promise<Figure[]> {
   try {
     await db.sql.unsafe(readFileSync(migration, 'utf8'))
     const today = Math.floor(Date.now() / dayMs)
-    await db.tx((sql) => makeDays(sql, [today, today + 1]))
+    await db.tx((sql) => createPartitionsOfDays(sql, [today, today + 1]))
     const [backend] = await db.sql`select pg_backend_pid() as pid`
     const server = Number(readFileSync(`/proc/${backend?.pid}/stat`, 'utf8').match(/\) \S (\d+)/)?.[1])
     const measured = { copy: [] as Cost[], arrays: [] as Cost[] }

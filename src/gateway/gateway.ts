@@ -122,7 +122,7 @@ function createAdmission(kit: Kit<GatewaySettings>, given: Given, live: Live) {
   const metrics = createGatewayMetrics(kit.metrics)
   const refused = (transport: string, from: string, reason: string, detail?: string) => {
     metrics.refused(reason)
-    trafficLog.refuse({ transport, address: from, reason, ...(detail !== undefined && { detail }) })
+    trafficLog.recordRefusal({ transport, address: from, reason, ...(detail !== undefined && { detail }) })
   }
   const limits = createConnectionLimits({
     share: kit.descriptors.mqtt,

@@ -86,7 +86,7 @@ export function createHost(deps: HostDeps): Host<ConnectionState> {
 
     refused({ transport, address, clientId, username, tenantId }, reason, detail) {
       metrics.refused(reason)
-      parts.trafficLog.refuse({
+      parts.trafficLog.recordRefusal({
         transport,
         address,
         reason,

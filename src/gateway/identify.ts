@@ -78,12 +78,12 @@ export function createIdentify(deps: {
   bus: Bus
   tokens: Pick<Tokens, 'validate'>
   register: Pick<Register, 'findAll' | 'setVersion'>
-  applications: Pick<Applications, 'findVersion' | 'follow'>
+  applications: Pick<Applications, 'findVersion' | 'derivedConfiguration'>
   tenants: Tenants
   extensions: () => ReadonlyMap<string, Extension>
 }): Identify {
   const { bus, tokens, register, applications, tenants } = deps
-  const allowedOf = applications.follow(
+  const allowedOf = applications.derivedConfiguration(
     gatewayInstance,
     (config): readonly string[] | undefined => config['allowed-extension-instances'],
   )

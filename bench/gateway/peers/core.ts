@@ -20,7 +20,7 @@ const noTrafficLog = defineService({
   provides: TrafficLog,
   needs: {},
   ...(migrations && { migrations }),
-  build: () => ({ api: { record: () => kept, refuse() {} } }),
+  build: () => ({ api: { record: () => kept, recordRefusal() {} } }),
 })
 const answer = Promise.resolve({})
 const nothing: Extension = { name: 'dcx', receive: () => answer }

@@ -24,7 +24,7 @@ export interface HostDeps {
   dispatch: Dispatch
   limits: ConnectionLimits
   tokenLockout: AddressLockout
-  trafficLog: Pick<TrafficLog, 'refuse'>
+  trafficLog: Pick<TrafficLog, 'recordRefusal'>
   metrics: GatewayMetrics
   mayDeliver: NonNullable<Host<ConnectionState>['mayDeliver']>
   /** A connection was opened. */

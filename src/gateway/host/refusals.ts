@@ -27,7 +27,7 @@ export function refuse(
   const { client, state } = connection
   const known = tenantId ?? state.authentication?.tenantId
   parts.metrics.refused(reason)
-  parts.trafficLog.refuse({
+  parts.trafficLog.recordRefusal({
     transport: client.transport,
     address: client.address,
     clientId: client.clientId,

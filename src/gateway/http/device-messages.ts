@@ -24,7 +24,7 @@ export interface DeviceHttpDeps {
   identify: Identify
   dispatch: Dispatch
   tokenLockout: AddressLockout
-  trafficLog: Pick<TrafficLog, 'refuse'>
+  trafficLog: Pick<TrafficLog, 'recordRefusal'>
   metrics: GatewayMetrics
 }
 
@@ -72,7 +72,7 @@ export function mountDeviceHttp(app: FastifyInstance, deps: DeviceHttpDeps) {
 
   function refuse(request: FastifyRequest, reason: string, refused: Partial<Refused> = {}, topic?: Topic) {
     metrics.refused(reason)
-    deps.trafficLog.refuse({
+    deps.trafficLog.recordRefusal({
       transport: 'http',
       address: request.address,
       reason,

@@ -2,43 +2,43 @@
 import type { ByteRange } from '../blobs/blobs.ts'
 import { invalidField } from '../errors.ts'
 
-const outsideAttributes = /[^A-Za-z0-9!#$&+.^_`|~-]/gu
+const charactersToEncode = /[^A-Za-z0-9!#$&+.^_`|~-]/gu
 
 /** Writes Content-Disposition (RFC 6266): an ASCII name for all clients, and the real name as in RFC 8187. */
-export function attachment(name: string): string {
-  const plain = name.replace(/[^\x20-\x7e]|["\\%/]/gu, '_')
+export function contentDisposition(name: string): string {
+  const asciiName = name.replace(/[^\x20-\x7e]|["\\%/]/gu, '_')
   // Lone surrogates cannot be encoded.
-  const real = name
+  const encodedName = name
     .toWellFormed()
-    .replace(outsideAttributes, (letter) =>
+    .replace(charactersToEncode, (letter) =>
       [...new TextEncoder().encode(letter)]
         .map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`)
         .join(''),
     )
-  return `attachment; filename="${plain}"; filename*=UTF-8''${real}`
+  return `attachment; filename="${asciiName}"; filename*=UTF-8''${encodedName}`
 }
 
-export type RangeAnswer = 'whole' | 'none' | ByteRange
+export type RangeResult = 'whole' | 'none' | ByteRange
 
 /**
  * Parses one range of bytes (RFC 9110, 14). Other units, several ranges and invalid values are ignored, and the response has
  * the whole content. Returns `none` if the range lies outside.
  */
-export function rangeOf(header: string | undefined, size: number): RangeAnswer {
+export function parseRange(header: string | undefined, size: number): RangeResult {
   const [, first = '', last = ''] = /^bytes=\s*(\d*)-(\d*)\s*$/i.exec(header?.trim() ?? '') ?? []
   if (first === '' && last === '') return 'whole'
   if (first === '') {
     const length = Math.min(Number(last), size)
     return length === 0 ? 'none' : { first: size - length, last: size - 1 }
   }
-  const begin = Number(first)
+  const start = Number(first)
   const end = last === '' ? size - 1 : Math.min(Number(last), size - 1)
-  if (last !== '' && Number(last) < begin) return 'whole'
-  return begin >= size ? 'none' : { first: begin, last: end }
+  if (last !== '' && Number(last) < start) return 'whole'
+  return start >= size ? 'none' : { first: start, last: end }
 }
 
 /** Parses `Content-Digest: sha-256=:…:` (RFC 9530). Other algorithms are ignored. */
-export function digestOf(headers: Record<string, unknown>): { header: string; sha256: string } | undefined {
+export function parseDigest(headers: Record<string, unknown>): { header: string; sha256: string } | undefined {
   for (const header of ['Content-Digest', 'Repr-Digest']) {
     const value = headers[header.toLowerCase()]
     if (typeof value !== 'string' || !/\bsha-256=/i.test(value)) continue

@@ -41,15 +41,15 @@ test('events have names and ids, a comment is sent every 15 s, and the last even
   mock.timers.enable({ apis: ['setInterval'] })
   const source = await openEventSource(url)
   const stream = streams.at(-1)!
-  assert.equal(stream.say('one', '{"a":1}', '7'), true)
-  stream.say('two', '"x"')
+  assert.equal(stream.send('one', '{"a":1}', '7'), true)
+  stream.send('two', '"x"')
   assert.deepEqual(await source.next('one'), { event: 'one', id: '7', data: { a: 1 } })
   assert.deepEqual(await source.next('two'), { event: 'two', id: undefined, data: 'x' })
   mock.timers.tick(15_000)
   await eventually(() => assert.equal(source.comments, 1))
   stream.end('enough')
   stream.end('again')
-  assert.equal(stream.say('late', '1'), false)
+  assert.equal(stream.send('late', '1'), false)
   assert.equal(await source.endReason(), 'enough')
   mock.timers.reset()
 })
@@ -62,11 +62,11 @@ test('a stream reports that its reader is behind, and when the reader continues'
   source.pause()
   const data = JSON.stringify('x'.repeat(10_000))
   let sent = 0
-  while (stream.say('much', data) && sent < 10_000) sent++
+  while (stream.send('much', data) && sent < 10_000) sent++
   assert.ok(sent < 10_000, 'the buffer fills up')
   await new Promise((done) => setTimeout(done, 50))
   // The buffers of the sockets may take more.
-  while (stream.say('much', data) && sent < 10_000) sent++
+  while (stream.send('much', data) && sent < 10_000) sent++
   drained = 0
   source.resume()
   await eventually(() => assert.ok(drained > 0))
@@ -79,7 +79,7 @@ test('a stream notices that its reader has left, and a server that closes ends t
   const before = closed
   gone.close()
   await eventually(() => assert.equal(closed, before + 1))
-  assert.equal(streams.at(-2)!.say('too late', '1'), false)
+  assert.equal(streams.at(-2)!.send('too late', '1'), false)
   const began = performance.now()
   await http.close()
   assert.equal(await stays.endReason(), 'stopping')

@@ -5,7 +5,7 @@ import { monotonicMs } from '../clock.ts'
 
 export interface EventStream {
   /** Sends an event; `data` has no line breaks. Returns false if the reader is behind: send no more before `onDrain`. */
-  say(event: string, data: string, id?: string): boolean
+  send(event: string, data: string, id?: string): boolean
   onDrain(listener: () => void): void
   /** Registers a listener for the end of the stream; calls it at once if the stream has already ended. */
   onClose(listener: () => void): void
@@ -56,7 +56,7 @@ export function openEventStream(request: FastifyRequest, reply: FastifyReply, al
   }, heartbeatMs).unref()
 
   const stream: EventStream = {
-    say(event, data, id) {
+    send(event, data, id) {
       if (ended) return false
       return write(`event: ${event}\n${id === undefined ? '' : `id: ${id}\n`}data: ${data}\n\n`)
     },
@@ -67,7 +67,7 @@ export function openEventStream(request: FastifyRequest, reply: FastifyReply, al
     },
     end(reason) {
       if (ended) return
-      stream.say('end', JSON.stringify({ reason }))
+      stream.send('end', JSON.stringify({ reason }))
       finish()
       body.push(null)
       setTimeout(() => reply.raw.destroy(), lingerMs).unref()

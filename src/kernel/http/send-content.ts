@@ -4,7 +4,7 @@ import type { ByteRange } from '../blobs/blobs.ts'
 import { defineError } from '../errors.ts'
 import { notModified } from '../etag.ts'
 import type { OperationSchema } from '../schema.ts'
-import { attachment, digestHeader, type RangeAnswer, rangeOf } from './content-headers.ts'
+import { contentDisposition, digestHeader, parseRange, type RangeResult } from './content-headers.ts'
 import type { Reply, Request } from './routes.ts'
 
 export const NoSuchRange = defineError<{ size: number }>(
@@ -42,14 +42,14 @@ export async function sendContent(
   reply: Reply,
   open: OpenContent,
 ) {
-  let range: RangeAnswer = 'whole'
+  let range: RangeResult = 'whole'
   let unchanged = false
   const { item, content } = await open((found) => {
     const etag = `"${found.checksum}"`
     const { 'if-range': ifRange } = headers
     // RFC 9110, 14.2: only GET has ranges.
     const isForRange = raw.method === 'GET' && (ifRange === undefined || ifRange === etag)
-    range = isForRange ? rangeOf(headers.range, found.size) : 'whole'
+    range = isForRange ? parseRange(headers.range, found.size) : 'whole'
     unchanged = notModified(headers, etag)
     if (unchanged || raw.method === 'HEAD' || range === 'none' || found.size === 0) return undefined
     return range === 'whole' ? { first: 0, last: found.size - 1 } : range
@@ -61,12 +61,12 @@ export async function sendContent(
     'cache-control': inert['cache-control'],
   })
   if (unchanged) return reply.code(304).send()
-  const part = range as RangeAnswer
+  const part = range as RangeResult
   if (part === 'none') throw NoSuchRange({ size }, { headers: { 'content-range': `bytes */${size}` } })
   if (part !== 'whole') reply.code(206).header('content-range', `bytes ${part.first}-${part.last}/${size}`)
   reply.headers({
     ...inert,
-    'content-disposition': attachment(name),
+    'content-disposition': contentDisposition(name),
     'content-length': part === 'whole' ? size : part.last - part.first + 1,
     'repr-digest': digestHeader(checksum),
   })

@@ -355,7 +355,7 @@ suite('deleting an application', () => {
     const version = await aVersion(name)
     const used = new Set([version])
     waypost.ask(Applications).addUsage({
-      what: 'endpoints',
+      plural: 'endpoints',
       count: async (_sql, of) =>
         used.has(of.versionName ?? '') || (used.size > 0 && of.applicationName === name) ? 3 : 0,
     })

@@ -45,7 +45,9 @@ test('reads during continuous writes never return an older state than the last a
 test('a version with the name of a deleted version of another tenant has none of its configuration', async () => {
   const waypost = await openTestPlatform({ services: [applications, identity] })
   await addRealms(waypost, 'default', 'other')
-  const configOf = waypost.ask(Applications).follow(waypost.kit.instances.get('epmx')!, (config) => config)
+  const configOf = waypost
+    .ask(Applications)
+    .derivedConfiguration(waypost.kit.instances.get('epmx')!, (config) => config)
   const follow = async (tenantId: string) => configOf({ tenantId, applicationName: 'a', versionName: 'a-v1' })
   const prepare = async (tenantId: string, config?: object) => {
     const admin = waypost.as(aTenantAdmin(tenantId))

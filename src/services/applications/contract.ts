@@ -31,7 +31,7 @@ export interface Applications {
    * Returns a function that gives `read(configuration)` for a version. Its results are cached until the configuration
    * changes; a cached result is returned without a promise. For use with every message.
    */
-  follow<C, T>(
+  derivedConfiguration<C, T>(
     instance: ConfigurationInstance<C>,
     read: (config: C, of: ApplicationVersionRef) => T,
   ): (of: ApplicationVersionRef) => T | Promise<T>
@@ -39,7 +39,7 @@ export interface Applications {
    * Returns a page of applications of a tenant, all or these `names`, in the order of their names. Each has the
    * configurations of the instance at the application and at its versions.
    */
-  configurationsOf<C>(of: {
+  configurationPage<C>(of: {
     tenantId: string
     instance: ConfigurationInstance<C>
     names?: string[] | undefined
@@ -54,7 +54,7 @@ export interface Applications {
 /** Counts objects of a service that use an application or one of its versions. */
 export interface ApplicationUsage {
   /** Plural name of the objects, for the text of the 409. */
-  what: string
+  plural: string
   count(sql: Sql, of: { tenantId: string; applicationName: string; versionName?: string }): Promise<number>
 }
 export const Applications = contract<Applications>('applications')

@@ -1,4 +1,4 @@
-/** Caches values that other services compute from configurations (`follow` of the contract). */
+/** Caches values that other services compute from configurations (`derivedConfiguration` of the contract). */
 import type { Bus } from '../../kernel/bus.ts'
 import { createCache } from '../../kernel/cache.ts'
 import type { ConfigurationInstance } from '../../kernel/configuration.ts'
@@ -12,7 +12,7 @@ const versionsMax = 10_000
 export function createDerivedConfiguration(
   { bus, log }: { bus: Bus; log: Log },
   configuration: Applications['configuration'],
-): Applications['follow'] {
+): Applications['derivedConfiguration'] {
   return <C, T>(instance: ConfigurationInstance<C>, read: (config: C, of: ApplicationVersionRef) => T) => {
     /** By version name, which is unique on the platform. */
     const cache = createCache<{ value: T; tenantId: string }>({
@@ -28,17 +28,17 @@ export function createDerivedConfiguration(
 
     async function load({ tenantId, applicationName, versionName }: ApplicationVersionRef): Promise<T> {
       const of = { tenantId, applicationName, versionName }
-      const found = await cache.read(versionName, async () => {
+      const entry = await cache.read(versionName, async () => {
         const { config, problems } = await configuration({ ...of, instance })
         if (problems.length > 0) invalidConfigurationIgnored(log, { ...of, instance: instance.name, problems })
         return { value: read(config, of), tenantId }
       })
-      return found!.value
+      return entry!.value
     }
 
     return (of) => {
-      const found = cache.get(of.versionName)
-      return found ? found.value : load(of)
+      const entry = cache.get(of.versionName)
+      return entry ? entry.value : load(of)
     }
   }
 }

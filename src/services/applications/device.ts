@@ -23,9 +23,9 @@ export const attributeDictionary = (applications: Pick<Applications, 'configurat
         applicationName,
         versionName,
       })
-      const found = select(data, q)
-      if (found === undefined) throw NoAttribute({ path: q.slice(0, 200) })
-      return { payload: found, always: true }
+      const attribute = select(data, q)
+      if (attribute === undefined) throw NoAttribute({ path: q.slice(0, 200) })
+      return { payload: attribute, always: true }
     },
   }),
 })

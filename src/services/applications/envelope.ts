@@ -23,7 +23,7 @@ function membersOf(value: unknown, path: string): [key: string, value: unknown, 
 }
 
 /** Yields the members of `applications` or `tenants` of every instance. */
-function* namedIn(envelope: unknown, kind: 'applications' | 'tenants') {
+function* membersByInstance(envelope: unknown, kind: 'applications' | 'tenants') {
   const instances = membersOf(envelope, 'body')
   if (instances.length === 0) throw invalidField('body', 'expected at least one service instance')
   for (const [instance, wrapped, path] of instances) {
@@ -40,27 +40,29 @@ function* namedIn(envelope: unknown, kind: 'applications' | 'tenants') {
 
 /** Reads an envelope of applications. An application with only `versions` has no entry for its own level. */
 export function readEnvelope(envelope: unknown): Entry[] {
-  return [...namedIn(envelope, 'applications')].flatMap(({ instance, name: applicationName, value, path }) => {
-    const members = membersOf(value, path)
-    const versions = members.find(([key]) => key === 'versions')
-    const own = members.filter((member) => member !== versions)
-    const ownEntry = {
-      instance,
-      applicationName,
-      versionName: undefined,
-      config: Object.fromEntries(own),
-      path,
-    }
-    const versionEntries = (versions ? membersOf(versions[1], versions[2]) : []).map(
-      ([versionName, config, where]) => ({ instance, applicationName, versionName, config, path: where }),
-    )
-    return own.length > 0 || !versions ? [ownEntry, ...versionEntries] : versionEntries
-  })
+  return [...membersByInstance(envelope, 'applications')].flatMap(
+    ({ instance, name: applicationName, value, path }) => {
+      const members = membersOf(value, path)
+      const versions = members.find(([key]) => key === 'versions')
+      const ownMembers = members.filter((member) => member !== versions)
+      const ownEntry = {
+        instance,
+        applicationName,
+        versionName: undefined,
+        config: Object.fromEntries(ownMembers),
+        path,
+      }
+      const versionEntries = (versions ? membersOf(versions[1], versions[2]) : []).map(
+        ([versionName, config, where]) => ({ instance, applicationName, versionName, config, path: where }),
+      )
+      return ownMembers.length > 0 || !versions ? [ownEntry, ...versionEntries] : versionEntries
+    },
+  )
 }
 
 /** Reads an envelope that may contain only this tenant. */
 export function readTenantEnvelope(envelope: unknown, tenantId: string) {
-  return [...namedIn(envelope, 'tenants')].map(({ instance, name, value, path }) => {
+  return [...membersByInstance(envelope, 'tenants')].map(({ instance, name, value, path }) => {
     if (name !== tenantId) throw invalidField(path, `expected only the tenant ${tenantId}`)
     const config = membersOf(value, path).find(([key]) => key === 'config')
     if (!config) throw invalidField(`${path}.config`, 'is required')
@@ -68,25 +70,28 @@ export function readTenantEnvelope(envelope: unknown, tenantId: string) {
   })
 }
 
-interface Stored {
+interface StoredConfiguration {
   instance: string
   config: Record<string, unknown>
 }
 
-const wrap = (rows: Stored[], inner: (config: Stored['config']) => object) =>
+const wrap = (rows: StoredConfiguration[], inner: (config: StoredConfiguration['config']) => object) =>
   JSON.stringify(Object.fromEntries(rows.map(({ instance, config }) => [instance, { platform: inner(config) }])))
 
 /** Writes the envelope of one application, or of one of its versions. */
-export const writeEnvelope = (rows: Stored[], of: { applicationName: string; versionName?: string | undefined }) =>
+export const writeEnvelope = (
+  rows: StoredConfiguration[],
+  of: { applicationName: string; versionName?: string | undefined },
+) =>
   wrap(rows, (config) => {
     const value = of.versionName === undefined ? config : { versions: { [of.versionName]: config } }
     return { applications: { [of.applicationName]: value } }
   })
 
-export const writeTenantEnvelope = (rows: Stored[], tenantId: string) =>
+export const writeTenantEnvelope = (rows: StoredConfiguration[], tenantId: string) =>
   wrap(rows, (config) => ({ tenants: { [tenantId]: { config } } }))
 
-export interface StoredEntry extends Stored {
+export interface StoredEntry extends StoredConfiguration {
   applicationName: string
   versionName: string | null
 }
@@ -96,29 +101,29 @@ export interface StoredEntry extends Stored {
  * with the application's own row before those of its versions.
  */
 export async function* writeWholeEnvelope(rows: AsyncIterable<StoredEntry>): AsyncGenerator<string> {
-  let before: StoredEntry | undefined
+  let previous: StoredEntry | undefined
   /** Separator before `versions`; empty if the current application has no keys of its own. */
   let comma = ''
   yield '{'
   for await (const row of rows) {
-    const sameInstance = before?.instance === row.instance
-    const sameApplication = sameInstance && before?.applicationName === row.applicationName
-    if (before && !sameApplication) yield before.versionName === null ? '}' : '}}'
-    if (before && !sameInstance) yield '}}}'
-    if (before && !sameApplication) yield ','
+    const sameInstance = previous?.instance === row.instance
+    const sameApplication = sameInstance && previous?.applicationName === row.applicationName
+    if (previous && !sameApplication) yield previous.versionName === null ? '}' : '}}'
+    if (previous && !sameInstance) yield '}}}'
+    if (previous && !sameApplication) yield ','
     if (!sameInstance) yield `${JSON.stringify(row.instance)}:{"platform":{"applications":{`
     if (!sameApplication) yield `${JSON.stringify(row.applicationName)}:{`
     if (row.versionName === null) {
-      const own = JSON.stringify(row.config).slice(1, -1)
-      comma = own === '' ? '' : ','
-      yield own
+      const ownKeys = JSON.stringify(row.config).slice(1, -1)
+      comma = ownKeys === '' ? '' : ','
+      yield ownKeys
     } else {
-      const first = !sameApplication || before?.versionName === null
+      const first = !sameApplication || previous?.versionName === null
       yield first ? `${sameApplication ? comma : ''}"versions":{` : ','
       yield `${JSON.stringify(row.versionName)}:${JSON.stringify(row.config)}`
     }
-    before = row
+    previous = row
   }
-  if (before) yield before.versionName === null ? '}}}}' : '}}}}}'
+  if (previous) yield previous.versionName === null ? '}}}}' : '}}}}}'
   yield '}'
 }

@@ -29,7 +29,7 @@ export const VersionNameTaken = defineError<{ name: string }>(
 export const TooManyVersions = defineError<{ name: string; limit: number }>(
   'too_many_application_versions',
   409,
-  'Application {name} already has {limit} versions, the greatest number; delete one first',
+  'Application {name} already has {limit} versions, the maximum; delete one first',
 )
 export const StillUsed = defineError<{ name: string; users: string }>(
   'application_still_used',

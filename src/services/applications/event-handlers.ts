@@ -4,6 +4,6 @@ import type { ApplicationsService } from './service.ts'
 
 export function registerEventHandlers(bus: Bus, { applications }: ApplicationsService) {
   bus.handle('applications.forget-tenant', TenantDeleted, (sql, { tenantId }) =>
-    applications.forgetTenant(sql, tenantId),
+    applications.deleteTenantData(sql, tenantId),
   )
 }

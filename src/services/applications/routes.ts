@@ -61,7 +61,7 @@ function instanceRoutes(http: Http, { instances }: ApplicationsService) {
   )
 }
 
-function applicationRoutes(http: Http, { applications, everything, instances: known }: ApplicationsService) {
+function applicationRoutes(http: Http, { applications, exportAll, instances: allInstances }: ApplicationsService) {
   http.post('/applications', { schema: schemas.createApplication, config: create }, async (request, reply) => {
     const { body, query } = request
     const name = await applications.create(request.ctx, {
@@ -80,8 +80,8 @@ function applicationRoutes(http: Http, { applications, everything, instances: kn
   )
 
   http.get('/applications/:appName', { schema: schemas.readApplication, config: read }, async (request, reply) => {
-    const found = await applications.read(request.ctx, { ...request.query, name: request.params.appName })
-    return sendDocument(request, reply, found)
+    const application = await applications.read(request.ctx, { ...request.query, name: request.params.appName })
+    return sendDocument(request, reply, application)
   })
 
   http.patch(
@@ -105,8 +105,8 @@ function applicationRoutes(http: Http, { applications, everything, instances: kn
   http.get('/bulk', { schema: schemas.readBulk, config: readPlatform }, (request, reply) => {
     const { serviceInstanceName, include, appName } = request.query
     const instances = listOf(serviceInstanceName)
-    const pieces = everything({
-      serviceInstances: representInstances(known, instances, listOf(include)),
+    const pieces = exportAll({
+      serviceInstances: representInstances(allInstances, instances, listOf(include)),
       instances,
       applicationNames: listOf(appName),
     })
@@ -117,7 +117,7 @@ function applicationRoutes(http: Http, { applications, everything, instances: kn
 function versionRoutes(http: Http, { versions }: ApplicationsService) {
   const all = '/applications/:appName/app-versions'
   const one = `${all}/:appVersionName`
-  const placeOf = (params: { appName: string; appVersionName: string }) => ({
+  const namesOf = (params: { appName: string; appVersionName: string }) => ({
     applicationName: params.appName,
     versionName: params.appVersionName,
   })
@@ -140,16 +140,16 @@ function versionRoutes(http: Http, { versions }: ApplicationsService) {
   )
 
   http.get(one, { schema: schemas.readVersion, config: read }, async (request, reply) =>
-    sendDocument(request, reply, await versions.read(request.ctx, placeOf(request.params))),
+    sendDocument(request, reply, await versions.read(request.ctx, namesOf(request.params))),
   )
 
   http.patch(one, { schema: schemas.updateVersion, config: update }, async ({ ctx, params, body, headers }, reply) => {
-    await versions.update(ctx, placeOf(params), namingOf(body), headers['if-match'])
+    await versions.update(ctx, namesOf(params), namingOf(body), headers['if-match'])
     return reply.code(204).send()
   })
 
   http.delete(one, { schema: schemas.deleteVersion, config: remove }, async ({ ctx, params, headers }, reply) => {
-    await versions.delete(ctx, placeOf(params), headers['if-match'])
+    await versions.delete(ctx, namesOf(params), headers['if-match'])
     return reply.code(204).send()
   })
 }
@@ -163,7 +163,7 @@ function configurationRoutes(http: Http, { configurations }: ApplicationsService
   })
 
   http.get('/app-configs', { schema: schemas.readAllConfigurations, config: readPlatform }, (request, reply) =>
-    sendDocument(request, reply, configurations.all({ instances: listOf(request.query.serviceInstanceName) })),
+    sendDocument(request, reply, configurations.exportAll({ instances: listOf(request.query.serviceInstanceName) })),
   )
 
   // The same three operations for an application and for one of its versions.
@@ -171,13 +171,13 @@ function configurationRoutes(http: Http, { configurations }: ApplicationsService
     ['/app-configs/applications/:appName', schemas.applicationConfigurations],
     ['/app-configs/applications/:appName/app-versions/:appVersionName', schemas.versionConfigurations],
   ] as const
-  const placeOf = (params: { appName: string; appVersionName?: string }) => ({
+  const namesOf = (params: { appName: string; appVersionName?: string }) => ({
     applicationName: params.appName,
     versionName: params.appVersionName,
   })
   for (const [path, schema] of levels) {
     http.put(path, { schema: schema.replace, config: configure }, async ({ ctx, params, body }, reply) => {
-      await configurations.replace(ctx, placeOf(params), body)
+      await configurations.replace(ctx, namesOf(params), body)
       return reply.code(204).send()
     })
 
@@ -186,18 +186,18 @@ function configurationRoutes(http: Http, { configurations }: ApplicationsService
       return sendDocument(
         request,
         reply,
-        await configurations.read(request.ctx, { ...placeOf(request.params), instances }),
+        await configurations.read(request.ctx, { ...namesOf(request.params), instances }),
       )
     })
 
     http.patch(path, { schema: schema.merge, config: configure }, async ({ ctx, params, query, body }, reply) => {
       const instances = listOf(query.serviceInstanceName)
-      await configurations.merge(ctx, { ...placeOf(params), instances }, body)
+      await configurations.merge(ctx, { ...namesOf(params), instances }, body)
       return reply.code(204).send()
     })
   }
 
-  const tenantPlace = (query: { tenantId?: string; serviceInstanceName?: string | string[] }) => ({
+  const tenantQueryOf = (query: { tenantId?: string; serviceInstanceName?: string | string[] }) => ({
     tenantId: query.tenantId,
     instances: listOf(query.serviceInstanceName),
   })
@@ -206,7 +206,7 @@ function configurationRoutes(http: Http, { configurations }: ApplicationsService
     '/tenant-configs',
     { schema: schemas.replaceTenantConfigurations, config: updateTenant },
     async ({ ctx, query, body }, reply) => {
-      await configurations.replaceForTenant(ctx, tenantPlace(query), body)
+      await configurations.replaceForTenant(ctx, tenantQueryOf(query), body)
       return reply.code(204).send()
     },
   )
@@ -215,25 +215,25 @@ function configurationRoutes(http: Http, { configurations }: ApplicationsService
     '/tenant-configs',
     { schema: schemas.readTenantConfigurations, config: readTenant },
     async (request, reply) =>
-      sendDocument(request, reply, await configurations.readForTenant(request.ctx, tenantPlace(request.query))),
+      sendDocument(request, reply, await configurations.readForTenant(request.ctx, tenantQueryOf(request.query))),
   )
 }
 
 /** API of the attribute dictionary (document 3, 2.8): the configuration of its instance without the envelope. */
 export function attributeRoutes(http: Http, { configurations }: ApplicationsService) {
   const path = '/app-configs/applications/:appName/app-versions/:appVersionName'
-  const placeOf = ({ appName, appVersionName }: { appName: string; appVersionName: string }) => ({
+  const namesOf = ({ appName, appVersionName }: { appName: string; appVersionName: string }) => ({
     instance: 'adx',
     applicationName: appName,
     versionName: appVersionName,
   })
 
   http.put(path, { schema: schemas.replaceAttributes, config: configure }, async ({ ctx, params, body }, reply) => {
-    await configurations.replaceOne(ctx, placeOf(params), body)
+    await configurations.replaceOne(ctx, namesOf(params), body)
     return reply.code(204).send()
   })
 
   http.get(path, { schema: schemas.readAttributes, config: read }, async (request, reply) =>
-    sendDocument(request, reply, await configurations.readOne(request.ctx, placeOf(request.params))),
+    sendDocument(request, reply, await configurations.readOne(request.ctx, namesOf(request.params))),
   )
 }

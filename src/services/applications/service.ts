@@ -6,21 +6,26 @@ import type { Kit } from '../../kernel/define-service.ts'
 import { createCaches } from './cache.ts'
 import type { Applications } from './contract.ts'
 import { createDerivedConfiguration } from './derived-configuration.ts'
-import { type ApplicationRules, createApplicationRules, documentsOf, inArray } from './service/applications.ts'
-import { type ConfigurationRules, createConfigurationRules } from './service/configurations.ts'
+import {
+  type ApplicationOperations,
+  createApplicationOperations,
+  streamArray,
+  streamDocuments,
+} from './service/applications.ts'
+import { type ConfigurationOperations, createConfigurationOperations } from './service/configurations.ts'
 import { createUsages } from './service/usages.ts'
-import { createVersionRules, type VersionRules } from './service/versions.ts'
+import { createVersionOperations, type VersionOperations } from './service/versions.ts'
 import type { ApplicationsSettings } from './settings.ts'
 import { findApplication, findConfigurationsOf } from './store.ts'
 
 type Paged = Omit<Parameters<typeof findConfigurationsOf>[1], 'instance'>
 
 export interface ApplicationsService {
-  applications: ApplicationRules
-  versions: VersionRules
-  configurations: ConfigurationRules
+  applications: ApplicationOperations
+  versions: VersionOperations
+  configurations: ConfigurationOperations
   /** Yields all applications with their configurations, of all tenants, as one JSON text in pieces. */
-  everything(of: {
+  exportAll(of: {
     serviceInstances: object[]
     instances: string[] | undefined
     applicationNames: string[] | undefined
@@ -32,19 +37,19 @@ export interface ApplicationsService {
 export function createApplications(kit: Kit<ApplicationsSettings>, identity: Identity): ApplicationsService {
   const caches = createCaches(kit.bus)
   const usages = createUsages()
-  const applications = createApplicationRules(kit, identity, caches, usages)
-  const versions = createVersionRules(kit, applications, caches, usages)
-  const configurations = createConfigurationRules({ kit, identity, applications, caches })
+  const applications = createApplicationOperations(kit, identity, caches, usages)
+  const versions = createVersionOperations(kit, applications, caches, usages)
+  const configurations = createConfigurationOperations({ kit, identity, applications, caches })
   return {
     applications,
     versions,
     configurations,
     instances: kit.instances,
-    async *everything({ serviceInstances, instances, applicationNames }) {
+    async *exportAll({ serviceInstances, instances, applicationNames }) {
       yield `{"serviceInstances":${JSON.stringify(serviceInstances)},"applications":`
-      yield* inArray(documentsOf(kit.db.sql, { names: applicationNames }))
+      yield* streamArray(streamDocuments(kit.db.sql, { names: applicationNames }))
       yield ',"appConfigs":'
-      yield* configurations.all({ instances, applicationNames })
+      yield* configurations.exportAll({ instances, applicationNames })
       yield '}'
     },
     api: {
@@ -54,8 +59,8 @@ export function createApplications(kit: Kit<ApplicationsSettings>, identity: Ide
       },
       findVersion: versions.findOwner,
       configuration: configurations.effective,
-      follow: createDerivedConfiguration(kit, configurations.effective),
-      async configurationsOf<C>({ instance, ...of }: Paged & { instance: ConfigurationInstance<C> }) {
+      derivedConfiguration: createDerivedConfiguration(kit, configurations.effective),
+      async configurationPage<C>({ instance, ...of }: Paged & { instance: ConfigurationInstance<C> }) {
         const page = await findConfigurationsOf(kit.db.sql, { ...of, instance: instance.name })
         return page.map(({ applicationName, configurations: stored }) => ({
           applicationName,

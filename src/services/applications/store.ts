@@ -151,7 +151,7 @@ export async function deleteVersion(sql: Sql, name: string) {
 
 // ── configurations
 
-export interface ConfigurationPlace {
+export interface ApplicationOrVersion {
   applicationName: string
   versionName?: string | undefined
 }
@@ -161,7 +161,7 @@ type Config = Record<string, unknown>
 /** Saves a configuration; false if an equal one is stored. */
 export async function saveConfiguration(
   sql: Sql,
-  row: ConfigurationPlace & { tenantId: string; instance: string; config: Config },
+  row: ApplicationOrVersion & { tenantId: string; instance: string; config: Config },
 ) {
   const { count } = await sql`
     insert into applications.configurations as known (application_name, version_name, instance, tenant_id, config)
@@ -175,7 +175,7 @@ export async function saveConfiguration(
 /** Finds the configurations of an application or version, of all instances or of these. */
 export async function findConfigurations(
   sql: Sql,
-  of: ConfigurationPlace & { tenantId: string; instances?: string[] | undefined },
+  of: ApplicationOrVersion & { tenantId: string; instances?: string[] | undefined },
 ): Promise<{ instance: string; config: Config }[]> {
   return await sql<{ instance: string; config: Config }[]>`
     select instance, config from applications.configurations
@@ -220,7 +220,7 @@ export async function findAllConfigurations(
 }
 
 /** Locks the table against other writers until the transaction ends; returns whether it is empty. */
-export async function lockEmptyConfigurations(sql: Sql): Promise<boolean> {
+export async function lockConfigurationsIfEmpty(sql: Sql): Promise<boolean> {
   await sql`lock table applications.configurations in share row exclusive mode`
   const [row] = await sql`select exists (select from applications.configurations) as taken`
   return row?.taken === false

@@ -170,7 +170,7 @@ suite('the state of basic credentials', () => {
         const { id, username } = await inState(from)
         const before = (await admin(`GET ${root}/basic-credentials/${id}`)).body
         publishedEvents.length = 0
-        const good = from === to || isAllowed(from, to, 'people')
+        const good = from === to || isAllowed(from, to, 'caller')
         const answer = await setState('basic-credentials', id, to, good ? 204 : 400)
         const after = (await admin(`GET ${root}/basic-credentials/${id}`)).body
         if (good && from !== to) {

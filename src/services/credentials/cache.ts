@@ -12,13 +12,13 @@ import {
   TenantCredentialsDeleted,
 } from './events.ts'
 import type { Login } from './store/basic.ts'
-import type { KnownCertificate } from './store/certificates.ts'
+import type { CertificateForVerification } from './store/certificates.ts'
 
 export interface Caches {
   /** By tenant and username. */
   logins: Cache<Login>
   /** By tenant and serial number. */
-  certificates: Cache<KnownCertificate>
+  certificates: Cache<CertificateForVerification>
 }
 
 /** Cache key; neither part can contain a line break. */

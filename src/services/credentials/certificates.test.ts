@@ -296,7 +296,7 @@ suite('the state of certificates', () => {
       for (const to of targetStates) {
         const { id, serialNumber } = await inState(from)
         publishedEvents.length = 0
-        const good = from === to || isAllowed(from, to, 'people')
+        const good = from === to || isAllowed(from, to, 'caller')
         await setState('x509-credentials', id, to, good ? 204 : 400)
         const after = (await admin(`GET ${root}/x509-credentials/${id}`)).body
         const changed = good && from !== to

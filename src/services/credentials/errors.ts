@@ -12,7 +12,7 @@ export const UsernameTaken = defineError<{ username: string }>(
   409,
   'Other credentials of the tenant have the username {username}; choose another one',
 )
-export const MoveRefused = defineError<{ from: string; to: string; possible: string }>(
+export const TransitionRejected = defineError<{ from: string; to: string; possible: string }>(
   'credential_move_refused',
   400,
   'state: the credentials are {from} and cannot become {to}: {possible}',

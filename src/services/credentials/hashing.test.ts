@@ -63,7 +63,7 @@ test('a full queue rejects checks of its own tenant only', async () => {
   const ask = (line: string) => busy.matches(line, 'p', hashing.dummyHash).catch((error: unknown) => error)
   const flood = Array.from({ length: 20 }, () => ask('flood'))
   const [quiet, other, late] = [ask('quiet'), ask('other'), ask('late')]
-  assert.equal(busy.waiting(), 6)
+  assert.equal(busy.queuedCount(), 6)
   const isRefusal = (answer: unknown) =>
     answer instanceof PlatformError && answer.status === 429 && answer.headers?.['retry-after'] === '2'
   assert.ok(isRefusal(await late), 'all lines together are full')
@@ -72,5 +72,5 @@ test('a full queue rejects checks of its own tenant only', async () => {
   assert.ok(answered === 5 || answered === 6, `${answered}`) // in line, and one or two at work
   assert.equal(answers.filter(isRefusal).length, 20 - answered)
   assert.deepEqual(await Promise.all([quiet, other]), [false, false])
-  assert.equal(busy.waiting(), 0)
+  assert.equal(busy.queuedCount(), 0)
 })

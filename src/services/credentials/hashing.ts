@@ -11,7 +11,7 @@ export interface Hashing {
   hash(queue: string, password: string): Promise<string>
   matches(queue: string, password: string, hash: string): Promise<boolean>
   /** Returns the number of queued checks. */
-  waiting(): number
+  queuedCount(): number
   /** Hash that no password matches. Checking it makes unknown usernames take as long as known ones. */
   dummyHash: string
 }
@@ -33,7 +33,7 @@ export function createHashing(rounds: number, { queuedPerTenantMax, queuedMax } 
   return {
     hash: (queue, password) => limit.run(queue, () => bcrypt.hash(password, rounds)),
     matches: (queue, password, hash) => limit.run(queue, () => bcrypt.compare(password, hash)),
-    waiting: () => limit.waiting,
+    queuedCount: () => limit.waiting,
     dummyHash: bcrypt.hashSync('', 4).replace('$04$', () => `$${String(rounds).padStart(2, '0')}$`),
   }
 }

@@ -5,8 +5,8 @@ import { saveBasicUses, type Use } from './store/basic.ts'
 import { saveCertificateUses } from './store/certificates.ts'
 
 export interface LastUses {
-  /** Records a use. Updates the date of the cached row `known` at once, so that further uses within a minute do nothing. */
-  record(kind: 'basic' | 'x509', tenantId: string, known: { id: string; lastUseDate: Date | null }): void
+  /** Records a use. Updates the date of the cached `row` at once, so that further uses within a minute do nothing. */
+  record(kind: 'basic' | 'x509', tenantId: string, row: { id: string; lastUseDate: Date | null }): void
   flush(): Promise<void>
 }
 
@@ -32,11 +32,11 @@ export function createLastUses({ db, now, log }: Pick<Kit, 'db' | 'now' | 'log'>
 
   return {
     flush,
-    record(kind, tenantId, known) {
+    record(kind, tenantId, row) {
       const at = now()
-      if (known.lastUseDate && at.getTime() - known.lastUseDate.getTime() < minIntervalMs) return
-      known.lastUseDate = at
-      pending[kind].push({ tenantId, id: known.id, at })
+      if (row.lastUseDate && at.getTime() - row.lastUseDate.getTime() < minIntervalMs) return
+      row.lastUseDate = at
+      pending[kind].push({ tenantId, id: row.id, at })
       timer ??= setTimeout(flush, delayMs).unref()
     },
   }

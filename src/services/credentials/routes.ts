@@ -17,13 +17,13 @@ const updateX509 = { scope: 'tenant:x509-credentials:update', on } as const
 const anonymous = { scope: 'none' }
 
 /** Serializes page by page. If the first page fails, the response can still be an error. */
-async function* texts(pages: AsyncIterable<object[]>) {
+async function* jsonPages(pages: AsyncIterable<object[]>) {
   for await (const page of pages) if (page.length > 0) yield JSON.stringify(page).slice(1, -1)
 }
 
 export function routes(http: Http, { basic, certificates }: CredentialsService) {
   http.get('/basic-credentials', { schema: schemas.listBasic, config: readBasic }, ({ ctx }, reply) =>
-    sendText(reply, jsonArray(texts(basic.list(ctx)))),
+    sendText(reply, jsonArray(jsonPages(basic.list(ctx)))),
   )
 
   http.post(
@@ -72,7 +72,7 @@ export function routes(http: Http, { basic, certificates }: CredentialsService) 
   )
 
   http.get('/x509-credentials', { schema: schemas.listCertificates, config: readX509 }, ({ ctx }, reply) =>
-    sendText(reply, jsonArray(texts(certificates.list(ctx)))),
+    sendText(reply, jsonArray(jsonPages(certificates.list(ctx)))),
   )
 
   http.post(
@@ -123,7 +123,7 @@ export function certificateRoutes(http: Http, { authorities }: CredentialsServic
   }
 
   http.get('/certificates/crl', { schema: schemas.readRootList, config: anonymous }, async (request, reply) =>
-    send(request, reply, await authorities.rootList(), 'platform'),
+    send(request, reply, await authorities.rootRevocationList(), 'platform'),
   )
 
   http.get(
@@ -131,7 +131,7 @@ export function certificateRoutes(http: Http, { authorities }: CredentialsServic
     { schema: schemas.readTenantList, config: anonymous },
     async (request, reply) => {
       const { authorityId } = request.params
-      return send(request, reply, await authorities.listOf(authorityId), authorityId)
+      return send(request, reply, await authorities.revocationListOf(authorityId), authorityId)
     },
   )
 }

@@ -9,19 +9,19 @@ import { createHashing } from './hashing.ts'
 import { createLastUses } from './last-use.ts'
 import { createPkiWorker } from './pki/worker.ts'
 import { type Authorities, createAuthorities, newSerialNumber, toSecond } from './service/authorities.ts'
-import { type BasicRules, createBasicRules } from './service/basic.ts'
-import { type CertificateRules, createCertificateRules } from './service/certificates.ts'
+import { type BasicCredentialOperations, createBasicCredentialOperations } from './service/basic.ts'
+import { type CertificateOperations, createCertificateOperations } from './service/certificates.ts'
 import { createPasswordChecks } from './service/password-checks.ts'
 import { createVerification } from './service/verification.ts'
-import { outdateList, platformTenant, retireAuthority } from './store/authorities.ts'
+import { markListOutdated, platformTenant, retireAuthority } from './store/authorities.ts'
 import { deleteBasicOfTenant } from './store/basic.ts'
 
 export interface CredentialsService {
-  basic: BasicRules
-  certificates: CertificateRules
+  basic: BasicCredentialOperations
+  certificates: CertificateOperations
   authorities: Authorities
   /** Deletes the credentials of a deleted tenant and revokes its authority. */
-  forgetTenant(sql: Sql, tenantId: string): Promise<void>
+  deleteTenantData(sql: Sql, tenantId: string): Promise<void>
   stop(): Promise<void>
   api: Credentials
 }
@@ -36,15 +36,15 @@ export function createCredentials(kit: Kit): CredentialsService {
   const { account: limit, windowSeconds, lockSeconds } = kit.platform.loginLockout
   const lockout = createLockout({ limit, windowSeconds, lockSeconds }, { nowMs: () => now().getTime() })
   metrics.gauge('waypost_credentials_waiting', 'Number of passwords that wait to be checked.', [], (gauge) =>
-    gauge.set(hashing.waiting()),
+    gauge.set(hashing.queuedCount()),
   )
   return {
-    basic: createBasicRules(kit, hashing),
-    certificates: createCertificateRules(kit, authorities, worker),
+    basic: createBasicCredentialOperations(kit, hashing),
+    certificates: createCertificateOperations(kit, authorities, worker),
     authorities,
-    async forgetTenant(sql, tenantId) {
+    async deleteTenantData(sql, tenantId) {
       await deleteBasicOfTenant(sql, tenantId)
-      if (await retireAuthority(sql, tenantId, now())) await outdateList(sql, platformTenant)
+      if (await retireAuthority(sql, tenantId, now())) await markListOutdated(sql, platformTenant)
       await bus.publish(sql, TenantCredentialsDeleted, { tenantId })
     },
     async stop() {

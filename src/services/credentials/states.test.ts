@@ -5,27 +5,27 @@ import {
   type CredentialState,
   credentialStates,
   isAllowed,
-  type Mover,
   mayAuthenticate,
+  type TransitionCause,
   targetStates,
 } from './states.ts'
 
-const allowed: [Mover, CredentialState, CredentialState][] = [
+const allowed: [TransitionCause, CredentialState, CredentialState][] = [
   ['use', 'Inactive', 'Active'],
-  ['people', 'Inactive', 'Revoked'],
-  ['people', 'Active', 'Suspended'],
-  ['people', 'Active', 'Revoked'],
-  ['people', 'Suspended', 'Active'],
-  ['people', 'Suspended', 'Revoked'],
+  ['caller', 'Inactive', 'Revoked'],
+  ['caller', 'Active', 'Suspended'],
+  ['caller', 'Active', 'Revoked'],
+  ['caller', 'Suspended', 'Active'],
+  ['caller', 'Suspended', 'Revoked'],
 ]
 
 test('credentials change their state only by the transitions of the specification', () => {
-  assertTransitions(isAllowed, { states: credentialStates, movers: ['use', 'people'], allowed })
+  assertTransitions(isAllowed, { states: credentialStates, causes: ['use', 'caller'], allowed })
 })
 
 test('Revoked is final, and callers cannot set Inactive', () => {
   for (const to of credentialStates)
-    for (const by of ['use', 'people'] as const) assert.equal(isAllowed('Revoked', to, by), false)
+    for (const by of ['use', 'caller'] as const) assert.equal(isAllowed('Revoked', to, by), false)
   assert.ok(!(targetStates as readonly string[]).includes('Inactive'))
 })
 

@@ -8,23 +8,23 @@ export type CredentialState = (typeof credentialStates)[number]
 export const targetStates = ['Active', 'Suspended', 'Revoked'] as const
 export type TargetState = (typeof targetStates)[number]
 
-/** Cause of a transition: an API request (`people`), or the first successful authentication (`use`). */
-export type Mover = 'people' | 'use'
+/** Cause of a transition: an API request (`caller`), or the first successful authentication (`use`). */
+export type TransitionCause = 'caller' | 'use'
 
-const moves = transitionsOf<CredentialState, Mover>([
+const transitions = transitionsOf<CredentialState, TransitionCause>([
   { from: 'Inactive', to: 'Active', by: 'use' },
-  { from: 'Inactive', to: 'Revoked', by: 'people' },
-  { from: 'Active', to: 'Suspended', by: 'people' },
-  { from: 'Active', to: 'Revoked', by: 'people' },
-  { from: 'Suspended', to: 'Active', by: 'people' },
-  { from: 'Suspended', to: 'Revoked', by: 'people' },
+  { from: 'Inactive', to: 'Revoked', by: 'caller' },
+  { from: 'Active', to: 'Suspended', by: 'caller' },
+  { from: 'Active', to: 'Revoked', by: 'caller' },
+  { from: 'Suspended', to: 'Active', by: 'caller' },
+  { from: 'Suspended', to: 'Revoked', by: 'caller' },
 ])
 
-export const { isAllowed } = moves
+export const { isAllowed } = transitions
 
 /** Describes the possible transitions, for the error of an impossible one. */
 export function possibleFrom(from: CredentialState): string {
-  const targets = moves.from(from).map(({ to, by }) => (by === 'use' ? `${to} by their first use` : to))
+  const targets = transitions.from(from).map(({ to, by }) => (by === 'use' ? `${to} by their first use` : to))
   return targets.length > 0 ? `they can become ${targets.join(' or ')}` : `${from} is final`
 }
 

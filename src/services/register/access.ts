@@ -18,14 +18,19 @@ export const onApplication = (tenantId: string, name: string) => onResource(tena
  * Returns the endpoint if the caller has the scope on it. The error is 404 if the endpoint does not exist, belongs to
  * another tenant or is not readable for the caller, and 403 if it is readable but the scope is missing.
  */
-export function permitted<E extends EndpointRef>(ctx: Ctx, endpointId: string, found: E | undefined, scope = read): E {
+export function requireEndpoint<E extends EndpointRef>(
+  ctx: Ctx,
+  endpointId: string,
+  found: E | undefined,
+  scope = read,
+): E {
   const missing = () => NoEndpoint({ endpointId })
   if (!found) throw missing()
   authorizeOrNotFound(ctx, { read, scope }, endpointResource(found), missing)
   return found
 }
 
-export const mayUse = (ctx: Ctx, endpoint: EndpointRef, scope: string) =>
+export const hasScopeOn = (ctx: Ctx, endpoint: EndpointRef, scope: string) =>
   holds(ctx.caller, scope, endpointResource(endpoint))
 
 /** Returns the requested tenant, by default the caller's. Another tenant needs the scope on the platform. */
@@ -38,7 +43,7 @@ export function visibilityOf(ctx: Ctx, tenantId: string): Visibility {
 }
 
 /** Returns the version if the caller may register endpoints in it. Throws `missing()` if the version is not visible. */
-export function permittedVersion(
+export function requireVersionForRegistration(
   ctx: Ctx,
   found: ApplicationVersionRef | undefined,
   scopes: string[],

@@ -41,7 +41,7 @@ const ConnectivityShape = Type.Object({
   ),
 })
 
-/** Rejects one name for both keys. A name that is left out has its default. */
+/** Rejects one name for both keys. An absent name has its default. */
 function checkConnectivityKeys(config: Static<typeof ConnectivityShape>): ConfigurationProblem | undefined {
   const { state = defaultKeys[0], 'state-ts': at = defaultKeys[1] } = config.connectivity?.['metadata-keys'] ?? {}
   if (state !== at) return undefined

@@ -54,7 +54,7 @@ export type Selection = { filterId: string } | { endpointIds: string[] }
 export interface SelectionPage {
   endpoints: EndpointRef[]
   /** Endpoints on which the caller lacks the scope, each with the 404 or 403 that a request for it would get. */
-  refused: { endpointId: string; error: PlatformError }[]
+  rejected: { endpointId: string; error: PlatformError }[]
   /** The start of the next page; undefined on the last page. */
   next: string | undefined
 }
@@ -73,7 +73,7 @@ export interface Register {
   /** Sets the version that a device reports. Returns false if its application has no such version. */
   setVersion(endpointId: string, versionName: string): Promise<boolean>
   /** Returns up to a thousand endpoints that this one contains (outbound) or is contained in (inbound). */
-  related(endpointId: string, direction: 'outbound' | 'inbound'): Promise<EndpointRef[]>
+  relatedEndpoints(endpointId: string, direction: 'outbound' | 'inbound'): Promise<EndpointRef[]>
   findFilter(tenantId: string, filterId: string): Promise<FilterRef | undefined>
   /** Finds the tenant's filters with these ids; those that do not exist are missing in the result. */
   findFilters(sql: Sql, tenantId: string, filterIds: string[]): Promise<FilterRef[]>
@@ -81,7 +81,7 @@ export interface Register {
    * Returns a page of a selection, with the permissions of the caller. Each endpoint is on one page only. Throws a 400 if
    * the filter does not exist or is not active, or if its query changes between two pages.
    */
-  selected(
+  selectionPage(
     sql: Sql,
     ctx: Ctx,
     selection: Selection,
@@ -93,7 +93,7 @@ export interface Register {
    */
   relation(sql: Sql): Fragment
   /** Returns the ids of the active filters that the endpoint matches. */
-  filtersOf(endpointId: string): Promise<string[]>
+  matchingFilters(endpointId: string): Promise<string[]>
   /** Returns, of these filters, the active ones that each endpoint matches; endpoints that match none are missing in the map. */
   matchesOf(
     sql: Sql,
@@ -103,15 +103,15 @@ export interface Register {
 export const Register = contract<Register>('register')
 
 /** Yields all pages of a selection, for `bulk.start` or for work within one transaction. */
-export async function* pagesOf(
-  register: Pick<Register, 'selected'>,
+export async function* selectionPages(
+  register: Pick<Register, 'selectionPage'>,
   sql: Sql,
   ctx: Ctx,
   selection: Selection,
   of: { scope: string; limit?: number },
 ): AsyncGenerator<SelectionPage> {
   for (let from: string | undefined; ; ) {
-    const page = await register.selected(sql, ctx, selection, { limit: 1000, ...of, from })
+    const page = await register.selectionPage(sql, ctx, selection, { limit: 1000, ...of, from })
     yield page
     if (page.next === undefined) return
     from = page.next

@@ -11,7 +11,7 @@ import type { Applications } from '../applications/contract.ts'
 import { metadataInstance } from './configuration.ts'
 import type { Register } from './contract.ts'
 import { NoEndpoint } from './errors.ts'
-import { type FollowKeys, reservedIn } from './metadata/connectivity-keys.ts'
+import { type ConnectivityKeysOf, reservedKeys } from './metadata/connectivity-keys.ts'
 import { bodyBytesMax, checkKey, type IsReserved, keysMax, type Metadata, pick } from './metadata/metadata.ts'
 
 export const RestrictedKey = defineError<{ key: string; use: string }>(
@@ -35,7 +35,7 @@ const readKeys = jsonPayload(Type.Array(Type.String(), { minItems: 1, ...keyList
 type WhiteList = Record<string, { 'write-enabled': boolean }>
 
 /** Returns which keys this device may read and write. */
-function accessOf(list: WhiteList | undefined, isReserved: IsReserved) {
+function keyAccessOf(list: WhiteList | undefined, isReserved: IsReserved) {
   const readable = (key: string) => list === undefined || Object.hasOwn(list, key)
   /** Undefined without a white list: the device may write all keys. */
   const writable = list && Object.keys(list).filter((key) => list[key]?.['write-enabled'])
@@ -53,15 +53,18 @@ function accessOf(list: WhiteList | undefined, isReserved: IsReserved) {
     checkWrite: (keys: string[]) => check(keys, isWritable, 'written'),
   }
 }
-type Access = ReturnType<typeof accessOf>
+type Access = ReturnType<typeof keyAccessOf>
 
 export function endpointMetadata(
   register: Pick<Register, 'metadataOf' | 'updateMetadata'>,
-  applications: Pick<Applications, 'follow'>,
-  connectivityKeys: FollowKeys,
+  applications: Pick<Applications, 'derivedConfiguration'>,
+  connectivityKeys: ConnectivityKeysOf,
 ): Extension {
-  const ordered = createKeyedMutex().run
-  const listOf = applications.follow(metadataInstance, (config): WhiteList | undefined => config['metadata-keys'])
+  const runInOrder = createKeyedMutex().run
+  const whiteListOf = applications.derivedConfiguration(
+    metadataInstance,
+    (config): WhiteList | undefined => config['metadata-keys'],
+  )
 
   async function metadataOf(endpointId: string): Promise<Metadata> {
     const metadata = await register.metadataOf(endpointId)
@@ -76,13 +79,13 @@ export function endpointMetadata(
 
   /** Processes the messages of an endpoint in order. Reads wait too, so that a device sees its previous write. */
   const resource =
-    <T>(read: (payload: Buffer) => T, use: (of: DeviceEndpoint, access: Access, asked: T) => Promise<DeviceAnswer>) =>
+    <T>(read: (payload: Buffer) => T, use: (of: DeviceEndpoint, access: Access, request: T) => Promise<DeviceAnswer>) =>
     async ({ endpoint, payload }: DeviceMessage) => {
-      const asked = read(payload)
-      return await ordered(endpoint.endpointId, async () => {
-        const list = await listOf(endpoint)
-        const isReserved = reservedIn(await connectivityKeys(endpoint))
-        return await use(endpoint, accessOf(list, isReserved), asked)
+      const request = read(payload)
+      return await runInOrder(endpoint.endpointId, async () => {
+        const list = await whiteListOf(endpoint)
+        const isReserved = reservedKeys(await connectivityKeys(endpoint))
+        return await use(endpoint, keyAccessOf(list, isReserved), request)
       })
     }
 

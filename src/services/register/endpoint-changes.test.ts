@@ -15,7 +15,7 @@ import tokens from '../tokens/index.ts'
 import { Register } from './contract.ts'
 import { createChanges, type EndpointChange } from './endpoint-changes.ts'
 import { endpointRoutes } from './endpoints/routes.ts'
-import type { FilterIndex, KnownFilter } from './filters/filter-index.ts'
+import type { FilterIndex, FilterSummary } from './filters/filter-index.ts'
 import { metadataRoutes } from './metadata/routes.ts'
 import { createRegister } from './service.ts'
 
@@ -27,7 +27,7 @@ changes.listen(async (_sql, told) => {
 })
 
 /** A filter index with its members in a table of the test. */
-const known: KnownFilter[] = []
+const known: FilterSummary[] = []
 const filters: FilterIndex = {
   find: async (_sql, _tenantId, filterIds) => known.filter(({ filterId }) => filterIds.includes(filterId)),
   members: (sql, _tenantId, filterIds) => sql`

@@ -1,16 +1,18 @@
 import type { Bus } from '../../kernel/bus.ts'
 import { ApplicationDeleted, VersionDeleted } from '../applications/events.ts'
 import { TenantDeleted } from '../tenants/events.ts'
-import type { FilterRules } from './filters/service.ts'
+import type { FilterOperations } from './filters/service.ts'
 import type { RegisterService } from './service.ts'
 
 export function registerEventHandlers(
   bus: Bus,
-  { tenants, endpoints, filters }: RegisterService & { filters: FilterRules },
+  { tenants, endpoints, filters }: RegisterService & { filters: FilterOperations },
 ) {
-  bus.handle('register.forget-tenant', TenantDeleted, (sql, { tenantId }) => tenants.forget(sql, tenantId))
-  bus.handle('register.forget-version', VersionDeleted, (sql, version) => endpoints.forgetVersion(sql, version))
+  bus.handle('register.forget-tenant', TenantDeleted, (sql, { tenantId }) => tenants.enqueue(sql, tenantId))
+  bus.handle('register.forget-version', VersionDeleted, (sql, version) =>
+    endpoints.unregisterEndpointsOfVersion(sql, version),
+  )
   bus.handle('register.forget-filters', ApplicationDeleted, (sql, application) =>
-    filters.forgetApplication(sql, application),
+    filters.deleteOfApplication(sql, application),
   )
 }

@@ -11,12 +11,12 @@ import { registerEventHandlers } from './event-handlers.ts'
 import { createMatching } from './filters/matching.ts'
 import { updateMembersOnChange } from './filters/membership.ts'
 import { filterRoutes } from './filters/routes.ts'
-import { createFilterRules } from './filters/service.ts'
+import { createFilterOperations } from './filters/service.ts'
 import { filterIndex } from './filters/store/members.ts'
-import { followKeys } from './metadata/connectivity-keys.ts'
+import { createConnectivityKeys } from './metadata/connectivity-keys.ts'
 import { metadataRoutes } from './metadata/routes.ts'
 import { relationRoutes } from './relations/routes.ts'
-import { createRegister, foldAll } from './service.ts'
+import { createRegister, foldAllCounts } from './service.ts'
 
 export default defineService({
   name: 'register',
@@ -32,13 +32,13 @@ export default defineService({
     'application:endpoint-filter:read': heldBy.endpointReaders,
     ...scopes('application:endpoint-filter', ['create', 'update', 'delete'], heldBy.applicationAdmins),
   },
-  build(kit, given) {
+  build(kit, services) {
     const changes = createChanges()
     const matching = createMatching(kit)
     updateMembersOnChange(kit.bus, changes)
-    const filters = createFilterRules(kit, { ...given, matching })
-    const connectivityKeys = followKeys(given.applications)
-    const service = { ...createRegister(kit, given, { changes, filters: filterIndex, connectivityKeys }), filters }
+    const filters = createFilterOperations(kit, { ...services, matching })
+    const connectivityKeys = createConnectivityKeys(services.applications)
+    const service = { ...createRegister(kit, services, { changes, filters: filterIndex, connectivityKeys }), filters }
     registerEventHandlers(kit.bus, service)
     const routes = [endpointRoutes, batchRoutes, metadataRoutes, relationRoutes, filterRoutes]
     return {
@@ -51,8 +51,8 @@ export default defineService({
           routes: (http) => routes.forEach((add) => void add(http, service)),
         },
       ],
-      device: [endpointMetadata(service.api, given.applications, connectivityKeys)],
-      periodic: [{ name: 'register.fold-counts', everySeconds: 10, run: foldAll }],
+      device: [endpointMetadata(service.api, services.applications, connectivityKeys)],
+      periodic: [{ name: 'register.fold-counts', everySeconds: 10, run: foldAllCounts }],
     }
   },
 })

@@ -6,48 +6,48 @@ import type { Applications } from '../applications/contract.ts'
 import type { Tokens } from '../tokens/contract.ts'
 import type { Register } from './contract.ts'
 import type { Changes } from './endpoint-changes.ts'
-import { type BatchRules, createBatchRules } from './endpoints/batches.ts'
-import { createRegistrationRules, type RegistrationRules } from './endpoints/registration.ts'
-import { selected } from './endpoints/selection.ts'
-import { createEndpointRules, type EndpointRules } from './endpoints/service.ts'
+import { type BatchOperations, createBatchOperations } from './endpoints/batches.ts'
+import { createRegistrationOperations, type RegistrationOperations } from './endpoints/registration.ts'
+import { selectionPage } from './endpoints/selection.ts'
+import { createEndpointOperations, type EndpointOperations } from './endpoints/service.ts'
 import * as counts from './endpoints/store/counts.ts'
 import * as store from './endpoints/store/endpoints.ts'
 import type { FilterIndex } from './filters/filter-index.ts'
 import { foldFilterCounts } from './filters/store/filters.ts'
-import { createListRules, type ListRules } from './lists/service.ts'
-import type { FollowKeys } from './metadata/connectivity-keys.ts'
-import { wholeMetadata } from './metadata/metadata.ts'
-import { createMetadataRules, type MetadataRules } from './metadata/service.ts'
-import { createRelationRules, type RelationRules } from './relations/service.ts'
+import { createListOperations, type ListOperations } from './lists/service.ts'
+import type { ConnectivityKeysOf } from './metadata/connectivity-keys.ts'
+import { visibleMetadata } from './metadata/metadata.ts'
+import { createMetadataOperations, type MetadataOperations } from './metadata/service.ts'
+import { createRelationOperations, type RelationOperations } from './relations/service.ts'
 import { findRelated } from './relations/store.ts'
-import { createTenantRules, type TenantRules } from './tenant-deletion.ts'
+import { createTenantDeletion, type TenantDeletion } from './tenant-deletion.ts'
 
 export interface RegisterService {
-  endpoints: EndpointRules
-  lists: ListRules
-  registration: RegistrationRules
-  metadata: MetadataRules
-  relations: RelationRules
-  batches: BatchRules
-  tenants: TenantRules
+  endpoints: EndpointOperations
+  lists: ListOperations
+  registration: RegistrationOperations
+  metadata: MetadataOperations
+  relations: RelationOperations
+  batches: BatchOperations
+  tenants: TenantDeletion
   api: Register
 }
 
 export function createRegister(
   kit: Kit,
   given: { identity: Identity; applications: Applications; tokens: Tokens },
-  seams: { changes: Changes; filters: FilterIndex; connectivityKeys: FollowKeys },
+  parts: { changes: Changes; filters: FilterIndex; connectivityKeys: ConnectivityKeysOf },
 ): RegisterService {
   const { db } = kit
-  const deps = { ...given, ...seams }
-  const relations = createRelationRules(kit)
-  const registration = createRegistrationRules(kit, { ...deps, relations })
-  const endpoints = createEndpointRules(kit, deps)
-  const metadata = createMetadataRules(kit, deps)
+  const deps = { ...given, ...parts }
+  const relations = createRelationOperations(kit)
+  const registration = createRegistrationOperations(kit, { ...deps, relations })
+  const endpoints = createEndpointOperations(kit, deps)
+  const metadata = createMetadataOperations(kit, deps)
   const find: Register['find'] = (endpointId) => store.findRef(db.sql, endpointId)
 
   given.applications.addUsage({
-    what: 'endpoints',
+    plural: 'endpoints',
     async count(sql, { tenantId, applicationName, versionName }) {
       await store.lockApplication(sql, applicationName)
       const versionNames = versionName === undefined ? undefined : [versionName]
@@ -57,37 +57,37 @@ export function createRegister(
 
   return {
     endpoints,
-    lists: createListRules(kit, seams.filters),
+    lists: createListOperations(kit, parts.filters),
     registration,
     metadata,
     relations,
-    batches: createBatchRules(kit, { ...deps, registration }),
-    tenants: createTenantRules(kit),
+    batches: createBatchOperations(kit, { ...deps, registration }),
+    tenants: createTenantDeletion(kit),
     api: {
       find,
       findAll: async (ids) => new Map((await store.findRefs(db.sql, ids)).map((ref) => [ref.endpointId, ref])),
       async metadataOf(endpointId) {
         const row = await store.findEndpoint(db.sql, endpointId)
-        return row && wholeMetadata(row)
+        return row && visibleMetadata(row)
       },
       updateMetadata: metadata.change,
       setConnectivity: metadata.setConnectivity,
-      setVersion: endpoints.followVersion,
-      related: (endpointId, direction) => findRelated(db.sql, { endpointId, direction, limit: 1000 }),
+      setVersion: endpoints.setReportedVersion,
+      relatedEndpoints: (endpointId, direction) => findRelated(db.sql, { endpointId, direction, limit: 1000 }),
       async findFilter(tenantId, filterId) {
-        const [filter] = await seams.filters.find(db.sql, tenantId, [filterId])
+        const [filter] = await parts.filters.find(db.sql, tenantId, [filterId])
         return filter
       },
-      findFilters: seams.filters.find,
-      selected,
+      findFilters: parts.filters.find,
+      selectionPage,
       relation: store.endpointRelation,
-      filtersOf: (endpointId) => seams.filters.idsOf(db.sql, endpointId),
-      matchesOf: seams.filters.matchesOf,
+      matchingFilters: (endpointId) => parts.filters.idsOf(db.sql, endpointId),
+      matchesOf: parts.filters.matchesOf,
     },
   }
 }
 
-export async function foldAll(sql: Sql) {
+export async function foldAllCounts(sql: Sql) {
   await counts.foldCounts(sql)
   await foldFilterCounts(sql)
 }

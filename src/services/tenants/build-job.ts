@@ -30,9 +30,9 @@ export async function buildRealmOf(sql: Sql, identity: Identity, tenant: Tenant)
   return { adminRole: role }
 }
 
-export function defineBuilding({ db, bus, jobs, secrets, now, log }: Kit, identity: Identity) {
+export function defineBuildJob({ db, bus, jobs, secrets, now, log }: Kit, identity: Identity) {
   /** Builds the realm, creates its administrator and changes the status, in one transaction. */
-  async function finish(sql: Sql, tenant: Tenant) {
+  async function buildNow(sql: Sql, tenant: Tenant) {
     const { tenantId, status: from, adminPasswordSealed } = tenant
     const { adminRole } = await buildRealmOf(sql, identity, tenant)
     if (tenant.adminId && tenant.adminUsername && adminPasswordSealed)
@@ -61,7 +61,7 @@ export function defineBuilding({ db, bus, jobs, secrets, now, log }: Kit, identi
     return tenant && isAllowed(tenant.status, 'AVAILABLE', 'build') ? tenant : undefined
   }
 
-  async function giveUp(tenantId: string, error: unknown) {
+  async function markFailed(tenantId: string, error: unknown) {
     // Only texts of our own errors are shown to users; others are logged.
     const reason = error instanceof PlatformError ? error.message : 'The realm could not be built; the log says why'
     tenantBuildFailed(log, { err: error, tenantId })
@@ -75,23 +75,23 @@ export function defineBuilding({ db, bus, jobs, secrets, now, log }: Kit, identi
     try {
       await db.tx(async (sql) => {
         const tenant = await lockUnbuilt(sql, tenantId)
-        if (tenant) await finish(sql, tenant)
+        if (tenant) await buildNow(sql, tenant)
       })
     } catch (error) {
       if (!last && !UnusableTemplate.is(error)) throw error
-      await giveUp(tenantId, error)
+      await markFailed(tenantId, error)
     }
   })
 
   return {
-    finish,
+    finish: buildNow,
     /** Enqueues a new job for tenants whose node crashed during the last attempt. */
-    rescue: {
+    retryStuckBuilds: {
       name: 'tenants.rescue',
       everySeconds: 60,
       async run(sql: Sql) {
         const before = new Date(now().getTime() - stuckAfterMinutes * 60_000)
-        for (const tenantId of await store.takeStuck(sql, before, now(), 100))
+        for (const tenantId of await store.claimStuckBuilds(sql, before, now(), 100))
           await jobs.send(sql, BuildTenant, { tenantId })
       },
     },

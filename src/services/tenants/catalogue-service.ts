@@ -9,15 +9,15 @@ type Body = Record<string, unknown>
 
 export type CatalogueService = ReturnType<typeof createCatalogues>
 
-/** List, find, create, update and delete for every catalogue. */
+/** Lists, finds, creates, updates and deletes the entries of any catalogue. */
 export function createCatalogues({ db, baseUrl }: Pick<Kit, 'db' | 'baseUrl'>) {
-  const missing = ({ title }: Catalogue, id: number) => NotFound({ what: `${title} ${id}` })
+  const notFound = ({ title }: Catalogue, id: number) => NotFound({ what: `${title} ${id}` })
 
   /** The embedded identity provider has no stored URL: it is below the base URL. */
-  const present = ({ table }: Catalogue, item: CatalogueItem): CatalogueItem =>
+  const withDefaultUrl = ({ table }: Catalogue, item: CatalogueItem): CatalogueItem =>
     table === 'idp_servers' ? { ...item, url: item.url ?? `${baseUrl()}/auth` } : item
 
-  function refuseClash({ title }: Catalogue, body: Body, { field, kind }: store.Clash): never {
+  function rejectViolation({ title }: Catalogue, body: Body, { field, kind }: store.ConstraintViolation): never {
     const problem = kind === 'taken' ? `${title} with ${body[field]} already exists` : `${body[field]} does not exist`
     throw InvalidRequest({ problem: `${field}: ${problem}` }, { fields: { [field]: [problem] } })
   }
@@ -28,33 +28,35 @@ export function createCatalogues({ db, baseUrl }: Pick<Kit, 'db' | 'baseUrl'>) {
         store.countEntries(db.sql, catalogue),
         store.findEntries(db.sql, catalogue, window),
       ])
-      return { count, next: null, previous: null, results: items.map((item) => present(catalogue, item)) }
+      return { count, next: null, previous: null, results: items.map((item) => withDefaultUrl(catalogue, item)) }
     },
 
     async find(catalogue: Catalogue, id: number) {
       const item = await store.findEntry(db.sql, catalogue, id)
-      if (!item) throw missing(catalogue, id)
-      return present(catalogue, item)
+      if (!item) throw notFound(catalogue, id)
+      return withDefaultUrl(catalogue, item)
     },
 
     async create(catalogue: Catalogue, body: Body) {
       const created = await store.insertEntry(db.sql, catalogue, body)
-      if ('clash' in created) return refuseClash(catalogue, body, created.clash as store.Clash)
-      return present(catalogue, created)
+      if ('violation' in created)
+        return rejectViolation(catalogue, body, created.violation as store.ConstraintViolation)
+      return withDefaultUrl(catalogue, created)
     },
 
     /** Updates an entry. Tenants that were built with it do not change until they are built again. */
     async update(catalogue: Catalogue, id: number, body: Body) {
       const updated = await store.updateEntry(db.sql, catalogue, id, body)
-      if (!updated) throw missing(catalogue, id)
-      if ('clash' in updated) return refuseClash(catalogue, body, updated.clash as store.Clash)
-      return present(catalogue, updated)
+      if (!updated) throw notFound(catalogue, id)
+      if ('violation' in updated)
+        return rejectViolation(catalogue, body, updated.violation as store.ConstraintViolation)
+      return withDefaultUrl(catalogue, updated)
     },
 
     async remove(catalogue: Catalogue, id: number) {
       await db.tx(async (sql) => {
-        if (!(await store.lockEntry(sql, catalogue, id))) throw missing(catalogue, id)
-        const tenantId = catalogue.usedAs && (await store.findUser(sql, catalogue.usedAs, id))
+        if (!(await store.lockEntry(sql, catalogue, id))) throw notFound(catalogue, id)
+        const tenantId = catalogue.usedAs && (await store.findTenantUsing(sql, catalogue.usedAs, id))
         if (tenantId) throw StillUsed({ what: `${catalogue.title} ${id}`, tenantId })
         await store.deleteEntry(sql, catalogue, id)
       })

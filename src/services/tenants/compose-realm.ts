@@ -23,22 +23,22 @@ export function clientIdsOf({ frontend, backend }: RealmParts) {
 }
 
 export function composeRealm(tenant: Tenant, parts: RealmParts, adminRole: string | undefined): RealmSpec {
-  const realm = reader(`realm template ${tenant.realmTemplateVersion}`, parts.realm)
-  const frontend = reader(`frontend client template ${tenant.clientFrontendVersion}`, parts.frontend)
-  const backend = reader(`backend client template ${tenant.clientBackendVersion}`, parts.backend)
-  frontend.clientId(tenant.clientBackendId)
-  backend.clientId(tenant.clientFrontendId)
+  const realm = createTemplateReader(`realm template ${tenant.realmTemplateVersion}`, parts.realm)
+  const frontend = createTemplateReader(`frontend client template ${tenant.clientFrontendVersion}`, parts.frontend)
+  const backend = createTemplateReader(`backend client template ${tenant.clientBackendVersion}`, parts.backend)
+  frontend.requireOtherClientId(tenant.clientBackendId)
+  backend.requireOtherClientId(tenant.clientFrontendId)
 
   const isPlatform = tenant.tenantId === platformRealm
   const roles = rolesOf(parts, isPlatform)
-  const known = new Set(roles.map(({ name }) => name))
-  const mustExist = (role: string, where: string) => {
-    if (!known.has(role))
+  const roleNames = new Set(roles.map(({ name }) => name))
+  const requireRole = (role: string, where: string) => {
+    if (!roleNames.has(role))
       throw UnusableTemplate({ template: where, problem: `roles version ${tenant.rolesVersion} has no role ${role}` })
   }
   const backendRoles = backend.texts('serviceAccountRoles') ?? ['service']
-  for (const role of backendRoles) mustExist(role, `backend client template ${tenant.clientBackendVersion}`)
-  if (adminRole !== undefined) mustExist(adminRole, `user_roles ${tenant.userRoles}`)
+  for (const role of backendRoles) requireRole(role, `backend client template ${tenant.clientBackendVersion}`)
+  if (adminRole !== undefined) requireRole(adminRole, `user_roles ${tenant.userRoles}`)
 
   const loginTheme = tenant.loginTheme ?? realm.text('loginTheme')
   return {
@@ -55,7 +55,7 @@ export function composeRealm(tenant: Tenant, parts: RealmParts, adminRole: strin
     backendClient: {
       id: tenant.clientBackendId,
       // Document 4: the backend client of realm `platform` has every scope.
-      roles: isPlatform && known.has(platformAdmin) ? [...backendRoles, platformAdmin] : backendRoles,
+      roles: isPlatform && roleNames.has(platformAdmin) ? [...backendRoles, platformAdmin] : backendRoles,
     },
     roles,
     resources: parts.resources,
@@ -74,7 +74,7 @@ const rolesOf = ({ roles }: RealmParts, isPlatform: boolean): RoleSpec[] =>
     }))
 
 /** Reads fields of a template (names as in Keycloak) and validates each when it is read. */
-function reader(template: string, content: Record<string, unknown> | undefined) {
+function createTemplateReader(template: string, content: Record<string, unknown> | undefined) {
   const unusable = (problem: string) => UnusableTemplate({ template, problem })
   if (!content) throw unusable('it does not exist')
   const check = <T>(field: string, expected: string, holds: (value: unknown) => value is T): T | undefined => {
@@ -92,7 +92,7 @@ function reader(template: string, content: Record<string, unknown> | undefined) 
     text: (field: string) => check(field, 'a string', isText),
     texts: (field: string) => check(field, 'at most 100 strings', isTexts),
     seconds: (field: string) => check(field, 'seconds from 1 to 31536000', isSeconds),
-    clientId(other: string) {
+    requireOtherClientId(other: string) {
       const clientId = check('clientId', `text that matches ${clientIdPattern.source}`, isClientId)
       if (clientId === other) throw unusable(`clientId: the other client is ${other} already`)
     },

@@ -4,6 +4,6 @@ export interface Tenants {
   /** Creates a built-in tenant (`platform`, `default`) and makes it AVAILABLE. Idempotent. */
   ensureBuiltIn(tenantId: string): Promise<void>
   /** Returns the storage quota of the tenant's package in bytes; 0 if the package has none or the tenant is unknown. */
-  diskSizeOf(tenantId: string): Promise<number>
+  storageQuota(tenantId: string): Promise<number>
 }
 export const Tenants = contract<Tenants>('tenants')

@@ -6,14 +6,14 @@ import { openTenants } from '../../../test/harness/tenants.ts'
 import { catalogue } from '../../assembly/catalogue.ts'
 import { scopesOf } from '../../assembly/declared.ts'
 import { catalogues } from './catalogues.ts'
-import { everySeed } from './defaults.ts'
+import { seedsOf } from './defaults.ts'
 
 const defaultScopes = scopesOf(catalogue)
 const tenantScopes = [...defaultScopes].filter(([, holders]) => holders.length > 0).map(([scope]) => scope)
 
 test('role service has every scope of a tenant, platform-admin every scope, readers only read scopes', () => {
   const held = (role: string) =>
-    everySeed(defaultScopes)
+    seedsOf(defaultScopes)
       .roleScopes.filter((mapping) => mapping.role === role)
       .map(({ scope }) => scope)
   assert.deepEqual(held('service'), tenantScopes)

@@ -15,12 +15,12 @@ import * as store from './store/tenants.ts'
 const RefreshRealms = defineJob<{ after: string }>('tenants.refresh', { parallel: 1 })
 const realmsPerBatch = 20
 
-export function defineDefaults(kit: Kit, identity: Identity) {
+export function defineSeeding(kit: Kit, identity: Identity) {
   const { db, jobs, log } = kit
 
   jobs.handle(RefreshRealms, async ({ after }) => {
     const checksum = await seeding.findSeedChecksum(db.sql)
-    const outdated = await store.findOutdated(db.sql, checksum ?? '', after, realmsPerBatch)
+    const outdated = await store.findTenantsWithOldSeeds(db.sql, checksum ?? '', after, realmsPerBatch)
     for (const tenantId of outdated) await refresh(tenantId)
     const last = outdated.at(-1)
     if (last !== undefined) await db.tx((sql) => jobs.send(sql, RefreshRealms, { after: last }))
@@ -41,13 +41,13 @@ export function defineDefaults(kit: Kit, identity: Identity) {
 
   return {
     async seed() {
-      const seeds = everySeed(kit.scopes)
+      const seeds = seedsOf(kit.scopes)
       const checksum = createHash('sha256').update(JSON.stringify(seeds)).digest('hex')
       if ((await seeding.findSeedChecksum(db.sql)) === checksum) return
       await db.tx(async (sql) => {
         await seeding.lockSeeds(sql)
         if ((await seeding.findSeedChecksum(sql)) === checksum) return
-        await seeding.insertDefaults(sql, onlyNew(seeds, await seeding.insertSeeds(sql, itemsOf(seeds))))
+        await seeding.insertDefaults(sql, newSeeds(seeds, await seeding.insertSeeds(sql, itemsOf(seeds))))
         await seeding.setSeedChecksum(sql, checksum)
         await jobs.send(sql, RefreshRealms, { after: '' })
       })
@@ -55,7 +55,7 @@ export function defineDefaults(kit: Kit, identity: Identity) {
   }
 }
 
-export function everySeed(declared: Kit['scopes']): seeding.Seeds {
+export function seedsOf(declared: Kit['scopes']): seeding.Seeds {
   const roles = Object.entries(builtInRoles) as [BuiltInRole, string][]
   const scopes = [...declared.keys()]
   return {
@@ -74,7 +74,7 @@ export function everySeed(declared: Kit['scopes']): seeding.Seeds {
   }
 }
 
-const item = {
+const itemName = {
   roles: ({ name }: { name: string }) => `role ${name}`,
   roleVersions: ({ version, role }: { version: number; role: string }) => `role version ${version} ${role}`,
   scopes: (scope: string) => `scope ${scope}`,
@@ -83,17 +83,17 @@ const item = {
 }
 
 const itemsOf = (seeds: seeding.Seeds): string[] => [
-  ...seeds.roles.map(item.roles),
-  ...seeds.roleVersions.map(item.roleVersions),
-  ...seeds.scopes.map(item.scopes),
-  ...seeds.roleScopes.map(item.roleScopes),
-  ...seeds.resourceScopes.map(item.resourceScopes),
+  ...seeds.roles.map(itemName.roles),
+  ...seeds.roleVersions.map(itemName.roleVersions),
+  ...seeds.scopes.map(itemName.scopes),
+  ...seeds.roleScopes.map(itemName.roleScopes),
+  ...seeds.resourceScopes.map(itemName.resourceScopes),
 ]
 
-const onlyNew = (seeds: seeding.Seeds, fresh: Set<string>): seeding.Seeds => ({
-  roles: seeds.roles.filter((role) => fresh.has(item.roles(role))),
-  roleVersions: seeds.roleVersions.filter((mapping) => fresh.has(item.roleVersions(mapping))),
-  scopes: seeds.scopes.filter((scope) => fresh.has(item.scopes(scope))),
-  roleScopes: seeds.roleScopes.filter((mapping) => fresh.has(item.roleScopes(mapping))),
-  resourceScopes: seeds.resourceScopes.filter((mapping) => fresh.has(item.resourceScopes(mapping))),
+const newSeeds = (seeds: seeding.Seeds, newItems: Set<string>): seeding.Seeds => ({
+  roles: seeds.roles.filter((role) => newItems.has(itemName.roles(role))),
+  roleVersions: seeds.roleVersions.filter((mapping) => newItems.has(itemName.roleVersions(mapping))),
+  scopes: seeds.scopes.filter((scope) => newItems.has(itemName.scopes(scope))),
+  roleScopes: seeds.roleScopes.filter((mapping) => newItems.has(itemName.roleScopes(mapping))),
+  resourceScopes: seeds.resourceScopes.filter((mapping) => newItems.has(itemName.resourceScopes(mapping))),
 })

@@ -6,7 +6,7 @@ export const TenantTaken = defineError<{ tenantId: string }>(
   'Tenant {tenantId} already exists, or existed once; choose another id',
 )
 
-export const MoveRefused = defineError<{ tenantId: string; from: string; to: string }>(
+export const TransitionRejected = defineError<{ tenantId: string; from: string; to: string }>(
   'tenant_move_refused',
   400,
   'Tenant {tenantId} is {from} and cannot become {to}',

@@ -2,10 +2,10 @@ import { Identity } from '../../identity/contract.ts'
 import { defineInstance } from '../../kernel/configuration.ts'
 import { defineService } from '../../kernel/define-service.ts'
 import { detailFormat, errorDetailsFormat } from '../../kernel/error-formats.ts'
-import { defineBuilding } from './build-job.ts'
+import { defineBuildJob } from './build-job.ts'
 import { createCatalogues } from './catalogue-service.ts'
 import { Tenants } from './contract.ts'
-import { defineDefaults } from './defaults.ts'
+import { defineSeeding } from './defaults.ts'
 import { catalogueRoutes } from './routes/catalogues.ts'
 import * as v1 from './routes/v1.ts'
 import * as v2 from './routes/v2.ts'
@@ -29,9 +29,9 @@ export default defineService({
   ],
   scopes: tenantScopes,
   build(kit, { identity }) {
-    const building = defineBuilding(kit, identity)
-    const defaults = defineDefaults(kit, identity)
-    const tenants = createTenants({ kit, identity, building })
+    const buildJob = defineBuildJob(kit, identity)
+    const defaults = defineSeeding(kit, identity)
+    const tenants = createTenants({ kit, identity, buildJob })
     const catalogues = createCatalogues(kit)
     const users = createUsers(kit, { identity, tenants })
     const routesV1 = (http: Parameters<typeof v1.tenantRoutes>[0]) => {
@@ -63,7 +63,7 @@ export default defineService({
           routes: routesV2,
         },
       ],
-      periodic: [building.rescue],
+      periodic: [buildJob.retryStuckBuilds],
       start: defaults.seed,
     }
   },

@@ -3,16 +3,16 @@ import { authorizeOrNotFound, type Ctx } from '../../kernel/contract.ts'
 import type { Window } from '../../kernel/paging.ts'
 import { holds, onPlatform, onTenant } from '../../kernel/permissions.ts'
 import type { Tenants } from './contract.ts'
-import { noTenant, remove, type TenantChange, update } from './service/changes.ts'
+import { remove, type TenantChange, tenantNotFound, update } from './service/changes.ts'
 import type { TenantDeps } from './service/deps.ts'
-import { ensureBuiltIn, type Registered, type Registration, register } from './service/registration.ts'
+import { ensureBuiltIn, type RegisteredTenant, type Registration, register } from './service/registration.ts'
 import { findDiskSize } from './store/catalogues.ts'
 import * as store from './store/tenants.ts'
 import type { Tenant } from './tenant.ts'
 
 export interface TenantsService extends Tenants {
-  /** Undefined when the tenant ID is taken. */
-  register(registration: Registration): Promise<Registered | undefined>
+  /** Returns undefined if the tenant id is taken. */
+  register(registration: Registration): Promise<RegisteredTenant | undefined>
   find(tenantId: string): Promise<Tenant>
   list(
     filter: store.TenantFilter,
@@ -21,9 +21,9 @@ export interface TenantsService extends Tenants {
   ): Promise<{ count: number; tenants: Tenant[] }>
   update(tenantId: string, change: TenantChange): Promise<Tenant>
   remove(tenantId: string): Promise<void>
-  /** By the internal id. */
+  /** Finds a tenant by its internal id. */
   findById(id: string): Promise<Tenant>
-  /** By the internal id; a tenant that the caller may not read does not exist. */
+  /** Finds a tenant by its internal id; 404 if the caller may not read it. */
   findVisible(ctx: Ctx, id: string, scope?: string): Promise<Tenant>
 }
 
@@ -40,29 +40,29 @@ export function createTenants(deps: TenantDeps): TenantsService {
     remove: (tenantId) => remove(deps, tenantId),
     findById: (id) => findById(deps, id),
     findVisible: (ctx, id, scope) => findVisible(deps, ctx, id, scope),
-    diskSizeOf: (tenantId) => findDiskSize(db.sql, tenantId),
+    storageQuota: (tenantId) => findDiskSize(db.sql, tenantId),
     ensureBuiltIn: (tenantId) => ensureBuiltIn(deps, tenantId),
   }
 }
 
 async function find({ kit: { db } }: TenantDeps, tenantId: string): Promise<Tenant> {
   const tenant = await store.findTenant(db.sql, { tenantId })
-  if (!tenant) throw noTenant(tenantId)
+  if (!tenant) throw tenantNotFound(tenantId)
   return tenant
 }
 
 async function findById({ kit: { db } }: TenantDeps, id: string): Promise<Tenant> {
   const tenant = uuid.test(id) ? await store.findTenant(db.sql, { id }) : undefined
-  if (!tenant) throw noTenant(id)
+  if (!tenant) throw tenantNotFound(id)
   return tenant
 }
 
 async function findVisible(deps: TenantDeps, ctx: Ctx, id: string, scope = readScope): Promise<Tenant> {
   const tenant = await findById(deps, id)
-  authorizeOrNotFound(ctx, { read: readScope, scope }, onTenant(tenant.tenantId), () => noTenant(id))
+  authorizeOrNotFound(ctx, { read: readScope, scope }, onTenant(tenant.tenantId), () => tenantNotFound(id))
   return tenant
 }
 
-/** Tenants that a caller of v2 may list: all with the scope on the platform, else the caller's own. */
-export const ownTenantOnly = (ctx: Ctx): string | undefined =>
+/** Returns the only tenant that a caller of v2 may list; undefined with the scope on the platform, which means all. */
+export const onlyVisibleTenant = (ctx: Ctx): string | undefined =>
   holds(ctx.caller, readScope, onPlatform) ? undefined : ctx.tenantId

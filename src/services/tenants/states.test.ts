@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { assertTransitions } from '../../../test/harness/transitions.ts'
-import { isAllowed, type Mover, type TenantStatus, tenantStatuses } from './states.ts'
+import { isAllowed, type TenantStatus, type TransitionCause, tenantStatuses } from './states.ts'
 
-const allowed: [Mover, TenantStatus, TenantStatus][] = [
+const allowed: [TransitionCause, TenantStatus, TenantStatus][] = [
   ['build', 'CREATING', 'AVAILABLE'],
   ['build', 'CREATING', 'FAILED'],
   ['build', 'UPDATING', 'AVAILABLE'],
@@ -23,7 +23,7 @@ const allowed: [Mover, TenantStatus, TenantStatus][] = [
 ]
 
 test('a tenant changes its status only by the transitions of the specification', () => {
-  assertTransitions(isAllowed, { states: tenantStatuses, movers: ['status', 'rebuild', 'build', 'deletion'], allowed })
+  assertTransitions(isAllowed, { states: tenantStatuses, causes: ['status', 'rebuild', 'build', 'deletion'], allowed })
 })
 
 test('DELETED is final', () => {

@@ -13,11 +13,11 @@ export const tenantStatuses = [
 export type TenantStatus = (typeof tenantStatuses)[number]
 
 /** Cause of a transition: a request with `status`, a change of the realm's versions, the build job, or a deletion. */
-export type Mover = 'status' | 'rebuild' | 'build' | 'deletion'
+export type TransitionCause = 'status' | 'rebuild' | 'build' | 'deletion'
 
 const deletable = tenantStatuses.filter((status) => status !== 'DELETED')
 
-export const { isAllowed } = transitionsOf<TenantStatus, Mover>([
+export const { isAllowed } = transitionsOf<TenantStatus, TransitionCause>([
   { from: 'CREATING', to: 'AVAILABLE', by: 'build' },
   { from: 'CREATING', to: 'FAILED', by: 'build' },
   { from: 'AVAILABLE', to: 'UPDATING', by: 'rebuild' },

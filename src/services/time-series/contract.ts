@@ -12,7 +12,7 @@ export interface NewPoint {
   timestamp: number
   values: Record<string, Value>
   /** Position in the request, which error messages name. */
-  place?: string
+  requestPath?: string
 }
 
 export interface LatestValue {
@@ -51,9 +51,9 @@ export interface TimeSeries {
     points: NewPoint[],
   ): Promise<void>
   /** Returns latest values by endpoint number, including everything that this node has stored. */
-  latestOf(endpointNos: number[]): Promise<Map<number, LatestValue[]>>
+  latestValues(endpointNos: number[]): Promise<Map<number, LatestValue[]>>
   /** Previews the configured retention, or a proposed one. */
-  retentionWouldDelete(
+  previewRetention(
     application: { tenantId: string; applicationName: string },
     proposed?: RetentionConfiguration,
   ): Promise<RetentionEffect>

@@ -35,7 +35,7 @@ test('a sample with more series than the application may have is rejected with t
   assert.equal((await sensor.receives(`${topic}/json/1/status`)).text, '')
   const error = {
     statusCode: 400,
-    reasonPhrase: `Application ${app} already has 3 values of series, the greatest number, and auto~d.value is a new one; nothing was stored`,
+    reasonPhrase: `Application ${app} already has 3 values of series, the maximum, and auto~d.value is a new one; nothing was stored`,
   }
   for (const end of ['', '/2']) {
     await sensor.publish(`${topic}/json${end}`, [

@@ -21,7 +21,7 @@ function samplesIn(payload: Buffer): unknown[] {
   return samples
 }
 
-const plain = /^([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*(.*)$/s
+const plainPattern = /^([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*(.*)$/s
 const plainBytesMax = 256
 
 /** Parses `47`, `47%` or `2061m`: a number with an optional unit. */
@@ -31,7 +31,7 @@ export function plainSample(metric: string, payload: Buffer): Record<string, unk
   const invalidPayload = () =>
     InvalidRequest({ problem: 'payload: expected a number, and perhaps its unit, such as 47 or 47%' })
   if (payload.length > plainBytesMax || !isUtf8(payload)) throw invalidPayload()
-  const [, source, unit = ''] = payload.toString('utf8').trim().match(plain) ?? []
+  const [, source, unit = ''] = payload.toString('utf8').trim().match(plainPattern) ?? []
   if (source === undefined || unit.includes('\0')) throw invalidPayload()
   const value = Number(source)
   if (!Number.isFinite(value)) throw invalidPayload()
@@ -58,19 +58,19 @@ export function dataCollection({
     samples: unknown[],
     enriching: unknown[] | Promise<unknown[]>,
   ) {
-    const whole = await enriching
-    await timeSeries.collect(message, whole)
-    if (publish.isHandled()) await publish(message, whole, samples)
+    const enrichedSamples = await enriching
+    await timeSeries.collect(message, enrichedSamples)
+    if (publish.isHandled()) await publish(message, enrichedSamples, samples)
     return emptyResponse
   }
 
   function collect(message: DeviceMessage, samples: unknown[]) {
     if (samples.length === 0) return emptyResponse
-    const whole = enriched(message.endpoint, samples)
+    const enrichedSamples = enriched(message.endpoint, samples)
     // The usual case creates no promise besides that of the commit.
-    return publish.isHandled() || whole instanceof Promise
-      ? storeAndPublish(message, samples, whole)
-      : timeSeries.collect(message, whole).then(toEmptyResponse)
+    return publish.isHandled() || enrichedSamples instanceof Promise
+      ? storeAndPublish(message, samples, enrichedSamples)
+      : timeSeries.collect(message, enrichedSamples).then(toEmptyResponse)
   }
 
   return {

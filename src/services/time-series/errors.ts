@@ -4,19 +4,19 @@ import { defineError } from '../../kernel/errors.ts'
 export const TooManySeries = defineError<{ applicationName: string; limit: number; series: string }>(
   'too_many_series',
   400,
-  'Application {applicationName} already has {limit} values of series, the greatest number, and {series} is a new one; nothing was stored',
+  'Application {applicationName} already has {limit} values of series, the maximum, and {series} is a new one; nothing was stored',
 )
 
 export const TooManySubscriptions = defineError<{ limit: number }>(
   'too_many_subscriptions',
   429,
-  'The tenant already has {limit} live streams open, the greatest number; close one first',
+  'The tenant already has {limit} live streams open, the maximum; close one first',
 )
 
 export const LiveIsFull = defineError<{ limit: number }>(
   'live_is_full',
   429,
-  'This node already serves {limit} live streams, the greatest number; try again later',
+  'This node already serves {limit} live streams, the maximum; try again later',
 )
 
 /** `problem` begins with the field. */
@@ -32,7 +32,7 @@ export const PointRefused = defineError<{ point: string; problem: string }>(
   '{point}: {problem}; nothing was stored',
 )
 
-// An object that is missing, of another tenant or not visible gets the same answer.
+// An object that is missing, of another tenant or not visible gets the same response.
 export const NoApplication = defineError<{ applicationName: string }>(
   'no_such_application_of_time_series',
   404,

@@ -26,7 +26,7 @@ export function merge(sources: Points[]): Points {
   if (filled.length === 0) return { count: 0, times: new Float64Array(0), numbers: new Float64Array(0) }
   if (filled.length === 1) return filled[0]!
   const byTime = filled.toSorted((a, b) => a.times[0]! - b.times[0]!)
-  return areDisjoint(byTime) ? concatenated(byTime) : interleaved(filled)
+  return areDisjoint(byTime) ? concatenate(byTime) : interleave(filled)
 }
 
 const areDisjoint = (sources: Points[]) =>
@@ -35,20 +35,20 @@ const areDisjoint = (sources: Points[]) =>
   )
 
 /** Concatenates sources that do not overlap, as chunks of different days. */
-function concatenated(sources: Points[]): Points {
+function concatenate(sources: Points[]): Points {
   const all = emptyOf(sources)
   const others = new Map<number, Exclude<Value, number>>()
   let at = 0
-  for (const { count, times, numbers, others: some } of sources) {
+  for (const { count, times, numbers, others: sourceOthers } of sources) {
     all.times.set(times.subarray(0, count), at)
     all.numbers.set(numbers.subarray(0, count), at)
-    if (some) for (const [index, value] of some) others.set(at + index, value)
+    if (sourceOthers) for (const [index, value] of sourceOthers) others.set(at + index, value)
     at += count
   }
   return { ...all, count: at, ...(others.size > 0 && { others }) }
 }
 
-function interleaved(sources: Points[]): Points {
+function interleave(sources: Points[]): Points {
   const all = emptyOf(sources)
   const others = new Map<number, Exclude<Value, number>>()
   const next = sources.map(() => 0)
@@ -58,9 +58,9 @@ function interleaved(sources: Points[]): Points {
     for (let source = 0; source < sources.length; source++) {
       const index = next[source]!
       if (index >= sources[source]!.count) continue
-      const own = sources[source]!.times[index]!
+      const candidate = sources[source]!.times[index]!
       // On equal times the later source wins; the others are skipped below.
-      if (own <= time) [chosen, time] = [source, own]
+      if (candidate <= time) [chosen, time] = [source, candidate]
     }
     if (chosen < 0) break
     const from = sources[chosen]!
@@ -90,7 +90,7 @@ export function between(points: Points, from: number, to: number): Points {
   const first = firstFrom(points, from)
   const end = firstFrom(points, to + 1)
   if (first === 0 && end === points.count) return points
-  const others = points.others && partOf(points.others, first, end)
+  const others = points.others && sliceOthers(points.others, first, end)
   return {
     count: Math.max(0, end - first),
     times: points.times.subarray(first, end),
@@ -99,7 +99,7 @@ export function between(points: Points, from: number, to: number): Points {
   }
 }
 
-function partOf<V>(all: Map<number, V>, first: number, end: number): Map<number, V> {
+function sliceOthers<V>(all: Map<number, V>, first: number, end: number): Map<number, V> {
   const part = new Map<number, V>()
   for (const [index, value] of all) if (index >= first && index < end) part.set(index - first, value)
   return part

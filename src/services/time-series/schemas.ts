@@ -109,7 +109,7 @@ const reduction = {
       minimum: 3,
       maximum: 20_000,
       description:
-        'Greatest number of points of each value. They are chosen so that a chart keeps its shape (largest triangle three ' +
+        'Maximum number of points of each value. They are chosen so that a chart keeps its shape (largest triangle three ' +
         'buckets); only numbers. Not together with `aggregate`. Default: all points.',
     }),
   ),
@@ -188,7 +188,7 @@ const window = {
     minimum: 1,
     maximum: 10_000,
     default: 1,
-    description: 'Greatest number of points of each series to return. Default: 1.',
+    description: 'Maximum number of points of each series to return. Default: 1.',
   }),
 }
 const beforeDate = Type.Optional(date('Only points before this time.'))

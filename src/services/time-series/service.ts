@@ -57,7 +57,7 @@ export interface TimeSeriesService {
   stop(): Promise<void>
 }
 
-interface Given {
+interface Services {
   applications: Applications
   register: Register
 }
@@ -67,8 +67,8 @@ const readLimits = { perTenant: 2, total: 4, waitingPerTenant: Infinity, waitMs:
 /** Limits concurrent responses of each kind. */
 const responseLimits = { perTenant: 32, perCaller: 24, waitingPerTenant: 1000, waitMs: 30_000 }
 
-export function createTimeSeries(kit: Kit<TimeSeriesSettings>, given: Given): TimeSeriesService {
-  const { applications, register } = given
+export function createTimeSeries(kit: Kit<TimeSeriesSettings>, services: Services): TimeSeriesService {
+  const { applications, register } = services
   const { bus, jobs, log, now } = kit
   const pools = openPools(kit.db)
   const numbers = createNumbers(kit.db, kit.settings)
@@ -76,17 +76,17 @@ export function createTimeSeries(kit: Kit<TimeSeriesSettings>, given: Given): Ti
   const readLimit = createConcurrencyLimit(readLimits)
   const retention = createRetention({ db: pools.background, applications, now, log })
   const deletions = createDeletions({ db: kit.db, background: pools.background, bus, jobs, register, now })
-  const writing = createWriting(kit, { ...given, pools, numbers, slots })
-  const { latest, putPoints } = writing
+  const writePath = createWritePath(kit, { ...services, pools, numbers, slots })
+  const { latest, putPoints } = writePath
   const reader = createReader({ db: pools.reading, readLimit })
-  const visible = createVisibleSeries({ db: kit.db, applications, register })
+  const visibleSeries = createVisibleSeries({ db: kit.db, applications, register })
   const live = createLive(kit, {
     numbers,
-    visible,
-    replay: createReplay({ db: pools.reading, numbers, latest, retention, now, position: writing.position }),
+    visible: visibleSeries,
+    replay: createReplay({ db: pools.reading, numbers, latest, retention, now, position: writePath.position }),
     limits: kit.settings.live,
   })
-  writing.onStored(live.stored)
+  writePath.onStored(live.stored)
   const packer = createPacker({
     ...kit,
     db: pools.background,
@@ -97,15 +97,15 @@ export function createTimeSeries(kit: Kit<TimeSeriesSettings>, given: Given): Ti
   })
   const retentionPreview = createRetentionPreview({ db: pools.reading, readLimit, numbers, applications, now })
   return {
-    ...createQueries({ visible, reader, latest, retention }),
+    ...createQueries({ visible: visibleSeries, reader, latest, retention }),
     connectivity: createConnectivitySeries({ log, applications, register, putPoints }),
     configured: createConfiguredSeries({ db: kit.db, applications }),
     points: createPointsRequest({ applications, register, putPoints }),
     api: {
-      collect: writing.collect,
+      collect: writePath.collect,
       putPoints,
-      latestOf: latest.of,
-      retentionWouldDelete: retentionPreview.wouldDelete,
+      latestValues: latest.of,
+      previewRetention: retentionPreview.preview,
     },
     live,
     retentionPreview,
@@ -115,7 +115,7 @@ export function createTimeSeries(kit: Kit<TimeSeriesSettings>, given: Given): Ti
     latest,
     packer,
     deletions,
-    caches: cachesOf({ numbers, slots, latest }),
+    caches: cacheInvalidationOf({ numbers, slots, latest }),
     async start() {
       await slots.current()
       await latest.start()
@@ -123,7 +123,7 @@ export function createTimeSeries(kit: Kit<TimeSeriesSettings>, given: Given): Ti
       packer.start()
     },
     async stop() {
-      await Promise.all([live.stop(), writing.drained(), packer.stop()])
+      await Promise.all([live.stop(), writePath.drained(), packer.stop()])
       await latest.stop()
     },
   }
@@ -136,9 +136,9 @@ const openPools = (db: Db) => ({
   reading: db.open({ max: readLimits.total * 2, name: 'waypost-series-reading' }),
 })
 
-function createWriting(
+function createWritePath(
   kit: Kit<TimeSeriesSettings>,
-  parts: Given & { pools: ReturnType<typeof openPools>; numbers: Numbers; slots: Slots },
+  parts: Services & { pools: ReturnType<typeof openPools>; numbers: Numbers; slots: Slots },
 ) {
   const { bus, members, log, metrics } = kit
   const { pools, numbers, slots, applications } = parts
@@ -151,8 +151,8 @@ function createWriting(
     slots,
     log,
     metrics,
-    storing: {
-      wanted: () => bus.hasSubscribers(PointsStored),
+    duringCommit: {
+      isNeeded: () => bus.hasSubscribers(PointsStored),
       run: (sql, rows) => publishPoints(bus, sql, rows, numbers),
     },
     stored(rows) {
@@ -193,7 +193,7 @@ function createQueries(parts: {
   }
 }
 
-const cachesOf = ({
+const cacheInvalidationOf = ({
   numbers,
   slots,
   latest,

@@ -5,23 +5,23 @@ export const timeSeriesSettings = defineSettings(
     SERIES_PER_APPLICATION: {
       kind: 'integer',
       default: '10000',
-      meaning: 'greatest number of time series values of an application; a sample with a further one is rejected',
+      meaning: 'maximum number of time series values of an application; a sample with a further one is rejected',
     },
     LIVE_SUBSCRIPTIONS: {
       kind: 'integer',
       default: '1000',
-      meaning: 'greatest number of live streams on this node',
+      meaning: 'maximum number of live streams on this node',
     },
     LIVE_SUBSCRIPTIONS_PER_TENANT: {
       kind: 'integer',
       default: '100',
-      meaning: 'greatest number of live streams of one tenant on this node',
+      meaning: 'maximum number of live streams of one tenant on this node',
     },
   },
   (value) => ({
-    /** Greatest number of series values of an application. */
+    /** Maximum number of series values of an application. */
     seriesMax: value.SERIES_PER_APPLICATION,
-    /** Greatest number of live streams on this node. */
+    /** Maximum number of live streams on this node. */
     live: { total: value.LIVE_SUBSCRIPTIONS, perTenant: value.LIVE_SUBSCRIPTIONS_PER_TENANT },
   }),
 )

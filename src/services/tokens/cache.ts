@@ -7,27 +7,27 @@ import { createBatcher } from '../../kernel/batcher.ts'
 import type { Bus } from '../../kernel/bus.ts'
 import { createCache } from '../../kernel/cache.ts'
 import { TenantTokensDeleted, TokenStatusChanged, TokensDeleted } from './events.ts'
-import type { KnownToken, Lookup } from './store.ts'
+import type { Lookup, TokenForValidation } from './store.ts'
 
 export interface TokenCache {
   /** Finds a token; never returns a state from before an invalidation. */
-  find(lookup: Lookup): Promise<KnownToken | undefined>
+  find(lookup: Lookup): Promise<TokenForValidation | undefined>
   drop(tokenHash: string): void
 }
 
 /** Room for about 130,000 tokens. */
 const bytesMax = 64 * 1024 * 1024
-/** Lookups are batched: at most so many in a statement, or those of so many milliseconds. */
+/** Lookups are combined: a statement has at most `batchMax`, collected for at most `batchMs`. */
 const batchMax = 128
 const batchMs = 3
 
-export function createTokenCache(bus: Bus, load: (lookups: Lookup[]) => Promise<KnownToken[]>): TokenCache {
-  const cache = createCache<KnownToken>({ max: bytesMax, sizeOf: () => 500, bus })
+export function createTokenCache(bus: Bus, load: (lookups: Lookup[]) => Promise<TokenForValidation[]>): TokenCache {
+  const cache = createCache<TokenForValidation>({ max: bytesMax, sizeOf: () => 500, bus })
   cache.dropOn(TokenStatusChanged, ({ tokenHash }) => tokenHash)
   cache.dropOn(TokensDeleted, ({ tokens }) => tokens.map(({ tokenHash }) => tokenHash))
   bus.subscribe(TenantTokensDeleted, cache.clear)
 
-  const loadOne = createBatcher<Lookup, KnownToken>(
+  const loadOne = createBatcher<Lookup, TokenForValidation>(
     async (lookups) => {
       const found = new Map((await load(lookups)).map((token) => [token.tokenHash, token]))
       return lookups.map(({ tokenHash }) => found.get(tokenHash))

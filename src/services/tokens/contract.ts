@@ -29,13 +29,13 @@ export interface Tokens {
     endpoints: { endpointId: string; token?: string | undefined }[],
   ): Promise<(ProvisionedToken | 'taken')[]>
   /** Deletes the tokens of deleted endpoints; the same texts can be used again at once. */
-  forget(sql: Sql, tenantId: string, endpointIds: string[]): Promise<void>
+  deleteTokens(sql: Sql, tenantId: string, endpointIds: string[]): Promise<void>
   /**
    * Returns the endpoint of a token; undefined if the version or token is unknown, or the token suspended or revoked. The
    * first success activates an Inactive token. The caller checks the tenant's status and limits failed attempts.
    */
   validate(presented: { token: string; versionName: string }): Promise<ValidToken | undefined>
   /** Returns whether the endpoint has a token that is neither suspended nor revoked. */
-  mayTalk(endpointId: string): Promise<boolean>
+  hasUsableToken(endpointId: string): Promise<boolean>
 }
 export const Tokens = contract<Tokens>('tokens')

@@ -1,6 +1,6 @@
 import { defineError } from '../../kernel/errors.ts'
 
-// The same texts for what does not exist and for what the caller may not do: here missing permission is 404 too.
+// A missing permission is 404, with the same text as for an object that does not exist.
 export const NoEndpoint = defineError<{ endpointId: string }>(
   'no_such_endpoint_of_tokens',
   404,
@@ -11,7 +11,7 @@ export const NoToken = defineError<{ endpointId: string; endpointTokenId: string
   404,
   'There is no token {endpointTokenId} of endpoint {endpointId}, or the caller may not use it',
 )
-/** Without the token: it is a secret, also of the one who has it. */
+/** Does not repeat the token, which is a secret of another endpoint. */
 export const TokenTaken = defineError<{ applicationName: string }>(
   'token_taken',
   409,
@@ -20,9 +20,9 @@ export const TokenTaken = defineError<{ applicationName: string }>(
 export const TooManyTokens = defineError<{ endpointId: string; limit: number }>(
   'too_many_tokens',
   409,
-  'Endpoint {endpointId} already has {limit} tokens, the greatest number; delete one first',
+  'Endpoint {endpointId} already has {limit} tokens, the maximum; delete one first',
 )
-export const StatusMoveRefused = defineError<{ from: string; to: string; possible: string }>(
+export const TransitionRejected = defineError<{ from: string; to: string; possible: string }>(
   'token_status_move_refused',
   409,
   'The token is {from} and cannot become {to}: {possible}',

@@ -3,5 +3,5 @@ import { TenantDeleted } from '../tenants/events.ts'
 import type { TokensService } from './service.ts'
 
 export function registerEventHandlers(bus: Bus, tokens: TokensService) {
-  bus.handle('tokens.forget-tenant', TenantDeleted, (sql, { tenantId }) => tokens.forgetTenant(sql, tenantId))
+  bus.handle('tokens.forget-tenant', TenantDeleted, (sql, { tenantId }) => tokens.enqueueTenantDeletion(sql, tenantId))
 }

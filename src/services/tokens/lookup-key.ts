@@ -16,19 +16,19 @@ export interface LookupKey {
 }
 
 export function createLookupKey({ db, bus, secrets }: Pick<Kit, 'db' | 'bus' | 'secrets'>): LookupKey {
-  let known: KeyObject | undefined
+  let cachedKey: KeyObject | undefined
   let resets = 0
   // After a restore the hashes belong to the restored key.
   bus.onReset(() => {
-    known = undefined
+    cachedKey = undefined
     resets++
   })
 
   async function load(sql: Sql): Promise<KeyObject> {
-    const before = resets
+    const resetsBefore = resets
     const sealed = (await store.findLookupKey(sql)) ?? (await createKey())
     const key = createSecretKey(secrets.open(sealed), 'base64url')
-    if (resets === before) known = key
+    if (resets === resetsBefore) cachedKey = key
     return key
   }
 
@@ -43,7 +43,7 @@ export function createLookupKey({ db, bus, secrets }: Pick<Kit, 'db' | 'bus' | '
       await load(db.sql)
     },
     async hashOf(sql, applicationName, token) {
-      const key = known ?? (await load(sql))
+      const key = cachedKey ?? (await load(sql))
       return createHmac('sha256', key).update(`${applicationName}\0${token}`).digest('base64url')
     },
   }

@@ -23,8 +23,8 @@ function send(
 const isStatus = (text: string): text is TokenStatus => (tokenStatuses as readonly string[]).includes(text)
 
 /** Reads the status filter; undefined means all statuses. */
-function statusesOf(given: string | string[] | undefined): TokenStatus[] | undefined {
-  const statuses = listOf(given)
+function statusesOf(parameter: string | string[] | undefined): TokenStatus[] | undefined {
+  const statuses = listOf(parameter)
   if (statuses === undefined || statuses.length === 0) return undefined
   if (!statuses.every(isStatus)) throw invalidField('status', `expected one or several of ${tokenStatuses.join(', ')}`)
   return statuses
@@ -32,14 +32,14 @@ function statusesOf(given: string | string[] | undefined): TokenStatus[] | undef
 
 export function routes(http: Http, tokens: TokensService) {
   http.get('/endpoints/:endpointId/tokens', { schema: schemas.listTokens, config: read }, async (request, reply) => {
-    const { status, order, ...page } = request.query
-    const found = await tokens.list(request.ctx, {
+    const { status, order, ...window } = request.query
+    const page = await tokens.list(request.ctx, {
       ...request.params,
-      ...windowOf(page),
+      ...windowOf(window),
       statuses: statusesOf(status),
       order,
     })
-    return send(request, reply, found)
+    return send(request, reply, page)
   })
 
   http.post(
@@ -47,14 +47,14 @@ export function routes(http: Http, tokens: TokensService) {
     { schema: schemas.provisionToken, config: update },
     async (request, reply) => {
       const { applicationName, token } = request.body
-      const made = await tokens.provision(request.ctx, {
+      const created = await tokens.provision(request.ctx, {
         ...request.params,
         applicationName,
         ...(token !== undefined && { token }),
       })
       // The link names the token's id, never its secret text.
-      const path = `/endpoints/${encodeURIComponent(request.params.endpointId)}/tokens/${made.endpointTokenId}`
-      return reply.code(201).header('location', http.link(request, path)).send(made)
+      const path = `/endpoints/${encodeURIComponent(request.params.endpointId)}/tokens/${created.endpointTokenId}`
+      return reply.code(201).header('location', http.link(request, path)).send(created)
     },
   )
 

@@ -1,4 +1,4 @@
-/** The operations on tokens, which routes, reactions and other services call. */
+/** The operations on tokens, which routes, event handlers and other services call. */
 import type { Ctx } from '../../kernel/contract.ts'
 import type { Sql } from '../../kernel/db.ts'
 import type { Kit } from '../../kernel/define-service.ts'
@@ -8,8 +8,8 @@ import { createTokenCache } from './cache.ts'
 import type { Tokens } from './contract.ts'
 import { NoEndpoint, NoToken } from './errors.ts'
 import { createLookupKey } from './lookup-key.ts'
-import { permitted } from './service/access.ts'
-import { deleteToken, ForgetTenant, forgetEndpoints, forgetTenant } from './service/deletion.ts'
+import { requireScopeOn } from './service/access.ts'
+import { DeleteTenantTokens, deleteToken, deleteTokensOfEndpoints, deleteTokensOfTenant } from './service/deletion.ts'
 import type { TokenDeps } from './service/deps.ts'
 import { type NewToken, provision, provisionFirst } from './service/provisioning.ts'
 import { createActivate, setStatus } from './service/status.ts'
@@ -34,11 +34,11 @@ interface TokenList extends Window {
 export interface TokensService {
   list(ctx: Ctx, of: TokenList): Promise<{ totalElements: number; content: TokenView[] }>
   provision(ctx: Ctx, input: NewToken): Promise<TokenView & { token: string; status: 'Inactive' }>
-  read(ctx: Ctx, place: store.TokenPlace): Promise<TokenView>
-  delete(ctx: Ctx, place: store.TokenPlace): Promise<void>
-  setStatus(ctx: Ctx, place: store.TokenPlace, status: TargetStatus): Promise<void>
+  read(ctx: Ctx, ref: store.TokenRef): Promise<TokenView>
+  delete(ctx: Ctx, ref: store.TokenRef): Promise<void>
+  setStatus(ctx: Ctx, ref: store.TokenRef, status: TargetStatus): Promise<void>
   /** Enqueues the deletion of all tokens of the tenant. */
-  forgetTenant(sql: Sql, tenantId: string): Promise<void>
+  enqueueTenantDeletion(sql: Sql, tenantId: string): Promise<void>
   start(): Promise<void>
   api: Tokens
 }
@@ -48,32 +48,32 @@ export function createTokens(kit: Kit, applications: Applications): TokensServic
   const key = createLookupKey(kit)
   const cache = createTokenCache(bus, (lookups) => store.findByHash(db.sql, lookups))
   const deps = { kit, applications, key, cache, activate: createActivate(kit) }
-  jobs.handle(ForgetTenant, ({ tenantId }) => forgetTenant(deps, tenantId))
+  jobs.handle(DeleteTenantTokens, ({ tenantId }) => deleteTokensOfTenant(deps, tenantId))
   return {
     list: (ctx, of) => list(deps, ctx, of),
     provision: (ctx, input) => provision(deps, ctx, input),
-    read: (ctx, place) => read(deps, ctx, place),
-    delete: (ctx, place) => deleteToken(deps, ctx, place),
-    setStatus: (ctx, place, status) => setStatus(deps, ctx, place, status),
-    forgetTenant: (sql, tenantId) => jobs.send(sql, ForgetTenant, { tenantId }),
+    read: (ctx, ref) => read(deps, ctx, ref),
+    delete: (ctx, ref) => deleteToken(deps, ctx, ref),
+    setStatus: (ctx, ref, status) => setStatus(deps, ctx, ref, status),
+    enqueueTenantDeletion: (sql, tenantId) => jobs.send(sql, DeleteTenantTokens, { tenantId }),
     start: key.prepare,
     api: {
       provision: (sql, of, endpoints) => provisionFirst(deps, sql, of, endpoints),
-      forget: (sql, tenantId, endpointIds) => forgetEndpoints(deps, sql, tenantId, endpointIds),
-      mayTalk: (endpointId) => store.hasToken(db.sql, endpointId, tokenStatuses.filter(isValid)),
+      deleteTokens: (sql, tenantId, endpointIds) => deleteTokensOfEndpoints(deps, sql, tenantId, endpointIds),
+      hasUsableToken: (endpointId) => store.hasToken(db.sql, endpointId, tokenStatuses.filter(isValid)),
       validate: (presented) => validate(deps, presented),
     },
   }
 }
 
 async function list({ kit: { db } }: TokenDeps, ctx: Ctx, { endpointId, statuses = tokenStatuses, ...of }: TokenList) {
-  permitted(ctx, 'endpoint:read', await store.findEndpoint(db.sql, endpointId), () => NoEndpoint({ endpointId }))
+  requireScopeOn(ctx, 'endpoint:read', await store.findEndpoint(db.sql, endpointId), () => NoEndpoint({ endpointId }))
   const { total, tokens } = await store.findTokens(db.sql, { endpointId, statuses, ...of })
   return { totalElements: total, content: tokens.map(viewOf) }
 }
 
-async function read({ kit: { db } }: TokenDeps, ctx: Ctx, place: store.TokenPlace): Promise<TokenView> {
-  return viewOf(permitted(ctx, 'endpoint:read', await store.findToken(db.sql, place), () => NoToken({ ...place })))
+async function read({ kit: { db } }: TokenDeps, ctx: Ctx, ref: store.TokenRef): Promise<TokenView> {
+  return viewOf(requireScopeOn(ctx, 'endpoint:read', await store.findToken(db.sql, ref), () => NoToken({ ...ref })))
 }
 
 const viewOf = ({ endpointTokenId, status, createdDate, applicationName, updatedDate }: store.TokenRow): TokenView => ({

@@ -8,23 +8,23 @@ export type TokenStatus = (typeof tokenStatuses)[number]
 export const targetStatuses = ['Active', 'Suspended', 'Revoked'] as const
 export type TargetStatus = (typeof targetStatuses)[number]
 
-/** Cause of a transition: an API request (`people`), or the first successful validation (`use`). */
-export type Mover = 'people' | 'use'
+/** Cause of a transition: an API request (`caller`), or the first successful validation (`use`). */
+export type TransitionCause = 'caller' | 'use'
 
-const moves = transitionsOf<TokenStatus, Mover>([
+const transitions = transitionsOf<TokenStatus, TransitionCause>([
   { from: 'Inactive', to: 'Active', by: 'use' },
-  { from: 'Inactive', to: 'Revoked', by: 'people' },
-  { from: 'Active', to: 'Suspended', by: 'people' },
-  { from: 'Active', to: 'Revoked', by: 'people' },
-  { from: 'Suspended', to: 'Active', by: 'people' },
-  { from: 'Suspended', to: 'Revoked', by: 'people' },
+  { from: 'Inactive', to: 'Revoked', by: 'caller' },
+  { from: 'Active', to: 'Suspended', by: 'caller' },
+  { from: 'Active', to: 'Revoked', by: 'caller' },
+  { from: 'Suspended', to: 'Active', by: 'caller' },
+  { from: 'Suspended', to: 'Revoked', by: 'caller' },
 ])
 
-export const { isAllowed } = moves
+export const { isAllowed } = transitions
 
 /** Describes the possible transitions, for the error of an impossible one. */
 export function possibleFrom(from: TokenStatus): string {
-  const targets = moves.from(from).map(({ to, by }) => (by === 'use' ? `${to} by its first use` : to))
+  const targets = transitions.from(from).map(({ to, by }) => (by === 'use' ? `${to} by its first use` : to))
   return targets.length > 0 ? `it can become ${targets.join(' or ')}` : `${from} is final`
 }
 

@@ -17,7 +17,7 @@ export interface TokenRow extends EndpointRow {
   updatedDate: Date | null
 }
 
-export type TokenPlace = Pick<TokenRow, 'endpointId' | 'endpointTokenId'>
+export type TokenRef = Pick<TokenRow, 'endpointId' | 'endpointTokenId'>
 export type NewToken = Omit<TokenRow, 'status' | 'updatedDate'>
 
 // ── endpoints
@@ -39,17 +39,17 @@ export type FirstToken = Pick<NewToken, 'endpointId' | 'endpointTokenId' | 'toke
 
 /**
  * Inserts new endpoints with their first tokens. Omits endpoints whose token the application has; of equal tokens only
- * the first one is inserted. `known`: the endpoint existed before.
+ * the first one is inserted. `existed`: the endpoint existed before.
  */
 export async function insertEndpointsWithTokens(
   sql: Sql,
   of: { tenantId: string; applicationName: string; createdDate: Date },
   tokens: FirstToken[],
-): Promise<{ endpointId: string; known: boolean }[]> {
+): Promise<{ endpointId: string; existed: boolean }[]> {
   const column = (name: keyof FirstToken) => tokens.map((token) => token[name])
   // Inserted in the order of hashes, so that concurrent transactions cannot deadlock.
-  return await sql<{ endpointId: string; known: boolean }[]>`
-    with made as (
+  return await sql<{ endpointId: string; existed: boolean }[]>`
+    with inserted as (
       insert into tokens.tokens (endpoint_id, endpoint_token_id, tenant_id, application_name, token_hash, status,
         created_date)
       select endpoint_id, endpoint_token_id, ${of.tenantId}, ${of.applicationName}, token_hash, 'Inactive',
@@ -60,9 +60,9 @@ export async function insertEndpointsWithTokens(
       on conflict (application_name, token_hash) do nothing returning endpoint_id),
     fresh as (
       insert into tokens.endpoints (endpoint_id, tenant_id, application_name)
-      select endpoint_id, ${of.tenantId}, ${of.applicationName} from made
+      select endpoint_id, ${of.tenantId}, ${of.applicationName} from inserted
       on conflict (endpoint_id) do nothing returning endpoint_id)
-    select m.endpoint_id, f.endpoint_id is null as known from made m left join fresh f using (endpoint_id)`
+    select m.endpoint_id, f.endpoint_id is null as existed from inserted m left join fresh f using (endpoint_id)`
 }
 
 export async function saveEndpoint(sql: Sql, { endpointId, tenantId, applicationName }: EndpointRow) {
@@ -135,7 +135,7 @@ export async function findTokens(
   return { total: rows[0]?.total ?? 0, tokens: rows.filter(({ endpointTokenId }) => endpointTokenId !== null) }
 }
 
-export async function findToken(sql: Sql, { endpointId, endpointTokenId }: TokenPlace): Promise<TokenRow | undefined> {
+export async function findToken(sql: Sql, { endpointId, endpointTokenId }: TokenRef): Promise<TokenRow | undefined> {
   const [row] = await sql<TokenRow[]>`
     select endpoint_id, endpoint_token_id, tenant_id, application_name, token_hash, status, created_date, updated_date
     from tokens.tokens where endpoint_id = ${endpointId} and endpoint_token_id = ${endpointTokenId}`
@@ -143,7 +143,7 @@ export async function findToken(sql: Sql, { endpointId, endpointTokenId }: Token
 }
 
 /** Finds a token and locks it, which serializes its changes. */
-export async function lockToken(sql: Sql, { endpointId, endpointTokenId }: TokenPlace): Promise<TokenRow | undefined> {
+export async function lockToken(sql: Sql, { endpointId, endpointTokenId }: TokenRef): Promise<TokenRow | undefined> {
   const [row] = await sql<TokenRow[]>`
     select endpoint_id, endpoint_token_id, tenant_id, application_name, token_hash, status, created_date, updated_date
     from tokens.tokens where endpoint_id = ${endpointId} and endpoint_token_id = ${endpointTokenId} for update`
@@ -153,7 +153,7 @@ export async function lockToken(sql: Sql, { endpointId, endpointTokenId }: Token
 /** Changes the status; false if the token is not in status `from`. */
 export async function updateStatus(
   sql: Sql,
-  { endpointId, endpointTokenId }: TokenPlace,
+  { endpointId, endpointTokenId }: TokenRef,
   change: { from: TokenStatus; to: TokenStatus; at: Date },
 ): Promise<boolean> {
   const { count } = await sql`
@@ -165,15 +165,15 @@ export async function updateStatus(
 /** Changes the status of several tokens; returns those that were in status `from`. Locks in order, against deadlocks. */
 export async function updateStatuses(
   sql: Sql,
-  places: TokenPlace[],
+  places: TokenRef[],
   change: { from: TokenStatus; to: TokenStatus; at: Date },
-): Promise<Omit<KnownToken, 'status'>[]> {
-  return await sql<Omit<KnownToken, 'status'>[]>`
+): Promise<Omit<TokenForValidation, 'status'>[]> {
+  return await sql<Omit<TokenForValidation, 'status'>[]>`
     with locked as (
       select t.endpoint_id, t.endpoint_token_id
       from unnest(${places.map(({ endpointId }) => endpointId)}::text[],
-        ${places.map(({ endpointTokenId }) => endpointTokenId)}::text[]) as asked (endpoint_id, endpoint_token_id)
-      join tokens.tokens t on t.endpoint_id = asked.endpoint_id and t.endpoint_token_id = asked.endpoint_token_id
+        ${places.map(({ endpointTokenId }) => endpointTokenId)}::text[]) as requested (endpoint_id, endpoint_token_id)
+      join tokens.tokens t on t.endpoint_id = requested.endpoint_id and t.endpoint_token_id = requested.endpoint_token_id
       where t.status = ${change.from}
       order by t.endpoint_id, t.endpoint_token_id
       for update of t)
@@ -183,16 +183,13 @@ export async function updateStatuses(
     returning t.tenant_id, t.application_name, t.endpoint_id, t.endpoint_token_id, t.token_hash`
 }
 
-export async function deleteToken(sql: Sql, { endpointId, endpointTokenId }: TokenPlace) {
+export async function deleteToken(sql: Sql, { endpointId, endpointTokenId }: TokenRef) {
   await sql`
     delete from tokens.tokens where endpoint_id = ${endpointId} and endpoint_token_id = ${endpointTokenId}`
 }
 
 /** Deletes all tokens of an endpoint except one. */
-export async function deleteOtherTokens(
-  sql: Sql,
-  { endpointId, endpointTokenId }: TokenPlace,
-): Promise<DeletedToken[]> {
+export async function deleteOtherTokens(sql: Sql, { endpointId, endpointTokenId }: TokenRef): Promise<DeletedToken[]> {
   const tokens = await sql<DeletedToken[]>`
     delete from tokens.tokens where endpoint_id = ${endpointId} and endpoint_token_id <> ${endpointTokenId}
     returning endpoint_id, endpoint_token_id, token_hash`
@@ -207,17 +204,17 @@ export interface Lookup {
 }
 
 /** The columns that a validation needs. */
-export type KnownToken = Pick<
+export type TokenForValidation = Pick<
   TokenRow,
   'tenantId' | 'applicationName' | 'endpointId' | 'endpointTokenId' | 'tokenHash' | 'status'
 >
 
-export async function findByHash(sql: Sql, lookups: Lookup[]): Promise<KnownToken[]> {
-  return await sql<KnownToken[]>`
+export async function findByHash(sql: Sql, lookups: Lookup[]): Promise<TokenForValidation[]> {
+  return await sql<TokenForValidation[]>`
     select t.tenant_id, t.application_name, t.endpoint_id, t.endpoint_token_id, t.token_hash, t.status
     from unnest(${lookups.map(({ applicationName }) => applicationName)}::text[],
-      ${lookups.map(({ tokenHash }) => tokenHash)}::text[]) as asked (application_name, token_hash)
-    join tokens.tokens t on t.application_name = asked.application_name and t.token_hash = asked.token_hash`
+      ${lookups.map(({ tokenHash }) => tokenHash)}::text[]) as requested (application_name, token_hash)
+    join tokens.tokens t on t.application_name = requested.application_name and t.token_hash = requested.token_hash`
 }
 
 /** Inserts the key unless there is one. */

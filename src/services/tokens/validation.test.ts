@@ -165,7 +165,7 @@ suite('changes invalidate caches', () => {
     let gaps = 0
     neighbour.waypost.kit.bus.onReset(() => gaps++)
     const ids = places.map(({ endpointId }) => endpointId)
-    await db.tx((sql) => api.forget(sql, 'default', ids))
+    await db.tx((sql) => api.deleteTokens(sql, 'default', ids))
     const told = publishedEvents.flatMap(({ payload }) => payload.tokens)
     assert.deepEqual(told.map(({ endpointId }) => endpointId).sort(), ids.sort())
     assert.equal(await api.validate(presented), undefined)
@@ -248,7 +248,7 @@ suite('functions for the register', () => {
 
   test('only endpoints of the given tenant are deleted', async () => {
     const { version, token, endpointId } = await anEndpointWithToken()
-    await db.tx((sql) => api.forget(sql, 'other', [endpointId]))
+    await db.tx((sql) => api.deleteTokens(sql, 'other', [endpointId]))
     assert.ok(await api.validate({ token, versionName: version }))
   })
 

@@ -38,6 +38,6 @@ export interface TrafficLog {
   /** Resolves when the record is durable. Callers may ignore the promise: the traffic log reports failed writes itself. */
   record(record: TrafficRecord): Promise<void>
   /** Enqueues a refusal and returns immediately. Refusals of the same kind within a second become one row with a count. */
-  refuse(refusal: Refusal): void
+  recordRefusal(refusal: Refusal): void
 }
 export const TrafficLog = contract<TrafficLog>('traffic-log')

@@ -4,8 +4,10 @@ import { TenantDeleted } from '../tenants/events.ts'
 import type { TrafficLogService } from './service.ts'
 
 export function registerEventHandlers(bus: Bus, log: TrafficLogService) {
-  bus.handle('traffic-log.forget-tenant', TenantDeleted, (sql, { tenantId }) => log.forgetTenant(sql, tenantId))
+  bus.handle('traffic-log.forget-tenant', TenantDeleted, (sql, { tenantId }) =>
+    log.enqueueTenantDeletion(sql, tenantId),
+  )
   bus.handle('traffic-log.forget-endpoints', EndpointUnregistered, (sql, { tenantId, endpointIds, unregisteredDate }) =>
-    log.forgetEndpoints(sql, tenantId, endpointIds, new Date(unregisteredDate)),
+    log.recordUnregistered(sql, tenantId, endpointIds, new Date(unregisteredDate)),
   )
 }

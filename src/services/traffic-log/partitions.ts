@@ -24,7 +24,7 @@ export function createPartitions({ db, now }: { db: Db; now: Clock }, retentionD
   async function make(sql: Sql, days: number[]) {
     const there = new Set(await store.findDays(sql))
     const missing = days.filter((day) => !there.has(day))
-    if (missing.length > 0) await store.makeDays(sql, missing)
+    if (missing.length > 0) await store.createPartitionsOfDays(sql, missing)
     return days
   }
   const daysAhead = () => Array.from({ length: ahead + 1 }, (_, index) => today() + index)
@@ -50,7 +50,7 @@ export function createPartitions({ db, now }: { db: Db; now: Clock }, retentionD
       const expired = (await store.findDays(sql)).filter((day) => day < oldest).sort((a, b) => a - b)
       for (const day of expired) {
         known.delete(day)
-        if (!(await store.dropDay(sql, day))) return
+        if (!(await store.dropPartitionsOfDay(sql, day))) return
       }
     },
   }

@@ -13,9 +13,9 @@ const wrong = { transport: 'mqtt', address: '192.0.2.7', reason: 'bad_credential
 suite('refusals', () => {
   test('of the same kind within a second are one row with a count and all known fields', async () => {
     const known = { clientId: 'pump', username: 'pump@default', versionName: 'app-v1', detail: 'Wrong password' }
-    for (let n = 0; n < 1000; n++) log.refuse({ ...wrong, ...known, tenantId: 'default' })
-    log.refuse({ ...wrong, tenantId: 'default', endpointId: 'ep-1', reason: 'token_suspended' })
-    log.refuse({ ...wrong, tenantId: 'other' })
+    for (let n = 0; n < 1000; n++) log.recordRefusal({ ...wrong, ...known, tenantId: 'default' })
+    log.recordRefusal({ ...wrong, tenantId: 'default', endpointId: 'ep-1', reason: 'token_suspended' })
+    log.recordRefusal({ ...wrong, tenantId: 'other' })
     const { body } = await eventually(async () => {
       const answer = await admin(url)
       assert.equal(answer.body.totalElements, 2, answer.text)
@@ -56,7 +56,7 @@ suite('refusals', () => {
   })
 
   test('without a tenant are visible to administrators of the platform', async () => {
-    log.refuse({ ...wrong, reason: 'token_unknown' })
+    log.recordRefusal({ ...wrong, reason: 'token_unknown' })
     const platform = waypost.as(aPlatformAdmin())
     await eventually(async () => {
       const { body } = await platform(url)

@@ -17,8 +17,8 @@ export interface Refusals {
   stop(): Promise<void>
 }
 
-const kindsPerTenant = 50
-const kindsMax = 200
+const rowsPerTenantMax = 50
+const rowsMax = 200
 /** Maximum number of rows by tenant and reason; further refusals go into one common row. */
 const summariesMax = 200
 const everyMs = 1000
@@ -30,30 +30,30 @@ export function createRefusals(options: {
 }): Refusals {
   const { now, log } = options
   let pending = new Map<string, CountedRefusal>()
-  let kinds = new Map<string, number>()
+  let rowsByTenant = new Map<string, number>()
   let timer: NodeJS.Timeout | undefined
   let writing: Promise<void> = Promise.resolve()
   let stopped = false
 
-  function count(key: string, refusal: Refusal, by: number, createdAt: Date): boolean {
-    const known = pending.get(key)
-    if (known) known.count += by
+  function addToRow(key: string, refusal: Refusal, by: number, createdAt: Date): boolean {
+    const row = pending.get(key)
+    if (row) row.count += by
     else pending.set(key, { ...withBoundedTexts(refusal), createdAt, count: by })
-    return !known
+    return !row
   }
 
   function enqueue(refusal: Refusal, by = 1, createdAt = now()) {
     if (stopped) return
     const { tenantId = '', reason, transport } = refusal
     const key = JSON.stringify([tenantId, reason, refusal.address, refusal.endpointId])
-    const kindsOfTenant = kinds.get(tenantId) ?? 0
-    if (pending.has(key) || (kindsOfTenant < kindsPerTenant && pending.size < kindsMax)) {
-      if (count(key, refusal, by, createdAt)) kinds.set(tenantId, kindsOfTenant + 1)
+    const rowsOfTenant = rowsByTenant.get(tenantId) ?? 0
+    if (pending.has(key) || (rowsOfTenant < rowsPerTenantMax && pending.size < rowsMax)) {
+      if (addToRow(key, refusal, by, createdAt)) rowsByTenant.set(tenantId, rowsOfTenant + 1)
     } else {
       const summarized = { ...(tenantId && { tenantId }), reason, transport, address: '', detail: summaryDetail }
       const summary = JSON.stringify([tenantId, reason])
-      if (pending.has(summary) || pending.size < kindsMax + summariesMax) count(summary, summarized, by, createdAt)
-      else count('', { ...summarized, tenantId: '', reason: 'various' }, by, createdAt)
+      if (pending.has(summary) || pending.size < rowsMax + summariesMax) addToRow(summary, summarized, by, createdAt)
+      else addToRow('', { ...summarized, tenantId: '', reason: 'various' }, by, createdAt)
     }
     timer ??= setTimeout(() => void flush(), everyMs).unref()
   }
@@ -63,7 +63,7 @@ export function createRefusals(options: {
     timer = undefined
     const rows = [...pending.values()]
     pending = new Map()
-    kinds = new Map()
+    rowsByTenant = new Map()
     if (rows.length === 0) return writing
     writing = writing
       .then(() => options.write(rows))
@@ -87,7 +87,7 @@ export function createRefusals(options: {
 
 const summaryDetail = 'Many more of the same kind in this second, from several addresses'
 
-const truncate = (text: string, most: number) => text.replaceAll('\0', '\ufffd').slice(0, most).toWellFormed()
+const truncate = (text: string, lengthMax: number) => text.replaceAll('\0', '\ufffd').slice(0, lengthMax).toWellFormed()
 
 /** Truncates all texts, because unauthenticated clients choose their length. */
 function withBoundedTexts(refusal: Refusal): Refusal {

@@ -35,7 +35,7 @@ suite('retention', () => {
 
     for (const day of [10, 11, 12, 13, 14]) {
       await record([{ correlationId: `d-${day}`, createdAt: new Date(time) }])
-      log.refuse({ tenantId: 'default', transport: 'mqtt', address: '192.0.2.1', reason: 'bad_credentials' })
+      log.recordRefusal({ tenantId: 'default', transport: 'mqtt', address: '192.0.2.1', reason: 'bad_credentials' })
       await sql`insert into traffic_log.counts values ('elsewhere', 5, ${new Date(time)}, 'a', 'v', 'dcx', 1)`
       await run('partitions')
       const kept = Math.min(day - 9, 3)
@@ -79,7 +79,7 @@ suite('a deleted tenant', () => {
     const old = new Date(Date.now() - 3_600_000)
     const some = Array.from({ length: 25_000 }, () => ({ tenantId: 'doomed', createdAt: old }))
     await record([...some, { tenantId: 'default', createdAt: old }])
-    log.refuse({ tenantId: 'doomed', transport: 'mqtt', address: '192.0.2.1', reason: 'bad_credentials' })
+    log.recordRefusal({ tenantId: 'doomed', transport: 'mqtt', address: '192.0.2.1', reason: 'bad_credentials' })
     const refusals = () => sql`select from traffic_log.refusals where tenant_id = 'doomed'`
     await eventually(async () => assert.equal((await refusals()).length, 1))
     await count()

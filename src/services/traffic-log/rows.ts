@@ -38,33 +38,33 @@ const trailerLength = 2
 const fixedLength = 2 + columns.length * 4 + 8 + 8 + 1
 /** PostgreSQL stores times relative to the year 2000. */
 const epochMicros = Date.UTC(2000, 0, 1) * 1000
-const high = 2 ** 32
+const highWordFactor = 2 ** 32
 const shortLength = 64
 
 export function createRows(payloadBytesMax: number, capacity = 64 * 1024): Rows {
   let buffer = Buffer.allocUnsafeSlow(capacity)
-  let at = header.copy(buffer)
+  let offset = header.copy(buffer)
   let count = 0
   let from = Number.POSITIVE_INFINITY
   let to = Number.NEGATIVE_INFINITY
 
   function reserve(bytes: number) {
-    if (at + bytes <= buffer.length) return
-    const larger = Buffer.allocUnsafeSlow(Math.max(buffer.length * 2, at + bytes))
-    buffer.copy(larger, 0, 0, at)
+    if (offset + bytes <= buffer.length) return
+    const larger = Buffer.allocUnsafeSlow(Math.max(buffer.length * 2, offset + bytes))
+    buffer.copy(larger, 0, 0, offset)
     buffer = larger
   }
   function int32(value: number) {
-    buffer[at] = value >>> 24
-    buffer[at + 1] = value >>> 16
-    buffer[at + 2] = value >>> 8
-    buffer[at + 3] = value
-    at += 4
+    buffer[offset] = value >>> 24
+    buffer[offset + 1] = value >>> 16
+    buffer[offset + 2] = value >>> 8
+    buffer[offset + 3] = value
+    offset += 4
   }
   /** Writes an integer of up to 2^53, which may be negative. */
   function int64(value: number) {
     int32(8)
-    int32(Math.floor(value / high))
+    int32(Math.floor(value / highWordFactor))
     int32(value)
   }
   /** Writes a text. Short ASCII texts are copied in a loop, which takes half the time of `Buffer.write`. */
@@ -73,15 +73,15 @@ export function createRows(payloadBytesMax: number, capacity = 64 * 1024): Rows 
     for (; length < value.length && length < shortLength; length++) {
       const letter = value.charCodeAt(length)
       if (letter === 0 || letter > 127) break
-      buffer[at + 4 + length] = letter
+      buffer[offset + 4 + length] = letter
     }
-    if (length < value.length) length = buffer.write(withoutNul(value), at + 4)
+    if (length < value.length) length = buffer.write(withoutNul(value), offset + 4)
     int32(length)
-    at += length
+    offset += length
   }
   function bytes(value: Buffer, length: number) {
     int32(length)
-    at += value.copy(buffer, at, 0, length)
+    offset += value.copy(buffer, offset, 0, length)
   }
 
   return {
@@ -89,7 +89,7 @@ export function createRows(payloadBytesMax: number, capacity = 64 * 1024): Rows 
       return count
     },
     get bytes() {
-      return at
+      return offset
     },
     get from() {
       return from
@@ -99,24 +99,24 @@ export function createRows(payloadBytesMax: number, capacity = 64 * 1024): Rows 
     },
     add(record, micros) {
       const { payload } = record
-      const readable = isText(payload)
+      const isReadable = isText(payload)
       const length =
-        payload.length <= payloadBytesMax ? payload.length : truncatedLength(payload, payloadBytesMax, readable)
-      const encoded = readable ? undefined : payload.toString('base64', 0, length)
-      const metadata = metadataText(record.additionalMetadata, payload.length, length, readable)
+        payload.length <= payloadBytesMax ? payload.length : truncatedLength(payload, payloadBytesMax, isReadable)
+      const encoded = isReadable ? undefined : payload.toString('base64', 0, length)
+      const metadata = metadataText(record.additionalMetadata, payload.length, length, isReadable)
       const texts = textsOf(record)
-      let most = fixedLength + (encoded?.length ?? length) + (metadata?.length ?? 0) * 3 + trailerLength
-      for (let index = 0; index < texts.length; index++) most += texts[index]!.length * 3
-      reserve(most)
+      let bytesMax = fixedLength + (encoded?.length ?? length) + (metadata?.length ?? 0) * 3 + trailerLength
+      for (let index = 0; index < texts.length; index++) bytesMax += texts[index]!.length * 3
+      reserve(bytesMax)
 
-      buffer[at] = 0
-      buffer[at + 1] = columns.length
-      at += 2
+      buffer[offset] = 0
+      buffer[offset + 1] = columns.length
+      offset += 2
       int64(micros - epochMicros)
       if (record.requestId === undefined) int32(-1)
       else int64(record.requestId)
       int32(1)
-      buffer[at++] = record.direction === 'OUTBOUND' ? 1 : 0
+      buffer[offset++] = record.direction === 'OUTBOUND' ? 1 : 0
       for (let index = 0; index < texts.length; index++) text(texts[index]!)
       if (metadata === undefined) int32(-1)
       else text(metadata)
@@ -128,10 +128,10 @@ export function createRows(payloadBytesMax: number, capacity = 64 * 1024): Rows 
       if (micros > to) to = micros
     },
     finish(notBefore = from) {
-      if (from < notBefore) raiseTimes(buffer.subarray(0, at), notBefore - epochMicros)
+      if (from < notBefore) raiseTimes(buffer.subarray(0, offset), notBefore - epochMicros)
       reserve(trailerLength)
-      buffer.writeInt16BE(-1, at)
-      return buffer.subarray(0, at + trailerLength)
+      buffer.writeInt16BE(-1, offset)
+      return buffer.subarray(0, offset + trailerLength)
     },
   }
 }
@@ -188,8 +188,8 @@ function metadataText(
 /** Sets the time of older rows to `least`. The time is the first field of each row. */
 function raiseTimes(rows: Buffer, least: number) {
   for (let at = header.length; at < rows.length; ) {
-    if (rows.readInt32BE(at + 6) * high + rows.readUInt32BE(at + 10) < least) {
-      rows.writeInt32BE(Math.floor(least / high), at + 6)
+    if (rows.readInt32BE(at + 6) * highWordFactor + rows.readUInt32BE(at + 10) < least) {
+      rows.writeInt32BE(Math.floor(least / highWordFactor), at + 6)
       rows.writeUInt32BE(least >>> 0, at + 10)
     }
     const fields = rows.readInt16BE(at)

@@ -22,9 +22,9 @@ import { findRefusals, insertRefusals, type RefusalRow } from './store/refusals.
 import { type Span, type TrafficQuery, usesCountsOnly, type Visibility } from './traffic-query.ts'
 import { concurrentWrites, createWriter } from './writer.ts'
 
-export type TrafficSearch = Omit<TrafficQuery, 'tenantId' | 'visibility'> & { tenantId?: string | undefined }
+export type TrafficListRequest = Omit<TrafficQuery, 'tenantId' | 'visibility'> & { tenantId?: string | undefined }
 
-type RefusalSearch = { tenantId?: string | undefined; reason?: string | undefined; span: Span } & Window
+type RefusalListRequest = { tenantId?: string | undefined; reason?: string | undefined; span: Span } & Window
 
 export interface RecordView {
   correlationId: string
@@ -47,13 +47,13 @@ export interface Outcome {
 }
 
 export interface TrafficLogService {
-  list(ctx: Ctx, question: TrafficSearch): Promise<{ totalElements: number; content: RecordView[] }>
-  listRefusals(ctx: Ctx, question: RefusalSearch): Promise<{ totalElements: number; content: object[] }>
+  list(ctx: Ctx, request: TrafficListRequest): Promise<{ totalElements: number; content: RecordView[] }>
+  listRefusals(ctx: Ctx, request: RefusalListRequest): Promise<{ totalElements: number; content: object[] }>
   /** Returns the outcome of a request of the endpoint, if it is among the latest ones of the extension. */
   outcome(endpoint: DeviceEndpoint, extension: string, requestId: number): Promise<Outcome>
   /** Enqueues a job in this transaction that deletes all records of the tenant. */
-  forgetTenant(sql: Sql, tenantId: string): Promise<void>
-  forgetEndpoints(sql: Sql, tenantId: string, endpointIds: string[], at: Date): Promise<void>
+  enqueueTenantDeletion(sql: Sql, tenantId: string): Promise<void>
+  recordUnregistered(sql: Sql, tenantId: string, endpointIds: string[], at: Date): Promise<void>
   /** Creates the partitions of the coming days and drops expired ones. */
   renewPartitions(sql: Sql): Promise<void>
   count(sql: Sql): Promise<void>
@@ -66,7 +66,7 @@ export const readRefusals = 'tenant:refusal:read'
 const read = 'endpoint:read'
 
 const searchSeconds = 5
-const ForgetTenant = defineJob<{ tenantId: string; until: string }>('traffic-log.forget-tenant', {
+const DeleteTenantRecords = defineJob<{ tenantId: string; until: string }>('traffic-log.forget-tenant', {
   timeoutSeconds: 3600,
 })
 const deletedPerTransaction = 10_000
@@ -74,42 +74,43 @@ const deletedPerTransaction = 10_000
 const recordsPerOutcome = 20
 
 /** Error codes of PostgreSQL: no partition for a row, statement time-out, and (by class) invalid data. */
-const noPartition = '23514'
-const canceled = '57014'
-const invalidData = /^(22|54)/
+const noPartitionCode = '23514'
+const statementTimeoutCode = '57014'
+const invalidDataCode = /^(22|54)/
 const codeOf = (error: unknown) => (error as { code?: string } | null)?.code
 
 export function createTrafficLog(kit: Kit<TrafficLogSettings>, applications: Applications): TrafficLogService {
   const { db, jobs, now } = kit
   const partitions = createPartitions(kit, kit.settings.retentionDays)
-  const { writer, refusals } = createWriting(kit, partitions)
-  const outcomesOf = applications.follow(requestStatusInstance, ({ outcomes }) => outcomes)
+  const { writer, refusals } = createWriters(kit, partitions)
+  const outcomesOf = applications.derivedConfiguration(requestStatusInstance, ({ outcomes }) => outcomes)
   const searches = createConcurrencyLimit({ perTenant: 2, total: 4, waitingPerTenant: 20 })
-  jobs.handle(ForgetTenant, ({ tenantId, until }) => deleteRecords(db, tenantId, new Date(until)))
+  jobs.handle(DeleteTenantRecords, ({ tenantId, until }) => deleteRecords(db, tenantId, new Date(until)))
   return {
-    list: (ctx, question) => list({ db, searches }, ctx, question),
-    listRefusals: (ctx, question) => listRefusals({ db, searches }, ctx, question),
+    list: (ctx, request) => list({ db, searches }, ctx, request),
+    listRefusals: (ctx, request) => listRefusals({ db, searches }, ctx, request),
     async outcome(endpoint, extension, requestId) {
       const outcomes = await outcomesOf(endpoint)
       const find = () => findOutcome(db, endpoint, { extension, requestId, outcomes })
       // A response is sent before its record is written. Searching again after the write avoids a 404 and a retransmission.
-      const found = (await find()) ?? (await writer.settled().then(find))
-      if (!found) throw NoOutcome({ extension, requestId })
-      return found
+      const outcome = (await find()) ?? (await writer.settled().then(find))
+      if (!outcome) throw NoOutcome({ extension, requestId })
+      return outcome
     },
-    forgetTenant: (sql, tenantId) => jobs.send(sql, ForgetTenant, { tenantId, until: now().toISOString() }),
-    forgetEndpoints: endpoints.insertUnregistered,
+    enqueueTenantDeletion: (sql, tenantId) =>
+      jobs.send(sql, DeleteTenantRecords, { tenantId, until: now().toISOString() }),
+    recordUnregistered: endpoints.insertUnregistered,
     renewPartitions: partitions.renew,
     count: (sql) => advanceCounts(sql, now()),
     start: partitions.prepare,
     async stop() {
       await Promise.all([writer.drained(), refusals.stop()])
     },
-    api: { record: writer.add, refuse: refusals.add },
+    api: { record: writer.add, recordRefusal: refusals.add },
   }
 }
 
-function createWriting({ db, log, now, metrics, settings }: Kit<TrafficLogSettings>, partitions: Partitions) {
+function createWriters({ db, log, now, metrics, settings }: Kit<TrafficLogSettings>, partitions: Partitions) {
   const connections = db.open({ max: concurrentWrites * 2, name: 'waypost-traffic' })
   const writer = createWriter({
     now,
@@ -119,9 +120,9 @@ function createWriting({ db, log, now, metrics, settings }: Kit<TrafficLogSettin
     async write(rows, again) {
       if (again && (await records.isWritten(db.sql, again, new Date(rows.from / 1000)))) return
       const span = { from: rows.from / 1000, to: rows.to / 1000 }
-      await inPartitions(partitions, span, () => records.copyRecords(connections, rows))
+      await writeIntoPartitions(partitions, span, () => records.copyRecords(connections, rows))
     },
-    isTemporary: (error) => !invalidData.test(codeOf(error) ?? ''),
+    isTemporary: (error) => !invalidDataCode.test(codeOf(error) ?? ''),
   })
   const refusals = createRefusals({
     now,
@@ -129,40 +130,40 @@ function createWriting({ db, log, now, metrics, settings }: Kit<TrafficLogSettin
     write(rows) {
       const times = rows.map(({ createdAt }) => createdAt.getTime())
       const span = { from: Math.min(...times), to: Math.max(...times) }
-      return inPartitions(partitions, span, () => insertRefusals(db.sql, rows))
+      return writeIntoPartitions(partitions, span, () => insertRefusals(db.sql, rows))
     },
   })
   return { writer, refusals }
 }
 
-async function inPartitions(partitions: Partitions, { from, to }: Span, write: () => Promise<void>) {
+async function writeIntoPartitions(partitions: Partitions, { from, to }: Span, write: () => Promise<void>) {
   await partitions.ensure(from, to)
   try {
     await write()
   } catch (error) {
     // A restore has replaced the database, so the cached partitions may not exist.
-    if (codeOf(error) === noPartition) partitions.invalidate()
+    if (codeOf(error) === noPartitionCode) partitions.invalidate()
     throw error
   }
 }
 
 async function deleteRecords(db: Db, tenantId: string, until: Date) {
-  while (await db.tx((sql) => endpoints.deleteSome(sql, tenantId, until, deletedPerTransaction)));
-  await db.tx((sql) => endpoints.deleteRest(sql, tenantId, until))
+  while (await db.tx((sql) => endpoints.deleteRecordsPart(sql, tenantId, until, deletedPerTransaction)));
+  await db.tx((sql) => endpoints.deleteCountsAndRefusals(sql, tenantId, until))
 }
 
-interface SearchDependencies {
+interface SearchDeps {
   db: Db
   searches: ConcurrencyLimit
 }
 
-async function list({ db, searches }: SearchDependencies, ctx: Ctx, { tenantId: asked, ...question }: TrafficSearch) {
-  const tenantId = requireTenantAccess(ctx, asked, read)
+async function list({ db, searches }: SearchDeps, ctx: Ctx, { tenantId: requested, ...request }: TrafficListRequest) {
+  const tenantId = requireTenantAccess(ctx, requested, read)
   const query: TrafficQuery = {
-    ...question,
+    ...request,
     tenantId,
     visibility: visibilityOf(ctx, tenantId),
-    endpointIds: question.endpointIds && [...new Set(question.endpointIds)],
+    endpointIds: request.endpointIds && [...new Set(request.endpointIds)],
   }
   const find = () => withTimeLimit(db, (sql, countedUntil) => lists.findRecords(sql, query, countedUntil))
   const first = await lists.findFirstPages(db.sql, query)
@@ -171,15 +172,15 @@ async function list({ db, searches }: SearchDependencies, ctx: Ctx, { tenantId: 
 }
 
 async function listRefusals(
-  { db, searches }: SearchDependencies,
+  { db, searches }: SearchDeps,
   ctx: Ctx,
-  { tenantId: asked, ...question }: RefusalSearch,
+  { tenantId: requested, ...request }: RefusalListRequest,
 ) {
-  const tenantId = requireTenantAccess(ctx, asked, readRefusals)
+  const tenantId = requireTenantAccess(ctx, requested, readRefusals)
   // Administrators of the platform also see refusals without a known tenant.
-  const withoutTenant = asked === undefined && holds(ctx.caller, readRefusals, onPlatform)
+  const withoutTenant = requested === undefined && holds(ctx.caller, readRefusals, onPlatform)
   const tenantIds = withoutTenant ? [tenantId, ''] : [tenantId]
-  const find = () => withTimeLimit(db, (sql) => findRefusals(sql, { ...question, tenantIds }))
+  const find = () => withTimeLimit(db, (sql) => findRefusals(sql, { ...request, tenantIds }))
   const { total, rows } = await searches.run(tenantId, find, ctx)
   return { totalElements: total, content: rows.map(refusalView) }
 }
@@ -188,11 +189,11 @@ async function listRefusals(
 async function withTimeLimit<T>(db: Db, work: (sql: Sql, countedUntil: number) => Promise<T>): Promise<T> {
   try {
     return (await db.sql.begin(lists.snapshotReadOnly, async (sql) => {
-      const { countedUntil } = await lists.begin(sql, searchSeconds * 1000)
+      const { countedUntil } = await lists.limitSearch(sql, searchSeconds * 1000)
       return await work(sql, countedUntil)
     })) as T
   } catch (error) {
-    if (codeOf(error) === canceled) throw SearchTooLong({ seconds: searchSeconds })
+    if (codeOf(error) === statementTimeoutCode) throw SearchTooLong({ seconds: searchSeconds })
     throw error
   }
 }
@@ -202,8 +203,8 @@ async function findOutcome(
   { tenantId, endpointId }: DeviceEndpoint,
   { extension, requestId, outcomes }: { extension: string; requestId: number; outcomes: number },
 ): Promise<Outcome | undefined> {
-  const wanted = { tenantId, endpointId, extension, requestId, outcomes, within: outcomes * recordsPerOutcome }
-  const row = await endpoints.findOutcome(db.sql, wanted)
+  const query = { tenantId, endpointId, extension, requestId, outcomes, recordsMax: outcomes * recordsPerOutcome }
+  const row = await endpoints.findOutcome(db.sql, query)
   const statusCode = row && statusOf(row.additionalMetadata)
   return statusCode === undefined
     ? undefined

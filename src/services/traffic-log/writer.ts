@@ -17,8 +17,8 @@ export interface Writer {
 }
 
 export interface WriterOptions {
-  /** Writes all rows or none. `again`: first row of a retry; if it exists, the attempt before was committed. */
-  write(rows: Rows, again: FirstRow | undefined): Promise<void>
+  /** Writes all rows or none. `firstOfRetry`: the first row, if this is a retry; if it exists, the previous attempt was committed. */
+  write(rows: Rows, firstOfRetry: FirstRow | undefined): Promise<void>
   /** Whether a retry can succeed. */
   isTemporary(error: unknown): boolean
   payloadBytesMax: number
@@ -38,22 +38,22 @@ export const concurrentWrites = 2
 const rowsMax = 5000
 const bytesMax = 4 * 1024 * 1024
 const dayMs = 86_400_000
-const capacityLeast = 64 * 1024
+const capacityMin = 64 * 1024
 
 export function createWriter(options: WriterOptions): Writer {
   const { now, log, metrics } = options
-  let [lastMs, within] = [0, 0]
+  let [lastMs, microsInMs] = [0, 0]
   /** Initial buffer size, from recent batches, so that buffers rarely have to grow. */
-  let capacity = capacityLeast
+  let capacity = capacityMin
 
   /** Returns increasing microseconds within a millisecond. Replaces times more than a day off, since they have no partition. */
   function microsOf(createdAt: Date): number {
     const today = now().getTime()
-    const given = createdAt.getTime()
-    const ms = given > today - dayMs && given < today + dayMs ? given : today
-    within = ms === lastMs ? Math.min(within + 1, 999) : 0
+    const createdMs = createdAt.getTime()
+    const ms = createdMs > today - dayMs && createdMs < today + dayMs ? createdMs : today
+    microsInMs = ms === lastMs ? Math.min(microsInMs + 1, 999) : 0
     lastMs = ms
-    return ms * 1000 + within
+    return ms * 1000 + microsInMs
   }
 
   function newRecords(): Records {
@@ -77,7 +77,7 @@ export function createWriter(options: WriterOptions): Writer {
     name: 'traffic_log',
     create: newRecords,
     write({ rows, first }, attempt) {
-      if (attempt === 0) capacity = Math.max(capacityLeast, Math.ceil((capacity + rows.bytes * 1.25) / 2))
+      if (attempt === 0) capacity = Math.max(capacityMin, Math.ceil((capacity + rows.bytes * 1.25) / 2))
       return options.write(rows, attempt > 0 ? first : undefined)
     },
     isTemporary: options.isTemporary,
@@ -97,9 +97,9 @@ export function createWriter(options: WriterOptions): Writer {
       try {
         records = commit.current()
       } catch (error) {
-        const refused = Promise.reject(error)
-        refused.catch(() => {}) // callers may ignore the promise
-        return refused
+        const rejection = Promise.reject(error)
+        rejection.catch(() => {}) // callers may ignore the promise
+        return rejection
       }
       const { tenantId, correlationId, direction } = record
       records.first ??= { tenantId, correlationId, direction }

@@ -4,7 +4,7 @@ import { invalidField } from '../../../kernel/errors.ts'
 
 const includable = ['appConfigurationSchema', 'appVersionConfigurationSchema']
 
-function present(
+function instanceJson(
   { schemas, name, serviceName, serviceGroup, description, urlPrefix }: ConfigurationInstance,
   include: string[],
 ) {
@@ -33,5 +33,5 @@ export function representInstances(
   if (unknown !== undefined) throw invalidField('include', `expected one of ${includable.join(', ')}`)
   return [...instances.values()]
     .filter(({ name }) => names === undefined || names.includes(name))
-    .map((instance) => present(instance, include))
+    .map((instance) => instanceJson(instance, include))
 }

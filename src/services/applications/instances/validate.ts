@@ -9,7 +9,7 @@ type Instances = ReadonlyMap<string, ConfigurationInstance>
 export const configurationBytesMax = 1024 * 1024
 
 /** Returns the instance; 400 if there is none with this name. */
-export function knownInstance(instances: Instances, name: string, path: string): ConfigurationInstance {
+export function requireInstance(instances: Instances, name: string, path: string): ConfigurationInstance {
   const instance = instances.get(name)
   if (!instance) throw invalidField(path, `there is no service instance ${name}`)
   return instance
@@ -21,16 +21,16 @@ export function validateConfiguration(
   of: { instance: string; level: Level; path: string },
   config: unknown,
 ): asserts config is Record<string, unknown> {
-  const instance = knownInstance(instances, of.instance, of.instance)
+  const instance = requireInstance(instances, of.instance, of.instance)
   if (!isObject(config)) throw invalidField(of.path, 'expected an object')
   if (Buffer.byteLength(JSON.stringify(config)) > configurationBytesMax)
     throw invalidField(of.path, `expected at most ${configurationBytesMax} bytes of JSON`)
-  const found = configurationProblem(instance, of.level, config)
-  if (found) throw problemAt(of.path, found)
+  const violation = configurationProblem(instance, of.level, config)
+  if (violation) throw problemAt(of.path, violation)
 }
 
-const problemAt = (path: string, found: ConfigurationProblem) =>
-  invalidField([path, ...found.path].filter((part) => part !== '').join('.') || 'body', found.problem)
+const problemAt = (path: string, violation: ConfigurationProblem) =>
+  invalidField([path, ...violation.path].filter((part) => part !== '').join('.') || 'body', violation.problem)
 
 /** Throws 400 if the instance rejects a new configuration in a check that takes long. Call it outside of a transaction. */
 export async function checkNewConfiguration(
@@ -40,6 +40,6 @@ export async function checkNewConfiguration(
 ) {
   const instance = instances.get(of.instance)
   if (!instance?.checkNew || !isObject(config)) return
-  const found = await instance.checkNew(config as never, of.tenantId)
-  if (found) throw problemAt(of.path, found)
+  const violation = await instance.checkNew(config as never, of.tenantId)
+  if (violation) throw problemAt(of.path, violation)
 }

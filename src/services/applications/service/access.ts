@@ -6,16 +6,17 @@ import { holds, onPlatform, onResource, visibleResources } from '../../../kernel
 import { NoApplication } from '../errors.ts'
 
 const read = 'application:read'
-const readAnywhere = 'platform:application:read'
+const readOnPlatform = 'platform:application:read'
 
 const prefix = 'application-'
 export const resourceName = (applicationName: string) => prefix + applicationName
 
-const readsEverywhere = ({ caller }: Ctx) => holds(caller, readAnywhere, onPlatform) || holds(caller, read, onPlatform)
+const mayReadAllTenants = ({ caller }: Ctx) =>
+  holds(caller, readOnPlatform, onPlatform) || holds(caller, read, onPlatform)
 
 /** Returns the requested tenant, by default the caller's; another one needs a permission on the platform. */
 export const tenantToRead = (ctx: Ctx, requested: string | undefined) =>
-  requested !== undefined && readsEverywhere(ctx) ? requested : requireTenantAccess(ctx, requested, readAnywhere)
+  requested !== undefined && mayReadAllTenants(ctx) ? requested : requireTenantAccess(ctx, requested, readOnPlatform)
 
 /** Throws 400 if the requested tenant does not exist. */
 export async function requireTenant(ctx: Ctx, tenantId: string, identity: Identity) {
@@ -25,12 +26,12 @@ export async function requireTenant(ctx: Ctx, tenantId: string, identity: Identi
 
 /** Returns the names of the applications that the caller may read; undefined means all of the tenant. */
 export function readableNames(ctx: Ctx, tenantId: string): string[] | undefined {
-  if (readsEverywhere(ctx)) return undefined
+  if (mayReadAllTenants(ctx)) return undefined
   const names = visibleResources(ctx.caller, read, tenantId, prefix)
   return names === 'all' ? undefined : names
 }
 
-interface Owned {
+interface TenantApplication {
   name: string
   tenantId: string
 }
@@ -39,11 +40,16 @@ interface Owned {
  * Returns the application if the caller has the scope on it. It is 404 if it does not exist or the caller may not read
  * it, also if it is another tenant's; 403 if the caller may read it but lacks the scope.
  */
-export function permitted<A extends Owned>(ctx: Ctx, name: string, found: A | undefined, scope = read): A {
-  const missing = () => NoApplication({ name })
-  if (!found) throw missing()
+export function requireApplication<A extends TenantApplication>(
+  ctx: Ctx,
+  name: string,
+  found: A | undefined,
+  scope = read,
+): A {
+  const notFound = () => NoApplication({ name })
+  if (!found) throw notFound()
   const resource = onResource(found.tenantId, resourceName(found.name))
-  if (!readsEverywhere(ctx)) authorizeOrNotFound(ctx, { read, scope }, resource, missing)
+  if (!mayReadAllTenants(ctx)) authorizeOrNotFound(ctx, { read, scope }, resource, notFound)
   else if (scope !== read) authorize(ctx, scope, resource)
   return found
 }

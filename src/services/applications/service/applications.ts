@@ -18,10 +18,10 @@ import {
 } from '../events.ts'
 import type { ApplicationsSettings } from '../settings.ts'
 import * as store from '../store.ts'
-import { permitted, readableNames, requireTenant, resourceName, tenantToRead } from './access.ts'
+import { readableNames, requireApplication, requireTenant, resourceName, tenantToRead } from './access.ts'
 import type { Usages } from './usages.ts'
 
-export interface ApplicationRules {
+export interface ApplicationOperations {
   /** Creates an application; returns its name, given or generated. */
   create(ctx: Ctx, input: store.Naming & { name?: string; tenantId?: string }): Promise<string>
   /** Returns the list as one text, or a long list in pieces. */
@@ -32,29 +32,29 @@ export interface ApplicationRules {
   /** Finds an application without a permission check. */
   find(name: string): Promise<ApplicationDocument | undefined>
   /** Deletes everything of a deleted tenant. */
-  forgetTenant(sql: Sql, tenantId: string): Promise<void>
+  deleteTenantData(sql: Sql, tenantId: string): Promise<void>
 }
 
-export function createApplicationRules(
+export function createApplicationOperations(
   { db, bus, now, settings }: Kit<ApplicationsSettings>,
   identity: Identity,
   caches: Caches,
   usages: Usages,
-): ApplicationRules {
+): ApplicationOperations {
   const find = (name: string) =>
     caches.documents.read(name, async () => {
       const row = await store.findApplication(db.sql, name)
       return row && { name, tenantId: row.tenantId, ...documentOf(row.document) }
     })
 
-  function nameFor(given: string | undefined): string {
+  function chooseName(requested: string | undefined): string {
     if (settings.generateApplicationNames) {
-      if (given) throw invalidField('name', 'must be empty, names are generated here')
+      if (requested) throw invalidField('name', 'must be empty, names are generated here')
       return newName()
     }
-    if (given === undefined) throw invalidField('name', 'is required')
-    if (given === '') throw invalidField('name', 'must not be empty')
-    return given
+    if (requested === undefined) throw invalidField('name', 'is required')
+    if (requested === '') throw invalidField('name', 'must not be empty')
+    return requested
   }
 
   return {
@@ -63,7 +63,7 @@ export function createApplicationRules(
     async create(ctx, { tenantId: requested, ...input }) {
       const tenantId = requireTenantAccess(ctx, requested, 'platform:application:create')
       await requireTenant(ctx, tenantId, identity)
-      const name = nameFor(input.name)
+      const name = chooseName(input.name)
       await db.tx(async (sql) => {
         const inserted = await store.insertApplication(sql, { ...input, name, tenantId, at: now() })
         if (!inserted) throw ApplicationNameTaken({ name })
@@ -82,20 +82,20 @@ export function createApplicationRules(
         const { documents, complete } = await store.findDocuments(db.sql, { tenantId, names })
         return complete ? documentOf(`[${documents.join(',')}]`) : undefined
       }
-      const whole = await (names ? load() : caches.lists.read(tenantId, load))
-      return whole ?? inArray(documentsOf(db.sql, { tenantId, names }))
+      const list = await (names ? load() : caches.lists.read(tenantId, load))
+      return list ?? streamArray(streamDocuments(db.sql, { tenantId, names }))
     },
 
     async read(ctx, { name, tenantId }) {
       if (tenantId !== undefined) tenantToRead(ctx, tenantId)
-      const application = permitted(ctx, name, await find(name))
+      const application = requireApplication(ctx, name, await find(name))
       if (tenantId !== undefined && tenantId !== application.tenantId) throw NoApplication({ name })
       return application
     },
 
     async update(ctx, name, change, ifMatch) {
       await db.tx(async (sql) => {
-        const application = permitted(ctx, name, await store.lockApplication(sql, name), 'application:update')
+        const application = requireApplication(ctx, name, await store.lockApplication(sql, name), 'application:update')
         checkIfMatch(ifMatch, etagOf(application.document))
         if (Object.keys(change).length === 0) return
         await store.updateApplication(sql, name, { ...change, at: now() })
@@ -106,19 +106,19 @@ export function createApplicationRules(
 
     async delete(ctx, name, ifMatch) {
       await db.tx(async (sql) => {
-        const application = permitted(ctx, name, await store.lockApplication(sql, name), 'application:delete')
+        const application = requireApplication(ctx, name, await store.lockApplication(sql, name), 'application:delete')
         checkIfMatch(ifMatch, etagOf(application.document))
-        const gone = { tenantId: application.tenantId, applicationName: name }
-        await usages.refuse(sql, gone)
+        const deleted = { tenantId: application.tenantId, applicationName: name }
+        await usages.requireUnused(sql, deleted)
         for (const version of await store.findVersions(sql, name))
-          await bus.publish(sql, VersionDeleted, { ...gone, versionName: version.name })
+          await bus.publish(sql, VersionDeleted, { ...deleted, versionName: version.name })
         await store.deleteApplication(sql, name)
         await identity.forgetResource(sql, application.tenantId, resourceName(name))
-        await bus.publish(sql, ApplicationDeleted, gone)
+        await bus.publish(sql, ApplicationDeleted, deleted)
       })
     },
 
-    async forgetTenant(sql, tenantId) {
+    async deleteTenantData(sql, tenantId) {
       // Identity deletes the grants with the realm.
       const { versions, applications, instances } = await store.deleteTenant(sql, tenantId)
       // Pipelined and in this order, because a tenant can have 100,000 applications.
@@ -134,7 +134,7 @@ export function createApplicationRules(
 }
 
 /** Yields documents page by page, so that a slow reader holds no connection. */
-export async function* documentsOf(sql: Sql, of: { tenantId?: string; names?: string[] | undefined }) {
+export async function* streamDocuments(sql: Sql, of: { tenantId?: string; names?: string[] | undefined }) {
   let after: string | undefined
   for (;;) {
     const page = await store.findDocuments(sql, { ...of, after })
@@ -144,7 +144,7 @@ export async function* documentsOf(sql: Sql, of: { tenantId?: string; names?: st
   }
 }
 
-export async function* inArray(items: AsyncIterable<string>): AsyncGenerator<string> {
+export async function* streamArray(items: AsyncIterable<string>): AsyncGenerator<string> {
   let separator = '['
   for await (const item of items) {
     yield separator + item

@@ -20,24 +20,28 @@ interface Request<C> {
   versionName?: string
 }
 
-const nothing: Config = Object.freeze({})
+const emptyConfiguration: Config = Object.freeze({})
 
 /** Returns the effective configuration of a version, or of the application without a version. */
-export async function effective<C>(deps: Deps, { tenantId, instance, applicationName, versionName }: Request<C>) {
-  const base = (await levelOf(deps, { tenantId, applicationName })).get(instance.name)
-  const over =
+export async function effectiveConfiguration<C>(
+  deps: Deps,
+  { tenantId, instance, applicationName, versionName }: Request<C>,
+) {
+  const ofApplication = (await configurationsOfLevel(deps, { tenantId, applicationName })).get(instance.name)
+  const ofVersion =
     versionName === undefined
       ? undefined
-      : (await levelOf(deps, { tenantId, applicationName, versionName })).get(instance.name)
-  const stored = base && over ? { ...base, ...over } : (over ?? base ?? nothing)
+      : (await configurationsOfLevel(deps, { tenantId, applicationName, versionName })).get(instance.name)
+  const stored =
+    ofApplication && ofVersion ? { ...ofApplication, ...ofVersion } : (ofVersion ?? ofApplication ?? emptyConfiguration)
   return readConfiguration(instance, 'application', stored) as ReadConfiguration<C>
 }
 
-export async function effectiveForTenant<T>(
+export async function effectiveTenantConfiguration<T>(
   deps: Deps,
   { tenantId, instance }: { tenantId: string; instance: ConfigurationInstance<unknown, T> },
 ) {
-  const stored = (await levelOf(deps, { tenantId })).get(instance.name) ?? nothing
+  const stored = (await configurationsOfLevel(deps, { tenantId })).get(instance.name) ?? emptyConfiguration
   const { config, problems } = readConfiguration(instance, 'tenant', stored)
   if (problems.length > 0) invalidConfigurationIgnored(deps.kit.log, { tenantId, instance: instance.name, problems })
   return config as T
@@ -45,18 +49,18 @@ export async function effectiveForTenant<T>(
 
 type Level = { tenantId: string; applicationName?: string; versionName?: string }
 
-const levelOf = async ({ kit: { db }, caches }: Deps, level: Level) =>
+const configurationsOfLevel = async ({ kit: { db }, caches }: Deps, level: Level) =>
   (await caches.configurations.read(levelKey(level), async () => {
     const { tenantId, applicationName, versionName } = level
     const rows =
       applicationName === undefined
         ? await store.findTenantConfigurations(db.sql, { tenantId })
         : await store.findConfigurations(db.sql, { tenantId, applicationName, versionName })
-    return frozen(rows)
+    return frozenByInstance(rows)
   })) ?? new Map<string, Config>()
 
 /** Freezes configurations, because all readers share them. */
-const frozen = (rows: { instance: string; config: Config }[]): LevelConfigurations =>
+const frozenByInstance = (rows: { instance: string; config: Config }[]): LevelConfigurations =>
   new Map(rows.map(({ instance, config }) => [instance, freeze(config)]))
 
 function freeze<T>(value: T): T {

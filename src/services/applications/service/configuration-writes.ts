@@ -7,15 +7,15 @@ import { invalidField } from '../../../kernel/errors.ts'
 import { type Entry, readEnvelope, readTenantEnvelope } from '../envelope.ts'
 import { AlreadyConfigured, NoVersion } from '../errors.ts'
 import { ConfigurationChanged, type ConfigurationEvent } from '../events.ts'
-import { checkNewConfiguration, knownInstance, validateConfiguration } from '../instances/validate.ts'
+import { checkNewConfiguration, requireInstance, validateConfiguration } from '../instances/validate.ts'
 import { isObject, mergePatch } from '../merge-patch.ts'
 import * as store from '../store.ts'
-import { permitted, requireTenant } from './access.ts'
-import type { ApplicationRules } from './applications.ts'
+import { requireApplication, requireTenant } from './access.ts'
+import type { ApplicationOperations } from './applications.ts'
 
-export type Place = store.ConfigurationPlace
+export type ApplicationOrVersion = store.ApplicationOrVersion
 
-export interface TenantPlace {
+export interface TenantConfigurationQuery {
   tenantId: string | undefined
   instances: string[] | undefined
 }
@@ -23,7 +23,7 @@ export interface TenantPlace {
 interface Deps {
   kit: Pick<Kit, 'db' | 'bus' | 'instances'>
   identity: Identity
-  applications: Pick<ApplicationRules, 'find'>
+  applications: Pick<ApplicationOperations, 'find'>
 }
 
 type NewEntry = Pick<Entry, 'instance' | 'config' | 'path'>
@@ -31,20 +31,20 @@ type NewEntry = Pick<Entry, 'instance' | 'config' | 'path'>
 /** Runs the checks that take long, before the transaction that locks the application. Only callers that may write get there. */
 async function checkNew({ kit, applications }: Deps, ctx: Ctx, applicationName: string, entries: () => NewEntry[]) {
   const found = await applications.find(applicationName)
-  const { tenantId } = permitted(ctx, applicationName, found, 'application:update')
+  const { tenantId } = requireApplication(ctx, applicationName, found, 'application:update')
   for (const { instance, config, path } of entries())
     await checkNewConfiguration(kit.instances, { tenantId, instance, path }, config)
 }
 
 /** Replaces the configuration of every instance that the envelope names; the others stay. */
-export async function replace(deps: Deps, ctx: Ctx, place: Place, envelope: unknown) {
+export async function replace(deps: Deps, ctx: Ctx, place: ApplicationOrVersion, envelope: unknown) {
   const { kit } = deps
   await checkNew(deps, ctx, place.applicationName, () => readEnvelope(envelope))
   await kit.db.tx(async (sql) => {
-    const tenantId = await lockPlace(ctx, sql, place)
+    const tenantId = await requireAndLockApplication(ctx, sql, place)
     const entries = readEnvelope(envelope)
-    for (const entry of entries) checkPlace(entry, place)
-    await checkVersions(sql, place.applicationName, entries)
+    for (const entry of entries) rejectOtherNames(entry, place)
+    await requireKnownVersions(sql, place.applicationName, entries)
     for (const entry of entries) await save(kit, sql, tenantId, entry)
   })
 }
@@ -52,7 +52,7 @@ export async function replace(deps: Deps, ctx: Ctx, place: Place, envelope: unkn
 export async function merge(
   deps: Deps,
   ctx: Ctx,
-  { instances, ...place }: Place & { instances: string[] | undefined },
+  { instances, ...place }: ApplicationOrVersion & { instances: string[] | undefined },
   patch: unknown,
 ) {
   const { kit } = deps
@@ -60,11 +60,11 @@ export async function merge(
   const patched = (instances ?? []).map((instance) => ({ instance, config: patch, path: 'body' }))
   await checkNew(deps, ctx, place.applicationName, () => patched)
   await kit.db.tx(async (sql) => {
-    const tenantId = await lockPlace(ctx, sql, place)
+    const tenantId = await requireAndLockApplication(ctx, sql, place)
     const [instance, ...others] = instances ?? []
     if (instance === undefined) throw invalidField('serviceInstanceName', 'is required')
     if (others.length > 0) throw invalidField('serviceInstanceName', 'expected exactly one')
-    knownInstance(kit.instances, instance, 'serviceInstanceName')
+    requireInstance(kit.instances, instance, 'serviceInstanceName')
     const { applicationName, versionName } = place
     if (versionName === undefined && isObject(patch) && Object.hasOwn(patch, 'versions'))
       throw invalidField('versions', 'is kept for the versions: change each at its own address')
@@ -78,13 +78,13 @@ export async function merge(
 export async function replaceOne(
   deps: Deps,
   ctx: Ctx,
-  { instance, applicationName, versionName }: Place & { instance: string },
+  { instance, applicationName, versionName }: ApplicationOrVersion & { instance: string },
   config: unknown,
 ) {
   const { kit } = deps
   await checkNew(deps, ctx, applicationName, () => [{ instance, config, path: 'body' }])
   await kit.db.tx(async (sql) => {
-    const tenantId = await lockPlace(ctx, sql, { applicationName, versionName })
+    const tenantId = await requireAndLockApplication(ctx, sql, { applicationName, versionName })
     await save(kit, sql, tenantId, { instance, applicationName, versionName, config, path: 'body' })
   })
 }
@@ -98,21 +98,26 @@ export async function load({ kit, applications }: Deps, envelope: unknown) {
   }
   await kit.db.tx(async (sql) => {
     // Locks applications in order and then the table, like other writers, against deadlocks.
-    const tenants = new Map<string, string>()
+    const tenantOfApplication = new Map<string, string>()
     for (const { applicationName, path } of entries.toSorted(byApplication)) {
-      if (tenants.has(applicationName)) continue
+      if (tenantOfApplication.has(applicationName)) continue
       const application = await store.lockApplication(sql, applicationName)
       if (!application) throw invalidField(path, `there is no application ${applicationName}`)
-      tenants.set(applicationName, application.tenantId)
+      tenantOfApplication.set(applicationName, application.tenantId)
     }
-    if (!(await store.lockEmptyConfigurations(sql))) throw AlreadyConfigured()
-    for (const [applicationName, own] of Map.groupBy(entries, (entry) => entry.applicationName))
-      await checkVersions(sql, applicationName, own)
-    for (const entry of entries) await save(kit, sql, tenants.get(entry.applicationName)!, entry)
+    if (!(await store.lockConfigurationsIfEmpty(sql))) throw AlreadyConfigured()
+    for (const [applicationName, ownEntries] of Map.groupBy(entries, (entry) => entry.applicationName))
+      await requireKnownVersions(sql, applicationName, ownEntries)
+    for (const entry of entries) await save(kit, sql, tenantOfApplication.get(entry.applicationName)!, entry)
   })
 }
 
-export async function replaceForTenant({ kit, identity }: Deps, ctx: Ctx, of: TenantPlace, envelope: unknown) {
+export async function replaceForTenant(
+  { kit, identity }: Deps,
+  ctx: Ctx,
+  of: TenantConfigurationQuery,
+  envelope: unknown,
+) {
   const tenantId = requireTenantAccess(ctx, of.tenantId, 'platform:tenant:configuration:update')
   await requireTenant(ctx, tenantId, identity)
   const entries = readTenantEnvelope(envelope, tenantId)
@@ -127,7 +132,7 @@ export async function replaceForTenant({ kit, identity }: Deps, ctx: Ctx, of: Te
   })
 }
 
-export async function requireVersion(sql: Sql, { applicationName, versionName }: Place) {
+export async function requireVersion(sql: Sql, { applicationName, versionName }: ApplicationOrVersion) {
   if (versionName !== undefined && !(await store.findVersion(sql, applicationName, versionName)))
     throw NoVersion({ name: versionName })
 }
@@ -144,15 +149,19 @@ async function save({ bus, instances }: Deps['kit'], sql: Sql, tenantId: string,
 }
 
 /** Checks the permission and locks the application; returns its tenant. */
-async function lockPlace(ctx: Ctx, sql: Sql, { applicationName, versionName }: Place): Promise<string> {
+async function requireAndLockApplication(
+  ctx: Ctx,
+  sql: Sql,
+  { applicationName, versionName }: ApplicationOrVersion,
+): Promise<string> {
   const locked = await store.lockApplication(sql, applicationName)
-  const { tenantId } = permitted(ctx, applicationName, locked, 'application:update')
+  const { tenantId } = requireApplication(ctx, applicationName, locked, 'application:update')
   await requireVersion(sql, { applicationName, versionName })
   return tenantId
 }
 
 /** Throws 400 for an unknown version inside the envelope; 404 is for an unknown version in the URL. */
-async function checkVersions(sql: Sql, applicationName: string, entries: Entry[]) {
+async function requireKnownVersions(sql: Sql, applicationName: string, entries: Entry[]) {
   if (entries.every(({ versionName }) => versionName === undefined)) return
   const known = new Set((await store.findVersions(sql, applicationName)).map(({ name }) => name))
   for (const { versionName, path } of entries)
@@ -163,7 +172,7 @@ async function checkVersions(sql: Sql, applicationName: string, entries: Entry[]
 const byApplication = (a: Entry, b: Entry) => (a.applicationName < b.applicationName ? -1 : 1)
 
 /** Throws 400 for entries of other applications or versions than those in the URL. */
-function checkPlace(entry: Entry, { applicationName, versionName }: Place) {
+function rejectOtherNames(entry: Entry, { applicationName, versionName }: ApplicationOrVersion) {
   if (entry.applicationName !== applicationName)
     throw invalidField(entry.path, `expected only the application ${applicationName}`)
   if (versionName !== undefined && entry.versionName !== versionName)

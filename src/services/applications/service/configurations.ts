@@ -6,32 +6,32 @@ import type { Caches } from '../cache.ts'
 import type { Applications } from '../contract.ts'
 import { type StoredEntry, writeEnvelope, writeTenantEnvelope, writeWholeEnvelope } from '../envelope.ts'
 import * as store from '../store.ts'
-import { permitted } from './access.ts'
-import type { ApplicationRules } from './applications.ts'
-import { effective, effectiveForTenant } from './configuration-effective.ts'
+import { requireApplication } from './access.ts'
+import type { ApplicationOperations } from './applications.ts'
+import { effectiveConfiguration, effectiveTenantConfiguration } from './configuration-effective.ts'
 import * as writes from './configuration-writes.ts'
-import { type Place, requireVersion, type TenantPlace } from './configuration-writes.ts'
+import { type ApplicationOrVersion, requireVersion, type TenantConfigurationQuery } from './configuration-writes.ts'
 
-export interface ConfigurationRules {
+export interface ConfigurationOperations {
   /** Replaces the configuration of every instance that the envelope names; the others stay. */
-  replace(ctx: Ctx, place: Place, envelope: unknown): Promise<void>
-  merge(ctx: Ctx, place: Place & { instances: string[] | undefined }, patch: unknown): Promise<void>
-  read(ctx: Ctx, place: Place & { instances: string[] | undefined }): Promise<Document>
+  replace(ctx: Ctx, place: ApplicationOrVersion, envelope: unknown): Promise<void>
+  merge(ctx: Ctx, place: ApplicationOrVersion & { instances: string[] | undefined }, patch: unknown): Promise<void>
+  read(ctx: Ctx, place: ApplicationOrVersion & { instances: string[] | undefined }): Promise<Document>
   /** Replaces the configuration of one instance, without the envelope. */
-  replaceOne(ctx: Ctx, place: Place & { instance: string }, config: unknown): Promise<void>
+  replaceOne(ctx: Ctx, place: ApplicationOrVersion & { instance: string }, config: unknown): Promise<void>
   /** Returns the configuration of one instance, without the envelope; `{}` if there is none. */
-  readOne(ctx: Ctx, place: Place & { instance: string }): Promise<Document>
+  readOne(ctx: Ctx, place: ApplicationOrVersion & { instance: string }): Promise<Document>
   /** Loads the first configurations; 409 if any configuration exists. */
   load(envelope: unknown): Promise<void>
-  all(of: Everything): AsyncIterable<string>
-  replaceForTenant(ctx: Ctx, of: TenantPlace, envelope: unknown): Promise<void>
-  readForTenant(ctx: Ctx, of: TenantPlace): Promise<Document>
+  exportAll(of: ConfigurationSelection): AsyncIterable<string>
+  replaceForTenant(ctx: Ctx, of: TenantConfigurationQuery, envelope: unknown): Promise<void>
+  readForTenant(ctx: Ctx, of: TenantConfigurationQuery): Promise<Document>
   /** Returns the effective configuration of a version, or of the application without a version. */
   effective: Applications['configuration']
   effectiveForTenant: Applications['tenantConfiguration']
 }
 
-interface Everything {
+interface ConfigurationSelection {
   instances: string[] | undefined
   applicationNames?: string[] | undefined
 }
@@ -39,11 +39,11 @@ interface Everything {
 export interface ConfigurationDeps {
   kit: Kit
   identity: Identity
-  applications: ApplicationRules
+  applications: ApplicationOperations
   caches: Caches
 }
 
-export function createConfigurationRules(deps: ConfigurationDeps): ConfigurationRules {
+export function createConfigurationOperations(deps: ConfigurationDeps): ConfigurationOperations {
   return {
     replace: (ctx, place, envelope) => writes.replace(deps, ctx, place, envelope),
     merge: (ctx, place, patch) => writes.merge(deps, ctx, place, patch),
@@ -51,20 +51,20 @@ export function createConfigurationRules(deps: ConfigurationDeps): Configuration
     replaceOne: (ctx, place, config) => writes.replaceOne(deps, ctx, place, config),
     readOne: (ctx, place) => readOne(deps, ctx, place),
     load: (envelope) => writes.load(deps, envelope),
-    all: (of) => writeWholeEnvelope(rows(deps, of)),
+    exportAll: (of) => writeWholeEnvelope(readAllRows(deps, of)),
     replaceForTenant: (ctx, of, envelope) => writes.replaceForTenant(deps, ctx, of, envelope),
     readForTenant: (ctx, of) => readForTenant(deps, ctx, of),
-    effective: (of) => effective(deps, of),
-    effectiveForTenant: (of) => effectiveForTenant(deps, of),
+    effective: (of) => effectiveConfiguration(deps, of),
+    effectiveForTenant: (of) => effectiveTenantConfiguration(deps, of),
   }
 }
 
 async function read(
   { kit: { db }, applications }: ConfigurationDeps,
   ctx: Ctx,
-  { instances, applicationName, versionName }: Place & { instances: string[] | undefined },
+  { instances, applicationName, versionName }: ApplicationOrVersion & { instances: string[] | undefined },
 ): Promise<Document> {
-  const { tenantId } = permitted(ctx, applicationName, await applications.find(applicationName))
+  const { tenantId } = requireApplication(ctx, applicationName, await applications.find(applicationName))
   await requireVersion(db.sql, { applicationName, versionName })
   const found = await store.findConfigurations(db.sql, { tenantId, applicationName, versionName, instances })
   return documentOf(writeEnvelope(found, { applicationName, versionName }))
@@ -73,9 +73,9 @@ async function read(
 async function readOne(
   { kit: { db }, applications }: ConfigurationDeps,
   ctx: Ctx,
-  { instance, applicationName, versionName }: Place & { instance: string },
+  { instance, applicationName, versionName }: ApplicationOrVersion & { instance: string },
 ): Promise<Document> {
-  const { tenantId } = permitted(ctx, applicationName, await applications.find(applicationName))
+  const { tenantId } = requireApplication(ctx, applicationName, await applications.find(applicationName))
   await requireVersion(db.sql, { applicationName, versionName })
   const of = { tenantId, applicationName, versionName, instances: [instance] }
   const [found] = await store.findConfigurations(db.sql, of)
@@ -85,14 +85,14 @@ async function readOne(
 async function readForTenant(
   { kit: { db } }: ConfigurationDeps,
   ctx: Ctx,
-  { tenantId: requested, instances }: TenantPlace,
+  { tenantId: requested, instances }: TenantConfigurationQuery,
 ): Promise<Document> {
   const tenantId = requireTenantAccess(ctx, requested, 'platform:tenant:configuration:read')
   const found = await store.findTenantConfigurations(db.sql, { tenantId, instances })
   return documentOf(writeTenantEnvelope(found, tenantId))
 }
 
-async function* rows({ kit: { db } }: ConfigurationDeps, of: Everything) {
+async function* readAllRows({ kit: { db } }: ConfigurationDeps, of: ConfigurationSelection) {
   let after: StoredEntry | undefined
   for (;;) {
     const page = await store.findAllConfigurations(db.sql, of, after)

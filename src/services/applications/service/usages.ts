@@ -6,17 +6,17 @@ import { StillUsed } from '../errors.ts'
 export interface Usages {
   add(usage: ApplicationUsage): void
   /** Throws 409 if objects use the application or version. */
-  refuse(sql: Sql, of: { tenantId: string; applicationName: string; versionName?: string }): Promise<void>
+  requireUnused(sql: Sql, of: { tenantId: string; applicationName: string; versionName?: string }): Promise<void>
 }
 
 export function createUsages(): Usages {
   const usages: ApplicationUsage[] = []
   return {
     add: (usage) => void usages.push(usage),
-    async refuse(sql, of) {
-      for (const { what, count } of usages) {
-        const found = await count(sql, of)
-        if (found > 0) throw StillUsed({ name: of.versionName ?? of.applicationName, users: `${found} ${what}` })
+    async requireUnused(sql, of) {
+      for (const { plural, count } of usages) {
+        const total = await count(sql, of)
+        if (total > 0) throw StillUsed({ name: of.versionName ?? of.applicationName, users: `${total} ${plural}` })
       }
     },
   }

@@ -8,42 +8,42 @@ import type { ApplicationVersionRef } from '../contract.ts'
 import { NoVersion, TooManyVersions, VersionNameTaken } from '../errors.ts'
 import { VersionCreated, VersionDeleted, VersionUpdated } from '../events.ts'
 import * as store from '../store.ts'
-import { permitted } from './access.ts'
-import type { ApplicationRules } from './applications.ts'
+import { requireApplication } from './access.ts'
+import type { ApplicationOperations } from './applications.ts'
 import type { Usages } from './usages.ts'
 
-interface Place {
+interface VersionNames {
   applicationName: string
   versionName: string
 }
 
-export interface VersionRules {
+export interface VersionOperations {
   /** Creates a version; returns its full name. */
   create(ctx: Ctx, input: store.Naming & { applicationName: string; nameSuffix: string }): Promise<string>
   list(ctx: Ctx, applicationName: string): Promise<Document>
-  read(ctx: Ctx, of: Place): Promise<Document>
-  update(ctx: Ctx, of: Place, change: store.Naming, ifMatch: string | undefined): Promise<void>
-  delete(ctx: Ctx, of: Place, ifMatch: string | undefined): Promise<void>
+  read(ctx: Ctx, of: VersionNames): Promise<Document>
+  update(ctx: Ctx, of: VersionNames, change: store.Naming, ifMatch: string | undefined): Promise<void>
+  delete(ctx: Ctx, of: VersionNames, ifMatch: string | undefined): Promise<void>
   findOwner(versionName: string, sql?: Sql): Promise<ApplicationVersionRef | undefined>
 }
 
 /** Limits the application's document, which contains all versions and is rewritten with every change. */
 export const versionsMax = 1000
 
-export function createVersionRules(
+export function createVersionOperations(
   { db, bus, now }: Kit,
-  applications: ApplicationRules,
+  applications: ApplicationOperations,
   caches: Caches,
   usages: Usages,
-): VersionRules {
-  const readable = async (ctx: Ctx, name: string) => permitted(ctx, name, await applications.find(name))
+): VersionOperations {
+  const requireReadable = async (ctx: Ctx, name: string) => requireApplication(ctx, name, await applications.find(name))
 
   return {
     async create(ctx, { applicationName, nameSuffix, ...naming }) {
       const name = `${applicationName}-${nameSuffix}`
       await db.tx(async (sql) => {
         const locked = await store.lockApplication(sql, applicationName)
-        const { tenantId } = permitted(ctx, applicationName, locked, 'application:update')
+        const { tenantId } = requireApplication(ctx, applicationName, locked, 'application:update')
         if ((await store.countVersions(sql, applicationName)) >= versionsMax)
           throw TooManyVersions({ name: applicationName, limit: versionsMax })
         const inserted = await store.insertVersion(sql, { ...naming, name, applicationName, tenantId, at: now() })
@@ -55,19 +55,19 @@ export function createVersionRules(
     },
 
     async list(ctx, applicationName) {
-      await readable(ctx, applicationName)
-      return documentOf(JSON.stringify((await store.findVersions(db.sql, applicationName)).map(present)))
+      await requireReadable(ctx, applicationName)
+      return documentOf(JSON.stringify((await store.findVersions(db.sql, applicationName)).map(versionJson)))
     },
 
     async read(ctx, { applicationName, versionName }) {
-      await readable(ctx, applicationName)
+      await requireReadable(ctx, applicationName)
       return versionDocument(versionName, await store.findVersion(db.sql, applicationName, versionName))
     },
 
     async update(ctx, { applicationName, versionName }, change, ifMatch) {
       await db.tx(async (sql) => {
         const locked = await store.lockApplication(sql, applicationName)
-        const { tenantId } = permitted(ctx, applicationName, locked, 'application:update')
+        const { tenantId } = requireApplication(ctx, applicationName, locked, 'application:update')
         const current = versionDocument(versionName, await store.findVersion(sql, applicationName, versionName))
         checkIfMatch(ifMatch, current.etag)
         if (Object.keys(change).length === 0) return
@@ -80,10 +80,10 @@ export function createVersionRules(
     async delete(ctx, { applicationName, versionName }, ifMatch) {
       await db.tx(async (sql) => {
         const locked = await store.lockApplication(sql, applicationName)
-        const { tenantId } = permitted(ctx, applicationName, locked, 'application:delete')
+        const { tenantId } = requireApplication(ctx, applicationName, locked, 'application:delete')
         const current = versionDocument(versionName, await store.findVersion(sql, applicationName, versionName))
         checkIfMatch(ifMatch, current.etag)
-        await usages.refuse(sql, { tenantId, applicationName, versionName })
+        await usages.requireUnused(sql, { tenantId, applicationName, versionName })
         await store.deleteVersion(sql, versionName)
         await store.writeDocument(sql, applicationName)
         await bus.publish(sql, VersionDeleted, { tenantId, applicationName, versionName })
@@ -98,7 +98,7 @@ export function createVersionRules(
 }
 
 /** Omits unset fields, as the application's document does. */
-const present = ({ name, displayName, description, createdDate, updatedDate }: store.VersionRow) => ({
+const versionJson = ({ name, displayName, description, createdDate, updatedDate }: store.VersionRow) => ({
   name,
   ...(displayName !== null && { displayName }),
   ...(description !== null && { description }),
@@ -108,5 +108,5 @@ const present = ({ name, displayName, description, createdDate, updatedDate }: s
 
 function versionDocument(name: string, row: store.VersionRow | undefined): Document {
   if (!row) throw NoVersion({ name })
-  return documentOf(JSON.stringify(present(row)))
+  return documentOf(JSON.stringify(versionJson(row)))
 }

@@ -1,4 +1,4 @@
-import { checkFilename, digestOf } from '../../../kernel/http/content-headers.ts'
+import { checkFilename, parseDigest } from '../../../kernel/http/content-headers.ts'
 import type { Http } from '../../../kernel/http/routes.ts'
 import { linkOf } from '../links.ts'
 import * as schemas from '../schemas.ts'
@@ -10,7 +10,7 @@ export function uploadRoutes(http: Http, { uploads }: BinaryDataService, baseUrl
   const given = ({ headers }: { headers: Record<string, string | string[] | undefined> }) => ({
     token: headers['x-auth-token']?.toString(),
     length: Number(headers['content-length'] ?? 0),
-    digest: digestOf(headers),
+    digest: parseDigest(headers),
   })
 
   http.post('/binary-data', { schema: schemas.uploadBlob, config }, async (request, reply) => {

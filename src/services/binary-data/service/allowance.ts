@@ -27,7 +27,7 @@ export async function allowanceOf(
   tenantId: string,
   replaced: () => Promise<number>,
 ): Promise<Allowance> {
-  const quota = (await tenants.diskSizeOf(tenantId)) || quotaBytes || Number.POSITIVE_INFINITY
+  const quota = (await tenants.storageQuota(tenantId)) || quotaBytes || Number.POSITIVE_INFINITY
   if (quota === Number.POSITIVE_INFINITY) return { quota, more: quota }
   const [used, replacedBytes] = await Promise.all([items.findUsage(db.sql, tenantId), replaced()])
   // A tenant that exceeds the quota of a smaller package may still replace a file by a smaller one.

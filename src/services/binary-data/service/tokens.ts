@@ -45,7 +45,7 @@ export function createTokenRules(
       // Checked at each upload: an endpoint that may no longer connect may not upload either.
       const [endpoint, mayTalk, realm] = await Promise.all([
         register.find(endpointId),
-        tokens.mayTalk(endpointId),
+        tokens.hasUsableToken(endpointId),
         identity.realm(tenantId),
       ])
       const isItself = endpoint?.tenantId === tenantId && endpoint.applicationName === applicationName

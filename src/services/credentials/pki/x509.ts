@@ -136,7 +136,7 @@ async function signed(
 export interface ListEntry {
   serialNumber: string
   date: Date
-  held: boolean
+  isOnHold: boolean
 }
 
 /**
@@ -175,11 +175,11 @@ export function makeRevocationList(of: {
   // RFC 5280, 5.1.2.6: an empty list is omitted.
   if (of.entries.length > 0)
     list.revokedCertificates = of.entries.map(
-      ({ serialNumber, date, held }) =>
+      ({ serialNumber, date, isOnHold }) =>
         new asn.RevokedCertificate({
           userCertificate: Uint8Array.from(Buffer.from(toHex(serialNumber), 'hex')).buffer,
           revocationDate: new asn.Time(toSecond(date)),
-          ...(held && { crlEntryExtensions: [hold] }),
+          ...(isOnHold && { crlEntryExtensions: [hold] }),
         }),
     )
   const bytes = AsnConvert.serialize(list)

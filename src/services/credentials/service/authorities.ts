@@ -19,8 +19,8 @@ export interface Authorities {
   platform(): Promise<Issuer>
   /** Returns a tenant's authority; created on first use. `chain`: its certificate, then the platform's. */
   ofTenant(tenantId: string): Promise<Issuer & { chain: [string, string] }>
-  rootList(): Promise<RevocationList>
-  listOf(authorityId: string): Promise<RevocationList>
+  rootRevocationList(): Promise<RevocationList>
+  revocationListOf(authorityId: string): Promise<RevocationList>
 }
 
 /** Root path of revocation lists. Certificates contain the URL, so it cannot depend on a request. */
@@ -41,18 +41,18 @@ export function newSerialNumber(): string {
 export const toSecond = (date: Date) => new Date(Math.floor(date.getTime() / 1000) * 1000)
 
 export function createAuthorities({ db, now, newId, secrets, baseUrl }: Kit, worker: PkiWorker): Authorities {
-  const once = createSingleFlight<void>()
+  const singleFlight = createSingleFlight<void>()
 
-  const listAddress = ({ tenantId, id }: { tenantId: string; id: string }) =>
+  const listUrlOf = ({ tenantId, id }: { tenantId: string; id: string }) =>
     `${baseUrl()}${certificatesRoot}/certificates/${tenantId === store.platformTenant ? 'crl' : `authorities/${id}/crl`}`
 
-  const asIssuer = (row: store.AuthorityRow): Issuer => ({
+  const issuerOf = (row: store.AuthorityRow): Issuer => ({
     certificate: row.certificate,
     privateKey: secrets.open(row.sealedKey),
-    listAddress: listAddress(row),
+    listAddress: listUrlOf(row),
   })
 
-  async function find(tenantId: string): Promise<store.AuthorityRow> {
+  async function findOrCreate(tenantId: string): Promise<store.AuthorityRow> {
     return (await store.findAuthority(db.sql, tenantId)) ?? (await createAuthority(tenantId))
   }
 
@@ -60,13 +60,13 @@ export function createAuthorities({ db, now, newId, secrets, baseUrl }: Kit, wor
   async function createAuthority(tenantId: string): Promise<store.AuthorityRow> {
     const [id, serialNumber] = [newId(), newSerialNumber()]
     const isPlatform = tenantId === store.platformTenant
-    const made = await worker.make('makeAuthority', {
+    const created = await worker.make('makeAuthority', {
       serialNumber,
       notBefore: toSecond(now()),
       commonName: isPlatform ? `Waypost platform CA ${id}` : `Waypost tenant CA ${id}`,
-      ...(!isPlatform && { unit: tenantId, issuer: asIssuer(await find(store.platformTenant)) }),
+      ...(!isPlatform && { unit: tenantId, issuer: issuerOf(await findOrCreate(store.platformTenant)) }),
     })
-    const { certificate, privateKey, invalidAfter } = made
+    const { certificate, privateKey, invalidAfter } = created
     const { subject } = new X509Certificate(certificate)
     const sealedKey = secrets.seal(privateKey)
     await store.insertAuthority(db.sql, {
@@ -79,23 +79,23 @@ export function createAuthorities({ db, now, newId, secrets, baseUrl }: Kit, wor
     list !== null && current && now().getTime() - listDate!.getTime() < listRenewedMs
 
   /** Returns the current list; creates it if needed, without holding a lock or connection, since it can take seconds. */
-  async function listOf(authority: store.AuthorityRow): Promise<RevocationList> {
+  async function currentListOf(authority: store.AuthorityRow): Promise<RevocationList> {
     for (;;) {
-      const known = await store.findList(db.sql, authority.tenantId)
-      if (!known) throw NoRevocationList({ id: authority.id })
-      if (isCurrent(known)) return { bytes: known.list!, number: known.listNumber }
+      const stored = await store.findList(db.sql, authority.tenantId)
+      if (!stored) throw NoRevocationList({ id: authority.id })
+      if (isCurrent(stored)) return { bytes: stored.list!, number: stored.listNumber }
       // A list that another request creates may lack later changes, so the loop checks again.
-      await once(authority.id, () => createList(authority, known))
+      await singleFlight(authority.id, () => createList(authority, stored))
     }
   }
 
-  async function createList({ tenantId, certificate, sealedKey }: store.AuthorityRow, known: store.StoredList) {
+  async function createList({ tenantId, certificate, sealedKey }: store.AuthorityRow, stored: store.StoredList) {
     const date = toSecond(now())
     const entries =
       tenantId === store.platformTenant
         ? await store.findRetiredAuthorities(db.sql)
         : await store.findListedCertificates(db.sql, tenantId, date)
-    const number = known.listNumber + 1
+    const number = stored.listNumber + 1
     const bytes = await worker.make('makeRevocationList', {
       issuer: { certificate, privateKey: secrets.open(sealedKey) },
       number,
@@ -103,22 +103,22 @@ export function createAuthorities({ db, now, newId, secrets, baseUrl }: Kit, wor
       nextUpdate: new Date(date.getTime() + listValidMs),
       entries,
     })
-    await store.saveList(db.sql, tenantId, { bytes, number, date, revision: known.revision })
+    await store.saveList(db.sql, tenantId, { bytes, number, date, revision: stored.revision })
   }
 
   return {
-    root: async () => (await find(store.platformTenant)).certificate,
-    platform: async () => asIssuer(await find(store.platformTenant)),
+    root: async () => (await findOrCreate(store.platformTenant)).certificate,
+    platform: async () => issuerOf(await findOrCreate(store.platformTenant)),
     async ofTenant(tenantId) {
-      const row = await find(tenantId)
-      const root = await find(store.platformTenant)
-      return { ...asIssuer(row), chain: [row.certificate, root.certificate] }
+      const row = await findOrCreate(tenantId)
+      const root = await findOrCreate(store.platformTenant)
+      return { ...issuerOf(row), chain: [row.certificate, root.certificate] }
     },
-    rootList: async () => await listOf(await find(store.platformTenant)),
-    async listOf(authorityId) {
+    rootRevocationList: async () => await currentListOf(await findOrCreate(store.platformTenant)),
+    async revocationListOf(authorityId) {
       const authority = await store.findAuthorityById(db.sql, authorityId)
       if (!authority) throw NoRevocationList({ id: authorityId })
-      return await listOf(authority)
+      return await currentListOf(authority)
     },
   }
 }

@@ -1,14 +1,14 @@
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { newSecret, newShortToken } from '../../../kernel/ids.ts'
-import { MoveRefused, NoCredential, UsernameTaken } from '../errors.ts'
+import { NoCredential, TransitionRejected, UsernameTaken } from '../errors.ts'
 import { CredentialCreated, CredentialDeleted, CredentialPasswordChanged, CredentialStateChanged } from '../events.ts'
 import type { Hashing } from '../hashing.ts'
 import type { BasicCredential, NewBasicCredential } from '../schemas.ts'
 import { isAllowed, possibleFrom, type TargetState } from '../states.ts'
 import * as store from '../store/basic.ts'
 
-export interface BasicRules {
+export interface BasicCredentialOperations {
   /** Yields pages, so that a slow reader holds no connection. */
   list(ctx: Ctx): AsyncIterable<BasicCredential[]>
   read(ctx: Ctx, id: string): Promise<BasicCredential>
@@ -19,18 +19,21 @@ export interface BasicRules {
   delete(ctx: Ctx, id: string): Promise<void>
 }
 
-const present = ({ lastUseDate, ...row }: store.BasicRow): BasicCredential => ({
+const viewOf = ({ lastUseDate, ...row }: store.BasicRow): BasicCredential => ({
   ...row,
   ...(lastUseDate && { lastUseDate }),
 })
 
-export function createBasicRules({ db, bus, now, newId }: Kit, hashing: Hashing): BasicRules {
+export function createBasicCredentialOperations(
+  { db, bus, now, newId }: Kit,
+  hashing: Hashing,
+): BasicCredentialOperations {
   return {
     async *list({ tenantId }) {
       let last: store.BasicRow | undefined
       for (;;) {
         const { rows, complete } = await store.findBasicPage(db.sql, tenantId, last)
-        yield rows.map(present)
+        yield rows.map(viewOf)
         if (complete) return
         last = rows.at(-1)
       }
@@ -39,7 +42,7 @@ export function createBasicRules({ db, bus, now, newId }: Kit, hashing: Hashing)
     async read({ tenantId }, id) {
       const row = await store.findBasic(db.sql, tenantId, id)
       if (!row) throw NoCredential({ id })
-      return present(row)
+      return viewOf(row)
     },
 
     async create({ tenantId }, { username = newShortToken(), password = newSecret() }) {
@@ -59,10 +62,10 @@ export function createBasicRules({ db, bus, now, newId }: Kit, hashing: Hashing)
         if (!row) throw NoCredential({ id })
         const { state: from, username } = row
         if (from === to) return
-        if (!isAllowed(from, to, 'people')) throw MoveRefused({ from, to, possible: possibleFrom(from) })
+        if (!isAllowed(from, to, 'caller')) throw TransitionRejected({ from, to, possible: possibleFrom(from) })
         await store.setBasicState(sql, tenantId, id, to, now())
-        const which = { tenantId, credentialId: id, kind: 'basic', username } as const
-        await bus.publish(sql, CredentialStateChanged, { ...which, from, to })
+        const credential = { tenantId, credentialId: id, kind: 'basic', username } as const
+        await bus.publish(sql, CredentialStateChanged, { ...credential, from, to })
       })
     },
 

@@ -1,16 +1,16 @@
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
-import { MoveRefused, NoCredential } from '../errors.ts'
+import { NoCredential, TransitionRejected } from '../errors.ts'
 import { CertificateExpiresSoon, CredentialCreated, CredentialStateChanged } from '../events.ts'
 import type { PkiWorker } from '../pki/worker.ts'
 import type { CertificateCredential, IssuedCertificate } from '../schemas.ts'
 import { isAllowed, possibleFrom, type TargetState } from '../states.ts'
-import { outdateList } from '../store/authorities.ts'
+import { markListOutdated } from '../store/authorities.ts'
 import * as store from '../store/certificates.ts'
 import { type Authorities, newSerialNumber, toSecond } from './authorities.ts'
 
-export interface CertificateRules {
+export interface CertificateOperations {
   /** Yields pages, so that a slow reader holds no connection. */
   list(ctx: Ctx): AsyncIterable<CertificateCredential[]>
   read(ctx: Ctx, id: string): Promise<CertificateCredential>
@@ -20,7 +20,7 @@ export interface CertificateRules {
   publishExpiring(sql: Sql): Promise<void>
 }
 
-const present = ({ lastUseDate, ...row }: store.CertificateRow): CertificateCredential => ({
+const viewOf = ({ lastUseDate, ...row }: store.CertificateRow): CertificateCredential => ({
   ...row,
   ...(lastUseDate && { lastUseDate }),
 })
@@ -30,17 +30,17 @@ const expiresSoonMs = 30 * 86_400_000
 /** Limits the events of one transaction; the next hourly run publishes the rest. */
 const eventsMax = 10_000
 
-export function createCertificateRules(
+export function createCertificateOperations(
   { db, bus, now, newId }: Kit,
   authorities: Authorities,
   worker: PkiWorker,
-): CertificateRules {
+): CertificateOperations {
   return {
     async *list({ tenantId }) {
       let last: store.CertificateRow | undefined
       for (;;) {
         const { rows, complete } = await store.findCertificatePage(db.sql, tenantId, last)
-        yield rows.map(present)
+        yield rows.map(viewOf)
         if (complete) return
         last = rows.at(-1)
       }
@@ -49,7 +49,7 @@ export function createCertificateRules(
     async read({ tenantId }, id) {
       const row = await store.findCertificate(db.sql, tenantId, id)
       if (!row) throw NoCredential({ id })
-      return present(row)
+      return viewOf(row)
     },
 
     async issue({ tenantId }, { commonName = newId(), ttl = defaultTtlSeconds }) {
@@ -58,7 +58,7 @@ export function createCertificateRules(
       // Valid for exactly `ttl` from now; there is no earlier start for devices with slow clocks.
       const notBefore = toSecond(at)
       const invalidAfter = new Date(notBefore.getTime() + ttl * 1000)
-      const made = await worker.make('makeCertificate', {
+      const created = await worker.make('makeCertificate', {
         ...{ serialNumber, commonName, notBefore, notAfter: invalidAfter, issuer },
       })
       await db.tx(async (sql) => {
@@ -67,11 +67,11 @@ export function createCertificateRules(
       })
       return {
         ...{ id, state: 'Inactive', serialNumber, commonName, invalidAfter, createdDate: at, updatedDate: at },
-        certificate: made.certificate,
-        certificateChain: made.certificate + chain.join(''),
+        certificate: created.certificate,
+        certificateChain: created.certificate + chain.join(''),
         caChain: chain,
         issuingCa: chain[0],
-        privateKey: made.privateKey,
+        privateKey: created.privateKey,
       }
     },
 
@@ -81,18 +81,18 @@ export function createCertificateRules(
         if (!row) throw NoCredential({ id })
         const { state: from, serialNumber } = row
         if (from === to) return
-        if (!isAllowed(from, to, 'people')) throw MoveRefused({ from, to, possible: possibleFrom(from) })
+        if (!isAllowed(from, to, 'caller')) throw TransitionRejected({ from, to, possible: possibleFrom(from) })
         await store.setCertificateState(sql, tenantId, id, to, now())
-        await outdateList(sql, tenantId) // every change by a caller adds it to the list or removes it
-        const which = { tenantId, credentialId: id, kind: 'x509', serialNumber } as const
-        await bus.publish(sql, CredentialStateChanged, { ...which, from, to })
+        await markListOutdated(sql, tenantId) // every change by a caller adds it to the list or removes it
+        const credential = { tenantId, credentialId: id, kind: 'x509', serialNumber } as const
+        await bus.publish(sql, CredentialStateChanged, { ...credential, from, to })
       })
     },
 
     async publishExpiring(sql) {
       const until = new Date(now().getTime() + expiresSoonMs)
-      for (const { invalidAfter, ...which } of await store.takeExpiring(sql, until, eventsMax))
-        await bus.publish(sql, CertificateExpiresSoon, { ...which, invalidAfter: invalidAfter.toISOString() })
+      for (const { invalidAfter, ...certificate } of await store.takeExpiring(sql, until, eventsMax))
+        await bus.publish(sql, CertificateExpiresSoon, { ...certificate, invalidAfter: invalidAfter.toISOString() })
     },
   }
 }

@@ -11,24 +11,27 @@ import type { Hashing } from '../hashing.ts'
 import type { Login } from '../store/basic.ts'
 
 export interface PasswordChecks {
-  of(client: { tenantId: string; username: string; password: string }, login: Login | undefined): Promise<boolean>
+  isCorrect(
+    client: { tenantId: string; username: string; password: string },
+    login: Login | undefined,
+  ): Promise<boolean>
 }
 
-const rightMax = 100_000
+const correctMax = 100_000
 /** Wrong passwords have their own cache, so guesses cannot evict correct ones. */
 const wrongMax = 10_000
 /** Unknown usernames share one queue, whatever tenant they name. */
 const unknownUsersQueue = ''
 
 export function createPasswordChecks(hashing: Hashing, lockout: Lockout): PasswordChecks {
-  const key = randomBytes(32)
-  const right = createCache<true>({ max: rightMax })
-  const wrong = createCache<true>({ max: wrongMax })
+  const hmacKey = randomBytes(32)
+  const correctPasswords = createCache<true>({ max: correctMax })
+  const wrongPasswords = createCache<true>({ max: wrongMax })
   /** Concurrent logins with the same credentials share one check. */
-  const once = createSingleFlight<boolean>()
+  const singleFlight = createSingleFlight<boolean>()
 
   async function check(
-    name: string,
+    cacheKey: string,
     { account, queue, password, hash }: { account: string; queue: string; password: string; hash: string },
   ) {
     if (lockout.lockedSeconds(account) > 0) return false
@@ -36,21 +39,21 @@ export function createPasswordChecks(hashing: Hashing, lockout: Lockout): Passwo
     lockout.recordFailure(account)
     const matches = await hashing.matches(queue, password, hash)
     if (matches) lockout.reset(account)
-    ;(matches ? right : wrong).set(name, true)
+    ;(matches ? correctPasswords : wrongPasswords).set(cacheKey, true)
     return matches
   }
 
   return {
-    async of({ tenantId, username, password }, login) {
+    async isCorrect({ tenantId, username, password }, login) {
       const account = cacheKeyOf(tenantId, username)
       const hash = login?.passwordHash ?? hashing.dummyHash
-      const name = createHmac('sha256', key)
+      const cacheKey = createHmac('sha256', hmacKey)
         .update([account, login?.id ?? '', hash, password].join('\0'))
         .digest('base64')
-      if (right.get(name)) return true
-      if (wrong.get(name)) return false
+      if (correctPasswords.get(cacheKey)) return true
+      if (wrongPasswords.get(cacheKey)) return false
       const queue = login ? tenantId : unknownUsersQueue
-      return await once(name, () => check(name, { account, queue, password, hash }))
+      return await singleFlight(cacheKey, () => check(cacheKey, { account, queue, password, hash }))
     },
   }
 }

@@ -10,15 +10,15 @@ import { passwordPattern, usernamePattern } from '../schemas.ts'
 import { mayAuthenticate } from '../states.ts'
 import { findAuthorityBySubject, platformTenant } from '../store/authorities.ts'
 import { activateBasic, findLogin } from '../store/basic.ts'
-import { activateCertificate, findKnownCertificate } from '../store/certificates.ts'
+import { activateCertificate, findCertificateBySerialNumber } from '../store/certificates.ts'
 import type { PasswordChecks } from './password-checks.ts'
 
-const usernames = new RegExp(usernamePattern)
-const passwords = new RegExp(passwordPattern)
-const tenantIds = /^[!-~]{1,255}$/
-const serialNumbers = /^[0-9A-F]{1,64}$/
-const issuers = /^[^\0]{1,2000}$/s
-const issuersMax = 10_000
+const validUsername = new RegExp(usernamePattern)
+const validPassword = new RegExp(passwordPattern)
+const validTenantId = /^[!-~]{1,255}$/
+const validSerialNumber = /^[0-9A-F]{1,64}$/
+const validIssuer = /^[^\0]{1,2000}$/s
+const cachedAuthoritiesMax = 10_000
 
 export function createVerification(
   { db, bus, now }: Kit,
@@ -26,7 +26,7 @@ export function createVerification(
   passwordChecks: PasswordChecks,
   lastUses: LastUses,
 ): Pick<Credentials, 'verifyBasic' | 'verifyCertificate' | 'tenantOfCertificate'> {
-  const authorities = createCache<{ tenantId: string; publicKey: KeyObject }>({ max: issuersMax })
+  const authorities = createCache<{ tenantId: string; publicKey: KeyObject }>({ max: cachedAuthoritiesMax })
 
   /** Finds an authority of the platform. Cached ones of deleted tenants do no harm: their certificates are not found. */
   const authorityOf = (issuer: string) =>
@@ -37,7 +37,7 @@ export function createVerification(
 
   async function signerOf(certificate: X509Certificate): Promise<string | undefined> {
     const { issuer, serialNumber } = certificate
-    if (!issuers.test(issuer) || !serialNumbers.test(serialNumber)) return undefined
+    if (!validIssuer.test(issuer) || !validSerialNumber.test(serialNumber)) return undefined
     const authority = await authorityOf(issuer)
     if (!authority || authority.tenantId === platformTenant) return undefined
     return certificate.verify(authority.publicKey) ? authority.tenantId : undefined
@@ -46,17 +46,17 @@ export function createVerification(
   async function activateLogin(tenantId: string, credentialId: string, username: string) {
     await db.tx(async (sql) => {
       if (!(await activateBasic(sql, tenantId, credentialId, now()))) return
-      const which = { tenantId, credentialId, kind: 'basic', username } as const
-      await bus.publish(sql, CredentialStateChanged, { ...which, from: 'Inactive', to: 'Active' })
+      const credential = { tenantId, credentialId, kind: 'basic', username } as const
+      await bus.publish(sql, CredentialStateChanged, { ...credential, from: 'Inactive', to: 'Active' })
     })
     caches.logins.drop(cacheKeyOf(tenantId, username)) // another node may have activated it, and its event has not arrived
   }
 
-  async function activateKnownCertificate(tenantId: string, credentialId: string, serialNumber: string) {
+  async function activateX509(tenantId: string, credentialId: string, serialNumber: string) {
     await db.tx(async (sql) => {
       if (!(await activateCertificate(sql, tenantId, credentialId, now()))) return
-      const which = { tenantId, credentialId, kind: 'x509', serialNumber } as const
-      await bus.publish(sql, CredentialStateChanged, { ...which, from: 'Inactive', to: 'Active' })
+      const credential = { tenantId, credentialId, kind: 'x509', serialNumber } as const
+      await bus.publish(sql, CredentialStateChanged, { ...credential, from: 'Inactive', to: 'Active' })
     })
     caches.certificates.drop(cacheKeyOf(tenantId, serialNumber))
   }
@@ -64,12 +64,13 @@ export function createVerification(
   return {
     async verifyBasic(client) {
       const { tenantId, username, password } = client
-      if (!tenantIds.test(tenantId) || !usernames.test(username) || !passwords.test(password)) return undefined
+      if (!validTenantId.test(tenantId) || !validUsername.test(username) || !validPassword.test(password))
+        return undefined
       const find = () => caches.logins.read(cacheKeyOf(tenantId, username), () => findLogin(db.sql, tenantId, username))
       let login = await find()
       for (;;) {
-        const right = await passwordChecks.of(client, login)
-        if (!login || !right || !mayAuthenticate(login.state)) return undefined
+        const isCorrect = await passwordChecks.isCorrect(client, login)
+        if (!login || !isCorrect || !mayAuthenticate(login.state)) return undefined
         if (login.state === 'Inactive') await activateLogin(tenantId, login.id, username)
         // The credential may have changed during the slow check, so it is read again.
         const current = await find()
@@ -88,16 +89,16 @@ export function createVerification(
       const serialNumber = BigInt(`0x${certificate.serialNumber}`).toString()
       const find = () =>
         caches.certificates.read(cacheKeyOf(tenantId, serialNumber), () =>
-          findKnownCertificate(db.sql, tenantId, serialNumber),
+          findCertificateBySerialNumber(db.sql, tenantId, serialNumber),
         )
-      let known = await find()
-      while (known && mayAuthenticate(known.state) && now() <= known.invalidAfter) {
-        if (known.state === 'Active') {
-          lastUses.record('x509', tenantId, known)
-          return { tenantId, credentialId: known.id, invalidAfter: known.invalidAfter }
+      let row = await find()
+      while (row && mayAuthenticate(row.state) && now() <= row.invalidAfter) {
+        if (row.state === 'Active') {
+          lastUses.record('x509', tenantId, row)
+          return { tenantId, credentialId: row.id, invalidAfter: row.invalidAfter }
         }
-        await activateKnownCertificate(tenantId, known.id, serialNumber)
-        known = await find()
+        await activateX509(tenantId, row.id, serialNumber)
+        row = await find()
       }
       return undefined
     },

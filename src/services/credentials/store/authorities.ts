@@ -61,7 +61,7 @@ export async function retireAuthority(sql: Sql, tenantId: string, at: Date) {
 // ── revocation lists
 
 /** Marks the list as outdated. */
-export async function outdateList(sql: Sql, tenantId: string) {
+export async function markListOutdated(sql: Sql, tenantId: string) {
   await sql`update credentials.authorities set revision = revision + 1 where tenant_id = ${tenantId}`
 }
 
@@ -85,21 +85,21 @@ export async function saveList(
     where tenant_id = ${tenantId} and list_number = ${list.number - 1}`
 }
 
-export interface ListedRow {
+export interface RevokedRow {
   serialNumber: string
   date: Date
   /** True if suspended (certificate hold), false if revoked. */
-  held: boolean
+  isOnHold: boolean
 }
 
 const pageRows = 5000
 
 /** Finds suspended and revoked certificates, without expired ones, which are invalid anyway. */
-export async function findListedCertificates(sql: Sql, tenantId: string, now: Date): Promise<ListedRow[]> {
-  const found: ListedRow[] = []
+export async function findListedCertificates(sql: Sql, tenantId: string, now: Date): Promise<RevokedRow[]> {
+  const found: RevokedRow[] = []
   for (;;) {
-    const page = await sql<ListedRow[]>`
-      select serial_number, updated_date as date, state = 'Suspended' as held from credentials.certificates
+    const page = await sql<RevokedRow[]>`
+      select serial_number, updated_date as date, state = 'Suspended' as is_on_hold from credentials.certificates
       where tenant_id = ${tenantId} and state in ('Suspended', 'Revoked') and invalid_after >= ${now}
         and serial_number > ${found.at(-1)?.serialNumber ?? ''}
       order by serial_number limit ${pageRows}`
@@ -108,12 +108,12 @@ export async function findListedCertificates(sql: Sql, tenantId: string, now: Da
   }
 }
 
-export async function findRetiredAuthorities(sql: Sql): Promise<ListedRow[]> {
-  const found: ListedRow[] = []
+export async function findRetiredAuthorities(sql: Sql): Promise<RevokedRow[]> {
+  const found: RevokedRow[] = []
   let after = { tenantId: '', serialNumber: '' }
   for (;;) {
-    const page = await sql<(ListedRow & { tenantId: string })[]>`
-      select tenant_id, serial_number, retired_date as date, false as held from credentials.retired_authorities
+    const page = await sql<(RevokedRow & { tenantId: string })[]>`
+      select tenant_id, serial_number, retired_date as date, false as is_on_hold from credentials.retired_authorities
       where (tenant_id, serial_number) > (${after.tenantId}, ${after.serialNumber})
       order by tenant_id, serial_number limit ${pageRows}`
     found.push(...page)

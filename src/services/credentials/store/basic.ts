@@ -75,9 +75,9 @@ export async function setBasicPassword(
 
 /** Deletes credentials; returns the username, or undefined if there are no such credentials. */
 export async function deleteBasic(sql: Sql, tenantId: string, id: string): Promise<string | undefined> {
-  const [gone] = await sql<{ username: string }[]>`
+  const [deleted] = await sql<{ username: string }[]>`
     delete from credentials.basic where tenant_id = ${tenantId} and id = ${id} returning username`
-  return gone?.username
+  return deleted?.username
 }
 
 export async function deleteBasicOfTenant(sql: Sql, tenantId: string) {

@@ -14,7 +14,7 @@ export interface CertificateRow {
 }
 
 /** The columns that a verification needs. */
-export interface KnownCertificate {
+export interface CertificateForVerification {
   id: string
   state: CredentialState
   invalidAfter: Date
@@ -68,12 +68,12 @@ export async function setCertificateState(sql: Sql, tenantId: string, id: string
 
 // ── use
 
-export async function findKnownCertificate(
+export async function findCertificateBySerialNumber(
   sql: Sql,
   tenantId: string,
   serialNumber: string,
-): Promise<KnownCertificate | undefined> {
-  const [row] = await sql<KnownCertificate[]>`
+): Promise<CertificateForVerification | undefined> {
+  const [row] = await sql<CertificateForVerification[]>`
     select id, state, invalid_after, last_use_date from credentials.certificates
     where tenant_id = ${tenantId} and serial_number = ${serialNumber}`
   return row
@@ -98,7 +98,7 @@ export async function saveCertificateUses(sql: Sql, uses: Use[]) {
 
 // ── expiry
 
-export interface Expiring {
+export interface ExpiringCertificate {
   tenantId: string
   credentialId: string
   serialNumber: string
@@ -107,8 +107,8 @@ export interface Expiring {
 }
 
 /** Returns up to `limit` certificates that expire before `until`, except revoked ones, and marks them as reported. */
-export async function takeExpiring(sql: Sql, until: Date, limit: number): Promise<Expiring[]> {
-  return await sql<Expiring[]>`
+export async function takeExpiring(sql: Sql, until: Date, limit: number): Promise<ExpiringCertificate[]> {
+  return await sql<ExpiringCertificate[]>`
     update credentials.certificates c set expiry_told = true
     from (
       select tenant_id, id from credentials.certificates

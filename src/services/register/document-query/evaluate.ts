@@ -36,7 +36,7 @@ export function conditionOf(node: Node): Condition {
     }
     case 'test': {
       const check = checkOf(node.test)
-      return (scope) => someAt(scope, node.path, 0, node.into && looksInto(node.test), check)
+      return (scope) => someValueAtPath(scope, node.path, 0, node.into && testsElements(node.test), check)
     }
     case 'version': {
       const check = checkOf(node.test)
@@ -52,14 +52,15 @@ export function conditionOf(node: Node): Condition {
 }
 
 /** `$exists`, `$size` and `$elemMatch` test the array itself, all others its elements too. */
-const looksInto = (test: Test) => test.is !== 'exists' && test.is !== 'size' && test.is !== 'element'
+const testsElements = (test: Test) => test.is !== 'exists' && test.is !== 'size' && test.is !== 'element'
 
-function someAt(value: Json | undefined, path: string[], at: number, into: boolean, check: Check): boolean {
-  if (at === path.length) return check(value) || (into && Array.isArray(value) && value.some(check))
+function someValueAtPath(value: Json | undefined, path: string[], depth: number, into: boolean, check: Check): boolean {
+  if (depth === path.length) return check(value) || (into && Array.isArray(value) && value.some(check))
   // Elements that are not objects are ignored; they do not count as missing.
-  if (Array.isArray(value)) return value.some((element) => isObject(element) && someAt(element, path, at, into, check))
-  const name = path[at]!
-  if (isObject(value) && Object.hasOwn(value, name)) return someAt(value[name], path, at + 1, into, check)
+  if (Array.isArray(value))
+    return value.some((element) => isObject(element) && someValueAtPath(element, path, depth, into, check))
+  const name = path[depth]!
+  if (isObject(value) && Object.hasOwn(value, name)) return someValueAtPath(value[name], path, depth + 1, into, check)
   return check(undefined)
 }
 
@@ -131,9 +132,9 @@ function comparisonWith(by: Comparison, to: number | string | boolean): Check {
 /** Compares by code point, as MongoDB and PostgreSQL do. JavaScript's `<` compares UTF-16 units. */
 export function compareText(a: string, b: string): number {
   const end = Math.min(a.length, b.length)
-  for (let at = 0; at < end; at++) {
-    const left = a.charCodeAt(at)
-    const right = b.charCodeAt(at)
+  for (let index = 0; index < end; index++) {
+    const left = a.charCodeAt(index)
+    const right = b.charCodeAt(index)
     if (left === right) continue
     const leftIsHalf = left >= 0xd800 && left <= 0xdfff
     const rightIsHalf = right >= 0xd800 && right <= 0xdfff

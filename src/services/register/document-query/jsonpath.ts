@@ -39,7 +39,7 @@ function someMember(where: Node): string {
     const { path, test } = where
     const values = steps('$.*', path.slice(1))
     if (test.is === 'exists') return `(exists(${values}))`
-    if (!asksItself(test) && !holdsForArrays(test) && !holdsForMissing(test))
+    if (!testsArrayItself(test) && !holdsForArrays(test) && !holdsForMissing(test))
       return `(exists(${values} ? ${holds(test, '@')}))`
   }
   return `(exists($.keyvalue() ? ${predicateOf(where, '@')}))`
@@ -50,8 +50,8 @@ function someAt(path: string[], into: boolean, test: Test, base: string): string
   const whole = steps(base, path)
   if (test.is === 'exists') return `(exists(${whole}))`
   const parts: string[] = []
-  if (into && !asksItself(test)) parts.push(`exists(${whole} ? ${holds(test, '@')})`)
-  if (!into || asksItself(test) || holdsForArrays(test)) {
+  if (into && !testsArrayItself(test)) parts.push(`exists(${whole} ? ${holds(test, '@')})`)
+  if (!into || testsArrayItself(test) || holdsForArrays(test)) {
     const parent = steps(base, path.slice(0, -1))
     parts.push(`exists(${parent} ? (${isType('@', 'object')} && ${holds(test, steps('@', path.slice(-1)))}))`)
   }
@@ -69,7 +69,7 @@ function missingAt(path: string[], base: string): string[] {
 }
 
 /** `$size` and `$elemMatch` test the array, not its elements. */
-const asksItself = (test: Test) => test.is === 'size' || test.is === 'element'
+const testsArrayItself = (test: Test) => test.is === 'size' || test.is === 'element'
 
 const holdsForArrays = (test: Test) =>
   (test.is === 'in' && test.values.some(Array.isArray)) || (test.is === 'type' && test.types.includes('array'))

@@ -26,7 +26,7 @@ export class DocumentQueryError extends Error {
   }
 }
 
-export const below = (path: string, name: string | number) => (path ? `${path}.${name}` : String(name))
+export const childPath = (path: string, name: string | number) => (path ? `${path}.${name}` : String(name))
 
 export function checkText(text: string, path: string) {
   if (text.length > limits.textLength)
@@ -45,13 +45,13 @@ export function checkLiteral(given: unknown, path: string): Json {
     else if (typeof value === 'number') {
       if (!Number.isFinite(value)) throw new DocumentQueryError(at, 'this number is out of range')
     } else if (Array.isArray(value))
-      for (const [index, element] of value.entries()) check(element, below(at, index), depth + 1)
+      for (const [index, element] of value.entries()) check(element, childPath(at, index), depth + 1)
     else if (isObject(value))
       for (const [name, field] of Object.entries(value)) {
         if (name.startsWith('$'))
-          throw new DocumentQueryError(below(at, name), 'an operator cannot stand inside a value to compare with')
+          throw new DocumentQueryError(childPath(at, name), 'an operator cannot stand inside a value to compare with')
         checkText(name, at)
-        check(field, below(at, name), depth + 1)
+        check(field, childPath(at, name), depth + 1)
       }
     else if (value !== null && typeof value !== 'boolean') throw new DocumentQueryError(at, 'this is not JSON')
   }

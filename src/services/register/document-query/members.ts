@@ -16,7 +16,7 @@ export function someMember(where: Node): Node {
   const named = parts.find((part) => keysNamedBy(part))
   const keys = named && keysNamedBy(named)
   if (!keys || keys.length > keysMax) return { node: 'member', where }
-  return any(...keys.map((key) => entry(key, all(...parts.filter((part) => part !== named)))))
+  return any(...keys.map((key) => entryCondition(key, all(...parts.filter((part) => part !== named)))))
 }
 
 function keysNamedBy(node: Node): string[] | undefined {
@@ -26,20 +26,20 @@ function keysNamedBy(node: Node): string[] | undefined {
 }
 
 /** Returns a condition that holds if the member with this key exists and satisfies `where`. */
-function entry(key: string, where: Node): Node {
-  const rebased = onEntry(key, where)
+function entryCondition(key: string, where: Node): Node {
+  const rebased = rewriteForEntry(key, where)
   const exists: Node = { node: 'test', path: [key], into: true, test: { is: 'exists' } }
   return conditionOf(rebased)({}, undefined) ? all(exists, rebased) : rebased
 }
 
-function onEntry(key: string, node: Node): Node {
+function rewriteForEntry(key: string, node: Node): Node {
   switch (node.node) {
     case 'all':
-      return all(...node.of.map((part) => onEntry(key, part)))
+      return all(...node.of.map((part) => rewriteForEntry(key, part)))
     case 'any':
-      return any(...node.of.map((part) => onEntry(key, part)))
+      return any(...node.of.map((part) => rewriteForEntry(key, part)))
     case 'not':
-      return not(onEntry(key, node.of))
+      return not(rewriteForEntry(key, node.of))
     case 'test': {
       const [field, ...below] = node.path
       if (field === 'value') return { ...node, path: [key, ...below] }

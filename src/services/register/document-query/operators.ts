@@ -1,6 +1,6 @@
 /** Parses the operators on one field: `{ $gt: 5, $lt: 7 }`, or a constant, which means equality. */
 import { compileRegex, RegexError } from '../regex/regex.ts'
-import { below, checkLiteral, DocumentQueryError, limits } from './limits.ts'
+import { checkLiteral, childPath, DocumentQueryError, limits } from './limits.ts'
 import { someMember } from './members.ts'
 import {
   all,
@@ -79,7 +79,7 @@ const operators: Record<string, Operator> = {
     return target.test({ is: 'size', size: given as number })
   },
   $mod({ given, target, path }) {
-    const [divisor, remainder, ...more] = Array.isArray(given) ? given.map(whole) : []
+    const [divisor, remainder, ...more] = Array.isArray(given) ? given.map(truncated) : []
     if (more.length || !Number.isSafeInteger(divisor) || !Number.isSafeInteger(remainder))
       throw new DocumentQueryError(path, 'two whole numbers are expected: [divisor, remainder]')
     if (!divisor) throw new DocumentQueryError(path, 'the divisor is 0')
@@ -99,7 +99,7 @@ function readOperators(parser: Parser, given: JsonObject, target: Target, path: 
   parser.checkDepth(depth, path)
   return all(
     ...Object.entries(given).map(([name, value]) => {
-      const at = below(path, name)
+      const at = childPath(path, name)
       parser.countOperator(at)
       if (!Object.hasOwn(operators, name))
         throw new DocumentQueryError(
@@ -112,11 +112,11 @@ function readOperators(parser: Parser, given: JsonObject, target: Target, path: 
 }
 
 function equals({ given, target, path }: Pick<Occurrence, 'given' | 'target' | 'path'>): Node {
-  return target.test({ is: 'in', values: [literal(given, target, path)] })
+  return target.test({ is: 'in', values: [readLiteral(given, target, path)] })
 }
 
 function oneOf({ given, target, path }: Occurrence): Node {
-  const values = list(given, path).map((value, index) => literal(value, target, below(path, index)))
+  const values = requireList(given, path).map((value, index) => readLiteral(value, target, childPath(path, index)))
   return values.length ? target.test({ is: 'in', values }) : constant(false)
 }
 
@@ -149,15 +149,15 @@ function someElement({ parser, given, target, path, depth }: Omit<Occurrence, 's
 }
 
 function containsAll({ parser, given, target, path, depth }: Occurrence): Node {
-  const values = list(given, path)
+  const values = requireList(given, path)
   // MongoDB: an empty $all matches nothing.
   if (!values.length) return constant(false)
   const nested = values.filter((value) => isObject(value) && '$elemMatch' in value)
   if (!nested.length)
-    return all(...values.map((value, index) => equals({ given: value, target, path: below(path, index) })))
+    return all(...values.map((value, index) => equals({ given: value, target, path: childPath(path, index) })))
   return all(
     ...values.map((value, index) => {
-      const at = below(path, index)
+      const at = childPath(path, index)
       parser.countOperator(at)
       if (!isObject(value) || Object.keys(value).join() !== '$elemMatch')
         throw new DocumentQueryError(at, '$all takes values, or only {"$elemMatch": …}')
@@ -165,26 +165,26 @@ function containsAll({ parser, given, target, path, depth }: Occurrence): Node {
         parser,
         given: value.$elemMatch,
         target,
-        path: below(at, '$elemMatch'),
+        path: childPath(at, '$elemMatch'),
         depth: depth + 1,
       })
     }),
   )
 }
 
-const whole = (given: unknown) => (typeof given === 'number' ? Math.trunc(given) : Number.NaN)
+const truncated = (given: unknown) => (typeof given === 'number' ? Math.trunc(given) : Number.NaN)
 
 const hasOperators = (given: unknown): given is JsonObject =>
   isObject(given) && Object.keys(given).some((name) => name.startsWith('$'))
 
-function list(given: unknown, path: string): unknown[] {
+function requireList(given: unknown, path: string): unknown[] {
   if (!Array.isArray(given)) throw new DocumentQueryError(path, 'a list is expected')
   if (given.length > limits.listLength)
     throw new DocumentQueryError(path, `a list may have ${limits.listLength} values`)
   return given
 }
 
-function literal(given: unknown, target: Target, path: string): Json {
+function readLiteral(given: unknown, target: Target, path: string): Json {
   const value = checkLiteral(given, path)
   if (target.ofMembers && Array.isArray(value))
     throw new DocumentQueryError(path, 'metadata has no order to compare: use $elemMatch, $all or $size')

@@ -1,6 +1,6 @@
 /** Parses a MongoDB find filter over `{ application_version, metadata: [{ key, value }] }`. README.md describes the language. */
 
-import { below, checkText, DocumentQueryError, limits } from './limits.ts'
+import { checkText, childPath, DocumentQueryError, limits } from './limits.ts'
 import { someMember, testOfMember, testOfMetadata } from './members.ts'
 import { type Parser, readCondition, type Target } from './operators.ts'
 import { all, any, isObject, type JsonObject, type Node, not, type Query } from './query.ts'
@@ -9,12 +9,12 @@ export { DocumentQueryError } from './limits.ts'
 
 /** Parses a query that is given as an object or as JSON text. Throws a DocumentQueryError. */
 export function parse(given: unknown): Query {
-  const source = typeof given === 'string' ? fromText(given) : given
+  const source = typeof given === 'string' ? parseJson(given) : given
   if (!isObject(source)) throw new DocumentQueryError('', 'the query is not a JSON object')
   return { source, ...readDocument(source) }
 }
 
-function fromText(text: string): unknown {
+function parseJson(text: string): unknown {
   if (text.length > limits.sourceLength) throw new DocumentQueryError('', 'the query is too long')
   try {
     return JSON.parse(text)
@@ -47,13 +47,14 @@ function readDocument(source: JsonObject): Pick<Query, 'where' | 'patternSize'> 
     if (!isObject(filter)) throw new DocumentQueryError(path, 'an object is expected here')
     return all(
       ...Object.entries(filter).map(([name, condition]) => {
-        const at = below(path, name)
+        const at = childPath(path, name)
         if (!name.startsWith('$')) return readCondition(parser, condition, scope(name, at), at, depth + 1)
         countOperator(at)
-        if (name !== '$and' && name !== '$or' && name !== '$nor') throw new DocumentQueryError(at, unknown(name))
+        if (name !== '$and' && name !== '$or' && name !== '$nor')
+          throw new DocumentQueryError(at, operatorProblem(name))
         if (!Array.isArray(condition) || !condition.length)
           throw new DocumentQueryError(at, 'a list of at least one query is expected')
-        const parts = condition.map((part, index) => readFilter(part, scope, below(at, index), depth + 1))
+        const parts = condition.map((part, index) => readFilter(part, scope, childPath(at, index), depth + 1))
         return name === '$and' ? all(...parts) : name === '$or' ? any(...parts) : not(any(...parts))
       }),
     )
@@ -79,7 +80,7 @@ function readDocument(source: JsonObject): Pick<Query, 'where' | 'patternSize'> 
 
 const version: Target = { test: (test) => ({ node: 'version', test }) }
 const metadata: Target = { test: testOfMetadata, ofMembers: true }
-const at = (path: string[]): Target => ({ test: (test) => ({ node: 'test', path, into: true, test }) })
+const atPath = (path: string[]): Target => ({ test: (test) => ({ node: 'test', path, into: true, test }) })
 const inMembers = (path: string[]): Target => ({
   test: (test) => someMember({ node: 'test', path, into: true, test }),
 })
@@ -93,17 +94,17 @@ const documentScope: Scope = (name, where) => {
     throw new DocumentQueryError(where, 'there is no such field: a query speaks of application_version and metadata')
   const path = readPath(name.slice('metadata.'.length), where, 1)
   // `key` and `value` have MongoDB's meaning; any other name is an alias for the metadata key of that name.
-  return path[0] === 'key' || path[0] === 'value' ? inMembers(path) : at(path)
+  return path[0] === 'key' || path[0] === 'value' ? inMembers(path) : atPath(path)
 }
 
 const memberScope: Scope = (name, where) => {
   const path = readPath(name, where)
   if (path[0] !== 'key' && path[0] !== 'value')
     throw new DocumentQueryError(where, 'a member of metadata has the fields key and value')
-  return at(path)
+  return atPath(path)
 }
 
-const elementScope: Scope = (name, where) => at(readPath(name, where))
+const elementScope: Scope = (name, where) => atPath(readPath(name, where))
 
 /** Splits a path. Its first `names` parts are metadata keys, which may be numbers. */
 function readPath(name: string, where: string, names = 0): string[] {
@@ -119,9 +120,9 @@ function readPath(name: string, where: string, names = 0): string[] {
   return parts
 }
 
-const refused = new Set(['$where', '$expr', '$function', '$accumulator', '$jsonSchema', '$text'])
+const unsupportedOperators = new Set(['$where', '$expr', '$function', '$accumulator', '$jsonSchema', '$text'])
 
-const unknown = (name: string) =>
-  refused.has(name)
+const operatorProblem = (name: string) =>
+  unsupportedOperators.has(name)
     ? `${name} is not supported: a query compares one metadata key or the application version with constants`
     : `there is no operator ${name} here`

@@ -8,11 +8,11 @@ import type { Kit } from '../../../kernel/define-service.ts'
 import { PlatformError } from '../../../kernel/errors.ts'
 import type { Secrets } from '../../../kernel/secrets.ts'
 import type { Applications } from '../../applications/contract.ts'
-import { create, needsGrant, onApplication, permittedVersion } from '../access.ts'
+import { create, needsGrant, onApplication, requireVersionForRegistration } from '../access.ts'
 import { EndpointIdTaken, EndpointTokenTaken, NoBatch, NoVersionHere } from '../errors.ts'
-import { type FollowKeys, reservedIn } from '../metadata/connectivity-keys.ts'
+import { type ConnectivityKeysOf, reservedKeys } from '../metadata/connectivity-keys.ts'
 import { checkMetadata, type IsReserved, type Metadata } from '../metadata/metadata.ts'
-import type { Admission, Admitted, RegistrationRules } from './registration.ts'
+import type { CreationOutcome, NewEndpoint, RegistrationOperations } from './registration.ts'
 
 export interface BatchRequest {
   appVersionName: string
@@ -26,7 +26,7 @@ export interface BatchStatus {
   failed: { endpointToken?: string; endpointId?: string; metadata?: Metadata; status: 'FAILED'; statusReason: string }[]
 }
 
-export interface BatchRules {
+export interface BatchOperations {
   /** Starts a batch and returns its id, with which callers read its status. */
   start(ctx: Ctx, request: BatchRequest): Promise<string>
   status(ctx: Ctx, of: { taskId: string; appName?: string | undefined }): Promise<BatchStatus>
@@ -60,24 +60,24 @@ export const RegisterBatch = defineBulk<Batch, BatchItem, Created>('register.bat
 
 interface Deps {
   applications: Applications
-  registration: RegistrationRules
-  connectivityKeys: FollowKeys
+  registration: RegistrationOperations
+  connectivityKeys: ConnectivityKeysOf
 }
 
-export function createBatchRules(kit: Kit, deps: Deps): BatchRules {
+export function createBatchOperations(kit: Kit, deps: Deps): BatchOperations {
   const { db, bulk, secrets } = kit
   bulk.handle(RegisterBatch, {
-    prepare: async ({ tenantId, data }) => reservedIn(await deps.connectivityKeys({ tenantId, ...data })),
+    prepare: async ({ tenantId, data }) => reservedKeys(await deps.connectivityKeys({ tenantId, ...data })),
     page: (sql, task, items, isReserved) => registerPage(kit, deps, sql, task, items, isReserved),
   })
 
   return {
     async start(ctx, { appVersionName: name, endpoints }) {
       const missing = () => NoVersionHere({ name })
-      const into = permittedVersion(ctx, await deps.applications.findVersion(name), [create], missing)
-      const { tenantId, applicationName, versionName } = into
+      const version = requireVersionForRegistration(ctx, await deps.applications.findVersion(name), [create], missing)
+      const { tenantId, applicationName, versionName } = version
       const { subject, roles } = ctx.caller
-      const creator = needsGrant(ctx, into) ? { subject, roles: [...roles] } : null
+      const creator = needsGrant(ctx, version) ? { subject, roles: [...roles] } : null
       const task = { tenantId, createdBy: subject, data: { applicationName, versionName, creator } }
       const items = endpoints.map(({ endpointToken, ...endpoint }) => ({
         ...endpoint,
@@ -99,7 +99,7 @@ export function createBatchRules(kit: Kit, deps: Deps): BatchRules {
   }
 }
 
-/** Registers a page of items. A problem with one item becomes the outcome of that item only. */
+/** Registers a page of items. A problem with one item fails only that item. */
 async function registerPage(
   kit: Kit,
   { registration }: Deps,
@@ -111,34 +111,36 @@ async function registerPage(
   const { applicationName, versionName, creator: grantee } = data
   const into = { tenantId, applicationName, versionName }
   const outcomes: Outcome<Created>[] = []
-  const admissions: (Admission & { index: number })[] = []
-  const seen = new Set<string>()
+  const accepted: (NewEndpoint & { index: number })[] = []
+  const idsSoFar = new Set<string>()
   for (const [index, { endpointId = kit.newId(), endpointToken, metadata = {} }] of items.entries()) {
-    const problem = seen.has(endpointId) ? EndpointIdTaken({ endpointId }).message : problemWith(metadata, isReserved)
-    seen.add(endpointId)
+    const problem = idsSoFar.has(endpointId)
+      ? EndpointIdTaken({ endpointId }).message
+      : metadataProblem(metadata, isReserved)
+    idsSoFar.add(endpointId)
     const token = endpointToken === undefined ? undefined : kit.secrets.open(endpointToken)
-    if (problem === undefined) admissions.push({ index, endpointId, metadata, token })
+    if (problem === undefined) accepted.push({ index, endpointId, metadata, token })
     else outcomes[index] = { failed: problem }
   }
   const system = kit.system(tenantId)
   const creator = grantee ? { ...system, caller: { tenantId, permissions: [], ...grantee } } : undefined
-  const admitted = await registration.admit(sql, into, admissions, creator)
-  for (const [position, { index, endpointId }] of admissions.entries())
-    outcomes[index] = outcomeOf(kit.secrets, { endpointId, applicationName }, admitted[position]!)
+  const creations = await registration.createEndpoints(sql, into, accepted, creator)
+  for (const [position, { index, endpointId }] of accepted.entries())
+    outcomes[index] = outcomeOf(kit.secrets, { endpointId, applicationName }, creations[position]!)
   return outcomes
 }
 
 function outcomeOf(
   secrets: Secrets,
   { endpointId, applicationName }: { endpointId: string; applicationName: string },
-  admitted: Admitted,
+  admitted: CreationOutcome,
 ): Outcome<Created> {
   if (admitted === 'id taken') return { failed: EndpointIdTaken({ endpointId }).message }
   if (admitted === 'token taken') return { failed: EndpointTokenTaken({ applicationName }).message }
   return { result: { endpointId, endpointToken: secrets.seal(admitted.token) } }
 }
 
-function problemWith(metadata: Metadata, isReserved: IsReserved): string | undefined {
+function metadataProblem(metadata: Metadata, isReserved: IsReserved): string | undefined {
   try {
     checkMetadata(metadata, isReserved)
     return undefined

@@ -6,14 +6,14 @@ import type { Kit } from '../../../kernel/define-service.ts'
 import { invalidField } from '../../../kernel/errors.ts'
 import type { Applications, ApplicationVersionRef } from '../../applications/contract.ts'
 import type { Tokens } from '../../tokens/contract.ts'
-import { create, needsGrant, permittedVersion, update } from '../access.ts'
+import { create, needsGrant, requireVersionForRegistration, update } from '../access.ts'
 import { endpointResourceName, type Relation } from '../contract.ts'
 import type { Changes } from '../endpoint-changes.ts'
 import { EndpointIdTaken, EndpointTokenTaken } from '../errors.ts'
 import { EndpointRegistered } from '../events.ts'
-import { type FollowKeys, reservedIn } from '../metadata/connectivity-keys.ts'
+import { type ConnectivityKeysOf, reservedKeys } from '../metadata/connectivity-keys.ts'
 import { checkMetadata, type Metadata } from '../metadata/metadata.ts'
-import type { LinkOutcome, RelationRules } from '../relations/service.ts'
+import type { LinkOutcome, RelationOperations } from '../relations/service.ts'
 import { lockRelations } from '../relations/store.ts'
 import * as store from './store/endpoints.ts'
 
@@ -37,107 +37,131 @@ export interface Registered {
   relations?: LinkOutcome
 }
 
-export interface Admission {
+export interface NewEndpoint {
   endpointId: string
   metadata: Metadata
   token?: string | undefined
   resourceGroupIds?: string[] | undefined
 }
-export type Admitted = { token: string; status: 'Inactive' } | 'id taken' | 'token taken'
+export type CreationOutcome = { token: string; status: 'Inactive' } | 'id taken' | 'token taken'
 
-export interface RegistrationRules {
+export interface RegistrationOperations {
   register(ctx: Ctx, registration: Registration): Promise<Registered>
   /** Creates endpoints with distinct ids, their tokens and the grants of `creator`. Returns an outcome for each, in order. */
-  admit(sql: Sql, into: ApplicationVersionRef, endpoints: Admission[], creator?: Ctx): Promise<Admitted[]>
+  createEndpoints(
+    sql: Sql,
+    version: ApplicationVersionRef,
+    endpoints: NewEndpoint[],
+    creator?: Ctx,
+  ): Promise<CreationOutcome[]>
 }
 
-export function createRegistrationRules(
+export function createRegistrationOperations(
   kit: Kit,
   deps: {
     identity: Identity
     applications: Applications
     tokens: Tokens
-    relations: RelationRules
+    relations: RelationOperations
     changes: Changes
-    connectivityKeys: FollowKeys
+    connectivityKeys: ConnectivityKeysOf
   },
-): RegistrationRules {
+): RegistrationOperations {
   const { db, bus, now, newId } = kit
   const { identity, applications, tokens, relations, changes, connectivityKeys } = deps
 
-  const admit: RegistrationRules['admit'] = async (sql, into, endpoints, creator) => {
-    const { tenantId, applicationName, versionName } = into
-    const rows = await store.insertEndpoints(sql, { ...into, at: now() }, endpoints.map(asRow))
-    const numbers = new Map(rows.map(({ endpointId, seq }) => [endpointId, seq]))
-    const fresh = endpoints.filter(({ endpointId }) => numbers.has(endpointId))
-    const provisioned = await tokens.provision(sql, { tenantId, applicationName }, fresh)
-    const provided = new Map(fresh.map(({ endpointId }, index) => [endpointId, provisioned[index]!]))
-    const outcomes = endpoints.map(({ endpointId }): Admitted => {
-      const outcome = provided.get(endpointId)
+  const createEndpoints: RegistrationOperations['createEndpoints'] = async (sql, version, endpoints, creator) => {
+    const { tenantId, applicationName, versionName } = version
+    const rows = await store.insertEndpoints(sql, { ...version, at: now() }, endpoints.map(rowOf))
+    const seqById = new Map(rows.map(({ endpointId, seq }) => [endpointId, seq]))
+    const inserted = endpoints.filter(({ endpointId }) => seqById.has(endpointId))
+    const provisioned = await tokens.provision(sql, { tenantId, applicationName }, inserted)
+    const tokenById = new Map(inserted.map(({ endpointId }, index) => [endpointId, provisioned[index]!]))
+    const outcomes = endpoints.map(({ endpointId }): CreationOutcome => {
+      const outcome = tokenById.get(endpointId)
       return outcome === undefined ? 'id taken' : outcome === 'taken' ? 'token taken' : outcome
     })
-    const refused = endpoints.filter((_, index) => outcomes[index] === 'token taken')
-    if (refused.length > 0)
+    const withTakenToken = endpoints.filter((_, index) => outcomes[index] === 'token taken')
+    if (withTakenToken.length > 0)
       await store.deleteEndpoints(
         sql,
-        refused.map(({ endpointId }) => endpointId),
+        withTakenToken.map(({ endpointId }) => endpointId),
       )
-    const admitted = endpoints.filter((_, index) => typeof outcomes[index] === 'object')
-    if (admitted.length === 0) return outcomes
+    const created = endpoints.filter((_, index) => typeof outcomes[index] === 'object')
+    if (created.length === 0) return outcomes
     if (creator)
       await Promise.all(
-        admitted.map(({ endpointId }) => identity.grantCreator(sql, creator, endpointResourceName(endpointId))),
+        created.map(({ endpointId }) => identity.grantCreator(sql, creator, endpointResourceName(endpointId))),
       )
     if (changes.hasListeners())
       await changes.notify(
         sql,
-        admitted.map(({ endpointId, metadata }) => ({
+        created.map(({ endpointId, metadata }) => ({
           tenantId,
           applicationName,
           endpointId,
-          seq: numbers.get(endpointId)!,
+          seq: seqById.get(endpointId)!,
           after: { versionName, metadata },
         })),
       )
-    for (const endpointIds of splitForEvents(admitted.map(({ endpointId }) => endpointId)))
+    for (const endpointIds of splitForEvents(created.map(({ endpointId }) => endpointId)))
       await bus.publish(sql, EndpointRegistered, { tenantId, applicationName, versionName, endpointIds })
     return outcomes
   }
 
   return {
-    admit,
+    createEndpoints,
 
     async register(ctx, registration) {
-      const { appVersionName: name, endpointId = newId(), metadata = {}, relations: wanted = [] } = registration
-      checkMetadata(metadata, reservedIn())
+      const {
+        appVersionName: name,
+        endpointId = newId(),
+        metadata = {},
+        relations: relationRequests = [],
+      } = registration
+      checkMetadata(metadata, reservedKeys())
       const missing = () => invalidField('appVersion.name', `there is no application version ${name}`)
-      const into = permittedVersion(ctx, await applications.findVersion(name), [create, update], missing)
-      checkMetadata(metadata, reservedIn(await connectivityKeys(into)))
-      const links = wanted.map((request): Relation => relationOf(request, endpointId))
+      const version = requireVersionForRegistration(
+        ctx,
+        await applications.findVersion(name),
+        [create, update],
+        missing,
+      )
+      checkMetadata(metadata, reservedKeys(await connectivityKeys(version)))
+      const links = relationRequests.map((request): Relation => relationOf(request, endpointId))
       const related = [...new Set(links.flatMap(({ from, to }) => [from, to]))].filter((id) => id !== endpointId)
 
-      const inTurn = <T>(work: () => Promise<T>) =>
-        links.length > 0 ? relations.serialize(into.tenantId, work) : work()
-      return await inTurn(() =>
+      const serialize = <T>(work: () => Promise<T>) =>
+        links.length > 0 ? relations.serialize(version.tenantId, work) : work()
+      return await serialize(() =>
         db.tx(async (sql) => {
           if (links.length > 0) {
-            await lockRelations(sql, into.tenantId)
-            await relations.holdRelated(sql, ctx, into.tenantId, related)
+            await lockRelations(sql, version.tenantId)
+            await relations.lockLinkedEndpoints(sql, ctx, version.tenantId, related)
           }
           const { endpointToken: token, resourceGroupIds } = registration
-          const creator = needsGrant(ctx, into) ? ctx : undefined
-          const [outcome] = await admit(sql, into, [{ endpointId, metadata, token, resourceGroupIds }], creator)
-          if (outcome === 'token taken') throw EndpointTokenTaken({ applicationName: into.applicationName })
+          const creator = needsGrant(ctx, version) ? ctx : undefined
+          const [outcome] = await createEndpoints(
+            sql,
+            version,
+            [{ endpointId, metadata, token, resourceGroupIds }],
+            creator,
+          )
+          if (outcome === 'token taken') throw EndpointTokenTaken({ applicationName: version.applicationName })
           if (typeof outcome !== 'object') throw EndpointIdTaken({ endpointId })
-          const made = links.length > 0 ? await relations.connect(sql, into.tenantId, links) : undefined
-          return { endpointId, ...outcome, ...(made && made.failed.length > 0 && { relations: made }) }
+          const linkOutcome = links.length > 0 ? await relations.connect(sql, version.tenantId, links) : undefined
+          return {
+            endpointId,
+            ...outcome,
+            ...(linkOutcome && linkOutcome.failed.length > 0 && { relations: linkOutcome }),
+          }
         }),
       )
     },
   }
 }
 
-const asRow = ({ endpointId, metadata, resourceGroupIds }: Admission): store.NewEndpoint => ({
+const rowOf = ({ endpointId, metadata, resourceGroupIds }: NewEndpoint): store.NewEndpoint => ({
   endpointId,
   metadata,
   ...(resourceGroupIds && { resourceGroupIds }),

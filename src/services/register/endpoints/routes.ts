@@ -3,7 +3,7 @@ import type { Http } from '../../../kernel/http/routes.ts'
 import { sendDocument } from '../../../kernel/http/send.ts'
 import { listOf, type Static } from '../../../kernel/schema.ts'
 import { conditionsOf, readMetadataFilter, readMultiFilter, readSort, searchKey, sqlPattern } from '../lists/query.ts'
-import type { Question } from '../lists/service.ts'
+import type { ListRequest } from '../lists/service.ts'
 import { checkKey } from '../metadata/metadata.ts'
 import type { RegisterService } from '../service.ts'
 import type { RelationRequest } from './registration.ts'
@@ -20,12 +20,12 @@ const register = { scope: ['application:endpoint:create', 'endpoint:update'], an
 
 export function endpointRoutes(http: Http, { endpoints, lists, registration }: RegisterService) {
   http.post('/endpoints', { schema: schemas.registerEndpoint, config: register }, async (request, reply) => {
-    const { appVersion, relations, ...given } = request.body
+    const { appVersion, relations, ...fields } = request.body
     const registered = await registration.register(request.ctx, {
-      endpointId: given.endpointId,
-      endpointToken: given.endpointToken,
-      metadata: given.metadata,
-      resourceGroupIds: given.resourceGroupIds,
+      endpointId: fields.endpointId,
+      endpointToken: fields.endpointToken,
+      metadata: fields.metadata,
+      resourceGroupIds: fields.resourceGroupIds,
       appVersionName: appVersion.name,
       relations: relations?.map(relationOf),
     })
@@ -36,11 +36,11 @@ export function endpointRoutes(http: Http, { endpoints, lists, registration }: R
   })
 
   http.get('/endpoints', { schema: schemas.listEndpoints, config: read }, async (request, reply) =>
-    sendDocument(request, reply, await lists.list(request.ctx, questionOfQuery(request.query))),
+    sendDocument(request, reply, await lists.list(request.ctx, listRequestOfQuery(request.query))),
   )
 
   http.post('/endpoints/search', { schema: schemas.searchEndpoints, config: search }, async ({ ctx, body }, reply) =>
-    sendDocument({ headers: {} }, reply, await lists.list(ctx, questionOfBody(body))),
+    sendDocument({ headers: {} }, reply, await lists.list(ctx, listRequestOfBody(body))),
   )
 
   http.post('/endpoints/delete', { schema: schemas.deleteEndpoints, config: remove }, async ({ ctx, body }, reply) => {
@@ -50,8 +50,8 @@ export function endpointRoutes(http: Http, { endpoints, lists, registration }: R
 
   http.get('/endpoints/:endpointId', { schema: schemas.readEndpoint, config: read }, async (request, reply) => {
     const { include, tenantId } = request.query
-    const wanted = { ...inclusionOf(include), tenantId, ...request.params }
-    return sendDocument(request, reply, await endpoints.read(request.ctx, wanted))
+    const selection = { ...inclusionOf(include), tenantId, ...request.params }
+    return sendDocument(request, reply, await endpoints.read(request.ctx, selection))
   })
 
   http.delete(
@@ -110,7 +110,7 @@ function inclusionOf(include: string | string[] | undefined): Inclusion {
 }
 
 /** Includes metadata also if only `metadataKeys` is given. */
-function viewOf({ metadata, filters }: Inclusion, keys: string[] | undefined): Question['view'] {
+function viewOf({ metadata, filters }: Inclusion, keys: string[] | undefined): ListRequest['view'] {
   for (const key of keys ?? []) checkKey(key, 'metadataKeys')
   return { metadata: keys && keys.length > 0 ? keys : metadata ? 'all' : 'none', filters }
 }
@@ -118,7 +118,7 @@ function viewOf({ metadata, filters }: Inclusion, keys: string[] | undefined): Q
 const regexOf = (regex: string | undefined) =>
   regex === undefined || regex === '' ? undefined : sqlPattern(regex, 'regex')
 
-function questionOfQuery(query: Static<typeof schemas.listEndpoints.query>): Question {
+function listRequestOfQuery(query: Static<typeof schemas.listEndpoints.query>): ListRequest {
   const multi = query.multiFilter ? readMultiFilter(query.multiFilter) : { conditions: [], sort: undefined }
   return {
     tenantId: query.tenantId,
@@ -136,7 +136,7 @@ function questionOfQuery(query: Static<typeof schemas.listEndpoints.query>): Que
   }
 }
 
-function questionOfBody(body: Static<typeof schemas.searchEndpoints.body>): Question {
+function listRequestOfBody(body: Static<typeof schemas.searchEndpoints.body>): ListRequest {
   return {
     applicationNames: listOf(body.applicationName),
     versionNames: listOf(body.applicationVersionName),

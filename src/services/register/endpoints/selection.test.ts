@@ -5,7 +5,7 @@ import { eventually } from '../../../../test/harness/eventually.ts'
 import { openRegister, root } from '../../../../test/harness/register.ts'
 import type { Caller, Ctx } from '../../../kernel/contract.ts'
 import { newId } from '../../../kernel/ids.ts'
-import { pagesOf, Register, type Selection } from '../contract.ts'
+import { Register, type Selection, selectionPages } from '../contract.ts'
 
 const { waypost, admin, anApplication } = await openRegister()
 const register = waypost.ask(Register)
@@ -36,10 +36,10 @@ const becomesActive = (app: string, filterId: string) =>
 
 async function all(caller: Caller, selection: Selection, limit: number) {
   const [endpoints, refused, sizes]: [string[], [string, number][], number[]] = [[], [], []]
-  for await (const page of pagesOf(register, db.sql, as(caller), selection, { scope: update, limit })) {
+  for await (const page of selectionPages(register, db.sql, as(caller), selection, { scope: update, limit })) {
     endpoints.push(...page.endpoints.map(({ endpointId }) => endpointId))
-    refused.push(...page.refused.map(({ endpointId, error }): [string, number] => [endpointId, error.status]))
-    sizes.push(page.endpoints.length + page.refused.length)
+    refused.push(...page.rejected.map(({ endpointId, error }): [string, number] => [endpointId, error.status]))
+    sizes.push(page.endpoints.length + page.rejected.length)
   }
   return { endpoints, refused, sizes }
 }
@@ -92,8 +92,8 @@ suite('a selection of endpoints', () => {
     await someEndpoints(version, 6)
     const filterId = await aFilter(app)
     const [sql, ctx, of] = [db.sql, as(aTenantAdmin()), { scope: update, limit: 2 }]
-    const first = await register.selected(sql, ctx, { filterId }, of)
-    const next = () => register.selected(sql, ctx, { filterId }, { ...of, from: first.next })
+    const first = await register.selectionPage(sql, ctx, { filterId }, of)
+    const next = () => register.selectionPage(sql, ctx, { filterId }, { ...of, from: first.next })
     assert.equal((await next()).endpoints.length, 2)
     await admin(`PATCH ${root}/applications/${app}/filters/${filterId}`, {
       documentQuery: { 'metadata.a': { $exists: false } },
@@ -102,7 +102,7 @@ suite('a selection of endpoints', () => {
     await assert.rejects(next(), /was changed while its endpoints were read/)
     await sql.unsafe(`update register.filters set status = 'pending' where filter_id = '${filterId}'`)
     await assert.rejects(next(), /still being matched/)
-    await assert.rejects(register.selected(sql, ctx, { filterId }, of), /still being matched/)
+    await assert.rejects(register.selectionPage(sql, ctx, { filterId }, of), /still being matched/)
     await admin(`DELETE ${root}/applications/${app}/filters/${filterId}`)
     await assert.rejects(next(), /there is no filter/)
   })

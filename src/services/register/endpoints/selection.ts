@@ -9,27 +9,27 @@ import { findMemberSet } from '../filters/store/filters.ts'
 import { findMembersOfSet } from '../filters/store/members.ts'
 import { findRefs } from './store/endpoints.ts'
 
-interface Window {
+interface PageRequest {
   from: string | undefined
   limit: number
 }
 
-export const selected: Register['selected'] = async (sql, ctx, selection, { scope, from, limit }) => {
+export const selectionPage: Register['selectionPage'] = async (sql, ctx, selection, { scope, from, limit }) => {
   const { endpoints, missing, next } =
     'filterId' in selection
-      ? await ofFilter(sql, ctx.tenantId, selection.filterId, { from, limit })
-      : await ofList(sql, selection.endpointIds, { from, limit })
-  const page: SelectionPage = { endpoints: [], refused: [], next }
-  for (const endpointId of missing) page.refused.push({ endpointId, error: NoEndpoint({ endpointId }) })
+      ? await pageOfFilter(sql, ctx.tenantId, selection.filterId, { from, limit })
+      : await pageOfList(sql, selection.endpointIds, { from, limit })
+  const page: SelectionPage = { endpoints: [], rejected: [], next }
+  for (const endpointId of missing) page.rejected.push({ endpointId, error: NoEndpoint({ endpointId }) })
   for (const endpoint of endpoints) {
-    const error = refusalOf(ctx, endpoint, scope)
-    if (error) page.refused.push({ endpointId: endpoint.endpointId, error })
+    const error = permissionErrorOf(ctx, endpoint, scope)
+    if (error) page.rejected.push({ endpointId: endpoint.endpointId, error })
     else page.endpoints.push(endpoint)
   }
   return page
 }
 
-function refusalOf(ctx: Ctx, endpoint: EndpointRef, scope: string): PlatformError | undefined {
+function permissionErrorOf(ctx: Ctx, endpoint: EndpointRef, scope: string): PlatformError | undefined {
   const { endpointId } = endpoint
   try {
     authorizeOrNotFound(ctx, { read, scope }, endpointResource(endpoint), () => NoEndpoint({ endpointId }))
@@ -40,30 +40,30 @@ function refusalOf(ctx: Ctx, endpoint: EndpointRef, scope: string): PlatformErro
   }
 }
 
-async function ofList(sql: Sql, endpointIds: string[], { from = '0', limit }: Window) {
-  const begin = Number(from)
-  const asked = endpointIds.slice(begin, begin + limit)
-  const found = new Map((await findRefs(sql, asked)).map((endpoint) => [endpoint.endpointId, endpoint]))
+async function pageOfList(sql: Sql, endpointIds: string[], { from = '0', limit }: PageRequest) {
+  const start = Number(from)
+  const requestedIds = endpointIds.slice(start, start + limit)
+  const found = new Map((await findRefs(sql, requestedIds)).map((endpoint) => [endpoint.endpointId, endpoint]))
   return {
-    endpoints: asked.flatMap((endpointId) => found.get(endpointId) ?? []),
-    missing: asked.filter((endpointId) => !found.has(endpointId)),
-    next: begin + limit < endpointIds.length ? String(begin + limit) : undefined,
+    endpoints: requestedIds.flatMap((endpointId) => found.get(endpointId) ?? []),
+    missing: requestedIds.filter((endpointId) => !found.has(endpointId)),
+    next: start + limit < endpointIds.length ? String(start + limit) : undefined,
   }
 }
 
 /** A page starts at the number of a member set and of an endpoint. A filter that gets a new query gets another set. */
-async function ofFilter(sql: Sql, tenantId: string, filterId: string, { from, limit }: Window) {
-  const [pinned, after = 0] = from?.split(' ').map(Number) ?? []
-  const memberSet = pinned ?? (await activeSet(sql, tenantId, filterId))
+async function pageOfFilter(sql: Sql, tenantId: string, filterId: string, { from, limit }: PageRequest) {
+  const [setOfFirstPage, after = 0] = from?.split(' ').map(Number) ?? []
+  const memberSet = setOfFirstPage ?? (await requireActiveSet(sql, tenantId, filterId))
   const rows = await findMembersOfSet(sql, { tenantId, memberSet, after, limit })
   // Checked after reading the page: if the filter still has this set, the page is complete.
-  if ((await activeSet(sql, tenantId, filterId)) !== memberSet)
+  if ((await requireActiveSet(sql, tenantId, filterId)) !== memberSet)
     throw invalidField('filterId', `filter ${filterId} was changed while its endpoints were read`)
   const next = rows.length < limit ? undefined : `${memberSet} ${rows.at(-1)!.seq}`
   return { endpoints: rows.map(({ seq: _, ...endpoint }) => endpoint), missing: [], next }
 }
 
-async function activeSet(sql: Sql, tenantId: string, filterId: string): Promise<number> {
+async function requireActiveSet(sql: Sql, tenantId: string, filterId: string): Promise<number> {
   const filter = await findMemberSet(sql, tenantId, filterId)
   if (!filter) throw invalidField('filterId', `there is no filter ${filterId}`)
   if (filter.status !== 'active')

@@ -7,32 +7,37 @@ import type { JsonObject, Query } from '../document-query/query.ts'
 import type { EndpointChange, EndpointState } from '../endpoint-changes.ts'
 import type { StoredQuery } from './store/filters.ts'
 
-export interface FilterOfSet {
+/** A filter with the set that stores its members. */
+export interface FilterRefInSet {
   filterId: string
   memberSet: number
   pending: boolean
 }
 
-export interface FilterMove {
-  filter: FilterOfSet
+/** An endpoint begins (`matched`) or ceases to match a filter. */
+export interface MatchTransition {
+  filter: FilterRefInSet
   endpointId: string
   seq: number
   matched: boolean
 }
 
-export interface FilterWithQuery extends FilterOfSet {
+export interface FilterWithQuery extends FilterRefInSet {
   query: Query
 }
 
 export interface FilterSet {
-  filters: FilterOfSet[]
+  filters: FilterRefInSet[]
   /** The sum of the sizes of all patterns. */
   patternSize: number
   /**
    * Evaluates the filters that the change affects. `costly` are those that the database must evaluate: their patterns could
    * take long on these texts, or `hasTime` returned false.
    */
-  transitionsOf(change: EndpointChange, hasTime: () => boolean): { moves: FilterMove[]; costly: FilterWithQuery[] }
+  transitionsOf(
+    change: EndpointChange,
+    hasTime: () => boolean,
+  ): { transitions: MatchTransition[]; costly: FilterWithQuery[] }
 }
 
 interface Compiled extends FilterWithQuery {
@@ -43,13 +48,13 @@ interface Compiled extends FilterWithQuery {
 /** Limits the steps of the regular expression engine to about 10 ms in the worst case; most patterns take 0.1 ms. */
 const stepsMax = 300_000
 
-export function createFilterSet(given: (FilterOfSet & { documentQuery: JsonObject })[]): FilterSet {
+export function createFilterSet(stored: (FilterRefInSet & { documentQuery: JsonObject })[]): FilterSet {
   const filters: Compiled[] = []
   // Indexes the filters by key, so that a change of one key evaluates only the filters that use it.
   const byKey = new Map<string, Compiled[]>()
   const byAnyKey: Compiled[] = []
   const byVersion: Compiled[] = []
-  for (const { documentQuery, filterId, memberSet, pending } of given) {
+  for (const { documentQuery, filterId, memberSet, pending } of stored) {
     const query = parse(documentQuery)
     const condition = compile(query)
     const matches = ({ versionName, metadata }: EndpointState) =>
@@ -62,7 +67,7 @@ export function createFilterSet(given: (FilterOfSet & { documentQuery: JsonObjec
     if (dependsOnVersion(query)) byVersion.push(filter)
   }
 
-  function affected(before: EndpointState, after: EndpointState): Iterable<Compiled> {
+  function affectedFilters(before: EndpointState, after: EndpointState): Iterable<Compiled> {
     const keys = changedKeys(before.metadata, after.metadata)
     const found = new Set<Compiled>(keys.length > 0 ? byAnyKey : [])
     for (const key of keys) for (const filter of byKey.get(key) ?? []) found.add(filter)
@@ -74,22 +79,22 @@ export function createFilterSet(given: (FilterOfSet & { documentQuery: JsonObjec
     filters,
     patternSize: filters.reduce((sum, { query }) => sum + query.patternSize, 0),
     transitionsOf({ endpointId, seq, before, after }, hasTime) {
-      const moves: FilterMove[] = []
+      const transitions: MatchTransition[] = []
       const costly: FilterWithQuery[] = []
-      if (!after) return { moves, costly }
-      const lengths = [after, ...(before ? [before] : [])].map(createLengths)
+      if (!after) return { transitions, costly }
+      const lengths = [after, ...(before ? [before] : [])].map(createTextLengths)
       const isCheap = ({ query: { patternSize }, keys }: Compiled) =>
         patternSize === 0 || (lengths.every((length) => patternSize * length(keys) <= stepsMax) && hasTime())
-      for (const filter of before ? affected(before, after) : filters) {
+      for (const filter of before ? affectedFilters(before, after) : filters) {
         if (!isCheap(filter)) {
           costly.push(filter)
           continue
         }
         const matched = filter.matches(after)
         if (matched !== (before !== undefined && filter.matches(before)))
-          moves.push({ filter, endpointId, seq, matched })
+          transitions.push({ filter, endpointId, seq, matched })
       }
-      return { moves, costly }
+      return { transitions, costly }
     },
   }
 }
@@ -103,7 +108,7 @@ function changedKeys(before: Record<string, unknown>, after: Record<string, unkn
 }
 
 /** Returns a function for the length of the texts that patterns on some keys read. The length of each key is cached. */
-function createLengths({ versionName, metadata }: EndpointState) {
+function createTextLengths({ versionName, metadata }: EndpointState) {
   const known = new Map<string, number>()
   const lengthOf = (key: string) => {
     let length = known.get(key)
@@ -130,7 +135,7 @@ export interface CompiledFilters {
   read(applicationName: string, revision: number, load: () => Promise<StoredQuery[]>): Promise<FilterSet>
 }
 
-const kept = { applications: 200, patternSize: 60_000 }
+const cacheLimits = { applications: 200, patternSize: 60_000 }
 
 /** Caches the compiled filters of applications by revision. A revision number is never reused. */
 export function createCompiledFilters(): CompiledFilters {
@@ -138,17 +143,17 @@ export function createCompiledFilters(): CompiledFilters {
   const patternSize = () => [...sets.values()].reduce((sum, { set }) => sum + set.patternSize, 0)
   return {
     async read(applicationName, revision, load) {
-      const known = sets.get(applicationName)
+      const cached = sets.get(applicationName)
       // A Map keeps insertion order, so deleting and inserting again moves the entry to the end (least recently used first).
       sets.delete(applicationName)
       const set =
-        known?.revision === revision
-          ? known.set
+        cached?.revision === revision
+          ? cached.set
           : createFilterSet((await load()).map(({ status, ...row }) => ({ ...row, pending: status === 'pending' })))
       // A concurrent load may have stored a newer revision meanwhile.
-      const other = sets.get(applicationName)
-      if (!other || other.revision <= revision) sets.set(applicationName, { revision, set })
-      while (sets.size > kept.applications || (sets.size > 1 && patternSize() > kept.patternSize))
+      const concurrent = sets.get(applicationName)
+      if (!concurrent || concurrent.revision <= revision) sets.set(applicationName, { revision, set })
+      while (sets.size > cacheLimits.applications || (sets.size > 1 && patternSize() > cacheLimits.patternSize))
         sets.delete(sets.keys().next().value!)
       return set
     },

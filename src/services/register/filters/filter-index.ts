@@ -2,11 +2,11 @@
 import type { Fragment, Sql } from '../../../kernel/db.ts'
 import type { FilterRef, Register } from '../contract.ts'
 
-export type KnownFilter = FilterRef
+export type FilterSummary = FilterRef
 
 export interface FilterIndex {
   /** Finds the tenant's filters with these ids. */
-  find(sql: Sql, tenantId: string, filterIds: string[]): Promise<KnownFilter[]>
+  find(sql: Sql, tenantId: string, filterIds: string[]): Promise<FilterSummary[]>
   /** Returns a select with one column, `seq`: the endpoints that match all of these filters. */
   members(sql: Sql, tenantId: string, filterIds: string[]): Fragment
   /**

@@ -219,7 +219,7 @@ suite('an active filter', () => {
     for (const id of [inKyiv, online, second, many]) await active(app, id)
     const id = await anEndpoint(version)
     const all = async () => {
-      const matched = await register.filtersOf(id)
+      const matched = await register.matchingFilters(id)
       return [inKyiv, online, second, many].map((filter) => matched.includes(filter))
     }
     assert.deepEqual(await all(), [false, false, false, false])
@@ -259,8 +259,13 @@ suite('an active filter', () => {
     assert.deepEqual(await register.findFilter('default', filterId), known)
     assert.equal(await register.findFilter('other', filterId), undefined)
     const of = { scope: 'endpoint:read', limit: 2 }
-    const first = await register.selected(sql, waypost.kit.system('default'), { filterId }, of)
-    const rest = await register.selected(sql, waypost.kit.system('default'), { filterId }, { ...of, from: first.next })
+    const first = await register.selectionPage(sql, waypost.kit.system('default'), { filterId }, of)
+    const rest = await register.selectionPage(
+      sql,
+      waypost.kit.system('default'),
+      { filterId },
+      { ...of, from: first.next },
+    )
     assert.deepEqual(
       [...first.endpoints, ...rest.endpoints].map(({ endpointId }) => endpointId),
       endpoints,

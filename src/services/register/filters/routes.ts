@@ -2,7 +2,7 @@ import { invalidField } from '../../../kernel/errors.ts'
 import type { Http } from '../../../kernel/http/routes.ts'
 import { sendDocument, sendText } from '../../../kernel/http/send.ts'
 import * as schemas from './schemas.ts'
-import type { FilterRules } from './service.ts'
+import type { FilterOperations } from './service.ts'
 
 /** Queries contain arbitrary JSON of users. */
 const scope = (action: string) => ({
@@ -11,7 +11,7 @@ const scope = (action: string) => ({
   bodyBytesMax: 256 * 1024,
 })
 
-export function filterRoutes(http: Http, { filters }: { filters: FilterRules }) {
+export function filterRoutes(http: Http, { filters }: { filters: FilterOperations }) {
   const all = '/applications/:applicationName/filters'
   const one = `${all}/:filterId`
 

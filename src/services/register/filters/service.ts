@@ -13,12 +13,12 @@ import type { Applications } from '../../applications/contract.ts'
 import { onApplication } from '../access.ts'
 import { DocumentQueryError, parse } from '../document-query/parse.ts'
 import type { Query } from '../document-query/query.ts'
-import { holdApplication } from '../endpoints/store/endpoints.ts'
+import { lockApplicationShared } from '../endpoints/store/endpoints.ts'
 import { FilterNameTaken, NoApplicationHere, NoFilter } from '../errors.ts'
 import { FilterDeleted } from '../events.ts'
 import { limitTime, resetTimeLimit } from '../lists/store/list.ts'
 import type { Matching } from './matching.ts'
-import { tryQuery } from './store/evaluation.ts'
+import { compilePatterns } from './store/evaluation.ts'
 import * as store from './store/filters.ts'
 
 export interface FilterFields {
@@ -33,7 +33,7 @@ interface Target {
   filterId: string
 }
 
-export interface FilterRules {
+export interface FilterOperations {
   create(ctx: Ctx, applicationName: string, fields: FilterFields & { name: string }): Promise<Document & { id: string }>
   list(
     ctx: Ctx,
@@ -43,7 +43,7 @@ export interface FilterRules {
   update(ctx: Ctx, target: Target, fields: FilterFields, ifMatch: string | undefined): Promise<Document>
   delete(ctx: Ctx, target: Target, ifMatch: string | undefined): Promise<void>
   /** Deletes the filters of a deleted application. */
-  forgetApplication(sql: Sql, of: store.OfApplication): Promise<void>
+  deleteOfApplication(sql: Sql, of: store.OfApplication): Promise<void>
 }
 
 type Action = 'create' | 'read' | 'update' | 'delete'
@@ -62,10 +62,10 @@ interface Deps extends Pick<Kit, 'db' | 'bus' | 'now' | 'newId'> {
   matching: Matching
 }
 
-export function createFilterRules(
+export function createFilterOperations(
   { db, bus, now, newId }: Kit,
   services: Pick<Deps, 'applications' | 'matching'>,
-): FilterRules {
+): FilterOperations {
   const deps: Deps = { db, bus, now, newId, ...services }
   return {
     create: (ctx, applicationName, fields) => createFilter(deps, ctx, applicationName, fields),
@@ -73,12 +73,12 @@ export function createFilterRules(
     read: (ctx, target) => readFilter(deps, ctx, target),
     update: (ctx, target, fields, ifMatch) => updateFilter(deps, ctx, target, fields, ifMatch),
     delete: (ctx, target, ifMatch) => deleteFilter(deps, ctx, target, ifMatch),
-    forgetApplication: (sql, of) => deleteFiltersOfApplication(deps, sql, of),
+    deleteOfApplication: (sql, of) => deleteFiltersOfApplication(deps, sql, of),
   }
 }
 
 /** Checks the permission on the application: 404 for callers that may see neither it nor its filters, 403 for others. */
-async function checkAccess(
+async function requireAccess(
   { applications }: Deps,
   ctx: Ctx,
   applicationName: string,
@@ -86,15 +86,15 @@ async function checkAccess(
 ): Promise<store.OfApplication> {
   const { tenantId } = ctx
   const application = onApplication(tenantId, applicationName)
-  const may = (scope: string) => holds(ctx.caller, scope, application)
-  const visible = may('application:read') || may(scopeFor('read')) || may(scopeFor(action))
-  if (!visible || !(await applications.exists(ctx, { name: applicationName })))
+  const hasScope = (scope: string) => holds(ctx.caller, scope, application)
+  const visibleResources = hasScope('application:read') || hasScope(scopeFor('read')) || hasScope(scopeFor(action))
+  if (!visibleResources || !(await applications.exists(ctx, { name: applicationName })))
     throw NoApplicationHere({ name: applicationName })
   authorize(ctx, scopeFor(action), application)
   return { tenantId, applicationName }
 }
 
-function found(row: store.FilterRow | undefined, filterId: string): store.FilterRow {
+function requireFilter(row: store.FilterRow | undefined, filterId: string): store.FilterRow {
   if (!row) throw NoFilter({ filterId })
   return row
 }
@@ -105,47 +105,50 @@ async function createFilter(
   deps: Deps,
   ctx: Ctx,
   applicationName: string,
-  { name, description = '', documentQuery: given }: FilterFields & { name: string },
+  { name, description = '', documentQuery: rawQuery }: FilterFields & { name: string },
 ) {
   const { db, now, newId, applications, matching } = deps
-  const within = await checkAccess(deps, ctx, applicationName, 'create')
-  if (given === undefined) throw invalidField('documentQuery', 'is required')
-  const query = readQuery(given)
+  const application = await requireAccess(deps, ctx, applicationName, 'create')
+  if (rawQuery === undefined) throw invalidField('documentQuery', 'is required')
+  const query = readQuery(rawQuery)
   const { source: documentQuery, patternSize } = query
-  const filter = { ...within, filterId: newId() }
+  const filter = { ...application, filterId: newId() }
   return await db.tx(async (sql) => {
     // This lock and the deletion of the application exclude each other; after a deletion, the next check fails.
-    await holdApplication(sql, applicationName)
+    await lockApplicationShared(sql, applicationName)
     if (!(await applications.exists(ctx, { name: applicationName }, sql)))
       throw NoApplicationHere({ name: applicationName })
-    await tryPatterns(sql, query)
+    await rejectUnsupportedPatterns(sql, query)
     const written = { name, description, documentQuery, patternSize, at: now() }
     const memberSet = await store.insertFilter(sql, { ...filter, ...written })
-    if (memberSet === undefined) throw nameTaken(name, within)
-    await checkTotalSize(sql, within)
-    if ((await store.countFilters(sql, within)) > filtersMax)
+    if (memberSet === undefined) throw nameTaken(name, application)
+    await rejectTooLargeTotal(sql, application)
+    if ((await store.countFilters(sql, application)) > filtersMax)
       throw InvalidRequest({ problem: `An application can have ${filtersMax} filters` })
     await matching.begin(sql, { ...filter, memberSet }, ctx.caller.subject)
-    const document = documentOfFilter(found(await store.findFilter(sql, filter), filter.filterId))
-    await store.publishFilters(sql, within)
+    const document = documentOfFilter(requireFilter(await store.findFilter(sql, filter), filter.filterId))
+    await store.publishFilters(sql, application)
     return { ...document, id: filter.filterId }
   })
 }
 
-async function listFilters(deps: Deps, ctx: Ctx, of: Parameters<FilterRules['list']>[1]) {
+async function listFilters(deps: Deps, ctx: Ctx, of: Parameters<FilterOperations['list']>[1]) {
   const { applicationName, name, offset, limit } = of
   const { sql } = deps.db
-  const within = { ...(await checkAccess(deps, ctx, applicationName, 'read')), name: name === '' ? undefined : name }
+  const selection = {
+    ...(await requireAccess(deps, ctx, applicationName, 'read')),
+    name: name === '' ? undefined : name,
+  }
   const [total, rows] = await Promise.all([
-    store.countFilters(sql, within),
-    store.findFilters(sql, { ...within, ...windowOf({ offset, limit }) }),
+    store.countFilters(sql, selection),
+    store.findFilters(sql, { ...selection, ...windowOf({ offset, limit }) }),
   ])
-  return documentOf(contentPageText(total, rows.map(textOf)))
+  return documentOf(contentPageText(total, rows.map(filterJson)))
 }
 
 async function readFilter(deps: Deps, ctx: Ctx, { applicationName, filterId }: Target) {
-  const within = await checkAccess(deps, ctx, applicationName, 'read')
-  return documentOfFilter(found(await store.findFilter(deps.db.sql, { ...within, filterId }), filterId))
+  const application = await requireAccess(deps, ctx, applicationName, 'read')
+  return documentOfFilter(requireFilter(await store.findFilter(deps.db.sql, { ...application, filterId }), filterId))
 }
 
 async function updateFilter(
@@ -156,45 +159,45 @@ async function updateFilter(
   ifMatch: string | undefined,
 ) {
   const { db, now, matching } = deps
-  const within = await checkAccess(deps, ctx, applicationName, 'update')
-  const filter = { ...within, filterId }
+  const application = await requireAccess(deps, ctx, applicationName, 'update')
+  const filter = { ...application, filterId }
   const query = fields.documentQuery === undefined ? undefined : readQuery(fields.documentQuery)
   try {
     return await db.tx(async (sql) => {
-      const row = found(await store.lockFilter(sql, filter), filterId)
+      const row = requireFilter(await store.lockFilter(sql, filter), filterId)
       checkIfMatch(ifMatch, documentOfFilter(row).etag)
       const { name = row.name, description = row.description } = fields
       const queryChanged = query !== undefined && !isDeepStrictEqual(query.source, row.documentQuery)
       if (!queryChanged && name === row.name && description === row.description) return documentOfFilter(row)
-      if (queryChanged) await tryPatterns(sql, query)
+      if (queryChanged) await rejectUnsupportedPatterns(sql, query)
       const { source: documentQuery, patternSize } = queryChanged ? query : parse(row.documentQuery)
       await store.updateFilter(sql, filter, { name, description, documentQuery, patternSize, at: now() })
       if (queryChanged) {
-        await checkTotalSize(sql, within)
+        await rejectTooLargeTotal(sql, application)
         await matching.clear(sql, row)
         const memberSet = await store.restartFilter(sql, filter)
         await matching.begin(sql, { ...filter, memberSet }, ctx.caller.subject)
       }
-      const document = documentOfFilter(found(await store.findFilter(sql, filter), filterId))
-      if (queryChanged) await store.publishFilters(sql, within)
+      const document = documentOfFilter(requireFilter(await store.findFilter(sql, filter), filterId))
+      if (queryChanged) await store.publishFilters(sql, application)
       return document
     })
   } catch (error) {
-    throw isUniqueViolation(error, 'filter_name') ? nameTaken(fields.name ?? '', within) : error
+    throw isUniqueViolation(error, 'filter_name') ? nameTaken(fields.name ?? '', application) : error
   }
 }
 
 async function deleteFilter(deps: Deps, ctx: Ctx, { applicationName, filterId }: Target, ifMatch: string | undefined) {
   const { db, bus, matching } = deps
-  const within = await checkAccess(deps, ctx, applicationName, 'delete')
-  const filter = { ...within, filterId }
+  const application = await requireAccess(deps, ctx, applicationName, 'delete')
+  const filter = { ...application, filterId }
   await db.tx(async (sql) => {
-    const row = found(await store.lockFilter(sql, filter), filterId)
+    const row = requireFilter(await store.lockFilter(sql, filter), filterId)
     checkIfMatch(ifMatch, documentOfFilter(row).etag)
     await store.deleteFilter(sql, filter)
     await matching.clear(sql, row)
     await bus.publish(sql, FilterDeleted, filter)
-    await store.publishFilters(sql, within)
+    await store.publishFilters(sql, application)
   })
 }
 
@@ -203,25 +206,25 @@ async function deleteFiltersOfApplication(
   sql: Sql,
   { tenantId, applicationName }: store.OfApplication,
 ) {
-  const within = { tenantId, applicationName }
-  const deleted = await store.deleteFiltersOf(sql, within)
+  const application = { tenantId, applicationName }
+  const deleted = await store.deleteFiltersOf(sql, application)
   if (deleted.length === 0) return
   for (const { filterId, memberSet } of deleted) {
     await matching.clear(sql, { tenantId, memberSet })
-    await bus.publish(sql, FilterDeleted, { ...within, filterId })
+    await bus.publish(sql, FilterDeleted, { ...application, filterId })
   }
-  await store.publishFilters(sql, within)
+  await store.publishFilters(sql, application)
 }
 
 /** Rejects patterns that PostgreSQL cannot compile: a filter with one would stay pending forever. */
-async function tryPatterns(sql: Sql, query: Query) {
+async function rejectUnsupportedPatterns(sql: Sql, query: Query) {
   if (query.patternSize === 0) return
   await limitTime(sql, tryMilliseconds)
   try {
-    await tryQuery(sql, query)
+    await compilePatterns(sql, query)
   } catch (error) {
     const { code } = error as { code?: unknown }
-    throw code === refusedPattern || code === outOfTime
+    throw code === invalidRegexCode || code === statementTimeoutCode
       ? invalidField('documentQuery', 'a pattern is too complex: its repetitions multiply')
       : error
   }
@@ -229,11 +232,11 @@ async function tryPatterns(sql: Sql, query: Query) {
 }
 
 /** PostgreSQL's error codes for an invalid regular expression and for a statement that ran out of time. */
-const refusedPattern = '2201B'
-const outOfTime = '57014'
+const invalidRegexCode = '2201B'
+const statementTimeoutCode = '57014'
 
-async function checkTotalSize(sql: Sql, within: store.OfApplication) {
-  const { patternSize, queryLength } = await store.sumFilters(sql, within)
+async function rejectTooLargeTotal(sql: Sql, application: store.OfApplication) {
+  const { patternSize, queryLength } = await store.sumFilters(sql, application)
   if (patternSize > patternSizeMax)
     throw invalidField('documentQuery', "the patterns of the application's filters are too complex together")
   if (queryLength > queryLengthsMax)
@@ -243,9 +246,9 @@ async function checkTotalSize(sql: Sql, within: store.OfApplication) {
     )
 }
 
-function readQuery(given: unknown): Query {
+function readQuery(raw: unknown): Query {
   try {
-    const query = parse(given)
+    const query = parse(raw)
     if (JSON.stringify(query.source).length > queryLengthMax) throw new DocumentQueryError('', 'the query is too long')
     return query
   } catch (error) {
@@ -253,7 +256,7 @@ function readQuery(given: unknown): Query {
   }
 }
 
-const textOf = (row: store.FilterRow) =>
+const filterJson = (row: store.FilterRow) =>
   JSON.stringify({
     id: row.filterId,
     name: row.name,
@@ -265,4 +268,4 @@ const textOf = (row: store.FilterRow) =>
     status: row.status,
   })
 
-const documentOfFilter = (row: store.FilterRow) => documentOf(textOf(row))
+const documentOfFilter = (row: store.FilterRow) => documentOf(filterJson(row))

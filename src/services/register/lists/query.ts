@@ -65,7 +65,7 @@ export function sqlPattern(text: string, field: string): string {
 
 type KeyReader = (text: string, field: string) => Key
 
-function criterion(given: unknown, field: string, keyOf: KeyReader): Condition {
+function readCriterion(given: unknown, field: string, keyOf: KeyReader): Condition {
   if (!isObject(given)) throw invalidField(field, 'expected objects with key, operator and values')
   const { key, operator, values } = given
   if (typeof key !== 'string' || key === '') throw invalidField(field, 'key: expected a text')
@@ -73,27 +73,27 @@ function criterion(given: unknown, field: string, keyOf: KeyReader): Condition {
     throw invalidField(field, `operator: expected one of ${operators.join(', ')}`)
   if (!Array.isArray(values)) throw invalidField(field, 'values: expected an array')
   if (values.length > valuesMax) throw invalidField(field, `values: expected at most ${valuesMax} items`)
-  const read = keyOf(key, field)
-  const byPattern = operator === 'IN_REGEX' || operator === 'NOT_IN_REGEX'
+  const parsedKey = keyOf(key, field)
+  const isRegex = operator === 'IN_REGEX' || operator === 'NOT_IN_REGEX'
   return {
-    key: read,
+    key: parsedKey,
     operator: operator as Operator,
-    values: values.map((value) => (byPattern ? pattern(value, field) : comparable(value, read, field))),
+    values: values.map((value) => (isRegex ? readPattern(value, field) : readComparable(value, parsedKey, field))),
   }
 }
 
-function pattern(value: unknown, field: string): string {
+function readPattern(value: unknown, field: string): string {
   if (typeof value !== 'string') throw invalidField(field, 'values: expected regular expressions')
   return sqlPattern(value, field)
 }
 
-function comparable(value: unknown, key: Key, field: string): unknown {
+function readComparable(value: unknown, key: Key, field: string): unknown {
   if ('path' in key) return value
   if (typeof value !== 'string') throw invalidField(field, `values: expected texts for ${key.field}`)
   if (key.field !== 'createdDate') return value
-  const moment = Date.parse(value)
-  if (Number.isNaN(moment)) throw invalidField(field, 'values: expected ISO 8601 dates for createdDate')
-  return new Date(moment).toISOString()
+  const time = Date.parse(value)
+  if (Number.isNaN(time)) throw invalidField(field, 'values: expected ISO 8601 dates for createdDate')
+  return new Date(time).toISOString()
 }
 
 /** Parses `and` and `or`. An element of `and` may itself be `{or: […]}`. */
@@ -106,12 +106,12 @@ export function conditionsOf(given: { and?: unknown; or?: unknown }, field: stri
   const anyOf = (value: unknown): Condition => {
     const alternatives = list('or', value)
     if (alternatives.length === 0) throw invalidField(field, 'or: expected at least 1 item')
-    return { any: alternatives.map((one) => criterion(one, field, keyOf)) }
+    return { any: alternatives.map((one) => readCriterion(one, field, keyOf)) }
   }
   const conditions: Condition[] = []
   if (given.and !== undefined)
     for (const one of list('and', given.and))
-      conditions.push(isObject(one) && 'or' in one ? anyOf(one.or) : criterion(one, field, keyOf))
+      conditions.push(isObject(one) && 'or' in one ? anyOf(one.or) : readCriterion(one, field, keyOf))
   if (given.or !== undefined) conditions.push(anyOf(given.or))
   return conditions
 }
@@ -119,9 +119,9 @@ export function conditionsOf(given: { and?: unknown; or?: unknown }, field: stri
 /** Parses equalities such as `{"city": "Kyiv", "battery.level": 5}`. */
 export function readMetadataFilter(text: string): Condition[] {
   const field = 'metadataFilter'
-  const wanted = Object.entries(readJson(text, field))
-  if (wanted.length > conditionsMax) throw invalidField(field, `expected at most ${conditionsMax} keys`)
-  return wanted.map(([key, value]) => ({ key: metadataKey(key, field), operator: 'IN', values: [value] }))
+  const equalities = Object.entries(readJson(text, field))
+  if (equalities.length > conditionsMax) throw invalidField(field, `expected at most ${conditionsMax} keys`)
+  return equalities.map(([key, value]) => ({ key: metadataKey(key, field), operator: 'IN', values: [value] }))
 }
 
 export function readMultiFilter(text: string): Pick<EndpointQuery, 'conditions' | 'sort'> {

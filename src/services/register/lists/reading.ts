@@ -1,4 +1,4 @@
-/** Chooses the connections for reading lists. Statements with a predictable plan use connections that plan once. */
+/** Chooses database connections for lists: statements whose plan never changes use connections that cache plans. */
 import { monotonicMs } from '../../../kernel/clock.ts'
 import type { Db, Pool } from '../../../kernel/db.ts'
 import type { Log } from '../../../kernel/log.ts'
@@ -6,22 +6,22 @@ import { countingEndpointsFailed } from '../log-messages.ts'
 import type { EndpointQuery } from './query.ts'
 import * as store from './store/list.ts'
 
-export interface Reading {
-  /** For statements that walk along one index. */
-  walking: Pool
+export interface ListConnections {
+  /** For statements that scan one index. */
+  forIndexScans: Pool
   /** For statements that may use the metadata index. */
-  searching(query: EndpointQuery): Pool
+  forSearches(query: EndpointQuery): Pool
 }
 
 /**
  * From this number of endpoints on, the metadata index is always the best plan for a tenant. For a smaller tenant, checking
  * its endpoints one by one may be faster, and only a plan for the given values can decide.
  */
-const largeTenant = 50_000
-const knownMs = 60_000
+const largeTenantEndpoints = 50_000
+const countValidMs = 60_000
 const tenantsMax = 1000
 
-export function createReading(db: Db, log: Log): Reading {
+export function createListConnections(db: Db, log: Log): ListConnections {
   const planned = db.open({ max: 12, name: 'waypost-lists', plans: 'once' })
   const sizes = new Map<string, { count: number; since: number }>()
 
@@ -34,15 +34,15 @@ export function createReading(db: Db, log: Log): Reading {
   /** Answers from a count that is up to a minute old. The count is renewed in the background. */
   function isLarge(tenantId: string): boolean {
     const known = sizes.get(tenantId)
-    if (!known || monotonicMs() - known.since > knownMs) {
+    if (!known || monotonicMs() - known.since > countValidMs) {
       sizes.set(tenantId, { count: known?.count ?? 0, since: monotonicMs() })
       count(tenantId).catch((err) => countingEndpointsFailed(log, { err, tenantId }))
     }
-    return (known?.count ?? 0) >= largeTenant
+    return (known?.count ?? 0) >= largeTenantEndpoints
   }
 
   return {
-    walking: planned.sql,
-    searching: (query) => (store.isOfWholeTenant(query) && isLarge(query.tenantId) ? planned.sql : db.sql),
+    forIndexScans: planned.sql,
+    forSearches: (query) => (store.isOfWholeTenant(query) && isLarge(query.tenantId) ? planned.sql : db.sql),
   }
 }

@@ -6,14 +6,14 @@ import { type Document, documentOf } from '../../../kernel/document.ts'
 import { InvalidRequest, invalidField } from '../../../kernel/errors.ts'
 import { contentPageStream, contentPageText } from '../../../kernel/json-text.ts'
 import { tenantToRead, visibilityOf } from '../access.ts'
-import type { FilterIndex, KnownFilter } from '../filters/filter-index.ts'
+import type { FilterIndex, FilterSummary } from '../filters/filter-index.ts'
 import type { Condition, EndpointQuery, Key } from './query.ts'
-import { createReading, type Reading } from './reading.ts'
+import { createListConnections, type ListConnections } from './reading.ts'
 import { type FieldNames, scanningField } from './scanning.ts'
 import type { View } from './store/endpoint-json.ts'
 import * as store from './store/list.ts'
 
-export interface Question {
+export interface ListRequest {
   tenantId?: string | undefined
   applicationNames?: string[] | undefined
   versionNames?: string[] | undefined
@@ -29,9 +29,9 @@ export interface Question {
   limit: number
 }
 
-export interface ListRules {
+export interface ListOperations {
   /** Returns one text with its ETag, or a stream of texts if the response is long. */
-  list(ctx: Ctx, question: Question): Promise<Document | AsyncIterable<string>>
+  list(ctx: Ctx, request: ListRequest): Promise<Document | AsyncIterable<string>>
 }
 
 /** Longer responses are streamed. */
@@ -41,59 +41,59 @@ const scanLimits = { perTenant: 2, total: 4, waitingPerTenant: 20 }
 
 interface Deps {
   db: Db
-  reading: Reading
+  reading: ListConnections
   scans: ConcurrencyLimit
   filters: FilterIndex
 }
 
-export function createListRules({ db, log }: Kit, filters: FilterIndex): ListRules {
-  const deps: Deps = { db, reading: createReading(db, log), scans: createConcurrencyLimit(scanLimits), filters }
-  return { list: (ctx, question) => list(deps, ctx, question) }
+export function createListOperations({ db, log }: Kit, filters: FilterIndex): ListOperations {
+  const deps: Deps = { db, reading: createListConnections(db, log), scans: createConcurrencyLimit(scanLimits), filters }
+  return { list: (ctx, request) => list(deps, ctx, request) }
 }
 
-async function list(deps: Deps, ctx: Ctx, question: Question): Promise<Document | AsyncIterable<string>> {
-  const tenantId = tenantToRead(ctx, question.tenantId)
+async function list(deps: Deps, ctx: Ctx, request: ListRequest): Promise<Document | AsyncIterable<string>> {
+  const tenantId = tenantToRead(ctx, request.tenantId)
   const query: EndpointQuery = {
     tenantId,
     visibility: visibilityOf(ctx, tenantId),
-    applicationNames: unique(question.applicationNames),
-    versionNames: unique(question.versionNames),
-    endpointIds: unique(question.endpointIds),
-    filterIds: unique(question.filterIds),
-    conditions: question.conditions,
-    regex: question.regex,
-    sort: question.sort,
+    applicationNames: uniqueValues(request.applicationNames),
+    versionNames: uniqueValues(request.versionNames),
+    endpointIds: uniqueValues(request.endpointIds),
+    filterIds: uniqueValues(request.filterIds),
+    conditions: request.conditions,
+    regex: request.regex,
+    sort: request.sort,
   }
-  const short = question.limit !== 0 && question.limit <= pageMax
-  if (short && query.visibility === 'all' && query.filterIds?.length === 1 && isFilterOnly(query, [])) {
-    const found = await pageOfFilter(deps, query, question)
+  const fitsOnePage = request.limit !== 0 && request.limit <= pageMax
+  if (fitsOnePage && query.visibility === 'all' && query.filterIds?.length === 1 && isFilterOnly(query, [])) {
+    const found = await pageOfFilter(deps, query, request)
     return documentOf(contentPageText(found.total, [found.content ?? '']))
   }
-  const known = await checkFilters(deps, query)
+  const summaries = await requireActiveFilters(deps, query)
   // The smallest filter comes first: its members are read, the others are only checked.
-  known.sort(bySize)
-  if (known.length > 0) query.filterIds = known.map(({ filterId }) => filterId)
-  query.membersOfFirst = known[0]?.matchedEndpointsCount
-  if (!short) return await streamOf(deps, ctx, query, question)
-  const found = await pageOf(deps, ctx, query, known, question)
+  summaries.sort(byMemberCount)
+  if (summaries.length > 0) query.filterIds = summaries.map(({ filterId }) => filterId)
+  query.membersOfFirst = summaries[0]?.matchedEndpointsCount
+  if (!fitsOnePage) return await streamOf(deps, ctx, query, request)
+  const found = await pageOf(deps, ctx, query, summaries, request)
   return documentOf(contentPageText(found.total, [found.content ?? '']))
 }
 
-const viewOf = ({ filters }: Deps, { view }: Question): View => ({
+const viewOf = ({ filters }: Deps, { view }: ListRequest): View => ({
   ...view,
   filters: view.filters ? filters : undefined,
 })
 
 /** Runs a search. One that reads every endpoint has a time limit, and few of them run at once. */
-async function limited<T>(
+async function runLimited<T>(
   { db, reading, scans }: Deps,
   ctx: Ctx,
   query: EndpointQuery,
-  { fields }: Question,
+  { fields }: ListRequest,
   work: (sql: Sql) => Promise<T>,
 ): Promise<T> {
   const field = scanningField(query, fields)
-  if (!field) return await work(reading.searching(query))
+  if (!field) return await work(reading.forSearches(query))
   const search = async () => {
     try {
       return await db.tx(async (sql) => {
@@ -102,115 +102,123 @@ async function limited<T>(
       })
     } catch (error) {
       const { code } = error as { code?: unknown }
-      if (code === refusedPattern) throw invalidField(field, 'a pattern is too complex: its repetitions multiply')
-      if (code !== canceled) throw error
+      if (code === invalidRegexCode) throw invalidField(field, 'a pattern is too complex: its repetitions multiply')
+      if (code !== statementTimeoutCode) throw error
       throw invalidField(field, `the search took longer than ${scanMilliseconds / 1000} s and was given up; narrow it`)
     }
   }
   return await scans.run(query.tenantId, search, ctx)
 }
 
-async function checkFilters({ db, filters }: Deps, { tenantId, filterIds }: EndpointQuery): Promise<KnownFilter[]> {
+async function requireActiveFilters(
+  { db, filters }: Deps,
+  { tenantId, filterIds }: EndpointQuery,
+): Promise<FilterSummary[]> {
   if (!filterIds) return []
-  const known = await filters.find(db.sql, tenantId, filterIds)
+  const summaries = await filters.find(db.sql, tenantId, filterIds)
   for (const filterId of filterIds) {
-    const filter = known.find((one) => one.filterId === filterId)
+    const filter = summaries.find((one) => one.filterId === filterId)
     if (!filter) throw invalidField('filterId', `there is no filter ${filterId}`)
     if (filter.status !== 'active')
       throw invalidField('filterId', `filter ${filterId} is still being matched, ask again when its status is active`)
   }
-  return known
+  return summaries
 }
 
 /** Reads the filter and its members at the same time; a filter that is not active has no members. */
-async function pageOfFilter(deps: Deps, query: EndpointQuery, question: Question) {
+async function pageOfFilter(deps: Deps, query: EndpointQuery, request: ListRequest) {
   const [[filter], found] = await Promise.all([
-    checkFilters(deps, query),
-    store.findMembers(deps.reading.walking, query, deps.filters, question, viewOf(deps, question)),
+    requireActiveFilters(deps, query),
+    store.findMembers(deps.reading.forIndexScans, query, deps.filters, request, viewOf(deps, request)),
   ])
   return { ...found, total: filter?.matchedEndpointsCount ?? 0 }
 }
 
-async function pageOf(deps: Deps, ctx: Ctx, query: EndpointQuery, known: KnownFilter[], question: Question) {
+async function pageOf(deps: Deps, ctx: Ctx, query: EndpointQuery, summaries: FilterSummary[], request: ListRequest) {
   const { db, reading, filters } = deps
-  const view = viewOf(deps, question)
-  if (store.isPlain(query)) return await store.findPlain(reading.walking, query, question, view)
-  if (isFilterOnly(query, known)) {
+  const view = viewOf(deps, request)
+  if (store.isPlain(query)) return await store.findPlain(reading.forIndexScans, query, request, view)
+  if (isFilterOnly(query, summaries)) {
     const [total, found] = await Promise.all([
-      known.length === 1 ? known[0]!.matchedEndpointsCount : store.countMembers(db.sql, query, filters),
-      store.findMembers(reading.walking, query, filters, question, view),
+      summaries.length === 1 ? summaries[0]!.matchedEndpointsCount : store.countMembers(db.sql, query, filters),
+      store.findMembers(reading.forIndexScans, query, filters, request, view),
     ])
     return { ...found, total }
   }
-  return await limited(deps, ctx, query, question, (sql) => store.findMatching(sql, query, filters, question, view))
+  return await runLimited(deps, ctx, query, request, (sql) => store.findMatching(sql, query, filters, request, view))
 }
 
 async function streamOf(
   deps: Deps,
   ctx: Ctx,
   query: EndpointQuery,
-  question: Question,
+  request: ListRequest,
 ): Promise<AsyncIterable<string>> {
   const { reading, filters } = deps
   if (store.isPlain(query))
-    return contentPageStream(await store.countPlain(reading.walking, query), walk(deps, query, question))
-  const { total, numbers } = await limited(deps, ctx, query, question, (sql) =>
-    store.findNumbers(sql, query, filters, question.offset),
+    return contentPageStream(
+      await store.countPlain(reading.forIndexScans, query),
+      streamPlainList(deps, query, request),
+    )
+  const { total, numbers } = await runLimited(deps, ctx, query, request, (sql) =>
+    store.findNumbers(sql, query, filters, request.offset),
   )
-  return contentPageStream(total, byNumbers(deps, query.tenantId, numbers, question))
+  return contentPageStream(total, streamByNumbers(deps, query.tenantId, numbers, request))
 }
 
 /** Reads page by page: no connection is held while a slow caller reads. */
-async function* walk(deps: Deps, query: EndpointQuery, question: Question) {
-  const view = viewOf(deps, question)
-  let left = question.limit || Number.POSITIVE_INFINITY
-  let [after, offset] = [-1, question.offset]
-  while (left > 0) {
-    const limit = Math.min(pageMax, left)
-    const found = await store.findNext(deps.reading.walking, query, { after, offset, limit }, view)
+async function* streamPlainList(deps: Deps, query: EndpointQuery, request: ListRequest) {
+  const view = viewOf(deps, request)
+  let remaining = request.limit || Number.POSITIVE_INFINITY
+  let [after, offset] = [-1, request.offset]
+  while (remaining > 0) {
+    const limit = Math.min(pageMax, remaining)
+    const found = await store.findNext(deps.reading.forIndexScans, query, { after, offset, limit }, view)
     if (found.count > 0) yield found.content ?? ''
     if (found.count < limit) return
-    left -= found.count
+    remaining -= found.count
     after = found.last!
     offset = 0
   }
 }
 
-async function* byNumbers(deps: Deps, tenantId: string, numbers: string, question: Question) {
-  const view = viewOf(deps, question)
-  let left = question.limit || Number.POSITIVE_INFINITY
-  for (let at = 0; at < numbers.length && left > 0; ) {
+async function* streamByNumbers(deps: Deps, tenantId: string, numbers: string, request: ListRequest) {
+  const view = viewOf(deps, request)
+  let remaining = request.limit || Number.POSITIVE_INFINITY
+  for (let position = 0; position < numbers.length && remaining > 0; ) {
     const page: number[] = []
-    while (page.length < Math.min(pageMax, left) && at < numbers.length) {
-      const comma = numbers.indexOf(',', at)
+    while (page.length < Math.min(pageMax, remaining) && position < numbers.length) {
+      const comma = numbers.indexOf(',', position)
       const end = comma < 0 ? numbers.length : comma
-      page.push(Number(numbers.slice(at, end)))
-      at = end + 1
+      page.push(Number(numbers.slice(position, end)))
+      position = end + 1
     }
-    const found = await store.findByNumbers(deps.reading.walking, tenantId, page, view)
+    const found = await store.findByNumbers(deps.reading.forIndexScans, tenantId, page, view)
     if (found.count > 0) yield found.content ?? ''
-    left -= page.length
+    remaining -= page.length
   }
 }
 
-const bySize = (one: KnownFilter, other: KnownFilter) => one.matchedEndpointsCount - other.matchedEndpointsCount
+const byMemberCount = (one: FilterSummary, other: FilterSummary) =>
+  one.matchedEndpointsCount - other.matchedEndpointsCount
 
 /** PostgreSQL's error code for a statement that ran out of time. */
-const canceled = '57014'
+const statementTimeoutCode = '57014'
 /** PostgreSQL's error code for an invalid regular expression. */
-const refusedPattern = '2201B'
+const invalidRegexCode = '2201B'
 
-const unique = (values: string[] | undefined) => {
+const uniqueValues = (values: string[] | undefined) => {
   if (values && values.length > 1000)
     throw InvalidRequest({ problem: 'expected at most 1000 values for one parameter' })
   return values && [...new Set(values)]
 }
 
 /** Returns whether the query has only filters, and the caller may read all of their members. */
-function isFilterOnly(query: EndpointQuery, known: KnownFilter[]) {
+function isFilterOnly(query: EndpointQuery, filters: FilterSummary[]) {
   const { visibility, applicationNames, versionNames, filterIds } = query
   if (!filterIds || applicationNames || versionNames || !store.isPlain({ ...query, filterIds: undefined })) return false
   return (
-    visibility === 'all' || known.every(({ applicationName }) => visibility.applicationNames.includes(applicationName))
+    visibility === 'all' ||
+    filters.every(({ applicationName }) => visibility.applicationNames.includes(applicationName))
   )
 }

@@ -9,18 +9,18 @@ import type { IsReserved } from './metadata.ts'
 /** The metadata keys of the connectivity state and of its time. */
 export type ConnectivityKeys = readonly [state: string, at: string]
 
-export const reservedIn =
+export const reservedKeys =
   (...lists: (readonly string[] | null | undefined)[]): IsReserved =>
   (key) =>
     defaultKeys.includes(key) || lists.some((keys) => keys?.includes(key))
 
 /** Returns the configured keys, or undefined for the default ones. Returns no promise if they are cached. */
-export type FollowKeys = (
+export type ConnectivityKeysOf = (
   version: ApplicationVersionRef,
 ) => ConnectivityKeys | undefined | Promise<ConnectivityKeys | undefined>
 
-export const followKeys = (applications: Pick<Applications, 'follow'>): FollowKeys =>
-  applications.follow(connectivityInstance, ({ connectivity }): ConnectivityKeys | undefined => {
+export const createConnectivityKeys = (applications: Pick<Applications, 'derivedConfiguration'>): ConnectivityKeysOf =>
+  applications.derivedConfiguration(connectivityInstance, ({ connectivity }): ConnectivityKeys | undefined => {
     const { state = defaultKeys[0], 'state-ts': at = defaultKeys[1] } = connectivity?.['metadata-keys'] ?? {}
     return state === defaultKeys[0] && at === defaultKeys[1] ? undefined : [state, at]
   })

@@ -5,7 +5,7 @@ import { eventually } from '../../../../test/harness/eventually.ts'
 import { ids, openRegister, query, root } from '../../../../test/harness/register.ts'
 import { readConfiguration } from '../../../kernel/configuration-reader.ts'
 import { Register } from '../contract.ts'
-import { followKeys } from './connectivity-keys.ts'
+import { createConnectivityKeys } from './connectivity-keys.ts'
 
 const { waypost, admin, publishedEvents, anApplication, anEndpoint } = await openRegister()
 const register = waypost.ask(Register)
@@ -33,8 +33,8 @@ async function aNamedApplication(keys: object = { state: 'online', 'state-ts': '
 
 /** As they are in force where this configuration is stored, however it came there. */
 const keysIn = (stored: object) =>
-  followKeys({
-    follow: (instance, read) => (of) =>
+  createConnectivityKeys({
+    derivedConfiguration: (instance, read) => (of) =>
       read(readConfiguration(instance, 'application', stored as Record<string, unknown>).config as never, of),
   })({ tenantId: 'a', applicationName: 'b', versionName: 'c' })
 

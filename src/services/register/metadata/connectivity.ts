@@ -4,30 +4,30 @@ import type { Connectivity } from '../contract.ts'
 import type { Changes } from '../endpoint-changes.ts'
 import * as store from '../endpoints/store/endpoints.ts'
 import { MetadataUpdated } from '../events.ts'
-import type { FollowKeys } from './connectivity-keys.ts'
-import { differenceOf, wholeMetadata } from './metadata.ts'
+import type { ConnectivityKeysOf } from './connectivity-keys.ts'
+import { differenceOf, visibleMetadata } from './metadata.ts'
 
 interface Deps extends Pick<Kit, 'db' | 'bus'> {
   changes: Changes
-  connectivityKeys: FollowKeys
+  connectivityKeys: ConnectivityKeysOf
 }
 
-export async function setConnectivity({ db, bus, changes, connectivityKeys }: Deps, given: Connectivity[]) {
-  const newest = newestOfEach(given)
+export async function setConnectivity({ db, bus, changes, connectivityKeys }: Deps, reported: Connectivity[]) {
+  const newest = newestOfEach(reported)
   if (newest.size === 0) return
   const refs = await store.findRefs(db.sql, [...newest.keys()])
-  const named: store.ConnectivityChange[] = []
-  for (const ref of refs) named.push({ ...newest.get(ref.endpointId)!, keys: await connectivityKeys(ref) })
-  if (named.length === 0) return
+  const withKeys: store.ConnectivityChange[] = []
+  for (const ref of refs) withKeys.push({ ...newest.get(ref.endpointId)!, keys: await connectivityKeys(ref) })
+  if (withKeys.length === 0) return
   await db.tx(async (sql) => {
-    const rows = await store.saveConnectivity(sql, named)
+    const rows = await store.saveConnectivity(sql, withKeys)
     if (changes.hasListeners())
       await changes.notify(
         sql,
         rows.map((row) => ({
           ...row,
-          before: { versionName: row.versionName, metadata: before(row) },
-          after: { versionName: row.versionName, metadata: wholeMetadata(row) },
+          before: { versionName: row.versionName, metadata: metadataBefore(row) },
+          after: { versionName: row.versionName, metadata: visibleMetadata(row) },
         })),
       )
     // Connects and disconnects are not sent to other nodes, which read the metadata when they need it.
@@ -35,22 +35,22 @@ export async function setConnectivity({ db, bus, changes, connectivityKeys }: De
   })
 }
 
-function newestOfEach(given: Connectivity[]): Map<string, Connectivity> {
+function newestOfEach(reported: Connectivity[]): Map<string, Connectivity> {
   const newest = new Map<string, Connectivity>()
   // Compared by number, because the clocks of nodes differ.
-  for (const change of given)
+  for (const change of reported)
     if ((newest.get(change.endpointId)?.number ?? 0) <= change.number) newest.set(change.endpointId, change)
   return newest
 }
 
-const before = ({ metadata, wasMetadata, wasConnected, wasConnectivityTs }: store.ConnectivityRow) =>
-  wholeMetadata({ metadata: wasMetadata ?? metadata, connected: wasConnected, connectivityTs: wasConnectivityTs })
+const metadataBefore = ({ metadata, wasMetadata, wasConnected, wasConnectivityTs }: store.ConnectivityRow) =>
+  visibleMetadata({ metadata: wasMetadata ?? metadata, connected: wasConnected, connectivityTs: wasConnectivityTs })
 
 /** Returns the event of a change, or none if no key differs. */
 function updateOf(row: store.ConnectivityRow) {
   const { tenantId, applicationName, versionName, endpointId } = row
   // If the metadata did not change, only the columns can differ.
   const after = row.wasMetadata ? row : { ...row, metadata: {} }
-  const difference = differenceOf(before(after), wholeMetadata(after))
+  const difference = differenceOf(metadataBefore(after), visibleMetadata(after))
   return difference ? [{ tenantId, applicationName, versionName, endpointId, ...difference }] : []
 }

@@ -3,11 +3,11 @@ import { suite, test } from 'node:test'
 import fc from 'fast-check'
 import { applyPatch } from 'rfc6902'
 import { PlatformError } from '../../../kernel/errors.ts'
-import { patched } from './json-patch.ts'
+import { applyJsonPatch } from './json-patch.ts'
 
 const statusOf = (given: unknown, operations: unknown[]): number | undefined => {
   try {
-    patched(given, operations)
+    applyJsonPatch(given, operations)
     return undefined
   } catch (error) {
     assert.ok(error instanceof PlatformError, String(error))
@@ -51,7 +51,7 @@ suite('JSON Patch', () => {
       { "op": "add", "path": "/constructor", "value": 3 },
       { "op": "move", "from": "/constructor", "path": "/toString" }]`)
     assert.equal(
-      JSON.stringify(patched({}, operations)),
+      JSON.stringify(applyJsonPatch({}, operations)),
       '{"__proto__":{"__proto__":2},"copy":{"__proto__":{"deep":1}},"toString":3}',
     )
     assert.equal(statusOf(JSON.parse('{"a":{"__proto__":1}}'), [{ op: 'test', path: '/a', value: {} }]), 409)
@@ -60,8 +60,8 @@ suite('JSON Patch', () => {
   test('a value cannot move into itself; moving it to its own path changes nothing', () => {
     assert.equal(statusOf({ a: { b: 1 } }, [{ op: 'move', from: '/a', path: '/a/b' }]), 400)
     assert.equal(statusOf({ a: 1 }, [{ op: 'move', from: '', path: '/a' }]), 400)
-    assert.deepEqual(patched({ a: 1, ab: 2 }, [{ op: 'move', from: '/a', path: '/a' }]), { a: 1, ab: 2 })
-    assert.deepEqual(patched({ a: 1, ab: {} }, [{ op: 'move', from: '/a', path: '/ab/a' }]), { ab: { a: 1 } })
+    assert.deepEqual(applyJsonPatch({ a: 1, ab: 2 }, [{ op: 'move', from: '/a', path: '/a' }]), { a: 1, ab: 2 })
+    assert.deepEqual(applyJsonPatch({ a: 1, ab: {} }, [{ op: 'move', from: '/a', path: '/ab/a' }]), { ab: { a: 1 } })
   })
 
   test('limits the total size of copies, even if they overwrite each other', () => {
@@ -73,7 +73,7 @@ suite('JSON Patch', () => {
 
   test('does not change the given document', () => {
     const given = { a: { b: [1, 2] } }
-    patched(given, [
+    applyJsonPatch(given, [
       { op: 'remove', path: '/a/b/0' },
       { op: 'add', path: '/a/c', value: 1 },
     ])
@@ -103,7 +103,7 @@ suite('JSON Patch', () => {
       [{ '/': 9, '~1': 10 }, [{ op: 'test', path: '/~01', value: 10 }], { '/': 9, '~1': 10 }],
       [{ foo: ['bar'] }, [{ op: 'add', path: '/foo/-', value: ['abc', 'def'] }], { foo: ['bar', ['abc', 'def']] }],
     ]
-    for (const [given, operations, result] of cases) assert.deepEqual(patched(given, operations), result)
+    for (const [given, operations, result] of cases) assert.deepEqual(applyJsonPatch(given, operations), result)
     assert.equal(statusOf({ baz: 'qux' }, [{ op: 'test', path: '/baz', value: 'bar' }]), 409)
     assert.equal(statusOf({ foo: 'bar' }, [{ op: 'add', path: '/baz/bat', value: 'qux' }]), 400)
     assert.equal(statusOf({ '/': 9, '~1': 10 }, [{ op: 'test', path: '/~01', value: '10' }]), 409)
@@ -114,7 +114,7 @@ suite('JSON Patch', () => {
       { op: 'add', path: '/list', value: [1] },
       { op: 'add', path: '/list/-', value: 2 },
     ]
-    for (let time = 0; time < 2; time++) assert.deepEqual(patched({}, operations), { list: [1, 2] })
+    for (let time = 0; time < 2; time++) assert.deepEqual(applyJsonPatch({}, operations), { list: [1, 2] })
   })
 })
 
@@ -143,7 +143,7 @@ test('agrees with a well-known library where that one follows RFC 6902', () => {
     (document, operations) => {
       let ours: unknown
       try {
-        ours = patched(document, operations)
+        ours = applyJsonPatch(document, operations)
       } catch {
         // The library lets a patch write past the end of an array, and throws where it meets a text.
         return

@@ -21,47 +21,47 @@ const copiedMax = 256 * 1024
 const pointerLengthMax = 4096
 
 /** Returns the patched document. `given` stays unchanged. The result may be any JSON, because a patch can replace the root. */
-export function patched(given: unknown, operations: unknown[]): unknown {
+export function applyJsonPatch(document: unknown, operations: unknown[]): unknown {
   // The holder is the parent of the root, so that operations on the root work like all others.
-  const holder = { whole: copied(given) }
+  const holder = { root: cloneJson(document) }
   let copiedLength = 0
-  const copyOf = (value: unknown): unknown => {
+  const cloneWithinLimit = (value: unknown): unknown => {
     const text = JSON.stringify(value)
     copiedLength += text.length
     return copiedLength > copiedMax ? undefined : JSON.parse(text)
   }
-  for (const [position, one] of operations.entries()) {
-    const refuse = (problem: string) =>
+  for (const [position, rawOperation] of operations.entries()) {
+    const invalidOperation = (problem: string) =>
       InvalidRequest({ problem: `body: operation ${position} of the patch: ${problem}` })
-    const operation = readOperation(one, refuse)
+    const operation = readOperation(rawOperation, invalidOperation)
     const { op, path, from } = operation
-    const nothing = (pointer: string) => refuse(`there is nothing to ${op} at ${pointer || 'the root'}`)
+    const nothingAt = (pointer: string) => invalidOperation(`there is nothing to ${op} at ${pointer || 'the root'}`)
     if (op === 'test') {
-      const found = locationOf(holder, path)
-      if (!sameJson(operation.value as Json, found?.value as Json)) throw PatchTestFailed({ position, path })
+      const location = locationOf(holder, path)
+      if (!sameJson(operation.value as Json, location?.value as Json)) throw PatchTestFailed({ position, path })
       continue
     }
     // A later operation may change the value, so it is copied: the patch itself must stay unchanged.
-    let value = position < operations.length - 1 ? copied(operation.value) : operation.value
+    let value = position < operations.length - 1 ? cloneJson(operation.value) : operation.value
     if (op === 'move' || op === 'copy') {
       const source = locationOf(holder, from)
-      if (source?.value === undefined || (op === 'move' && path.startsWith(`${from}/`))) throw nothing(from)
-      value = op === 'copy' ? copyOf(source.value) : source.value
-      if (value === undefined) throw refuse(`the copies are more than ${copiedMax} bytes in all`)
+      if (source?.value === undefined || (op === 'move' && path.startsWith(`${from}/`))) throw nothingAt(from)
+      value = op === 'copy' ? cloneWithinLimit(source.value) : source.value
+      if (value === undefined) throw invalidOperation(`the copies are more than ${copiedMax} bytes in all`)
       if (op === 'move') remove(source)
     }
     const location = locationOf(holder, path)
-    const there = location?.value !== undefined
-    if (!location || (!there && (op === 'remove' || op === 'replace'))) throw nothing(path)
+    const exists = location?.value !== undefined
+    if (!location || (!exists && (op === 'remove' || op === 'replace'))) throw nothingAt(path)
     if (op === 'remove') remove(location)
     else if (op === 'replace') put(location, value)
-    else if (!add(location, value)) throw refuse(`path: ${location.name} is no index of the array there`)
+    else if (!add(location, value)) throw invalidOperation(`path: ${location.name} is no index of the array there`)
   }
-  return holder.whole
+  return holder.root
 }
 
 /** Copies JSON in a third of the time of structuredClone. */
-const copied = (value: unknown): unknown =>
+const cloneJson = (value: unknown): unknown =>
   typeof value === 'object' && value !== null ? JSON.parse(JSON.stringify(value)) : value
 
 interface Location {
@@ -73,7 +73,7 @@ interface Location {
 
 /** Returns undefined if the parent does not exist. */
 function locationOf(holder: Container, pointer: string): Location | undefined {
-  const steps = ['whole', ...pointer.split('/').slice(1).map(unescaped)]
+  const steps = ['root', ...pointer.split('/').slice(1).map(unescaped)]
   const name = steps.pop()!
   let parent: unknown = holder
   for (const step of steps) parent = valueAt(parent, step)
@@ -114,14 +114,14 @@ function add(location: Location, value: unknown): boolean {
 const needsValue = ['add', 'replace', 'test']
 const needsFrom = ['move', 'copy']
 
-function readOperation(given: unknown, refuse: (problem: string) => Error): Operation {
-  if (!isContainer(given) || Array.isArray(given)) throw refuse('expected an object')
-  const { op, path, from } = given
+function readOperation(raw: unknown, invalidOperation: (problem: string) => Error): Operation {
+  if (!isContainer(raw) || Array.isArray(raw)) throw invalidOperation('expected an object')
+  const { op, path, from } = raw
   if (typeof op !== 'string' || ![...needsValue, ...needsFrom, 'remove'].includes(op))
-    throw refuse('op: expected one of add, remove, replace, move, copy, test')
+    throw invalidOperation('op: expected one of add, remove, replace, move, copy, test')
   for (const [name, pointer] of Object.entries({ path, ...(needsFrom.includes(op) && { from }) }))
     if (typeof pointer !== 'string' || pointer.length > pointerLengthMax || !/^(?:\/(?:[^~]|~[01])*)?$/.test(pointer))
-      throw refuse(`${name}: expected a JSON pointer such as /city`)
-  if (needsValue.includes(op) && !Object.hasOwn(given, 'value')) throw refuse('value: is required')
-  return given as unknown as Operation
+      throw invalidOperation(`${name}: expected a JSON pointer such as /city`)
+  if (needsValue.includes(op) && !Object.hasOwn(raw, 'value')) throw invalidOperation('value: is required')
+  return raw as unknown as Operation
 }

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { InvalidRequest, invalidField } from '../../../kernel/errors.ts'
 import type { MetadataDifference } from '../events.ts'
-import { patched } from './json-patch.ts'
+import { applyJsonPatch } from './json-patch.ts'
 
 export type Metadata = Record<string, unknown>
 
@@ -31,7 +31,7 @@ export function checkKey(key: string, field = 'metadata') {
 }
 
 /** Checks a key that a user or a device sets or deletes. */
-export function checkOwnKey(key: string, isReserved: IsReserved, field = 'metadata') {
+export function checkWritableKey(key: string, isReserved: IsReserved, field = 'metadata') {
   checkKey(key, field)
   if (isReserved(key)) throw invalidField(field, `key ${key} is maintained by the platform`)
 }
@@ -47,7 +47,7 @@ export function checkKeyCount(metadata: Metadata, field = 'metadata') {
 export function checkMetadata(metadata: Metadata, isReserved: IsReserved, field = 'metadata') {
   const keys = Object.keys(metadata)
   if (keys.length > keysMax) throw tooManyKeys(field)
-  for (const key of keys) checkOwnKey(key, isReserved, field)
+  for (const key of keys) checkWritableKey(key, isReserved, field)
   if (Buffer.byteLength(JSON.stringify(metadata)) > bytesMax)
     throw invalidField(field, `expected at most ${bytesMax} bytes of JSON`)
   if (isDeeper(metadata, depthMax)) throw invalidField(field, `nested deeper than ${depthMax} levels`)
@@ -58,7 +58,7 @@ const isDeeper = (value: unknown, levels: number): boolean =>
   value !== null &&
   (levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1)))
 
-export const without = (metadata: Metadata, isReserved: IsReserved): Metadata =>
+export const withoutReserved = (metadata: Metadata, isReserved: IsReserved): Metadata =>
   pick(metadata, (key) => !isReserved(key))
 
 /** Returns the wanted keys as own properties, even `__proto__`. */
@@ -68,7 +68,7 @@ export const pick = (metadata: Metadata, wanted: (key: string) => boolean): Meta
 export const withKey = (metadata: Metadata, key: string, value: unknown): Metadata =>
   Object.fromEntries([...Object.entries(metadata).filter(([name]) => name !== key), [key, value]])
 
-export const has = (metadata: Metadata, key: string) => Object.hasOwn(metadata, key)
+export const hasKey = (metadata: Metadata, key: string) => Object.hasOwn(metadata, key)
 
 /** Returns undefined if nothing differs. */
 export function differenceOf(before: Metadata, after: Metadata): MetadataDifference | undefined {
@@ -77,11 +77,11 @@ export function differenceOf(before: Metadata, after: Metadata): MetadataDiffere
   const removed: [string, string][] = []
   for (const [key, value] of Object.entries(after)) {
     const newValue = JSON.stringify(value)
-    if (!has(before, key)) added.push([key, newValue])
+    if (!hasKey(before, key)) added.push([key, newValue])
     else if (!isDeepStrictEqual(before[key], value))
       updated.push([key, { newValue, oldValue: JSON.stringify(before[key]) }])
   }
-  for (const [key, value] of Object.entries(before)) if (!has(after, key)) removed.push([key, JSON.stringify(value)])
+  for (const [key, value] of Object.entries(before)) if (!hasKey(after, key)) removed.push([key, JSON.stringify(value)])
   if (added.length + updated.length + removed.length === 0) return undefined
   return {
     added: Object.fromEntries(added),
@@ -92,10 +92,10 @@ export function differenceOf(before: Metadata, after: Metadata): MetadataDiffere
 
 /** Applies a JSON Patch (RFC 6902) to a copy of the metadata. */
 export function patchedMetadata(metadata: Metadata, operations: unknown[]): Metadata {
-  const whole = patched(metadata, operations)
-  if (typeof whole !== 'object' || whole === null || Array.isArray(whole))
+  const result = applyJsonPatch(metadata, operations)
+  if (typeof result !== 'object' || result === null || Array.isArray(result))
     throw InvalidRequest({ problem: 'body: the patch leaves something else than an object' })
-  return whole as Metadata
+  return result as Metadata
 }
 
 interface StoredConnectivity {
@@ -104,8 +104,8 @@ interface StoredConnectivity {
 }
 
 /** Returns the metadata that readers see, with the connectivity keys if the state is known. */
-export function wholeMetadata(row: StoredConnectivity & { metadata: Metadata }): Metadata {
+export function visibleMetadata(row: StoredConnectivity & { metadata: Metadata }): Metadata {
   const { metadata, connected, connectivityTs } = row
-  const known = connected !== null && connected !== undefined && connectivityTs
-  return known ? { ...metadata, connected, connectivity_ts: connectivityTs.toISOString() } : { ...metadata }
+  const isKnown = connected !== null && connected !== undefined && connectivityTs
+  return isKnown ? { ...metadata, connected, connectivity_ts: connectivityTs.toISOString() } : { ...metadata }
 }

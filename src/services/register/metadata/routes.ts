@@ -17,10 +17,10 @@ export function metadataRoutes(http: Http, { metadata }: RegisterService) {
   const one = `${all}/:key`
 
   http.get(all, { schema: schemas.readMetadata, config: read }, async ({ ctx, params, query, headers }, reply) => {
-    const found = await metadata.read(ctx, params.endpointId, listOf(query.include))
-    reply.header('etag', found.etag)
-    if (notModified(headers, found.etag)) return reply.code(304).send()
-    return sendText(reply, JSON.stringify(found.metadata))
+    const read = await metadata.read(ctx, params.endpointId, listOf(query.include))
+    reply.header('etag', read.etag)
+    if (notModified(headers, read.etag)) return reply.code(304).send()
+    return sendText(reply, JSON.stringify(read.metadata))
   })
 
   http.put(all, { schema: schemas.replaceMetadata, config: update }, async ({ ctx, params, body, headers }, reply) => {
@@ -29,11 +29,11 @@ export function metadataRoutes(http: Http, { metadata }: RegisterService) {
   })
 
   http.patch(all, { schema: schemas.patchMetadata, config: update }, async ({ ctx, params, body, headers }, reply) => {
-    const given = headers['content-type'] ?? 'none'
-    if (!given.toLowerCase().startsWith(schemas.patchType)) {
+    const contentType = headers['content-type'] ?? 'none'
+    if (!contentType.toLowerCase().startsWith(schemas.patchType)) {
       // Reads first, so that an endpoint that the caller may not read is 404, not 415.
       await metadata.read(ctx, params.endpointId)
-      throw UnsupportedMediaType({ given, accepted: schemas.patchType })
+      throw UnsupportedMediaType({ given: contentType, accepted: schemas.patchType })
     }
     if (!Array.isArray(body)) throw invalidField('body', 'expected an array of operations')
     const etag = await metadata.patch(ctx, params.endpointId, body, headers['if-match'])

@@ -4,7 +4,7 @@ import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { checkIfMatch, etagOf } from '../../../kernel/etag.ts'
 import type { Applications } from '../../applications/contract.ts'
-import { onApplication, permitted, update } from '../access.ts'
+import { onApplication, requireEndpoint, update } from '../access.ts'
 import type { Connectivity, EndpointRef, MetadataChange } from '../contract.ts'
 import type { Changes } from '../endpoint-changes.ts'
 import { findKeys } from '../endpoints/store/counts.ts'
@@ -12,24 +12,24 @@ import * as store from '../endpoints/store/endpoints.ts'
 import { NoApplicationHere, NoMetadataKey } from '../errors.ts'
 import { MetadataUpdated } from '../events.ts'
 import { setConnectivity } from './connectivity.ts'
-import { type ConnectivityKeys, type FollowKeys, reservedIn } from './connectivity-keys.ts'
+import { type ConnectivityKeys, type ConnectivityKeysOf, reservedKeys } from './connectivity-keys.ts'
 import {
   checkKey,
   checkKeyCount,
   checkMetadata,
-  checkOwnKey,
+  checkWritableKey,
   differenceOf,
-  has,
+  hasKey,
   type IsReserved,
   type Metadata,
   patchedMetadata,
   pick,
-  wholeMetadata,
+  visibleMetadata,
   withKey,
-  without,
+  withoutReserved,
 } from './metadata.ts'
 
-export interface MetadataRules {
+export interface MetadataOperations {
   /** Returns all metadata, or only `keys`. */
   read(ctx: Ctx, endpointId: string, keys?: string[]): Promise<{ metadata: Metadata; etag: string }>
   readKey(ctx: Ctx, endpointId: string, key: string): Promise<unknown>
@@ -51,13 +51,13 @@ const etagFor = (row: store.EndpointRow, revision = row.metadataRevision) =>
 interface Deps extends Pick<Kit, 'db' | 'bus' | 'now'> {
   applications: Applications
   changes: Changes
-  connectivityKeys: FollowKeys
+  connectivityKeys: ConnectivityKeysOf
 }
 
-export function createMetadataRules(
+export function createMetadataOperations(
   kit: Kit,
   given: Pick<Deps, 'applications' | 'changes' | 'connectivityKeys'>,
-): MetadataRules {
+): MetadataOperations {
   const deps: Deps = { db: kit.db, bus: kit.bus, now: kit.now, ...given }
   return {
     read: (ctx, endpointId, keys) => readMetadata(deps, ctx, endpointId, keys),
@@ -67,21 +67,21 @@ export function createMetadataRules(
     setKey: (ctx, endpointId, key, value, ifMatch) => setKey(deps, { ctx, endpointId, ifMatch }, key, value),
     deleteKey: (ctx, endpointId, key, ifMatch) => deleteKey(deps, { ctx, endpointId, ifMatch }, key),
     keysOfApplication: (ctx, name) => keysOfApplication(deps, ctx, name),
-    change: (endpointId, change) => changeOwn(deps, endpointId, change),
+    change: (endpointId, change) => changeForDevice(deps, endpointId, change),
     setConnectivity: (changes) => setConnectivity(deps, changes),
   }
 }
 
 async function readMetadata({ db }: Deps, ctx: Ctx, endpointId: string, keys: string[] | undefined) {
   for (const key of keys ?? []) checkKey(key, 'include')
-  const row = permitted(ctx, endpointId, await store.findEndpoint(db.sql, endpointId))
-  const metadata = wholeMetadata(row)
+  const row = requireEndpoint(ctx, endpointId, await store.findEndpoint(db.sql, endpointId))
+  const metadata = visibleMetadata(row)
   return { metadata: keys ? pick(metadata, (key) => keys.includes(key)) : metadata, etag: etagFor(row) }
 }
 
 async function readKey({ db }: Deps, ctx: Ctx, endpointId: string, key: string) {
-  const metadata = wholeMetadata(permitted(ctx, endpointId, await store.findEndpoint(db.sql, endpointId)))
-  if (!has(metadata, key)) throw NoMetadataKey({ key, endpointId })
+  const metadata = visibleMetadata(requireEndpoint(ctx, endpointId, await store.findEndpoint(db.sql, endpointId)))
+  if (!hasKey(metadata, key)) throw NoMetadataKey({ key, endpointId })
   return metadata[key]
 }
 
@@ -103,8 +103,8 @@ async function save(
   const removedKeys = Object.keys(difference.removed)
   const revision = await store.saveMetadata(sql, { ...row, metadata, at: now(), addedKeys, removedKeys })
   if (changes.hasListeners()) {
-    const before = { versionName, metadata: wholeMetadata(row) }
-    const after = { versionName, metadata: wholeMetadata({ ...row, metadata }) }
+    const before = { versionName, metadata: visibleMetadata(row) }
+    const after = { versionName, metadata: visibleMetadata({ ...row, metadata }) }
     await changes.notify(sql, [{ tenantId, applicationName, endpointId, seq, before, after }])
   }
   await bus.publish(sql, MetadataUpdated, { tenantId, applicationName, versionName, endpointId, ...difference })
@@ -115,22 +115,22 @@ async function save(
  * Locks the endpoint while `work` runs. The reserved keys depend on the configuration of its version. If this is not cached,
  * it is read outside of the transaction, and the transaction starts again.
  */
-async function holding<T>(
+async function withLockedEndpoint<T>(
   { db, connectivityKeys }: Deps,
   endpointId: string,
   work: (sql: Sql, row: store.EndpointRow | undefined, isReserved: IsReserved) => Promise<T>,
 ): Promise<T> {
   // The configuration that was read is used even if it changes meanwhile, so that this loop ends.
-  let known: { versionName: string; keys: ConnectivityKeys | undefined } | undefined
+  let loaded: { versionName: string; keys: ConnectivityKeys | undefined } | undefined
   for (;;) {
-    const done = await db.tx(async (sql) => {
+    const attempt = await db.tx(async (sql) => {
       const row = await store.lockEndpoint(sql, endpointId)
-      const keys = row && (known?.versionName === row.versionName ? known.keys : connectivityKeys(row))
-      if (keys instanceof Promise) return { asked: row as EndpointRef }
-      return { answer: await work(sql, row, reservedIn(keys, row?.connectivityKeys)) }
+      const keys = row && (loaded?.versionName === row.versionName ? loaded.keys : connectivityKeys(row))
+      if (keys instanceof Promise) return { uncached: row as EndpointRef }
+      return { result: await work(sql, row, reservedKeys(keys, row?.connectivityKeys)) }
     })
-    if ('answer' in done) return done.answer as T
-    known = { versionName: done.asked.versionName, keys: await connectivityKeys(done.asked) }
+    if ('result' in attempt) return attempt.result as T
+    loaded = { versionName: attempt.uncached.versionName, keys: await connectivityKeys(attempt.uncached) }
   }
 }
 
@@ -141,48 +141,48 @@ interface Target {
   ifMatch: string | undefined
 }
 
-const changeAs = (
+const changeForCaller = (
   deps: Deps,
   { ctx, endpointId, ifMatch }: Target,
   make: (row: store.EndpointRow, isReserved: IsReserved) => Metadata,
 ) =>
-  holding(deps, endpointId, async (sql, found, isReserved) => {
-    const row = permitted(ctx, endpointId, found, update)
+  withLockedEndpoint(deps, endpointId, async (sql, found, isReserved) => {
+    const row = requireEndpoint(ctx, endpointId, found, update)
     checkIfMatch(ifMatch, etagFor(row))
     return etagFor(row, await save(deps, sql, row, make(row, isReserved), isReserved))
   })
 
 /** Replaces all metadata. Reserved keys are ignored, so that a caller can write back what it has read. */
 const replace = (deps: Deps, target: Target, metadata: Metadata) =>
-  changeAs(deps, target, (_, isReserved) => {
+  changeForCaller(deps, target, (_, isReserved) => {
     // Checked before the keys are processed: a body may have twenty thousand.
     checkKeyCount(metadata)
-    return without(metadata, isReserved)
+    return withoutReserved(metadata, isReserved)
   })
 
 const patch = (deps: Deps, target: Target, operations: unknown[]) =>
-  changeAs(deps, target, (row, isReserved) => {
-    const taken = operations.flatMap(keysWritten).find(isReserved)
-    if (taken !== undefined) checkOwnKey(taken, isReserved, 'body')
-    const whole = patchedMetadata(wholeMetadata(row), operations)
-    checkKeyCount(whole)
-    return without(whole, isReserved)
+  changeForCaller(deps, target, (row, isReserved) => {
+    const reservedKey = operations.flatMap(keysWritten).find(isReserved)
+    if (reservedKey !== undefined) checkWritableKey(reservedKey, isReserved, 'body')
+    const patchedKeys = patchedMetadata(visibleMetadata(row), operations)
+    checkKeyCount(patchedKeys)
+    return withoutReserved(patchedKeys, isReserved)
   })
 
 async function setKey(deps: Deps, target: Target, key: string, value: unknown) {
-  checkOwnKey(key, reservedIn(), 'key')
-  return await changeAs(deps, target, ({ metadata }, isReserved) => {
-    checkOwnKey(key, isReserved, 'key')
-    return without(withKey(metadata, key, value), isReserved)
+  checkWritableKey(key, reservedKeys(), 'key')
+  return await changeForCaller(deps, target, ({ metadata }, isReserved) => {
+    checkWritableKey(key, isReserved, 'key')
+    return withoutReserved(withKey(metadata, key, value), isReserved)
   })
 }
 
 async function deleteKey(deps: Deps, target: Target, key: string) {
-  if (reservedIn()(key)) checkOwnKey(key, reservedIn(), 'key')
-  return await changeAs(deps, target, ({ metadata }, isReserved) => {
-    if (isReserved(key)) checkOwnKey(key, isReserved, 'key')
-    if (!has(metadata, key)) throw NoMetadataKey({ key, endpointId: target.endpointId })
-    return without(
+  if (reservedKeys()(key)) checkWritableKey(key, reservedKeys(), 'key')
+  return await changeForCaller(deps, target, ({ metadata }, isReserved) => {
+    if (isReserved(key)) checkWritableKey(key, isReserved, 'key')
+    if (!hasKey(metadata, key)) throw NoMetadataKey({ key, endpointId: target.endpointId })
+    return withoutReserved(
       pick(metadata, (name) => name !== key),
       isReserved,
     )
@@ -194,20 +194,20 @@ async function keysOfApplication({ db, applications }: Deps, ctx: Ctx, name: str
   if (!(await applications.exists(ctx, { name }))) throw missing()
   const scope = 'application:endpoints-metadata-keys:read'
   authorizeOrNotFound(ctx, { read: 'application:read', scope }, onApplication(ctx.tenantId, name), missing)
-  const found = await findKeys(db.sql, { tenantId: ctx.tenantId, applicationName: name })
-  const ofVersions = Map.groupBy(found, ({ versionName }) => versionName)
+  const versionKeys = await findKeys(db.sql, { tenantId: ctx.tenantId, applicationName: name })
+  const keysByVersion = Map.groupBy(versionKeys, ({ versionName }) => versionName)
   return Object.fromEntries(
-    [...ofVersions].map(([versionName, rows]) => [
+    [...keysByVersion].map(([versionName, rows]) => [
       versionName,
       rows.map(({ metadataKey }) => metadataKey).filter((key) => key !== ''),
     ]),
   )
 }
 
-const changeOwn = (deps: Deps, endpointId: string, change: MetadataChange) =>
-  holding(deps, endpointId, async (sql, row, isReserved) => {
+const changeForDevice = (deps: Deps, endpointId: string, change: MetadataChange) =>
+  withLockedEndpoint(deps, endpointId, async (sql, row, isReserved) => {
     if (!row) return false
-    await save(deps, sql, row, changed(without(row.metadata, isReserved), change, isReserved), isReserved)
+    await save(deps, sql, row, applyChange(withoutReserved(row.metadata, isReserved), change, isReserved), isReserved)
     return true
   })
 
@@ -221,18 +221,18 @@ function keysWritten(operation: unknown): string[] {
     .filter((key) => key !== undefined)
 }
 
-function changed(metadata: Metadata, change: MetadataChange, isReserved: IsReserved): Metadata {
+function applyChange(metadata: Metadata, change: MetadataChange, isReserved: IsReserved): Metadata {
   if ('remove' in change) {
-    for (const key of change.remove) checkOwnKey(key, isReserved)
+    for (const key of change.remove) checkWritableKey(key, isReserved)
     return pick(metadata, (key) => !change.remove.includes(key))
   }
   checkKeyCount('merge' in change ? change.merge : change.replace)
   if ('merge' in change) {
-    for (const key of Object.keys(change.merge)) checkOwnKey(key, isReserved)
+    for (const key of Object.keys(change.merge)) checkWritableKey(key, isReserved)
     return { ...metadata, ...change.merge }
   }
   const { keep, only, replace } = change
-  const concerns = (key: string) => only?.includes(key) ?? true
-  const kept = pick(metadata, (key) => !concerns(key) || (keep?.includes(key) ?? false))
-  return { ...kept, ...pick(without(replace, isReserved), concerns) }
+  const isReplaced = (key: string) => only?.includes(key) ?? true
+  const unchangedKeys = pick(metadata, (key) => !isReplaced(key) || (keep?.includes(key) ?? false))
+  return { ...unchangedKeys, ...pick(withoutReserved(replace, isReserved), isReplaced) }
 }

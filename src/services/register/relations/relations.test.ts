@@ -27,7 +27,7 @@ suite('linking many endpoints', () => {
     for (const steps of [1, 2, 3, 4]) assert.equal((await link(...apart(steps))).status, 204)
     const closing = await link(...apart(4), contains(ids.at(-1)!, ids[0]!), contains(ids[0]!, ids[9]!))
     assert.deepEqual([closing.body.successful.length, closing.body.failed.length], [1, 397])
-    assert.match(closing.body.failed.at(-1).reason, /circle/)
+    assert.match(closing.body.failed.at(-1).reason, /cycle/)
   })
 
   test('is rejected if too many relations would have to be checked', async () => {
@@ -76,7 +76,7 @@ suite('linking endpoints', () => {
         [c, a, 'already'],
       ],
     )
-    assert.match(answer.body.failed[1].reason, /circle/)
+    assert.match(answer.body.failed[1].reason, /cycle/)
     assert.deepEqual((await related(b)).content, [contains(b, c)])
   })
 

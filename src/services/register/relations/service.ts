@@ -4,7 +4,7 @@ import type { Kit } from '../../../kernel/define-service.ts'
 import { InvalidRequest } from '../../../kernel/errors.ts'
 import { contentPageStream, contentPageText } from '../../../kernel/json-text.ts'
 import { createKeyedMutex } from '../../../kernel/keyed-mutex.ts'
-import { mayUse, permitted, update, visibilityOf } from '../access.ts'
+import { hasScopeOn, requireEndpoint, update, visibilityOf } from '../access.ts'
 import type { EndpointRef, Relation } from '../contract.ts'
 import * as endpoints from '../endpoints/store/endpoints.ts'
 import { NoEndpoint } from '../errors.ts'
@@ -17,7 +17,7 @@ export interface LinkOutcome {
   failed: (Relation & { reason: string })[]
 }
 
-export interface RelationRules {
+export interface RelationOperations {
   link(ctx: Ctx, relations: Relation[]): Promise<LinkOutcome>
   unlink(ctx: Ctx, relations: Relation[]): Promise<void>
   list(
@@ -27,7 +27,7 @@ export interface RelationRules {
   /** Queues transactions that lock the tenant's relations, so that waiting requests hold no connection. */
   serialize<T>(tenantId: string, work: () => Promise<T>): Promise<T>
   /** Locks the endpoints that a registration links to. An endpoint that the caller may not update is a 404. */
-  holdRelated(sql: Sql, ctx: Ctx, tenantId: string, endpointIds: string[]): Promise<void>
+  lockLinkedEndpoints(sql: Sql, ctx: Ctx, tenantId: string, endpointIds: string[]): Promise<void>
   /** Creates relations in the given order. The caller holds the lock on the tenant's relations. */
   connect(sql: Sql, tenantId: string, relations: Relation[]): Promise<LinkOutcome>
 }
@@ -35,21 +35,21 @@ export interface RelationRules {
 const pageMax = 1000
 /** Limits the relations that a new one is checked against. Real hierarchies are far smaller. */
 const levelsMax = 1000
-const aboveMax = 20_000
+const relationsAboveMax = 20_000
 const waitingMax = 200
 
 type Deps = Pick<Kit, 'db' | 'bus' | 'now'>
 
-export function createRelationRules(kit: Kit): RelationRules {
-  const line = createKeyedMutex({ waitingMax })
+export function createRelationOperations(kit: Kit): RelationOperations {
+  const queue = createKeyedMutex({ waitingMax })
   return {
     connect: (sql, tenantId, relations) => connect(kit, sql, tenantId, relations),
-    serialize: line.run,
-    holdRelated,
+    serialize: queue.run,
+    lockLinkedEndpoints,
     link: async (ctx, relations) =>
       relations.length === 0
         ? { successful: [], failed: [] }
-        : await line.run(ctx.tenantId, () => link(kit, ctx, relations)),
+        : await queue.run(ctx.tenantId, () => link(kit, ctx, relations)),
     unlink: async (ctx, relations) => {
       if (relations.length > 0) await unlink(kit, ctx, relations)
     },
@@ -59,23 +59,23 @@ export function createRelationRules(kit: Kit): RelationRules {
 
 async function connect({ bus, now }: Deps, sql: Sql, tenantId: string, relations: Relation[]): Promise<LinkOutcome> {
   const ancestry = await ancestryOf(sql, [...new Set(relations.map(({ from }) => from))])
-  const wanted = new Map<string, Relation>()
+  const newRelations = new Map<string, Relation>()
   // Checked in order, each against the ones before it.
-  const verdicts = relations.map((relation): Verdict => {
+  const results = relations.map((relation): LinkResult => {
     const { from, to } = relation
     if (from === to) return 'self'
-    if (ancestry.contains(to, from)) return 'circle'
-    if (wanted.has(nameOf(relation))) return 'duplicate'
-    wanted.set(nameOf(relation), relation)
+    if (ancestry.contains(to, from)) return 'cycle'
+    if (newRelations.has(keyOf(relation))) return 'duplicate'
+    newRelations.set(keyOf(relation), relation)
     ancestry.add(relation)
-    return 'made'
+    return 'created'
   })
-  const inserted = await store.insertRelations(sql, [...wanted.values()], { tenantId, at: now() })
-  const made = new Set(inserted.map(nameOf))
+  const inserted = await store.insertRelations(sql, [...newRelations.values()], { tenantId, at: now() })
+  const insertedKeys = new Set(inserted.map(keyOf))
   const outcome: LinkOutcome = { successful: [], failed: [] }
   for (const [index, relation] of relations.entries()) {
-    const verdict = verdicts[index]!
-    const reason = reasons[verdict === 'made' && !made.has(nameOf(relation)) ? 'duplicate' : verdict]
+    const result = results[index]!
+    const reason = reasons[result === 'created' && !insertedKeys.has(keyOf(relation)) ? 'duplicate' : result]
     if (reason === undefined) outcome.successful.push(relation)
     else outcome.failed.push({ ...relation, reason })
   }
@@ -86,39 +86,39 @@ async function connect({ bus, now }: Deps, sql: Sql, tenantId: string, relations
 
 /** Reads all relations above these endpoints, level by level. It reads upwards, because an endpoint can contain a million others. */
 async function ancestryOf(sql: Sql, endpointIds: string[]): Promise<Ancestry> {
-  const known = new Set(endpointIds)
-  const found: { from: string; to: string }[] = []
+  const visited = new Set(endpointIds)
+  const relationsAbove: { from: string; to: string }[] = []
   let next = endpointIds
   for (let level = 0; next.length > 0; level++) {
-    const above = await store.findRelationsAbove(sql, next, aboveMax + 1 - found.length)
-    found.push(...above)
-    if (level > levelsMax || found.length > aboveMax)
+    const above = await store.findRelationsAbove(sql, next, relationsAboveMax + 1 - relationsAbove.length)
+    relationsAbove.push(...above)
+    if (level > levelsMax || relationsAbove.length > relationsAboveMax)
       throw InvalidRequest({
-        problem: `relations: more than ${levelsMax} levels or ${aboveMax} relations lie above these endpoints`,
+        problem: `relations: more than ${levelsMax} levels or ${relationsAboveMax} relations lie above these endpoints`,
       })
-    next = [...new Set(above.map(({ from }) => from))].filter((id) => !known.has(id))
-    for (const id of next) known.add(id)
+    next = [...new Set(above.map(({ from }) => from))].filter((id) => !visited.has(id))
+    for (const id of next) visited.add(id)
   }
-  return createAncestry(found)
+  return createAncestry(relationsAbove)
 }
 
 /** Locks both ends of all relations. The caller must be allowed to update them (404 before 403), and they must have one tenant. */
 async function lockEnds(sql: Sql, ctx: Ctx, relations: Relation[]): Promise<string> {
   const ids = [...new Set(relations.flatMap(({ from, to }) => [from, to]))]
-  const found = new Map((await endpoints.holdRefs(sql, ids)).map((ref) => [ref.endpointId, ref]))
-  const ends = ids.map((id) => permitted(ctx, id, found.get(id)))
-  for (const end of ends) permitted(ctx, end.endpointId, end, update)
+  const found = new Map((await endpoints.lockRefsShared(sql, ids)).map((ref) => [ref.endpointId, ref]))
+  const ends = ids.map((id) => requireEndpoint(ctx, id, found.get(id)))
+  for (const end of ends) requireEndpoint(ctx, end.endpointId, end, update)
   const tenants = [...new Set(ends.map(({ tenantId }) => tenantId))]
   if (tenants.length > 1) throw InvalidRequest({ problem: 'body: relations stay within one tenant' })
   return tenants[0] ?? ctx.tenantId
 }
 
-async function holdRelated(sql: Sql, ctx: Ctx, tenantId: string, endpointIds: string[]) {
-  const held = new Map<string, EndpointRef>()
-  for (const ref of await endpoints.holdRefs(sql, endpointIds)) held.set(ref.endpointId, ref)
+async function lockLinkedEndpoints(sql: Sql, ctx: Ctx, tenantId: string, endpointIds: string[]) {
+  const locked = new Map<string, EndpointRef>()
+  for (const ref of await endpoints.lockRefsShared(sql, endpointIds)) locked.set(ref.endpointId, ref)
   for (const endpointId of endpointIds) {
-    const ref = held.get(endpointId)
-    if (!ref || ref.tenantId !== tenantId || !mayUse(ctx, ref, update)) throw NoEndpoint({ endpointId })
+    const ref = locked.get(endpointId)
+    if (!ref || ref.tenantId !== tenantId || !hasScopeOn(ctx, ref, update)) throw NoEndpoint({ endpointId })
   }
 }
 
@@ -133,56 +133,58 @@ const link = (deps: Deps, ctx: Ctx, relations: Relation[]) =>
 const unlink = ({ db, bus }: Deps, ctx: Ctx, relations: Relation[]) =>
   db.tx(async (sql) => {
     const tenantId = await lockEnds(sql, ctx, relations)
-    const gone = await store.deleteRelations(sql, relations)
-    const missing = relations.filter(({ from, to }) => !gone.some((one) => one.from === from && one.to === to))
-    if (missing.length > 0) throw InvalidRequest({ problem: `body: there is no relation ${listed(missing)}` })
-    await bus.publish(sql, RelationsUpdated, { tenantId, linked: [], unlinked: [...gone] })
+    const deleted = await store.deleteRelations(sql, relations)
+    const missing = relations.filter(
+      ({ from, to }) => !deleted.some((relation) => relation.from === from && relation.to === to),
+    )
+    if (missing.length > 0) throw InvalidRequest({ problem: `body: there is no relation ${textOf(missing)}` })
+    await bus.publish(sql, RelationsUpdated, { tenantId, linked: [], unlinked: [...deleted] })
   })
 
-type Listed = Parameters<RelationRules['list']>[1]
+type ListRequest = Parameters<RelationOperations['list']>[1]
 
-async function list({ db }: Deps, ctx: Ctx, asked: Listed) {
-  const { endpointId, direction, offset, limit } = asked
-  const { tenantId } = permitted(ctx, endpointId, await endpoints.findRef(db.sql, endpointId))
+async function list({ db }: Deps, ctx: Ctx, request: ListRequest) {
+  const { endpointId, direction, offset, limit } = request
+  const { tenantId } = requireEndpoint(ctx, endpointId, await endpoints.findRef(db.sql, endpointId))
   const of = { tenantId, endpointId, direction, visibility: visibilityOf(ctx, tenantId) }
   const total = await store.countRelations(db.sql, of)
-  if (limit === 0 || limit > pageMax) return contentPageStream(total, walk(db.sql, of, asked))
+  if (limit === 0 || limit > pageMax) return contentPageStream(total, streamRelations(db.sql, of, request))
   const rows = await store.findRelations(db.sql, { ...of, after: '', offset, limit })
-  return contentPageText(total, rows.map(asText))
+  return contentPageText(total, rows.map(jsonOf))
 }
 
 /** Reads page by page: no connection is held while a slow caller reads. */
-async function* walk(
+async function* streamRelations(
   sql: Sql,
   of: Omit<Parameters<typeof store.findRelations>[1], 'after' | 'offset' | 'limit'>,
-  { direction, offset, limit }: Listed,
+  { direction, offset, limit }: ListRequest,
 ) {
-  let left = limit || Number.POSITIVE_INFINITY
-  for (let [after, skip] = ['', offset]; left > 0; skip = 0) {
-    const page = Math.min(pageMax, left)
+  let remaining = limit || Number.POSITIVE_INFINITY
+  for (let [after, skip] = ['', offset]; remaining > 0; skip = 0) {
+    const page = Math.min(pageMax, remaining)
     const rows = await store.findRelations(sql, { ...of, after, offset: skip, limit: page })
-    yield* rows.map(asText)
+    yield* rows.map(jsonOf)
     if (rows.length < page) return
-    left -= rows.length
+    remaining -= rows.length
     after = direction === 'outbound' ? rows.at(-1)!.to : rows.at(-1)!.from
   }
 }
 
-type Verdict = 'made' | 'self' | 'circle' | 'duplicate'
+type LinkResult = 'created' | 'self' | 'cycle' | 'duplicate'
 
-const reasons: Record<Verdict, string | undefined> = {
-  made: undefined,
+const reasons: Record<LinkResult, string | undefined> = {
+  created: undefined,
   self: 'An endpoint cannot contain itself',
-  circle: 'This would make a circle: the one contains the other already',
+  cycle: 'This would create a cycle: the endpoint in `to` contains the one in `from` already',
   duplicate: 'This relation exists already',
 }
 
 /** Returns a unique key; ids contain no space. */
-const nameOf = ({ type, from, to }: Relation) => `${type} ${from} ${to}`
+const keyOf = ({ type, from, to }: Relation) => `${type} ${from} ${to}`
 
-const asText = ({ type, from, to }: Relation) => JSON.stringify({ type, from, to })
+const jsonOf = ({ type, from, to }: Relation) => JSON.stringify({ type, from, to })
 
-const listed = (relations: Relation[]) => {
+const textOf = (relations: Relation[]) => {
   const first = relations.slice(0, 5).map(({ from, to }) => `${from} contains ${to}`)
   return relations.length > 5 ? `${first.join('; ')} and ${relations.length - 5} more` : first.join('; ')
 }

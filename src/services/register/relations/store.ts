@@ -46,7 +46,7 @@ export async function deleteRelationsOf(sql: Sql, endpointIds: string[]) {
 
 export type Direction = 'outbound' | 'inbound'
 
-interface Of {
+interface RelationSelection {
   tenantId: string
   endpointId: string
   direction: Direction
@@ -54,7 +54,7 @@ interface Of {
 }
 
 /** Returns a condition for the relations of an endpoint whose other end is readable. */
-function relationsOf(sql: Sql, { endpointId, direction, visibility }: Of) {
+function relationsOf(sql: Sql, { endpointId, direction, visibility }: RelationSelection) {
   const [own, other] = direction === 'outbound' ? [sql`from_id`, sql`to_id`] : [sql`to_id`, sql`from_id`]
   const seen =
     visibility === 'all'
@@ -65,7 +65,7 @@ function relationsOf(sql: Sql, { endpointId, direction, visibility }: Of) {
   return { where: sql`r.${own} = ${endpointId} ${seen}`, other }
 }
 
-export async function countRelations(sql: Sql, of: Of): Promise<number> {
+export async function countRelations(sql: Sql, of: RelationSelection): Promise<number> {
   const [row] = await sql`select count(*) from register.relations r where ${relationsOf(sql, of).where}`
   return row?.count
 }
@@ -73,7 +73,7 @@ export async function countRelations(sql: Sql, of: Of): Promise<number> {
 /** Finds a page of relations, ordered by the id of the other end. */
 export async function findRelations(
   sql: Sql,
-  of: Of & { after: string; offset: number; limit: number },
+  of: RelationSelection & { after: string; offset: number; limit: number },
 ): Promise<Relation[]> {
   const { where, other } = relationsOf(sql, of)
   return await sql<Relation[]>`

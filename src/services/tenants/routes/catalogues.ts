@@ -25,22 +25,24 @@ function mount(http: Http, service: CatalogueService, catalogue: Catalogue, path
   const item = itemShape(catalogue)
   const params = Type.Object({ id: SerialId({ description: 'Id of the entry.' }) })
   const missing = { 404: `There is no ${lower(catalogue.title)} with this id.` }
-  const wrong = { 400: 'A field is missing or malformed, is taken by another entry, or names one that does not exist.' }
-  const named = namesOf(catalogue, path)
+  const invalid = {
+    400: 'A field is missing or malformed, is taken by another entry, or names one that does not exist.',
+  }
+  const operation = namesOf(catalogue, path)
 
   http.get(
     path,
     {
-      schema: { ...named('list'), query: Type.Object(offsetQuery(50)), response: { 200: resultsPage(item) } },
+      schema: { ...operation('list'), query: Type.Object(offsetQuery(50)), response: { 200: resultsPage(item) } },
       config: access('read'),
     },
     ({ query }) => service.list(catalogue, windowOf(query)),
   )
   http.post(
     path,
-    { schema: { ...named('create'), body, response: { 201: item }, fails: wrong }, config: access('create') },
+    { schema: { ...operation('create'), body, response: { 201: item }, fails: invalid }, config: access('create') },
     async (request, reply) => {
-      const created = await service.create(catalogue, checked(request.body))
+      const created = await service.create(catalogue, rejectProtoKey(request.body))
       return reply
         .code(201)
         .header('location', http.link(request, `${path}/${created.id}`))
@@ -49,22 +51,22 @@ function mount(http: Http, service: CatalogueService, catalogue: Catalogue, path
   )
   http.get(
     `${path}/:id`,
-    { schema: { ...named('get'), params, response: { 200: item }, fails: missing }, config: access('read') },
+    { schema: { ...operation('get'), params, response: { 200: item }, fails: missing }, config: access('read') },
     (request) => service.find(catalogue, request.params.id),
   )
   http.put(
     `${path}/:id`,
     {
-      schema: { ...named('update'), params, body, response: { 200: item }, fails: { ...wrong, ...missing } },
+      schema: { ...operation('update'), params, body, response: { 200: item }, fails: { ...invalid, ...missing } },
       config: access('update'),
     },
-    (request) => service.update(catalogue, request.params.id, checked(request.body)),
+    (request) => service.update(catalogue, request.params.id, rejectProtoKey(request.body)),
   )
   http.delete(
     `${path}/:id`,
     {
       schema: {
-        ...named('delete'),
+        ...operation('delete'),
         params,
         response: { 204: Empty() },
         fails: { 400: 'The id is not a positive integer, or a tenant was built with this entry.', ...missing },
@@ -87,20 +89,20 @@ function namesOf({ table, title, alias }: Catalogue, path: string) {
   return (verb: keyof typeof verbWords) => ({
     name: isAlias ? `tenantsV1.${nounOf(path.slice(1).replaceAll('-', '_'))}.${verb}` : `${noun}.${verb}`,
     ...(isAlias && { aliasOf: `${noun}.${verb}` }),
-    summary: `${verbWords[verb]} ${thing(title, verb === 'list')}${isAlias ? ' under the older name' : ''}`,
+    summary: `${verbWords[verb]} ${withArticle(title, verb === 'list')}${isAlias ? ' under the older name' : ''}`,
   })
 }
 
 const lower = (title: string) => title[0]!.toLowerCase() + title.slice(1)
 
-function thing(title: string, several: boolean): string {
+function withArticle(title: string, several: boolean): string {
   const name = lower(title)
   if (several) return name.endsWith('policy') ? name.replace(/policy$/, 'policies') : `${name}s`
   return `${/^[aeiou]/.test(name) && !name.startsWith('user') ? 'an' : 'a'} ${name}`
 }
 
 /** Rejects `__proto__` beside a template, because `anyJson` turns off the check of names in the whole body. */
-function checked(body: Record<string, unknown>) {
+function rejectProtoKey(body: Record<string, unknown>) {
   if (Object.hasOwn(body, '__proto__')) throw invalidField('__proto__', 'this name is not allowed')
   return body
 }

@@ -53,7 +53,7 @@ export function tenantRoutes(http: Http, deps: { tenants: TenantsService; identi
         .code(201)
         .header('location', http.link(request, `/tenants/${tenant.tenantId}`))
         .send({
-          ...(await shownTo(request.ctx, tenant)),
+          ...(await viewFor(request.ctx, tenant)),
           ...(generatedPassword && { user_password: generatedPassword }),
         })
     },
@@ -62,7 +62,7 @@ export function tenantRoutes(http: Http, deps: { tenants: TenantsService; identi
   http.get(
     '/tenants/:tenantId',
     { schema: schemas.readTenant, config: { scope: 'platform:tenant:read', on } },
-    async ({ ctx, params }, reply) => noStore(reply).send(await shownTo(ctx, await tenants.find(params.tenantId))),
+    async ({ ctx, params }, reply) => noStore(reply).send(await viewFor(ctx, await tenants.find(params.tenantId))),
   )
 
   http.put(
@@ -72,7 +72,7 @@ export function tenantRoutes(http: Http, deps: { tenants: TenantsService; identi
       if (body.realm_name !== undefined && body.realm_name !== params.tenantId)
         throw invalidField('realm_name', 'cannot be changed')
       const tenant = await tenants.update(params.tenantId, await changeOf(body, idps))
-      return noStore(reply).send(await shownTo(ctx, tenant))
+      return noStore(reply).send(await viewFor(ctx, tenant))
     },
   )
 
@@ -85,7 +85,7 @@ export function tenantRoutes(http: Http, deps: { tenants: TenantsService; identi
     },
   )
 
-  async function shownTo(ctx: Ctx, tenant: Tenant) {
+  async function viewFor(ctx: Ctx, tenant: Tenant) {
     const { tenantId } = tenant
     return asV1(tenant, await identity.realm(tenantId), (await identity.mayActAs(ctx, [tenantId])).has(tenantId))
   }

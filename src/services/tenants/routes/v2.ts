@@ -10,7 +10,7 @@ import { catalogueOf } from '../catalogues.ts'
 import { SecretNotHeld, TenantTaken } from '../errors.ts'
 import * as schemas from '../schemas/v2.ts'
 import type { TenantChange } from '../service/changes.ts'
-import { ownTenantOnly, type TenantsService } from '../service.ts'
+import { onlyVisibleTenant, type TenantsService } from '../service.ts'
 import { asV2 } from '../views.ts'
 import { noStore } from './no-store.ts'
 
@@ -29,7 +29,7 @@ export function tenantRoutes(http: Http, { tenants, catalogues }: V2Deps) {
   http.get('/tenants', { schema: schemas.listTenants, config: read }, async ({ ctx, query }) => {
     const { offset, limit, sort_by: by, sort_order: order, tenant_id: tenantId, name, admin, search } = query
     const found = await tenants.list(
-      { onlyTenant: ownTenantOnly(ctx), tenantId, name, admin, search },
+      { onlyTenant: onlyVisibleTenant(ctx), tenantId, name, admin, search },
       { by, descending: order === 'desc' },
       windowOf(query),
     )

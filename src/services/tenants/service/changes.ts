@@ -3,7 +3,7 @@ import type { Sql } from '../../../kernel/db.ts'
 import { invalidField, NotFound } from '../../../kernel/errors.ts'
 import { BuildTenant, buildRealmOf } from '../build-job.ts'
 import { composeRealm } from '../compose-realm.ts'
-import { BuiltInTenant, MoveRefused } from '../errors.ts'
+import { BuiltInTenant, TransitionRejected } from '../errors.ts'
 import { TenantDeleted, TenantStatusChanged, TenantUpdated } from '../events.ts'
 import type { SubscriptionType } from '../schemas/common.ts'
 import { isAllowed, type TenantStatus } from '../states.ts'
@@ -12,7 +12,7 @@ import { findRealmParts } from '../store/realm-parts.ts'
 import * as store from '../store/tenants.ts'
 import type { RealmVersions, Tenant, TenantChoices } from '../tenant.ts'
 import type { TenantDeps } from './deps.ts'
-import { checkReferences, picked, realmFields, requestNameOf } from './references.ts'
+import { definedFieldsOf, realmFields, requestNameOf, requireReferences } from './references.ts'
 
 export interface TenantChange extends Partial<RealmVersions>, Partial<TenantChoices> {
   name?: string | undefined
@@ -22,19 +22,19 @@ export interface TenantChange extends Partial<RealmVersions>, Partial<TenantChoi
   status?: TenantStatus | undefined
 }
 
-export const noTenant = (what: string) => NotFound({ what: `Tenant ${what}` })
+export const tenantNotFound = (what: string) => NotFound({ what: `Tenant ${what}` })
 
 export async function update(deps: TenantDeps, tenantId: string, change: TenantChange): Promise<Tenant> {
   const { status, ...fields } = change
   return await deps.kit.db.tx(async (sql) => {
-    const tenant = await lock(sql, tenantId)
-    await checkReferences(sql, fields)
+    const tenant = await lockExisting(sql, tenantId)
+    await requireReferences(sql, fields)
     const { next, changed } = await updateFields(deps, sql, tenant, fields)
-    const rebuilds = needsRebuild(tenant, fields, changed)
-    if (rebuilds && status !== undefined && status !== tenant.status)
+    const mustRebuild = needsRebuild(tenant, fields, changed)
+    if (mustRebuild && status !== undefined && status !== tenant.status)
       throw invalidField('status', 'change it apart from what the realm is built from')
-    if (status !== undefined) await moveByStatus(deps, sql, tenant, status)
-    if (rebuilds) await rebuild(deps, sql, next)
+    if (status !== undefined) await changeStatus(deps, sql, tenant, status)
+    if (mustRebuild) await rebuild(deps, sql, next)
     // The login page shows these at once; a realm that is still to be built reads them anyway.
     else if ((changed.includes('name') || changed.includes('loginTheme')) && isBuilt(tenant))
       await buildRealmOf(sql, deps.identity, next)
@@ -50,16 +50,16 @@ function needsRebuild(tenant: Tenant, fields: Fields, changed: (keyof Fields)[])
 
 export async function remove(deps: TenantDeps, tenantId: string): Promise<void> {
   await deps.kit.db.tx(async (sql) => {
-    const tenant = await lock(sql, tenantId)
+    const tenant = await lockExisting(sql, tenantId)
     if (tenant.builtIn) throw BuiltInTenant({ tenantId })
-    await move(deps, sql, tenant, 'DELETED')
+    await setStatus(deps, sql, tenant, 'DELETED')
     await deps.kit.bus.publish(sql, TenantDeleted, { tenantId })
   })
 }
 
-async function lock(sql: Sql, tenantId: string): Promise<Tenant> {
+async function lockExisting(sql: Sql, tenantId: string): Promise<Tenant> {
   const tenant = await store.lockTenant(sql, tenantId)
-  if (!tenant) throw noTenant(tenantId)
+  if (!tenant) throw tenantNotFound(tenantId)
   return tenant
 }
 
@@ -69,28 +69,28 @@ async function updateFields({ kit: { bus, now } }: TenantDeps, sql: Sql, tenant:
   const { tenantId } = tenant
   const keys = (Object.keys(fields) as (keyof Fields)[]).filter((key) => fields[key] !== undefined)
   const changed = keys.filter((key) => fields[key] !== tenant[key])
-  const news = picked(fields, changed) as Partial<Tenant>
-  const next = { ...tenant, ...news }
+  const newValues = definedFieldsOf(fields, changed) as Partial<Tenant>
+  const next = { ...tenant, ...newValues }
   if (changed.length > 0) {
-    await store.updateTenant(sql, tenantId, { ...news, modified: now() })
+    await store.updateTenant(sql, tenantId, { ...newValues, modified: now() })
     await bus.publish(sql, TenantUpdated, { tenantId, changed: changed.map(requestNameOf) })
   }
   if (changed.includes('subscriptionType')) await insertSubscription(sql, tenantId, next.subscriptionType, now())
   return { next, changed }
 }
 
-async function move(deps: TenantDeps, sql: Sql, { tenantId, status: from }: Tenant, to: TenantStatus) {
+async function setStatus(deps: TenantDeps, sql: Sql, { tenantId, status: from }: Tenant, to: TenantStatus) {
   await store.setStatus(sql, tenantId, { status: to, modified: deps.kit.now() })
   await deps.identity.setRealmStatus(sql, tenantId, to)
   await deps.kit.bus.publish(sql, TenantStatusChanged, { tenantId, from, to })
 }
 
-async function moveByStatus(deps: TenantDeps, sql: Sql, tenant: Tenant, to: TenantStatus) {
+async function changeStatus(deps: TenantDeps, sql: Sql, tenant: Tenant, to: TenantStatus) {
   const { tenantId, status: from, builtIn } = tenant
   if (from === to) return
   if (builtIn) throw BuiltInTenant({ tenantId })
-  if (!isAllowed(from, to, 'status')) throw MoveRefused({ tenantId, from, to })
-  await move(deps, sql, tenant, to)
+  if (!isAllowed(from, to, 'status')) throw TransitionRejected({ tenantId, from, to })
+  await setStatus(deps, sql, tenant, to)
 }
 
 /** Enqueues the job. Rebuilds a built-in tenant at once, so that it cannot become FAILED and lock operators out. */
@@ -100,10 +100,10 @@ async function rebuild(deps: TenantDeps, sql: Sql, tenant: Tenant) {
     await buildRealmOf(sql, deps.identity, tenant)
     return
   }
-  if (!isAllowed(from, 'UPDATING', 'rebuild')) throw MoveRefused({ tenantId, from, to: 'UPDATING' })
-  // Refuses an unusable template now: the job would leave a working tenant FAILED.
+  if (!isAllowed(from, 'UPDATING', 'rebuild')) throw TransitionRejected({ tenantId, from, to: 'UPDATING' })
+  // Rejects an unusable template now: the job would leave a working tenant FAILED.
   composeRealm(tenant, await findRealmParts(sql, tenant), undefined)
-  await move(deps, sql, tenant, 'UPDATING')
+  await setStatus(deps, sql, tenant, 'UPDATING')
   await deps.kit.jobs.send(sql, BuildTenant, { tenantId })
 }
 

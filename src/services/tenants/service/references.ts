@@ -2,7 +2,7 @@
 import type { Sql } from '../../../kernel/db.ts'
 import { InvalidRequest } from '../../../kernel/errors.ts'
 import { type Catalogue, catalogues } from '../catalogues.ts'
-import { holdEntry } from '../store/catalogues.ts'
+import { lockEntryShared } from '../store/catalogues.ts'
 import { defaultVersions, type RealmVersions, type TenantChoices } from '../tenant.ts'
 
 /** The fields that the realm is built from. */
@@ -15,13 +15,13 @@ const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.to
 export const requestNameOf = (field: string) => (field === 'userTemplate' ? 'user' : snake(field))
 
 /** Answers 400 with every field whose catalogue entry does not exist; locks the others until the transaction ends. */
-export async function checkReferences(sql: Sql, given: Partial<RealmVersions & TenantChoices>) {
+export async function requireReferences(sql: Sql, references: Partial<RealmVersions & TenantChoices>) {
   const fields: Record<string, string[]> = {}
   for (const catalogue of catalogues as readonly Catalogue[]) {
     if (!catalogue.usedAs) continue
     const field = camel(catalogue.usedAs)
-    const id = (given as Record<string, number | null | undefined>)[field]
-    if (id === undefined || id === null || (await holdEntry(sql, catalogue, id))) continue
+    const id = (references as Record<string, number | null | undefined>)[field]
+    if (id === undefined || id === null || (await lockEntryShared(sql, catalogue, id))) continue
     fields[requestNameOf(field)] = [`${catalogue.title} ${id} does not exist`]
   }
   const [first] = Object.entries(fields)
@@ -29,7 +29,7 @@ export async function checkReferences(sql: Sql, given: Partial<RealmVersions & T
 }
 
 /** The given keys of an object, without those that are undefined. */
-export const picked = <T extends object, K extends keyof T>(from: T, keys: readonly K[]) =>
+export const definedFieldsOf = <T extends object, K extends keyof T>(from: T, keys: readonly K[]) =>
   Object.fromEntries(keys.filter((key) => from[key] !== undefined).map((key) => [key, from[key]])) as Partial<
     Pick<T, K>
   >

@@ -11,7 +11,7 @@ import { findRealmParts, findUserTemplate } from '../store/realm-parts.ts'
 import * as store from '../store/tenants.ts'
 import { builtInTenants, defaultVersions, type RealmVersions, type Tenant, type TenantChoices } from '../tenant.ts'
 import type { TenantDeps } from './deps.ts'
-import { checkReferences, picked, realmFields } from './references.ts'
+import { definedFieldsOf, realmFields, requireReferences } from './references.ts'
 
 export interface Registration extends Partial<RealmVersions>, Partial<TenantChoices> {
   /** Default: generated from the name. */
@@ -33,14 +33,14 @@ export interface NewAdmin {
   password?: string | undefined
 }
 
-export interface Registered {
+export interface RegisteredTenant {
   tenant: Tenant
   realm: RealmView
   generatedPassword: string | undefined
 }
 
-/** Undefined when the tenant ID is taken. */
-export async function register(deps: TenantDeps, registration: Registration): Promise<Registered | undefined> {
+/** Returns undefined if the tenant id is taken. */
+export async function register(deps: TenantDeps, registration: Registration): Promise<RegisteredTenant | undefined> {
   if (registration.tenantId !== undefined && builtInTenants.includes(registration.tenantId)) return undefined
   const { db, jobs } = deps.kit
   return await db.tx(async (sql) => {
@@ -52,14 +52,14 @@ export async function register(deps: TenantDeps, registration: Registration): Pr
 
 export async function ensureBuiltIn(deps: TenantDeps, tenantId: string): Promise<void> {
   await deps.kit.db.tx(async (sql) => {
-    const known = await store.lockTenant(sql, tenantId)
-    if (known?.status === 'AVAILABLE') return
-    const entered = known
+    const existing = await store.lockTenant(sql, tenantId)
+    if (existing?.status === 'AVAILABLE') return
+    const inserted = existing
       ? undefined
       : await insert(deps, sql, { tenantId, name: tenantId, subscriptionType: 'PERMANENT', builtIn: true })
     // When two nodes start together, the second one has waited for the first one's commit and reads its row.
-    const tenant = known ?? entered?.tenant ?? (await store.lockTenant(sql, tenantId))
-    if (tenant && tenant.status !== 'AVAILABLE') await deps.building.finish(sql, tenant)
+    const tenant = existing ?? inserted?.tenant ?? (await store.lockTenant(sql, tenantId))
+    if (tenant && tenant.status !== 'AVAILABLE') await deps.buildJob.finish(sql, tenant)
   })
 }
 
@@ -70,10 +70,10 @@ async function insert(
   { kit, identity }: TenantDeps,
   sql: Sql,
   registration: NewRegistration,
-): Promise<Registered | undefined> {
-  const versions = { ...defaultVersions, ...picked(registration, realmFields) }
+): Promise<RegisteredTenant | undefined> {
+  const versions = { ...defaultVersions, ...definedFieldsOf(registration, realmFields) }
   const choices = choicesOf(registration)
-  await checkReferences(sql, { ...versions, ...choices })
+  await requireReferences(sql, { ...versions, ...choices })
   const { frontendClientId, backendClientId } = clientIdsOf(await findRealmParts(sql, versions))
   const admin = await adminOf(sql, registration)
   const password = admin && (admin.password ?? newSecret(15))
@@ -95,7 +95,7 @@ async function insert(
     adminEmail: admin?.email ?? null,
     adminFirstName: admin?.firstName ?? null,
     adminLastName: admin?.lastName ?? null,
-    // Sealed until the job has created the administrator: the answer shows it now, the realm is built later.
+    // Sealed until the job has created the administrator: the response shows it now, the realm is built later.
     adminPasswordSealed: password === undefined ? null : kit.secrets.seal(password),
     objectstoreSecretSealed: kit.secrets.seal(newSecret()),
     created: kit.now(),

@@ -4,7 +4,7 @@ import type { Window } from '../../../kernel/paging.ts'
 import type { Catalogue, CatalogueItem } from '../catalogues.ts'
 
 /** A violated constraint: the value of the field is taken, or references an unknown object. */
-export interface Clash {
+export interface ConstraintViolation {
   field: string
   kind: 'taken' | 'unknown'
 }
@@ -16,16 +16,16 @@ interface Row {
 const tableOf = (sql: Sql, { table }: Catalogue) => sql(`tenants.${table}`)
 
 /** Uses to_jsonb, which keeps the column names of the API. */
-const item = (sql: Sql, { table }: Catalogue) => sql`to_jsonb(${sql(table)}) as item`
+const itemColumn = (sql: Sql, { table }: Catalogue) => sql`to_jsonb(${sql(table)}) as item`
 
 /** Omits null fields at the top level only, because a template may contain null. */
-const presented = (row: Row) =>
+const withoutNulls = (row: Row) =>
   Object.fromEntries(Object.entries(row.item).filter(([, value]) => value !== null)) as CatalogueItem
 
 export async function findEntries(sql: Sql, catalogue: Catalogue, { offset, limit }: Window) {
   const rows = await sql<Row[]>`
-    select ${item(sql, catalogue)} from ${tableOf(sql, catalogue)} order by id offset ${offset} limit ${limit}`
-  return rows.map(presented)
+    select ${itemColumn(sql, catalogue)} from ${tableOf(sql, catalogue)} order by id offset ${offset} limit ${limit}`
+  return rows.map(withoutNulls)
 }
 
 export async function countEntries(sql: Sql, catalogue: Catalogue): Promise<number> {
@@ -35,31 +35,31 @@ export async function countEntries(sql: Sql, catalogue: Catalogue): Promise<numb
 
 export async function findEntry(sql: Sql, catalogue: Catalogue, id: number) {
   const [row] = await sql<Row[]>`
-    select ${item(sql, catalogue)} from ${tableOf(sql, catalogue)} where id = ${id}`
-  return row && presented(row)
+    select ${itemColumn(sql, catalogue)} from ${tableOf(sql, catalogue)} where id = ${id}`
+  return row && withoutNulls(row)
 }
 
 export const insertEntry = (sql: Sql, catalogue: Catalogue, body: Record<string, unknown>) =>
-  orClash(catalogue, async () => {
-    const given = Object.entries(columnsOf(sql, catalogue, body)).filter(([, value]) => value !== null)
+  orViolation(catalogue, async () => {
+    const presentFields = Object.entries(columnsOf(sql, catalogue, body)).filter(([, value]) => value !== null)
     const table = tableOf(sql, catalogue)
     const [inserted] =
-      given.length > 0
+      presentFields.length > 0
         ? await sql<Row[]>`
-            insert into ${table} ${sql(Object.fromEntries(given) as never)}
-            returning ${item(sql, catalogue)}`
-        : await sql<Row[]>`insert into ${table} default values returning ${item(sql, catalogue)}`
-    return presented(inserted!)
+            insert into ${table} ${sql(Object.fromEntries(presentFields) as never)}
+            returning ${itemColumn(sql, catalogue)}`
+        : await sql<Row[]>`insert into ${table} default values returning ${itemColumn(sql, catalogue)}`
+    return withoutNulls(inserted!)
   })
 
 /** Updates an entry; undefined if there is none. */
 export const updateEntry = (sql: Sql, catalogue: Catalogue, id: number, body: Record<string, unknown>) =>
-  orClash(catalogue, async () => {
+  orViolation(catalogue, async () => {
     const row = columnsOf(sql, catalogue, body)
     const [updated] = await sql<Row[]>`
       update ${tableOf(sql, catalogue)} set ${sql(row as never)} where id = ${id}
-      returning ${item(sql, catalogue)}`
-    return updated && presented(updated)
+      returning ${itemColumn(sql, catalogue)}`
+    return updated && withoutNulls(updated)
   })
 
 /** Locks the entry, after registrations that have locked it with `holdEntry`; false if it does not exist. */
@@ -69,7 +69,7 @@ export async function lockEntry(sql: Sql, catalogue: Catalogue, id: number): Pro
 }
 
 /** Returns a tenant that was built with this entry, if any. */
-export async function findUser(sql: Sql, column: string, id: number): Promise<string | undefined> {
+export async function findTenantUsing(sql: Sql, column: string, id: number): Promise<string | undefined> {
   const [row] = await sql`
     select tenant_id from tenants.tenants where ${sql(column)} = ${id} and status <> 'DELETED' limit 1`
   return row?.tenantId
@@ -80,7 +80,7 @@ export async function deleteEntry(sql: Sql, catalogue: Catalogue, id: number) {
 }
 
 /** Locks the entry against deletion until the transaction ends; false if it does not exist. */
-export async function holdEntry(sql: Sql, catalogue: Catalogue, id: number): Promise<boolean> {
+export async function lockEntryShared(sql: Sql, catalogue: Catalogue, id: number): Promise<boolean> {
   const { count } = await sql`select from ${tableOf(sql, catalogue)} where id = ${id} for key share`
   if (count === 1) return true
   if (!catalogue.mappings) return false
@@ -113,7 +113,7 @@ export async function findSubscriptions(sql: Sql, tenantId: string, { offset, li
     select to_jsonb(entry) as item from tenants.tenants_subscriptions entry
     where tenant_id = ${tenantId} order by id offset ${offset} limit ${limit}`
   const [total] = await sql`select count(*) as count from tenants.tenants_subscriptions where tenant_id = ${tenantId}`
-  return { count: total!.count as number, results: rows.map(presented) }
+  return { count: total!.count as number, results: rows.map(withoutNulls) }
 }
 
 export async function insertSubscription(sql: Sql, tenantId: string, subscriptionType: string, startsAt: Date) {
@@ -130,14 +130,17 @@ const columnsOf = (sql: Sql, { fields }: Catalogue, body: Record<string, unknown
     }),
   )
 
-/** Converts a constraint violation to a clash. Constraints are named `<table>_<field>_key` and `<table>_<field>_fkey`. */
-async function orClash<T>({ table }: Catalogue, work: () => Promise<T>): Promise<T | { clash: Clash }> {
+/** Catches the violation of a constraint and returns it. Constraints are named `<table>_<field>_key` and `<table>_<field>_fkey`. */
+async function orViolation<T>(
+  { table }: Catalogue,
+  work: () => Promise<T>,
+): Promise<T | { violation: ConstraintViolation }> {
   try {
     return await work()
   } catch (error) {
     const { code, constraint = '' } = error as { code?: string; constraint?: string }
     if (code !== '23505' && code !== '23503') throw error
     const field = constraint.slice(table.length + 1).replace(/_f?key$/, '')
-    return { clash: { field, kind: code === '23505' ? 'taken' : 'unknown' } }
+    return { violation: { field, kind: code === '23505' ? 'taken' : 'unknown' } }
   }
 }

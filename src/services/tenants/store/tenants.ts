@@ -12,7 +12,7 @@ export async function insertTenant(sql: Sql, tenant: NewTenant): Promise<boolean
   return count === 1
 }
 
-const whole = (sql: Sql) => sql`
+const tenantColumns = (sql: Sql) => sql`
   tenant.*, package.name as package_name,
   array(select policy_id from tenants.tenants_policies_mappings mapping
     where mapping.tenant_id = tenant.tenant_id order by policy_id) as js_policies
@@ -20,8 +20,8 @@ const whole = (sql: Sql) => sql`
 
 /** Finds a tenant that is not deleted, by tenant id or internal id. */
 export async function findTenant(sql: Sql, by: { tenantId: string } | { id: string }): Promise<Tenant | undefined> {
-  const named = 'id' in by ? sql`tenant.id = ${by.id}` : sql`tenant.tenant_id = ${by.tenantId}`
-  const [tenant] = await sql<Tenant[]>`select ${whole(sql)} where ${named} and status <> 'DELETED'`
+  const condition = 'id' in by ? sql`tenant.id = ${by.id}` : sql`tenant.tenant_id = ${by.tenantId}`
+  const [tenant] = await sql<Tenant[]>`select ${tenantColumns(sql)} where ${condition} and status <> 'DELETED'`
   return tenant
 }
 
@@ -69,13 +69,13 @@ const where = (sql: Sql, filter: TenantFilter) => sql`
 const adminLike = (sql: Sql, part: string) =>
   sql`(admin_username ilike ${likePart(part)} or admin_email ilike ${likePart(part)})`
 
-const orders = { name: 'lower(tenant.name)', created: 'tenant.created', modified: 'tenant.modified' } as const
+const orderColumns = { name: 'lower(tenant.name)', created: 'tenant.created', modified: 'tenant.modified' } as const
 
 export async function findTenants(sql: Sql, filter: TenantFilter, order: TenantOrder, { offset, limit }: Window) {
   const direction = sql.unsafe(order.descending ? 'desc' : 'asc')
   const tenants = await sql<Tenant[]>`
-    select ${whole(sql)} ${where(sql, filter)}
-    order by ${sql.unsafe(orders[order.by])} ${direction}, tenant.id ${direction} offset ${offset} limit ${limit}`
+    select ${tenantColumns(sql)} ${where(sql, filter)}
+    order by ${sql.unsafe(orderColumns[order.by])} ${direction}, tenant.id ${direction} offset ${offset} limit ${limit}`
   const [total] = await sql`select count(*) as count from tenants.tenants tenant ${where(sql, filter)}`
   return { count: total!.count as number, tenants: [...tenants] }
 }
@@ -103,7 +103,12 @@ export async function setBuilt(sql: Sql, tenantId: string, seedChecksum: string 
 }
 
 /** Finds tenants whose realm was built with other seeds, also suspended ones. */
-export async function findOutdated(sql: Sql, seedChecksum: string, after: string, limit: number): Promise<string[]> {
+export async function findTenantsWithOldSeeds(
+  sql: Sql,
+  seedChecksum: string,
+  after: string,
+  limit: number,
+): Promise<string[]> {
   const rows = await sql`
     select tenant_id from tenants.tenants
     where tenant_id > ${after} and built_with is distinct from ${seedChecksum}
@@ -113,7 +118,7 @@ export async function findOutdated(sql: Sql, seedChecksum: string, after: string
 }
 
 /** Finds tenants whose build has stopped and updates `modified`, so that they are not found again at once. */
-export async function takeStuck(sql: Sql, before: Date, now: Date, limit: number): Promise<string[]> {
+export async function claimStuckBuilds(sql: Sql, before: Date, now: Date, limit: number): Promise<string[]> {
   const rows = await sql`
     update tenants.tenants set modified = ${now} where tenant_id in (
       select tenant_id from tenants.tenants where status in ('CREATING', 'UPDATING') and modified < ${before}

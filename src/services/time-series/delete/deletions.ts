@@ -46,10 +46,10 @@ const RemoveNumbers = defineJob<{ tenantId: string; applicationName?: string; up
   timeoutSeconds: 3600,
 })
 
-const endpointsAtOnce = 1000
-const sweepSize = 20
+const endpointsPerTransaction = 1000
+const endpointsPerSweep = 20
 /** After this time every node has invalidated the old number. */
-const knownEverywhereMs = 15_000
+const invalidatedEverywhereMs = 15_000
 
 export function createDeletions(deps: Deps): Deletions {
   deps.jobs.handle(RemoveNumbers, (of) => removeNumbers(deps, of))
@@ -100,7 +100,7 @@ async function removeNumbers(
       tenantId,
       applicationName,
       upTo,
-      limit: endpointsAtOnce,
+      limit: endpointsPerTransaction,
     })
     if (endpointIds.length === 0) return
     const cutoff = await nextWritten(db.sql)
@@ -114,8 +114,8 @@ async function removeNumbers(
 async function sweep({ background, now }: Deps, check: () => void) {
   for (;;) {
     check()
-    const before = new Date(now().getTime() - knownEverywhereMs)
-    const deleted = await store.findDeleted(background.sql, before, sweepSize)
+    const before = new Date(now().getTime() - invalidatedEverywhereMs)
+    const deleted = await store.findDeleted(background.sql, before, endpointsPerSweep)
     if (deleted.length === 0) return
     try {
       if (!(await background.tx((sql) => deleteDataOf(sql, deleted)))) return
@@ -135,21 +135,21 @@ async function deleteDataOf(sql: Sql, deleted: store.DeletedEndpoint[]): Promise
     deleted.map(({ endpointId }) => endpointId),
   )
   const registered = new Map(numbers.map(({ endpointId, endpointNo }) => [endpointId, endpointNo]))
-  for (const one of deleted) {
-    const endpointNo = registered.get(one.endpointId)
-    if (endpointNo !== undefined) await store.copyUnderNewNumber(sql, one, endpointNo)
+  for (const endpoint of deleted) {
+    const endpointNo = registered.get(endpoint.endpointId)
+    if (endpointNo !== undefined) await store.copyUnderNewNumber(sql, endpoint, endpointNo)
   }
-  const old = deleted.map(({ endpointNo }) => endpointNo)
-  await deleteChunksOf(sql, old)
-  await deleteLatest(sql, old)
-  await store.removeDeleted(sql, old)
+  const oldNumbers = deleted.map(({ endpointNo }) => endpointNo)
+  await deleteChunksOf(sql, oldNumbers)
+  await deleteLatest(sql, oldNumbers)
+  await store.removeDeleted(sql, oldNumbers)
   return true
 }
 
 async function sweepUnregistered({ background, register, now }: Deps, check: () => void) {
   for (let after = ''; ; ) {
     check()
-    const ids = await store.findEndpointIds(background.sql, after, endpointsAtOnce)
+    const ids = await store.findEndpointIds(background.sql, after, endpointsPerTransaction)
     if (ids.length === 0) return
     after = ids.at(-1)!
     const registered = await register.findAll(ids)

@@ -30,5 +30,5 @@ export interface RetentionLimit {
 export function limitsOf(retention: RetentionConfiguration, series: Series[], now: Date): RetentionLimit[] {
   const limited = series.filter(({ name }) => daysFor(retention, name) !== undefined)
   const byDays = Map.groupBy(limited, ({ name }) => daysFor(retention, name)!)
-  return [...byDays].map(([days, own]) => ({ days, firstDay: firstDayKept(days, now), series: own }))
+  return [...byDays].map(([days, seriesOfDays]) => ({ days, firstDay: firstDayKept(days, now), series: seriesOfDays }))
 }

@@ -18,8 +18,8 @@ import { limitsOf, type RetentionLimit } from './retention-limits.ts'
 
 export interface RetentionPreview {
   /** Without a proposal, uses the configured retention. */
-  of(ctx: Ctx, applicationName: string, proposed?: RetentionConfiguration): Promise<RetentionEffect>
-  wouldDelete: TimeSeries['retentionWouldDelete']
+  previewFor(ctx: Ctx, applicationName: string, proposed?: RetentionConfiguration): Promise<RetentionEffect>
+  preview: TimeSeries['previewRetention']
 }
 
 interface Deps {
@@ -34,31 +34,35 @@ const access = { read: 'application:read', scope: 'application:timeseries-config
 
 export function createRetentionPreview(deps: Deps): RetentionPreview {
   return {
-    wouldDelete: (of, proposed) => wouldDelete(deps, of, proposed),
-    async of(ctx, applicationName, proposed) {
+    preview: (of, proposed) => previewRetention(deps, of, proposed),
+    async previewFor(ctx, applicationName, proposed) {
       const { tenantId } = ctx
       const missing = () => NoApplication({ applicationName })
       if (!(await deps.applications.exists(ctx, { name: applicationName }))) throw missing()
       authorizeOrNotFound(ctx, access, onResource(tenantId, applicationResource(applicationName)), missing)
-      return await wouldDelete(deps, { tenantId, applicationName }, proposed)
+      return await previewRetention(deps, { tenantId, applicationName }, proposed)
     },
   }
 }
 
-interface Sum {
+interface ExpiredTotals {
   points: number
   unpacked: number
   bytes: number
 }
 
-const zero: Sum = { points: 0, unpacked: 0, bytes: 0 }
+const zero: ExpiredTotals = { points: 0, unpacked: 0, bytes: 0 }
 
-async function wouldDelete(deps: Deps, of: Application, proposed?: RetentionConfiguration): Promise<RetentionEffect> {
+async function previewRetention(
+  deps: Deps,
+  of: Application,
+  proposed?: RetentionConfiguration,
+): Promise<RetentionEffect> {
   const { db, readLimit, applications, now } = deps
   const { retention, problems } = proposed
     ? { retention: proposed, problems: [] }
     : await configuredRetention(applications, of)
-  const sums = new Map<number, Sum>()
+  const sums = new Map<number, ExpiredTotals>()
   const limits = limitsOf(retention, await findSeries(db.sql, of), now())
   for await (const endpointNos of limits.length > 0 ? endpointNosOf(db, of) : [])
     await readLimit.run(of.tenantId, async () => {
@@ -92,21 +96,21 @@ async function addSamples(
   { db, numbers }: Deps,
   endpointNos: number[],
   { firstDay, series }: RetentionLimit,
-  sums: Map<number, Sum>,
+  sums: Map<number, ExpiredTotals>,
 ) {
-  const own = new Set(series.map(({ seriesId }) => seriesId))
+  const limitedIds = new Set(series.map(({ seriesId }) => seriesId))
   const sets = await store.countExpiredSamples(db.sql, endpointNos, firstDay * dayMs)
   const seriesOf = await numbers.seriesIdsOf(sets.map(({ setId }) => setId))
   for (const { setId, samples } of sets)
     for (const seriesId of seriesOf.get(setId) ?? [])
-      if (own.has(seriesId)) add(sums, seriesId, { points: samples, unpacked: samples, bytes: 0 })
+      if (limitedIds.has(seriesId)) add(sums, seriesId, { points: samples, unpacked: samples, bytes: 0 })
 }
 
-function add(sums: Map<number, Sum>, seriesId: number, { points, unpacked, bytes }: Sum) {
-  const known = sums.get(seriesId) ?? zero
+function add(sums: Map<number, ExpiredTotals>, seriesId: number, { points, unpacked, bytes }: ExpiredTotals) {
+  const total = sums.get(seriesId) ?? zero
   sums.set(seriesId, {
-    points: known.points + points,
-    unpacked: known.unpacked + unpacked,
-    bytes: known.bytes + bytes,
+    points: total.points + points,
+    unpacked: total.unpacked + unpacked,
+    bytes: total.bytes + bytes,
   })
 }

@@ -22,7 +22,7 @@ suite('retention', () => {
     )
     await pack()
     await configure(one.applicationName, { retention: { days: 30, series: { 'auto~b': 7 } } })
-    const preview = await service.api.retentionWouldDelete(one)
+    const preview = await service.api.previewRetention(one)
     assert.deepEqual(
       preview.series.map(({ bytes, ...rest }) => rest),
       [
@@ -32,7 +32,7 @@ suite('retention', () => {
     )
     assert.equal(preview.points, 6)
     assert.ok(preview.bytes > 0)
-    const proposed = await service.api.retentionWouldDelete(one, { days: 40 })
+    const proposed = await service.api.previewRetention(one, { days: 40 })
     assert.equal(proposed.points, 2)
     await run()
     const left = await points(one.endpointId)
@@ -44,7 +44,7 @@ suite('retention', () => {
       left['auto~b/value']!.map(([, value]) => value),
       [6, 0],
     )
-    assert.equal((await service.api.retentionWouldDelete(one)).points, 0)
+    assert.equal((await service.api.previewRetention(one)).points, 0)
   })
 
   test('keeps all points of other applications, and drops a month only if no application keeps it', async () => {
@@ -76,11 +76,7 @@ suite('retention', () => {
     ])
     await collect(one, [{ timestamp: daysAgo(41), c: 41 }])
     const counts = async () =>
-      (await service.api.retentionWouldDelete(one)).series.map(({ name, points: all, unpacked }) => [
-        name,
-        all,
-        unpacked,
-      ])
+      (await service.api.previewRetention(one)).series.map(({ name, points: all, unpacked }) => [name, all, unpacked])
     assert.deepEqual(await counts(), [
       ['auto~a', 1, 1],
       ['auto~b', 2, 2],
@@ -93,7 +89,7 @@ suite('retention', () => {
       'auto~a/value': [[daysAgo(10), 10]],
       'auto~b/value': [[daysAgo(1), 1]],
     })
-    assert.equal((await service.api.retentionWouldDelete(one)).points, 0)
+    assert.equal((await service.api.previewRetention(one)).points, 0)
     // The latest value of `c` is one of them, and is deleted too.
     await service.latest.flush(true)
     await run()

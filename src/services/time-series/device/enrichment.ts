@@ -12,7 +12,7 @@ import { dataCollectionInstance } from '../configuration.ts'
 /** Returns no promise if nothing is added, which is nearly always. */
 export type Enrichment = (endpoint: DeviceEndpoint, samples: unknown[]) => unknown[] | Promise<unknown[]>
 
-interface Known {
+interface CachedMetadata {
   metadata: Record<string, unknown>
   bytes: number
   readAt: number
@@ -28,9 +28,9 @@ const addedBytesMax = 32 * mebibyte
 export function createEnrichment(
   { bus, now }: Pick<Kit, 'now'> & { bus: Pick<Bus, 'subscribe' | 'onReset'> },
   register: Pick<Register, 'metadataOf'>,
-  applications: Pick<Applications, 'follow'>,
+  applications: Pick<Applications, 'derivedConfiguration'>,
 ): Enrichment {
-  const cache = createCache<Known>({ max: 32 * mebibyte, sizeOf: ({ bytes }) => 4 * bytes, bus })
+  const cache = createCache<CachedMetadata>({ max: 32 * mebibyte, sizeOf: ({ bytes }) => 4 * bytes, bus })
   cache.dropOn(MetadataUpdated, ({ endpointId }) => endpointId)
   cache.dropOn(EndpointUnregistered, ({ endpointIds }) => endpointIds)
 
@@ -42,31 +42,31 @@ export function createEnrichment(
     })
 
   async function metadataOf(endpointId: string) {
-    const known = await read(endpointId)
-    if (!known || now().getTime() - known.readAt < maxAgeMs) return known
+    const cached = await read(endpointId)
+    if (!cached || now().getTime() - cached.readAt < maxAgeMs) return cached
     cache.drop(endpointId)
     return await read(endpointId)
   }
 
-  const settingsOf = applications.follow(dataCollectionInstance, (config) => {
+  const settingsOf = applications.derivedConfiguration(dataCollectionInstance, (config) => {
     const { enabled = false, path } = config['metadata-enrichment'] ?? {}
     return enabled ? { path: path! } : undefined
   })
 
-  async function enriched(endpoint: DeviceEndpoint, samples: unknown[]) {
+  async function addMetadata(endpoint: DeviceEndpoint, samples: unknown[]) {
     const settings = await settingsOf(endpoint)
     if (!settings || !samples.some(isObject)) return samples
-    const known = await metadataOf(endpoint.endpointId)
-    if (!known) return samples
-    if (known.bytes * samples.length > addedBytesMax)
+    const cached = await metadataOf(endpoint.endpointId)
+    if (!cached) return samples
+    if (cached.bytes * samples.length > addedBytesMax)
       throw invalidField(
         'payload',
-        `expected at most ${Math.floor(addedBytesMax / known.bytes)} samples, each of which gets the endpoint's metadata`,
+        `expected at most ${Math.floor(addedBytesMax / cached.bytes)} samples, each of which gets the endpoint's metadata`,
       )
-    return samples.map((sample) => (isObject(sample) ? { ...sample, [settings.path]: known.metadata } : sample))
+    return samples.map((sample) => (isObject(sample) ? { ...sample, [settings.path]: cached.metadata } : sample))
   }
 
-  return (endpoint, samples) => (settingsOf(endpoint) === undefined ? samples : enriched(endpoint, samples))
+  return (endpoint, samples) => (settingsOf(endpoint) === undefined ? samples : addMetadata(endpoint, samples))
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>

@@ -59,33 +59,37 @@ function createPending(): Pending {
     get isFull() {
       return bytes > 4 * mebibyte
     },
-    add(message, samples, own) {
+    add(message, samples, messageBytes) {
       const { endpoint, receivedAt, correlationId } = message
       const { endpointId, versionName } = endpoint
-      const each = own / samples.length
-      const atOnce = Math.max(1, Math.min(samplesPerEvent, Math.floor(bytesPerEvent / each)))
-      for (let from = 0; from < samples.length; from += atOnce) {
-        const some = samples.slice(from, from + atOnce)
-        const received = { endpointId, versionName, receivedAt: receivedAt.toISOString(), correlationId, samples: some }
-        parts.push({ of: endpoint, received, bytes: each * some.length })
+      const bytesPerSample = messageBytes / samples.length
+      const samplesPerPart = Math.max(1, Math.min(samplesPerEvent, Math.floor(bytesPerEvent / bytesPerSample)))
+      for (let from = 0; from < samples.length; from += samplesPerPart) {
+        const part = samples.slice(from, from + samplesPerPart)
+        const received = { endpointId, versionName, receivedAt: receivedAt.toISOString(), correlationId, samples: part }
+        parts.push({ of: endpoint, received, bytes: bytesPerSample * part.length })
       }
       count += samples.length
-      bytes += own
+      bytes += messageBytes
     },
     events() {
       const events: ReturnType<Pending['events']> = []
       const open = new Map<string, { messages: ReceivedSamples[]; samples: number; bytes: number }>()
-      for (const { of, received, bytes: more } of parts) {
+      for (const { of, received, bytes: partBytes } of parts) {
         const { tenantId, applicationName } = of
         let event = open.get(applicationName)
-        if (!event || event.samples + received.samples.length > samplesPerEvent || event.bytes + more > bytesPerEvent) {
+        if (
+          !event ||
+          event.samples + received.samples.length > samplesPerEvent ||
+          event.bytes + partBytes > bytesPerEvent
+        ) {
           event = { messages: [], samples: 0, bytes: 0 }
           open.set(applicationName, event)
           events.push({ tenantId, applicationName, messages: event.messages })
         }
         event.messages.push(received)
         event.samples += received.samples.length
-        event.bytes += more
+        event.bytes += partBytes
       }
       return events
     },

@@ -5,19 +5,19 @@
 import type { Outlet } from './subscription.ts'
 
 export function createDeferredOutlet(): Outlet & { connect(outlet: Outlet): void } {
-  let [real, reason]: [Outlet | undefined, string | undefined] = [undefined, undefined]
+  let [connected, reason]: [Outlet | undefined, string | undefined] = [undefined, undefined]
   const [drained, closed]: [(() => void)[], (() => void)[]] = [[], []]
   return {
-    say: (event, data, id) => real?.say(event, data, id) ?? true,
+    send: (event, data, id) => connected?.send(event, data, id) ?? true,
     onDrain: (listener) => void drained.push(listener),
     onClose: (listener) => void closed.push(listener),
-    end(given) {
-      if (real) return real.end(given)
-      reason = given
+    end(endReason) {
+      if (connected) return connected.end(endReason)
+      reason = endReason
       for (const listener of closed.splice(0)) listener()
     },
     connect(outlet) {
-      real = outlet
+      connected = outlet
       if (reason !== undefined) return outlet.end(reason)
       outlet.onDrain(() => {
         for (const listener of drained) listener()

@@ -36,8 +36,8 @@ export function createForwardPoints(signals: Pick<Signals, 'sendNow'>): ForwardP
   let isStopped = false
 
   function applicationOf(outgoing: Outgoing, { tenantId, applicationName }: Application): StoredPoints {
-    const known = outgoing.applications.get(applicationName)
-    if (known) return known
+    const queued = outgoing.applications.get(applicationName)
+    if (queued) return queued
     const created: StoredPoints = { tenantId, applicationName, points: [] }
     outgoing.applications.set(applicationName, created)
     return created
@@ -58,8 +58,8 @@ export function createForwardPoints(signals: Pick<Signals, 'sendNow'>): ForwardP
   }
 
   function outgoingTo(nodeId: string): Outgoing {
-    const known = nodes.get(nodeId)
-    if (known) return known
+    const existing = nodes.get(nodeId)
+    if (existing) return existing
     const created: Outgoing = { applications: new Map(), bytes: 0, sending: Promise.resolve() }
     nodes.set(nodeId, created)
     created.sending = send(nodeId, created)

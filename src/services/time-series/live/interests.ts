@@ -27,12 +27,12 @@ export function createInterests(deps: {
   members: Pick<Members, 'others' | 'onJoin' | 'onLeave'>
   log: Log
   /** Returns the interests of this node. */
-  own(): Interest[]
+  ownInterests(): Interest[]
   /** Called when a node that joined did not acknowledge the interests of this node: points that it stores may not reach this node. */
   onUnacknowledged(): void
   timeoutMs?: number
 }): Interests {
-  const { signals, members, log, own, timeoutMs = defaultTimeoutMs } = deps
+  const { signals, members, log, ownInterests, timeoutMs = defaultTimeoutMs } = deps
   const { set, drop, isEmpty, nodesFor } = createTable()
   /** Nodes whose last request timed out. */
   const unresponsive = new Set<string>()
@@ -54,7 +54,7 @@ export function createInterests(deps: {
   }
 
   const announceAllTo = async (nodeId: string) =>
-    (await Promise.all(own().map((interest) => announceTo(nodeId, interest)))).every(Boolean)
+    (await Promise.all(ownInterests().map((interest) => announceTo(nodeId, interest)))).every(Boolean)
 
   async function read(nodeId: string) {
     const announced = new Set<string>()
@@ -77,7 +77,7 @@ export function createInterests(deps: {
     set(from, interest)
     return true
   })
-  signals.answer(ReadInterests, own)
+  signals.answer(ReadInterests, ownInterests)
   members.onJoin(async (nodeId) => {
     // A node that was considered dead may return with watchers, so its interests are read too.
     void read(nodeId)

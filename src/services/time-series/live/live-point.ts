@@ -26,20 +26,20 @@ export const bytesOf = ({ text }: LivePoint) => 150 + 2 * text.length
 export function textOf(points: LivePoint[]): string {
   const byEndpoint = new Map<string, Map<string, string[]>>()
   for (const { endpointId, seriesName, text } of points) {
-    let own = byEndpoint.get(endpointId)
-    if (!own) {
-      own = new Map()
-      byEndpoint.set(endpointId, own)
+    let bySeries = byEndpoint.get(endpointId)
+    if (!bySeries) {
+      bySeries = new Map()
+      byEndpoint.set(endpointId, bySeries)
     }
-    const known = own.get(seriesName)
+    const known = bySeries.get(seriesName)
     if (known) known.push(text)
-    else own.set(seriesName, [text])
+    else bySeries.set(seriesName, [text])
   }
   const object = (entries: string[]) => `{${entries.join(',')}}`
   return object(
     [...byEndpoint].map(([endpointId, series]) => {
-      const own = [...series].map(([name, texts]) => `${JSON.stringify(name)}:[${texts.join(',')}]`)
-      return `${JSON.stringify(endpointId)}:${object(own)}`
+      const members = [...series].map(([name, texts]) => `${JSON.stringify(name)}:[${texts.join(',')}]`)
+      return `${JSON.stringify(endpointId)}:${object(members)}`
     }),
   )
 }

@@ -59,7 +59,7 @@ export function createLive(
     signals,
     members,
     log,
-    own: watchers.interests,
+    ownInterests: watchers.interests,
     onUnacknowledged: () => reportMissed(watchers.all()),
   })
   const forwarding = createForwardPoints(signals)
@@ -84,7 +84,7 @@ export function createLive(
     reportMissed(affected)
   })
   return {
-    watch: (...given) => watch(parts, ...given),
+    watch: (...args) => watch(parts, ...args),
     stored(rows) {
       if (watchers.count === 0 && interests.isEmpty()) return
       for (let row = 0; row < rows.count; row++) {
@@ -121,8 +121,8 @@ async function watch(
   const { applicationName, endpointIds, seriesNames, initial, lastEventId } = request
   if (endpointIds && endpointIds.length > endpointsMax)
     throw invalidField('endpointId', `expected at most ${endpointsMax} of them`)
-  await visible.readable(ctx, applicationName)
-  checkLimits(parts, ctx)
+  await visible.readableEndpoints(ctx, applicationName)
+  rejectAboveLimits(parts, ctx)
   const watched = {
     tenantId: ctx.tenantId,
     applicationName,
@@ -133,15 +133,19 @@ async function watch(
   const subscription = createSubscription(ctx, watched, outlet, watchers.countQueued)
   const { caller } = ctx
   // From here on points are queued for the stream, so that none is missed while older ones are read.
-  const added = add(parts, { subscription, ctx, caller, permissions: caller.permissions.length, callerNow }, outlet)
+  const acknowledged = add(
+    parts,
+    { subscription, ctx, caller, permissions: caller.permissions.length, callerNow },
+    outlet,
+  )
   try {
     const since = await replay.position()
-    const before = lastEventId === undefined ? [] : await replay.since(subscription, lastEventId)
+    const replayed = lastEventId === undefined ? [] : await replay.since(subscription, lastEventId)
     const newest = initial ? await replay.newest(subscription) : []
-    const isAcknowledged = await added
+    const isAcknowledged = await acknowledged
     outlet.connect(open())
-    subscription.start(since, [...newest, ...(typeof before === 'string' ? [] : before)])
-    if (typeof before === 'string') subscription.gap(before)
+    subscription.start(since, [...newest, ...(typeof replayed === 'string' ? [] : replayed)])
+    if (typeof replayed === 'string') subscription.gap(replayed)
     if (!isAcknowledged) subscription.gap('missed')
   } catch (error) {
     outlet.end('')
@@ -163,8 +167,9 @@ function add({ watchers, interests, recheck }: Parts, watcher: Watcher, outlet: 
   return announce()
 }
 
-function checkLimits({ watchers, limits }: Parts, { tenantId }: Ctx) {
-  const later = { headers: { 'retry-after': '10' } }
-  if (watchers.ofTenant(tenantId) >= limits.perTenant) throw TooManySubscriptions({ limit: limits.perTenant }, later)
-  if (watchers.count >= limits.total) throw LiveIsFull({ limit: limits.total }, later)
+function rejectAboveLimits({ watchers, limits }: Parts, { tenantId }: Ctx) {
+  const retryLater = { headers: { 'retry-after': '10' } }
+  if (watchers.ofTenant(tenantId) >= limits.perTenant)
+    throw TooManySubscriptions({ limit: limits.perTenant }, retryLater)
+  if (watchers.count >= limits.total) throw LiveIsFull({ limit: limits.total }, retryLater)
 }

@@ -10,7 +10,7 @@ const everyMs = 1000
 /** Creates the periodic check, which runs while there are watchers. */
 export function createPermissionRecheck(deps: {
   watchers: Watchers
-  visible: Pick<VisibleSeries, 'readable'>
+  visible: Pick<VisibleSeries, 'readableEndpoints'>
   log: Log
 }): {
   start(): void
@@ -30,12 +30,15 @@ export function createPermissionRecheck(deps: {
   }
 }
 
-async function recheck(watcher: Watcher, { visible, log }: { visible: Pick<VisibleSeries, 'readable'>; log: Log }) {
+async function recheck(
+  watcher: Watcher,
+  { visible, log }: { visible: Pick<VisibleSeries, 'readableEndpoints'>; log: Log },
+) {
   const { subscription, ctx } = watcher
   try {
     const caller = await watcher.callerNow()
     if (caller === watcher.caller && caller.permissions.length === watcher.permissions) return
-    await visible.readable({ ...ctx, signal: ctx.signal, caller }, subscription.applicationName)
+    await visible.readableEndpoints({ ...ctx, signal: ctx.signal, caller }, subscription.applicationName)
     watcher.caller = caller
     watcher.permissions = caller.permissions.length
     subscription.setCaller(caller)

@@ -6,7 +6,7 @@ import type { Value } from '../contract.ts'
 import type { Retention } from '../delete/retention.ts'
 import type { KeptSince } from '../delete/retention-limits.ts'
 import type { Numbers } from '../numbers/numbers.ts'
-import { findEndpointsOf, findTheseEndpointsOf, type NumberedEndpoint } from '../store/numbers.ts'
+import { findEndpointsByIds, findEndpointsOf, type NumberedEndpoint } from '../store/numbers.ts'
 import { findSamplesSince } from '../store/samples.ts'
 import { findSlots } from '../store/slots.ts'
 import type { LatestValues } from '../write/latest-values.ts'
@@ -14,10 +14,10 @@ import { valuesOf } from '../write/rows.ts'
 import { type LivePoint, livePoint } from './live-point.ts'
 import type { Subscription, Watched } from './subscription.ts'
 
-/** Greatest number of endpoints of a stream that names them, and of an application that can be replayed. */
+/** Maximum number of endpoints of a stream that names them, and of an application that can be replayed. */
 export const endpointsMax = 1000
 const samplesMax = 10_000
-const agoMaxMs = 15 * 60_000
+const replayMaxMs = 15 * 60_000
 /** A sample gets its number before it is stored. Other nodes may take this long to store it. */
 const slackMs = 5_000
 
@@ -52,7 +52,7 @@ export function createReplay(deps: {
     const { tenantId, applicationName, endpointIds } = watched
     const of = { tenantId, applicationName }
     return endpointIds
-      ? await findTheseEndpointsOf(db.sql, { ...of, endpointIds: [...endpointIds] })
+      ? await findEndpointsByIds(db.sql, { ...of, endpointIds: [...endpointIds] })
       : await findEndpointsOf(db.sql, { ...of, after: '', limit: endpointsMax + 1 })
   }
 
@@ -62,29 +62,29 @@ export function createReplay(deps: {
     const rows = await findSamplesSince(db.sql, [...idOf.keys()], written, samplesMax + 1)
     if (rows.length > samplesMax) return undefined
     const seriesOf = await numbers.seriesIdsOf(rows.map(({ setId }) => setId))
-    return rows.flatMap(({ endpointNo, ts, setId, written: at, v, x }) => {
+    return rows.flatMap(({ endpointNo, ts, setId, written: sampleNumber, v, x }) => {
       const values = valuesOf(v, x)
-      return (seriesOf.get(setId) ?? []).map((seriesId, place) => ({
+      return (seriesOf.get(setId) ?? []).map((seriesId, index) => ({
         endpointId: idOf.get(endpointNo)!,
         seriesId,
         timestamp: ts,
-        written: at,
-        value: values[place]!,
+        written: sampleNumber,
+        value: values[index]!,
       }))
     })
   }
 
   /** Combines values with the same series, time and number to one point. */
-  async function pointsOf(watched: Watched, all: SingleValue[], keptSince?: KeptSince): Promise<LivePoint[]> {
+  async function pointsOf(watched: Watched, values: SingleValue[], keptSince?: KeptSince): Promise<LivePoint[]> {
     const series = new Map((await numbers.seriesOf(watched)).map((one) => [one.seriesId, one]))
     const points = new Map<string, { of: SingleValue; seriesName: string; values: Record<string, Value> }>()
-    for (const one of all) {
-      const found = series.get(one.seriesId)
-      if (!found || (keptSince && one.timestamp < keptSince(found.name))) continue
-      const key = `${one.endpointId}\n${found.name}\n${one.timestamp}\n${one.written}`
-      const known = points.get(key) ?? { of: one, seriesName: found.name, values: {} }
-      known.values[found.valueName] = one.value
-      points.set(key, known)
+    for (const single of values) {
+      const selected = series.get(single.seriesId)
+      if (!selected || (keptSince && single.timestamp < keptSince(selected.name))) continue
+      const key = `${single.endpointId}\n${selected.name}\n${single.timestamp}\n${single.written}`
+      const point = points.get(key) ?? { of: single, seriesName: selected.name, values: {} }
+      point.values[selected.valueName] = single.value
+      points.set(key, point)
     }
     return [...points.values()].map(({ of: { endpointId, timestamp, written }, seriesName, values }) =>
       livePoint({ endpointId, seriesName, timestamp: new Date(timestamp).toISOString(), values }, written),
@@ -95,7 +95,7 @@ export function createReplay(deps: {
     position,
     async since(subscription, lastEventId) {
       const written = /^\d{1,16}$/.test(lastEventId) ? Number(lastEventId) : 0
-      if (written < (now().getTime() - agoMaxMs) * 1000) return 'too_old'
+      if (written < (now().getTime() - replayMaxMs) * 1000) return 'too_old'
       // Only slots that are not packed keep the order of writes.
       const slots = (await findSlots(db.sql)).filter(({ state }) => state === 'open' || state === 'closed')
       const oldest = Math.min(...slots.map(({ openedWritten }) => openedWritten ?? Number.POSITIVE_INFINITY))
@@ -112,9 +112,9 @@ export function createReplay(deps: {
       if (endpoints.length > endpointsMax)
         throw invalidField('initial', `the application has more than ${endpointsMax} endpoints: name some of them`)
       const visible = endpoints.filter(({ endpointId }) => subscription.isVisible(endpointId))
-      const found = await latest.of(visible.map(({ endpointNo }) => endpointNo))
+      const latestByEndpoint = await latest.of(visible.map(({ endpointNo }) => endpointNo))
       const newest = visible.flatMap(({ endpointId, endpointNo }) =>
-        (found.get(endpointNo) ?? []).map((one) => ({ ...one, endpointId, written: 0 })),
+        (latestByEndpoint.get(endpointNo) ?? []).map((one) => ({ ...one, endpointId, written: 0 })),
       )
       // The newest time of any value of a series is that of its newest point.
       const keptSince = await retention.keptSince(subscription)
@@ -127,9 +127,9 @@ function newestOfSeries(points: LivePoint[]): LivePoint[] {
   const best = new Map<string, LivePoint>()
   for (const point of points) {
     const key = `${point.endpointId}\n${point.seriesName}`
-    const known = best.get(key)
+    const newest = best.get(key)
     // Both JSON texts begin with the time in ISO 8601.
-    if (!known || point.text > known.text) best.set(key, point)
+    if (!newest || point.text > newest.text) best.set(key, point)
   }
   return [...best.values()]
 }

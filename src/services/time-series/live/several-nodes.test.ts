@@ -120,8 +120,8 @@ test('a stream opens only after all other nodes have acknowledged its interest',
     },
   })
   const of = { tenantId: 'default', applicationName: 'somewhere' }
-  const knows = createInterests({ ...storing, own: () => [], onUnacknowledged() {} })
-  const tells = createInterests({ ...asking, own: () => [], onUnacknowledged() {}, timeoutMs: 30_000 })
+  const knows = createInterests({ ...storing, ownInterests: () => [], onUnacknowledged() {} })
+  const tells = createInterests({ ...asking, ownInterests: () => [], onUnacknowledged() {}, timeoutMs: 30_000 })
   await storing.start()
   await asking.start()
   isHeld = true

@@ -8,7 +8,7 @@ import { bytesOf, type LivePoint, textOf } from './live-point.ts'
 
 /** The event stream of a response (`kernel/http/event-stream.ts`). */
 export interface Outlet {
-  say(event: string, data: string, id?: string): boolean
+  send(event: string, data: string, id?: string): boolean
   onDrain(listener: () => void): void
   onClose(listener: () => void): void
   end(reason: string): void
@@ -41,7 +41,7 @@ const intervalMs = 50
 const eventBytes = 64 * 1024
 /** Limit of the queue; a stream whose reader exceeds it ends with `too_slow`. */
 export const queuedBytesMax = 4 * 1024 * 1024
-const rememberedMax = 10_000
+const cachedPermissionsMax = 10_000
 
 export function createSubscription(
   ctx: Ctx,
@@ -53,38 +53,38 @@ export function createSubscription(
   let { caller } = ctx
   const readable = new Map<string, boolean>()
   let queue: LivePoint[] = []
-  let [bytes, isHeld, isBehind, isOver] = [0, true, false, false]
+  let [bytes, isStarting, isBackedUp, isEnded] = [0, true, false, false]
   let timer: NodeJS.Timeout | undefined
   let sentAt = Number.NEGATIVE_INFINITY
   /** Greatest number in the order of writes that was sent. */
   let lastSent = 0
 
-  function count(more: number) {
-    bytes += more
-    onQueued(more)
+  function addQueuedBytes(change: number) {
+    bytes += change
+    onQueued(change)
   }
 
   function flush() {
     timer = undefined
-    if (isHeld || isOver) return
+    if (isStarting || isEnded) return
     sentAt = monotonicMs()
     let from = 0
-    while (from < queue.length && !isBehind) {
+    while (from < queue.length && !isBackedUp) {
       let [to, size] = [from, 0]
       while (to < queue.length && size < eventBytes) size += bytesOf(queue[to++]!)
-      const some = queue.slice(from, to)
-      count(-size)
+      const batch = queue.slice(from, to)
+      addQueuedBytes(-size)
       from = to
       // The permissions may have changed since the point was queued.
-      const points = some.filter(({ endpointId }) => subscription.isVisible(endpointId))
+      const points = batch.filter(({ endpointId }) => subscription.isVisible(endpointId))
       for (const { written } of points) lastSent = Math.max(lastSent, written)
-      if (points.length > 0) isBehind = !outlet.say('points', textOf(points), String(lastSent))
+      if (points.length > 0) isBackedUp = !outlet.send('points', textOf(points), String(lastSent))
     }
     queue = queue.slice(from)
   }
 
   function schedule() {
-    if (timer || isHeld || isBehind || isOver || queue.length === 0) return
+    if (timer || isStarting || isBackedUp || isEnded || queue.length === 0) return
     timer = setTimeout(flush, Math.max(0, sentAt + intervalMs - monotonicMs()))
   }
 
@@ -99,45 +99,45 @@ export function createSubscription(
       if (isReadable === undefined) {
         const resource = endpointResource({ tenantId, applicationName, endpointId })
         isReadable = readScopes.every((scope) => holds(caller, scope, resource))
-        if (readable.size >= rememberedMax) readable.clear()
+        if (readable.size >= cachedPermissionsMax) readable.clear()
         readable.set(endpointId, isReadable)
       }
       return isReadable
     },
     add(point) {
-      if (isOver || (seriesNames && !seriesNames.has(point.seriesName))) return
+      if (isEnded || (seriesNames && !seriesNames.has(point.seriesName))) return
       queue.push(point)
-      count(bytesOf(point))
+      addQueuedBytes(bytesOf(point))
       if (bytes > queuedBytesMax) outlet.end('too_slow')
       else schedule()
     },
     start(since, first) {
       lastSent = since
-      outlet.say('open', '{}', String(lastSent))
-      const own = seriesNames ? first.filter(({ seriesName }) => seriesNames.has(seriesName)) : first
-      for (const point of own) count(bytesOf(point))
-      queue = [...own, ...queue]
-      isHeld = false
+      outlet.send('open', '{}', String(lastSent))
+      const included = seriesNames ? first.filter(({ seriesName }) => seriesNames.has(seriesName)) : first
+      for (const point of included) addQueuedBytes(bytesOf(point))
+      queue = [...included, ...queue]
+      isStarting = false
       schedule()
     },
     gap(reason) {
-      if (!isOver) outlet.say('gap', JSON.stringify({ reason }))
+      if (!isEnded) outlet.send('gap', JSON.stringify({ reason }))
     },
-    setCaller(now) {
-      caller = now
+    setCaller(newCaller) {
+      caller = newCaller
       readable.clear()
     },
     end: (reason) => outlet.end(reason),
   }
 
   outlet.onDrain(() => {
-    isBehind = false
+    isBackedUp = false
     schedule()
   })
   outlet.onClose(() => {
-    isOver = true
+    isEnded = true
     clearTimeout(timer)
-    count(-bytes)
+    addQueuedBytes(-bytes)
     queue = []
   })
   return subscription

@@ -69,9 +69,9 @@ export function createWatchers(): Watchers {
     },
     remove(watcher) {
       const { applicationName } = watcher.subscription
-      const some = byApplication.get(applicationName)
-      if (!some?.delete(watcher)) return false
-      if (some.size === 0) byApplication.delete(applicationName)
+      const watchers = byApplication.get(applicationName)
+      if (!watchers?.delete(watcher)) return false
+      if (watchers.size === 0) byApplication.delete(applicationName)
       count--
       return true
     },
@@ -95,8 +95,8 @@ export function createWatchers(): Watchers {
 }
 
 function slowestOf(watchers: Watcher[]): Subscription | undefined {
-  let found: Subscription | undefined
+  let slowest: Subscription | undefined
   for (const { subscription } of watchers)
-    if (!found || subscription.queuedBytes > found.queuedBytes) found = subscription
-  return found
+    if (!slowest || subscription.queuedBytes > slowest.queuedBytes) slowest = subscription
+  return slowest
 }

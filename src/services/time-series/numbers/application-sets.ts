@@ -9,11 +9,11 @@ export interface ApplicationSets {
   /** Sets by `keyOf` their fields, each as a list of one, as callers need it. */
   sets: Map<string, store.SeriesSet[]>
   /** Number of series that may still be created; valid until `roomKnownUntil`. */
-  room: number
-  roomKnownUntil: number
+  remainingSeries: number
+  remainingValidUntil: number
 }
 
-/** Greatest number of sets of an application. Further combinations are stored as one row for each field. */
+/** Maximum number of sets of an application. Further combinations are stored as one row for each field. */
 export const setsMax = 2000
 /** A PostgreSQL index entry fits lists of up to about 670 numbers. */
 const fieldsOfSetMax = 500
@@ -23,23 +23,23 @@ export const keyOf = (fields: string[]) => fields.join('\t')
 export async function loadApplicationSets(
   db: Db,
   application: store.Application,
-  found: (set: store.SeriesSet, fields: string[]) => void,
+  onSet: (set: store.SeriesSet, fields: string[]) => void,
 ): Promise<ApplicationSets> {
   const [series, sets] = await Promise.all([store.findSeries(db.sql, application), store.findSets(db.sql, application)])
   const fields = new Map(series.map(({ seriesId, name, valueName }) => [seriesId, fieldOf(name, valueName)]))
-  const known: ApplicationSets = {
+  const loaded: ApplicationSets = {
     series: new Map([...fields].map(([seriesId, field]) => [field, seriesId])),
     sets: new Map(),
-    room: 0,
-    roomKnownUntil: 0,
+    remainingSeries: 0,
+    remainingValidUntil: 0,
   }
   for (const set of sets) {
-    const own = set.seriesIds.map((id) => fields.get(id)!)
-    found(set, own)
+    const setFields = set.seriesIds.map((id) => fields.get(id)!)
+    onSet(set, setFields)
     // Older versions accepted names with a tab; such a set would have the key of another one.
-    if (keyOf(own).split('\t').length === own.length) known.sets.set(keyOf(own), [set])
+    if (keyOf(setFields).split('\t').length === setFields.length) loaded.sets.set(keyOf(setFields), [set])
   }
-  return known
+  return loaded
 }
 
 /**
@@ -51,13 +51,13 @@ export function findSetsOf(
   fields: string[],
   maySplit = known.sets.size >= setsMax,
 ): store.SeriesSet[] | undefined {
-  const one = fields.length <= fieldsOfSetMax ? known.sets.get(keyOf(fields)) : undefined
-  if (one) return one
+  const complete = fields.length <= fieldsOfSetMax ? known.sets.get(keyOf(fields)) : undefined
+  if (complete) return complete
   const sets: store.SeriesSet[] = []
   for (const part of partsOf(fields)) {
-    const whole = known.sets.get(keyOf(part))
-    if (!whole && !maySplit) return undefined
-    for (const set of whole ?? part.map((field) => known.sets.get(field)?.[0])) {
+    const setsOfPart = known.sets.get(keyOf(part))
+    if (!setsOfPart && !maySplit) return undefined
+    for (const set of setsOfPart ?? part.map((field) => known.sets.get(field)?.[0])) {
       if (!set) return undefined
       sets.push(set)
     }
@@ -70,8 +70,8 @@ export function missingSets(known: ApplicationSets, lists: string[][]): string[]
   const missing = new Map<string, string[]>()
   for (const part of lists.flatMap(partsOf)) {
     if (known.sets.has(keyOf(part))) continue
-    const hasRoom = part.length === 1 || known.sets.size + missing.size < setsMax
-    for (const fields of hasRoom ? [part] : part.map((field) => [field]))
+    const mayCombine = part.length === 1 || known.sets.size + missing.size < setsMax
+    for (const fields of mayCombine ? [part] : part.map((field) => [field]))
       if (!known.sets.has(keyOf(fields))) missing.set(keyOf(fields), fields)
   }
   return [...missing.values()]

@@ -35,7 +35,7 @@ interface SetCache {
 }
 
 /** Time during which a full application is rejected without a query. */
-const roomKnownMs = 10_000
+const remainingValidMs = 10_000
 
 export function createSeriesSets(db: Db, { seriesMax }: { seriesMax: number }): SeriesSets {
   const cache: SetCache = {
@@ -46,7 +46,7 @@ export function createSeriesSets(db: Db, { seriesMax }: { seriesMax: number }): 
     fields: new WeakMap(),
   }
   const { applications, seriesIds, fields } = cache
-  const checkRoom = roomCheck(seriesMax)
+  const checkRoom = createSeriesLimit(seriesMax)
   const allSetsOf = async (application: store.Application, lists: string[][]) => {
     // Rejects samples that exceed the limit of any application, without a query.
     for (const own of lists) checkRoom(application, own, seriesMax)
@@ -78,7 +78,7 @@ export function createSeriesSets(db: Db, { seriesMax }: { seriesMax: number }): 
 
 const applicationKey = ({ tenantId, applicationName }: store.Application) => `${tenantId}\n${applicationName}`
 
-function remember({ seriesIds, fields }: SetCache, set: store.SeriesSet, own: string[]) {
+function addToSetCache({ seriesIds, fields }: SetCache, set: store.SeriesSet, own: string[]) {
   seriesIds.set(set.setId, set.seriesIds)
   fields.set(set, own)
 }
@@ -90,7 +90,7 @@ function applicationOf(cache: SetCache, application: store.Application): Promise
   const found = applications.get(key)
   if (found) return found
   const loading: Promise<ApplicationSets> = loadApplicationSets(cache.db, application, (set, own) =>
-    remember(cache, set, own),
+    addToSetCache(cache, set, own),
   ).then(
     (known) => {
       if (applications.get(key) === loading) applications.set(key, known)
@@ -115,7 +115,7 @@ async function findOrCreateSets(cache: SetCache, application: store.Application,
   return lists.map((own) => findSetsOf(known, own, true)!)
 }
 
-const roomCheck =
+const createSeriesLimit =
   (limit: number) =>
   ({ applicationName }: store.Application, wanted: string[], room: number) => {
     if (wanted.length > room) throw TooManySeries({ applicationName, limit, series: namesOf(wanted[room]!).join('.') })
@@ -133,24 +133,24 @@ async function createSeries(
   const addToCache = (series: store.Series[]) => {
     for (const { seriesId, name, valueName } of series) known.series.set(fieldOf(name, valueName), seriesId)
   }
-  const checkRoom = roomCheck(seriesMax)
-  if (known.roomKnownUntil > monotonicMs()) checkRoom(application, missing, known.room)
+  const checkRoom = createSeriesLimit(seriesMax)
+  if (known.remainingValidUntil > monotonicMs()) checkRoom(application, missing, known.remainingSeries)
   if (missing.length > seriesMax) checkRoom(application, missing, Math.max(0, seriesMax - known.series.size))
-  const asNames = missing.map((field) => {
+  const missingNames = missing.map((field) => {
     const [name, valueName] = namesOf(field)
     return { name, valueName }
   })
   const created = await db.tx(async (sql) => {
     await store.lockApplication(sql, application)
     // Another node may have created them.
-    addToCache(await store.findTheseSeries(sql, application, asNames))
+    addToCache(await store.findSeriesByNames(sql, application, missingNames))
     const wanted = missing.filter(isMissing)
     if (wanted.length === 0) return []
     const room = Math.max(0, seriesMax - (await store.countSeries(sql, application)))
-    if (wanted.length > room) Object.assign(known, { room, roomKnownUntil: monotonicMs() + roomKnownMs })
+    if (wanted.length > room) Object.assign(known, { room, roomKnownUntil: monotonicMs() + remainingValidMs })
     checkRoom(application, wanted, room)
-    await store.insertSeries(sql, application, asNames)
-    return await store.findTheseSeries(sql, application, asNames)
+    await store.insertSeries(sql, application, missingNames)
+    return await store.findSeriesByNames(sql, application, missingNames)
   })
   addToCache(created)
 }
@@ -163,7 +163,7 @@ async function createSets(cache: SetCache, application: store.Application, known
   const bySeries = new Map(created.map((set) => [set.seriesIds.join(), set]))
   for (const [index, own] of missing.entries()) {
     const set = bySeries.get(wanted[index]!.join())!
-    remember(cache, set, own)
+    addToSetCache(cache, set, own)
     known.sets.set(keyOf(own), [set])
   }
 }

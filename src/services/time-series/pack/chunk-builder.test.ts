@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Value, valueAt } from '../points.ts'
-import { type Chunk, createBuilder, dayMs, packed } from './chunk-builder.ts'
+import { type Chunk, createBuilder, dayMs, packChunk } from './chunk-builder.ts'
 
 function build(list: [series: number, time: number, value: Value][]) {
   const chunks: Chunk[] = []
@@ -87,7 +87,7 @@ test('a packed chunk has the least, the greatest and the sum of its numbers', ()
   ] as const)
     builder.add(9, time, value)
   builder.finish()
-  const { data, ...known } = packed(chunks[0]!, 3)
+  const { data, ...known } = packChunk(chunks[0]!, 3)
   assert.deepEqual(known, {
     endpointNo: 7,
     seriesId: 9,

@@ -80,11 +80,11 @@ export function createBuilder(endpointNo: number, emit: (chunk: Chunk) => void) 
 
   function runFor(seriesId: number, time: number): Run {
     const day = dayOf(time)
-    const known = runs.get(seriesId)
-    const isSameDay = known?.day === day
-    if (known && isSameDay && (!isFull(known) || known.times.at(-1) === time)) return known
-    if (known) finish(seriesId, known, isSameDay)
-    const run = newRun(day, known && isSameDay ? known.part + 1 : 0)
+    const current = runs.get(seriesId)
+    const isSameDay = current?.day === day
+    if (current && isSameDay && (!isFull(current) || current.times.at(-1) === time)) return current
+    if (current) finish(seriesId, current, isSameDay)
+    const run = newRun(day, current && isSameDay ? current.part + 1 : 0)
     runs.set(seriesId, run)
     return run
   }
@@ -125,13 +125,13 @@ export function createBuilder(endpointNo: number, emit: (chunk: Chunk) => void) 
   }
 }
 
-export function packed({ points, isContinued: _, textLength: __, ...of }: Chunk, slot: number): PackedChunk {
+export function packChunk({ points, isContinued: _, textLength: __, ...of }: Chunk, slot: number): PackedChunk {
   const { count, times, numbers } = points
-  let [sum, some, least, most] = [0, false, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+  let [sum, hasNumbers, least, most] = [0, false, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
   for (let index = 0; index < count; index++) {
     const number = numbers[index]!
     if (Number.isNaN(number)) continue
-    some = true
+    hasNumbers = true
     sum += number
     if (number < least) least = number
     if (number > most) most = number
@@ -142,9 +142,9 @@ export function packed({ points, isContinued: _, textLength: __, ...of }: Chunk,
     n: count,
     tMin: times[0]!,
     tMax: times[count - 1]!,
-    vMin: some ? least : null,
-    vMax: some ? most : null,
-    vSum: some && Number.isFinite(sum) ? sum : null,
+    vMin: hasNumbers ? least : null,
+    vMax: hasNumbers ? most : null,
+    vSum: hasNumbers && Number.isFinite(sum) ? sum : null,
     data: pack(points),
   }
 }

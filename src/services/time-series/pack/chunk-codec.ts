@@ -30,21 +30,21 @@ const powers = Array.from({ length: decimalsMax + 1 }, (_, decimals) => 10 ** de
 const wholeMax = 2 ** 51
 
 let scratch = new Float64Array(4096)
-let scratch2 = new Float64Array(4096)
+let scratchSteps = new Float64Array(4096)
 function reserveScratch(count: number) {
   if (scratch.length < count) {
     scratch = new Float64Array(count * 2)
-    scratch2 = new Float64Array(count * 2)
+    scratchSteps = new Float64Array(count * 2)
   }
 }
 
-const shared: Writer = createWriter()
+const sharedWriter: Writer = createWriter()
 
 export function pack(points: Points): Buffer {
   const { count, times, others } = points
   if (count === 0) throw new Error('a chunk without points')
   reserveScratch(count)
-  const writer = shared
+  const writer = sharedWriter
   writer.length = 0
   reserve(writer, 2)
   writer.bytes[writer.length++] = version
@@ -62,7 +62,7 @@ export function pack(points: Points): Buffer {
   return Buffer.from(writer.bytes.subarray(0, writer.length))
 }
 
-export function beginReading(data: Uint8Array): Reader {
+export function openChunk(data: Uint8Array): Reader {
   if (data[0] !== version) throw new Error(`a chunk of version ${data[0]}`)
   return createReader(data, 2)
 }
@@ -71,7 +71,7 @@ export function beginReading(data: Uint8Array): Reader {
 export const isOfNumbers = (data: Uint8Array) => data[1] === 0
 
 export function unpack(data: Uint8Array): Points {
-  const reader = beginReading(data)
+  const reader = openChunk(data)
   const count = readVarint(reader)
   const times = unpackTimes(reader, count)
   const numbers = unpackNumbers(reader, count)
@@ -148,7 +148,7 @@ export function regularTimes(reader: Reader, count: number): { first: number; st
 
 /** Returns the first time without unpacking. */
 export function firstTimeOf(data: Uint8Array): number {
-  const reader = beginReading(data)
+  const reader = openChunk(data)
   readVarint(reader)
   return readVarint(reader) === plainTimes ? readPlain(reader, 1)[0]! : unzigzag(readVarint(reader))
 }
@@ -164,17 +164,17 @@ function packNumbers(writer: Writer, { numbers, count }: Points) {
     // A value that is not a number repeats the one before, which takes no bits as a difference.
     const whole = Number.isNaN(value) ? before : Math.round(value * power)
     scratch[index] = whole
-    if (index > 0) scratch2[index - 1] = whole - before
+    if (index > 0) scratchSteps[index - 1] = whole - before
     before = whole
   }
-  const [whole, steps] = [sizeOfBlocks(scratch, count), sizeOfBlocks(scratch2, count - 1)]
+  const [whole, steps] = [sizeOfBlocks(scratch, count), sizeOfBlocks(scratchSteps, count - 1)]
   if (whole === undefined && steps === undefined) return packPlain(writer, numbers, count)
   const bySteps = whole === undefined || (steps !== undefined && steps < whole)
   writer.bytes[writer.length++] = bySteps ? differences : scaled
   writer.bytes[writer.length++] = decimals
   if (!bySteps) return writeBlocks(writer, scratch, count)
   writeVarint(writer, zigzag(scratch[0]!))
-  writeBlocks(writer, scratch2, count - 1)
+  writeBlocks(writer, scratchSteps, count - 1)
 }
 
 function packPlain(writer: Writer, numbers: Float64Array, count: number) {

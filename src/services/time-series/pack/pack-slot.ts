@@ -5,12 +5,12 @@ import type { Numbers } from '../numbers/numbers.ts'
 import { between, merge, type Points, type Value } from '../points.ts'
 import * as store from '../store/chunks.ts'
 import { saveLatest } from '../store/latest.ts'
-import { findKnownNumbers } from '../store/numbers.ts'
+import { findExistingNumbers } from '../store/numbers.ts'
 import { storedForm } from '../write/rows.ts'
-import { type Chunk, createBuilder, dayOf, type PackedChunk, packed, pointsMax } from './chunk-builder.ts'
+import { type Chunk, createBuilder, dayOf, type PackedChunk, packChunk, pointsMax } from './chunk-builder.ts'
 import { unpack } from './chunk-codec.ts'
 
-export interface Packed {
+export interface PackTotals {
   samples: number
   points: number
   chunks: number
@@ -23,7 +23,7 @@ export interface Packed {
 
 const pageRows = 4000
 const rowsPerPace = 100
-/** Greatest length of texts of a page. */
+/** Maximum length of texts of a page. */
 const pageTextBytes = 16_000_000
 /** Points in memory before they are written. */
 const pointsInMemoryMax = 400_000
@@ -57,18 +57,18 @@ export async function packSlot(
   sql: Sql,
   slot: number,
   { numbers, firstDays, check, pace }: PackOptions,
-): Promise<Packed> {
-  const sum: Packed = { samples: 0, points: 0, chunks: 0, bytes: 0, dropped: 0, expired: 0 }
+): Promise<PackTotals> {
+  const sum: PackTotals = { samples: 0, points: 0, chunks: 0, bytes: 0, dropped: 0, expired: 0 }
   let chunks: Chunk[] = []
   let newest: NewestOfSet[] = []
   let points = 0
 
   async function flush() {
-    const [some, latest] = [chunks, newest]
+    const [finished, latest] = [chunks, newest]
     chunks = []
     newest = []
     points = 0
-    const written = await mergedWithStored(sql, slot, some, pace)
+    const written = await mergeWithStored(sql, slot, finished, pace)
     await store.copyChunks(sql, written)
     const rows = latest.map(({ values, ...one }) => ({ ...one, ...storedForm(values) }))
     await saveLatest(sql, rows)
@@ -90,10 +90,10 @@ export async function packSlot(
   }
 
   const longest = await store.longestText(sql, slot)
-  const atOnce = Math.max(1, Math.min(pageRows, Math.floor(pageTextBytes / Math.max(1, longest))))
-  for await (const page of store.readSlot(sql, slot, atOnce)) {
+  const rowsPerPage = Math.max(1, Math.min(pageRows, Math.floor(pageTextBytes / Math.max(1, longest))))
+  for await (const page of store.readSlot(sql, slot, rowsPerPage)) {
     check()
-    const known = await findKnownNumbers(sql, [...new Set(page.map((row) => row.endpointNo))])
+    const known = await findExistingNumbers(sql, [...new Set(page.map((row) => row.endpointNo))])
     const seriesOf = await numbers.seriesIdsOf(page.map(({ setId }) => setId))
     for (const [index, row] of page.entries()) {
       if (index % rowsPerPace === 0) {
@@ -157,7 +157,7 @@ const keyOf = ({ endpointNo, seriesId, day }: store.ChunkKey) => `${endpointNo} 
  * Rewrites days that are small, or have too many chunks, as a whole. Days with several parts are busy and stay as they
  * are.
  */
-async function mergedWithStored(sql: Sql, slot: number, chunks: Chunk[], pace: Pace): Promise<PackedChunk[]> {
+async function mergeWithStored(sql: Sql, slot: number, chunks: Chunk[], pace: Pace): Promise<PackedChunk[]> {
   const candidates = chunks.filter(
     ({ part, points, isContinued }) => part === 0 && points.count < pointsMax && !isContinued,
   )
@@ -167,24 +167,24 @@ async function mergedWithStored(sql: Sql, slot: number, chunks: Chunk[], pace: P
       const { n, count, bytes } = stored.get(keyOf(head)) ?? { n: 0, count: 0, bytes: 0 }
       stored.set(keyOf(head), { n: n + head.n, count: count + 1, bytes: bytes + head.bytes })
     }
-  const merging = new Map<string, { chunk: Chunk; sources: Points[] }>()
+  const toMerge = new Map<string, { chunk: Chunk; sources: Points[] }>()
   for (const chunk of candidates) {
-    const there = stored.get(keyOf(chunk))
-    if (!there || there.bytes + chunk.textLength > mergedBytesMax) continue
-    const all = there.n + chunk.points.count
-    if (all <= pointsMax || (there.count >= chunksPerDayMax && all <= mergedPointsMax))
-      merging.set(keyOf(chunk), { chunk, sources: [] })
+    const storedDay = stored.get(keyOf(chunk))
+    if (!storedDay || storedDay.bytes + chunk.textLength > mergedBytesMax) continue
+    const all = storedDay.n + chunk.points.count
+    if (all <= pointsMax || (storedDay.count >= chunksPerDayMax && all <= mergedPointsMax))
+      toMerge.set(keyOf(chunk), { chunk, sources: [] })
   }
   const written: PackedChunk[] = []
   for (const chunk of chunks) {
     await pace()
-    if (!merging.has(keyOf(chunk))) written.push(packed(chunk, slot))
+    if (!toMerge.has(keyOf(chunk))) written.push(packChunk(chunk, slot))
   }
-  for (const some of portions([...merging.values()], stored)) {
+  for (const some of portions([...toMerge.values()], stored)) {
     const keys = some.map(({ chunk }) => chunk)
-    for (const { data, ...head } of await store.findAllOf(sql, keys))
-      merging.get(keyOf(head))!.sources.push(unpack(data))
-    await store.deleteAllOf(sql, keys)
+    for (const { data, ...head } of await store.findChunksOfKeys(sql, keys))
+      toMerge.get(keyOf(head))!.sources.push(unpack(data))
+    await store.deleteChunksOfKeys(sql, keys)
     for (const { chunk, sources } of some) {
       await pace()
       written.push(...partsOf(chunk, merge([...sources, chunk.points]), slot))
@@ -212,7 +212,7 @@ function partsOf(chunk: Chunk, points: Points, slot: number): PackedChunk[] {
   for (let from = 0; from < points.count; from += pointsMax) {
     const to = Math.min(from + pointsMax, points.count) - 1
     const part = between(points, points.times[from]!, points.times[to]!)
-    parts.push(packed({ ...chunk, part: parts.length, points: part }, slot))
+    parts.push(packChunk({ ...chunk, part: parts.length, points: part }, slot))
   }
   return parts
 }

@@ -84,17 +84,17 @@ export function createPacker({
     await createMonths(await chunks.findDaysOfSlot(db.sql, slot))
     const began = monotonicMs()
     const firstDays = await retention.firstDays()
-    const done = await db.tx(async (sql) => {
+    const totals = await db.tx(async (sql) => {
       if (!(await chunks.tryPackingLock(sql)) || !(await store.lockClosedSlot(sql, slot))) return undefined
       const sum = await packSlot(sql, slot, { numbers, firstDays, check, pace: createPace() })
       await store.markPacked(sql, slot)
       return sum
     })
-    if (!done) return false
-    packedSamples.inc(done.samples)
+    if (!totals) return false
+    packedSamples.inc(totals.samples)
     // The latest values of these series still have to be deleted.
-    if (done.expired > 0) retention.rerun()
-    log.info({ slot, ...done, ms: Math.round(monotonicMs() - began) }, 'a slot of time series was packed')
+    if (totals.expired > 0) retention.rerun()
+    log.info({ slot, ...totals, ms: Math.round(monotonicMs() - began) }, 'a slot of time series was packed')
     return true
   }
 

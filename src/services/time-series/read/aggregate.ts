@@ -2,7 +2,7 @@
  * Aggregates points by interval, part by part. An interval that a part does not complete continues in the next part.
  */
 import type { Span } from '../times.ts'
-import { type Aggregate, inOrder, joined, pointsOfSums, type Sum, sumsOf } from './interval-sums.ts'
+import { type Aggregate, mergeSums, pointsOfSums, type Sum, sortAndCombine, sumsOf } from './interval-sums.ts'
 import type { Interval } from './intervals.ts'
 import type { SeriesFragment } from './series-fragments.ts'
 
@@ -14,14 +14,14 @@ export interface Reducer {
   end(): Iterable<SeriesFragment>
 }
 
-interface Open {
+interface IncompleteInterval {
   fragment: SeriesFragment
   /** Sums of the interval that is not complete, by value name. */
   sums: Map<string, Sum[]>
 }
 
-export function createAggregator(interval: Interval, wanted: Aggregate, descending: boolean): Reducer {
-  const open = new Map<string, Open>()
+export function createAggregator(interval: Interval, aggregate: Aggregate, descending: boolean): Reducer {
+  const incomplete = new Map<string, IncompleteInterval>()
 
   /** Returns the start of the interval that may get more points from the next part. */
   function incompleteStart({ from, to }: Span): number | undefined {
@@ -33,7 +33,7 @@ export function createAggregator(interval: Interval, wanted: Aggregate, descendi
   const fragmentOf = (fragment: SeriesFragment, sums: Map<string, Sum[]>): SeriesFragment | undefined => {
     const columns = fragment.series.values.flatMap(({ name }) => {
       const own = sums.get(name)
-      return own && own.length > 0 ? { name, points: pointsOfSums(own, wanted) } : []
+      return own && own.length > 0 ? { name, points: pointsOfSums(own, aggregate) } : []
     })
     return columns.length > 0 ? { ...fragment, columns } : undefined
   }
@@ -41,35 +41,35 @@ export function createAggregator(interval: Interval, wanted: Aggregate, descendi
   return {
     add(fragment, span) {
       const key = `${fragment.endpointNo} ${fragment.series.name}`
-      const sums = open.get(key)?.sums ?? new Map<string, Sum[]>()
+      const sums = incomplete.get(key)?.sums ?? new Map<string, Sum[]>()
       for (const { name, points, sums: known = [] } of fragment.columns)
-        sums.set(name, joined(sums.get(name) ?? [], sumsOfChunks(known, interval), sumsOf(points, interval)))
+        sums.set(name, mergeSums(sums.get(name) ?? [], sumsOfChunks(known, interval), sumsOf(points, interval)))
       const start = incompleteStart(span)
-      const kept = new Map<string, Sum[]>()
+      const carriedOver = new Map<string, Sum[]>()
       if (start !== undefined)
         for (const [name, own] of sums) {
           const last = own.filter((one) => one.start === start)
           if (last.length === 0) continue
-          kept.set(name, last)
+          carriedOver.set(name, last)
           sums.set(
             name,
             own.filter((one) => one.start !== start),
           )
         }
-      if (kept.size > 0) open.set(key, { fragment, sums: kept })
-      else open.delete(key)
+      if (carriedOver.size > 0) incomplete.set(key, { fragment, sums: carriedOver })
+      else incomplete.delete(key)
       return fragmentOf(fragment, sums)
     },
     *end() {
-      for (const { fragment, sums } of open.values()) {
+      for (const { fragment, sums } of incomplete.values()) {
         const last = fragmentOf(fragment, sums)
         if (last) yield last
       }
-      open.clear()
+      incomplete.clear()
     },
   }
 }
 
 /** Maps sums of whole chunks to their intervals; each chunk lies within one interval. */
 const sumsOfChunks = (known: Sum[], interval: Interval): Sum[] =>
-  inOrder(known.map((one) => ({ ...one, start: interval.startOf(one.start) })))
+  sortAndCombine(known.map((one) => ({ ...one, start: interval.startOf(one.start) })))

@@ -4,7 +4,7 @@
  */
 
 import { readVarint } from '../pack/bit-blocks.ts'
-import { beginReading, isOfNumbers, regularTimes, skipPlain, unpackTimes, unpackWholes } from '../pack/chunk-codec.ts'
+import { isOfNumbers, openChunk, regularTimes, skipPlain, unpackTimes, unpackWholes } from '../pack/chunk-codec.ts'
 import type { Points } from '../points.ts'
 import type { Span } from '../times.ts'
 import type { Sum } from './interval-sums.ts'
@@ -20,7 +20,7 @@ let times = new Float64Array(4096)
  */
 export function sumsOfPacked(data: Uint8Array, interval: Interval, span: Span, sampled?: Points): Sum[] | undefined {
   if (!isOfNumbers(data)) return undefined
-  const reader = beginReading(data)
+  const reader = openChunk(data)
   const count = readVarint(reader)
   if (wholes.length < count) {
     wholes = new Float64Array(count * 2)

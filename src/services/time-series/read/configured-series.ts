@@ -14,24 +14,24 @@ export interface SeriesNames {
 
 export interface ConfiguredSeries {
   /** Returns series by application: of the named applications, or of all, whose configuration the caller may read. */
-  of(ctx: Ctx, applicationNames: string[] | undefined): Promise<Record<string, SeriesNames[]>>
+  list(ctx: Ctx, applicationNames: string[] | undefined): Promise<Record<string, SeriesNames[]>>
 }
 
-const applicationsAtOnce = 200
+const applicationsPerPage = 200
 
 export function createConfiguredSeries({ db, applications }: { db: Db; applications: Applications }): ConfiguredSeries {
   async function* pages(ctx: Ctx, names: string[] | undefined) {
     for (let after = ''; ; ) {
-      const of = { tenantId: ctx.tenantId, instance, names, after, limit: applicationsAtOnce }
-      const page = await applications.configurationsOf(of)
+      const of = { tenantId: ctx.tenantId, instance, names, after, limit: applicationsPerPage }
+      const page = await applications.configurationPage(of)
       if (page.length > 0) yield page
-      if (page.length < applicationsAtOnce) return
+      if (page.length < applicationsPerPage) return
       after = page.at(-1)!.applicationName
     }
   }
 
   return {
-    async of(ctx, requested) {
+    async list(ctx, requested) {
       const readable = visibleResources(ctx.caller, 'application:timeseries-config:read', ctx.tenantId, 'application-')
       const names = readable === 'all' ? requested : (requested?.filter((name) => readable.includes(name)) ?? readable)
       const all = new Map<string, SeriesNames[]>()
@@ -52,13 +52,15 @@ export function createConfiguredSeries({ db, applications }: { db: Db; applicati
 }
 
 function seriesNames(configurations: TimeSeriesConfiguration[], stored: { name: string; valueName: string }[]) {
-  const known = new Map<string, Set<string>>()
+  const valuesByName = new Map<string, Set<string>>()
   const add = (name: string, valueName: string) => {
-    const own = known.get(name) ?? new Set()
-    known.set(name, own.add(valueName))
+    const own = valuesByName.get(name) ?? new Set()
+    valuesByName.set(name, own.add(valueName))
   }
   for (const configuration of configurations)
     for (const { name, values } of planOf(configuration).series) for (const one of values) add(name, one.name)
   for (const { name, valueName } of stored) add(name, valueName)
-  return [...known].map(([name, values]) => ({ name, values: [...values] })).sort((a, b) => (a.name < b.name ? -1 : 1))
+  return [...valuesByName]
+    .map(([name, values]) => ({ name, values: [...values] }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
 }

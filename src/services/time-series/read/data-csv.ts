@@ -6,7 +6,16 @@ import { type Points, valueAt } from '../points.ts'
 import type { IdentifiedPart } from './data-json.ts'
 import { type AlignedRows, rowAt, rowsOf } from './point-json.ts'
 import type { SelectedSeries } from './selected-series.ts'
-import { createTextBuffer, dayMs, put, putNumber, putTimeOfDay, room, type TextBuffer, take } from './text-buffer.ts'
+import {
+  createTextBuffer,
+  dayMs,
+  put,
+  putNumber,
+  putTimeOfDay,
+  reserve,
+  type TextBuffer,
+  takeText,
+} from './text-buffer.ts'
 
 const bufferBytes = 128 * 1024
 const numberBytesMax = 40
@@ -31,10 +40,10 @@ export async function* csvOf(
         putTime(text, rows.times[row]!)
         put(text, middle)
         putValues(text, rows, row, placeOf, names.length)
-        if (text.length >= bufferBytes) yield take(text)
+        if (text.length >= bufferBytes) yield takeText(text)
       }
     }
-  if (text.length > 0) yield take(text)
+  if (text.length > 0) yield takeText(text)
 }
 
 let [knownDay, dayText] = [Number.NaN, Buffer.alloc(0)]
@@ -43,7 +52,7 @@ let [knownDay, dayText] = [Number.NaN, Buffer.alloc(0)]
 function putTime(text: TextBuffer, time: number) {
   const day = Math.floor(time / dayMs)
   if (day !== knownDay) [knownDay, dayText] = [day, Buffer.from(new Date(day * dayMs).toISOString().slice(0, -1))]
-  room(text, dayText.length)
+  reserve(text, dayText.length)
   text.bytes.set(dayText, text.length)
   putTimeOfDay(text.bytes, text.length + '2026-01-02T'.length, time - day * dayMs)
   text.length += dayText.length
@@ -58,7 +67,7 @@ function putValues(text: TextBuffer, { columns, cells }: AlignedRows, row: numbe
     const column = cells ? cells.columns[cell]! : cell
     putCommas(text, placeOf[column]! - place)
     place = placeOf[column]!
-    room(text, numberBytesMax)
+    reserve(text, numberBytesMax)
     putCell(text, columns[column]!.points, cells ? cells.places[cell]! : row)
   }
   putCommas(text, width - 1 - place)
@@ -66,7 +75,7 @@ function putValues(text: TextBuffer, { columns, cells }: AlignedRows, row: numbe
 }
 
 function putCommas(text: TextBuffer, count: number) {
-  room(text, count)
+  reserve(text, count)
   text.bytes.fill(0x2c, text.length, text.length + count)
   text.length += count
 }

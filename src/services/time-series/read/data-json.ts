@@ -2,7 +2,7 @@
 
 import { putPoints, rowsOf } from './point-json.ts'
 import type { SeriesFragment } from './series-fragments.ts'
-import { createTextBuffer, put, take } from './text-buffer.ts'
+import { createTextBuffer, put, takeText } from './text-buffer.ts'
 
 /** The fragments of one part, with the ids of their endpoints. */
 export interface IdentifiedPart {
@@ -32,14 +32,14 @@ export async function* jsonOf(parts: AsyncIterable<IdentifiedPart>, descending: 
         put(text, ']')
         if (text.length < bufferBytes) continue
         put(text, '}}')
-        yield take(text)
+        yield takeText(text)
         open = undefined
       }
     }
     // The next part may have more points of the same series, and an object cannot have a key twice.
     if (open === undefined) continue
     put(text, '}}')
-    yield take(text)
+    yield takeText(text)
   }
   yield Buffer.from(separator === '[' ? '[]' : ']')
 }

@@ -12,7 +12,7 @@ import type { Interval } from './intervals.ts'
 import type { Part, Reader, ReadRequest } from './reader.ts'
 import { limitedResponse } from './response-limit.ts'
 import type { SeriesFragment } from './series-fragments.ts'
-import type { SeriesFilter, Visible, VisibleSeries } from './visible-series.ts'
+import type { SelectedData, SeriesFilter, VisibleSeries } from './visible-series.ts'
 
 /** How points are reduced: by aggregation, or to a number of points. */
 export type Reduction = { aggregate: Aggregate; interval: Interval } | { points: number }
@@ -36,7 +36,7 @@ export function createDataQuery(deps: {
 }): DataQuery {
   const { visible, reader, responses } = deps
 
-  async function* partsOf(ctx: Ctx, { endpoints, series }: Visible, request: DataRequest) {
+  async function* partsOf(ctx: Ctx, { endpoints, series }: SelectedData, request: DataRequest) {
     const { applicationName, span, descending, reduction } = request
     if (series.length === 0) return
     for await (const page of endpoints) {
@@ -52,7 +52,7 @@ export function createDataQuery(deps: {
 
   return {
     async read(ctx, request) {
-      const found = await visible.of(ctx, request)
+      const found = await visible.select(ctx, request)
       const parts = partsOf(ctx, found, request)
       const { format, descending } = request
       const buffers = format === 'csv' ? csvOf(parts, found.series, descending) : jsonOf(parts, descending)

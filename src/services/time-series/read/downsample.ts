@@ -8,14 +8,14 @@ import type { SeriesFragment } from './series-fragments.ts'
  * Largest triangle three buckets: keeps, of each bucket, the point that forms the largest triangle with the point
  * chosen before and the mean of the next bucket. Keeps the first and the last point; drops values that are not numbers.
  */
-export function downsample(all: Points, most: number): Points {
+export function downsample(all: Points, pointsMax: number): Points {
   const points = all.others ? onlyNumbers(all) : all
   const { count, times, numbers } = points
-  if (count <= most || most < 3) return points
+  if (count <= pointsMax || pointsMax < 3) return points
   const chosen = [0]
-  const width = (count - 2) / (most - 2)
+  const width = (count - 2) / (pointsMax - 2)
   let before = 0
-  for (let bucket = 0; bucket < most - 2; bucket++) {
+  for (let bucket = 0; bucket < pointsMax - 2; bucket++) {
     const from = Math.floor(bucket * width) + 1
     const to = Math.floor((bucket + 1) * width) + 1
     const nextTo = Math.min(Math.floor((bucket + 2) * width) + 1, count)
@@ -28,11 +28,11 @@ export function downsample(all: Points, most: number): Points {
     meanNumber /= nextTo - to
     let [best, area] = [from, -1]
     for (let index = from; index < to; index++) {
-      const own = Math.abs(
+      const triangle = Math.abs(
         (times[before]! - meanTime) * (numbers[index]! - numbers[before]!) -
           (times[before]! - times[index]!) * (meanNumber - numbers[before]!),
       )
-      if (own > area) [best, area] = [index, own]
+      if (triangle > area) [best, area] = [index, triangle]
     }
     chosen.push(best)
     before = best
@@ -59,8 +59,8 @@ function onlyNumbers({ count, times, numbers }: Points): Points {
  * Collects points of a time range. If they exceed memory limits, only the least and the greatest of each of `4 * most`
  * equal parts stay, which is more than the chart can show.
  */
-function createThinner(span: Span, most: number) {
-  const parts = most * partsPerPoint
+function createThinner(span: Span, pointsMax: number) {
+  const parts = pointsMax * partsPerPoint
   const width = Math.max(1, (span.to - span.from + 1) / parts)
   let times: number[] = []
   let numbers: number[] = []
@@ -98,32 +98,38 @@ function createThinner(span: Span, most: number) {
       if (times.length > Math.max(pointsInMemory, parts * 4)) thin()
     },
     points: (): Points =>
-      downsample({ count: times.length, times: Float64Array.from(times), numbers: Float64Array.from(numbers) }, most),
+      downsample(
+        { count: times.length, times: Float64Array.from(times), numbers: Float64Array.from(numbers) },
+        pointsMax,
+      ),
   }
 }
 
 /** Downsamples each value of each series to `most` points; all are returned by `end`. */
-export function createDownsampler(span: Span, most: number): Reducer {
-  const known = new Map<string, { fragment: SeriesFragment; columns: Map<string, ReturnType<typeof createThinner>> }>()
+export function createDownsampler(span: Span, pointsMax: number): Reducer {
+  const bySeries = new Map<
+    string,
+    { fragment: SeriesFragment; columns: Map<string, ReturnType<typeof createThinner>> }
+  >()
   return {
     add(fragment) {
       const key = `${fragment.endpointNo} ${fragment.series.name}`
-      const own = known.get(key) ?? { fragment, columns: new Map() }
-      known.set(key, own)
+      const own = bySeries.get(key) ?? { fragment, columns: new Map() }
+      bySeries.set(key, own)
       for (const { name, points } of fragment.columns) {
-        const column = own.columns.get(name) ?? createThinner(span, most)
+        const column = own.columns.get(name) ?? createThinner(span, pointsMax)
         own.columns.set(name, column)
         column.add(points)
       }
       return undefined
     },
     *end() {
-      for (const { fragment, columns } of known.values()) {
+      for (const { fragment, columns } of bySeries.values()) {
         const fewer = [...columns].map(([name, column]) => ({ name, points: column.points() }))
         const filled = fewer.filter(({ points }) => points.count > 0)
         if (filled.length > 0) yield { ...fragment, columns: filled }
       }
-      known.clear()
+      bySeries.clear()
     },
   }
 }

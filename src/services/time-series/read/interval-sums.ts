@@ -65,7 +65,7 @@ function countNotNull(others: NonNullable<Points['others']>, from: number, to: n
 }
 
 /** Combines two sums of the same interval. */
-const combined = (a: Sum, b: Sum): Sum => ({
+const addSums = (a: Sum, b: Sum): Sum => ({
   start: a.start,
   count: a.count + b.count,
   sum: a.sum + b.sum,
@@ -77,41 +77,41 @@ const combined = (a: Sum, b: Sum): Sum => ({
 })
 
 /** Merges lists of sums that are in order. */
-export function joined(...lists: Sum[][]): Sum[] {
+export function mergeSums(...lists: Sum[][]): Sum[] {
   const filled = lists.filter((list) => list.length > 0)
-  return filled.length <= 1 ? (filled[0] ?? []) : inOrder(filled.flat())
+  return filled.length <= 1 ? (filled[0] ?? []) : sortAndCombine(filled.flat())
 }
 
 /** Sorts sums by time and combines those of the same interval. */
-export function inOrder(all: Sum[]): Sum[] {
+export function sortAndCombine(all: Sum[]): Sum[] {
   const sums: Sum[] = []
   for (const one of all.toSorted((a, b) => a.start - b.start)) {
     const before = sums.at(-1)
-    if (before?.start === one.start) sums[sums.length - 1] = combined(before, one)
+    if (before?.start === one.start) sums[sums.length - 1] = addSums(before, one)
     else sums.push(one)
   }
   return sums
 }
 
 /** Returns the aggregate. Averages, sums and extremes consider numbers only, and are null without any. */
-function valueOfSum(own: Sum, wanted: Aggregate): Value {
-  const { count, sum, least, most, others, first, last } = own
-  if (wanted === 'first') return first?.value ?? null
-  if (wanted === 'last') return last?.value ?? null
-  if (wanted === 'count') return count + others
+function valueOfSum(intervalSum: Sum, aggregate: Aggregate): Value {
+  const { count, sum, least, most, others, first, last } = intervalSum
+  if (aggregate === 'first') return first?.value ?? null
+  if (aggregate === 'last') return last?.value ?? null
+  if (aggregate === 'count') return count + others
   if (count === 0) return null
-  if (wanted === 'sum') return finite(sum)
-  if (wanted === 'avg') return finite(sum / count)
-  return wanted === 'min' ? least : most
+  if (aggregate === 'sum') return finite(sum)
+  if (aggregate === 'avg') return finite(sum / count)
+  return aggregate === 'min' ? least : most
 }
 
 /** JSON has no infinity. */
 const finite = (number: number) => (Number.isFinite(number) ? number : null)
 
-export function pointsOfSums(sums: Sum[], wanted: Aggregate): Points {
+export function pointsOfSums(sums: Sum[], aggregate: Aggregate): Points {
   const others = new Map<number, Exclude<Value, number>>()
   const numbers = Float64Array.from(sums, (sum, index) => {
-    const value = valueOfSum(sum, wanted)
+    const value = valueOfSum(sum, aggregate)
     if (typeof value === 'number') return value
     others.set(index, value)
     return Number.NaN

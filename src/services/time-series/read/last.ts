@@ -12,7 +12,7 @@ import { type AlignedRows, putPoints, rowAt, rowsOf } from './point-json.ts'
 import type { Reader } from './reader.ts'
 import { limitedResponse } from './response-limit.ts'
 import type { SelectedSeries } from './selected-series.ts'
-import { createTextBuffer, take } from './text-buffer.ts'
+import { createTextBuffer, takeText } from './text-buffer.ts'
 import type { SeriesFilter, VisibleSeries } from './visible-series.ts'
 
 export interface LastRequest extends SeriesFilter {
@@ -27,8 +27,8 @@ export interface LastQuery {
   read(ctx: Ctx, request: LastRequest): Promise<AsyncIterable<Buffer>>
 }
 
-/** Greatest number of points in memory, approximately. */
-const pointsAtOnce = 100_000
+/** Maximum number of points in memory, approximately. */
+const pointsInMemoryMax = 100_000
 
 export function createLastQuery(deps: {
   visible: VisibleSeries
@@ -40,18 +40,18 @@ export function createLastQuery(deps: {
   const { visible, reader, latest, retention, responses } = deps
 
   async function newestOf(page: NumberedEndpoint[], series: SelectedSeries[], keptSince: KeptSince): Promise<Texts> {
-    const found = await latest.of(page.map(({ endpointNo }) => endpointNo))
-    const named = new Map(
+    const latestByEndpoint = await latest.of(page.map(({ endpointNo }) => endpointNo))
+    const selectedById = new Map(
       series.flatMap(({ name, values }) => {
         const since = keptSince(name)
         return values.map((one) => [one.seriesId, { name, key: `${JSON.stringify(one.name)}:`, since }] as const)
       }),
     )
     const texts: Texts = new Map()
-    for (const [endpointNo, values] of found) {
+    for (const [endpointNo, values] of latestByEndpoint) {
       const newest = new Map<string, { timestamp: number; text: string }>()
       for (const { seriesId, timestamp, value } of values) {
-        const of = named.get(seriesId)
+        const of = selectedById.get(seriesId)
         if (!of || timestamp < of.since) continue
         const known = newest.get(of.name)
         if (known && known.timestamp > timestamp) continue
@@ -68,7 +68,7 @@ export function createLastQuery(deps: {
 
   return {
     async read(ctx, request) {
-      const { endpoints, series } = await visible.of(ctx, request)
+      const { endpoints, series } = await visible.select(ctx, request)
       const { offset, limit, until, applicationName } = request
       // The table of latest values, and samples that arrived late, may contain points that the retention excludes.
       const keptSince = await retention.keptSince({ tenantId: ctx.tenantId, applicationName })
@@ -94,7 +94,7 @@ async function* responseOf(
   limit: number,
   find: (page: NumberedEndpoint[], series: SelectedSeries[]) => Promise<Texts>,
 ): AsyncGenerator<Buffer> {
-  const seriesAtOnce = Math.max(1, Math.floor(pointsAtOnce / limit))
+  const seriesAtOnce = Math.max(1, Math.floor(pointsInMemoryMax / limit))
   const endpointsAtOnce = Math.max(1, Math.floor(seriesAtOnce / Math.max(1, series.length)))
   let separator = '{'
   for await (const page of pages)
@@ -129,10 +129,10 @@ function* portions<T>(all: T[], size: number): Generator<T[]> {
   for (let from = 0; from < all.length; from += size) yield all.slice(from, from + size)
 }
 
-interface Collected {
+interface CollectedPoints {
   /** Newer points that are still to be skipped. */
   skip: number
-  left: number
+  remaining: number
   texts: string[]
 }
 
@@ -150,18 +150,18 @@ async function readBackwards(
   const oldest = Math.max(timeMin, Math.min(...series.map(({ name }) => keptSince(name))))
   if (until < oldest) return new Map()
   const newest = await latest.of(page.map(({ endpointNo }) => endpointNo))
-  const found = new Map<number, Map<string, Collected>>()
-  const collectedOf = (endpointNo: number, name: string): Collected => {
-    const own = found.get(endpointNo) ?? new Map<string, Collected>()
-    const known = own.get(name) ?? { skip: offset, left: limit, texts: [] }
-    found.set(endpointNo, own.set(name, known))
+  const collected = new Map<number, Map<string, CollectedPoints>>()
+  const collectedOf = (endpointNo: number, name: string): CollectedPoints => {
+    const own = collected.get(endpointNo) ?? new Map<string, CollectedPoints>()
+    const known = own.get(name) ?? { skip: offset, remaining: limit, texts: [] }
+    collected.set(endpointNo, own.set(name, known))
     return known
   }
   const nameOf = new Map(series.flatMap(({ name, values }) => values.map(({ seriesId }) => [seriesId, name])))
   for (const [endpointNo, values] of newest)
     for (const { seriesId } of values) if (nameOf.has(seriesId)) collectedOf(endpointNo, nameOf.get(seriesId)!)
   /** A series that has no latest value has no points. */
-  const needsMore = (endpointNo: number, name: string) => (found.get(endpointNo)?.get(name)?.left ?? 0) > 0
+  const needsMore = (endpointNo: number, name: string) => (collected.get(endpointNo)?.get(name)?.remaining ?? 0) > 0
   const text = createTextBuffer(8192)
 
   let to = until
@@ -180,12 +180,12 @@ async function readBackwards(
           const own = collectedOf(endpointNo, name)
           const rows = cutBefore(rowsOf(columns, true), keptSince(name))
           const first = Math.min(own.skip, rows.count)
-          const count = Math.min(rows.count, first + own.left)
+          const count = Math.min(rows.count, first + own.remaining)
           own.skip -= first
-          own.left -= count - first
+          own.remaining -= count - first
           if (count === first) continue
           putPoints(text, { ...rows, count }, first, Number.POSITIVE_INFINITY)
-          own.texts.push(take(text).toString())
+          own.texts.push(takeText(text).toString())
         }
         if (part.endpointNos.every((no) => part.series.every(({ name }) => !needsMore(no, name)))) break
       }
@@ -195,7 +195,7 @@ async function readBackwards(
     from = Math.max(oldest, from - days * dayMs)
   }
   return new Map(
-    [...found].map(([endpointNo, own]) => {
+    [...collected].map(([endpointNo, own]) => {
       const texts = [...own].filter(([, one]) => one.texts.length > 0)
       return [endpointNo, new Map(texts.map(([name, one]) => [name, one.texts.join()]))]
     }),

@@ -3,7 +3,7 @@ import type { Db } from '../../../kernel/db.ts'
 import * as store from '../store/reading.ts'
 import type { Span } from '../times.ts'
 import { countOf, rangeOf, type SampleFormat, type SamplePoints, samplePoints } from './sample-points.ts'
-import { grouped, type Task } from './split-query.ts'
+import { groupBySize, type Task } from './split-query.ts'
 
 export interface LoadedSamples {
   /** The part of the task that was loaded; undefined means nothing. */
@@ -16,7 +16,7 @@ interface LoadOptions {
   inOrder: boolean
   withOrder: boolean
   withLong: boolean
-  /** Greatest number of samples, if it is less than the default. */
+  /** Maximum number of samples, if it is less than the default. */
   limit?: number
 }
 
@@ -64,7 +64,7 @@ export function createSampleLoader(db: Db, { values: valuesMax, textBytes: textB
       const counts = new Map(
         (await store.countSamples(db.sql, { ...format, ...task })).map((one) => [one.key, one.points]),
       )
-      const parts = grouped(task.endpointNos, (no) => counts.get(no) ?? 0, limit - 1)
+      const parts = groupBySize(task.endpointNos, (no) => counts.get(no) ?? 0, limit - 1)
       return { points: new Map(), remaining: Array.from(parts, (endpointNos) => ({ ...task, endpointNos })) }
     }
     if (isCut && !options.inOrder) return await reload({ inOrder: true })

@@ -3,7 +3,7 @@
  * a million points).
  */
 import { firstFrom, type Points, valueAt } from '../points.ts'
-import { dayMs, put, putNumber, putTimeOfDay, room, type TextBuffer } from './text-buffer.ts'
+import { dayMs, put, putNumber, putTimeOfDay, reserve, type TextBuffer } from './text-buffer.ts'
 
 /** Points of one value of a series. */
 export interface Column {
@@ -41,7 +41,7 @@ export function putPoints(text: TextBuffer, rows: AlignedRows, from: number, byt
   let [knownDay, template] = [Number.NaN, Buffer.alloc(0)]
   let index = from
   for (; index < count && text.length < bytesMax; index++) {
-    room(text, longest)
+    reserve(text, longest)
     if (index > from) text.bytes[text.length++] = 0x2c
     const row = rowAt(rows, index)
     const time = times[row]!
@@ -52,7 +52,7 @@ export function putPoints(text: TextBuffer, rows: AlignedRows, from: number, byt
     text.length += template.length
     if (only) putValue(text, only, row)
     else putRow(text, rows, names, row, longest)
-    room(text, 2)
+    reserve(text, 2)
     text.bytes[text.length++] = 0x7d
     text.bytes[text.length++] = 0x7d
   }
@@ -64,7 +64,7 @@ function putRow(text: TextBuffer, { columns, cells }: AlignedRows, names: Buffer
   const end = cells ? cells.starts[row + 1]! : columns.length
   for (let cell = first; cell < end; cell++) {
     const column = cells ? cells.columns[cell]! : cell
-    room(text, longest)
+    reserve(text, longest)
     if (cell > first) text.bytes[text.length++] = 0x2c
     text.bytes.set(names[column]!, text.length)
     text.length += names[column]!.length

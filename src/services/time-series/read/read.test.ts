@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { between, merge, type Points, type Value, valueAt } from '../points.ts'
 import { putPoints, rowsOf } from './point-json.ts'
-import { createTextBuffer, take } from './text-buffer.ts'
+import { createTextBuffer, takeText } from './text-buffer.ts'
 import { isAscending, orderOf, reordered } from './time-order.ts'
 
 const pointsOf = (list: [number, Value][]): Points => ({
@@ -90,7 +90,7 @@ test('putPoints writes the same text as JSON.stringify, whatever the buffer size
       const told: unknown[] = []
       for (let at = 0; at < rows.count; ) {
         at = putPoints(text, rows, at, bytesMax)
-        told.push(...JSON.parse(`[${take(text)}]`))
+        told.push(...JSON.parse(`[${takeText(text)}]`))
       }
       const byTime = new Map<number, Record<string, Value>>()
       for (const [index, own] of lists.entries())
@@ -117,7 +117,7 @@ test('times are written like Date.toISOString, also before 1970', () => {
   const rows = rowsOf([{ name: 'value', points: pointsOf(times.toSorted((a, b) => a - b).map((time) => [time, 1])) }])
   const text = createTextBuffer()
   putPoints(text, rows, 0, 1e6)
-  const told = JSON.parse(`[${take(text)}]`).map(({ timestamp }: { timestamp: string }) => timestamp)
+  const told = JSON.parse(`[${takeText(text)}]`).map(({ timestamp }: { timestamp: string }) => timestamp)
   assert.deepEqual(
     told,
     times.toSorted((a, b) => a - b).map((time) => new Date(time).toISOString()),
@@ -134,7 +134,7 @@ test('aligning many values with distinct times takes memory for each point only'
   assert.ok(process.memoryUsage().arrayBuffers - before < 4_000_000)
   const text = createTextBuffer()
   putPoints(text, rows, 0, 1e7)
-  const told = JSON.parse(`[${take(text)}]`)
+  const told = JSON.parse(`[${takeText(text)}]`)
   assert.equal(told.length, 20_000)
   assert.deepEqual(told[0], { timestamp: '1970-01-01T00:00:19.999Z', values: { v1999: 1999 } })
 })

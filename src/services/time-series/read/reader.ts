@@ -98,34 +98,34 @@ export function createReader({
       const sets = await store.findSetsWith(db.sql, request, idsOf(request.series))
       const pointsMax = limits.points * (request.reducing ? reductionFactor : 1)
       const tasks = splitQuery(db.sql, request, { descending, pointsMax, seriesFirst: request.reducing !== undefined })
-      const first: Task[] = []
-      const formatOf = rememberLast((series: SelectedSeries[]) => sampleFormat(sets, idsOf(series)))
+      const splitTasks: Task[] = []
+      const formatOf = cacheLast((series: SelectedSeries[]) => sampleFormat(sets, idsOf(series)))
 
       const next = () =>
         readLimit.run(tenantId, async () => {
           for (;;) {
-            const task = first.shift() ?? (await tasks.next()).value
+            const task = splitTasks.shift() ?? (await tasks.next()).value
             if (!task) return undefined
             const { loaded, rest } = await load(task, formatOf(task.series), request)
-            first.unshift(...rest)
+            splitTasks.unshift(...rest)
             if (loaded) return loaded
           }
         })
 
-      let coming = next()
+      let nextPart = next()
       try {
         for (;;) {
-          const loaded = await coming
+          const loaded = await nextPart
           if (!loaded) return
           if (request.prefetch) {
-            coming = next()
-            coming.catch(() => {})
+            nextPart = next()
+            nextPart.catch(() => {})
           }
           yield { ...loaded.task, fragments: fragmentsOf(loaded, request.summing) }
-          if (!request.prefetch) coming = next()
+          if (!request.prefetch) nextPart = next()
         }
       } finally {
-        await coming.catch(() => {})
+        await nextPart.catch(() => {})
       }
     },
   }
@@ -139,10 +139,10 @@ function daysOf(samples: SamplePoints): number[] {
   return [...days]
 }
 
-function rememberLast<K, V>(make: (key: K) => V): (key: K) => V {
-  let known: { key: K; value: V } | undefined
+function cacheLast<K, V>(make: (key: K) => V): (key: K) => V {
+  let cached: { key: K; value: V } | undefined
   return (key) => {
-    if (known?.key !== key) known = { key, value: make(key) }
-    return known.value
+    if (cached?.key !== key) cached = { key, value: make(key) }
+    return cached.value
   }
 }

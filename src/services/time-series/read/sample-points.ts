@@ -1,7 +1,7 @@
 /** Converts samples, as `store/reading.ts` returns them, to points of series. */
 import { between, type Points, type Value } from '../points.ts'
 import type { SeriesSet } from '../store/numbers.ts'
-import { isPicked, type SampleRows } from '../store/reading.ts'
+import { readsSingleColumns, type SampleRows } from '../store/reading.ts'
 import type { Span } from '../times.ts'
 import { isAscending, orderOf, reordered } from './time-order.ts'
 
@@ -10,12 +10,12 @@ export interface SampleFormat {
   sets: SeriesSet[]
   /** The selected series, in the order of their columns. */
   wanted: number[]
-  bySet: Map<number, WantedOfSet>
-  /** Greatest number of values that are read of a sample. */
+  bySet: Map<number, SelectedOfSet>
+  /** Maximum number of values that are read of a sample. */
   width: number
 }
 
-interface WantedOfSet {
+interface SelectedOfSet {
   /** Indexes in `wanted`. */
   wanted: number[]
   /** Index of each value in the sample. */
@@ -23,10 +23,10 @@ interface WantedOfSet {
 }
 
 export function sampleFormat(all: SeriesSet[], wanted: number[]): SampleFormat {
-  const bySet = new Map<number, WantedOfSet>()
+  const bySet = new Map<number, SelectedOfSet>()
   const indexOf = new Map(wanted.map((seriesId, index) => [seriesId, index]))
   for (const { setId, seriesIds } of all) {
-    const own: WantedOfSet = { wanted: [], places: [] }
+    const own: SelectedOfSet = { wanted: [], places: [] }
     for (let place = 0; place < seriesIds.length; place++) {
       const index = indexOf.get(seriesIds[place]!)
       if (index === undefined) continue
@@ -36,7 +36,7 @@ export function sampleFormat(all: SeriesSet[], wanted: number[]): SampleFormat {
     if (own.wanted.length > 0) bySet.set(setId, own)
   }
   const sets = all.filter(({ setId }) => bySet.has(setId))
-  const picked = isPicked(sets, wanted)
+  const picked = readsSingleColumns(sets, wanted)
   const widths = sets.map(({ setId, seriesIds }) => (picked ? bySet.get(setId)!.wanted : seriesIds).length)
   return { sets, wanted, bySet, width: Math.max(1, ...widths) }
 }
@@ -73,7 +73,7 @@ export type SamplePoints = Map<number, Map<number, Points>>
 
 /** Returns undefined if a series has a time twice and the rows lack the order of writes. */
 export function samplePoints(rows: SampleRows, format: SampleFormat, task: Span & { endpointNos: number[] }) {
-  const simple = numbersOnly(rows, format)
+  const simple = numberColumns(rows, format)
   if (simple) {
     const points = new Map([...simple].map(([seriesId, own]) => [seriesId, between(own, task.from, task.to)]))
     return new Map([[task.endpointNos[0]!, points]])
@@ -83,9 +83,9 @@ export function samplePoints(rows: SampleRows, format: SampleFormat, task: Span 
     const own = new Map<number, Points>()
     for (const [index, run] of runs.entries()) {
       if (!run) continue
-      const made = run.isAscending ? pointsOf(run) : inOrder(run)
-      if (!made) return undefined
-      own.set(format.wanted[index]!, made)
+      const runPoints = run.isAscending ? pointsOf(run) : sortRun(run)
+      if (!runPoints) return undefined
+      own.set(format.wanted[index]!, runPoints)
     }
     points.set(endpointNo, own)
   }
@@ -93,7 +93,7 @@ export function samplePoints(rows: SampleRows, format: SampleFormat, task: Span 
 }
 
 /** Fast path: numbers of one endpoint and one set need at most sorting. */
-function numbersOnly({ endpointNos, times, setIds, others, picked, arrays }: SampleRows, format: SampleFormat) {
+function numberColumns({ endpointNos, times, setIds, others, picked, arrays }: SampleRows, format: SampleFormat) {
   if (endpointNos || setIds || others || arrays) return undefined
   const order = isAscending(times) ? 'unchanged' : orderOf(times)
   if (!order) return undefined
@@ -117,23 +117,23 @@ function runsOf(
   const runs = new Map<number, (Run | undefined)[]>()
   const next = valuesIn(rows)
   const onlySet = setIds ? undefined : format.bySet.get(format.sets[0]!.setId)!
-  let otherAt = 0
-  let [knownNo, known]: [number, (Run | undefined)[]] = [Number.NaN, []]
+  let otherIndex = 0
+  let [currentNo, currentRuns]: [number, (Run | undefined)[]] = [Number.NaN, []]
   for (let row = 0; row < times.length; row++) {
     const ofSet = onlySet ?? format.bySet.get(setIds![row]!)!
     const numbers = next(ofSet)
-    const own = numbers.hasOther ? (JSON.parse(others![otherAt++]!) as Record<number, Other>) : undefined
+    const own = numbers.hasOther ? (JSON.parse(others![otherIndex++]!) as Record<number, Other>) : undefined
     const time = times[row]!
     if (time < from || time > to) continue
     const endpointNo = endpointNos ? endpointNos[row]! : onlyEndpoint!
-    if (endpointNo !== knownNo) {
-      known = runs.get(endpointNo) ?? []
-      if (known.length === 0) runs.set(endpointNo, known)
-      knownNo = endpointNo
+    if (endpointNo !== currentNo) {
+      currentRuns = runs.get(endpointNo) ?? []
+      if (currentRuns.length === 0) runs.set(endpointNo, currentRuns)
+      currentNo = endpointNo
     }
     for (let index = 0; index < ofSet.wanted.length; index++) {
-      const run = known[ofSet.wanted[index]!] ?? newRun()
-      if (run.times.length === 0) known[ofSet.wanted[index]!] = run
+      const run = currentRuns[ofSet.wanted[index]!] ?? newRun()
+      if (run.times.length === 0) currentRuns[ofSet.wanted[index]!] = run
       else if (run.times[run.times.length - 1]! >= time) run.isAscending = false
       const number = numbers.values[index]!
       if (Number.isNaN(number)) {
@@ -161,7 +161,7 @@ function valuesIn({ arrays, picked }: SampleRows) {
   const view = arrays && new DataView(arrays.buffer, arrays.byteOffset, arrays.length)
   const found = { values: [] as number[], hasOther: false }
   let at = 0
-  return ({ wanted, places }: WantedOfSet) => {
+  return ({ wanted, places }: SelectedOfSet) => {
     found.hasOther = false
     if (view) {
       const count = view.getInt32(at + 12)
@@ -190,7 +190,7 @@ const pointsOf = ({ times, numbers, others }: Run): Points => ({
 })
 
 /** Sorts by time; the last write wins. Returns undefined if a time occurs twice and the order of writes is unknown. */
-function inOrder({ times, numbers, others, slots, writtens }: Run): Points | undefined {
+function sortRun({ times, numbers, others, slots, writtens }: Run): Points | undefined {
   const isLater = (a: number, b: number) =>
     times[a]! - times[b]! || slots[a]! - slots[b]! || writtens[a]! - writtens[b]!
   const isKnown = slots.length > 0

@@ -44,10 +44,13 @@ export function* fragmentsOf({ task, samples, packed }: Loaded, summing?: Interv
     for (const series of task.series) {
       const columns: FragmentColumn[] = []
       for (const { seriesId, name } of series.values) {
-        const [old, recent] = [chunks?.get(seriesId), sampled?.get(seriesId)]
-        if (!old && !recent) continue
-        const sums: Sum[] = old?.sums ? sumsIn(old.sums) : []
-        const points = merge([...packedOf(old?.data, task, recent, sums, summing), ...(recent ? [recent] : [])])
+        const [packedChunks, recent] = [chunks?.get(seriesId), sampled?.get(seriesId)]
+        if (!packedChunks && !recent) continue
+        const sums: Sum[] = packedChunks?.sums ? sumsIn(packedChunks.sums) : []
+        const points = merge([
+          ...packedOf(packedChunks?.data, task, recent, sums, summing),
+          ...(recent ? [recent] : []),
+        ])
         if (points.count > 0 || sums.length > 0) columns.push({ name, points, ...(sums.length > 0 && { sums }) })
       }
       if (columns.length > 0) yield { endpointNo, series, columns }
@@ -82,8 +85,8 @@ function packedOf(
   const days: Points[] = []
   for (const chunks of byDay(data)) {
     const [only] = chunks
-    const known = summing && chunks.length === 1 && only && sumsOfPacked(only, summing, task, recent)
-    if (known) sums.push(...known)
+    const chunkSums = summing && chunks.length === 1 && only && sumsOfPacked(only, summing, task, recent)
+    if (chunkSums) sums.push(...chunkSums)
     else days.push(merge(chunks.map(unpack)))
   }
   return days.length > 0 ? [between(merge(days), task.from, task.to)] : []
@@ -91,18 +94,18 @@ function packedOf(
 
 /** Splits chunks of a series, each with a length prefix, by day. Only chunks of the same day can overlap. */
 function* byDay(data: Buffer): Generator<Uint8Array[]> {
-  let [day, same]: [number, Uint8Array[]] = [Number.NaN, []]
+  let [day, chunksOfDay]: [number, Uint8Array[]] = [Number.NaN, []]
   for (let at = 0; at < data.length; ) {
     const length = data.readInt32BE(at)
     const chunk = data.subarray(at + 4, at + 4 + length)
     at += 4 + length
-    const own = dayOf(firstTimeOf(chunk))
-    if (own !== day && same.length > 0) {
-      yield same
-      same = []
+    const chunkDay = dayOf(firstTimeOf(chunk))
+    if (chunkDay !== day && chunksOfDay.length > 0) {
+      yield chunksOfDay
+      chunksOfDay = []
     }
-    day = own
-    same.push(chunk)
+    day = chunkDay
+    chunksOfDay.push(chunk)
   }
-  if (same.length > 0) yield same
+  if (chunksOfDay.length > 0) yield chunksOfDay
 }

@@ -21,24 +21,28 @@ export interface SplitOptions {
   seriesFirst: boolean
 }
 
-const daysAtOnce = 5000
+const daysPerStatement = 5000
 /** Chunks that one statement counts, approximately: a client that disconnects leaves little work behind. */
-const chunksAtOnce = 200_000
+const chunksPerStatement = 200_000
 /** Longer queries rarely have chunks on most of their days. */
-const daysUsually = 400
+const typicalDaysMax = 400
 
 /** Yields tasks in the order of the endpoints, those of one endpoint in time order. */
 export async function* splitQuery(sql: Sql, task: Task, options: SplitOptions): AsyncGenerator<Task> {
   if (task.series.length === 0 || task.from > task.to) return
-  const days = Math.min(daysUsually, (task.to - task.from) / dayMs + 1)
-  const atOnce = Math.max(10, Math.floor(chunksAtOnce / (days * idsOf(task.series).length)))
-  for (let first = 0; first < task.endpointNos.length; first += atOnce)
-    yield* splitEndpoints(sql, { ...task, endpointNos: task.endpointNos.slice(first, first + atOnce) }, options)
+  const days = Math.min(typicalDaysMax, (task.to - task.from) / dayMs + 1)
+  const endpointsPerStatement = Math.max(10, Math.floor(chunksPerStatement / (days * idsOf(task.series).length)))
+  for (let first = 0; first < task.endpointNos.length; first += endpointsPerStatement)
+    yield* splitEndpoints(
+      sql,
+      { ...task, endpointNos: task.endpointNos.slice(first, first + endpointsPerStatement) },
+      options,
+    )
 }
 
 async function* splitEndpoints(sql: Sql, task: Task, options: SplitOptions): AsyncGenerator<Task> {
   const sizes = sizesOf(await store.sumByEndpoint(sql, partOf(task)))
-  for (const endpointNos of grouped(task.endpointNos, (no) => sizes.get(no) ?? 0, options.pointsMax)) {
+  for (const endpointNos of groupBySize(task.endpointNos, (no) => sizes.get(no) ?? 0, options.pointsMax)) {
     const some = { ...task, endpointNos }
     if (endpointNos.length > 1 || (sizes.get(endpointNos[0]!) ?? 0) <= options.pointsMax) yield some
     else if (options.seriesFirst)
@@ -62,10 +66,10 @@ async function* splitByDays(
   let rest: Span | undefined = task
   while (rest) {
     const span: Span = rest
-    const days = await store.sumByDay(sql, partOf({ ...task, ...span }), { descending, limit: daysAtOnce })
-    rest = days.length < daysAtOnce ? undefined : restAfter(span, days.at(-1)!.key, descending)
+    const days = await store.sumByDay(sql, partOf({ ...task, ...span }), { descending, limit: daysPerStatement })
+    rest = days.length < daysPerStatement ? undefined : restAfter(span, days.at(-1)!.key, descending)
     const sizes = sizesOf(days)
-    const parts = [...grouped([...sizes.keys()], (day) => sizes.get(day)!, pointsMax)]
+    const parts = [...groupBySize([...sizes.keys()], (day) => sizes.get(day)!, pointsMax)]
     // Times between the parts belong to one of them too, since samples may be there.
     const cuts = parts.slice(1).map(([first]) => first!)
     const spans = spansOf(rest ? beforeRest(span, rest, descending) : span, cuts, descending)
@@ -89,7 +93,7 @@ async function* splitBySeries(
   const sizes = sizesOf(await store.sumBySeries(sql, partOf(task)))
   const sizeOf = ({ values }: SelectedSeries) =>
     values.reduce((sum, { seriesId }) => sum + (sizes.get(seriesId) ?? 0), 0)
-  for (const series of grouped(task.series, sizeOf, pointsMax)) {
+  for (const series of groupBySize(task.series, sizeOf, pointsMax)) {
     const some = { ...task, series }
     if (series.length > 1 || sizeOf(series[0]!) <= pointsMax) yield some
     else yield* splitLarge(some)
@@ -98,8 +102,8 @@ async function* splitBySeries(
 
 /** Splits one day of one series by the times at which its chunks begin. */
 async function* splitByTimes(sql: Sql, task: Task, day: number, { descending, pointsMax }: SplitOptions) {
-  const within = { ...task, from: Math.max(task.from, day * dayMs), to: Math.min(task.to, (day + 1) * dayMs - 1) }
-  const chunks = await store.findBeginnings(sql, partOf(within))
+  const dayTask = { ...task, from: Math.max(task.from, day * dayMs), to: Math.min(task.to, (day + 1) * dayMs - 1) }
+  const chunks = await store.findChunkStarts(sql, partOf(dayTask))
   const cuts: number[] = []
   let points = 0
   for (const { from, points: own } of chunks) {
@@ -124,7 +128,7 @@ const partOf = ({ endpointNos, series, from, to }: Task): store.Part => ({
 const sizesOf = (sizes: store.Size[]) => new Map(sizes.map(({ key, points }) => [key, points]))
 
 /** Groups consecutive items up to the limit; an item that exceeds it is alone. */
-export function* grouped<T>(all: T[], sizeOf: (one: T) => number, limit: number): Generator<T[]> {
+export function* groupBySize<T>(all: T[], sizeOf: (one: T) => number, limit: number): Generator<T[]> {
   let [some, sum]: [T[], number] = [[], 0]
   for (const one of all) {
     const size = sizeOf(one)

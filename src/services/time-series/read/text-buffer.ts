@@ -10,7 +10,7 @@ export interface TextBuffer {
 
 export const createTextBuffer = (size = 128 * 1024): TextBuffer => ({ bytes: Buffer.allocUnsafe(size), length: 0 })
 
-export function room(text: TextBuffer, more: number) {
+export function reserve(text: TextBuffer, more: number) {
   if (text.length + more <= text.bytes.length) return
   const bytes = Buffer.allocUnsafe(Math.max(text.bytes.length * 2, text.length + more))
   text.bytes.copy(bytes, 0, 0, text.length)
@@ -18,15 +18,15 @@ export function room(text: TextBuffer, more: number) {
 }
 
 export function put(text: TextBuffer, part: string) {
-  room(text, part.length * 3)
+  reserve(text, part.length * 3)
   text.length += text.bytes.write(part, text.length)
 }
 
 /** Returns a copy of the text and empties the buffer. */
-export function take(text: TextBuffer): Buffer {
-  const taken = Buffer.from(text.bytes.subarray(0, text.length))
+export function takeText(text: TextBuffer): Buffer {
+  const copy = Buffer.from(text.bytes.subarray(0, text.length))
   text.length = 0
-  return taken
+  return copy
 }
 
 export const dayMs = 86_400_000

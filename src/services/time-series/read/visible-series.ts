@@ -17,7 +17,7 @@ export interface SeriesFilter {
   seriesNames: string[] | undefined
 }
 
-export interface Visible {
+export interface SelectedData {
   /** Endpoints that have points, in pages. An endpoint that does not exist or is not visible is left out. */
   endpoints: AsyncIterable<store.NumberedEndpoint[]>
   /** Series that have points. */
@@ -26,8 +26,8 @@ export interface Visible {
 
 export interface VisibleSeries {
   /** Returns the endpoints that the caller may read; undefined means all. Throws if there are none. */
-  readable(ctx: Ctx, applicationName: string): Promise<Set<string> | undefined>
-  of(ctx: Ctx, requested: SeriesFilter): Promise<Visible>
+  readableEndpoints(ctx: Ctx, applicationName: string): Promise<Set<string> | undefined>
+  select(ctx: Ctx, requested: SeriesFilter): Promise<SelectedData>
 }
 
 interface Deps {
@@ -41,8 +41,8 @@ export const endpointsMax = 10_000
 
 export function createVisibleSeries(deps: Deps): VisibleSeries {
   return {
-    readable: (ctx, applicationName) => readableEndpoints(deps, ctx, applicationName),
-    async of(ctx, { applicationName, endpointIds, seriesNames }) {
+    readableEndpoints: (ctx, applicationName) => readableEndpoints(deps, ctx, applicationName),
+    async select(ctx, { applicationName, endpointIds, seriesNames }) {
       if (endpointIds && endpointIds.length > endpointsMax)
         throw invalidField('endpointId', `expected at most ${endpointsMax} of them`)
       const readable = await readableEndpoints(deps, ctx, applicationName)
@@ -51,7 +51,7 @@ export function createVisibleSeries(deps: Deps): VisibleSeries {
         ? (requested ?? [...readable].sort()).filter((endpointId) => readable.has(endpointId))
         : requested
       const of = { tenantId: ctx.tenantId, applicationName }
-      const series = await store.findSeriesNamed(deps.db.sql, { ...of, names: seriesNames })
+      const series = await store.findSeriesByName(deps.db.sql, { ...of, names: seriesNames })
       return { endpoints: pagesOf(deps.db, of, some), series: byName(series) }
     },
   }
@@ -61,19 +61,19 @@ async function readableEndpoints({ applications, register }: Deps, ctx: Ctx, app
   const { tenantId, caller } = ctx
   if (!(await applications.exists(ctx, { name: applicationName }))) throw NoApplication({ applicationName })
   const application = onResource(tenantId, applicationResource(applicationName))
-  const lacking = readScopes.filter((scope) => !holds(caller, scope, application))
-  const [first] = lacking
+  const missingScopes = readScopes.filter((scope) => !holds(caller, scope, application))
+  const [first] = missingScopes
   if (first === undefined) return undefined
   // A scope that the caller does not hold on the application has to be held on each endpoint.
   const granted = visibleResources(caller, first, tenantId, 'endpoint-') as string[]
-  const known = granted.length > 0 ? [...(await register.findAll(granted)).values()] : []
-  const own = known.filter(
+  const grantedEndpoints = granted.length > 0 ? [...(await register.findAll(granted)).values()] : []
+  const readable = grantedEndpoints.filter(
     (endpoint) =>
       endpoint.tenantId === tenantId &&
       endpoint.applicationName === applicationName &&
-      lacking.every((scope) => holds(caller, scope, endpointResource(endpoint))),
+      missingScopes.every((scope) => holds(caller, scope, endpointResource(endpoint))),
   )
-  if (own.length > 0) return new Set(own.map(({ endpointId }) => endpointId))
+  if (readable.length > 0) return new Set(readable.map(({ endpointId }) => endpointId))
   if (['application:read', ...readScopes].some((scope) => holds(caller, scope, application)))
     throw Forbidden({ scope: first, resource: applicationResource(applicationName) })
   throw NoApplication({ applicationName })
@@ -83,7 +83,7 @@ async function* pagesOf(db: Db, of: { tenantId: string; applicationName: string 
   if (endpointIds)
     for (let from = 0; from < endpointIds.length; from += pageSize) {
       const some = endpointIds.slice(from, from + pageSize)
-      yield await store.findTheseEndpointsOf(db.sql, { ...of, endpointIds: some })
+      yield await store.findEndpointsByIds(db.sql, { ...of, endpointIds: some })
     }
   else
     for (let after: string | undefined = ''; after !== undefined; ) {

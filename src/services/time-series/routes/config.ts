@@ -9,7 +9,7 @@ export function configRoutes(http: Http, { configured }: TimeSeriesService) {
     { schema: schemas.readConfig, config: { scope: 'application:timeseries-config:read' } },
     async ({ ctx, query }) => {
       const names = listOf(query.applicationNames)
-      return await configured.of(ctx, names && names.length > 0 ? names : undefined)
+      return await configured.list(ctx, names && names.length > 0 ? names : undefined)
     },
   )
 }

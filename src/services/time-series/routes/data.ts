@@ -6,7 +6,7 @@ import type { Reduction } from '../read/data.ts'
 import { intervalOf } from '../read/intervals.ts'
 import * as schemas from '../schemas.ts'
 import type { TimeSeriesService } from '../service.ts'
-import { given, spanOf } from './dates.ts'
+import { nonEmpty, spanOf } from './dates.ts'
 import { csvType, jsonType, sendBuffers, wantsCsv } from './send.ts'
 
 type Body = Static<typeof schemas.searchData.body>
@@ -20,7 +20,7 @@ export function dataRoutes(http: Http, { data, now }: TimeSeriesService) {
     const format = wantsCsv(request.raw.headers.accept) ? 'csv' : 'json'
     const buffers = await data.read(request.ctx, {
       ...request.params,
-      endpointIds: given(body.endpointIDs),
+      endpointIds: nonEmpty(body.endpointIDs),
       seriesNames: body.timeSeriesNames,
       span: spanOf(body, now()),
       descending: body.sort === 'DESC',

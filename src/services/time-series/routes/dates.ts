@@ -28,4 +28,4 @@ export function untilOf(beforeDate: string | undefined, now: Date): number | und
 }
 
 /** Treats an empty list like an absent one. */
-export const given = (list: string[] | undefined) => (list && list.length > 0 ? list : undefined)
+export const nonEmpty = (list: string[] | undefined) => (list && list.length > 0 ? list : undefined)

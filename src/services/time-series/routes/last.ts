@@ -3,7 +3,7 @@ import type { Http, Reply, Request } from '../../../kernel/http/routes.ts'
 import { listOf, type OperationSchema, type Static } from '../../../kernel/schema.ts'
 import * as schemas from '../schemas.ts'
 import type { TimeSeriesService } from '../service.ts'
-import { given, untilOf } from './dates.ts'
+import { nonEmpty, untilOf } from './dates.ts'
 import { jsonType, sendBuffers } from './send.ts'
 
 type Body = Static<typeof schemas.searchLast.body>
@@ -16,8 +16,8 @@ export function lastRoutes(http: Http, { last, now }: TimeSeriesService) {
   async function respond(request: LastHttpRequest, reply: Reply, body: Body) {
     const buffers = await last.read(request.ctx, {
       ...request.params,
-      endpointIds: given(body.endpointIDs),
-      seriesNames: given(body.timeSeriesNames),
+      endpointIds: nonEmpty(body.endpointIDs),
+      seriesNames: nonEmpty(body.timeSeriesNames),
       until: untilOf(body.beforeDate, now()),
       offset: body.offset ?? 0,
       limit: body.limit ?? 1,

@@ -12,8 +12,8 @@ export function liveRoutes(http: Http, { live }: TimeSeriesService) {
       const lastEventId = headers['last-event-id']?.toString()
       const watched = {
         applicationName: params.applicationName,
-        endpointIds: given(listOf(query.endpointId)),
-        seriesNames: given(listOf(query.timeSeriesName)),
+        endpointIds: nonEmpty(listOf(query.endpointId)),
+        seriesNames: nonEmpty(listOf(query.timeSeriesName)),
         initial: query.initial === true,
         lastEventId: lastEventId === '' ? undefined : lastEventId,
       }
@@ -24,4 +24,4 @@ export function liveRoutes(http: Http, { live }: TimeSeriesService) {
 }
 
 /** Treats an empty list like an absent one. */
-const given = (list: string[] | undefined) => (list && list.length > 0 ? list : undefined)
+const nonEmpty = (list: string[] | undefined) => (list && list.length > 0 ? list : undefined)

@@ -7,12 +7,12 @@ export function retentionRoutes(http: Http, { retentionPreview }: TimeSeriesServ
   const config = { scope: 'application:timeseries-config:read' }
 
   http.get(path, { schema: schemas.previewRetention, config }, ({ ctx, params }) =>
-    retentionPreview.of(ctx, params.applicationName),
+    retentionPreview.previewFor(ctx, params.applicationName),
   )
   // Keys of the body are series names, so any key is valid.
   http.post(
     path,
     { schema: schemas.previewProposedRetention, config: { ...config, anyJson: 'inside' } },
-    ({ ctx, params, body }) => retentionPreview.of(ctx, params.applicationName, body),
+    ({ ctx, params, body }) => retentionPreview.previewFor(ctx, params.applicationName, body),
   )
 }

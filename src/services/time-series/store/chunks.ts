@@ -30,7 +30,7 @@ const keysOf = (sql: Sql, keys: ChunkKey[]) => sql`
     ${keys.map(({ day }) => day)}::integer[]) as k (endpoint_no, series_id, day)`
 
 /** Finds all chunks of these keys, in the order of writes. */
-export async function findAllOf(sql: Sql, keys: ChunkKey[]): Promise<(ChunkHead & { data: Buffer })[]> {
+export async function findChunksOfKeys(sql: Sql, keys: ChunkKey[]): Promise<(ChunkHead & { data: Buffer })[]> {
   return await sql`
     select c.endpoint_no, c.series_id, c.day, c.slot, c.part, c.n, c.data
     from time_series.chunks c join ${keysOf(sql, keys)}
@@ -40,7 +40,7 @@ export async function findAllOf(sql: Sql, keys: ChunkKey[]): Promise<(ChunkHead 
     order by c.slot, c.part`
 }
 
-export async function deleteAllOf(sql: Sql, keys: ChunkKey[]) {
+export async function deleteChunksOfKeys(sql: Sql, keys: ChunkKey[]) {
   await sql`
     delete from time_series.chunks c using ${keysOf(sql, keys)}
     where c.endpoint_no = k.endpoint_no and c.series_id = k.series_id and c.day = k.day

@@ -5,17 +5,17 @@ import { findOpenSlot } from './slots.ts'
 
 /** Takes away the numbers of endpoints, so that their data cannot be read; chunks are deleted later. */
 export async function moveToDeleted(sql: Sql, endpointIds: string[], cutoff: number, at: Date): Promise<number[]> {
-  const gone = await sql<{ endpointNo: number; endpointId: string }[]>`
+  const deleted = await sql<{ endpointNo: number; endpointId: string }[]>`
     delete from time_series.endpoints where endpoint_id = any(${endpointIds}::text[])
     returning endpoint_no, endpoint_id`
-  if (gone.length === 0) return []
+  if (deleted.length === 0) return []
   await sql`
     insert into time_series.gone_endpoints (endpoint_no, endpoint_id, cutoff, gone_date)
     select endpoint_no, endpoint_id, ${cutoff}::bigint, ${at}::timestamptz
-    from unnest(${gone.map(({ endpointNo }) => endpointNo)}::bigint[], ${gone.map(({ endpointId }) => endpointId)}::text[])
+    from unnest(${deleted.map(({ endpointNo }) => endpointNo)}::bigint[], ${deleted.map(({ endpointId }) => endpointId)}::text[])
       as gone (endpoint_no, endpoint_id)
     on conflict (endpoint_no) do nothing`
-  return gone.map(({ endpointNo }) => endpointNo)
+  return deleted.map(({ endpointNo }) => endpointNo)
 }
 
 /** Finds some endpoints of a tenant or application, up to a number. */
@@ -56,20 +56,20 @@ export async function removeDeleted(sql: Sql, endpointNos: number[]) {
  * Copies samples to the new number of an endpoint that was registered again, in a transaction. Throws if the slot is
  * being closed; the caller retries.
  */
-export async function copyUnderNewNumber(sql: Sql, gone: DeletedEndpoint, endpointNo: number) {
+export async function copyUnderNewNumber(sql: Sql, old: DeletedEndpoint, endpointNo: number) {
   const slot = await findOpenSlot(sql)
   if (slot === undefined) throw new Error('no slot is open')
   await holdOpenSlot(sql, slot)
   await sql`
     insert into time_series.samples (slot, endpoint_no, ts, set_id, written, v, x)
     select ${slot}, ${endpointNo}, ts, set_id, written, v, x from time_series.samples
-    where endpoint_no = ${gone.endpointNo} and written >= ${gone.cutoff}`
+    where endpoint_no = ${old.endpointNo} and written >= ${old.cutoff}`
 }
 
 export async function deleteNames(sql: Sql, tenantId: string, applicationName: string | undefined) {
-  const which = applicationName === undefined ? sql`` : sql`and application_name = ${applicationName}`
-  await sql`delete from time_series.sets where tenant_id = ${tenantId} ${which}`
-  await sql`delete from time_series.series where tenant_id = ${tenantId} ${which}`
+  const ofApplication = applicationName === undefined ? sql`` : sql`and application_name = ${applicationName}`
+  await sql`delete from time_series.sets where tenant_id = ${tenantId} ${ofApplication}`
+  await sql`delete from time_series.series where tenant_id = ${tenantId} ${ofApplication}`
 }
 
 /** Finds endpoint ids of all tenants, in pages. */

@@ -29,7 +29,7 @@ export async function findEndpointNumbers(sql: Sql, endpointIds: string[]): Prom
 }
 
 /** Returns the numbers among these that belong to an endpoint. */
-export async function findKnownNumbers(sql: Sql, endpointNos: number[]): Promise<Set<number>> {
+export async function findExistingNumbers(sql: Sql, endpointNos: number[]): Promise<Set<number>> {
   const rows = await sql<NumberedEndpoint[]>`
     select endpoint_no from time_series.endpoints where endpoint_no = any(${endpointNos}::bigint[])`
   return new Set(rows.map(({ endpointNo }) => endpointNo))
@@ -59,7 +59,7 @@ export async function* endpointNosOf(db: Db, of: { tenantId: string; application
 }
 
 /** Finds the endpoints among these that have points, by id. */
-export async function findTheseEndpointsOf(
+export async function findEndpointsByIds(
   sql: Sql,
   of: { tenantId: string; applicationName: string; endpointIds: string[] },
 ): Promise<NumberedEndpoint[]> {
@@ -71,7 +71,7 @@ export async function findTheseEndpointsOf(
 }
 
 /** Finds series by name with all of their values; without names, all series. */
-export async function findSeriesNamed(
+export async function findSeriesByName(
   sql: Sql,
   of: { tenantId: string; applicationName: string; names: string[] | undefined },
 ): Promise<Series[]> {
@@ -118,7 +118,7 @@ export async function countSeries(sql: Sql, { tenantId, applicationName }: Appli
 }
 
 /** Finds the series among these that exist. */
-export async function findTheseSeries(
+export async function findSeriesByNames(
   sql: Sql,
   { tenantId, applicationName }: Application,
   fields: { name: string; valueName: string }[],
@@ -126,7 +126,7 @@ export async function findTheseSeries(
   return await sql`
     select series_id, name, value_name from time_series.series
     join unnest(${fields.map(({ name }) => name)}::text[], ${fields.map(({ valueName }) => valueName)}::text[])
-      asked (name, value_name) using (name, value_name)
+      requested (name, value_name) using (name, value_name)
     where tenant_id = ${tenantId} and application_name = ${applicationName}`
 }
 

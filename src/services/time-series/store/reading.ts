@@ -27,7 +27,7 @@ export interface Part {
 const dayMs = 86_400_000
 
 /** Matches chunks that overlap the part. */
-const within = (sql: Sql, { endpointNos, seriesIds, from, to }: Part) => sql`
+const overlaps = (sql: Sql, { endpointNos, seriesIds, from, to }: Part) => sql`
   endpoint_no = any(${endpointNos}::bigint[]) and series_id = any(${seriesIds}::integer[])
   and day between ${Math.floor(from / dayMs)} and ${Math.floor(to / dayMs)} and t_max >= ${from} and t_min <= ${to}`
 
@@ -43,27 +43,27 @@ const sizeOf = (sql: Sql) => sql`greatest(n, octet_length(data) / 64)`
 /** Counts the packed points of each endpoint. */
 export async function sumByEndpoint(sql: Sql, part: Part): Promise<Size[]> {
   return await sql`
-    select endpoint_no as key, sum(${sizeOf(sql)})::float8 as points from time_series.chunks where ${within(sql, part)}
+    select endpoint_no as key, sum(${sizeOf(sql)})::float8 as points from time_series.chunks where ${overlaps(sql, part)}
     group by endpoint_no`
 }
 
 /** Counts the packed points of the first (descending: last) days. */
 export async function sumByDay(sql: Sql, part: Part, order: { descending: boolean; limit: number }): Promise<Size[]> {
   return await sql`
-    select day as key, sum(${sizeOf(sql)})::float8 as points from time_series.chunks where ${within(sql, part)}
+    select day as key, sum(${sizeOf(sql)})::float8 as points from time_series.chunks where ${overlaps(sql, part)}
     group by day order by day ${order.descending ? sql`desc` : sql``} limit ${order.limit}`
 }
 
 export async function sumBySeries(sql: Sql, part: Part): Promise<Size[]> {
   return await sql`
-    select series_id as key, sum(${sizeOf(sql)})::float8 as points from time_series.chunks where ${within(sql, part)}
+    select series_id as key, sum(${sizeOf(sql)})::float8 as points from time_series.chunks where ${overlaps(sql, part)}
     group by series_id`
 }
 
 /** Finds the first time and the number of points of each chunk. */
-export async function findBeginnings(sql: Sql, part: Part): Promise<{ from: number; points: number }[]> {
+export async function findChunkStarts(sql: Sql, part: Part): Promise<{ from: number; points: number }[]> {
   return await sql`
-    select t_min as from, ${sizeOf(sql)} as points from time_series.chunks where ${within(sql, part)} order by t_min`
+    select t_min as from, ${sizeOf(sql)} as points from time_series.chunks where ${overlaps(sql, part)} order by t_min`
 }
 
 export interface PackedOfSeries {
@@ -79,7 +79,7 @@ export async function findPacked(sql: Sql, part: Part): Promise<PackedOfSeries[]
   return await sql`
     select endpoint_no, series_id,
       string_agg(int4send(octet_length(data)) || data, '' order by day, slot, part) as data
-    from time_series.chunks where ${within(sql, part)}
+    from time_series.chunks where ${overlaps(sql, part)}
     group by endpoint_no, series_id`
 }
 
@@ -100,7 +100,7 @@ export async function findPackedSums(sql: Sql, part: Part, sampledDays: number[]
           and coalesce(max(t_max) over (days rows between unbounded preceding and 1 preceding) < t_min, true)
           and coalesce(min(t_min) over (days rows between 1 following and unbounded following) > t_max, true), false)
           as is_enough
-      from time_series.chunks where ${within(sql, part)}
+      from time_series.chunks where ${overlaps(sql, part)}
       window days as (partition by endpoint_no, series_id, day order by t_min)) c
     group by endpoint_no, series_id`
   return rows.map(({ sums, ...row }) => ({ ...row, ...(sums && { sums: floatsIn(sums) }) }))
@@ -132,11 +132,11 @@ export interface SampleRows {
   arrays: Buffer | undefined
 }
 
-export interface SampleOptions extends WantedColumns {
+export interface SampleOptions extends ColumnOptions {
   limit: number
 }
 
-interface WantedColumns {
+interface ColumnOptions {
   /** Reads slots and numbers, which say which write was later. Only samples of the same time need them. */
   withOrder: boolean
   /** Reads texts of any length. Their total size is not known before. */
@@ -145,8 +145,8 @@ interface WantedColumns {
 
 /** Finds up to `limit` samples; undefined means none. */
 export async function findSamples(sql: Sql, part: SamplePart, options: SampleOptions): Promise<SampleRows | undefined> {
-  const rows = sql`select * from time_series.samples where ${ofSamples(sql, part)} limit ${options.limit}`
-  return await asColumns(sql, part, rows, options)
+  const rows = sql`select * from time_series.samples where ${isInPart(sql, part)} limit ${options.limit}`
+  return await readColumns(sql, part, rows, options)
 }
 
 /**
@@ -163,26 +163,26 @@ export async function findFirstSamples(
   const direction = options.descending ? sql`desc` : sql``
   const rows = sql`
     select * from time_series.samples
-    where endpoint_no = ${endpointNo!} and ${ofSamples(sql, part)} order by ts ${direction} limit ${options.limit}`
-  return await asColumns(sql, part, rows, options)
+    where endpoint_no = ${endpointNo!} and ${isInPart(sql, part)} order by ts ${direction} limit ${options.limit}`
+  return await readColumns(sql, part, rows, options)
 }
 
 /** Finds the samples of a single time, of each set only the last that was written. */
 export async function findSamplesAt(sql: Sql, part: SamplePart): Promise<SampleRows | undefined> {
   const rows = sql`
-    select distinct on (endpoint_no, set_id) * from time_series.samples where ${ofSamples(sql, part)}
+    select distinct on (endpoint_no, set_id) * from time_series.samples where ${isInPart(sql, part)}
     order by endpoint_no, set_id, slot desc, written desc`
-  return await asColumns(sql, part, rows, { withOrder: true, withLong: true })
+  return await readColumns(sql, part, rows, { withOrder: true, withLong: true })
 }
 
 /** Counts the samples of each endpoint. */
 export async function countSamples(sql: Sql, part: SamplePart): Promise<Size[]> {
   return await sql`
-    select endpoint_no as key, count(*)::float8 as points from time_series.samples where ${ofSamples(sql, part)}
+    select endpoint_no as key, count(*)::float8 as points from time_series.samples where ${isInPart(sql, part)}
     group by endpoint_no`
 }
 
-const ofSamples = (sql: Sql, { endpointNos, from, to, sets }: SamplePart) => sql`
+const isInPart = (sql: Sql, { endpointNos, from, to, sets }: SamplePart) => sql`
   endpoint_no = any(${endpointNos}::bigint[])
   and ts between ${from} and ${to} and set_id = any(${sets.map(({ setId }) => setId)}::integer[])`
 
@@ -192,13 +192,13 @@ const separator = '\n'
 const longBytesMin = 256
 
 /** Aggregates rows to columns of eight-byte numbers, which only need their bytes swapped. */
-async function asColumns(
+async function readColumns(
   sql: Sql,
   { endpointNos, sets, wanted }: SamplePart,
-  rows: ReturnType<typeof ofSamples>,
-  { withOrder, withLong }: WantedColumns,
+  rows: ReturnType<typeof isInPart>,
+  { withOrder, withLong }: ColumnOptions,
 ): Promise<SampleRows | undefined> {
-  const picked = isPicked(sets, wanted) ? wanted : []
+  const picked = readsSingleColumns(sets, wanted) ? wanted : []
   const values = picked.map((seriesId) => valueIn(sql, sets, seriesId))
   const isOther = values.map((value) => sql`${value} = 'NaN'`).reduce((all, one) => sql`${all} or ${one}`, sql`false`)
   const isWanted = picked.length > 0 ? sql`(${isOther})` : sql`true`
@@ -252,5 +252,5 @@ function valueIn(sql: Sql, sets: SeriesSet[], seriesId: number) {
 const pickedMax = 8
 const pickedSetsMax = 32
 
-export const isPicked = (sets: SeriesSet[], wanted: number[]) =>
+export const readsSingleColumns = (sets: SeriesSet[], wanted: number[]) =>
   wanted.length <= pickedMax && sets.length <= pickedSetsMax

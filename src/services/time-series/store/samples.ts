@@ -13,21 +13,21 @@ export const isSlotClosed = (error: unknown) => (error as { code?: string } | nu
 /** Returns true if nothing was written because a stamped sample has the time of another one. */
 export const isTimeTaken = (error: unknown) => isUniqueViolation(error)
 
-const hold = (slot: number) => `select time_series.hold_slot(${slot})`
-const copy = (slot: number) => `copy ${partitionOf(slot)} (${columns.join(', ')}) from stdin (format binary)`
+const holdSql = (slot: number) => `select time_series.hold_slot(${slot})`
+const copySql = (slot: number) => `copy ${partitionOf(slot)} (${columns.join(', ')}) from stdin (format binary)`
 
 /** Writes all rows into the slot if it is open; durable when it resolves. */
 export const copySamples = (db: Db, slot: number, rows: Rows) =>
-  db.copyIn(`${hold(slot)}; ${copy(slot)}`, () => rows.encode(slot))
+  db.copyIn(`${holdSql(slot)}; ${copySql(slot)}`, () => rows.encode(slot))
 
 /** Keeps the slot open until the commit, in a transaction. Fails with `isSlotClosed`. */
 export async function holdOpenSlot(sql: Sql, slot: number) {
-  await sql.unsafe(hold(slot))
+  await sql.unsafe(holdSql(slot))
 }
 
 /** Writes rows, in a transaction that holds the slot. `isCopy` means that they are in an older slot too. */
 export async function copyRows(sql: Sql, slot: number, rows: Rows, isCopy: boolean) {
-  await copyIn(sql.unsafe(copy(slot)), () => rows.encode(slot, isCopy))
+  await copyIn(sql.unsafe(copySql(slot)), () => rows.encode(slot, isCopy))
 }
 
 export interface StampedTime {
@@ -37,9 +37,9 @@ export interface StampedTime {
 }
 
 /** Finds stored stamped samples with these times. */
-export async function findStampedAt(sql: Sql, given: { endpointNo: number; time: number }[]): Promise<StampedTime[]> {
-  const endpointNos = given.map(({ endpointNo }) => endpointNo)
-  const times = given.map(({ time }) => time)
+export async function findStampedAt(sql: Sql, stamped: { endpointNo: number; time: number }[]): Promise<StampedTime[]> {
+  const endpointNos = stamped.map(({ endpointNo }) => endpointNo)
+  const times = stamped.map(({ time }) => time)
   return await sql`
     select s.endpoint_no, s.ts, s.written from time_series.samples s
     join unnest(${endpointNos}::bigint[], ${times}::bigint[]) as given (endpoint_no, ts)

@@ -18,14 +18,14 @@ export interface CollectDeps {
   writer: Writer
 }
 
-const nothing = Promise.resolve()
+const resolvedPromise = Promise.resolve()
 
 export function createCollect({ plans, numbers, writer }: CollectDeps) {
   function extractAll(plan: Plan, samples: unknown[]): Extracted[] {
     const all: Extracted[] = []
     for (let index = 0; index < samples.length; index++) {
       const extracted = extract(plan, samples[index])
-      if ('problem' in extracted) throw sampleRefused(index, extracted.problem)
+      if ('problem' in extracted) throw sampleRejected(index, extracted.problem)
       if (extracted.values.length > 0) all.push(extracted)
     }
     return all
@@ -41,8 +41,8 @@ export function createCollect({ plans, numbers, writer }: CollectDeps) {
   }
 
   async function lookUpAndAdd(origin: Origin, samples: unknown[], receivedAt: number) {
-    const all = extractAll(await plans.of(origin), samples)
-    if (all.length === 0) return { committed: nothing }
+    const all = extractAll(await plans.planOf(origin), samples)
+    if (all.length === 0) return { committed: resolvedPromise }
     const endpointNo = await numbers.endpointNo(origin)
     const sets = await numbers.allSetsOf(
       origin,
@@ -64,22 +64,22 @@ export function createCollect({ plans, numbers, writer }: CollectDeps) {
   function collect({ endpoint: origin, receivedAt: received }: DeviceMessage, samples: unknown[]): Promise<void> {
     const receivedAt = received.getTime()
     if (lookups.isBusy(origin.endpointId)) return afterLookup(origin, samples, receivedAt)
-    const plan = plans.of(origin)
+    const plan = plans.planOf(origin)
     const endpointNo = numbers.endpointNo(origin)
     if (plan instanceof Promise || typeof endpointNo !== 'number') {
       if (typeof endpointNo !== 'number') endpointNo.catch(() => {})
       return afterLookup(origin, samples, receivedAt)
     }
     const all = extractAll(plan, samples)
-    if (all.length === 0) return nothing
+    if (all.length === 0) return resolvedPromise
     const sets: SeriesSet[][] = []
     for (let index = 0; index < all.length; index++) {
-      const found = numbers.setsOf(origin, all[index]!.fields)
-      if (found instanceof Promise) {
-        found.catch(() => {})
+      const sampleSets = numbers.setsOf(origin, all[index]!.fields)
+      if (sampleSets instanceof Promise) {
+        sampleSets.catch(() => {})
         return afterLookup(origin, samples, receivedAt)
       }
-      sets.push(found)
+      sets.push(sampleSets)
     }
     return add(origin, endpointNo, receivedAt, all, sets)
   }
@@ -93,7 +93,7 @@ export function createCollect({ plans, numbers, writer }: CollectDeps) {
   }
 }
 
-function sampleRefused(index: number, problem: string) {
+function sampleRejected(index: number, problem: string) {
   const [field] = problem.split(':', 1)
   return SampleRefused({ sample: index + 1, problem }, { fields: { [`${index}.${field}`]: [problem] } })
 }

@@ -9,19 +9,22 @@ import { connectivityNotStored } from '../log-messages.ts'
 
 export function createConnectivitySeries(deps: {
   log: Log
-  applications: Pick<Applications, 'follow'>
+  applications: Pick<Applications, 'derivedConfiguration'>
   register: Pick<Register, 'findAll'>
   putPoints: TimeSeries['putPoints']
 }): { changed: NonNullable<Extension['connectivityChanged']> } {
   const { log, applications, register, putPoints } = deps
-  const seriesOf = applications.follow(connectivityInstance, (config) => config.connectivity?.['time-series']?.name)
+  const seriesOf = applications.derivedConfiguration(
+    connectivityInstance,
+    (config) => config.connectivity?.['time-series']?.name,
+  )
 
-  async function put(name: string, all: ConnectivityChange[]) {
-    const { tenantId, applicationName, versionName } = all[0]!.endpoint
+  async function put(name: string, changes: ConnectivityChange[]) {
+    const { tenantId, applicationName, versionName } = changes[0]!.endpoint
     // An endpoint that was unregistered disconnects too, but gets no points.
-    const known = await register.findAll(all.map(({ endpoint }) => endpoint.endpointId))
-    const points = all
-      .filter(({ endpoint }) => known.has(endpoint.endpointId))
+    const registered = await register.findAll(changes.map(({ endpoint }) => endpoint.endpointId))
+    const points = changes
+      .filter(({ endpoint }) => registered.has(endpoint.endpointId))
       .map(({ endpoint: { endpointId }, connected, at }) => ({
         endpointId,
         seriesName: name,
@@ -41,10 +44,10 @@ export function createConnectivitySeries(deps: {
     async changed(changes) {
       const byVersion = Map.groupBy(changes, ({ endpoint }) => endpoint.versionName)
       const failures: unknown[] = []
-      for (const some of byVersion.values())
+      for (const changesOfVersion of byVersion.values())
         try {
-          const name = await seriesOf(some[0]!.endpoint)
-          if (name !== undefined) await put(name, some)
+          const name = await seriesOf(changesOfVersion[0]!.endpoint)
+          if (name !== undefined) await put(name, changesOfVersion)
         } catch (error) {
           // The points of other versions are still stored.
           failures.push(error)

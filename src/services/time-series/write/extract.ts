@@ -28,13 +28,13 @@ export function extract(plan: Plan, sample: unknown): Extracted | Rejection {
   const fields: string[] = []
   const values: Value[] = []
   for (const { name, values: planned } of plan.series)
-    for (const one of planned) {
-      const found = lookUp(sample, one.path)
-      if (found === undefined) continue
-      const problem = problemOfValue(found, one.type)
-      if (problem) return { problem: `${one.path.join('.')}: ${problem} (series ${name})` }
-      fields.push(fieldOf(name, one.name))
-      values.push(found as Value)
+    for (const plannedValue of planned) {
+      const value = lookUp(sample, plannedValue.path)
+      if (value === undefined) continue
+      const problem = valueProblem(value, plannedValue.type)
+      if (problem) return { problem: `${plannedValue.path.join('.')}: ${problem} (series ${name})` }
+      fields.push(fieldOf(name, plannedValue.name))
+      values.push(value as Value)
     }
   if (plan.auto && typeof sample === 'object' && sample !== null && !Array.isArray(sample)) {
     const timeKey = plan.time.path.length === 1 ? plan.time.path[0] : undefined
@@ -50,36 +50,38 @@ export function extract(plan: Plan, sample: unknown): Extracted | Rejection {
 }
 
 /** Returns the reason why it cannot be stored as a value of this type. */
-export function problemOfValue(found: unknown, type: ValueType | undefined): string | undefined {
+export function valueProblem(found: unknown, type: ValueType | undefined): string | undefined {
   if (found === null) return undefined
-  const is = typeof found
-  if (is !== 'number' && is !== 'string' && is !== 'boolean') return 'expected a number, a text, true, false or null'
-  if (type !== undefined && is !== type) return `expected a ${type}, found a ${is}`
-  if (is === 'number' && !Number.isFinite(found)) return 'larger than any number that can be stored'
-  if (is === 'string' && (found as string).length > textLengthMax) return `longer than ${textLengthMax} characters`
+  const actualType = typeof found
+  if (actualType !== 'number' && actualType !== 'string' && actualType !== 'boolean')
+    return 'expected a number, a text, true, false or null'
+  if (type !== undefined && actualType !== type) return `expected a ${type}, found a ${actualType}`
+  if (actualType === 'number' && !Number.isFinite(found)) return 'larger than any number that can be stored'
+  if (actualType === 'string' && (found as string).length > textLengthMax)
+    return `longer than ${textLengthMax} characters`
   return undefined
 }
 
 function lookUp(sample: unknown, path: string[]): unknown {
-  let found = sample
+  let current = sample
   for (const part of path) {
-    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, part)) return undefined
-    found = (found as Record<string, unknown>)[part]
+    if (typeof current !== 'object' || current === null || !Object.hasOwn(current, part)) return undefined
+    current = (current as Record<string, unknown>)[part]
   }
-  return found
+  return current
 }
 
 function timeOf({ path, format, fallback }: Plan['time'], sample: unknown): number | undefined | Rejection {
-  const given = lookUp(sample, path)
-  const at = given === undefined ? undefined : readTime(given, format)
+  const rawTime = lookUp(sample, path)
+  const at = rawTime === undefined ? undefined : readTime(rawTime, format)
   if (at !== undefined && at >= timeMin && at <= timeMax) return at
   if (fallback === 'server-timestamp') return undefined
   return { problem: `${path.join('.')}: expected a time (${format})` }
 }
 
-function readTime(given: unknown, format: Plan['time']['format']): number | undefined {
-  if (format === 'unix-epoch') return typeof given === 'number' ? Math.round(given * 1000) : undefined
-  if (typeof given === 'number') return format === 'iso8601' ? undefined : Math.round(given)
-  if (typeof given !== 'string' || format === 'millis-unix-epoch') return undefined
-  return timeOfText(given)
+function readTime(rawTime: unknown, format: Plan['time']['format']): number | undefined {
+  if (format === 'unix-epoch') return typeof rawTime === 'number' ? Math.round(rawTime * 1000) : undefined
+  if (typeof rawTime === 'number') return format === 'iso8601' ? undefined : Math.round(rawTime)
+  if (typeof rawTime !== 'string' || format === 'millis-unix-epoch') return undefined
+  return timeOfText(rawTime)
 }

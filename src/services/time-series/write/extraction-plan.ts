@@ -25,12 +25,12 @@ export interface Plan {
 
 export interface ExtractionPlans {
   /** Returns the plan without a promise if it is cached. */
-  of(version: ApplicationVersionRef): Plan | Promise<Plan>
+  planOf(version: ApplicationVersionRef): Plan | Promise<Plan>
 }
 
 /** Creates the cache of plans, which follows the configuration. */
-export const createExtractionPlans = (applications: Pick<Applications, 'follow'>): ExtractionPlans => ({
-  of: applications.follow(timeSeriesInstance, planOf),
+export const createExtractionPlans = (applications: Pick<Applications, 'derivedConfiguration'>): ExtractionPlans => ({
+  planOf: applications.derivedConfiguration(timeSeriesInstance, planOf),
 })
 
 export function planOf(config: TimeSeriesConfiguration): Plan {

@@ -18,7 +18,7 @@ export interface OutOfOrderWrites {
 }
 
 /** Limits the memory if a write never completes. */
-const rememberedMax = 256
+const trackedMax = 256
 
 export function createOutOfOrderWrites(): OutOfOrderWrites {
   /** Writes in the order of their start, from the oldest that is not stored. */
@@ -27,8 +27,8 @@ export function createOutOfOrderWrites(): OutOfOrderWrites {
   const slots = new Map<Rows, number>()
 
   function abandoned(rows: Rows) {
-    const place = writes.indexOf(rows)
-    if (place >= 0) writes.splice(place, 1)
+    const index = writes.indexOf(rows)
+    if (index >= 0) writes.splice(index, 1)
     slots.delete(rows)
   }
 
@@ -37,15 +37,15 @@ export function createOutOfOrderWrites(): OutOfOrderWrites {
     storedTooEarly(rows, slot) {
       if (slots.size === 0) return []
       const later = writes.slice(writes.indexOf(rows) + 1)
-      return later.filter((one) => {
-        const own = slots.get(one)
-        return own !== undefined && (own < slot || one.first! < rows.first!)
+      return later.filter((write) => {
+        const slotOfWrite = slots.get(write)
+        return slotOfWrite !== undefined && (slotOfWrite < slot || write.first! < rows.first!)
       })
     },
     stored(rows, slot) {
       if (!writes.includes(rows)) return
       slots.set(rows, slot)
-      if (slots.size > rememberedMax) abandoned(writes[0]!)
+      if (slots.size > trackedMax) abandoned(writes[0]!)
       while (writes.length > 0 && slots.has(writes[0]!)) slots.delete(writes.shift()!)
     },
     abandoned,

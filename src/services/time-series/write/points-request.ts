@@ -29,16 +29,16 @@ export function createPointsRequest({
       const version = await applications.findVersion(appVersionName)
       if (version?.tenantId !== ctx.tenantId) throw NoVersion({ appVersionName })
       const endpointIds = Object.keys(body)
-      const found = endpointIds.length > 0 ? await register.findAll(endpointIds) : new Map<string, EndpointRef>()
+      const endpoints = endpointIds.length > 0 ? await register.findAll(endpointIds) : new Map<string, EndpointRef>()
       const application = onResource(ctx.tenantId, applicationResource(version.applicationName))
       const hasAccess = (endpoint: EndpointRef) =>
         [read, ...scopes].some((scope) => holds(ctx.caller, scope, endpointResource(endpoint)))
       const isVisible =
         ['application:read', read, ...scopes].some((scope) => holds(ctx.caller, scope, application)) ||
-        [...found.values()].some((endpoint) => endpoint.versionName === appVersionName && hasAccess(endpoint))
+        [...endpoints.values()].some((endpoint) => endpoint.versionName === appVersionName && hasAccess(endpoint))
       if (!isVisible) throw NoVersion({ appVersionName })
       for (const endpointId of endpointIds) {
-        const endpoint = found.get(endpointId)
+        const endpoint = endpoints.get(endpointId)
         const missing = () => NoEndpoint({ endpointId })
         if (!endpoint) throw missing()
         for (const scope of scopes) authorizeOrNotFound(ctx, { read, scope }, endpointResource(endpoint), missing)
@@ -59,22 +59,23 @@ function pointsOf(body: Record<string, unknown>): NewPoint[] {
   for (const [endpointId, series] of Object.entries(body)) {
     if (!isObject(series)) throw invalid(endpointId, 'expected an object with a list of points for each series')
     for (const [seriesName, list] of Object.entries(series)) {
-      const place = `${endpointId}.${seriesName}`
-      if (!Array.isArray(list)) throw invalid(place, 'expected a list of points')
+      const seriesPath = `${endpointId}.${seriesName}`
+      if (!Array.isArray(list)) throw invalid(seriesPath, 'expected a list of points')
       for (const [index, point] of list.entries())
-        points.push({ endpointId, seriesName, ...pointOf(point, `${place}[${index}]`) })
+        points.push({ endpointId, seriesName, ...pointOf(point, `${seriesPath}[${index}]`) })
     }
   }
   return points
 }
 
-function pointOf(point: unknown, place: string): Pick<NewPoint, 'timestamp' | 'values' | 'place'> {
-  if (!isObject(point)) throw invalid(place, 'expected an object with timestamp and values')
-  const { timestamp: given, values } = point
-  const timestamp = typeof given === 'string' ? timeOfText(given) : given
-  if (typeof timestamp !== 'number') throw invalid(`${place}.timestamp`, 'expected ISO 8601 or milliseconds since 1970')
-  if (!isObject(values)) throw invalid(`${place}.values`, 'expected an object of values by their names')
-  return { timestamp, values: values as Record<string, Value>, place }
+function pointOf(point: unknown, requestPath: string): Pick<NewPoint, 'timestamp' | 'values' | 'requestPath'> {
+  if (!isObject(point)) throw invalid(requestPath, 'expected an object with timestamp and values')
+  const { timestamp: rawTimestamp, values } = point
+  const timestamp = typeof rawTimestamp === 'string' ? timeOfText(rawTimestamp) : rawTimestamp
+  if (typeof timestamp !== 'number')
+    throw invalid(`${requestPath}.timestamp`, 'expected ISO 8601 or milliseconds since 1970')
+  if (!isObject(values)) throw invalid(`${requestPath}.values`, 'expected an object of values by their names')
+  return { timestamp, values: values as Record<string, Value>, requestPath }
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>

@@ -12,12 +12,12 @@ export async function publishPoints(bus: Bus, sql: Sql, rows: Rows, numbers: Num
   const byApplication = new Map<string, { tenantId: string; applicationName: string; points: StoredPoint[] }>()
   for (let row = 0; row < rows.count; row++) {
     const { tenantId, applicationName } = rows.origins[row]!
-    let own = byApplication.get(applicationName)
-    if (!own) {
-      own = { tenantId, applicationName, points: [] }
-      byApplication.set(applicationName, own)
+    let event = byApplication.get(applicationName)
+    if (!event) {
+      event = { tenantId, applicationName, points: [] }
+      byApplication.set(applicationName, event)
     }
-    own.points.push(...pointsOf(rows, row, numbers))
+    event.points.push(...pointsOf(rows, row, numbers))
   }
   for (const { points, ...of } of byApplication.values())
     for (let from = 0; from < points.length; from += pointsPerEvent)
@@ -30,12 +30,12 @@ export function pointsOf(rows: Rows, row: number, numbers: Numbers): StoredPoint
   const timestamp = new Date(rows.times[row]!).toISOString()
   const ingestionTimestamp = new Date(rows.writtens[row]! / 1000).toISOString()
   const bySeries = new Map<string, StoredPoint>()
-  for (const [place, field] of numbers.fieldsOf(rows.sets[row]!).entries()) {
+  for (const [index, field] of numbers.fieldsOf(rows.sets[row]!).entries()) {
     const [seriesName, valueName] = namesOf(field)
-    const known = bySeries.get(seriesName)
-    const point = known ?? { endpointId, versionName, seriesName, timestamp, ingestionTimestamp, values: {} }
-    point.values[valueName] = rows.values[row]![place]!
-    if (!known) bySeries.set(seriesName, point)
+    const existing = bySeries.get(seriesName)
+    const point = existing ?? { endpointId, versionName, seriesName, timestamp, ingestionTimestamp, values: {} }
+    point.values[valueName] = rows.values[row]![index]!
+    if (!existing) bySeries.set(seriesName, point)
   }
   return [...bySeries.values()]
 }

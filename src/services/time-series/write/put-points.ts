@@ -6,7 +6,7 @@ import { PointRefused } from '../errors.ts'
 import { fieldOf } from '../numbers/field.ts'
 import type { Numbers } from '../numbers/numbers.ts'
 import { timeMax, timeMin } from '../times.ts'
-import { autoPrefix, problemOfValue } from './extract.ts'
+import { autoPrefix, valueProblem } from './extract.ts'
 import type { Writer } from './writer.ts'
 
 interface Version {
@@ -17,7 +17,7 @@ interface Version {
 
 export function createPutPoints({ numbers, writer }: { numbers: Numbers; writer: Writer }) {
   return async (version: Version, points: NewPoint[]): Promise<void> => {
-    for (const point of points) check(point)
+    for (const point of points) requireValidPoint(point)
     // Sorting the names results in fewer sets.
     const nonEmpty = points
       .map((point) => ({ point, valueNames: Object.keys(point.values).sort() }))
@@ -44,15 +44,21 @@ const endpointNosOf = (version: Version, points: NewPoint[], numbers: Numbers) =
     async (endpointId) => [endpointId, await numbers.endpointNo({ ...version, endpointId })] as const,
   )
 
-function check({ endpointId, seriesName: name, timestamp, values, place = `${endpointId}.${name}` }: NewPoint) {
+function requireValidPoint({
+  endpointId,
+  seriesName: name,
+  timestamp,
+  values,
+  requestPath = `${endpointId}.${name}`,
+}: NewPoint) {
   const invalid = (below: string, problem: string) =>
-    PointRefused({ point: place + below, problem }, { fields: { [place + below]: [problem] } })
+    PointRefused({ point: requestPath + below, problem }, { fields: { [requestPath + below]: [problem] } })
   const bare = name.startsWith(autoPrefix) ? name.slice(autoPrefix.length) : name
   if (!seriesName.test(bare)) throw invalid('', 'a name of a series has letters, digits, dash and underscore')
   if (!Number.isInteger(timestamp) || timestamp < timeMin || timestamp > timeMax)
     throw invalid('.timestamp', 'expected a time between the years 1 and 9999')
   for (const [valueName, value] of Object.entries(values)) {
-    const problem = valueNameProblem(valueName) ?? problemOfValue(value, undefined)
+    const problem = valueNameProblem(valueName) ?? valueProblem(value, undefined)
     if (problem) throw invalid(`.values.${valueName}`, problem)
   }
 }

@@ -48,17 +48,17 @@ const trailerLength = 2
  * stamped.
  */
 const fixedLength = 2 + 8 * 4 + 4 + 8 + 8 + 4 + 8 + 20 + 1
-const float8 = 701
-const high = 2 ** 32
+const float8Oid = 701
+const highWordFactor = 2 ** 32
 
 /** Origin of the time of a row. The unique index covers only the first row of a stamped sample. */
-const byDevice = 0
-const byPlatform = 1
-const byPlatformFurther = 2
+const timeFromDevice = 0
+const timeFromPlatform = 1
+const timeFromPlatformFurtherRow = 2
 
 /** Details of each row: origin of its time, index of its sample, and its values that are not numbers. */
 interface Details {
-  readonly timedBy: number[]
+  readonly timeOrigins: number[]
   readonly samples: number[]
   readonly others: Map<number, string>
 }
@@ -70,28 +70,35 @@ export function createRows(valuesMax: number): Rows {
   const values: Value[][] = []
   const origins: Origin[] = []
   const writtens: number[] = []
-  const timedBy: number[] = []
+  const timeOrigins: number[] = []
   const samples: number[] = []
   const others = new Map<number, string>()
   let [sampleCount, valueCount, textLength] = [0, 0, 0]
 
-  function addRow(endpointNo: number, time: number, timed: number, set: SeriesSet, own: Value[], origin: Origin) {
-    for (let place = 0; place < own.length; place++)
-      if (typeof own[place] !== 'number') {
-        const text = othersOf(own)
+  function addRow(
+    endpointNo: number,
+    time: number,
+    timeOrigin: number,
+    set: SeriesSet,
+    rowValues: Value[],
+    origin: Origin,
+  ) {
+    for (let place = 0; place < rowValues.length; place++)
+      if (typeof rowValues[place] !== 'number') {
+        const text = othersOf(rowValues)
         others.set(times.length, text)
         textLength += text.length
         break
       }
     endpointNos.push(endpointNo)
     times.push(time)
-    timedBy.push(timed)
+    timeOrigins.push(timeOrigin)
     samples.push(sampleCount)
     writtens.push(0)
     sets.push(set)
-    values.push(own)
+    values.push(rowValues)
     origins.push(origin)
-    valueCount += own.length
+    valueCount += rowValues.length
   }
 
   const rows: Rows = {
@@ -111,38 +118,45 @@ export function createRows(valuesMax: number): Rows {
     get isFull() {
       return valueCount >= valuesMax || textLength > 4_000_000
     },
-    add(endpointNo, time, isStamped, own, all, origin) {
-      let [from, timed] = [0, isStamped ? byPlatform : byDevice]
-      for (const set of own) {
+    add(endpointNo, time, isStamped, sampleSets, sampleValues, origin) {
+      let [from, timeOrigin] = [0, isStamped ? timeFromPlatform : timeFromDevice]
+      for (const set of sampleSets) {
         const to = from + set.seriesIds.length
-        addRow(endpointNo, time, timed, set, own.length === 1 ? all : all.slice(from, to), origin)
-        if (isStamped) timed = byPlatformFurther
+        addRow(
+          endpointNo,
+          time,
+          timeOrigin,
+          set,
+          sampleSets.length === 1 ? sampleValues : sampleValues.slice(from, to),
+          origin,
+        )
+        if (isStamped) timeOrigin = timeFromPlatformFurtherRow
         from = to
       }
       sampleCount++
     },
-    stamped: () => stampedOf(rows, timedBy),
-    moveStamped: (after) => moveStamped(rows, timedBy, after),
+    stamped: () => stampedOf(rows, timeOrigins),
+    moveStamped: (after) => moveStamped(rows, timeOrigins, after),
     encode(slot, isCopy = false) {
       const bytes = times.length * fixedLength + valueCount * 12 + textLength * 3
-      return encode(rows, { timedBy, samples, others }, bytes, slot, isCopy)
+      return encode(rows, { timeOrigins, samples, others }, bytes, slot, isCopy)
     },
   }
   return rows
 }
 
 function stampedOf({ endpointNos, times }: Rows, timedBy: number[]): ReturnType<Rows['stamped']> {
-  const found: ReturnType<Rows['stamped']> = []
+  const stamped: ReturnType<Rows['stamped']> = []
   for (let row = 0; row < times.length; row++)
-    if (timedBy[row] === byPlatform) found.push({ row, endpointNo: endpointNos[row]!, time: times[row]! })
-  return found
+    if (timedBy[row] === timeFromPlatform) stamped.push({ row, endpointNo: endpointNos[row]!, time: times[row]! })
+  return stamped
 }
 
 function moveStamped({ endpointNos, times }: Rows, timedBy: number[], after: Map<number, number>) {
   for (let row = 0; row < times.length; row++) {
-    const last = timedBy[row] === byDevice ? undefined : after.get(endpointNos[row]!)
+    const last = timedBy[row] === timeFromDevice ? undefined : after.get(endpointNos[row]!)
     if (last === undefined) continue
-    if (timedBy[row] === byPlatform) {
+    if (timedBy[row] === timeFromPlatform) {
       times[row] = Math.max(times[row]!, last + 1)
       after.set(endpointNos[row]!, times[row]!)
     } else times[row] = last
@@ -151,7 +165,7 @@ function moveStamped({ endpointNos, times }: Rows, timedBy: number[], after: Map
 
 function encode(
   rows: Rows,
-  { timedBy, samples, others }: Details,
+  { timeOrigins, samples, others }: Details,
   bytes: number,
   slot: number,
   isCopy: boolean,
@@ -167,7 +181,7 @@ function encode(
     const length = text === undefined ? -1 : buffer.write(text, at + 4)
     view.setInt32(at, length)
     at += 4 + Math.max(0, length)
-    const isStamped = timedBy[row] === byPlatform && !isCopy
+    const isStamped = timeOrigins[row] === timeFromPlatform && !isCopy
     view.setInt32(at, isStamped ? 1 : -1)
     at += 4
     if (isStamped) view.setUint8(at++, 1)
@@ -201,7 +215,7 @@ function assignNumbers(order: Uint32Array, { endpointNos, times, writtens, first
 
 /** Writes all columns but the last two. */
 function putRow(view: DataView, start: number, slot: number, rows: Rows, row: number): number {
-  const own = rows.values[row]!
+  const rowValues = rows.values[row]!
   view.setInt16(start, columns.length)
   view.setInt32(start + 2, 4)
   view.setInt32(start + 6, slot)
@@ -210,15 +224,15 @@ function putRow(view: DataView, start: number, slot: number, rows: Rows, row: nu
   view.setInt32(at, 4)
   view.setInt32(at + 4, rows.sets[row]!.setId)
   at = putInt64(view, at + 8, rows.writtens[row]!)
-  view.setInt32(at, 20 + own.length * 12)
+  view.setInt32(at, 20 + rowValues.length * 12)
   view.setInt32(at + 4, 1) // one dimension
   view.setInt32(at + 8, 0) // no nulls
-  view.setInt32(at + 12, float8)
-  view.setInt32(at + 16, own.length)
+  view.setInt32(at + 12, float8Oid)
+  view.setInt32(at + 16, rowValues.length)
   view.setInt32(at + 20, 1) // its first index
   at += 24
-  for (let place = 0; place < own.length; place++) {
-    const value = own[place]
+  for (let place = 0; place < rowValues.length; place++) {
+    const value = rowValues[place]
     view.setInt32(at, 8)
     view.setFloat64(at + 4, typeof value === 'number' ? value : Number.NaN)
     at += 12
@@ -228,7 +242,7 @@ function putRow(view: DataView, start: number, slot: number, rows: Rows, row: nu
 
 function putInt64(view: DataView, at: number, value: number): number {
   view.setInt32(at, 8)
-  view.setInt32(at + 4, Math.floor(value / high))
+  view.setInt32(at + 4, Math.floor(value / highWordFactor))
   view.setUint32(at + 8, value >>> 0)
   return at + 12
 }

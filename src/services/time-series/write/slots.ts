@@ -25,7 +25,7 @@ export const slotLimits: SlotLimits = { ageHours: 6, rows: 2_000_000, rowsPerEnd
 const closeWaitMs = 2000
 
 export function createSlots({ db, now }: { db: Db; now: Clock }, limits: SlotLimits = slotLimits): Slots {
-  let known: number | Promise<number> | undefined
+  let cachedSlot: number | Promise<number> | undefined
 
   async function find(): Promise<number> {
     const open = await store.findOpenSlot(db.sql)
@@ -59,22 +59,22 @@ export function createSlots({ db, now }: { db: Db; now: Clock }, limits: SlotLim
 
   return {
     current() {
-      if (known !== undefined) return known
+      if (cachedSlot !== undefined) return cachedSlot
       const finding = find().then(
         (slot) => {
-          if (known === finding) known = slot
+          if (cachedSlot === finding) cachedSlot = slot
           return slot
         },
         (error) => {
-          if (known === finding) known = undefined
+          if (cachedSlot === finding) cachedSlot = undefined
           throw error
         },
       )
-      known = finding
+      cachedSlot = finding
       return finding
     },
     invalidate(slot) {
-      if (slot === undefined || slot === known) known = undefined
+      if (slot === undefined || slot === cachedSlot) cachedSlot = undefined
     },
     async rotate(force = false) {
       const slots = await store.findSlots(db.sql)
@@ -98,7 +98,7 @@ export function createSlots({ db, now }: { db: Db; now: Clock }, limits: SlotLim
         await store.openSlot(sql, next.slot, now())
         return next.slot
       })
-      known = undefined
+      cachedSlot = undefined
       if (opened !== undefined) await saveOpening(opened)
     },
   }

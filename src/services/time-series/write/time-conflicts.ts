@@ -17,8 +17,8 @@ export interface TimeConflicts {
   record(sql: Sql, rows: Rows): Promise<boolean>
 }
 
-const rememberedMs = 60_000
-const rememberedMax = 10_000
+const lookupMs = 60_000
+const conflictingMax = 10_000
 /** Time after the first use of a slot during which all endpoints are looked up. */
 export const newSlotMs = 2000
 
@@ -41,10 +41,10 @@ export function createTimeConflicts(arrivals: ArrivalTimes, isNewForMs = newSlot
     return false
   }
 
-  function remember(endpointNo: number) {
+  function recordConflict(endpointNo: number) {
     conflicting.delete(endpointNo)
-    conflicting.set(endpointNo, monotonicMs() + rememberedMs)
-    if (conflicting.size > rememberedMax) conflicting.delete(conflicting.keys().next().value!)
+    conflicting.set(endpointNo, monotonicMs() + lookupMs)
+    if (conflicting.size > conflictingMax) conflicting.delete(conflicting.keys().next().value!)
   }
 
   return {
@@ -62,11 +62,13 @@ export function createTimeConflicts(arrivals: ArrivalTimes, isNewForMs = newSlot
       for (const [endpointNo, time] of last) arrivals.used(endpointNo, time)
     },
     async record(sql, rows) {
-      const own = rows.stamped()
-      const taken = await findStampedAt(sql, own)
-      const writtenAt = new Map(own.map(({ row, endpointNo, time }) => [`${endpointNo} ${time}`, rows.writtens[row]!]))
+      const stamped = rows.stamped()
+      const taken = await findStampedAt(sql, stamped)
+      const writtenAt = new Map(
+        stamped.map(({ row, endpointNo, time }) => [`${endpointNo} ${time}`, rows.writtens[row]!]),
+      )
       if (taken.some(({ endpointNo, ts, written }) => writtenAt.get(`${endpointNo} ${ts}`) === written)) return true
-      for (const { endpointNo } of taken) remember(endpointNo)
+      for (const { endpointNo } of taken) recordConflict(endpointNo)
       return false
     },
   }

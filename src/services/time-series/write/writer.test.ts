@@ -43,8 +43,8 @@ test('a later write still wins over a delayed one that got into a later slot', a
   let [held, attempts] = [true, 0]
   const isFirst = (rows: Rows) => rows.values[0]![0] === 1
   const writer = aWriter({
-    storing: {
-      wanted: () => true,
+    duringCommit: {
+      isNeeded: () => true,
       async run(_, rows) {
         if (!isFirst(rows) || !held) return
         attempts++
@@ -121,8 +121,8 @@ test('callers get an error while the database is unavailable, and later ones are
   let away = true
   const writer = aWriter({
     timeoutMs: 300,
-    storing: {
-      wanted: () => true,
+    duringCommit: {
+      isNeeded: () => true,
       async run() {
         if (away) throw Object.assign(new Error('away'), { code: 'ECONNREFUSED' })
       },

@@ -30,7 +30,7 @@ export interface WriterOptions {
   log: Log
   metrics: Metrics
   /** Runs in the transaction that stores the rows, if `wanted` returns true. */
-  storing?: { wanted(): boolean; run(sql: Sql, rows: Rows): Promise<void> }
+  duringCommit?: { isNeeded(): boolean; run(sql: Sql, rows: Rows): Promise<void> }
   /** Called when the rows are durable. */
   stored?(rows: Rows): void
   timeoutMs?: number
@@ -42,7 +42,7 @@ const valuesMax = 5000
 const everyMs = 15
 export const concurrentWrites = 4
 const pendingBytesMax = 192 * 1024 * 1024
-/** Greatest number of retries for closed slots and conflicting times. */
+/** Maximum number of retries for closed slots and conflicting times. */
 const retriesMax = 10
 
 const codeOf = (error: unknown) => (error as { code?: string } | null)?.code
@@ -52,14 +52,14 @@ const dataErrors = /^(22|54)/
 const undefinedTable = '42P01'
 
 export function createWriter(options: WriterOptions): Writer {
-  const { db, order, slots, storing } = options
+  const { db, order, slots, duringCommit } = options
   const arrivals = createArrivalTimes()
   const conflicts = createTimeConflicts(arrivals, options.newSlotMs)
   const outOfOrder = createOutOfOrderWrites()
   const numbers = new WeakMap<Rows, Promise<number>>()
   let lastResolved: Promise<unknown> = Promise.resolve()
 
-  async function numbered(rows: Rows) {
+  async function assignFirstNumber(rows: Rows) {
     const requested = numbers.get(rows) ?? order.next()
     numbers.set(rows, requested)
     try {
@@ -70,33 +70,33 @@ export function createWriter(options: WriterOptions): Writer {
     }
   }
 
-  async function inTransaction(rows: Rows, again: Rows[], slot: number, hasConflict: boolean) {
-    for (const one of again) one.first = await order.next()
+  async function writeInTransaction(rows: Rows, rewritten: Rows[], slot: number, hasConflict: boolean) {
+    for (const one of rewritten) one.first = await order.next()
     await db.tx(async (sql) => {
       await holdOpenSlot(sql, slot)
       if (hasConflict) await conflicts.resolve(sql, rows, slot)
       await copyRows(sql, slot, rows, false)
-      for (const one of again) await copyRows(sql, slot, one, true)
-      if (storing?.wanted()) await storing.run(sql, rows)
+      for (const one of rewritten) await copyRows(sql, slot, one, true)
+      if (duringCommit?.isNeeded()) await duringCommit.run(sql, rows)
     })
-    for (const one of again) outOfOrder.stored(one, slot)
+    for (const one of rewritten) outOfOrder.stored(one, slot)
   }
 
   async function writeInto(slot: number, rows: Rows) {
-    const again = outOfOrder.storedTooEarly(rows, slot)
+    const rewritten = outOfOrder.storedTooEarly(rows, slot)
     const hasConflict = conflicts.needLookup(rows, slot)
-    if (again.length === 0 && !hasConflict && !storing?.wanted()) return await copySamples(db, slot, rows)
-    if (!hasConflict) return await inTransaction(rows, again, slot, false)
+    if (rewritten.length === 0 && !hasConflict && !duringCommit?.isNeeded()) return await copySamples(db, slot, rows)
+    if (!hasConflict) return await writeInTransaction(rows, rewritten, slot, false)
     // Serialized, so that the times of such an endpoint increase from write to write.
-    const work = () => inTransaction(rows, again, slot, true)
-    const mine = lastResolved.then(work, work)
-    lastResolved = mine.catch(() => {})
-    await mine
+    const work = () => writeInTransaction(rows, rewritten, slot, true)
+    const resolved = lastResolved.then(work, work)
+    lastResolved = resolved.catch(() => {})
+    await resolved
   }
 
   async function write(rows: Rows) {
     for (let retries = 0; ; retries++) {
-      const [slot] = await Promise.all([slots.current(), numbered(rows)])
+      const [slot] = await Promise.all([slots.current(), assignFirstNumber(rows)])
       try {
         await writeInto(slot, rows)
       } catch (error) {

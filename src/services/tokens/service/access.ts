@@ -5,7 +5,7 @@ import type { EndpointRow } from '../store.ts'
 type Scope = 'endpoint:read' | 'endpoint:update'
 
 /** Returns the row if the caller has the scope on its endpoint; throws the same error as for a missing row otherwise. */
-export function permitted<E extends EndpointRow>(
+export function requireScopeOn<E extends EndpointRow>(
   ctx: Ctx,
   scope: Scope,
   found: E | undefined,

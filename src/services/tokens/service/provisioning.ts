@@ -6,7 +6,7 @@ import { newShortToken } from '../../../kernel/ids.ts'
 import type { ProvisionedToken } from '../contract.ts'
 import { NoEndpoint, TokenTaken, TooManyTokens } from '../errors.ts'
 import * as store from '../store.ts'
-import { permitted } from './access.ts'
+import { requireScopeOn } from './access.ts'
 import { publishDeleted } from './deletion.ts'
 import type { TokenDeps } from './deps.ts'
 
@@ -23,7 +23,7 @@ export interface NewToken {
 export async function provision(deps: TokenDeps, ctx: Ctx, { endpointId, applicationName, token }: NewToken) {
   return await deps.kit.db.tx(async (sql) => {
     const locked = await store.lockEndpoint(sql, endpointId)
-    const endpoint = permitted(ctx, 'endpoint:update', locked, () => NoEndpoint({ endpointId }))
+    const endpoint = requireScopeOn(ctx, 'endpoint:update', locked, () => NoEndpoint({ endpointId }))
     // Devices send a version of the endpoint's application, so a token of another application could not be used.
     if (applicationName !== endpoint.applicationName)
       throw invalidField('applicationName', `must be ${endpoint.applicationName}, the application of the endpoint`)
@@ -54,22 +54,22 @@ export async function provisionFirst(
 ): Promise<(ProvisionedToken | 'taken')[]> {
   const created = new Map<string, ProvisionedToken>()
   // Repeats with new generated tokens for those that were taken.
-  for (let left = endpoints; left.length > 0; ) {
-    const inserted = await insertFirst(deps, sql, of, left)
+  for (let remaining = endpoints; remaining.length > 0; ) {
+    const inserted = await insertFirst(deps, sql, of, remaining)
     for (const { endpointId, token } of inserted) created.set(endpointId, { token, status: 'Inactive' })
-    left = left.filter(({ endpointId, token }) => token === undefined && !created.has(endpointId))
+    remaining = remaining.filter(({ endpointId, token }) => token === undefined && !created.has(endpointId))
   }
   return endpoints.map(({ endpointId }) => created.get(endpointId) ?? 'taken')
 }
 
 /** Inserts a token; undefined if the given one is taken. A generated one that is taken is replaced. */
-async function insertFurther({ kit, key }: TokenDeps, sql: Sql, endpoint: store.EndpointRow, given?: string) {
+async function insertFurther({ kit, key }: TokenDeps, sql: Sql, endpoint: store.EndpointRow, requested?: string) {
   for (;;) {
-    const token = given ?? newShortToken()
+    const token = requested ?? newShortToken()
     const tokenHash = await key.hashOf(sql, endpoint.applicationName, token)
     const row = { ...endpoint, endpointTokenId: kit.newId(), tokenHash, createdDate: kit.now() }
     if (await store.insertToken(sql, row)) return { ...row, token }
-    if (given !== undefined) return undefined
+    if (requested !== undefined) return undefined
   }
 }
 
@@ -81,8 +81,8 @@ async function insertFirst({ kit, key }: TokenDeps, sql: Sql, of: Owner, endpoin
     rows.set(endpointId, { endpointId, token, tokenHash, endpointTokenId: kit.newId() })
   }
   const inserted = await store.insertEndpointsWithTokens(sql, { ...of, createdDate: kit.now() }, [...rows.values()])
-  for (const { endpointId, known } of inserted)
-    if (known) {
+  for (const { endpointId, existed } of inserted)
+    if (existed) {
       // The row remains of a deleted tenant, whose endpoints are deleted in batches. Its tokens must not become valid again.
       await store.saveEndpoint(sql, { endpointId, ...of })
       await publishDeleted(kit.bus, sql, of.tenantId, await store.deleteOtherTokens(sql, rows.get(endpointId)!))

@@ -3,27 +3,32 @@
 import { createBatcher } from '../../../kernel/batcher.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'
-import { NoToken, StatusMoveRefused } from '../errors.ts'
+import { NoToken, TransitionRejected } from '../errors.ts'
 import { TokenStatusChanged } from '../events.ts'
 import { isAllowed, possibleFrom, type TargetStatus, type TokenStatus } from '../states.ts'
 import * as store from '../store.ts'
-import { permitted } from './access.ts'
+import { requireScopeOn } from './access.ts'
 import type { TokenDeps } from './deps.ts'
 
 const batchMax = 128
 const batchMs = 3
 
-export async function setStatus(deps: TokenDeps, ctx: Ctx, place: store.TokenPlace, to: TargetStatus) {
+export async function setStatus(deps: TokenDeps, ctx: Ctx, ref: store.TokenRef, to: TargetStatus) {
   await deps.kit.db.tx(async (sql) => {
-    const token = permitted(ctx, 'endpoint:update', await store.lockToken(sql, place), () => NoToken({ ...place }))
+    const token = requireScopeOn(ctx, 'endpoint:update', await store.lockToken(sql, ref), () => NoToken({ ...ref }))
     if (token.status === to) return
-    if (!isAllowed(token.status, to, 'people'))
-      throw StatusMoveRefused({ from: token.status, to, possible: possibleFrom(token.status) })
+    if (!isAllowed(token.status, to, 'caller'))
+      throw TransitionRejected({ from: token.status, to, possible: possibleFrom(token.status) })
     await changeStatus(deps, sql, token, to)
   })
 }
 
-async function changeStatus({ kit: { bus, now } }: TokenDeps, sql: Sql, token: store.KnownToken, to: TokenStatus) {
+async function changeStatus(
+  { kit: { bus, now } }: TokenDeps,
+  sql: Sql,
+  token: store.TokenForValidation,
+  to: TokenStatus,
+) {
   const { tenantId, applicationName, endpointId, endpointTokenId, tokenHash, status: from } = token
   if (!(await store.updateStatus(sql, token, { from, to, at: now() }))) return
   const payload = { tenantId, applicationName, endpointId, endpointTokenId, tokenHash, from, to }
@@ -31,15 +36,15 @@ async function changeStatus({ kit: { bus, now } }: TokenDeps, sql: Sql, token: s
 }
 
 /** Activates an Inactive token; resolves to false if it is not Inactive any more. */
-export type Activate = (token: store.KnownToken) => Promise<boolean | undefined>
+export type Activate = (token: store.TokenForValidation) => Promise<boolean | undefined>
 
 /** Activates tokens in batches, because thousands of new devices may connect at the same time. */
 export const createActivate = (kit: TokenDeps['kit']): Activate =>
-  createBatcher<store.KnownToken, boolean>((tokens) => activateAll(kit, tokens), batchMax, batchMs)
+  createBatcher<store.TokenForValidation, boolean>((tokens) => activateAll(kit, tokens), batchMax, batchMs)
 
-async function activateAll({ db, bus, now }: TokenDeps['kit'], tokens: store.KnownToken[]): Promise<boolean[]> {
+async function activateAll({ db, bus, now }: TokenDeps['kit'], tokens: store.TokenForValidation[]): Promise<boolean[]> {
   const [from, to] = ['Inactive', 'Active'] as const
-  const moved = await db.tx(async (sql) => {
+  const activatedIds = await db.tx(async (sql) => {
     const rows = await store.updateStatuses(sql, tokens, { from, to, at: now() })
     await bus.publishAll(
       sql,
@@ -50,5 +55,5 @@ async function activateAll({ db, bus, now }: TokenDeps['kit'], tokens: store.Kno
     )
     return new Set(rows.map(({ endpointTokenId }) => endpointTokenId))
   })
-  return tokens.map(({ endpointTokenId }) => moved.has(endpointTokenId))
+  return tokens.map(({ endpointTokenId }) => activatedIds.has(endpointTokenId))
 }

@@ -20,11 +20,11 @@ export async function validate(
   const { applicationName } = version
   const tokenHash = await key.hashOf(kit.db.sql, applicationName, token)
   for (;;) {
-    const found = await cache.find({ applicationName, tokenHash })
+    const row = await cache.find({ applicationName, tokenHash })
     // The name of a deleted application may belong to another tenant by now.
-    if (!found || found.tenantId !== version.tenantId || !isValid(found.status)) return undefined
-    const { tenantId, endpointId, endpointTokenId } = found
-    if (found.status === 'Active' || (await activate(found)))
+    if (!row || row.tenantId !== version.tenantId || !isValid(row.status)) return undefined
+    const { tenantId, endpointId, endpointTokenId } = row
+    if (row.status === 'Active' || (await activate(row)))
       return { tenantId, applicationName, endpointId, endpointTokenId }
     // Another caller changed it first, perhaps on a node whose event has not arrived yet: read it again.
     cache.drop(tokenHash)

@@ -8,12 +8,19 @@ export interface OutcomeRow {
 }
 
 /**
- * Finds the latest response with this request id among the last `outcomes` responses of the extension. Searches at most `within`
+ * Finds the latest response with this request id among the last `outcomes` responses of the extension. Searches at most `recordsMax`
  * records of the endpoint, so that a rarely used extension does not cause a scan of all of them.
  */
 export async function findOutcome(
   sql: Sql,
-  of: { tenantId: string; endpointId: string; extension: string; requestId: number; outcomes: number; within: number },
+  of: {
+    tenantId: string
+    endpointId: string
+    extension: string
+    requestId: number
+    outcomes: number
+    recordsMax: number
+  },
 ): Promise<OutcomeRow | undefined> {
   const { tenantId, endpointId } = of
   const [row] = await sql<OutcomeRow[]>`
@@ -24,7 +31,7 @@ export async function findOutcome(
         and r.tenant_id = ${tenantId} and not exists (
           select from traffic_log.unregistered u
           where u.tenant_id = ${tenantId} and u.endpoint_id = ${endpointId} and u.unregistered_at >= r.created_at)
-      order by created_at desc limit ${of.within}::bigint),
+      order by created_at desc limit ${of.recordsMax}::bigint),
     answers as (
       select * from latest where extension = ${of.extension} and outbound and request_id is not null
       order by created_at desc limit ${of.outcomes}::bigint)
@@ -41,11 +48,11 @@ export async function insertUnregistered(sql: Sql, tenantId: string, endpointIds
       do update set unregistered_at = greatest(known.unregistered_at, excluded.unregistered_at)`
 }
 
-/** Deletes about `most` records of the tenant up to a time; returns false if there were none. */
-export async function deleteSome(sql: Sql, tenantId: string, until: Date, most: number): Promise<boolean> {
+/** Deletes about `limit` records of the tenant up to a time; returns false if there were none. */
+export async function deleteRecordsPart(sql: Sql, tenantId: string, until: Date, limit: number): Promise<boolean> {
   const [last] = await sql`
     select created_at from traffic_log.records where tenant_id = ${tenantId} and created_at <= ${until}
-    order by created_at offset ${most} limit 1`
+    order by created_at offset ${limit} limit 1`
   // Dates have milliseconds only, so all records of the last millisecond are deleted.
   const end = last ? new Date(last.createdAt.getTime() + 1) : until
   const { count } = await sql`
@@ -53,7 +60,7 @@ export async function deleteSome(sql: Sql, tenantId: string, until: Date, most: 
   return count > 0
 }
 
-export async function deleteRest(sql: Sql, tenantId: string, until: Date) {
+export async function deleteCountsAndRefusals(sql: Sql, tenantId: string, until: Date) {
   await deleteCounts(sql, tenantId, until)
   await sql`delete from traffic_log.refusals where tenant_id = ${tenantId} and created_at <= ${until}`
   await sql`delete from traffic_log.unregistered where tenant_id = ${tenantId} and unregistered_at <= ${until}`

@@ -24,7 +24,7 @@ export interface RecordRow {
   payload: string
 }
 
-export interface Found {
+export interface RecordPage {
   total: number
   rows: RecordRow[]
 }
@@ -36,8 +36,8 @@ const shortScanMax = 2000
 /** Maximum number of uncounted records that the fast query counts itself. */
 const tailMax = 200_000
 
-const moment = (ms: number) => new Date(ms)
-const within = (sql: Sql, { from, to }: Span) => sql`r.created_at >= ${moment(from)} and r.created_at < ${moment(to)}`
+const dateOf = (ms: number) => new Date(ms)
+const isWithin = (sql: Sql, { from, to }: Span) => sql`r.created_at >= ${dateOf(from)} and r.created_at < ${dateOf(to)}`
 
 /** Condition in the form that the expression index supports. */
 const ofEndpoint = (sql: Sql, endpointId: string) => sql`
@@ -61,19 +61,21 @@ const sinceRegistered = (sql: Sql, tenantId: string) => sql`
     where u.tenant_id = ${tenantId} and u.endpoint_id = r.endpoint_id and u.unregistered_at >= r.created_at)`
 
 /** Returns disjoint conditions for the requested records that the caller may read; each is one index scan. */
-function scansOf(sql: Sql, { tenantId, visibility, endpointIds: asked }: TrafficQuery): Fragment[] {
-  if (visibility === 'all') return asked ? endpointScans(sql, asked, sql``) : [sql`true`]
+function scansOf(sql: Sql, { tenantId, visibility, endpointIds: requestedIds }: TrafficQuery): Fragment[] {
+  if (visibility === 'all') return requestedIds ? endpointScans(sql, requestedIds, sql``) : [sql`true`]
   const { applicationNames } = visibility
-  const singleIds = asked ? asked.filter((id) => visibility.endpointIds.includes(id)) : visibility.endpointIds
-  const elsewhere = sql`and r.application_name <> all(${applicationNames}::text[]) ${sinceRegistered(sql, tenantId)}`
+  const singleIds = requestedIds
+    ? requestedIds.filter((id) => visibility.endpointIds.includes(id))
+    : visibility.endpointIds
+  const inOtherApplications = sql`and r.application_name <> all(${applicationNames}::text[]) ${sinceRegistered(sql, tenantId)}`
   const inApplications = sql`r.application_name = any(${applicationNames}::text[])`
   const applicationScans =
     applicationNames.length === 0
       ? []
-      : asked
-        ? endpointScans(sql, asked, sql`and ${inApplications}`)
+      : requestedIds
+        ? endpointScans(sql, requestedIds, sql`and ${inApplications}`)
         : [inApplications]
-  return [...applicationScans, ...endpointScans(sql, singleIds, elsewhere)]
+  return [...applicationScans, ...endpointScans(sql, singleIds, inOtherApplications)]
 }
 
 const conditions = (sql: Sql, query: TrafficQuery) => sql`
@@ -84,8 +86,8 @@ const conditions = (sql: Sql, query: TrafficQuery) => sql`
   ${query.resourcePath ? sql`and strpos(r.resource_path, ${query.resourcePath}) > 0` : sql``}
   ${query.payload ? sql`and strpos(r.payload, ${query.payload}) > 0` : sql``}`
 
-const count = (sql: Sql, query: TrafficQuery, scan: Fragment, span: Span) => sql`
-  (select count(*) from traffic_log.records r where ${conditions(sql, query)} and ${within(sql, span)} and ${scan})`
+const countSql = (sql: Sql, query: TrafficQuery, scan: Fragment, span: Span) => sql`
+  (select count(*) from traffic_log.records r where ${conditions(sql, query)} and ${isWithin(sql, span)} and ${scan})`
 
 /** The correlation id and direction order records of the same microsecond: of several nodes, or a message and its response. */
 const ordering = (sql: Sql, { descending }: TrafficQuery) =>
@@ -97,9 +99,9 @@ const recordColumns = (sql: Sql) => sql`
   r.created_at, r.request_id, r.outbound, r.tenant_id, r.endpoint_id, r.version_name, r.extension, r.correlation_id,
   r.resource_path, r.additional_metadata, r.payload`
 
-async function page(sql: Sql, query: TrafficQuery, scans: Fragment[]): Promise<RecordRow[]> {
+async function findPage(sql: Sql, query: TrafficQuery, scans: Fragment[]): Promise<RecordRow[]> {
   const scanQuery = (where: Fragment, window: Fragment) => sql`
-    select ${recordColumns(sql)} from traffic_log.records r where ${conditions(sql, query)} and ${within(sql, query.span)} and ${where}
+    select ${recordColumns(sql)} from traffic_log.records r where ${conditions(sql, query)} and ${isWithin(sql, query.span)} and ${where}
     order by ${ordering(sql, query)} ${window}`
   const window = sql`offset ${query.offset}::bigint limit ${query.limit}::bigint`
   if (scans.length === 0) return []
@@ -113,49 +115,49 @@ async function page(sql: Sql, query: TrafficQuery, scans: Fragment[]): Promise<R
 const sumOf = (sql: Sql, parts: Fragment[]) =>
   parts.length === 0 ? sql`0` : parts.reduce((before, part) => sql`${before} + ${part}`)
 
-async function findByScan(sql: Sql, query: TrafficQuery): Promise<Found> {
+async function findByScan(sql: Sql, query: TrafficQuery): Promise<RecordPage> {
   const scans = scansOf(sql, query)
   if (scans.length === 0) return { total: 0, rows: [] }
-  const counts = scans.map((scan) => count(sql, query, scan, query.span))
-  const [rows, [counted]] = await Promise.all([page(sql, query, scans), sql`select ${sumOf(sql, counts)} as total`])
+  const counts = scans.map((scan) => countSql(sql, query, scan, query.span))
+  const [rows, [counted]] = await Promise.all([findPage(sql, query, scans), sql`select ${sumOf(sql, counts)} as total`])
   return { total: counted?.total, rows }
 }
 
 /** Selects counts of the whole tenant or of the visible applications. */
-const countedIn = (
+const countsSql = (
   sql: Sql,
   { tenantId, visibility, versionName, extension }: TrafficQuery,
   minutes: number,
   span: Span,
 ) => sql`
   from traffic_log.counts
-  where tenant_id = ${tenantId} and minutes = ${minutes} and since >= ${moment(span.from)} and since < ${moment(span.to)}
+  where tenant_id = ${tenantId} and minutes = ${minutes} and since >= ${dateOf(span.from)} and since < ${dateOf(span.to)}
   ${visibility === 'all' ? sql`` : sql`and application_name = any(${visibility.applicationNames}::text[])`}
   ${versionName ? sql`and version_name = ${versionName}` : sql``}
   ${extension ? sql`and extension = ${extension}` : sql``}`
 
-const sumIn = (sql: Sql, query: TrafficQuery, minutes: number, span: Span) =>
-  sql`(select coalesce(sum(count), 0) ${countedIn(sql, query, minutes, span)})`
+const sumOfCountsSql = (sql: Sql, query: TrafficQuery, minutes: number, span: Span) =>
+  sql`(select coalesce(sum(count), 0) ${countsSql(sql, query, minutes, span)})`
 
-interface Numbers {
+interface PartCounts {
   early: number
   counted: number
   late: number
 }
 
 /** Sums up hourly counts, five-minute counts at both ends, and the records that no bucket covers. */
-async function countByBuckets(sql: Sql, query: TrafficQuery, parts: Parts, countedUntil: number): Promise<Numbers> {
+async function countByBuckets(sql: Sql, query: TrafficQuery, parts: Parts, countedUntil: number): Promise<PartCounts> {
   const scan =
     query.visibility === 'all' ? sql`true` : sql`r.application_name = any(${query.visibility.applicationNames}::text[])`
   const outside = (span: Span) => {
     const { early, counted, late } = partsOf(span, countedUntil, minutesMs)
     return sumOf(sql, [
-      ...(isEmpty(counted) ? [] : [sumIn(sql, query, 5, counted)]),
-      ...[early, late].filter((part) => !isEmpty(part)).map((part) => count(sql, query, scan, part)),
+      ...(isEmpty(counted) ? [] : [sumOfCountsSql(sql, query, 5, counted)]),
+      ...[early, late].filter((part) => !isEmpty(part)).map((part) => countSql(sql, query, scan, part)),
     ])
   }
-  const hours = isEmpty(parts.counted) ? sql`0` : sumIn(sql, query, 60, parts.counted)
-  const [numbers] = await sql<[Numbers]>`
+  const hours = isEmpty(parts.counted) ? sql`0` : sumOfCountsSql(sql, query, 60, parts.counted)
+  const [numbers] = await sql<[PartCounts]>`
     select ${outside(parts.early)} as early, ${hours} as counted, ${outside(parts.late)} as late`
   return numbers
 }
@@ -164,7 +166,7 @@ async function countByBuckets(sql: Sql, query: TrafficQuery, parts: Parts, count
  * Narrows the span to the hours that contain the page, according to the counts. A page with a large offset, or of a version with
  * few records, is then found without scanning all records before it.
  */
-async function narrowToHours(sql: Sql, query: TrafficQuery, parts: Parts, numbers: Numbers): Promise<TrafficQuery> {
+async function narrowToHours(sql: Sql, query: TrafficQuery, parts: Parts, numbers: PartCounts): Promise<TrafficQuery> {
   const { descending } = query
   const [near, far] = descending ? [parts.late, parts.early] : [parts.early, parts.late]
   const before = descending ? numbers.late : numbers.early
@@ -176,7 +178,7 @@ async function narrowToHours(sql: Sql, query: TrafficQuery, parts: Parts, number
       ${descending ? sql`max(since)` : sql`min(since)`} filter (where passed >= ${last - before}) as last_in
     from (
       select since, sum(sum(count)::float8) over (order by since ${descending ? sql`desc` : sql`asc`}) as passed
-      ${countedIn(sql, query, 60, parts.counted)} group by since) hours`
+      ${countsSql(sql, query, 60, parts.counted)} group by since) hours`
   const skips = query.offset >= before
   const offset = skips ? query.offset - before - (found?.skipped ?? 0) : query.offset
   if (descending) {
@@ -189,32 +191,32 @@ async function narrowToHours(sql: Sql, query: TrafficQuery, parts: Parts, number
   return { ...query, offset, span: { from, to: found?.lastIn ? endOf(found.lastIn) : far.to } }
 }
 
-const sum = ({ early, counted, late }: Numbers) => early + counted + late
+const sum = ({ early, counted, late }: PartCounts) => early + counted + late
 
-async function findByCounts(sql: Sql, query: TrafficQuery, countedUntil: number): Promise<Found> {
+async function findByCounts(sql: Sql, query: TrafficQuery, countedUntil: number): Promise<RecordPage> {
   const parts = partsOf(query.span, countedUntil, hourMs)
   const counting = countByBuckets(sql, query, parts, countedUntil)
   const { visibility, versionName, extension, offset, limit } = query
   if (visibility === 'all' && !versionName && !extension && offset + limit <= shortScanMax) {
-    const [numbers, rows] = await Promise.all([counting, page(sql, query, scansOf(sql, query))])
+    const [numbers, rows] = await Promise.all([counting, findPage(sql, query, scansOf(sql, query))])
     return { total: sum(numbers), rows }
   }
   const numbers = await counting
   const total = sum(numbers)
   if (offset >= total) return { total, rows: [] }
   const asked = total > shortScanMax ? await narrowToHours(sql, query, parts, numbers) : query
-  return { total, rows: await page(sql, asked, scansOf(sql, asked)) }
+  return { total, rows: await findPage(sql, asked, scansOf(sql, asked)) }
 }
 
 /** Finds records for a caller who may read whole applications and single endpoints. */
-async function findMixed(sql: Sql, query: TrafficQuery, countedUntil: number): Promise<Found> {
+async function findMixed(sql: Sql, query: TrafficQuery, countedUntil: number): Promise<RecordPage> {
   const scans = scansOf(sql, query)
   const [, ...single] = scans
-  const counts = single.map((scan) => count(sql, query, scan, query.span))
+  const counts = single.map((scan) => countSql(sql, query, scan, query.span))
   const [numbers, [singly], rows] = await Promise.all([
     countByBuckets(sql, query, partsOf(query.span, countedUntil, hourMs), countedUntil),
     sql`select ${sumOf(sql, counts)} as total`,
-    page(sql, query, scans),
+    findPage(sql, query, scans),
   ])
   return { total: sum(numbers) + singly?.total, rows }
 }
@@ -232,7 +234,7 @@ const isFirstPages = (query: TrafficQuery) =>
  * Answers the most frequent query in one statement, without a transaction or time limit. Returns undefined for other queries, and
  * when too many records are not counted yet.
  */
-export async function findFirstPages(sql: Sql, query: TrafficQuery): Promise<Found | undefined> {
+export async function findFirstPages(sql: Sql, query: TrafficQuery): Promise<RecordPage | undefined> {
   if (!isFirstPages(query)) return undefined
   const { tenantId, offset, limit } = query
   const rows = await sql<(RecordRow & { counted: number; tail: number })[]>`
@@ -252,7 +254,7 @@ export async function findFirstPages(sql: Sql, query: TrafficQuery): Promise<Fou
 }
 
 /** Sets the time limit of a search transaction. Custom plans, because the best plan depends on the time span. */
-export async function begin(sql: Sql, milliseconds: number): Promise<{ countedUntil: number }> {
+export async function limitSearch(sql: Sql, milliseconds: number): Promise<{ countedUntil: number }> {
   const [row] = await sql`
     select counted_until, set_config('statement_timeout', ${String(milliseconds)}, true),
       set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true)
@@ -263,7 +265,7 @@ export async function begin(sql: Sql, milliseconds: number): Promise<{ countedUn
 export const snapshotReadOnly = 'isolation level repeatable read read only'
 
 /** Finds a page of records and their total number. */
-export function findRecords(sql: Sql, query: TrafficQuery, countedUntil: number): Promise<Found> {
+export function findRecords(sql: Sql, query: TrafficQuery, countedUntil: number): Promise<RecordPage> {
   const { visibility } = query
   if (!usesCountsOnly(query)) return findByScan(sql, query)
   if (visibility === 'all' || visibility.endpointIds.length === 0) return findByCounts(sql, query, countedUntil)

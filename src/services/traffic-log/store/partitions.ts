@@ -12,24 +12,24 @@ export async function findDays(sql: Sql): Promise<number[]> {
   const rows = await sql<{ name: string }[]>`
     select c.relname::text as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
     where i.inhparent = any(${tables.map((table) => `traffic_log.${table}`)}::text[]::regclass[])`
-  const seen = new Map<number, number>()
+  const tablesByDay = new Map<number, number>()
   for (const { name } of rows) {
     const [, year, month, date] = name.match(/_(\d{4})(\d{2})(\d{2})$/) ?? []
     if (!date) continue
     const day = Date.UTC(Number(year), Number(month) - 1, Number(date)) / dayMs
-    seen.set(day, (seen.get(day) ?? 0) + 1)
+    tablesByDay.set(day, (tablesByDay.get(day) ?? 0) + 1)
   }
-  return [...seen].filter(([, count]) => count === tables.length).map(([day]) => day)
+  return [...tablesByDay].filter(([, count]) => count === tables.length).map(([day]) => day)
 }
 
 /** Creates partitions in a transaction. They are attached after creation, so that readers and writers are not blocked. */
-export async function makeDays(sql: Sql, days: number[]) {
+export async function createPartitionsOfDays(sql: Sql, days: number[]) {
   await sql`select pg_advisory_xact_lock(hashtextextended('traffic-log.partitions', 0))`
   for (const day of days)
     for (const table of tables) {
       const name = `traffic_log.${nameOf(table, day)}`
-      const [there] = await sql`select to_regclass(${name}) is not null as yes`
-      if (there?.yes) continue
+      const [existing] = await sql`select to_regclass(${name}) is not null as yes`
+      if (existing?.yes) continue
       await sql.unsafe(`create table ${name} (like traffic_log.${table} including defaults including storage)`)
       await sql.unsafe(`
         alter table traffic_log.${table} attach partition ${name}
@@ -50,7 +50,7 @@ async function limitStatistics(sql: Sql, name: string) {
 }
 
 /** Drops the partitions of a day and its counts. Returns false if a reader holds a lock for 300 ms; writers must not wait longer. */
-export async function dropDay(sql: TransactionSql, day: number): Promise<boolean> {
+export async function dropPartitionsOfDay(sql: TransactionSql, day: number): Promise<boolean> {
   try {
     await sql.savepoint(async (inner) => {
       await inner`select set_config('lock_timeout', '300', true)`

@@ -1,13 +1,13 @@
 import type { Fragment, Sql } from '../../../../kernel/db.ts'
 
-export interface CountedOf {
+export interface CountSelection {
   tenantId: string
   applicationNames?: string[] | undefined
   versionNames?: string[] | undefined
 }
 
 /** Adds up both tables, with the same conditions on each. */
-const summed = (sql: Sql, where: Fragment) => sql`
+const sumOfCounts = (sql: Sql, where: Fragment) => sql`
   select application_name, version_name, metadata_key, sum(n) as n from (
     select application_name, version_name, metadata_key, count as n from register.counts where ${where}
     union all
@@ -15,7 +15,7 @@ const summed = (sql: Sql, where: Fragment) => sql`
   ) both_tables group by application_name, version_name, metadata_key`
 
 /** Returns an SQL expression for the exact number of endpoints. It reads the counts, not the endpoints. */
-export function countedEndpoints(sql: Sql, of: CountedOf): Fragment {
+export function endpointCountSql(sql: Sql, of: CountSelection): Fragment {
   const where = sql`tenant_id = ${of.tenantId} and metadata_key = ''
     ${of.applicationNames ? sql`and application_name = any(${of.applicationNames}::text[])` : sql``}
     ${of.versionNames ? sql`and version_name = any(${of.versionNames}::text[])` : sql``}`
@@ -23,8 +23,8 @@ export function countedEndpoints(sql: Sql, of: CountedOf): Fragment {
     + (select coalesce(sum(difference), 0)::bigint from register.count_differences where ${where}))`
 }
 
-export async function countEndpoints(sql: Sql, of: CountedOf): Promise<number> {
-  const [row] = await sql`select ${countedEndpoints(sql, of)} as n`
+export async function countEndpoints(sql: Sql, of: CountSelection): Promise<number> {
+  const [row] = await sql`select ${endpointCountSql(sql, of)} as n`
   return row?.n
 }
 
@@ -35,7 +35,7 @@ export async function findKeys(
 ): Promise<{ versionName: string; metadataKey: string }[]> {
   const where = sql`tenant_id = ${of.tenantId} and application_name = ${of.applicationName}`
   return await sql<{ versionName: string; metadataKey: string }[]>`
-    select version_name, metadata_key from (${summed(sql, where)}) counted where n > 0
+    select version_name, metadata_key from (${sumOfCounts(sql, where)}) counted where n > 0
     order by version_name, metadata_key`
 }
 

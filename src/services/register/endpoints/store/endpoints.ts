@@ -35,9 +35,9 @@ export async function insertEndpoints(
 ): Promise<{ endpointId: string; seq: number }[]> {
   const { tenantId, applicationName, versionName, at } = of
   return await sql<{ endpointId: string; seq: number }[]>`
-    with held as materialized (select pg_advisory_xact_lock_shared(hashtextextended(${lockName(applicationName)}, 0))),
+    with lock as materialized (select pg_advisory_xact_lock_shared(hashtextextended(${lockName(applicationName)}, 0))),
     given as (
-      select g.* from held, jsonb_to_recordset(${sql.json(endpoints as never)})
+      select g.* from lock, jsonb_to_recordset(${sql.json(endpoints as never)})
         as g("endpointId" text, metadata jsonb, "resourceGroupIds" text[])),
     inserted as (
       insert into register.endpoints (endpoint_id, tenant_id, application_name, version_name, version_registered_date,
@@ -64,7 +64,7 @@ export async function lockApplication(sql: Sql, applicationName: string) {
 }
 
 /** Blocks the deletion of the application until the transaction ends, as a registration does. */
-export async function holdApplication(sql: Sql, applicationName: string) {
+export async function lockApplicationShared(sql: Sql, applicationName: string) {
   await sql`select pg_advisory_xact_lock_shared(hashtextextended(${lockName(applicationName)}, 0))`
 }
 
@@ -86,7 +86,7 @@ export async function findRefs(sql: Sql, endpointIds: string[]): Promise<Endpoin
 }
 
 /** Finds endpoints and blocks their deletion until the transaction ends. The lock is shared. */
-export async function holdRefs(sql: Sql, endpointIds: string[]): Promise<EndpointRef[]> {
+export async function lockRefsShared(sql: Sql, endpointIds: string[]): Promise<EndpointRef[]> {
   return await sql<EndpointRef[]>`
     select ${refColumns(sql)} from register.endpoints where endpoint_id = any(${endpointIds}::text[])
     order by endpoint_id for key share`
@@ -163,7 +163,7 @@ export async function saveConnectivity(sql: Sql, changes: ConnectivityChange[]):
     with before as (
       select endpoint_id, connected, connectivity_ts, connectivity_number, connectivity_keys, metadata from register.endpoints
       where endpoint_id = any(${ids}::text[]) order by endpoint_id for update),
-    told as (
+    newer as (
       select c.*, b.connected as was_connected, b.connectivity_ts as was_connectivity_ts,
         case when b.connectivity_keys is not null or c.state_key is not null then b.metadata end as was_metadata,
         coalesce(b.connectivity_keys, '{}') as was_keys
@@ -180,7 +180,7 @@ export async function saveConnectivity(sql: Sql, changes: ConnectivityChange[]):
         metadata = case when t.was_metadata is null then e.metadata else (t.was_metadata - t.was_keys)
           || case when t.state_key is null then '{}'
             else jsonb_build_object(t.state_key, t.connected, t.at_key, register.moment(t.at)) end end
-      from told t where t.endpoint_id = e.endpoint_id
+      from newer t where t.endpoint_id = e.endpoint_id
       returning e.endpoint_id, e.tenant_id, e.application_name, e.version_name, e.seq, e.metadata, e.connected,
         e.connectivity_ts, t.was_connected, t.was_connectivity_ts, t.was_metadata),
     counted as (
@@ -201,17 +201,17 @@ export async function deleteEndpoints(sql: Sql, endpointIds: string[]): Promise<
     with locked as (
       select endpoint_id from register.endpoints where endpoint_id = any(${endpointIds}::text[])
       order by endpoint_id for update),
-    gone as (
+    deleted as (
       delete from register.endpoints e using locked where e.endpoint_id = locked.endpoint_id
       returning e.endpoint_id, e.tenant_id, e.application_name, e.version_name, e.seq, e.metadata),
     counted as (
       insert into register.count_differences (tenant_id, metadata_key, application_name, version_name, difference)
-      select tenant_id, '', application_name, version_name, -count(*) from gone
+      select tenant_id, '', application_name, version_name, -count(*) from deleted
       group by tenant_id, application_name, version_name
       union all
       select tenant_id, key, application_name, version_name, -count(*)
-      from gone, jsonb_object_keys(metadata) as key group by tenant_id, key, application_name, version_name)
-    select endpoint_id, tenant_id, application_name, version_name, seq from gone`
+      from deleted, jsonb_object_keys(metadata) as key group by tenant_id, key, application_name, version_name)
+    select endpoint_id, tenant_id, application_name, version_name, seq from deleted`
 }
 
 /** Finds the first endpoints of a version. */
@@ -223,7 +223,7 @@ export async function findIdsOfVersion(sql: Sql, tenantId: string, versionName: 
 }
 
 /** Deletes a part of a deleted tenant's endpoints. Returns false when none are left. */
-export async function deleteOfTenant(sql: Sql, tenantId: string, limit: number): Promise<boolean> {
+export async function deleteEndpointsOfTenant(sql: Sql, tenantId: string, limit: number): Promise<boolean> {
   const { count } = await sql`
     delete from register.endpoints where endpoint_id in (
       select endpoint_id from register.endpoints where tenant_id = ${tenantId} order by seq limit ${limit})`

@@ -23,7 +23,7 @@ export async function findMatching(sql: Sql, query: Query, tenantId: string, seq
 }
 
 /** Returns the endpoints that are stored as members. */
-export async function findKnown(
+export async function findStoredMembers(
   sql: Sql,
   of: { tenantId: string; memberSet: number; seqs: number[] },
 ): Promise<Set<number>> {
@@ -35,7 +35,7 @@ export async function findKnown(
 }
 
 /** Makes the database compile all patterns of the query. Throws if it rejects one. */
-export async function tryQuery(sql: Sql, query: Query) {
+export async function compilePatterns(sql: Sql, query: Query) {
   await sql`
     select from (select '{}'::jsonb as metadata, ''::text as version_name offset 0) e where ${toSql(sql, query, columns)}`.unprepared()
 }

@@ -28,7 +28,7 @@ export interface OfFilter extends OfApplication {
 }
 
 /** Returns an SQL expression for the exact number of members. It reads the counts, not the members. */
-export const countOf = (sql: Sql): Fragment => sql`(
+export const memberCountSql = (sql: Sql): Fragment => sql`(
   select coalesce(sum(n), 0)::bigint from (
     select c.count as n from register.filter_counts c where c.tenant_id = f.tenant_id and c.member_set = f.member_set
     union all
@@ -36,13 +36,13 @@ export const countOf = (sql: Sql): Fragment => sql`(
     where d.tenant_id = f.tenant_id and d.member_set = f.member_set) both_tables) as matched_endpoints_count`
 
 const columns = (sql: Sql) => sql`f.filter_id, f.tenant_id, f.application_name, f.name, f.description, f.document_query,
-  f.status, f.member_set, f.created_date, f.updated_date, ${countOf(sql)}`
+  f.status, f.member_set, f.created_date, f.updated_date, ${memberCountSql(sql)}`
 
-const addressed = (sql: Sql, { tenantId, applicationName, filterId }: OfFilter) => sql`
+const isFilter = (sql: Sql, { tenantId, applicationName, filterId }: OfFilter) => sql`
   f.tenant_id = ${tenantId} and f.filter_id = ${filterId} and f.application_name = ${applicationName}`
 
 export async function findFilter(sql: Sql, of: OfFilter): Promise<FilterRow | undefined> {
-  const [row] = await sql<FilterRow[]>`select ${columns(sql)} from register.filters f where ${addressed(sql, of)}`
+  const [row] = await sql<FilterRow[]>`select ${columns(sql)} from register.filters f where ${isFilter(sql, of)}`
   return row
 }
 
@@ -58,11 +58,11 @@ export async function findMemberSet(
 
 /** Locks a filter, so that its changes and the steps of its matching run one after the other. */
 export async function lockFilter(sql: Sql, of: OfFilter): Promise<FilterRow | undefined> {
-  const [locked] = await sql`select from register.filters f where ${addressed(sql, of)} for update`
+  const [locked] = await sql`select from register.filters f where ${isFilter(sql, of)} for update`
   return locked && (await findFilter(sql, of))
 }
 
-const listed = (sql: Sql, { tenantId, applicationName, name }: OfApplication & { name?: string | undefined }) => sql`
+const isListed = (sql: Sql, { tenantId, applicationName, name }: OfApplication & { name?: string | undefined }) => sql`
   f.tenant_id = ${tenantId} and f.application_name = ${applicationName}
   ${name === undefined ? sql`` : sql`and f.name ilike ${likePart(name)}`}`
 
@@ -71,12 +71,12 @@ export async function findFilters(
   of: OfApplication & { name?: string | undefined; offset: number; limit: number | null },
 ): Promise<FilterRow[]> {
   return await sql<FilterRow[]>`
-    select ${columns(sql)} from register.filters f where ${listed(sql, of)}
+    select ${columns(sql)} from register.filters f where ${isListed(sql, of)}
     order by f.seq offset ${of.offset} limit ${of.limit}`
 }
 
 export async function countFilters(sql: Sql, of: OfApplication & { name?: string | undefined }): Promise<number> {
-  const [row] = await sql`select count(*) from register.filters f where ${listed(sql, of)}`
+  const [row] = await sql`select count(*) from register.filters f where ${isListed(sql, of)}`
   return row?.count
 }
 
@@ -92,7 +92,7 @@ export async function sumFilters(
   return row
 }
 
-interface Written {
+interface FilterValues {
   name: string
   description: string
   documentQuery: JsonObject
@@ -103,7 +103,7 @@ interface Written {
 const jsonText = (query: JsonObject) => JSON.stringify(query)
 
 /** Inserts a filter. Returns the number of its member set, or undefined if the name is taken. */
-export async function insertFilter(sql: Sql, filter: OfFilter & Written): Promise<number | undefined> {
+export async function insertFilter(sql: Sql, filter: OfFilter & FilterValues): Promise<number | undefined> {
   const { tenantId, filterId, applicationName, name, description, documentQuery, patternSize, at } = filter
   const [row] = await sql`
     insert into register.filters (tenant_id, filter_id, application_name, name, description, document_query,
@@ -114,28 +114,28 @@ export async function insertFilter(sql: Sql, filter: OfFilter & Written): Promis
   return row?.memberSet
 }
 
-export async function updateFilter(sql: Sql, of: OfFilter, written: Written) {
+export async function updateFilter(sql: Sql, of: OfFilter, written: FilterValues) {
   const { name, description, documentQuery, patternSize, at } = written
   await sql`
     update register.filters f set name = ${name}, description = ${description},
       document_query = ${jsonText(documentQuery)}::text::json, pattern_size = ${patternSize}, updated_date = ${at}
-    where ${addressed(sql, of)}`
+    where ${isFilter(sql, of)}`
 }
 
 /** Sets the filter to pending with a new, empty member set. Returns the number of the set. */
 export async function restartFilter(sql: Sql, of: OfFilter): Promise<number> {
   const [row] = await sql`
     update register.filters f set status = 'pending', member_set = nextval('register.member_sets')
-    where ${addressed(sql, of)} returning member_set`
+    where ${isFilter(sql, of)} returning member_set`
   return row?.memberSet
 }
 
 export async function activateFilter(sql: Sql, of: OfFilter) {
-  await sql`update register.filters f set status = 'active' where ${addressed(sql, of)}`
+  await sql`update register.filters f set status = 'active' where ${isFilter(sql, of)}`
 }
 
 export async function deleteFilter(sql: Sql, of: OfFilter) {
-  await sql`delete from register.filters f where ${addressed(sql, of)}`
+  await sql`delete from register.filters f where ${isFilter(sql, of)}`
 }
 
 export async function deleteFiltersOf(
@@ -148,7 +148,10 @@ export async function deleteFiltersOf(
 }
 
 /** Takes the shared lock on the application's filters. Returns their revision, or null if there are no filters. */
-export async function holdFilters(sql: Sql, { tenantId, applicationName }: OfApplication): Promise<number | null> {
+export async function lockFiltersShared(
+  sql: Sql,
+  { tenantId, applicationName }: OfApplication,
+): Promise<number | null> {
   const [row] = await sql`select register.hold_filters(${tenantId}, ${applicationName}) as revision`
   return row?.revision
 }

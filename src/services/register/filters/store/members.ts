@@ -5,8 +5,8 @@ import type { EndpointRef } from '../../contract.ts'
 import { keysOf } from '../../document-query/keys.ts'
 import type { Query } from '../../document-query/query.ts'
 import { toSql } from '../../document-query/sql.ts'
-import type { FilterIndex, KnownFilter } from '../filter-index.ts'
-import { countOf, type OfApplication } from './filters.ts'
+import type { FilterIndex, FilterSummary } from '../filter-index.ts'
+import { memberCountSql, type OfApplication } from './filters.ts'
 
 /** Up to this many members are read first, and their endpoints are then checked (about 3 µs each). */
 const membersReadFirst = 20_000
@@ -29,8 +29,8 @@ const isMember = (sql: Sql, tenantId: string, filterId: string, seq: Fragment): 
 
 export const filterIndex: FilterIndex = {
   async find(sql, tenantId, filterIds) {
-    return await sql<KnownFilter[]>`
-      select f.filter_id, f.application_name, f.status, ${countOf(sql)} from register.filters f
+    return await sql<FilterSummary[]>`
+      select f.filter_id, f.application_name, f.status, ${memberCountSql(sql)} from register.filters f
       where f.tenant_id = ${tenantId} and f.filter_id = any(${filterIds}::text[])`
   },
 
@@ -43,15 +43,15 @@ export const filterIndex: FilterIndex = {
       return { condition: sql`e.seq = any(array(${filterIndex.page(sql, tenantId, filterIds, all)}))` }
     }
     const sets = filterIds.map((filterId) => isMember(sql, tenantId, filterId, sql`c.seq`))
-    const isEach = sets.reduce((before, one) => sql`${before} and ${one}`)
-    const most = Math.floor(members / membersPerLookup)
+    const isMemberOfAll = sets.reduce((before, one) => sql`${before} and ${one}`)
+    const lookupsMax = Math.floor(members / membersPerLookup)
     return {
       of: (candidates) => sql`
-        select c.* from ${candidates} c where not exists (select from ${candidates} offset ${most}) and ${isEach}
+        select c.* from ${candidates} c where not exists (select from ${candidates} offset ${lookupsMax}) and ${isMemberOfAll}
         union all
         select c.* from ${candidates} c
           join register.members_of(${tenantId}, ${setsOf(sql, tenantId, filterIds)}) m on m.number = c.seq
-        where exists (select from ${candidates} offset ${most})`,
+        where exists (select from ${candidates} offset ${lookupsMax})`,
     }
   },
 
@@ -108,34 +108,34 @@ export interface Transition {
 }
 
 /** Saves which filters changed endpoints begin and cease to match, with the counts. Rows are sorted, which prevents deadlocks. */
-export async function saveMoves(sql: Sql, tenantId: string, moves: Transition[]) {
-  const column = <K extends keyof Transition>(name: K) => moves.map((move) => String(move[name]))
+export async function saveTransitions(sql: Sql, tenantId: string, transitions: Transition[]) {
+  const column = <K extends keyof Transition>(name: K) => transitions.map((move) => String(move[name]))
   await sql`
     with given as (
       select * from unnest(${column('memberSet')}::text[]::bigint[], ${column('seq')}::text[]::bigint[],
         ${column('matched')}::text[]::boolean[], ${column('pending')}::text[]::boolean[])
         as g(member_set, seq, matched, pending)),
-    gone as (
+    deleted as (
       delete from register.filter_members m using given g
       where m.tenant_id = ${tenantId} and m.member_set = g.member_set and m.seq = g.seq
         and not g.matched and not g.pending
       returning m.member_set),
-    put as (
+    written as (
       insert into register.filter_members as m (tenant_id, member_set, seq, matched)
       select ${tenantId}, member_set, seq, matched from given where matched or pending order by member_set, seq
       on conflict (tenant_id, member_set, seq) do update set matched = excluded.matched
         where m.matched <> excluded.matched
       returning m.member_set, m.matched, m.xmax = 0 as is_new)
-    ${countPut(sql, tenantId, sql`select member_set, -1 as n from gone`)}`
+    ${countChangesSql(sql, tenantId, sql`select member_set, -1 as n from deleted`)}`
 }
 
-/** Counts the written rows. An updated row was counted before; a new refusal never was. */
-const countPut = (sql: Sql, tenantId: string, gone: Fragment) => sql`
+/** Adds the differences of the counts. An updated row was counted before; a new row that does not match was not. */
+const countChangesSql = (sql: Sql, tenantId: string, gone: Fragment) => sql`
   insert into register.filter_count_differences (tenant_id, member_set, difference)
   select ${tenantId}, member_set, sum(n) from (
     ${gone}
     union all
-    select member_set, case when matched then 1 when is_new then 0 else -1 end from put) moved
+    select member_set, case when matched then 1 when is_new then 0 else -1 end from written) moved
   group by member_set having sum(n) <> 0`
 
 /** Removes deleted endpoints from all sets. Returns the memberships that they had. */
@@ -145,19 +145,19 @@ export async function removeEndpoints(
   { seqs, pendingSets }: { seqs: number[]; pendingSets: number[] },
 ): Promise<{ memberSet: number; seq: number }[]> {
   return await sql<{ memberSet: number; seq: number }[]>`
-    with gone as (
+    with deleted as (
       delete from register.filter_members
       where seq = any(${seqs}::bigint[]) and member_set <> all(${pendingSets}::bigint[])
       returning member_set, seq),
-    put as (
+    written as (
       insert into register.filter_members as m (tenant_id, member_set, seq, matched)
       select ${tenantId}, s.member_set, e.seq, false
       from unnest(${pendingSets}::bigint[]) as s(member_set), unnest(${seqs}::bigint[]) as e(seq)
       order by s.member_set, e.seq
       on conflict (tenant_id, member_set, seq) do update set matched = false where m.matched
       returning m.member_set, m.matched, m.xmax = 0 as is_new),
-    counted as (${countPut(sql, tenantId, sql`select member_set, -1 as n from gone`)})
-    select member_set, seq from gone`
+    counted as (${countChangesSql(sql, tenantId, sql`select member_set, -1 as n from deleted`)})
+    select member_set, seq from deleted`
 }
 
 /** Returns how many endpoints the next step has, and the number of the last one. */
@@ -217,10 +217,10 @@ export async function markOrphanedSet(sql: Sql, { tenantId, memberSet }: { tenan
  * planner's statistics do not cover new sets.
  */
 export async function deleteOrphanedMembers(sql: Sql, limit: number): Promise<boolean> {
-  const [left] = await sql`
+  const [orphaned] = await sql`
     select tenant_id, member_set from register.left_sets order by member_set limit 1 for update skip locked`
-  if (!left) return false
-  const { tenantId, memberSet } = left
+  if (!orphaned) return false
+  const { tenantId, memberSet } = orphaned
   const { count } = await sql`
     delete from register.filter_members where tenant_id = ${tenantId} and member_set = ${memberSet} and ctid = any(array(
       select ctid from register.filter_members where tenant_id = ${tenantId} and member_set = ${memberSet}

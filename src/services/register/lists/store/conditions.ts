@@ -5,19 +5,19 @@ import type { Condition, Key } from '../query.ts'
 
 /** Translates a conjunction. All equalities become one `@>`, so that the index intersects them and rare values narrow common ones. */
 export function conditionsSql(sql: Sql, conditions: Condition[]): Fragment[] {
-  const equal = new Map<string, unknown>()
+  const equalities = new Map<string, unknown>()
   const others = conditions.filter((condition) => {
     if (!('key' in condition) || !('path' in condition.key)) return true
     const { key, operator, values } = condition
     const [first = '', ...rest] = key.path
     const [value] = values
     if (operator !== 'IN' || values.length !== 1 || !isScalar(value)) return true
-    if (equal.has(first) || defaultKeys.includes(first)) return true
-    equal.set(first, nested(rest, value))
+    if (equalities.has(first) || defaultKeys.includes(first)) return true
+    equalities.set(first, nested(rest, value))
     return false
   })
   const parts = others.map((condition) => conditionSql(sql, condition))
-  if (equal.size > 0) parts.unshift(sql`e.metadata @> ${sql.json(Object.fromEntries(equal) as never)}`)
+  if (equalities.size > 0) parts.unshift(sql`e.metadata @> ${sql.json(Object.fromEntries(equalities) as never)}`)
   return parts
 }
 
@@ -25,8 +25,8 @@ const isScalar = (value: unknown) => typeof value !== 'object' || value === null
 const nested = (path: string[], value: unknown) => path.reduceRight((inner, name) => ({ [name]: inner }), value)
 
 function conditionSql(sql: Sql, condition: Condition): Fragment {
-  if ('all' in condition) return joined(sql, condition.all, sql`and`, sql`true`)
-  if ('any' in condition) return joined(sql, condition.any, sql`or`, sql`false`)
+  if ('all' in condition) return joinConditions(sql, condition.all, sql`and`, sql`true`)
+  if ('any' in condition) return joinConditions(sql, condition.any, sql`or`, sql`false`)
   const { key, operator, values } = condition
   switch (operator) {
     case 'IN':
@@ -40,7 +40,7 @@ function conditionSql(sql: Sql, condition: Condition): Fragment {
   }
 }
 
-const joined = (sql: Sql, parts: Condition[], word: Fragment, none: Fragment): Fragment =>
+const joinConditions = (sql: Sql, parts: Condition[], word: Fragment, none: Fragment): Fragment =>
   parts.length === 0
     ? none
     : parts.map((part) => sql`(${conditionSql(sql, part)})`).reduce((before, part) => sql`${before} ${word} ${part}`)
@@ -79,11 +79,11 @@ export function jsonOf(sql: Sql, key: Key): Fragment {
   const [first = '', ...rest] = key.path
   if (!defaultKeys.includes(first)) return sql`e.metadata #> ${key.path}::text[]`
   // If the column is null, connectivity may be in the metadata, under configured names.
-  const named = sql`case when e.connected is null then e.metadata #> ${key.path}::text[]`
-  if (rest.length > 0) return sql`${named} end`
+  const fromMetadata = sql`case when e.connected is null then e.metadata #> ${key.path}::text[]`
+  if (rest.length > 0) return sql`${fromMetadata} end`
   return first === 'connected'
-    ? sql`${named} else to_jsonb(e.connected) end`
-    : sql`${named} else to_jsonb(register.moment(e.connectivity_ts)) end`
+    ? sql`${fromMetadata} else to_jsonb(e.connected) end`
+    : sql`${fromMetadata} else to_jsonb(register.moment(e.connectivity_ts)) end`
 }
 
 const textOf = (sql: Sql, key: Key): Fragment =>
@@ -96,7 +96,7 @@ const textOf = (sql: Sql, key: Key): Fragment =>
 export const regexSql = (sql: Sql, pattern: string): Fragment => sql`
   case when concat(e.endpoint_id, ' ', e.version_name, ' ', e.metadata::text,
     case when e.connected then ' connected true connectivity_ts ' when not e.connected then ' connected false connectivity_ts ' end,
-    register.moment(e.connectivity_ts)) ~ ${loosened(pattern)}
+    register.moment(e.connectivity_ts)) ~ ${withoutAssertions(pattern)}
   then e.endpoint_id ~ ${pattern} or e.version_name ~ ${pattern} or exists (
     select from jsonb_each_text(register.whole_metadata(e.metadata, e.connected, e.connectivity_ts)) m
     where m.key ~ ${pattern} or m.value ~ ${pattern})
@@ -106,4 +106,4 @@ export const regexSql = (sql: Sql, pattern: string): Fragment => sql`
 const assertions = /\\[AZ]|\(\?(?:<)?[=!][^)]*\)/g
 
 /** Removes the assertions, so that the pattern matches at least the same texts. JSON escapes texts with a backslash, so they always pass. */
-const loosened = (pattern: string) => `(?:${pattern.replace(assertions, '(?:)')})|\\u005c`
+const withoutAssertions = (pattern: string) => `(?:${pattern.replace(assertions, '(?:)')})|\\u005c`

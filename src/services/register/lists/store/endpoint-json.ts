@@ -19,9 +19,9 @@ export function textsOf(sql: Sql, view: View, from: Fragment, total?: Fragment):
   if (!view.filters)
     return sql`
       select ${counted} string_agg(${textOf(sql, view)}, ',') as content, count(*) as count, max(e.seq) as last
-      from (${dated(sql, rows)}) e`
+      from (${withCreatedText(sql, rows)}) e`
   return sql`select texts.* from (
-    with listed as materialized (select *, row_number() over () as position from (${dated(sql, rows)}) e)
+    with listed as materialized (select *, row_number() over () as position from (${withCreatedText(sql, rows)}) e)
     select ${counted} string_agg(${textOf(sql, view)}, ',' order by e.position) as content, count(*) as count,
       max(e.seq) as last
     from listed e left join (${view.filters.idsBySeq(sql, sql`select seq from listed`)}) matching on matching.seq = e.seq) texts`
@@ -30,11 +30,11 @@ export function textsOf(sql: Sql, view: View, from: Fragment, total?: Fragment):
 /** Selects the text of one endpoint, with its tenant and application. */
 export const oneTextOf = (sql: Sql, view: View, endpointId: string): Fragment => sql`
   select e.endpoint_id, e.tenant_id, e.application_name, e.version_name, ${textOf(sql, view)} as content
-  from (${dated(sql, sql`select e.tenant_id, ${columnsOf(sql, view)} from register.endpoints e where e.endpoint_id = ${endpointId}`)}) e
+  from (${withCreatedText(sql, sql`select e.tenant_id, ${columnsOf(sql, view)} from register.endpoints e where e.endpoint_id = ${endpointId}`)}) e
     ${view.filters ? sql`left join (${view.filters.idsBySeq(sql, sql`select seq from register.endpoints where endpoint_id = ${endpointId}`)}) matching on true` : sql``}`
 
 /** `offset 0` makes PostgreSQL format the date once, not at every use. */
-const dated = (sql: Sql, rows: Fragment): Fragment => sql`
+const withCreatedText = (sql: Sql, rows: Fragment): Fragment => sql`
   select e.*, ${momentOf(sql, sql`e.created_date`)} as created from (${rows}) e offset 0`
 
 const columnsOf = (sql: Sql, { metadata }: View): Fragment => sql`e.seq, e.endpoint_id, e.application_name,
@@ -52,7 +52,7 @@ const textOf = (sql: Sql, { metadata, filters }: View): Fragment => sql`
 
 const metadataOf = (sql: Sql, metadata: 'all' | string[]): Fragment => sql`
   || coalesce(',"metadataUpdatedDate":"' || ${unlessCreated(sql, sql`e.metadata_updated_date`)} || '"', '')
-  || ',"metadata":' || ${metadata === 'all' ? sql`${whole(sql)}::text` : picked(sql, metadata)}`
+  || ',"metadata":' || ${metadata === 'all' ? sql`${visibleMetadataSql(sql)}::text` : pickKeysSql(sql, metadata)}`
 
 /** Equals `register.moment`, inlined, because PostgreSQL would look up the function at each planning. */
 const momentOf = (sql: Sql, date: Fragment): Fragment =>
@@ -62,7 +62,7 @@ const momentOf = (sql: Sql, date: Fragment): Fragment =>
 const unlessCreated = (sql: Sql, date: Fragment): Fragment =>
   sql`case when ${date} = e.created_date then e.created else ${momentOf(sql, date)} end`
 
-const whole = (sql: Sql) => sql`register.whole_metadata(e.metadata, e.connected, e.connectivity_ts)`
+const visibleMetadataSql = (sql: Sql) => sql`register.whole_metadata(e.metadata, e.connected, e.connectivity_ts)`
 
-const picked = (sql: Sql, keys: string[]) => sql`coalesce((
-  select jsonb_object_agg(key, value)::text from jsonb_each(${whole(sql)}) where key = any(${keys}::text[])), '{}')`
+const pickKeysSql = (sql: Sql, keys: string[]) => sql`coalesce((
+  select jsonb_object_agg(key, value)::text from jsonb_each(${visibleMetadataSql(sql)}) where key = any(${keys}::text[])), '{}')`

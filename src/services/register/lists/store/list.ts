@@ -1,10 +1,10 @@
 /**
- * Reads lists of endpoints, in the order of registration. A plain list walks an index and takes its total from the counts.
+ * Reads lists of endpoints, in the order of registration. A plain list scans an index and takes its total from the counts.
  * Any other query finds the numbers (`seq`) of all matching endpoints once and counts them.
  */
 import type { Fragment, Sql } from '../../../../kernel/db.ts'
 import type { EndpointRef } from '../../contract.ts'
-import { countedEndpoints } from '../../endpoints/store/counts.ts'
+import { endpointCountSql } from '../../endpoints/store/counts.ts'
 import type { FilterIndex } from '../../filters/filter-index.ts'
 import type { EndpointQuery, Visibility } from '../query.ts'
 import { conditionsSql, jsonOf, regexSql } from './conditions.ts'
@@ -17,85 +17,94 @@ export interface Page {
 
 type PartialVisibility = Exclude<Visibility, 'all'>
 
-/** With more names than this, a walk for each does not pay. */
-const walksMax = 50
+/** With more names than this, one index scan for each is slower than a single scan. */
+const indexScansMax = 50
 
 /** Returns disjoint conditions for the endpoints that are requested and readable. */
 function partsOf(sql: Sql, query: EndpointQuery): Fragment[] {
-  const { tenantId, visibility, applicationNames: asked, versionNames } = query
-  const named = (applications: string[] | undefined) => sql`e.tenant_id = ${tenantId}
+  const { tenantId, visibility, applicationNames: requestedNames, versionNames } = query
+  const ofApplications = (applications: string[] | undefined) => sql`e.tenant_id = ${tenantId}
     ${applications ? sql`and e.application_name = any(${applications}::text[])` : sql``}
     ${versionNames ? sql`and e.version_name = any(${versionNames}::text[])` : sql``}`
-  if (visibility === 'all') return [named(asked)]
-  const whole = wholeApplications(query, visibility)
+  if (visibility === 'all') return [ofApplications(requestedNames)]
+  const readableApplications = fullyReadableApplications(query, visibility)
   return [
-    ...(whole.length > 0 ? [named(whole)] : []),
-    ...(visibility.endpointIds.length > 0 ? [sql`${named(asked)} and ${singly(sql, visibility, whole)}`] : []),
+    ...(readableApplications.length > 0 ? [ofApplications(readableApplications)] : []),
+    ...(visibility.endpointIds.length > 0
+      ? [sql`${ofApplications(requestedNames)} and ${singleEndpoints(sql, visibility, readableApplications)}`]
+      : []),
   ]
 }
 
-const wholeApplications = ({ applicationNames: asked }: EndpointQuery, visibility: PartialVisibility) =>
-  asked ? asked.filter((name) => visibility.applicationNames.includes(name)) : visibility.applicationNames
+const fullyReadableApplications = (
+  { applicationNames: requestedNames }: EndpointQuery,
+  visibility: PartialVisibility,
+) =>
+  requestedNames
+    ? requestedNames.filter((name) => visibility.applicationNames.includes(name))
+    : visibility.applicationNames
 
-const singly = (sql: Sql, { endpointIds }: PartialVisibility, whole: string[]) => sql`
-  e.endpoint_id = any(${endpointIds}::text[]) and e.application_name <> all(${whole}::text[])`
+const singleEndpoints = (sql: Sql, { endpointIds }: PartialVisibility, readableApplications: string[]) => sql`
+  e.endpoint_id = any(${endpointIds}::text[]) and e.application_name <> all(${readableApplications}::text[])`
 
-interface Walk {
+interface IndexScan {
   where: Fragment
   /** The column that precedes the number in the order. */
   name: Fragment
 }
 
-const nameless = (sql: Sql) => sql`''::text`
+const noName = (sql: Sql) => sql`''::text`
 
 /**
- * Returns the same parts, each as an ordered walk along one index. A name is written as a range and part of the order.
- * Otherwise the planner may walk through the whole tenant, where the endpoints of a young application come last.
+ * Returns the same parts, each as an ordered scan of one index. Each name is written as a range and is part of the order.
+ * Otherwise the planner may scan the whole tenant, in which the endpoints of a new application come last.
  */
-function walksOf(sql: Sql, query: EndpointQuery): Walk[] {
+function indexScansOf(sql: Sql, query: EndpointQuery): IndexScan[] {
   const { tenantId, visibility, applicationNames: asked, versionNames } = query
-  const own = sql`e.tenant_id = ${tenantId}`
-  const along = (column: Fragment, name: string, also = sql``): Walk => ({
-    where: sql`${own} and ${column} >= ${name} and ${column} <= ${name} ${also}`,
+  const ofTenant = sql`e.tenant_id = ${tenantId}`
+  const scanOf = (column: Fragment, name: string, also = sql``): IndexScan => ({
+    where: sql`${ofTenant} and ${column} >= ${name} and ${column} <= ${name} ${also}`,
     name: column,
   })
-  const whole = visibility === 'all' ? asked : wholeApplications(query, visibility)
-  const names = versionNames ?? whole
-  if ((names && names.length > walksMax) || (whole?.length === 0 && visibility === 'all'))
-    return partsOf(sql, query).map((where) => ({ where, name: nameless(sql) }))
-  const ofApplications = whole ? sql`and e.application_name = any(${whole}::text[])` : sql``
-  const walks = versionNames
-    ? versionNames.map((name) => along(sql`e.version_name`, name, ofApplications))
-    : whole?.map((name) => along(sql`e.application_name`, name))
-  if (visibility === 'all') return walks ?? [{ where: own, name: nameless(sql) }]
+  const readableApplications = visibility === 'all' ? asked : fullyReadableApplications(query, visibility)
+  const names = versionNames ?? readableApplications
+  if ((names && names.length > indexScansMax) || (readableApplications?.length === 0 && visibility === 'all'))
+    return partsOf(sql, query).map((where) => ({ where, name: noName(sql) }))
+  const ofApplications = readableApplications
+    ? sql`and e.application_name = any(${readableApplications}::text[])`
+    : sql``
+  const scans = versionNames
+    ? versionNames.map((name) => scanOf(sql`e.version_name`, name, ofApplications))
+    : readableApplications?.map((name) => scanOf(sql`e.application_name`, name))
+  if (visibility === 'all') return scans ?? [{ where: ofTenant, name: noName(sql) }]
   const rest = partsOf(sql, { ...query, visibility: { ...visibility, applicationNames: [] } })
-  const alone = rest.map((where) => ({
-    where: sql`${where} and e.application_name <> all(${whole ?? []}::text[])`,
-    name: nameless(sql),
+  const singles = rest.map((where) => ({
+    where: sql`${where} and e.application_name <> all(${readableApplications ?? []}::text[])`,
+    name: noName(sql),
   }))
-  return [...(whole?.length === 0 ? [] : (walks ?? [])), ...alone]
+  return [...(readableApplications?.length === 0 ? [] : (scans ?? [])), ...singles]
 }
 
 const unionOf = (sql: Sql, parts: Fragment[]) => parts.reduce((before, part) => sql`${before} union all ${part}`)
 
 /**
- * Returns `from … order by …` for a page over all parts. One part is walked directly. Of several parts, each contributes at
+ * Returns `from … order by …` for a page over all parts. A single part is scanned directly. Of several parts, each contributes at
  * most `offset + limit` rows, and the page is then read by `ctid`, which is stable within one statement.
  */
-function firstOf(
+function pageSql(
   sql: Sql,
   query: EndpointQuery,
   { offset, limit, after }: Page & { after?: number | undefined },
 ): Fragment {
-  const walks = walksOf(sql, query)
-  const along = ({ where, name }: Walk, window: Fragment) => sql`
+  const scans = indexScansOf(sql, query)
+  const scanSql = ({ where, name }: IndexScan, window: Fragment) => sql`
     from register.endpoints e where ${where} ${after === undefined ? sql`` : sql`and e.seq > ${after}`}
     order by ${name}, e.seq ${window}`
   const window = sql`offset ${offset}::bigint limit ${limit}::bigint`
-  if (walks.length === 0) return sql`from register.endpoints e where false`
-  if (walks.length === 1) return along(walks[0]!, window)
-  const parts = walks.map(
-    (walk) => sql`(select e.seq, e.ctid as place ${along(walk, sql`limit ${offset + limit}::bigint`)})`,
+  if (scans.length === 0) return sql`from register.endpoints e where false`
+  if (scans.length === 1) return scanSql(scans[0]!, window)
+  const parts = scans.map(
+    (scan) => sql`(select e.seq, e.ctid as place ${scanSql(scan, sql`limit ${offset + limit}::bigint`)})`,
   )
   return byCtid(sql, sql`select place from (${unionOf(sql, parts)}) parts order by seq ${window}`)
 }
@@ -123,11 +132,11 @@ function conditionSql(sql: Sql, query: EndpointQuery): Fragment {
 /** Returns an SQL expression for the total. It counts only endpoints with grants of their own; the rest comes from the counts. */
 function countedPlain(sql: Sql, query: EndpointQuery): Fragment {
   const { tenantId, visibility, applicationNames, versionNames } = query
-  if (visibility === 'all') return countedEndpoints(sql, { tenantId, applicationNames, versionNames })
-  const whole = wholeApplications(query, visibility)
+  if (visibility === 'all') return endpointCountSql(sql, { tenantId, applicationNames, versionNames })
+  const whole = fullyReadableApplications(query, visibility)
   const single: EndpointQuery = { ...query, visibility: { applicationNames: [], endpointIds: visibility.endpointIds } }
   const counts = [
-    ...(whole.length > 0 ? [countedEndpoints(sql, { tenantId, applicationNames: whole, versionNames })] : []),
+    ...(whole.length > 0 ? [endpointCountSql(sql, { tenantId, applicationNames: whole, versionNames })] : []),
     ...partsOf(sql, single).map(
       (part) => sql`(select count(*) from register.endpoints e
         where ${part} and e.application_name <> all(${whole}::text[]))`,
@@ -176,7 +185,7 @@ const byCtid = (sql: Sql, places: Fragment) =>
 /** Returns a page and its total from the same snapshot. */
 export async function findPlain(sql: Sql, query: EndpointQuery, page: Page, view: View): Promise<Counted> {
   const [found] = await sql<[Counted]>`
-    ${textsOf(sql, view, firstOf(sql, query, page), countedPlain(sql, query))}`
+    ${textsOf(sql, view, pageSql(sql, query, page), countedPlain(sql, query))}`
   return found
 }
 
@@ -187,11 +196,11 @@ export async function findNext(
   page: Page & { after: number },
   view: View,
 ): Promise<Texts> {
-  const [found] = await sql<[Texts]>`${textsOf(sql, view, firstOf(sql, query, page))}`
+  const [found] = await sql<[Texts]>`${textsOf(sql, view, pageSql(sql, query, page))}`
   return found
 }
 
-const firstMembers = (sql: Sql, query: EndpointQuery, filters: FilterIndex, { offset, limit }: Page) =>
+const pageOfMembersSql = (sql: Sql, query: EndpointQuery, filters: FilterIndex, { offset, limit }: Page) =>
   filters.page(sql, query.tenantId, query.filterIds ?? [], { after: -1, offset, limit })
 
 /** Returns a page of the members of filters, if the query has no other condition and the caller may read all of them. */
@@ -202,7 +211,7 @@ export async function findMembers(
   page: Page,
   view: View,
 ): Promise<Texts> {
-  const numbers = firstMembers(sql, query, filters, page)
+  const numbers = pageOfMembersSql(sql, query, filters, page)
   const from = sql`from register.endpoints e
     where e.tenant_id = ${query.tenantId} and e.seq = any(array(${numbers})) order by e.seq`
   const [found] = await sql<[Texts]>`${textsOf(sql, view, from)}`

@@ -10,12 +10,12 @@ import type { Server } from './servers.ts'
 export const applicationName = 'bench'
 export const versionName = 'bench-v1'
 
-export interface Ground {
+export interface PreparedData {
   directory: string
   tokens: string[]
 }
 
-export interface Site extends Server {
+export interface BenchPlatform extends Server {
   platform: Measured
   token(): Promise<string>
 }
@@ -32,7 +32,7 @@ export const withoutLimits = {
 const perBatch = 1000
 const register = '/epr/api/v1/endpoints/batch'
 
-export async function prepareGround(devices = 10_000): Promise<Ground> {
+export async function prepareData(devices = 10_000): Promise<PreparedData> {
   const directory = freshDirectory()
   const platform = await start(directory)
   const ask = client(platform.baseUrl, bearer(await serviceToken(platform, platform.bootstrap.default)))
@@ -45,7 +45,11 @@ export async function prepareGround(devices = 10_000): Promise<Ground> {
 }
 
 /** Starts the platform alone on the first core, and its database with the load on the second. */
-export async function startSite(name: string, { directory, tokens }: Ground, environment = {}): Promise<Site> {
+export async function startBenchPlatform(
+  name: string,
+  { directory, tokens }: PreparedData,
+  environment = {},
+): Promise<BenchPlatform> {
   const platform = await start(directory, { ...withoutLimits, ...environment })
   const isDatabase = (pid: number) => nameOf(pid).startsWith('postgres')
   for (const pid of processTree(platform.pid)) pin(pid, isDatabase(pid) ? loadCore : serverCore)

@@ -1,6 +1,6 @@
 /** Writes a week of traffic of one busy tenant, mixed with a hundredth of another's. */
-import { makeDays } from '../../src/services/traffic-log/store/partitions.ts'
-import type { Site } from '../register/site.ts'
+import { createPartitionsOfDays } from '../../src/services/traffic-log/store/partitions.ts'
+import type { BenchPlatform } from '../register/bench-platform.ts'
 
 const dayMs = 86_400_000
 export const weekMs = 6.9 * dayMs
@@ -12,10 +12,10 @@ export const rareVersion = 'bench-v3'
 export const endpointOf = (number: number) =>
   `00000000-0000-4000-8000-${String(number % endpointsOfTenant).padStart(12, '0')}`
 
-export async function fill({ sql, tenantId }: Site, records: number, until: Date) {
+export async function fill({ sql, tenantId }: BenchPlatform, records: number, until: Date) {
   const since = until.getTime() - weekMs
   const days = Array.from({ length: 8 }, (_, back) => Math.floor(until.getTime() / dayMs) - back)
-  await sql.begin((inner) => makeDays(inner, days))
+  await sql.begin((inner) => createPartitionsOfDays(inner, days))
   const payload = JSON.stringify({ temperature: 21.5, humidity: 48, battery: 3.71, state: 'running', rounds: 1200 })
   // Drop the indexes and create them again when all rows are there, which takes a fraction of the time.
   const indexes = await sql`
@@ -43,7 +43,7 @@ export async function fill({ sql, tenantId }: Site, records: number, until: Date
 }
 
 /** Waits until all records are counted. */
-export async function settle({ sql }: Site, until: Date) {
+export async function settle({ sql }: BenchPlatform, until: Date) {
   for (;;) {
     const [state] = await sql`select counted_until >= ${until} as done from traffic_log.counting`
     if (state?.done) return

@@ -1,20 +1,20 @@
 /** Upper limits of the same run: sockets alone, the gateway without an extension, and COPY into the database alone. */
 import { partitionOf } from '../../src/services/time-series/store/slots.ts'
 import { columns, createRows, numbersOfGroup } from '../../src/services/time-series/write/rows.ts'
+import type { PreparedData } from '../gateway/bench-platform.ts'
 import { startCore } from '../gateway/contenders.ts'
 import type { Generator } from '../gateway/generator.ts'
 import type { Load } from '../gateway/measure.ts'
 import { valuesOfSample } from '../gateway/payloads.ts'
 import { type Server, startPeer } from '../gateway/servers.ts'
-import type { Ground } from '../gateway/site.ts'
+import type { BenchPlatform } from './bench-platform.ts'
 import { connected, type Loaded, type Pace, run } from './load.ts'
-import type { Site } from './site.ts'
 
 export const echo = (generator: Generator, load: Load, pace: Pace) =>
   loaded(generator, startPeer('node:net echo', 'echo.ts', 'echo', {}, 'any'), load, pace)
 
-export const core = (generator: Generator, ground: Ground, load: Load, pace: Pace) =>
-  loaded(generator, startCore(ground, 'acknowledged', { core: 'any' }), load, pace)
+export const core = (generator: Generator, prepared: PreparedData, load: Load, pace: Pace) =>
+  loaded(generator, startCore(prepared, 'acknowledged', { core: 'any' }), load, pace)
 
 async function loaded(generator: Generator, starting: Promise<Server>, load: Load, pace: Pace): Promise<Loaded> {
   const server = await starting
@@ -35,7 +35,7 @@ const writers = 4
 const differentWrites = 16
 
 /** Returns values per second by COPY into a table like that of the samples, with a commit for each thousand samples. */
-export async function copyAlone({ db }: Site, seconds: number): Promise<number> {
+export async function copyAlone({ db }: BenchPlatform, seconds: number): Promise<number> {
   const table = partitionOf(0)
   await db.sql.unsafe(`drop table if exists ${table}`)
   await db.sql.unsafe(`create table ${table} (like time_series.samples including all)`)

@@ -1,7 +1,7 @@
 /** A minimal HTTP client on one keep-alive connection, so that the server is measured and not the client. */
 import net from 'node:net'
 
-export interface Wire {
+export interface HttpConnection {
   /** Returns the text of the response; throws unless it has the expected status. */
   ask(method: string, path: string, token: string, body?: unknown, expected?: number): Promise<string>
   close(): void
@@ -12,7 +12,7 @@ interface Waiting {
   reject(error: Error): void
 }
 
-export async function openWire(baseUrl: string): Promise<Wire> {
+export async function openHttpConnection(baseUrl: string): Promise<HttpConnection> {
   const { hostname, port, host } = new URL(baseUrl)
   const socket = net.connect({ host: hostname, port: Number(port), noDelay: true })
   await new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject))

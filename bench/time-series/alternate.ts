@@ -1,7 +1,7 @@
 /** Measures contenders alternately, so that disturbances of the machine affect all of them. */
 import { readFileSync } from 'node:fs'
 import { median } from '../report.ts'
-import type { Contender, Found } from './asking.ts'
+import type { Contender, Found } from './queries.ts'
 
 export interface Timing {
   ms: number

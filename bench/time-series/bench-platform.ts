@@ -2,11 +2,11 @@
 import { join } from 'node:path'
 import { createDb, type Db } from '../../src/kernel/db.ts'
 import { connectEmbeddedPostgres } from '../../src/kernel/embedded-postgres.ts'
+import { type PreparedData, versionName, withoutLimits } from '../gateway/bench-platform.ts'
 import type { Server } from '../gateway/servers.ts'
-import { type Ground, versionName, withoutLimits } from '../gateway/site.ts'
 import { type Measured, serviceToken, start } from '../platform.ts'
 
-export interface Site extends Server {
+export interface BenchPlatform extends Server {
   platform: Measured
   /** Connections of the bench to the platform's database. */
   db: Db
@@ -18,12 +18,15 @@ export const ownName = 'bench'
 const connections = 4
 
 /** Starts the platform; its devices expect PUBACK only, because the topics have no request id. */
-export async function startSite({ directory, tokens }: Ground, environment: Record<string, string> = {}) {
+export async function startBenchPlatform(
+  { directory, tokens }: PreparedData,
+  environment: Record<string, string> = {},
+) {
   const platform = await start(directory, { ...withoutLimits, ...environment })
   const connection = await connectEmbeddedPostgres(join(directory, 'postgres'), 'superuser')
   if (!connection) throw new Error('the database of the platform was not found')
   const db = createDb(connection, { max: connections, name: ownName })
-  const site: Site = {
+  const bench: BenchPlatform = {
     name: 'Platform',
     port: Number(new URL(platform.mqttUrl).port),
     pids: [platform.pid],
@@ -40,5 +43,5 @@ export async function startSite({ directory, tokens }: Ground, environment: Reco
       await platform.stop()
     },
   }
-  return site
+  return bench
 }

@@ -1,6 +1,6 @@
 /** Writes samples and chunks directly into the store, as the platform does. */
 import { sleep, systemClock } from '../../src/kernel/clock.ts'
-import { createBuilder, type PackedChunk, packed } from '../../src/services/time-series/pack/chunk-builder.ts'
+import { createBuilder, type PackedChunk, packChunk } from '../../src/services/time-series/pack/chunk-builder.ts'
 import { monthsFor } from '../../src/services/time-series/pack/months.ts'
 import { copyChunks, createMonth, findMonths } from '../../src/services/time-series/store/chunks.ts'
 import { nextWritten } from '../../src/services/time-series/store/latest-marks.ts'
@@ -15,9 +15,9 @@ import { copySamples } from '../../src/services/time-series/store/samples.ts'
 import { findOpenSlot, findSlots } from '../../src/services/time-series/store/slots.ts'
 import { createRows } from '../../src/services/time-series/write/rows.ts'
 import { createSlots } from '../../src/services/time-series/write/slots.ts'
-import { applicationName, versionName } from '../gateway/site.ts'
+import { applicationName, versionName } from '../gateway/bench-platform.ts'
+import type { BenchPlatform } from './bench-platform.ts'
 import { type Dataset, endpointIdOf, fields, timeOf, valuesAt } from './dataset.ts'
-import type { Site } from './site.ts'
 
 export interface Names {
   /** Number of endpoint n. */
@@ -28,7 +28,7 @@ export interface Names {
 
 export const seriesNameOf = (field: string) => `auto~${field}`
 
-export async function nameAll({ db: { sql }, tenantId }: Site, endpoints: number): Promise<Names> {
+export async function nameAll({ db: { sql }, tenantId }: BenchPlatform, endpoints: number): Promise<Names> {
   const application = { tenantId, applicationName }
   const ids = Array.from({ length: endpoints }, (_, endpoint) => endpointIdOf(endpoint))
   const numbered = await numberEndpoints(
@@ -51,7 +51,7 @@ const rowsOfWrite = 2000
 const writers = 3
 
 /** Writes samples as if they had just arrived, in the order in which a fleet sends. */
-export async function fillHot({ db, tenantId }: Site, { numbers, set }: Names, dataset: Dataset) {
+export async function fillHot({ db, tenantId }: BenchPlatform, { numbers, set }: Names, dataset: Dataset) {
   const slot = (await findOpenSlot(db.sql))!
   const origin = { tenantId, applicationName, versionName, endpointId: '' }
   const total = dataset.endpoints * dataset.points
@@ -73,7 +73,7 @@ export async function fillHot({ db, tenantId }: Site, { numbers, set }: Names, d
 const timeoutMs = 120_000
 
 /** Closes the slot, as the platform does when it is old or large, and waits until the platform has packed it. */
-export async function packAll({ db }: Site) {
+export async function packAll({ db }: BenchPlatform) {
   await createSlots({ db, now: systemClock }).rotate(true)
   const deadline = performance.now() + timeoutMs
   while ((await findSlots(db.sql)).some(({ state }) => state === 'closed' || state === 'packed')) {
@@ -85,7 +85,7 @@ export async function packAll({ db }: Site) {
 const chunksOfWrite = 1500
 
 /** Writes packed chunks, the form in which nearly all samples are stored. */
-export async function fillPacked({ db }: Site, { numbers, set }: Names, dataset: Dataset) {
+export async function fillPacked({ db }: BenchPlatform, { numbers, set }: Names, dataset: Dataset) {
   const days = Array.from({ length: dataset.points }, (_, step) => Math.floor(timeOf(dataset, step) / 86_400_000))
   const there = await findMonths(db.sql)
   for (const month of monthsFor([...new Set(days)], new Date()))
@@ -102,7 +102,7 @@ export async function fillPacked({ db }: Site, { numbers, set }: Names, dataset:
     writing.catch(() => {})
   }
   for (const [endpoint, endpointNo] of numbers.entries()) {
-    const builder = createBuilder(endpointNo, (chunk) => void chunks.push(packed(chunk, slot!.slot)))
+    const builder = createBuilder(endpointNo, (chunk) => void chunks.push(packChunk(chunk, slot!.slot)))
     for (let step = 0; step < dataset.points; step++) {
       const values = valuesAt(endpoint, step)
       for (let place = 0; place < values.length; place++)

@@ -9,7 +9,7 @@ export const root = '/epr/api/v1'
 export const applicationName = 'bench'
 export const versionNames = ['bench-v1', 'bench-v2', 'bench-v3']
 
-export interface Site {
+export interface BenchPlatform {
   platform: Measured
   tenantId: string
   /** One connection, like one request of the platform. */
@@ -20,7 +20,7 @@ export interface Site {
   close(): Promise<void>
 }
 
-export async function openSite(): Promise<Site> {
+export async function openBenchPlatform(): Promise<BenchPlatform> {
   const directory = freshDirectory()
   const platform = await start(directory)
   const connection = await connectEmbeddedPostgres(join(directory, 'postgres'), 'superuser')
@@ -51,7 +51,7 @@ export async function openSite(): Promise<Site> {
 }
 
 /** Creates a user who may read only these endpoints, and returns the function for their token. */
-export async function aReaderOf({ platform, tenantId, ask }: Site, endpointIds: string[]) {
+export async function aReaderOf({ platform, tenantId, ask }: BenchPlatform, endpointIds: string[]) {
   const iam = '/iam/api/v1'
   const login = { username: 'reader', password: 'correct horse battery staple' }
   const made = await ask(`POST ${iam}/users`, login)

@@ -1,10 +1,10 @@
 /** The same queries for the platform and its peers: points of series as JSON over HTTP, and their hourly averages. */
-import { applicationName } from '../gateway/site.ts'
+import { applicationName } from '../gateway/bench-platform.ts'
+import type { BenchPlatform } from './bench-platform.ts'
 import { began, type Dataset, endpointIdOf, fields, timeOf } from './dataset.ts'
-import { seriesNameOf } from './filling.ts'
+import { seriesNameOf } from './fill.ts'
 import { type Taken, take } from './http.ts'
 import type { Peer } from './peers.ts'
-import type { Site } from './site.ts'
 
 export interface Contender {
   name: string
@@ -23,11 +23,11 @@ const iso = (time: number) => new Date(time).toISOString()
 type Answer = Record<string, Record<string, { timestamp: string; values: Record<string, number> }[]>>
 
 /** Returns a function that queries the platform; it renews its token every minute. */
-export function asker(site: Site) {
-  const root = `${site.platform.baseUrl}/epts/api/v1/applications/${applicationName}/time-series`
-  let [token, since] = [site.token(), performance.now()]
+export function asker(bench: BenchPlatform) {
+  const root = `${bench.platform.baseUrl}/epts/api/v1/applications/${applicationName}/time-series`
+  let [token, since] = [bench.token(), performance.now()]
   return async (path: 'data' | 'last', body: object, whole = false): Promise<Taken> => {
-    if (performance.now() - since > 60_000) [token, since] = [site.token(), performance.now()]
+    if (performance.now() - since > 60_000) [token, since] = [bench.token(), performance.now()]
     const headers = { authorization: `Bearer ${await token}`, 'content-type': 'application/json' }
     return await take(`${root}/${path}`, { method: 'POST', body: JSON.stringify(body), headers, whole })
   }
@@ -37,8 +37,8 @@ export const idsOf = ({ endpoints }: Dataset) =>
   Array.from({ length: endpoints }, (_, endpoint) => endpointIdOf(endpoint))
 
 /** Queries the first `points` of every series. */
-export function ours(site: Site, dataset: Dataset, points: number, more: object = {}): Contender {
-  const ask = asker(site)
+export function ours(bench: BenchPlatform, dataset: Dataset, points: number, more: object = {}): Contender {
+  const ask = asker(bench)
   const body = {
     timeSeriesNames: fields.map(seriesNameOf),
     endpointIDs: idsOf(dataset),
