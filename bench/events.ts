@@ -11,45 +11,75 @@ const rounds = Number(process.env.BENCH_ROUNDS ?? 30)
 const seconds = Number(process.env.BENCH_SECONDS ?? 10)
 const seed = Number(process.env.BENCH_SEED ?? 1)
 
-/** Measures the delivery of waiting events, the load of an idle platform, writes with a second node, and kill -9. */
+/** Runs all parts, or those in BENCH_PARTS. */
 export async function events(): Promise<Figure[]> {
-  const rate = (measure: typeof outboxRate, waiting: number) =>
-    inDirectory((directory) => withDatabase(directory, (connection) => measure(connection, waiting, seconds)))
-  const [oldMany, newMany] = [await rate(oneByOneRate, many), await rate(outboxRate, many)]
-  const newFew = await rate(outboxRate, few)
-  const idle = await inDirectory((directory) => idleTransactions(directory, Math.max(20, seconds)))
-  const writes = await inDirectory((directory) => writesRatio(directory, seconds / 2))
-  const killed = await inDirectory((directory) =>
-    withDatabase(directory, (connection) => eventRounds({ rounds, seed, connection })),
-  )
-  return [
-    {
-      name: 'Delivery with 100,000 waiting events against the way of version 0.1',
-      value: newMany / oldMany,
-      unit: 'times',
-      limit: { least: 20 },
-    },
-    {
-      name: 'Delivery with 100,000 waiting events against 1,000',
-      value: newMany / newFew,
-      unit: 'times',
-      limit: { least: 0.7 },
-    },
-    { name: 'Events delivered with 100,000 waiting', value: newMany, unit: '/s' },
-    { name: 'Transactions of an idle node', value: idle, unit: '/s', limit: { most: 6 } },
-    {
-      name: 'API writes of 32 callers with another node against a node alone',
-      value: writes.ratio,
-      unit: 'times',
-      limit: { least: 0.85 },
-    },
-    { name: 'API writes of 32 callers with another node', value: writes.perSecond, unit: '/s' },
-    {
-      name: 'Rounds of kill -9 of either of two nodes, each event delivered once',
-      value: killed.rounds,
-      unit: 'rounds',
-      limit: { least: 30 },
-    },
-    { name: 'Events published in them', value: killed.published, unit: '' },
-  ]
+  const asked = process.env.BENCH_PARTS?.split(',') ?? Object.keys(parts)
+  const figures: Figure[] = []
+  for (const name of asked) {
+    const part = parts[name]
+    if (!part) throw new Error(`no part ${name}; there are ${Object.keys(parts).join(', ')}`)
+    figures.push(...(await part()))
+  }
+  return figures
+}
+
+const parts: Record<string, () => Promise<Figure[]>> = {
+  async delivery() {
+    const rate = (measure: typeof outboxRate, waiting: number) =>
+      inDirectory((directory) => withDatabase(directory, (connection) => measure(connection, waiting, seconds)))
+    const [oldMany, newMany] = [await rate(oneByOneRate, many), await rate(outboxRate, many)]
+    const newFew = await rate(outboxRate, few)
+    return [
+      {
+        name: 'Delivery with 100,000 waiting events against the way of version 0.1',
+        value: newMany / oldMany,
+        unit: 'times',
+        limit: { least: 20 },
+      },
+      {
+        name: 'Delivery with 100,000 waiting events against 1,000',
+        value: newMany / newFew,
+        unit: 'times',
+        limit: { least: 0.7 },
+      },
+      { name: 'Events delivered with 100,000 waiting', value: newMany, unit: '/s' },
+    ]
+  },
+
+  async idle() {
+    const idle = (nodes: number) =>
+      inDirectory((directory) => idleTransactions(directory, nodes, Math.max(20, seconds)))
+    return [
+      { name: 'Transactions of an idle node', value: await idle(1), unit: '/s', limit: { most: 6 } },
+      { name: 'Transactions of each of two idle nodes', value: await idle(2), unit: '/s', limit: { most: 6 } },
+    ]
+  },
+
+  async writes() {
+    const { ratio, perSecond } = await inDirectory((directory) => writesRatio(directory, seconds / 2))
+    return [
+      {
+        name: 'API writes of 32 callers with another node against a node alone',
+        value: ratio,
+        unit: 'times',
+        limit: { least: 0.85 },
+      },
+      { name: 'API writes of 32 callers with another node', value: perSecond, unit: '/s' },
+    ]
+  },
+
+  async kills() {
+    const { rounds: done, published } = await inDirectory((directory) =>
+      withDatabase(directory, (connection) => eventRounds({ rounds, seed, connection })),
+    )
+    return [
+      {
+        name: 'Rounds of kill -9 of either of two nodes, each event delivered once',
+        value: done,
+        unit: 'rounds',
+        limit: { least: 30 },
+      },
+      { name: 'Events published in them', value: published, unit: '' },
+    ]
+  },
 }

@@ -1,29 +1,42 @@
-/** Counts the transactions of an idle platform, by the statistics of the database. */
+/** Counts the transactions of idle nodes, by the statistics of the database. */
 import { join } from 'node:path'
 import { sleep } from '../../src/kernel/clock.ts'
 import { connect } from '../../src/kernel/db.ts'
-import { connectEmbeddedPostgres } from '../../src/kernel/embedded-postgres.ts'
-import { start } from '../platform.ts'
+import { startEmbeddedPostgres } from '../../src/kernel/embedded-postgres.ts'
+import { nodeDirectories } from '../../test/harness/platform.ts'
+import { tcpProxy } from '../../test/harness/postgres-server.ts'
+import { type Measured, start } from '../platform.ts'
 
 /** Time until the first periodic tasks after the start are done. */
 const settleMs = 10_000
 
-export async function idleTransactions(directory: string, seconds: number): Promise<number> {
-  const platform = await start(directory)
-  const connection = await connectEmbeddedPostgres(join(directory, 'postgres'))
-  if (!connection) throw new Error('the embedded database does not run')
-  const pool = connect(connection, { max: 1 })
+/** Returns the transactions of one node per second, with this many nodes on one database. */
+export async function idleTransactions(directory: string, nodes: number, seconds: number): Promise<number> {
+  const server = await startEmbeddedPostgres({ directory: join(directory, 'postgres'), log: () => {} })
+  const { host, port, user, password, database } = server.connection
+  const listener = await tcpProxy(() => ({ host, port }))
+  const environment = {
+    WAYPOST_DATABASE_URL: `postgres://${user}:${password}@127.0.0.1:${listener.port}/${database}`,
+    WAYPOST_MASTER_KEY: 'the same for all of these nodes, of course',
+  }
+  const pool = connect(server.connection, { max: 1 })
   const count = async () => {
     const [row] = await pool<{ n: number }[]>`
       select (xact_commit + xact_rollback)::float8 as n from pg_stat_database where datname = current_database()`
     return row!.n
   }
-  await sleep(settleMs)
-  const before = await count()
-  await sleep(seconds * 1000)
-  // One of them is this query itself.
-  const transactions = (await count()) - before - 1
-  await pool.end()
-  await platform.stop()
-  return transactions / seconds
+  const started: Measured[] = []
+  try {
+    for (const own of nodeDirectories(nodes)) started.push(await start(own, environment))
+    await sleep(settleMs)
+    const before = await count()
+    await sleep(seconds * 1000)
+    // One of them is this query itself.
+    return ((await count()) - before - 1) / seconds / nodes
+  } finally {
+    for (const node of started) await node.stop()
+    await pool.end()
+    listener.close()
+    await server.stop()
+  }
 }

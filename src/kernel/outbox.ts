@@ -95,7 +95,8 @@ export function createOutbox({ db, signals, log, metrics, workers: workersMax }:
       state.handlers.set(subscription, handler)
     },
     async insert(sql, subscriptions, event, rows) {
-      await store.insertEvents(sql, subscriptions, event, rows)
+      // Not awaited: it is sent together with the next statement or COMMIT, which fails if it fails.
+      store.insertEvents(sql, subscriptions, event, rows).catch(() => {})
       db.afterCommit(sql, () => {
         if (state.running) wake(state)
         else void signals.sendNow('all', EventsWaiting, {})

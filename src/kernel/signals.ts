@@ -12,7 +12,7 @@ import { createHandlers, type Handlers } from './signals/handlers.ts'
 import { createSigningKey } from './signals/key.ts'
 import { joinUnanswered } from './signals/log-messages.ts'
 import { createReceiver } from './signals/receive.ts'
-import { createRelay, type Relay } from './signals/relay.ts'
+import { createRelay, type Pending, type Relay } from './signals/relay.ts'
 import { createRequests, type Requests } from './signals/requests.ts'
 import { insertForAnyNode, insertSignals } from './signals/rows.ts'
 import { createSweeper, removeWhenHandled, type Sweeper } from './signals/sweep.ts'
@@ -41,11 +41,12 @@ export interface Signals extends Requests {
 /** Makes every node reset its caches, with the commit of `sql`. For commands that change the database of a running platform. */
 export const resetAllNodes = (sql: Sql) => insertForAnyNode(sql, { address: 'all', topic: Reset.name, payload: '{}' })
 
-const sweepMs = 2000
+/** With the age at which rows are stale (rows.ts), a message of a node that died is delayed by less than a second. */
+const sweepMs = 650
+/** A node that is alone sweeps every 30 s: only commands store rows then, and they notify it. */
+const sweepAloneEvery = Math.round(30_000 / sweepMs)
 /** A start waits `joinMs` for the answers of the other nodes; those that come later cause another reset. */
-export const defaultJoinTimes = { joinMs: 500, answerMs: 5000, resetAgainMs: sweepMs }
-/** A node that is alone sweeps every 15th time: only commands store rows then, and they notify it. */
-const sweepAloneEvery = 15
+export const defaultJoinTimes = { joinMs: 500, answerMs: 5000, resetAgainMs: 2000 }
 
 const Join = defineRequest<Record<never, never>, true>('kernel.join')
 const Leave = defineSignal<Record<never, never>>('kernel.leave')
@@ -57,6 +58,8 @@ interface Parts {
   log: Log
   relay: Relay
   handlers: Handlers
+  /** Rows of committed messages whose ids are not known yet. */
+  inserting: Set<Promise<unknown>>
 }
 
 export function createSignals(deps: {
@@ -84,7 +87,7 @@ export function createSignals(deps: {
     sent: (count) => sent.inc(count),
     dropped: (count) => lost.inc({ reason: 'unsent' }, count),
   })
-  const parts: Parts = { db, members, log, relay, handlers }
+  const parts: Parts = { db, members, log, relay, handlers, inserting: new Set() }
   const sweeper = createSweeper({ db, nodeId, handlers, relay, log })
   const receive = createReceiver({
     nodeId,
@@ -118,7 +121,7 @@ export function createSignals(deps: {
     send: (sql, to, { name }, payload) => send(parts, sql, name, [{ to, payload }]),
     sendEach: (sql, { name }, messages) => send(parts, sql, name, messages),
     sendNow,
-    flush: relay.flush,
+    flush: () => flush(parts),
     ...lifecycleOf(parts, {
       open,
       close: transport.close,
@@ -131,7 +134,7 @@ export function createSignals(deps: {
 }
 
 function lifecycleOf(
-  { members, relay, handlers, log }: Parts,
+  parts: Parts,
   deps: {
     open(): Promise<void>
     close(): Promise<void>
@@ -141,6 +144,7 @@ function lifecycleOf(
     joining: typeof defaultJoinTimes
   },
 ): Pick<Signals, 'start' | 'stop'> {
+  const { members, handlers, log } = parts
   const { requests, sweeper, joining } = deps
   let timer: NodeJS.Timeout | undefined
   let started = false
@@ -183,7 +187,7 @@ function lifecycleOf(
     async stop() {
       clearInterval(timer)
       await sweeper.stop()
-      await relay.flush()
+      await flush(parts)
       if (!started) return
       started = false
       const wasAlone = members.isAlone()
@@ -206,35 +210,49 @@ async function send(parts: Parts, sql: Sql, topic: string, all: OutgoingMessage[
     // A node that is alone stores and sends nothing. If another one joins before the commit, it is sent without a row.
     .filter(({ to }) => to !== `node/${nodeId}` && !(to === 'all' && members.isAlone()))
     .map((one) => ({ one, text: JSON.stringify(one.payload) }))
-  const ids = await insertSignals(
+  // Not awaited: it is sent together with the next statement or COMMIT, which fails if it fails.
+  const inserted = insertSignals(
     sql,
     // A process that has not joined does not handle messages itself.
     stored.map(({ one: { to }, text }) => {
       return { nodeId: isAny(to) && !members.isAlive(nodeId) ? '' : nodeId, address: to, topic, payload: text }
     }),
   )
-  const rows = new Map(stored.map(({ one, text }, index) => [one, { text, rowId: ids[index]! }]))
+  inserted.catch(() => {})
   db.afterCommit(sql, () => {
-    for (const one of all) dispatch(parts, topic, one, rows.get(one))
+    const handled = new Map(all.map((one) => [one, handleHere(parts, topic, one)]))
+    const isStored = new Set(stored.map(({ one }) => one))
+    for (const one of all) if (!isStored.has(one)) relayUnstored(parts, topic, one)
+    if (stored.length === 0) return
+    const added = inserted.then((ids) => {
+      for (const [index, { one, text }] of stored.entries())
+        relayStored(parts, { address: one.to, topic, payload: text, rowId: ids[index]! }, handled.get(one))
+      parts.inserting.delete(added)
+    })
+    parts.inserting.add(added)
   })
 }
 
-/** Handles and sends a message after the commit. */
-function dispatch(
-  parts: Parts,
-  topic: string,
-  { to, payload }: OutgoingMessage,
-  row: { text: string; rowId: number } | undefined,
-) {
-  const { members, relay, handlers } = parts
+async function flush({ inserting, relay }: Parts) {
+  await Promise.all(inserting)
+  await relay.flush()
+}
+
+/** Handles a message on this node if it is addressed to it. */
+function handleHere({ members, handlers }: Parts, topic: string, { to, payload }: OutgoingMessage) {
   const { nodeId } = members
-  if (isAny(to)) {
-    if (members.isAlive(nodeId)) removeWhenHandled(parts, row!.rowId, handlers.dispatch(topic, payload, nodeId))
-    return
-  }
-  if (isFor(to, nodeId)) void handlers.dispatch(topic, payload, nodeId)
-  if (row) relay.add({ address: to, topic, payload: row.text, rowId: row.rowId })
-  else if (to === 'all' && !members.isAlone())
+  if (isFor(to, nodeId) || (isAny(to) && members.isAlive(nodeId))) return handlers.dispatch(topic, payload, nodeId)
+  return undefined
+}
+
+function relayStored(parts: Parts, message: Pending & { rowId: number }, handled: Promise<unknown> | undefined) {
+  if (!isAny(message.address)) parts.relay.add(message)
+  else if (handled) removeWhenHandled(parts, message.rowId, handled)
+}
+
+/** Sends a message to nodes that joined after its transaction began. */
+function relayUnstored({ members, relay }: Parts, topic: string, { to, payload }: OutgoingMessage) {
+  if (to === 'all' && !members.isAlone())
     relay.add({ address: to, topic, payload: JSON.stringify(payload), rowId: undefined })
 }
 

@@ -35,6 +35,9 @@ export const isDeadlock = (error: unknown) => {
   return code === '40P01' || code === '40001'
 }
 
+/** Returns whether an earlier statement of the transaction has failed; its error is the reason. */
+export const isAborted = (error: unknown) => codeOf(error) === '25P02'
+
 /** Returns whether the prepared statement is gone or its tables changed; the statement was not executed. */
 export const isStalePlan = (error: unknown) =>
   error instanceof DatabaseError &&

@@ -1,5 +1,5 @@
 import { runCopyIn, runCopyOut } from './copy.ts'
-import { ConnectionError, DatabaseUseError } from './errors.ts'
+import { ConnectionError, DatabaseUseError, isAborted } from './errors.ts'
 import type { Link } from './link.ts'
 import { createSql, type Rows, type Runner, type Sql, type Statement, type ToColumn } from './sql.ts'
 import { runStatement, runText } from './statements.ts'
@@ -51,7 +51,7 @@ export async function runTransaction<T>(
     state.open = false
     state.over = true
     if (state.first && !link.lost) await runText(link, 'rollback').catch(() => {})
-    throw link.lost ?? error
+    throw link.lost ?? (isAborted(error) ? (state.failure ?? error) : error)
   } finally {
     link.onLost = beforeLoss
   }

@@ -47,6 +47,9 @@ export interface Frame {
   content: string
 }
 
+/** Returns whether this node is the sender, without a check of the signature: a node ignores what it sent itself. */
+export const isFrom = (frame: string, nodeId: string) => frame.startsWith(`${nodeId} `, 23)
+
 /** Returns undefined if the frame was not signed with this key for this address. */
 export function openFrame(key: Buffer, address: string, frame: string): Frame | undefined {
   const text = frame.slice(23)

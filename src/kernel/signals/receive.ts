@@ -1,6 +1,6 @@
 /** Verifies, joins and dispatches the texts that the transport receives. */
 import type { Log } from '../log.ts'
-import { createAssembler, type Frame, openFrame } from './frames.ts'
+import { createAssembler, type Frame, isFrom, openFrame } from './frames.ts'
 import type { Handlers } from './handlers.ts'
 import type { SigningKey } from './key.ts'
 import { signatureInvalid } from './log-messages.ts'
@@ -20,7 +20,6 @@ export function createReceiver(deps: {
   const assembler = createAssembler()
 
   function take(address: Address, frame: Frame) {
-    if (frame.from === nodeId) return
     const messages = assembler.add(address, frame) ?? []
     deps.received(messages.length)
     for (const { topic, payload } of messages) void handlers.dispatch(topic, payload, frame.from)
@@ -37,6 +36,7 @@ export function createReceiver(deps: {
 
   return (address: Address, text: string) => {
     if (text === sweepNow) return deps.sweep()
+    if (isFrom(text, nodeId)) return
     const frame = openFrame(key.current(), address, text)
     if (frame) take(address, frame)
     else void takeWithNewKey(address, text)

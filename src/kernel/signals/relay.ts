@@ -1,5 +1,5 @@
 /** Sends the messages of a few milliseconds in one batch, one batch after the other. */
-import { sleep } from '../clock.ts'
+import { monotonicMs } from '../clock.ts'
 import type { Log } from '../log.ts'
 import { framesOf } from './frames.ts'
 import { sendingFailed } from './log-messages.ts'
@@ -25,6 +25,8 @@ export interface Relay {
 }
 
 const batchMs = 5
+/** The pause between batches for `all` in a steady flow: caches can wait, and each batch wakes every node. */
+const steadyMs = 20
 const batchBytes = 1_000_000
 /** Beyond this, messages without a row are dropped, and stored ones are read from their rows later. */
 const pendingBytesMax = 32_000_000
@@ -44,6 +46,8 @@ export function createRelay(deps: {
   let pendingBytes = 0
   let number = 0
   let sending: Promise<void> | undefined
+  let sentAt = Number.NEGATIVE_INFINITY
+  const pause = createPause()
 
   function take(): Pending[] {
     let [count, bytes] = [0, 0]
@@ -73,8 +77,12 @@ export function createRelay(deps: {
   }
 
   async function work() {
-    await sleep(batchMs)
-    while (pending.length > 0) await send(take())
+    while (pending.length > 0) {
+      const isUrgent = pending.some(({ address }) => address !== 'all')
+      await pause.wait(isUrgent ? batchMs : Math.max(batchMs, sentAt + steadyMs - monotonicMs()))
+      await send(take())
+      sentAt = monotonicMs()
+    }
     sending = undefined
   }
 
@@ -88,10 +96,36 @@ export function createRelay(deps: {
       if (one.rowId !== undefined) rowIds.add(one.rowId)
       pendingBytes += one.payload.length
       sending ??= work()
+      if (one.address !== 'all') pause.shorten(batchMs)
     },
     pendingRows: () => [...rowIds],
     async flush() {
       while (sending) await sending
+    },
+  }
+}
+
+/** A pause whose end can be brought forward. */
+function createPause() {
+  let timer: NodeJS.Timeout | undefined
+  let endsAt = 0
+  let end = () => {}
+  const set = (ms: number) => {
+    clearTimeout(timer)
+    endsAt = monotonicMs() + ms
+    timer = setTimeout(() => {
+      timer = undefined
+      end()
+    }, ms)
+  }
+  return {
+    wait: (ms: number) =>
+      new Promise<void>((resolve) => {
+        end = resolve
+        set(ms)
+      }),
+    shorten(ms: number) {
+      if (timer && endsAt > monotonicMs() + ms) set(ms)
     },
   }
 }

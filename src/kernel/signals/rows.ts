@@ -18,9 +18,13 @@ export const sweepNow = 'sweep'
 
 export const claimLimit = 200
 
+/** Age of a row whose node died or could not send it. A node sends its rows 5 to 25 ms after the commit. */
+const staleMs = 300
+
 /** Inserts messages and returns their ids in the same order. */
 export async function insertSignals(sql: Sql, rows: Omit<SignalRow, 'id'>[]): Promise<number[]> {
   if (rows.length === 0) return []
+  if (rows.length === 1) return await insertSignal(sql, rows[0]!)
   const column = <K extends keyof Omit<SignalRow, 'id'>>(name: K) => rows.map((row) => row[name])
   const inserted = await sql<{ id: number }[]>`
     insert into kernel.signals (node_id, address, topic, payload)
@@ -29,6 +33,14 @@ export async function insertSignals(sql: Sql, rows: Omit<SignalRow, 'id'>[]): Pr
       ${column('payload')}::text[]) with ordinality as given(node_id, address, topic, payload, n)
     order by n returning id`
   return inserted.map(({ id }) => id)
+}
+
+/** Takes PostgreSQL half the time of the statement for several messages. */
+async function insertSignal(sql: Sql, { nodeId, address, topic, payload }: Omit<SignalRow, 'id'>): Promise<number[]> {
+  const [row] = await sql<{ id: number }[]>`
+    insert into kernel.signals (node_id, address, topic, payload)
+    values (${nodeId}, ${address}, ${topic}, ${payload}) returning id`
+  return [row!.id]
 }
 
 /** Inserts a message that any running node sends. */
@@ -41,7 +53,7 @@ export const insertForAnyNode = (sql: Sql, { address, topic, payload }: Omit<Sig
 export const removeSignal = (sql: Sql, id: number) => sql`delete from kernel.signals where id = ${id}`
 
 /**
- * Takes over rows that were not sent for a second, because their node died or could not send them. A row for any node stays with
+ * Takes over rows that were not sent for `staleMs`, because their node died or could not send them. A row for any node stays with
  * its node while that is alive. `pending` are rows that this node is about to send.
  */
 export const claimStale = (sql: Sql, nodeId: string, pending: number[]) =>
@@ -50,7 +62,7 @@ export const claimStale = (sql: Sql, nodeId: string, pending: number[]) =>
     where id in (
       select s.id from kernel.signals s
       where s.id <> all(${pending}::bigint[]) and (s.node_id = '' or (
-        s.created_at < clock_timestamp() - interval '1 s' and (s.address not like 'any/%' or not exists (
+        s.created_at < clock_timestamp() - make_interval(secs => ${staleMs / 1000}) and (s.address not like 'any/%' or not exists (
           select from kernel.nodes n where n.id = s.node_id and not n.gone
             and n.seen_at > now() - make_interval(secs => ${defaultTiming.silentSeconds})))))
       order by s.id limit ${claimLimit} for update skip locked)
