@@ -10,7 +10,7 @@ const rate = trafficRate(10, 1000)
 
 test('messages and bytes count, and above the rate the time to wait is returned', () => {
   const traffic = newTraffic(rate)
-  const { at } = traffic.bytes
+  const { updatedAt: at } = traffic.bytes
   const wait = (bytes: number, later = 0) => Math.round(count(traffic, rate, at + later, bytes))
   assert.equal(wait(1000), 0)
   assert.equal(wait(500), 500)
@@ -23,7 +23,7 @@ test('messages and bytes count, and above the rate the time to wait is returned'
 
 test('a rejected message counts neither as a message nor by its bytes', () => {
   const traffic = newTraffic(rate)
-  const { at } = traffic.bytes
+  const { updatedAt: at } = traffic.bytes
   const wait = (bytes: number, later = 0) => Math.round(admit(traffic, rate, at + later, bytes))
   assert.equal(wait(3000), 0, 'a message may be larger than a second of bytes')
   for (let i = 0; i < 20; i++) assert.equal(wait(3000), 2000)
@@ -35,8 +35,8 @@ test('a rejected message counts neither as a message nor by its bytes', () => {
 test('a rate of 0 means no limit', () => {
   const none = trafficRate(0, 0)
   const traffic = newTraffic(none)
-  for (let i = 0; i < 1000; i++) assert.equal(count(traffic, none, traffic.bytes.at, 1e6), 0)
-  assert.equal(admit(traffic, none, traffic.bytes.at, 1e6), 0)
+  for (let i = 0; i < 1000; i++) assert.equal(count(traffic, none, traffic.bytes.updatedAt, 1e6), 0)
+  assert.equal(admit(traffic, none, traffic.bytes.updatedAt, 1e6), 0)
 })
 
 test('wrong secrets lock an address, repeated ones do not count, and secrets that were correct before are accepted', () => {

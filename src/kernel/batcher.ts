@@ -1,9 +1,9 @@
 import { monotonicMs, sleep } from './clock.ts'
 
 /**
- * Collects requests into batches: those that arrive during a run are processed together in the next one. When many devices
- * reconnect after a restart, they cost only a few queries, and many invalid tokens occupy one database connection at most. The
- * first request is processed immediately. Further runs start at most every `everyMs`, or earlier if `batchMax` requests wait.
+ * Collects requests into batches: requests that arrive while a batch runs form the next one, so that many devices that reconnect
+ * cost only a few queries, on one database connection. The first request runs immediately. Further batches start at most every
+ * `everyMs`, or earlier if `batchMax` requests wait.
  */
 export function createBatcher<Q, A>(
   processBatch: (requests: Q[]) => Promise<(A | undefined)[]>,
@@ -24,8 +24,8 @@ export function createBatcher<Q, A>(
       } catch (error) {
         for (const { reject } of batch) reject(error)
       }
-      const rest = everyMs - (monotonicMs() - began)
-      if (rest > 0 && waiting.length > 0 && waiting.length < batchMax) await sleep(rest)
+      const remainingMs = everyMs - (monotonicMs() - began)
+      if (remainingMs > 0 && waiting.length > 0 && waiting.length < batchMax) await sleep(remainingMs)
     }
     isRunning = false
   }

@@ -13,14 +13,14 @@ export interface EventType<P> {
   name: string
   description: string
   key(payload: P): string
-  /** Too large for messages between nodes: `subscribe`d functions run on the publishing node only. */
+  /** True if payloads are too large for messages between nodes: subscribed functions run on the publishing node only. */
   bulky: boolean
 }
 
 /** All declared events, for the generated reference. */
 export const eventCatalogue = new Map<string, { name: string; description: string }>()
 
-/** Declares an event. Payloads have the tenant; events with the same key (default: the tenant) are delivered in order. */
+/** Declares an event. Its payload contains the tenant. Events with the same key (default: the tenant) are delivered in order. */
 export function defineEvent<P extends { tenantId: string }>(
   name: string,
   options: { description: string; key?: (payload: P) => string; bulky?: boolean },
@@ -33,18 +33,18 @@ export function defineEvent<P extends { tenantId: string }>(
 }
 
 /** Approximate maximum size of a list in one event. */
-const listBytes = 6000
+const partBytesMax = 6000
 
 /**
- * Splits a long list into events of moderate size, so that a handler does a limited amount of work in its transaction. `toJson`
- * returns the part of an item that is in the event.
+ * Splits a long list into parts of moderate size, one for each event, so that a handler does a limited amount of work in its
+ * transaction. `toJson` returns the part of an item that is in the event.
  */
 export function* splitForEvents<T>(items: Iterable<T>, toJson: (item: T) => unknown = (item) => item): Generator<T[]> {
   let part: T[] = []
   let bytes = 0
   for (const item of items) {
     const size = Buffer.byteLength(JSON.stringify(toJson(item))) + 1
-    if (part.length > 0 && bytes + size > listBytes) {
+    if (part.length > 0 && bytes + size > partBytesMax) {
       yield part
       part = []
       bytes = 0
@@ -56,7 +56,7 @@ export function* splitForEvents<T>(items: Iterable<T>, toJson: (item: T) => unkn
 }
 
 export interface PublishOptions {
-  /** Calls subscribed functions on this node only, for what happens per device. Durable handlers are not affected. */
+  /** Calls subscribed functions on this node only, for frequent events of single devices. Durable handlers are not affected. */
   thisNodeOnly?: boolean
 }
 
@@ -64,12 +64,15 @@ export interface Bus {
   publish<P>(sql: Sql, event: EventType<P>, payload: P): Promise<void>
   /** Publishes several events with two statements, whatever their number. */
   publishAll<P>(sql: Sql, event: EventType<P>, payloads: P[], options?: PublishOptions): Promise<void>
+  /** Registers a function that is called on every node after the commit; used to invalidate caches. */
   subscribe<P>(event: EventType<P>, listener: (payload: P) => void): void
+  /** Registers a function that is called when events may have been lost. */
   onReset(listener: () => void): void
   /** Returns whether there are subscribers, for events that are expensive to build. */
   hasSubscribers<P>(event: EventType<P>): boolean
+  /** Registers a durable handler; `subscription` is its unique name, such as `register.delete-filters`. */
   handle<P>(subscription: string, event: EventType<P>, handler: (sql: Sql, payload: P) => Promise<void>): void
-  /** `workers`: this process delivers events to durable handlers. */
+  /** With `workers`, this process delivers events to durable handlers. */
   start(options: { workers: boolean }): Promise<void>
   stop(): Promise<void>
   /** Resolves when no event is due, for tests and a clean shutdown. */
@@ -85,26 +88,26 @@ export function createBus(deps: {
   nodeId: string
   log: Log
   metrics: Metrics
-  /** Limit of concurrent transactions with durable handlers; the other connections stay free for requests. */
+  /** Maximum number of concurrent transactions with durable handlers; the other connections stay free for requests. */
   workers: number
 }): Bus {
   const { signals } = deps
   const outbox = createOutbox(deps)
-  const hearers = new Map<string, ((payload: never) => void)[]>()
+  const listeners = new Map<string, ((payload: never) => void)[]>()
   const subscriptions = new Map<string, string[]>()
 
   signals.on(Published, ({ event, payloads }) => {
-    for (const payload of payloads) for (const listener of hearers.get(event) ?? []) listener(payload as never)
+    for (const payload of payloads) for (const listener of listeners.get(event) ?? []) listener(payload as never)
   })
 
   async function publishAll<P>(sql: Sql, event: EventType<P>, payloads: P[], options: PublishOptions = {}) {
     if (payloads.length === 0) return
-    const names = subscriptions.get(event.name) ?? []
-    if (names.length > 0) {
+    const subscriptionNames = subscriptions.get(event.name) ?? []
+    if (subscriptionNames.length > 0) {
       const rows = payloads.map((payload) => ({ key: event.key(payload), payload: JSON.stringify(payload) }))
-      await outbox.insert(sql, names, event.name, rows)
+      await outbox.insert(sql, subscriptionNames, event.name, rows)
     }
-    if (hearers.has(event.name)) {
+    if (listeners.has(event.name)) {
       const to = event.bulky || options.thisNodeOnly ? (`node/${deps.nodeId}` as const) : 'all'
       await signals.send(sql, to, Published, { event: event.name, payloads })
     }
@@ -114,10 +117,10 @@ export function createBus(deps: {
     publish: (sql, event, payload) => publishAll(sql, event, [payload]),
     publishAll,
     subscribe(event, listener) {
-      hearers.set(event.name, [...(hearers.get(event.name) ?? []), listener])
+      listeners.set(event.name, [...(listeners.get(event.name) ?? []), listener])
     },
     onReset: signals.onReset,
-    hasSubscribers: ({ name }) => hearers.has(name) || subscriptions.has(name),
+    hasSubscribers: ({ name }) => listeners.has(name) || subscriptions.has(name),
     handle(subscription, event, handler) {
       outbox.add(subscription, handler as EventHandler)
       subscriptions.set(event.name, [...(subscriptions.get(event.name) ?? []), subscription])

@@ -23,17 +23,17 @@ export interface Cache<V> {
 }
 
 export interface CacheOptions<V> {
-  /** In entries, or in bytes if `sizeOf` is given. */
+  /** Maximum size, in entries, or in bytes if `sizeOf` is given. */
   max: number
   /** Bytes of a value, without its key. A value larger than an eighth of `max` is returned but not cached. */
   sizeOf?(value: V): number
   /** Group of a value, such as its tenant. The entries of a group can be dropped without visiting the others. */
   groupOf?(value: V): string
-  /** An expired value counts as not cached. */
+  /** Returns whether a value has expired; it then counts as not cached. */
   isExpired?(value: V): boolean
   /** Called with every value that leaves the cache, whatever the reason. */
   onDrop?(value: V): void
-  /** For `dropOn`. If events may have been missed, the whole cache is cleared. */
+  /** Needed for `dropOn`. If events may have been lost, the whole cache is cleared. */
   bus?: Pick<Bus, 'subscribe' | 'onReset'>
 }
 
@@ -71,7 +71,7 @@ export function createCache<V extends {}>(options: CacheOptions<V>): Cache<V> {
     else groups.set(group, new Set([key]))
   }
 
-  /** An unknown key may have become known by the change of a group, so `undefined` counts as dropped too. */
+  /** Returns whether a group of the value was dropped during its load. A key that was missing may exist after the change of a group. */
   const wasDropped = ({ dropped }: Load<V>, value: V | undefined) =>
     dropped !== undefined &&
     (value === undefined ||
@@ -79,19 +79,19 @@ export function createCache<V extends {}>(options: CacheOptions<V>): Cache<V> {
 
   function startLoad(key: string, load: () => Promise<V | undefined>): Load<V> {
     const current: Load<V> = { loading: load(), isOutdated: false, dropped: undefined }
-    const finished = () => {
+    const removeLoad = () => {
       if (loads.get(key) === current) loads.delete(key)
     }
     loads.set(key, current)
     current.loading.then((value) => {
-      finished()
+      removeLoad()
       if (wasDropped(current, value)) current.isOutdated = true
       if (value !== undefined && !current.isOutdated) set(key, value)
-    }, finished)
+    }, removeLoad)
     return current
   }
 
-  function outdateLoad(key: string) {
+  function invalidateLoad(key: string) {
     const current = loads.get(key)
     if (!current) return
     current.isOutdated = true
@@ -114,11 +114,11 @@ export function createCache<V extends {}>(options: CacheOptions<V>): Cache<V> {
       return get(key) ?? load(key, loadOne)
     },
     set(key, value) {
-      outdateLoad(key)
+      invalidateLoad(key)
       set(key, value)
     },
     drop(key) {
-      outdateLoad(key)
+      invalidateLoad(key)
       entries.delete(key)
     },
     ofGroup: (group) => [...(groups.get(group) ?? [])].map((key) => entries.peek(key)!),
@@ -131,7 +131,7 @@ export function createCache<V extends {}>(options: CacheOptions<V>): Cache<V> {
       for (const key of [...(groups.get(group) ?? [])]) if (!matches || matches(entries.peek(key)!)) entries.delete(key)
     },
     clear() {
-      for (const key of [...loads.keys()]) outdateLoad(key)
+      for (const key of [...loads.keys()]) invalidateLoad(key)
       entries.clear()
     },
     dropOn(event, keysOf) {

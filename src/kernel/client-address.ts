@@ -5,7 +5,7 @@
 import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP, SocketAddress } from 'node:net'
 
-/** Whether the address at this distance is a trusted proxy. The peer of the connection has distance 0. */
+/** Returns whether the address is a trusted proxy. `distance` counts hops; the peer of the connection has distance 0. */
 export type IsProxy = (address: string, distance: number) => boolean
 
 export const noProxy: IsProxy = () => false
@@ -18,35 +18,35 @@ export function readTrustProxy(value: string): IsProxy | string {
   if (value === 'off') return noProxy
   if (/^\d+$/.test(value)) {
     const hops = Number(value)
-    return hops >= 1 && hops <= proxiesMax ? (_, distance) => distance < hops : expected
+    return hops >= 1 && hops <= proxiesMax ? (_, distance) => distance < hops : expectedValue
   }
   const networks = new BlockList()
   for (const text of value.split(',')) {
     const problem = addNetwork(networks, text.trim())
     if (problem) return problem
   }
-  return (address) => isIn(networks, address)
+  return (address) => isInNetworks(networks, address)
 }
 
-const expected = `off, the number of proxies in front (1 to ${proxiesMax}), or their networks (10.0.0.0/8,fd00::/8)`
+const expectedValue = `off, the number of proxies in front (1 to ${proxiesMax}), or their networks (10.0.0.0/8,fd00::/8)`
 
 function addNetwork(networks: BlockList, text: string): string | undefined {
-  const [given = '', bits, ...rest] = text.split('/')
-  const address = canonical(given)
-  if (address === undefined || rest.length > 0 || given.includes('%')) return expected
+  const [addressText = '', bits, ...rest] = text.split('/')
+  const address = canonicalAddress(addressText)
+  if (address === undefined || rest.length > 0 || addressText.includes('%')) return expectedValue
   const [family, bitsMax] = isIP(address) === 6 ? (['ipv6', 128] as const) : (['ipv4', 32] as const)
   if (bits === undefined) networks.addAddress(address, family)
   // A prefix of 0 would trust every address.
-  else if (!/^\d{1,3}$/.test(bits) || Number(bits) < 1 || Number(bits) > bitsMax) return expected
+  else if (!/^\d{1,3}$/.test(bits) || Number(bits) < 1 || Number(bits) > bitsMax) return expectedValue
   else networks.addSubnet(address, Number(bits), family)
   return undefined
 }
 
-const isIn = (networks: BlockList, address: string) =>
+const isInNetworks = (networks: BlockList, address: string) =>
   isIP(address) !== 0 && networks.check(address, address.includes(':') ? 'ipv6' : 'ipv4')
 
 /** Canonical text of an address: lower case, without leading zeros, IPv4-mapped addresses as IPv4; undefined if it is none. */
-function canonical(text: string): string | undefined {
+function canonicalAddress(text: string): string | undefined {
   const family = isIP(text)
   if (family === 0) return undefined
   return family === 4 ? text : plainAddress(new SocketAddress({ address: text, family: 'ipv6' }).address)
@@ -58,9 +58,9 @@ export const plainAddress = (address: string | undefined): string => (address ??
 /** Accepts `192.0.2.1`, `192.0.2.1:4711`, `2001:db8::1`, `[2001:db8::1]` and `[2001:db8::1]:4711`. */
 function addressOfEntry(entry: string): string | undefined {
   const [, bracketed] = /^\[([^\]]*)\](?::\d{1,5})?$/.exec(entry) ?? []
-  if (bracketed !== undefined) return isIP(bracketed) === 6 ? canonical(bracketed) : undefined
+  if (bracketed !== undefined) return isIP(bracketed) === 6 ? canonicalAddress(bracketed) : undefined
   const [, withoutPort] = /^([\d.]+):\d{1,5}$/.exec(entry) ?? []
-  return canonical(withoutPort ?? entry)
+  return canonicalAddress(withoutPort ?? entry)
 }
 
 /**
@@ -82,15 +82,15 @@ export function clientAddress({ socket, headers }: IncomingMessage, isProxy: IsP
   return address
 }
 
-/** Limits count IPv4 addresses individually, and IPv6 addresses by their /64, because a single host has a whole /64. */
-export function networkOf(given: string): string {
-  const address = given.includes(':') ? plainAddress(given) : given
+/** Returns the key by which limits count an address: IPv4 as it is, IPv6 as its /64, because a single host has a whole /64. */
+export function networkOf(clientAddress: string): string {
+  const address = clientAddress.includes(':') ? plainAddress(clientAddress) : clientAddress
   if (!address.includes(':')) return address
   const [head = '', tail] = address.split('%')[0]!.split('::')
   const groups = head === '' ? [] : head.split(':')
   if (tail !== undefined) {
-    const last = tail === '' ? [] : tail.split(':')
-    while (groups.length + last.length < 8) groups.push('0')
+    const tailGroups = tail === '' ? [] : tail.split(':')
+    while (groups.length + tailGroups.length < 8) groups.push('0')
   }
   return `${groups
     .slice(0, 4)

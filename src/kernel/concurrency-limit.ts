@@ -8,13 +8,13 @@ import { CallerDisconnected, TooManyRequests } from './errors.ts'
 export interface ConcurrencyLimit {
   /** If the caller of `waitingFor` disconnects, its task leaves the queue and this rejects with `CallerDisconnected`. */
   run<T>(tenantId: string, work: () => Promise<T>, waitingFor?: WaitingFor): Promise<T>
-  /** For work that is not a single promise. The caller must call the returned function exactly once, when the work ends. */
+  /** Resolves when work may start that is not a single promise. Call the returned function exactly once, when the work ends. */
   enter(tenantId: string, caller?: string, waitingFor?: WaitingFor): Promise<() => void>
   /** Number of waiting tasks. */
   readonly waiting: number
 }
 
-/** Its signal is used only if the task has to wait. */
+/** The context of the caller; its signal is used only if the task has to wait. */
 export type WaitingFor = Pick<Ctx, 'signal'>
 
 export interface ConcurrencyLimits {
@@ -28,7 +28,7 @@ export interface ConcurrencyLimits {
   waitingTotal?: number
   /** Infinity: without a time limit. */
   waitMs?: number
-  /** The error instead of 429. */
+  /** Creates the error for rejected work, instead of 429. */
   rejection?(): Error
 }
 
@@ -38,20 +38,25 @@ interface Task {
   caller: string | undefined
 }
 
-interface Waiting extends Task {
+interface WaitingTask extends Task {
   start(): void
 }
 
 const unlimited = Number.POSITIVE_INFINITY
-const tooMany = () => TooManyRequests({ seconds: 1 }, { headers: { 'retry-after': '1' } })
+const tooManyRequests = () => TooManyRequests({ seconds: 1 }, { headers: { 'retry-after': '1' } })
 
 export function createConcurrencyLimit(limits: ConcurrencyLimits): ConcurrencyLimit {
   const { total = unlimited, perTenant = unlimited, perCaller = unlimited } = limits
-  const { waitingPerTenant = unlimited, waitingTotal = unlimited, waitMs = 5000, rejection: refusal = tooMany } = limits
+  const {
+    waitingPerTenant = unlimited,
+    waitingTotal = unlimited,
+    waitMs = 5000,
+    rejection: refusal = tooManyRequests,
+  } = limits
   const runningByTenant = createCounts()
   const runningByCaller = createCounts()
   /** Tenants in the order of their turns; a Map keeps the order of insertion. */
-  const queues = new Map<string, Waiting[]>()
+  const queues = new Map<string, WaitingTask[]>()
   let running = 0
   let waiting = 0
 
@@ -60,14 +65,14 @@ export function createConcurrencyLimit(limits: ConcurrencyLimits): ConcurrencyLi
     (perTenant === unlimited || runningByTenant.of(tenantId) < perTenant) &&
     (caller === undefined || runningByCaller.of(caller) < perCaller)
 
-  function count({ tenantId, caller }: Task, change: 1 | -1) {
+  function countRunning({ tenantId, caller }: Task, change: 1 | -1) {
     running += change
     if (perTenant !== unlimited) runningByTenant.add(tenantId, change)
     if (caller !== undefined) runningByCaller.add(caller, change)
   }
 
   function finish(task: Task) {
-    count(task, -1)
+    countRunning(task, -1)
     if (waiting === 0) return
     for (const [tenantId, queue] of queues) {
       const index = queue.findIndex(mayStart)
@@ -80,7 +85,7 @@ export function createConcurrencyLimit(limits: ConcurrencyLimits): ConcurrencyLi
     }
   }
 
-  function removeFromQueue(entry: Waiting) {
+  function removeFromQueue(entry: WaitingTask) {
     const queue = queues.get(entry.tenantId)!
     queue.splice(queue.indexOf(entry), 1)
     if (queue.length === 0) queues.delete(entry.tenantId)
@@ -92,13 +97,13 @@ export function createConcurrencyLimit(limits: ConcurrencyLimits): ConcurrencyLi
     const queue = queues.get(task.tenantId) ?? []
     if (queue.length >= waitingPerTenant || waiting >= waitingTotal) throw refusal()
     return new Promise((done, fail) => {
-      const entry: Waiting = {
+      const entry: WaitingTask = {
         ...task,
         start() {
           clearTimeout(timer)
           signal?.removeEventListener('abort', abort)
           waiting--
-          count(task, 1)
+          countRunning(task, 1)
           done()
         },
       }
@@ -107,7 +112,7 @@ export function createConcurrencyLimit(limits: ConcurrencyLimits): ConcurrencyLi
         signal?.removeEventListener('abort', abort)
         fail(refusal())
       }
-      // At a deadline or a stop of the process the task keeps its place, because running requests are still answered.
+      // At a deadline or a stop of the process the task stays in the queue, because running requests are still answered.
       const abort = () => {
         if (!CallerDisconnected.is(signal!.reason)) return
         clearTimeout(timer)
@@ -125,13 +130,13 @@ export function createConcurrencyLimit(limits: ConcurrencyLimits): ConcurrencyLi
   return {
     async enter(tenantId, caller, waitingFor) {
       const task = { tenantId, caller: caller === undefined ? undefined : `${tenantId}\n${caller}` }
-      if (mayStart(task)) count(task, 1)
+      if (mayStart(task)) countRunning(task, 1)
       else await waitForTurn(task, waitingFor?.signal)
       return () => finish(task)
     },
     async run(tenantId, work, waitingFor) {
       const task = { tenantId, caller: undefined }
-      if (mayStart(task)) count(task, 1)
+      if (mayStart(task)) countRunning(task, 1)
       else await waitForTurn(task, waitingFor?.signal)
       try {
         return await work()

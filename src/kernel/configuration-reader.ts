@@ -1,20 +1,20 @@
-/** Checks and reads configurations by the schemas of service instances. */
+/** Checks configurations that users send, and reads stored ones, by the schemas of service instances. */
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { ConfigurationInstance, ConfigurationProblem, Level } from './configuration.ts'
 import type { TSchema } from './schema.ts'
 
 type Config = Record<string, unknown>
 
-const checking = new Ajv({ strict: false, ownProperties: true })
+const checkAjv = new Ajv({ strict: false, ownProperties: true })
 /** Fills in defaults, and lists all violations, because each violating part is left out. */
-const reading = new Ajv({ strict: false, ownProperties: true, useDefaults: true, allErrors: true })
+const readAjv = new Ajv({ strict: false, ownProperties: true, useDefaults: true, allErrors: true })
 
-const compiled = new Map([checking, reading].map((ajv) => [ajv, new WeakMap<object, ValidateFunction>()]))
+const compiledSchemas = new Map([checkAjv, readAjv].map((ajv) => [ajv, new WeakMap<object, ValidateFunction>()]))
 
 function validatorOf(ajv: Ajv, schema: TSchema): ValidateFunction {
-  const known = compiled.get(ajv)!
-  const validate = known.get(schema) ?? ajv.compile(schema)
-  known.set(schema, validate)
+  const validators = compiledSchemas.get(ajv)!
+  const validate = validators.get(schema) ?? ajv.compile(schema)
+  validators.set(schema, validate)
   return validate
 }
 
@@ -26,7 +26,7 @@ export function configurationProblem(
 ): ConfigurationProblem | undefined {
   const schema = instance.schemas[level]
   if (!schema) return undefined
-  const validate = validatorOf(checking, schema)
+  const validate = validatorOf(checkAjv, schema)
   return validate(config) ? instance.check?.(config as never) : problemOf(validate.errors![0]!)
 }
 
@@ -48,32 +48,32 @@ export function readConfiguration(
   const schema =
     level === 'tenant' ? instance.schemas.tenant : (instance.schemas.application ?? instance.schemas.version)
   if (!schema) return { config: stored, problems: [] }
-  const validate = validatorOf(reading, schema)
+  const validate = validatorOf(readAjv, schema)
   const problems: ConfigurationProblem[] = []
   let config = hasDefaults(schema) ? structuredClone(stored) : stored
   for (;;) {
-    const found = validate(config)
+    const violations = validate(config)
       ? [instance.check?.(config as never)].filter((problem) => problem !== undefined)
       : validate.errors!.map(problemOf)
-    if (found.length === 0) return { config: freeze(config), problems }
+    if (violations.length === 0) return { config: deepFreeze(config), problems }
     if (config === stored) config = structuredClone(stored)
-    for (const problem of withoutRepeats(found)) {
+    for (const problem of firstOfEachPath(violations)) {
       // A version may have null for a value that only its application configures.
-      if (at(config, problem.path) !== null) problems.push(problem)
-      if (!leaveOut(config, problem.path, schema)) return { config: freeze({}), problems }
+      if (valueAt(config, problem.path) !== null) problems.push(problem)
+      if (!removePart(config, problem.path, schema)) return { config: deepFreeze({}), problems }
     }
   }
 }
 
-const defaults = new WeakMap<object, boolean>()
+const schemasWithDefaults = new WeakMap<object, boolean>()
 function hasDefaults(schema: object): boolean {
-  const known = defaults.get(schema) ?? JSON.stringify(schema).includes('"default":')
-  defaults.set(schema, known)
-  return known
+  const result = schemasWithDefaults.get(schema) ?? JSON.stringify(schema).includes('"default":')
+  schemasWithDefaults.set(schema, result)
+  return result
 }
 
-/** Keeps only the first of several violations of one value, which is removed as a whole. Reversed, so that array indices stay valid. */
-function withoutRepeats(problems: ConfigurationProblem[]): ConfigurationProblem[] {
+/** Keeps the first violation of each value, in reverse order, so that removing an array item keeps the other indices valid. */
+function firstOfEachPath(problems: ConfigurationProblem[]): ConfigurationProblem[] {
   const byPath = new Map<string, ConfigurationProblem>()
   for (const problem of problems) {
     const key = JSON.stringify(problem.path)
@@ -86,15 +86,16 @@ function withoutRepeats(problems: ConfigurationProblem[]): ConfigurationProblem[
  * Removes the smallest part that can be missing: the array item or map entry that contains the value, else the value itself.
  * Returns false if nothing would be left.
  */
-function leaveOut(config: Config, path: string[], schema: TSchema): boolean {
-  const steps = path.slice(0, unitLength(path, schema))
+function removePart(config: Config, path: string[], schema: TSchema): boolean {
+  const steps = path.slice(0, depthOfPart(path, schema))
   const last = steps.pop()
   if (last === undefined) return false
-  const holder = at(config, steps)
-  if (Array.isArray(holder)) holder.splice(Number(last), 1)
-  else if (typeof holder === 'object' && holder !== null && Object.hasOwn(holder, last)) delete (holder as Config)[last]
+  const container = valueAt(config, steps)
+  if (Array.isArray(container)) container.splice(Number(last), 1)
+  else if (typeof container === 'object' && container !== null && Object.hasOwn(container, last))
+    delete (container as Config)[last]
   // A required value is missing: remove the part that should contain it.
-  else return steps.length > 0 && leaveOut(config, steps, schema)
+  else return steps.length > 0 && removePart(config, steps, schema)
   return true
 }
 
@@ -105,8 +106,8 @@ interface Shape {
   items?: Shape
 }
 
-/** Returns how many keys of the path lead to the innermost item or entry; all of them if there is none. */
-function unitLength(path: string[], schema: TSchema): number {
+/** Returns the number of keys of the path up to the innermost array item or map entry; the whole length if there is none. */
+function depthOfPart(path: string[], schema: TSchema): number {
   let shape: Shape | undefined = schema as Shape
   let length: number | undefined
   for (const [index, step] of path.entries()) {
@@ -120,13 +121,13 @@ function unitLength(path: string[], schema: TSchema): number {
   return length ?? path.length
 }
 
-function at(value: unknown, path: string[]): unknown {
-  let found = value
+function valueAt(value: unknown, path: string[]): unknown {
+  let current = value
   for (const step of path) {
-    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, step)) return undefined
-    found = (found as Config)[step]
+    if (typeof current !== 'object' || current === null || !Object.hasOwn(current, step)) return undefined
+    current = (current as Config)[step]
   }
-  return found
+  return current
 }
 
 function problemOf({ instancePath, keyword, params, propertyName, message }: ErrorObject): ConfigurationProblem {
@@ -148,8 +149,8 @@ function expectation(keyword: string, params: ErrorObject['params']): string | u
 }
 
 /** Freezes the value, because all readers share it. */
-function freeze<T>(value: T): T {
+function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
-  for (const inner of Object.values(value)) freeze(inner)
+  for (const inner of Object.values(value)) deepFreeze(inner)
   return Object.freeze(value)
 }

@@ -1,4 +1,4 @@
-/** Service instances: what users can configure for applications, versions and tenants, and the schemas for it. */
+/** Declares service instances: the parts of the platform that users can configure, with a schema for each level. */
 import type { Static, TSchema } from './schema.ts'
 
 export type Level = 'tenant' | 'application' | 'version'
@@ -24,14 +24,14 @@ export interface ConfigurationInstance<C = unknown, T = unknown> {
   /** Checks a new configuration in addition, if that takes long. Stored ones are read without it, so their reader must expect anything. */
   checkNew?(config: never, tenantId: string): Promise<ConfigurationProblem | undefined>
   /** For the compiler only; never set. */
-  readonly types?: { own: C; tenant: T }
+  readonly types?: { application: C; tenant: T }
 }
 
 type StaticOf<S> = S extends TSchema ? Static<S> : Record<string, unknown>
 
 /**
- * Declares an instance. Fields with `defaulted` are optional for users, and always present for the reader, which fills them in. The
- * effective configuration of a version is read by the schema of the application.
+ * Declares an instance. Fields with `defaulted` are optional for users; `readConfiguration` fills them in. The effective
+ * configuration of a version is read by the schema of the application.
  */
 export const defineInstance = <
   A extends TSchema | undefined = undefined,

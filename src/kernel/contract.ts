@@ -1,3 +1,4 @@
+/** The caller and context of a call, permission checks, and the keys by which services find each other. */
 import { Forbidden, Unauthenticated } from './errors.ts'
 import type { Log } from './log.ts'
 import { everyScope, type Holder, holds, type Permission, platformSystem, type Resource } from './permissions.ts'
@@ -21,26 +22,26 @@ export interface Ctx {
   readonly signal: AbortSignal
 }
 
-/** Context of the platform acting for a tenant: in jobs, event handlers and commands. */
+/** Creates the context of the platform acting for a tenant: in jobs, event handlers and commands. */
 export const systemCtx = (tenantId: string, log: Log, correlationId: string, signal: AbortSignal): Ctx => ({
   tenantId,
-  caller: { tenantId, subject: { type: 'system', id: 'waypost' }, roles: [], permissions: everything },
+  caller: { tenantId, subject: { type: 'system', id: 'waypost' }, roles: [], permissions: allPermissions },
   correlationId,
   log,
   signal,
 })
-const everything: readonly Permission[] = [{ resource: platformSystem, scopes: new Set([everyScope]) }]
+const allPermissions: readonly Permission[] = [{ resource: platformSystem, scopes: new Set([everyScope]) }]
 
-const nameOf = (resource: Resource) => resource.path.at(-1) ?? platformSystem
+const resourceName = (resource: Resource) => resource.path.at(-1) ?? platformSystem
 
 /** Throws 403 unless the caller holds the scope on the resource. */
 export function authorize(ctx: Ctx, scope: string, resource: Resource) {
-  if (!holds(ctx.caller, scope, resource)) throw Forbidden({ scope, resource: nameOf(resource) })
+  if (!holds(ctx.caller, scope, resource)) throw Forbidden({ scope, resource: resourceName(resource) })
 }
 
 /**
- * For a single resource. Throws the given 404 if the caller may not read it, so that the response is identical to that for a
- * missing resource, and 403 if the caller may read it but lacks the scope.
+ * Checks access to a single resource. Throws `notFound` if the caller may not read it, so that the response is identical to that
+ * for a missing resource, and 403 if the caller may read it but lacks the scope.
  */
 export function authorizeOrNotFound(
   ctx: Ctx,
@@ -52,18 +53,18 @@ export function authorizeOrNotFound(
   authorize(ctx, access.scope, resource)
 }
 
-/** Returns the tenant of a request. Another tenant than the caller's requires the scope on the platform. */
+/** Returns the tenant of a request. Throws 403 if it is not the caller's and the caller lacks the scope on the platform. */
 export function requireTenantAccess(ctx: Ctx, requested: string | undefined, platformScope: string): string {
   if (requested === undefined || requested === ctx.tenantId) return ctx.tenantId
   authorize(ctx, platformScope, { tenantId: requested, path: [] })
   return requested
 }
 
-/** Key by which `needs` finds the API of another service. */
+/** The key by which a service names the API of another service in `needs`. */
 export interface Contract<T> {
   readonly name: string
   /** Exists only for the type checker. */
-  readonly offers?: T
+  readonly api?: T
 }
 export const contract = <T>(name: string): Contract<T> => ({ name })
 

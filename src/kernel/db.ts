@@ -1,3 +1,4 @@
+/** Connections to the database, and transactions that are retried after a deadlock. */
 import { sleep } from './clock.ts'
 import { isDeadlock, isStalePlan } from './db/errors.ts'
 import { type ConnectionOptions, type Server, serverOf } from './db/hosts.ts'
@@ -32,27 +33,27 @@ export interface Db {
 const attemptsMax = 3
 
 export const createDb = (connection: ConnectionOptions, options: PoolOptions): Db =>
-  createDbAt(serverOf(connection), options, new WeakMap())
+  createDbOn(serverOf(connection), options, new WeakMap())
 
-function createDbAt(server: Server, options: PoolOptions, effects: WeakMap<object, (() => void)[]>): Db {
+function createDbOn(server: Server, options: PoolOptions, effects: WeakMap<object, (() => void)[]>): Db {
   const pool = openPool(server, options)
-  const others: Db[] = []
+  const openedDbs: Db[] = []
   return {
     sql: pool,
     open(options) {
-      const other = createDbAt(server, options, effects)
-      others.push(other)
+      const other = createDbOn(server, options, effects)
+      openedDbs.push(other)
       return other
     },
     async tx(work) {
       for (let attempt = 1; ; attempt++) {
-        const ownEffects: (() => void)[] = []
+        const afterCommitEffects: (() => void)[] = []
         try {
           const result = await pool.begin((sql) => {
-            effects.set(sql, ownEffects)
+            effects.set(sql, afterCommitEffects)
             return work(sql)
           })
-          for (const effect of ownEffects) effect()
+          for (const effect of afterCommitEffects) effect()
           return result
         } catch (error) {
           if (attempt === attemptsMax || !(isDeadlock(error) || isStalePlan(error))) throw error
@@ -68,7 +69,7 @@ function createDbAt(server: Server, options: PoolOptions, effects: WeakMap<objec
     },
     copyIn: pool.copyIn,
     async close() {
-      await Promise.all([...others.splice(0).map((other) => other.close()), pool.end()])
+      await Promise.all([...openedDbs.splice(0).map((other) => other.close()), pool.end()])
     },
   }
 }

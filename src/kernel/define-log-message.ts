@@ -1,3 +1,4 @@
+/** Defines log messages at warn and above, with their cause and what an operator does. */
 import type { Log } from './log.ts'
 
 export interface LogMessageDefinition {

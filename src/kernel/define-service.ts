@@ -1,3 +1,4 @@
+/** The definition of a service: what it declares, what it gets from the platform (`Kit`), and what it returns. */
 import type { FastifyInstance } from 'fastify'
 import type { Bulk } from './bulk/bulk.ts'
 import type { Bus } from './bus.ts'
@@ -36,7 +37,7 @@ export interface Kit<S = unknown> {
   bulk: Bulk
   secrets: Secrets
   metrics: Metrics
-  /** The limits of connections of this process. */
+  /** The connection limits of this process. */
   descriptors: FileDescriptors
   log: Log
   now: Clock
@@ -66,18 +67,20 @@ export interface HttpApi {
   errorFormat?: ErrorFormat
   routes(http: Http): void
   /**
-   * Registers routes on the server directly, for protocols other than JSON over our routes (OpenID Connect), and records
-   * what the API reference shows.
+   * Registers routes directly on the server, for protocols that are not JSON (OpenID Connect). `record` adds an operation to the API
+   * reference.
    */
   raw?(app: FastifyInstance, record: (operation: Operation) => void): void
 }
 
+/** The listeners that a service has opened. */
 export interface OpenListeners {
   /** Addresses as in bootstrap.json: `{ mqttUrl: 'mqtt://127.0.0.1:1883' }`. */
   addresses: Record<string, string>
   close(): Promise<void>
 }
 
+/** The result of `build`. */
 export interface BuiltService<T> {
   api: T
   http?: HttpApi[]
@@ -91,7 +94,7 @@ export interface BuiltService<T> {
   stop?(): Promise<void>
 }
 
-/** Names of a table and its columns in the database. */
+/** The names of the table that references contents of the blob store, and of its columns. */
 export interface ContentNames {
   table: string
   key: string
@@ -104,6 +107,7 @@ export interface ContentNames {
 
 // biome-ignore lint/suspicious/noExplicitAny: the keys of `needs` decide, checked where they are used
 export type Needs = Record<string, Contract<any>>
+/** The APIs of the services in `needs`, under the same names. */
 export type NeededApis<N extends Needs> = { [K in keyof N]: N[K] extends Contract<infer T> ? T : never }
 
 export interface ServiceDefinition<T, N extends Needs, S> {
@@ -114,7 +118,7 @@ export interface ServiceDefinition<T, N extends Needs, S> {
   migrations?: URL
   /** The tables whose rows reference contents of the blob store; backups include these contents. */
   contents?: readonly ContentNames[]
-  /** From the service's settings.ts, and listed in assembly/settings.ts. */
+  /** The settings from the service's settings.ts; assembly/settings.ts lists them too. */
   settings?: DeclaredSettings<S>
   /** The scopes of its operations, with the built-in roles that hold each. A new scope reaches every tenant at the next start. */
   scopes?: Readonly<Record<string, readonly string[]>>

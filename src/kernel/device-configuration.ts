@@ -29,7 +29,7 @@ export interface DeviceConfigurations {
   outdated(endpoint: DeviceEndpoint): Promise<DeviceConfiguration[]>
 }
 
-/** For an extension without configurations. */
+/** The configurations of an extension that has none. */
 export const noConfigurations: DeviceConfigurations = {
   current: async () => undefined,
   applied: async () => false,
@@ -42,11 +42,11 @@ export const UnknownConfiguration = defineError<{ configId: string }>(
   'configId {configId} is no configuration that this endpoint has to apply',
 )
 
-const request = jsonPayload(Type.Object({ configId: optional.text(1024), observe: optional.flag() }), {
+const readRequest = jsonPayload(Type.Object({ configId: optional.text(1024), observe: optional.flag() }), {
   empty: () => ({}),
 })
 
-const report = jsonPayload(
+const readReport = jsonPayload(
   Type.Object({
     configId: Type.String({ maxLength: 1024 }),
     statusCode: Type.Integer({ default: 200, minimum: -2_147_483_648, maximum: 2_147_483_647 }),
@@ -58,7 +58,7 @@ const report = jsonPayload(
 const defaultName = 'default'
 
 /** Returns undefined for the default configuration, which a device may also call by its name. */
-const nameIn = ({ name }: { name?: string | undefined }) =>
+const configurationName = ({ name }: { name?: string | undefined }) =>
   name === undefined || name === defaultName ? undefined : checkName('name', name)
 
 /** Adds fields without which existing firmware ignores a configuration (document 3, 2.C). */
@@ -93,14 +93,14 @@ export function configurationExtension(options: {
   observe(endpoint: DeviceEndpoint, extension: string, name: string, observed: boolean): Promise<void>
 }): Extension {
   const { name: extension, configurations, none } = options
-  const ordered = createKeyedMutex().run
+  const runInOrder = createKeyedMutex().run
   return {
     name: extension,
     receive: resources({
       '/config/json[/<name>]': async ({ endpoint, payload }, parts): Promise<DeviceAnswer> => {
-        const name = nameIn(parts)
-        const { configId, observe } = request(payload)
-        return await ordered(endpoint.endpointId, async () => {
+        const name = configurationName(parts)
+        const { configId, observe } = readRequest(payload)
+        return await runInOrder(endpoint.endpointId, async () => {
           if (typeof observe === 'boolean') await options.observe(endpoint, extension, name ?? defaultName, observe)
           const current = await configurations.current(endpoint, name, configId ?? undefined)
           if (!current) return { payload: none, always: true }
@@ -109,15 +109,15 @@ export function configurationExtension(options: {
       },
 
       '/applied/json[/<name>]': async ({ endpoint, payload, requestId }, parts): Promise<DeviceAnswer> => {
-        const name = nameIn(parts)
-        const { configId, statusCode, reasonPhrase } = report(payload)
+        const name = configurationName(parts)
+        const { configId, statusCode, reasonPhrase } = readReport(payload)
         const applied = {
           ...(name !== undefined && { name }),
           configId,
           statusCode,
           ...(typeof reasonPhrase === 'string' && { reasonPhrase }),
         }
-        const isKnown = await ordered(endpoint.endpointId, () => configurations.applied(endpoint, applied))
+        const isKnown = await runInOrder(endpoint.endpointId, () => configurations.applied(endpoint, applied))
         // One existing client confirms configurations on another extension; without a request id it gets no error.
         if (!isKnown && requestId !== undefined) throw UnknownConfiguration({ configId })
         return {}

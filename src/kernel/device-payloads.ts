@@ -9,10 +9,10 @@ export const optional = {
 
 export const reasonPhrase = () => optional.text(4096)
 
-const names = /^[a-zA-Z0-9_-]{1,255}$/
+const namePattern = /^[a-zA-Z0-9_-]{1,255}$/
 
 /** Checks a name or type in a path. */
 export function checkName(field: string, name: string): string {
-  if (!names.test(name)) throw invalidField(field, 'expected up to 255 letters, digits, _ and -')
+  if (!namePattern.test(name)) throw invalidField(field, 'expected up to 255 letters, digits, _ and -')
   return name
 }

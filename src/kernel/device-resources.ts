@@ -22,9 +22,12 @@ export type Resource = (
  * matches the rest. Slashes count: `/get/` is not `/get`.
  */
 export function resources(table: Record<string, Resource>): Extension['receive'] {
-  const rows = Object.entries(table).map(([pattern, resource]) => ({ expression: compiled(pattern), resource }))
+  const compiledResources = Object.entries(table).map(([pattern, resource]) => ({
+    expression: compilePattern(pattern),
+    resource,
+  }))
   return (message) => {
-    for (const { expression, resource } of rows) {
+    for (const { expression, resource } of compiledResources) {
       const match = expression.exec(message.resourcePath)
       if (match) return resource(message, match.groups ?? {})
     }
@@ -32,7 +35,7 @@ export function resources(table: Record<string, Resource>): Extension['receive']
   }
 }
 
-const compiled = (pattern: string) =>
+const compilePattern = (pattern: string) =>
   new RegExp(
     `^${pattern
       .replaceAll('[', '(?:')
@@ -47,17 +50,17 @@ const bytesMaxDefault = 64 * 1024
 
 /**
  * Returns a reader of JSON payloads of this shape: 400 with the field if it does not match, 413 above `bytesMax` (64 KiB). `empty`
- * is the value of a missing payload, which is an error otherwise. For `nearest` see `parseJson`.
+ * is the value of a missing payload, which is an error otherwise. For `roundIntegers` see `parseJson`.
  */
 export function jsonPayload<S extends TSchema>(
   schema: S,
-  options: { empty?: () => Static<S>; nearest?: boolean; bytesMax?: number } = {},
+  options: { empty?: () => Static<S>; roundIntegers?: boolean; bytesMax?: number } = {},
 ) {
   const { bytesMax = bytesMaxDefault } = options
-  const reading = { plainData: true, part: 'payload', nearest: options.nearest === true }
+  const parseOptions = { plainData: true, part: 'payload', roundIntegers: options.roundIntegers === true }
   return (payload: Buffer): Static<S> => {
     if (payload.length > bytesMax) throw BodyTooLarge({ limit: bytesMax })
-    const value = parseJson(payload, reading)
+    const value = parseJson(payload, parseOptions)
     if (value === undefined) {
       if (options.empty) return options.empty()
       throw InvalidRequest({ problem: 'payload: expected JSON' })

@@ -18,7 +18,7 @@ export interface DeviceMessage {
   /** The part of the topic after the token, without the request id: `/json`, `/command/reboot`; may be empty. */
   resourcePath: string
   requestId?: number
-  /** A view of the receive buffer: copy what you keep after `receive` has settled. */
+  /** A view of the receive buffer, which is reused after `receive` has settled: copy the bytes that you keep. */
   payload: Buffer
   receivedAt: Date
   correlationId: string
@@ -28,8 +28,8 @@ export interface DeviceMessage {
 export interface DeviceAnswer {
   payload?: unknown
   /**
-   * Send the answer even if the device gave no request id, as for "get" resources, whose clients wait for it. Errors are always
-   * sent, and over HTTP every answer is.
+   * True if the answer is sent even without a request id, as for "get" resources, whose clients wait for it. Errors, and answers
+   * over HTTP, are always sent.
    */
   always?: boolean
 }
@@ -46,16 +46,16 @@ export interface Push {
 
 export interface Extension {
   name: string
-  /** Leaves its messages out of the traffic log. */
+  /** True if the traffic log leaves out the messages of the extension. */
   unrecorded?: boolean
-  /** Receives the request id of messages over HTTP too, where answers do not need one. */
+  /** True if `receive` needs the request id of messages over HTTP too, where answers do not need one. */
   readsRequestId?: boolean
   /**
    * Handles messages in the order of arrival, without waiting for the previous one; `createKeyedMutex` serializes. Resolves when the
    * data is durable: only then is the message acknowledged. A PlatformError goes to the device with its status, others as a 500.
    */
   receive(message: DeviceMessage): Promise<DeviceAnswer | undefined> | DeviceAnswer | undefined
-  /** Returns what waits for an endpoint that has just connected. */
+  /** Returns the pushes for an endpoint that has just connected. */
   connected?(endpoint: DeviceEndpoint): Promise<Push[]>
   /** Called on the node of the connection, after a push of this extension was handed over to it. Must not block or throw. */
   handedOver?(endpoint: DeviceEndpoint, push: Push): void

@@ -1,16 +1,17 @@
+/** Locks the data directory, so that only one Waypost process uses it. */
 import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 
 /** Creates a directory level by level, because Node's recursive mkdir never returns for an impossible path, such as one below /proc. */
 function createDirectory(path: string) {
-  const isThere = () => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
-  if (isThere()) return
+  const exists = () => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+  if (exists()) return
   if (dirname(path) !== path) createDirectory(dirname(path))
   try {
     mkdirSync(path, { mode: 0o700 })
   } catch (error) {
-    if (!isThere()) throw error // else another process was quicker
+    if (!exists()) throw error // else another process was quicker
   }
 }
 
@@ -25,22 +26,22 @@ export function lockDirectory(directory: string): { release(): void } {
   let database: DatabaseSync | undefined
   try {
     createDirectory(path)
-    database = new (sqlite().DatabaseSync)(lockFile)
+    database = new (loadSqlite().DatabaseSync)(lockFile)
     chmodSync(lockFile, 0o600)
     database.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')
     writeFileSync(pidFile, `${process.pid}\n`)
   } catch (error) {
     if (database?.isOpen) database.close()
-    throw isBusy(error) ? inUse(path, pidFile) : unusable(path, error)
+    throw isBusy(error) ? inUseError(path, pidFile) : unusableError(path, error)
   }
-  const hold = database
-  openLocks.add(hold)
+  const lock = database
+  openLocks.add(lock)
   return {
     release() {
-      if (!openLocks.delete(hold)) return
+      if (!openLocks.delete(lock)) return
       // Remove it while we hold the lock; afterwards the file may belong to the next holder.
       rmSync(pidFile, { force: true })
-      hold.close()
+      lock.close()
     },
   }
 }
@@ -54,7 +55,7 @@ function isBusy(error: unknown): boolean {
   return (error as { errcode?: number }).errcode === SQLITE_BUSY
 }
 
-function inUse(path: string, pidFile: string): Error {
+function inUseError(path: string, pidFile: string): Error {
   let holder = ''
   try {
     holder = ` (pid ${readFileSync(pidFile, 'utf8').trim()})`
@@ -65,7 +66,7 @@ function inUse(path: string, pidFile: string): Error {
   )
 }
 
-function unusable(path: string, cause: unknown): Error {
+function unusableError(path: string, cause: unknown): Error {
   const reason = cause instanceof Error ? cause.message : String(cause)
   return new Error(
     `The data directory ${path} cannot be used: ${reason}. It has to be a directory that this user can write to.`,
@@ -77,7 +78,7 @@ function unusable(path: string, cause: unknown): Error {
  * Loads SQLite on first use. Node before about 24.15 warns on stderr that it is experimental; that warning is suppressed during this
  * synchronous load only.
  */
-function sqlite(): typeof import('node:sqlite') {
+function loadSqlite(): typeof import('node:sqlite') {
   const emitWarning = process.emitWarning
   process.emitWarning = ((warning: string | Error, ...rest: unknown[]) => {
     if (!String(warning).startsWith('SQLite is an experimental feature'))

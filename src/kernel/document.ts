@@ -1,4 +1,4 @@
-/** A response that already exists as JSON text; it is sent unchanged, never parsed and serialized again. */
+/** A response body that is stored as JSON text and sent unchanged, without parsing and serializing it again. */
 import { etagOf } from './etag.ts'
 
 export interface Document {
@@ -6,7 +6,7 @@ export interface Document {
   etag: string
 }
 
-/** Node sends a shorter text in one write with the headers; a longer one is cheaper as bytes. */
+/** Node.js sends a shorter text in one write with the headers. A longer text is encoded only once if it is kept as bytes. */
 const shortLength = 16 * 1024
 
 export const documentOf = (text: string): Document => ({

@@ -1,3 +1,4 @@
+/** Starts the PostgreSQL server that is part of Waypost; embedded-postgres/README.md describes its parts. */
 import { existsSync, rmSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { lockDirectory } from './directory-lock.ts'
@@ -5,11 +6,11 @@ import { chooseAccount } from './embedded-postgres/account.ts'
 import { locateBinaries } from './embedded-postgres/binaries.ts'
 import {
   adoptCluster,
-  choosePlace,
+  chooseLocation,
   createCluster,
   layout,
   readPassword,
-  refuseOtherMajor,
+  rejectOtherMajor,
   removePartialClusters,
   superuser,
   writeDurably,
@@ -46,7 +47,7 @@ export type EmbeddedPostgresOptions = {
   /** A directory for the server only, such as <data>/postgres; created if missing. */
   directory: string
   log(line: string): void
-  /** Memory of the machine, if the operating system does not report it correctly. */
+  /** Memory of the machine, if it differs from what the operating system reports. */
   memoryBytes?: number
   /** Restarts the server at the same address when it exits by itself; then `exited` never resolves. */
   restart?: boolean
@@ -69,14 +70,14 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     lock.release()
   }
   try {
-    choosePlace(directory)
+    chooseLocation(directory)
     const { cluster, socket } = layout(directory)
     const account = chooseAccount(cluster)
     const binaries = locateBinaries(account, directory)
     removePartialClusters(cluster)
     const isNew = !existsSync(cluster)
     if (!isNew) {
-      refuseOtherMajor(cluster, binaries)
+      rejectOtherMajor(cluster, binaries)
       await stopOrphan(cluster)
       adoptCluster(cluster, account)
     }
@@ -85,7 +86,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     writeDurably(socket, socketDirectory)
     if (isNew) await createCluster(cluster, directory, binaries, account, socketDirectory)
 
-    const administration = administrationOf(directory, socketDirectory)
+    const administration = superuserConnection(directory, socketDirectory)
     const serverSettings = { ...settings(socketDirectory, options.memoryBytes), ...options.settings }
     const start = () => startServer({ cluster, binaries, account, settings: serverSettings, log: options.log })
     const stopOrphanAndStart = async () => {
@@ -102,7 +103,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
       throw error
     }
     return {
-      connection: connectionTo(directory, socketDirectory),
+      connection: ownerConnection(directory, socketDirectory),
       administration,
       pids: server.pids,
       exited: server.exited,
@@ -124,16 +125,16 @@ export async function connectEmbeddedPostgres(
 ): Promise<PostgresConnection | undefined> {
   const socketDirectory = recordedSocketDirectory(layout(resolve(directory)).socket)
   if (!socketDirectory || !(await isListening(socketDirectory))) return undefined
-  return (as === 'owner' ? connectionTo : administrationOf)(resolve(directory), socketDirectory)
+  return (as === 'owner' ? ownerConnection : superuserConnection)(resolve(directory), socketDirectory)
 }
 
-function administrationOf(directory: string, host: string): PostgresConnection {
+function superuserConnection(directory: string, host: string): PostgresConnection {
   return { host, port, user: superuser, password: readPassword(directory), database: 'postgres' }
 }
 
 /** Connects as superuser if a platform of an older version runs the server, because that has created no other role. */
-function connectionTo(directory: string, host: string): PostgresConnection {
+function ownerConnection(directory: string, host: string): PostgresConnection {
   const password = readOwnerPassword(directory)
-  if (password === undefined) return administrationOf(directory, host)
+  if (password === undefined) return superuserConnection(directory, host)
   return { host, port, user: owner, password, database: 'postgres' }
 }

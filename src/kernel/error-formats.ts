@@ -1,7 +1,8 @@
+/** The JSON bodies of errors. Documents 1 and 2 give each API one of three formats. */
 import type { PlatformError } from './errors.ts'
 import { describedAs, Type } from './schema.ts'
 
-/** Error format of a service. All formats are made from the same errors. */
+/** The format of the error bodies of an API. All formats are made from the same errors. */
 export interface ErrorFormat {
   name: string
   body(error: PlatformError): Record<string, unknown>

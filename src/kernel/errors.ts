@@ -44,13 +44,13 @@ export function defineError<V extends Values = Record<never, never>>(code: strin
   if (errorCatalogue.has(code)) throw new Error(`error ${code} is declared twice`)
   const definition: ErrorDefinition = { code, status, template }
   errorCatalogue.set(code, definition)
-  const make = (
+  const create = (
     ...[values, extra]: keyof V extends never ? [values?: V, extra?: ErrorExtra] : [values: V, extra?: ErrorExtra]
-  ) => new PlatformError(definition, fill(template, values), extra)
-  return Object.assign(make, { is: (error: unknown) => error instanceof PlatformError && error.code === code })
+  ) => new PlatformError(definition, fillTemplate(template, values), extra)
+  return Object.assign(create, { is: (error: unknown) => error instanceof PlatformError && error.code === code })
 }
 
-const fill = (template: string, values: Values | undefined) =>
+const fillTemplate = (template: string, values: Values | undefined) =>
   template.replace(/\{(\w+)\}/g, (_, key: string) => String(values?.[key] ?? `{${key}}`))
 
 // Errors of the kernel itself.

@@ -1,3 +1,4 @@
+/** ETags and conditional requests: If-Match and If-None-Match. */
 import { createHash } from 'node:crypto'
 import { PreconditionFailed } from './errors.ts'
 
@@ -8,25 +9,28 @@ export const etagOf = (...parts: unknown[]) => {
   return `"${hash.digest('base64url')}"`
 }
 
-const opaque = (tag: string) =>
+const opaqueTag = (tag: string) =>
   tag
     .trim()
     .replace(/^W\//, '')
     .replace(/^"(.*)"$/, '$1')
 
-/** Existing clients send ETags with and without quotes, and empty headers that count as missing (document 3, 1.14). */
-function lists(header: string | undefined, etag: string | undefined): boolean | undefined {
+/**
+ * Returns whether the header lists the ETag; undefined if there is no header. Existing clients send ETags with and without quotes,
+ * and empty headers that count as missing (document 3, 1.14).
+ */
+function headerMatches(header: string | undefined, etag: string | undefined): boolean | undefined {
   if (header === undefined || header.trim() === '') return undefined
   if (header.trim() === '*') return etag !== undefined
   if (etag === undefined) return false
-  return header.split(',').some((tag) => opaque(tag) === opaque(etag))
+  return header.split(',').some((tag) => opaqueTag(tag) === opaqueTag(etag))
 }
 
 /** Returns whether the caller already has this version: answer 304 without a body. */
 export const notModified = (headers: { 'if-none-match'?: string | undefined }, etag: string) =>
-  lists(headers['if-none-match'], etag) === true
+  headerMatches(headers['if-none-match'], etag) === true
 
 /** Throws 412 if If-Match is given and does not match the current ETag; undefined means that there is no resource. */
 export function checkIfMatch(ifMatch: string | undefined, etag: string | undefined) {
-  if (lists(ifMatch, etag) === false) throw PreconditionFailed()
+  if (headerMatches(ifMatch, etag) === false) throw PreconditionFailed()
 }

@@ -48,7 +48,7 @@ const reserveMax = 4096
 const httpShare = 1 / 4
 const addressShare = 1 / 4
 const addressMin = 8
-/** Higher limits, and no limit, count as this: a process cannot serve more sockets. */
+/** The maximum that is used even if the limit is higher or absent: a process cannot serve more sockets. */
 const limitMax = 1_048_576
 const logEveryMs = 10_000
 const probeEveryMs = 1000
@@ -74,7 +74,7 @@ export interface Shares {
   mqtt: number
 }
 
-/** Without a configured number (0 or absent), HTTP gets a quarter of the descriptors that are not reserved, MQTT the rest. */
+/** Divides the descriptors. Without configured numbers (0 or absent), HTTP gets a quarter of the unreserved ones and MQTT the rest. */
 export function shareDescriptors(limit: number, configured: Partial<Record<Listener, number>> = {}): Shares {
   const reserve = Math.min(reserveMax, Math.max(reserveMin, Math.floor(limit / 8)))
   const available = limit - reserve
@@ -105,14 +105,14 @@ export function createFileDescriptors(options: {
   )
   let exhaustedAt = Number.NEGATIVE_INFINITY
 
-  const { http, mqtt } = connectionShares(shares, log, metrics)
+  const { http, mqtt } = createConnectionShares(shares, log, metrics)
   metrics.gauge('waypost_connections_open', 'Number of open connections, by listener.', ['listener'], (gauge) => {
     gauge.set({ listener: 'http' }, http.open)
     gauge.set({ listener: 'mqtt' }, mqtt.open)
   })
   metrics.gauge(
     'waypost_connections_max',
-    'Greatest number of open connections, by listener.',
+    'Maximum number of open connections, by listener.',
     ['listener'],
     (gauge) => {
       gauge.set({ listener: 'http' }, http.max)
@@ -120,8 +120,8 @@ export function createFileDescriptors(options: {
     },
   )
 
-  const logExhausted = logLimit()
-  function exhausted(listener: string, error: Error) {
+  const logExhausted = createLogLimit()
+  function recordExhaustion(listener: string, error: Error) {
     exhaustedAt = monotonicMs()
     exhaustions.inc({ listener })
     logExhausted((times) =>
@@ -133,7 +133,7 @@ export function createFileDescriptors(options: {
     try {
       closeSync(openSync('/dev/null', 'r'))
     } catch (error) {
-      if (isExhaustion(error)) exhausted('probe', error)
+      if (isExhaustion(error)) recordExhaustion('probe', error)
     }
   }
 
@@ -143,7 +143,7 @@ export function createFileDescriptors(options: {
     http,
     mqtt,
     acceptFailed(listener, error) {
-      if (isExhaustion(error)) exhausted(listener, error)
+      if (isExhaustion(error)) recordExhaustion(listener, error)
       else acceptFailed(log, { err: error, listener })
     },
     watch() {
@@ -157,14 +157,14 @@ export function createFileDescriptors(options: {
         throw new Error(
           `no file descriptor of ${limit} was free ${Math.round(ago / 1000)} s ago; connections were dropped`,
         )
-      const shown = ({ open, max }: ConnectionShare) => ({ open, max })
-      return { limit, reserve, http: shown(http), mqtt: shown(mqtt) }
+      const summaryOf = ({ open, max }: ConnectionShare) => ({ open, max })
+      return { limit, reserve, http: summaryOf(http), mqtt: summaryOf(mqtt) }
     },
   }
 }
 
 /** Creates the shares of both protocols and their metrics. */
-function connectionShares(shares: Shares, log: Log, metrics: Metrics): Record<Listener, ConnectionShare> {
+function createConnectionShares(shares: Shares, log: Log, metrics: Metrics): Record<Listener, ConnectionShare> {
   const refusals = metrics.counter(
     'waypost_connections_refused_total',
     'Number of new connections closed because a connection limit was reached, by listener and reason.',
@@ -175,30 +175,30 @@ function connectionShares(shares: Shares, log: Log, metrics: Metrics): Record<Li
     'Number of idle or unauthenticated connections closed to make room for new ones, by listener and reason.',
     ['listener', 'reason'],
   )
-  function share(listener: Listener, max: number): ConnectionShare {
-    const logged = { total: logLimit(), address: logLimit() }
-    const loggedEvictions = { total: logLimit(), address: logLimit() }
+  function createShare(listener: Listener, max: number): ConnectionShare {
+    const logRefusals = { total: createLogLimit(), address: createLogLimit() }
+    const logEvictions = { total: createLogLimit(), address: createLogLimit() }
     return {
       max,
       perAddress: Math.min(max, Math.max(addressMin, Math.floor(max * addressShare))),
       open: 0,
       refused(reason, address) {
         refusals.inc({ listener, reason })
-        logged[reason]((refused) => {
+        logRefusals[reason]((refused) => {
           const message = reason === 'total' ? totalRefusal : addressRefusal
           message(log, { listener, address, refused, open: this.open, max })
         })
       },
       evicted(reason, address) {
         evictions.inc({ listener, reason })
-        loggedEvictions[reason]((evicted) => {
+        logEvictions[reason]((evicted) => {
           const message = reason === 'total' ? totalEviction : addressEviction
           message(log, { listener, address, evicted, open: this.open, max })
         })
       },
     }
   }
-  return { http: share('http', shares.http), mqtt: share('mqtt', shares.mqtt) }
+  return { http: createShare('http', shares.http), mqtt: createShare('mqtt', shares.mqtt) }
 }
 
 /** True at the limit of the process (EMFILE) or of the system (ENFILE). */
@@ -206,7 +206,7 @@ const isExhaustion = (error: unknown): error is Error =>
   ['EMFILE', 'ENFILE'].includes(String((error as NodeJS.ErrnoException).code))
 
 /** Passes on at most one call in ten seconds, with the number of calls since the previous one. */
-function logLimit(): (write: (calls: number) => void) => void {
+function createLogLimit(): (write: (calls: number) => void) => void {
   let calls = 0
   let last = Number.NEGATIVE_INFINITY
   return (write) => {

@@ -49,7 +49,7 @@ export interface GroupCommitOptions<G extends Group> {
 
 interface Batch<G> {
   group: G
-  /** Size when it was last counted. */
+  /** The part of the group's size that `pendingBytes` already includes. */
   bytes: number
   promise: Promise<void>
   settle(error?: unknown): void
@@ -60,15 +60,15 @@ interface Batch<G> {
 const pauseMaxMs = 2000
 const defaultTimeoutMs = 30_000
 
-/** The batches of one writer. */
+/** The state of a writer: its options, metrics and batches. */
 interface Writer<G extends Group> extends GroupCommitOptions<G> {
-  written: ReturnType<Metrics['counter']>
-  failed: ReturnType<Metrics['counter']>
+  rowsWritten: ReturnType<Metrics['counter']>
+  failures: ReturnType<Metrics['counter']>
   open: Batch<G> | undefined
   sealed: Batch<G>[]
   flushing: Set<Promise<void>>
   pendingBytes: number
-  lastBegan: number
+  lastWriteStartedAt: number
   scheduled: boolean
 }
 
@@ -76,13 +76,13 @@ export function createGroupCommit<G extends Group>(options: GroupCommitOptions<G
   const { name, metrics } = options
   const writer: Writer<G> = {
     ...options,
-    written: metrics.counter(`waypost_${name}_rows_total`, 'Number of rows stored.'),
-    failed: metrics.counter(`waypost_${name}_failures_total`, 'Number of failed writes.'),
+    rowsWritten: metrics.counter(`waypost_${name}_rows_total`, 'Number of rows stored.'),
+    failures: metrics.counter(`waypost_${name}_failures_total`, 'Number of failed writes.'),
     open: undefined,
     sealed: [],
     flushing: new Set(),
     pendingBytes: 0,
-    lastBegan: Number.NEGATIVE_INFINITY,
+    lastWriteStartedAt: Number.NEGATIVE_INFINITY,
     scheduled: false,
   }
   metrics.gauge(`waypost_${name}_pending_bytes`, 'Number of bytes that wait to be stored.', [], (gauge) =>
@@ -97,7 +97,7 @@ export function createGroupCommit<G extends Group>(options: GroupCommitOptions<G
     },
     async drained() {
       while (writer.open || writer.sealed.length > 0 || writer.flushing.size > 0) {
-        begin(writer)
+        startWrite(writer)
         await Promise.all(writer.flushing)
       }
     },
@@ -153,20 +153,20 @@ function newBatch<G extends Group>(writer: Writer<G>): Batch<G> {
 }
 
 function schedule<G extends Group>(writer: Writer<G>) {
-  const { scheduled, flushing, concurrentWrites, sealed, open, lastBegan, everyMs } = writer
+  const { scheduled, flushing, concurrentWrites, sealed, open, lastWriteStartedAt, everyMs } = writer
   if (scheduled || flushing.size >= concurrentWrites || (sealed.length === 0 && !open)) return
   writer.scheduled = true
-  const wait = sealed.length > 0 ? 0 : lastBegan + everyMs - monotonicMs()
-  if (wait > 0) setTimeout(begin, wait, writer)
-  else setImmediate(begin, writer)
+  const waitMs = sealed.length > 0 ? 0 : lastWriteStartedAt + everyMs - monotonicMs()
+  if (waitMs > 0) setTimeout(startWrite, waitMs, writer)
+  else setImmediate(startWrite, writer)
 }
 
-function begin<G extends Group>(writer: Writer<G>) {
+function startWrite<G extends Group>(writer: Writer<G>) {
   writer.scheduled = false
   const batch = writer.sealed.shift() ?? writer.open
   if (!batch) return
   if (batch === writer.open) writer.open = undefined
-  writer.lastBegan = monotonicMs()
+  writer.lastWriteStartedAt = monotonicMs()
   const flush = write(writer, batch).finally(() => {
     writer.flushing.delete(flush)
     schedule(writer)
@@ -177,14 +177,14 @@ function begin<G extends Group>(writer: Writer<G>) {
 
 /** Writes a batch; retries until it succeeds, the error is permanent, or the time limit is reached. */
 async function write<G extends Group>(writer: Writer<G>, batch: Batch<G>) {
-  const { name, log, written, failed } = writer
+  const { name, log, rowsWritten, failures } = writer
   for (let attempt = 0; !batch.settled; attempt++) {
     try {
       await writer.write(batch.group, attempt)
-      written.inc(batch.group.count)
+      rowsWritten.inc(batch.group.count)
       return batch.settle()
     } catch (error) {
-      failed.inc()
+      failures.inc()
       const retrying = writer.isTemporary(error)
       writeFailed(log, { err: error, writer: name, rows: batch.group.count, retrying })
       if (!retrying) batch.settle(error)

@@ -27,7 +27,7 @@ export interface HealthReport {
   checks: { name: string; ok: boolean; problem?: string; ms: number; detail?: Record<string, unknown> }[]
 }
 
-/** Limit of connections to health and metrics, out of the reserve of file descriptors. At the limit the oldest idle one is closed. */
+/** Maximum number of connections, out of the reserved file descriptors. At the limit the oldest idle connection is closed. */
 const connectionsMax = 32
 
 export async function openManagement(port: number): Promise<Management> {
@@ -64,8 +64,8 @@ export async function openManagement(port: number): Promise<Management> {
   server.on('error', (error) => acceptFailed?.(error))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    setReady(list) {
-      checks = list
+    setReady(healthChecks) {
+      checks = healthChecks
       phase = 'ready'
     },
     setStopping() {
@@ -75,8 +75,8 @@ export async function openManagement(port: number): Promise<Management> {
     onAcceptError(listener) {
       acceptFailed = listener
     },
-    serveMetrics(given) {
-      metrics = given
+    serveMetrics(registry) {
+      metrics = registry
     },
     close: () =>
       new Promise((resolve) => {

@@ -1,3 +1,4 @@
+/** Random ids, names, tokens and secrets. */
 import { randomBytes, randomInt, randomUUID } from 'node:crypto'
 
 const base32hex = '0123456789abcdefghijklmnopqrstuv'
@@ -15,5 +16,5 @@ export const newName = () => pick(base32hex, 20)
 /** Generates a short text for people to copy: endpoint tokens, user names. */
 export const newShortToken = (length = 10) => pick(alphanumeric, length)
 
-/** Generates 256 random bits, safe in a URL. */
+/** Generates a secret of 256 random bits by default, safe in a URL. */
 export const newSecret = (bytes = 32) => randomBytes(bytes).toString('base64url')

@@ -70,8 +70,8 @@ export async function readJobsVersion(sql: Sql): Promise<number | null> {
 }
 
 /**
- * Creates or migrates the tables of pg-boss without running jobs. It holds the lock of migrations, because of several nodes that
- * install at the same time, all but one fail. The pool must not translate names.
+ * Creates or migrates the tables of pg-boss without running jobs. It holds the migration lock, because all but one of several nodes
+ * that install at the same time would fail. The pool must not translate names.
  */
 export async function installJobs(
   pool: Pool,
@@ -88,9 +88,10 @@ export async function installJobs(
 }
 
 const heartbeatSeconds = 10
-/** One statement finds the due jobs of all queues. The workers of pg-boss do not poll, which would take a transaction each. */
+/** The interval of the statement that finds the due jobs of all queues. */
 const pollMs = 2000
-const neverSeconds = 24 * 3600
+/** Practically never: a poll by each worker of pg-boss would take a transaction each. */
+const workerPollSeconds = 24 * 3600
 
 const queueOptions = ({ retries, timeoutSeconds }: JobType<object>) => ({
   retryLimit: retries,
@@ -142,12 +143,16 @@ export function createJobs({ db, pool, log }: { db: Db; pool: Pool; log: Log }):
 
   const poll = createPoll(db, log, wake)
 
-  async function work({ name, parallel }: JobType<object>, run: JobHandler<never>) {
+  async function startWorkers({ name, parallel }: JobType<object>, run: JobHandler<never>) {
     const ids: string[] = []
     for (let i = 0; i < parallel; i++) {
       const id = await boss.work(
         name,
-        { includeMetadata: true, pollingIntervalSeconds: neverSeconds, heartbeatRefreshSeconds: heartbeatSeconds / 2 },
+        {
+          includeMetadata: true,
+          pollingIntervalSeconds: workerPollSeconds,
+          heartbeatRefreshSeconds: heartbeatSeconds / 2,
+        },
         async ([job]) => {
           if (!job) return
           const last = job.retryCount >= job.retryLimit
@@ -186,7 +191,7 @@ export function createJobs({ db, pool, log }: { db: Db; pool: Pool; log: Log }):
       await boss.start()
       await openQueues()
       if (!options.workers) return
-      for (const { job, run } of handlers.values()) await work(job, run)
+      for (const { job, run } of handlers.values()) await startWorkers(job, run)
       poll.start([...handlers.keys()])
     },
     createMissingQueues: openQueues,

@@ -1,6 +1,8 @@
+/** Joins JSON texts that the database has made to arrays and pages, without parsing them. */
+
 const chunkLength = 64 * 1024
 
-/** Joins small texts to chunks of 64 KiB, so that a long response does not need a million writes. */
+/** Joins small texts to chunks of 64 KiB, so that a long response needs few writes. */
 export async function* inChunks(pieces: AsyncIterable<string>): AsyncGenerator<string> {
   let chunk = ''
   for await (const piece of pieces) {
@@ -26,5 +28,6 @@ export async function* jsonArray(texts: AsyncIterable<string>, begin = '[', end 
 export const contentPageStream = (total: number, texts: AsyncIterable<string>) =>
   jsonArray(texts, `{"totalElements":${total},"content":[`, ']}')
 
+/** Returns the text of `{totalElements, content}`. */
 export const contentPageText = (total: number, texts: string[]) =>
   `{"totalElements":${total},"content":[${texts.join(',')}]}`

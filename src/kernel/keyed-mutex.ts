@@ -2,7 +2,7 @@
 import { TooManyRequests } from './errors.ts'
 
 export interface KeyedMutex {
-  /** Starts immediately if nothing runs for the key. Runs even if the previous task failed. */
+  /** Runs the task after the previous ones of its key, even if they failed; immediately if there are none. */
   run<T>(key: string, work: () => Promise<T>): Promise<T>
   isBusy(key: string): boolean
 }
@@ -13,7 +13,7 @@ interface Queue {
   count: number
 }
 
-/** `waitingMax`: if more tasks than this wait for a key, further ones fail with 429. Waiting tasks hold no database connection. */
+/** Creates a mutex. If `waitingMax` tasks wait for a key, further ones fail with 429. */
 export function createKeyedMutex({ waitingMax = Number.POSITIVE_INFINITY } = {}): KeyedMutex {
   const queues = new Map<string, Queue>()
 

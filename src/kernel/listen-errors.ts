@@ -1,11 +1,11 @@
-/** Explains why a port cannot be opened, with the setting to change. */
+/** Texts for operators if a port cannot be opened, with the setting to change. */
 const reasons: Record<string, (port: number, setting: string) => string> = {
   EADDRINUSE: (port, setting) => `Port ${port} (${setting}) is in use; choose another port`,
   EACCES: (port, setting) => `Port ${port} (${setting}) needs more rights than this user has; choose one above 1023`,
   EADDRNOTAVAIL: () => 'This machine does not have the address in WAYPOST_HOST',
 }
 
-/** Calls `listen` and translates the system's error. */
+/** Calls `listen`; if it fails, throws an error that says which setting to change. */
 export async function explainListenError<T>(name: string, port: number, listen: () => Promise<T>): Promise<T> {
   try {
     return await listen()

@@ -1,12 +1,12 @@
 /**
- * A lockout in the rows of a service's table, for all nodes; `identity.attempts` is an example of the columns. An attempt is reserved
- * before it is checked, so at most `limit` are checked at a time. It counts once it is known to be wrong.
+ * A lockout for all nodes, in a table of the service that has the columns of `identity.attempts`. An attempt is reserved before it is
+ * checked, so at most `limit` attempts are checked at a time. It counts once it is known to be wrong.
  */
 import type { Fragment, Sql } from './db.ts'
-import { doublingsMax, forgetLocksSeconds, type LockoutRule } from './lockout.ts'
+import { doublingsMax, type LockoutRule, locksResetSeconds } from './lockout.ts'
 
-/** A check takes seconds at most; an attempt without a result after this time was lost with its process. */
-const undecidedSeconds = 60
+/** A reservation without a result after this time was lost with its process; a check takes a few seconds at most. */
+const reservationSeconds = 60
 
 export type LockoutRows = ReturnType<typeof createLockoutRows>
 
@@ -18,12 +18,12 @@ export const createLockoutRows = (table: (sql: Sql) => Fragment) => ({
   /** Counts a reserved attempt as wrong; the one that reaches the limit locks. Returns the number of wrong attempts. */
   recordFailure: (sql: Sql, key: Buffer, now: Date, rule: LockoutRule) => fail(sql, table(sql), key, now, rule),
 
-  /** Frees the reservation of an attempt that was right or could not be checked, without counting it. */
+  /** Releases the reservation of an attempt that was right or could not be checked, without counting it. */
   async release(sql: Sql, key: Buffer) {
     await sql`update ${table(sql)} set pending = greatest(pending - 1, 0) where key = ${key}`
   },
 
-  /** Frees the reservation of a right attempt and forgets earlier wrong ones. Other reservations stay. */
+  /** Releases the reservation of a right attempt and clears the count of wrong ones. Other reservations stay. */
   async recordSuccess(sql: Sql, key: Buffer) {
     const { count } = await sql`delete from ${table(sql)} where key = ${key} and pending <= 1`
     if (count > 0) return
@@ -32,6 +32,7 @@ export const createLockoutRows = (table: (sql: Sql) => Fragment) => ({
       where key = ${key}`
   },
 
+  /** Removes all attempts and locks of the key. */
   async remove(sql: Sql, key: Buffer) {
     await sql`delete from ${table(sql)} where key = ${key}`
   },
@@ -44,10 +45,10 @@ export const createLockoutRows = (table: (sql: Sql) => Fragment) => ({
     return { known: row?.known === true, ...(row?.until && { until: row.until as Date }) }
   },
 
-  /** Deletes rows without effect, and the oldest beyond `rowsMax`, a number that only an attack reaches. */
+  /** Deletes rows that no longer have an effect, and the oldest beyond `rowsMax`, a number that only an attack reaches. */
   async prune(sql: Sql, now: Date, windowSeconds: number, rowsMax = 1_000_000) {
     const windowStart = secondsBefore(now, windowSeconds)
-    const forgetBefore = secondsBefore(now, forgetLocksSeconds)
+    const forgetBefore = secondsBefore(now, locksResetSeconds)
     await sql`
       delete from ${table(sql)}
       where updated_at < ${windowStart} and (locks = 0 or updated_at < ${forgetBefore})
@@ -60,19 +61,19 @@ export const createLockoutRows = (table: (sql: Sql) => Fragment) => ({
 const secondsBefore = (now: Date, seconds: number) => new Date(now.getTime() - seconds * 1000)
 
 /** Returns the current values of a row: a new window starts after a lock or at the end of the window; lost attempts are ignored. */
-const current = (sql: Sql, now: Date, windowSeconds: number) => {
+const currentValues = (sql: Sql, now: Date, windowSeconds: number) => {
   const isNew = sql`(a.locked_until is not null or a.window_started_at <= ${secondsBefore(now, windowSeconds)})`
   return {
     open: sql`(a.locked_until is null or a.locked_until <= ${now})`,
     failures: sql`(case when ${isNew} then 0 else a.failures end)`,
     windowStartedAt: sql`(case when ${isNew} then ${now}::timestamptz else a.window_started_at end)`,
-    pending: sql`(case when a.pending_at > ${secondsBefore(now, undecidedSeconds)} then a.pending else 0 end)`,
-    locks: sql`(case when a.updated_at < ${secondsBefore(now, forgetLocksSeconds)} then 0 else a.locks end)`,
+    pending: sql`(case when a.pending_at > ${secondsBefore(now, reservationSeconds)} then a.pending else 0 end)`,
+    locks: sql`(case when a.updated_at < ${secondsBefore(now, locksResetSeconds)} then 0 else a.locks end)`,
   }
 }
 
 async function reserve(sql: Sql, table: Fragment, key: Buffer, now: Date, { limit, windowSeconds }: LockoutRule) {
-  const { open, failures, windowStartedAt, pending, locks } = current(sql, now, windowSeconds)
+  const { open, failures, windowStartedAt, pending, locks } = currentValues(sql, now, windowSeconds)
   const { count } = await sql`
     insert into ${table} as a (key, failures, pending, pending_at, window_started_at, updated_at)
     values (${key}, 0, 1, ${now}, ${now}, ${now})
@@ -84,15 +85,15 @@ async function reserve(sql: Sql, table: Fragment, key: Buffer, now: Date, { limi
 
 async function fail(sql: Sql, table: Fragment, key: Buffer, now: Date, rule: LockoutRule): Promise<number> {
   const { limit, windowSeconds, lockSeconds } = rule
-  const { open, failures, windowStartedAt, pending, locks } = current(sql, now, windowSeconds)
+  const { open, failures, windowStartedAt, pending, locks } = currentValues(sql, now, windowSeconds)
   const locking = sql`${open} and ${failures} + 1 >= ${limit}`
   const lockedUntil = sql`
     ${now}::timestamptz + make_interval(secs => ${lockSeconds}::float8 * 2 ^ least(${locks}, ${doublingsMax}))`
-  const atOnce = limit <= 1
+  const locksAtOnce = limit <= 1
   const [row] = await sql`
     insert into ${table} as a (key, failures, window_started_at, locked_until, locks, updated_at)
-    values (${key}, 1, ${now}, ${atOnce ? new Date(now.getTime() + lockSeconds * 1000) : null},
-      ${atOnce ? 1 : 0}, ${now})
+    values (${key}, 1, ${now}, ${locksAtOnce ? new Date(now.getTime() + lockSeconds * 1000) : null},
+      ${locksAtOnce ? 1 : 0}, ${now})
     on conflict (key) do update set
       failures = case when ${open} then ${failures} + 1 else a.failures + 1 end,
       pending = greatest(${pending} - 1, 0),

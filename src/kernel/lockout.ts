@@ -5,15 +5,15 @@
 import { monotonicMs } from './clock.ts'
 
 export interface LockoutRule {
-  /** Wrong attempts within a window; the last of them locks. */
+  /** Number of wrong attempts within a window that locks the key. */
   limit: number
   windowSeconds: number
   /** Duration of the first lock; each further one takes twice as long. */
   lockSeconds: number
 }
 
-/** A day after the last wrong attempt, the duration of locks starts again at the first one. */
-export const forgetLocksSeconds = 86_400
+/** A day after the last wrong attempt, the next lock has the duration of the first one again. */
+export const locksResetSeconds = 86_400
 export const doublingsMax = 10
 
 export interface Lockout {
@@ -21,10 +21,10 @@ export interface Lockout {
   lockedSeconds(key: string): number
   /**
    * Counts a wrong attempt, also while the key is locked, because many may be in progress when the lock begins.
-   * @param what the attempted value; the first few are remembered, and repeating them within the window does not count
+   * @param attemptedValue the wrong value; the first few of a window are remembered, and repeating them does not count
    */
-  recordFailure(key: string, what?: string): void
-  /** Forgets all wrong attempts and locks of the key. */
+  recordFailure(key: string, attemptedValue?: string): void
+  /** Removes all wrong attempts and locks of the key. */
   reset(key: string): void
 }
 
@@ -34,19 +34,19 @@ interface Entry {
   lockedUntil: number
   locks: number
   failedAt: number
-  repeatable: Set<string>
+  knownValues: Set<string>
 }
 
 const never = Number.NEGATIVE_INFINITY
-const repeatableMax = 16
+const knownValuesMax = 16
 /** Longer values are not remembered, to save memory. */
-const repeatableLengthMax = 200
+const knownValueLengthMax = 200
 
 export function createLockout(rule: LockoutRule, { keysMax = 20_000, nowMs = monotonicMs } = {}): Lockout {
   const entries = new Map<string, Entry>()
   const windowMs = rule.windowSeconds * 1000
 
-  function touch(key: string, at: number): Entry {
+  function touchEntry(key: string, at: number): Entry {
     const entry = entries.get(key) ?? newEntry(at)
     // Inserted again, so that the key whose last attempt is oldest is evicted first.
     entries.delete(key)
@@ -60,19 +60,19 @@ export function createLockout(rule: LockoutRule, { keysMax = 20_000, nowMs = mon
       const entry = entries.get(key)
       return entry ? Math.max(0, Math.ceil((entry.lockedUntil - nowMs()) / 1000)) : 0
     },
-    recordFailure(key, what) {
+    recordFailure(key, attemptedValue) {
       const at = nowMs()
-      const entry = touch(key, at)
+      const entry = touchEntry(key, at)
       const isNewWindow = at - entry.windowStartedAt >= windowMs
-      if (isNewWindow) entry.repeatable.clear()
-      if (what !== undefined && isRepeated(entry, what)) return
+      if (isNewWindow) entry.knownValues.clear()
+      if (attemptedValue !== undefined && isRepeated(entry, attemptedValue)) return
       const lockIsOver = entry.lockedUntil <= at
       if (isNewWindow || (lockIsOver && entry.lockedUntil !== never)) {
         entry.failures = 0
         entry.windowStartedAt = at
         if (lockIsOver) entry.lockedUntil = never
       }
-      if (at - entry.failedAt > forgetLocksSeconds * 1000) entry.locks = 0
+      if (at - entry.failedAt > locksResetSeconds * 1000) entry.locks = 0
       entry.failedAt = at
       if (++entry.failures < rule.limit) return
       entry.failures = 0
@@ -88,11 +88,11 @@ const newEntry = (at: number): Entry => ({
   lockedUntil: never,
   locks: 0,
   failedAt: at,
-  repeatable: new Set(),
+  knownValues: new Set(),
 })
 
-function isRepeated({ repeatable }: Entry, what: string): boolean {
-  if (repeatable.has(what)) return true
-  if (repeatable.size < repeatableMax && what.length <= repeatableLengthMax) repeatable.add(what)
+function isRepeated({ knownValues }: Entry, attemptedValue: string): boolean {
+  if (knownValues.has(attemptedValue)) return true
+  if (knownValues.size < knownValuesMax && attemptedValue.length <= knownValueLengthMax) knownValues.add(attemptedValue)
   return false
 }

@@ -1,10 +1,10 @@
-/** Log messages at warn and above of the files directly in src/kernel. */
+/** Log messages at warn and above of the files in src/kernel and src/kernel/members. */
 import { defineLogMessage } from './define-log-message.ts'
 
 export const memberListenerFailed = defineLogMessage({
   level: 'error',
   text: 'a listener for changes of the node list failed; its state may be outdated',
-  cause: 'A service threw an error while it handled that a node joined, left or returned.',
+  cause: 'A service threw an error while it handled the join, leave or return of a node.',
   action: 'Restart the node if it misbehaves, and report it with the error.',
 })
 

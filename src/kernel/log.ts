@@ -1,3 +1,4 @@
+/** The log of the process, written with pino. */
 import { isatty } from 'node:tty'
 import { type Logger, pino } from 'pino'
 

@@ -31,7 +31,7 @@ test('nodes that start at the same time know each other, and notice at once that
 
 test('the rows of a dead node are swept by one of the others, and again after a failure', async (t) => {
   const connection = await kernelDatabase(t)
-  const timing = { beatMs: 100, silentSeconds: 0.5 }
+  const timing = { heartbeatMs: 100, deadAfterSeconds: 0.5 }
   const [one, two] = [await aNode(connection, { timing }), await aNode(connection, { timing })]
   const swept: string[] = []
   let failures = 1

@@ -14,7 +14,7 @@ import {
   orphanSearchFailed,
   sweepFailed,
 } from './log-messages.ts'
-import { insertNode, type NodeRow, setGone, touchNode } from './members/rows.ts'
+import { insertNode, markStopped, type NodeRow, touchNode } from './members/rows.ts'
 import { findUnknownOwners, sweepDead } from './members/sweep.ts'
 import type { Member, OwnedRows } from './members/types.ts'
 import type { Metrics } from './metrics.ts'
@@ -29,22 +29,23 @@ export interface Members {
   /** Returns true if this node has joined and no other node is alive. A process that has not joined returns false. */
   isAlone(): boolean
   isAlive(nodeId: string): boolean
+  /** Declares rows that belong to a node. When a node dies, one of the others sweeps its rows. */
   declareOwnedRows(ownedRows: OwnedRows): void
   onJoin(listener: (nodeId: string) => void): void
   /** Called on every node when another one stopped or died, before its rows are swept. */
   onLeave(listener: (nodeId: string) => void): void
-  /** Called if this node was considered dead or its row is gone; its rows may have been swept, so write them again. */
+  /** Called if others considered this node dead, or its row is missing. Its owned rows may have been swept: write them again. */
   onReturn(listener: () => void): void
   setAddresses(addresses: Record<string, string>): void
-  /** Reads the table now instead of with the next heartbeat. */
+  /** Reads `kernel.nodes` now instead of with the next heartbeat. */
   refresh(): Promise<void>
   start(): Promise<void>
   stop(): Promise<void>
 }
 
-/** A node without a heartbeat for `silentSeconds` is dead. */
-export const defaultTiming = { beatMs: 1500, silentSeconds: 5 }
-const ownersEveryMs = 600_000
+/** A node without a heartbeat for `deadAfterSeconds` is dead. */
+export const defaultTiming = { heartbeatMs: 1500, deadAfterSeconds: 5 }
+const ownerSearchMs = 600_000
 
 interface MembersDeps {
   db: Db
@@ -57,17 +58,17 @@ interface MembersDeps {
 /** This node, and the other ones as of the last heartbeat. */
 interface Node extends Omit<MembersDeps, 'metrics' | 'timing'> {
   nodeId: string
-  beatMs: number
-  silentSeconds: number
+  heartbeatMs: number
+  deadAfterSeconds: number
   ownedRows: OwnedRows[]
   listeners: { join: ((id: string) => void)[]; leave: ((id: string) => void)[]; return: (() => void)[] }
   others: Map<string, Member>
   addresses: Record<string, string>
   joined: boolean
   stopped: boolean
-  /** Seconds for which this node has read the table without a gap, by the database's clock. */
+  /** Seconds for which this node has written its heartbeats without a gap, by the database's clock. */
   watchedSeconds: number
-  beating: Promise<void> | undefined
+  heartbeat: Promise<void> | undefined
   sweeping: Promise<void> | undefined
   timers: NodeJS.Timeout[]
 }
@@ -84,7 +85,7 @@ export function createMembers({ metrics, timing = defaultTiming, ...deps }: Memb
     joined: false,
     stopped: false,
     watchedSeconds: 0,
-    beating: undefined,
+    heartbeat: undefined,
     sweeping: undefined,
     timers: [],
   }
@@ -96,17 +97,17 @@ export function createMembers({ metrics, timing = defaultTiming, ...deps }: Memb
     others: () => [...node.others.values()],
     isAlone: () => node.joined && node.others.size === 0,
     isAlive: (id) => (id === node.nodeId ? node.joined : node.others.has(id)),
-    declareOwnedRows: (some) => void node.ownedRows.push(some),
+    declareOwnedRows: (ownedRows) => void node.ownedRows.push(ownedRows),
     onJoin: (listener) => void node.listeners.join.push(listener),
     onLeave: (listener) => void node.listeners.leave.push(listener),
     onReturn: (listener) => void node.listeners.return.push(listener),
-    setAddresses(given) {
-      node.addresses = given
+    setAddresses(addresses) {
+      node.addresses = addresses
     },
     async refresh() {
       if (node.stopped) return
       // A heartbeat that is running may have read the table before the change that the caller wants to see.
-      await node.beating
+      await node.heartbeat
       await refresh(node)
     },
     start: () => start(node),
@@ -115,67 +116,69 @@ export function createMembers({ metrics, timing = defaultTiming, ...deps }: Memb
 }
 
 async function start(node: Node) {
-  const { db, nodeId, version, addresses, beatMs } = node
+  const { db, nodeId, version, addresses, heartbeatMs } = node
   // In this order, the later of two nodes that start at the same time finds the other.
   await insertNode(db.sql, nodeId, version, addresses)
   await refresh(node)
   node.joined = true
   await findUnknownOwners(node)
-  const beats = () => attempt(node, () => refresh(node), heartbeatFailed)
-  const owners = () => attempt(node, () => findUnknownOwners(node), orphanSearchFailed)
-  node.timers = [setInterval(beats, beatMs).unref(), setInterval(owners, ownersEveryMs).unref()]
+  const heartbeat = () => logFailure(node, () => refresh(node), heartbeatFailed)
+  const searchOwners = () => logFailure(node, () => findUnknownOwners(node), orphanSearchFailed)
+  node.timers = [setInterval(heartbeat, heartbeatMs).unref(), setInterval(searchOwners, ownerSearchMs).unref()]
 }
 
 async function stop(node: Node) {
   for (const timer of node.timers) clearInterval(timer)
   node.stopped = true
   if (!node.joined) return
-  await node.beating?.catch(() => {})
+  await node.heartbeat?.catch(() => {})
   await node.sweeping
   node.joined = false
   node.others = new Map()
-  await attempt(node, () => setGone(node.db.sql, node.nodeId), leaveNoticeFailed)
+  await logFailure(node, () => markStopped(node.db.sql, node.nodeId), leaveNoticeFailed)
 }
 
-const attempt = ({ log }: Node, work: () => Promise<void>, failed: LogMessage) =>
+const logFailure = ({ log }: Node, work: () => Promise<void>, failed: LogMessage) =>
   work().catch((error) => failed(log, { err: error }))
 
 /** Runs a heartbeat; callers that come while one is running share it. */
 function refresh(node: Node): Promise<void> {
-  node.beating ??= beat(node).finally(() => {
-    node.beating = undefined
+  node.heartbeat ??= writeHeartbeat(node).finally(() => {
+    node.heartbeat = undefined
   })
-  return node.beating
+  return node.heartbeat
 }
 
-async function beat(node: Node) {
-  const { db, nodeId, silentSeconds } = node
+async function writeHeartbeat(node: Node) {
+  const { db, nodeId, deadAfterSeconds } = node
   const rows = await touchNode(db.sql, nodeId, node.addresses)
-  const own = rows.find(({ id }) => id === nodeId)
+  const ownRow = rows.find(({ id }) => id === nodeId)
   // After a gap in our own heartbeats, the database may have been unreachable for the others too.
-  if (own?.beaten) node.watchedSeconds = own.silent > silentSeconds * 0.8 ? 0 : node.watchedSeconds + own.silent
+  if (ownRow?.isWritten)
+    node.watchedSeconds =
+      ownRow.secondsSinceHeartbeat > deadAfterSeconds * 0.8 ? 0 : node.watchedSeconds + ownRow.secondsSinceHeartbeat
   // While another node sweeps the rows of this one, rows that it writes again would be swept too.
-  else if (!own || own.sweepEnded) await joinAgain(node)
+  else if (!ownRow || ownRow.sweepEnded) await rejoin(node)
   const dead = rows.filter((row) => row.id !== nodeId && isDead(node, row))
   updateOthers(
     node,
-    rows.filter((row) => row.id !== nodeId && !row.gone && row.silent < silentSeconds),
+    rows.filter((row) => row.id !== nodeId && !row.gone && row.secondsSinceHeartbeat < deadAfterSeconds),
   )
   if (dead.length > 0) sweep(node, dead)
 }
 
-const isDead = ({ silentSeconds, watchedSeconds }: Node, { gone, silent }: NodeRow) =>
-  gone || (silent > silentSeconds && watchedSeconds > silentSeconds)
+const isDead = ({ deadAfterSeconds, watchedSeconds }: Node, { gone, secondsSinceHeartbeat }: NodeRow) =>
+  gone || (secondsSinceHeartbeat > deadAfterSeconds && watchedSeconds > deadAfterSeconds)
 
 function updateOthers(node: Node, alive: NodeRow[]) {
   const before = node.others
   const others = alive.map(({ id, version, startedAt, addresses }) => ({ id, version, startedAt, addresses }))
   node.others = new Map(others.map((member) => [member.id, member]))
-  for (const id of before.keys()) if (!node.others.has(id)) call(node, node.listeners.leave, id)
-  for (const id of node.others.keys()) if (!before.has(id)) call(node, node.listeners.join, id)
+  for (const id of before.keys()) if (!node.others.has(id)) callListeners(node, node.listeners.leave, id)
+  for (const id of node.others.keys()) if (!before.has(id)) callListeners(node, node.listeners.join, id)
 }
 
-function call<A extends unknown[]>({ log }: Node, listeners: ((...args: A) => void)[], ...args: A) {
+function callListeners<A extends unknown[]>({ log }: Node, listeners: ((...args: A) => void)[], ...args: A) {
   for (const listener of listeners)
     try {
       listener(...args)
@@ -184,12 +187,12 @@ function call<A extends unknown[]>({ log }: Node, listeners: ((...args: A) => vo
     }
 }
 
-async function joinAgain(node: Node) {
+async function rejoin(node: Node) {
   const { db, nodeId, version, addresses, log } = node
   await insertNode(db.sql, nodeId, version, addresses)
   node.watchedSeconds = 0
   nodeReturned(log, { nodeId })
-  call(node, node.listeners.return)
+  callListeners(node, node.listeners.return)
 }
 
 function sweep(node: Node, dead: NodeRow[]) {

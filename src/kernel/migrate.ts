@@ -1,3 +1,4 @@
+/** Applies the numbered SQL files of all modules to the database, each once. */
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -32,7 +33,7 @@ const lockKey = 7_238_120_651
 
 /** Applies missing migrations under a lock, so that several nodes can start at the same time. */
 export async function migrate(pool: Pool, migrations: Migration[]): Promise<string[]> {
-  if (await upToDate(pool, migrations)) return []
+  if (await isUpToDate(pool, migrations)) return []
   return await pool.begin(async (sql) => {
     await sql.withoutTimeLimit()
     return await applyMigrations(sql, migrations)
@@ -67,7 +68,7 @@ export async function applyMigrations(sql: Sql, migrations: Migration[]): Promis
   return added
 }
 
-async function upToDate(pool: Pool, migrations: Migration[]): Promise<boolean> {
+async function isUpToDate(pool: Pool, migrations: Migration[]): Promise<boolean> {
   const [exists] = await pool`select to_regclass('kernel.migrations') is not null as yes`
   if (!exists?.yes) return false
   const applied = await readApplied(pool)

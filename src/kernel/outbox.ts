@@ -21,11 +21,11 @@ export interface Outbox {
   settled(): Promise<void>
 }
 
-/** Sent when there are more events than the sender delivers at once. */
+/** Wakes the workers of the other nodes, because there are more events than the sending node can deliver at once. */
 const EventsWaiting = defineSignal<Record<never, never>>('kernel.events-waiting')
 
 const pollMs = 5000
-const askForHelpMs = 1000
+const wakeOtherNodesMs = 1000
 const settleMs = 30_000
 
 interface Task {
@@ -38,11 +38,11 @@ interface OutboxDeps {
   signals: Signals
   log: Log
   metrics: Metrics
-  /** Number of batches at the same time, each on a connection of its own. */
+  /** Maximum number of concurrent batches, each on a connection of its own. */
   workers: number
 }
 
-/** The workers of this node and the tasks that they know of. */
+/** The workers of this node and the tasks that they have found. */
 interface State extends Pick<OutboxDeps, 'db' | 'signals' | 'log'> {
   workersMax: number
   delivery: Delivery
@@ -51,11 +51,11 @@ interface State extends Pick<OutboxDeps, 'db' | 'signals' | 'log'> {
   workers: Set<Promise<void>>
   running: boolean
   /** True when events may have become due since the last search. */
-  again: boolean
-  finding: Promise<void> | undefined
+  needsSearch: boolean
+  runningSearch: Promise<void> | undefined
   poll: NodeJS.Timeout | undefined
   retry: { timer: NodeJS.Timeout; at: number } | undefined
-  askedForHelpAt: number
+  otherNodesWokenAt: number
 }
 
 export function createOutbox({ db, signals, log, metrics, workers: workersMax }: OutboxDeps): Outbox {
@@ -72,21 +72,21 @@ export function createOutbox({ db, signals, log, metrics, workers: workersMax }:
     delivery: {
       db,
       log,
-      counted: (outcome, events) => counter.inc({ outcome }, events),
-      retryIn: (seconds) => retryIn(state, seconds),
+      countDeliveries: (outcome, events) => counter.inc({ outcome }, events),
+      scheduleRetry: (seconds) => scheduleRetry(state, seconds),
       searchAgain() {
-        state.again = true
+        state.needsSearch = true
       },
     },
     handlers: new Map(),
     tasks: new Map(),
     workers: new Set(),
     running: false,
-    again: false,
-    finding: undefined,
+    needsSearch: false,
+    runningSearch: undefined,
     poll: undefined,
     retry: undefined,
-    askedForHelpAt: Number.NEGATIVE_INFINITY,
+    otherNodesWokenAt: Number.NEGATIVE_INFINITY,
   }
   signals.on(EventsWaiting, () => wake(state))
   return {
@@ -105,7 +105,7 @@ export function createOutbox({ db, signals, log, metrics, workers: workersMax }:
     start() {
       state.running = true
       wake(state)
-      pollLater(state)
+      schedulePoll(state)
     },
     async stop() {
       state.running = false
@@ -129,7 +129,7 @@ async function settled(state: State) {
 }
 
 function wake(state: State) {
-  state.again = true
+  state.needsSearch = true
   startWorkers(state, state.workers.size + 1)
 }
 
@@ -137,30 +137,30 @@ function wake(state: State) {
 function startWorkers(state: State, count: number) {
   const { workers, workersMax, log } = state
   while (state.running && workers.size < Math.min(workersMax, count)) {
-    const worker = work(state)
+    const worker = runWorker(state)
       .catch((error) => deliveryFailed(log, { err: error }))
       .finally(() => workers.delete(worker))
     workers.add(worker)
   }
 }
 
-async function work(state: State) {
+async function runWorker(state: State) {
   const { delivery, handlers, tasks } = state
   while (state.running) {
-    const task = next(tasks) ?? (await find(state))
+    const task = nextTask(tasks) ?? (await findTask(state))
     if (!task) return
     const { subscription: name, kind } = task
     const subscription = { name, handler: handlers.get(name)! }
-    const isMore = await (kind === 'fresh' ? deliverFresh : deliverFailed)(delivery, subscription)
-    if (!isMore) tasks.delete(keyOf(task))
-    else if (kind === 'fresh') askForHelp(state)
+    const hasMore = await (kind === 'fresh' ? deliverFresh : deliverFailed)(delivery, subscription)
+    if (!hasMore) tasks.delete(taskKey(task))
+    else if (kind === 'fresh') wakeMoreWorkers(state)
   }
 }
 
-const keyOf = ({ subscription, kind }: Task) => `${kind} ${subscription}`
+const taskKey = ({ subscription, kind }: Task) => `${kind} ${subscription}`
 
 /** Returns the first task and moves it to the end, so that subscriptions take turns. */
-function next(tasks: Map<string, Task>): Task | undefined {
+function nextTask(tasks: Map<string, Task>): Task | undefined {
   const [first] = tasks
   if (!first) return undefined
   const [key, task] = first
@@ -169,40 +169,40 @@ function next(tasks: Map<string, Task>): Task | undefined {
   return task
 }
 
-async function find(state: State): Promise<Task | undefined> {
-  while (state.again && state.running && state.tasks.size === 0) {
-    state.finding ??= search(state).finally(() => {
-      state.finding = undefined
+async function findTask(state: State): Promise<Task | undefined> {
+  while (state.needsSearch && state.running && state.tasks.size === 0) {
+    state.runningSearch ??= searchDueEvents(state).finally(() => {
+      state.runningSearch = undefined
     })
-    await state.finding
+    await state.runningSearch
   }
-  return next(state.tasks)
+  return nextTask(state.tasks)
 }
 
-async function search(state: State) {
+async function searchDueEvents(state: State) {
   const { db, handlers, tasks } = state
-  state.again = false
+  state.needsSearch = false
   const { due, more } = await store.findDue(db.sql, [...handlers.keys()])
-  if (more) state.again = true
+  if (more) state.needsSearch = true
   for (const { subscription, fresh, failed } of due) {
     for (const kind of ['fresh', 'failed'] as const) {
       const task = { subscription, kind }
-      if (kind === 'fresh' ? fresh : failed) tasks.set(keyOf(task), task)
+      if (kind === 'fresh' ? fresh : failed) tasks.set(taskKey(task), task)
     }
   }
   startWorkers(state, tasks.size)
 }
 
 /** Starts another worker and wakes the other nodes, because a batch was full. */
-function askForHelp(state: State) {
+function wakeMoreWorkers(state: State) {
   startWorkers(state, state.workers.size + 1)
   const at = monotonicMs()
-  if (at - state.askedForHelpAt < askForHelpMs) return
-  state.askedForHelpAt = at
+  if (at - state.otherNodesWokenAt < wakeOtherNodesMs) return
+  state.otherNodesWokenAt = at
   void state.signals.sendNow('all', EventsWaiting, {})
 }
 
-function retryIn(state: State, seconds: number) {
+function scheduleRetry(state: State, seconds: number) {
   const at = monotonicMs() + seconds * 1000
   if (state.retry && state.retry.at <= at) return
   clearTimeout(state.retry?.timer)
@@ -216,11 +216,11 @@ function retryIn(state: State, seconds: number) {
   state.retry = { timer: timer.unref(), at }
 }
 
-function pollLater(state: State) {
+function schedulePoll(state: State) {
   state.poll = setTimeout(
     () => {
       wake(state)
-      pollLater(state)
+      schedulePoll(state)
     },
     pollMs * (0.8 + 0.4 * Math.random()),
   ).unref()

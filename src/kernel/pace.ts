@@ -10,35 +10,35 @@ const pauseMinMs = 1
 /** On a fully busy process a pause is this many times as long as the work before it. */
 const pauseFactor = 8
 
-/** Call it often, between two pieces of work; it mostly returns undefined, which means continue. */
+/** Pauses if it is time to. Call it often, between two pieces of work; undefined means that no pause is needed. */
 export type Pace = () => Promise<void> | undefined
 
-export interface PaceParts {
+export interface PaceDeps {
   now(): number
   sleep(ms: number): Promise<void>
   /** Returns the utilization of the thread since the last call: 0 idle, 1 busy. */
   utilization(): number
 }
 
-export function createPace({ now, sleep, utilization } = realParts()): Pace {
+export function createPace({ now, sleep, utilization } = systemDeps()): Pace {
   let began = now()
   /** Average utilization by others during the last pauses. */
   let busy = 0
 
-  async function pause(worked: number) {
+  async function pause(workedMs: number) {
     utilization()
-    await sleep(pauseMinMs + worked * pauseFactor * busy ** 2)
+    await sleep(pauseMinMs + workedMs * pauseFactor * busy ** 2)
     busy = (busy + utilization()) / 2
     began = now()
   }
 
   return () => {
-    const worked = now() - began
-    return worked < workMs ? undefined : pause(worked)
+    const workedMs = now() - began
+    return workedMs < workMs ? undefined : pause(workedMs)
   }
 }
 
-function realParts(): PaceParts {
+function systemDeps(): PaceDeps {
   let before = performance.eventLoopUtilization()
   return {
     now: monotonicMs,

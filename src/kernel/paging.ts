@@ -39,23 +39,23 @@ const pageTitle = (item: TSchema, word: string) => {
 const total = () =>
   Type.Integer({ description: 'Number of all matching items that the caller may read, on all pages.' })
 const itemsOf = <T extends TSchema>(item: T) => Type.Array(item, { description: 'The items of this page.' })
-const pageText = { description: 'One page of a list, with the number of all matching items.' }
+const pageDescription = { description: 'One page of a list, with the number of all matching items.' }
 
 export const contentPage = <T extends TSchema>(item: T) =>
-  Type.Object({ totalElements: total(), content: itemsOf(item) }, { ...pageTitle(item, 'Page'), ...pageText })
+  Type.Object({ totalElements: total(), content: itemsOf(item) }, { ...pageTitle(item, 'Page'), ...pageDescription })
 
-const always = (description: string) => Type.Null({ description })
+const alwaysNull = (description: string) => Type.Null({ description })
 
 /** `{count, next, previous, results}`: tenant manager v1; next and previous are always null (document 3, 2.6). */
 export const resultsPage = <T extends TSchema>(item: T) =>
   Type.Object(
     {
       count: total(),
-      next: always('Always null: page with `offset` and `limit`.'),
-      previous: always('Always null: page with `offset` and `limit`.'),
+      next: alwaysNull('Always null: page with `offset` and `limit`.'),
+      previous: alwaysNull('Always null: page with `offset` and `limit`.'),
       results: itemsOf(item),
     },
-    { ...pageTitle(item, 'Results'), ...pageText },
+    { ...pageTitle(item, 'Results'), ...pageDescription },
   )
 
 /** `{count, results, limit, offset}`: tenant manager v2. */
@@ -67,7 +67,7 @@ export const countedPage = <T extends TSchema>(item: T) =>
       limit: Type.Integer({ description: 'The `limit` of the request: maximum number of items in `results`.' }),
       offset: Type.Integer({ description: 'The `offset` of the request: number of items that were skipped.' }),
     },
-    { ...pageTitle(item, 'Page'), ...pageText },
+    { ...pageTitle(item, 'Page'), ...pageDescription },
   )
 
 /** The rows that a store returns; a `limit` of null means all. */

@@ -1,3 +1,4 @@
+/** Periodic tasks: work that one node at a time does at a fixed interval. */
 import type { Db, TransactionSql } from './db.ts'
 import type { Log } from './log.ts'
 import { periodicTaskFailed } from './log-messages.ts'
@@ -20,7 +21,7 @@ export function createPeriodic({ db, log }: { db: Db; log: Log }) {
   const running = new Set<Promise<void>>()
   let stopped = false
 
-  async function attempt(task: PeriodicTask) {
+  async function runAndReschedule(task: PeriodicTask) {
     let seconds = Math.min(task.everySeconds, retrySeconds)
     try {
       seconds = (await runIfDue(db, task)) ?? seconds
@@ -33,7 +34,7 @@ export function createPeriodic({ db, log }: { db: Db; log: Log }) {
   function schedule(task: PeriodicTask, seconds: number) {
     if (stopped) return
     const tick = () => {
-      const attempted = attempt(task).finally(() => running.delete(attempted))
+      const attempted = runAndReschedule(task).finally(() => running.delete(attempted))
       running.add(attempted)
     }
     timers.set(task.name, setTimeout(tick, Math.min(seconds, 3600) * 1000).unref())

@@ -46,30 +46,37 @@ export function holds(holder: Holder, scope: string, resource: Resource): boolea
 /** Up to this number a linear search is faster. */
 const linearSearchMax = 32
 
-/** Indexes permissions by resource, for holders who created thousands of resources. A list of permissions only ever grows. */
-const byResource = new WeakMap<readonly Permission[], { seen: number; named: Map<string, ReadonlySet<string>[]> }>()
+/** Caches an index of permissions by resource, for holders of thousands of resources. `indexed` counts the indexed ones: lists only grow. */
+const byResource = new WeakMap<
+  readonly Permission[],
+  { indexed: number; scopesByResource: Map<string, ReadonlySet<string>[]> }
+>()
 
 function holdsAmongMany({ tenantId, permissions }: Holder, scope: string, resource: Resource): boolean {
-  const index = byResource.get(permissions) ?? { seen: 0, named: new Map<string, ReadonlySet<string>[]>() }
-  if (index.seen === 0) byResource.set(permissions, index)
-  for (; index.seen < permissions.length; index.seen++) {
-    const permission = permissions[index.seen]!
-    const known = index.named.get(permission.resource)
-    if (known) known.push(permission.scopes)
-    else index.named.set(permission.resource, [permission.scopes])
+  const index = byResource.get(permissions) ?? {
+    indexed: 0,
+    scopesByResource: new Map<string, ReadonlySet<string>[]>(),
   }
-  const { named } = index
-  const held = (name: string) => named.get(name)?.some((scopes) => scopes.has(scope) || scopes.has(everyScope)) ?? false
-  return held(platformSystem) || (tenantId === resource.tenantId && resource.path.some(held))
+  if (index.indexed === 0) byResource.set(permissions, index)
+  for (; index.indexed < permissions.length; index.indexed++) {
+    const permission = permissions[index.indexed]!
+    const known = index.scopesByResource.get(permission.resource)
+    if (known) known.push(permission.scopes)
+    else index.scopesByResource.set(permission.resource, [permission.scopes])
+  }
+  const { scopesByResource } = index
+  const holdsOn = (name: string) =>
+    scopesByResource.get(name)?.some((scopes) => scopes.has(scope) || scopes.has(everyScope)) ?? false
+  return holdsOn(platformSystem) || (tenantId === resource.tenantId && resource.path.some(holdsOn))
 }
 
-/** Returns whether the holder has the scope on any resource, so that the operation can succeed at all. */
+/** Returns whether the holder has the scope on at least one resource. */
 export const holdsSomewhere = (holder: Holder, scope: string) =>
   holder.permissions.some(({ scopes }) => scopes.has(scope) || scopes.has(everyScope))
 
 /**
- * Returns what a list may show: `all` of the tenant, or the names of resources of one type (prefix `application-`). Query
- * permissions on resources above with their own prefix.
+ * Returns the resources of one type that a list may show: `all` of the tenant, or names without their prefix, such as
+ * `application-`. Permissions on resources above have another prefix and need a call of their own.
  */
 export function visibleResources(holder: Holder, scope: string, tenantId: string, prefix: string): 'all' | string[] {
   if (holds(holder, scope, onTenant(tenantId))) return 'all'

@@ -36,7 +36,7 @@ suite('a bucket', () => {
   test('holds a burst, can be overdrawn, and returns the time until its level is 0 again', () => {
     const rate = { perSecond: 10, burst: 10 }
     const bucket = newBucket(rate)
-    const { at } = bucket
+    const { updatedAt: at } = bucket
     const wait = (later = 0) => Math.round(drawTokens(bucket, rate, at + later))
     for (let i = 0; i < 10; i++) assert.equal(wait(), 0)
     assert.equal(wait(), 100)
@@ -51,7 +51,7 @@ suite('a bucket', () => {
   test('takes any amount', () => {
     const rate = { perSecond: 1000, burst: 1000 }
     const bucket = newBucket(rate)
-    const { at } = bucket
+    const { updatedAt: at } = bucket
     assert.equal(drawTokens(bucket, rate, at, 1000), 0)
     assert.equal(drawTokens(bucket, rate, at, 5000), 5000)
     returnTokens(bucket, 5000)
@@ -61,6 +61,6 @@ suite('a bucket', () => {
   test('never delays without a limit', () => {
     const rate = { perSecond: 0, burst: 0 }
     const bucket = newBucket(rate)
-    for (let i = 0; i < 1000; i++) assert.equal(drawTokens(bucket, rate, bucket.at, 1000), 0)
+    for (let i = 0; i < 1000; i++) assert.equal(drawTokens(bucket, rate, bucket.updatedAt, 1000), 0)
   })
 })

@@ -2,32 +2,33 @@
 import { monotonicMs } from './clock.ts'
 
 export interface Rate {
-  /** 0 is no limit. */
+  /** Tokens that are added a second; 0 means no limit. */
   perSecond: number
   burst: number
 }
 
 export interface Bucket {
+  /** Number of tokens; negative if more were drawn than there were. */
   level: number
   /** Monotonic milliseconds. */
-  at: number
+  updatedAt: number
 }
 
-export const newBucket = ({ burst }: Rate): Bucket => ({ level: burst, at: monotonicMs() })
+export const newBucket = ({ burst }: Rate): Bucket => ({ level: burst, updatedAt: monotonicMs() })
 
 /**
- * Takes an amount even if the bucket holds less, and returns the milliseconds until the level is 0 again. For work that is done in
- * any case: the caller then delays its next work.
+ * Takes tokens even if the bucket has fewer, and returns the milliseconds until the level is 0 again. For work that is done in any
+ * case: the caller delays its next work by that time.
  */
 export function drawTokens(bucket: Bucket, { perSecond, burst }: Rate, at: number, amount = 1): number {
   if (perSecond === 0) return 0
-  const level = bucket.level + ((at - bucket.at) / 1000) * perSecond
+  const level = bucket.level + ((at - bucket.updatedAt) / 1000) * perSecond
   bucket.level = (level > burst ? burst : level) - amount
-  bucket.at = at
+  bucket.updatedAt = at
   return bucket.level >= 0 ? 0 : (-bucket.level / perSecond) * 1000
 }
 
-/** Returns an amount that was drawn for work that is not done. */
+/** Puts back tokens that were drawn for work that is not done. */
 export function returnTokens(bucket: Bucket, amount = 1) {
   bucket.level += amount
 }
@@ -37,7 +38,7 @@ export interface RateLimit {
   take(key: string): number
 }
 
-/** One bucket per key, in bounded memory. */
+/** Creates a rate limit with one bucket per key; at `keysMax` keys the oldest bucket is evicted. */
 export function createRateLimit(rate: Rate, { keysMax = 20_000 } = {}): RateLimit {
   const { perSecond } = rate
   if (perSecond === 0) return { take: () => 0 }

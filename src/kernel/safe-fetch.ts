@@ -25,13 +25,13 @@ export interface SafeFetchOptions {
   lookup?: (host: string) => Promise<LookupAddress[]>
 }
 
-/** The platform must not call this address on behalf of a user. */
+/** Thrown for an address that the platform must not call on behalf of a user. */
 export class RefusedAddress extends Error {
   override readonly name = 'RefusedAddress'
 }
 
 // IANA's special-purpose registries: addresses that are not globally reachable, and those that lead to them.
-const refused = new BlockList()
+const refusedNetworks = new BlockList()
 for (const [network, prefix] of [
   ['0.0.0.0', 8], // this network
   ['10.0.0.0', 8],
@@ -53,7 +53,7 @@ for (const [network, prefix] of [
   ['240.0.0.0', 4], // reserved, broadcast
   ['168.63.129.16', 32], // Azure's wire server, although public
 ] as const)
-  refused.addSubnet(network, prefix, 'ipv4')
+  refusedNetworks.addSubnet(network, prefix, 'ipv4')
 for (const [network, prefix] of [
   ['::', 96], // unspecified, loopback, IPv4-compatible
   ['64:ff9b:1::', 48], // local NAT64
@@ -67,13 +67,13 @@ for (const [network, prefix] of [
   ['fec0::', 10], // site-local
   ['ff00::', 8], // multicast
 ] as const)
-  refused.addSubnet(network, prefix, 'ipv6')
+  refusedNetworks.addSubnet(network, prefix, 'ipv6')
 
-const mapped = new BlockList()
-mapped.addSubnet('::ffff:0:0', 96, 'ipv6')
-const carriers = new BlockList() // an IPv4 address in the last 32 bits
-carriers.addSubnet('::ffff:0:0:0', 96, 'ipv6') // IPv4-translated
-carriers.addSubnet('64:ff9b::', 96, 'ipv6') // NAT64
+const ipv4Mapped = new BlockList()
+ipv4Mapped.addSubnet('::ffff:0:0', 96, 'ipv6')
+const ipv4InLastBits = new BlockList() // an IPv4 address in the last 32 bits
+ipv4InLastBits.addSubnet('::ffff:0:0:0', 96, 'ipv6') // IPv4-translated
+ipv4InLastBits.addSubnet('64:ff9b::', 96, 'ipv6') // NAT64
 const sixToFour = new BlockList() // an IPv4 address in bits 16 to 47
 sixToFour.addSubnet('2002::', 16, 'ipv6')
 
@@ -86,19 +86,19 @@ function groupsOf(address: string): number[] {
   return tail === undefined ? left : [...left, ...Array(8 - left.length - right.length).fill(0), ...right]
 }
 
-const dotted = (high: number, low: number) => `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`
+const ipv4Text = (high: number, low: number) => `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`
 
 /** Returns whether an address is loopback, private, link-local, metadata or otherwise not on the public Internet. */
 export function isPrivateAddress(address: string): boolean {
   const plain = address.replace(/^\[|\]$/g, '').replace(/%.*$/, '')
   const family = isIP(plain)
   if (family === 0) return true
-  if (family === 4) return refused.check(plain, 'ipv4')
+  if (family === 4) return refusedNetworks.check(plain, 'ipv4')
   const groups = groupsOf(plain)
-  if (mapped.check(plain, 'ipv6') || carriers.check(plain, 'ipv6'))
-    return refused.check(dotted(groups[6]!, groups[7]!), 'ipv4')
-  if (sixToFour.check(plain, 'ipv6')) return refused.check(dotted(groups[1]!, groups[2]!), 'ipv4')
-  return refused.check(plain, 'ipv6')
+  if (ipv4Mapped.check(plain, 'ipv6') || ipv4InLastBits.check(plain, 'ipv6'))
+    return refusedNetworks.check(ipv4Text(groups[6]!, groups[7]!), 'ipv4')
+  if (sixToFour.check(plain, 'ipv6')) return refusedNetworks.check(ipv4Text(groups[1]!, groups[2]!), 'ipv4')
+  return refusedNetworks.check(plain, 'ipv6')
 }
 
 /** Returns what is wrong with an address before it is called, for a 400; undefined if nothing is. */
@@ -113,8 +113,8 @@ export function addressProblem(
   if (allowPrivate) return undefined
   if (url.protocol === 'http:' && !allowHttp) return 'expected an https address'
   const host = url.hostname.replace(/^\[|\]$/g, '')
-  const local = /(^|\.)(localhost|local|internal)\.?$/i.test(host)
-  if (local || (isIP(host) !== 0 && isPrivateAddress(host))) return 'must not be a loopback or private address'
+  const isLocalName = /(^|\.)(localhost|local|internal)\.?$/i.test(host)
+  if (isLocalName || (isIP(host) !== 0 && isPrivateAddress(host))) return 'must not be a loopback or private address'
   return undefined
 }
 
@@ -127,26 +127,29 @@ export async function safeFetch(address: string | URL, options: SafeFetchOptions
   const url = new URL(address)
   const deadline = AbortSignal.timeout(options.timeoutMs ?? 5000)
   const signal = options.signal ? AbortSignal.any([deadline, options.signal]) : deadline
-  const to = await untilAborted(signal, addressOf(url, options))
-  return await send(url, to, signal, options)
+  const target = await rejectOnAbort(signal, resolveAddress(url, options))
+  return await send(url, target, signal, options)
 }
 
 const originOf = (address: string | URL) => (URL.canParse(String(address)) ? new URL(address).origin : 'address')
 
-async function addressOf(url: URL, { allowPrivate, lookup = systemLookup }: SafeFetchOptions): Promise<LookupAddress> {
+async function resolveAddress(
+  url: URL,
+  { allowPrivate, lookup = systemLookup }: SafeFetchOptions,
+): Promise<LookupAddress> {
   const host = url.hostname.replace(/^\[|\]$/g, '')
   const family = isIP(host)
-  const found = family === 0 ? await lookup(host) : [{ address: host, family }]
+  const addresses = family === 0 ? await lookup(host) : [{ address: host, family }]
   // One private address among public ones may be an attack, so none is used.
-  const bad = allowPrivate ? undefined : found.find(({ address }) => isPrivateAddress(address))
-  if (bad) throw new RefusedAddress(`${url.host} is a loopback or private address`)
-  const [first] = found
+  const privateAddress = allowPrivate ? undefined : addresses.find(({ address }) => isPrivateAddress(address))
+  if (privateAddress) throw new RefusedAddress(`${url.host} is a loopback or private address`)
+  const [first] = addresses
   if (!first) throw new Error(`${url.host} has no address`)
   return first
 }
 
 /** Rejects when the signal aborts, because name resolution cannot be interrupted. */
-function untilAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+function rejectOnAbort<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   return new Promise((done, fail) => {
     const stop = () => fail(signal.reason)
     if (signal.aborted) return stop()
@@ -155,42 +158,42 @@ function untilAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   })
 }
 
-function send(url: URL, to: LookupAddress, signal: AbortSignal, options: SafeFetchOptions): Promise<Response> {
+function send(url: URL, target: LookupAddress, signal: AbortSignal, options: SafeFetchOptions): Promise<Response> {
   const { method = 'GET', headers = {}, body, maxBytes = 1024 * 1024 } = options
   const request = url.protocol === 'https:' ? requestHttps : requestHttp
   return new Promise((done, fail) => {
-    const sent = request(url, {
+    const outgoing = request(url, {
       method,
       headers: { 'accept-encoding': 'identity', 'user-agent': 'waypost', ...headers },
       signal,
       agent: false, // no connection is shared between users
       // The name stays for TLS and Host; the connection goes to the checked address.
       lookup: (_host, { all }, answer) =>
-        all ? answer(null, [to]) : answer(null, to.address as never, to.family as never),
+        all ? answer(null, [target]) : answer(null, target.address as never, target.family as never),
       maxHeaderSize: 16 * 1024,
     })
-    sent.on('error', fail)
-    sent.on('response', (received) => {
+    outgoing.on('error', fail)
+    outgoing.on('response', (response) => {
       const chunks: Buffer[] = []
       let size = 0
-      received.on('data', (chunk: Buffer) => {
+      response.on('data', (chunk: Buffer) => {
         size += chunk.length
         if (size <= maxBytes) return chunks.push(chunk)
         // Reject first: a body that was already received still causes 'end'.
         fail(new Error(`${url.origin} answered with more than ${maxBytes} bytes`))
-        sent.destroy()
+        outgoing.destroy()
       })
-      received.on('error', fail)
-      received.on('end', () => {
-        const status = received.statusCode ?? 0
+      response.on('error', fail)
+      response.on('end', () => {
+        const status = response.statusCode ?? 0
         if (status < 200 || status > 599) return fail(new Error(`${url.origin} answered with status ${status}`))
         const empty = status === 204 || status === 205 || status === 304
-        const list = Object.entries(received.headersDistinct).flatMap(([name, values = []]) =>
+        const list = Object.entries(response.headersDistinct).flatMap(([name, values = []]) =>
           values.map((value) => [name, value] as [string, string]),
         )
         done(new Response(empty ? null : Buffer.concat(chunks), { status, headers: list }))
       })
     })
-    sent.end(body)
+    outgoing.end(body)
   })
 }

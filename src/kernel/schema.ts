@@ -64,21 +64,21 @@ export const defaulted = <T extends TSchema>(shape: T): T => Type.Optional(shape
 /** A response without a body: 204, 304. */
 export const Empty = (description?: string) => Type.Null(description === undefined ? {} : { description })
 
-const declared = '~declared'
+const declaredKey = '~declared'
 
-/** Returns the shape with the description of one use: a field, a parameter or a response. Its declaration keeps its own. */
+/** Returns the shape with another description for one use: a field, a parameter or a response. The declaration keeps its own. */
 export const describedAs = <T extends object>(shape: T, description: string): T => ({
   ...shape,
   description,
-  [declared]: (asDeclared(shape) as { description?: string }).description ?? '',
+  [declaredKey]: (asDeclared(shape) as { description?: string }).description ?? '',
 })
 
-export const isDescribedAs = (shape: object) => declared in shape
+export const isDescribedAs = (shape: object) => declaredKey in shape
 
 /** Returns the shape with the description of its declaration. */
 export function asDeclared<T extends object>(shape: T): T {
   if (!isDescribedAs(shape)) return shape
-  const { [declared]: description, ...rest } = shape as T & { [declared]: string }
+  const { [declaredKey]: description, ...rest } = shape as T & { [declaredKey]: string }
   return { ...rest, description: description === '' ? undefined : description } as unknown as T
 }
 

@@ -48,8 +48,8 @@ export function findMasterKey(setting: string | undefined, directory: string): B
 /** Reads a master key from a file: `keys/master.key` of a data directory, or one with the text of a WAYPOST_MASTER_KEY. */
 export const readMasterKey = (file: string): Buffer => masterKeyOf(readFileSync(file, 'utf8').trim(), file)
 
-function masterKeyOf(text: string, from: string): Buffer {
-  if (text.length < 32) throw new Error(`${from} must have at least 32 characters`)
+function masterKeyOf(text: string, source: string): Buffer {
+  if (text.length < 32) throw new Error(`${source} must have at least 32 characters`)
   return createHash('sha256').update(text).digest()
 }
 

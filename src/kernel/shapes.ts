@@ -10,24 +10,24 @@ type Properties = Record<string, Schema>
 /** Marks an optional field with a hidden property, as TypeBox does, so that it is not part of the schema. */
 const optional = '~optional'
 
-const of =
+const shapeOf =
   (schema: Schema) =>
   (options: Schema = {}) => ({ ...schema, ...options })
 
 const Optional = (shape: Schema) => Object.defineProperty({ ...shape }, optional, { value: true })
 
-function Obj(properties: Properties, options: Schema = {}) {
+function ObjectShape(properties: Properties, options: Schema = {}) {
   const required = Object.keys(properties).filter((name) => !(optional in properties[name]!))
   return { type: 'object', ...(required.length > 0 && { required }), properties, ...options }
 }
 
 const shapes = {
-  String: of({ type: 'string' }),
-  Integer: of({ type: 'integer' }),
-  Boolean: of({ type: 'boolean' }),
-  Null: of({ type: 'null' }),
-  Unknown: of({}),
-  Unsafe: of({}),
+  String: shapeOf({ type: 'string' }),
+  Integer: shapeOf({ type: 'integer' }),
+  Boolean: shapeOf({ type: 'boolean' }),
+  Null: shapeOf({ type: 'null' }),
+  Unknown: shapeOf({}),
+  Unsafe: shapeOf({}),
   Literal: (value: unknown, options: Schema = {}) => ({ type: typeof value, const: value, ...options }),
   Enum: (values: unknown[], options: Schema = {}) => ({ enum: values, ...options }),
   Array: (items: Schema, options: Schema = {}) => ({ type: 'array', items, ...options }),
@@ -38,9 +38,9 @@ const shapes = {
     ...options,
   }),
   Optional,
-  Object: Obj,
+  Object: ObjectShape,
   Partial: ({ properties }: { properties: Properties }) =>
-    Obj(Object.fromEntries(Object.entries(properties).map(([name, shape]) => [name, Optional(shape)]))),
+    ObjectShape(Object.fromEntries(Object.entries(properties).map(([name, shape]) => [name, Optional(shape)]))),
 }
 
 export const Type = shapes as unknown as Pick<typeof TypeBox, keyof typeof shapes>

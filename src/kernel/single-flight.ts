@@ -4,12 +4,12 @@ export function createSingleFlight<V>() {
   return (key: string, work: () => Promise<V>): Promise<V> => {
     const current = running.get(key)
     if (current) return current
-    const forget = () => {
+    const remove = () => {
       if (running.get(key) === promise) running.delete(key)
     }
     const promise = work()
     running.set(key, promise)
-    promise.then(forget, forget)
+    promise.then(remove, remove)
     return promise
   }
 }

@@ -1,14 +1,15 @@
-/** The life of something as data: from which state to which, and by whom. */
-export interface Transition<State extends string, Mover extends string> {
+/** An allowed change of the state of an object. `by` is the actor or event that may cause it. */
+export interface Transition<State extends string, Actor extends string> {
   from: State
   to: State
-  by: Mover
+  by: Actor
 }
 
-export const transitionsOf = <State extends string, Mover extends string>(
-  moves: readonly Transition<State, Mover>[],
+/** Returns functions that look up the allowed transitions of an object. */
+export const transitionsOf = <State extends string, Actor extends string>(
+  transitions: readonly Transition<State, Actor>[],
 ) => ({
-  isAllowed: (from: State, to: State, by: Mover): boolean =>
-    moves.some((move) => move.from === from && move.to === to && move.by === by),
-  from: (state: State) => moves.filter((move) => move.from === state),
+  isAllowed: (from: State, to: State, by: Actor): boolean =>
+    transitions.some((transition) => transition.from === from && transition.to === to && transition.by === by),
+  from: (state: State) => transitions.filter((transition) => transition.from === state),
 })

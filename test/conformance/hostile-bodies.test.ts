@@ -29,7 +29,7 @@ const wrapped = 256
 
 function isAccepted(body: Buffer) {
   try {
-    parseJson(body, { plainData: true, nearest: true })
+    parseJson(body, { plainData: true, roundIntegers: true })
     return body.length < mebibyte - wrapped
   } catch {
     return false

@@ -30,11 +30,11 @@ const losesPrecision = (source: string, value: number) =>
   !Number.isFinite(value) || (/^-?\d+$/.test(source) && String(value) !== source && BigInt(source) !== BigInt(value))
 
 const checkNumbers =
-  (part: string, nearest: boolean) =>
+  (part: string, roundIntegers: boolean) =>
   (key: string, value: unknown, context?: { source?: string }): unknown => {
     const source = context?.source
     if (typeof value !== 'number' || source === undefined) return value
-    if (nearest ? Number.isFinite(value) : !losesPrecision(source, value)) return value
+    if (roundIntegers ? Number.isFinite(value) : !losesPrecision(source, value)) return value
     throw invalidField(key || part, `${source.slice(0, 40)} is not a number that can be kept exactly`)
   }
 
@@ -68,12 +68,12 @@ interface Reading {
   /** Name of the parsed text in error messages. */
   part?: string
   /** Rounds integers that a double cannot hold, instead of rejecting them. */
-  nearest?: boolean
+  roundIntegers?: boolean
 }
 
 export function referenceParseJson(
   bytes: Buffer,
-  { plainData = false, part = 'body', nearest = false }: Reading = {},
+  { plainData = false, part = 'body', roundIntegers = false }: Reading = {},
 ): unknown {
   if (bytes.length === 0) return undefined
   if (!isUtf8(bytes)) throw InvalidRequest({ problem: `${part}: expected valid UTF-8` })
@@ -81,7 +81,7 @@ export function referenceParseJson(
   const text = bytes.toString('utf8')
   let value: unknown
   try {
-    value = suspiciousNumber.test(text) ? JSON.parse(text, checkNumbers(part, nearest)) : JSON.parse(text)
+    value = suspiciousNumber.test(text) ? JSON.parse(text, checkNumbers(part, roundIntegers)) : JSON.parse(text)
   } catch (error) {
     if (error instanceof PlatformError) throw error
     throw InvalidRequest({ problem: `${part}: malformed JSON, ${(error as Error).message}` })

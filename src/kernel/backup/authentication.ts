@@ -10,10 +10,10 @@ import type { Verified } from './read.ts'
 export const backupKeyOf = (masterKey: Buffer): Buffer =>
   Buffer.from(hkdfSync('sha256', masterKey, 'waypost', 'authentication of backups', 32))
 
-/** Returns an id of the key that reveals nothing about it. */
+/** Returns an id of the key, from which the key cannot be derived. */
 export const keyIdOf = (key: Buffer): string => createHmac('sha256', key).update('key id').digest('hex').slice(0, 16)
 
-/** @param digest SHA-256 of everything that precedes it in the file */
+/** Returns the authentication tag of a backup; `digest` is the SHA-256 of everything before it in the file. */
 export const tagOf = (key: Buffer, digest: Buffer): Buffer =>
   createHmac('sha256', key).update('backup 3').update(digest).digest()
 

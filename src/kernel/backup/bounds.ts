@@ -2,7 +2,7 @@
  * Parses the bounds and keys of partitions. A backup has them as PostgreSQL prints them; SQL is generated from the parsed
  * values only, so text from a backup is never executed.
  */
-import { quoted } from './manifest.ts'
+import { quoteIdentifier } from './manifest.ts'
 
 export type BoundValue =
   | { text: string }
@@ -42,49 +42,49 @@ function tokensOf(text: string): Token[] | undefined {
   return tokens
 }
 
-/** Reads tokens in order; every method throws `Unreadable` on an unexpected token. */
-function reader(text: string) {
+/** Creates a reader of tokens. Its methods that start with `expect` or `read` throw `Unreadable` on an unexpected token. */
+function createTokenReader(text: string) {
   const tokens = tokensOf(text)
   if (!tokens) throw new Unreadable()
-  let at = 0
-  const next = () => tokens[at++]
+  let position = 0
+  const next = () => tokens[position++]
   const isWord = (word: string) => {
-    const there = tokens[at]
-    return there !== undefined && 'word' in there && there.word.toUpperCase() === word
+    const current = tokens[position]
+    return current !== undefined && 'word' in current && current.word.toUpperCase() === word
   }
-  const expect = (holds: boolean) => {
-    if (!holds) throw new Unreadable()
+  const assertReadable = (condition: boolean) => {
+    if (!condition) throw new Unreadable()
   }
-  const sign = (wanted: string) => {
+  const expectSign = (wanted: string) => {
     const found = next()
-    expect(found !== undefined && 'sign' in found && found.sign === wanted)
+    assertReadable(found !== undefined && 'sign' in found && found.sign === wanted)
   }
   return {
     next,
     isWord,
-    word(wanted: string) {
-      expect(isWord(wanted))
-      at++
+    expectWord(wanted: string) {
+      assertReadable(isWord(wanted))
+      position++
     },
-    sign,
+    sign: expectSign,
     /** `(a, b)` */
-    list<T>(item: () => T): T[] {
+    readList<T>(item: () => T): T[] {
       const items: T[] = []
-      sign('(')
+      expectSign('(')
       for (;;) {
         items.push(item())
         const found = next()
-        expect(found !== undefined && 'sign' in found && found.sign !== '(')
+        assertReadable(found !== undefined && 'sign' in found && found.sign !== '(')
         if ((found as { sign: string }).sign === ')') return items
       }
     },
-    end: () => expect(at === tokens.length),
+    expectEnd: () => assertReadable(position === tokens.length),
   }
 }
 
 class Unreadable extends Error {}
 
-function readable<T>(read: () => T): T | undefined {
+function undefinedIfUnreadable<T>(read: () => T): T | undefined {
   try {
     return read()
   } catch (error) {
@@ -95,50 +95,50 @@ function readable<T>(read: () => T): T | undefined {
 
 const words = ['NULL', 'TRUE', 'FALSE', 'MINVALUE', 'MAXVALUE'] as const
 
-function boundValueOf(found: Token | undefined): BoundValue {
-  if (found && ('text' in found || 'number' in found)) return found
-  const word = found && 'word' in found ? words.find((known) => known === found.word.toUpperCase()) : undefined
+function boundValueOf(read: Token | undefined): BoundValue {
+  if (read && ('text' in read || 'number' in read)) return read
+  const word = read && 'word' in read ? words.find((known) => known === read.word.toUpperCase()) : undefined
   if (!word) throw new Unreadable()
   return { word }
 }
 
 /** Parses the output of `pg_get_expr(relpartbound, …)`; returns undefined for any other text. */
 export const parseBound = (text: string): Bound | undefined =>
-  readable(() => {
-    const { next, isWord, word, sign, list, end } = reader(text)
-    const value = () => boundValueOf(next())
-    const count = () => {
-      const found = value()
+  undefinedIfUnreadable(() => {
+    const { next, isWord, expectWord, sign, readList, expectEnd } = createTokenReader(text)
+    const readValue = () => boundValueOf(next())
+    const readCount = () => {
+      const found = readValue()
       if (!('number' in found) || !/^\d{1,9}$/.test(found.number)) throw new Unreadable()
       return found.number
     }
     let bound: Bound
     if (isWord('DEFAULT')) {
-      word('DEFAULT')
+      expectWord('DEFAULT')
       bound = { kind: 'default' }
     } else {
-      word('FOR')
-      word('VALUES')
+      expectWord('FOR')
+      expectWord('VALUES')
       if (isWord('IN')) {
-        word('IN')
-        bound = { kind: 'list', values: list(value) }
+        expectWord('IN')
+        bound = { kind: 'list', values: readList(readValue) }
       } else if (isWord('FROM')) {
-        word('FROM')
-        const from = list(value)
-        word('TO')
-        bound = { kind: 'range', from, to: list(value) }
+        expectWord('FROM')
+        const from = readList(readValue)
+        expectWord('TO')
+        bound = { kind: 'range', from, to: readList(readValue) }
       } else {
-        word('WITH')
+        expectWord('WITH')
         sign('(')
-        word('MODULUS')
-        const modulus = count()
+        expectWord('MODULUS')
+        const modulus = readCount()
         sign(',')
-        word('REMAINDER')
-        bound = { kind: 'hash', modulus, remainder: count() }
+        expectWord('REMAINDER')
+        bound = { kind: 'hash', modulus, remainder: readCount() }
         sign(')')
       }
     }
-    end()
+    expectEnd()
     return bound
   })
 
@@ -165,20 +165,20 @@ export function printBound(bound: Bound): string {
 
 /** Parses the output of `pg_get_partkeydef(…)` if the key consists of columns only; returns undefined for any other text. */
 export const parseKey = (text: string): PartitionKey | undefined =>
-  readable(() => {
-    const { next, isWord, word, list, end } = reader(text)
+  undefinedIfUnreadable(() => {
+    const { next, isWord, expectWord, readList, expectEnd } = createTokenReader(text)
     const strategy = (['LIST', 'RANGE', 'HASH'] as const).find(isWord)
     if (!strategy) throw new Unreadable()
-    word(strategy)
-    const columns = list(() => {
+    expectWord(strategy)
+    const columns = readList(() => {
       const found = next()
       if (found && 'name' in found) return found.name
       if (found && 'word' in found) return found.word
       throw new Unreadable()
     })
-    end()
+    expectEnd()
     return { strategy, columns }
   })
 
 export const printKey = ({ strategy, columns }: PartitionKey) =>
-  `PARTITION BY ${strategy} (${columns.map(quoted).join(', ')})`
+  `PARTITION BY ${strategy} (${columns.map(quoteIdentifier).join(', ')})`

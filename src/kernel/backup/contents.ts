@@ -1,17 +1,17 @@
-/** Copies the contents of files and blobs between the blob store and a backup: those that rows in the snapshot reference. */
+/** Copies contents between the blob store and a backup. Only contents that rows in the snapshot reference are backed up. */
 import type { Blobs } from '../blobs/blobs.ts'
 import { pauseRemovals } from '../blobs/removal-lock.ts'
 import type { ConnectionOptions, Sql } from '../db.ts'
 import type { ContentNames } from '../define-service.ts'
-import { createContentMeter, transaction } from './copy.ts'
+import { createContentMeter, runInTransaction } from './copy.ts'
 import { BackupError, type FrameWriter } from './format.ts'
 import {
+  addToTotals,
   type ContentEntry,
   type ContentTotals,
-  countContent,
-  nameOf,
-  noContents,
-  quoted,
+  emptyContentTotals,
+  qualifiedName,
+  quoteIdentifier,
   type TableEntry,
 } from './manifest.ts'
 import { readBackup, type Verified } from './read.ts'
@@ -22,7 +22,7 @@ export type ContentProgress = (count: number, bytes: number) => void
 
 /** Runs the work while no process removes contents from the blob store. */
 export const withRemovalsPaused = <T>(connection: ConnectionOptions, work: () => Promise<T>): Promise<T> =>
-  transaction(connection, 'read only', async (sql) => {
+  runInTransaction(connection, 'read only', async (sql) => {
     try {
       await pauseRemovals(sql)
     } catch (error) {
@@ -36,13 +36,15 @@ export const withRemovalsPaused = <T>(connection: ConnectionOptions, work: () =>
 async function* referencedContents(
   sql: Sql,
   tables: ContentTable[],
-  present: TableEntry[],
+  existingTables: TableEntry[],
 ): AsyncGenerator<ContentEntry> {
   for (const { schema, table, key, size, sha256 } of tables) {
     // The table is missing if the database has not been migrated yet.
-    if (!present.some((entry) => entry.schema === schema && entry.name === table)) continue
-    const columns = `${quoted(key)} as key, ${quoted(size)}::text as size, ${quoted(sha256)} as sha256`
-    await sql.unsafe(`declare contents no scroll cursor for select ${columns} from ${nameOf({ schema, name: table })}`)
+    if (!existingTables.some((entry) => entry.schema === schema && entry.name === table)) continue
+    const columns = `${quoteIdentifier(key)} as key, ${quoteIdentifier(size)}::text as size, ${quoteIdentifier(sha256)} as sha256`
+    await sql.unsafe(
+      `declare contents no scroll cursor for select ${columns} from ${qualifiedName({ schema, name: table })}`,
+    )
     for (;;) {
       const rows = await sql.unsafe('fetch 500 from contents')
       if (rows.length === 0) break
@@ -52,14 +54,15 @@ async function* referencedContents(
   }
 }
 
+/** Writes the contents to the backup and returns their totals. */
 export async function writeContents(
   writer: FrameWriter,
   sql: Sql,
-  present: TableEntry[],
+  existingTables: TableEntry[],
   { blobs, tables, progress }: { blobs: Blobs; tables: ContentTable[]; progress?: ContentProgress },
 ): Promise<ContentTotals> {
-  const totals = noContents()
-  for await (const entry of referencedContents(sql, tables, present)) {
+  const totals = emptyContentTotals()
+  for await (const entry of referencedContents(sql, tables, existingTables)) {
     const content = await blobs.read(entry.key)
     if (!content) {
       // No content is removed during the backup, so this one was lost before. Record it and save the others.
@@ -75,7 +78,7 @@ export async function writeContents(
     }
     const end = meter.end()
     await writer.writeJson('E', end)
-    countContent(totals, entry, end)
+    addToTotals(totals, entry, end)
     progress?.(totals.count, totals.bytes)
   }
   if (totals.count === 0 && totals.missing > 0)
@@ -90,21 +93,21 @@ const resumesMax = 3
 
 /** Reads a content and, if the connection breaks, resumes at the byte where it broke. */
 async function* readWithResume(blobs: Blobs, { key, size }: ContentEntry, content: AsyncIterable<Buffer>) {
-  let from = content
-  let at = 0
+  let source = content
+  let position = 0
   for (let resumes = 0; ; )
     try {
-      for await (const piece of from) {
-        at += piece.length
+      for await (const piece of source) {
+        position += piece.length
         yield piece
       }
       return
     } catch (error) {
-      if (at === size) return
-      if (++resumes > resumesMax || at > size) throw error
-      const rest = await blobs.read(key, { first: at, last: size - 1 })
+      if (position === size) return
+      if (++resumes > resumesMax || position > size) throw error
+      const rest = await blobs.read(key, { first: position, last: size - 1 })
       if (!rest) throw error
-      from = rest
+      source = rest
     }
 }
 
@@ -121,29 +124,29 @@ export async function restoreContents(
   verified: Verified,
   { blobs, progress }: { blobs: Blobs; progress?: ContentProgress },
 ): Promise<{ written: number; kept: number }> {
-  const done = { written: 0, kept: 0 }
+  const counts = { written: 0, kept: 0 }
   let bytes = 0
   const pendingWrites = new Set<Promise<void>>()
-  // A damaged content may be larger than its row states.
-  const small = verified.contents?.damaged === 0 ? smallBytes : -1
+  // A damaged content may be larger than its row states, so a backup with damaged contents is restored without concurrency.
+  const concurrentSizeMax = verified.contents?.damaged === 0 ? smallBytes : -1
 
   async function write(entry: ContentEntry, content: AsyncIterable<Uint8Array>) {
     // Also removes a partial content of an earlier attempt.
     await blobs.remove(entry.key)
     await blobs.write(entry.key, content)
-    done.written++
+    counts.written++
   }
   async function writeUnlessPresent(entry: ContentEntry, content: AsyncIterable<Uint8Array>) {
-    if (await isIntact(blobs, entry)) done.kept++
+    if (await isIntact(blobs, entry)) counts.kept++
     else await write(entry, content)
     bytes += entry.size
-    progress?.(done.written + done.kept, bytes)
+    progress?.(counts.written + counts.kept, bytes)
   }
 
   try {
     const read = await readBackup(file, {
       async content(entry, content) {
-        if (entry.size > small) return await writeUnlessPresent(entry, content)
+        if (entry.size > concurrentSizeMax) return await writeUnlessPresent(entry, content)
         if (pendingWrites.size >= concurrentWritesMax) await Promise.race(pendingWrites)
         const pieces = await Array.fromAsync(content)
         const writing = writeUnlessPresent(entry, fromArray(pieces))
@@ -158,7 +161,7 @@ export async function restoreContents(
     await Promise.all(pendingWrites)
     if (read.sha256 !== verified.sha256)
       throw new BackupError(`${file} was changed while it was being restored; no row was changed`)
-    return done
+    return counts
   } finally {
     await Promise.allSettled(pendingWrites)
   }
@@ -173,6 +176,6 @@ async function isIntact(blobs: Blobs, { key, size, sha256 }: ContentEntry): Prom
   if (!stored) return false
   const meter = createContentMeter()
   for await (const piece of stored as AsyncIterable<Buffer>) meter.add(piece)
-  const found = meter.end()
-  return found.bytes === size && found.sha256 === sha256
+  const measured = meter.end()
+  return measured.bytes === size && measured.sha256 === sha256
 }

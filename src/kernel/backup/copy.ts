@@ -1,13 +1,13 @@
 /**
- * COPY in text format. PostgreSQL 15 to 18 read each other's text format, which the binary format does not guarantee, and a
- * column that a migration widens still accepts its old values. Once compressed, both are about the same size.
+ * Copies tables with COPY in text format. Unlike the binary format, PostgreSQL 15 to 18 can read each other's text format, and a
+ * column that a migration widens accepts its old values. Compressed, both formats are about the same size.
  */
 import { createHash } from 'node:crypto'
 import { Transform } from 'node:stream'
 import { copyIn as copyRowsIn } from '../copy-in.ts'
 import { copyQuery } from '../db/sql.ts'
 import { type ConnectionOptions, connect, type Sql, type TransactionSql } from '../db.ts'
-import { type ContentEnd, nameOf, quoted, type TableEnd, type TableEntry } from './manifest.ts'
+import { type ContentEnd, qualifiedName, quoteIdentifier, type TableEnd, type TableEntry } from './manifest.ts'
 
 /** Makes the text of dates, numbers and bytes independent of the server's configuration, and lifts its time limits. */
 const sessionSettings = `
@@ -22,7 +22,7 @@ const sessionSettings = `
   set local standard_conforming_strings = on`
 
 /** Runs work in a transaction on a connection of its own, then closes the connection. */
-export async function transaction<T>(
+export async function runInTransaction<T>(
   connection: ConnectionOptions,
   mode: string,
   work: (sql: TransactionSql) => Promise<T>,
@@ -38,11 +38,11 @@ export async function transaction<T>(
   }
 }
 
-const columnsOf = (columns: string[]) => columns.map(quoted).join(', ')
+const columnsOf = (columns: string[]) => columns.map(quoteIdentifier).join(', ')
 
 /** Copies through a query, because PostgreSQL cannot copy a partitioned table directly. */
 export function copyOut(sql: Sql, table: TableEntry): AsyncIterable<Buffer> {
-  const query = `copy (select ${columnsOf(table.columns)} from ${nameOf(table)}) to stdout (format text, encoding 'UTF8')`
+  const query = `copy (select ${columnsOf(table.columns)} from ${qualifiedName(table)}) to stdout (format text, encoding 'UTF8')`
   const { runner, text } = copyQuery(sql.unsafe(query))
   return runner.copyOut(text)
 }
@@ -54,7 +54,7 @@ export const copyIn = (sql: Sql, target: string, columns: string[], content: Asy
   )
 
 /** Counts and hashes the rows that pass through its stream; in the text format every row is one line. */
-export function createMeter() {
+export function createRowMeter() {
   const hash = createHash('sha256')
   let rows = 0
   let bytes = 0
@@ -63,7 +63,7 @@ export function createMeter() {
       transform(chunk: Buffer, _, done) {
         hash.update(chunk)
         bytes += chunk.length
-        for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, at + 1)) rows++
+        for (let newline = chunk.indexOf(10); newline >= 0; newline = chunk.indexOf(10, newline + 1)) rows++
         done(null, chunk)
       },
     }),
@@ -71,6 +71,7 @@ export function createMeter() {
   }
 }
 
+/** Counts and hashes the bytes of a content. */
 export function createContentMeter() {
   const hash = createHash('sha256')
   let bytes = 0

@@ -10,12 +10,12 @@ export class BackupError extends Error {
 }
 
 const formatVersion = 3
-const lineOf = (version: number) => Buffer.from(`WAYPOST BACKUP ${version}\n`)
-const lineLength = lineOf(formatVersion).length
+const firstLineOf = (version: number) => Buffer.from(`WAYPOST BACKUP ${version}\n`)
+const firstLineLength = firstLineOf(formatVersion).length
 const headLength = 5
 const digestLength = 32
 const tagLength = 32
-/** Far above any frame that we write; it keeps a damaged length from causing a huge allocation. */
+/** Larger than any frame that is written. The limit keeps a damaged length from causing a huge allocation. */
 const frameLengthMax = 64 * 1024 * 1024
 /** Small frames are buffered up to this size, because each content has three of them. */
 const bufferBytes = 256 * 1024
@@ -44,32 +44,32 @@ export async function createFrameWriter(path: string): Promise<FrameWriter> {
     const bytes = Buffer.concat(buffered)
     buffered = []
     bufferedBytes = 0
-    for (let at = 0; at < bytes.length; ) at += (await handle.write(bytes, at)).bytesWritten
+    for (let offset = 0; offset < bytes.length; ) offset += (await handle.write(bytes, offset)).bytesWritten
   }
-  const put = async (bytes: Buffer) => {
+  const append = async (bytes: Buffer) => {
     buffered.push(bytes)
     bufferedBytes += bytes.length
     if (bufferedBytes >= bufferBytes) await flush()
   }
-  const add = async (bytes: Buffer) => {
+  const writeHashed = async (bytes: Buffer) => {
     hash.update(bytes)
-    await put(bytes)
+    await append(bytes)
   }
   async function write(type: FrameType, content: Buffer) {
     const head = Buffer.allocUnsafe(headLength)
     head.write(type, 0, 'latin1')
     head.writeUInt32BE(content.length, 1)
-    await add(head)
-    await add(content)
+    await writeHashed(head)
+    await writeHashed(content)
   }
-  await add(lineOf(formatVersion))
+  await writeHashed(firstLineOf(formatVersion))
   return {
     write,
     writeJson: (type, value) => write(type, Buffer.from(JSON.stringify(value))),
     async finish(tagOf) {
       const digest = hash.digest()
-      await put(digest)
-      await put(tagOf(digest))
+      await append(digest)
+      await append(tagOf(digest))
       await flush()
       await handle.sync()
       await handle.close()
@@ -103,43 +103,43 @@ export async function openFrames(path: string): Promise<FrameReader> {
     const { size } = await handle.stat()
     const hash = createHash('sha256')
     let position = 0
-    let ahead: Buffer = Buffer.alloc(0)
+    let readAhead: Buffer = Buffer.alloc(0)
     let trailerLength = digestLength
-    const take = async (length: number) => {
-      if (ahead.length < length) {
+    const read = async (length: number) => {
+      if (readAhead.length < length) {
         const more = Buffer.allocUnsafe(Math.min(Math.max(length, bufferBytes), size - position))
         await readFully(handle, more, position)
-        ahead = more
+        readAhead = more
       }
-      const bytes = ahead.subarray(0, length)
-      ahead = ahead.subarray(length)
+      const bytes = readAhead.subarray(0, length)
+      readAhead = readAhead.subarray(length)
       position += length
       return bytes
     }
-    const takeHashed = async (length: number) => {
-      if (position + length > size - trailerLength) throw damaged(path, 'it ends too early')
-      const bytes = await take(length)
+    const readHashed = async (length: number) => {
+      if (position + length > size - trailerLength) throw damagedError(path, 'it ends too early')
+      const bytes = await read(length)
       hash.update(bytes)
       return bytes
     }
-    const begin = await takeHashed(Math.min(lineLength, Math.max(0, size - digestLength)))
-    const hasTag = versionOf(path, begin) >= 3
+    const firstLine = await readHashed(Math.min(firstLineLength, Math.max(0, size - digestLength)))
+    const hasTag = versionOf(path, firstLine) >= 3
     if (hasTag) trailerLength += tagLength
     return {
       bytes: size,
       async next() {
-        const head = await takeHashed(headLength)
+        const head = await readHashed(headLength)
         const length = head.readUInt32BE(1)
-        if (length > frameLengthMax) throw damaged(path, `the length at byte ${position - 4} is impossible`)
-        return { type: head.toString('latin1', 0, 1) as FrameType, content: await takeHashed(length) }
+        if (length > frameLengthMax) throw damagedError(path, `the length at byte ${position - 4} is impossible`)
+        return { type: head.toString('latin1', 0, 1) as FrameType, content: await readHashed(length) }
       },
       sha256SoFar: () => hash.copy().digest('hex'),
       async finish() {
-        if (position !== size - trailerLength) throw damaged(path, 'it continues after its end')
-        const trailer = await take(trailerLength)
+        if (position !== size - trailerLength) throw damagedError(path, 'it continues after its end')
+        const trailer = await read(trailerLength)
         const digest = trailer.subarray(0, digestLength)
         const sha256 = hash.copy().update(trailer).digest('hex')
-        if (!hash.digest().equals(digest)) throw damaged(path, 'its checksum does not match its content')
+        if (!hash.digest().equals(digest)) throw damagedError(path, 'its checksum does not match its content')
         return { sha256, ...(hasTag && { seal: { digest, tag: trailer.subarray(digestLength) } }) }
       },
       close: () => handle.close(),
@@ -151,20 +151,20 @@ export async function openFrames(path: string): Promise<FrameReader> {
 }
 
 async function readFully(handle: FileHandle, bytes: Buffer, position: number) {
-  for (let at = 0; at < bytes.length; ) {
-    const { bytesRead } = await handle.read(bytes, at, bytes.length - at, position + at)
+  for (let offset = 0; offset < bytes.length; ) {
+    const { bytesRead } = await handle.read(bytes, offset, bytes.length - offset, position + offset)
     if (bytesRead === 0) throw new BackupError('The file became shorter while it was read')
-    at += bytesRead
+    offset += bytesRead
   }
 }
 
-function versionOf(path: string, begin: Buffer): number {
-  for (let known = 1; known <= formatVersion; known++) if (begin.equals(lineOf(known))) return known
-  const version = begin.toString('latin1').match(/^WAYPOST BACKUP (\d+)/)?.[1]
+function versionOf(path: string, firstLine: Buffer): number {
+  for (let known = 1; known <= formatVersion; known++) if (firstLine.equals(firstLineOf(known))) return known
+  const version = firstLine.toString('latin1').match(/^WAYPOST BACKUP (\d+)/)?.[1]
   if (version !== undefined && Number(version) > formatVersion)
     throw new BackupError(`${path} has format ${version}, which this Waypost does not know: a newer version made it`)
   throw new BackupError(`${path} is not a backup of Waypost, or its beginning is damaged`)
 }
 
-export const damaged = (path: string, how: string) =>
+export const damagedError = (path: string, how: string) =>
   new BackupError(`${path} is damaged: ${how}. Nothing was changed; use another copy`)

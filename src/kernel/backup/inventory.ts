@@ -2,7 +2,14 @@
 import type { Sql } from '../db.ts'
 import { jobsSchema, jobsTables } from '../jobs.ts'
 import { BackupError } from './format.ts'
-import { type Manifest, nameOf, type Partition, quoted, type Sequence, type TableEntry } from './manifest.ts'
+import {
+  type Manifest,
+  type Partition,
+  qualifiedName,
+  quoteIdentifier,
+  type Sequence,
+  type TableEntry,
+} from './manifest.ts'
 
 /** Returns the schema that has the module's tables. */
 export const schemaOf = (module: string) => module.replaceAll('-', '_')
@@ -52,11 +59,13 @@ export async function findPartitions(sql: Sql, schemas: string[]): Promise<Parti
     order by (select count(*) from pg_partition_ancestors(c.oid)), n.nspname, c.relname`
 }
 
-/** Reads the newest values, also in a snapshot's transaction, so a value is never lower than the ids in the rows. */
+/** Reads the sequences. They are outside of snapshots, so a value is never lower than the ids in the rows of the snapshot. */
 export async function readSequences(sql: Sql, schemas: string[]): Promise<Sequence[]> {
   const sequences: Sequence[] = []
   for (const sequence of await findSequences(sql, schemas)) {
-    const [row] = await sql.unsafe(`select last_value::text as value, is_called as called from ${nameOf(sequence)}`)
+    const [row] = await sql.unsafe(
+      `select last_value::text as value, is_called as called from ${qualifiedName(sequence)}`,
+    )
     sequences.push({ ...sequence, value: row!.value, called: row!.called })
   }
   return sequences
@@ -70,11 +79,11 @@ const findSequences = (sql: Sql, schemas: string[]) => sql<{ schema: string; nam
 
 /** Sets only sequences that the migrations create: a backup must not reach sequences of other programs in the database. */
 export async function setSequences(sql: Sql, schemas: string[], sequences: Sequence[]) {
-  const known = new Set((await findSequences(sql, schemas)).map(nameOf))
+  const known = new Set((await findSequences(sql, schemas)).map(qualifiedName))
   for (const sequence of sequences) {
-    if (!known.has(nameOf(sequence)))
-      throw new BackupError(`The backup has a sequence ${nameOf(sequence)}, which its migrations do not create`)
-    await sql`select setval(${nameOf(sequence)}::text::regclass, ${sequence.value}::text::bigint, ${sequence.called})`
+    if (!known.has(qualifiedName(sequence)))
+      throw new BackupError(`The backup has a sequence ${qualifiedName(sequence)}, which its migrations do not create`)
+    await sql`select setval(${qualifiedName(sequence)}::text::regclass, ${sequence.value}::text::bigint, ${sequence.called})`
   }
 }
 
@@ -92,30 +101,32 @@ export async function suspendConstraints(sql: Sql, schemas: string[]): Promise<(
     select t.tgrelid::regclass::text as table, t.tgname::text as name
     from pg_trigger t join pg_class c on c.oid = t.tgrelid join pg_namespace n on n.oid = c.relnamespace
     where not t.tgisinternal and t.tgenabled = 'O' and t.tgparentid = 0 and n.nspname = any(${names}::name[])`
-  for (const key of keys) await sql.unsafe(`alter table ${key.table} drop constraint ${quoted(key.name)}`)
-  for (const { table, name } of triggers) await sql.unsafe(`alter table ${table} disable trigger ${quoted(name)}`)
+  for (const key of keys) await sql.unsafe(`alter table ${key.table} drop constraint ${quoteIdentifier(key.name)}`)
+  for (const { table, name } of triggers)
+    await sql.unsafe(`alter table ${table} disable trigger ${quoteIdentifier(name)}`)
   return async () => {
     for (const { table, name, definition } of keys)
-      await sql.unsafe(`alter table ${table} add constraint ${quoted(name)} ${definition}`)
-    for (const { table, name } of triggers) await sql.unsafe(`alter table ${table} enable trigger ${quoted(name)}`)
+      await sql.unsafe(`alter table ${table} add constraint ${quoteIdentifier(name)} ${definition}`)
+    for (const { table, name } of triggers)
+      await sql.unsafe(`alter table ${table} enable trigger ${quoteIdentifier(name)}`)
   }
 }
 
 const countMax = 1_000_000
 
 /** Counts the rows that a restore would replace, except those that every start writes. */
-export async function findData(sql: Sql, tables: TableEntry[]): Promise<{ table: string; rows: number }[]> {
-  const ignored = ['kernel.migrations', 'kernel.periodic', `${jobsSchema}.queue`]
-  const found: { table: string; rows: number }[] = []
+export async function countExistingRows(sql: Sql, tables: TableEntry[]): Promise<{ table: string; rows: number }[]> {
+  const ignoredTables = ['kernel.migrations', 'kernel.periodic', `${jobsSchema}.queue`]
+  const nonEmpty: { table: string; rows: number }[] = []
   for (const table of tables) {
-    const plain = `${table.schema}.${table.name}`
-    if (ignored.includes(plain)) continue
+    const fullName = `${table.schema}.${table.name}`
+    if (ignoredTables.includes(fullName)) continue
     const [row] = await sql.unsafe(
-      `select count(*)::int as rows from (select from ${nameOf(table)} limit ${countMax}) as first`,
+      `select count(*)::int as rows from (select from ${qualifiedName(table)} limit ${countMax}) as first`,
     )
-    if (row!.rows > 0) found.push({ table: plain, rows: row!.rows })
+    if (row!.rows > 0) nonEmpty.push({ table: fullName, rows: row!.rows })
   }
-  return found
+  return nonEmpty
 }
 
 /** Returns the backend pids of other Waypost connections to this database, except those of backups and restores. */

@@ -81,14 +81,15 @@ export interface Totals {
   contents?: ContentTotals
 }
 
-export const noContents = (): ContentTotals => ({ count: 0, bytes: 0, missing: 0, damaged: 0 })
+export const emptyContentTotals = (): ContentTotals => ({ count: 0, bytes: 0, missing: 0, damaged: 0 })
 
-export function countContent(totals: ContentTotals, { size, sha256 }: ContentEntry, found: ContentEnd) {
+export function addToTotals(totals: ContentTotals, { size, sha256 }: ContentEntry, measured: ContentEnd) {
   totals.count++
-  totals.bytes += found.bytes
-  if (found.bytes !== size || found.sha256 !== sha256) totals.damaged++
+  totals.bytes += measured.bytes
+  if (measured.bytes !== size || measured.sha256 !== sha256) totals.damaged++
 }
 
-export const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`
+export const quoteIdentifier = (name: string) => `"${name.replaceAll('"', '""')}"`
 
-export const nameOf = ({ schema, name }: { schema: string; name: string }) => `${quoted(schema)}.${quoted(name)}`
+export const qualifiedName = ({ schema, name }: { schema: string; name: string }) =>
+  `${quoteIdentifier(schema)}.${quoteIdentifier(name)}`

@@ -3,41 +3,43 @@ import type { Sql } from '../db.ts'
 import { parseBound, parseKey, printBound, printKey } from './bounds.ts'
 import { BackupError } from './format.ts'
 import { findPartitions } from './inventory.ts'
-import { nameOf, type Partition } from './manifest.ts'
+import { type Partition, qualifiedName } from './manifest.ts'
 
 /**
  * Creates partitions. A parent must be a partitioned table of the migrations or an earlier partition; a name must be the parent's
  * with a plain suffix.
  */
 export async function createPartitions(sql: Sql, schemas: string[], partitions: Partition[]) {
-  const parents = new Set((await findPartitionedTables(sql, schemas)).map(nameOf))
-  const made = new Map(
-    (await findPartitions(sql, schemas)).map((partition) => [nameOf(partition), parentOf(partition)]),
+  const parents = new Set((await findPartitionedTables(sql, schemas)).map(qualifiedName))
+  const existingPartitions = new Map(
+    (await findPartitions(sql, schemas)).map((partition) => [qualifiedName(partition), parentOf(partition)]),
   )
   for (const partition of partitions) {
     const parent = parentOf(partition)
-    const isKnown = made.get(nameOf(partition)) === parent
+    const isKnown = existingPartitions.get(qualifiedName(partition)) === parent
     const isPlain = partition.schema === partition.parentSchema && isPlainName(partition)
     if (!parents.has(parent) || !(isKnown || isPlain))
-      throw new BackupError(`The backup has a partition ${nameOf(partition)} of ${parent}, which no migration allows`)
-    if (!isKnown) await sql.unsafe(statementOf(partition))
-    if (partition.key !== null) parents.add(nameOf(partition))
+      throw new BackupError(
+        `The backup has a partition ${qualifiedName(partition)} of ${parent}, which no migration allows`,
+      )
+    if (!isKnown) await sql.unsafe(createStatement(partition))
+    if (partition.key !== null) parents.add(qualifiedName(partition))
   }
 }
 
-const parentOf = ({ parentSchema, parent }: Partition) => nameOf({ schema: parentSchema, name: parent })
+const parentOf = ({ parentSchema, parent }: Partition) => qualifiedName({ schema: parentSchema, name: parent })
 
 /** Services put names of partitions into SQL text unquoted. */
 const isPlainName = ({ name, parent }: Partition) =>
   name.startsWith(`${parent}_`) && /^[a-z0-9_]+$/.test(name) && name.length <= 63
 
-function statementOf(partition: Partition): string {
+function createStatement(partition: Partition): string {
   const bound = parseBound(partition.bound)
   const key = partition.key === null ? undefined : parseKey(partition.key)
   if (!bound || (partition.key !== null && !key))
-    throw new BackupError(`The backup has a partition ${nameOf(partition)} whose bounds cannot be read`)
-  const below = key ? printKey(key) : ''
-  return `create table ${nameOf(partition)} partition of ${parentOf(partition)} ${printBound(bound)} ${below}`
+    throw new BackupError(`The backup has a partition ${qualifiedName(partition)} whose bounds cannot be read`)
+  const subpartitions = key ? printKey(key) : ''
+  return `create table ${qualifiedName(partition)} partition of ${parentOf(partition)} ${printBound(bound)} ${subpartitions}`
 }
 
 const findPartitionedTables = (sql: Sql, schemas: string[]) => sql<{ schema: string; name: string }[]>`

@@ -1,17 +1,18 @@
+/** Reads and verifies backups. */
 import { stat } from 'node:fs/promises'
 import { Readable, type Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createZstdDecompress } from 'node:zlib'
 import { blobKeyPattern } from '../blobs/blobs.ts'
 import { isManifest } from './checked-manifest.ts'
-import { createContentMeter, createMeter } from './copy.ts'
-import { BackupError, damaged, type FrameReader, openFrames, type Seal } from './format.ts'
+import { createContentMeter, createRowMeter } from './copy.ts'
+import { BackupError, damagedError, type FrameReader, openFrames, type Seal } from './format.ts'
 import {
+  addToTotals,
   type ContentEnd,
   type ContentEntry,
-  countContent,
+  emptyContentTotals,
   type Manifest,
-  noContents,
   type TableEnd,
   type TableEntry,
   type Totals,
@@ -29,62 +30,69 @@ export interface Verified extends Totals {
   seal?: Seal
 }
 
-type TakeTable = (table: TableEntry, rows: AsyncIterable<Buffer>) => Promise<void>
+type ReceiveTable = (table: TableEntry, rows: AsyncIterable<Buffer>) => Promise<void>
 /** Receives one content; it may leave the bytes unread. */
-type TakeContent = (content: ContentEntry, bytes: AsyncIterable<Buffer>) => Promise<void>
+type ReceiveContent = (content: ContentEntry, bytes: AsyncIterable<Buffer>) => Promise<void>
 
 /**
  * Reads the whole file and passes on the rows of each table and the bytes of each content; without a receiver they are only
  * checked. Rows are valid only once this resolves; the bytes of a damaged content end with an error.
  */
-export const readBackup = (path: string, take: { table?: TakeTable; content?: TakeContent }): Promise<Verified> =>
+export const readBackup = (
+  path: string,
+  receive: { table?: ReceiveTable; content?: ReceiveContent },
+): Promise<Verified> =>
   withFrames(path, async (frames, manifest) => {
-    const tables = await readAllTables(path, frames, manifest, take.table)
+    const tables = await readAllTables(path, frames, manifest, receive.table)
     const tablesSha256 = frames.sha256SoFar()
-    const contents = noContents()
+    const contents = emptyContentTotals()
     for (;;) {
       const { type, content } = await frames.next()
-      const value = Object(parsed(path, content)) as ContentEntry & Totals
+      const value = Object(parseJson(path, content)) as ContentEntry & Totals
       if (type === 'Z') {
-        if (value.tables !== tables.tables || value.rows !== tables.rows) throw damaged(path, 'tables are missing')
-        const counted = manifest.contents ? contents : undefined
-        if (JSON.stringify(value.contents) !== JSON.stringify(counted)) throw damaged(path, 'contents are missing')
-        const totals = { ...tables, ...(counted && { contents: counted }) }
+        if (value.tables !== tables.tables || value.rows !== tables.rows) throw damagedError(path, 'tables are missing')
+        const contentTotals = manifest.contents ? contents : undefined
+        if (JSON.stringify(value.contents) !== JSON.stringify(contentTotals))
+          throw damagedError(path, 'contents are missing')
+        const totals = { ...tables, ...(contentTotals && { contents: contentTotals }) }
         return { ...totals, manifest, fileBytes: frames.bytes, tablesSha256, ...(await frames.finish()) }
       }
       if (!manifest.contents || (type !== 'C' && type !== 'M') || !blobKeyPattern.test(value.key))
-        throw damaged(path, 'its parts are mixed up')
+        throw damagedError(path, 'its parts are mixed up')
       if (type === 'M') contents.missing++
-      else countContent(contents, value, await readContent(path, frames, value, take.content))
+      else addToTotals(contents, value, await readContent(path, frames, value, receive.content))
     }
   })
 
 /** Reads the tables at the start of the file; the checksum equals `tablesSha256` of `readBackup`. */
-export const readTables = (path: string, take: TakeTable): Promise<{ manifest: Manifest; tablesSha256: string }> =>
+export const readTables = (
+  path: string,
+  receive: ReceiveTable,
+): Promise<{ manifest: Manifest; tablesSha256: string }> =>
   withFrames(path, async (frames, manifest) => {
-    await readAllTables(path, frames, manifest, take)
+    await readAllTables(path, frames, manifest, receive)
     return { manifest, tablesSha256: frames.sha256SoFar() }
   })
 
 async function withFrames<T>(path: string, work: (frames: FrameReader, manifest: Manifest) => Promise<T>): Promise<T> {
   const frames = await openFrames(path)
   try {
-    const manifest = await expectJson(path, frames, 'H')
-    if (!isManifest(manifest)) throw damaged(path, 'its manifest cannot be read')
+    const manifest = await readJsonFrame(path, frames, 'H')
+    if (!isManifest(manifest)) throw damagedError(path, 'its manifest cannot be read')
     return await work(frames, manifest)
   } finally {
     await frames.close()
   }
 }
 
-async function readAllTables(path: string, frames: FrameReader, manifest: Manifest, take: TakeTable | undefined) {
+async function readAllTables(path: string, frames: FrameReader, manifest: Manifest, receive: ReceiveTable | undefined) {
   const totals = { tables: 0, rows: 0, bytes: 0 }
   for (const [index, table] of manifest.tables.entries()) {
     const frame = await frames.next()
-    if (frame.type === 'Z') throw damaged(path, 'tables are missing')
-    const content = Object(parsed(path, frame.content)) as { index: number }
-    if (frame.type !== 'T' || content.index !== index) throw damaged(path, 'its parts are mixed up')
-    const { rows, bytes } = take ? await readTable(path, frames, table, take) : await skipTable(path, frames)
+    if (frame.type === 'Z') throw damagedError(path, 'tables are missing')
+    const content = Object(parseJson(path, frame.content)) as { index: number }
+    if (frame.type !== 'T' || content.index !== index) throw damagedError(path, 'its parts are mixed up')
+    const { rows, bytes } = receive ? await readTable(path, frames, table, receive) : await skipTable(path, frames)
     totals.tables++
     totals.rows += rows
     totals.bytes += bytes
@@ -95,8 +103,8 @@ async function readAllTables(path: string, frames: FrameReader, manifest: Manife
 async function skipTable(path: string, frames: FrameReader): Promise<TableEnd> {
   for (;;) {
     const { type, content } = await frames.next()
-    if (type === 'E') return parsed(path, content) as TableEnd
-    if (type !== 'D') throw damaged(path, 'its parts are mixed up')
+    if (type === 'E') return parseJson(path, content) as TableEnd
+    if (type !== 'D') throw damagedError(path, 'its parts are mixed up')
   }
 }
 
@@ -104,10 +112,10 @@ async function readContent(
   path: string,
   frames: FrameReader,
   entry: ContentEntry,
-  take: TakeContent | undefined,
+  receive: ReceiveContent | undefined,
 ): Promise<ContentEnd> {
   const meter = createContentMeter()
-  let found: ContentEnd | undefined
+  let measured: ContentEnd | undefined
   async function* pieces() {
     for (;;) {
       const { type, content } = await frames.next()
@@ -115,70 +123,76 @@ async function readContent(
         meter.add(content)
         yield content
       } else if (type === 'E') {
-        const end = Object(parsed(path, content)) as ContentEnd
-        const sum = meter.end()
-        if (sum.sha256 !== end.sha256 || sum.bytes !== end.bytes)
-          throw damaged(path, `the checksum of the content ${entry.key} does not match`)
-        found = sum
+        const end = Object(parseJson(path, content)) as ContentEnd
+        const actual = meter.end()
+        if (actual.sha256 !== end.sha256 || actual.bytes !== end.bytes)
+          throw damagedError(path, `the checksum of the content ${entry.key} does not match`)
+        measured = actual
         return
-      } else throw damaged(path, 'its parts are mixed up')
+      } else throw damagedError(path, 'its parts are mixed up')
     }
   }
   const bytes = pieces()
-  await take?.(entry, bytes)
-  for await (const _left of bytes);
-  if (!found) throw new Error(`The content ${entry.key} was not read to its end`)
-  return found
+  await receive?.(entry, bytes)
+  for await (const _unread of bytes);
+  if (!measured) throw new Error(`The content ${entry.key} was not read to its end`)
+  return measured
 }
 
-async function readTable(path: string, frames: FrameReader, table: TableEntry, take: TakeTable): Promise<TableEnd> {
-  const meter = createMeter()
+async function readTable(
+  path: string,
+  frames: FrameReader,
+  table: TableEntry,
+  receive: ReceiveTable,
+): Promise<TableEnd> {
+  const meter = createRowMeter()
   let end: TableEnd | undefined
   async function* pieces() {
     for (;;) {
       const frame = await frames.next()
       if (frame.type === 'D') yield frame.content
       else if (frame.type === 'E') {
-        end = parsed(path, frame.content) as TableEnd
+        end = parseJson(path, frame.content) as TableEnd
         return
-      } else throw damaged(path, 'its parts are mixed up')
+      } else throw damagedError(path, 'its parts are mixed up')
     }
   }
-  let taking: Promise<void> | undefined
+  let receiving: Promise<void> | undefined
   const sink = async (rows: Transform) => {
-    taking = take(table, rows)
-    await taking
+    receiving = receive(table, rows)
+    await receiving
   }
   try {
     await pipeline(Readable.from(pieces()), createZstdDecompress(), meter.stream, sink as never)
   } catch (error) {
     // The receiver may have failed by itself, or because the rows ended.
-    await taking?.catch(() => {})
-    if (isDecompression(error)) throw damaged(path, `the rows of ${table.schema}.${table.name} cannot be unpacked`)
+    await receiving?.catch(() => {})
+    if (isDecompressionError(error))
+      throw damagedError(path, `the rows of ${table.schema}.${table.name} cannot be unpacked`)
     throw error
   }
-  const found = meter.end()
-  if (!end || found.sha256 !== end.sha256 || found.rows !== end.rows || found.bytes !== end.bytes)
-    throw damaged(path, `the checksum of ${table.schema}.${table.name} does not match`)
-  return found
+  const measured = meter.end()
+  if (!end || measured.sha256 !== end.sha256 || measured.rows !== end.rows || measured.bytes !== end.bytes)
+    throw damagedError(path, `the checksum of ${table.schema}.${table.name} does not match`)
+  return measured
 }
 
-const isDecompression = (error: unknown) => {
+const isDecompressionError = (error: unknown) => {
   const code = (error as { code?: unknown } | null)?.code
   return typeof code === 'string' && (code.startsWith('ZSTD_') || code.startsWith('Z_'))
 }
 
-async function expectJson(path: string, frames: FrameReader, type: string) {
+async function readJsonFrame(path: string, frames: FrameReader, type: string) {
   const frame = await frames.next()
-  if (frame.type !== type) throw damaged(path, 'its manifest is missing')
-  return parsed(path, frame.content)
+  if (frame.type !== type) throw damagedError(path, 'its manifest is missing')
+  return parseJson(path, frame.content)
 }
 
-function parsed(path: string, content: Buffer): unknown {
+function parseJson(path: string, content: Buffer): unknown {
   try {
     return JSON.parse(content.toString('utf8'))
   } catch {
-    throw damaged(path, 'a part of it cannot be read')
+    throw damagedError(path, 'a part of it cannot be read')
   }
 }
 
@@ -187,7 +201,7 @@ export async function verifyBackup(path: string): Promise<Verified> {
   try {
     // Opening a named pipe would block until a writer opens it.
     if (!(await stat(path)).isFile()) throw new BackupError(`${path} is not a file`)
-    const table: TakeTable = async (_, rows) => {
+    const table: ReceiveTable = async (_, rows) => {
       for await (const _chunk of rows);
     }
     return await readBackup(path, { table })

@@ -1,3 +1,4 @@
+/** Restores a backup into the database and the blob store. */
 import type { Blobs } from '../blobs/blobs.ts'
 import { readMark } from '../blobs/mark.ts'
 import { type ConnectionOptions, connect, type Sql, type TransactionSql } from '../db.ts'
@@ -7,10 +8,10 @@ import { readDataKey, storeDataKey } from '../secrets.ts'
 import { resetAllNodes } from '../signals.ts'
 import { authenticate } from './authentication.ts'
 import { type ContentProgress, type ContentTable, restoreContents, withRemovalsPaused } from './contents.ts'
-import { copyIn, transaction } from './copy.ts'
+import { copyIn, runInTransaction } from './copy.ts'
 import { BackupError } from './format.ts'
 import {
-  findData,
+  countExistingRows,
   findOtherBackends,
   findPartitions,
   findSchemas,
@@ -19,7 +20,7 @@ import {
   setSequences,
   suspendConstraints,
 } from './inventory.ts'
-import { type Manifest, nameOf, quoted, type TableEntry } from './manifest.ts'
+import { type Manifest, qualifiedName, quoteIdentifier, type TableEntry } from './manifest.ts'
 import { createPartitions } from './partitions.ts'
 import { readTables, type Verified, verifyBackup } from './read.ts'
 import { checkRestoredRows } from './restored-rows.ts'
@@ -43,7 +44,7 @@ export interface RestoreOptions {
 }
 
 export type RestoreResult = Verified & {
-  /** Existing rows that `replace` does not allow to replace; nothing was changed. */
+  /** The tables that contain data, if `replace` is false; nothing was changed. */
   existingData?: { table: string; rows: number }[]
   /** Migrations that were applied because this program has them and the backup does not. */
   upgraded: string[]
@@ -60,27 +61,28 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRes
   const verified = options.verified ?? (await verifyBackup(file))
   const { manifest } = verified
   if (options.authentication !== 'none') authenticate(file, verified, options.authentication)
-  const replay = migrationsOf(manifest, migrations)
+  const migrationsToReplay = migrationsOf(manifest, migrations)
   const modules = modulesOf(migrations)
 
-  const existingData = await transaction(connection, 'read only', async (sql) => {
+  const existingData = await runInTransaction(connection, 'read only', async (sql) => {
     const appliedModules = modulesOf(await readApplied(sql))
-    return await findData(sql, await findTables(sql, await findSchemas(sql, [...modules, ...appliedModules])))
+    return await countExistingRows(sql, await findTables(sql, await findSchemas(sql, [...modules, ...appliedModules])))
   })
   if (existingData.length > 0 && !options.replace) return { ...verified, existingData, upgraded: [] }
 
-  await ensureJobs(connection)
-  if (!options.contents) return { ...verified, upgraded: await restoreTables(options, verified, replay, undefined) }
+  await installJobTables(connection)
+  if (!options.contents)
+    return { ...verified, upgraded: await restoreTables(options, verified, migrationsToReplay, undefined) }
   const { blobs } = options.contents
-  // Check now, before contents are written in vain; the transaction checks again.
-  await transaction(connection, 'read only', async (sql) => {
-    await refuseNewerJobs(sql, manifest)
-    await backendsWithAnotherKey(sql, manifest, options.masterKey)
+  // Check before the contents are written; the transaction checks again.
+  await runInTransaction(connection, 'read only', async (sql) => {
+    await rejectNewerJobs(sql, manifest)
+    await findBackendsWithAnotherKey(sql, manifest, options.masterKey)
   })
   return await withRemovalsPaused(connection, async () => {
     const mark = await readMark(blobs)
     const stored = manifest.contents ? await restoreContents(file, verified, options.contents!) : undefined
-    const upgraded = await restoreTables(options, verified, replay, mark)
+    const upgraded = await restoreTables(options, verified, migrationsToReplay, mark)
     return { ...verified, upgraded, ...(stored && { stored }) }
   })
 }
@@ -88,25 +90,25 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRes
 async function restoreTables(
   options: RestoreOptions,
   { manifest, tablesSha256 }: Verified,
-  replay: Migration[],
+  migrationsToReplay: Migration[],
   markOfStore: string | undefined,
 ): Promise<string[]> {
   const { connection, migrations } = options
-  const upgraded = await transaction(connection, '', async (sql) => {
+  const upgraded = await runInTransaction(connection, '', async (sql) => {
     await lockMigrations(sql)
-    await refuseNewerJobs(sql, manifest)
+    await rejectNewerJobs(sql, manifest)
     const applied = await readApplied(sql)
     const schemas = await findSchemas(sql, [...modulesOf(migrations), ...modulesOf(applied)])
     await lockAll(sql, await findTables(sql, schemas))
-    const outdated = await backendsWithAnotherKey(sql, manifest, options.masterKey)
+    const outdatedBackends = await findBackendsWithAnotherKey(sql, manifest, options.masterKey)
     const restoreMarks = await saveMarks(sql, options.contents?.tables ?? [], markOfStore)
-    await prepareTables(sql, manifest, applied, schemas, replay)
-    await restoreRows(sql, options, await findSchemas(sql, modulesOf(replay)), tablesSha256)
+    await prepareTables(sql, manifest, applied, schemas, migrationsToReplay)
+    await restoreRows(sql, options, await findSchemas(sql, modulesOf(migrationsToReplay)), tablesSha256)
     if (manifest.dataKey !== null)
       await storeDataKey(sql, options.masterKey, Buffer.from(manifest.dataKey, 'base64url'))
     const upgraded = await applyMigrations(sql, migrations)
     await restoreMarks()
-    for (const pid of outdated) await sql`select pg_terminate_backend(${pid})`
+    for (const pid of outdatedBackends) await sql`select pg_terminate_backend(${pid})`
     await resetAllNodes(sql)
     return upgraded
   })
@@ -117,36 +119,36 @@ async function restoreTables(
 const keyOf = ({ module, name }: { module: string; name: string }) => `${module}/${name}`
 
 /** Returns this program's migrations that the backup has, in this program's order. */
-function migrationsOf(manifest: Manifest, ours: Migration[]): Migration[] {
-  const known = new Map(ours.map((migration) => [keyOf(migration), migration.checksum]))
-  for (const theirs of manifest.migrations) {
-    const checksum = known.get(keyOf(theirs))
+function migrationsOf(manifest: Manifest, programMigrations: Migration[]): Migration[] {
+  const checksums = new Map(programMigrations.map((migration) => [keyOf(migration), migration.checksum]))
+  for (const backupMigration of manifest.migrations) {
+    const checksum = checksums.get(keyOf(backupMigration))
     if (checksum === undefined)
       throw new BackupError(
-        `The backup was made by Waypost ${manifest.program} and has ${keyOf(theirs)}, which this version does not know: ` +
+        `The backup was made by Waypost ${manifest.program} and has ${keyOf(backupMigration)}, which this version does not know: ` +
           'restore it with that version or a newer one',
       )
-    if (checksum !== theirs.checksum)
+    if (checksum !== backupMigration.checksum)
       throw new BackupError(
-        `The backup was made by Waypost ${manifest.program}, whose ${keyOf(theirs)} differs from this version's: ` +
+        `The backup was made by Waypost ${manifest.program}, whose ${keyOf(backupMigration)} differs from this version's: ` +
           'restore it with that version',
       )
   }
-  const theirs = new Set(manifest.migrations.map(keyOf))
-  return ours.filter((migration) => theirs.has(keyOf(migration)))
+  const backupKeys = new Set(manifest.migrations.map(keyOf))
+  return programMigrations.filter((migration) => backupKeys.has(keyOf(migration)))
 }
 
 /** Creates the job queue's tables. pg-boss uses transactions of its own; if the restore fails, empty tables do no harm. */
-async function ensureJobs(connection: ConnectionOptions) {
+async function installJobTables(connection: ConnectionOptions) {
   const pool = connect(connection, { max: 1, translate: false, name: 'waypost-backup', statementSeconds: 0 })
   try {
-    await installJobs(pool, (work) => transaction(connection, '', work))
+    await installJobs(pool, (work) => runInTransaction(connection, '', work))
   } finally {
     await pool.end({ timeout: 5 })
   }
 }
 
-async function refuseNewerJobs(sql: Sql, manifest: Manifest) {
+async function rejectNewerJobs(sql: Sql, manifest: Manifest) {
   const version = await readJobsVersion(sql)
   if (manifest.jobsVersion !== null && version !== null && manifest.jobsVersion > version)
     throw new BackupError(
@@ -160,12 +162,12 @@ async function hasDataKeys(sql: Sql): Promise<boolean> {
   return row?.yes === true
 }
 
-const attempts = 10
+const lockAttemptsMax = 10
 
-/** Locks all tables in one statement and first of all, so every other transaction has either ended or not begun. */
+/** Locks all tables in one statement, before any other statement: every other transaction has either ended or waits. */
 async function lockAll(sql: TransactionSql, tables: TableEntry[]) {
   if (tables.length === 0) return
-  const names = [...tables.map(nameOf), ...((await hasDataKeys(sql)) ? ['kernel.data_keys'] : [])].join(', ')
+  const names = [...tables.map(qualifiedName), ...((await hasDataKeys(sql)) ? ['kernel.data_keys'] : [])].join(', ')
   for (let attempt = 1; ; attempt++) {
     try {
       await sql.savepoint((inner) => inner.unsafe(`lock table ${names} in access exclusive mode`))
@@ -176,8 +178,8 @@ async function lockAll(sql: TransactionSql, tables: TableEntry[]) {
         throw new BackupError(
           'The tables have been in use for more than a minute, perhaps by a backup; try again later',
         )
-      // PostgreSQL resolved a deadlock at our expense: another transaction locked in a different order.
-      if (code !== '40P01' || attempt === attempts) throw error
+      // Another transaction locked the tables in a different order, and PostgreSQL chose ours to resolve the deadlock.
+      if (code !== '40P01' || attempt === lockAttemptsMax) throw error
     }
   }
 }
@@ -186,7 +188,7 @@ async function lockAll(sql: TransactionSql, tables: TableEntry[]) {
  * Returns the backends of nodes that seal secrets with a data key that the restore replaces. A request of theirs that waits for
  * our lock would write values that nothing can open. Their connections are closed; they reconnect and load the new key.
  */
-async function backendsWithAnotherKey(sql: Sql, manifest: Manifest, masterKey: Buffer): Promise<number[]> {
+async function findBackendsWithAnotherKey(sql: Sql, manifest: Manifest, masterKey: Buffer): Promise<number[]> {
   if (!(await hasDataKeys(sql))) return []
   const others = await findOtherBackends(sql)
   try {
@@ -207,31 +209,33 @@ async function prepareTables(
   manifest: Manifest,
   applied: Manifest['migrations'],
   schemas: string[],
-  replay: Migration[],
+  migrationsToReplay: Migration[],
 ) {
-  const state = (migrations: Manifest['migrations']) =>
+  const fingerprintOf = (migrations: Manifest['migrations']) =>
     JSON.stringify(migrations.map((migration) => `${keyOf(migration)} ${migration.checksum}`).sort())
   const partitions = JSON.stringify(await findPartitions(sql, schemas))
-  const same = state(applied) === state(manifest.migrations) && partitions === JSON.stringify(manifest.partitions)
-  if (!same) {
-    for (const schema of schemas) await sql.unsafe(`drop schema ${quoted(schema)} cascade`)
-    await applyMigrations(sql, replay)
-    await createPartitions(sql, await findSchemas(sql, modulesOf(replay)), manifest.partitions)
+  const isUnchanged =
+    fingerprintOf(applied) === fingerprintOf(manifest.migrations) && partitions === JSON.stringify(manifest.partitions)
+  if (!isUnchanged) {
+    for (const schema of schemas) await sql.unsafe(`drop schema ${quoteIdentifier(schema)} cascade`)
+    await applyMigrations(sql, migrationsToReplay)
+    await createPartitions(sql, await findSchemas(sql, modulesOf(migrationsToReplay)), manifest.partitions)
   }
-  const tables = await findTables(sql, await findSchemas(sql, modulesOf(replay)))
-  await sql.unsafe(`truncate ${tables.map(nameOf).join(', ')}`)
+  const tables = await findTables(sql, await findSchemas(sql, modulesOf(migrationsToReplay)))
+  await sql.unsafe(`truncate ${tables.map(qualifiedName).join(', ')}`)
 }
 
 async function restoreRows(sql: Sql, { file, progress }: RestoreOptions, schemas: string[], sha256: string) {
-  const targets = new Map((await findTables(sql, schemas)).map((table) => [nameOf(table), table]))
+  const targets = new Map((await findTables(sql, schemas)).map((table) => [qualifiedName(table), table]))
   const resumeConstraints = await suspendConstraints(sql, schemas)
   const { manifest, ...read } = await readTables(file, async (table, rows) => {
-    const target = targets.get(nameOf(table))
-    if (!target) throw new BackupError(`The backup has a table ${nameOf(table)}, which its migrations do not create`)
-    const known = table.columns.filter((column) => target.columns.includes(column))
-    if (known.length === table.columns.length) await copyIn(sql, nameOf(table), table.columns, rows)
-    else if (table.schema === jobsSchema) await copyThroughText(sql, table, known, rows)
-    else throw new BackupError(`The backup's ${nameOf(table)} has columns that its migrations do not create`)
+    const target = targets.get(qualifiedName(table))
+    if (!target)
+      throw new BackupError(`The backup has a table ${qualifiedName(table)}, which its migrations do not create`)
+    const commonColumns = table.columns.filter((column) => target.columns.includes(column))
+    if (commonColumns.length === table.columns.length) await copyIn(sql, qualifiedName(table), table.columns, rows)
+    else if (table.schema === jobsSchema) await copyThroughText(sql, table, commonColumns, rows)
+    else throw new BackupError(`The backup's ${qualifiedName(table)} has columns that its migrations do not create`)
     progress?.(`${table.schema}.${table.name}`)
   })
   if (read.tablesSha256 !== sha256)
@@ -246,15 +250,15 @@ async function restoreRows(sql: Sql, { file, progress }: RestoreOptions, schemas
  * contents without a row would never be removed from the store.
  */
 async function saveMarks(sql: Sql, tables: ContentTable[], markOfStore: string | undefined) {
-  const ours: string[] = []
+  const ownTables: string[] = []
   for (const { schema, mark } of tables) {
-    const table = nameOf({ schema, name: mark })
+    const table = qualifiedName({ schema, name: mark })
     const [exists] = await sql`select to_regclass(${table}) is not null as yes`
     const [row] = exists?.yes ? await sql.unsafe(`select mark from ${table}`) : []
-    if (row && row.mark === markOfStore) ours.push(table)
+    if (row && row.mark === markOfStore) ownTables.push(table)
   }
   return async () => {
-    for (const table of ours)
+    for (const table of ownTables)
       await sql.unsafe(
         `insert into ${table} (id, mark) values (1, $1) on conflict (id) do update set mark = excluded.mark`,
         [markOfStore!],
@@ -263,19 +267,19 @@ async function saveMarks(sql: Sql, tables: ContentTable[], markOfStore: string |
 }
 
 /** Restores a table of an older pg-boss through text columns, leaving out columns that pg-boss no longer has. */
-async function copyThroughText(sql: Sql, table: TableEntry, known: string[], rows: AsyncIterable<Buffer>) {
+async function copyThroughText(sql: Sql, table: TableEntry, commonColumns: string[], rows: AsyncIterable<Buffer>) {
   const unexpected = table.columns.find((column) => !/^[a-z_][a-z0-9_]*$/.test(column))
-  if (unexpected) throw new BackupError(`The backup's ${nameOf(table)} has columns that no job queue has`)
-  const columns = table.columns.map((column) => `${quoted(column)} text`).join(', ')
+  if (unexpected) throw new BackupError(`The backup's ${qualifiedName(table)} has columns that no job queue has`)
+  const columns = table.columns.map((column) => `${quoteIdentifier(column)} text`).join(', ')
   await sql.unsafe(`create temporary table older (${columns}) on commit drop`)
   await copyIn(sql, 'pg_temp.older', table.columns, rows)
   const types = await sql<{ name: string; type: string }[]>`
     select attname::text as name, format_type(atttypid, atttypmod) as type from pg_attribute
-    where attrelid = ${nameOf(table)}::text::regclass and attname = any(${known}::name[])`
-  const names = types.map(({ name }) => quoted(name)).join(', ')
-  const values = types.map(({ name, type }) => `${quoted(name)}::${type}`).join(', ')
+    where attrelid = ${qualifiedName(table)}::text::regclass and attname = any(${commonColumns}::name[])`
+  const names = types.map(({ name }) => quoteIdentifier(name)).join(', ')
+  const values = types.map(({ name, type }) => `${quoteIdentifier(name)}::${type}`).join(', ')
   await sql.unsafe(
-    `insert into ${nameOf(table)} (${names}) select ${values} from pg_temp.older; drop table pg_temp.older`,
+    `insert into ${qualifiedName(table)} (${names}) select ${values} from pg_temp.older; drop table pg_temp.older`,
   )
 }
 
@@ -283,7 +287,7 @@ async function copyThroughText(sql: Sql, table: TableEntry, known: string[], row
 async function analyze(connection: ConnectionOptions, manifest: Manifest) {
   const pool = connect(connection, { max: 1, translate: false, name: 'waypost-backup', statementSeconds: 0 })
   try {
-    for (const table of manifest.tables) await pool.unsafe(`analyze ${nameOf(table)}`).catch(() => {})
+    for (const table of manifest.tables) await pool.unsafe(`analyze ${qualifiedName(table)}`).catch(() => {})
   } finally {
     await pool.end({ timeout: 5 })
   }

@@ -11,9 +11,9 @@ export async function checkRestoredRows(sql: Sql, manifest: Manifest) {
 /** Compares the rows with the manifest, because the next restore drops the schemas of the modules in these rows. */
 async function checkMigrations(sql: Sql, manifest: Manifest) {
   const rows = await sql<Manifest['migrations']>`select module, name, checksum from kernel.migrations`
-  const state = (migrations: Manifest['migrations']) =>
+  const fingerprintOf = (migrations: Manifest['migrations']) =>
     JSON.stringify(migrations.map(({ module, name, checksum }) => [module, name, checksum]).sort())
-  if (state([...rows]) !== state(manifest.migrations))
+  if (fingerprintOf([...rows]) !== fingerprintOf(manifest.migrations))
     throw new BackupError("The rows of the backup's kernel.migrations differ from those in its manifest")
 }
 

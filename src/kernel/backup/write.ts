@@ -1,3 +1,4 @@
+/** Writes backups. */
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
@@ -9,10 +10,10 @@ import { readJobsVersion } from '../jobs.ts'
 import { readDataKey } from '../secrets.ts'
 import { authenticate, backupKeyOf, keyIdOf, tagOf } from './authentication.ts'
 import { type ContentProgress, type ContentTable, withRemovalsPaused, writeContents } from './contents.ts'
-import { copyOut, createMeter, transaction } from './copy.ts'
+import { copyOut, createRowMeter, runInTransaction } from './copy.ts'
 import { BackupError, createFrameWriter, type FrameWriter } from './format.ts'
 import { findPartitions, findSchemas, findTables, readApplied, readSequences } from './inventory.ts'
-import { type Manifest, nameOf, type TableEntry, type Totals } from './manifest.ts'
+import { type Manifest, qualifiedName, type TableEntry, type Totals } from './manifest.ts'
 import { type Verified, verifyBackup } from './read.ts'
 
 export interface BackupOptions {
@@ -36,10 +37,10 @@ export interface BackupOptions {
 export async function writeBackup(options: BackupOptions): Promise<Verified> {
   const file = resolve(options.file)
   const partial = `${file}.partial`
-  const refuseExisting = () => {
+  const rejectExistingFile = () => {
     if (!options.force && existsSync(file)) throw new BackupError(`${file} exists already; --force replaces it`)
   }
-  refuseExisting()
+  rejectExistingFile()
   rmSync(partial, { force: true })
   const writer = await createFrameWriter(partial)
   const inode = statSync(partial).ino
@@ -48,7 +49,7 @@ export async function writeBackup(options: BackupOptions): Promise<Verified> {
     else await writeAll(writer, options)
     const verified = await verifyBackup(partial)
     authenticate(partial, verified, backupKeyOf(options.masterKey))
-    refuseExisting()
+    rejectExistingFile()
     if (statSync(partial, { throwIfNoEntry: false })?.ino !== inode)
       throw new BackupError(`Another backup is being written to ${file}`)
     renameSync(partial, file)
@@ -64,14 +65,14 @@ export async function writeBackup(options: BackupOptions): Promise<Verified> {
 async function writeAll(writer: FrameWriter, options: BackupOptions) {
   const { connection, masterKey, program, now, progress, contents } = options
   const key = backupKeyOf(masterKey)
-  const before = await transaction(connection, 'read only', ourTables)
-  if (before.length === 0) throw new BackupError('There is nothing to back up: no Waypost has used this database')
-  await transaction(connection, 'isolation level repeatable read read only', async (sql) => {
+  const tablesBefore = await runInTransaction(connection, 'read only', findOwnTables)
+  if (tablesBefore.length === 0) throw new BackupError('There is nothing to back up: no Waypost has used this database')
+  await runInTransaction(connection, 'isolation level repeatable read read only', async (sql) => {
     // Lock before the first query takes the snapshot: a table truncated by a restore in between would look empty even in an older
     // snapshot, and a migration would change the columns.
-    await sql.unsafe(`lock table ${before.map(nameOf).join(', ')} in access share mode`)
-    const tables = await ourTables(sql)
-    if (JSON.stringify(tables) !== JSON.stringify(before))
+    await sql.unsafe(`lock table ${tablesBefore.map(qualifiedName).join(', ')} in access share mode`)
+    const tables = await findOwnTables(sql)
+    if (JSON.stringify(tables) !== JSON.stringify(tablesBefore))
       throw new BackupError('The tables changed while the backup started; run it again')
     const manifest = await readManifest(sql, tables, { masterKey, program, createdAt: now().toISOString() })
     const header: Manifest = { ...manifest, ...(contents && { contents: true }), keyId: keyIdOf(key) }
@@ -79,7 +80,7 @@ async function writeAll(writer: FrameWriter, options: BackupOptions) {
     const totals: Totals = { tables: tables.length, rows: 0, bytes: 0 }
     for (const [index, table] of tables.entries()) {
       await writer.writeJson('T', { index })
-      const meter = createMeter()
+      const meter = createRowMeter()
       const compress = createZstdCompress({ chunkSize: 256 * 1024, params: { [constants.ZSTD_c_checksumFlag]: 1 } })
       await pipeline(copyOut(sql, table), meter.stream, compress, async (pieces: AsyncIterable<Buffer>) => {
         for await (const piece of pieces) await writer.write('D', piece)
@@ -96,7 +97,7 @@ async function writeAll(writer: FrameWriter, options: BackupOptions) {
   await writer.finish((digest) => tagOf(key, digest))
 }
 
-async function ourTables(sql: Sql): Promise<TableEntry[]> {
+async function findOwnTables(sql: Sql): Promise<TableEntry[]> {
   const applied = await readApplied(sql)
   if (applied.length === 0) return []
   return await findTables(sql, await findSchemas(sql, modulesOf(applied)))

@@ -6,47 +6,48 @@ import { constants, promises as fs } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type Blobs, blobKeyPattern, pathOfKey } from './blobs.ts'
 
-const unfinished = 'unfinished'
-/** Limits the paths in `durable`. */
+const unfinishedFolder = 'unfinished'
+/** Maximum number of paths in `durableFolders`. */
 const foldersMax = 20_000
 
 export function createFileBlobs(directory: string): Blobs {
-  const placeOf = (key: string) => join(directory, pathOfKey(key))
-  const draftOf = (key: string) => join(directory, unfinished, key)
+  const finalPath = (key: string) => join(directory, pathOfKey(key))
+  const unfinishedPath = (key: string) => join(directory, unfinishedFolder, key)
 
-  const durable = new Set<string>()
+  /** Folders whose entry in their parent is known to be on disk. */
+  const durableFolders = new Set<string>()
 
   /** Creates a folder and its parents, and syncs each entry in its parent, even if another process created it. */
   async function makeFolder(path: string) {
-    if (durable.has(path)) return
+    if (durableFolders.has(path)) return
     if (path === directory) await fs.mkdir(path, { recursive: true, mode: 0o700 })
     else {
       await makeFolder(dirname(path))
-      await fs.mkdir(path, { mode: 0o700 }).catch(unlessExists)
+      await fs.mkdir(path, { mode: 0o700 }).catch(ignoreExisting)
     }
     await syncFolder(dirname(path))
-    if (durable.size > foldersMax) durable.clear()
-    durable.add(path)
+    if (durableFolders.size > foldersMax) durableFolders.clear()
+    durableFolders.add(path)
   }
 
   return {
     async write(key, content) {
-      const [place, draft] = [placeOf(key), draftOf(key)]
-      await makeFolder(dirname(draft))
-      const file = await fs.open(draft, 'wx', 0o600)
+      const [final, partial] = [finalPath(key), unfinishedPath(key)]
+      await makeFolder(dirname(partial))
+      const file = await fs.open(partial, 'wx', 0o600)
       try {
         for await (const piece of content) await writeAll(file, piece)
         await file.sync()
       } finally {
         await file.close()
       }
-      await makeFolder(dirname(place))
-      await fs.rename(draft, place)
-      await syncFolder(dirname(place))
+      await makeFolder(dirname(final))
+      await fs.rename(partial, final)
+      await syncFolder(dirname(final))
     },
 
     async read(key, range) {
-      const file = await fs.open(placeOf(key), constants.O_RDONLY).catch(unlessMissing)
+      const file = await fs.open(finalPath(key), constants.O_RDONLY).catch(ignoreMissing)
       return file?.createReadStream({
         highWaterMark: 256 * 1024,
         ...(range && { start: range.first, end: range.last }),
@@ -54,20 +55,21 @@ export function createFileBlobs(directory: string): Blobs {
     },
 
     async remove(key) {
-      for (const path of [draftOf(key), placeOf(key)]) await fs.unlink(path).catch(unlessMissing)
+      for (const path of [unfinishedPath(key), finalPath(key)]) await fs.unlink(path).catch(ignoreMissing)
     },
 
     async *keys() {
-      for (const one of await namesIn(directory)) {
-        if (one === unfinished) yield* filesIn(join(directory, one))
-        else for (const two of await namesIn(join(directory, one))) yield* filesIn(join(directory, one, two))
+      for (const level1 of await namesIn(directory)) {
+        if (level1 === unfinishedFolder) yield* filesIn(join(directory, level1))
+        else
+          for (const level2 of await namesIn(join(directory, level1))) yield* filesIn(join(directory, level1, level2))
       }
     },
   }
 }
 
 async function writeAll(file: fs.FileHandle, piece: Uint8Array) {
-  for (let at = 0; at < piece.length; ) at += (await file.write(piece, at)).bytesWritten
+  for (let offset = 0; offset < piece.length; ) offset += (await file.write(piece, offset)).bytesWritten
 }
 
 async function syncFolder(path: string) {
@@ -82,18 +84,18 @@ async function syncFolder(path: string) {
 async function* filesIn(folder: string) {
   for (const key of await namesIn(folder)) {
     if (!blobKeyPattern.test(key)) continue
-    const found = await fs.stat(join(folder, key)).catch(unlessMissing)
-    if (found?.isFile()) yield { key, changedAt: found.mtime }
+    const status = await fs.stat(join(folder, key)).catch(ignoreMissing)
+    if (status?.isFile()) yield { key, changedAt: status.mtime }
   }
 }
 
-const namesIn = async (folder: string) => (await fs.readdir(folder).catch(unlessMissing)) ?? []
+const namesIn = async (folder: string) => (await fs.readdir(folder).catch(ignoreMissing)) ?? []
 
-function unlessMissing(error: unknown): undefined {
+function ignoreMissing(error: unknown): undefined {
   const code = (error as { code?: string }).code
   if (code !== 'ENOENT' && code !== 'ENOTDIR') throw error
 }
 
-function unlessExists(error: unknown) {
+function ignoreExisting(error: unknown) {
   if ((error as { code?: string }).code !== 'EEXIST') throw error
 }

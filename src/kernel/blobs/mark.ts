@@ -6,8 +6,8 @@ import type { Blobs } from './blobs.ts'
 export const markKey = '0'.repeat(32)
 
 export async function readMark(blobs: Blobs): Promise<string | undefined> {
-  const found = await blobs.read(markKey)
-  return found && (await text(found))
+  const content = await blobs.read(markKey)
+  return content && (await text(content))
 }
 
 export async function writeMark(blobs: Blobs, mark: string) {

@@ -1,13 +1,13 @@
 /**
- * Keeps contents from being removed while a backup or a restore copies them; rows can still be deleted, and their contents go
- * later. Removers share one advisory lock and copiers another, so neither kind waits for its own.
+ * Keeps contents from being removed while a backup or a restore copies them. Rows can still be deleted; their contents are removed
+ * later. Removers share one advisory lock and copiers another, so removers do not wait for removers, nor copiers for copiers.
  */
 import type { Sql } from '../db.ts'
 
 const lockSpace = 'kernel.blobs'
 const [copying, removing] = [1, 2]
 
-/** Returns false while a backup or restore copies. Call it in the transaction that removes contents, after selecting them. */
+/** Returns false while a backup or restore copies contents. Call it in the transaction that removes contents, after selecting them. */
 export async function mayRemove(sql: Sql): Promise<boolean> {
   // Also fails when a copier waits for this lock.
   const [lock] =

@@ -4,7 +4,7 @@ import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import { buffer } from 'node:stream/consumers'
 import { type Clock, sleep } from '../clock.ts'
 import type { S3Settings } from './blobs.ts'
-import { encoded, hashOf, queryOf, sign } from './signature.ts'
+import { encodeQuery, encodeRfc3986, sha256Of, sign } from './signature.ts'
 
 const attemptsMax = 4
 const timeoutMs = 60_000
@@ -40,7 +40,7 @@ export class S3Error extends Error {
   readonly status: number
 
   constructor(status: number, request: S3Request, text: string) {
-    const code = valueIn(text, 'Code') ?? text.slice(0, 200)
+    const code = xmlValue(text, 'Code') ?? text.slice(0, 200)
     super(`The S3 store answered ${status} to ${request.method} ${request.path || 'the bucket'}: ${code}`)
     this.status = status
   }
@@ -52,7 +52,7 @@ export async function sendWithRetries(
   request: S3Request,
   accepted: number[],
 ): Promise<IncomingMessage> {
-  for (let number = 1; ; number++) {
+  for (let attempt = 1; ; attempt++) {
     let problem: Error
     try {
       const response = await send(store, request)
@@ -63,13 +63,13 @@ export async function sendWithRetries(
       if (error instanceof S3Error && error.status < 500 && error.status !== 429) throw error
       problem = error as Error
     }
-    if (number === attemptsMax) throw problem
-    await sleep(100 * 4 ** (number - 1))
+    if (attempt === attemptsMax) throw problem
+    await sleep(100 * 4 ** (attempt - 1))
   }
 }
 
 /** Sends the request and returns the body of the response. */
-export const textOf = async (store: S3Store, request: S3Request, accepted: number[]) =>
+export const requestText = async (store: S3Store, request: S3Request, accepted: number[]) =>
   (await buffer(await sendWithRetries(store, request, accepted))).toString('utf8')
 
 function send(store: S3Store, request: S3Request): Promise<IncomingMessage> {
@@ -77,12 +77,12 @@ function send(store: S3Store, request: S3Request): Promise<IncomingMessage> {
   const { method, path, query = {}, headers = {}, body = [] } = request
   const fullPath = `/${[settings.bucket, ...path.split('/')]
     .filter((step) => step !== '')
-    .map(encoded)
+    .map(encodeRfc3986)
     .join('/')}`
   const length = body.reduce((sum, piece) => sum + piece.length, 0)
-  const signed = sign({ method, host, path: fullPath, query, headers, bodyHash: hashOf(...body) }, settings, now())
+  const signed = sign({ method, host, path: fullPath, query, headers, bodyHash: sha256Of(...body) }, settings, now())
   store.agent ??= secure ? new HttpsAgent({ keepAlive: true }) : new HttpAgent({ keepAlive: true })
-  const queryText = queryOf(query)
+  const queryText = encodeQuery(query)
   return new Promise((resolve, reject) => {
     const outgoing = (secure ? requestHttps : requestHttp)(
       {
@@ -95,7 +95,7 @@ function send(store: S3Store, request: S3Request): Promise<IncomingMessage> {
         timeout: timeoutMs,
       },
       (response) => {
-        // From here on a slow reader may cause the pause.
+        // From now on a pause may come from a slow reader, so it is no time-out.
         outgoing.setTimeout(0)
         resolve(response)
       },
@@ -107,8 +107,8 @@ function send(store: S3Store, request: S3Request): Promise<IncomingMessage> {
   })
 }
 
-/** Reads one element. The responses that we read are flat and have no attributes; an ETag or a token may be escaped. */
-export function valueIn(xml: string, name: string): string | undefined {
+/** Returns the text of an element, unescaped. The responses that are read are flat and have no attributes. */
+export function xmlValue(xml: string, name: string): string | undefined {
   const value = new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1]
   return value?.replaceAll('&quot;', '"').replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&')
 }

@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../clock.ts'
 import { type Blobs, blobKeyPattern, pathOfKey, type S3Settings } from './blobs.ts'
-import { openStore, S3Error, type S3Store, sendWithRetries, textOf, valueIn } from './s3-requests.ts'
+import { openStore, requestText, S3Error, type S3Store, sendWithRetries, xmlValue } from './s3-requests.ts'
 
 /** S3 requires parts of at least 5 MiB, except for the last one. */
 const partBytes = 5 * 1024 * 1024
@@ -20,15 +20,15 @@ export function createS3Blobs(settings: S3Settings, now: Clock): Blobs {
   return {
     async write(key, content) {
       const path = pathOf(key)
-      const parts = inParts(content)
+      const parts = splitIntoParts(content)
       try {
         const first = await parts.next()
-        const whole = first.done ? [] : first.value
-        const isAll = first.done || lengthOf(whole) < sizeOfPart(1)
-        if (isAll) await textOf(store, { method: 'PUT', path, body: whole }, [200])
-        else await writeParts(store, path, parts, whole)
+        const firstPart = first.done ? [] : first.value
+        const fitsIntoOnePart = first.done || lengthOf(firstPart) < sizeOfPart(1)
+        if (fitsIntoOnePart) await requestText(store, { method: 'PUT', path, body: firstPart }, [200])
+        else await writeParts(store, path, parts, firstPart)
       } finally {
-        // Ends the sender's iteration too, also after a failure.
+        // Ends the iteration over `content` too, even after a failure.
         await parts.return(undefined)
       }
     },
@@ -44,22 +44,22 @@ export function createS3Blobs(settings: S3Settings, now: Clock): Blobs {
     async remove(key) {
       const path = pathOf(key)
       await abortUploads(store, path)
-      await textOf(store, { method: 'DELETE', path }, [200, 204, 404])
+      await requestText(store, { method: 'DELETE', path }, [200, 204, 404])
     },
 
     async *keys() {
       let token: string | undefined
       do {
         const query = { 'list-type': '2', prefix, ...(token !== undefined && { 'continuation-token': token }) }
-        const page = await textOf(store, { method: 'GET', path: '', query }, [200])
+        const page = await requestText(store, { method: 'GET', path: '', query }, [200])
         for (const item of page.split('<Contents>').slice(1)) {
-          const path = valueIn(item, 'Key') ?? ''
+          const path = xmlValue(item, 'Key') ?? ''
           const key = path.split('/').at(-1)!
           // Skip objects that Waypost did not write.
           if (!blobKeyPattern.test(key) || path !== pathOf(key)) continue
-          yield { key, changedAt: new Date(valueIn(item, 'LastModified') ?? 0) }
+          yield { key, changedAt: new Date(xmlValue(item, 'LastModified') ?? 0) }
         }
-        token = valueIn(
+        token = xmlValue(
           page.split('<Contents>')[0]! + page.slice(page.lastIndexOf('</Contents>')),
           'NextContinuationToken',
         )
@@ -69,8 +69,8 @@ export function createS3Blobs(settings: S3Settings, now: Clock): Blobs {
 }
 
 async function writeParts(store: S3Store, path: string, parts: AsyncIterator<Uint8Array[]>, first: Uint8Array[]) {
-  const made = await textOf(store, { method: 'POST', path, query: { uploads: '' } }, [200])
-  const uploadId = valueIn(made, 'UploadId')
+  const created = await requestText(store, { method: 'POST', path, query: { uploads: '' } }, [200])
+  const uploadId = xmlValue(created, 'UploadId')
   if (uploadId === undefined) throw new Error('The S3 store started an upload without an UploadId')
   const tags: string[] = []
   let body: Uint8Array[] | undefined = first
@@ -84,25 +84,33 @@ async function writeParts(store: S3Store, path: string, parts: AsyncIterator<Uin
   }
   const list = tags.map((tag, index) => `<Part><PartNumber>${index + 1}</PartNumber><ETag>${tag}</ETag></Part>`)
   const text = `<CompleteMultipartUpload>${list.join('')}</CompleteMultipartUpload>`
-  const done = await textOf(store, { method: 'POST', path, query: { uploadId }, body: [Buffer.from(text)] }, [200])
+  const completed = await requestText(
+    store,
+    { method: 'POST', path, query: { uploadId }, body: [Buffer.from(text)] },
+    [200],
+  )
   // S3 may answer 200 and report the failure in the body.
-  if (done.includes('<Error>')) throw new S3Error(500, { method: 'POST', path }, done)
+  if (completed.includes('<Error>')) throw new S3Error(500, { method: 'POST', path }, completed)
 }
 
 /** Aborts interrupted multipart uploads, whose parts occupy paid storage. */
 async function abortUploads(store: S3Store, path: string) {
-  const found = await textOf(store, { method: 'GET', path: '', query: { uploads: '', prefix: path } }, [200, 404, 501])
-  for (const upload of found.split('<Upload>').slice(1)) {
-    const uploadId = valueIn(upload, 'UploadId')
-    if (uploadId === undefined || valueIn(upload, 'Key') !== path) continue
-    await textOf(store, { method: 'DELETE', path, query: { uploadId } }, [200, 204, 404])
+  const uploads = await requestText(
+    store,
+    { method: 'GET', path: '', query: { uploads: '', prefix: path } },
+    [200, 404, 501],
+  )
+  for (const upload of uploads.split('<Upload>').slice(1)) {
+    const uploadId = xmlValue(upload, 'UploadId')
+    if (uploadId === undefined || xmlValue(upload, 'Key') !== path) continue
+    await requestText(store, { method: 'DELETE', path, query: { uploadId } }, [200, 204, 404])
   }
 }
 
 const lengthOf = (pieces: Uint8Array[]) => pieces.reduce((sum, piece) => sum + piece.length, 0)
 
 /** Groups pieces into parts; only the last part may be smaller than its size. */
-async function* inParts(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array[], undefined> {
+async function* splitIntoParts(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array[], undefined> {
   let [part, bytes, number] = [[] as Uint8Array[], 0, 1]
   for await (const piece of content) {
     part.push(piece)

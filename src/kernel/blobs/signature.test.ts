@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { hashOf, queryOf, sign } from './signature.ts'
+import { encodeQuery, sha256Of, sign } from './signature.ts'
 
 // Worked examples from "Authenticating Requests: Using the Authorization Header" in the Amazon S3 reference.
 const credentials = {
@@ -10,7 +10,7 @@ const credentials = {
 }
 const host = 'examplebucket.s3.amazonaws.com'
 const at = new Date('2013-05-24T00:00:00Z')
-const nothing = hashOf()
+const nothing = sha256Of()
 
 for (const [what, request, signature] of [
   [
@@ -26,7 +26,7 @@ for (const [what, request, signature] of [
       path: '/test%24file.text',
       query: {},
       headers: { date: 'Fri, 24 May 2013 00:00:00 GMT', 'x-amz-storage-class': 'REDUCED_REDUNDANCY' },
-      bodyHash: hashOf(Buffer.from('Welcome to Amazon S3.')),
+      bodyHash: sha256Of(Buffer.from('Welcome to Amazon S3.')),
     },
     '98ad721746da40c64f1a55b78f14c238d841ea1380cd77a1b5971af0ece108bd',
   ],
@@ -48,5 +48,5 @@ for (const [what, request, signature] of [
   })
 
 test('query parameters are sorted and percent-encoded as RFC 3986 requires', () => {
-  assert.equal(queryOf({ b: "!'()* +/=&~", a: 'ü', 'A-b': '' }), 'A-b=&a=%C3%BC&b=%21%27%28%29%2A%20%2B%2F%3D%26~')
+  assert.equal(encodeQuery({ b: "!'()* +/=&~", a: 'ü', 'A-b': '' }), 'A-b=&a=%C3%BC&b=%21%27%28%29%2A%20%2B%2F%3D%26~')
 })

@@ -13,7 +13,7 @@ export interface RequestToSign {
   bodyHash: string
 }
 
-export const hashOf = (...pieces: Uint8Array[]) => {
+export const sha256Of = (...pieces: Uint8Array[]) => {
   const hash = createHash('sha256')
   for (const piece of pieces) hash.update(piece)
   return hash.digest('hex')
@@ -22,12 +22,12 @@ export const hashOf = (...pieces: Uint8Array[]) => {
 const hmac = (key: string | Buffer, text: string) => createHmac('sha256', key).update(text).digest()
 
 /** Encodes as RFC 3986 requires: encodeURIComponent leaves five characters unencoded that AWS expects encoded. */
-export const encoded = (text: string) =>
+export const encodeRfc3986 = (text: string) =>
   encodeURIComponent(text).replace(/[!'()*]/g, (letter) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`)
 
-export const queryOf = (query: Record<string, string>) =>
+export const encodeQuery = (query: Record<string, string>) =>
   Object.entries(query)
-    .map(([name, value]) => [encoded(name), encoded(value)] as const)
+    .map(([name, value]) => [encodeRfc3986(name), encodeRfc3986(value)] as const)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map((pair) => pair.join('='))
     .join('&')
@@ -36,28 +36,28 @@ export const queryOf = (query: Record<string, string>) =>
 export function sign(
   request: RequestToSign,
   credentials: { accessKey: string; secretKey: string; region: string },
-  at: Date,
+  date: Date,
 ): Record<string, string> {
-  const moment = at.toISOString().replace(/[-:]|\.\d+/g, '')
-  const day = moment.slice(0, 8)
+  const timestamp = date.toISOString().replace(/[-:]|\.\d+/g, '')
+  const day = timestamp.slice(0, 8)
   const headers: Record<string, string> = {
     ...request.headers,
     host: request.host,
     'x-amz-content-sha256': request.bodyHash,
-    'x-amz-date': moment,
+    'x-amz-date': timestamp,
   }
   const names = Object.keys(headers).sort()
   const canonical = [
     request.method,
     request.path,
-    queryOf(request.query),
+    encodeQuery(request.query),
     ...names.map((name) => `${name}:${headers[name]!.trim().replace(/ +/g, ' ')}`),
     '',
     names.join(';'),
     request.bodyHash,
   ].join('\n')
   const scope = `${day}/${credentials.region}/s3/aws4_request`
-  const toSign = ['AWS4-HMAC-SHA256', moment, scope, hashOf(Buffer.from(canonical))].join('\n')
+  const toSign = ['AWS4-HMAC-SHA256', timestamp, scope, sha256Of(Buffer.from(canonical))].join('\n')
   const key = [credentials.region, 's3', 'aws4_request'].reduce<Buffer>(hmac, hmac(`AWS4${credentials.secretKey}`, day))
   const signature = createHmac('sha256', key).update(toSign).digest('hex')
   return {

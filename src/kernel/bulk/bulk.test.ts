@@ -346,8 +346,8 @@ suite('all tasks', () => {
       return [tasks, pages].map((rows) => new Set(rows.map(({ taskId }) => taskId as string)))
     }
     assert.deepEqual(await left(), [new Set([young, fresh]), new Set([young, fresh])])
-    assert.equal(await bulk.forgetTenant(db.sql, 'unknown', [Multiply]), false)
-    while (await bulk.forgetTenant(db.sql, tenantId, [Multiply]));
+    assert.equal(await bulk.deleteTenantTasks(db.sql, 'unknown', [Multiply]), false)
+    while (await bulk.deleteTenantTasks(db.sql, tenantId, [Multiply]));
     assert.deepEqual(await left(), [new Set(), new Set()])
     assert.equal((await bulk.list(db.sql, { tenantId: 'other', limit: 9 })).length, 1, 'other tenants keep theirs')
   })

@@ -56,7 +56,7 @@ export interface Bulk {
     of: { taskId: string; state?: ItemState; after?: number; limit: number },
   ): Promise<ItemResult<I, R>[]>
   /** Deletes some tasks of a deleted tenant; returns false if none of these types is left. */
-  forgetTenant(sql: Sql, tenantId: string, types: { name: string }[]): Promise<boolean>
+  deleteTenantTasks(sql: Sql, tenantId: string, types: { name: string }[]): Promise<boolean>
   periodic: PeriodicTask[]
 }
 
@@ -79,15 +79,17 @@ export function createBulk(deps: { db: Db; jobs: Jobs; log: Log; newId: NewId })
     handle(type, handler) {
       types.set(type.name, type)
       jobs.handle(type.job, ({ taskId }, attempt) =>
-        run(deps, type, taskId, attempt, (task: Task<never>, own) =>
-          pageStepper(deps, type, handler, attempt, task, own),
+        run(deps, type, taskId, attempt, (task: Task<never>, currentRun) =>
+          pageStepper(deps, type, handler, attempt, task, currentRun),
         ),
       )
     },
     handleWalk(type, handler) {
       types.set(type.name, type)
       jobs.handle(type.job, ({ taskId }, attempt) =>
-        run(deps, type, taskId, attempt, (task: Task<never>, own) => walkStepper(deps, type, handler, task, own)),
+        run(deps, type, taskId, attempt, (task: Task<never>, currentRun) =>
+          walkStepper(deps, type, handler, task, currentRun),
+        ),
       )
     },
     async start(sql, type, { tenantId, createdBy, data }, items, { prepared = false } = {}) {
@@ -124,11 +126,11 @@ export function createBulk(deps: { db: Db; jobs: Jobs; log: Log; newId: NewId })
       return tasks.map((task) => ({ ...task, title: types.get(task.type)?.title ?? task.type }))
     },
     items: (sql, _type, of) => readItems(sql, of),
-    forgetTenant: (sql, tenantId, gone) =>
+    deleteTenantTasks: (sql, tenantId, taskTypes) =>
       store.deleteOfTenant(
         sql,
         tenantId,
-        gone.map(({ name }) => name),
+        taskTypes.map(({ name }) => name),
       ),
     periodic: [
       {
@@ -155,17 +157,17 @@ async function storeItems<I>(sql: Sql, taskId: string, pageSize: number, items: 
   let [total, pages] = [0, 0]
   let waiting: I[] = []
   const flush = async (count: number) => {
-    const full = Array.from({ length: count }, (_, n) => waiting.slice(n * pageSize, (n + 1) * pageSize))
+    const pagesToStore = Array.from({ length: count }, (_, n) => waiting.slice(n * pageSize, (n + 1) * pageSize))
     waiting = waiting.slice(count * pageSize)
-    for (; full.length > 0; ) {
-      const some = full.splice(0, pagesPerStatement)
-      await store.insertPages(sql, taskId, pages, some)
-      pages += some.length
+    for (; pagesToStore.length > 0; ) {
+      const batch = pagesToStore.splice(0, pagesPerStatement)
+      await store.insertPages(sql, taskId, pages, batch)
+      pages += batch.length
     }
   }
-  for await (const some of Array.isArray(items) ? [items] : items) {
-    total += some.length
-    waiting = waiting.length === 0 ? some : [...waiting, ...some]
+  for await (const chunk of Array.isArray(items) ? [items] : items) {
+    total += chunk.length
+    waiting = waiting.length === 0 ? chunk : [...waiting, ...chunk]
     await flush(Math.floor(waiting.length / pageSize))
   }
   await flush(Math.ceil(waiting.length / pageSize))
@@ -177,22 +179,22 @@ async function readItems<I, R>(
   { taskId, state, after = -1, limit }: { taskId: string; state?: ItemState; after?: number; limit: number },
 ): Promise<ItemResult<I, R>[]> {
   const pageSize = await store.findPageSize(sql, taskId)
-  const found: ItemResult<I, R>[] = []
-  if (!pageSize) return found
+  const results: ItemResult<I, R>[] = []
+  if (!pageSize) return results
   let from = Math.floor((after + 1) / pageSize)
-  while (found.length < limit) {
+  while (results.length < limit) {
     const pages = await store.findPages(sql, { taskId, from, state, limit: pagesPerStatement })
     for (const page of pages)
       for (const [index, item] of page.items.entries()) {
         const outcome = page.results[index] as Outcome<R> | undefined
-        const one = { position: page.page * pageSize + index, item: item as I, state: stateOf(outcome), ...outcome }
-        if (one.position > after && (state === undefined || one.state === state) && found.length < limit)
-          found.push(one)
+        const result = { position: page.page * pageSize + index, item: item as I, state: stateOf(outcome), ...outcome }
+        if (result.position > after && (state === undefined || result.state === state) && results.length < limit)
+          results.push(result)
       }
     if (pages.length < pagesPerStatement) break
     from = pages.at(-1)!.page + 1
   }
-  return found
+  return results
 }
 
 const stateOf = (outcome: Outcome<unknown> | undefined): ItemState =>

@@ -1,4 +1,4 @@
-/** One run of a task: page by page, each in a transaction that also records the progress. */
+/** Runs a bulk task page by page, each in a transaction that also records the progress. */
 import { monotonicMs } from '../clock.ts'
 import { type Db, isConnectionFailure, type Sql } from '../db.ts'
 import { PlatformError } from '../errors.ts'
@@ -16,7 +16,7 @@ export interface RunDeps {
   newId: NewId
 }
 
-type Progress = 'more' | 'over'
+type StepResult = 'more' | 'over'
 
 /**
  * Runs steps until the task is over, its time slice is used up, or the process stops. In the last two cases another job continues,
@@ -27,20 +27,20 @@ export async function run<D extends object>(
   type: Pick<WalkType<D>, 'name' | 'job' | 'sliceMs'>,
   taskId: string,
   attempt: Attempt,
-  stepper: (task: Task<D>, run: store.Run) => () => Promise<Progress>,
+  createStep: (task: Task<D>, run: store.Run) => () => Promise<StepResult>,
 ) {
   const { db, jobs, log, newId } = deps
-  const own = { taskId, runner: newId() }
-  const task = (await store.takeTask(db.sql, { ...own, type: type.name })) as Task<D> | undefined
+  const currentRun = { taskId, runner: newId() }
+  const task = (await store.takeTask(db.sql, { ...currentRun, type: type.name })) as Task<D> | undefined
   if (!task) return
-  const step = stepper(task, own)
+  const step = createStep(task, currentRun)
   const began = monotonicMs()
   try {
     while ((await step()) === 'more')
       if (attempt.signal.aborted || monotonicMs() - began > type.sliceMs)
         return await db.tx((sql) => jobs.send(sql, type.job, { taskId }))
   } catch (error) {
-    await store.saveProblem(db.sql, own, reasonOf(error)).catch((second) => {
+    await store.saveProblem(db.sql, currentRun, reasonOf(error)).catch((second) => {
       savingProblemFailed(log, { err: second, taskId })
     })
     throw error
@@ -57,7 +57,7 @@ export function pageStepper<D extends object, I, R, P>(
   handler: BulkHandler<D, I, R, P>,
   attempt: Attempt,
   task: Task<D>,
-  own: store.Run,
+  currentRun: store.Run,
 ) {
   let itemByItem = false
 
@@ -68,31 +68,33 @@ export function pageStepper<D extends object, I, R, P>(
     return outcomes
   }
 
-  /** `broken` is the error of the first item, which failed on its own. */
-  async function nextPage(broken?: unknown): Promise<Progress> {
+  /** Processes the next page. With `itemError`, the first item has failed on its own: records it as failed. */
+  async function nextPage(itemError?: unknown): Promise<StepResult> {
     const prepared = (await handler.prepare?.(task)) as P
-    return await db.tx(async (sql): Promise<Progress> => {
-      const next = await store.lockNextPage(sql, own)
+    return await db.tx(async (sql): Promise<StepResult> => {
+      const next = await store.lockNextPage(sql, currentRun)
       if (!next) return 'over'
       if (!next.items) {
         await handler.finish?.(sql, task)
-        await store.endTask(sql, own, 'finished')
+        await store.endTask(sql, currentRun, 'finished')
         return 'over'
       }
       const { page, pages, doneInPage } = next
       const rest = next.items.slice(doneInPage) as I[]
       const items = itemByItem ? rest.slice(0, 1) : rest
-      const outcomes = broken === undefined ? await apply(sql, items, prepared) : [{ failed: reasonOf(broken) }]
-      const isThrough = items.length === rest.length
-      const ended = isThrough && page + 1 >= pages && !handler.finish
-      const following = isThrough ? { page: page + 1, doneInPage: 0 } : { page, doneInPage: doneInPage + items.length }
-      await store.savePage(sql, own, { page, outcomes, next: following, ended })
-      if (isThrough) itemByItem = false
+      const outcomes = itemError === undefined ? await apply(sql, items, prepared) : [{ failed: reasonOf(itemError) }]
+      const isPageDone = items.length === rest.length
+      const ended = isPageDone && page + 1 >= pages && !handler.finish
+      const nextPosition = isPageDone
+        ? { page: page + 1, doneInPage: 0 }
+        : { page, doneInPage: doneInPage + items.length }
+      await store.savePage(sql, currentRun, { page, outcomes, next: nextPosition, ended })
+      if (isPageDone) itemByItem = false
       return ended ? 'over' : 'more'
     })
   }
 
-  return async (): Promise<Progress> => {
+  return async (): Promise<StepResult> => {
     try {
       return await nextPage()
     } catch (error) {
@@ -105,35 +107,35 @@ export function pageStepper<D extends object, I, R, P>(
   }
 }
 
-/** Returns the steps of a walk, each as large as fits into the wanted time. */
+/** Returns the steps of a walk. The number of items of a step is adapted to the wanted time. */
 export function walkStepper<D extends object>(
   { db }: RunDeps,
   { limits }: WalkType<D>,
   handler: WalkHandler<D>,
   task: Task<D>,
-  own: store.Run,
+  currentRun: store.Run,
 ) {
   let { first: limit, most } = limits
 
   const nextStep = () =>
-    db.tx(async (sql): Promise<Progress> => {
-      const walk = await store.lockWalk(sql, own)
+    db.tx(async (sql): Promise<StepResult> => {
+      const walk = await store.lockWalk(sql, currentRun)
       if (!walk) return 'over'
       const step = await handler.step(sql, task, { after: walk.cursor, limit })
       if (typeof step === 'object') {
-        await store.saveStep(sql, own, step)
+        await store.saveStep(sql, currentRun, step)
         return 'more'
       }
       if (step === 'end') await handler.finish?.(sql, task)
-      await store.endTask(sql, own, step === 'end' ? 'finished' : 'canceled')
+      await store.endTask(sql, currentRun, step === 'end' ? 'finished' : 'canceled')
       return 'over'
     })
 
-  return async (): Promise<Progress> => {
+  return async (): Promise<StepResult> => {
     const began = monotonicMs()
     try {
       const progress = await nextStep()
-      limit = adapted(limit, monotonicMs() - began, { ...limits, most })
+      limit = adaptLimit(limit, monotonicMs() - began, { ...limits, most })
       return progress
     } catch (error) {
       if ((error as { code?: unknown }).code !== statementTimeout || limit === limits.least) throw error
@@ -146,11 +148,11 @@ export function walkStepper<D extends object>(
 /** PostgreSQL's error code for a statement time-out. */
 const statementTimeout = '57014'
 
-function adapted(limit: number, took: number, { least, most, milliseconds }: WalkType<never>['limits']) {
-  const wanted = took > 2 * milliseconds ? limit / 2 : took < milliseconds / 2 ? limit * 2 : limit
+function adaptLimit(limit: number, elapsedMs: number, { least, most, milliseconds }: WalkType<never>['limits']) {
+  const wanted = elapsedMs > 2 * milliseconds ? limit / 2 : elapsedMs < milliseconds / 2 ? limit * 2 : limit
   return Math.min(most, Math.max(least, Math.floor(wanted)))
 }
 
-/** Returns the reason that users see: errors written for users as they are, others only in the log. */
+/** Returns the reason that users see. Internal errors are only in the log. */
 const reasonOf = (error: unknown) =>
   error instanceof PlatformError ? error.message : 'an internal error; the log of the platform has the details'

@@ -15,7 +15,7 @@ const taskOf = ({ total, succeeded, failed, ...row }: TaskRow): Task => ({
   counts: countsOf({ total, succeeded, failed }),
 })
 
-/** Adds `pending`. The length of a walk was counted before its start and rows change since, so it is at least what is done. */
+/** Adds `pending`. The total of a walk was counted before its start, and rows may have been added: it is at least the number done. */
 export const countsOf = (done: { total: number | null; succeeded: number; failed: number }): Counts => {
   const total = done.total === null ? null : Math.max(done.total, done.succeeded + done.failed)
   return { ...done, total, pending: total === null ? null : total - done.succeeded - done.failed }
@@ -43,8 +43,8 @@ export async function insertTask(sql: Sql, task: NewTask) {
 export async function insertPages(sql: Sql, taskId: string, firstPage: number, pages: unknown[][]) {
   await sql`
     insert into kernel.bulk_pages (task_id, page, items)
-    select ${taskId}, ${firstPage} + place - 1, items
-    from jsonb_array_elements(${sql.json(pages as never)}) with ordinality as p(items, place)`
+    select ${taskId}, ${firstPage} + number - 1, items
+    from jsonb_array_elements(${sql.json(pages as never)}) with ordinality as p(items, number)`
 }
 
 export async function findTask(sql: Sql, taskId: string): Promise<Task | undefined> {
@@ -79,7 +79,7 @@ export interface Run {
   runner: string
 }
 
-const isOwn = (sql: Sql, { taskId, runner }: Run) => sql`
+const isCurrentRun = (sql: Sql, { taskId, runner }: Run) => sql`
   task_id = ${taskId} and runner = ${runner} and state = 'running'`
 
 export interface NextPage {
@@ -91,8 +91,8 @@ export interface NextPage {
 }
 
 /**
- * Orders pages and a cancellation of a task first come, first served. With the row lock alone, the next page could overtake a
- * waiting cancellation.
+ * Serializes the pages and a cancellation of a task in the order of their requests. With the row lock alone, the next page could
+ * overtake a waiting cancellation.
  */
 const lockInOrder = (sql: Sql, taskId: string) =>
   sql`select pg_advisory_xact_lock(hashtextextended('kernel.bulk_tasks ' || ${taskId}::text, 0))`
@@ -102,7 +102,7 @@ export async function lockNextPage(sql: Sql, run: Run): Promise<NextPage | undef
   await lockInOrder(sql, run.taskId)
   const [row] = await sql<NextPage[]>`
     with task as (
-      select cursor, pages, done_in_page from kernel.bulk_tasks where ${isOwn(sql, run)} for update)
+      select cursor, pages, done_in_page from kernel.bulk_tasks where ${isCurrentRun(sql, run)} for update)
     select t.cursor as page, t.pages, t.done_in_page, p.items from task t
       left join kernel.bulk_pages p on p.task_id = ${run.taskId} and p.page = t.cursor`
   return row
@@ -131,7 +131,7 @@ export async function savePage(
 export async function lockWalk(sql: Sql, run: Run): Promise<{ cursor: number } | undefined> {
   await lockInOrder(sql, run.taskId)
   const [row] = await sql<{ cursor: number }[]>`
-    select cursor from kernel.bulk_tasks where ${isOwn(sql, run)} for update`
+    select cursor from kernel.bulk_tasks where ${isCurrentRun(sql, run)} for update`
   return row
 }
 
@@ -150,7 +150,7 @@ export async function endTask(sql: Sql, { taskId }: Run, state: 'finished' | 'ca
 }
 
 export async function saveProblem(sql: Sql, run: Run, problem: string) {
-  await sql`update kernel.bulk_tasks set problem = ${problem} where ${isOwn(sql, run)}`
+  await sql`update kernel.bulk_tasks set problem = ${problem} where ${isCurrentRun(sql, run)}`
 }
 
 /** Waits for the current page; after the commit no other starts. Returns false if the task has ended. */

@@ -82,22 +82,20 @@ export interface WalkType<D extends object> extends CommonType<D> {
   limits: Required<Pick<WalkOptions, 'first' | 'least' | 'most' | 'milliseconds'>>
 }
 
-function common(name: string, options: CommonOptions) {
+function commonType(name: string, options: CommonOptions) {
   const { title, retries = 5, parallel = 2, sliceSeconds = 5, keepDays = 7 } = options
   // A single step may be slow; the job's limit only ends a step that hangs.
   const job = defineJob<{ taskId: string }>(name, { retries, parallel, timeoutSeconds: 3600 })
   return { name, title, job, sliceMs: sliceSeconds * 1000, keepDays }
 }
-/** Declares work over stored items, at module level, with the name of its job queue. */
-/** Declares work over stored items at module level, under the name of its job queue. */
+/** Declares work over stored items at module level. `name` is also the name of its job queue. */
 export function defineBulk<D extends object, I, R = never>(name: string, options: BulkOptions): BulkType<D, I, R> {
-  return { ...common(name, options), pageSize: options.pageSize ?? 500 }
+  return { ...commonType(name, options), pageSize: options.pageSize ?? 500 }
 }
-/** Declares work over rows of the service, in steps, without stored items and results. */
-/** Declares work over rows of the service itself, in steps, without stored items and results. */
+/** Declares work over rows of the service at module level: in steps, without stored items and results. */
 export function defineWalk<D extends object>(name: string, options: WalkOptions): WalkType<D> {
   const { first = 1000, least = 100, most = 20_000, milliseconds = 200 } = options
-  return { ...common(name, options), limits: { first, least, most, milliseconds } }
+  return { ...commonType(name, options), limits: { first, least, most, milliseconds } }
 }
 
 export interface BulkHandler<D extends object, I, R, P = undefined> {

@@ -1,6 +1,6 @@
-/** COPY … FROM STDIN and COPY … TO STDOUT. */
+/** Runs COPY … FROM STDIN and COPY … TO STDOUT. */
 import type { Link, Wire } from './link.ts'
-import { type Answer, constructorOf, fail, methods, type QueryState, succeed } from './query.ts'
+import { type Answer, baseMethods, constructorOf, fail, type QueryState, succeed } from './query.ts'
 import type { CopyContent } from './sql.ts'
 
 interface CopyInQuery extends QueryState<void> {
@@ -23,7 +23,7 @@ function sendChunk({ stream }: Wire, chunk: Buffer): boolean {
   return hasRoom
 }
 
-const drained = ({ stream }: Wire) =>
+const waitForDrain = ({ stream }: Wire) =>
   new Promise<void>((done) => {
     const finish = () => {
       stream.off('drain', finish).off('close', finish)
@@ -40,7 +40,7 @@ async function sendContent(query: CopyInQuery, wire: Wire) {
     else
       for await (const chunk of content) {
         if (query.settled) return
-        if (!sendChunk(wire, chunk)) await drained(wire)
+        if (!sendChunk(wire, chunk)) await waitForDrain(wire)
       }
     if (!query.settled) wire.endCopyFrom()
   } catch (error) {
@@ -50,7 +50,7 @@ async function sendContent(query: CopyInQuery, wire: Wire) {
 }
 
 const copyInMethods = {
-  ...methods,
+  ...baseMethods,
   submit(this: CopyInQuery) {
     this.link.copying = true
     this.link.messages.query(this.text)
@@ -61,12 +61,12 @@ const copyInMethods = {
   },
   handleReadyForQuery(this: CopyInQuery) {
     if (this.settled) return
-    this.link.copied()
+    this.link.endCopy()
     succeed(this, undefined)
   },
   handleError(this: CopyInQuery, error: Error) {
     if (this.settled) return
-    this.link.copied()
+    this.link.endCopy()
     fail(this as never, error, this.problem)
   },
 }
@@ -122,7 +122,7 @@ function flush(query: CopyOutQuery) {
 }
 
 const copyOutMethods = {
-  ...methods,
+  ...baseMethods,
   submit(this: CopyOutQuery) {
     this.link.messages.query(this.text)
     return null

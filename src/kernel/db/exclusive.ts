@@ -21,24 +21,25 @@ interface Waiter {
 /** The longest time that a caller waits for a free connection. */
 const waitSeconds = 30
 
-/** A connection that the running code holds; `outer` is the one that it held before. */
+/** A connection that the running code holds; `outer` is the connection of the code around it. */
 interface Holder {
   held: boolean
   readonly pool: ExclusiveConnections
   readonly outer: Holder | undefined
 }
 
-const holding = new AsyncLocalStorage<Holder>()
+const currentHolder = new AsyncLocalStorage<Holder>()
 
 /** Drops holders that have released their connection; otherwise an endless loop of transactions would grow the chain forever. */
-function firstHeld(holder: Holder | undefined): Holder | undefined {
-  let one = holder
-  while (one !== undefined && !one.held) one = one.outer
-  return one
+function nearestHeld(holder: Holder | undefined): Holder | undefined {
+  let current = holder
+  while (current !== undefined && !current.held) current = current.outer
+  return current
 }
 
 function isHeldBy(holder: Holder | undefined, pool: ExclusiveConnections): boolean {
-  for (let one = holder; one !== undefined; one = one.outer) if (one.held && one.pool === pool) return true
+  for (let current = holder; current !== undefined; current = current.outer)
+    if (current.held && current.pool === pool) return true
   return false
 }
 
@@ -56,7 +57,7 @@ function createWaiters() {
         }
         waiters.push(waiter)
       }),
-    /** False when no caller waits. */
+    /** Gives the connection to the first waiter; returns false if no caller waits. */
     serve(link: Link): boolean {
       const waiter = waiters.shift()
       if (!waiter) return false
@@ -79,9 +80,9 @@ export function createExclusiveConnections(server: Server, max: number, options:
   let inUse = 0
   let onAllReleased = () => {}
   const group = createGroup(server, max, options, (link) => {
-    const at = idle.indexOf(link)
-    if (at >= 0) idle.splice(at, 1)
-    if (waiters.size() > 0) grow()
+    const index = idle.indexOf(link)
+    if (index >= 0) idle.splice(index, 1)
+    if (waiters.size() > 0) openAnother()
   })
 
   function takeIdle(): Link | undefined {
@@ -92,13 +93,13 @@ export function createExclusiveConnections(server: Server, max: number, options:
     return undefined
   }
 
-  function serve(link: Link) {
+  function giveToWaiter(link: Link) {
     if (!waiters.serve(link)) idle.push(link)
   }
 
-  function grow() {
+  function openAnother() {
     if (!group.hasRoom()) return
-    group.open().then(serve, (error) => {
+    group.open().then(giveToWaiter, (error) => {
       if (group.size === 0) waiters.rejectAll(error)
     })
   }
@@ -109,26 +110,26 @@ export function createExclusiveConnections(server: Server, max: number, options:
     const link = takeIdle()
     if (link) return link
     const waiting = waiters.wait()
-    grow()
+    openAnother()
     return waiting
   }
 
   function release(link: Link) {
     link.inUse = false
-    link.limited = options.statementSeconds > 0
+    link.hasTimeLimit = options.statementSeconds > 0
     inUse--
     if (link.lost) {
-      if (waiters.size() > 0) grow()
+      if (waiters.size() > 0) openAnother()
     } else if (!link.isIdleOutsideTransaction())
       link.destroy(new ConnectionError('CONNECTION_CLOSED', 'The connection was left in an unfinished state'))
-    else if (group.isCurrent(link)) serve(link)
+    else if (group.isCurrent(link)) giveToWaiter(link)
     else group.retire(link)
     if (inUse === 0) onAllReleased()
   }
 
   const exclusive: ExclusiveConnections = {
     async withLink(work) {
-      const holder = holding.getStore()
+      const holder = currentHolder.getStore()
       if (isHeldBy(holder, exclusive))
         throw new DatabaseUseError(
           'A transaction was opened inside a transaction: pass its sql on, or open the second one after the first has ended',
@@ -136,11 +137,11 @@ export function createExclusiveConnections(server: Server, max: number, options:
       const link = await acquire()
       inUse++
       link.inUse = true
-      const own: Holder = { held: true, pool: exclusive, outer: firstHeld(holder) }
+      const newHolder: Holder = { held: true, pool: exclusive, outer: nearestHeld(holder) }
       try {
-        return await holding.run(own, () => work(link))
+        return await currentHolder.run(newHolder, () => work(link))
       } finally {
-        own.held = false
+        newHolder.held = false
         release(link)
       }
     },

@@ -5,7 +5,7 @@ import type { Server } from './hosts.ts'
 import { type Link, type LinkOptions, openLink } from './link.ts'
 
 /** State of a connection at the last sweep, and for how many sweeps it has not changed. */
-interface Seen {
+interface LastSweep {
   epoch: number
   answers: number
   isBusy: boolean
@@ -33,9 +33,9 @@ const idleMs = 30_000
 const hungAfterLimits = 4
 
 export function createGroup(server: Server, max: number, options: LinkOptions, onLost: (link: Link) => void): Group {
-  const links = new Map<Link, Seen>()
+  const links = new Map<Link, LastSweep>()
   let opening = 0
-  let pause: Promise<void> | undefined
+  let reconnectPause: Promise<void> | undefined
   let ended: ConnectionError | undefined
   let sweeping: NodeJS.Timeout | undefined
   const limitMs = options.statementSeconds * 1000
@@ -49,7 +49,7 @@ export function createGroup(server: Server, max: number, options: LinkOptions, o
       seen.answers = link.answers
       seen.isBusy = isBusy
       if (!isBusy && !link.inUse && (link.retired || seen.sweeps * sweepMs >= idleMs)) retire(link)
-      else if (isBusy && link.limited && seen.sweeps * sweepMs >= limitMs * hungAfterLimits)
+      else if (isBusy && link.hasTimeLimit && seen.sweeps * sweepMs >= limitMs * hungAfterLimits)
         link.destroy(new ConnectionError('CONNECTION_HUNG', 'The database did not answer in time'))
     }
   }
@@ -77,10 +77,10 @@ export function createGroup(server: Server, max: number, options: LinkOptions, o
     async open() {
       opening++
       try {
-        if (pause) await pause
+        if (reconnectPause) await reconnectPause
         if (ended) throw ended
         const epoch = server.epoch
-        const link = await server.reach((host) => openLink(server, host, options))
+        const link = await server.tryHosts((host) => openLink(server, host, options))
         if (ended) {
           void link.end()
           throw ended
@@ -93,8 +93,8 @@ export function createGroup(server: Server, max: number, options: LinkOptions, o
         return link
       } catch (error) {
         // Wait before the next attempt: do not flood a server that is down, and reconnect soon after it is back.
-        pause ??= sleep(100 + Math.random() * 200).then(() => {
-          pause = undefined
+        reconnectPause ??= sleep(100 + Math.random() * 200).then(() => {
+          reconnectPause = undefined
         })
         throw error
       } finally {
@@ -107,11 +107,11 @@ export function createGroup(server: Server, max: number, options: LinkOptions, o
     stop,
     async end(seconds) {
       const reason = stop()
-      const overdue = setTimeout(() => {
+      const destroyTimer = setTimeout(() => {
         for (const link of links.keys()) link.destroy(reason)
       }, seconds * 1000)
       await Promise.all([...links.keys()].map((link) => link.end()))
-      clearTimeout(overdue)
+      clearTimeout(destroyTimer)
     },
   }
 }

@@ -73,14 +73,14 @@ test('hosts are tried in order from the last good one, and the most useful error
   const server = serverOf({ url: 'postgres://one,two,three/x' })
   const tried: string[] = []
   const reach = (good: string) =>
-    server.reach(async ({ host }) => {
+    server.tryHosts(async ({ host }) => {
       tried.push(host)
       if (host !== good) throw Object.assign(new Error(host), { code: 'ECONNREFUSED' })
       return host
     })
   await reach('two')
   await reach('two')
-  server.suspect()
+  server.reportReadOnly()
   await reach('one')
   await assert.rejects(reach('none'), { code: 'ECONNREFUSED' })
   assert.deepEqual(tried, ['one', 'two', 'two', 'three', 'one', 'one', 'two', 'three'])

@@ -20,12 +20,12 @@ export interface Server {
   readonly login: Login
   /** Further session settings, such as `-c search_path=x`. */
   readonly options: string | undefined
-  /** Increases when the current host rejected a write; connections with an older epoch are dropped. */
+  /** Increases when the current host rejects a write; connections with an older epoch are dropped. */
   readonly epoch: number
   /** Reports that the current host rejects writes; the next connection goes to the next host. */
-  suspect(): void
+  reportReadOnly(): void
   /** Tries the hosts in order, starting with the last good one. */
-  reach<T>(open: (host: Host) => Promise<T>): Promise<T>
+  tryHosts<T>(open: (host: Host) => Promise<T>): Promise<T>
 }
 
 /** The address of a database, or its parts. `url` may have several hosts: `postgres://user:password@one:5432,two:5432/name`. */
@@ -41,9 +41,9 @@ export interface ConnectionOptions {
 const defaultPort = 5432
 
 export function serverOf(connection: ConnectionOptions): Server {
-  const { hosts, login, options } = connection.url ? parseUrl(connection.url) : partsOf(connection)
+  const { hosts, login, options } = connection.url ? parseUrl(connection.url) : serverFromParts(connection)
   let epoch = 0
-  let good = 0
+  let currentIndex = 0
   return {
     hosts,
     login,
@@ -51,18 +51,18 @@ export function serverOf(connection: ConnectionOptions): Server {
     get epoch() {
       return epoch
     },
-    suspect() {
+    reportReadOnly() {
       epoch++
-      if (hosts.length > 1) good = (good + 1) % hosts.length
+      if (hosts.length > 1) currentIndex = (currentIndex + 1) % hosts.length
     },
-    async reach(open) {
-      const first = good
+    async tryHosts(open) {
+      const first = currentIndex
       let problem: unknown
       for (let attempt = 0; attempt < hosts.length; attempt++) {
-        const at = (first + attempt) % hosts.length
+        const index = (first + attempt) % hosts.length
         try {
-          const opened = await open(hosts[at]!)
-          good = at
+          const opened = await open(hosts[index]!)
+          currentIndex = index
           return opened
         } catch (error) {
           problem = moreUseful(problem, error)
@@ -74,20 +74,20 @@ export function serverOf(connection: ConnectionOptions): Server {
 }
 
 /** Prefers our own error: "this host accepts no writes" helps an operator more than "connection refused". */
-const moreUseful = (one: unknown, other: unknown) => (one instanceof ConnectionError ? one : other)
+const moreUseful = (earlier: unknown, later: unknown) => (earlier instanceof ConnectionError ? earlier : later)
 
-function partsOf({ host = 'localhost', port = defaultPort, user, password, database }: ConnectionOptions) {
+function serverFromParts({ host = 'localhost', port = defaultPort, user, password, database }: ConnectionOptions) {
   const login = { ...(user && { user }), ...(password && { password }), ...(database && { database }) }
   return { hosts: [{ host, port }], login, options: undefined }
 }
 
-const shape = /^postgres(?:ql)?:\/\/(?:([^/?]*)@)?([^/?]*)(?:\/([^?]*))?(?:\?(.*))?$/
+const urlPattern = /^postgres(?:ql)?:\/\/(?:([^/?]*)@)?([^/?]*)(?:\/([^?]*))?(?:\?(.*))?$/
 
 export function parseUrl(url: string): { hosts: Host[]; login: Login; options: string | undefined } {
-  const found = shape.exec(url)
+  const match = urlPattern.exec(url)
   // The message does not repeat the address, which may contain a password.
-  if (!found) throw new Error('The database address does not have the form postgres://user:password@host:port/name')
-  const [, userInfo = '', places = '', name = '', query = ''] = found
+  if (!match) throw new Error('The database address does not have the form postgres://user:password@host:port/name')
+  const [, userInfo = '', hostList = '', name = '', query = ''] = match
   const settings = new URLSearchParams(query)
   const [user = '', ...password] = userInfo.split(':')
   const login: Login = {}
@@ -96,22 +96,22 @@ export function parseUrl(url: string): { hosts: Host[]; login: Login; options: s
   if (name) login.database = decodeURIComponent(name)
   const ssl = sslOf(settings)
   if (ssl !== undefined) login.ssl = ssl
-  const listed = settings.get('host') ?? decodeURIComponent(places)
-  const port = portOf(settings.get('port') ?? String(defaultPort))
-  const hosts = (listed || 'localhost').split(',').map((place) => hostOf(place, port))
+  const hostTexts = settings.get('host') ?? decodeURIComponent(hostList)
+  const port = parsePort(settings.get('port') ?? String(defaultPort))
+  const hosts = (hostTexts || 'localhost').split(',').map((hostText) => parseHost(hostText, port))
   return { hosts, login, options: settings.get('options') ?? undefined }
 }
 
-function hostOf(place: string, fallbackPort: number): Host {
+function parseHost(hostText: string, fallbackPort: number): Host {
   // A socket directory has no port of its own.
-  if (place.startsWith('/')) return { host: place, port: fallbackPort }
-  const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:]*))(?::(\d+))?$/.exec(place) ?? []
+  if (hostText.startsWith('/')) return { host: hostText, port: fallbackPort }
+  const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:]*))(?::(\d+))?$/.exec(hostText) ?? []
   const host = bracketed ?? plain
-  if (host === undefined) throw new Error(`The database address has an invalid host: ${place}`)
-  return { host: host || 'localhost', port: port === undefined ? fallbackPort : portOf(port) }
+  if (host === undefined) throw new Error(`The database address has an invalid host: ${hostText}`)
+  return { host: host || 'localhost', port: port === undefined ? fallbackPort : parsePort(port) }
 }
 
-function portOf(text: string): number {
+function parsePort(text: string): number {
   const port = Number(text)
   if (!Number.isInteger(port) || port < 1 || port > 65535)
     throw new Error(`The database address has an invalid port: ${text}`)
@@ -127,19 +127,19 @@ function sslOf(settings: URLSearchParams): Login['ssl'] {
     return file === null ? undefined : readFileSync(file, 'utf8')
   }
   const files = { ca: read('sslrootcert'), cert: read('sslcert'), key: read('sslkey') }
-  const given = Object.fromEntries(Object.entries(files).filter(([, text]) => text !== undefined))
+  const certificates = Object.fromEntries(Object.entries(files).filter(([, text]) => text !== undefined))
   switch (mode) {
     case 'verify-full':
-      return { ...given }
+      return { ...certificates }
     case 'verify-ca':
-      return { ...given, checkServerIdentity: () => undefined }
+      return { ...certificates, checkServerIdentity: () => undefined }
     case 'require':
     case 'prefer':
     case 'allow':
     case 'no-verify':
     case 'true':
     case '1':
-      return { ...given, rejectUnauthorized: false }
+      return { ...certificates, rejectUnauthorized: false }
     default:
       throw new Error(`The database address has an unknown sslmode=${mode}`)
   }

@@ -31,7 +31,7 @@ export interface Link {
   /** True while a transaction or another single owner has the connection. */
   inUse: boolean
   /** True if statements have a time limit, so that one that takes far longer counts as hung. */
-  limited: boolean
+  hasTimeLimit: boolean
   /** True once the connection accepts no further statements. */
   retired: boolean
   lost: Error | undefined
@@ -44,9 +44,9 @@ export interface Link {
   onNotification: (channel: string, payload: string) => void
   send(query: Query): void
   /** Ends a COPY and sends the statements that waited for it. */
-  copied(): void
+  endCopy(): void
   /** Handles an error that the server returned. */
-  failed(error: Error): void
+  handleServerError(error: Error): void
   isIdleOutsideTransaction(): boolean
   /** Stops reading answers until `resume`. */
   pause(): void
@@ -84,7 +84,7 @@ export async function openLink(server: Server, host: Host, options: LinkOptions)
   } as ConstructorParameters<typeof Client>[0])
   const wire = (client as unknown as { connection: Wire }).connection
   const state = { readOnly: false }
-  const link = linkOf(client, wire, server, options)
+  const link = createLink(client, wire, server, options)
   wire.on('parameterStatus', ({ parameterName, parameterValue }: { parameterName: string; parameterValue: string }) => {
     if (parameterName !== 'in_hot_standby' && parameterName !== 'default_transaction_read_only') return
     if (parameterValue !== 'on') return
@@ -117,7 +117,7 @@ function connectError(error: Error): Error {
   return error
 }
 
-function linkOf(client: Client, wire: Wire, server: Server, options: LinkOptions): Link {
+function createLink(client: Client, wire: Wire, server: Server, options: LinkOptions): Link {
   const waiting: Query[] = []
 
   function lose(error: Error) {
@@ -135,7 +135,7 @@ function linkOf(client: Client, wire: Wire, server: Server, options: LinkOptions
     inFlight: 0,
     copying: false,
     inUse: false,
-    limited: options.statementSeconds > 0,
+    hasTimeLimit: options.statementSeconds > 0,
     retired: false,
     lost: undefined,
     answers: 0,
@@ -148,13 +148,13 @@ function linkOf(client: Client, wire: Wire, server: Server, options: LinkOptions
       else if (link.copying) waiting.push(query)
       else client.query(query as never)
     },
-    copied() {
+    endCopy() {
       link.copying = false
       while (waiting.length > 0 && !link.copying && !link.lost) client.query(waiting.shift() as never)
     },
-    failed(error) {
+    handleServerError(error) {
       if (isReadOnly(error)) {
-        server.suspect()
+        server.reportReadOnly()
         link.retired = true
       }
       const { severity } = error as DatabaseError
@@ -174,13 +174,13 @@ function linkOf(client: Client, wire: Wire, server: Server, options: LinkOptions
     },
   }
   client.on('notification', ({ channel, payload }) => link.onNotification(channel, payload ?? ''))
-  client.on('error', (error) => lose(lossOf(error)))
+  client.on('error', (error) => lose(connectionLossError(error)))
   client.on('end', () => lose(new ConnectionError('CONNECTION_CLOSED', 'The connection to the database is closed')))
   return link
 }
 
 /** Returns the error for statements in flight on a lost connection; `pg` gives its own errors no code. */
-export const lossOf = (error: Error): Error =>
+export const connectionLossError = (error: Error): Error =>
   (error as { code?: unknown }).code === undefined
     ? new ConnectionError('CONNECTION_CLOSED', 'The connection to the database was lost', error)
     : error

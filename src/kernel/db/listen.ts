@@ -25,7 +25,7 @@ interface Subscription {
 const checkMs = 20_000
 const answerMs = 10_000
 
-const commandFor = (channels: Iterable<string>) =>
+const listenCommand = (channels: Iterable<string>) =>
   [...new Set(channels)].map((channel) => `listen "${channel.replaceAll('"', '""')}"`).join(';')
 
 export function createListener(server: Server, options: LinkOptions): Listener {
@@ -36,15 +36,15 @@ export function createListener(server: Server, options: LinkOptions): Listener {
   const channels = () => [...subscriptions].map(({ channel }) => channel)
 
   async function open(): Promise<Link> {
-    const link = await server.reach((host) => openLink(server, host, { ...options, statementSeconds: 0 }))
+    const link = await server.tryHosts((host) => openLink(server, host, { ...options, statementSeconds: 0 }))
     link.onNotification = (channel, payload) => {
       for (const subscription of subscriptions) if (subscription.channel === channel) subscription.onPayload(payload)
     }
-    const checking = setInterval(() => void check(link), checkMs).unref()
+    const checkTimer = setInterval(() => void check(link), checkMs).unref()
     link.onLost = () => {
-      clearInterval(checking)
+      clearInterval(checkTimer)
       connecting = undefined
-      if (subscriptions.size > 0 && !ended) void restart()
+      if (subscriptions.size > 0 && !ended) void reconnect()
     }
     if (link.lost) link.onLost(link.lost)
     return link
@@ -58,12 +58,12 @@ export function createListener(server: Server, options: LinkOptions): Listener {
     return connecting
   }
 
-  async function restart() {
+  async function reconnect() {
     while (!ended && subscriptions.size > 0) {
       await sleep(100 + Math.random() * 200)
       const restarted = [...subscriptions]
       try {
-        await runText(await connection(), commandFor(channels()))
+        await runText(await connection(), listenCommand(channels()))
         for (const { onListen } of restarted) onListen()
         return
       } catch {
@@ -73,25 +73,25 @@ export function createListener(server: Server, options: LinkOptions): Listener {
   }
 
   async function check(link: Link) {
-    const command = commandFor(channels())
+    const command = listenCommand(channels())
     if (command === '') return
-    const overdue = setTimeout(
+    const answerTimer = setTimeout(
       () => link.destroy(new ConnectionError('CONNECTION_HUNG', 'The LISTEN connection did not answer in time')),
       answerMs,
     )
     await runText(link, command).catch(() => {})
-    clearTimeout(overdue)
+    clearTimeout(answerTimer)
   }
 
   return {
     async listen(channel, onPayload, onListen) {
       const subscription = { channel, onPayload, onListen }
       const link = await connection()
-      await runText(link, commandFor([channel]))
+      await runText(link, listenCommand([channel]))
       subscriptions.add(subscription)
       onListen()
       // It broke before the subscription was added.
-      if (link.lost) void restart()
+      if (link.lost) void reconnect()
       return {
         async unlisten() {
           subscriptions.delete(subscription)

@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net'
 import type { Encoded } from './values.ts'
 
-/** An outgoing stream of messages. Everything on the socket must go through it. */
+/** An outgoing stream of messages. All data for the socket must go through it. */
 export interface Messages {
   parse(name: string, text: string, oids: readonly number[] | undefined): void
   bind(name: string, values: readonly Encoded[]): void
@@ -43,64 +43,64 @@ export function createMessages(streamOf: () => Socket): Messages {
     output.scheduled = false
     if (output.end === output.start) return
     const stream = streamOf()
-    const joined = output.chunk.subarray(output.start, output.end)
+    const collected = output.chunk.subarray(output.start, output.end)
     output.start = output.end
-    if (stream.writable) stream.write(joined)
+    if (stream.writable) stream.write(collected)
   }
 
   return {
-    parse: (name, sql, oids) => parse(output, name, sql, oids),
-    bind: (name, values) => bind(output, name, values),
-    describePortal: () => bytes(output, describeMessage),
-    execute: () => bytes(output, executeMessage),
+    parse: (name, sql, oids) => writeParse(output, name, sql, oids),
+    bind: (name, values) => writeBind(output, name, values),
+    describePortal: () => writeBytes(output, describeMessage),
+    execute: () => writeBytes(output, executeMessage),
     closeStatement(name) {
-      const from = open(output, code.close)
-      byte(output, 0x53)
-      cstring(output, name)
-      close(output, from)
+      const from = beginMessage(output, code.close)
+      writeByte(output, 0x53)
+      writeCString(output, name)
+      endMessage(output, from)
     },
-    sync: () => bytes(output, syncMessage),
+    sync: () => writeBytes(output, syncMessage),
     query(sql) {
-      const from = open(output, code.query)
-      cstring(output, sql)
-      close(output, from)
+      const from = beginMessage(output, code.query)
+      writeCString(output, sql)
+      endMessage(output, from)
     },
     flush,
   }
 }
 
-function parse(output: Output, name: string, sql: string, oids: readonly number[] | undefined) {
-  const from = open(output, code.parse)
-  cstring(output, name)
-  cstring(output, sql)
-  int16(output, oids?.length ?? 0)
-  if (oids) for (const oid of oids) int32(output, oid)
-  close(output, from)
+function writeParse(output: Output, name: string, sql: string, oids: readonly number[] | undefined) {
+  const from = beginMessage(output, code.parse)
+  writeCString(output, name)
+  writeCString(output, sql)
+  writeInt16(output, oids?.length ?? 0)
+  if (oids) for (const oid of oids) writeInt32(output, oid)
+  endMessage(output, from)
 }
 
-function bind(output: Output, name: string, values: readonly Encoded[]) {
-  const from = open(output, code.bind)
-  byte(output, 0)
-  cstring(output, name)
-  int16(output, values.length)
-  for (const value of values) int16(output, value instanceof Buffer ? 1 : 0)
-  int16(output, values.length)
+function writeBind(output: Output, name: string, values: readonly Encoded[]) {
+  const from = beginMessage(output, code.bind)
+  writeByte(output, 0)
+  writeCString(output, name)
+  writeInt16(output, values.length)
+  for (const value of values) writeInt16(output, value instanceof Buffer ? 1 : 0)
+  writeInt16(output, values.length)
   for (const value of values) {
-    if (value === null) int32(output, -1)
+    if (value === null) writeInt32(output, -1)
     else if (typeof value === 'string') {
-      const at = openLength(output)
-      text(output, value)
-      closeLength(output, at, 0)
+      const lengthOffset = reserveLength(output)
+      writeText(output, value)
+      writeLength(output, lengthOffset, 0)
     } else {
-      int32(output, value.length)
-      bytes(output, value)
+      writeInt32(output, value.length)
+      writeBytes(output, value)
     }
   }
-  int16(output, 0)
-  close(output, from)
+  writeInt16(output, 0)
+  endMessage(output, from)
 }
 
-function ensure(output: Output, bytes: number) {
+function ensureRoom(output: Output, bytes: number) {
   const { chunk, start, end } = output
   if (chunk.length - end >= bytes) return
   const bigger = Buffer.allocUnsafe(end - start + bytes + chunkBytes)
@@ -110,21 +110,21 @@ function ensure(output: Output, bytes: number) {
   output.chunk = bigger
 }
 
-function byte(output: Output, value: number) {
-  ensure(output, 1)
+function writeByte(output: Output, value: number) {
+  ensureRoom(output, 1)
   output.chunk[output.end++] = value
 }
 
-function int16(output: Output, value: number) {
-  ensure(output, 2)
+function writeInt16(output: Output, value: number) {
+  ensureRoom(output, 2)
   const { chunk, end } = output
   chunk[end] = value >>> 8
   chunk[end + 1] = value
   output.end = end + 2
 }
 
-function int32(output: Output, value: number) {
-  ensure(output, 4)
+function writeInt32(output: Output, value: number) {
+  ensureRoom(output, 4)
   const { chunk, end } = output
   chunk[end] = value >>> 24
   chunk[end + 1] = value >>> 16
@@ -133,43 +133,43 @@ function int32(output: Output, value: number) {
   output.end = end + 4
 }
 
-function text(output: Output, value: string) {
-  ensure(output, (value.length > longText ? Buffer.byteLength(value) : value.length * 3) + 1)
+function writeText(output: Output, value: string) {
+  ensureRoom(output, (value.length > longText ? Buffer.byteLength(value) : value.length * 3) + 1)
   output.end += output.chunk.write(value, output.end, 'utf8')
 }
 
-/** `text` has reserved the room for the zero. */
-function cstring(output: Output, value: string) {
-  text(output, value)
+/** Writes a zero-terminated text; `writeText` has reserved the room for the zero. */
+function writeCString(output: Output, value: string) {
+  writeText(output, value)
   output.chunk[output.end++] = 0
 }
 
-function bytes(output: Output, value: Buffer) {
-  ensure(output, value.length)
+function writeBytes(output: Output, value: Buffer) {
+  ensureRoom(output, value.length)
   value.copy(output.chunk, output.end)
   output.end += value.length
 }
 
 /** Reserves room for a length that is not known yet. Offsets count from `start`, because the chunk may be replaced. */
-function openLength(output: Output): number {
-  ensure(output, 4)
+function reserveLength(output: Output): number {
+  ensureRoom(output, 4)
   output.end += 4
   return output.end - output.start
 }
 
-function closeLength({ chunk, start, end }: Output, from: number, own: number) {
-  chunk.writeInt32BE(end - start - from + own, start + from - 4)
+function writeLength({ chunk, start, end }: Output, from: number, ownBytes: number) {
+  chunk.writeInt32BE(end - start - from + ownBytes, start + from - 4)
 }
 
 /** Starts a message, and schedules the write of all messages of this turn. */
-function open(output: Output, kind: number): number {
+function beginMessage(output: Output, kind: number): number {
   if (!output.scheduled) {
     output.scheduled = true
     process.nextTick(output.flush)
   }
-  byte(output, kind)
-  return openLength(output)
+  writeByte(output, kind)
+  return reserveLength(output)
 }
 
-/** The length of a message includes its own four bytes. */
-const close = (output: Output, from: number) => closeLength(output, from, 4)
+/** Ends a message. Its length includes the four bytes of the length itself. */
+const endMessage = (output: Output, from: number) => writeLength(output, from, 4)

@@ -12,46 +12,46 @@ export interface Pipelined {
   end(seconds: number): Promise<void>
 }
 
-/** Further statements wait in the pool: they survive a broken connection, and can use another one. */
+/** Maximum per connection. Further statements wait in the pool, where a broken connection does not affect them. */
 const inFlightMax = 100
 
 /** Statements that change the state of a session, which would affect other callers on a shared connection. */
 const changesSession =
   /^\s*(?:begin|start|commit|rollback|abort|end|savepoint|release|set|reset|discard|listen|unlisten|declare)\b/i
 
-const checked = new WeakSet<StatementText>()
+const checkedTexts = new WeakSet<StatementText>()
 
-function check({ text }: Statement) {
-  if (checked.has(text)) return
+function rejectSessionStatement({ text }: Statement) {
+  if (checkedTexts.has(text)) return
   if (changesSession.test(text.text))
     throw new DatabaseUseError(`The statement needs a transaction: ${text.text.trim().slice(0, 80)}`)
-  checked.add(text)
+  checkedTexts.add(text)
 }
 
 export function createPipelined(server: Server, max: number, options: LinkOptions): Pipelined {
-  const ready: Link[] = []
+  const openLinks: Link[] = []
   const waiting: { statement: Statement; answer: Answer<Rows>; retry: Retry | undefined }[] = []
   const group = createGroup(server, max, options, (link) => {
-    removeReady(link)
-    if (waiting.length > 0) grow()
+    removeLink(link)
+    if (waiting.length > 0) openAnother()
   })
 
   type Retry = (statement: Statement, answer: Answer<Rows>) => void
   /** Sends the statement unprepared, because a plan that another caller prepares at the same time may fail as well. */
   const retryUnprepared: Retry = (statement, answer) => send({ ...statement, unprepared: true }, answer, undefined)
 
-  function removeReady(link: Link) {
-    const at = ready.indexOf(link)
-    if (at >= 0) ready.splice(at, 1)
+  function removeLink(link: Link) {
+    const index = openLinks.indexOf(link)
+    if (index >= 0) openLinks.splice(index, 1)
   }
 
   /** Returns the connection with the fewest statements in flight. */
-  function pick(): Link | undefined {
+  function leastBusyLink(): Link | undefined {
     let best: Link | undefined
-    for (let i = ready.length - 1; i >= 0; i--) {
-      const link = ready[i]!
+    for (let i = openLinks.length - 1; i >= 0; i--) {
+      const link = openLinks[i]!
       if (!group.isCurrent(link)) {
-        ready.splice(i, 1)
+        openLinks.splice(i, 1)
         group.retire(link)
       } else if (best === undefined || link.inFlight <= best.inFlight) best = link
     }
@@ -59,26 +59,26 @@ export function createPipelined(server: Server, max: number, options: LinkOption
   }
 
   function send(statement: Statement, answer: Answer<Rows>, retry: Retry | undefined) {
-    const link = pick()
+    const link = leastBusyLink()
     if (link === undefined || link.inFlight >= inFlightMax) {
       waiting.push({ statement, answer, retry })
-      grow()
+      openAnother()
       return
     }
-    if (link.inFlight > 0) grow()
+    if (link.inFlight > 0) openAnother()
     sendStatement(link, statement, answer, retry ? { retry } : undefined)
   }
 
-  function grow() {
+  function openAnother() {
     if (!group.hasRoom()) return
     group.open().then(
       (link) => {
         link.onAnswer = drain
-        ready.push(link)
+        openLinks.push(link)
         drain()
       },
       (error) => {
-        // No connection is left for the statements that wait.
+        // There is no other connection for the statements that wait.
         if (group.size === 0) for (const { answer } of waiting.splice(0)) answer.reject(error)
       },
     )
@@ -86,7 +86,7 @@ export function createPipelined(server: Server, max: number, options: LinkOption
 
   function drain() {
     while (waiting.length > 0) {
-      const link = pick()
+      const link = leastBusyLink()
       if (link === undefined || link.inFlight >= inFlightMax) return
       const { statement, answer, retry } = waiting.shift()!
       sendStatement(link, statement, answer, retry ? { retry } : undefined)
@@ -97,7 +97,7 @@ export function createPipelined(server: Server, max: number, options: LinkOption
     run(statement) {
       const ended = group.ended()
       if (ended) return Promise.reject(ended)
-      check(statement)
+      rejectSessionStatement(statement)
       return new Promise((resolve, reject) => send(statement, { resolve, reject }, retryUnprepared))
     },
     async end(seconds) {

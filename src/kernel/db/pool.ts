@@ -1,3 +1,4 @@
+/** The pool: shared connections for single statements, exclusive ones for transactions, and one for LISTEN. */
 import { runCopyIn } from './copy.ts'
 import { DatabaseUseError } from './errors.ts'
 import { createExclusiveConnections } from './exclusive.ts'
@@ -10,12 +11,12 @@ import { runText } from './statements.ts'
 import { runTransaction, type TransactionSql } from './transactions.ts'
 
 export interface PoolOptions {
-  /** Limit of connections: half of them are shared by plain statements, the others are for transactions. At least one of each. */
+  /** Maximum number of connections: single statements share half of them, the others are for transactions. At least one of each. */
   max: number
   name?: string
   /**
-   * Plans each statement once per connection, whatever its values are. Use it only for statements with one good plan; planning a
-   * page of results each time takes a third of its time.
+   * Plans each statement once per connection, whatever its values are. Use it only for statements with one good plan; planning takes
+   * a third of the time of a query for a page of results.
    */
   plans?: 'once'
   /** Time limit of a statement; beyond it the caller gets an error with code 57014. 0 means no limit. */
@@ -39,7 +40,7 @@ const defaultStatementSeconds = 30
 
 const toCamel = (column: string) => column.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
 const toSnake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
-const asIs = (name: string) => name
+const unchanged = (name: string) => name
 
 /** Connects to a database. Column names are snake_case there and camelCase here unless `translate` is false; values never change. */
 export const connect = (connection: ConnectionOptions, options: PoolOptions & { translate?: boolean }): Pool =>
@@ -47,12 +48,12 @@ export const connect = (connection: ConnectionOptions, options: PoolOptions & { 
 
 export function openPool(server: Server, options: PoolOptions & { translate?: boolean }): Pool {
   const translate = options.translate !== false
-  const toColumn = translate ? toSnake : asIs
+  const toColumn = translate ? toSnake : unchanged
   const linkOptions: LinkOptions = {
     name: options.name ?? 'waypost',
     plans: options.plans,
     statementSeconds: options.statementSeconds ?? defaultStatementSeconds,
-    rowName: translate ? toCamel : asIs,
+    rowName: translate ? toCamel : unchanged,
   }
   const forTransactions = Math.max(1, Math.ceil(options.max / 2))
   const pipelined = createPipelined(server, Math.max(1, options.max - forTransactions), linkOptions)
@@ -86,7 +87,7 @@ export function openPool(server: Server, options: PoolOptions & { translate?: bo
       second?: (sql: TransactionSql) => T | Promise<T>,
     ) {
       const [mode, work] = typeof first === 'string' ? [first, second!] : ['', first]
-      return exclusive.withLink((link) => runTransaction(link, beginOf(mode), toColumn, work))
+      return exclusive.withLink((link) => runTransaction(link, beginStatement(mode), toColumn, work))
     },
     copyIn: runner.copyIn,
     listen: (channel: string, onPayload: (payload: string) => void, onListen = () => {}) =>
@@ -97,13 +98,13 @@ export function openPool(server: Server, options: PoolOptions & { translate?: bo
   })
 }
 
-const begins = new Map<string, Statement>()
+const beginStatements = new Map<string, Statement>()
 
-function beginOf(mode: string): Statement {
-  let known = begins.get(mode)
-  if (!known) {
-    known = statementOf(`begin ${mode}`)
-    begins.set(mode, known)
+function beginStatement(mode: string): Statement {
+  let statement = beginStatements.get(mode)
+  if (!statement) {
+    statement = statementOf(`begin ${mode}`)
+    beginStatements.set(mode, statement)
   }
-  return known
+  return statement
 }

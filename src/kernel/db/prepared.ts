@@ -21,59 +21,59 @@ export interface Prepared {
   /** Adds a statement; evicts another one if there are too many. */
   add(text: StatementText): PreparedStatement
   /** Removes a statement that failed while it was prepared, or whose tables changed. */
-  forget(statement: PreparedStatement): void
+  remove(statement: PreparedStatement): void
   /** Returns the names of statements to close on the server, each once. */
-  takeClosed(): string[]
+  takeNamesToClose(): string[]
   describe(fields: readonly Field[]): RowOf
 }
 
 /** Queries of users and lists of varying length create new texts; the server keeps about 20 KB for each. */
 const statementsMax = 256
 
-const none: string[] = []
+const noNames: string[] = []
 
 export function createPrepared(rowName: (column: string) => string): Prepared {
-  const known = new Map<StatementText, PreparedStatement>()
-  let closed: string[] = none
+  const statements = new Map<StatementText, PreparedStatement>()
+  let namesToClose: string[] = noNames
   let count = 0
 
   const close = (name: string) => {
-    if (closed === none) closed = []
-    closed.push(name)
+    if (namesToClose === noNames) namesToClose = []
+    namesToClose.push(name)
   }
 
   /** Evicts the oldest statement that was not used since the last eviction (second-chance algorithm). */
   function evict() {
-    for (const [text, statement] of known) {
-      known.delete(text)
+    for (const [text, statement] of statements) {
+      statements.delete(text)
       if (!statement.recentlyUsed) {
         close(statement.name)
         return
       }
       statement.recentlyUsed = false
-      known.set(text, statement)
+      statements.set(text, statement)
     }
   }
 
   return {
     find(text) {
-      const statement = known.get(text)
+      const statement = statements.get(text)
       if (statement) statement.recentlyUsed = true
       return statement
     },
     add(text) {
-      if (known.size >= statementsMax) evict()
+      if (statements.size >= statementsMax) evict()
       const statement = { text, name: `s${++count}`, rowOf: undefined, recentlyUsed: false }
-      known.set(text, statement)
+      statements.set(text, statement)
       return statement
     },
-    forget(statement) {
-      if (known.get(statement.text) === statement) known.delete(statement.text)
+    remove(statement) {
+      if (statements.get(statement.text) === statement) statements.delete(statement.text)
       close(statement.name)
     },
-    takeClosed() {
-      const names = closed
-      closed = none
+    takeNamesToClose() {
+      const names = namesToClose
+      namesToClose = noNames
       return names
     },
     describe(fields) {

@@ -3,7 +3,7 @@
  * pipeline mode it accepts only subclasses of its own Query.
  */
 import { Query as PgQuery } from 'pg'
-import { type Link, lossOf, type Query, type Wire } from './link.ts'
+import { connectionLossError, type Link, type Query, type Wire } from './link.ts'
 
 export interface Answer<T> {
   resolve(value: T): void
@@ -31,9 +31,9 @@ export function settle(query: QueryState<never>) {
 export function fail(query: QueryState<never>, error: Error, reason?: unknown) {
   if (query.settled) return
   settle(query)
-  const found = query.link.lost ?? lossOf(error)
-  query.link.failed(found)
-  query.answer.reject(reason ?? found)
+  const cause = query.link.lost ?? connectionLossError(error)
+  query.link.handleServerError(cause)
+  query.answer.reject(reason ?? cause)
   query.link.onAnswer()
 }
 
@@ -43,7 +43,7 @@ export function succeed<T>(query: QueryState<T>, value: T) {
   query.link.onAnswer()
 }
 
-export const methods = {
+export const baseMethods = {
   handleError(this: QueryState<never>, error: Error) {
     fail(this, error)
   },
@@ -58,10 +58,10 @@ export const methods = {
   },
 }
 
-/** Returns a constructor whose objects have these methods; ten times as fast as a literal with `__proto__`. */
-export function constructorOf<T, A extends unknown[]>(construct: (this: T, ...given: A) => void, own: object) {
-  construct.prototype = Object.assign(Object.create(PgQuery.prototype), own)
+/** Returns a constructor whose objects have these methods. It is ten times as fast as object literals with `__proto__`. */
+export function constructorOf<T, A extends unknown[]>(construct: (this: T, ...args: A) => void, methods: object) {
+  construct.prototype = Object.assign(Object.create(PgQuery.prototype), methods)
   return construct as unknown as new (
-    ...given: A
+    ...args: A
   ) => T
 }

@@ -1,3 +1,4 @@
+/** Builds row objects from the columns that PostgreSQL returns. */
 import { LRUCache } from 'lru-cache'
 import type { Row } from './sql.ts'
 import { parserOf } from './values.ts'

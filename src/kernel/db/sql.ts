@@ -25,7 +25,7 @@ export type Fragment = Pending
  * assignments (`set`) or a list of values (`in`).
  */
 export interface Helper {
-  readonly given: string | object
+  readonly helperValue: string | object
 }
 
 export type Parameter = Value | Fragment | Helper | readonly Fragment[]
@@ -33,7 +33,7 @@ export type Parameter = Value | Fragment | Helper | readonly Fragment[]
 /** The pool or an open transaction. Store functions take it first, so that the caller decides on the transaction. */
 export interface Sql {
   <T extends readonly object[] = Row[]>(strings: TemplateStringsArray, ...values: readonly Parameter[]): Pending<T>
-  (given: string | object): Helper
+  (value: string | object): Helper
   json(value: unknown): Json
   /** Runs SQL text of our own, never user input. Without `values` it may contain several statements, on its own connection. */
   unsafe<T extends readonly object[] = Row[]>(text: string, values?: readonly Value[]): Pending<T>
@@ -44,7 +44,7 @@ export type CopyContent = Buffer | AsyncIterable<Buffer>
 
 /** Executes statements: a pool, or the connection of a transaction. */
 export interface Runner {
-  statement(given: Statement): Promise<Rows>
+  statement(statement: Statement): Promise<Rows>
   text(text: string): Promise<Rows>
   copyIn(text: string, content: () => CopyContent | Promise<CopyContent>): Promise<void>
   copyOut(text: string): AsyncIterable<Buffer>
@@ -53,7 +53,7 @@ export interface Runner {
 /** Translates a name in JavaScript to a column name in SQL. */
 export type ToColumn = (name: string) => string
 
-/** A text with the parameter types that are passed to PostgreSQL; one object for each combination. */
+/** A statement's text with its parameter types; one object for each combination, which is the key of prepared statements. */
 export interface StatementText {
   readonly text: string
   /** Undefined if PostgreSQL infers all types. */
@@ -75,8 +75,8 @@ interface PendingState {
   readonly strings: readonly string[]
   readonly values: readonly unknown[]
   /** True for `unsafe`, where `strings` has the whole text. */
-  readonly whole: boolean
-  once: boolean
+  readonly isRawText: boolean
+  isUnprepared: boolean
   running: Promise<Rows> | undefined
 }
 
@@ -99,14 +99,14 @@ const pendingMethods = {
     return this
   },
   unprepared(this: PendingState) {
-    this.once = true
+    this.isUnprepared = true
     return this
   },
 }
 
 function start(pending: PendingState): Promise<Rows> {
-  const { runner, strings, values, whole } = pending
-  if (whole && values.length === 0) return runner.text(strings[0]!)
+  const { runner, strings, values, isRawText } = pending
+  if (isRawText && values.length === 0) return runner.text(strings[0]!)
   try {
     return runner.statement(compile(pending))
   } catch (error) {
@@ -118,11 +118,11 @@ const isPending = (value: unknown): value is PendingState =>
   typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === pendingMethods
 
 const isHelper = (value: unknown): value is Helper =>
-  typeof value === 'object' && value !== null && (value as Helper).given !== undefined
+  typeof value === 'object' && value !== null && (value as Helper).helperValue !== undefined
 
 /** Compiles a statement. Without fragments and helpers, the text is cached by template and only the values are encoded. */
 function compile(pending: PendingState): Statement {
-  const { values, once } = pending
+  const { values, isUnprepared } = pending
   const encoded: Encoded[] = new Array(values.length)
   let oids: number[] | undefined
   for (let i = 0; i < values.length; i++) {
@@ -137,13 +137,13 @@ function compile(pending: PendingState): Statement {
     }
     encoded[i] = encode(value)
   }
-  return { text: typed(textOfTemplate(pending), oids), values: encoded, unprepared: once }
+  return { text: withTypes(textOfTemplate(pending), oids), values: encoded, unprepared: isUnprepared }
 }
 
 const templates = new WeakMap<readonly string[], StatementText>()
 
-function textOfTemplate({ strings, whole }: PendingState): StatementText {
-  if (whole) return textOf(strings[0]!)
+function textOfTemplate({ strings, isRawText }: PendingState): StatementText {
+  if (isRawText) return textOf(strings[0]!)
   let known = templates.get(strings)
   if (!known) {
     known = textOf(strings.reduce((before, part, index) => `${before}$${index}${part}`))
@@ -155,9 +155,9 @@ function textOfTemplate({ strings, whole }: PendingState): StatementText {
 const texts = new LRUCache<string, StatementText>({ max: 2000 })
 
 function newText(text: string, oids: readonly number[] | undefined): StatementText {
-  const made = { text, oids, others: new Map(), lastUsed: undefined as unknown as StatementText }
-  made.lastUsed = made
-  return made
+  const statementText = { text, oids, others: new Map(), lastUsed: undefined as unknown as StatementText }
+  statementText.lastUsed = statementText
+  return statementText
 }
 
 function textOf(text: string): StatementText {
@@ -169,9 +169,9 @@ function textOf(text: string): StatementText {
   return known
 }
 
-function typed(text: StatementText, oids: readonly number[] | undefined): StatementText {
+function withTypes(text: StatementText, oids: readonly number[] | undefined): StatementText {
   if (oids === undefined) return text
-  if (isSame(text.lastUsed.oids, oids)) return text.lastUsed
+  if (areSameTypes(text.lastUsed.oids, oids)) return text.lastUsed
   const key = oids.join()
   let known = text.others.get(key)
   if (!known) {
@@ -182,78 +182,78 @@ function typed(text: StatementText, oids: readonly number[] | undefined): Statem
   return known
 }
 
-function isSame(some: readonly number[] | undefined, others: readonly number[]): boolean {
-  if (some === undefined) return false
-  for (let i = 0; i < others.length; i++) if (some[i] !== others[i]) return false
+function areSameTypes(known: readonly number[] | undefined, oids: readonly number[]): boolean {
+  if (known === undefined) return false
+  for (let i = 0; i < oids.length; i++) if (known[i] !== oids[i]) return false
   return true
 }
 
 /** Builds the text and values of a statement that has fragments or helpers. */
-function compose({ strings, values, toColumn, once }: PendingState): Statement {
+function compose({ strings, values, toColumn, isUnprepared }: PendingState): Statement {
   const encoded: Encoded[] = []
   const oids: number[] = []
   let isTyped = false
 
-  function parameter(value: unknown): string {
+  function addParameter(value: unknown): string {
     const oid = oidOf(value)
     if (oid !== 0) isTyped = true
     oids.push(oid)
     return `$${encoded.push(encode(value))}`
   }
-  function fragment(part: PendingState): string {
-    if (part.whole) return part.strings[0]!
-    return joined('', part.strings, part.values)
+  function renderFragment(part: PendingState): string {
+    if (part.isRawText) return part.strings[0]!
+    return renderTemplate('', part.strings, part.values)
   }
-  function joined(before: string, strings: readonly string[], values: readonly unknown[]): string {
+  function renderTemplate(before: string, strings: readonly string[], values: readonly unknown[]): string {
     let text = before + strings[0]!
-    for (let i = 0; i < values.length; i++) text += piece(text, values[i]) + strings[i + 1]!
+    for (let i = 0; i < values.length; i++) text += render(text, values[i]) + strings[i + 1]!
     return text
   }
-  function piece(before: string, value: unknown): string {
-    if (isPending(value)) return fragment(value)
-    if (isHelper(value)) return helperText(before, value.given)
-    if (Array.isArray(value) && isPending(value[0])) return value.map(fragment).join(' ')
-    return parameter(value)
+  function render(before: string, value: unknown): string {
+    if (isPending(value)) return renderFragment(value)
+    if (isHelper(value)) return renderHelper(before, value.helperValue)
+    if (Array.isArray(value) && isPending(value[0])) return value.map(renderFragment).join(' ')
+    return addParameter(value)
   }
-  const rowText = (row: Record<string, unknown>, columns: string[]) =>
-    `(${columns.map((column) => piece('', row[column])).join(',')})`
+  const renderRow = (row: Record<string, unknown>, columns: string[]) =>
+    `(${columns.map((column) => render('', row[column])).join(',')})`
 
-  function helperText(before: string, given: string | object): string {
-    if (typeof given === 'string') return identifier(toColumn(given))
-    const word = lastWord(before)
-    if (word === 'set') return assignments(given as Record<string, unknown>)
-    if (!Array.isArray(given)) return insertion([given as Record<string, unknown>], word)
-    if (given.length === 0) throw new DatabaseUseError('An empty list was given to sql(…)')
-    if (word === 'insert') return insertion(given, word)
-    if (word === 'in') return `(${given.map((value) => piece('', value)).join(',')})`
-    return given.map((name) => identifier(toColumn(name as string))).join(',')
+  function renderHelper(before: string, value: string | object): string {
+    if (typeof value === 'string') return quoteIdentifier(toColumn(value))
+    const keyword = lastKeyword(before)
+    if (keyword === 'set') return renderAssignments(value as Record<string, unknown>)
+    if (!Array.isArray(value)) return renderRows([value as Record<string, unknown>], keyword)
+    if (value.length === 0) throw new DatabaseUseError('An empty list was given to sql(…)')
+    if (keyword === 'insert') return renderRows(value, keyword)
+    if (keyword === 'in') return `(${value.map((value) => render('', value)).join(',')})`
+    return value.map((name) => quoteIdentifier(toColumn(name as string))).join(',')
   }
-  function insertion(rows: Record<string, unknown>[], word: string | undefined): string {
-    if (word !== 'insert') throw new DatabaseUseError(`A row was given to sql(…) after "${word}"`)
+  function renderRows(rows: Record<string, unknown>[], keyword: string | undefined): string {
+    if (keyword !== 'insert') throw new DatabaseUseError(`A row was given to sql(…) after "${keyword}"`)
     const columns = Object.keys(rows[0]!)
-    const names = columns.map((column) => identifier(toColumn(column))).join(',')
-    return `(${names})values${rows.map((row) => rowText(row, columns)).join(',')}`
+    const names = columns.map((column) => quoteIdentifier(toColumn(column))).join(',')
+    return `(${names})values${rows.map((row) => renderRow(row, columns)).join(',')}`
   }
-  const assignments = (row: Record<string, unknown>) =>
+  const renderAssignments = (row: Record<string, unknown>) =>
     Object.keys(row)
-      .map((column) => `${identifier(toColumn(column))}=${piece('', row[column])}`)
+      .map((column) => `${quoteIdentifier(toColumn(column))}=${render('', row[column])}`)
       .join(',')
 
-  const text = joined('', strings, values)
-  return { text: typed(textOf(text), isTyped ? oids : undefined), values: encoded, unprepared: once }
+  const text = renderTemplate('', strings, values)
+  return { text: withTypes(textOf(text), isTyped ? oids : undefined), values: encoded, unprepared: isUnprepared }
 }
 
-const words = /(?:^|[\s(])(insert|set|in|select|returning)(?=$|[\s(])/gi
+const helperKeywords = /(?:^|[\s(])(insert|set|in|select|returning)(?=$|[\s(])/gi
 
 /** Returns the keyword that determines what a helper stands for. */
-function lastWord(before: string): string | undefined {
+function lastKeyword(before: string): string | undefined {
   let last: string | undefined
-  for (const [, word] of before.matchAll(words)) last = word!.toLowerCase()
+  for (const [, word] of before.matchAll(helperKeywords)) last = word!.toLowerCase()
   return last
 }
 
 /** Quotes a name; `a.b` is two names. */
-const identifier = (name: string) => `"${name.replaceAll('"', '""').replaceAll('.', '"."')}"`
+const quoteIdentifier = (name: string) => `"${name.replaceAll('"', '""').replaceAll('.', '"."')}"`
 
 /** Constructs a pending statement; an object literal with `__proto__` takes ten times as long. */
 function construct(
@@ -268,18 +268,18 @@ function construct(
   this.toColumn = toColumn
   this.strings = strings
   this.values = values
-  this.whole = whole
-  this.once = false
+  this.isRawText = whole
+  this.isUnprepared = false
   this.running = undefined
 }
 construct.prototype = pendingMethods
-const PendingOf = construct as unknown as new (...given: Parameters<typeof construct>) => PendingState
+const PendingOf = construct as unknown as new (...args: Parameters<typeof construct>) => PendingState
 
 export function createSql(runner: Runner, toColumn: ToColumn): Sql {
   const sql = (first: TemplateStringsArray | string | object, ...values: unknown[]) =>
     Array.isArray(first) && 'raw' in first
       ? new PendingOf(runner, toColumn, first as readonly string[], values, false)
-      : { given: first }
+      : { helperValue: first }
   return Object.assign(sql, {
     json: jsonOf,
     unsafe: (text: string, values: readonly unknown[] = []) => new PendingOf(runner, toColumn, [text], values, true),

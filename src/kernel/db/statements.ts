@@ -2,7 +2,7 @@
 import { isStalePlan } from './errors.ts'
 import type { Link } from './link.ts'
 import type { Field, PreparedStatement } from './prepared.ts'
-import { type Answer, constructorOf, countOf, fail, methods, type QueryState, settle, succeed } from './query.ts'
+import { type Answer, baseMethods, constructorOf, countOf, fail, type QueryState, settle, succeed } from './query.ts'
 import type { RowOf } from './rows.ts'
 import type { Row, Rows, Statement } from './sql.ts'
 
@@ -17,7 +17,7 @@ interface PreparedQuery extends QueryState<Rows> {
   count: number
   /** A statement that is sent first in the same message, such as `begin`; if it fails, ours is not executed. */
   opening: Statement | undefined
-  openings: number
+  unansweredOpenings: number
   retry: ((statement: Statement, answer: Answer<Rows>) => void) | undefined
 }
 
@@ -27,7 +27,7 @@ function prepareAndBind(query: PreparedQuery, statement: Statement, describe: bo
   if (!known && !statement.unprepared) {
     known = prepared.add(statement.text)
     query.parsed = known
-    for (const name of prepared.takeClosed()) messages.closeStatement(name)
+    for (const name of prepared.takeNamesToClose()) messages.closeStatement(name)
     messages.parse(known.name, statement.text.text, statement.text.oids)
   } else if (!known) messages.parse('', statement.text.text, statement.text.oids)
   messages.bind(known?.name ?? '', statement.values)
@@ -37,10 +37,10 @@ function prepareAndBind(query: PreparedQuery, statement: Statement, describe: bo
 }
 
 const preparedMethods = {
-  ...methods,
+  ...baseMethods,
   submit(this: PreparedQuery) {
     if (this.opening) {
-      this.openings = 1
+      this.unansweredOpenings = 1
       prepareAndBind(this, this.opening, false)
     }
     this.prepared = prepareAndBind(this, this.statement, true)
@@ -56,7 +56,7 @@ const preparedMethods = {
     this.found.push(this.rowOf!(fields))
   },
   handleCommandComplete(this: PreparedQuery, { text }: { text: string }) {
-    if (this.openings > 0) this.openings--
+    if (this.unansweredOpenings > 0) this.unansweredOpenings--
     else this.count = countOf(text)
   },
   handleReadyForQuery(this: PreparedQuery) {
@@ -68,9 +68,9 @@ const preparedMethods = {
   handleError(this: PreparedQuery, error: Error) {
     if (this.settled) return
     const { prepared } = this.link
-    if (this.parsed) prepared.forget(this.parsed)
+    if (this.parsed) prepared.remove(this.parsed)
     if (isStalePlan(error)) {
-      if (this.prepared && this.prepared !== this.parsed) prepared.forget(this.prepared)
+      if (this.prepared && this.prepared !== this.parsed) prepared.remove(this.prepared)
       if (this.retry) {
         settle(this as never)
         this.retry(this.statement, this.answer)
@@ -105,7 +105,7 @@ const PreparedQueryOf = constructorOf(function (
   this.found = []
   this.count = 0
   this.opening = options?.opening
-  this.openings = 0
+  this.unansweredOpenings = 0
   this.retry = options?.retry
 }, preparedMethods)
 
@@ -124,7 +124,7 @@ interface TextQuery extends QueryState<Rows & { tag: string }> {
 }
 
 const textMethods = {
-  ...methods,
+  ...baseMethods,
   submit(this: TextQuery) {
     this.link.messages.query(this.text)
     return null

@@ -1,3 +1,4 @@
+/** Runs a transaction on one connection. BEGIN is sent together with the first statement. */
 import { runCopyIn, runCopyOut } from './copy.ts'
 import { ConnectionError, DatabaseUseError, isAborted } from './errors.ts'
 import type { Link } from './link.ts'
@@ -11,16 +12,16 @@ export interface TransactionSql extends Sql {
   withoutTimeLimit(): Promise<void>
 }
 
-const hasEnded = 'The transaction of this statement has ended'
+const hasEndedText = 'The transaction of this statement has ended'
 
 interface State {
   /** True while the transaction accepts statements. */
-  open: boolean
+  isOpen: boolean
   /** True once COMMIT or ROLLBACK was sent. */
-  over: boolean
+  isEnding: boolean
   /** The statement that was sent together with BEGIN, or BEGIN itself. */
   first: Promise<unknown> | undefined
-  begun: boolean
+  hasBegun: boolean
   failure: unknown
   savepoints: number
 }
@@ -32,37 +33,44 @@ export async function runTransaction<T>(
   toColumn: ToColumn,
   work: (sql: TransactionSql) => T | Promise<T>,
 ): Promise<T> {
-  const state: State = { open: true, over: false, first: undefined, begun: false, failure: undefined, savepoints: 0 }
+  const state: State = {
+    isOpen: true,
+    isEnding: false,
+    first: undefined,
+    hasBegun: false,
+    failure: undefined,
+    savepoints: 0,
+  }
   const lost = Promise.withResolvers<never>()
   lost.promise.catch(() => {})
-  const beforeLoss = link.onLost
+  const previousOnLost = link.onLost
   link.onLost = (error) => {
-    beforeLoss(error)
+    previousOnLost(error)
     lost.reject(error)
   }
   const sql = transactionSql(link, state, createRunner(link, state, begin), toColumn)
 
   try {
     const result = await Promise.race([work(sql), lost.promise])
-    state.open = false
+    state.isOpen = false
     if (state.first) await commit(link, state)
     return result
   } catch (error) {
-    state.open = false
-    state.over = true
+    state.isOpen = false
+    state.isEnding = true
     if (state.first && !link.lost) await runText(link, 'rollback').catch(() => {})
     throw link.lost ?? (isAborted(error) ? (state.failure ?? error) : error)
   } finally {
-    link.onLost = beforeLoss
+    link.onLost = previousOnLost
   }
 }
 
 /** Sends statements in the transaction, BEGIN with the first one. */
 function createRunner(link: Link, state: State, begin: Statement): Runner {
   /** Rejects if the transaction is over, because its connection may have another owner by now. */
-  function guarded<R>(send: () => Promise<R>): Promise<R> {
+  function sendIfOpen<R>(send: () => Promise<R>): Promise<R> {
     if (link.lost) return Promise.reject(link.lost)
-    if (state.over) return Promise.reject(new DatabaseUseError(hasEnded))
+    if (state.isEnding) return Promise.reject(new DatabaseUseError(hasEndedText))
     const sent = send()
     sent.catch((error) => {
       state.failure ??= error
@@ -71,47 +79,47 @@ function createRunner(link: Link, state: State, begin: Statement): Runner {
   }
 
   /** Sends the first statement. Others wait for its answer: if BEGIN failed, they would be committed on their own. */
-  function first<R>(send: () => Promise<R>): Promise<R> {
-    const sent = guarded(send)
+  function sendFirst<R>(send: () => Promise<R>): Promise<R> {
+    const sent = sendIfOpen(send)
     state.first = sent
     sent.then(
       () => {
-        state.begun = true
+        state.hasBegun = true
       },
       () => {},
     )
     return sent
   }
-  const afterFirst = <R>(send: () => Promise<R>) => state.first!.then(() => guarded(send))
+  const afterFirst = <R>(send: () => Promise<R>) => state.first!.then(() => sendIfOpen(send))
 
   function afterBegin<R>(send: () => Promise<R>): Promise<R> {
-    if (state.begun) return guarded(send)
-    if (!state.first) void first(() => runStatement(link, begin))
+    if (state.hasBegun) return sendIfOpen(send)
+    if (!state.first) void sendFirst(() => runStatement(link, begin))
     return afterFirst(send)
   }
   /** Keeps a failed statement that the caller does not await from being an unhandled rejection; COMMIT reports its error. */
-  function watched<R>(issue: () => Promise<R>): Promise<R> {
-    if (!state.open) return Promise.reject(link.lost ?? new DatabaseUseError(hasEnded))
+  function issueStatement<R>(issue: () => Promise<R>): Promise<R> {
+    if (!state.isOpen) return Promise.reject(link.lost ?? new DatabaseUseError(hasEndedText))
     const sent = issue()
     sent.catch(() => {})
     return sent
   }
 
   async function* copyOut(text: string) {
-    await watched(() => afterBegin(async () => {}))
+    await issueStatement(() => afterBegin(async () => {}))
     yield* runCopyOut(link, text)
   }
 
   return {
     statement: (statement) =>
-      watched(() => {
-        if (state.begun) return guarded(() => runStatement(link, statement))
+      issueStatement(() => {
+        if (state.hasBegun) return sendIfOpen(() => runStatement(link, statement))
         if (state.first) return afterFirst(() => runStatement(link, statement))
         // In one message with BEGIN: if BEGIN fails, the server skips the statement.
-        return first(() => runStatement(link, statement, { opening: begin }))
+        return sendFirst(() => runStatement(link, statement, { opening: begin }))
       }),
-    text: (text) => watched(() => afterBegin<Rows>(() => runText(link, text))),
-    copyIn: (text, content) => watched(() => afterBegin(() => runCopyIn(link, text, content))),
+    text: (text) => issueStatement(() => afterBegin<Rows>(() => runText(link, text))),
+    copyIn: (text, content) => issueStatement(() => afterBegin(() => runCopyIn(link, text, content))),
     copyOut,
   }
 }
@@ -121,7 +129,7 @@ function transactionSql(link: Link, state: State, runner: Runner, toColumn: ToCo
     async savepoint<R>(inner: (sql: TransactionSql) => Promise<R>): Promise<R> {
       const name = `s${++state.savepoints}`
       await runner.text(`savepoint ${name}`)
-      const before = state.failure
+      const failureBefore = state.failure
       try {
         const result = await inner(sql)
         await runner.text(`release savepoint ${name}`)
@@ -129,14 +137,14 @@ function transactionSql(link: Link, state: State, runner: Runner, toColumn: ToCo
       } catch (error) {
         if (!link.lost) {
           await runner.text(`rollback to savepoint ${name}`)
-          state.failure = before
+          state.failure = failureBefore
         }
         throw error
       }
     },
     async withoutTimeLimit() {
       await runner.text('set local statement_timeout = 0')
-      link.limited = false
+      link.hasTimeLimit = false
     },
   })
   return sql
@@ -144,9 +152,9 @@ function transactionSql(link: Link, state: State, runner: Runner, toColumn: ToCo
 
 /** Commits. If a statement has failed, PostgreSQL answers COMMIT with ROLLBACK and without an error. */
 async function commit(link: Link, state: State) {
-  // Statements issued before are sent first.
+  // Statements that wait for the answer to BEGIN are sent before COMMIT.
   await state.first
-  state.over = true
+  state.isEnding = true
   const { tag } = await runText(link, 'commit')
   if (tag !== 'COMMIT')
     throw state.failure ?? new ConnectionError('CONNECTION_ROLLED_BACK', `PostgreSQL answered COMMIT with ${tag}`)

@@ -72,13 +72,13 @@ function arrayText(values: readonly unknown[]): string {
   return `${text}}`
 }
 
-const special = /[\\"]/
-const everySpecial = /[\\"]/g
+const specialCharacter = /[\\"]/
+const specialCharacters = /[\\"]/g
 
 function elementText(value: unknown): string {
   switch (typeof value) {
     case 'string':
-      return special.test(value) ? `"${value.replace(everySpecial, '\\$&')}"` : `"${value}"`
+      return specialCharacter.test(value) ? `"${value.replace(specialCharacters, '\\$&')}"` : `"${value}"`
     case 'number':
     case 'bigint':
       return String(value)
@@ -88,7 +88,7 @@ function elementText(value: unknown): string {
       if (value === null) return 'NULL'
       if (Array.isArray(value)) return arrayText(value)
       if (value instanceof Uint8Array) return `"\\\\x${Buffer.from(value).toString('hex')}"`
-      return `"${objectText(value).replace(everySpecial, '\\$&')}"`
+      return `"${objectText(value).replace(specialCharacters, '\\$&')}"`
     default:
       throw new DatabaseUseError(`An element of an array parameter has the type ${typeof value}`)
   }
@@ -101,19 +101,19 @@ const toBytes: Parser = (text) => Buffer.from(text.slice(2), 'hex')
 /** Parses `2031-01-02 03:04:05.678+00`, as PostgreSQL prints it in UTC; six times as fast as the runtime's parser. */
 const toDate: Parser = (text) => {
   if (text.charCodeAt(4) !== 0x2d || text.charCodeAt(10) !== 0x20 || !text.endsWith('+00')) return new Date(text)
-  const digits = (at: number) => (text.charCodeAt(at) - 48) * 10 + text.charCodeAt(at + 1) - 48
+  const twoDigits = (at: number) => (text.charCodeAt(at) - 48) * 10 + text.charCodeAt(at + 1) - 48
   let milliseconds = 0
-  for (let at = 20, worth = 100; worth >= 1 && at < text.length - 3; at++, worth /= 10)
-    milliseconds += (text.charCodeAt(at) - 48) * worth
-  const [year, month, day] = [digits(0) * 100 + digits(2), digits(5) - 1, digits(8)]
+  for (let at = 20, placeValue = 100; placeValue >= 1 && at < text.length - 3; at++, placeValue /= 10)
+    milliseconds += (text.charCodeAt(at) - 48) * placeValue
+  const [year, month, day] = [twoDigits(0) * 100 + twoDigits(2), twoDigits(5) - 1, twoDigits(8)]
   // `Date.UTC` reads the year 99 as 1999.
   if (year < 100) return new Date(`${text.replace(' ', 'T')}:00`)
-  return new Date(Date.UTC(year, month, day, digits(11), digits(14), digits(17), milliseconds))
+  return new Date(Date.UTC(year, month, day, twoDigits(11), twoDigits(14), twoDigits(17), milliseconds))
 }
 const toJson: Parser = (text) => JSON.parse(text)
-const same: Parser = (text) => text
+const unchanged: Parser = (text) => text
 
-/** Columns of these types are parsed, all others stay text. bigint columns have counts and sizes far below 2^53. */
+/** Columns of these types are parsed, all others stay text. bigint columns contain counts and sizes far below 2^53. */
 const scalars: [parser: Parser, ...oids: number[]][] = [
   [toBoolean, 16],
   [toBytes, 17],
@@ -151,51 +151,55 @@ const arrays: [array: number, element: number][] = [
 const parsers = new Map<number, Parser>()
 for (const [parser, ...oids] of scalars) for (const oid of oids) parsers.set(oid, parser)
 for (const [array, element] of arrays) {
-  const ofElement = parsers.get(element) ?? same
-  parsers.set(array, (text) => parseArray(text, ofElement))
+  const parseElement = parsers.get(element) ?? unchanged
+  parsers.set(array, (text) => parseArray(text, parseElement))
 }
 
 /** Returns undefined if the column stays text. */
 export const parserOf = (oid: number): Parser | undefined => parsers.get(oid)
 
 /** Parses PostgreSQL's text of an array: `{1,NULL,"a \"b\"",{…}}`, preceded by its bounds if they do not start at 1. */
-export function parseArray(text: string, ofElement: Parser): unknown[] {
+export function parseArray(text: string, parseElement: Parser): unknown[] {
   if (text === '{}') return []
   if (!text.includes('"') && text.lastIndexOf('{') === 0)
     return text
       .slice(1, -1)
       .split(',')
-      .map((part) => (part === 'NULL' ? null : ofElement(part)))
-  let at = text.charCodeAt(0) === 0x5b /* [ */ ? text.indexOf('=') + 1 : 0
+      .map((part) => (part === 'NULL' ? null : parseElement(part)))
+  let position = text.charCodeAt(0) === 0x5b /* [ */ ? text.indexOf('=') + 1 : 0
 
-  function quoted(): string {
+  function readQuoted(): string {
     let part = ''
-    let from = ++at
-    for (; text.charCodeAt(at) !== 0x22 /* " */; at++)
-      if (text.charCodeAt(at) === 0x5c /* \ */) {
-        part += text.slice(from, at)
-        from = ++at
+    let from = ++position
+    for (; text.charCodeAt(position) !== 0x22 /* " */; position++)
+      if (text.charCodeAt(position) === 0x5c /* \ */) {
+        part += text.slice(from, position)
+        from = ++position
       }
-    return part + text.slice(from, at++)
+    return part + text.slice(from, position++)
   }
-  function bare(): unknown {
-    const from = at
-    for (let code = text.charCodeAt(at); code !== 0x2c /* , */ && code !== 0x7d /* } */; code = text.charCodeAt(at))
-      at++
-    const part = text.slice(from, at)
-    return part === 'NULL' ? null : ofElement(part)
+  function readUnquoted(): unknown {
+    const from = position
+    for (
+      let code = text.charCodeAt(position);
+      code !== 0x2c /* , */ && code !== 0x7d /* } */;
+      code = text.charCodeAt(position)
+    )
+      position++
+    const part = text.slice(from, position)
+    return part === 'NULL' ? null : parseElement(part)
   }
-  function array(): unknown[] {
+  function readArray(): unknown[] {
     const elements: unknown[] = []
-    at++
-    while (text.charCodeAt(at) !== 0x7d /* } */) {
-      const code = text.charCodeAt(at)
-      if (code === 0x2c /* , */) at++
-      else if (code === 0x7b /* { */) elements.push(array())
-      else elements.push(code === 0x22 /* " */ ? ofElement(quoted()) : bare())
+    position++
+    while (text.charCodeAt(position) !== 0x7d /* } */) {
+      const code = text.charCodeAt(position)
+      if (code === 0x2c /* , */) position++
+      else if (code === 0x7b /* { */) elements.push(readArray())
+      else elements.push(code === 0x22 /* " */ ? parseElement(readQuoted()) : readUnquoted())
     }
-    at++
+    position++
     return elements
   }
-  return array()
+  return readArray()
 }

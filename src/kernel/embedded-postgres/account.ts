@@ -1,3 +1,4 @@
+/** The operating system account of the server. */
 import { lchownSync, lstatSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 

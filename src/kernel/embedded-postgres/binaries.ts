@@ -23,13 +23,13 @@ export type Binaries = { initdb: string; postgres: string; major: string }
 
 /**
  * Finds PostgreSQL programs that the account can run: those of the npm package if possible, else a copy.
- * @param own a directory for a copy that only this process's user needs to reach
+ * @param privateDirectory the directory for a copy if the server runs as the platform's own user
  */
-export function locateBinaries(account: Account | undefined, own: string): Binaries {
+export function locateBinaries(account: Account | undefined, privateDirectory: string): Binaries {
   const { native, version } = locatePackage()
   // The package creates its library links in an install script, which `--ignore-scripts` and npm's defaults may skip.
-  const usable = createLinks(native) && samples(native).every((path) => canReach(path, account))
-  const root = usable ? native : copyOf(native, version, account, own)
+  const usable = createLinks(native) && pathsToProbe(native).every((path) => canReach(path, account))
+  const root = usable ? native : copyPrograms(native, version, account, privateDirectory)
   return {
     initdb: join(root, 'bin', 'initdb'),
     postgres: join(root, 'bin', 'postgres'),
@@ -55,15 +55,15 @@ function locatePackage(): { native: string; version: string } {
   return { native: join(folder, 'native'), version }
 }
 
-// A restrictive umask at installation or a closed parent directory affects at least one of these.
-function samples(native: string): string[] {
+/** Returns the paths to check: a restrictive umask at installation or a closed parent directory affects at least one of them. */
+function pathsToProbe(native: string): string[] {
   return ['bin/initdb', 'bin/postgres', 'lib', 'share/postgresql'].map((path) => join(native, path))
 }
 
 /** Creates missing library links and returns whether all exist. Creating a link is atomic, so concurrent starts are safe. */
 function createLinks(native: string): boolean {
   try {
-    for (const { source, target } of links(native)) {
+    for (const { source, target } of libraryLinks(native)) {
       const path = join(dirname(native), target)
       if (existsSync(path)) continue
       try {
@@ -79,7 +79,7 @@ function createLinks(native: string): boolean {
 }
 
 /** Reads the package's list of links. Both paths are relative to the package and, so far, in the same folder. */
-function links(native: string): { source: string; target: string }[] {
+function libraryLinks(native: string): { source: string; target: string }[] {
   return JSON.parse(readFileSync(join(native, 'pg-symlinks.json'), 'utf8'))
 }
 
@@ -87,19 +87,21 @@ function links(native: string): { source: string; target: string }[] {
  * Copies the programs if the account cannot reach the package (below /root) or the links cannot be written (read-only
  * node_modules). With an account, all data directories share the copy. It is complete or absent, and safe to delete.
  */
-function copyOf(native: string, version: string, account: Account | undefined, own: string): string {
+function copyPrograms(native: string, version: string, account: Account | undefined, privateDirectory: string): string {
   const failures: string[] = []
-  for (const base of account ? ['/var/cache/waypost', join(tmpdir(), 'waypost-cache'), '/tmp/waypost-cache'] : [own]) {
+  for (const base of account
+    ? ['/var/cache/waypost', join(tmpdir(), 'waypost-cache'), '/tmp/waypost-cache']
+    : [privateDirectory]) {
     const target = join(base, `postgresql-${version}-${process.platform}-${process.arch}`)
     try {
       mkdirSync(base, { recursive: true })
       const status = lstatSync(base)
-      // In /tmp another user could have placed programs for us to run.
+      // In /tmp another user could have created the directory, with programs of their own.
       if (!status.isDirectory() || status.uid !== process.getuid?.() || status.mode & 0o022)
         throw new Error('not owned by this user, or writable by others')
       if (account) chmodSync(base, 0o755)
       if (!canReach(base, account)) throw new Error(`not reachable for uid ${account?.uid}`)
-      if (!isSame(native, target)) replace(native, target)
+      if (!isSameTree(native, target)) replaceCopy(native, target)
       return target
     } catch (error) {
       failures.push(`${base}: ${(error as Error).message}`)
@@ -110,18 +112,18 @@ function copyOf(native: string, version: string, account: Account | undefined, o
   )
 }
 
-function replace(native: string, target: string): void {
+function replaceCopy(native: string, target: string): void {
   const partial = mkdtempSync(`${target}.partial-`)
   const now = statSync(partial).mtimeMs
   for (const name of readdirSync(dirname(target)).filter((name) => name.startsWith(`${basename(target)}.partial-`))) {
     // Another process may be copying right now; a copy older than an hour was interrupted.
     const path = join(dirname(target), name)
-    const made = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? now
-    if (now - made > 3600_000) rmSync(path, { recursive: true, force: true })
+    const createdAt = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? now
+    if (now - createdAt > 3600_000) rmSync(path, { recursive: true, force: true })
   }
   try {
     copyFiles(native, partial)
-    for (const { source, target: link } of links(native)) {
+    for (const { source, target: link } of libraryLinks(native)) {
       const path = join(partial, link.slice('native/'.length))
       if (!existsSync(path)) symlinkSync(basename(source), path)
     }
@@ -129,7 +131,7 @@ function replace(native: string, target: string): void {
       renameSync(partial, target)
     } catch (error) {
       // The target exists: it is another process's complete copy, perhaps in use, or a broken one. Only a broken one is replaced.
-      if (isSame(native, target)) return
+      if (isSameTree(native, target)) return
       if (!existsSync(target)) throw error
       rmSync(target, { recursive: true, force: true })
       renameSync(partial, target)
@@ -157,11 +159,11 @@ function copyFiles(from: string, to: string): void {
 }
 
 /** Compares sizes, because after a power failure a copied file may exist but be empty. */
-function isSame(from: string, to: string): boolean {
+function isSameTree(from: string, to: string): boolean {
   return readdirSync(from, { withFileTypes: true }).every((entry) => {
     if (isForLinkers(entry.name)) return true
     const [source, target] = [join(from, entry.name), join(to, entry.name)]
-    if (entry.isDirectory()) return isSame(source, target)
+    if (entry.isDirectory()) return isSameTree(source, target)
     return statSync(source).size === statSync(target, { throwIfNoEntry: false })?.size
   })
 }

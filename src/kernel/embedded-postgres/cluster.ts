@@ -16,7 +16,7 @@ import {
 import { basename, dirname, join } from 'node:path'
 import { type Account, changeOwner } from './account.ts'
 import type { Binaries } from './binaries.ts'
-import { eachLine, ended, hasProc, launch, pathForServer } from './launch.ts'
+import { eachLine, exitCodeOf, hasProc, launch, pathForServer } from './launch.ts'
 
 /** For administration through the local socket only; the platform uses the role in owner.ts. */
 export const superuser = 'waypost'
@@ -36,23 +36,23 @@ export function layout(directory: string) {
 }
 
 /**
- * Chooses where the database is created. It is always in the directory itself, except for root on systems without /proc (macOS):
- * there it is in a place that the server's account can reach, recorded in the directory (README.md).
+ * Chooses where the database is created: in the data directory, except for root on systems without /proc (macOS). There it is below
+ * /var/db, which the server's account can reach, and the data directory records its path (README.md).
  */
-export function choosePlace(directory: string): void {
+export function chooseLocation(directory: string): void {
   if (hasProc || process.getuid?.() !== 0) return
   const location = join(directory, 'location')
   if (existsSync(location) || existsSync(join(directory, 'cluster'))) return
-  const place = mkdtempSync('/var/db/waypost-')
-  chmodSync(place, 0o711)
-  writeDurably(location, place)
+  const base = mkdtempSync('/var/db/waypost-')
+  chmodSync(base, 0o711)
+  writeDurably(location, base)
 }
 
-export function refuseOtherMajor(cluster: string, binaries: Binaries): void {
-  const found = readFileSync(join(cluster, 'PG_VERSION'), 'utf8').trim()
-  if (found === binaries.major) return
+export function rejectOtherMajor(cluster: string, binaries: Binaries): void {
+  const clusterMajor = readFileSync(join(cluster, 'PG_VERSION'), 'utf8').trim()
+  if (clusterMajor === binaries.major) return
   throw new Error(
-    `The database in ${cluster} was made by PostgreSQL ${found}, but this Waypost includes PostgreSQL ${binaries.major}, ` +
+    `The database in ${cluster} was made by PostgreSQL ${clusterMajor}, but this Waypost includes PostgreSQL ${binaries.major}, ` +
       `which cannot read it. Make a backup with the Waypost version that made it, then restore the backup into a new data directory.`,
   )
 }
@@ -97,14 +97,14 @@ export async function createCluster(
     account,
   )
   eachLine(initdb, (line) => output.push(line))
-  const code = await ended(initdb)
+  const code = await exitCodeOf(initdb)
   rmSync(passwordForInitdb, { force: true })
   if (code !== 0) {
     rmSync(partial, { recursive: true, force: true })
     throw new Error(`PostgreSQL could not create its database in ${directory}: ${output.slice(-8).join('\n')}`)
   }
   renameSync(partial, cluster)
-  sync(dirname(cluster))
+  syncDirectory(dirname(cluster))
 }
 
 /**
@@ -138,7 +138,7 @@ export function writeDurably(path: string, text: string): void {
   renameSync(partial, path)
 }
 
-function sync(directory: string): void {
+function syncDirectory(directory: string): void {
   const descriptor = openSync(directory, 'r')
   fsyncSync(descriptor)
   closeSync(descriptor)

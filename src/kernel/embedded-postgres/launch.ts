@@ -19,12 +19,12 @@ export const hasProc = existsSync('/proc/self/cwd')
 
 /** Runs a PostgreSQL program in its own session, so that Ctrl-C in a terminal reaches the platform and not the server. */
 export function launch(program: string, args: string[], cwd: string, account: Account | undefined): ChildProcess {
-  const as = account ? { uid: account.uid, gid: account.gid } : {}
-  return spawn(program, args, { ...as, cwd, env: environment, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+  const user = account ? { uid: account.uid, gid: account.gid } : {}
+  return spawn(program, args, { ...user, cwd, env: environment, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
 }
 
 /** Resolves with the exit code; after signal n with 128 + n, as in a shell. */
-export function ended(child: ChildProcess): Promise<number> {
+export function exitCodeOf(child: ChildProcess): Promise<number> {
   return new Promise((resolve, reject) => {
     child.once('error', (cause) =>
       reject(
@@ -45,14 +45,14 @@ export function eachLine(child: ChildProcess, onLine: (line: string) => void): v
 }
 
 /**
- * Stops the server if the platform is killed: a shell waits for the end of a pipe that only the platform holds open. The next start
- * can do without it; the guard keeps orphaned servers from accumulating.
+ * Starts a guard that stops the server if the platform is killed: a shell that waits for the end of a pipe, which only the platform
+ * holds open. Without it, killed platforms that are never started again would leave their servers running.
  */
 export function startGuard(pid: number, account: Account | undefined): ChildProcess {
-  const as = account ? { uid: account.uid, gid: account.gid } : {}
+  const user = account ? { uid: account.uid, gid: account.gid } : {}
   const script = 'read -r line; kill -INT "$0"'
   const shell = spawn('/bin/sh', ['-c', script, String(pid)], {
-    ...as,
+    ...user,
     cwd: '/',
     env: environment,
     detached: true,

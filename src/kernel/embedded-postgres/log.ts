@@ -1,19 +1,20 @@
 const entry = /^(?:(?<process>[a-z][a-z ]*): )?(?<severity>[A-Z]+\d?): {2}/
-const quiet = new Set(['DEBUG1', 'DEBUG2', 'DEBUG3', 'DEBUG4', 'DEBUG5', 'LOG', 'INFO', 'NOTICE'])
+const droppedSeverities = new Set(['DEBUG1', 'DEBUG2', 'DEBUG3', 'DEBUG4', 'DEBUG5', 'LOG', 'INFO', 'NOTICE'])
 
 /**
  * Passes on lines of the server's log from WARNING upwards. Errors in client sessions are left out, because the client gets them;
  * errors of the server's own processes (autovacuum, checkpointer) are kept.
  */
 export function logFilter(log: (line: string) => void): (line: string) => void {
-  let passing = true
+  let isPassed = true
   return (line) => {
-    const found = line.startsWith('\t') ? undefined : entry.exec(line)?.groups
-    if (found?.severity) {
-      passing = !quiet.has(found.severity) && !(found.severity === 'ERROR' && found.process === 'client backend')
+    const fields = line.startsWith('\t') ? undefined : entry.exec(line)?.groups
+    if (fields?.severity) {
+      isPassed =
+        !droppedSeverities.has(fields.severity) && !(fields.severity === 'ERROR' && fields.process === 'client backend')
     } else if (!line.startsWith('\t')) {
-      passing = true
+      isPassed = true
     }
-    if (passing) log(line)
+    if (isPassed) log(line)
   }
 }

@@ -8,25 +8,25 @@ import { hasProc } from './launch.ts'
  * Returns an argument that identifies the server of exactly this directory on its command line. It has the inode, because a
  * directory may be renamed while the server runs, and a copy of the directory has the same postmaster.pid (README.md).
  */
-export function markOf(cluster: string): string {
+export function clusterArgument(cluster: string): string {
   return `waypost.cluster=${statSync(cluster, { bigint: true }).ino}`
 }
 
 /** Stops a server that a killed platform left running. The caller holds the directory's lock, so no platform uses the server. */
 export async function stopOrphan(cluster: string): Promise<void> {
   const file = join(cluster, 'postmaster.pid')
-  const mark = markOf(cluster)
-  const pid = pidIn(file)
-  if (pid !== undefined && isServer(pid, mark)) {
+  const argument = clusterArgument(cluster)
+  const pid = readPid(file)
+  if (pid !== undefined && isServer(pid, argument)) {
     for (const [signal, polls] of [
       ['SIGINT', 300],
       ['SIGQUIT', 700],
     ] as const) {
-      if (!isServer(pid, mark)) break
-      send(pid, signal)
-      for (let poll = 0; poll < polls && isServer(pid, mark); poll++) await delay(10)
+      if (!isServer(pid, argument)) break
+      sendSignal(pid, signal)
+      for (let poll = 0; poll < polls && isServer(pid, argument); poll++) await delay(10)
     }
-    if (isServer(pid, mark))
+    if (isServer(pid, argument))
       throw new Error(
         `The PostgreSQL server of a killed platform in ${cluster} (pid ${pid}) does not stop; stop it with kill -QUIT ${pid}.`,
       )
@@ -36,7 +36,7 @@ export async function stopOrphan(cluster: string): Promise<void> {
   rmSync(file, { force: true })
 }
 
-function pidIn(file: string): number | undefined {
+function readPid(file: string): number | undefined {
   try {
     const pid = Number.parseInt(readFileSync(file, 'utf8'), 10)
     return pid > 1 ? pid : undefined
@@ -45,8 +45,8 @@ function pidIn(file: string): number | undefined {
   }
 }
 
-function isServer(pid: number, mark: string): boolean {
-  return commandLine(pid).includes(mark)
+function isServer(pid: number, argument: string): boolean {
+  return commandLine(pid).includes(argument)
 }
 
 /** Returns the arguments of a process; empty for a zombie. */
@@ -61,7 +61,7 @@ function commandLine(pid: number): string[] {
   }
 }
 
-function send(pid: number, signal: NodeJS.Signals): void {
+function sendSignal(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)
   } catch {}

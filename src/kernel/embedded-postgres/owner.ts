@@ -32,10 +32,10 @@ export async function ensureOwner(directory: string, administration: PostgresCon
     if (rowCount === 0 || readOwnerPassword(directory) === undefined)
       await createRole(client, rowCount === 0 ? 'create' : 'alter', directory)
     const { rows } = await client.query<{ statement: string }>(foreignOwnership, [owner])
-    for (let at = 0; at < rows.length; at += statementsPerTransaction)
+    for (let start = 0; start < rows.length; start += statementsPerTransaction)
       await client.query(
         rows
-          .slice(at, at + statementsPerTransaction)
+          .slice(start, start + statementsPerTransaction)
           .map(({ statement }) => statement)
           .join(';'),
       )
@@ -45,10 +45,10 @@ export async function ensureOwner(directory: string, administration: PostgresCon
 }
 
 /** Creates the role and writes its password last; without the password file the next start creates a new one. */
-async function createRole(client: Client, how: 'create' | 'alter', directory: string) {
+async function createRole(client: Client, command: 'create' | 'alter', directory: string) {
   const secret = randomBytes(24).toString('base64url')
   const attributes = `login nosuperuser nocreatedb nocreaterole noreplication nobypassrls password '${secret}'`
-  await client.query(`${how} role ${owner} ${attributes}`)
+  await client.query(`${command} role ${owner} ${attributes}`)
   writeDurably(layout(directory).ownerPassword, secret)
 }
 

@@ -5,8 +5,8 @@ const pauseMs = 500
 const pauseMaxMs = 5000
 
 /**
- * Restarts the server whenever it exits by itself: because memory was short, or because there was no space for its log. Until
- * then connections are refused.
+ * Starts the server, and restarts it whenever it exits by itself, because of a lack of memory or disk space. Connections are refused
+ * until it runs again.
  */
 export async function startWithRestarts(start: () => Promise<Server>, log: (line: string) => void): Promise<Server> {
   let server = await start()

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Account } from './account.ts'
 import type { Binaries } from './binaries.ts'
-import { eachLine, ended, launch, pathForServer, startGuard } from './launch.ts'
+import { eachLine, exitCodeOf, launch, pathForServer, startGuard } from './launch.ts'
 import { logFilter } from './log.ts'
-import { markOf, processTree } from './orphan.ts'
+import { clusterArgument, processTree } from './orphan.ts'
 
 export type Server = { stop(): Promise<void>; pids(): number[]; exited: Promise<number> }
 
@@ -26,14 +26,14 @@ export async function startServer(options: ServerOptions): Promise<Server> {
 }
 
 async function attempt({ cluster, binaries, account, settings, log }: ServerOptions): Promise<Server | Error> {
-  const values = [...Object.entries(settings).map(([name, value]) => `${name}=${value}`), markOf(cluster)]
+  const values = [...Object.entries(settings).map(([name, value]) => `${name}=${value}`), clusterArgument(cluster)]
   const args = ['-D', pathForServer(cluster, account), ...values.flatMap((value) => ['-c', value])]
   const child = launch(binaries.postgres, args, cluster, account)
-  const end = ended(child)
+  const exitCode = exitCodeOf(child)
 
   // Lines until the server is ready explain a failed start, later lines go to the log, and lines during the stop are dropped.
-  const reasons: string[] = []
-  let onLine: (line: string) => unknown = (line) => reasons.push(line)
+  const startupLines: string[] = []
+  let onLine: (line: string) => unknown = (line) => startupLines.push(line)
   const filtered = logFilter((line) => onLine(line))
   const ready = new Promise<'ready'>((resolve) => {
     eachLine(child, (line) => {
@@ -42,17 +42,17 @@ async function attempt({ cluster, binaries, account, settings, log }: ServerOpti
       if (line.endsWith('database system is ready to accept connections')) resolve('ready')
     })
   })
-  if ((await Promise.race([ready, end])) !== 'ready') {
-    return new Error(`The embedded PostgreSQL in ${cluster} did not start: ${reasons.slice(-8).join('\n')}`)
+  if ((await Promise.race([ready, exitCode])) !== 'ready') {
+    return new Error(`The embedded PostgreSQL in ${cluster} did not start: ${startupLines.slice(-8).join('\n')}`)
   }
   onLine = log
-  for (const line of reasons) log(line)
+  for (const line of startupLines) log(line)
 
   const pid = child.pid as number
   const guard = startGuard(pid, account)
   let stopping = false
   const exited = new Promise<number>((resolve) => {
-    end.then((code) => {
+    exitCode.then((code) => {
       guard.kill('SIGKILL')
       if (!stopping) resolve(code)
     })
@@ -65,7 +65,7 @@ async function attempt({ cluster, binaries, account, settings, log }: ServerOpti
       onLine = () => {}
       for (const [signal, milliseconds] of stopSignals) {
         child.kill(signal)
-        if ((await Promise.race([end, delay(milliseconds, 'late', { ref: false })])) !== 'late') return
+        if ((await Promise.race([exitCode, delay(milliseconds, 'late', { ref: false })])) !== 'late') return
       }
     },
   }

@@ -23,7 +23,7 @@ export function settings(socketDirectory: string, memoryBytes = availableMemory(
     wal_level: 'minimal',
     max_wal_senders: 0,
     max_logical_replication_workers: 0,
-    // As fast as `worker` here (loads, commits, scans), with three processes and 1 MB less.
+    // As fast as `worker` in our benchmarks (loads, commits, scans), with three processes and 1 MB less.
     io_method: 'sync',
 
     // Logs only what an operator needs, without data from statements: see log.ts.
@@ -38,8 +38,8 @@ export function settings(socketDirectory: string, memoryBytes = availableMemory(
 }
 
 /**
- * Returns a quarter of the memory, from 32 to 512 MiB. Headers of buffers are allocated at the start: an idle server takes 24 MB with
- * 32 MiB, 36 MB with 256 and 49 MB with 512. Beyond 512 MiB the file cache does as well.
+ * Returns a quarter of the memory, from 32 to 512 MiB. PostgreSQL allocates buffer headers at the start: an idle server takes 24 MB
+ * with 32 MiB and 49 MB with 512 MiB. Beyond 512 MiB, the file cache of the system is as fast.
  */
 function sharedBuffersMiB(memoryBytes: number): number {
   return Math.min(Math.max(Math.floor(memoryBytes / 4 / MiB), 32), 512)

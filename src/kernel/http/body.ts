@@ -2,7 +2,15 @@
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance } from 'fastify'
 import { InvalidRequest, invalidField } from '../errors.ts'
-import { costMax, flawsOf, hasMoreNames, nameAt, structureOf, unstorableNumbersMax, weights } from './json-scan.ts'
+import {
+  costMax,
+  findFlaws,
+  hasMoreNames,
+  measureStructure,
+  nameAt,
+  unstorableNumbersMax,
+  weights,
+} from './json-scan.ts'
 
 export const bodyLimitBytes = 1024 * 1024
 /** Limit for bodies with declared fields; `anyJson` bodies may use `bodyLimitBytes`. Routes override it with `bodyBytesMax`. */
@@ -24,10 +32,10 @@ const longExponent = /[0-9][eE]\+?[0-9]{3}/
 const protoName =
   /"(?:_|\\u005[fF]){2}(?:p|\\u0070)(?:r|\\u0072)(?:o|\\u006[fF])(?:t|\\u0074)(?:o|\\u006[fF])(?:_|\\u005[fF]){2}"[ \t\r\n]*:/
 
-const badText = 'expected text without NUL and lone surrogates'
+const unstorableText = 'expected text without NUL and lone surrogates'
 const isUnstorable = (text: string) => !text.isWellFormed() || text.includes('\0')
 
-/** Data that users define may contain the key `__proto__`. `inside`: everywhere except in the names of the body itself. */
+/** Whether the key `__proto__` is allowed, as in data that users define. `inside` allows it everywhere except in the outermost object. */
 type PlainData = boolean | 'inside'
 
 interface Flaw {
@@ -37,31 +45,31 @@ interface Flaw {
 }
 
 /** Finds the first text that cannot be stored, or the first `__proto__` that is not allowed. */
-function findFlaw(value: unknown, plainData: PlainData, isWhole = true): Flaw | undefined {
-  if (typeof value === 'string') return isUnstorable(value) ? { path: [], problem: badText } : undefined
+function findFlaw(value: unknown, plainData: PlainData, isRoot = true): Flaw | undefined {
+  if (typeof value === 'string') return isUnstorable(value) ? { path: [], problem: unstorableText } : undefined
   if (typeof value !== 'object' || value === null) return undefined
   if (Array.isArray(value)) {
     for (let index = 0; index < value.length; index++) {
       const found = findFlaw(value[index], plainData, false)
-      if (found) return below(String(index), found)
+      if (found) return prependKey(String(index), found)
     }
     return undefined
   }
-  const isProtoAllowed = plainData === 'inside' ? !isWhole : plainData
+  const isProtoAllowed = plainData === 'inside' ? !isRoot : plainData
   for (const key of Object.keys(value)) {
     if (key === '__proto__' && !isProtoAllowed) return { path: [key], problem: 'this name is not allowed' }
-    if (isUnstorable(key)) return { path: [], problem: badText }
-    const found = findFlaw((value as Record<string, unknown>)[key], plainData, isWhole && key === '')
-    if (found) return below(key, found)
+    if (isUnstorable(key)) return { path: [], problem: unstorableText }
+    const found = findFlaw((value as Record<string, unknown>)[key], plainData, isRoot && key === '')
+    if (found) return prependKey(key, found)
   }
   return undefined
 }
 
-const below = (key: string, { path, problem }: Flaw): Flaw => ({ path: [...path, key], problem })
+const prependKey = (key: string, { path, problem }: Flaw): Flaw => ({ path: [...path, key], problem })
 
 const pathOf = ({ path }: Flaw) => path.reduceRight((outer, key) => (outer === '' ? key : `${outer}.${key}`), '')
 
-/** Returns the first of these numbers that the value contains. May find none: the parser keeps only the last of repeated names. */
+/** Returns the first of these numbers that the value contains; undefined if they had names that occur again later in the text. */
 function findNumber(value: unknown, numbers: Set<number>): number | undefined {
   if (typeof value === 'number') return numbers.has(value) ? value : undefined
   if (typeof value !== 'object' || value === null) return undefined
@@ -72,24 +80,30 @@ function findNumber(value: unknown, numbers: Set<number>): number | undefined {
   return undefined
 }
 
-interface Reading {
+interface ParseOptions {
   plainData?: PlainData
   /** Name of the whole text in error messages. */
   part?: string
   /** Rounds an integer that a double cannot represent to the nearest one that it can. */
-  nearest?: boolean
+  roundIntegers?: boolean
 }
 
-export function parseJson(bytes: Buffer, { plainData = false, part = 'body', nearest = false }: Reading = {}): unknown {
+export function parseJson(
+  bytes: Buffer,
+  { plainData = false, part = 'body', roundIntegers = false }: ParseOptions = {},
+): unknown {
   if (bytes.length === 0) return undefined
   if (!isUtf8(bytes)) throw InvalidRequest({ problem: `${part}: expected valid UTF-8` })
-  const { tooDeep, cost, names, hasLong } = structureOf(bytes, depthLimit)
+  const { tooDeep, cost, names, hasLong } = measureStructure(bytes, depthLimit)
   if (tooDeep) throw InvalidRequest({ problem: `${part}: nested deeper than ${depthLimit} levels` })
   const text = bytes.toString('utf8')
   const mayHaveFlaws = hasLong || text.includes('\\u') || longExponent.test(text)
-  const flaws = mayHaveFlaws ? flawsOf(bytes, nearest) : undefined
-  const left = costMax - cost - (flaws?.longNumbers ?? 0) * weights.longNumber
-  if (left < 0 || (names * weights.newName > left && hasMoreNames(bytes, left / weights.newName)))
+  const flaws = mayHaveFlaws ? findFlaws(bytes, roundIntegers) : undefined
+  const remainingCost = costMax - cost - (flaws?.longNumbers ?? 0) * weights.longNumber
+  if (
+    remainingCost < 0 ||
+    (names * weights.newName > remainingCost && hasMoreNames(bytes, remainingCost / weights.newName))
+  )
     throw tooExpensive(part)
 
   let value: unknown

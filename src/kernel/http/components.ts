@@ -4,9 +4,18 @@ import { asDeclared, type TSchema } from '../schema.ts'
 type Schema = Record<string, unknown>
 
 /** Keywords whose value is a schema, a list of schemas, or schemas by name; the values of other keywords are copied. */
-const single = new Set(['items', 'additionalProperties', 'not', 'if', 'then', 'else', 'contains', 'propertyNames'])
-const lists = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems'])
-const maps = new Set(['properties', 'patternProperties', '$defs'])
+const schemaKeywords = new Set([
+  'items',
+  'additionalProperties',
+  'not',
+  'if',
+  'then',
+  'else',
+  'contains',
+  'propertyNames',
+])
+const schemaListKeywords = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems'])
+const schemaMapKeywords = new Set(['properties', 'patternProperties', '$defs'])
 
 const titlePattern = /^[A-Z][A-Za-z0-9]*$/
 
@@ -14,7 +23,7 @@ export type Direction = 'request' | 'response'
 
 export function createComponents() {
   const schemas: Record<string, Schema> = {}
-  const texts = new Map<string, string>()
+  const textsByTitle = new Map<string, string>()
 
   /** Returns a reference to the shape, or the shape itself if it has no title. */
   function refer(shape: TSchema | Schema, direction: Direction): Schema {
@@ -26,15 +35,15 @@ export function createComponents() {
       throw new Error(`the title ${title} of a shape does not have the form EndpointFilter`)
     const { description, ...fields } = described
     const text = JSON.stringify(fields)
-    if ((texts.get(title) ?? text) !== text)
-      throw new Error(`two different shapes have the title ${title}:\n${texts.get(title)}\n${text}`)
-    texts.set(title, text)
+    if ((textsByTitle.get(title) ?? text) !== text)
+      throw new Error(`two different shapes have the title ${title}:\n${textsByTitle.get(title)}\n${text}`)
+    textsByTitle.set(title, text)
     const declared = (asDeclared(schema) as Schema).description
     const known = schemas[title] ?? fields
     schemas[title] = known
     if (declared !== undefined) known.description ??= declared
-    const isAnother = description !== undefined && description !== known.description
-    return { $ref: `#/components/schemas/${title}`, ...(isAnother && { description }) }
+    const hasOwnDescription = description !== undefined && description !== known.description
+    return { $ref: `#/components/schemas/${title}`, ...(hasOwnDescription && { description }) }
   }
 
   /** Returns plain JSON Schema, without the internal properties that TypeBox adds. */
@@ -42,12 +51,14 @@ export function createComponents() {
     const inner = (value: unknown) => (isSchema(value) ? refer(value, direction) : value)
     const entries = Object.entries(schema).flatMap(([keyword, value]): [string, unknown][] => {
       if (keyword.startsWith('~') || value === undefined) return []
-      if (single.has(keyword)) return [[keyword, inner(value)]]
-      if (lists.has(keyword)) return [[keyword, (value as unknown[]).map(inner)]]
-      if (maps.has(keyword))
-        return [[keyword, Object.fromEntries(Object.entries(value as Schema).map(([name, one]) => [name, inner(one)]))]]
+      if (schemaKeywords.has(keyword)) return [[keyword, inner(value)]]
+      if (schemaListKeywords.has(keyword)) return [[keyword, (value as unknown[]).map(inner)]]
+      if (schemaMapKeywords.has(keyword))
+        return [
+          [keyword, Object.fromEntries(Object.entries(value as Schema).map(([name, shape]) => [name, inner(shape)]))],
+        ]
       if (keyword !== 'required' || direction === 'response') return [[keyword, value]]
-      const required = withoutDefaults(schema)
+      const required = requiredFields(schema)
       return required.length > 0 ? [[keyword, required]] : []
     })
     return JSON.parse(JSON.stringify(Object.fromEntries(entries))) as Schema
@@ -63,7 +74,7 @@ export type Components = ReturnType<typeof createComponents>
 const isSchema = (value: unknown): value is Schema => typeof value === 'object' && value !== null
 
 /** Returns the fields that a caller has to send; the server fills in those with a default. */
-export function withoutDefaults(schema: Schema): string[] {
+export function requiredFields(schema: Schema): string[] {
   const { properties = {}, required = [] } = schema as { properties?: Record<string, Schema>; required?: string[] }
   return required.filter((name) => properties[name]?.default === undefined)
 }

@@ -9,12 +9,12 @@ import { type IsProxy, networkOf, plainAddress } from '../client-address.ts'
 import { monotonicMs } from '../clock.ts'
 import type { ConnectionShare } from '../file-descriptors.ts'
 
-/** How many connections are examined to find one that may be closed. */
+/** Maximum number of connections that are examined to find one that may be closed. */
 const examinedMax = 64
 
 type Reason = 'total' | 'address'
 
-const refusal = (message: string) => {
+const refusalResponse = (message: string) => {
   const body = JSON.stringify({ message })
   return [
     'HTTP/1.1 503 Service Unavailable',
@@ -27,14 +27,14 @@ const refusal = (message: string) => {
   ].join('\r\n')
 }
 const refusals: Record<Reason, string> = {
-  total: refusal('Too many connections'),
-  address: refusal('Too many connections from this address'),
+  total: refusalResponse('Too many connections'),
+  address: refusalResponse('Too many connections from this address'),
 }
 
-const leaving = new WeakMap<Duplex, () => void>()
+const leaveFunctions = new WeakMap<Duplex, () => void>()
 
 /** Stops counting a connection that became another protocol, such as WebSocket: the limit of that protocol counts it. */
-export const leaveHttp = (socket: Duplex) => leaving.get(socket)?.()
+export const leaveHttp = (socket: Duplex) => leaveFunctions.get(socket)?.()
 
 export interface HttpConnections {
   share: Pick<ConnectionShare, 'max' | 'open' | 'refused' | 'evicted'>
@@ -50,40 +50,44 @@ interface Connection {
   since: number
 }
 
-/** One limit for all servers passed to the returned function. */
+/** Creates a limit; all servers that are passed to the returned function share it. */
 export function createConnectionLimit({ share, perAddress, graceMs = 2000 }: HttpConnections, isProxy: IsProxy) {
   const all = new Set<Connection>()
   const networks = new Map<string, Set<Connection>>()
 
-  function evictOne(among: Set<Connection>, before: number, reason: Reason, address: string): boolean {
-    for (const connection of among.values().take(examinedMax).toArray()) {
+  function evictOne(candidates: Set<Connection>, acceptedBefore: number, reason: Reason, address: string): boolean {
+    for (const connection of candidates.values().take(examinedMax).toArray()) {
       const { socket, since } = connection
-      if (since < before && !isBusy(socket)) {
+      if (since < acceptedBefore && !isBusy(socket)) {
         leaveHttp(socket)
         socket.destroy()
         share.evicted(reason, address)
         return true
       }
       // Moves it to the end, so that the next search examines others.
-      among.delete(connection)
-      among.add(connection)
+      candidates.delete(connection)
+      candidates.add(connection)
     }
     return false
   }
 
-  /** The network with the most connections loses one, however new, to a network with fewer. */
-  function evictFromLargest(than: number, address: string): boolean {
+  /** Closes a connection of the network that has most, even a new one, in favour of a network with at most `size`. */
+  function evictFromLargest(size: number, address: string): boolean {
     let largest: Set<Connection> | undefined
-    for (const network of networks.values()) if (network.size > (largest?.size ?? than)) largest = network
+    for (const network of networks.values()) if (network.size > (largest?.size ?? size)) largest = network
     return largest !== undefined && evictOne(largest, Number.POSITIVE_INFINITY, 'total', address)
   }
 
-  function reasonToRefuse(ofNetwork: Set<Connection>, address: string): Reason | undefined {
+  function reasonToRefuse(networkConnections: Set<Connection>, address: string): Reason | undefined {
     const before = monotonicMs() - graceMs
-    if (ofNetwork.size >= perAddress && !isProxy(address, 0) && !evictOne(ofNetwork, before, 'address', address))
+    if (
+      networkConnections.size >= perAddress &&
+      !isProxy(address, 0) &&
+      !evictOne(networkConnections, before, 'address', address)
+    )
       return 'address'
     if (all.size < share.max || evictOne(all, before, 'total', address)) return undefined
-    return evictFromLargest(ofNetwork.size + 1, address) ? undefined : 'total'
+    return evictFromLargest(networkConnections.size + 1, address) ? undefined : 'total'
   }
 
   function accept(socket: Socket) {
@@ -98,24 +102,24 @@ export function createConnectionLimit({ share, perAddress, graceMs = 2000 }: Htt
       return
     }
     // Read again: the eviction may have removed the last connection of this network.
-    const ofNetwork = networks.get(network) ?? new Set()
+    const networkConnections = networks.get(network) ?? new Set()
     const connection = { socket, since: monotonicMs() }
     all.add(connection)
-    networks.set(network, ofNetwork.add(connection))
+    networks.set(network, networkConnections.add(connection))
     share.open++
     const leave = () => {
-      if (!leaving.delete(socket)) return
+      if (!leaveFunctions.delete(socket)) return
       all.delete(connection)
-      ofNetwork.delete(connection)
-      if (ofNetwork.size === 0) networks.delete(network)
+      networkConnections.delete(connection)
+      if (networkConnections.size === 0) networks.delete(network)
       share.open--
     }
-    leaving.set(socket, leave)
+    leaveFunctions.set(socket, leave)
     socket.once('close', leave)
   }
 
   return (server: Server) => void server.on('connection', accept)
 }
 
-/** Node.js has assigned a response to the connection: a request is being processed, or its body is being read. */
+/** Returns whether a request of the connection is being processed or read: Node.js has assigned a response to it. */
 const isBusy = (socket: Socket) => (socket as { _httpMessage?: unknown })._httpMessage != null

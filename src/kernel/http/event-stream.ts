@@ -1,4 +1,4 @@
-/** Server-sent events (HTML standard, 9.2): a response that continues until one side ends it. Unsent data is limited. */
+/** Server-sent events (HTML standard, 9.2): a response that continues until one side ends it. The amount of unsent data is limited. */
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { monotonicMs } from '../clock.ts'
@@ -19,7 +19,7 @@ const stalledMs = 60_000
 /** The time to deliver the last event before the connection is closed. */
 const lingerMs = 5_000
 const unsentMax = 64 * 1024
-/** How soon a browser reconnects after the end. */
+/** The time after which a browser reconnects. */
 const retryMs = 2_000
 
 export const eventStreamType = 'text/event-stream; charset=utf-8'
@@ -31,16 +31,20 @@ const headers = {
   'x-accel-buffering': 'no',
 }
 
-/** Opens a stream. `all` has the open streams, so that a server that stops can end them. */
-export function openEventStream(request: FastifyRequest, reply: FastifyReply, all: Set<EventStream>): EventStream {
+/** Opens a stream, and adds it to `openStreams`, so that a server that stops can end it. */
+export function openEventStream(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  openStreams: Set<EventStream>,
+): EventStream {
   let [ended, behindSince]: [boolean, number | undefined] = [false, undefined]
-  const drained: (() => void)[] = []
-  const closed: (() => void)[] = []
+  const drainListeners: (() => void)[] = []
+  const closeListeners: (() => void)[] = []
   const body = new Readable({
     highWaterMark: unsentMax,
     read() {
       behindSince = undefined
-      for (const listener of drained) listener()
+      for (const listener of drainListeners) listener()
     },
   })
 
@@ -60,10 +64,10 @@ export function openEventStream(request: FastifyRequest, reply: FastifyReply, al
       if (ended) return false
       return write(`event: ${event}\n${id === undefined ? '' : `id: ${id}\n`}data: ${data}\n\n`)
     },
-    onDrain: (listener) => void drained.push(listener),
+    onDrain: (listener) => void drainListeners.push(listener),
     onClose(listener) {
       if (ended) listener()
-      else closed.push(listener)
+      else closeListeners.push(listener)
     },
     end(reason) {
       if (ended) return
@@ -78,11 +82,11 @@ export function openEventStream(request: FastifyRequest, reply: FastifyReply, al
     if (ended) return
     ended = true
     clearInterval(heartbeat)
-    all.delete(stream)
-    for (const listener of closed) listener()
+    openStreams.delete(stream)
+    for (const listener of closeListeners) listener()
   }
 
-  all.add(stream)
+  openStreams.add(stream)
   body.on('close', finish)
   reply.headers(headers)
   reply.send(body)

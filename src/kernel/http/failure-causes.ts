@@ -7,17 +7,17 @@ type Declared = Pick<Operation, 'access' | 'schema'>
 
 /** Returns the cause that the operation declares in `fails`, else the one that all operations share. */
 export function causeOf(status: number, { access, schema }: Declared): string {
-  const cause = schema.fails?.[status] ?? common[status]?.({ access, schema })
+  const cause = schema.fails?.[status] ?? commonCauses[status]?.({ access, schema })
   if (cause === undefined)
     throw new Error(`${schema.name} responds with ${status}, but \`fails\` does not state the cause`)
   return cause
 }
 
-const common: Record<number, (operation: Declared) => string> = {
+const commonCauses: Record<number, (operation: Declared) => string> = {
   400: ({ schema }) =>
-    `${partsOf(schema)} is missing, malformed or out of range. The text names the field and says what is expected.`,
+    `${listParts(schema)} is missing, malformed or out of range. The text names the field and says what is expected.`,
   401: () => 'The request carries no access token or API key, or one that is invalid, expired or revoked.',
-  403: ({ access }) => missingPermission(access),
+  403: ({ access }) => permissionCause(access),
   404: () => 'An object that the path names does not exist, or the caller may not read it.',
   413: ({ access }) => `The body is larger than ${bodyLimitOf(access)} bytes.`,
   415: ({ access, schema }) =>
@@ -31,7 +31,7 @@ const common: Record<number, (operation: Declared) => string> = {
     'The database is unreachable, too slow or out of space. `Retry-After` holds the seconds to wait before a retry.',
 }
 
-function partsOf({ params, query, headers, body }: Declared['schema']): string {
+function listParts({ params, query, headers, body }: Declared['schema']): string {
   const parts = [
     params && 'a path parameter',
     query && 'a query parameter',
@@ -42,7 +42,7 @@ function partsOf({ params, query, headers, body }: Declared['schema']): string {
   return text[0]!.toUpperCase() + text.slice(1)
 }
 
-function missingPermission(access: Access): string {
+function permissionCause(access: Access): string {
   const { keyHeader, on = 'resource', or } = access
   if (keyHeader !== undefined) return `The token in \`${keyHeader}\` is missing, invalid or expired.`
   const scopes = scopesOf(access).map((scope) => `\`${scope}\``)

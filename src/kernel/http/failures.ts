@@ -21,12 +21,12 @@ import { abandonBody } from './streaming.ts'
 
 export const partLengthMax = 2048
 
-export const tooMany = (seconds: number) =>
+export const tooManyRequests = (seconds: number) =>
   TooManyRequests({ seconds }, { headers: { 'retry-after': String(seconds) } })
 
 export const noSuchRoute = ({ method, url }: FastifyRequest) => NoSuchRoute({ method, path: url.split('?')[0]! })
 
-export function answerError(
+export function respondWithError(
   log: Log,
   error: unknown,
   request: FastifyRequest,
@@ -40,12 +40,12 @@ export function answerError(
   }
   // Fastify would close the connection at once, and a client that is still sending could lose the response.
   if (isTooLarge(error) && !abandonBody(request.raw)) reply.removeHeader('connection')
-  fail(failure, errorFormat, reply)
+  sendError(failure, errorFormat, reply)
 }
 
 const isTooLarge = (error: unknown) => (error as FastifyError).code === 'FST_ERR_CTP_BODY_TOO_LARGE'
 
-export function fail(error: PlatformError, errorFormat: ErrorFormat, reply: FastifyReply) {
+export function sendError(error: PlatformError, errorFormat: ErrorFormat, reply: FastifyReply) {
   if (error.headers) reply.headers(error.headers)
   reply
     .code(error.status)

@@ -2,25 +2,25 @@
 
 export type Verdict = 'storable' | 'unstorable' | 'unclear'
 
-/** Numbers with fewer characters and without an exponent can always be stored. */
+/** Minimum length of a number without an exponent that may be impossible to store. */
 export const shortestUnstorable = 16
 
 const dot = 0x2e
 const zero = 0x30
 
-/** Judges by arithmetic on the digits. `exponentAt` is the index of the `e`, 0 for none. `nearest` allows rounded integers. */
+/** Judges by arithmetic on the digits. `exponentAt` is the index of the `e`, 0 for none. `roundIntegers` accepts integers that a double rounds. */
 export function judgeNumber(
   bytes: Uint8Array,
   start: number,
   end: number,
-  { exponentAt, isInteger, nearest }: { exponentAt: number; isInteger: boolean; nearest: boolean },
+  { exponentAt, isInteger, roundIntegers }: { exponentAt: number; isInteger: boolean; roundIntegers: boolean },
 ): Verdict {
   const first = bytes[start] === 0x2d ? start + 1 : start
   const digits = end - first
   if (!isInteger) return judgeMagnitude(bytes, first, end, exponentAt)
   if (digits > 309) return 'unstorable'
   if (digits === 309) return 'unclear'
-  if (nearest || digits < shortestUnstorable) return 'storable'
+  if (roundIntegers || digits < shortestUnstorable) return 'storable'
   if (digits > 18) return 'unclear'
   let high = 0
   let low = 0
@@ -63,10 +63,10 @@ function exponentOf(bytes: Uint8Array, exponentAt: number, end: number): number 
 /** Decides the unclear cases by parsing the number; takes half a microsecond. */
 export function isUnstorableNumber(
   source: string,
-  { isInteger, nearest }: { isInteger: boolean; nearest: boolean },
+  { isInteger, roundIntegers }: { isInteger: boolean; roundIntegers: boolean },
 ): boolean {
   const value = Number(source)
   if (!Number.isFinite(value)) return true
   // A double may print as the same digits without being the same integer: 37866065945450410.
-  return isInteger && !nearest && String(value) !== source && BigInt(source) !== BigInt(value)
+  return isInteger && !roundIntegers && String(value) !== source && BigInt(source) !== BigInt(value)
 }

@@ -26,7 +26,7 @@ export interface Structure {
   hasLong: boolean
 }
 
-export function structureOf(bytes: Uint8Array, depthMax: number): Structure {
+export function measureStructure(bytes: Uint8Array, depthMax: number): Structure {
   const { length } = bytes
   let depth = 0
   let texts = 0
@@ -76,15 +76,15 @@ export interface Flaws {
 export const unstorableNumbersMax = 1000
 const longNumbersMax = costMax / weights.longNumber
 
-/** Needed only if a number is long or an escape occurs. */
-export function flawsOf(bytes: Uint8Array, nearest: boolean): Flaws {
+/** Finds values that cannot be stored. Call it only if the text contains a long number or an escape. */
+export function findFlaws(bytes: Uint8Array, roundIntegers: boolean): Flaws {
   const flaws: Flaws = { badEscape: false, unstorableNumbers: [], longNumbers: 0 }
   const { length } = bytes
   for (let i = 0; i < length; i++) {
     const byte = bytes[i]!
     if (byte === quote) i = endOfText(bytes, i, flaws)
     else if (byte === minus || isDigit(byte)) {
-      i = checkNumber(bytes, i, nearest, flaws) - 1
+      i = checkNumber(bytes, i, roundIntegers, flaws) - 1
       if (flaws.unstorableNumbers.length >= 2 * unstorableNumbersMax || flaws.longNumbers > longNumbersMax) break
     }
   }
@@ -108,7 +108,7 @@ function endOfText(bytes: Uint8Array, start: number, flaws: Flaws): number {
   return i
 }
 
-/** Value of four hexadecimal digits; -1 if there are none. */
+/** Returns the value of four hexadecimal digits; -1 if there are none. */
 function hexAt(bytes: Uint8Array, at: number): number {
   let value = 0
   for (let i = at; i < at + 4; i++) {
@@ -123,7 +123,7 @@ function hexAt(bytes: Uint8Array, at: number): number {
 }
 
 /** Checks the number at `start` and returns where it ends. */
-function checkNumber(bytes: Uint8Array, start: number, nearest: boolean, flaws: Flaws): number {
+function checkNumber(bytes: Uint8Array, start: number, roundIntegers: boolean, flaws: Flaws): number {
   let exponentAt = 0
   let hasPoint = false
   let i = start + 1
@@ -136,7 +136,7 @@ function checkNumber(bytes: Uint8Array, start: number, nearest: boolean, flaws: 
   }
   // A number with at most 15 digits and an exponent of at most two digits is in range.
   if (i - start < shortestUnstorable && (exponentAt === 0 || i - exponentAt <= 3)) return i
-  const kind = { exponentAt, isInteger: !hasPoint && exponentAt === 0, nearest }
+  const kind = { exponentAt, isInteger: !hasPoint && exponentAt === 0, roundIntegers }
   let verdict = judgeNumber(bytes, start, i, kind)
   if (verdict === 'unclear') {
     flaws.longNumbers++
@@ -146,7 +146,7 @@ function checkNumber(bytes: Uint8Array, start: number, nearest: boolean, flaws: 
   return i
 }
 
-/** Whether more than `max` different names occur. */
+/** Returns whether more than `max` different names occur. */
 export function hasMoreNames(bytes: Uint8Array, max: number): boolean {
   const { length } = bytes
   let size = 1024

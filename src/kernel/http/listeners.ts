@@ -56,14 +56,14 @@ export function createListeners(deps: {
     const server = newServer()
     // A listener for `upgrade` that does nothing would leave the request without a response.
     for (const event of ['upgrade', 'clientError'])
-      if (first.listenerCount(event) > 0) server.on(event, (...given) => first.emit(event, ...given))
+      if (first.listenerCount(event) > 0) server.on(event, (...args) => first.emit(event, ...args))
     return server
   }
 
   async function listenFurther(first: Server, address: string, port: number) {
     const server = newFurtherServer(first)
     try {
-      await listening(server, address, port)
+      await listenOn(server, address, port)
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
       // The machine does not have this address.
@@ -76,8 +76,8 @@ export function createListeners(deps: {
   }
 
   return {
-    serverFactory(given) {
-      handler = given
+    serverFactory(requestHandler) {
+      handler = requestHandler
       servers.push(newServer())
       return servers[0]!
     },
@@ -101,7 +101,7 @@ export function createListeners(deps: {
   }
 }
 
-const listening = (server: Server, host: string, port: number) =>
+const listenOn = (server: Server, host: string, port: number) =>
   new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen({ host, port }, () => {

@@ -1,6 +1,6 @@
 /** Generates the API reference from the shapes that validate requests and serialize responses. */
 import { asDeclared, isDescribedAs, mediaTypeOf, type TSchema } from '../schema.ts'
-import { type Components, createComponents, type Direction, withoutDefaults } from './components.ts'
+import { type Components, createComponents, type Direction, requiredFields } from './components.ts'
 import { causeOf } from './failure-causes.ts'
 import { type Operation, scopesOf } from './routes.ts'
 
@@ -27,7 +27,7 @@ export function openapi(operations: Operation[], info: DocumentInfo) {
   for (const operation of operations) {
     const path = (operation.root + operation.path).replace(/:(\w+)/g, '{$1}')
     const item = paths[path] ?? {}
-    item[operation.method.toLowerCase()] = describe(operation, components)
+    item[operation.method.toLowerCase()] = describeOperation(operation, components)
     paths[path] = item
   }
   return {
@@ -82,11 +82,11 @@ export function openapi(operations: Operation[], info: DocumentInfo) {
   }
 }
 
-function describe(operation: Operation, components: Components) {
+function describeOperation(operation: Operation, components: Components) {
   const { api, method, schema, access, errorFormat } = operation
-  const answers = Object.entries(schema.response).map(([status, shape]) => [
+  const responses = Object.entries(schema.response).map(([status, shape]) => [
     status,
-    answer(Number(status), shape, operation, components),
+    describeResponse(Number(status), shape, operation, components),
   ])
   const declared = new Set(Object.keys(schema.response).map(Number))
   const failures = failuresOf({ method, access, schema })
@@ -115,7 +115,7 @@ function describe(operation: Operation, components: Components) {
         content: contentOf(schema.body, 'request', components, schema.bodyType),
       },
     }),
-    responses: Object.fromEntries([...answers, ...failures]),
+    responses: Object.fromEntries([...responses, ...failures]),
     security: securityOf(access, alternatives),
   }
 }
@@ -142,13 +142,15 @@ const contentOf = (schema: TSchema, direction: Direction, components: Components
   [type]: { schema: components.refer(schema, direction) },
 })
 
-function answer(status: number, shape: TSchema, operation: Operation, components: Components) {
+function describeResponse(status: number, shape: TSchema, operation: Operation, components: Components) {
   const { type } = shape as { type?: string }
-  const others = Object.fromEntries(
+  const otherTypes = Object.fromEntries(
     (operation.schema.alsoAs ?? []).map((name) => [name, { schema: { type: 'string' } }]),
   )
   // The response has the description of this use; the shape keeps the one of its declaration.
-  const content = type !== 'null' && { content: { ...contentOf(asDeclared(shape), 'response', components), ...others } }
+  const content = type !== 'null' && {
+    content: { ...contentOf(asDeclared(shape), 'response', components), ...otherTypes },
+  }
   return { description: descriptionOf(status, shape, operation), ...content }
 }
 
@@ -161,7 +163,7 @@ function descriptionOf(status: number, shape: TSchema, operation: Operation): st
 
 function parametersOf(shape: TSchema | undefined, where: 'path' | 'query' | 'header', components: Components) {
   const { properties = {} } = (shape ?? {}) as { properties?: Record<string, TSchema> }
-  const required = withoutDefaults((shape ?? {}) as Record<string, unknown>)
+  const required = requiredFields((shape ?? {}) as Record<string, unknown>)
   return Object.entries(properties).map(([name, schema]) => {
     const { description } = schema as { description?: string }
     return {

@@ -31,11 +31,11 @@ const methodsOf: Record<string, readonly string[]> = {
   introspect: ['POST'],
 }
 
-const form = /^[a-z][a-zA-Z0-9]*(\.[a-z][a-zA-Z0-9]*)+$/
+const namePattern = /^[a-z][a-zA-Z0-9]*(\.[a-z][a-zA-Z0-9]*)+$/
 
 /** Returns the problem with an operation's name, if any. */
 export function nameProblem(name: unknown, method: string): string | undefined {
-  if (typeof name !== 'string' || !form.test(name)) return 'expected a name such as endpoints.list'
+  if (typeof name !== 'string' || !namePattern.test(name)) return 'expected a name such as endpoints.list'
   const verb = name.slice(name.lastIndexOf('.') + 1)
   const methods = Object.hasOwn(methodsOf, verb) ? methodsOf[verb]! : undefined
   if (!methods) return `${verb} is not one of the verbs ${Object.keys(methodsOf).join(', ')}`
@@ -45,16 +45,16 @@ export function nameProblem(name: unknown, method: string): string | undefined {
 
 /** Returns a check that rejects an operation with an invalid name or summary, or with the name of another operation. */
 export function createNameCheck() {
-  const taken = new Map<string, string>()
+  const routesByName = new Map<string, string>()
   return (operation: { method: string; path: string; root: string; schema: { name: string; summary: string } }) => {
     const { method, path, root, schema } = operation
-    const place = `${method} ${root}${path}`
+    const route = `${method} ${root}${path}`
     const problem = nameProblem(schema.name, method)
-    if (problem) throw new Error(`${place} has the name ${JSON.stringify(schema.name)}: ${problem}`)
+    if (problem) throw new Error(`${route} has the name ${JSON.stringify(schema.name)}: ${problem}`)
     if (!schema.summary?.trim() || schema.summary.includes('\n'))
-      throw new Error(`${place} needs a summary of one line`)
-    const other = taken.get(schema.name)
-    if (other !== undefined) throw new Error(`${place} and ${other} have the same name ${schema.name}`)
-    taken.set(schema.name, place)
+      throw new Error(`${route} needs a summary of one line`)
+    const other = routesByName.get(schema.name)
+    if (other !== undefined) throw new Error(`${route} and ${other} have the same name ${schema.name}`)
+    routesByName.set(schema.name, route)
   }
 }

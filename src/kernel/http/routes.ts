@@ -15,7 +15,7 @@ export interface Access {
   on?: 'platform' | 'tenant' | 'resource'
   /** Another permission that is sufficient. */
   or?: { scope: string; on: 'platform' | 'tenant' }
-  /** The body, or what is inside it, is free-form JSON of the user: `__proto__` is an ordinary key. */
+  /** True if the body is free-form JSON, in which `__proto__` is an ordinary key; `inside` if only the values of its fields are. */
   anyJson?: boolean | 'inside'
   /** Limit of the body's size; by default 256 KiB, or 1 MiB for free-form JSON. */
   bodyBytesMax?: number
@@ -139,13 +139,13 @@ export function mountRoutes(
       record({ api: api.name, method, path, root: api.root, schema, access: config, errorFormat: api.errorFormat })
       const { params, query, headers, response } = schema
       const body = config.streamBody ? undefined : schema.body
-      const answer = (request: FastifyRequest, reply: FastifyReply, given: unknown) =>
+      const callHandler = (request: FastifyRequest, reply: FastifyReply, requestBody: unknown) =>
         handler(
           {
             ctx: request.ctx,
             params: request.params as never,
             query: request.query as never,
-            body: given as never,
+            body: requestBody as never,
             headers: request.headers,
             raw: request,
             callerNow: () => callerOf(request, api.name),
@@ -171,13 +171,14 @@ export function mountRoutes(
         },
         ...(config.bodyOptional && { preValidation: completeBody }),
       }
-      if (!config.streamBody) app.route({ ...route, handler: (request, reply) => answer(request, reply, request.body) })
+      if (!config.streamBody)
+        app.route({ ...route, handler: (request, reply) => callHandler(request, reply, request.body) })
       else
         app.register(async (scope) => {
           skipBodyParsing(scope)
           scope.route({
             ...route,
-            handler: (request, reply) => answer(request, reply, bodyOf(request.raw, reply.raw)),
+            handler: (request, reply) => callHandler(request, reply, bodyOf(request.raw, reply.raw)),
           })
         })
     }

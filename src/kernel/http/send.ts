@@ -1,3 +1,4 @@
+/** Sends JSON texts without parsing and serializing them. */
 import { Readable } from 'node:stream'
 import type { Document } from '../document.ts'
 import { notModified } from '../etag.ts'
@@ -7,17 +8,16 @@ import type { Reply } from './routes.ts'
 const json = 'application/json; charset=utf-8'
 
 /** Sends JSON text; a long response is sent only as fast as its reader takes it. */
-export const sendText = (reply: Reply, answer: string | Buffer | AsyncIterable<string>) =>
-  reply
-    .type(json)
-    .send(typeof answer === 'string' || Buffer.isBuffer(answer) ? answer : Readable.from(inChunks(answer)))
+export const sendText = (reply: Reply, text: string | Buffer | AsyncIterable<string>) =>
+  reply.type(json).send(typeof text === 'string' || Buffer.isBuffer(text) ? text : Readable.from(inChunks(text)))
 
+/** Sends a document with its ETag, or 304 if the caller already has it. */
 export function sendDocument(
   { headers }: { headers: { 'if-none-match'?: string | undefined } },
   reply: Reply,
-  answer: Document | AsyncIterable<string>,
+  content: Document | AsyncIterable<string>,
 ) {
-  if (!('etag' in answer)) return sendText(reply, answer)
-  reply.header('etag', answer.etag)
-  return notModified(headers, answer.etag) ? reply.code(304).send() : sendText(reply, answer.body)
+  if (!('etag' in content)) return sendText(reply, content)
+  reply.header('etag', content.etag)
+  return notModified(headers, content.etag) ? reply.code(304).send() : sendText(reply, content.body)
 }

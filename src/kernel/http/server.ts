@@ -1,3 +1,4 @@
+/** The HTTP server: mounts the APIs of all services, authenticates callers, and limits rates and connections. */
 import { Readable } from 'node:stream'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, LogController } from 'fastify'
 import { clientAddress, type IsProxy, networkOf } from '../client-address.ts'
@@ -13,7 +14,14 @@ import { createRateLimit } from '../rate-limit.ts'
 import { bodyLimitBytes, readJsonBodies } from './body.ts'
 import type { HttpConnections } from './connections.ts'
 import { type EventStream, eventStreamType, openEventStream } from './event-stream.ts'
-import { answerError, createFormatsByRoot, fail, noSuchRoute, partLengthMax, tooMany } from './failures.ts'
+import {
+  createFormatsByRoot,
+  noSuchRoute,
+  partLengthMax,
+  respondWithError,
+  sendError,
+  tooManyRequests,
+} from './failures.ts'
 import { createListeners } from './listeners.ts'
 import { createNameCheck } from './operation-names.ts'
 import { createRequestSignals, type RequestSignals } from './request-signals.ts'
@@ -47,7 +55,7 @@ export interface HttpServer {
 }
 
 /** Time for running requests when the server closes; must fit into the ten seconds for stopping the process. */
-const inFlightMs = 5_000
+const runningRequestsMs = 5_000
 const correlationPattern = /^[\w.:~+/=-]{1,128}$/
 
 /** State of a running server. */
@@ -96,7 +104,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
       const started = monotonicMs()
       const closeIdle = setInterval(listeners.closeIdle, 50)
       // Uploads and downloads can take hours. None of them has been acknowledged.
-      const closeAll = setTimeout(listeners.closeAll, inFlightMs)
+      const closeAll = setTimeout(listeners.closeAll, runningRequestsMs)
       await Promise.all([app.close(), listeners.close()])
       clearInterval(closeIdle)
       clearTimeout(closeAll)
@@ -132,15 +140,15 @@ function createApp(options: HttpOptions, listeners: Listeners, formats: Formats)
     childLoggerFactory: (logger) => logger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'correlationId' }),
     frameworkErrors: (error, request, reply) =>
-      answerError(log, error, request as never, reply as never, formats.at(request.url)),
+      respondWithError(log, error, request as never, reply as never, formats.at(request.url)),
     bodyLimit: bodyLimitBytes,
     forceCloseConnections: 'idle',
     serverFactory: listeners.serverFactory,
     requestIdHeader: false,
     exposeHeadRoutes: true,
     genReqId: (request) => {
-      const given = request.headers['x-correlation-id'] ?? request.headers['x-request-id']
-      return typeof given === 'string' && correlationPattern.test(given) ? given : newId()
+      const correlationId = request.headers['x-correlation-id'] ?? request.headers['x-request-id']
+      return typeof correlationId === 'string' && correlationPattern.test(correlationId) ? correlationId : newId()
     },
     // Existing clients send doubled slashes, and the documents contain trailing ones.
     routerOptions: { maxParamLength: partLengthMax, ignoreDuplicateSlashes: true, ignoreTrailingSlash: true },
@@ -156,17 +164,17 @@ function createApp(options: HttpOptions, listeners: Listeners, formats: Formats)
   })
   app.decorateRequest('emptyBody', true)
   app.setNotFoundHandler((request, reply) => {
-    fail(noSuchRoute(request), messageFormat, reply)
+    sendError(noSuchRoute(request), messageFormat, reply)
   })
-  app.setErrorHandler((error, request, reply) => answerError(log, error, request, reply, messageFormat))
+  app.setErrorHandler((error, request, reply) => respondWithError(log, error, request, reply, messageFormat))
   return app
 }
 
-const limitOf = (perSecond: number) => createRateLimit({ perSecond, burst: 2 * perSecond })
+const createRequestLimit = (perSecond: number) => createRateLimit({ perSecond, burst: 2 * perSecond })
 
 function addHooks(state: State, { log, metrics, rateLimit }: HttpOptions) {
   const { app } = state
-  const perAddress = limitOf(rateLimit.perAddress)
+  const perAddress = createRequestLimit(rateLimit.perAddress)
   const duration = metrics.quickHistogram(
     'waypost_http_request_duration_seconds',
     'Seconds until the response to a request is ready.',
@@ -181,8 +189,8 @@ function addHooks(state: State, { log, metrics, rateLimit }: HttpOptions) {
       sendContinue(request.raw, reply.raw)
     }
     const seconds = perAddress.take(networkOf(request.address))
-    if (seconds > 0) done(tooMany(seconds))
-    else if (request.url.includes('%00')) done(nulIn(request))
+    if (seconds > 0) done(tooManyRequests(seconds))
+    else if (request.url.includes('%00')) done(nulError(request))
     // Before the body is parsed, because the caller is not authenticated yet.
     else if (request.is404) done(noSuchRoute(request))
     else done()
@@ -205,7 +213,7 @@ function addHooks(state: State, { log, metrics, rateLimit }: HttpOptions) {
 /** Authenticates the callers of requests and limits their rates. */
 function createCallers(options: HttpOptions, requestSignals: RequestSignals) {
   const { log } = options
-  const perCredential = limitOf(options.rateLimit.perCredential)
+  const perCredential = createRequestLimit(options.rateLimit.perCredential)
 
   async function callerOf({ headers }: FastifyRequest, api: string): Promise<Caller> {
     const apiKey = headers['x-identity-api-key'] ?? headers['x-iamcore-api-key']
@@ -219,12 +227,12 @@ function createCallers(options: HttpOptions, requestSignals: RequestSignals) {
   async function authenticate(request: FastifyRequest, reply: FastifyReply, api: string): Promise<Ctx> {
     const caller = await callerOf(request, api)
     const seconds = perCredential.take(`${caller.tenantId}\n${caller.subject.type}\n${caller.subject.id}`)
-    if (seconds > 0) throw tooMany(seconds)
+    if (seconds > 0) throw tooManyRequests(seconds)
     const { deadlineSeconds } = request.routeOptions.config
     const { tenantId } = caller
     const lazy: LazySignal & Omit<Ctx, 'signal'> = {
       // @ts-expect-error: TypeScript takes it for a field
-      __proto__: withSignal,
+      __proto__: signalPrototype,
       tenantId,
       caller,
       correlationId: request.id,
@@ -250,7 +258,7 @@ interface LazySignal {
  * Creates `ctx.signal` on first use. It is on the prototype, because contexts with a getter of their own survived garbage
  * collections (p99 of reads 6 → 40 ms). `{ ...ctx }` loses it: write `{ ...ctx, signal: ctx.signal }`.
  */
-const withSignal = {
+const signalPrototype = {
   get signal(): AbortSignal {
     const lazy = this as unknown as LazySignal
     lazy.created ??= lazy.signals.of(lazy.response, lazy.deadlineSeconds)
@@ -272,11 +280,11 @@ function mountApi(app: FastifyInstance, api: HttpApi, { options, formats, record
     formats.add(root, errorFormat)
     app.register(
       async (scope) => {
-        scope.setErrorHandler((error, request, reply) => answerError(log, error, request, reply, errorFormat))
+        scope.setErrorHandler((error, request, reply) => respondWithError(log, error, request, reply, errorFormat))
         // An alias serves the same operations under the same names, so only the first root is in the reference.
         const recordFirst = index === 0 && api.title !== undefined ? record : () => {}
-        const place = { name: api.name, root, errorFormat, baseUrl }
-        api.routes(mountRoutes(scope, place, { ...hooks, record: recordFirst }))
+        const mountedApi = { name: api.name, root, errorFormat, baseUrl }
+        api.routes(mountRoutes(scope, mountedApi, { ...hooks, record: recordFirst }))
       },
       { prefix: root },
     )
@@ -285,8 +293,8 @@ function mountApi(app: FastifyInstance, api: HttpApi, { options, formats, record
   if (api.raw) app.register(async (scope) => api.raw?.(scope, record))
 }
 
-/** A URL contains NUL only as `%00`, so only such requests are checked. */
-function nulIn(request: FastifyRequest): PlatformError | undefined {
+/** Returns a 400 for the first parameter that contains NUL. Called only if the URL contains `%00`. */
+function nulError(request: FastifyRequest): PlatformError | undefined {
   const parts = { ...(request.params as object), ...(request.query as object) }
   const [name] = Object.entries(parts).find(([, value]) => JSON.stringify(value).includes('\\u0000')) ?? []
   return name === undefined ? undefined : invalidField(name, 'expected text without NUL')

@@ -36,19 +36,20 @@ export function limitBodyTime(request: IncomingMessage) {
 /** Yields the body in the pieces in which it arrives; reads the next piece on demand. Can be read once. */
 export async function* bodyOf(request: IncomingMessage, response: ServerResponse): AsyncGenerator<Uint8Array> {
   sendContinue(request, response)
-  const wait = () => setTimeout(() => request.destroy(BodyStalled({ seconds: stallMs / 1000 })), stallMs).unref()
-  let silence = wait()
+  const startStallTimer = () =>
+    setTimeout(() => request.destroy(BodyStalled({ seconds: stallMs / 1000 })), stallMs).unref()
+  let stallTimer = startStallTimer()
   try {
     // A handler that stops reading still sends a response, so the connection stays open.
     for await (const piece of request.iterator({ destroyOnReturn: false })) {
-      clearTimeout(silence)
+      clearTimeout(stallTimer)
       yield piece
-      silence = wait()
+      stallTimer = startStallTimer()
     }
   } catch (error) {
     throw isInterruption(error) ? BodyInterrupted() : error
   } finally {
-    clearTimeout(silence)
+    clearTimeout(stallTimer)
   }
 }
 

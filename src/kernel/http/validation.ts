@@ -9,7 +9,7 @@ import type { FastifyInstance } from 'fastify'
 import { type ErrorExtra, InvalidRequest, invalidField, type PlatformError } from '../errors.ts'
 import type { TSchema } from '../schema.ts'
 
-const common = {
+const commonOptions = {
   strict: false,
   useDefaults: true,
   removeAdditional: false,
@@ -20,14 +20,14 @@ const withFormats = (ajv: Ajv) => {
   formats.default(ajv, ['date-time', 'date', 'uri', 'email', 'uuid'])
   return ajv
 }
-const strict = withFormats(new Ajv(common))
-const coercing = withFormats(new Ajv({ ...common, coerceTypes: 'array' }))
+const strict = withFormats(new Ajv(commonOptions))
+const coercing = withFormats(new Ajv({ ...commonOptions, coerceTypes: 'array' }))
 /** Reports all errors; used for small bodies only, because a body could have a million of them. */
-const everything = { ...common, allErrors: true, verbose: true } as const
-const thorough = withFormats(new Ajv(everything))
-const thoroughCoercing = withFormats(new Ajv({ ...everything, coerceTypes: 'array' }))
+const allErrorsOptions = { ...commonOptions, allErrors: true, verbose: true } as const
+const thorough = withFormats(new Ajv(allErrorsOptions))
+const thoroughCoercing = withFormats(new Ajv({ ...allErrorsOptions, coerceTypes: 'array' }))
 
-const compiled = (choose: (part: string) => Ajv) => {
+const cachedCompiler = (choose: (part: string) => Ajv) => {
   const validators = new WeakMap<object, ValidateFunction>()
   return (schema: TSchema, part: string) => {
     let validate = validators.get(schema)
@@ -40,19 +40,19 @@ const compiled = (choose: (part: string) => Ajv) => {
 }
 /** Returns whether the part arrives as JSON; all others are parts of the URL. */
 const isJson = (part: string) => part === 'body' || part === 'payload'
-const quickOf = compiled((part) => (isJson(part) ? strict : coercing))
-const thoroughOf = compiled((part) => (isJson(part) ? thorough : thoroughCoercing))
+const quickValidator = cachedCompiler((part) => (isJson(part) ? strict : coercing))
+const thoroughValidator = cachedCompiler((part) => (isJson(part) ? thorough : thoroughCoercing))
 
-const smallNodes = 500
+const smallValuesMax = 500
 
 /** Returns whether the data is small enough to list all of its errors. */
 function isSmall(data: unknown): boolean {
-  let left = smallNodes
+  let remaining = smallValuesMax
   const walk = (value: unknown): boolean => {
-    if (--left < 0) return false
+    if (--remaining < 0) return false
     if (typeof value !== 'object' || value === null) return true
     const inner = Array.isArray(value) ? value : Object.values(value)
-    return inner.length <= left && inner.every(walk)
+    return inner.length <= remaining && inner.every(walk)
   }
   return walk(data)
 }
@@ -78,12 +78,12 @@ const serializers = new WeakMap<object, (data: unknown) => string>()
 /** Throws a 400 that names the errors. Fills in defaults, and converts parts of the URL to their types. */
 export function checkShape(schema: TSchema, data: unknown, part: string) {
   if (!isJson(part)) rejectOddIntegers(schema, data as Record<string, unknown>)
-  const quick = quickOf(schema, part)
+  const quick = quickValidator(schema, part)
   if (quick(data)) return
-  if (!isSmall(data)) throw invalid(quick.errors ?? [], part)
-  const validate = thoroughOf(schema, part)
+  if (!isSmall(data)) throw invalidRequest(quick.errors ?? [], part)
+  const validate = thoroughValidator(schema, part)
   validate(data)
-  throw invalid(validate.errors ?? quick.errors ?? [], part)
+  throw invalidRequest(validate.errors ?? quick.errors ?? [], part)
 }
 
 export function compileLazily(app: FastifyInstance) {
@@ -102,7 +102,7 @@ export function compileLazily(app: FastifyInstance) {
 }
 
 /** Creates the error, such as `admin.email: expected a string`, from which each error format takes what it needs. */
-function invalid(errors: ErrorObject[], part: string): PlatformError {
+function invalidRequest(errors: ErrorObject[], part: string): PlatformError {
   const fields: NonNullable<ErrorExtra['fields']> = {}
   for (const error of errors) {
     const problem = expectation(error)
@@ -126,7 +126,7 @@ function fieldOf({ instancePath, keyword, params }: ErrorObject, part: string): 
   return path.length === 0 ? part : path.join('.')
 }
 
-const articles: Record<string, string> = {
+const typeTexts: Record<string, string> = {
   string: 'a string',
   integer: 'an integer',
   number: 'a number',
@@ -136,12 +136,12 @@ const articles: Record<string, string> = {
   null: 'null',
 }
 
-/** Adds the description of a field, which says in words what its pattern means. */
+/** Returns the description of a field in brackets; it explains the pattern of the field. */
 const descriptionOf = (schema: AnySchemaObject | undefined) => (schema?.description ? ` (${schema.description})` : '')
 
-/** `expected a string or null`. Undefined where an alternative is more than a type: then its own problems say enough. */
+/** Returns a text such as `expected a string or null`; undefined if an alternative is not a plain type, whose own errors say more. */
 function alternatives(schema: AnySchemaObject | undefined): string | undefined {
-  const types: unknown[] = (schema?.anyOf ?? schema?.oneOf ?? []).map(({ type }: AnySchemaObject) => articles[type])
+  const types: unknown[] = (schema?.anyOf ?? schema?.oneOf ?? []).map(({ type }: AnySchemaObject) => typeTexts[type])
   return types.length > 0 && !types.includes(undefined) ? `expected ${types.join(' or ')}` : undefined
 }
 
@@ -154,7 +154,7 @@ function expectation({ keyword, params, parentSchema, message }: ErrorObject): s
     case 'type':
       return `expected ${[params.type]
         .flat()
-        .map((type: string) => articles[type] ?? type)
+        .map((type: string) => typeTexts[type] ?? type)
         .join(' or ')}`
     case 'enum':
       return `expected one of ${params.allowedValues.join(', ')}`

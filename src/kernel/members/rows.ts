@@ -3,21 +3,23 @@ import type { Sql } from '../db.ts'
 import type { Member } from './types.ts'
 
 export interface NodeRow extends Member {
+  /** True if the node has stopped or was declared dead. */
   gone: boolean
-  silent: number
+  secondsSinceHeartbeat: number
   sweptBy: string | null
   sweepEnded: boolean
-  beaten: boolean
+  /** True if the heartbeat of this node was written; false if others sweep its rows. The same in all rows. */
+  isWritten: boolean
 }
 
-/** Updates the own row and returns all rows as they were before; `silent` of the own row is the time since its last heartbeat. */
+/** Writes the heartbeat of this node, and returns the rows of all nodes as they were before. */
 export const touchNode = (sql: Sql, nodeId: string, addresses: Record<string, string>) =>
   sql<NodeRow[]>`
     with beat as (
       update kernel.nodes set seen_at = now(), addresses = ${JSON.stringify(addresses)}::text::jsonb
       where id = ${nodeId} and swept_by is null and not gone returning id)
-    select id, version, started_at, addresses, gone, swept_by, extract(epoch from now() - seen_at)::float8 as silent,
-      coalesce(swept_until < now(), true) as sweep_ended, exists (select from beat) as beaten
+    select id, version, started_at, addresses, gone, swept_by,       extract(epoch from now() - seen_at)::float8 as seconds_since_heartbeat,
+      coalesce(swept_until < now(), true) as sweep_ended, exists (select from beat) as is_written
     from kernel.nodes`
 
 export const insertNode = (sql: Sql, nodeId: string, version: string, addresses: Record<string, string>) =>
@@ -25,7 +27,7 @@ export const insertNode = (sql: Sql, nodeId: string, version: string, addresses:
     insert into kernel.nodes (id, version, addresses) values (${nodeId}, ${version}, ${JSON.stringify(addresses)}::text::jsonb)
     on conflict (id) do update set seen_at = now(), gone = false, swept_by = null, swept_until = null`
 
-export const setGone = async (sql: Sql, nodeId: string) => {
+export const markStopped = async (sql: Sql, nodeId: string) => {
   await sql`update kernel.nodes set gone = true where id = ${nodeId}`
 }
 
@@ -37,11 +39,15 @@ export interface SweepLease {
   seconds: number
 }
 
-/** Returns false if the node is alive again, or another node has the lease. */
-export async function claimSweep(sql: Sql, { id, by, seconds }: SweepLease, silentSeconds: number): Promise<boolean> {
+/** Takes the lease for sweeping a dead node. Returns false if the node is alive again, or another node has the lease. */
+export async function claimSweep(
+  sql: Sql,
+  { id, by, seconds }: SweepLease,
+  deadAfterSeconds: number,
+): Promise<boolean> {
   const { count } = await sql`
     update kernel.nodes set swept_by = ${by}, swept_until = now() + make_interval(secs => ${seconds})
-    where id = ${id} and (gone or seen_at < now() - make_interval(secs => ${silentSeconds}))
+    where id = ${id} and (gone or seen_at < now() - make_interval(secs => ${deadAfterSeconds}))
       and (swept_until is null or swept_until < now())`
   return count > 0
 }

@@ -10,16 +10,16 @@ export interface SweepDeps {
   log: Log
   nodeId: string
   ownedRows: OwnedRows[]
-  silentSeconds: number
+  deadAfterSeconds: number
 }
 
 const leaseSeconds = 30
 
 export async function sweepDead(deps: SweepDeps, ids: string[]) {
-  const { db, log, nodeId, ownedRows, silentSeconds } = deps
+  const { db, log, nodeId, ownedRows, deadAfterSeconds } = deps
   for (const id of ids) {
     const lease = { id, by: nodeId, seconds: leaseSeconds }
-    if (!(await rows.claimSweep(db.sql, lease, silentSeconds))) continue
+    if (!(await rows.claimSweep(db.sql, lease, deadAfterSeconds))) continue
     const renewing = setInterval(() => void renew(deps, lease), (leaseSeconds * 1000) / 3).unref()
     try {
       for (const { name, sweep } of ownedRows) {
@@ -29,7 +29,7 @@ export async function sweepDead(deps: SweepDeps, ids: string[]) {
       await rows.deleteSwept(db.sql, lease)
     } catch (error) {
       sweepFailed(log, { err: error, nodeId: id })
-      await rows.extendSweep(db.sql, { ...lease, seconds: silentSeconds })
+      await rows.extendSweep(db.sql, { ...lease, seconds: deadAfterSeconds })
     } finally {
       clearInterval(renewing)
     }
@@ -40,7 +40,7 @@ const renew = ({ db, log }: SweepDeps, lease: rows.SweepLease) =>
   rows.extendSweep(db.sql, lease).catch((error) => leaseRenewalFailed(log, { err: error, nodeId: lease.id }))
 
 /** Inserts nodes that own rows but have no row in `kernel.nodes`, so that they are swept like any dead node. */
-export async function findUnknownOwners({ db, log, nodeId, ownedRows }: Omit<SweepDeps, 'silentSeconds'>) {
+export async function findUnknownOwners({ db, log, nodeId, ownedRows }: Omit<SweepDeps, 'deadAfterSeconds'>) {
   for (const { name, owners } of ownedRows) {
     const found = await owners(db.sql)
     if (found.length === 0) continue

@@ -13,6 +13,6 @@ export interface OwnedRows {
   name: string
   /** Returns the ids of all nodes that have such rows, to find those without a row in `kernel.nodes`, as after a restore. */
   owners(sql: Sql): Promise<string[]>
-  /** Cleans up what the dead node left, in its own transactions. Runs on one node at a time, and again after a failure. */
+  /** Cleans up the rows of a dead node, in transactions of its own. Runs on one node at a time, and again after a failure. */
   sweep(nodeId: string): Promise<void>
 }

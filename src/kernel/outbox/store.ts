@@ -1,7 +1,7 @@
 /** SQL of the outbox. migrations/0004_outbox_heads.sql explains its tables, the README the order of locks. */
 import type { Sql } from '../db.ts'
 
-export interface Waiting {
+export interface WaitingEvent {
   id: number
   key: string
   payload: unknown
@@ -84,7 +84,7 @@ export async function lockFailedHead(sql: Sql, subscription: string): Promise<st
 
 /** Returns the oldest events of these keys, key by key. It runs after the locks, so it sees what their last holders committed. */
 export const findWaiting = (sql: Sql, subscription: string, keys: string[], limits: { perKey: number; all: number }) =>
-  sql<Waiting[]>`
+  sql<WaitingEvent[]>`
     select o.id, o.key, o.payload
     from unnest(${keys}::text[]) with ordinality as k (key, n) cross join lateral (
       select id, key, payload from kernel.outbox
@@ -100,14 +100,14 @@ export async function finish(
   subscription: string,
   ids: number[],
   drained: Head[],
-  others: Head[],
+  partlyDelivered: Head[],
 ): Promise<number> {
-  const places = (heads: Head[]) => heads.map(({ ctid }) => ctid)
+  const ctidsOf = (heads: Head[]) => heads.map(({ ctid }) => ctid)
   await sql`
     with delivered as (delete from kernel.outbox where id = any(${ids}::bigint[])),
     rest as (
-      update kernel.outbox_heads set due_at = clock_timestamp() where ctid = any(${places(others)}::text[]::tid[]))
-    delete from kernel.outbox_heads where ctid = any(${places(drained)}::text[]::tid[])`
+      update kernel.outbox_heads set due_at = clock_timestamp() where ctid = any(${ctidsOf(partlyDelivered)}::text[]::tid[]))
+    delete from kernel.outbox_heads where ctid = any(${ctidsOf(drained)}::text[]::tid[])`
   if (drained.length === 0) return 0
   const { count } = await sql`
     insert into kernel.outbox_heads (subscription, key)

@@ -1,3 +1,4 @@
+/** A type of message between nodes. */
 export interface Signal<P> {
   name: string
   /** For the compiler only. */

@@ -6,7 +6,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 
 /** NOTIFY accepts less than 8,000 bytes. */
 const frameBytes = 7900
-/** Limits the senders with an incomplete body; one that is never completed is dropped with its sender. */
+/** Maximum number of remembered senders. If there are more, the one that was silent longest is dropped with its incomplete body. */
 const sendersMax = 1000
 
 export interface Message {

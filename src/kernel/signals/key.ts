@@ -10,15 +10,15 @@ export interface SigningKey {
   /** Returns the key that was read last. */
   current(): Buffer
   /** Reads the key again, at most once a second. */
-  renew(): Promise<'replaced' | 'same' | 'too soon'>
+  reload(): Promise<'replaced' | 'same' | 'too soon'>
 }
 
-const renewMs = 1000
+const reloadMs = 1000
 
 export function createSigningKey(db: Db, log: Log): SigningKey {
   let key: Buffer | undefined
-  let renewing: Promise<'replaced' | 'same'> | undefined
-  let renewedAt = Number.NEGATIVE_INFINITY
+  let reloading: Promise<'replaced' | 'same'> | undefined
+  let reloadedAt = Number.NEGATIVE_INFINITY
 
   async function read(): Promise<Buffer> {
     const [row] = await db.sql<{ key: Uint8Array }[]>`select key from kernel.signal_key`
@@ -26,15 +26,15 @@ export function createSigningKey(db: Db, log: Log): SigningKey {
     return Buffer.from(row.key)
   }
 
-  async function renew() {
-    const known = key
-    renewedAt = monotonicMs()
+  async function reload() {
+    const previousKey = key
+    reloadedAt = monotonicMs()
     try {
       key = await read()
     } catch (error) {
       signingKeyReadFailed(log, { err: error })
     }
-    return key !== undefined && !known?.equals(key) ? 'replaced' : 'same'
+    return key !== undefined && !previousKey?.equals(key) ? 'replaced' : 'same'
   }
 
   return {
@@ -46,12 +46,12 @@ export function createSigningKey(db: Db, log: Log): SigningKey {
       if (!key) throw new Error('the signing key of signals is not loaded')
       return key
     },
-    async renew() {
-      if (!renewing && monotonicMs() - renewedAt < renewMs) return 'too soon'
-      renewing ??= renew().finally(() => {
-        renewing = undefined
+    async reload() {
+      if (!reloading && monotonicMs() - reloadedAt < reloadMs) return 'too soon'
+      reloading ??= reload().finally(() => {
+        reloading = undefined
       })
-      return await renewing
+      return await reloading
     },
   }
 }

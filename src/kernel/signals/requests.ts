@@ -5,8 +5,8 @@ import { defineSignal, type Handler, type Request, type Signal } from './define.
 export interface Requests {
   /** Rejects after `timeoutMs` (default 5 s), or if the handler throws. */
   request<P, R>(nodeId: string, request: Request<P, R>, payload: P, options?: { timeoutMs?: number }): Promise<R>
-  answer<P, R>(request: Request<P, R>, handler: (payload: P, from: string) => R | Promise<R>): void
   /** Registers the handler of a request on this node. */
+  answer<P, R>(request: Request<P, R>, handler: (payload: P, from: string) => R | Promise<R>): void
 }
 
 type Answer = (payload: never, from: string) => unknown

@@ -64,6 +64,6 @@ export const claimStale = (sql: Sql, nodeId: string, pending: number[]) =>
       where s.id <> all(${pending}::bigint[]) and (s.node_id = '' or (
         s.created_at < clock_timestamp() - make_interval(secs => ${staleMs / 1000}) and (s.address not like 'any/%' or not exists (
           select from kernel.nodes n where n.id = s.node_id and not n.gone
-            and n.seen_at > now() - make_interval(secs => ${defaultTiming.silentSeconds})))))
+            and n.seen_at > now() - make_interval(secs => ${defaultTiming.deadAfterSeconds})))))
       order by s.id limit ${claimLimit} for update skip locked)
     returning id, node_id, address, topic, payload`

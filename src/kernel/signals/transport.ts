@@ -29,7 +29,7 @@ export const channelOf = (address: Address) => `waypost_${address.replace('/', '
  * services' transactions. It commits asynchronously: after a crash of PostgreSQL, rows may reappear and are sent twice.
  */
 export function postgresTransport(db: Db): Transport {
-  const listening: { unlisten(): Promise<void> }[] = []
+  const subscriptions: { unlisten(): Promise<void> }[] = []
   return {
     async open(nodeId, receive, reset) {
       for (const address of ['all', `node/${nodeId}`] as Address[]) {
@@ -38,7 +38,7 @@ export function postgresTransport(db: Db): Transport {
           if (!first && address === 'all') reset()
           first = false
         }
-        listening.push(await db.sql.listen(channelOf(address), (text) => receive(address, text), onListen))
+        subscriptions.push(await db.sql.listen(channelOf(address), (text) => receive(address, text), onListen))
       }
     },
     async send(messages, rowIds) {
@@ -50,7 +50,7 @@ export function postgresTransport(db: Db): Transport {
           set_config('synchronous_commit', 'off', true)`
     },
     async close() {
-      await Promise.all(listening.splice(0).map((channel) => channel.unlisten()))
+      await Promise.all(subscriptions.splice(0).map((channel) => channel.unlisten()))
     },
   }
 }
@@ -59,10 +59,10 @@ export function postgresTransport(db: Db): Transport {
 export function inProcessTransport(): (db: Db) => Transport {
   const nodes = new Map<string, (address: Address, text: string) => void>()
   return (db) => {
-    let own: string | undefined
+    let ownNodeId: string | undefined
     return {
       async open(nodeId, receive) {
-        own = nodeId
+        ownNodeId = nodeId
         nodes.set(nodeId, receive)
       },
       async send(messages, rowIds) {
@@ -72,7 +72,7 @@ export function inProcessTransport(): (db: Db) => Transport {
         if (rowIds.length > 0) await db.sql`delete from kernel.signals where id = any(${rowIds}::bigint[])`
       },
       async close() {
-        if (own !== undefined) nodes.delete(own)
+        if (ownNodeId !== undefined) nodes.delete(ownNodeId)
       },
     }
   }

@@ -10,7 +10,7 @@ import type { Enrichment } from './device/enrichment.ts'
 import type { PublishSamples } from './device/publish-samples.ts'
 
 // Numbers such as nanoseconds and 64-bit ids are rounded to the nearest double.
-const json = jsonPayload(AnyJson(), { nearest: true, bytesMax: bodyLimitBytes })
+const json = jsonPayload(AnyJson(), { roundIntegers: true, bytesMax: bodyLimitBytes })
 const samplesMax = 10_000
 
 /** Returns the samples of a message. An array is a batch: `[85, 34]` is two samples, `[[85, 34]]` is one. */
