@@ -47,12 +47,8 @@ const tooManyRequests = () => TooManyRequests({ seconds: 1 }, { headers: { 'retr
 
 export function createConcurrencyLimit(limits: ConcurrencyLimits): ConcurrencyLimit {
   const { total = unlimited, perTenant = unlimited, perCaller = unlimited } = limits
-  const {
-    waitingPerTenant = unlimited,
-    waitingTotal = unlimited,
-    waitMs = 5000,
-    rejection: refusal = tooManyRequests,
-  } = limits
+  const { waitingPerTenant = unlimited, waitingTotal = unlimited } = limits
+  const { waitMs = 5000, rejection = tooManyRequests } = limits
   const runningByTenant = createCounts()
   const runningByCaller = createCounts()
   /** Tenants in the order of their turns; a Map keeps the order of insertion. */
@@ -95,7 +91,7 @@ export function createConcurrencyLimit(limits: ConcurrencyLimits): ConcurrencyLi
   function waitForTurn(task: Task, signal: AbortSignal | undefined): Promise<void> {
     if (CallerDisconnected.is(signal?.reason)) throw signal!.reason
     const queue = queues.get(task.tenantId) ?? []
-    if (queue.length >= waitingPerTenant || waiting >= waitingTotal) throw refusal()
+    if (queue.length >= waitingPerTenant || waiting >= waitingTotal) throw rejection()
     return new Promise((done, fail) => {
       const entry: WaitingTask = {
         ...task,
@@ -110,7 +106,7 @@ export function createConcurrencyLimit(limits: ConcurrencyLimits): ConcurrencyLi
       const expire = () => {
         removeFromQueue(entry)
         signal?.removeEventListener('abort', abort)
-        fail(refusal())
+        fail(rejection())
       }
       // At a deadline or a stop of the process the task stays in the queue, because running requests are still answered.
       const abort = () => {
