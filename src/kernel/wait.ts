@@ -55,8 +55,8 @@ export interface RowChange<T = unknown> {
 /** `states` has a state for each id. It is set only where the sender is the receiver. */
 const RowsChanged = defineSignal<{ name: string; ids: string[]; states?: unknown[] }>('kernel.rows-changed')
 
-const defaults = { perTenant: 10_000, total: 20_000 }
-const readsMax = 500
+const defaultLimits = { perTenant: 10_000, total: 20_000 }
+const idsPerRead = 500
 const retryMs = 500
 const timerMsMax = 2 ** 31 - 1
 
@@ -70,10 +70,10 @@ interface Deps {
   /** Aborts when the process stops. */
   stopping: AbortSignal
   metrics?: Metrics
-  limits?: typeof defaults
+  limits?: typeof defaultLimits
 }
 
-export function createWaits({ nodeId, signals, stopping, metrics, limits = defaults }: Deps): Waits {
+export function createWaits({ nodeId, signals, stopping, metrics, limits = defaultLimits }: Deps): Waits {
   const rows = createRows()
   const { starts } = rows
   const counts = createCounts(limits)
@@ -99,8 +99,8 @@ export function createWaits({ nodeId, signals, stopping, metrics, limits = defau
       const readOne = createBatcher<string, T>(async (ids) => {
         const states = await read([...new Set(ids)])
         return ids.map((id) => states.get(id))
-      }, readsMax)
-      async function waitFor(waiting: Waiting<T>, id: string, until: (state: T) => boolean) {
+      }, idsPerRead)
+      async function waitFor(waiting: Wait<T>, id: string, until: (state: T) => boolean) {
         const remove = rows.add(rowKey(name, id), waiting as Waiter)
         try {
           return await readUntil(waiting, () => readOne(id), until)
@@ -114,7 +114,7 @@ export function createWaits({ nodeId, signals, stopping, metrics, limits = defau
           if (CallerDisconnected.is(signal.reason)) throw signal.reason
           counts.add(tenantId)
           try {
-            return await waitFor(createWaiting<T>(signal, stopping, limitMs), id, until)
+            return await waitFor(createWait<T>(signal, stopping, limitMs), id, until)
           } finally {
             counts.remove(tenantId)
           }
@@ -127,7 +127,7 @@ export function createWaits({ nodeId, signals, stopping, metrics, limits = defau
             if (limitMs <= 0 || until(state)) return { id, state }
             // The state of `start` stands for the first read, unless the row has changed since.
             const first = starting.hasChanged(rowKey(name, id)) ? undefined : state
-            const waiting = createWaiting<T>(signal, stopping, limitMs, first)
+            const waiting = createWait<T>(signal, stopping, limitMs, first)
             return { id, state: await waitFor(waiting, id, until) }
           } finally {
             counts.remove(tenantId)
@@ -182,80 +182,80 @@ function createRows() {
   }
 }
 
-interface Waiting<T> {
-  /** Ends the pause between reads. A state that is given replaces the next read. */
+interface Wait<T> {
+  /** Ends the pause between reads. With a state, the next read is skipped. */
   wake(state?: T): void
-  /** Returns the state that the last `wake` gave, once. */
-  given(): T | undefined
-  /** The next read is the last one; its state is the result. */
+  /** Returns the state of the last `wake`, once. */
+  takeState(): T | undefined
+  /** Returns true if the next read is the last one, whose state is the result. */
   isOver(): boolean
-  throwIfGone(): void
-  /** Resolves immediately if `wake` was called since the last call. */
-  woken(): Promise<void>
+  throwIfDisconnected(): void
+  /** Resolves with the next call of `wake`; immediately if it was called since the last time. */
+  nextWake(): Promise<void>
   end(): void
 }
 
-function createWaiting<T>(signal: AbortSignal, stopping: AbortSignal, limitMs: number, first?: T): Waiting<T> {
-  let isTimeOver = limitMs <= 0
-  let isDirty = false
-  let known = first
+function createWait<T>(signal: AbortSignal, stopping: AbortSignal, limitMs: number, first?: T): Wait<T> {
+  let isExpired = limitMs <= 0
+  let isWakePending = false
+  let nextState = first
   let resolve: (() => void) | undefined
   function wake(state?: T) {
-    known = state
-    isDirty = true
+    nextState = state
+    isWakePending = true
     resolve?.()
   }
   const expire = () => {
-    isTimeOver = true
+    isExpired = true
     wake()
   }
   const timer = setTimeout(expire, Math.min(limitMs, timerMsMax))
-  const aborted = () => wake()
-  signal.addEventListener('abort', aborted)
+  const onAbort = () => wake()
+  signal.addEventListener('abort', onAbort)
   return {
     wake,
-    given() {
-      const state = known
-      known = undefined
+    takeState() {
+      const state = nextState
+      nextState = undefined
       return state
     },
-    isOver: () => isTimeOver || signal.aborted || stopping.aborted,
-    throwIfGone() {
+    isOver: () => isExpired || signal.aborted || stopping.aborted,
+    throwIfDisconnected() {
       if (CallerDisconnected.is(signal.reason)) throw signal.reason
     },
-    async woken() {
-      if (!isDirty)
+    async nextWake() {
+      if (!isWakePending)
         await new Promise<void>((done) => {
           resolve = done
         })
       resolve = undefined
-      isDirty = false
+      isWakePending = false
     },
     end() {
       clearTimeout(timer)
-      signal.removeEventListener('abort', aborted)
+      signal.removeEventListener('abort', onAbort)
     },
   }
 }
 
 /** Retries reads while the database is unreachable, until the wait is over. */
 async function readUntil<T>(
-  waiting: Waiting<T>,
+  waiting: Wait<T>,
   read: () => Promise<T | undefined>,
   until: (state: T) => boolean,
 ): Promise<T | undefined> {
   for (;;) {
     const isLast = waiting.isOver()
     try {
-      const state = waiting.given() ?? (await read())
-      waiting.throwIfGone()
+      const state = waiting.takeState() ?? (await read())
+      waiting.throwIfDisconnected()
       if (state === undefined || until(state) || isLast) return state
     } catch (error) {
       if (isLast || !isConnectionFailure(error)) throw error
       void sleep(retryMs).then(() => waiting.wake())
     }
-    await waiting.woken()
-    waiting.throwIfGone()
+    await waiting.nextWake()
+    waiting.throwIfDisconnected()
   }
 }
 
@@ -299,7 +299,7 @@ function createStarts() {
   }
 }
 
-function createCounts({ perTenant, total }: typeof defaults) {
+function createCounts({ perTenant, total }: typeof defaultLimits) {
   const byTenant = new Map<string, number>()
   let size = 0
   return {
