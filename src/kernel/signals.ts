@@ -84,8 +84,8 @@ export function createSignals(deps: {
     nodeId,
     key: key.load,
     log,
-    sent: (count) => sent.inc(count),
-    dropped: (count) => lost.inc({ reason: 'unsent' }, count),
+    countSent: (count) => sent.inc(count),
+    countDropped: (count) => lost.inc({ reason: 'unsent' }, count),
   })
   const parts: Parts = { db, members, log, relay, handlers, inserting: new Set() }
   const sweeper = createSweeper({ db, nodeId, handlers, relay, log })
@@ -94,11 +94,11 @@ export function createSignals(deps: {
     key,
     handlers,
     log,
-    received: (count) => received.inc(count),
-    rejected: () => lost.inc({ reason: 'signature' }),
+    countReceived: (count) => received.inc(count),
+    countRejected: () => lost.inc({ reason: 'signature' }),
     sweep: sweeper.run,
   })
-  const sendNow = senderOf(parts)
+  const sendNow = createSendNow(parts)
   const requests = createRequests({ sendNow, on: handlers.on })
   requests.answer(Join, async () => {
     await members.refresh()
@@ -153,21 +153,21 @@ function lifecycleOf(
   async function join() {
     const others = members.others()
     if (others.length === 0) return
-    const asked = Promise.allSettled(
+    const joinRequests = Promise.allSettled(
       others.map(({ id }) => requests.request(id, Join, {}, { timeoutMs: joining.answerMs })),
     )
     // A node that died a moment ago still counts as alive and never answers: the start does not wait for it.
-    const inTime = await Promise.race([asked, sleep(joining.joinMs)])
+    const allAnswered = await Promise.race([joinRequests, sleep(joining.joinMs)])
     handlers.reset()
-    if (!inTime) void asked.then(() => started && handlers.reset())
-    void asked.then((answers) => resetAgain(others, answers))
+    if (!allAnswered) void joinRequests.then(() => started && handlers.reset())
+    void joinRequests.then((answers) => resetAgain(others, answers))
   }
 
   /** Resets once more after the next heartbeat, with which nodes that did not answer notice this one. */
   async function resetAgain(others: Member[], answers: PromiseSettledResult<true>[]) {
-    const silent = others.filter((_, index) => answers[index]!.status === 'rejected').map(({ id }) => id)
-    if (silent.length === 0 || !started) return
-    joinUnanswered(log, { nodes: silent })
+    const silentNodes = others.filter((_, index) => answers[index]!.status === 'rejected').map(({ id }) => id)
+    if (silentNodes.length === 0 || !started) return
+    joinUnanswered(log, { nodes: silentNodes })
     await sleep(joining.resetAgainMs)
     if (started) handlers.reset()
   }
@@ -203,10 +203,10 @@ interface OutgoingMessage {
   payload: unknown
 }
 
-async function send(parts: Parts, sql: Sql, topic: string, all: OutgoingMessage[]) {
+async function send(parts: Parts, sql: Sql, topic: string, messages: OutgoingMessage[]) {
   const { db, members } = parts
   const { nodeId } = members
-  const stored = all
+  const toStore = messages
     // A node that is alone stores and sends nothing. If another one joins before the commit, it is sent without a row.
     .filter(({ to }) => to !== `node/${nodeId}` && !(to === 'all' && members.isAlone()))
     .map((one) => ({ one, text: JSON.stringify(one.payload) }))
@@ -214,18 +214,18 @@ async function send(parts: Parts, sql: Sql, topic: string, all: OutgoingMessage[
   const inserted = insertSignals(
     sql,
     // A process that has not joined does not handle messages itself.
-    stored.map(({ one: { to }, text }) => {
+    toStore.map(({ one: { to }, text }) => {
       return { nodeId: isAny(to) && !members.isAlive(nodeId) ? '' : nodeId, address: to, topic, payload: text }
     }),
   )
   inserted.catch(() => {})
   db.afterCommit(sql, () => {
-    const handled = new Map(all.map((one) => [one, handleHere(parts, topic, one)]))
-    const isStored = new Set(stored.map(({ one }) => one))
-    for (const one of all) if (!isStored.has(one)) relayUnstored(parts, topic, one)
-    if (stored.length === 0) return
+    const handled = new Map(messages.map((one) => [one, handleHere(parts, topic, one)]))
+    const isStored = new Set(toStore.map(({ one }) => one))
+    for (const one of messages) if (!isStored.has(one)) relayUnstored(parts, topic, one)
+    if (toStore.length === 0) return
     const added = inserted.then((ids) => {
-      for (const [index, { one, text }] of stored.entries())
+      for (const [index, { one, text }] of toStore.entries())
         relayStored(parts, { address: one.to, topic, payload: text, rowId: ids[index]! }, handled.get(one))
       parts.inserting.delete(added)
     })
@@ -256,7 +256,7 @@ function relayUnstored({ members, relay }: Parts, topic: string, { to, payload }
     relay.add({ address: to, topic, payload: JSON.stringify(payload), rowId: undefined })
 }
 
-const senderOf =
+const createSendNow =
   ({ members, relay, handlers }: Parts): Signals['sendNow'] =>
   (to, { name: topic }, payload) => {
     const { nodeId } = members

@@ -12,25 +12,25 @@ export function createReceiver(deps: {
   key: SigningKey
   handlers: Handlers
   log: Log
-  received(count: number): void
-  rejected(): void
+  countReceived(count: number): void
+  countRejected(): void
   sweep(): void
 }) {
   const { nodeId, key, handlers, log } = deps
   const assembler = createAssembler()
 
-  function take(address: Address, frame: Frame) {
+  function dispatchFrame(address: Address, frame: Frame) {
     const messages = assembler.add(address, frame) ?? []
-    deps.received(messages.length)
+    deps.countReceived(messages.length)
     for (const { topic, payload } of messages) void handlers.dispatch(topic, payload, frame.from)
   }
 
   /** Checks the signature with the current key, which a restore may have replaced. */
-  async function takeWithNewKey(address: Address, text: string) {
-    const renewal = await key.renew()
+  async function retryWithNewKey(address: Address, text: string) {
+    const renewal = await key.reload()
     const frame = renewal === 'replaced' ? openFrame(key.current(), address, text) : undefined
-    if (frame) return take(address, frame)
-    deps.rejected()
+    if (frame) return dispatchFrame(address, frame)
+    deps.countRejected()
     if (renewal !== 'too soon') signatureInvalid(log, { address })
   }
 
@@ -38,7 +38,7 @@ export function createReceiver(deps: {
     if (text === sweepNow) return deps.sweep()
     if (isFrom(text, nodeId)) return
     const frame = openFrame(key.current(), address, text)
-    if (frame) take(address, frame)
-    else void takeWithNewKey(address, text)
+    if (frame) dispatchFrame(address, frame)
+    else void retryWithNewKey(address, text)
   }
 }

@@ -36,8 +36,8 @@ export function createRelay(deps: {
   nodeId: string
   key(): Promise<Buffer>
   log: Log
-  sent(count: number): void
-  dropped(count: number): void
+  countSent(count: number): void
+  countDropped(count: number): void
 }): Relay {
   const { transport, nodeId, log } = deps
   const pending: Pending[] = []
@@ -49,7 +49,7 @@ export function createRelay(deps: {
   let sentAt = Number.NEGATIVE_INFINITY
   const pause = createPause()
 
-  function take(): Pending[] {
+  function takeBatch(): Pending[] {
     let [count, bytes] = [0, 0]
     // A message larger than a batch is sent as a batch of its own.
     while (count < pending.length && bytes < batchBytes) bytes += pending[count++]!.payload.length
@@ -64,39 +64,39 @@ export function createRelay(deps: {
         framesOf(key, nodeId, ++number, address, messages).map((text) => ({ address, text })),
       )
       await transport.send(frames, rowsOf(batch))
-      deps.sent(batch.length)
+      deps.countSent(batch.length)
       for (const { done } of batch) done?.(true)
     } catch (error) {
       // Rows stay in the table, and the sweep sends them.
       const lost = batch.filter(({ rowId }) => rowId === undefined).length
-      if (lost > 0) deps.dropped(lost)
+      if (lost > 0) deps.countDropped(lost)
       sendingFailed(log, { err: error, messages: batch.length, lost })
       for (const { done, rowId } of batch) done?.(rowId !== undefined)
     }
     for (const rowId of rowsOf(batch)) rowIds.delete(rowId)
   }
 
-  async function work() {
+  async function sendAll() {
     while (pending.length > 0) {
       const isUrgent = pending.some(({ address }) => address !== 'all')
       await pause.wait(isUrgent ? batchMs : Math.max(batchMs, sentAt + steadyMs - monotonicMs()))
-      await send(take())
+      await send(takeBatch())
       sentAt = monotonicMs()
     }
     sending = undefined
   }
 
   return {
-    add(one) {
+    add(message) {
       if (pendingBytes > pendingBytesMax) {
-        if (one.rowId === undefined) deps.dropped(1)
-        return one.done?.(false)
+        if (message.rowId === undefined) deps.countDropped(1)
+        return message.done?.(false)
       }
-      pending.push(one)
-      if (one.rowId !== undefined) rowIds.add(one.rowId)
-      pendingBytes += one.payload.length
-      sending ??= work()
-      if (one.address !== 'all') pause.shorten(batchMs)
+      pending.push(message)
+      if (message.rowId !== undefined) rowIds.add(message.rowId)
+      pendingBytes += message.payload.length
+      sending ??= sendAll()
+      if (message.address !== 'all') pause.shorten(batchMs)
     },
     pendingRows: () => [...rowIds],
     async flush() {

@@ -20,7 +20,7 @@ export function createTenantDeletion({ db, jobs, bulk }: Kit): TenantDeletion {
     // Members are deleted twice: a concurrent change of an endpoint may have added some.
     for (const deletePart of [deleteFiltersOfTenant, deleteEndpointsOfTenant, deleteFiltersOfTenant])
       while (await db.tx((sql) => deletePart(sql, tenantId, rowsPerTransaction)));
-    while (await db.tx((sql) => bulk.forgetTenant(sql, tenantId, [RegisterBatch, MatchFilter])));
+    while (await db.tx((sql) => bulk.deleteTenantTasks(sql, tenantId, [RegisterBatch, MatchFilter])));
   })
   return { enqueue: (sql, tenantId) => jobs.send(sql, DeleteTenant, { tenantId }) }
 }
