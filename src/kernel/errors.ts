@@ -18,7 +18,7 @@ export class PlatformError extends Error {
     this.status = definition.status
     this.fields = extra.fields
     this.details = extra.details
-    this.headers = extra.headers
+    this.headers = definition.headers ? { ...definition.headers, ...extra.headers } : extra.headers
   }
 }
 
@@ -26,6 +26,8 @@ export interface ErrorDefinition {
   code: string
   status: number
   template: string
+  /** Headers of every response with this error. */
+  headers?: Record<string, string> | undefined
 }
 
 export interface ErrorExtra {
@@ -40,9 +42,14 @@ export const errorCatalogue = new Map<string, ErrorDefinition>()
 type Values = Record<string, string | number>
 
 /** Declares an error; returns a function that creates it: `defineError<{ token: string }>('token_taken', 409, 'Token {token} already exists')`. */
-export function defineError<V extends Values = Record<never, never>>(code: string, status: number, template: string) {
+export function defineError<V extends Values = Record<never, never>>(
+  code: string,
+  status: number,
+  template: string,
+  headers?: Record<string, string>,
+) {
   if (errorCatalogue.has(code)) throw new Error(`error ${code} is declared twice`)
-  const definition: ErrorDefinition = { code, status, template }
+  const definition: ErrorDefinition = { code, status, template, headers }
   errorCatalogue.set(code, definition)
   const create = (
     ...[values, extra]: keyof V extends never ? [values?: V, extra?: ErrorExtra] : [values: V, extra?: ErrorExtra]
@@ -116,7 +123,10 @@ export const CallerDisconnected = defineError(
   'The caller closed the connection before the response',
 )
 export const DeadlinePassed = defineError('deadline_passed', 504, 'The operation did not finish before its deadline')
-export const ProcessStopping = defineError('process_stopping', 503, 'This node is stopping; try again')
+export const ProcessStopping = defineError('process_stopping', 503, 'This node is stopping; try again', {
+  // A node needs about two seconds to start again.
+  'retry-after': '2',
+})
 export const InsufficientResources = defineError(
   'out_of_means',
   503,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { type AddressInfo, connect } from 'node:net'
+import { type AddressInfo, connect, type Socket } from 'node:net'
 import { test } from 'node:test'
 import { aTenantAdmin } from '../../../test/harness/builders.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
@@ -95,5 +95,28 @@ test('an operation that throws the reason responds with 504 at the deadline and 
   const waiting = get('/throw')
   await eventually(() => assert.equal(signals.length, 2))
   waypost.beginStop()
-  assert.equal((await waiting).status, 503)
+  const response = await waiting
+  assert.equal(response.status, 503)
+  assert.equal(response.headers.get('retry-after'), '2')
+})
+
+test('a request that is complete only after the server began to close gets a 503 with Retry-After', async () => {
+  const { waypost, port } = await aServer()
+  const accepted = new Promise<Socket>((resolve) => waypost.http.app.server.once('connection', resolve))
+  const socket = connect(port, '127.0.0.1')
+  let text = ''
+  socket.on('data', (data) => {
+    text += data
+  })
+  const begun = 'GET /api/quick HTTP/1.1\r\nHost: x\r\n'
+  socket.write(begun)
+  const server = await accepted
+  await eventually(() => assert.equal(server.bytesRead, begun.length))
+  const closing = waypost.http.close()
+  socket.write('\r\n')
+  await closing
+  await eventually(() => assert.ok(socket.closed))
+  assert.match(text, /^HTTP\/1\.1 503 .*\{"message":"This node is stopping; try again"\}$/s)
+  assert.match(text, /retry-after: 2\r\n/)
+  assert.match(text, /connection: close\r\n/i)
 })

@@ -6,7 +6,7 @@ import { monotonicMs } from '../clock.ts'
 import type { Authenticate, Caller, Ctx } from '../contract.ts'
 import type { HttpApi } from '../define-service.ts'
 import { messageFormat } from '../error-formats.ts'
-import { invalidField, type PlatformError, Unauthenticated } from '../errors.ts'
+import { invalidField, type PlatformError, ProcessStopping, Unauthenticated } from '../errors.ts'
 import { newId } from '../ids.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
@@ -81,7 +81,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   options.stopping?.addEventListener('abort', requestSignals.stop)
   const callers = createCallers(options, requestSignals)
   const state: State = { app, operations: [], apis: [], streams: new Set(), closing: false }
-  addHooks(state, options)
+  addHooks(state, options, formats)
   const record = createRecord(options, state.operations)
   const openStream = (request: FastifyRequest, reply: FastifyReply) => {
     const stream = openEventStream(request, reply, state.streams)
@@ -143,6 +143,8 @@ function createApp(options: HttpOptions, listeners: Listeners, formats: Formats)
       respondWithError(log, error, request as never, reply as never, formats.at(request.url)),
     bodyLimit: bodyLimitBytes,
     forceCloseConnections: 'idle',
+    // Our own response has the format of the API and Retry-After.
+    return503OnClosing: false,
     serverFactory: listeners.serverFactory,
     requestIdHeader: false,
     exposeHeadRoutes: true,
@@ -172,7 +174,7 @@ function createApp(options: HttpOptions, listeners: Listeners, formats: Formats)
 
 const createRequestLimit = (perSecond: number) => createRateLimit({ perSecond, burst: 2 * perSecond })
 
-function addHooks(state: State, { log, metrics, rateLimit }: HttpOptions) {
+function addHooks(state: State, { log, metrics, rateLimit }: HttpOptions, formats: Formats) {
   const { app } = state
   const perAddress = createRequestLimit(rateLimit.perAddress)
   const duration = metrics.quickHistogram(
@@ -184,6 +186,8 @@ function addHooks(state: State, { log, metrics, rateLimit }: HttpOptions) {
   // Hooks with callbacks: on this hot path, the cost of four promises per request is measurable.
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-correlation-id', request.id)
+    // A request on a connection that was busy when the server began to close.
+    if (state.closing) return void fail(ProcessStopping(), formats.at(request.url), reply)
     if (!request.routeOptions.config.streamBody) {
       limitBodyTime(request.raw)
       sendContinue(request.raw, reply.raw)
