@@ -5,10 +5,9 @@ const databaseUnavailable = 'The database was unavailable or refused the query; 
 
 export const connectionRecheckFailed = defineLogMessage({
   level: 'error',
-  text: 'checking open connections after a change of permissions failed; they stay open',
-  cause: databaseUnavailable,
-  action:
-    'Check the database. To be sure that revoked clients are disconnected, suspend their credentials or tenant again.',
+  text: 'checking open connections after a change of permissions failed; retrying',
+  cause: `${databaseUnavailable} \`remaining\` connections, endpoints or tenants are not checked yet.`,
+  action: 'Check the database. Until a check succeeds, clients whose permissions have ended may stay connected.',
 })
 
 export const queuedMessagesNotRead = defineLogMessage({

@@ -1,6 +1,6 @@
 /**
  * Checks open connections again when credentials, a tenant or its required authentication change, and all of them after a reset.
- * Changes of tokens and endpoints are handled in bindings.ts.
+ * A check that fails is retried. Changes of tokens and endpoints are handled in bindings.ts.
  */
 import type { Kit } from '../kernel/define-service.ts'
 import type { Bindings } from './bindings.ts'
@@ -8,6 +8,7 @@ import type { Clients } from './clients.ts'
 import { type Binding, type DeviceConnection, forgetRoutes } from './connection-state.ts'
 import { type Identify, isRefused, missingMethod } from './identify.ts'
 import { connectionRecheckFailed } from './log-messages.ts'
+import { createRecheckQueue } from './recheck-queue.ts'
 import type { Tenants } from './tenants.ts'
 
 export interface Recheck {
@@ -16,18 +17,19 @@ export interface Recheck {
   count(): number
 }
 
-const atOnce = 16
-
 export function createRecheck(
-  { bus, log }: Pick<Kit, 'bus' | 'log'>,
+  { bus, log, stopping }: Pick<Kit, 'bus' | 'log' | 'stopping'>,
   deps: { clients: Clients; tenants: Tenants; bindings: Bindings; identify: Identify; reportAgain(): void },
 ): Recheck {
   const { clients, tenants, bindings, identify } = deps
   const connections = new Set<DeviceConnection>()
-  const failed = (error: unknown) => connectionRecheckFailed(log, { err: error })
+  const queue = createRecheckQueue({
+    failed: (err, remaining, retryInMs) => connectionRecheckFailed(log, { err, remaining, retryInMs }),
+    stopping,
+  })
 
   clients.onEnd((which) => {
-    // After a reset, `recheckAll` checks everything.
+    // After a reset, all connections are checked.
     if (which === undefined) return
     for (const connection of connections) {
       const { authentication } = connection.state
@@ -62,7 +64,7 @@ export function createRecheck(
   }
 
   tenants.onChange((tenantId) => {
-    if (tenantId !== undefined) void recheckTenant(tenantId).catch(failed)
+    if (tenantId !== undefined) queue.add(`tenant ${tenantId}`, () => recheckTenant(tenantId))
   })
 
   async function recheckBinding(binding: Binding) {
@@ -80,37 +82,29 @@ export function createRecheck(
 
   async function recheckClient(connection: DeviceConnection) {
     const { authentication } = connection.state
-    if (!authentication) return
+    if (!authentication || !connections.has(connection)) return
     const tenant = await tenants.get(authentication.tenantId)
     if (!tenant?.available || !(await authentication.isStillValid()))
       connection.close('not_authorized', 'its credentials or its tenant ended')
   }
 
-  async function recheckAll() {
-    await forEachConcurrently([...connections], recheckClient)
-    await forEachConcurrently([...bindings.all()], recheckBinding)
-  }
   bus.onReset(() => {
     for (const connection of connections) forgetRoutes(connection.state)
-    void recheckAll().catch(failed)
+    for (const connection of connections) recheckLater(connection)
+    for (const binding of bindings.all()) queue.add(binding, () => recheckBinding(binding))
     deps.reportAgain()
   })
+
+  function recheckLater(connection: DeviceConnection) {
+    if (connection.state.authentication) queue.add(connection, () => recheckClient(connection))
+  }
 
   return {
     opened(connection) {
       connections.add(connection)
-      if (clients.isStale(connection.client)) void recheckClient(connection).catch(failed)
+      if (clients.isStale(connection.client)) recheckLater(connection)
     },
     closed: (connection) => void connections.delete(connection),
     count: () => connections.size,
   }
-}
-
-/** Runs the work for all items, a few at a time. */
-async function forEachConcurrently<T>(items: T[], work: (item: T) => Promise<void>) {
-  const rest = items.values()
-  const worker = async () => {
-    for (const item of rest) await work(item)
-  }
-  await Promise.all(Array.from({ length: atOnce }, worker))
 }

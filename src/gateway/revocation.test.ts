@@ -312,3 +312,21 @@ test('after a reset, all permissions of open connections are checked again', asy
   await two.publish(`${kept.prefix}/json/1`, '1')
   await two.receives(`${kept.prefix}/json/1/status`)
 })
+
+test('a check of open connections that fails is retried until it succeeds', async () => {
+  const { db } = waypost.kit
+  const lost = await aProvisionedEndpoint()
+  const { id, username, password } = await gate.aBasicCredential()
+  const [anonymous, authenticated] = [await device(), await device({ username: `${username}@default`, password })]
+  await anonymous.publish(`${lost.prefix}/json`, '1')
+  await db.sql`update tokens.tokens set status = 'Revoked' where endpoint_id = ${lost.endpointId}`
+  await db.sql`update credentials.basic set state = 'Revoked' where id = ${id}`
+  // No permission can be read until the tables have their names again.
+  await db.sql.unsafe('alter table tokens.tokens rename to hidden; alter table credentials.basic rename to hidden')
+  await resetAllNodes(db.sql)
+  const open = () => [anonymous.client.connected, authenticated.client.connected]
+  await new Promise((resolve) => setTimeout(resolve, 700))
+  assert.deepEqual(open(), [true, true])
+  await db.sql.unsafe('alter table tokens.hidden rename to tokens; alter table credentials.hidden rename to basic')
+  await eventually(() => assert.deepEqual(open(), [false, false]), { withinMs: 5000 })
+})

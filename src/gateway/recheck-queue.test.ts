@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { eventually } from '../../test/harness/eventually.ts'
+import { createRecheckQueue } from './recheck-queue.ts'
+
+const times = { atOnce: 4, retryMs: 5, retryMsMax: 40 }
+
+function aQueue() {
+  const failures: { message: string; remaining: number; retryInMs: number }[] = []
+  const stop = new AbortController()
+  const queue = createRecheckQueue({
+    failed: (error, remaining, retryInMs) =>
+      void failures.push({ message: (error as Error).message, remaining, retryInMs }),
+    stopping: stop.signal,
+    times,
+  })
+  return { ...queue, failures, stop: () => stop.abort() }
+}
+
+test('a check that fails is retried with growing pauses until it succeeds, and none is forgotten', async () => {
+  const { add, failures } = aQueue()
+  let isReachable = false
+  const done = new Map<number, number>()
+  let attempts = 0
+  for (let n = 0; n < 100; n++)
+    add(n, async () => {
+      attempts++
+      await new Promise(setImmediate)
+      if (!isReachable) throw new Error('unreachable')
+      done.set(n, (done.get(n) ?? 0) + 1)
+    })
+  await eventually(() => assert.ok(failures.length >= 4))
+  assert.deepEqual(
+    failures.slice(0, 4).map(({ retryInMs }) => retryInMs),
+    [5, 10, 40, 40],
+    'the first, second, fourth and eighth time',
+  )
+  assert.ok(failures.every(({ remaining, message }) => remaining === 100 && message === 'unreachable'))
+  assert.ok(attempts <= 4 * 2 ** failures.length, `${attempts} attempts`)
+  isReachable = true
+  await eventually(() => assert.equal(done.size, 100))
+  assert.ok([...done.values()].every((count) => count === 1))
+})
+
+test('a check that always fails does not keep others from being checked', async () => {
+  const { add, failures, stop } = aQueue()
+  const done = new Set<string>()
+  for (const name of ['bad', 'worse'])
+    add(name, async () => {
+      throw new Error(name)
+    })
+  for (let n = 0; n < 20; n++) add(`${n}`, async () => void done.add(`${n}`))
+  await eventually(() => assert.equal(done.size, 20))
+  await eventually(() => assert.equal(failures.at(-1)?.remaining, 2))
+  stop()
+})
+
+test('a newer check of the same subject replaces the waiting one, and one that is added during a check runs after it', async () => {
+  const { add, failures } = aQueue()
+  const ran: string[] = []
+  add('a', async () => void ran.push('replaced'))
+  add('a', async () => {
+    ran.push('first')
+    if (ran.length === 1) add('a', async () => void ran.push('second'))
+    throw new Error('too early')
+  })
+  await eventually(() => assert.deepEqual(ran, ['first', 'second']))
+  await eventually(() => assert.equal(failures.length <= 1, true))
+})
+
+test('no check is retried when the process stops', async () => {
+  const { add, failures, stop } = aQueue()
+  let attempts = 0
+  add('a', async () => {
+    attempts++
+    throw new Error('unreachable')
+  })
+  await eventually(() => assert.ok(failures.length > 0))
+  stop()
+  const before = attempts
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  assert.ok(attempts <= before + 1)
+})
