@@ -187,7 +187,7 @@ function addHooks(state: State, { log, metrics, rateLimit }: HttpOptions, format
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-correlation-id', request.id)
     // A request on a connection that was busy when the server began to close.
-    if (state.closing) return void fail(ProcessStopping(), formats.at(request.url), reply)
+    if (state.closing) return void sendError(ProcessStopping(), formats.at(request.url), reply)
     if (!request.routeOptions.config.streamBody) {
       limitBodyTime(request.raw)
       sendContinue(request.raw, reply.raw)
