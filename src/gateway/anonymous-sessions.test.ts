@@ -5,14 +5,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { IClientOptions } from 'mqtt'
-import { freshDatabase } from '../../test/harness/database.ts'
 import { aDevice, type TestDevice } from '../../test/harness/device.ts'
 import { eventually } from '../../test/harness/eventually.ts'
-import { openGateway } from '../../test/harness/gateway.ts'
+import { openGateway, services } from '../../test/harness/gateway.ts'
 import { connected, type RawClient } from '../../test/harness/mqtt-raw.ts'
+import { migratedDatabase } from '../../test/harness/test-platform.ts'
 
 const environment = { WAYPOST_MASTER_KEY: 'k'.repeat(40) }
-const options = { connection: await freshDatabase(), environment }
+const options = { connection: await migratedDatabase(services), environment }
 const one = await openGateway(options)
 const two = await openGateway(options)
 const { sql } = one.waypost.kit.db

@@ -1,13 +1,13 @@
 /** Bindings of endpoints on several nodes: signals between nodes and the order of changes. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { freshDatabase } from '../../test/harness/database.ts'
 import { eventually } from '../../test/harness/eventually.ts'
-import { openGateway } from '../../test/harness/gateway.ts'
+import { openGateway, services } from '../../test/harness/gateway.ts'
+import { migratedDatabase } from '../../test/harness/test-platform.ts'
 import { sleep } from '../kernel/clock.ts'
 import { MetadataUpdated } from '../services/register/events.ts'
 
-const options = { connection: await freshDatabase(), environment: { WAYPOST_MASTER_KEY: 'k'.repeat(40) } }
+const options = { connection: await migratedDatabase(services), environment: { WAYPOST_MASTER_KEY: 'k'.repeat(40) } }
 const behindMs = 5000
 const one = await openGateway(options)
 /** A node whose clock is five seconds behind. */

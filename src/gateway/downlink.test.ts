@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { freshDatabase } from '../../test/harness/database.ts'
 import { eventually } from '../../test/harness/eventually.ts'
-import { openGateway } from '../../test/harness/gateway.ts'
+import { openGateway, services } from '../../test/harness/gateway.ts'
+import { migratedDatabase } from '../../test/harness/test-platform.ts'
 import { Register } from '../services/register/contract.ts'
 import { EndpointsConnected, EndpointsDisconnected } from './events.ts'
 
@@ -98,7 +98,7 @@ test('the register has the connectivity of endpoints and its time', async () => 
 })
 
 test('a persistent session survives a restart of the platform, and pushes are queued in it', async () => {
-  const options = { connection: await freshDatabase(), environment: { WAYPOST_MASTER_KEY: 'k'.repeat(40) } }
+  const options = { connection: await migratedDatabase(services), environment: { WAYPOST_MASTER_KEY: 'k'.repeat(40) } }
   const before = await openGateway(options)
   const { prefix, endpointId } = await before.aProvisionedEndpoint()
   const session = { clientId: 'keeper', clean: false }

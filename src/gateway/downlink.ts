@@ -78,7 +78,8 @@ interface Parts extends DownlinkDeps {
 export function createDownlink(deps: DownlinkDeps): Downlink {
   const { db, signals, members, secrets, newId, log } = deps.kit
   const { nodeId } = members
-  const seen = new LRUCache<string, true>({ max: seenMax, ttl: seenMs })
+  // Created for the first push from another node: it allocates room for all of its entries.
+  let seen: LRUCache<string, true> | undefined
   const outcomes = createPushOutcomes()
   const findBinding = createBatcher<string, store.BindingRow>(async (endpointIds) => {
     const rows = await store.findBindings(db.sql, endpointIds)
@@ -91,6 +92,7 @@ export function createDownlink(deps: DownlinkDeps): Downlink {
   signals.on(PushForwarded, async ({ sealed, push: plain, ...forwarded }) => {
     const { id, endpointId, hops } = forwarded
     const key = `${id} ${hops}`
+    seen ??= new LRUCache<string, true>({ max: seenMax, ttl: seenMs })
     if (seen.has(key)) return
     seen.set(key, true)
     const transit = { ...forwarded, push: plain ?? (JSON.parse(secrets.open(sealed!)) as Push) }

@@ -1,14 +1,14 @@
 /** A push is sent with the commit of a transaction, and its sender gets the outcome, on any node. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { freshDatabase } from '../../test/harness/database.ts'
 import { eventually } from '../../test/harness/eventually.ts'
-import { openGateway } from '../../test/harness/gateway.ts'
+import { openGateway, services } from '../../test/harness/gateway.ts'
 import { connected } from '../../test/harness/mqtt-raw.ts'
+import { migratedDatabase } from '../../test/harness/test-platform.ts'
 import { sleep } from '../kernel/clock.ts'
 import { Gateway, type Sending } from './contract.ts'
 
-const options = { connection: await freshDatabase(), environment: { WAYPOST_MASTER_KEY: 'k'.repeat(40) } }
+const options = { connection: await migratedDatabase(services), environment: { WAYPOST_MASTER_KEY: 'k'.repeat(40) } }
 const one = await openGateway(options)
 const two = await openGateway(options)
 /** Pushes that were handed over by node one: all devices of this file connect there. */

@@ -1,13 +1,13 @@
 /** `sendHere` sends to connections of this node only, and nothing of it outlives the connection. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { freshDatabase } from '../../test/harness/database.ts'
 import { eventually } from '../../test/harness/eventually.ts'
-import { openGateway } from '../../test/harness/gateway.ts'
+import { openGateway, services } from '../../test/harness/gateway.ts'
 import { connected } from '../../test/harness/mqtt-raw.ts'
+import { migratedDatabase } from '../../test/harness/test-platform.ts'
 import { Gateway } from './contract.ts'
 
-const options = { connection: await freshDatabase(), environment: { WAYPOST_MASTER_KEY: 'k'.repeat(40) } }
+const options = { connection: await migratedDatabase(services), environment: { WAYPOST_MASTER_KEY: 'k'.repeat(40) } }
 const one = await openGateway(options)
 const two = await openGateway(options)
 const here = one.waypost.ask(Gateway)

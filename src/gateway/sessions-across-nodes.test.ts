@@ -2,17 +2,17 @@
 import assert from 'node:assert/strict'
 import { connect as connectSocket } from 'node:net'
 import { test } from 'node:test'
-import { freshDatabase } from '../../test/harness/database.ts'
 import type { TestDevice } from '../../test/harness/device.ts'
 import { eventually } from '../../test/harness/eventually.ts'
-import { openGateway } from '../../test/harness/gateway.ts'
+import { openGateway, services } from '../../test/harness/gateway.ts'
+import { migratedDatabase } from '../../test/harness/test-platform.ts'
 import { sleep } from '../kernel/clock.ts'
 import { resetAllNodes } from '../kernel/signals.ts'
 import { defaultLimits } from './mqtt/limits.ts'
 import { alone } from './session-claims.ts'
 import { createSessionStore } from './store/sessions.ts'
 
-const options = { connection: await freshDatabase(), environment: { WAYPOST_MASTER_KEY: 'k'.repeat(40) } }
+const options = { connection: await migratedDatabase(services), environment: { WAYPOST_MASTER_KEY: 'k'.repeat(40) } }
 const one = await openGateway(options)
 const two = await openGateway(options)
 const { sql } = one.waypost.kit.db

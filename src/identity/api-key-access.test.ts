@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { aCaller } from '../../test/harness/builders.ts'
-import { freshDatabase } from '../../test/harness/database.ts'
 import { eventually } from '../../test/harness/eventually.ts'
 import { openRealms, type Realms } from '../../test/harness/iam.ts'
+import { migratedDatabase } from '../../test/harness/test-platform.ts'
 import type { Caller } from '../kernel/contract.ts'
+import type { ConnectionOptions } from '../kernel/db.ts'
 import { permissionsOfKey } from './api-key-access.ts'
+import identity from './index.ts'
 
 const root = '/iam/api/v1'
 const me = `GET ${root}/me`
@@ -14,14 +16,14 @@ describe('API keys', () => {
   let waypost: Realms
   let other: Realms
   let ahead = 0
-  const open = async (connection: Awaited<ReturnType<typeof freshDatabase>>) =>
+  const open = async (connection: ConnectionOptions) =>
     await openRealms({
       connection,
       environment: { WAYPOST_MASTER_KEY: 'the same for both of these processes' },
       now: () => new Date(Date.now() + ahead),
     })
   before(async () => {
-    const connection = await freshDatabase()
+    const connection = await migratedDatabase([identity])
     waypost = await open(connection)
     await waypost.realm('acme')
     other = await open(connection)

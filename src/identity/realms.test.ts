@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { createHmac, generateKeyPairSync } from 'node:crypto'
 import { before, test } from 'node:test'
 import { decodeJwt, decodeProtectedHeader, exportSPKI, importJWK, SignJWT } from 'jose'
-import { freshDatabase } from '../../test/harness/database.ts'
 import { eventually } from '../../test/harness/eventually.ts'
 import { freePort } from '../../test/harness/free-port.ts'
 import {
@@ -15,8 +14,10 @@ import {
   openIdentity,
   pkce,
 } from '../../test/harness/realms.ts'
+import { migratedDatabase } from '../../test/harness/test-platform.ts'
 import type { ConnectionOptions } from '../kernel/db.ts'
 import { createCore } from './core.ts'
+import identity from './index.ts'
 
 let connection: ConnectionOptions
 let environment: Record<string, string>
@@ -25,7 +26,7 @@ let offsetMs = 0
 const now = () => new Date(Date.now() + offsetMs)
 
 before(async () => {
-  connection = await freshDatabase()
+  connection = await migratedDatabase([identity])
   environment = { WAYPOST_MASTER_KEY: 'a master key of at least 32 characters' }
   waypost = await openIdentity({ connection, environment, now })
 })
@@ -237,7 +238,7 @@ test('changes reach another node within a second', async () => {
 
 test('a restart keeps keys, cookies and refresh tokens', async () => {
   const port = await freePort()
-  const own = await freshDatabase()
+  const own = await migratedDatabase([identity])
   const address = { ...environment, WAYPOST_BASE_URL: `http://127.0.0.1:${port}` }
   const old = await openIdentity({ connection: own, environment: address, port })
   const realm = await old.addRealm('acme')

@@ -109,6 +109,7 @@ export function createJobs({ db, pool, log }: { db: Db; pool: Pool; log: Log }):
   const workers = new Map<string, string[]>()
   const stopping = new AbortController()
   let running = 0
+  let runsJobs = false
   const boss = new PgBoss({
     schema: jobsSchema,
     db: executorOf(pool),
@@ -124,28 +125,22 @@ export function createJobs({ db, pool, log }: { db: Db; pool: Pool; log: Log }):
     if (!stopped) jobQueueFailed(log, { err: error })
   })
 
+  /** Wakes the workers of a queue. They start with its first due job, because the start of each takes a statement. */
   const wake = (name: string) => {
-    for (const id of workers.get(name) ?? []) boss.notifyWorker(id)
+    const ids = workers.get(name)
+    if (ids) for (const id of ids) boss.notifyWorker(id)
+    else if (runsJobs && !stopping.signal.aborted)
+      startWorkers(name).catch((error) => stopping.signal.aborted || jobQueueFailed(log, { err: error }))
   }
 
-  /** Reads all queues in one statement, then creates missing ones and updates changed ones; usually there are none. */
-  async function openQueues() {
-    if (handlers.size === 0) return
-    const queues = new Map((await boss.getQueues([...handlers.keys()])).map((queue) => [queue.name, queue]))
-    for (const { job } of handlers.values()) {
-      const queue = queues.get(job.name)
-      const options = queueOptions(job)
-      if (!queue) await boss.createQueue(job.name, options)
-      else if (Object.entries(options).some(([option, value]) => queue[option as keyof typeof options] !== value))
-        await boss.updateQueue(job.name, options)
-    }
-  }
-
+  const jobTypes = () => [...handlers.values()].map(({ job }) => job)
   const poll = createPoll(db, log, wake)
 
-  async function startWorkers({ name, parallel }: JobType<object>, run: JobHandler<never>) {
+  async function startWorkers(name: string) {
     const ids: string[] = []
-    for (let i = 0; i < parallel; i++) {
+    workers.set(name, ids)
+    const { job, run } = handlers.get(name)!
+    for (let i = 0; i < job.parallel; i++) {
       const id = await boss.work(
         name,
         {
@@ -171,7 +166,6 @@ export function createJobs({ db, pool, log }: { db: Db; pool: Pool; log: Log }):
       )
       ids.push(id)
     }
-    workers.set(name, ids)
   }
 
   return {
@@ -189,12 +183,11 @@ export function createJobs({ db, pool, log }: { db: Db; pool: Pool; log: Log }):
     async start(options) {
       await installJobs(pool, db.tx)
       await boss.start()
-      await openQueues()
-      if (!options.workers) return
-      for (const { job, run } of handlers.values()) await startWorkers(job, run)
-      poll.start([...handlers.keys()])
+      await openQueues(boss, jobTypes())
+      runsJobs = options.workers
+      if (runsJobs) poll.start([...handlers.keys()])
     },
-    createMissingQueues: openQueues,
+    createMissingQueues: () => openQueues(boss, jobTypes()),
     async stop() {
       poll.stop()
       stopping.abort(new Error('the process stops'))
@@ -202,6 +195,19 @@ export function createJobs({ db, pool, log }: { db: Db; pool: Pool; log: Log }):
       await boss.stop({ graceful: running > 0, close: false, timeout: 5000 })
       stopped = true
     },
+  }
+}
+
+/** Reads all queues in one statement, then creates missing ones and updates changed ones; usually there are none. */
+async function openQueues(boss: PgBoss, jobs: JobType<object>[]) {
+  if (jobs.length === 0) return
+  const queues = new Map((await boss.getQueues(jobs.map(({ name }) => name))).map((queue) => [queue.name, queue]))
+  for (const job of jobs) {
+    const queue = queues.get(job.name)
+    const options = queueOptions(job)
+    if (!queue) await boss.createQueue(job.name, options)
+    else if (Object.entries(options).some(([option, value]) => queue[option as keyof typeof options] !== value))
+      await boss.updateQueue(job.name, options)
   }
 }
 
@@ -222,15 +228,13 @@ function createPoll(db: Db, log: Log, wake: (name: string) => void) {
     } catch (error) {
       if (!stopped) jobPollFailed(log, { err: error })
     }
-    start(names)
-  }
-
-  function start(names: string[]) {
-    if (!stopped && names.length > 0) timer = setTimeout(search, pollMs, names).unref()
+    if (!stopped) timer = setTimeout(search, pollMs, names).unref()
   }
 
   return {
-    start,
+    start(names: string[]) {
+      if (names.length > 0) void search(names)
+    },
     stop() {
       stopped = true
       clearTimeout(timer)

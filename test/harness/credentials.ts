@@ -8,9 +8,10 @@ import { aTenantAdmin } from './builders.ts'
 import { type Ask, openTestPlatform, type TestPlatformOptions } from './test-platform.ts'
 
 export const root = '/api/v1'
+export const services = [credentials]
 
 export async function openCredentials(options: Partial<TestPlatformOptions> = {}) {
-  const waypost = await openTestPlatform({ ...options, services: [credentials] })
+  const waypost = await openTestPlatform({ ...options, services })
   const admin = waypost.as(aTenantAdmin())
   const publishedEvents: { event: string; payload: Record<string, unknown> }[] = []
   for (const event of Object.values(events) as EventType<Record<string, unknown>>[])

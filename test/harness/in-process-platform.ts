@@ -7,7 +7,8 @@ import { loadConfig } from '../../src/config.ts'
 import type { AnyService } from '../../src/kernel/define-service.ts'
 import { createLog } from '../../src/kernel/log.ts'
 import { type Ask, bearer, client, tokenOf } from './client.ts'
-import { afterAllTests, freshDatabase, temporaryDirectory } from './database.ts'
+import { afterAllTests, temporaryDirectory } from './database.ts'
+import { migratedDatabase } from './test-platform.ts'
 
 export interface InProcessPlatform {
   waypost: BuiltServices
@@ -34,9 +35,8 @@ export async function openInProcessPlatform(
     WAYPOST_LOG_LEVEL: 'error',
     ...environment,
   })
-  const connection = await freshDatabase()
-  const database = { connection, stop: async () => {} }
   const services = catalogue.map((service) => stubs.find(({ name }) => name === service.name) ?? service)
+  const database = { connection: await migratedDatabase(services), stop: async () => {} }
   const log = await createLog(config.log)
   const platform = await startPlatform(config, log, Promise.resolve(database), undefined, services)
   afterAllTests(() => platform.stop())

@@ -64,7 +64,7 @@ export async function openTestPlatform(options: TestPlatformOptions): Promise<Te
   const baseUrl = config.baseUrl ?? 'http://waypost.test'
   const waypost = await buildServices({
     config,
-    connection: options.connection ?? (await migratedDatabase(options.services)),
+    connection: options.connection ?? (await migratedDatabase(options.services, options.now === undefined)),
     log,
     services: options.services,
     // Configuration instances of all services are declared, also of those that this test does not run.
@@ -133,12 +133,18 @@ export async function openTestPlatform(options: TestPlatformOptions): Promise<Te
   }
 }
 
-/** Creates a database as after the first start of these services, with job queues, but without data keys and bootstrap data. */
-function migratedDatabase(services: AnyService[]): Promise<ConnectionOptions> {
+/** Services whose start creates tables or many rows. The starts of the others depend on the data key or the data directory. */
+const startedInTemplate = ['tenants', 'traffic-log']
+
+/**
+ * Creates a database as after the first start of these services, with job queues, but without data keys and bootstrap data.
+ * `started` is false for a platform with a clock of its own, whose start depends on the time.
+ */
+export function migratedDatabase(services: AnyService[], started = true): Promise<ConnectionOptions> {
   const migrations = readMigrations(migrationSources(services))
   const names = services.map(({ name }) => name).toSorted()
   const key = createHash('sha256')
-    .update(JSON.stringify([names, migrations]))
+    .update(JSON.stringify([names, migrations, started]))
     .digest('hex')
     .slice(0, 24)
   return preparedDatabase(key, async (connection) => {
@@ -152,6 +158,7 @@ function migratedDatabase(services: AnyService[]): Promise<ConnectionOptions> {
       baseUrl: () => 'http://waypost.test',
     })
     await waypost.kit.jobs.start({ workers: false })
+    if (started) for (const name of startedInTemplate) await waypost.built.get(name)?.start?.()
     await waypost.kit.jobs.stop()
     await waypost.kit.db.sql`delete from kernel.data_keys`
     await waypost.close()

@@ -25,7 +25,7 @@ import {
 import { createListeners } from './listeners.ts'
 import { createNameCheck } from './operation-names.ts'
 import { createRequestSignals, type RequestSignals } from './request-signals.ts'
-import { mountRoutes, type Operation, scopesOf } from './routes.ts'
+import { mountRoutes, type Operation, plugin, scopesOf } from './routes.ts'
 import { limitBodyTime, limitReadTime, sendContinue } from './streaming.ts'
 import { compileLazily } from './validation.ts'
 
@@ -283,18 +283,18 @@ function mountApi(app: FastifyInstance, api: HttpApi, { options, formats, record
   for (const [index, root] of api.roots.entries()) {
     formats.add(root, errorFormat)
     app.register(
-      async (scope) => {
+      plugin(`${api.name} ${root}`, async (scope) => {
         scope.setErrorHandler((error, request, reply) => respondWithError(log, error, request, reply, errorFormat))
         // An alias serves the same operations under the same names, so only the first root is in the reference.
         const recordFirst = index === 0 && api.title !== undefined ? record : () => {}
         const mountedApi = { name: api.name, root, errorFormat, baseUrl }
         api.routes(mountRoutes(scope, mountedApi, { ...hooks, record: recordFirst }))
-      },
+      }),
       { prefix: root },
     )
   }
   // A separate plugin, so that its body parsers and error handler do not affect others.
-  if (api.raw) app.register(async (scope) => api.raw?.(scope, record))
+  if (api.raw) app.register(plugin(`${api.name} raw`, async (scope) => api.raw?.(scope, record)))
 }
 
 /** Returns a 400 for the first parameter that contains NUL. Called only if the URL contains `%00`. */

@@ -8,15 +8,16 @@ import { suite, test } from 'node:test'
 import tls from 'node:tls'
 import { promisify } from 'node:util'
 import { aCaller, aTenantAdmin } from '../../../test/harness/builders.ts'
-import { openCredentials, root } from '../../../test/harness/credentials.ts'
-import { afterAllTests, freshDatabase, temporaryDirectory } from '../../../test/harness/database.ts'
+import { openCredentials, root, services } from '../../../test/harness/credentials.ts'
+import { afterAllTests, temporaryDirectory } from '../../../test/harness/database.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
+import { migratedDatabase } from '../../../test/harness/test-platform.ts'
 import { longestStallMs } from '../../../test/harness/thread-time.ts'
 import { systemClock } from '../../kernel/clock.ts'
 import { TenantDeleted } from '../tenants/events.ts'
 import { type CredentialState, credentialStates, isAllowed, targetStates } from './states.ts'
 
-const connection = await freshDatabase()
+const connection = await migratedDatabase(services)
 const environment = { WAYPOST_MASTER_KEY: 'one key for both nodes, long enough' }
 let ahead = 0
 const now = () => new Date(systemClock().getTime() + ahead)

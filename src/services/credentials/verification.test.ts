@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import bcrypt from 'bcrypt'
-import { openCredentials, root } from '../../../test/harness/credentials.ts'
-import { freshDatabase } from '../../../test/harness/database.ts'
+import { openCredentials, root, services } from '../../../test/harness/credentials.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
+import { migratedDatabase } from '../../../test/harness/test-platform.ts'
 import { systemClock } from '../../kernel/clock.ts'
 
-const connection = await freshDatabase()
+const connection = await migratedDatabase(services)
 const environment = {
   WAYPOST_MASTER_KEY: 'one key for both nodes, long enough',
   WAYPOST_LOGIN_ATTEMPTS_PER_ACCOUNT: '4',

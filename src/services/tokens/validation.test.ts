@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { freshDatabase } from '../../../test/harness/database.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
-import { openTestPlatform } from '../../../test/harness/test-platform.ts'
+import { migratedDatabase, openTestPlatform } from '../../../test/harness/test-platform.ts'
 import { openTokens, services, tokenFixtures } from '../../../test/harness/tokens.ts'
 import { resetAllNodes } from '../../kernel/signals.ts'
 import { TenantDeleted } from '../tenants/events.ts'
 
 const environment = { WAYPOST_MASTER_KEY: 'a master key that two nodes share, long enough' }
-const connection = await freshDatabase()
+const connection = await migratedDatabase(services)
 const { waypost, admin, api, publishedEvents, anApplication, anEndpoint, aTokenWithStatus } = await openTokens({
   connection,
   environment,
