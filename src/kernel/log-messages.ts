@@ -129,7 +129,7 @@ export const addressRefusal = defineLogMessage({
 
 export const totalEviction = defineLogMessage({
   level: 'warn',
-  text: 'connection limit reached; closing the oldest connections that are idle (HTTP) or anonymous (MQTT)',
+  text: 'connection limit reached; closing connections that are idle or send a body slowly (HTTP) or are anonymous (MQTT)',
   cause:
     'All connections that `max` allows for this listener are open, and some of them are not in use. Logged at most every 10 s.',
   action: 'Nothing if it happens rarely. Otherwise raise the limit as for refused connections.',
@@ -137,7 +137,7 @@ export const totalEviction = defineLogMessage({
 
 export const addressEviction = defineLogMessage({
   level: 'warn',
-  text: 'connection limit of one address reached; closing its oldest connections that are idle (HTTP) or anonymous (MQTT)',
+  text: 'connection limit of one address reached; closing those that are idle or send a body slowly (HTTP) or are anonymous (MQTT)',
   cause:
     'One address has as many connections as a single address may have, and some are not in use. Logged at most every 10 s.',
   action: 'As for refused connections of one address.',

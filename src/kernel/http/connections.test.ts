@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { test } from 'node:test'
 import { afterAllTests } from '../../../test/harness/database.ts'
@@ -8,20 +8,26 @@ import { eventually } from '../../../test/harness/eventually.ts'
 import { type IsProxy, noProxy } from '../client-address.ts'
 import { createConnectionLimit, leaveHttp } from './connections.ts'
 
+const slowBodies = { windowMs: 250, bytesPerSecond: 4096 }
+
 async function aServer({ max = 100, perAddress = 100, graceMs = 0, isProxy = noProxy as IsProxy } = {}) {
   const events: string[] = []
   const note = (what: string) => (reason: string, address: string) => void events.push(`${what} ${reason} ${address}`)
   const share = { max, perAddress, open: 0, refused: note('refused'), evicted: note('evicted') }
   const waiting: ServerResponse[] = []
+  const requests: IncomingMessage[] = []
   const server = createServer((request, response) => {
-    if (request.url === '/slow') waiting.push(response)
+    requests.push(request)
+    if (request.url === '/body') request.resume().on('end', () => response.end('done'))
+    else if (request.url === '/unread') request.once('readable', () => {})
+    else if (request.url === '/slow') waiting.push(response)
     else response.end('done')
   })
   server.on('upgrade', (_, socket) => {
     leaveHttp(socket)
     socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n')
   })
-  createConnectionLimit({ share, perAddress, graceMs }, isProxy)(server)
+  createConnectionLimit({ share, perAddress, graceMs, slowBodies }, isProxy)(server)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
@@ -35,6 +41,7 @@ async function aServer({ max = 100, perAddress = 100, graceMs = 0, isProxy = noP
     share,
     events,
     waiting,
+    requests,
     /** Opens a connection, sends the text and collects what it receives. */
     async client(text = '', localAddress = '127.0.0.1') {
       const socket = connect({ port, host: '127.0.0.1', localAddress })
@@ -140,4 +147,67 @@ test('connections that were closed or changed their protocol no longer count', a
   plain.socket.destroy()
   upgraded.socket.destroy()
   await eventually(() => assert.equal(share.open, 0))
+})
+
+type Client = Awaited<ReturnType<Awaited<ReturnType<typeof aServer>>['client']>>
+
+const post = (path: string, bytes: number) => `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: ${bytes}\r\n\r\n`
+
+/** Sends a part of the body every few milliseconds until the returned function is called. */
+function drip({ socket }: { socket: Socket }, bytes: number) {
+  const timer = setInterval(() => socket.write('x'.repeat(bytes)), 5)
+  afterAllTests(() => clearInterval(timer))
+  return () => clearInterval(timer)
+}
+
+test('slow bodies from several addresses cannot occupy all connections: the slowest is closed with 408', async () => {
+  const { client, events, waiting, requests } = await aServer({ max: 6, perAddress: 3 })
+  const attackers: Client[] = []
+  for (const address of ['127.0.0.1', '127.0.0.2'])
+    for (let n = 0; n < 2; n++) attackers.push(await client(post('/body', 1e6), address))
+  const upload = await client(post('/body', 1e9), '127.0.0.3')
+  const stop = drip(upload, 10_000)
+  const unread = await client(`${post('/unread', 1000)}some`, '127.0.0.4')
+  for (const attacker of attackers) attacker.socket.write('x')
+  await eventually(() => assert.equal(requests.length, 6))
+  await eventually(() =>
+    assert.ok(requests.some(({ url, readableLength }) => url === '/unread' && readableLength === 4)),
+  )
+  for (let n = 0; n < attackers.length; n++)
+    // Until the bodies have been measured, new connections are refused.
+    await eventually(async () => {
+      const before = waiting.length
+      await client(get('/slow'), `127.0.0.${10 + n}`)
+      await eventually(() => assert.equal(waiting.length, before + 1), { withinMs: 200 })
+    })
+  await eventually(() => assert.ok(attackers.every(({ isOpen }) => !isOpen())))
+  assert.ok(attackers.every(({ read }) => /^(|HTTP\/1\.1 408 .*too slowly.*)$/s.test(read())))
+  assert.ok(upload.isOpen() && unread.isOpen(), 'fast bodies, and those that the server does not read, are left alone')
+  assert.ok(events.some((event) => event.startsWith('evicted total')))
+  stop()
+})
+
+test('at the limit of an address, the slowest body of this address makes room', async () => {
+  const { client, events, requests } = await aServer({ perAddress: 3 })
+  const elsewhere = await client(post('/body', 1e6), '127.0.0.2')
+  const attackers: Client[] = []
+  for (let n = 0; n < 3; n++) attackers.push(await client(post('/body', 1e6)))
+  await eventually(() => assert.equal(requests.length, 4))
+  const other = await eventually(async () => {
+    const next = await client(get('/'))
+    await eventually(() => assert.match(next.read(), /done$/), { withinMs: 200 })
+    return next
+  })
+  assert.ok(other.isOpen() && elsewhere.isOpen())
+  await eventually(() => assert.equal(attackers.filter(({ isOpen }) => isOpen()).length, 2))
+  assert.equal(events.at(-1), 'evicted address 127.0.0.1')
+})
+
+test('slow bodies stay connected as long as there is room', async () => {
+  const { client, events } = await aServer({ max: 3 })
+  const slow = [await client(post('/body', 2)), await client(post('/body', 2), '127.0.0.2')]
+  await new Promise((resolve) => setTimeout(resolve, 3 * slowBodies.windowMs))
+  for (const { socket } of slow) socket.write('xx')
+  for (const { read } of slow) await eventually(() => assert.match(read(), /done$/))
+  assert.deepEqual(events, [])
 })

@@ -1,6 +1,7 @@
 /**
  * Limits open HTTP connections, in total and per address. At a limit, the oldest connection without a running request is closed in
- * favour of the new one. If all are busy, the new connection is refused with 503.
+ * favour of the new one. If all are busy, the one with the slowest body is closed (slow-bodies.ts). Otherwise the new connection is
+ * refused with 503.
  */
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
@@ -8,16 +9,17 @@ import type { Duplex } from 'node:stream'
 import { type IsProxy, networkOf, plainAddress } from '../client-address.ts'
 import { monotonicMs } from '../clock.ts'
 import type { ConnectionShare } from '../file-descriptors.ts'
+import { createSlowBodies, defaultSlowBodyLimit, responseOf, type SlowBodyLimit } from './slow-bodies.ts'
 
 /** Maximum number of connections that are examined to find one that may be closed. */
 const examinedMax = 64
 
 type Reason = 'total' | 'address'
 
-const refusalResponse = (message: string) => {
+const responseText = (status: string, message: string) => {
   const body = JSON.stringify({ message })
   return [
-    'HTTP/1.1 503 Service Unavailable',
+    `HTTP/1.1 ${status}`,
     'Content-Type: application/json; charset=utf-8',
     `Content-Length: ${body.length}`,
     'Retry-After: 1',
@@ -27,9 +29,10 @@ const refusalResponse = (message: string) => {
   ].join('\r\n')
 }
 const refusals: Record<Reason, string> = {
-  total: refusalResponse('Too many connections'),
-  address: refusalResponse('Too many connections from this address'),
+  total: responseText('503 Service Unavailable', 'Too many connections'),
+  address: responseText('503 Service Unavailable', 'Too many connections from this address'),
 }
+const tooSlow = responseText('408 Request Timeout', 'The body arrives too slowly, and other connections need the room')
 
 const leaveFunctions = new WeakMap<Duplex, () => void>()
 
@@ -42,6 +45,7 @@ export interface HttpConnections {
   perAddress: number
   /** Time for the first request of a new connection, before it may be closed in favour of another one. */
   graceMs?: number
+  slowBodies?: SlowBodyLimit
 }
 
 interface Connection {
@@ -51,17 +55,35 @@ interface Connection {
 }
 
 /** Creates a limit; all servers that are passed to the returned function share it. */
-export function createConnectionLimit({ share, perAddress, graceMs = 2000 }: HttpConnections, isProxy: IsProxy) {
+export function createConnectionLimit(
+  { share, perAddress, graceMs = 2000, slowBodies = defaultSlowBodyLimit }: HttpConnections,
+  isProxy: IsProxy,
+) {
   const all = new Set<Connection>()
   const networks = new Map<string, Set<Connection>>()
+  const isCrowded = (network: Set<Connection>) => all.size > share.max / 2 || network.size > perAddress / 2
+  const slow = createSlowBodies(all, () => networks.values().some(isCrowded), slowBodies)
 
+  function evict(socket: Socket, reason: Reason, address: string) {
+    leaveHttp(socket)
+    socket.destroy()
+    share.evicted(reason, address)
+  }
+
+  function evictSlowest(candidates: Set<Connection>, reason: Reason, address: string): boolean {
+    const socket = slow.takeSlowest(candidates)?.socket
+    if (!socket) return false
+    if (!responseOf(socket)!.headersSent) socket.write(tooSlow)
+    evict(socket, reason, address)
+    return true
+  }
+
+  /** Closes the oldest idle connection. */
   function evictOne(candidates: Set<Connection>, acceptedBefore: number, reason: Reason, address: string): boolean {
     for (const connection of candidates.values().take(examinedMax).toArray()) {
       const { socket, since } = connection
-      if (since < acceptedBefore && !isBusy(socket)) {
-        leaveHttp(socket)
-        socket.destroy()
-        share.evicted(reason, address)
+      if (since < acceptedBefore && !responseOf(socket)) {
+        evict(socket, reason, address)
         return true
       }
       // Moves it to the end, so that the next search examines others.
@@ -83,11 +105,13 @@ export function createConnectionLimit({ share, perAddress, graceMs = 2000 }: Htt
     if (
       networkConnections.size >= perAddress &&
       !isProxy(address, 0) &&
-      !evictOne(networkConnections, before, 'address', address)
+      !evictOne(networkConnections, before, 'address', address) &&
+      !evictSlowest(networkConnections, 'address', address)
     )
       return 'address'
     if (all.size < share.max || evictOne(all, before, 'total', address)) return undefined
-    return evictFromLargest(networkConnections.size + 1, address) ? undefined : 'total'
+    if (evictFromLargest(networkConnections.size + 1, address)) return undefined
+    return evictSlowest(all, 'total', address) ? undefined : 'total'
   }
 
   function accept(socket: Socket) {
@@ -107,6 +131,7 @@ export function createConnectionLimit({ share, perAddress, graceMs = 2000 }: Htt
     all.add(connection)
     networks.set(network, networkConnections.add(connection))
     share.open++
+    if (isCrowded(networkConnections)) slow.watch()
     const leave = () => {
       if (!leaveFunctions.delete(socket)) return
       all.delete(connection)
@@ -120,6 +145,3 @@ export function createConnectionLimit({ share, perAddress, graceMs = 2000 }: Htt
 
   return (server: Server) => void server.on('connection', accept)
 }
-
-/** Returns whether a request of the connection is being processed or read: Node.js has assigned a response to it. */
-const isBusy = (socket: Socket) => (socket as { _httpMessage?: unknown })._httpMessage != null
