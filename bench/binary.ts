@@ -13,7 +13,7 @@ const large = 1000 * megabyte
 const piece = Buffer.alloc(64 * 1024, 7)
 const small = Buffer.alloc(10_000, 7)
 const smallSeconds = 5
-const lanes = 16
+const concurrency = 16
 
 export async function binary(): Promise<Figure[]> {
   const directory = freshDirectory()
@@ -29,7 +29,7 @@ export async function binary(): Promise<Figure[]> {
   const agent = new Agent({ keepAlive: true })
   const post = (where: string) =>
     request(platform.baseUrl + root + where, { method: 'POST', agent, headers: { 'x-auth-token': token } })
-  const ended = async (outgoing: ReturnType<typeof post>) => {
+  const waitForEnd = async (outgoing: ReturnType<typeof post>) => {
     const [incoming] = await once(outgoing, 'response')
     incoming.resume()
     await once(incoming, 'end')
@@ -39,14 +39,14 @@ export async function binary(): Promise<Figure[]> {
   // Warm up, so that compiled code and caches do not count.
   const warm = post('/binary-data')
   warm.end(Buffer.alloc(100 * megabyte))
-  await ended(warm)
+  await waitForEnd(warm)
   const before = platform.memoryMb()
   let most = 0
   const watch = setInterval(() => (most = Math.max(most, platform.memoryMb())), 200)
 
   let began = performance.now()
   const upload = post('/files/large')
-  const done = ended(upload)
+  const done = waitForEnd(upload)
   for (let sent = 0; sent < large; sent += piece.length) if (!upload.write(piece)) await once(upload, 'drain')
   upload.end()
   await done
@@ -64,11 +64,11 @@ export async function binary(): Promise<Figure[]> {
   let count = 0
   const until = performance.now() + smallSeconds * 1000
   await Promise.all(
-    Array.from({ length: lanes }, async () => {
+    Array.from({ length: concurrency }, async () => {
       while (performance.now() < until) {
         const outgoing = post('/binary-data')
         outgoing.end(small)
-        await ended(outgoing)
+        await waitForEnd(outgoing)
         count++
       }
     }),

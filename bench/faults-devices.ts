@@ -3,7 +3,7 @@
  * exactly once, in its series, and no rejected one is.
  */
 import { fullDisk, slowDisk } from '../test/faults/disk.ts'
-import { killDeviceRounds } from '../test/faults/kill-devices.ts'
+import { killDeviceRounds } from '../test/faults/kill-under-device-load.ts'
 import { inRounds, roundsFigure } from './kill-rounds.ts'
 import { inDirectory } from './platform.ts'
 import type { Figure } from './report.ts'

@@ -12,18 +12,18 @@ import { type Generator, startGenerator } from './gateway/generator.ts'
 import { healthyDevice } from './gateway/healthy-device.ts'
 import {
   atRate,
-  type Connecting,
-  connecting,
-  idle,
+  type ConnectRates,
   type Load,
   loads,
   type Measured,
   measure,
+  measureConnects,
+  measureIdle,
   smallYoungGeneration,
 } from './gateway/measure.ts'
 import { pushes } from './gateway/pushes.ts'
 import { ensureMosquitto } from './gateway/servers.ts'
-import { storm } from './gateway/storm.ts'
+import { reconnectAll } from './gateway/storm.ts'
 import { removeDirectory } from './platform.ts'
 import { type Figure, median } from './report.ts'
 
@@ -33,7 +33,7 @@ const seconds = Number(process.env.BENCH_SECONDS ?? 6)
 const turns = 3
 const thousand = loads.find(({ connections }) => connections === 1000)!
 
-interface Outcome extends Connecting {
+interface Outcome extends ConnectRates {
   kilobytes: number
   byLoad: Measured[]
 }
@@ -55,9 +55,9 @@ export async function gateway(): Promise<Figure[]> {
     for (let turn = 1; turn < turns; turn++)
       for (const contender of [echo, sessionLayer, core, aedes])
         outcomes.get(contender)!.byLoad.push(...(await measureSome(generator, contender, [thousand])))
-    const steady = await belowTheHighest(generator, core, outcomes.get(core)!)
+    const steady = await measureAt70Percent(generator, core, outcomes.get(core)!)
     const bench = await startBenchPlatform(platform.name, prepared)
-    const comingBack = await storm(generator, bench).finally(bench.stop)
+    const comingBack = await reconnectAll(generator, bench).finally(bench.stop)
     const disturbed = await healthyDevice(prepared)
     const pushed = await pushes(prepared)
     return [
@@ -75,8 +75,8 @@ export async function gateway(): Promise<Figure[]> {
 }
 
 /** Measures latency at 70 % of the highest rate: at full load, latency is mostly the time in the queue. */
-async function belowTheHighest(generator: Generator, contender: Contender, outcome: Outcome): Promise<Figure[]> {
-  const rate = Math.round(of(outcome, thousand, 'perSecond') * 0.7)
+async function measureAt70Percent(generator: Generator, contender: Contender, outcome: Outcome): Promise<Figure[]> {
+  const rate = Math.round(medianOf(outcome, thousand, 'perSecond') * 0.7)
   const server = await contender.start()
   const { p50Ms, p99Ms } = await atRate(generator, server, rate, seconds).finally(server.stop)
   const name = `${contender.name}, 1,000 connections, 70 % of the highest rate`
@@ -88,9 +88,9 @@ async function belowTheHighest(generator: Generator, contender: Contender, outco
 
 async function measureAll(generator: Generator, contender: Contender): Promise<Outcome> {
   const still = await contender.start(smallYoungGeneration)
-  const kilobytes = await idle(generator, still).finally(still.stop)
+  const kilobytes = await measureIdle(generator, still).finally(still.stop)
   const fresh = await contender.start()
-  const rates = await connecting(generator, fresh).finally(fresh.stop)
+  const rates = await measureConnects(generator, fresh).finally(fresh.stop)
   return { kilobytes, ...rates, byLoad: await measureSome(generator, contender, loads) }
 }
 
@@ -105,11 +105,11 @@ async function measureSome(generator: Generator, contender: Contender, some: Loa
   }
 }
 
-const of = ({ byLoad }: Outcome, load: Load, what: 'perCore' | 'perSecond' | 'p50Ms' | 'p99Ms') =>
+const medianOf = ({ byLoad }: Outcome, load: Load, what: 'perCore' | 'perSecond' | 'p50Ms' | 'p99Ms') =>
   median(byLoad.filter((measured) => measured.load === load).map((measured) => measured[what]))
 
 function limitsOf(outcomes: Map<Contender, Outcome>, core: Contender): Figure[] {
-  const rate = (contender: Contender) => of(outcomes.get(contender)!, thousand, 'perCore')
+  const rate = (contender: Contender) => medianOf(outcomes.get(contender)!, thousand, 'perCore')
   const times = (name: string, value: number, least: number) => ({ name, value, unit: 'times', limit: { least } })
   return [
     times('Session layer against the echo, 1,000 connections', rate(sessionLayer) / rate(echo), 0.6),
@@ -143,9 +143,13 @@ function idleFigures({ name }: Contender, outcome: Outcome, limits?: typeof limi
 
 const figuresOf = (contender: Contender, outcome: Outcome): Figure[] => [
   ...loads.flatMap((load): Figure[] => [
-    { name: `${contender.name}, ${load.name}: messages for one core`, value: of(outcome, load, 'perCore'), unit: '/s' },
-    { name: `${contender.name}, ${load.name}: p50`, value: of(outcome, load, 'p50Ms'), unit: 'ms' },
-    { name: `${contender.name}, ${load.name}: p99`, value: of(outcome, load, 'p99Ms'), unit: 'ms' },
+    {
+      name: `${contender.name}, ${load.name}: messages for one core`,
+      value: medianOf(outcome, load, 'perCore'),
+      unit: '/s',
+    },
+    { name: `${contender.name}, ${load.name}: p50`, value: medianOf(outcome, load, 'p50Ms'), unit: 'ms' },
+    { name: `${contender.name}, ${load.name}: p99`, value: medianOf(outcome, load, 'p99Ms'), unit: 'ms' },
   ]),
   ...idleFigures(contender, outcome),
 ]

@@ -1,6 +1,12 @@
-import { applicationName, aReaderOf, type BenchPlatform, openBenchPlatform, root } from './register/bench-platform.ts'
+import {
+  applicationName,
+  type BenchPlatform,
+  createReaderOf,
+  openBenchPlatform,
+  root,
+} from './register/bench-platform.ts'
 import { cityOf, fill, idOf, registerInBatches, registerSingly, settle } from './register/endpoints.ts'
-import { activation, aFilter, removeFilter } from './register/filters.ts'
+import { activation, createFilter, removeFilter } from './register/filters.ts'
 import { openHttpConnection } from './register/http-connection.ts'
 import { measure, type Timing } from './register/measure.ts'
 import { pagesOf } from './register/pages.ts'
@@ -21,7 +27,7 @@ export async function register(): Promise<Figure[]> {
   try {
     const readable = Array.from({ length: 10 }, (_, index) => idOf(100 + index * 571))
     const before = await grow(bench, 0, small)
-    const readerToken = await aReaderOf(bench, readable)
+    const readerToken = await createReaderOf(bench, readable)
     const few = await pages(bench, { readable, readerToken })
     const after = await grow(bench, small, large)
     const many = await pages(bench, { readable, readerToken })
@@ -73,7 +79,7 @@ async function pages(
   of: { readable: string[]; readerToken(): Promise<string> },
 ): Promise<Timing[]> {
   const cities = Array.from({ length: 10 }, (_, index) => cityOf(index))
-  const filter = await aFilter(bench, 'Ten cities', { 'metadata.city': { $in: cities } })
+  const filter = await createFilter(bench, 'Ten cities', { 'metadata.city': { $in: cities } })
   const connection = await openHttpConnection(bench.platform.baseUrl)
   const timings: Timing[] = []
   for (const kind of pagesOf(bench, { ...of, filter })) {

@@ -26,8 +26,8 @@ const benches: Record<string, { title: string; load(): Promise<() => Promise<Fig
   gateway: { title: 'Devices', load: async () => (await import('./gateway.ts')).gateway },
 }
 
-const asked = process.argv.slice(2)
-const unknown = asked.find((name) => !benches[name])
+const requested = process.argv.slice(2)
+const unknown = requested.find((name) => !benches[name])
 if (unknown) {
   console.error(`no bench ${unknown}; there are ${Object.keys(benches).join(', ')}`)
   process.exit(2)
@@ -37,23 +37,23 @@ const file = new URL('./RESULTS.md', import.meta.url)
 const machine = `${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, Node.js ${process.version}, ${process.arch}`
 const isQuickRun = Object.keys(process.env).some((name) => name.startsWith('BENCH_'))
 let failed = false
-for (const name of asked.length > 0 ? asked : Object.keys(benches)) {
+for (const name of requested.length > 0 ? requested : Object.keys(benches)) {
   const { title, load } = benches[name]!
   const figures = await (await load())()
   const table = tableOf(figures)
   console.log(`\n## ${title}\n\n${table}`)
-  if (!isQuickRun) keep(title, `${table}\nMeasured on ${new Date().toISOString().slice(0, 10)} (${machine}).\n`)
+  if (!isQuickRun) writeSection(title, `${table}\nMeasured on ${new Date().toISOString().slice(0, 10)} (${machine}).\n`)
   if (!figures.every(holds)) failed = true
 }
 process.exit(failed ? 1 : 0)
 
 /** Replaces one section of the results. */
-function keep(title: string, text: string) {
+function writeSection(title: string, text: string) {
   const sections = read().split(/^(?=## )/m)
-  const fresh = `## ${title}\n\n${text}\n`
-  const at = sections.findIndex((section) => section.startsWith(`## ${title}\n`))
-  if (at === -1) sections.push(fresh)
-  else sections[at] = fresh
+  const section = `## ${title}\n\n${text}\n`
+  const index = sections.findIndex((section) => section.startsWith(`## ${title}\n`))
+  if (index === -1) sections.push(section)
+  else sections[index] = section
   writeFileSync(file, `${sections.join('').trimEnd()}\n`)
 }
 

@@ -7,7 +7,7 @@ import { growth } from './time-series/growth.ts'
 import { batches, ingest } from './time-series/ingest.ts'
 import { type Peers, withPeers } from './time-series/peers.ts'
 import { aggregation, latest, memoryOfReading, readMillion, readOne } from './time-series/reading.ts'
-import { fillOurs, storageFigures } from './time-series/storage.ts'
+import { fillAndPack, storageFigures } from './time-series/storage.ts'
 
 /** Duration of one load; set a shorter one for a quick run. */
 const seconds = Number(process.env.BENCH_SECONDS ?? 4)
@@ -18,13 +18,13 @@ const parts: Record<string, () => Promise<Figure[]>> = {
   batches: () => withDevices((prepared) => batches(prepared, seconds)),
   /** Storage, latest values and averages of many short series. */
   fleet: () =>
-    compared(fleet, async (bench, peers) => [
+    compareWithPeers(fleet, async (bench, peers) => [
       ...(await latest(bench, fleet)),
       ...(await aggregation(bench, peers, fleet)),
     ]),
   /** Reading and averages of fewer, longer series. */
   plant: () =>
-    compared(plant, async (bench, peers) => [
+    compareWithPeers(plant, async (bench, peers) => [
       ...(await memoryOfReading(bench, plant)),
       ...(await readMillion(bench, peers, plant)),
       ...(await readOne(bench, plant.endpoints)),
@@ -35,11 +35,11 @@ const parts: Record<string, () => Promise<Figure[]>> = {
 
 /** Runs all parts, or those in BENCH_PARTS. */
 export async function timeSeries(): Promise<Figure[]> {
-  const asked = process.env.BENCH_PARTS?.split(',') ?? Object.keys(parts)
-  const unknown = asked.find((name) => !parts[name])
+  const requested = process.env.BENCH_PARTS?.split(',') ?? Object.keys(parts)
+  const unknown = requested.find((name) => !parts[name])
   if (unknown) throw new Error(`no part ${unknown}; there are ${Object.keys(parts).join(', ')}`)
   const figures: Figure[] = []
-  for (const name of asked) {
+  for (const name of requested) {
     const began = performance.now()
     figures.push(...(await parts[name]!()))
     console.error(`${name}: ${((performance.now() - began) / 1000).toFixed(0)} s`)
@@ -53,9 +53,12 @@ async function withDevices(work: (prepared: PreparedData) => Promise<Figure[]>) 
 }
 
 /** Compares the platform with its peers on the same samples. */
-function compared(dataset: Dataset, ask: (bench: BenchPlatform, peers: Peers) => Promise<Figure[]>): Promise<Figure[]> {
+function compareWithPeers(
+  dataset: Dataset,
+  ask: (bench: BenchPlatform, peers: Peers) => Promise<Figure[]>,
+): Promise<Figure[]> {
   return withDevices(async (prepared) => {
-    const packing = await withBenchPlatform(prepared, (bench) => fillOurs(bench, dataset))
+    const packing = await withBenchPlatform(prepared, (bench) => fillAndPack(bench, dataset))
     return await withPeers(dataset, async (peers) => [
       ...storageFigures(dataset, packing, [peers.influx, peers.victoria]),
       // A new process, so that memory of packing does not count for reading.

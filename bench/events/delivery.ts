@@ -7,15 +7,18 @@ import { startEmbeddedPostgres } from '../../src/kernel/embedded-postgres.ts'
 import { migrateKernel } from '../../test/harness/database.ts'
 import { openNode } from '../../test/harness/node.ts'
 
-interface Bench {
+interface BenchEvent {
   tenantId: string
   key: string
   n: number
 }
-const Measured = defineEvent<Bench>('bench.events.measured', { description: 'for measurements', key: ({ key }) => key })
+const Measured = defineEvent<BenchEvent>('bench.events.measured', {
+  description: 'for measurements',
+  key: ({ key }) => key,
+})
 
 const subscription = 'bench.events'
-const handler = async (sql: Sql, { key, n }: Bench) => {
+const handler = async (sql: Sql, { key, n }: BenchEvent) => {
   await sql`insert into bench.delivered (key, n) values (${key}, ${n})`
 }
 
@@ -55,12 +58,12 @@ export async function outboxRate(connection: ConnectionOptions, waiting: number,
       ),
     )
   await node.start()
-  const took = await until(() => delivered >= waiting, seconds)
+  const took = await waitUntil(() => delivered >= waiting, seconds)
   await node.stop()
   return delivered / took
 }
 
-async function until(holds: () => boolean, seconds: number): Promise<number> {
+async function waitUntil(holds: () => boolean, seconds: number): Promise<number> {
   const began = performance.now()
   while (!holds() && performance.now() - began < seconds * 1000) await sleep(5)
   return (performance.now() - began) / 1000
@@ -94,7 +97,7 @@ export async function oneByOneRate(connection: ConnectionOptions, waiting: numbe
   async function deliverOne({ id, key }: { id: number; key: string }) {
     await db.tx(async (sql) => {
       await sql`select pg_try_advisory_xact_lock(hashtextextended(${`${subscription}\n${key}`}, 0))`
-      const [row] = await sql<{ payload: Bench }[]>`delete from kernel.outbox where id = ${id} returning payload`
+      const [row] = await sql<{ payload: BenchEvent }[]>`delete from kernel.outbox where id = ${id} returning payload`
       if (row) await handler(sql, row.payload)
     })
   }

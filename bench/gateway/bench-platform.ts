@@ -36,8 +36,8 @@ export async function prepareData(devices = 10_000): Promise<PreparedData> {
   const directory = freshDirectory()
   const platform = await start(directory)
   const ask = client(platform.baseUrl, bearer(await serviceToken(platform, platform.bootstrap.default)))
-  await made(ask, 'POST /api/v1/applications', { name: applicationName }, 201)
-  await made(ask, `POST /api/v1/applications/${applicationName}/app-versions`, { nameSuffix: 'v1' }, 201)
+  await create(ask, 'POST /api/v1/applications', { name: applicationName }, 201)
+  await create(ask, `POST /api/v1/applications/${applicationName}/app-versions`, { nameSuffix: 'v1' }, 201)
   const tokens = Array.from({ length: devices }, (_, n) => `device${String(n).padStart(6, '0')}`)
   for (let from = 0; from < devices; from += perBatch) await registerAll(ask, tokens.slice(from, from + perBatch))
   await platform.stop()
@@ -67,7 +67,7 @@ export async function startBenchPlatform(
   }
 }
 
-async function made(ask: Ask, operation: string, body: unknown, expected: number) {
+async function create(ask: Ask, operation: string, body: unknown, expected: number) {
   const answer = await ask(operation, body)
   if (answer.status !== expected) throw new Error(`${operation}: ${answer.status} ${answer.text}`)
   return answer.body
@@ -75,7 +75,7 @@ async function made(ask: Ask, operation: string, body: unknown, expected: number
 
 async function registerAll(ask: Ask, tokens: string[]) {
   const endpoints = tokens.map((token) => ({ endpointId: `bench-${token}`, endpointToken: token }))
-  const { taskId } = await made(ask, `POST ${register}`, { appVersion: { name: versionName }, endpoints }, 202)
+  const { taskId } = await create(ask, `POST ${register}`, { appVersion: { name: versionName }, endpoints }, 202)
   for (;;) {
     const { body } = await ask(`GET ${register}/status?taskId=${taskId}`)
     if (body.failedCount > 0) throw new Error(body.failed[0].statusReason)

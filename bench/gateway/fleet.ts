@@ -10,13 +10,13 @@ import type { Payload } from './payloads.ts'
  * The expected reply. `echo`: the packet itself. `acknowledged`: PUBACK. `answered`: PUBACK and one PUBLISH, because the topic has a
  * request id; its PUBACK is sent with the next message.
  */
-export type Expecting = 'echo' | 'acknowledged' | 'answered'
+export type ExpectedReply = 'echo' | 'acknowledged' | 'answered'
 
 export interface FleetOptions {
   port: number
   host?: string
   count: number
-  expecting: Expecting
+  expecting: ExpectedReply
   /** Maximum number of messages in flight on a connection. */
   window: number
   /** Returns the topic of connection n, without the request id. */
@@ -57,7 +57,7 @@ export interface Fleet {
   onDone: (device: Device, count: number) => void
   lost(): number
   /** Returns the number of answers that were errors. */
-  refused(): number
+  errorCount(): number
   close(): Promise<void>
 }
 
@@ -68,7 +68,7 @@ const lastOfStatus = 's'.charCodeAt(0)
 const readBuffer = Buffer.allocUnsafe(64 * 1024)
 
 /** A fleet with its options and counts. */
-interface Running extends FleetOptions {
+interface FleetState extends FleetOptions {
   fleet: Fleet
   lost: number
   refused: number
@@ -81,14 +81,14 @@ export function createFleet(options: FleetOptions) {
     send: (device, count, now) => send(options, device, count, now),
     onDone: () => {},
     lost: () => running.lost,
-    refused: () => running.refused,
+    errorCount: () => running.refused,
     close: () => close(running),
   }
-  const running: Running = { ...options, fleet, lost: 0, refused: 0, closing: false }
+  const running: FleetState = { ...options, fleet, lost: 0, refused: 0, closing: false }
   return { fleet, open: (n: number) => open(running, n) }
 }
 
-async function close(running: Running) {
+async function close(running: FleetState) {
   running.closing = true
   const sockets = running.fleet.devices.map(({ socket }) => socket).filter(({ closed }) => !closed)
   const closed = sockets.map((socket) => new Promise<void>((done) => void socket.once('close', done)))
@@ -98,19 +98,19 @@ async function close(running: Running) {
 }
 
 /** Opens a connection; resolves when it is ready. */
-function open(running: Running, n: number): Promise<Device> {
+function open(running: FleetState, n: number): Promise<Device> {
   const { fleet } = running
   return new Promise((resolve, reject) => {
-    const elsewhere = n >= perAddress && { localAddress: `127.0.0.${1 + Math.floor(n / perAddress)}` }
+    const otherAddress = n >= perAddress && { localAddress: `127.0.0.${1 + Math.floor(n / perAddress)}` }
     const socket = net.connect({
       port: running.port,
       host: running.host ?? '127.0.0.1',
       noDelay: true,
-      ...elsewhere,
+      ...otherAddress,
       onread: {
         buffer: readBuffer,
         callback(length) {
-          take(running, device, length)
+          readPackets(running, device, length)
           return true
         },
       },
@@ -147,7 +147,7 @@ function open(running: Running, n: number): Promise<Device> {
 function newDevice({ expecting, payload, window, ...options }: FleetOptions, n: number, socket: net.Socket): Device {
   const topic = options.topic(n)
   const topicOf = (place: number) => (expecting === 'acknowledged' ? topic : `${topic}/${10_000 + place}`)
-  const each = Array.from({ length: window }, (_, place) => publish(topicOf(place), place + 1, payload.of(n, place)))
+  const packets = Array.from({ length: window }, (_, place) => publish(topicOf(place), place + 1, payload.of(n, place)))
   return {
     number: n,
     socket,
@@ -156,9 +156,9 @@ function newDevice({ expecting, payload, window, ...options }: FleetOptions, n: 
     acknowledged: 0,
     answered: 0,
     since: new Float64Array(window),
-    bytes: Buffer.concat([...each, ...each]),
-    size: each[0]!.length,
-    head: each[0]!.length - payload.of(n, 0).length,
+    bytes: Buffer.concat([...packets, ...packets]),
+    size: packets[0]!.length,
+    head: packets[0]!.length - payload.of(n, 0).length,
     pubacks: [],
     rest: undefined,
     ready: () => {},
@@ -167,22 +167,22 @@ function newDevice({ expecting, payload, window, ...options }: FleetOptions, n: 
 }
 
 function send({ window, payload }: FleetOptions, device: Device, count: number, now: number) {
-  const room = Math.min(count, window - (device.sent - device.done))
-  if (room <= 0) return
+  const sendable = Math.min(count, window - (device.sent - device.done))
+  if (sendable <= 0) return
   const place = device.sent % window
-  for (let n = 0; n < room; n++) device.since[(place + n) % window] = now
-  device.sent += room
+  for (let n = 0; n < sendable; n++) device.since[(place + n) % window] = now
+  device.sent += sendable
   const { size, head } = device
   if (payload.renew)
-    for (let n = place; n < place + room; n++)
+    for (let n = place; n < place + sendable; n++)
       payload.renew(device.bytes.subarray(n * size + head, (n + 1) * size), device.number)
-  const bytes = device.bytes.subarray(place * size, (place + room) * size)
+  const bytes = device.bytes.subarray(place * size, (place + sendable) * size)
   device.socket.write(device.pubacks.length === 0 ? bytes : Buffer.concat([...device.pubacks, bytes]))
   if (device.pubacks.length > 0) device.pubacks = []
 }
 
 /** Reads the packets in the read buffer, together with an incomplete packet of the last read. */
-function take(running: Running, device: Device, length: number) {
+function readPackets(running: FleetState, device: Device, length: number) {
   let bytes = readBuffer
   let end = length
   if (device.rest) {
@@ -190,21 +190,21 @@ function take(running: Running, device: Device, length: number) {
     end = bytes.length
     device.rest = undefined
   }
-  let at = 0
-  while (end - at >= 2) {
-    let size = bytes[at + 1]!
+  let offset = 0
+  while (end - offset >= 2) {
+    let size = bytes[offset + 1]!
     let head = 2
     if (size > 127) {
-      if (end - at < 3) break
-      size = (size & 127) | (bytes[at + 2]! << 7)
+      if (end - offset < 3) break
+      size = (size & 127) | (bytes[offset + 2]! << 7)
       head = 3
     }
-    const next = at + head + size
+    const next = offset + head + size
     if (next > end) break
-    receive(running, device, bytes, at, head)
-    at = next
+    receive(running, device, bytes, offset, head)
+    offset = next
   }
-  if (at < end) device.rest = Buffer.from(bytes.subarray(at, end))
+  if (offset < end) device.rest = Buffer.from(bytes.subarray(offset, end))
   const done = doneOf(running.expecting, device)
   const count = done - device.done
   if (count > 0) {
@@ -214,16 +214,16 @@ function take(running: Running, device: Device, length: number) {
   }
 }
 
-const doneOf = (expecting: Expecting, { acknowledged, answered }: Device) =>
+const doneOf = (expecting: ExpectedReply, { acknowledged, answered }: Device) =>
   expecting === 'answered' ? Math.min(acknowledged, answered) : expecting === 'echo' ? answered : acknowledged
 
-function receive(running: Running, device: Device, bytes: Buffer, at: number, head: number) {
-  const first = bytes[at]!
+function receive(running: FleetState, device: Device, bytes: Buffer, offset: number, head: number) {
+  const first = bytes[offset]!
   switch (first >> 4) {
     case 3: {
       device.answered++
       if ((first & 6) === 0 || running.expecting === 'echo') return
-      const id = at + head + 2 + bytes.readUInt16BE(at + head)
+      const id = offset + head + 2 + bytes.readUInt16BE(offset + head)
       if (bytes[id - 1] !== lastOfStatus) running.refused++
       device.pubacks.push(Buffer.from([0x40, 2, bytes[id]!, bytes[id + 1]!]))
       return
@@ -232,7 +232,7 @@ function receive(running: Running, device: Device, bytes: Buffer, at: number, he
       device.acknowledged++
       return
     case 2:
-      if (bytes[at + 3] !== 0) device.socket.destroy(new Error(`CONNACK ${bytes[at + 3]}`))
+      if (bytes[offset + 3] !== 0) device.socket.destroy(new Error(`CONNACK ${bytes[offset + 3]}`))
       else device.ready()
       return
     case 9:

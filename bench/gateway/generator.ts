@@ -2,11 +2,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
-import type { Connected, ConnectOrder, Ran, RunOrder } from './load.ts'
+import type { ConnectOrder, ConnectResult, RunOrder, RunResult } from './load.ts'
 
 export interface Generator {
-  connect(order: ConnectOrder): Promise<Connected>
-  run(order: RunOrder): Promise<Ran>
+  connect(order: ConnectOrder): Promise<ConnectResult>
+  run(order: RunOrder): Promise<RunResult>
   close(): Promise<void>
   stop(): void
 }
@@ -24,7 +24,7 @@ export const onCore = (core: number | 'any', command: string[]) => {
 export function startGenerator(core: number | 'any' = loadCore): Generator {
   const [command, ...args] = onCore(core, [process.execPath, join(import.meta.dirname, 'load.ts')])
   const child = spawn(command, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
-  const order = async <T>(message: object): Promise<T> => (await asked(child, message)) as T
+  const order = async <T>(message: object): Promise<T> => (await requestFrom(child, message)) as T
   return {
     connect: (connect) => order({ connect }),
     run: (run) => order({ run }),
@@ -34,7 +34,7 @@ export function startGenerator(core: number | 'any' = loadCore): Generator {
 }
 
 /** Sends a message to a child and waits for its answer. */
-export function asked(child: ChildProcess, message: object): Promise<unknown> {
+export function requestFrom(child: ChildProcess, message: object): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const ended = (code: number | null) => reject(new Error(`a process of the bench ended with ${code}`))
     child.once('exit', ended)

@@ -17,12 +17,12 @@ const startChild = ([command, ...args]: readonly string[]) =>
 /** Measures the gateway with an extension that does nothing; misbehaving clients have a valid token too. */
 export async function healthyDevice(prepared: PreparedData): Promise<Figure[]> {
   const server = await startCore(prepared, 'acknowledged', { core: 'any', limits: true })
-  const [own, theirs] = prepared.tokens.map((token) => `kp1/${versionName}/dcx/${token}/json`)
+  const [healthyTopic, abusiveTopic] = prepared.tokens.map((token) => `kp1/${versionName}/dcx/${token}/json`)
   const { execPath } = process
   const port = String(server.port)
-  const healthy = startChild(onCore(loadCore, [execPath, join(harness, 'mqtt-latency-probe.ts'), port, own!]))
+  const healthy = startChild(onCore(loadCore, [execPath, join(harness, 'mqtt-latency-probe.ts'), port, healthyTopic!]))
   // Misbehaving clients get the lowest priority, so that they do not take processor time from the measurement.
-  const others = startChild(['nice', '-n', '19', execPath, join(harness, 'mqtt-abuse-process.ts'), port, theirs!])
+  const others = startChild(['nice', '-n', '19', execPath, join(harness, 'mqtt-abuse-process.ts'), port, abusiveTopic!])
   try {
     await nextMessage(healthy)
     await sleep(1000)

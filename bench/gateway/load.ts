@@ -1,17 +1,17 @@
 /** The process that loads a server; its parent sends it orders (generator.ts). */
 import { sleep } from '../../src/kernel/clock.ts'
 import { cpuSeconds } from '../../test/harness/processes.ts'
-import { createFleet, type Device, type Expecting, type Fleet } from './fleet.ts'
+import { createFleet, type Device, type ExpectedReply, type Fleet } from './fleet.ts'
 import { createHistogram } from './histogram.ts'
 import { type PayloadName, payloads } from './payloads.ts'
 
 export interface ConnectOrder {
   port: number
   count: number
-  expecting: Expecting
+  expecting: ExpectedReply
   window: number
   /** Number of connections that are opened at a time. */
-  atOnce: number
+  concurrency: number
   versionName: string
   payload: PayloadName
   /** Tokens of the endpoints; invented ones if the server does not check them. */
@@ -21,7 +21,7 @@ export interface ConnectOrder {
   firstMessage?: boolean
 }
 
-export interface Connected {
+export interface ConnectResult {
   seconds: number
   p50Ms: number
   p99Ms: number
@@ -39,7 +39,7 @@ export interface RunOrder {
   pids: number[]
 }
 
-export interface Ran {
+export interface RunResult {
   messages: number
   seconds: number
   p50Ms: number
@@ -57,16 +57,16 @@ const times = createHistogram()
 let fleet: Fleet | undefined
 let windowSize = 1
 
-async function connect(order: ConnectOrder): Promise<Connected> {
+async function connect(order: ConnectOrder): Promise<ConnectResult> {
   windowSize = order.window
   const token = (n: number) => order.tokens?.[n] ?? `token${n}`
-  const made = createFleet({
+  const created = createFleet({
     ...order,
     payload: payloads[order.payload](),
     topic: (n) => `kp1/${order.versionName}/dcx/${token(n)}/json`,
     clientId: (n) => `bench-${process.pid}-${n}`,
   })
-  fleet = made.fleet
+  fleet = created.fleet
   times.clear()
   let slowestMs = 0
   let next = 0
@@ -81,18 +81,18 @@ async function connect(order: ConnectOrder): Promise<Connected> {
       answered.set(device, () => done(true))
       fleet!.send(device, 1, started)
     })
-  const served = async (n: number, started: number): Promise<boolean> => {
-    if (!order.firstMessage) return Boolean(await made.open(n))
-    const device = await made.open(n).catch(() => undefined)
+  const connectOne = async (n: number, started: number): Promise<boolean> => {
+    if (!order.firstMessage) return Boolean(await created.open(n))
+    const device = await created.open(n).catch(() => undefined)
     if (!device || !(await sendFirst(device, started))) return false
     device.onLost = undefined
     return true
   }
-  const one = async () => {
+  const worker = async () => {
     while (next < order.count) {
       const n = next++
       const started = performance.now()
-      while (!(await served(n, started))) {
+      while (!(await connectOne(n, started))) {
         if (retries++ > order.count) throw new Error('too many connections are refused or closed')
         await sleep(200 + Math.random() * 800)
       }
@@ -101,13 +101,13 @@ async function connect(order: ConnectOrder): Promise<Connected> {
       slowestMs = Math.max(slowestMs, taken)
     }
   }
-  await Promise.all(Array.from({ length: order.atOnce }, one))
+  await Promise.all(Array.from({ length: order.concurrency }, worker))
   const seconds = (performance.now() - began) / 1000
-  if (fleet.refused() > 0) throw new Error(`${fleet.refused()} first messages were refused`)
+  if (fleet.errorCount() > 0) throw new Error(`${fleet.errorCount()} first messages were refused`)
   return { seconds, p50Ms: times.quantileMs(0.5), p99Ms: times.quantileMs(0.99), slowestMs, retries }
 }
 
-async function run({ seconds, warmUpSeconds, rate, pids }: RunOrder): Promise<Ran> {
+async function run({ seconds, warmUpSeconds, rate, pids }: RunOrder): Promise<RunResult> {
   const devices = fleet!.devices
   let running = true
   let messages = 0
@@ -129,7 +129,7 @@ async function run({ seconds, warmUpSeconds, rate, pids }: RunOrder): Promise<Ra
   const taken = (performance.now() - began) / 1000
   const after = pids.map(cpuSeconds)
   const { user, system } = process.cpuUsage(own)
-  const result: Ran = {
+  const result: RunResult = {
     messages,
     seconds: taken,
     p50Ms: times.quantileMs(0.5),
@@ -137,7 +137,7 @@ async function run({ seconds, warmUpSeconds, rate, pids }: RunOrder): Promise<Ra
     cpuSeconds: after.map((value, index) => value - before[index]!),
     loadCpuSeconds: (user + system) / 1e6,
     lost: fleet!.lost(),
-    refused: fleet!.refused(),
+    refused: fleet!.errorCount(),
   }
   running = false
   clearInterval(pace)

@@ -2,7 +2,7 @@
 import { sleep } from '../../src/kernel/clock.ts'
 import { memoryMb } from '../../test/harness/processes.ts'
 import type { Generator } from './generator.ts'
-import type { Ran } from './load.ts'
+import type { RunResult } from './load.ts'
 import type { PayloadName } from './payloads.ts'
 import type { Server } from './servers.ts'
 
@@ -19,7 +19,7 @@ export const loads: Load[] = [
   { name: '10,000 connections', connections: 10_000, window: 1 },
 ]
 
-const connectingAtOnce = 200
+const connectConcurrency = 200
 /** Time until the background work of first messages is done. */
 const settlingMs = 3000
 
@@ -32,7 +32,7 @@ export interface Measured {
   p99Ms: number
 }
 
-export interface Connecting {
+export interface ConnectRates {
   connectsPerSecond: number
   firstMessagesPerSecond?: number
 }
@@ -45,7 +45,7 @@ export const orderOf = (
   count: connections,
   expecting,
   window,
-  atOnce: connectingAtOnce,
+  concurrency: connectConcurrency,
   versionName: versionName ?? 'bench-v1',
   payload: payload ?? ('note' as const),
   // An endpoint is identified and its connection recorded with its first message, which is not measured here.
@@ -58,7 +58,7 @@ export async function measure(generator: Generator, server: Server, load: Load, 
   if (server.tokens) await sleep(settlingMs)
   const ran = await generator.run({ seconds, warmUpSeconds: seconds / 3, pids: server.pids })
   await generator.close()
-  check(server, load, ran)
+  requireNoFailures(server, load, ran)
   const used = sum(ran.cpuSeconds)
   const measured = {
     load,
@@ -75,20 +75,20 @@ export async function measure(generator: Generator, server: Server, load: Load, 
   return measured
 }
 
-function check({ name }: Server, load: Load, { lost, refused, messages }: Ran) {
+function requireNoFailures({ name }: Server, load: Load, { lost, refused, messages }: RunResult) {
   if (lost > 0) throw new Error(`${name}, ${load.name}: ${lost} connections were lost`)
   if (refused > 0) throw new Error(`${name}, ${load.name}: ${refused} messages were refused`)
   if (messages === 0) throw new Error(`${name}, ${load.name}: no message was answered`)
 }
 
 /** Measures at a steady rate, so that latency is not the time in the queue. */
-export async function atRate(generator: Generator, server: Server, rate: number, seconds: number): Promise<Ran> {
+export async function atRate(generator: Generator, server: Server, rate: number, seconds: number): Promise<RunResult> {
   const load = { name: `${rate} messages/s`, connections: 1000, window: 8 }
   await generator.connect(orderOf(server, load))
   if (server.tokens) await sleep(settlingMs)
   const ran = await generator.run({ seconds, warmUpSeconds: seconds / 3, rate, pids: server.pids })
   await generator.close()
-  check(server, load, ran)
+  requireNoFailures(server, load, ran)
   return ran
 }
 
@@ -96,14 +96,14 @@ export async function atRate(generator: Generator, server: Server, rate: number,
  * Returns the memory of 10,000 idle connections, in kilobytes each. The server runs with a small young generation (`smallYoungGeneration`):
  * once a burst has enlarged it, it stays large.
  */
-export async function idle(generator: Generator, server: Server, connections = 10_000): Promise<number> {
+export async function measureIdle(generator: Generator, server: Server, connections = 10_000): Promise<number> {
   const order = orderOf(server, { name: 'idle', connections, window: 1 })
   // Warm up, so that compiled code does not count.
   await generator.connect({ ...order, count: Math.min(200, connections) })
   await generator.close()
-  const before = await settled(server)
+  const before = await settledMemoryMb(server)
   await generator.connect(order)
-  const after = await settled(server)
+  const after = await settledMemoryMb(server)
   await generator.close()
   const kilobytes = ((after - before) * 1024) / connections
   console.error(`${server.name}: ${kilobytes.toFixed(1)} KB idle`)
@@ -113,7 +113,11 @@ export async function idle(generator: Generator, server: Server, connections = 1
 export const smallYoungGeneration = { NODE_OPTIONS: '--max-semi-space-size=2' }
 
 /** Measures how fast connections are opened: CONNECT alone, and with the first message if that identifies the endpoint. */
-export async function connecting(generator: Generator, server: Server, connections = 10_000): Promise<Connecting> {
+export async function measureConnects(
+  generator: Generator,
+  server: Server,
+  connections = 10_000,
+): Promise<ConnectRates> {
   const order = orderOf(server, { name: 'connecting', connections, window: 1 })
   const rate = async (firstMessage: boolean) => {
     const { seconds } = await generator.connect({ ...order, firstMessage })
@@ -121,7 +125,7 @@ export async function connecting(generator: Generator, server: Server, connectio
     if (firstMessage) await sleep(settlingMs)
     return connections / seconds
   }
-  const result: Connecting = { connectsPerSecond: await rate(false) }
+  const result: ConnectRates = { connectsPerSecond: await rate(false) }
   if (order.firstMessage) result.firstMessagesPerSecond = await rate(true)
   console.error(
     `${server.name}: ${Object.values(result).map(Math.round).join('/s, with the first message ')}/s connects`,
@@ -129,7 +133,7 @@ export async function connecting(generator: Generator, server: Server, connectio
   return result
 }
 
-async function settled({ collect, pids }: Server): Promise<number> {
+async function settledMemoryMb({ collect, pids }: Server): Promise<number> {
   for (let n = 0; n < 3; n++) {
     await sleep(500)
     await collect()

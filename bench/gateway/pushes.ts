@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import type { Figure } from '../report.ts'
 import { type PreparedData, versionName, withoutLimits } from './bench-platform.ts'
-import { ended } from './servers.ts'
+import { exited } from './servers.ts'
 
 const order = { atOnce: 512, seconds: 5 }
 const devices = 100
@@ -49,6 +49,6 @@ export async function pushes({ directory, tokens }: PreparedData): Promise<Figur
     ]
   } finally {
     if (child.connected) child.disconnect()
-    await ended(child)
+    await exited(child)
   }
 }

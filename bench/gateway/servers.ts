@@ -7,15 +7,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sleep } from '../../src/kernel/clock.ts'
 import { freePort } from '../../test/harness/free-port.ts'
-import type { Expecting } from './fleet.ts'
-import { asked, onCore, serverCore } from './generator.ts'
+import type { ExpectedReply } from './fleet.ts'
+import { onCore, requestFrom, serverCore } from './generator.ts'
 
 export interface Server {
   name: string
   port: number
   /** Processes whose processor time and memory are measured. */
   pids: number[]
-  expecting: Expecting
+  expecting: ExpectedReply
   subscribes?: boolean
   versionName?: string
   tokens?: string[]
@@ -24,14 +24,14 @@ export interface Server {
   stop(): Promise<void>
 }
 
-export const ended = (child: ChildProcess) =>
+export const exited = (child: ChildProcess) =>
   child.exitCode !== null ? Promise.resolve() : new Promise<void>((done) => void child.once('exit', () => done()))
 
 /** Starts a file of peers/ in its own Node.js process. */
 export async function startPeer(
   name: string,
   file: string,
-  expecting: Expecting,
+  expecting: ExpectedReply,
   environment: Record<string, string> = {},
   core: number | 'any' = serverCore,
 ): Promise<Server> {
@@ -50,19 +50,19 @@ export async function startPeer(
     port,
     pids: [child.pid!],
     expecting,
-    collect: async () => void (await asked(child, { collect: true })),
+    collect: async () => void (await requestFrom(child, { collect: true })),
     async stop() {
       child.disconnect()
-      await ended(child)
+      await exited(child)
     },
   }
 }
 
-export const onPath = (command: string) => spawnSync('sh', ['-c', `command -v ${command}`]).status === 0
+export const isInstalled = (command: string) => spawnSync('sh', ['-c', `command -v ${command}`]).status === 0
 
 /** Checks that Mosquitto is installed; installs it from Debian when run as root. */
 export function ensureMosquitto() {
-  if (onPath('mosquitto')) return
+  if (isInstalled('mosquitto')) return
   const install = 'apt-get update && apt-get install -y --no-install-recommends mosquitto'
   if (process.getuid?.() === 0 && existsSync('/etc/debian_version')) {
     console.error('Installing mosquitto…')
@@ -70,7 +70,7 @@ export function ensureMosquitto() {
       stdio: ['ignore', 'ignore', 'inherit'],
       env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
     })
-    if (status === 0 && onPath('mosquitto')) return
+    if (status === 0 && isInstalled('mosquitto')) return
   }
   throw new Error(`the bench needs mosquitto; on Debian, run as root: ${install}`)
 }
@@ -93,7 +93,7 @@ export async function startMosquitto(): Promise<Server> {
   writeFileSync(join(directory, 'mosquitto.conf'), `${settings.join('\n')}\n`)
   const [command, ...args] = onCore(serverCore, ['mosquitto', '-c', join(directory, 'mosquitto.conf')])
   const broker = spawn(command, args, { stdio: 'ignore' })
-  await reachable(port)
+  await waitForPort(port)
   const consuming = [process.execPath, join(import.meta.dirname, 'peers/consumer.ts'), String(port)]
   const [first, ...others] = onCore(serverCore, consuming)
   const consumer = spawn(first, others, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
@@ -107,15 +107,15 @@ export async function startMosquitto(): Promise<Server> {
     collect: async () => {},
     async stop() {
       consumer.disconnect()
-      await ended(consumer)
+      await exited(consumer)
       broker.kill()
-      await ended(broker)
+      await exited(broker)
       rmSync(directory, { recursive: true, force: true })
     },
   }
 }
 
-export async function reachable(port: number) {
+export async function waitForPort(port: number) {
   for (let tries = 0; tries < 200; tries++) {
     const socket = net.connect({ port, host: '127.0.0.1' })
     const open = await new Promise<boolean>((done) => {

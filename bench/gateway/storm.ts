@@ -7,7 +7,7 @@ import { startProbe } from './probe.ts'
 
 const devices = 10_000
 
-export async function storm(generator: Generator, bench: BenchPlatform): Promise<Figure[]> {
+export async function reconnectAll(generator: Generator, bench: BenchPlatform): Promise<Figure[]> {
   const order = {
     port: bench.port,
     count: devices,
@@ -18,11 +18,11 @@ export async function storm(generator: Generator, bench: BenchPlatform): Promise
     tokens: bench.tokens!,
     firstMessage: true,
   }
-  await generator.connect({ ...order, atOnce: 200 })
+  await generator.connect({ ...order, concurrency: 200 })
   const probe = await startProbe(bench.platform.baseUrl, `/api/v1/applications/${applicationName}`, await bench.token())
   await generator.close()
   const before = cpuSeconds(bench.platform.pid)
-  const back = await generator.connect({ ...order, atOnce: devices })
+  const back = await generator.connect({ ...order, concurrency: devices })
   const milliseconds = ((cpuSeconds(bench.platform.pid) - before) * 1000) / devices
   const { asked, p99Ms, slowestMs } = await probe.stop()
   await generator.close()

@@ -51,7 +51,7 @@ export async function openBenchPlatform(): Promise<BenchPlatform> {
 }
 
 /** Creates a user who may read only these endpoints, and returns the function for their token. */
-export async function aReaderOf({ platform, tenantId, ask }: BenchPlatform, endpointIds: string[]) {
+export async function createReaderOf({ platform, tenantId, ask }: BenchPlatform, endpointIds: string[]) {
   const iam = '/iam/api/v1'
   const login = { username: 'reader', password: 'correct horse battery staple' }
   const made = await ask(`POST ${iam}/users`, login)

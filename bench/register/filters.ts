@@ -13,15 +13,15 @@ export interface Filter {
 const filters = `${root}/applications/${applicationName}/filters`
 
 /** Creates a filter and waits until it is active. */
-export async function aFilter(
+export async function createFilter(
   { ask, sql, tenantId }: BenchPlatform,
   name: string,
   documentQuery: object,
 ): Promise<Filter> {
   const began = performance.now()
-  const made = await ask(`POST ${filters}`, { name, documentQuery })
-  if (made.status !== 201) throw new Error(`${made.status} ${made.text}`)
-  const filterId: string = made.body.id
+  const created = await ask(`POST ${filters}`, { name, documentQuery })
+  if (created.status !== 201) throw new Error(`${created.status} ${created.text}`)
+  const filterId: string = created.body.id
   for (;;) {
     const { status, text, body } = await ask(`GET ${filters}/${filterId}`)
     if (status !== 200) throw new Error(`${status} ${text}`)
@@ -45,7 +45,7 @@ export async function removeFilter({ ask }: BenchPlatform, { filterId }: Filter)
 /** Measures the activation of a filter that matches half of all endpoints, while endpoints are added and changed. */
 export async function activation(bench: BenchPlatform, size: number): Promise<Figure[]> {
   const writer = keepWriting(bench, size)
-  const filter = await aFilter(bench, 'Half of all', { 'metadata.online': true })
+  const filter = await createFilter(bench, 'Half of all', { 'metadata.online': true })
   const written = await writer.stop()
   const { ask, sql, tenantId } = bench
   const [row] = await sql`
@@ -73,7 +73,7 @@ export async function activation(bench: BenchPlatform, size: number): Promise<Fi
 const writesPerSecond = 20
 
 function keepWriting({ ask }: BenchPlatform, size: number) {
-  let [going, written] = [true, 0]
+  let [isRunning, written] = [true, 0]
   const sides = new Map<number, boolean>()
   const write = async () => {
     const turn = Math.floor(written / 2)
@@ -85,7 +85,7 @@ function keepWriting({ ask }: BenchPlatform, size: number) {
     return await ask(`PUT ${root}/endpoints/${idOf(n)}/metadata/online`, side)
   }
   const done = (async () => {
-    while (going) {
+    while (isRunning) {
       const { status, text } = await write()
       if (status >= 300) throw new Error(`${status} ${text}`)
       written++
@@ -94,7 +94,7 @@ function keepWriting({ ask }: BenchPlatform, size: number) {
   })()
   return {
     async stop() {
-      going = false
+      isRunning = false
       await done
       return written
     },

@@ -3,16 +3,16 @@ import type { BenchPlatform } from './bench-platform.ts'
 import type { HttpConnection } from './http-connection.ts'
 
 /** The result on which both must agree. */
-export interface Found {
+export interface PageResult {
   total?: number | undefined
   ids: string[]
 }
 
-export interface Kind {
+export interface PageKind {
   name: string
   /** Returns the path; each round requests another one. */
   path(round: number): string
-  plain(round: number): Promise<Found>
+  plain(round: number): Promise<PageResult>
   /** Token of the caller; by default one that may read everything. */
   token?: (() => Promise<string>) | undefined
   /** `limited`: the limits of ratio and p99 apply. `comparable`: it has the same number of rows at every size, so growth is measured. */
@@ -21,7 +21,7 @@ export interface Kind {
 }
 
 export interface Timing {
-  kind: Kind
+  kind: PageKind
   p50: number
   p99: number
   plainP50: number
@@ -34,28 +34,28 @@ export interface Timing {
 }
 
 const warmUps = 15
-const roundsMost = 200
-const roundsLeast = 8
+const roundsMax = 200
+const roundsMin = 8
 const roundsAlone = 400
 /** Time limit, because scans of a million rows cannot be repeated two hundred times. */
 const budgetMilliseconds = 15_000
 
-export async function measure({ token }: BenchPlatform, connection: HttpConnection, kind: Kind): Promise<Timing> {
+export async function measure({ token }: BenchPlatform, connection: HttpConnection, kind: PageKind): Promise<Timing> {
   const ours: number[] = []
   const theirs: number[] = []
   const began = performance.now()
-  const inTime = () => performance.now() - began < budgetMilliseconds
-  for (let round = -warmUps; round < roundsMost && (inTime() || ours.length < roundsLeast); round++) {
-    const asking = await (kind.token ?? token)()
+  const hasTime = () => performance.now() - began < budgetMilliseconds
+  for (let round = -warmUps; round < roundsMax && (hasTime() || ours.length < roundsMin); round++) {
+    const callerToken = await (kind.token ?? token)()
     const path = kind.path(round + warmUps)
     let text = ''
-    let expected: Found = { ids: [] }
-    const api = () => timed(async () => (text = await connection.ask('GET', path, asking)))
+    let expected: PageResult = { ids: [] }
+    const api = () => timed(async () => (text = await connection.ask('GET', path, callerToken)))
     const plain = () => timed(async () => (expected = await kind.plain(round + warmUps)))
     // Alternate the order: the second one finds the rows in cache.
     const times = round % 2 === 0 ? [await api(), await plain()] : [await plain(), await api()].reverse()
     compare(kind.name, foundIn(text), expected)
-    if (round < 0 && inTime()) continue
+    if (round < 0 && hasTime()) continue
     ours.push(times[0]!)
     theirs.push(times[1]!)
   }
@@ -64,7 +64,7 @@ export async function measure({ token }: BenchPlatform, connection: HttpConnecti
   return { kind, p50, p99: quantile(ours, 0.99), plainP50, ratio: p50 / plainP50, ...aloneP50 }
 }
 
-async function measureAlone(connection: HttpConnection, kind: Kind, token: () => Promise<string>): Promise<number> {
+async function measureAlone(connection: HttpConnection, kind: PageKind, token: () => Promise<string>): Promise<number> {
   const times: number[] = []
   for (let round = 0; round < warmUps + roundsAlone; round++) {
     const asking = await token()
@@ -82,13 +82,13 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 export const quantile = (values: number[], share: number) =>
   values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))]!
 
-function foundIn(text: string): Found {
+function foundIn(text: string): PageResult {
   const answer = JSON.parse(text)
   if (!answer.content) return { ids: [answer.endpointId] }
   return { total: answer.totalElements, ids: answer.content.map((one: { endpointId: string }) => one.endpointId) }
 }
 
-function compare(name: string, found: Found, expected: Found) {
+function compare(name: string, found: PageResult, expected: PageResult) {
   const problem =
     expected.ids.length === 0
       ? 'the statement found no endpoints'

@@ -3,7 +3,7 @@ import type { Fragment } from '../../src/kernel/db.ts'
 import { applicationName, type BenchPlatform, root, versionNames } from './bench-platform.ts'
 import { cityOf, dayOf, idOf, modelOf } from './endpoints.ts'
 import type { Filter } from './filters.ts'
-import type { Found, Kind } from './measure.ts'
+import type { PageKind, PageResult } from './measure.ts'
 
 const limit = 100
 const shared = [
@@ -42,7 +42,7 @@ async function readPage(
   columns: string[],
   where: Fragment,
   offset = 0,
-): Promise<Found> {
+): Promise<PageResult> {
   const [rows, [counted]] = await Promise.all([
     sql<{ endpointId: string }[]>`
       select ${sql(columns)} from register.endpoints where tenant_id = ${tenantId} and ${where}
@@ -52,7 +52,11 @@ async function readPage(
   return { total: counted?.count, ids: rows.map(({ endpointId }) => endpointId) }
 }
 
-async function readMembers({ sql, tenantId }: BenchPlatform, { memberSet }: Filter, offset: number): Promise<Found> {
+async function readMembers(
+  { sql, tenantId }: BenchPlatform,
+  { memberSet }: Filter,
+  offset: number,
+): Promise<PageResult> {
   const [rows, [counted]] = await Promise.all([
     sql<{ endpointId: string }[]>`
       select ${sql(withMetadata.map((column) => `e.${column}`))}
@@ -71,7 +75,7 @@ const include = 'metadata'
 const threeCities = (round: number) => [0, 1, 2].map((step) => cityOf(numberOf(round) + step))
 const offsetOf = (round: number) => round % 50
 
-export function pagesOf(bench: BenchPlatform, of: Readable): Kind[] {
+export function pagesOf(bench: BenchPlatform, of: Readable): PageKind[] {
   const { sql } = bench
   const plainPage = (columns: string[], where: Fragment, offset?: number) => readPage(bench, columns, where, offset)
   const contains = (value: object) => sql`metadata @> ${sql.json(value as never)}`

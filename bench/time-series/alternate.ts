@@ -1,7 +1,7 @@
 /** Measures contenders alternately, so that disturbances of the machine affect all of them. */
 import { readFileSync } from 'node:fs'
 import { median } from '../report.ts'
-import type { Contender, Found } from './queries.ts'
+import type { Contender, PointTotals } from './queries.ts'
 
 export interface Timing {
   ms: number
@@ -10,14 +10,14 @@ export interface Timing {
 }
 
 /** Compares the answers first, which also warms up, then measures. `within` is the tolerated difference of sums. */
-export async function inTurns(contenders: Contender[], rounds: number, expected: number, within = 1e-9) {
-  let agreed: Found | undefined
-  for (const { name, ask, found } of contenders) {
-    const answer = found((await ask(true)).text)
+export async function measureAlternately(contenders: Contender[], rounds: number, expected: number, within = 1e-9) {
+  let reference: PointTotals | undefined
+  for (const { name, ask, totalsOf } of contenders) {
+    const answer = totalsOf((await ask(true)).text)
     if (answer.count !== expected) throw new Error(`${name} answered ${answer.count} instead of ${expected} points`)
-    agreed ??= answer
-    if (Math.abs(answer.sum / agreed.sum - 1) > within)
-      throw new Error(`the values of ${name} have the sum ${answer.sum} instead of ${agreed.sum}`)
+    reference ??= answer
+    if (Math.abs(answer.sum / reference.sum - 1) > within)
+      throw new Error(`the values of ${name} have the sum ${answer.sum} instead of ${reference.sum}`)
   }
   const times = contenders.map((): number[] => [])
   for (let round = 0; round < rounds; round++)
@@ -43,7 +43,7 @@ export interface Memory {
 const sampleEveryMs = 10
 
 /** Measures the memory of a process while the work runs. */
-export async function watched(pid: number, work: () => Promise<unknown>): Promise<Memory> {
+export async function measureMemory(pid: number, work: () => Promise<unknown>): Promise<Memory> {
   const beforeMb = rssMb(pid)
   let peakMb = beforeMb
   const sampling = setInterval(() => {

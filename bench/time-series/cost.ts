@@ -1,5 +1,5 @@
 /** Splits the processor time of a message: the load, the platform, and the processes of its database by purpose. */
-import type { Ran } from '../gateway/load.ts'
+import type { RunResult } from '../gateway/load.ts'
 import { type BenchPlatform, ownName } from './bench-platform.ts'
 
 export interface Process {
@@ -29,7 +29,7 @@ export interface Cost {
 }
 
 /** Returns the microseconds per message. */
-export function costOf(processes: Process[], { messages, cpuSeconds, loadCpuSeconds }: Ran): Cost {
+export function costOf(processes: Process[], { messages, cpuSeconds, loadCpuSeconds }: RunResult): Cost {
   const each = (seconds: number) => (seconds * 1e6) / messages
   const byKind = new Map<string, number>()
   for (const [index, { kind }] of processes.entries())

@@ -8,7 +8,7 @@ import { type Figure, median } from '../report.ts'
 import { startBenchPlatform } from './bench-platform.ts'
 import { began, type Dataset, fields, valuesOf } from './dataset.ts'
 import { fillHot, fillPacked, nameAll, seriesNameOf } from './fill.ts'
-import { connected, costed } from './load.ts'
+import { runWithCost, withConnections } from './load.ts'
 import { latestOf } from './reading.ts'
 
 const endpoints = 1000
@@ -34,7 +34,7 @@ const large: Size = {
   hot: { endpoints, points: 1000, stepMs },
 }
 
-interface Found {
+interface SizeFigures {
   rate: number
   lastMs: number
 }
@@ -43,12 +43,12 @@ export async function growth(seconds: number): Promise<Figure[]> {
   const generator = startGenerator('any')
   const preparedBySize = new Map<Size, PreparedData>()
   try {
-    for (const size of [small, large]) preparedBySize.set(size, await filled(size))
-    const found = new Map<Size, Found[]>([small, large].map((size) => [size, []]))
+    for (const size of [small, large]) preparedBySize.set(size, await prepareFilled(size))
+    const found = new Map<Size, SizeFigures[]>([small, large].map((size) => [size, []]))
     for (let turn = 0; turn < turns; turn++)
       for (const size of turn % 2 === 0 ? [small, large] : [large, small])
-        found.get(size)!.push(await measured(generator, size, preparedBySize.get(size)!, seconds))
-    const of = (size: Size, what: keyof Found) => median(found.get(size)!.map((one) => one[what]))
+        found.get(size)!.push(await measureSize(generator, size, preparedBySize.get(size)!, seconds))
+    const of = (size: Size, what: keyof SizeFigures) => median(found.get(size)!.map((one) => one[what]))
     return [
       ...[small, large].flatMap((size): Figure[] => [
         { name: `${size.name} stored: ingest`, value: of(size, 'rate'), unit: 'messages/s' },
@@ -73,7 +73,7 @@ export async function growth(seconds: number): Promise<Figure[]> {
   }
 }
 
-async function filled({ name, packed, hot }: Size): Promise<PreparedData> {
+async function prepareFilled({ name, packed, hot }: Size): Promise<PreparedData> {
   const started = performance.now()
   const prepared = await prepareData(endpoints)
   const bench = await startBenchPlatform(prepared)
@@ -95,11 +95,16 @@ async function filled({ name, packed, hot }: Size): Promise<PreparedData> {
 
 const load: Load = { name: '1,000 connections', connections: endpoints, window: 4, payload: 'sample' }
 
-async function measured(generator: Generator, size: Size, prepared: PreparedData, seconds: number): Promise<Found> {
+async function measureSize(
+  generator: Generator,
+  size: Size,
+  prepared: PreparedData,
+  seconds: number,
+): Promise<SizeFigures> {
   const bench = await startBenchPlatform(prepared)
   try {
-    const { perSecond } = await connected(generator, bench, load, () =>
-      costed(generator, bench, `${size.name} stored`, { seconds }),
+    const { perSecond } = await withConnections(generator, bench, load, () =>
+      runWithCost(generator, bench, `${size.name} stored`, { seconds }),
     )
     const lastMs = await latestOf(bench, size.packed, [seriesNameOf(fields[0]!)])
     console.error(`${size.name} stored: latest values in ${lastMs.toFixed(1)} ms`)

@@ -7,7 +7,7 @@ import { samplesOfBatch, valuesOfSample } from '../gateway/payloads.ts'
 import { type Figure, median } from '../report.ts'
 import { type BenchPlatform, startBenchPlatform } from './bench-platform.ts'
 import type { Cost } from './cost.ts'
-import { connected, costed, type Loaded, type Pace } from './load.ts'
+import { type LoadResult, type Pace, runWithCost, withConnections } from './load.ts'
 import { copyAlone, core, echo } from './upper-limits.ts'
 
 const turns = 3
@@ -26,21 +26,21 @@ const single = thousand(1)
 /** Sends at a fixed rate instead of after each answer. */
 const paced = thousand(8)
 
-type Costed = Loaded & { cost: Cost }
+type MeasuredLoad = LoadResult & { cost: Cost }
 
 /** Figures without a limit, measured once. */
-interface Aside {
-  answered: Costed
-  busy: Costed
+interface UnlimitedFigures {
+  answered: MeasuredLoad
+  busy: MeasuredLoad
 }
 
 interface Turn {
-  echo: Loaded
-  steadyEcho: Loaded
-  core: Loaded
-  highest: Costed
-  waiting: Costed
-  steady: Costed
+  echo: LoadResult
+  steadyEcho: LoadResult
+  core: LoadResult
+  highest: MeasuredLoad
+  waiting: MeasuredLoad
+  steady: MeasuredLoad
   copy: number
 }
 
@@ -48,7 +48,7 @@ export async function ingest(prepared: PreparedData, seconds: number): Promise<F
   const generator = startGenerator('any')
   try {
     const all: Turn[] = []
-    let aside: Aside | undefined
+    let aside: UnlimitedFigures | undefined
     for (let turn = 0; turn < turns; turn++) {
       const limits = {
         echo: await echo(generator, several, { seconds }),
@@ -59,7 +59,7 @@ export async function ingest(prepared: PreparedData, seconds: number): Promise<F
       try {
         const ours = await oneTurn(generator, bench, seconds)
         all.push({ ...limits, ...ours })
-        aside ??= await besides(generator, bench, seconds, ours.highest.perSecond * 0.7)
+        aside ??= await measureUnlimited(generator, bench, seconds, ours.highest.perSecond * 0.7)
       } finally {
         await bench.stop()
       }
@@ -76,8 +76,8 @@ async function measured(
   name: string,
   load: Load,
   pace: Pace,
-): Promise<Costed> {
-  return await connected(generator, bench, load, () => costed(generator, bench, name, pace))
+): Promise<MeasuredLoad> {
+  return await withConnections(generator, bench, load, () => runWithCost(generator, bench, name, pace))
 }
 
 async function oneTurn(generator: Generator, bench: BenchPlatform, seconds: number) {
@@ -89,21 +89,26 @@ async function oneTurn(generator: Generator, bench: BenchPlatform, seconds: numb
   }
 }
 
-async function besides(generator: Generator, bench: BenchPlatform, seconds: number, rate: number): Promise<Aside> {
-  const asking: BenchPlatform = { ...bench, expecting: 'answered' }
+async function measureUnlimited(
+  generator: Generator,
+  bench: BenchPlatform,
+  seconds: number,
+  rate: number,
+): Promise<UnlimitedFigures> {
+  const withRequestIds: BenchPlatform = { ...bench, expecting: 'answered' }
   return {
-    answered: await measured(generator, asking, 'with request ids', several, { seconds }),
+    answered: await measured(generator, withRequestIds, 'with request ids', several, { seconds }),
     busy: await measured(generator, bench, '70 % of the highest', paced, { seconds, rate }),
   }
 }
 
-const of = (turns: Turn[], what: (turn: Turn) => number) => median(turns.map(what))
+const medianOf = (turns: Turn[], what: (turn: Turn) => number) => median(turns.map(what))
 
-function figuresOf(all: Turn[], { answered, busy }: Aside): Figure[] {
+function figuresOf(all: Turn[], { answered, busy }: UnlimitedFigures): Figure[] {
   const name = 'One sample of 5 values a message'
   const figure = (what: string, unit: string, pick: (turn: Turn) => number): Figure => ({
     name: `${name}${what}`,
-    value: of(all, pick),
+    value: medianOf(all, pick),
     unit,
   })
   const rates = all.map(({ highest }) => highest.perSecond)
@@ -155,14 +160,16 @@ export async function batches(prepared: PreparedData, seconds: number): Promise<
   const bench = await startBenchPlatform(prepared)
   try {
     const load = thousand(1, 'batch')
-    const all: (Costed & { copy: number })[] = []
+    const all: (MeasuredLoad & { copy: number })[] = []
     for (let turn = 0; turn < turns; turn++) {
-      const ran = await connected(generator, bench, load, () => costed(generator, bench, 'batches', { seconds }))
+      const ran = await withConnections(generator, bench, load, () =>
+        runWithCost(generator, bench, 'batches', { seconds }),
+      )
       all.push({ ...ran, copy: await copyAlone(bench, seconds / 2) })
     }
     const values = samplesOfBatch * valuesOfSample
     const name = `${samplesOfBatch} samples of 5 values a message`
-    const figure = (what: string, unit: string, pick: (one: Costed & { copy: number }) => number): Figure => ({
+    const figure = (what: string, unit: string, pick: (one: MeasuredLoad & { copy: number }) => number): Figure => ({
       name: `${name}${what}`,
       value: median(all.map(pick)),
       unit,

@@ -1,20 +1,20 @@
 /** Loads a server with samples and measures the cost. */
 import { sleep } from '../../src/kernel/clock.ts'
 import type { Generator } from '../gateway/generator.ts'
-import type { Ran } from '../gateway/load.ts'
+import type { RunResult } from '../gateway/load.ts'
 import { type Load, orderOf } from '../gateway/measure.ts'
 import type { Server } from '../gateway/servers.ts'
 import type { BenchPlatform } from './bench-platform.ts'
 import { type Cost, costOf, costText, type Process, processesOf } from './cost.ts'
 
-export interface Loaded extends Ran {
+export interface LoadResult extends RunResult {
   perSecond: number
 }
 
 const settlingMs = 1500
 
 /** Opens and identifies all connections before the measurement. */
-export async function connected<T>(generator: Generator, server: Server, load: Load, work: () => Promise<T>) {
+export async function withConnections<T>(generator: Generator, server: Server, load: Load, work: () => Promise<T>) {
   await generator.connect(orderOf(server, load))
   if (server.tokens) await sleep(settlingMs)
   try {
@@ -36,11 +36,11 @@ export async function run(generator: Generator, server: Server, pace: Pace, proc
   if (ran.lost > 0) throw new Error(`${server.name}: ${ran.lost} connections were lost`)
   if (ran.refused > 0) throw new Error(`${server.name}: ${ran.refused} messages were refused`)
   if (ran.messages === 0) throw new Error(`${server.name}: no message was answered`)
-  return { ...ran, perSecond: ran.messages / ran.seconds } satisfies Loaded
+  return { ...ran, perSecond: ran.messages / ran.seconds } satisfies LoadResult
 }
 
 /** Runs the load and measures the processor time of every process. */
-export async function costed(generator: Generator, bench: BenchPlatform, name: string, pace: Pace) {
+export async function runWithCost(generator: Generator, bench: BenchPlatform, name: string, pace: Pace) {
   const processes = await processesOf(bench)
   const ran = await run(generator, bench, pace, processes)
   const cost: Cost = costOf(processes, ran)

@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sleep } from '../../src/kernel/clock.ts'
 import { freePort } from '../../test/harness/free-port.ts'
-import { ended, onPath } from '../gateway/servers.ts'
+import { exited, isInstalled } from '../gateway/servers.ts'
 import { type Dataset, linesOf } from './dataset.ts'
-import { take } from './http.ts'
+import { sendRequest } from './http.ts'
 
 export interface Peer {
   name: string
@@ -43,7 +43,7 @@ export async function withPeers<T>(dataset: Dataset, work: (peers: Peers) => Pro
 const packages = { influxd: 'influxdb', 'victoria-metrics': 'victoria-metrics' }
 
 function ensurePeers() {
-  const missing = Object.entries(packages).filter(([command]) => !onPath(command))
+  const missing = Object.entries(packages).filter(([command]) => !isInstalled(command))
   if (missing.length === 0) return
   const names = missing.map(([, name]) => name).join(' ')
   throw new Error(
@@ -58,8 +58,8 @@ async function startInflux(): Promise<Peer> {
   writeFileSync(file, influxSettings(directory, port, rpc))
   const child = spawn('influxd', ['-config', file], { stdio: 'ignore' })
   const url = `http://127.0.0.1:${port}`
-  await answers(child, `${url}/ping`)
-  await take(`${url}/query?q=${encodeURIComponent('create database bench')}`, { method: 'POST' })
+  await waitForAnswer(child, `${url}/ping`)
+  await sendRequest(`${url}/query?q=${encodeURIComponent('create database bench')}`, { method: 'POST' })
   const places = ['data', 'wal'].map((name) => join(directory, name))
   return {
     name: 'InfluxDB 1.6',
@@ -74,7 +74,7 @@ async function startInflux(): Promise<Peer> {
       )
     },
     bytes: () => places.reduce((sum, place) => sum + size(place), 0),
-    stop: () => stopped(child, directory),
+    stop: () => stopPeer(child, directory),
   }
 }
 
@@ -113,7 +113,7 @@ async function startVictoria(): Promise<Peer> {
     '-loggerLevel=ERROR',
   ]
   const child = spawn('victoria-metrics', options, { stdio: 'ignore' })
-  await answers(child, `${url}/health`)
+  await waitForAnswer(child, `${url}/health`)
   const places = ['data', 'indexdb'].map((name) => join(directory, name))
   const bytes = () => places.reduce((sum, place) => sum + size(place), 0)
   return {
@@ -122,23 +122,24 @@ async function startVictoria(): Promise<Peer> {
     pid: child.pid!,
     async fill(dataset) {
       await write(`${url}/write?precision=ms`, dataset)
-      await take(`${url}/internal/force_flush`)
-      await take(`${url}/internal/force_merge`)
+      await sendRequest(`${url}/internal/force_flush`)
+      await sendRequest(`${url}/internal/force_merge`)
       await settled(bytes)
     },
     bytes,
-    stop: () => stopped(child, directory),
+    stop: () => stopPeer(child, directory),
   }
 }
 
-const writesAtOnce = 2
+const concurrentWrites = 2
 
 async function write(url: string, dataset: Dataset) {
   const lines = linesOf(dataset)
   const writer = async () => {
-    for (let next = lines.next(); !next.done; next = lines.next()) await take(url, { method: 'POST', body: next.value })
+    for (let next = lines.next(); !next.done; next = lines.next())
+      await sendRequest(url, { method: 'POST', body: next.value })
   }
-  await Promise.all(Array.from({ length: writesAtOnce }, writer))
+  await Promise.all(Array.from({ length: concurrentWrites }, writer))
 }
 
 const quietMs = 3000
@@ -166,10 +167,10 @@ function size(directory: string): number {
   return sum
 }
 
-async function answers(child: ChildProcess, url: string) {
+async function waitForAnswer(child: ChildProcess, url: string) {
   for (let tries = 0; tries < 200; tries++) {
     if (child.exitCode !== null) throw new Error(`${child.spawnfile} ended with ${child.exitCode}`)
-    const open = await take(url).then(
+    const open = await sendRequest(url).then(
       () => true,
       () => false,
     )
@@ -179,8 +180,8 @@ async function answers(child: ChildProcess, url: string) {
   throw new Error(`${child.spawnfile} does not answer`)
 }
 
-async function stopped(child: ChildProcess, directory: string) {
+async function stopPeer(child: ChildProcess, directory: string) {
   child.kill()
-  await ended(child)
+  await exited(child)
   rmSync(directory, { recursive: true, force: true })
 }

@@ -3,17 +3,17 @@ import { applicationName } from '../gateway/bench-platform.ts'
 import type { BenchPlatform } from './bench-platform.ts'
 import { began, type Dataset, endpointIdOf, fields, timeOf } from './dataset.ts'
 import { seriesNameOf } from './fill.ts'
-import { type Taken, take } from './http.ts'
+import { type HttpResult, sendRequest } from './http.ts'
 import type { Peer } from './peers.ts'
 
 export interface Contender {
   name: string
-  ask(whole: boolean): Promise<Taken>
+  ask(whole: boolean): Promise<HttpResult>
   /** Returns the number of points in the response, and the sum of their values. */
-  found(text: string): Found
+  totalsOf(text: string): PointTotals
 }
 
-export interface Found {
+export interface PointTotals {
   count: number
   sum: number
 }
@@ -23,13 +23,13 @@ const iso = (time: number) => new Date(time).toISOString()
 type Answer = Record<string, Record<string, { timestamp: string; values: Record<string, number> }[]>>
 
 /** Returns a function that queries the platform; it renews its token every minute. */
-export function asker(bench: BenchPlatform) {
+export function createQuery(bench: BenchPlatform) {
   const root = `${bench.platform.baseUrl}/epts/api/v1/applications/${applicationName}/time-series`
   let [token, since] = [bench.token(), performance.now()]
-  return async (path: 'data' | 'last', body: object, whole = false): Promise<Taken> => {
+  return async (path: 'data' | 'last', body: object, withText = false): Promise<HttpResult> => {
     if (performance.now() - since > 60_000) [token, since] = [bench.token(), performance.now()]
     const headers = { authorization: `Bearer ${await token}`, 'content-type': 'application/json' }
-    return await take(`${root}/${path}`, { method: 'POST', body: JSON.stringify(body), headers, whole })
+    return await sendRequest(`${root}/${path}`, { method: 'POST', body: JSON.stringify(body), headers, withText })
   }
 }
 
@@ -37,8 +37,8 @@ export const idsOf = ({ endpoints }: Dataset) =>
   Array.from({ length: endpoints }, (_, endpoint) => endpointIdOf(endpoint))
 
 /** Queries the first `points` of every series. */
-export function ours(bench: BenchPlatform, dataset: Dataset, points: number, more: object = {}): Contender {
-  const ask = asker(bench)
+export function platformReading(bench: BenchPlatform, dataset: Dataset, points: number, more: object = {}): Contender {
+  const ask = createQuery(bench)
   const body = {
     timeSeriesNames: fields.map(seriesNameOf),
     endpointIDs: idsOf(dataset),
@@ -47,10 +47,10 @@ export function ours(bench: BenchPlatform, dataset: Dataset, points: number, mor
     includeTime: 'from',
     ...more,
   }
-  return { name: 'Platform', ask: (whole) => ask('data', body, whole), found: pointsOf }
+  return { name: 'Platform', ask: (whole) => ask('data', body, whole), totalsOf: pointsOf }
 }
 
-export function pointsOf(text: string): Found {
+export function pointsOf(text: string): PointTotals {
   let [count, sum] = [0, 0]
   for (const part of JSON.parse(text) as Answer[])
     for (const series of Object.values(part))
@@ -68,7 +68,7 @@ interface InfluxAnswer {
   results: { series?: { values: (number | null)[][] }[] }[]
 }
 
-function rowsOf(text: string): Found {
+function rowsOf(text: string): PointTotals {
   let [count, sum] = [0, 0]
   // A chunked response has a document on each line.
   for (const line of text.trim().split('\n'))
@@ -85,8 +85,9 @@ function rowsOf(text: string): Found {
 
 const influx = (name: string, { url }: Peer, statement: string, options = ''): Contender => ({
   name,
-  ask: (whole) => take(`${url}/query?db=bench&epoch=ms${options}&q=${encodeURIComponent(statement)}`, { whole }),
-  found: rowsOf,
+  ask: (withText) =>
+    sendRequest(`${url}/query?db=bench&epoch=ms${options}&q=${encodeURIComponent(statement)}`, { withText }),
+  totalsOf: rowsOf,
 })
 
 /** Queries every point with its time: by series as the platform returns them, the same chunked, and as columns with fewer times. */
@@ -124,8 +125,8 @@ export function victoriaHourly(peer: Peer, dataset: Dataset): Contender {
   const span = `start=${began / 1000 + hourSeconds}&end=${began / 1000 + last}&step=1h`
   return {
     name: peer.name,
-    ask: (whole) => take(`${peer.url}/api/v1/query_range?nocache=1&query=${query}&${span}`, { whole }),
-    found(text) {
+    ask: (whole) => sendRequest(`${peer.url}/api/v1/query_range?nocache=1&query=${query}&${span}`, { withText: whole }),
+    totalsOf(text) {
       const values = (JSON.parse(text) as Matrix).data.result.flatMap((one) => one.values)
       return { count: values.length, sum: values.reduce((sum, [, value]) => sum + Number(value), 0) }
     },

@@ -1,18 +1,18 @@
 /** Measures reading points as JSON over HTTP, against the peers with the same data. */
 import { type Figure, median } from '../report.ts'
-import { inTurns, watched } from './alternate.ts'
+import { measureAlternately, measureMemory } from './alternate.ts'
 import type { BenchPlatform } from './bench-platform.ts'
 import { began, type Dataset, endpointIdOf, fields, timeOf, valuesOf } from './dataset.ts'
 import { fillHot, fillPacked, type Names, nameAll, seriesNameOf } from './fill.ts'
 import type { Peers } from './peers.ts'
 import {
-  asker,
   type Contender,
+  createQuery,
   hourly,
   idsOf,
   influxHourly,
   influxReading,
-  ours,
+  platformReading,
   pointsOf,
   victoriaHourly,
 } from './queries.ts'
@@ -22,9 +22,9 @@ const million = 1_000_000
 
 export async function readMillion(bench: BenchPlatform, peers: Peers, dataset: Dataset): Promise<Figure[]> {
   const points = million / (dataset.endpoints * fields.length)
-  const us = ours(bench, dataset, points)
+  const us = platformReading(bench, dataset, points)
   const theirs = influxReading(peers.influx, dataset, points)
-  const [own, ...others] = await inTurns([us, ...theirs], rounds, million)
+  const [own, ...others] = await measureAlternately([us, ...theirs], rounds, million)
   const name = `${million} points of ${dataset.endpoints * fields.length} series as JSON`
   return [
     { name, value: own!.ms, unit: 'ms' },
@@ -44,8 +44,8 @@ export async function readMillion(bench: BenchPlatform, peers: Peers, dataset: D
 /** Checks that memory does not grow with the number of points. Run it on a new process, before anything else. */
 export async function memoryOfReading(bench: BenchPlatform, dataset: Dataset): Promise<Figure[]> {
   const reading = async (points: number) => {
-    const { ask } = ours(bench, dataset, points)
-    const memory = await watched(bench.platform.pid, () => ask(false))
+    const { ask } = platformReading(bench, dataset, points)
+    const memory = await measureMemory(bench.platform.pid, () => ask(false))
     const { beforeMb, peakMb, afterMb } = memory
     console.error(
       `memory for ${points * dataset.endpoints * fields.length} points: ` +
@@ -76,7 +76,7 @@ export async function readOne(bench: BenchPlatform, firstFree: number): Promise<
   await fillPacked(bench, only(firstFree), long)
   await fillHot(bench, only(firstFree + 1), long)
   await bench.db.sql.unsafe('vacuum analyze time_series.chunks')
-  const ask = asker(bench)
+  const ask = createQuery(bench)
   const contender = (name: string, endpoint: number): Contender => ({
     name,
     ask: (whole) =>
@@ -90,10 +90,10 @@ export async function readOne(bench: BenchPlatform, firstFree: number): Promise<
         },
         whole,
       ),
-    found: pointsOf,
+    totalsOf: pointsOf,
   })
   const both = [contender('one series, packed', firstFree), contender('one series, not packed yet', firstFree + 1)]
-  const [packed, hot] = await inTurns(both, 15, long.points)
+  const [packed, hot] = await measureAlternately(both, 15, long.points)
   const name = `One series of ${long.points} points`
   return [
     { name, value: packed!.ms, unit: 'ms', limit: { most: 150 } },
@@ -106,7 +106,7 @@ const warmUps = 20
 
 /** Returns the median in milliseconds. */
 export async function latestOf(bench: BenchPlatform, dataset: Dataset, timeSeriesNames?: string[]): Promise<number> {
-  const ask = asker(bench)
+  const ask = createQuery(bench)
   const body = { endpointIDs: idsOf(dataset), ...(timeSeriesNames && { timeSeriesNames }) }
   const { text } = await ask('last', body, true)
   const found = Object.values(JSON.parse(text) as Record<string, Record<string, unknown[]>>)
@@ -138,12 +138,12 @@ export async function aggregation(bench: BenchPlatform, peers: Peers, dataset: D
   const hours = Math.ceil((dataset.points * dataset.stepMs) / hourMs)
   const series = dataset.endpoints * fields.length
   const all = [
-    ours(bench, dataset, dataset.points, hourly),
+    platformReading(bench, dataset, dataset.points, hourly),
     victoriaHourly(peers.victoria, dataset),
     influxHourly(peers.influx, dataset),
   ]
   // The hours of the databases have different boundaries, so a point at the boundary counts elsewhere.
-  const [own, victoria, influx] = await inTurns(all, rounds, hours * series, 1e-3)
+  const [own, victoria, influx] = await measureAlternately(all, rounds, hours * series, 1e-3)
   const name = `${valuesOf(dataset)} points of ${series} series by hour`
   return [
     { name, value: own!.ms, unit: 'ms' },

@@ -14,7 +14,7 @@ interface Packing {
 }
 
 /** Writes samples and lets the platform pack them. */
-export async function fillOurs(bench: BenchPlatform, dataset: Dataset): Promise<Packing> {
+export async function fillAndPack(bench: BenchPlatform, dataset: Dataset): Promise<Packing> {
   const { sql } = bench.db
   await fillHot(bench, await nameAll(bench, dataset.endpoints), dataset)
   const before = [nodeSeconds(bench), databaseSeconds(bench)]

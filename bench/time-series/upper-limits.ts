@@ -8,7 +8,7 @@ import type { Load } from '../gateway/measure.ts'
 import { valuesOfSample } from '../gateway/payloads.ts'
 import { type Server, startPeer } from '../gateway/servers.ts'
 import type { BenchPlatform } from './bench-platform.ts'
-import { connected, type Loaded, type Pace, run } from './load.ts'
+import { type LoadResult, type Pace, run, withConnections } from './load.ts'
 
 export const echo = (generator: Generator, load: Load, pace: Pace) =>
   loaded(generator, startPeer('node:net echo', 'echo.ts', 'echo', {}, 'any'), load, pace)
@@ -16,10 +16,10 @@ export const echo = (generator: Generator, load: Load, pace: Pace) =>
 export const core = (generator: Generator, prepared: PreparedData, load: Load, pace: Pace) =>
   loaded(generator, startCore(prepared, 'acknowledged', { core: 'any' }), load, pace)
 
-async function loaded(generator: Generator, starting: Promise<Server>, load: Load, pace: Pace): Promise<Loaded> {
+async function loaded(generator: Generator, starting: Promise<Server>, load: Load, pace: Pace): Promise<LoadResult> {
   const server = await starting
   try {
-    const ran = await connected(generator, server, load, () => run(generator, server, pace))
+    const ran = await withConnections(generator, server, load, () => run(generator, server, pace))
     const rate = `${Math.round(ran.perSecond)}/s`
     console.error(
       `${server.name}, ${load.name}: ${rate}, p50 ${ran.p50Ms.toFixed(1)} ms, p99 ${ran.p99Ms.toFixed(1)} ms`,

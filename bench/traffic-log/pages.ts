@@ -1,14 +1,14 @@
 import type { Fragment } from '../../src/kernel/db.ts'
 import type { BenchPlatform } from '../register/bench-platform.ts'
-import type { Found, Kind } from '../register/measure.ts'
+import type { PageKind, PageResult } from '../register/measure.ts'
 import type { Figure } from '../report.ts'
 import { endpointOf, rareVersion } from './fill.ts'
 
 const root = '/api/v1/al/endpoint-traffic'
 const hourMs = 3_600_000
 
-export function pagesOf({ sql, tenantId }: BenchPlatform, until: Date): Kind[] {
-  const found = (rows: Iterable<{ endpointId: string }>, total?: number): Found => ({
+export function pagesOf({ sql, tenantId }: BenchPlatform, until: Date): PageKind[] {
+  const found = (rows: Iterable<{ endpointId: string }>, total?: number): PageResult => ({
     total,
     ids: [...rows].map(({ endpointId }) => endpointId),
   })

@@ -170,7 +170,7 @@ test('unacknowledged messages are sent again, with their packet ids, only to a c
   assert.equal(fresh.topic, topicOf(own))
   const recordPacketId = [unacknowledged, half!, unseen!].map(({ messageId }) => messageId)
   assert.ok(!recordPacketId.includes(fresh.messageId))
-  intruder.cut()
+  intruder.destroy()
 
   for (const at of [one, two]) {
     const again = await connected(Number(new URL(at.mqttUrl).port), mine)
@@ -190,7 +190,7 @@ test('unacknowledged messages are sent again, with their packet ids, only to a c
         [unseen!.topic, true, recordPacketId[2]],
       ],
     )
-    again.cut()
+    again.destroy()
     await eventually(() => assert.ok(!at.gateway.isConnected(endpointId)))
   }
 })
@@ -243,12 +243,12 @@ test('an error about an unknown token is not sent to the next connection', async
   const victim = await connected(port, { clientId, clean: false })
   victim.send(request(`kp1/${version}/test/mistyped/json`, 1, 1), request(`${prefix}/nothing/1`, 2, 1))
   while ((await victim.next('publish').catch(() => undefined))?.topic !== `${prefix}/nothing/1/status`);
-  victim.cut()
+  victim.destroy()
   const intruder = await connected(port, { clientId, clean: false })
   assert.equal(intruder.connack.sessionPresent, true)
   intruder.send({ cmd: 'pingreq' })
   assert.equal((await intruder.next()).cmd, 'pingresp')
-  intruder.cut()
+  intruder.destroy()
 })
 
 test('UNSUBSCRIBE does not reveal to an anonymous client which tokens a session has subscribed to', async () => {
@@ -259,7 +259,7 @@ test('UNSUBSCRIBE does not reveal to an anonymous client which tokens a session 
   intruder.send({ cmd: 'unsubscribe', messageId: 1, unsubscriptions: [filter('guess'), filter(place.token), 'else'] })
   const { granted } = (await intruder.next('unsuback')) as { granted?: number[] }
   assert.deepEqual(granted, [0, 0, 0x11])
-  intruder.cut()
+  intruder.destroy()
 })
 
 test('QoS 2 packet ids of an earlier client do not suppress messages of the next client of the session', async () => {
@@ -271,7 +271,7 @@ test('QoS 2 packet ids of an earlier client do not suppress messages of the next
       intruder.send(request(topic, messageId))
       while ((await intruder.next()).cmd !== 'pubrec');
     }
-  intruder.cut()
+  intruder.destroy()
   const victim = await connected(port, { clientId, clean: false })
   assert.equal(victim.connack.sessionPresent, true)
   const before = one.test.messages.length
@@ -281,7 +281,7 @@ test('QoS 2 packet ids of an earlier client do not suppress messages of the next
   }
   const noted = one.test.messages.slice(before).map(({ endpoint }) => endpoint.endpointId)
   assert.deepEqual(noted, [mine.endpointId])
-  victim.cut()
+  victim.destroy()
 })
 
 test('messages that wait for a token count in the limit of the session and expire', async () => {

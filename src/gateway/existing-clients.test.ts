@@ -71,7 +71,7 @@ test('CONNACK arrives within a second, also while hundreds of clients connect at
         const started = performance.now()
         client.send(connectPacket({ clientId: `crowd-${round}-${index}` }))
         await client.next('connack')
-        client.cut()
+        client.destroy()
         return performance.now() - started
       }),
     )

@@ -99,7 +99,7 @@ for (const [where, from] of nodes) {
     // The next push is never acknowledged, and the session ends with the connection.
     const lost = await gateway.send(db.sql, endpointId, push)
     await device.next('publish')
-    device.cut()
+    device.destroy()
     assert.equal(await lost.delivery, 'offline')
   })
 

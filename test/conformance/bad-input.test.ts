@@ -37,15 +37,15 @@ before(async () => {
 })
 
 /** Returns the message of an error response, in any error format. */
-function wordingOf(tag: string, body: Record<string, unknown>): string {
+function errorTextOf(tag: string, body: Record<string, unknown>): string {
   const text = tag === 'tenant-v2' ? body.error : body.message
-  assert.equal(typeof text, 'string', `${tag} words its errors so: ${JSON.stringify(body)}`)
+  assert.equal(typeof text, 'string', `${tag} has no error text: ${JSON.stringify(body)}`)
   if (tag === 'tenant-v1') assert.equal(body.detail, text)
   return text as string
 }
 
-function assertNames(tag: string, body: Record<string, unknown>, field: string) {
-  const text = wordingOf(tag, body)
+function assertNamesField(tag: string, body: Record<string, unknown>, field: string) {
+  const text = errorTextOf(tag, body)
   const name = field.split('.').at(-1)!
   assert.ok(text.includes(name), `"${text}" does not name ${field}`)
   if (tag === 'tenant-v1' && field !== 'body' && !field.includes('.'))
@@ -64,7 +64,7 @@ const operations = Object.entries(document.paths).flatMap(([path, item]) =>
 for (const { path, method, operation } of operations.filter(({ operation }) => operation.security.length > 0)) {
   const tag = operation.tags[0]!
   const parts = operation.parameters.filter((parameter) => parameter.in === 'path')
-  const good = parts.reduce(
+  const validUrl = parts.reduce(
     (url, { name, schema }) => url.replace(`{${name}}`, encodeURIComponent(String(sampleOf(schema)))),
     path,
   )
@@ -84,7 +84,7 @@ for (const { path, method, operation } of operations.filter(({ operation }) => o
           )
           const answer = await ask(`${method} ${url}`, body && sampleOf(body))
           assert.equal(answer.status, 400, answer.text)
-          assertNames(tag, answer.body, name)
+          assertNamesField(tag, answer.body, name)
         })
     }
 
@@ -96,18 +96,18 @@ for (const { path, method, operation } of operations.filter(({ operation }) => o
       if (schema.maxLength !== undefined && schema.maxLength < 9000) wrong.push('x'.repeat(schema.maxLength + 1))
       for (const value of wrong)
         test(`query ${name}=${value.slice(0, 20)}`, async () => {
-          const answer = await ask(`${method} ${good}?${name}=${value}`, body && sampleOf(body))
+          const answer = await ask(`${method} ${validUrl}?${name}=${value}`, body && sampleOf(body))
           assert.equal(answer.status, 400, answer.text)
-          assertNames(tag, answer.body, name)
+          assertNamesField(tag, answer.body, name)
         })
     }
 
     if (!body) return
     for (const { why, field, body: bad } of badBodies(body))
       test(`${field}: ${why}`, async () => {
-        const answer = await ask(`${method} ${good}`, bad)
+        const answer = await ask(`${method} ${validUrl}`, bad)
         assert.equal(answer.status, 400, answer.text)
-        assertNames(tag, answer.body, field)
+        assertNamesField(tag, answer.body, field)
       })
     if ([body.type].flat()[0] !== 'object') return
     // __proto__ is allowed where the body is arbitrary JSON of the caller.
@@ -117,9 +117,9 @@ for (const { path, method, operation } of operations.filter(({ operation }) => o
     )
     for (const { why, payload, type, statuses } of texts)
       test(why, async () => {
-        const answer = await ask(`${method} ${good}`, payload, { 'content-type': type })
+        const answer = await ask(`${method} ${validUrl}`, payload, { 'content-type': type })
         assert.ok(statuses.includes(answer.status), `${answer.status} ${answer.text}`)
-        wordingOf(tag, answer.body)
+        errorTextOf(tag, answer.body)
       })
   })
 }

@@ -94,11 +94,13 @@ export function badBodies(shape: Shape): BadValue[] {
   ]
   const visit = (current: Shape, path: string[]) => {
     for (const [name, field] of Object.entries(current.properties ?? {})) {
-      const at = [...path, name]
-      const put = (value: unknown) => withField(good, at, value)
-      if (current.required?.includes(name)) cases.push({ why: 'missing', field: at.join('.'), body: put(undefined) })
-      for (const [why, value] of badValues(field)) cases.push({ why, field: at.join('.'), body: put(value) })
-      if (field.properties) visit(field, at)
+      const fieldPath = [...path, name]
+      const withValue = (value: unknown) => withField(good, fieldPath, value)
+      if (current.required?.includes(name))
+        cases.push({ why: 'missing', field: fieldPath.join('.'), body: withValue(undefined) })
+      for (const [why, value] of badValues(field))
+        cases.push({ why, field: fieldPath.join('.'), body: withValue(value) })
+      if (field.properties) visit(field, fieldPath)
     }
   }
   visit(shape, [])

@@ -25,12 +25,12 @@ const names = [
 ]
 
 /** Bytes reserved for the JSON that a route requires around the body. */
-const wrapped = 256
+const wrapperBytes = 256
 
 function isAccepted(body: Buffer) {
   try {
     parseJson(body, { plainData: true, roundIntegers: true })
-    return body.length < mebibyte - wrapped
+    return body.length < mebibyte - wrapperBytes
   } catch {
     return false
   }
@@ -38,12 +38,12 @@ function isAccepted(body: Buffer) {
 
 /** The largest bodies that the parser accepts; `within`: those no longer than `bytesMax`. */
 const bodies = names.map((name) => ({ name, body: largestAccepted(hostileBodies[name]!, isAccepted) }))
-const within = (bytesMax: number) =>
+const bodiesWithin = (bytesMax: number) =>
   names.map((name) => ({
     name,
-    body: largestAccepted(hostileBodies[name]!, (body) => body.length < bytesMax - wrapped && isAccepted(body)),
+    body: largestAccepted(hostileBodies[name]!, (body) => body.length < bytesMax - wrapperBytes && isAccepted(body)),
   }))
-const small = within(256 * 1024)
+const small = bodiesWithin(256 * 1024)
 
 type Gateway = Awaited<ReturnType<typeof openGateway>>
 let gateway: Gateway
@@ -56,20 +56,19 @@ before(async () => {
   device = await gateway.device()
 })
 
-const around = (open: string, body: Buffer, close: string) =>
-  Buffer.concat([Buffer.from(open), body, Buffer.from(close)])
+const wrap = (open: string, body: Buffer, close: string) => Buffer.concat([Buffer.from(open), body, Buffer.from(close)])
 
 /** Limit of CPU time of this thread, which other processes do not affect. */
 const stallMaxMs = 60
 
 /** Asserts that the shortest stall of several runs is below the limit; compilation and garbage collection slow single runs. */
-async function staysShort(send: () => Promise<unknown>) {
+async function assertShortStall(send: () => Promise<unknown>) {
   let least = Number.POSITIVE_INFINITY
   for (let run = 0; run < 10 && least >= stallMaxMs; run++) least = Math.min(least, await longestStallMs(send))
   assert.ok(least < stallMaxMs, `${least} ms`)
 }
 
-async function refusedOrDone(operation: string, body: Buffer, headers?: Record<string, string>) {
+async function assertRejectedOrDone(operation: string, body: Buffer, headers?: Record<string, string>) {
   const { status, text } = await gateway.admin(operation, body, headers)
   assert.ok([200, 201, 204, 400, 404, 409].includes(status), `${status} ${text.slice(0, 200)}`)
   assert.doesNotMatch(text, /too many values/)
@@ -85,13 +84,13 @@ interface Shape {
 }
 
 /** Returns the length of the longest JSON that the schema accepts; Infinity if it has no limit. */
-function largestOf({ type, properties, items, anyOf, maxItems = Infinity, maxLength = Infinity }: Shape): number {
-  if (anyOf) return Math.max(...anyOf.map(largestOf))
+function longestJsonOf({ type, properties, items, anyOf, maxItems = Infinity, maxLength = Infinity }: Shape): number {
+  if (anyOf) return Math.max(...anyOf.map(longestJsonOf))
   const [kind] = [type].flat()
-  if (kind === 'array') return maxItems * (largestOf(items ?? {}) + 1)
+  if (kind === 'array') return maxItems * (longestJsonOf(items ?? {}) + 1)
   if (kind === 'string') return maxLength + 2
   if (kind === 'object' && properties)
-    return Object.entries(properties).reduce((sum, [name, inner]) => sum + name.length + 4 + largestOf(inner), 2)
+    return Object.entries(properties).reduce((sum, [name, inner]) => sum + name.length + 4 + longestJsonOf(inner), 2)
   return kind === undefined || kind === 'object' ? Infinity : 25
 }
 
@@ -100,7 +99,7 @@ test('the body limit of every operation allows the longest body that its schema 
   const bounded = operations.filter(({ schema, access }) => schema.body && !access.streamBody)
   assert.ok(bounded.length > 50)
   for (const { method, root, path, schema, access } of bounded) {
-    const largest = largestOf(schema.body as Shape)
+    const largest = longestJsonOf(schema.body as Shape)
     if (Number.isFinite(largest))
       assert.ok(Math.min(largest, mebibyte) <= bodyLimitOf(access), `${method} ${root}${path}: ${largest}`)
   }
@@ -110,22 +109,24 @@ suite('metadata of an endpoint', () => {
   const patch = { 'content-type': 'application/json-patch+json' }
   for (const { name, body } of small) {
     test(`replaced by ${name}`, () =>
-      staysShort(() => refusedOrDone(`PUT /epr/api/v1/endpoints/${endpoint.endpointId}/metadata`, body)))
+      assertShortStall(() => assertRejectedOrDone(`PUT /epr/api/v1/endpoints/${endpoint.endpointId}/metadata`, body)))
     test(`a key set to ${name}`, () =>
-      staysShort(() => refusedOrDone(`PUT /epr/api/v1/endpoints/${endpoint.endpointId}/metadata/key`, body)))
+      assertShortStall(() =>
+        assertRejectedOrDone(`PUT /epr/api/v1/endpoints/${endpoint.endpointId}/metadata/key`, body),
+      ))
     test(`patched with ${name}`, () =>
-      staysShort(() =>
-        refusedOrDone(
+      assertShortStall(() =>
+        assertRejectedOrDone(
           `PATCH /epr/api/v1/endpoints/${endpoint.endpointId}/metadata`,
-          around('[{"op":"add","path":"/key","value":', body, '}]'),
+          wrap('[{"op":"add","path":"/key","value":', body, '}]'),
           patch,
         ),
       ))
     test(`replaced by ${name} with a patch`, () =>
-      staysShort(() =>
-        refusedOrDone(
+      assertShortStall(() =>
+        assertRejectedOrDone(
           `PATCH /epr/api/v1/endpoints/${endpoint.endpointId}/metadata`,
-          around('[{"op":"replace","path":"","value":', body, '}]'),
+          wrap('[{"op":"replace","path":"","value":', body, '}]'),
           patch,
         ),
       ))
@@ -133,12 +134,12 @@ suite('metadata of an endpoint', () => {
 })
 
 suite('a new endpoint', () => {
-  for (const { name, body } of within(512 * 1024))
+  for (const { name, body } of bodiesWithin(512 * 1024))
     test(`with ${name}`, () =>
-      staysShort(() =>
-        refusedOrDone(
+      assertShortStall(() =>
+        assertRejectedOrDone(
           'POST /epr/api/v1/endpoints',
-          around(`{"appVersion":{"name":"${endpoint.version}"},"metadata":{"key":`, body, '}}'),
+          wrap(`{"appVersion":{"name":"${endpoint.version}"},"metadata":{"key":`, body, '}}'),
         ),
       ))
 })
@@ -146,10 +147,10 @@ suite('a new endpoint', () => {
 suite('points', () => {
   for (const { name, body } of bodies)
     test(`${name}`, () =>
-      staysShort(() =>
-        refusedOrDone(
+      assertShortStall(() =>
+        assertRejectedOrDone(
           `PUT /epts/api/v1/app-versions/${endpoint.version}/time-series/data`,
-          around(`{"${endpoint.endpointId}":{"temperature":`, body, '}}'),
+          wrap(`{"${endpoint.endpointId}":{"temperature":`, body, '}}'),
         ),
       ))
 })
@@ -161,15 +162,15 @@ suite('samples', () => {
   const all = [...bodies, { name: 'as many samples as a message may have', body: samples }]
   for (const { name, body } of all) {
     test(`over HTTP: ${name}`, () =>
-      staysShort(() => refusedOrDone(`POST /kp1/${endpoint.version}/dcx/${endpoint.token}/json`, body)))
+      assertShortStall(() => assertRejectedOrDone(`POST /kp1/${endpoint.version}/dcx/${endpoint.token}/json`, body)))
     test(`over MQTT: ${name}`, () =>
-      staysShort(() => {
+      assertShortStall(() => {
         assert.ok(device.client.connected)
         return device.publish(`kp1/${endpoint.version}/dcx/${endpoint.token}/json`, body)
       }))
     test(`one of ${name}`, () =>
-      staysShort(() =>
-        refusedOrDone(`POST /kp1/${endpoint.version}/dcx/${endpoint.token}/json`, around('[', body, ']')),
+      assertShortStall(() =>
+        assertRejectedOrDone(`POST /kp1/${endpoint.version}/dcx/${endpoint.token}/json`, wrap('[', body, ']')),
       ))
   }
 })

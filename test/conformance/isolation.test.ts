@@ -34,8 +34,8 @@ const marker = 'isolated7'
 
 let platform: RunningPlatform
 let owner: Realm
-let stranger: Realm
-let powerless: Ask
+let otherTenant: Realm
+let withoutPermissions: Ask
 let asPlatform: Ask
 const parameters: Record<string, Record<string, string>> = {}
 const invalidTokens: Record<string, string> = {}
@@ -59,7 +59,7 @@ async function aTenant(name: string): Promise<Realm> {
   return { tenantId: name, pk, token, asService: client(platform.baseUrl, bearer(token)) }
 }
 
-async function created(ask: Ask, operation: string, body: unknown) {
+async function create(ask: Ask, operation: string, body: unknown) {
   const answer = await ask(operation, body)
   assert.ok(answer.status === 201, `${operation}: ${answer.status} ${answer.text}`)
   return answer.body?.id ?? answer.headers.get('location')?.split('/').at(-1)
@@ -69,37 +69,37 @@ async function created(ask: Ask, operation: string, body: unknown) {
 async function createResources() {
   const app = `${marker}-app`
   const { asService, tenantId, pk } = owner
-  await created(asService, 'POST /api/v1/applications', { name: app })
-  await created(asService, `POST /api/v1/applications/${app}/app-versions`, { nameSuffix: 'v1' })
-  await created(asService, 'POST /iam/api/v1/roles', { name: `${marker}-role`, scopes: ['application:read'] })
-  const user = await created(asService, 'POST /iam/api/v1/users', {
+  await create(asService, 'POST /api/v1/applications', { name: app })
+  await create(asService, `POST /api/v1/applications/${app}/app-versions`, { nameSuffix: 'v1' })
+  await create(asService, 'POST /iam/api/v1/roles', { name: `${marker}-role`, scopes: ['application:read'] })
+  const user = await create(asService, 'POST /iam/api/v1/users', {
     username: `${marker}-user`,
     password: 'a long password 1',
   })
-  const grant = await created(asService, 'POST /iam/api/v1/grants', {
+  const grant = await create(asService, 'POST /iam/api/v1/grants', {
     subject: { type: 'role', id: `${marker}-role` },
     resource: `application-${app}`,
     scopes: ['application:read'],
   })
-  const key = await created(asService, 'POST /iam/api/v1/api-keys', { name: `${marker}-key` })
-  const issuer = await created(asService, 'POST /iam/api/v1/issuers', { issuer: `https://${marker}.example.org` })
+  const key = await create(asService, 'POST /iam/api/v1/api-keys', { name: `${marker}-key` })
+  const issuer = await create(asService, 'POST /iam/api/v1/issuers', { issuer: `https://${marker}.example.org` })
   const clients = await asService('GET /iam/api/v1/clients')
-  const basic = await created(asService, 'POST /api/v1/basic-credentials', { username: `${marker}-device` })
-  const certificate = await created(asService, 'POST /api/v1/x509-credentials', { commonName: `${marker}-device` })
+  const basic = await create(asService, 'POST /api/v1/basic-credentials', { username: `${marker}-device` })
+  const certificate = await create(asService, 'POST /api/v1/x509-credentials', { commonName: `${marker}-device` })
   const epr = '/epr/api/v1'
   const endpointId = `${marker}-endpoint`
   const endpointToken = `${marker}-secret`
-  await created(asService, `POST ${epr}/endpoints`, {
+  await create(asService, `POST ${epr}/endpoints`, {
     appVersion: { name: `${app}-v1` },
     endpointId,
     endpointToken,
     metadata: { city: marker },
   })
-  await speak(endpointToken, 200)
-  await speak('wrong', 401)
+  await sendSample(endpointToken, 200)
+  await sendSample('wrong', 401)
   const filters = `${epr}/applications/${app}/filters`
   const query = { 'metadata.city': marker }
-  const filterId = await created(asService, `POST ${filters}`, { name: `${marker}-filter`, documentQuery: query })
+  const filterId = await create(asService, `POST ${filters}`, { name: `${marker}-filter`, documentQuery: query })
   await eventually(async () => {
     assert.equal((await asService(`GET ${filters}/${filterId}`)).body.status, 'active')
   })
@@ -115,12 +115,12 @@ async function createResources() {
   }
   const device = client(platform.baseUrl, upload)
   assert.equal((await device(`POST /bcx/api/v1/files/${filename}`, marker)).status, 204)
-  const blobId = await created(device, `POST /bcx/api/v1/binary-data?name=${marker}`, marker)
+  const blobId = await create(device, `POST /bcx/api/v1/binary-data?name=${marker}`, marker)
   parameters.binary = { appName: app, endpointId, filename, blobId }
   parameters.timeseries = { applicationName: app, appVersionName: `${app}-v1` }
   parameters.identity = { tenant_id: tenantId, name: `${marker}-role` }
-  byPath = { users: user, grants: grant, 'api-keys': key, issuers: issuer, clients: clients.body.content[0].id }
-  Object.assign(byPath, { 'basic-credentials': basic, 'x509-credentials': certificate })
+  idByCollection = { users: user, grants: grant, 'api-keys': key, issuers: issuer, clients: clients.body.content[0].id }
+  Object.assign(idByCollection, { 'basic-credentials': basic, 'x509-credentials': certificate })
   const frontend = (await asPlatform(`GET /tenant-manager/api/v2/tenants/${pk}/credentials`)).body.client_frontend_id
   const password = {
     grant_type: 'password',
@@ -128,12 +128,12 @@ async function createResources() {
     username: `${marker}-user`,
     password: 'a long password 1',
   }
-  powerless = client(platform.baseUrl, bearer(await tokenOf(platform.baseUrl, tenantId, password)))
+  withoutPermissions = client(platform.baseUrl, bearer(await tokenOf(platform.baseUrl, tenantId, password)))
 }
-let byPath: Record<string, string> = {}
+let idByCollection: Record<string, string> = {}
 
 /** Sends a message as a device of the owner; only the owner may see it, or that it was rejected. */
-async function speak(token: string, status: number) {
+async function sendSample(token: string, status: number) {
   const url = `${platform.baseUrl}/kp1/${marker}-app-v1/dcx/${token}/json`
   const answer = await fetch(url, { method: 'POST', body: JSON.stringify({ place: marker, [marker]: 7 }) })
   assert.equal(answer.status, status, await answer.text())
@@ -141,10 +141,10 @@ async function speak(token: string, status: number) {
 
 const urlOf = ({ service, path }: SpecifiedOperation) =>
   path.replace(/\{([^}]+)\}/g, (_, name: string) => {
-    const collection = path.split('/').find((step) => byPath[step])
+    const collection = path.split('/').find((step) => idByCollection[step])
     const value =
       ['identity', 'credentials'].includes(service) && name === 'id'
-        ? byPath[collection ?? '']
+        ? idByCollection[collection ?? '']
         : parameters[service]?.[name]
     assert.ok(value, `no value for ${name} of ${path}`)
     return encodeURIComponent(value)
@@ -171,7 +171,7 @@ async function makeInvalidTokens() {
   invalidTokens['another issuer'] = await new SignJWT({ ...claims, iss: 'https://evil.example' })
     .setProtectedHeader(header)
     .sign(attackerKeys.privateKey)
-  const [head, , signature] = stranger.token.split('.')
+  const [head, , signature] = otherTenant.token.split('.')
   invalidTokens["another realm's signature"] = [head, owner.token.split('.')[1], signature].join('.')
   invalidTokens['a changed payload'] = owner.token.replace(
     /\.[^.]+\./,
@@ -184,7 +184,7 @@ async function makeInvalidTokens() {
 
 /** Creates a realm whose tokens are valid for one second, and returns an expired token of it. */
 async function anExpiredToken(): Promise<string> {
-  const template = await created(asPlatform, 'POST /api/v1/templates/realms', {
+  const template = await create(asPlatform, 'POST /api/v1/templates/realms', {
     template: { accessTokenLifespan: 1 },
     description: 'short',
   })
@@ -213,10 +213,10 @@ before(async () => {
   platform = await startPlatform({ environment: { WAYPOST_LOG_LEVEL: 'error' } })
   asPlatform = await platform.asService(platform.bootstrap.platform)
   owner = await aTenant(marker)
-  stranger = await aTenant('stranger')
+  otherTenant = await aTenant('stranger')
   await createResources()
   await makeInvalidTokens()
-  snapshot = await everythingOfTheOwner()
+  snapshot = await readAllOfOwner()
 })
 
 /** Precondition: the data exists, so other tests can detect that it leaks. */
@@ -232,7 +232,7 @@ test('the owner sees the messages, samples and refusals of its devices', async (
 })
 
 let snapshot = ''
-async function everythingOfTheOwner() {
+async function readAllOfOwner() {
   const urls = [
     '/api/v1/applications',
     '/api/v1/app-configs/applications/isolated7-app',
@@ -276,27 +276,28 @@ const queryOf = ({ path }: SpecifiedOperation) => {
 }
 
 /** Excludes uploads, which use a token of their own and are tested in src/services/binary-data. */
-const isGuarded = ({ scopes }: SpecifiedOperation) => !scopes.includes('none') && !scopes.includes('X-Auth-Token')
+const needsAccessToken = ({ scopes }: SpecifiedOperation) =>
+  !scopes.includes('none') && !scopes.includes('X-Auth-Token')
 const needsScope = ({ scopes }: SpecifiedOperation) => !scopes.includes('authenticated')
 /** Whether the path has a name that exists in every tenant: instances and servers of the platform, clients of a realm. */
-const isShared = (path: string) => /\{serviceInstanceName\}|\{pk\}|\/clients\//.test(path)
+const isSameInEveryTenant = (path: string) => /\{serviceInstanceName\}|\{pk\}|\/clients\//.test(path)
 /** Whether the path names one resource of the owner. */
-const isAddressed = ({ path }: SpecifiedOperation) => path.includes('{') && !isShared(path)
+const namesOwnResource = ({ path }: SpecifiedOperation) => path.includes('{') && !isSameInEveryTenant(path)
 /** Whether the scope is required on the tenant or the platform itself. */
-const isSystem = ({ service, path, scopes }: SpecifiedOperation) =>
+const isOnTenantOrPlatform = ({ service, path, scopes }: SpecifiedOperation) =>
   service.startsWith('tenant-') ||
   (service === 'identity' && !path.includes('{')) ||
   scopes.some((scope) => scope.startsWith('platform:') || scope.startsWith('tenant:')) ||
   path.endsWith('tenant-configs')
 
 /** Returns the response without the names that the caller has sent itself. */
-const revealed = (text: string, operation: SpecifiedOperation) =>
+const withoutSentNames = (text: string, operation: SpecifiedOperation) =>
   urlOf(operation)
     .split('/')
     .filter((step) => step.includes(marker))
     .reduce((rest, step) => rest.replaceAll(decodeURIComponent(step), '…'), text)
 
-for (const operation of operations.filter(isGuarded)) {
+for (const operation of operations.filter(needsAccessToken)) {
   const { service, method, path } = operation
   describe(`${service}: ${method} ${path}`, () => {
     const call = (ask: Ask) => ask(`${method} ${urlOf(operation)}${queryOf(operation)}`, bodyOf(operation))
@@ -312,18 +313,18 @@ for (const operation of operations.filter(isGuarded)) {
     })
 
     test('another tenant sees and changes nothing', async () => {
-      const answer = await call(stranger.asService)
+      const answer = await call(otherTenant.asService)
       assert.ok(answer.status < 500, answer.text)
-      assert.ok(!revealed(answer.text, operation).includes(marker), answer.text)
-      if (!isAddressed(operation)) return
+      assert.ok(!withoutSentNames(answer.text, operation).includes(marker), answer.text)
+      if (!namesOwnResource(operation)) return
       const expected = service === 'tenant-v1' ? [403] : service === 'tenant-v2' ? [403, 404] : [404]
       assert.ok(expected.includes(answer.status), `${answer.status} ${answer.text}`)
     })
 
     if (needsScope(operation))
       test('without the scope: 403 on the tenant or platform, 404 on a resource, nothing of the owner in a list', async () => {
-        const answer = await call(powerless)
-        if (isSystem(operation)) assert.equal(answer.status, 403, answer.text)
+        const answer = await call(withoutPermissions)
+        if (isOnTenantOrPlatform(operation)) assert.equal(answer.status, 403, answer.text)
         else if (path.includes('{')) assert.equal(answer.status, 404, answer.text)
         else assert.ok(!answer.text.includes(marker), answer.text)
       })
@@ -331,15 +332,15 @@ for (const operation of operations.filter(isGuarded)) {
 }
 
 test('after all these calls, no data of the owner has changed', async () => {
-  assert.equal(await everythingOfTheOwner(), snapshot)
+  assert.equal(await readAllOfOwner(), snapshot)
 })
 
 test('a missing resource and an invisible one get identical responses', async () => {
   for (const [one, other] of [
     ['/api/v1/applications/isolated7-app', '/api/v1/applications/isolated7-not'],
-    [`/iam/api/v1/users/${byPath.users}`, '/iam/api/v1/users/00000000-0000-4000-8000-000000000000'],
+    [`/iam/api/v1/users/${idByCollection.users}`, '/iam/api/v1/users/00000000-0000-4000-8000-000000000000'],
   ]) {
-    const [hidden, missing] = [await stranger.asService(`GET ${one}`), await stranger.asService(`GET ${other}`)]
+    const [hidden, missing] = [await otherTenant.asService(`GET ${one}`), await otherTenant.asService(`GET ${other}`)]
     const blank = (text: string, url: string) => text.replaceAll(url.split('/').at(-1)!, '…')
     assert.equal(hidden.status, 404)
     assert.equal(blank(hidden.text, one!), blank(missing.text, other!))

@@ -54,22 +54,22 @@ test('a description of an operation says more than its summary', () => {
 })
 
 /** A description is a phrase or sentence with an end. One that lists values starts with the first: `asc: oldest first.` */
-const explains = (text: string | undefined) =>
+const isDescription = (text: string | undefined) =>
   text !== undefined && /^([A-Z`]|[a-z_-]+: )/.test(text) && text.endsWith('.')
 
 const declaredOf = ({ $ref }: Shape) =>
   $ref === undefined ? undefined : shapes[$ref.replace('#/components/schemas/', '')]
-const isExplained = (shape: Shape) => explains(shape.description ?? declaredOf(shape)?.description)
+const isExplained = (shape: Shape) => isDescription(shape.description ?? declaredOf(shape)?.description)
 
 test('every parameter has a description', () => {
   const wrong = operations.flatMap(({ operationId, parameters }) =>
-    parameters.filter((one) => !explains(one.description)).map((one) => `${operationId}: ${one.in} ${one.name}`),
+    parameters.filter((one) => !isDescription(one.description)).map((one) => `${operationId}: ${one.in} ${one.name}`),
   )
   assert.deepEqual(wrong, [])
 })
 
 /** Returns the shapes directly inside a shape, with the place of each. */
-function insideOf(shape: Shape): [place: string, inner: Shape][] {
+function innerShapesOf(shape: Shape): [place: string, inner: Shape][] {
   const named = (keyword: string) => Object.entries((shape[keyword] ?? {}) as Record<string, Shape>)
   const listed = (keyword: string) => ((shape[keyword] ?? []) as Shape[]).map((one) => ['', one] as [string, Shape])
   const single = (keyword: string): [string, Shape][] =>
@@ -83,17 +83,17 @@ function insideOf(shape: Shape): [place: string, inner: Shape][] {
 }
 
 /** Returns the fields without a description in a shape and in all shapes inside it. */
-const unexplainedIn = (shape: Shape, place: string): string[] => [
+const fieldsWithoutDescription = (shape: Shape, place: string): string[] => [
   ...Object.entries(shape.properties ?? {}).flatMap(([name, field]) =>
     isExplained(field) ? [] : [`${place}.${name}`],
   ),
-  ...insideOf(shape).flatMap(([step, inner]) => unexplainedIn(inner, place + step)),
+  ...innerShapesOf(shape).flatMap(([step, inner]) => fieldsWithoutDescription(inner, place + step)),
 ]
 
 test('every named shape and each of its fields has a description', () => {
   const wrong = Object.entries(shapes).flatMap(([name, shape]) => [
-    ...(explains(shape.description) ? [] : [name]),
-    ...unexplainedIn(shape, name),
+    ...(isDescription(shape.description) ? [] : [name]),
+    ...fieldsWithoutDescription(shape, name),
   ])
   assert.deepEqual(wrong, [])
 })
@@ -101,7 +101,7 @@ test('every named shape and each of its fields has a description', () => {
 test('every field of a body or response without a name has a description', () => {
   const wrong = operations.flatMap(({ operationId, requestBody, responses }) =>
     [requestBody, ...Object.values(responses)].flatMap((part) =>
-      Object.values(part?.content ?? {}).flatMap(({ schema }) => unexplainedIn(schema, operationId)),
+      Object.values(part?.content ?? {}).flatMap(({ schema }) => fieldsWithoutDescription(schema, operationId)),
     ),
   )
   assert.deepEqual(wrong, [])
@@ -124,7 +124,7 @@ test('a parameter or field with a default names it', () => {
 
 test('every error response says its cause, not only the phrase of its status', () => {
   const saysCause = (status: string, text = '') =>
-    explains(text) && text.replace(/\.$/, '') !== STATUS_CODES[status] && wordsOf(text).length >= 5
+    isDescription(text) && text.replace(/\.$/, '') !== STATUS_CODES[status] && wordsOf(text).length >= 5
   const wrong = operations.flatMap(({ operationId, responses }) =>
     Object.entries(responses)
       .filter(([status, { description }]) => Number(status) >= 400 && !saysCause(status, description))

@@ -45,7 +45,7 @@ test('it is a valid OpenAPI 3.1 document', async () => {
   assert.ok(result.valid, JSON.stringify(result.errors, null, 2))
 })
 
-test('every reference leads to a shape, and every shape is referred to', () => {
+test('every $ref resolves to a shape, and every shape is used', () => {
   const used = new Set<string>()
   const visit = (value: unknown): void => {
     if (typeof value !== 'object' || value === null) return
@@ -56,7 +56,7 @@ test('every reference leads to a shape, and every shape is referred to', () => {
   assert.deepEqual([...used].sort(), Object.keys(shapes).sort())
 })
 
-test('every operation has a name of its own, in the form noun.verb', () => {
+test('every operation has a unique name of the form noun.verb', () => {
   const names = operations.map(({ operationId }) => operationId)
   assert.deepEqual(
     names.filter((name) => !/^[a-z][a-zA-Z0-9]*(\.[a-z][a-zA-Z0-9]*)+$/.test(name)),
@@ -79,7 +79,7 @@ test('no two operations of a service have the same summary', () => {
 const isUnnamed = (shape: Shape): boolean =>
   shape.type === 'object' || (shape.type === 'array' && shape.items !== undefined && isUnnamed(shape.items))
 
-test('objects in bodies and answers have names', () => {
+test('objects in bodies and responses have names', () => {
   const unnamed = operations.flatMap(({ name, requestBody, responses }) => {
     const contents = [requestBody, ...Object.values(responses)].flatMap((one) => Object.values(one?.content ?? {}))
     return contents.some(({ schema }) => isUnnamed(schema)) ? [name] : []
@@ -105,7 +105,7 @@ test('a shape without a name occurs once', () => {
   assert.deepEqual(repeated, [])
 })
 
-test('nobody has to send what has a default', () => {
+test('a parameter with a default is not required', () => {
   const required = operations.flatMap(({ name, parameters }) =>
     parameters.filter((one) => one.required && one.schema.default !== undefined).map((one) => `${name}: ${one.name}`),
   )
@@ -127,9 +127,9 @@ test('every service of the specification is served or reserved, and none is both
 })
 
 /** The services that authors of device scripts use first. */
-const first = ['application', 'token', 'register', 'credentials', 'certificates', 'timeseries']
+const servicesWithExamples = ['application', 'token', 'register', 'credentials', 'certificates', 'timeseries']
 
-for (const { name, tags, requestBody } of operations.filter(({ tags }) => first.includes(tags[0])))
+for (const { name, tags, requestBody } of operations.filter(({ tags }) => servicesWithExamples.includes(tags[0])))
   test(`${tags[0]}: ${name} has a valid example of its body`, () => {
     for (const { schema } of Object.values(requestBody?.content ?? {})) {
       const { examples = [] } = resolve(schema)

@@ -8,7 +8,7 @@ import { connect } from '../../src/kernel/db.ts'
 import { connectEmbeddedPostgres } from '../../src/kernel/embedded-postgres.ts'
 import { startPlatform } from '../harness/platform.ts'
 import { type Fleet, type FleetReport, startFleet } from './fleet.ts'
-import { startSite } from './kill-devices.ts'
+import { startPlatformWithDatabase } from './kill-under-device-load.ts'
 
 const mebibyte = 1024 * 1024
 const load = { devices: 6, window: 10 }
@@ -65,8 +65,8 @@ const freeBytes = (directory: string) => {
   return bavail * bsize
 }
 
-function fillDisk(directory: string, ballast: string, leaving: unknown) {
-  const bytes = typeof leaving === 'number' ? leaving : 0
+function fillDisk(directory: string, ballast: string, remainingBytes: unknown) {
+  const bytes = typeof remainingBytes === 'number' ? remainingBytes : 0
   try {
     for (;;) {
       const more = Math.min(mebibyte, freeBytes(directory) - bytes)
@@ -83,8 +83,8 @@ function fillDisk(directory: string, ballast: string, leaving: unknown) {
 async function exhaustWal(directory: string, ballast: string, connection: { host: string }) {
   fillDisk(directory, ballast, 6 * mebibyte)
   const sql = connect(connection, { max: 1 })
-  const gone = async () => (await connectEmbeddedPostgres(join(directory, 'postgres'))) === undefined
-  for (let tries = 0; !(await gone()); tries++) {
+  const isStopped = async () => (await connectEmbeddedPostgres(join(directory, 'postgres'))) === undefined
+  for (let tries = 0; !(await isStopped()); tries++) {
     assert.ok(tries < 200, 'PostgreSQL still runs without space for its WAL')
     await sql`select pg_switch_wal()`.catch(() => {})
     await sleep(50)
@@ -119,7 +119,7 @@ export interface SlowDiskReport extends FleetReport {
  * suspended several times (SIGSTOP), once for longer than the time-out of writes.
  */
 export async function slowDisk({ directory }: { directory: string }): Promise<SlowDiskReport> {
-  const { database, platform } = await startSite(directory)
+  const { database, platform } = await startPlatformWithDatabase(directory)
   const ask = await platform.asService(platform.bootstrap.default)
   const sql = connect(database.administration(), { max: 1 })
   await sql`create table public.slow (n integer)`

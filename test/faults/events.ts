@@ -50,7 +50,7 @@ function startWorker(connection: ConnectionOptions, name: string): Worker {
 
 const runs = ({ child }: Worker) => child.exitCode === null && child.signalCode === null
 
-async function until(worker: Worker, what: string, holds: () => boolean) {
+async function waitUntil(worker: Worker, what: string, holds: () => boolean) {
   await eventually(
     () => {
       assert.ok(runs(worker), `${worker.name} ended before it ${what}`)
@@ -75,7 +75,7 @@ export async function eventRounds(options: {
     create table faults.delivered (at bigint generated always as identity, key text, n int, by text)`)
   let workers = [startWorker(connection, 'a0'), startWorker(connection, 'b0')]
   try {
-    for (const worker of workers) await until(worker, 'started', () => worker.started)
+    for (const worker of workers) await waitUntil(worker, 'started', () => worker.started)
     for (let round = 1; round <= rounds; round++) {
       await sleep(100 + random() * 500)
       const index = random() < 0.5 ? 0 : 1
@@ -85,10 +85,10 @@ export async function eventRounds(options: {
       await assertSurvivorNotified(pool, victim, survivor)
       const next = startWorker(connection, `${'ab'[index]}${round}`)
       workers = workers.with(index, next)
-      await until(next, 'started', () => next.started)
+      await waitUntil(next, 'started', () => next.started)
     }
     for (const { child } of workers) child.send('stop')
-    for (const worker of workers) await until(worker, 'settled', () => worker.settled)
+    for (const worker of workers) await waitUntil(worker, 'settled', () => worker.settled)
     return { rounds, ...(await assertDeliveredOnce(pool)) }
   } finally {
     for (const { child } of workers) child.kill('SIGKILL')
@@ -118,9 +118,9 @@ async function assertDeliveredOnce(pool: Pool) {
     select key, n, by from faults.delivered order by key, at`
   const plain = ({ key, n }: { key: string; n: number }) => `${key} ${n}`
   assert.deepEqual(delivered.map(plain), published.map(plain), 'each event once, in the order of its key')
-  const [left] = await pool<{ events: number; heads: number }[]>`
+  const [remaining] = await pool<{ events: number; heads: number }[]>`
     select (select count(*)::int from kernel.outbox) as events, (select count(*)::int from kernel.outbox_heads) as heads`
-  assert.deepEqual({ ...left }, { events: 0, heads: 0 })
+  assert.deepEqual({ ...remaining }, { events: 0, heads: 0 })
   const deliveredBy = new Map(delivered.map((event) => [plain(event), event.by]))
   const deliveredByOthers = published.filter((event) => deliveredBy.get(plain(event)) !== event.by).length
   return { published: published.length, deliveredByOthers }

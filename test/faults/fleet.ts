@@ -35,7 +35,7 @@ export interface FleetReport {
   retransmitted: number
 }
 
-type Send = (text: string) => Promise<'stored' | 'refused' | 'again'>
+type Send = (text: string) => Promise<'stored' | 'rejected' | 'retry'>
 
 interface Device {
   endpointId: string
@@ -89,43 +89,43 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
   const { app, version } = await anApplication()
   await configureTexts(ask, app)
   const counts = { acknowledged: 0, refused: 0, lastAcknowledgedAt: performance.now(), longestSilenceMs: 0 }
-  const running: FleetState = { app, devices: [], sending: true, aborted: false, ...counts, senders: [] }
+  const state: FleetState = { app, devices: [], sending: true, aborted: false, ...counts, senders: [] }
   for (let index = 0; index < options.devices; index++) {
     const { endpointId, token } = await anEndpoint(version)
     const topic = `kp1/${version}/dcx/${token}/json`
     const device: Device = { endpointId, sent: 0, attempts: new Map() }
-    running.devices.push(device)
+    state.devices.push(device)
     const kind = index % 3
     const send =
       kind === 2 ? httpDevice(`${httpUrl}/${topic}`, device) : mqttDevice(mqttUrl, topic, device, kind === 0 ? 4 : 5)
     for (let n = 0; n < (kind === 2 ? 2 : options.window); n++)
-      running.senders.push(sendMessages(running, index, device, send))
+      state.senders.push(sendMessages(state, index, device, send))
   }
   afterAllTests(() => {
-    running.sending = false
-    running.aborted = true
+    state.sending = false
+    state.aborted = true
   })
   return {
-    acknowledged: () => running.acknowledged,
+    acknowledged: () => state.acknowledged,
     longestSilenceSeconds() {
-      const seconds = Math.max(running.longestSilenceMs, performance.now() - running.lastAcknowledgedAt) / 1000
-      running.longestSilenceMs = 0
-      running.lastAcknowledgedAt = performance.now()
+      const seconds = Math.max(state.longestSilenceMs, performance.now() - state.lastAcknowledgedAt) / 1000
+      state.longestSilenceMs = 0
+      state.lastAcknowledgedAt = performance.now()
       return seconds
     },
-    async waitForAcknowledgements(more = 3 * running.senders.length) {
-      const before = running.acknowledged
-      await until('an acknowledgement for each device', () => running.acknowledged >= before + more)
+    async waitForAcknowledgements(more = 3 * state.senders.length) {
+      const before = state.acknowledged
+      await waitUntil('an acknowledgement for each device', () => state.acknowledged >= before + more)
     },
     async finish() {
-      running.sending = false
+      state.sending = false
       let waiting = true
-      void Promise.all(running.senders).then(() => {
+      void Promise.all(state.senders).then(() => {
         waiting = false
       })
-      await until('the acknowledgement of everything', () => !waiting)
+      await waitUntil('the acknowledgement of everything', () => !waiting)
     },
-    verify: (database, askNow) => verify(running, database, askNow),
+    verify: (database, askNow) => verify(state, database, askNow),
   }
 }
 
@@ -153,7 +153,7 @@ function mqttDevice(mqttUrl: string, topic: string, device: Device, protocolVers
       await client.publishAsync(topic, text, { qos: 1 })
       return 'stored' // or rejected: an acknowledgement of MQTT 3.1.1 has no reason code
     } catch (error) {
-      return (error as { code?: number }).code === 0x99 ? 'refused' : 'again'
+      return (error as { code?: number }).code === 0x99 ? 'rejected' : 'retry'
     }
   }
 }
@@ -163,9 +163,9 @@ function httpDevice(url: string, device: Device): Send {
     try {
       countAttempt(device, text)
       const { status } = await fetch(url, { method: 'POST', body: text })
-      return status === 200 ? 'stored' : status === 400 ? 'refused' : 'again'
+      return status === 200 ? 'stored' : status === 400 ? 'rejected' : 'retry'
     } catch {
-      return 'again'
+      return 'retry'
     }
   }
 }
@@ -178,9 +178,9 @@ async function sendMessages(running: FleetState, index: number, device: Device, 
     for (;;) {
       const outcome = await send(text)
       if (running.aborted) return
-      if (outcome === 'again') await sleep(100)
+      if (outcome === 'retry') await sleep(100)
       else {
-        if (outcome === 'refused') assert.ok(isInvalid(n), `refused: ${text}`)
+        if (outcome === 'rejected') assert.ok(isInvalid(n), `rejected: ${text}`)
         break
       }
     }
@@ -191,7 +191,7 @@ async function sendMessages(running: FleetState, index: number, device: Device, 
   }
 }
 
-async function until(what: string, holds: () => boolean) {
+async function waitUntil(what: string, holds: () => boolean) {
   const deadline = performance.now() + 90_000
   while (!holds()) {
     if (performance.now() > deadline) throw new Error(`${what} did not happen within 90 s`)
@@ -243,13 +243,13 @@ function expectedOf(device: number, sent: number): Record<string, Points> {
 /** Reads both series over the HTTP API; a series without points is an empty list. */
 async function readOverHttp(ask: Ask, app: string, endpointId: string): Promise<Record<string, Points>> {
   const found: Record<string, Points> = { 'auto~v/value': [], 'state/text': [] }
-  const question = new URLSearchParams({
+  const query = new URLSearchParams({
     timeSeriesName: 'auto~v,state',
     endpointId,
     fromDate: '2026-01-01',
     toDate: '2030-01-01',
   })
-  const { status, body, text } = await ask(`GET /epts/api/v1/applications/${app}/time-series/data?${question}`)
+  const { status, body, text } = await ask(`GET /epts/api/v1/applications/${app}/time-series/data?${query}`)
   assert.equal(status, 200, text)
   for (const part of body as Record<string, Record<string, { timestamp: string; values: object }[]>>[])
     for (const [id, series] of Object.entries(part)) {

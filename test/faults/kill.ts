@@ -24,9 +24,8 @@ export interface KillReport {
   slowestStartSeconds: number
 }
 
-/** Pseudo-random generator with a seed, so that a failure can be reproduced. */
 /** Additional writes during the rounds, and their verification. */
-export interface Load {
+export interface AdditionalLoad {
   /** Writes until the platform is killed. `begun` resolves when at least one write is acknowledged. */
   write(platform: RunningPlatform, round: number): Promise<{ begun: Promise<unknown>; ended: Promise<unknown> }>
   /** Called after each start: verifies the writes since the last call; `isLast`: all of them. */
@@ -39,7 +38,7 @@ export interface KillOptions {
   directory: string
   /** Maximum time between the first acknowledged writes of every kind and the kill. */
   withinMs?: number
-  additionalLoad?: Load
+  additionalLoad?: AdditionalLoad
 }
 
 export async function killRounds(options: KillOptions): Promise<KillReport> {

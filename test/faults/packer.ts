@@ -1,4 +1,4 @@
-/** Process that ends and packs slots of time series in a loop, until it is killed. */
+/** Process that closes and packs slots of time series in a loop, until it is killed. */
 import { sleep, systemClock } from '../../src/kernel/clock.ts'
 import { createDb } from '../../src/kernel/db.ts'
 import { createLog } from '../../src/kernel/log.ts'

@@ -66,7 +66,7 @@ export async function seriesRounds(options: {
     return { child, lines, closed: new Promise<void>((done) => child.on('close', () => done())) }
   }
 
-  const until = async (what: string, holds: () => boolean, child: ChildProcess) => {
+  const waitUntil = async (what: string, holds: () => boolean, child: ChildProcess) => {
     const deadline = performance.now() + 60_000
     while (!holds()) {
       if (performance.now() > deadline || child.exitCode !== null) throw new Error(`${what} did not happen`)
@@ -76,7 +76,7 @@ export async function seriesRounds(options: {
 
   for (let round = 0; round < options.rounds; round++) {
     const { child, lines, closed } = run('write', round * 1e9)
-    await until('the first acknowledgement', () => lines.length > 0, child)
+    await waitUntil('the first acknowledgement', () => lines.length > 0, child)
     await sleep(200 + random() * 1500)
     const kind = round % 3
     if (kind === 1) {
@@ -84,7 +84,7 @@ export async function seriesRounds(options: {
       await sleep(random() * 300)
       database = await openDatabase()
       const before = lines.length
-      await until('an acknowledgement after the database came back', () => lines.length > before + endpoints, child)
+      await waitUntil('an acknowledgement after the database came back', () => lines.length > before + endpoints, child)
     }
     if (kind === 2) await killDatabase()
     child.kill('SIGKILL')
@@ -126,5 +126,3 @@ export async function seriesRounds(options: {
   await database.stop()
   return { rounds: options.rounds, acknowledged: count, points }
 }
-
-/** Pseudo-random generator with a seed. Rounds still differ, since the progress of a killed process depends on the machine. */

@@ -6,20 +6,20 @@ import { eventually } from '../harness/eventually.ts'
 import { createFixtures } from '../harness/gateway.ts'
 import type { RunningPlatform } from '../harness/platform.ts'
 import { uploadTokenOf } from '../harness/upload-token.ts'
-import type { Load } from './kill.ts'
+import type { AdditionalLoad } from './kill.ts'
 
 export const root = '/bcx/api/v1'
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 
 export const createCamera = (ask: Ask) => createFixtures(ask).aProvisionedEndpoint()
 
-export function uploadLoad(): Load & { blobs: number } {
+export function uploadLoad(): AdditionalLoad & { blobs: number } {
   let camera: Awaited<ReturnType<typeof createCamera>> | undefined
   /** Location → checksum of each acknowledged blob. */
   const blobs = new Map<string, string>()
   let verified = 0
   /** Checksums that the file may have: of the last acknowledged content, or of one sent after it. */
-  let possible: string[] = []
+  let acceptedChecksums: string[] = []
   let fileAcknowledged = false
   const adminOf = ({ asService, bootstrap }: RunningPlatform) => asService(bootstrap.default)
 
@@ -32,11 +32,11 @@ export function uploadLoad(): Load & { blobs: number } {
       camera ??= await createCamera(await adminOf(platform))
       const headers = { 'x-auth-token': await uploadTokenOf(platform.baseUrl, camera) }
       const ask = client(platform.baseUrl, headers)
-      const known = blobs.size
-      let going = true
-      const post = async (where: string, content: Uint8Array) => {
-        const answer = await ask(`POST ${root}${where}`, content).catch(() => undefined)
-        if (!answer) going = false
+      const blobsBefore = blobs.size
+      let isRunning = true
+      const post = async (path: string, content: Uint8Array) => {
+        const answer = await ask(`POST ${root}${path}`, content).catch(() => undefined)
+        if (!answer) isRunning = false
         return answer && answer.status < 300 ? answer : undefined
       }
       const writers = [
@@ -47,18 +47,18 @@ export function uploadLoad(): Load & { blobs: number } {
         },
         async () => {
           const content = randomBytes(1_000_000)
-          possible.push(sha256(content))
+          acceptedChecksums.push(sha256(content))
           if (!(await post('/files/steady', content))) return
-          possible = [sha256(content)]
+          acceptedChecksums = [sha256(content)]
           fileAcknowledged = true
         },
       ]
       const ended = Promise.all(
         writers.map(async (write) => {
-          while (going) await write()
+          while (isRunning) await write()
         }),
       )
-      return { begun: eventually(() => assert.ok(blobs.size > known && fileAcknowledged)), ended }
+      return { begun: eventually(() => assert.ok(blobs.size > blobsBefore && fileAcknowledged)), ended }
     },
 
     async verify(platform, isLast) {
@@ -74,8 +74,8 @@ export function uploadLoad(): Load & { blobs: number } {
         assert.equal(await checksumOf(`${location}/data`), checksum, location)
       verified = blobs.size
       const steady = await checksumOf(`${root}/applications/${camera.app}/endpoints/${camera.endpointId}/files/steady`)
-      assert.ok(possible.includes(steady), 'neither the old content nor the new one')
-      possible = [steady]
+      assert.ok(acceptedChecksums.includes(steady), 'neither the old content nor the new one')
+      acceptedChecksums = [steady]
       const { body } = await admin(`GET ${root}/applications/${camera.app}/binary-data/list?limit=0`)
       assert.ok(body.totalElements >= blobs.size)
     },

@@ -56,7 +56,7 @@ export async function openBinaryData(options: Partial<TestPlatformOptions> = {})
     asks.set(tenantId, ask)
     return ask
   }
-  const made = async (ask: Ask, operation: string, body: object) => {
+  const create = async (ask: Ask, operation: string, body: object) => {
     const answer = await ask(operation, body)
     assert.equal(answer.status, 201, answer.text)
     return answer
@@ -72,15 +72,15 @@ export async function openBinaryData(options: Partial<TestPlatformOptions> = {})
 
     async anApplication(tenantId = 'default') {
       const name = `app-${++count}`
-      await made(adminOf(tenantId), 'POST /api/v1/applications', { name })
-      await made(adminOf(tenantId), `POST /api/v1/applications/${name}/app-versions`, { nameSuffix: 'v1' })
+      await create(adminOf(tenantId), 'POST /api/v1/applications', { name })
+      await create(adminOf(tenantId), `POST /api/v1/applications/${name}/app-versions`, { nameSuffix: 'v1' })
       return name
     },
 
     async anEndpoint(applicationName: string, { tenantId = 'default', endpointId = `ep-${++count}` } = {}) {
       const versionName = `${applicationName}-v1`
       const body = { appVersion: { name: versionName }, endpointId }
-      await made(adminOf(tenantId), 'POST /epr/api/v1/endpoints', body)
+      await create(adminOf(tenantId), 'POST /epr/api/v1/endpoints', body)
       const path = `/applications/${applicationName}/endpoints/${endpointId}`
       return { tenantId, applicationName, versionName, endpointId, path } satisfies Endpoint
     },
@@ -95,9 +95,9 @@ export async function openBinaryData(options: Partial<TestPlatformOptions> = {})
     ) => send(port, operation, headers, body),
 
     /** Uploads a blob or a file with an upload token, as a device does. */
-    async upload(endpoint: Endpoint, where: string, body: Uint8Array | string, headers: Record<string, string> = {}) {
+    async upload(endpoint: Endpoint, path: string, body: Uint8Array | string, headers: Record<string, string> = {}) {
       const token = await issueUploadToken(endpoint)
-      const answer = await send(port, `POST ${root}${where}`, { 'x-auth-token': token, ...headers }, body)
+      const answer = await send(port, `POST ${root}${path}`, { 'x-auth-token': token, ...headers }, body)
       assert.ok(answer.status === 201 || answer.status === 204, `${answer.status} ${answer.text}`)
       return answer
     },

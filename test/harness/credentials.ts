@@ -17,13 +17,13 @@ export async function openCredentials(options: Partial<TestPlatformOptions> = {}
   for (const event of Object.values(events) as EventType<Record<string, unknown>>[])
     waypost.kit.bus.subscribe(event, (payload) => publishedEvents.push({ event: event.name, payload }))
 
-  const made = (collection: string) => async (body: object, ask: Ask) => {
+  const createIn = (collection: string) => async (body: object, ask: Ask) => {
     const answer = await ask(`POST ${root}/${collection}`, body)
     assert.equal(answer.status, 201, answer.text)
     return answer.body
   }
-  const basic = made('basic-credentials')
-  const certificate = made('x509-credentials')
+  const basic = createIn('basic-credentials')
+  const certificate = createIn('x509-credentials')
   const api = waypost.ask(Credentials)
   return {
     waypost,

@@ -30,14 +30,14 @@ export interface EventSource {
 }
 
 export async function openEventSource(url: string, headers: Record<string, string> = {}): Promise<EventSource> {
-  const asked = request(url, { headers, agent: false })
-  asked.end()
+  const outgoing = request(url, { headers, agent: false })
+  outgoing.end()
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
-    asked.on('response', resolve)
-    asked.on('error', reject)
+    outgoing.on('response', resolve)
+    outgoing.on('error', reject)
   })
-  asked.on('error', () => {})
-  let [rest, whole, isOver] = ['', '', false]
+  outgoing.on('error', () => {})
+  let [rest, body, isEnded] = ['', '', false]
   let last: SentEvent | undefined
   const source: EventSource = {
     status: answer.statusCode!,
@@ -45,8 +45,8 @@ export async function openEventSource(url: string, headers: Record<string, strin
     events: [],
     comments: 0,
     text: async () => {
-      await eventually(() => assert.ok(isOver))
-      return whole
+      await eventually(() => assert.ok(isEnded))
+      return body
     },
     next: (event, withinMs = 5000) =>
       eventually(
@@ -60,7 +60,7 @@ export async function openEventSource(url: string, headers: Record<string, strin
     endReason: (withinMs = 5000) =>
       eventually(
         () => {
-          assert.ok(isOver, 'the stream is still open')
+          assert.ok(isEnded, 'the stream is still open')
           assert.equal(last?.event, 'end')
           return last!.data.reason
         },
@@ -68,13 +68,13 @@ export async function openEventSource(url: string, headers: Record<string, strin
       ),
     pause: () => void answer.socket.pause(),
     resume: () => void answer.socket.resume(),
-    close: () => void asked.destroy(),
+    close: () => void outgoing.destroy(),
   }
   const isStream = answer.headers['content-type']?.startsWith('text/event-stream')
   answer.setEncoding('utf8')
   answer.on('data', (text: string) => {
     if (!isStream) {
-      whole += text
+      body += text
       return
     }
     const parts = (rest + text).split('\n\n')
@@ -88,7 +88,7 @@ export async function openEventSource(url: string, headers: Record<string, strin
     }
   })
   answer.on('close', () => {
-    isOver = true
+    isEnded = true
   })
   afterAllTests(source.close)
   return source

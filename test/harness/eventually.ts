@@ -1,11 +1,14 @@
 import { sleep } from '../../src/kernel/clock.ts'
 
 /** Repeats an assertion until it holds; rethrows its last error after `withinMs`. */
-export async function eventually<T>(what: () => Promise<T> | T, { withinMs = 10_000, everyMs = 20 } = {}): Promise<T> {
+export async function eventually<T>(
+  assertion: () => Promise<T> | T,
+  { withinMs = 10_000, everyMs = 20 } = {},
+): Promise<T> {
   const deadline = Date.now() + withinMs
   for (;;) {
     try {
-      return await what()
+      return await assertion()
     } catch (error) {
       if (Date.now() > deadline) throw error
       await sleep(everyMs)

@@ -92,45 +92,45 @@ type Ask = (operation: string, body?: unknown) => Promise<{ status: number; text
 
 /** Returns functions that create applications, endpoints and credentials over the HTTP API. */
 export function createFixtures(admin: Ask) {
-  const must = async (status: number, operation: string, body?: unknown, ask: Ask = admin) => {
+  const expectStatus = async (status: number, operation: string, body?: unknown, ask: Ask = admin) => {
     const answer = await ask(operation, body)
     assert.equal(answer.status, status, `${operation}: ${answer.text}`)
     return answer
   }
-  const made = {
+  const fixtures = {
     async anApplication(versions = ['v1'], ask: Ask = admin) {
       const app = `app-${++count}-${newShortToken(6).toLowerCase()}`
-      await must(201, 'POST /api/v1/applications', { name: app }, ask)
+      await expectStatus(201, 'POST /api/v1/applications', { name: app }, ask)
       for (const nameSuffix of versions)
-        await must(201, `POST /api/v1/applications/${app}/app-versions`, { nameSuffix }, ask)
+        await expectStatus(201, `POST /api/v1/applications/${app}/app-versions`, { nameSuffix }, ask)
       return { app, version: `${app}-${versions[0]}` }
     },
     async anEndpoint(version: string, ask: Ask = admin) {
-      const { body } = await must(201, 'POST /epr/api/v1/endpoints', { appVersion: { name: version } }, ask)
+      const { body } = await expectStatus(201, 'POST /epr/api/v1/endpoints', { appVersion: { name: version } }, ask)
       return { endpointId: body.endpointId as string, token: body.token as string }
     },
     /** Creates an application with a version and an endpoint, and the topic prefix `kp1/<version>/test/<token>`. */
     async aProvisionedEndpoint(ask: Ask = admin) {
-      const { app, version } = await made.anApplication(['v1'], ask)
-      const endpoint = await made.anEndpoint(version, ask)
+      const { app, version } = await fixtures.anApplication(['v1'], ask)
+      const endpoint = await fixtures.anEndpoint(version, ask)
       return { app, version, ...endpoint, prefix: `kp1/${version}/test/${endpoint.token}` }
     },
     async tokenIdOf(endpointId: string, ask: Ask = admin): Promise<string> {
-      const { body } = await must(200, `GET /api/v1/endpoints/${endpointId}/tokens`, undefined, ask)
+      const { body } = await expectStatus(200, `GET /api/v1/endpoints/${endpointId}/tokens`, undefined, ask)
       return body.content[0].endpointTokenId
     },
     async setTokenStatus(endpointId: string, status: string, ask: Ask = admin) {
-      const id = await made.tokenIdOf(endpointId, ask)
-      await must(204, `PUT /api/v1/endpoints/${endpointId}/tokens/${id}/status`, { status }, ask)
+      const id = await fixtures.tokenIdOf(endpointId, ask)
+      await expectStatus(204, `PUT /api/v1/endpoints/${endpointId}/tokens/${id}/status`, { status }, ask)
     },
     async metadataOf(endpointId: string, ask: Ask = admin) {
-      return (await must(200, `GET /epr/api/v1/endpoints/${endpointId}/metadata`, undefined, ask)).body
+      return (await expectStatus(200, `GET /epr/api/v1/endpoints/${endpointId}/metadata`, undefined, ask)).body
     },
     async aBasicCredential(ask: Ask = admin) {
       const [username, password] = [`user-${++count}`, newShortToken(20)]
-      const { body } = await must(201, 'POST /api/v1/basic-credentials', { username, password }, ask)
+      const { body } = await expectStatus(201, 'POST /api/v1/basic-credentials', { username, password }, ask)
       return { id: body.id as string, username, password }
     },
   }
-  return made
+  return fixtures
 }

@@ -7,7 +7,7 @@ type Make = (itemsMax?: number) => Buffer
 
 /** Builds the largest list once; smaller lists are prefixes of it. */
 function listOf(item: (n: number) => string, open = '[', close = ']'): Make {
-  let whole: { content: Buffer; ends: number[] } | undefined
+  let largest: { content: Buffer; ends: number[] } | undefined
   const fill = () => {
     const parts: string[] = []
     const ends = [open.length]
@@ -21,9 +21,9 @@ function listOf(item: (n: number) => string, open = '[', close = ']'): Make {
     return { content: Buffer.from(open + parts.join('')), ends }
   }
   return (itemsMax = Number.POSITIVE_INFINITY) => {
-    whole ??= fill()
-    const end = whole.ends[Math.min(itemsMax, whole.ends.length - 1)]
-    return Buffer.concat([whole.content.subarray(0, end), Buffer.from(close)])
+    largest ??= fill()
+    const end = largest.ends[Math.min(itemsMax, largest.ends.length - 1)]
+    return Buffer.concat([largest.content.subarray(0, end), Buffer.from(close)])
   }
 }
 const objectOf = (item: (n: number) => string) => listOf(item, '{', '}')

@@ -16,9 +16,9 @@ export function destroyAll() {
 }
 
 /** Caches packets, because building one takes longer than sending it and would disturb the measurement. */
-const once = (make: (topic: string) => Buffer) => {
-  const made = new Map<string, Buffer>()
-  return (topic = '') => made.get(topic) ?? made.set(topic, make(topic)).get(topic)!
+const cached = (make: (topic: string) => Buffer) => {
+  const packets = new Map<string, Buffer>()
+  return (topic = '') => packets.get(topic) ?? packets.set(topic, make(topic)).get(topic)!
 }
 
 const packet = (first: number, body: Buffer) => Buffer.concat([Buffer.from([first]), variable(body.length), body])
@@ -35,24 +35,24 @@ const publishTo = (topic: string, payload: Buffer, qos = 0, id = 1) =>
     ]),
   )
 
-const connectFlood = once(() => {
+const connectFlood = cached(() => {
   const body = Buffer.concat([Buffer.from('00044d5154540502003c', 'hex'), variable(7 * 15_000), pairs(15_000)])
   return packet(0x10, body)
 })
-const publishFlood = once(() =>
+const publishFlood = cached(() =>
   packet(0x30, Buffer.concat([Buffer.from('000161', 'hex'), variable(7 * 100_000), pairs(100_000)])),
 )
-const subscribeFlood = once(() => {
+const subscribeFlood = cached(() => {
   const filters = Array.from({ length: 900 }, (_, index) =>
     Buffer.from(`\0\x06f/${String(index).padStart(4, '0')}\x01`),
   )
   return packet(0x82, Buffer.concat([Buffer.from([0, 1]), ...filters]))
 })
-const unreleased = once((topic) =>
+const unreleased = cached((topic) =>
   Buffer.concat(Array.from({ length: 6000 }, (_, index) => publishTo(topic, Buffer.alloc(0), 2, index + 1))),
 )
-const half = once(() => Buffer.alloc(500_000, 'a'))
-const tenth = once(() => Buffer.alloc(100_000))
+const half = cached(() => Buffer.alloc(500_000, 'a'))
+const tenth = cached(() => Buffer.alloc(100_000))
 
 /** The server that is attacked, and how clients and topics are named. */
 export interface Target {

@@ -12,7 +12,7 @@ export interface RawClient {
   /** Waits until the server has closed the connection; returns the packets that `next` has not returned. */
   closed(): Promise<Packet[]>
   /** Destroys the socket without DISCONNECT. */
-  cut(): void
+  destroy(): void
 }
 
 export type ConnectOptions = Partial<Omit<IConnectPacket, 'cmd'>>
@@ -35,8 +35,8 @@ export async function rawClient(port: number, protocolVersion = 4, withinMs = 50
   const socket = connectSocket({ port, host: '127.0.0.1', noDelay: true })
   const decoder = parser({ protocolVersion } as never)
   const received: Packet[] = []
-  let taken = 0
-  let over = false
+  let returnedCount = 0
+  let isClosed = false
   let wake = () => {}
   decoder.on('packet', (packet) => {
     received.push(packet)
@@ -48,12 +48,12 @@ export async function rawClient(port: number, protocolVersion = 4, withinMs = 50
   // `end` too: the server may have closed its side while ours is still open.
   for (const event of ['end', 'close'])
     socket.on(event, () => {
-      over = true
+      isClosed = true
       wake()
     })
   await new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject))
 
-  async function until(holds: () => boolean, what: string) {
+  async function waitUntil(holds: () => boolean, what: string) {
     const deadline = Date.now() + withinMs
     while (!holds()) {
       if (Date.now() > deadline) throw new Error(`${what} did not come within ${withinMs} ms`)
@@ -79,17 +79,17 @@ export async function rawClient(port: number, protocolVersion = 4, withinMs = 50
       socket.write(Buffer.concat(bytes))
     },
     async next(cmd) {
-      await until(() => received.length > taken || over, cmd ?? 'a packet')
-      const packet = received[taken++]
+      await waitUntil(() => received.length > returnedCount || isClosed, cmd ?? 'a packet')
+      const packet = received[returnedCount++]
       if (!packet) throw new Error(`the connection was closed before ${cmd ?? 'a packet'} came`)
       if (cmd && packet.cmd !== cmd) throw new Error(`${packet.cmd} came instead of ${cmd}: ${JSON.stringify(packet)}`)
       return packet as never
     },
     async closed() {
-      await until(() => over, 'the end of the connection')
-      return received.slice(taken)
+      await waitUntil(() => isClosed, 'the end of the connection')
+      return received.slice(returnedCount)
     },
-    cut: () => socket.destroy(),
+    destroy: () => socket.destroy(),
   }
 }
 

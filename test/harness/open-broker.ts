@@ -40,21 +40,21 @@ export function createOpenHost(deliver: Sessions['deliver']): Host {
   }
 
   function route(message: Message, publisher?: string): Promise<unknown>[] {
-    const handed: Promise<unknown>[] = []
+    const deliveries: Promise<unknown>[] = []
     const plain = new Map<string, Subscription[]>()
     const groups = new Map<string, { key: string; subscription: Subscription }[]>()
-    const into = <T>(map: Map<string, T[]>, key: string, value: T) => map.set(key, [...(map.get(key) ?? []), value])
+    const append = <T>(map: Map<string, T[]>, key: string, value: T) => map.set(key, [...(map.get(key) ?? []), value])
     for (const { key, subscription } of tree.find(message.topic))
-      if (isShared(subscription.filter)) into(groups, subscription.filter, { key, subscription })
-      else if (!(subscription.noLocal && publisher === key)) into(plain, key, subscription)
-    for (const [key, subscriptions] of plain) handed.push(deliverTo(key, copyFor(message, subscriptions)))
+      if (isShared(subscription.filter)) append(groups, subscription.filter, { key, subscription })
+      else if (!(subscription.noLocal && publisher === key)) append(plain, key, subscription)
+    for (const [key, subscriptions] of plain) deliveries.push(deliverTo(key, copyFor(message, subscriptions)))
     for (const [filter, members] of groups) {
       const turn = nextMember.get(filter) ?? 0
       nextMember.set(filter, turn + 1)
       const { key, subscription } = members[turn % members.length]!
-      handed.push(deliverTo(key, copyFor(message, [subscription])))
+      deliveries.push(deliverTo(key, copyFor(message, [subscription])))
     }
-    return handed
+    return deliveries
   }
 
   function publish(message: Message, publisher?: string) {
@@ -93,8 +93,8 @@ export function createOpenHost(deliver: Sessions['deliver']): Host {
       for (const subscription of subscriptions) tree.add(sessionKey, subscription)
     },
     publish({ sessionKey }, message) {
-      const handed = publish(message, sessionKey)
-      return Promise.all(handed).then(() => (handed.length === 0 && message.qos === 1 ? 0x10 : undefined))
+      const deliveries = publish(message, sessionKey)
+      return Promise.all(deliveries).then(() => (deliveries.length === 0 && message.qos === 1 ? 0x10 : undefined))
     },
     subscribe(connection, subscriptions) {
       return subscriptions.map((subscription) => {

@@ -75,20 +75,20 @@ export async function initializedDirectory({ withBootstrap = true } = {}): Promi
   const directory = temporaryDirectory()
   const shared = process.env[sharedDirectoryVariable]
   if (!shared) return directory
-  const made = join(shared, 'used-platform')
+  const template = join(shared, 'used-platform')
   await oncePerRun(
-    made,
-    async () => existsSync(made),
+    template,
+    async () => existsSync(template),
     async () => {
-      const making = join(shared, 'new-platform')
-      rmSync(making, { recursive: true, force: true })
-      mkdirSync(making)
-      await (await startPlatform({ directory: making })).kill('SIGTERM')
-      renameSync(making, made)
+      const unfinished = join(shared, 'new-platform')
+      rmSync(unfinished, { recursive: true, force: true })
+      mkdirSync(unfinished)
+      await (await startPlatform({ directory: unfinished })).kill('SIGTERM')
+      renameSync(unfinished, template)
     },
   )
   // `cp -p` keeps the owner: the database files belong to another account.
-  execFileSync('cp', ['-Rp', `${made}/.`, directory])
+  execFileSync('cp', ['-Rp', `${template}/.`, directory])
   if (!withBootstrap) rmSync(join(directory, 'bootstrap.json'))
   return directory
 }

@@ -27,9 +27,9 @@ type OfEndpoint = Record<string, [number, Value][]>
 /** Returns endpoint → `series/value` → [time, value][]. All endpoints must belong to one application. */
 export async function readSeries(
   db: Db,
-  asked: ReadRequest,
+  readRequest: ReadRequest,
 ): Promise<{ points: Record<string, OfEndpoint>; parts: number }> {
-  const { endpoints, from = timeMin, to = timeMax, descending = false, limits, afterPart } = asked
+  const { endpoints, from = timeMin, to = timeMax, descending = false, limits, afterPart } = readRequest
   const { tenantId, applicationName } = endpoints[0]!
   const stored = await findSeries(db.sql, { tenantId, applicationName })
   const series: SelectedSeries[] = [...Map.groupBy(stored, ({ name }) => name)].map(([name, values]) => ({

@@ -73,8 +73,8 @@ export async function openIdentity(
     async addUser(tenantId, username) {
       const person = { firstName: 'Ada', lastName: 'Lovelace', email: `${username}@example.org` }
       const user = { username, password, roles: ['tenant-admin'], ...person }
-      const made = await db.tx((sql) => api.createUser(sql, tenantId, user))
-      return { id: made!.id, username }
+      const created = await db.tx((sql) => api.createUser(sql, tenantId, user))
+      return { id: created!.id, username }
     },
   }
 }
@@ -102,13 +102,13 @@ export const basic = (id: string, secret: string) => ({
 
 /** Returns functions for the OpenID Connect endpoints of a realm. */
 export function clientOf(realm: Realm) {
-  const at = (path: string) => `${realm.url}/protocol/openid-connect/${path}`
+  const urlOf = (path: string) => `${realm.url}/protocol/openid-connect/${path}`
   const post = (path: string, form: Fields, headers: Fields = {}) =>
-    call(at(path), { method: 'POST', body: new URLSearchParams(form), headers })
+    call(urlOf(path), { method: 'POST', body: new URLSearchParams(form), headers })
   const { frontend, backend, secret } = realm
   const token = (form: Fields, headers?: Fields) => post('token', form, headers)
   return {
-    at,
+    at: urlOf,
     post,
     token,
     logIn: (username: string, extra: Fields = {}) =>
@@ -117,9 +117,9 @@ export function clientOf(realm: Realm) {
       token({ grant_type: 'refresh_token', client_id: frontend, refresh_token: value, ...extra }),
     serviceAccount: () => token({ grant_type: 'client_credentials', client_id: backend, client_secret: secret }),
     introspect: (value: string) => post('token/introspect', { token: value }, basic(backend, secret)),
-    userinfo: (value: string) => call(at('userinfo'), { headers: { authorization: `Bearer ${value}` } }),
+    userinfo: (value: string) => call(urlOf('userinfo'), { headers: { authorization: `Bearer ${value}` } }),
     authUrl: (challenge: string, parameters: Fields = {}) =>
-      `${at('auth')}?${new URLSearchParams({
+      `${urlOf('auth')}?${new URLSearchParams({
         client_id: frontend,
         response_type: 'code',
         redirect_uri: `${new URL(realm.url).origin}/console/callback`,

@@ -88,8 +88,8 @@ export function referenceParseJson(
   }
   // NUL and lone surrogates require an escape, so texts without one need no walk.
   if (text.includes('\\u') || text.includes('"__proto__"')) {
-    const trouble = findInvalidText(value, '', plainData)
-    if (trouble) throw invalidField(trouble.path || part, trouble.problem)
+    const invalid = findInvalidText(value, '', plainData)
+    if (invalid) throw invalidField(invalid.path || part, invalid.problem)
   }
   return value
 }

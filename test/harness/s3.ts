@@ -60,11 +60,11 @@ export async function openS3(): Promise<TestS3> {
   return state
 }
 
-function answer(response: ServerResponse, status: number, body = '', headers: Record<string, string> = {}) {
+function respond(response: ServerResponse, status: number, body = '', headers: Record<string, string> = {}) {
   response.writeHead(status, { 'content-type': 'application/xml', ...headers }).end(body)
 }
-const refuse = (response: ServerResponse, status: number, code: string) =>
-  answer(response, status, `<Error><Code>${code}</Code></Error>`)
+const sendError = (response: ServerResponse, status: number, code: string) =>
+  respond(response, status, `<Error><Code>${code}</Code></Error>`)
 
 function isSigned({ method, headers }: IncomingMessage, url: URL, body: Buffer): boolean {
   const [, names = ''] = /SignedHeaders=([^,]+)/.exec(headers.authorization ?? '') ?? []
@@ -87,7 +87,7 @@ function list({ objects, unfinished }: TestS3, response: ServerResponse, query: 
   if (query.has('uploads')) {
     const found = [...unfinished].filter(([, { path }]) => path.startsWith(prefix))
     const items = found.map(([id, { path }]) => `<Upload><Key>${path}</Key><UploadId>${id}</UploadId></Upload>`)
-    return answer(response, 200, `<ListMultipartUploadsResult>${items.join('')}</ListMultipartUploadsResult>`)
+    return respond(response, 200, `<ListMultipartUploadsResult>${items.join('')}</ListMultipartUploadsResult>`)
   }
   const after = query.get('continuation-token') ?? ''
   const keys = [...objects.keys()].filter((key) => key.startsWith(prefix) && key > after).sort()
@@ -96,7 +96,7 @@ function list({ objects, unfinished }: TestS3, response: ServerResponse, query: 
     return `<Contents><Key>${key}</Key><LastModified>${at.toISOString()}</LastModified><Size>${bytes.length}</Size></Contents>`
   })
   const more = keys.length > pageSize ? `<NextContinuationToken>${keys[pageSize - 1]}</NextContinuationToken>` : ''
-  return answer(response, 200, `<ListBucketResult>${more}${page.join('')}</ListBucketResult>`)
+  return respond(response, 200, `<ListBucketResult>${more}${page.join('')}</ListBucketResult>`)
 }
 
 function complete(
@@ -107,22 +107,22 @@ function complete(
   body: string,
 ) {
   const upload = unfinished.get(uploadId)
-  if (!upload) return refuse(response, 404, 'NoSuchUpload')
+  if (!upload) return sendError(response, 404, 'NoSuchUpload')
   const named = [...body.matchAll(/<PartNumber>(\d+)<\/PartNumber><ETag>([^<]+)<\/ETag>/g)]
   const parts = named.map(([, number, tag]) => {
     const bytes = upload.parts.get(Number(number))
     return bytes && etagOf(bytes) === tag ? bytes : undefined
   })
-  if (parts.length === 0 || parts.includes(undefined)) return refuse(response, 400, 'InvalidPart')
-  if (parts.slice(0, -1).some((part) => part!.length < partSizeMin)) return refuse(response, 400, 'EntityTooSmall')
+  if (parts.length === 0 || parts.includes(undefined)) return sendError(response, 400, 'InvalidPart')
+  if (parts.slice(0, -1).some((part) => part!.length < partSizeMin)) return sendError(response, 400, 'EntityTooSmall')
   objects.set(path, { bytes: Buffer.concat(parts as Buffer[]), at: new Date() })
   unfinished.delete(uploadId)
-  return answer(response, 200, '<CompleteMultipartUploadResult/>')
+  return respond(response, 200, '<CompleteMultipartUploadResult/>')
 }
 
 function read({ objects }: TestS3, response: ServerResponse, path: string, range: string | undefined) {
   const found = objects.get(path)
-  if (!found) return refuse(response, 404, 'NoSuchKey')
+  if (!found) return sendError(response, 404, 'NoSuchKey')
   const [, first, last] = /^bytes=(\d+)-(\d+)$/.exec(range ?? '') ?? []
   if (first === undefined) return response.writeHead(200).end(found.bytes)
   return response.writeHead(206).end(found.bytes.subarray(Number(first), Number(last) + 1))
@@ -136,10 +136,10 @@ async function serve(state: TestS3, request: IncomingMessage, response: ServerRe
   state.requests.push(`${request.method} ${request.url}`)
   const failure = state.injectFailure(`${request.method} ${request.url}`)
   if (failure === 'reset') return request.socket.destroy()
-  if (failure) return refuse(response, failure, 'InternalError')
-  if (!isSigned(request, url, body)) return refuse(response, 403, 'SignatureDoesNotMatch')
+  if (failure) return sendError(response, failure, 'InternalError')
+  if (!isSigned(request, url, body)) return sendError(response, 403, 'SignatureDoesNotMatch')
   const [, named, ...steps] = decodeURIComponent(url.pathname).split('/')
-  if (named !== bucket) return refuse(response, 404, 'NoSuchBucket')
+  if (named !== bucket) return sendError(response, 404, 'NoSuchBucket')
   const path = steps.join('/')
   const uploadId = query.get('uploadId')
   switch (request.method) {
@@ -149,19 +149,19 @@ async function serve(state: TestS3, request: IncomingMessage, response: ServerRe
       if (uploadId !== null) return complete(state, response, path, uploadId, body.toString('utf8'))
       const id = `${newId()}+/=&`
       unfinished.set(id, { path, parts: new Map() })
-      return answer(response, 200, `<Result><UploadId>${id.replace('&', '&amp;')}</UploadId></Result>`)
+      return respond(response, 200, `<Result><UploadId>${id.replace('&', '&amp;')}</UploadId></Result>`)
     }
     case 'PUT': {
       if (uploadId === null) objects.set(path, { bytes: body, at: new Date() })
-      else if (!unfinished.has(uploadId)) return refuse(response, 404, 'NoSuchUpload')
+      else if (!unfinished.has(uploadId)) return sendError(response, 404, 'NoSuchUpload')
       else unfinished.get(uploadId)!.parts.set(Number(query.get('partNumber')), body)
-      return answer(response, 200, '', { etag: etagOf(body) })
+      return respond(response, 200, '', { etag: etagOf(body) })
     }
     case 'DELETE':
       if (uploadId === null) objects.delete(path)
-      else if (!unfinished.delete(uploadId)) return refuse(response, 404, 'NoSuchUpload')
-      return answer(response, 204)
+      else if (!unfinished.delete(uploadId)) return sendError(response, 404, 'NoSuchUpload')
+      return respond(response, 204)
     default:
-      return refuse(response, 405, 'MethodNotAllowed')
+      return sendError(response, 405, 'MethodNotAllowed')
   }
 }

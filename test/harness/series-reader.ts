@@ -18,8 +18,8 @@ export async function readPoints(sql: Sql, endpointId: string): Promise<Record<s
     where endpoint_id = ${endpointId} order by slot, part`
   const sources = new Map<number, Points[]>()
   const add = (seriesId: number, source: Points) => {
-    const known = sources.get(seriesId)
-    if (known) known.push(source)
+    const existing = sources.get(seriesId)
+    if (existing) existing.push(source)
     else sources.set(seriesId, [source])
   }
   for (const { seriesId, data } of chunks) add(seriesId, unpack(data))

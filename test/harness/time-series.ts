@@ -39,8 +39,8 @@ export async function openTimeSeries(options: Partial<TestPlatformOptions> = {})
   /** The real service, but slots end and are packed only when a test calls `pack`. */
   const withoutBackgroundWork = defineService({
     ...timeSeries,
-    build(kit, { applications: asked, register: registered }) {
-      service = createTimeSeries(kit, { applications: asked, register: registered })
+    build(kit, { applications: needed, register: registered }) {
+      service = createTimeSeries(kit, { applications: needed, register: registered })
       registerEventHandlers(kit.bus, service)
       return {
         api: service.api,
@@ -85,7 +85,7 @@ export async function openTimeSeries(options: Partial<TestPlatformOptions> = {})
     sql,
     configure,
     /** Returns an unregistered endpoint of a new application with this configuration of `epts`. */
-    async endpoint(configuration?: object): Promise<DeviceEndpoint> {
+    async unregisteredEndpoint(configuration?: object): Promise<DeviceEndpoint> {
       const applicationName = `app-${newShortToken(8).toLowerCase()}`
       const created = await admin('POST /api/v1/applications', { name: applicationName })
       assert.equal(created.status, 201, created.text)

@@ -61,18 +61,20 @@ export function tokenFixtures(waypost: TestPlatform) {
     },
     /** Provisions the first token of an endpoint, as the register does. */
     async anEndpoint(applicationName: string, { endpointId = newId(), token = newId(), tenantId = 'default' } = {}) {
-      const [made] = await db.tx((sql) => api.provision(sql, { tenantId, applicationName }, [{ endpointId, token }]))
-      assert.notEqual(made, 'taken')
+      const [provisioned] = await db.tx((sql) =>
+        api.provision(sql, { tenantId, applicationName }, [{ endpointId, token }]),
+      )
+      assert.notEqual(provisioned, 'taken')
       return { endpointId, token }
     },
     /** Creates a second token of an endpoint and brings it into a status by allowed transitions. */
     async aTokenWithStatus(status: TokenStatus, { endpointId = '', app = '', version = '' }) {
-      const made = await provision(endpointId, { applicationName: app })
+      const created = await provision(endpointId, { applicationName: app })
       if (status === 'Active' || status === 'Suspended')
-        assert.ok(await api.validate({ token: made.token, versionName: version }))
+        assert.ok(await api.validate({ token: created.token, versionName: version }))
       if (status === 'Suspended' || status === 'Revoked')
-        assert.equal((await admin(`PUT ${made.url}/status`, { status })).status, 204)
-      return made as { token: string; endpointTokenId: string; url: string }
+        assert.equal((await admin(`PUT ${created.url}/status`, { status })).status, 204)
+      return created as { token: string; endpointTokenId: string; url: string }
     },
   }
 }

@@ -19,13 +19,13 @@ const { aProvisionedEndpoint, anEndpoint, metadataOf, setTokenStatus, aBasicCred
 )
 
 /** Creates an endpoint and its metadata topic, `kp1/<version>/epmx/<token>`, which needs no other service. */
-const aMetadataPlace = async () => {
-  const place = await aProvisionedEndpoint()
-  return { ...place, prefix: `kp1/${place.version}/epmx/${place.token}` }
+const aMetadataTopic = async () => {
+  const endpoint = await aProvisionedEndpoint()
+  return { ...endpoint, prefix: `kp1/${endpoint.version}/epmx/${endpoint.token}` }
 }
 
 test('a device sends over every transport and the platform stores its messages', async () => {
-  const { prefix, endpointId } = await aMetadataPlace()
+  const { prefix, endpointId } = await aMetadataTopic()
   const root = await client(platform.baseUrl)('GET /kpc/api/v1/certificates/root')
   const webSocket = platform.baseUrl.replace('http', 'ws')
   for (const [url, options] of [
@@ -56,7 +56,7 @@ test('a registered client certificate is accepted over TLS, also with session re
   const { hostname, port } = new URL(platform.mqttsUrl)
   const identity = { ca: root, cert: issued.certificateChain, key: issued.privateKey }
   const device = await aDevice(platform.mqttsUrl, identity)
-  const { prefix } = await aMetadataPlace()
+  const { prefix } = await aMetadataTopic()
   await device.publish(`${prefix}/update/keys/1`, { a: 1 })
   await device.receives(`${prefix}/update/keys/1/status`)
 
@@ -88,26 +88,26 @@ test('a registered client certificate is accepted over TLS, also with session re
 })
 
 test('a revocation takes effect within a second, also for open connections', async () => {
-  const { version, token, endpointId, prefix } = await aMetadataPlace()
-  const neighbour = await anEndpoint(version)
+  const { version, token, endpointId, prefix } = await aMetadataTopic()
+  const otherEndpoint = await anEndpoint(version)
   const hub = await aDevice(platform.mqttUrl)
-  const speaks = (text: string) => `kp1/${version}/epmx/${text}/get/keys/1`
-  for (const text of [token, neighbour.token]) {
-    await hub.publish(speaks(text))
-    await hub.receives(`${speaks(text)}/status`)
+  const topicOf = (text: string) => `kp1/${version}/epmx/${text}/get/keys/1`
+  for (const text of [token, otherEndpoint.token]) {
+    await hub.publish(topicOf(text))
+    await hub.receives(`${topicOf(text)}/status`)
   }
   await setTokenStatus(endpointId, 'Suspended')
-  await hub.publish(speaks(token))
-  assert.equal((await hub.receives(`${speaks(token)}/error`, 1000)).json.statusCode, 401)
-  await hub.publish(speaks(neighbour.token))
-  await hub.receives(`${speaks(neighbour.token)}/status`)
-  await setTokenStatus(neighbour.endpointId, 'Revoked')
+  await hub.publish(topicOf(token))
+  assert.equal((await hub.receives(`${topicOf(token)}/error`, 1000)).json.statusCode, 401)
+  await hub.publish(topicOf(otherEndpoint.token))
+  await hub.receives(`${topicOf(otherEndpoint.token)}/status`)
+  await setTokenStatus(otherEndpoint.endpointId, 'Revoked')
   await hub.closed(1000)
 
   const { id, username, password } = await aBasicCredential()
-  const known = await aDevice(platform.mqttUrl, { username: `${username}@default`, password })
+  const authenticated = await aDevice(platform.mqttUrl, { username: `${username}@default`, password })
   await admin(`PATCH /api/v1/basic-credentials/${id}/state`, { state: 'Revoked' })
-  await known.closed(1000)
+  await authenticated.closed(1000)
   assert.equal((await client(platform.baseUrl)(`POST /${prefix}/get`)).status, 401)
 })
 
@@ -120,24 +120,24 @@ test('devices of a suspended tenant are disconnected immediately', async () => {
     admin: person,
   })
   assert.equal(made.status, 202, made.text)
-  const at = `/tenant-manager/api/v2/tenants/${made.body.id}`
-  await eventually(async () => assert.equal((await asPlatform(`GET ${at}`)).body.status, 'AVAILABLE'), {
+  const tenantPath = `/tenant-manager/api/v2/tenants/${made.body.id}`
+  await eventually(async () => assert.equal((await asPlatform(`GET ${tenantPath}`)).body.status, 'AVAILABLE'), {
     withinMs: 30_000,
   })
-  const { body } = await asPlatform(`GET ${at}/credentials`)
+  const { body } = await asPlatform(`GET ${tenantPath}/credentials`)
   const tenant = { tenantId: 'acme', backendClient: { id: body.client_backend_id, secret: body.client_backend_secret } }
   const asAcme = await platform.asService(tenant as never)
   const { version, token } = await createFixtures(asAcme).aProvisionedEndpoint()
   const device = await aDevice(platform.mqttUrl)
   await device.publish(`kp1/${version}/epmx/${token}/get/1`)
   await device.receives(`kp1/${version}/epmx/${token}/get/1/status`)
-  const suspended = await asPlatform(`PUT ${at}`, { status: 'SUSPENDED' })
+  const suspended = await asPlatform(`PUT ${tenantPath}`, { status: 'SUSPENDED' })
   assert.equal(suspended.status, 200, suspended.text)
   await device.closed(1000)
 })
 
 test('an MQTT session survives a crash of all processes; its endpoint is no longer connected', async () => {
-  const { version, token, endpointId, prefix } = await aMetadataPlace()
+  const { version, token, endpointId, prefix } = await aMetadataTopic()
   const session = { clientId: 'survivor', clean: false }
   const device = await aDevice(platform.mqttUrl, session)
   await device.client.subscribeAsync(`kp1/${version}/+/${token}/#`, { qos: 1 })
@@ -157,7 +157,7 @@ test('an MQTT session survives a crash of all processes; its endpoint is no long
 })
 
 test('a stop disconnects devices and publishes that they are disconnected', async () => {
-  const { prefix, endpointId } = await aMetadataPlace()
+  const { prefix, endpointId } = await aMetadataTopic()
   const device = await aDevice(platform.mqttUrl)
   await device.publish(`${prefix}/get/1`)
   await eventually(async () => assert.equal((await metadataOf(endpointId)).connected, true))

@@ -43,7 +43,7 @@ const sampleOf = (endpointId: string) =>
     assert.match(text, /temperature/)
   })
 
-const isAnswered = (endpointId: string, id: number, by: string) =>
+const assertResult = (endpointId: string, id: number, by: string) =>
   eventually(() => {
     const result = commands.results.find((found) => found.endpointId === endpointId && found.id === id)
     assert.deepEqual(result, { endpointId, type: 'blink', id, statusCode: 200, payload: `done by ${by}` })
@@ -55,7 +55,7 @@ test('mosquitto_pub and mosquitto_sub work as a device', async () => {
   await device.says(/sent a sample/)
   await sampleOf(endpointId)
   const id = await commands.invoke(endpointId, 'blink', { times: 3 })
-  await isAnswered(endpointId, id, 'mosquitto_pub')
+  await assertResult(endpointId, id, 'mosquitto_pub')
   assert.equal(await device.ended, 0)
 })
 
@@ -65,7 +65,7 @@ test('curl works as a polling device', async () => {
   await device.says(/sent a sample/)
   await sampleOf(endpointId)
   const id = await commands.invoke(endpointId, 'blink', { times: 3 })
-  await isAnswered(endpointId, id, 'curl')
+  await assertResult(endpointId, id, 'curl')
   assert.equal(await device.ended, 0)
 })
 
@@ -82,7 +82,7 @@ for (const [by, command, args] of [
     await sampleOf(endpointId)
     const id = await commands.invoke(endpointId, 'blink', { times: 3 })
     await device.says(new RegExp(`command ${id}: blink \\{"times": ?3\\}`))
-    await isAnswered(endpointId, id, by)
+    await assertResult(endpointId, id, by)
     device.stop()
     assert.equal(await device.ended, 0)
   })

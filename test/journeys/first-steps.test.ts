@@ -5,14 +5,14 @@ import { commandsOf, runAsWritten } from '../harness/documents.ts'
 import { eventually } from '../harness/eventually.ts'
 import { startPlatform } from '../harness/platform.ts'
 
-const refusedIn = (stdout: string) => stdout.split('\n').filter((line) => line.startsWith('{"message"'))
+const errorsIn = (stdout: string) => stdout.split('\n').filter((line) => line.startsWith('{"message"'))
 
 test('the commands of the README get a token, create an application and a tenant, and receive a message of a device', async () => {
   const { directory, asService, bootstrap } = await startPlatform()
   const documents = ['README.md', 'docs/guides/first-device.md', 'docs/guides/files.md']
   const { status, stdout, stderr } = runAsWritten(documents.flatMap(commandsOf), { dataDirectory: directory })
   assert.equal(status, 0, stderr)
-  assert.deepEqual(refusedIn(stdout), [])
+  assert.deepEqual(errorsIn(stdout), [])
   assert.match(stdout, /201 Created[\s\S]*201 Created[\s\S]*"greenhouse-v1"[\s\S]*202 Accepted/)
   assert.match(
     stdout,
@@ -32,7 +32,7 @@ test('the commands of the README get a token, create an application and a tenant
 })
 
 /** Expected output of the sections of the guides, in their order. */
-const shown = {
+const expectedOutput = {
   Register: /"endpointId":"gateway-1","token":"\w+".*?"endpointId":"thermo-1","token"/s,
   batch: /"createdCount":1,"failedCount":1,.*?"statusReason":"Endpoint thermo-1 already exists; choose another id"/s,
   Metadata: /"floor":3,"model":"T-1000"\}/,
@@ -64,9 +64,9 @@ test('every command of the guides works after the first steps', async () => {
   const commands = [commandsOf('README.md')[0]!, ...guides]
   const { status, stdout, stderr } = runAsWritten(commands, { dataDirectory: directory })
   assert.equal(status, 0, stderr)
-  assert.deepEqual(refusedIn(stdout), [])
+  assert.deepEqual(errorsIn(stdout), [])
   let rest = stdout
-  for (const [section, pattern] of Object.entries(shown)) {
+  for (const [section, pattern] of Object.entries(expectedOutput)) {
     const found = rest.match(pattern)
     assert.ok(found, `${section}: ${pattern} is not in\n${rest}`)
     rest = rest.slice(found.index! + found[0].length)

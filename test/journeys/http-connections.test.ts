@@ -12,7 +12,7 @@ import { type RunningPlatform, startPlatform } from '../harness/platform.ts'
 
 const limit = 256
 const attacks = 1000
-const neighbour = '127.0.0.2'
+const otherAddress = '127.0.0.2'
 const hasIPv6 = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === '::1'))
 
 interface Open {
@@ -22,22 +22,22 @@ interface Open {
 
 describe(`a platform with ${limit} file descriptors at localhost`, () => {
   let platform: RunningPlatform
-  const held: Socket[] = []
+  const openSockets: Socket[] = []
   before(async () => {
     const environment = { WAYPOST_LOG_FORMAT: 'json', WAYPOST_HOST: 'localhost' }
     platform = await startPlatform({ descriptors: limit, environment })
   })
   after(() => {
-    for (const socket of held) socket.destroy()
+    for (const socket of openSockets) socket.destroy()
   })
 
   /** Opens connections and sends nothing on them. */
-  async function hold(host: string, count: number) {
+  async function openConnections(host: string, count: number) {
     const port = Number(new URL(platform.baseUrl).port)
     for (let i = 0; i < count; i++) {
       const socket = connect({ port, host })
       socket.on('error', () => {})
-      held.push(socket)
+      openSockets.push(socket)
       await Promise.race([once(socket, 'connect'), once(socket, 'close')])
     }
   }
@@ -68,8 +68,8 @@ describe(`a platform with ${limit} file descriptors at localhost`, () => {
 
   test('while one address opens thousands of connections, other clients are served over HTTP, WebSocket and MQTT', async () => {
     const hosts = ['127.0.0.1', ...(hasIPv6 ? ['::1'] : [])]
-    await Promise.all(hosts.map((host) => hold(host, attacks)))
-    for (let i = 0; i < 20; i++) assert.equal((await get(`${platform.baseUrl}/openapi.json`, neighbour)).status, 200)
+    await Promise.all(hosts.map((host) => openConnections(host, attacks)))
+    for (let i = 0; i < 20; i++) assert.equal((await get(`${platform.baseUrl}/openapi.json`, otherAddress)).status, 200)
     await (await aDevice(platform.mqttUrl)).end()
     // From the attacker's own address too: its oldest idle connections are closed.
     await eventually(async () => (await aDevice(`${platform.baseUrl.replace('http:', 'ws:')}/mqtt`)).end())
@@ -92,13 +92,13 @@ describe(`a platform with ${limit} file descriptors at localhost`, () => {
     const port = Number(new URL(platform.managementUrl).port)
     const idle = Array.from({ length: 40 }, () => connect({ port, host: '127.0.0.1' }))
     for (const socket of idle) socket.on('error', () => {})
-    held.push(...idle)
+    openSockets.push(...idle)
     await eventually(async () => assert.equal((await health()).status, 200), { withinMs: 20_000, everyMs: 200 })
     for (const socket of idle) socket.destroy()
   })
 
   test('all connections are released after their clients disconnect', async () => {
-    for (const socket of held.splice(0)) socket.destroy()
+    for (const socket of openSockets.splice(0)) socket.destroy()
     await eventually(async () => assert.equal((await health()).http!.open, 0))
     assert.equal((await get(`${platform.baseUrl}/openapi.json`)).status, 200)
   })
@@ -113,7 +113,7 @@ describe(`a platform with ${limit} file descriptors at localhost`, () => {
     assert.equal(failing.status, 503)
     assert.match(failing.problem!, /no file descriptor of 256 was free/)
     assert.ok((await metric('waypost_file_descriptors_exhausted_total{listener="probe"}')) >= 1)
-    assert.equal((await get(`${platform.baseUrl}/openapi.json`, neighbour)).status, 200)
+    assert.equal((await get(`${platform.baseUrl}/openapi.json`, otherAddress)).status, 200)
     assert.equal(await platform.kill('SIGTERM'), 0)
   })
 })

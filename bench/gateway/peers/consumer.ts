@@ -14,30 +14,30 @@ let id = 0
 socket.on('data', (chunk) => {
   const bytes = rest.length > 0 ? Buffer.concat([rest, chunk]) : chunk
   const out: Buffer[] = []
-  let at = 0
-  while (bytes.length - at >= 2) {
-    let size = bytes[at + 1]!
+  let offset = 0
+  while (bytes.length - offset >= 2) {
+    let size = bytes[offset + 1]!
     let head = 2
     if (size > 127) {
-      if (bytes.length - at < 3) break
-      size = (size & 127) | (bytes[at + 2]! << 7)
+      if (bytes.length - offset < 3) break
+      size = (size & 127) | (bytes[offset + 2]! << 7)
       head = 3
     }
-    const next = at + head + size
+    const next = offset + head + size
     if (next > bytes.length) break
-    const type = bytes[at]! >> 4
+    const type = bytes[offset]! >> 4
     if (type === 9) process.send!({ done: null })
     if (type === 3) {
-      const length = bytes.readUInt16BE(at + head)
-      const end = at + head + 2 + length
-      const topic = bytes.toString('latin1', at + head + 2, end)
+      const length = bytes.readUInt16BE(offset + head)
+      const end = offset + head + 2 + length
+      const topic = bytes.toString('latin1', offset + head + 2, end)
       out.push(Buffer.from([0x40, 2, bytes[end]!, bytes[end + 1]!]))
       id = (id % 65_535) + 1
       out.push(publish(`${topic}/status`, id, nothing))
     }
-    at = next
+    offset = next
   }
-  rest = bytes.subarray(at)
+  rest = bytes.subarray(offset)
   if (out.length > 0) socket.write(Buffer.concat(out))
 })
 process.on('disconnect', () => process.exit())

@@ -14,13 +14,13 @@ import { TrafficLog } from '../../../src/services/traffic-log/contract.ts'
 import { answerRequests } from './serve.ts'
 
 const { name, migrations } = catalogue.find(({ provides }) => provides === TrafficLog)!
-const kept = Promise.resolve()
+const resolved = Promise.resolve()
 const noTrafficLog = defineService({
   name,
   provides: TrafficLog,
   needs: {},
   ...(migrations && { migrations }),
-  build: () => ({ api: { record: () => kept, recordRefusal() {} } }),
+  build: () => ({ api: { record: () => resolved, recordRefusal() {} } }),
 })
 const answer = Promise.resolve({})
 const nothing: Extension = { name: 'dcx', receive: () => answer }

@@ -219,7 +219,7 @@ test('closes connections whose CONNECT does not arrive or stays incomplete', asy
     refused.map(({ reason }) => reason),
     ['timeout', 'timeout'],
   )
-  for (const client of [silent, slow]) client.cut()
+  for (const client of [silent, slow]) client.destroy()
   await eventually(() => assert.equal(sessions.count(), 0))
 })
 
@@ -227,7 +227,7 @@ test('port checks are not recorded', async () => {
   const { port, refused, sessions } = await openMqttServer()
   const client = await rawClient(port)
   await eventually(() => assert.equal(sessions.count(), 1))
-  client.cut()
+  client.destroy()
   await eventually(() => assert.equal(sessions.count(), 0))
   assert.deepEqual(refused, [])
 })

@@ -60,7 +60,7 @@ async function subscribe(client: RawClient, topic: string, qos: Qos = 1) {
 }
 
 async function leave(client: RawClient, waypost: { connections: Map<string, { open: boolean }> }, clientId: string) {
-  client.cut()
+  client.destroy()
   await eventually(() => assert.equal(waypost.connections.get(clientId)!.open, false))
 }
 

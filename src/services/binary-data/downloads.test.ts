@@ -7,7 +7,7 @@ import { asAdmin, bytesOf, type Endpoint, openBinaryData, root } from '../../../
 import { aCaller } from '../../../test/harness/builders.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
 
-let at: Awaited<ReturnType<typeof openBinaryData>>
+let fixture: Awaited<ReturnType<typeof openBinaryData>>
 let app: string
 let endpoint: Endpoint
 let file: string
@@ -15,15 +15,15 @@ const content = '0123456789'
 const etag = `"${createHash('sha256').update(content).digest('hex')}"`
 
 before(async () => {
-  at = await openBinaryData()
-  app = await at.anApplication()
-  endpoint = await at.anEndpoint(app)
-  await at.upload(endpoint, '/files/digits.txt', content)
+  fixture = await openBinaryData()
+  app = await fixture.anApplication()
+  endpoint = await fixture.anEndpoint(app)
+  await fixture.upload(endpoint, '/files/digits.txt', content)
   file = `${root}${endpoint.path}/files/digits.txt`
 })
 
 test('a download is an attachment without content sniffing, with its checksum', async () => {
-  const { status, text, headers } = await at.admin(`GET ${file}`)
+  const { status, text, headers } = await fixture.admin(`GET ${file}`)
   assert.equal(status, 200)
   assert.equal(text, content)
   assert.equal(headers['content-type'], 'application/octet-stream')
@@ -37,7 +37,7 @@ test('a download is an attachment without content sniffing, with its checksum', 
 })
 
 test('HEAD has the headers and no content', async () => {
-  const { status, text, headers } = await at.admin(`HEAD ${file}`)
+  const { status, text, headers } = await fixture.admin(`HEAD ${file}`)
   assert.deepEqual([status, text, headers['content-length'], headers.etag], [200, '', '10', etag])
 })
 
@@ -58,7 +58,7 @@ for (const [range, status, text, shown] of [
   ['', 200, content, undefined],
 ] as const)
   test(`Range: ${range} is ${status}`, async () => {
-    const answer = await at.admin(`GET ${file}`, undefined, { range })
+    const answer = await fixture.admin(`GET ${file}`, undefined, { range })
     assert.equal(answer.status, status, answer.text)
     assert.equal(answer.headers['content-range'], shown)
     if (text === undefined) return assert.match(answer.body.message, /10 bytes/)
@@ -67,59 +67,59 @@ for (const [range, status, text, shown] of [
   })
 
 test('If-Range returns a part only if the content has not changed', async () => {
-  const part = await at.admin(`GET ${file}`, undefined, { range: 'bytes=0-1', 'if-range': etag })
+  const part = await fixture.admin(`GET ${file}`, undefined, { range: 'bytes=0-1', 'if-range': etag })
   assert.equal(part.status, 206)
-  const whole = await at.admin(`GET ${file}`, undefined, { range: 'bytes=0-1', 'if-range': '"old"' })
+  const whole = await fixture.admin(`GET ${file}`, undefined, { range: 'bytes=0-1', 'if-range': '"old"' })
   assert.deepEqual([whole.status, whole.text], [200, content])
 })
 
 test('If-None-Match with the current ETag: 304 without content', async () => {
   for (const given of [etag, `"x", ${etag}`, `W/${etag}`, '*']) {
-    const answer = await at.admin(`GET ${file}`, undefined, { 'if-none-match': given })
+    const answer = await fixture.admin(`GET ${file}`, undefined, { 'if-none-match': given })
     assert.deepEqual([answer.status, answer.text, answer.headers.etag], [304, '', etag], given)
   }
   for (const given of ['"x"', ''])
-    assert.equal((await at.admin(`GET ${file}`, undefined, { 'if-none-match': given })).status, 200)
+    assert.equal((await fixture.admin(`GET ${file}`, undefined, { 'if-none-match': given })).status, 200)
 })
 
 test('data/last is the newest blob, even among uploads of the same millisecond', async () => {
-  const one = await at.anEndpoint(app)
+  const one = await fixture.anEndpoint(app)
   const last = `${root}${one.path}/binary-data/data/last`
-  const missing = await at.admin(`GET ${last}`)
+  const missing = await fixture.admin(`GET ${last}`)
   assert.equal(missing.status, 404)
   for (let n = 0; n < 20; n++) {
-    await at.upload(one, `/binary-data?name=b${n}`, `blob ${n}`)
-    const answer = await at.admin(`GET ${last}`)
+    await fixture.upload(one, `/binary-data?name=b${n}`, `blob ${n}`)
+    const answer = await fixture.admin(`GET ${last}`)
     assert.equal(answer.text, `blob ${n}`)
     assert.match(answer.headers['content-disposition']!, new RegExp(`filename="b${n}"`))
   }
 })
 
 test('deleting returns 204, then 404, and removes the content', async () => {
-  const one = await at.anEndpoint(app)
-  await at.upload(one, '/files/a', 'file')
-  const { headers } = await at.upload(one, '/binary-data', 'blob')
+  const one = await fixture.anEndpoint(app)
+  await fixture.upload(one, '/files/a', 'file')
+  const { headers } = await fixture.upload(one, '/binary-data', 'blob')
   const blob = headers.location!.replace('http://waypost.test', '')
   for (const url of [`${root}${one.path}/files/a`, blob]) {
-    assert.equal((await at.admin(`DELETE ${url}`)).status, 204)
-    assert.equal((await at.admin(`DELETE ${url}`)).status, 404)
-    assert.equal((await at.admin(`GET ${url}`)).status, 404)
+    assert.equal((await fixture.admin(`DELETE ${url}`)).status, 204)
+    assert.equal((await fixture.admin(`DELETE ${url}`)).status, 404)
+    assert.equal((await fixture.admin(`GET ${url}`)).status, 404)
   }
   await eventually(async () => {
-    const [row] = await at.waypost.kit.db.sql`select count(*) from binary_data.leavings`
+    const [row] = await fixture.waypost.kit.db.sql`select count(*) from binary_data.leavings`
     assert.equal(row?.count, 0)
   })
-  const { kept, summed } = await at.usage()
+  const { kept, summed } = await fixture.usage()
   assert.equal(kept, summed)
 })
 
 test('missing and unreadable items give identical responses', async () => {
-  const other = await at.anApplication('other')
-  const theirs = await at.anEndpoint(other, { tenantId: 'other' })
-  await at.upload(theirs, '/files/secret', 'secret')
-  const { headers } = await at.upload(theirs, '/binary-data', 'secret')
+  const other = await fixture.anApplication('other')
+  const theirs = await fixture.anEndpoint(other, { tenantId: 'other' })
+  await fixture.upload(theirs, '/files/secret', 'secret')
+  const { headers } = await fixture.upload(theirs, '/binary-data', 'secret')
   const blobId = headers.location!.split('/').at(-1)!
-  const powerless = at.waypost.as(aCaller())
+  const powerless = fixture.waypost.as(aCaller())
   for (const path of [
     '/files/secret',
     `/binary-data/${blobId}`,
@@ -128,22 +128,22 @@ test('missing and unreadable items give identical responses', async () => {
   ])
     for (const method of path.endsWith('data') || path.endsWith('last') ? ['GET'] : ['GET', 'DELETE']) {
       const url = `${root}${theirs.path}${path}`
-      const hidden = await at.admin(`${method} ${url}`)
+      const hidden = await fixture.admin(`${method} ${url}`)
       const hiddenToo = await powerless(`${method} ${url}`)
-      const missing = await at.adminOf('other')(`${method} ${url.replace(theirs.endpointId, 'ep-none')}`)
-      const elsewhere = await at.adminOf('other')(`${method} ${url.replace(other, app)}`)
+      const missing = await fixture.adminOf('other')(`${method} ${url.replace(theirs.endpointId, 'ep-none')}`)
+      const elsewhere = await fixture.adminOf('other')(`${method} ${url.replace(other, app)}`)
       for (const answer of [hidden, hiddenToo, missing, elsewhere]) assert.equal(answer.status, 404, answer.text)
       const blank = (text: string) => text.replaceAll(theirs.endpointId, 'ep-none').replaceAll(other, app)
       assert.equal(new Set([hidden, hiddenToo, missing, elsewhere].map(({ text }) => blank(text))).size, 1)
     }
-  assert.equal((await at.adminOf('other')(`GET ${root}${theirs.path}/files/secret`)).text, 'secret')
+  assert.equal((await fixture.adminOf('other')(`GET ${root}${theirs.path}/files/secret`)).text, 'secret')
 })
 
 test('downloads need endpoint:read, deletions endpoint:update; otherwise 403', async () => {
-  const one = await at.anEndpoint(app)
-  await at.upload(one, '/files/a', 'x')
+  const one = await fixture.anEndpoint(app)
+  await fixture.upload(one, '/files/a', 'x')
   const url = `${root}${one.path}/files/a`
-  const on = (resource: string, ...scopes: string[]) => at.waypost.as(aCaller({ on: { [resource]: scopes } }))
+  const on = (resource: string, ...scopes: string[]) => fixture.waypost.as(aCaller({ on: { [resource]: scopes } }))
   for (const resource of [`endpoint-${one.endpointId}`, `application-${app}`, 'tenant-system']) {
     assert.equal((await on(resource, 'endpoint:read')(`GET ${url}`)).status, 200)
     assert.equal((await on(resource, 'endpoint:read')(`DELETE ${url}`)).status, 403)
@@ -153,15 +153,15 @@ test('downloads need endpoint:read, deletions endpoint:update; otherwise 403', a
 })
 
 test('downloads without an access token are 401', async () => {
-  assert.equal((await at.waypost.as(undefined)(`GET ${file}`)).status, 401)
-  assert.equal((await at.send(`GET ${file}`, { 'x-auth-token': await at.aToken(endpoint) })).status, 401)
+  assert.equal((await fixture.waypost.as(undefined)(`GET ${file}`)).status, 401)
+  assert.equal((await fixture.send(`GET ${file}`, { 'x-auth-token': await fixture.aToken(endpoint) })).status, 401)
 })
 
 /** Returns the contents that this process has open. */
 const openContents = () =>
   readdirSync('/proc/self/fd').filter((fd) => {
     try {
-      return readlinkSync(`/proc/self/fd/${fd}`).startsWith(at.waypost.kit.platform.blobs.directory)
+      return readlinkSync(`/proc/self/fd/${fd}`).startsWith(fixture.waypost.kit.platform.blobs.directory)
     } catch {
       return false
     }
@@ -169,25 +169,25 @@ const openContents = () =>
 
 test('over a socket, GET returns the exact bytes and HEAD none', async () => {
   const bytes = bytesOf(3_000_000)
-  await at.upload(endpoint, '/files/bytes', bytes)
+  await fixture.upload(endpoint, '/files/bytes', bytes)
   const url = `${root}${endpoint.path}/files/bytes`
-  assert.deepEqual((await at.send(`GET ${url}`, asAdmin)).bytes, bytes)
-  const part = await at.send(`GET ${url}`, { ...asAdmin, range: 'bytes=1000000-1999999' })
+  assert.deepEqual((await fixture.send(`GET ${url}`, asAdmin)).bytes, bytes)
+  const part = await fixture.send(`GET ${url}`, { ...asAdmin, range: 'bytes=1000000-1999999' })
   assert.deepEqual(part.bytes, bytes.subarray(1_000_000, 2_000_000))
-  const head = await at.send(`HEAD ${url}`, { ...asAdmin, range: 'bytes=0-9' })
+  const head = await fixture.send(`HEAD ${url}`, { ...asAdmin, range: 'bytes=0-9' })
   assert.deepEqual([head.status, head.headers['content-length'], head.bytes.length], [200, '3000000', 0])
 })
 
 test('a slow reader gets everything, and a disconnected one leaves no file open', async () => {
-  await at.upload(endpoint, '/files/huge', bytesOf(30_000_000))
-  const socket = connect(at.port, '127.0.0.1')
+  await fixture.upload(endpoint, '/files/huge', bytesOf(30_000_000))
+  const socket = connect(fixture.port, '127.0.0.1')
   socket.write(
     `GET ${root}${endpoint.path}/files/huge HTTP/1.1\r\nhost: x\r\nauthorization: ${asAdmin.authorization}\r\n\r\n`,
   )
   socket.once('data', () => socket.pause())
   await eventually(() => assert.equal(openContents(), 1))
   // The file is deleted meanwhile; the reader still gets the old content.
-  assert.equal((await at.admin(`DELETE ${root}${endpoint.path}/files/huge`)).status, 204)
+  assert.equal((await fixture.admin(`DELETE ${root}${endpoint.path}/files/huge`)).status, 204)
   assert.equal(openContents(), 1)
   socket.destroy()
   await eventually(() => assert.equal(openContents(), 0))

@@ -31,8 +31,8 @@ export default defineService({
   ],
   settings: binaryDataSettings,
   instances: [defineInstance({ name: 'bcx', group: 'Data collection', description: 'Binary data', urlPrefix: '/bcx' })],
-  build(kit, given) {
-    const service = createBinaryData(kit, given)
+  build(kit, services) {
+    const service = createBinaryData(kit, services)
     registerEventHandlers(kit.bus, service.deletions)
     return {
       api: service.api,

@@ -3,7 +3,7 @@ import { before, test } from 'node:test'
 import { type Endpoint, openBinaryData, root } from '../../../test/harness/binary-data.ts'
 import { aCaller } from '../../../test/harness/builders.ts'
 
-let at: Awaited<ReturnType<typeof openBinaryData>>
+let fixture: Awaited<ReturnType<typeof openBinaryData>>
 let app: string
 let one: Endpoint
 let two: Endpoint
@@ -11,21 +11,21 @@ let clock = new Date('2026-03-01T00:00:00Z')
 const all = 'fromDate=2026-01-01T00:00:00Z&toDate=2027-01-01T00:00:00Z'
 
 before(async () => {
-  at = await openBinaryData({ now: () => clock })
-  app = await at.anApplication()
-  one = await at.anEndpoint(app, { endpointId: 'one' })
-  two = await at.anEndpoint(app, { endpointId: 'two' })
+  fixture = await openBinaryData({ now: () => clock })
+  app = await fixture.anApplication()
+  one = await fixture.anEndpoint(app, { endpointId: 'one' })
+  two = await fixture.anEndpoint(app, { endpointId: 'two' })
   for (let day = 1; day <= 3; day++)
     for (const endpoint of [one, two]) {
       clock = new Date(`2026-03-0${day}T12:00:00Z`)
-      await at.upload(endpoint, `/files/report-${day}.CSV`, 'x'.repeat(day))
-      await at.upload(endpoint, `/binary-data?name=shot-${day}`, 'x'.repeat(day))
+      await fixture.upload(endpoint, `/files/report-${day}.CSV`, 'x'.repeat(day))
+      await fixture.upload(endpoint, `/binary-data?name=shot-${day}`, 'x'.repeat(day))
     }
 })
 
-const files = (query = '', ask = at.admin) => ask(`GET ${root}/applications/${app}/files${query}`)
-const blobs = (query = '', ask = at.admin) => ask(`GET ${root}/applications/${app}/binary-data/list${query}`)
-const groups = (query = `?${all}`, ask = at.admin) => ask(`GET ${root}/applications/${app}/binary-data${query}`)
+const files = (query = '', ask = fixture.admin) => ask(`GET ${root}/applications/${app}/files${query}`)
+const blobs = (query = '', ask = fixture.admin) => ask(`GET ${root}/applications/${app}/binary-data/list${query}`)
+const groups = (query = `?${all}`, ask = fixture.admin) => ask(`GET ${root}/applications/${app}/binary-data${query}`)
 const names = (answer: { body: { content: { endpointId: string; name: string }[] } }) =>
   answer.body.content.map(({ endpointId, name }) => `${endpointId} ${name}`)
 
@@ -138,39 +138,39 @@ test('invalid parameters are 400 with their name', async () => {
 })
 
 test('a list and its total contain only items that the caller may read', async () => {
-  const mine = at.waypost.as(
+  const mine = fixture.waypost.as(
     aCaller({ on: { 'endpoint-one': ['endpoint:read'], 'endpoint-elsewhere': ['endpoint:read'] } }),
   )
   assert.equal((await files('', mine)).body.totalElements, 3)
   assert.equal((await blobs('?endpointId=one,two', mine)).body.totalElements, 3)
   assert.deepEqual((await groups(undefined, mine)).body.length, 1)
-  const reader = at.waypost.as(aCaller({ on: { [`application-${app}`]: ['endpoint:read'] } }))
+  const reader = fixture.waypost.as(aCaller({ on: { [`application-${app}`]: ['endpoint:read'] } }))
   assert.equal((await files('', reader)).body.totalElements, 6)
 })
 
 test('an application of another tenant, an unknown one and an invisible one are the same 404', async () => {
-  const powerless = at.waypost.as(aCaller())
-  const other = at.adminOf('other')
-  for (const list of [files, blobs, (_: string, ask: typeof at.admin) => groups(undefined, ask)]) {
+  const powerless = fixture.waypost.as(aCaller())
+  const other = fixture.adminOf('other')
+  for (const list of [files, blobs, (_: string, ask: typeof fixture.admin) => groups(undefined, ask)]) {
     const answers = [await list('', powerless), await list('', other)]
     for (const answer of answers) {
       assert.equal(answer.status, 404)
       assert.deepEqual(answer.body, { message: `There is no application ${app}, or the caller may not read it` })
     }
   }
-  const sees = at.waypost.as(aCaller({ on: { [`application-${app}`]: ['application:read'] } }))
+  const sees = fixture.waypost.as(aCaller({ on: { [`application-${app}`]: ['application:read'] } }))
   assert.equal((await files('', sees)).status, 403)
 })
 
 test('long lists are streamed completely and in order', async () => {
-  const long = await at.anApplication()
+  const long = await fixture.anApplication()
   const many = 2500
-  await at.waypost.kit.db.sql`
+  await fixture.waypost.kit.db.sql`
     insert into binary_data.items (endpoint_id, id, kind, tenant_id, application_name, name, content_key, size, checksum, created_date, updated_date)
     select 'many-' || (n % 2), 'id-' || n, 'blob', 'default', ${long}, 'name-' || n, 'key-' || n, 1, 'x',
       timestamptz '2026-01-01' + make_interval(secs => n / 10), timestamptz '2026-01-01'
     from generate_series(1, ${many}) n`
-  const get = (query: string) => at.admin(`GET ${root}/applications/${long}/binary-data${query}`)
+  const get = (query: string) => fixture.admin(`GET ${root}/applications/${long}/binary-data${query}`)
   for (const [query, from, to] of [
     ['/list?limit=0', 1, many],
     ['/list?limit=1500', 1, 1500],

@@ -4,23 +4,23 @@ import { bytesOf, type Endpoint, openBinaryData, root } from '../../../test/harn
 import { aPlatformAdmin } from '../../../test/harness/builders.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
 
-let at: Awaited<ReturnType<typeof openBinaryData>>
+let fixture: Awaited<ReturnType<typeof openBinaryData>>
 let endpoint: Endpoint
 let token: string
 const megabyte = 1_000_000
 before(async () => {
-  at = await openBinaryData({ environment: { WAYPOST_BLOB_QUOTA_MB: '2' } })
-  endpoint = await at.anEndpoint(await at.anApplication())
-  token = await at.aToken(endpoint)
+  fixture = await openBinaryData({ environment: { WAYPOST_BLOB_QUOTA_MB: '2' } })
+  endpoint = await fixture.anEndpoint(await fixture.anApplication())
+  token = await fixture.aToken(endpoint)
 })
 
 async function* pieces(total: number) {
   for (let sent = 0; sent < total; sent += 50_000) yield bytesOf(50_000)
 }
 const put = (name: string, body: Uint8Array | AsyncIterable<Uint8Array>) =>
-  at.send(`POST ${root}/files/${name}`, { 'x-auth-token': token }, body)
+  fixture.send(`POST ${root}/files/${name}`, { 'x-auth-token': token }, body)
 const remove = async (name: string) =>
-  assert.equal((await at.admin(`DELETE ${root}${endpoint.path}/files/${name}`)).status, 204)
+  assert.equal((await fixture.admin(`DELETE ${root}${endpoint.path}/files/${name}`)).status, 204)
 
 test('an upload above the quota is 413: at once if its length is announced, otherwise while it arrives', async () => {
   for (const body of [bytesOf(2 * megabyte + 1), pieces(3 * megabyte), pieces(40 * megabyte)]) {
@@ -28,8 +28,8 @@ test('an upload above the quota is 413: at once if its length is announced, othe
     assert.equal(answer.status, 413, answer.text)
     assert.match(answer.text, /quota of the tenant, 2000000 bytes/)
   }
-  await eventually(async () => assert.deepEqual(await at.usage(), { kept: 0, summed: 0 }))
-  assert.equal((await at.admin(`GET ${root}${endpoint.path}/files/much`)).status, 404)
+  await eventually(async () => assert.deepEqual(await fixture.usage(), { kept: 0, summed: 0 }))
+  assert.equal((await fixture.admin(`GET ${root}${endpoint.path}/files/much`)).status, 404)
 })
 
 test('exactly the quota fits, one byte more does not, and a deletion makes room', async () => {
@@ -47,7 +47,7 @@ test('an upload may use the space of the file that it replaces', async () => {
   assert.equal((await put('same', bytesOf(2 * megabyte))).status, 204)
   assert.equal((await put('same', pieces(2 * megabyte))).status, 204)
   assert.equal((await put('same', bytesOf(2 * megabyte + 1))).status, 413)
-  assert.equal((await at.usage()).kept, 2 * megabyte)
+  assert.equal((await fixture.usage()).kept, 2 * megabyte)
   await remove('same')
 })
 
@@ -56,18 +56,18 @@ test('concurrent uploads cannot exceed the quota together', async () => {
   const stored = answers.filter(({ status }) => status === 204).length
   assert.ok(stored <= 2, String(stored))
   assert.ok(answers.every(({ status }) => status === 204 || status === 413))
-  const { kept, summed } = await at.usage()
+  const { kept, summed } = await fixture.usage()
   assert.equal(kept, stored * megabyte)
   assert.equal(kept, summed)
 })
 
 test('each tenant has its own quota', async () => {
-  const theirs = await at.anEndpoint(await at.anApplication('other'), { tenantId: 'other' })
-  assert.equal((await at.upload(theirs, '/files/a', bytesOf(2 * megabyte))).status, 204)
+  const theirs = await fixture.anEndpoint(await fixture.anApplication('other'), { tenantId: 'other' })
+  assert.equal((await fixture.upload(theirs, '/files/a', bytesOf(2 * megabyte))).status, 204)
 })
 
 test('the quota of a tenant package overrides the setting, and a change applies at once to its tenants only', async () => {
-  const platform = at.waypost.as(aPlatformAdmin())
+  const platform = fixture.waypost.as(aPlatformAdmin())
   const created = await platform('POST /tenant-manager/api/v1/packages-types', { name: 'small', disk_size: 1000 })
   assert.equal(created.status, 201, created.text)
   const aTenant = async (tenantId: string, packageType: string) => {
@@ -77,10 +77,10 @@ test('the quota of a tenant package overrides the setting, and a change applies 
     assert.equal(answer.status, 202, answer.text)
     const path = `/tenant-manager/api/v2/tenants/${answer.body.id}`
     await eventually(async () => assert.equal((await platform(`GET ${path}`)).body.status, 'AVAILABLE'))
-    const theirs = await at.anEndpoint(await at.anApplication(tenantId), { tenantId })
-    const theirToken = await at.aToken(theirs)
+    const theirs = await fixture.anEndpoint(await fixture.anApplication(tenantId), { tenantId })
+    const theirToken = await fixture.aToken(theirs)
     const store = async (name: string, size: number) =>
-      (await at.send(`POST ${root}/files/${name}`, { 'x-auth-token': theirToken }, bytesOf(size))).status
+      (await fixture.send(`POST ${root}/files/${name}`, { 'x-auth-token': theirToken }, bytesOf(size))).status
     const change = async (to: string) => assert.equal((await platform(`PUT ${path}`, { package_type: to })).status, 200)
     return { store, change }
   }

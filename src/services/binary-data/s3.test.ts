@@ -6,12 +6,12 @@ import { eventually } from '../../../test/harness/eventually.ts'
 import { openS3, type TestS3 } from '../../../test/harness/s3.ts'
 
 let s3: TestS3
-let at: Awaited<ReturnType<typeof openBinaryData>>
+let fixture: Awaited<ReturnType<typeof openBinaryData>>
 let endpoint: Endpoint
 before(async () => {
   s3 = await openS3()
   const { origin, bucket, accessKey, secretKey } = s3.settings
-  at = await openBinaryData({
+  fixture = await openBinaryData({
     environment: {
       WAYPOST_S3_URL: `${origin}/${bucket}/blobs`,
       WAYPOST_S3_ACCESS_KEY: accessKey,
@@ -19,18 +19,18 @@ before(async () => {
       WAYPOST_LOG_LEVEL: 'fatal',
     },
   })
-  endpoint = await at.anEndpoint(await at.anApplication())
+  endpoint = await fixture.anEndpoint(await fixture.anApplication())
 })
 
 test('after uploads, overwrites, range reads and deletions the bucket contains exactly the stored items', async () => {
   const url = `${root}${endpoint.path}/files/a`
-  await at.upload(endpoint, '/files/a', 'first')
-  await at.upload(endpoint, '/files/a', '0123456789')
-  assert.equal((await at.admin(`GET ${url}`)).text, '0123456789')
-  assert.equal((await at.admin(`GET ${url}`, undefined, { range: 'bytes=3-5' })).text, '345')
+  await fixture.upload(endpoint, '/files/a', 'first')
+  await fixture.upload(endpoint, '/files/a', '0123456789')
+  assert.equal((await fixture.admin(`GET ${url}`)).text, '0123456789')
+  assert.equal((await fixture.admin(`GET ${url}`, undefined, { range: 'bytes=3-5' })).text, '345')
   await eventually(() => assert.equal(s3.objects.size, 1))
   assert.match([...s3.objects.keys()][0]!, /^blobs\/[0-9a-f]{2}\/[0-9a-f]{2}\/[0-9a-f]{32}$/)
-  assert.equal((await at.admin(`DELETE ${url}`)).status, 204)
+  assert.equal((await fixture.admin(`DELETE ${url}`)).status, 204)
   await eventually(() => assert.equal(s3.objects.size, 0))
 })
 
@@ -38,10 +38,10 @@ test('a large upload is sent in parts, and an interrupted one leaves none', asyn
   async function* pieces() {
     for (let n = 0; n < 12; n++) yield bytesOf(1024 * 1024, n)
   }
-  const headers = { 'x-auth-token': await at.aToken(endpoint) }
-  assert.equal((await at.send(`POST ${root}/binary-data`, headers, pieces())).status, 201)
+  const headers = { 'x-auth-token': await fixture.aToken(endpoint) }
+  assert.equal((await fixture.send(`POST ${root}/binary-data`, headers, pieces())).status, 201)
   assert.equal(s3.requests.filter((line) => line.includes('partNumber=')).length, 3)
-  await assert.rejects(at.send(`POST ${root}/binary-data`, headers, breaking(pieces())), /broken/)
+  await assert.rejects(fixture.send(`POST ${root}/binary-data`, headers, breaking(pieces())), /broken/)
   await eventually(() => {
     assert.equal(s3.unfinished.size, 0)
     assert.equal(s3.objects.size, 1)
@@ -61,9 +61,9 @@ async function* breaking(content: AsyncIterable<Uint8Array>) {
 
 test('an upload is rejected if the store fails, and leaves no item', async () => {
   s3.injectFailure = (request) => (request.startsWith('PUT') ? 500 : undefined)
-  const headers = { 'x-auth-token': await at.aToken(endpoint) }
-  assert.equal((await at.send(`POST ${root}/files/b`, headers, 'x')).status, 503)
+  const headers = { 'x-auth-token': await fixture.aToken(endpoint) }
+  assert.equal((await fixture.send(`POST ${root}/files/b`, headers, 'x')).status, 503)
   s3.injectFailure = () => undefined
-  assert.equal((await at.admin(`GET ${root}${endpoint.path}/files/b`)).status, 404)
-  assert.equal((await at.send(`POST ${root}/files/b`, headers, 'x')).status, 204)
+  assert.equal((await fixture.admin(`GET ${root}${endpoint.path}/files/b`)).status, 404)
+  assert.equal((await fixture.send(`POST ${root}/files/b`, headers, 'x')).status, 204)
 })

@@ -11,13 +11,13 @@ import { createFileBlobs } from '../../kernel/blobs/files.ts'
 import { TenantDeleted } from '../tenants/events.ts'
 import { BinaryData, type NewContent, type ServiceContents, type StoredContent } from './contract.ts'
 
-let at: Awaited<ReturnType<typeof openBinaryData>>
+let fixture: Awaited<ReturnType<typeof openBinaryData>>
 let contents: ServiceContents
-const directory = () => at.waypost.kit.platform.blobs.directory
-const sql = () => at.waypost.kit.db.sql
+const directory = () => fixture.waypost.kit.platform.blobs.directory
+const sql = () => fixture.waypost.kit.db.sql
 before(async () => {
-  at = await openBinaryData({ environment: { WAYPOST_BLOB_QUOTA_MB: '1' } })
-  contents = at.waypost.ask(BinaryData).contents
+  fixture = await openBinaryData({ environment: { WAYPOST_BLOB_QUOTA_MB: '1' } })
+  contents = fixture.waypost.ask(BinaryData).contents
 })
 
 async function* once(bytes: Uint8Array | string) {
@@ -28,8 +28,9 @@ const put = (bytes: Uint8Array | string, more: Partial<NewContent> = {}) =>
     { tenantId: 'default', service: 'test', content: once(bytes), ...more },
     async (_sql, stored) => stored,
   )
-const release = (tenantId: string, keys: string[]) => at.waypost.kit.db.tx((tx) => contents.release(tx, tenantId, keys))
-const usage = async () => (await at.usage()).kept
+const release = (tenantId: string, keys: string[]) =>
+  fixture.waypost.kit.db.tx((tx) => contents.release(tx, tenantId, keys))
+const usage = async () => (await fixture.usage()).kept
 const rows = async () =>
   (
     await sql()`select (select count(*) from binary_data.service_contents)::int as kept,
@@ -90,16 +91,16 @@ test('a content that replaces another one needs room only for the difference', a
 test('the daily comparison keeps contents of services, and a deleted tenant loses them', async () => {
   const stored = await put('kept')
   const doomed = await put('doomed', { tenantId: 'doomed' })
-  const task = at.waypost.built.get('binary-data')!.periodic!.find(({ name }) => name === 'binary-data.compare')!
+  const task = fixture.waypost.built.get('binary-data')!.periodic!.find(({ name }) => name === 'binary-data.compare')!
   const completed = async () =>
     (await sql()`select id from jobs.job where name = 'binary-data.compare' and state = 'completed'`).length
   utimesSync(join(directory(), pathOfKey(stored.contentKey)), new Date(0), new Date(0))
   const before = await completed()
-  await at.waypost.kit.db.tx((tx) => task.run(tx))
+  await fixture.waypost.kit.db.tx((tx) => task.run(tx))
   await eventually(async () => assert.equal(await completed(), before + 1))
   assert.deepEqual((await rows())?.orphans, 0)
   assert.ok(isStored(stored))
-  await at.waypost.kit.db.tx((tx) => at.waypost.kit.bus.publish(tx, TenantDeleted, { tenantId: 'doomed' }))
+  await fixture.waypost.kit.db.tx((tx) => fixture.waypost.kit.bus.publish(tx, TenantDeleted, { tenantId: 'doomed' }))
   await eventually(() => assert.ok(!isStored(doomed)), { withinMs: 15_000 })
   assert.ok(isStored(stored))
 })

@@ -224,8 +224,8 @@ suite('the root and the revocation lists', () => {
     assert.deepEqual((await read()).bytes, first.bytes)
     const same = await waypost.http.app.inject({ url: path, headers: { 'if-none-match': first.etag } })
     assert.deepEqual([same.statusCode, same.body], [304, ''])
-    const at = await Promise.all([setState('x509-credentials', issued.id, 'Revoked').then(read), read(), read()])
-    const second = at[0]
+    const lists = await Promise.all([setState('x509-credentials', issued.id, 'Revoked').then(read), read(), read()])
+    const second = lists[0]
     assert.ok(second.number > first.number)
     assert.notEqual(second.etag, first.etag)
     ahead += 86_401_000

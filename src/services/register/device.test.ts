@@ -29,9 +29,10 @@ async function aDevice(metadata: object = {}, { app, version } = open) {
   const send = sendTo(epmx!, aDeviceEndpoint({ endpointId, applicationName: app, versionName: version }))
   return { endpointId, send, known: () => register.metadataOf(endpointId) }
 }
-const at = new Date('2026-01-01T00:00:00.000Z')
-const connectivity = { connected: true, connectivity_ts: at.toISOString() }
-const connect = (endpointId: string) => register.setConnectivity([{ endpointId, connected: true, at, number: 1 }])
+const changedAt = new Date('2026-01-01T00:00:00.000Z')
+const connectivity = { connected: true, connectivity_ts: changedAt.toISOString() }
+const connect = (endpointId: string) =>
+  register.setConnectivity([{ endpointId, connected: true, at: changedAt, number: 1 }])
 
 suite('epmx reads', () => {
   test('the keys, and ignores the payload', async () => {

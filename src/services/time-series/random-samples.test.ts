@@ -6,7 +6,7 @@ import { openTimeSeries } from '../../../test/harness/time-series.ts'
 import { dayMs } from './pack/chunk-builder.ts'
 import type { Value } from './points.ts'
 
-const { endpoint, collect, waypost, points, pack, service } = await openTimeSeries()
+const { unregisteredEndpoint: endpoint, collect, waypost, points, pack, service } = await openTimeSeries()
 
 const values = [{ path: 'a' }, { path: 'b', name: 'b' }]
 

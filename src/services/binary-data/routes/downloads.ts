@@ -3,16 +3,16 @@ import { sendContent } from '../../../kernel/http/send-content.ts'
 import type { OperationSchema } from '../../../kernel/schema.ts'
 import { blobView } from '../links.ts'
 import * as schemas from '../schemas.ts'
-import type { ItemRules, Place } from '../service/items.ts'
+import type { ItemAddress, ItemOperations } from '../service/items.ts'
 import type { BinaryDataService } from '../service.ts'
 
 const read = { scope: 'endpoint:read' }
 const update = { scope: 'endpoint:update' }
 
-type Asked = Pick<Request<OperationSchema>, 'ctx' | 'headers' | 'raw'>
+type DownloadRequest = Pick<Request<OperationSchema>, 'ctx' | 'headers' | 'raw'>
 
-const download = (items: ItemRules, request: Asked, reply: Reply, place: Place) =>
-  sendContent(request, reply, (choose) => items.open(request.ctx, place, choose))
+const download = (items: ItemOperations, request: DownloadRequest, reply: Reply, address: ItemAddress) =>
+  sendContent(request, reply, (choose) => items.open(request.ctx, address, choose))
 
 export function downloadRoutes(http: Http, { items }: BinaryDataService, baseUrl: () => string) {
   const endpoint = '/applications/:appName/endpoints/:endpointId'

@@ -6,7 +6,7 @@ import { listOf } from '../../../kernel/schema.ts'
 import { blobView, fileView, listedBlobView } from '../links.ts'
 import * as schemas from '../schemas.ts'
 import type { Item } from '../service/items.ts'
-import type { Listed } from '../service/lists.ts'
+import type { ItemList } from '../service/lists.ts'
 import type { BinaryDataService } from '../service.ts'
 
 const read = { scope: 'endpoint:read' }
@@ -15,7 +15,7 @@ async function* textsOf<T>(values: AsyncIterable<T>, view: (value: T) => object)
   for await (const value of values) yield JSON.stringify(view(value))
 }
 
-function sendList(reply: Reply, { total, items }: Listed, view: (item: Item) => object) {
+function sendList(reply: Reply, { total, items }: ItemList, view: (item: Item) => object) {
   if (Array.isArray(items)) return reply.send({ totalElements: total, content: items.map(view) })
   return sendText(reply, contentPageStream(total, textsOf(items, view)))
 }
@@ -29,9 +29,9 @@ export function listRoutes(http: Http, { lists }: BinaryDataService, baseUrl: ()
   ] as const)
     http.get(`${application}/${path}`, { schema, config: read }, async ({ ctx, params, query }, reply) => {
       const { endpointId, offset, limit, ...rest } = query
-      const wanted = { ...rest, ...params, kind, endpointIds: listOf(endpointId) }
-      const found = await lists.list(ctx, wanted, windowOf({ offset, limit }))
-      return sendList(reply, found, (item) => view(baseUrl(), item))
+      const request = { ...rest, ...params, kind, endpointIds: listOf(endpointId) }
+      const page = await lists.list(ctx, request, windowOf({ offset, limit }))
+      return sendList(reply, page, (item) => view(baseUrl(), item))
     })
 
   http.get(
@@ -39,8 +39,8 @@ export function listRoutes(http: Http, { lists }: BinaryDataService, baseUrl: ()
     { schema: schemas.groupBlobs, config: read },
     async ({ ctx, params, query }, reply) => {
       const { endpointId, ...rest } = query
-      const wanted = { ...rest, ...params, kind: 'blob', endpointIds: listOf(endpointId) } as const
-      const groups = await lists.byEndpoint(ctx, wanted)
+      const request = { ...rest, ...params, kind: 'blob', endpointIds: listOf(endpointId) } as const
+      const groups = await lists.byEndpoint(ctx, request)
       const texts = textsOf(groups, (items) => ({
         [items[0]!.endpointId]: items.map((item) => blobView(baseUrl(), item)),
       }))

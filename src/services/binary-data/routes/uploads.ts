@@ -7,7 +7,7 @@ import type { BinaryDataService } from '../service.ts'
 const config = { scope: 'none', keyHeader: 'X-Auth-Token', streamBody: true } as const
 
 export function uploadRoutes(http: Http, { uploads }: BinaryDataService, baseUrl: () => string) {
-  const given = ({ headers }: { headers: Record<string, string | string[] | undefined> }) => ({
+  const uploadHeadersOf = ({ headers }: { headers: Record<string, string | string[] | undefined> }) => ({
     token: headers['x-auth-token']?.toString(),
     length: Number(headers['content-length'] ?? 0),
     digest: parseDigest(headers),
@@ -15,13 +15,13 @@ export function uploadRoutes(http: Http, { uploads }: BinaryDataService, baseUrl
 
   http.post('/binary-data', { schema: schemas.uploadBlob, config }, async (request, reply) => {
     const name = request.query.name || undefined
-    const blob = await uploads.receive({ ...given(request), kind: 'blob', name, content: request.body })
+    const blob = await uploads.receive({ ...uploadHeadersOf(request), kind: 'blob', name, content: request.body })
     return reply.code(201).header('location', linkOf(baseUrl(), blob)).header('etag', `"${blob.checksum}"`).send()
   })
 
   http.post('/files/:filename', { schema: schemas.uploadFile, config }, async (request, reply) => {
     const name = checkFilename(request.params.filename)
-    const file = await uploads.receive({ ...given(request), kind: 'file', name, content: request.body })
+    const file = await uploads.receive({ ...uploadHeadersOf(request), kind: 'file', name, content: request.body })
     return reply.code(204).header('etag', `"${file.checksum}"`).send()
   })
 }

@@ -9,7 +9,7 @@ import * as items from '../store/items.ts'
 export interface Allowance {
   quota: number
   /** The bytes that this upload may have, including those of the content that it replaces. */
-  more: number
+  remaining: number
 }
 
 interface Deps {
@@ -19,7 +19,7 @@ interface Deps {
   quotaBytes: number
 }
 
-export const exceeded = ({ quota }: Allowance) => QuotaExceeded({ quota })
+export const quotaExceeded = ({ quota }: Allowance) => QuotaExceeded({ quota })
 
 /** Reads the tenant's package each time, so that a new quota applies at once. `replaced` is the size of the replaced content. */
 export async function allowanceOf(
@@ -28,10 +28,10 @@ export async function allowanceOf(
   replaced: () => Promise<number>,
 ): Promise<Allowance> {
   const quota = (await tenants.storageQuota(tenantId)) || quotaBytes || Number.POSITIVE_INFINITY
-  if (quota === Number.POSITIVE_INFINITY) return { quota, more: quota }
+  if (quota === Number.POSITIVE_INFINITY) return { quota, remaining: quota }
   const [used, replacedBytes] = await Promise.all([items.findUsage(db.sql, tenantId), replaced()])
   // A tenant that exceeds the quota of a smaller package may still replace a file by a smaller one.
-  return { quota, more: Math.max(0, quota - used) + replacedBytes }
+  return { quota, remaining: Math.max(0, quota - used) + replacedBytes }
 }
 
 export interface Tally {
@@ -55,34 +55,34 @@ export function createTally(): Tally {
 
 const touchMs = 60_000
 
-interface Measuring {
+interface MeasureOptions {
   tenantId: string
   allowance: Allowance
   /** Bytes of the tenant that are not items yet. */
-  ofTenant: Tally
+  bytesByTenant: Tally
   received(bytes: number): void
   /** Called about every minute while content arrives. */
-  alive(): Promise<void>
+  touch(): Promise<void>
 }
 
 /** Passes the content on, counts and hashes it, and throws once it exceeds the allowance. */
-export function measure(content: AsyncIterable<Uint8Array>, measuring: Measuring) {
-  const { tenantId, allowance, ofTenant, received, alive } = measuring
+export function measure(content: AsyncIterable<Uint8Array>, options: MeasureOptions) {
+  const { tenantId, allowance, bytesByTenant, received, touch } = options
   const hash = createHash('sha256')
   let size = 0
-  async function* pass() {
+  async function* measuredContent() {
     let touched = monotonicMs()
     for await (const piece of content) {
       hash.update(piece)
       size += piece.length
-      ofTenant.add(tenantId, piece.length)
+      bytesByTenant.add(tenantId, piece.length)
       received(piece.length)
-      if (ofTenant.of(tenantId) > allowance.more) throw exceeded(allowance)
+      if (bytesByTenant.of(tenantId) > allowance.remaining) throw quotaExceeded(allowance)
       yield piece
       if (monotonicMs() - touched < touchMs) continue
       touched = monotonicMs()
-      await alive()
+      await touch()
     }
   }
-  return { content: pass(), result: () => ({ size, checksum: hash.digest('hex') }), size: () => size }
+  return { content: measuredContent(), result: () => ({ size, checksum: hash.digest('hex') }), size: () => size }
 }

@@ -13,55 +13,55 @@ import { createStoreFailure } from './store-failure.ts'
 export type { Item } from '../store/items.ts'
 
 /** Addresses an item: a file by its name, a blob by its id, or the newest blob. */
-export type Place = { appName: string; endpointId: string } & (
+export type ItemAddress = { appName: string; endpointId: string } & (
   | { filename: string }
   | { blobId: string }
   | { last: true }
 )
 
-export interface ItemRules {
-  find(ctx: Ctx, place: Place): Promise<store.Item>
+export interface ItemOperations {
+  find(ctx: Ctx, address: ItemAddress): Promise<store.Item>
   /**
    * Opens an item and its content. `choose` returns the range to read, or undefined for no content. Retries if the file is
    * overwritten meanwhile, so that item and content always belong together.
    */
   open(
     ctx: Ctx,
-    place: Place,
+    address: ItemAddress,
     choose: (item: store.Item) => ByteRange | undefined,
   ): Promise<{ item: store.Item; content: Readable | undefined }>
-  delete(ctx: Ctx, place: Place): Promise<void>
+  delete(ctx: Ctx, address: ItemAddress): Promise<void>
 }
 
 const read = 'endpoint:read'
 const attemptsMax = 5
 
-export function createItemRules(
+export function createItemOperations(
   { db, log }: Kit,
   { blobs, orphans }: { blobs: Blobs; orphans: OrphanContents },
-): ItemRules {
+): ItemOperations {
   const storeFailure = createStoreFailure(log)
-  const look = (place: Place) => {
-    if ('filename' in place) return store.findFile(db.sql, place.endpointId, place.filename)
-    if ('blobId' in place) return store.findBlob(db.sql, place.endpointId, place.blobId)
-    return store.findLastBlob(db.sql, place.endpointId)
+  const findItem = (address: ItemAddress) => {
+    if ('filename' in address) return store.findFile(db.sql, address.endpointId, address.filename)
+    if ('blobId' in address) return store.findBlob(db.sql, address.endpointId, address.blobId)
+    return store.findLastBlob(db.sql, address.endpointId)
   }
 
   /** Returns the item. It is the same 404 if it is missing, not readable or of another application. */
-  async function permitted(ctx: Ctx, place: Place, scope: string): Promise<store.Item> {
-    const missing = () => missingAt(place)
-    const item = await look(place)
-    if (item?.applicationName !== place.appName) throw missing()
+  async function requireItem(ctx: Ctx, address: ItemAddress, scope: string): Promise<store.Item> {
+    const missing = () => notFoundError(address)
+    const item = await findItem(address)
+    if (item?.applicationName !== address.appName) throw missing()
     authorizeOrNotFound(ctx, { read, scope }, endpointResource(item), missing)
     return item
   }
 
   return {
-    find: (ctx, place) => permitted(ctx, place, read),
+    find: (ctx, address) => requireItem(ctx, address, read),
 
-    async open(ctx, place, choose) {
+    async open(ctx, address, choose) {
       for (let attempt = 1; ; attempt++) {
-        const item = await permitted(ctx, place, read)
+        const item = await requireItem(ctx, address, read)
         const range = choose(item)
         if (range === undefined) return { item, content: undefined }
         const isAll = range.first === 0 && range.last === item.size - 1
@@ -73,20 +73,20 @@ export function createItemRules(
       }
     },
 
-    async delete(ctx, place) {
-      const item = await permitted(ctx, place, 'endpoint:update')
+    async delete(ctx, address) {
+      const item = await requireItem(ctx, address, 'endpoint:update')
       await db.tx(async (sql) => {
-        const gone = await store.deleteItem(sql, item)
-        if (!gone) throw missingAt(place)
-        await orphans.record(sql, [gone.contentKey])
-        await store.addUsage(sql, gone.tenantId, -gone.size)
+        const deleted = await store.deleteItem(sql, item)
+        if (!deleted) throw notFoundError(address)
+        await orphans.record(sql, [deleted.contentKey])
+        await store.addUsage(sql, deleted.tenantId, -deleted.size)
       })
     },
   }
 }
 
-const missingAt = (place: Place) => {
-  if ('filename' in place) return NoFile(place)
-  if ('blobId' in place) return NoBlob(place)
-  return NoLastBlob({ appName: place.appName, endpointId: place.endpointId })
+const notFoundError = (address: ItemAddress) => {
+  if ('filename' in address) return NoFile(address)
+  if ('blobId' in address) return NoBlob(address)
+  return NoLastBlob({ appName: address.appName, endpointId: address.endpointId })
 }

@@ -8,7 +8,7 @@ import { applicationResource, type Register } from '../../register/contract.ts'
 import { NoApplication } from '../errors.ts'
 import * as store from '../store/items.ts'
 
-export interface Wanted {
+export interface ListRequest {
   kind: store.Kind
   appName: string
   endpointIds?: string[] | undefined
@@ -19,15 +19,15 @@ export interface Wanted {
 }
 
 /** A page of items, or a stream if the page is long. */
-export interface Listed {
+export interface ItemList {
   total: number
   items: store.Item[] | AsyncIterable<store.Item>
 }
 
-export interface ListRules {
-  list(ctx: Ctx, wanted: Wanted, window: Window): Promise<Listed>
+export interface ListOperations {
+  list(ctx: Ctx, request: ListRequest, window: Window): Promise<ItemList>
   /** Yields all items grouped by endpoint; each piece belongs to one endpoint. */
-  byEndpoint(ctx: Ctx, wanted: Wanted): Promise<AsyncIterable<store.Item[]>>
+  byEndpoint(ctx: Ctx, request: ListRequest): Promise<AsyncIterable<store.Item[]>>
 }
 
 /** Longer responses are streamed. */
@@ -35,18 +35,18 @@ const pageMax = 1000
 const idsMax = 1000
 const read = 'endpoint:read'
 
-export function createListRules(
+export function createListOperations(
   { db }: Kit,
   { applications, register }: { applications: Applications; register: Register },
-): ListRules {
+): ListOperations {
   /** Returns the endpoints of the application that the caller may read, or undefined for all. */
   async function visibleEndpoints(ctx: Ctx, appName: string): Promise<string[] | undefined> {
     if (!(await applications.exists(ctx, { name: appName }))) throw NoApplication({ appName })
     const application = onResource(ctx.tenantId, applicationResource(appName))
     if (holds(ctx.caller, read, application)) return undefined
     const granted = visibleResources(ctx.caller, read, ctx.tenantId, 'endpoint-') as string[]
-    const known = granted.length > 0 ? [...(await register.findAll(granted)).values()] : []
-    const readable = known.filter(
+    const grantedEndpoints = granted.length > 0 ? [...(await register.findAll(granted)).values()] : []
+    const readable = grantedEndpoints.filter(
       ({ tenantId, applicationName }) => tenantId === ctx.tenantId && applicationName === appName,
     )
     if (readable.length > 0) return readable.map(({ endpointId }) => endpointId)
@@ -55,9 +55,9 @@ export function createListRules(
     throw NoApplication({ appName })
   }
 
-  async function questionOf(ctx: Ctx, wanted: Wanted): Promise<store.Question> {
-    const { kind, appName, name, fromDate: from, toDate: to, sort } = wanted
-    const endpointIds = wanted.endpointIds?.length === 0 ? undefined : wanted.endpointIds
+  async function queryOf(ctx: Ctx, request: ListRequest): Promise<store.ItemQuery> {
+    const { kind, appName, name, fromDate: from, toDate: to, sort } = request
+    const endpointIds = request.endpointIds?.length === 0 ? undefined : request.endpointIds
     if (endpointIds && endpointIds.length > idsMax)
       throw InvalidRequest({ problem: `endpointId: expected at most ${idsMax} ids` })
     const visibility = await visibleEndpoints(ctx, appName)
@@ -76,19 +76,19 @@ export function createListRules(
   }
 
   /** Reads page by page: no connection is held while a slow caller reads. */
-  async function* walk(question: store.Question, first: store.ListedItem[], count: number) {
-    let [page, left] = [first, count]
+  async function* streamItems(query: store.ItemQuery, first: store.ListedItem[], count: number) {
+    let [page, remaining] = [first, count]
     while (page.length > 0) {
       yield* page
-      left -= page.length
-      if (left <= 0 || page.length < pageMax) return
-      page = await store.findItemsAfter(db.sql, question, { after: page.at(-1)!, limit: Math.min(pageMax, left) })
+      remaining -= page.length
+      if (remaining <= 0 || page.length < pageMax) return
+      page = await store.findItemsAfter(db.sql, query, { after: page.at(-1)!, limit: Math.min(pageMax, remaining) })
     }
   }
 
-  async function* walkEndpoints(question: store.Question) {
+  async function* streamByEndpoint(query: store.ItemQuery) {
     for (let after: store.ListedItem | undefined; ; ) {
-      const page: store.ListedItem[] = await store.findItemsByEndpoint(db.sql, question, { after, limit: pageMax })
+      const page: store.ListedItem[] = await store.findItemsByEndpoint(db.sql, query, { after, limit: pageMax })
       yield* Map.groupBy(page, ({ endpointId }) => endpointId).values()
       after = page.at(-1)
       if (page.length < pageMax) return
@@ -96,13 +96,13 @@ export function createListRules(
   }
 
   return {
-    async list(ctx, wanted, { offset, limit }) {
-      const question = await questionOf(ctx, wanted)
+    async list(ctx, request, { offset, limit }) {
+      const query = await queryOf(ctx, request)
       const window = { offset, limit: Math.min(pageMax, limit ?? pageMax) }
-      const { total, items } = await store.findItems(db.sql, question, window)
+      const { total, items } = await store.findItems(db.sql, query, window)
       if (items.length < pageMax || limit === pageMax) return { total, items }
-      return { total, items: walk(question, items, limit ?? Number.POSITIVE_INFINITY) }
+      return { total, items: streamItems(query, items, limit ?? Number.POSITIVE_INFINITY) }
     },
-    byEndpoint: async (ctx, wanted) => walkEndpoints(await questionOf(ctx, wanted)),
+    byEndpoint: async (ctx, request) => streamByEndpoint(await queryOf(ctx, request)),
   }
 }

@@ -21,9 +21,9 @@ export interface OrphanContents {
   stop(): Promise<void>
 }
 
-const atOnce = 50
-const comparedAtOnce = 500
-const deadAfterMs = 3_600_000
+const contentsPerTransaction = 50
+const keysPerStatement = 500
+const uploadIdleMaxMs = 3_600_000
 const retryMs = 300_000
 const CompareContents = defineJob<Record<never, never>>('binary-data.compare', {
   timeoutSeconds: 24 * 3600,
@@ -32,14 +32,14 @@ const CompareContents = defineJob<Record<never, never>>('binary-data.compare', {
 
 export function createOrphanContents({ db, jobs, log, now, newId }: Kit, blobs: Blobs): OrphanContents {
   const ago = (ms: number) => new Date(now().getTime() - ms)
-  let working: Promise<void> | undefined
-  let again = false
+  let running: Promise<void> | undefined
+  let isRequestedAgain = false
   let stopped = false
 
   /** Removes some orphans. Returns false if there are none, or if a backup is running; then the next sweep continues. */
   const removeSome = () =>
     db.tx(async (sql) => {
-      const keys = await store.lockOrphans(sql, now(), atOnce)
+      const keys = await store.lockOrphans(sql, now(), contentsPerTransaction)
       if (keys.length === 0 || !(await mayRemove(sql))) return false
       const failed: string[] = []
       for (const key of keys)
@@ -57,69 +57,69 @@ export function createOrphanContents({ db, jobs, log, now, newId }: Kit, blobs: 
       return true
     })
 
-  async function work() {
+  async function removeAll() {
     do {
-      again = false
+      isRequestedAgain = false
       try {
         while (!stopped && (await removeSome()));
       } catch (error) {
         removingOrphansFailed(log, { err: error })
       }
-    } while (again && !stopped)
-    working = undefined
+    } while (isRequestedAgain && !stopped)
+    running = undefined
   }
 
   /** Starts the removal. If it is running already, it checks for orphans once more before it ends. */
-  function begin() {
+  function startRemoval() {
     if (stopped) return
-    again = true
-    working ??= work()
+    isRequestedAgain = true
+    running ??= removeAll()
   }
 
   /** Checks that the blob store belongs to this database. Otherwise all contents would look like orphans. */
-  async function isOurs(): Promise<boolean> {
-    const mark = await store.storeMark(db.sql, newId())
-    const found = await readMark(blobs)
-    if (found !== undefined) return found === mark
+  async function hasMarkOfDatabase(): Promise<boolean> {
+    const mark = await store.insertMarkIfAbsent(db.sql, newId())
+    const markInStore = await readMark(blobs)
+    if (markInStore !== undefined) return markInStore === mark
     await writeMark(blobs, mark)
     return true
   }
 
   jobs.handle(CompareContents, async () => {
-    if (!(await isOurs())) {
+    if (!(await hasMarkOfDatabase())) {
       foreignBlobStore(log)
       return
     }
     const keys: string[] = []
     const recordOrphans = async () => {
-      const count = await store.insertUnknown(db.sql, keys.splice(0), now())
+      const count = await store.insertOrphansAmong(db.sql, keys.splice(0), now())
       if (count > 0) orphansFound(log, { count })
     }
     for await (const { key, changedAt } of blobs.keys()) {
       if (stopped) return
-      if (key === markKey || changedAt > ago(deadAfterMs)) continue
+      if (key === markKey || changedAt > ago(uploadIdleMaxMs)) continue
       keys.push(key)
-      if (keys.length >= comparedAtOnce) await recordOrphans()
+      if (keys.length >= keysPerStatement) await recordOrphans()
     }
     await recordOrphans()
-    begin()
+    startRemoval()
   })
 
   return {
     async record(sql, contentKeys) {
       if (contentKeys.length === 0) return
       await store.insertOrphans(sql, contentKeys, now())
-      db.afterCommit(sql, begin)
+      db.afterCommit(sql, startRemoval)
     },
     async sweep(sql) {
-      await store.giveUpUploads(sql, { untouchedSince: ago(deadAfterMs), at: now() })
+      await store.giveUpUploads(sql, { untouchedSince: ago(uploadIdleMaxMs), at: now() })
       await store.deleteExpiredTokens(sql, now())
-      db.afterCommit(sql, begin)
+      db.afterCommit(sql, startRemoval)
     },
     compare: (sql) => jobs.send(sql, CompareContents, {}),
     async stop() {
       stopped = true
-      await working
+      await running
     },
   }
 }

@@ -9,7 +9,7 @@ import type { BinaryDataSettings } from '../settings.ts'
 import * as items from '../store/items.ts'
 import * as store from '../store/service-contents.ts'
 import { endUpload, touchUpload } from '../store/uploads.ts'
-import { type Allowance, allowanceOf, exceeded, measure, type Tally } from './allowance.ts'
+import { type Allowance, allowanceOf, measure, quotaExceeded, type Tally } from './allowance.ts'
 import type { OrphanContents } from './orphan-contents.ts'
 import { createStoreFailure } from './store-failure.ts'
 import { discardUpload } from './uploads.ts'
@@ -20,7 +20,7 @@ interface Deps {
   orphans: OrphanContents
   tenants: Tenants
   /** Bytes that are not items yet. */
-  ofTenant: Tally
+  bytesByTenant: Tally
 }
 
 export function createServiceContents(deps: Deps): ServiceContents {
@@ -46,16 +46,16 @@ async function write<T>(
   given: NewContent,
   keep: (sql: Sql, stored: StoredContent) => Promise<T>,
 ): Promise<T> {
-  const { kit, blobs, orphans, tenants, ofTenant } = deps
+  const { kit, blobs, orphans, tenants, bytesByTenant } = deps
   const { db, now, log, settings } = kit
   const { tenantId, service, length = 0, digest, replacedBytes = 0 } = given
   const { quotaBytes } = settings
   const allowance = await allowanceOf({ db, tenants, quotaBytes }, tenantId, async () => replacedBytes)
-  if (length + ofTenant.of(tenantId) > allowance.more) throw exceeded(allowance)
+  if (length + bytesByTenant.of(tenantId) > allowance.remaining) throw quotaExceeded(allowance)
   const contentKey = newBlobKey()
   await store.beginServiceUpload(db.sql, { contentKey, tenantId, at: now() })
-  const alive = () => touchUpload(db.sql, contentKey, now())
-  const measured = measure(given.content, { tenantId, allowance, ofTenant, received: () => {}, alive })
+  const touch = () => touchUpload(db.sql, contentKey, now())
+  const measured = measure(given.content, { tenantId, allowance, bytesByTenant, received: () => {}, touch })
   try {
     await blobs.write(contentKey, measured.content).catch(createStoreFailure(log))
     const { size, checksum } = measured.result()
@@ -71,11 +71,11 @@ async function write<T>(
     await discardUpload(kit, orphans, contentKey)
     throw error
   } finally {
-    ofTenant.add(tenantId, -measured.size())
+    bytesByTenant.add(tenantId, -measured.size())
   }
 }
 
 async function count(sql: Sql, tenantId: string, allowance: Allowance, of: { size: number; grown: number }) {
   const used = await items.addUsage(sql, tenantId, of.size)
-  if (used > allowance.quota && of.grown > 0) throw exceeded(allowance)
+  if (used > allowance.quota && of.grown > 0) throw quotaExceeded(allowance)
 }

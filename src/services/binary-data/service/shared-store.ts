@@ -13,17 +13,17 @@ export async function claimBlobStore({ db, members, newId, platform }: Deps, blo
   await members.refresh()
   await db.tx(async (sql) => {
     await store.lockMark(sql)
-    const known = await store.findMark(sql)
-    const found = await readMark(blobs)
-    if (known !== undefined && known === found) return
-    if (known !== undefined && members.others().length > 0)
+    const markInDatabase = await store.findMark(sql)
+    const markInStore = await readMark(blobs)
+    if (markInDatabase !== undefined && markInDatabase === markInStore) return
+    if (markInDatabase !== undefined && members.others().length > 0)
       throw new Error(
         `Other nodes use this database, and their blobs are not in ${directory}: set WAYPOST_S3_URL on all nodes, or mount one ` +
           'shared folder there on each of them',
       )
     // The store belongs to another database; `compare` reports this and removes nothing.
-    if (found !== undefined) return
+    if (markInStore !== undefined) return
     // Written outside of the transaction, so that a crash never leaves a mark that the database does not have.
-    await writeMark(blobs, await store.storeMark(db.sql, newId()))
+    await writeMark(blobs, await store.insertMarkIfAbsent(db.sql, newId()))
   })
 }

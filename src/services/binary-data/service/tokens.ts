@@ -10,10 +10,10 @@ import { UploadRefused } from '../errors.ts'
 import type { BinaryDataSettings } from '../settings.ts'
 import * as store from '../store/uploads.ts'
 
-export interface TokenRules {
+export interface UploadTokenOperations {
   issue(endpoint: { tenantId: string; applicationName: string; endpointId: string }): Promise<string>
   /** Returns the endpoint of a token. Throws 403 if the token is not valid. */
-  admit(token: string | undefined): Promise<store.TokenRow>
+  requireValid(token: string | undefined): Promise<store.TokenRow>
 }
 
 /** Limits the tokens of one endpoint: it can request several a second, and they expire after an hour. */
@@ -22,10 +22,10 @@ const retrySeconds = 60
 
 const hashOf = (token: string) => createHash('sha256').update(token).digest('base64url')
 
-export function createTokenRules(
+export function createUploadTokenOperations(
   { db, now, settings }: Kit<BinaryDataSettings>,
   { identity, register, tokens }: { identity: Identity; register: Register; tokens: Tokens },
-): TokenRules {
+): UploadTokenOperations {
   return {
     async issue({ tenantId, applicationName, endpointId }) {
       const token = newSecret()
@@ -37,20 +37,20 @@ export function createTokenRules(
       throw TooManyRequests({ seconds: retrySeconds }, { headers: { 'retry-after': String(retrySeconds) } })
     },
 
-    async admit(token) {
+    async requireValid(token) {
       if (token === undefined || token === '') throw UploadRefused()
-      const found = await store.findToken(db.sql, hashOf(token))
-      if (!found || found.expiresAt <= now()) throw UploadRefused()
-      const { endpointId, tenantId, applicationName } = found
+      const row = await store.findToken(db.sql, hashOf(token))
+      if (!row || row.expiresAt <= now()) throw UploadRefused()
+      const { endpointId, tenantId, applicationName } = row
       // Checked at each upload: an endpoint that may no longer connect may not upload either.
-      const [endpoint, mayTalk, realm] = await Promise.all([
+      const [endpoint, hasUsableToken, realm] = await Promise.all([
         register.find(endpointId),
         tokens.hasUsableToken(endpointId),
         identity.realm(tenantId),
       ])
-      const isItself = endpoint?.tenantId === tenantId && endpoint.applicationName === applicationName
-      if (!isItself || !mayTalk || realm?.status !== 'AVAILABLE') throw UploadRefused()
-      return found
+      const isSameEndpoint = endpoint?.tenantId === tenantId && endpoint.applicationName === applicationName
+      if (!isSameEndpoint || !hasUsableToken || realm?.status !== 'AVAILABLE') throw UploadRefused()
+      return row
     },
   }
 }

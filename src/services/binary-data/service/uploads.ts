@@ -1,6 +1,6 @@
 /**
  * Receives contents. The order makes them durable: the upload is stored, then the content is written and synced, then one
- * transaction makes it an item. Any failure leaves the old content or none, and a row that says what is to be removed.
+ * transaction makes it an item. Any failure leaves the old content or none, and a row from which the sweep knows what to remove.
  */
 import { type Blobs, newBlobKey } from '../../../kernel/blobs/blobs.ts'
 import type { Sql } from '../../../kernel/db.ts'
@@ -12,10 +12,10 @@ import { discardingUploadFailed } from '../log-messages.ts'
 import type { BinaryDataSettings } from '../settings.ts'
 import * as items from '../store/items.ts'
 import * as store from '../store/uploads.ts'
-import { type Allowance, allowanceOf, createTally, exceeded, measure, type Tally } from './allowance.ts'
+import { type Allowance, allowanceOf, createTally, measure, quotaExceeded, type Tally } from './allowance.ts'
 import type { OrphanContents } from './orphan-contents.ts'
 import { createStoreFailure } from './store-failure.ts'
-import type { TokenRules } from './tokens.ts'
+import type { UploadTokenOperations } from './tokens.ts'
 
 export interface Upload {
   token: string | undefined
@@ -28,49 +28,56 @@ export interface Upload {
   digest?: { header: string; sha256: string } | undefined
 }
 
-export interface UploadRules {
+export interface UploadOperations {
   /** Resolves when the content is durable and visible to all readers. */
   receive(upload: Upload): Promise<items.Item>
 }
 
-interface Given {
+interface UploadParts {
   blobs: Blobs
-  tokens: TokenRules
+  tokens: UploadTokenOperations
   orphans: OrphanContents
   tenants: Tenants
   /** Bytes that are not items yet: concurrent uploads must not exceed the quota together. */
-  ofTenant: Tally
+  bytesByTenant: Tally
 }
 
-interface Deps extends Given {
+interface Deps extends UploadParts {
   kit: Pick<Kit<BinaryDataSettings>, 'db' | 'now' | 'newId' | 'log' | 'settings'>
   /** Counts the bytes that endpoints have sent. */
   receivedBytes(bytes: number): void
   /** Running uploads of each endpoint. */
-  ofEndpoint: Tally
+  uploadsByEndpoint: Tally
 }
 
 const perEndpointMax = 16
 const retrySeconds = 5
 
-export function createUploadRules(kit: Kit<BinaryDataSettings>, given: Given): UploadRules {
+export function createUploadOperations(kit: Kit<BinaryDataSettings>, parts: UploadParts): UploadOperations {
   const { metrics } = kit
-  const received = metrics.counter('waypost_binary_data_uploads_total', 'Number of uploads of endpoints, by outcome.', [
-    'outcome',
-  ])
-  const bytes = metrics.counter(
+  const uploadCounter = metrics.counter(
+    'waypost_binary_data_uploads_total',
+    'Number of uploads of endpoints, by outcome.',
+    ['outcome'],
+  )
+  const byteCounter = metrics.counter(
     'waypost_binary_data_upload_bytes_total',
     'Number of bytes that endpoints have uploaded.',
   )
-  const deps: Deps = { ...given, kit, ofEndpoint: createTally(), receivedBytes: (count) => bytes.inc(count) }
+  const deps: Deps = {
+    ...parts,
+    kit,
+    uploadsByEndpoint: createTally(),
+    receivedBytes: (count) => byteCounter.inc(count),
+  }
   return {
     async receive(upload) {
       try {
         const item = await receive(deps, upload)
-        received.inc({ outcome: 'success' })
+        uploadCounter.inc({ outcome: 'success' })
         return item
       } catch (error) {
-        received.inc({ outcome: 'failure' })
+        uploadCounter.inc({ outcome: 'failure' })
         throw error
       }
     },
@@ -78,34 +85,34 @@ export function createUploadRules(kit: Kit<BinaryDataSettings>, given: Given): U
 }
 
 async function receive(deps: Deps, upload: Upload): Promise<items.Item> {
-  const { kit, tokens, tenants, ofEndpoint, ofTenant } = deps
+  const { kit, tokens, tenants, uploadsByEndpoint, bytesByTenant } = deps
   const { kind, name } = upload
-  const token = await tokens.admit(upload.token)
+  const token = await tokens.requireValid(upload.token)
   const { tenantId, endpointId } = token
   const { quotaBytes } = kit.settings
   const allowance = await allowanceOf({ db: kit.db, tenants, quotaBytes }, tenantId, async () =>
     kind === 'file' ? ((await items.findFile(kit.db.sql, endpointId, name!))?.size ?? 0) : 0,
   )
-  if ((upload.length ?? 0) + ofTenant.of(tenantId) > allowance.more) throw exceeded(allowance)
-  if (ofEndpoint.of(endpointId) >= perEndpointMax)
+  if ((upload.length ?? 0) + bytesByTenant.of(tenantId) > allowance.remaining) throw quotaExceeded(allowance)
+  if (uploadsByEndpoint.of(endpointId) >= perEndpointMax)
     throw TooManyRequests({ seconds: retrySeconds }, { headers: { 'retry-after': String(retrySeconds) } })
-  ofEndpoint.add(endpointId, 1)
+  uploadsByEndpoint.add(endpointId, 1)
   try {
     return await writeItem(deps, upload, token, allowance)
   } finally {
-    ofEndpoint.add(endpointId, -1)
+    uploadsByEndpoint.add(endpointId, -1)
   }
 }
 
 async function writeItem(deps: Deps, upload: Upload, token: store.TokenRow, allowance: Allowance): Promise<items.Item> {
-  const { kit, blobs, ofTenant, receivedBytes } = deps
+  const { kit, blobs, bytesByTenant, receivedBytes } = deps
   const { db, now, newId, log } = kit
   const contentKey = newBlobKey()
-  const begun = await store.beginUpload(db.sql, { tokenHash: token.tokenHash, contentKey, at: now() })
-  if (!begun) throw UploadRefused()
+  const isRecorded = await store.beginUpload(db.sql, { tokenHash: token.tokenHash, contentKey, at: now() })
+  if (!isRecorded) throw UploadRefused()
   const { tenantId, applicationName, endpointId } = token
-  const alive = () => store.touchUpload(db.sql, contentKey, now())
-  const measured = measure(upload.content, { tenantId, allowance, ofTenant, received: receivedBytes, alive })
+  const touch = () => store.touchUpload(db.sql, contentKey, now())
+  const measured = measure(upload.content, { tenantId, allowance, bytesByTenant, received: receivedBytes, touch })
   try {
     await blobs.write(contentKey, measured.content).catch(createStoreFailure(log))
     const { size, checksum } = measured.result()
@@ -114,42 +121,42 @@ async function writeItem(deps: Deps, upload: Upload, token: store.TokenRow, allo
     const at = now()
     const dates = { createdDate: at, updatedDate: at }
     const owner = { endpointId, tenantId, applicationName }
-    const fresh = { ...owner, id, kind: upload.kind, name: upload.name ?? id, contentKey, size, checksum, ...dates }
-    const item = await db.tx((sql) => keep(deps, sql, fresh, allowance))
+    const newItem = { ...owner, id, kind: upload.kind, name: upload.name ?? id, contentKey, size, checksum, ...dates }
+    const item = await db.tx((sql) => storeItem(deps, sql, newItem, allowance))
     if (!item) throw UploadRefused()
     return item
   } catch (error) {
     await discardUpload(kit, deps.orphans, contentKey)
     throw error
   } finally {
-    ofTenant.add(tenantId, -measured.size())
+    bytesByTenant.add(tenantId, -measured.size())
   }
 }
 
 /** Turns the upload into an item. Returns undefined if the endpoint was deleted or the upload was given up. */
-async function keep(
+async function storeItem(
   { orphans }: Deps,
   sql: Sql,
-  fresh: items.Item,
+  newItem: items.Item,
   allowance: Allowance,
 ): Promise<items.Item | undefined> {
-  if (!(await store.endUpload(sql, fresh.contentKey))) return undefined
-  let item = fresh
-  let grown = fresh.size
-  if (fresh.kind === 'file') {
-    await items.lockFileName(sql, fresh.endpointId, fresh.name)
-    const old = await items.findFile(sql, fresh.endpointId, fresh.name)
+  if (!(await store.endUpload(sql, newItem.contentKey))) return undefined
+  let item = newItem
+  let addedBytes = newItem.size
+  if (newItem.kind === 'file') {
+    await items.lockFileName(sql, newItem.endpointId, newItem.name)
+    const old = await items.findFile(sql, newItem.endpointId, newItem.name)
     if (old) {
-      const { contentKey, size, checksum, updatedDate } = fresh
+      const { contentKey, size, checksum, updatedDate } = newItem
       item = { ...old, contentKey, size, checksum, updatedDate }
-      grown -= old.size
+      addedBytes -= old.size
       await items.replaceContent(sql, old, { contentKey, size, checksum, updatedDate })
       await orphans.record(sql, [old.contentKey])
     }
   }
-  if (item === fresh) await items.insertItem(sql, fresh)
-  const used = await items.addUsage(sql, fresh.tenantId, grown)
-  if (used > allowance.quota && grown > 0) throw exceeded(allowance)
+  if (item === newItem) await items.insertItem(sql, newItem)
+  const used = await items.addUsage(sql, newItem.tenantId, addedBytes)
+  if (used > allowance.quota && addedBytes > 0) throw quotaExceeded(allowance)
   return item
 }
 

@@ -24,7 +24,7 @@ export type ListedItem = Item & { seq: number }
 const columns = (sql: Sql) => sql`
   endpoint_id, id, kind, tenant_id, application_name, name, content_key, size, checksum, created_date, updated_date, seq`
 
-export interface Question {
+export interface ItemQuery {
   kind: Kind
   tenantId: string
   applicationName: string
@@ -38,7 +38,7 @@ export interface Question {
   descending: boolean
 }
 
-const matching = (sql: Sql, of: Question) => sql`
+const isMatching = (sql: Sql, of: ItemQuery) => sql`
   kind = ${of.kind} and tenant_id = ${of.tenantId} and application_name = ${of.applicationName}
   ${of.visibility ? sql`and endpoint_id = any(${of.visibility}::text[])` : sql``}
   ${of.endpointIds ? sql`and endpoint_id = any(${of.endpointIds}::text[])` : sql``}
@@ -47,30 +47,30 @@ const matching = (sql: Sql, of: Question) => sql`
   ${of.to === undefined ? sql`` : sql`and created_date <= ${of.to}::timestamptz`}`
 
 /** Finds a page and the total, from the same snapshot. */
-export async function findItems(sql: Sql, of: Question, { offset, limit }: Window) {
+export async function findItems(sql: Sql, of: ItemQuery, { offset, limit }: Window) {
   const order = of.descending ? sql`created_date desc, seq desc` : sql`created_date, seq`
   const rows = await sql<(ListedItem & { total: number })[]>`
-    select counted.total, page.* from (select count(*) as total from binary_data.items where ${matching(sql, of)}) counted
-    left join (select ${columns(sql)} from binary_data.items where ${matching(sql, of)}
+    select counted.total, page.* from (select count(*) as total from binary_data.items where ${isMatching(sql, of)}) counted
+    left join (select ${columns(sql)} from binary_data.items where ${isMatching(sql, of)}
       order by ${order} offset ${offset} limit ${limit}) page on true
     order by ${order}`
   return { total: rows[0]?.total ?? 0, items: rows.filter(({ id }) => id !== null) as ListedItem[] }
 }
 
 /** Finds the items behind one in list order. */
-export async function findItemsAfter(sql: Sql, of: Question, { after, limit }: { after: ListedItem; limit: number }) {
+export async function findItemsAfter(sql: Sql, of: ItemQuery, { after, limit }: { after: ListedItem; limit: number }) {
   const order = of.descending ? sql`created_date desc, seq desc` : sql`created_date, seq`
   const comparison = of.descending ? sql`<` : sql`>`
   return await sql<ListedItem[]>`
     select ${columns(sql)} from binary_data.items
-    where ${matching(sql, of)} and (created_date, seq) ${comparison} (${after.createdDate}, ${after.seq})
+    where ${isMatching(sql, of)} and (created_date, seq) ${comparison} (${after.createdDate}, ${after.seq})
     order by ${order} limit ${limit}`
 }
 
 /** Finds items grouped by endpoint. */
 export async function findItemsByEndpoint(
   sql: Sql,
-  of: Question,
+  of: ItemQuery,
   { after, limit }: { after: ListedItem | undefined; limit: number },
 ) {
   const order = of.descending ? sql`created_date desc, seq desc` : sql`created_date, seq`
@@ -80,7 +80,7 @@ export async function findItemsByEndpoint(
         or endpoint_id = ${after.endpointId} and (created_date, seq) ${comparison} (${after.createdDate}, ${after.seq}))`
     : sql``
   return await sql<ListedItem[]>`
-    select ${columns(sql)} from binary_data.items where ${matching(sql, of)} ${rest}
+    select ${columns(sql)} from binary_data.items where ${isMatching(sql, of)} ${rest}
     order by endpoint_id, ${order} limit ${limit}`
 }
 
@@ -125,14 +125,14 @@ export async function deleteItem(sql: Sql, { endpointId, id }: Item): Promise<It
   return row
 }
 
-export type Gone = Pick<Item, 'contentKey' | 'size'>
+export type DeletedContent = Pick<Item, 'contentKey' | 'size'>
 
 /** Deletes a part of what these endpoints stored until a time. */
 export async function deleteOfEndpoints(
   sql: Sql,
   of: { tenantId: string; endpointIds: string[]; until: Date; limit: number },
 ) {
-  return await sql<Gone[]>`
+  return await sql<DeletedContent[]>`
     delete from binary_data.items where updated_date <= ${of.until} and (endpoint_id, id) in (
       select endpoint_id, id from binary_data.items where endpoint_id = any(${of.endpointIds}::text[])
       and tenant_id = ${of.tenantId} and updated_date <= ${of.until} limit ${of.limit})
@@ -140,7 +140,7 @@ export async function deleteOfEndpoints(
 }
 
 export async function deleteOfTenant(sql: Sql, tenantId: string, limit: number) {
-  return await sql<Gone[]>`
+  return await sql<DeletedContent[]>`
     delete from binary_data.items where tenant_id = ${tenantId} and (endpoint_id, id) in (
       select endpoint_id, id from binary_data.items where tenant_id = ${tenantId} limit ${limit})
     returning content_key, size`

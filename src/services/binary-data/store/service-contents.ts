@@ -1,6 +1,6 @@
 /** Stores which contents belong to other services. */
 import type { Sql } from '../../../kernel/db.ts'
-import type { Gone } from './items.ts'
+import type { DeletedContent } from './items.ts'
 
 export interface ServiceContent {
   tenantId: string
@@ -22,14 +22,22 @@ export async function insertServiceContent(sql: Sql, content: ServiceContent) {
 }
 
 /** Deletes contents and returns those that existed. */
-export async function deleteServiceContents(sql: Sql, tenantId: string, contentKeys: string[]): Promise<Gone[]> {
-  return await sql<Gone[]>`
+export async function deleteServiceContents(
+  sql: Sql,
+  tenantId: string,
+  contentKeys: string[],
+): Promise<DeletedContent[]> {
+  return await sql<DeletedContent[]>`
     delete from binary_data.service_contents
     where tenant_id = ${tenantId} and content_key = any(${contentKeys}::text[]) returning content_key, size`
 }
 
-export async function deleteServiceContentsOfTenant(sql: Sql, tenantId: string, limit: number): Promise<Gone[]> {
-  return await sql<Gone[]>`
+export async function deleteServiceContentsOfTenant(
+  sql: Sql,
+  tenantId: string,
+  limit: number,
+): Promise<DeletedContent[]> {
+  return await sql<DeletedContent[]>`
     delete from binary_data.service_contents where tenant_id = ${tenantId} and content_key in (
       select content_key from binary_data.service_contents where tenant_id = ${tenantId} limit ${limit})
     returning content_key, size`

@@ -11,13 +11,13 @@ export interface TokenRow {
 }
 
 /** Inserts a token. Returns false if the endpoint has `most` tokens already. */
-export async function insertToken(sql: Sql, token: TokenRow, most: number): Promise<boolean> {
+export async function insertToken(sql: Sql, token: TokenRow, limit: number): Promise<boolean> {
   const { tokenHash, endpointId, tenantId, applicationName, issuedAt, expiresAt } = token
   const { count } = await sql`
     insert into binary_data.upload_tokens (token_hash, endpoint_id, tenant_id, application_name, issued_at, expires_at)
     select ${tokenHash}, ${endpointId}, ${tenantId}, ${applicationName}, ${issuedAt}, ${expiresAt}
     where (select count(*) from binary_data.upload_tokens
-      where endpoint_id = ${endpointId} and expires_at > ${issuedAt}) < ${most}`
+      where endpoint_id = ${endpointId} and expires_at > ${issuedAt}) < ${limit}`
   return count === 1
 }
 
@@ -68,7 +68,7 @@ export async function dropUpload(sql: Sql, contentKey: string): Promise<boolean>
  * Deletes tokens first (see `beginUpload`) and rejects running uploads, which then remove what they wrote. `until` protects
  * an endpoint that was registered again with the same id.
  */
-export async function refuseUploadsOfEndpoints(sql: Sql, of: { endpointIds: string[]; until: Date }) {
+export async function rejectUploadsOfEndpoints(sql: Sql, of: { endpointIds: string[]; until: Date }) {
   await sql`
     delete from binary_data.upload_tokens
     where endpoint_id = any(${of.endpointIds}::text[]) and issued_at <= ${of.until}`
@@ -77,7 +77,7 @@ export async function refuseUploadsOfEndpoints(sql: Sql, of: { endpointIds: stri
     where endpoint_id = any(${of.endpointIds}::text[]) and token_issued_at <= ${of.until}`
 }
 
-export async function refuseUploadsOfTenant(sql: Sql, tenantId: string) {
+export async function rejectUploadsOfTenant(sql: Sql, tenantId: string) {
   await sql`delete from binary_data.upload_tokens where tenant_id = ${tenantId}`
   await sql`update binary_data.uploads set refused = true where tenant_id = ${tenantId}`
 }
@@ -85,8 +85,8 @@ export async function refuseUploadsOfTenant(sql: Sql, tenantId: string) {
 /** Gives up uploads that were not touched since then: their node has died. */
 export async function giveUpUploads(sql: Sql, { untouchedSince, at }: { untouchedSince: Date; at: Date }) {
   await sql`
-    with gone as (delete from binary_data.uploads where touched_at < ${untouchedSince} returning content_key)
-    insert into binary_data.leavings (content_key, due_at) select content_key, ${at} from gone on conflict do nothing`
+    with deleted as (delete from binary_data.uploads where touched_at < ${untouchedSince} returning content_key)
+    insert into binary_data.leavings (content_key, due_at) select content_key, ${at} from deleted on conflict do nothing`
 }
 
 // ── orphans
@@ -117,7 +117,7 @@ export async function postponeOrphans(sql: Sql, contentKeys: string[], until: Da
  * Records those keys that no row contains, and returns their number. It is one statement, because uploads and restores may
  * move or create rows at the same time.
  */
-export async function insertUnknown(sql: Sql, contentKeys: string[], at: Date): Promise<number> {
+export async function insertOrphansAmong(sql: Sql, contentKeys: string[], at: Date): Promise<number> {
   const { count } = await sql`
     insert into binary_data.leavings (content_key, due_at)
     select key, ${at} from unnest(${contentKeys}::text[]) key
@@ -138,8 +138,8 @@ export async function findMark(sql: Sql): Promise<string | undefined> {
 }
 
 /** Stores the mark unless there is one. Returns the stored mark. */
-export async function storeMark(sql: Sql, fresh: string): Promise<string> {
-  await sql`insert into binary_data.store_mark (id, mark) values (1, ${fresh}) on conflict (id) do nothing`
+export async function insertMarkIfAbsent(sql: Sql, newMark: string): Promise<string> {
+  await sql`insert into binary_data.store_mark (id, mark) values (1, ${newMark}) on conflict (id) do nothing`
   const [row] = await sql`select mark from binary_data.store_mark`
   return row?.mark
 }

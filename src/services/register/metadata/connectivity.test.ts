@@ -14,8 +14,9 @@ const moment = '2026-01-02T03:04:05.678Z'
 const later = '2026-01-02T03:05:00.000Z'
 const tell = (endpointId: string, connected: boolean, at = moment) =>
   register.setConnectivity([{ endpointId, connected, at: new Date(at), number: Date.parse(at) }])
-const at = (id: string, key?: string) => `${root}/endpoints/${id}/metadata${key === undefined ? '' : `/${key}`}`
-const metadataOf = async (id: string) => (await admin(`GET ${at(id)}`)).body
+const metadataPath = (id: string, key?: string) =>
+  `${root}/endpoints/${id}/metadata${key === undefined ? '' : `/${key}`}`
+const metadataOf = async (id: string) => (await admin(`GET ${metadataPath(id)}`)).body
 
 const named = (keys: object) => ({ connectivity: { 'metadata-keys': keys } })
 const configure = (app: string, config: object, version?: string) =>
@@ -42,12 +43,12 @@ suite('configured connectivity keys', () => {
   test('are used in metadata and events, and do not change the ETag', async () => {
     const { app, version } = await aNamedApplication()
     const id = await anEndpoint(version, { metadata: { a: 1 } })
-    const { etag } = (await admin(`GET ${at(id)}`)).headers
+    const { etag } = (await admin(`GET ${metadataPath(id)}`)).headers
     await tell(id, true)
-    const read = await admin(`GET ${at(id)}`)
+    const read = await admin(`GET ${metadataPath(id)}`)
     assert.deepEqual(read.body, { a: 1, online: true, online_since: moment })
     assert.equal(read.headers.etag, etag)
-    assert.equal((await admin(`GET ${at(id, 'connected')}`)).status, 404)
+    assert.equal((await admin(`GET ${metadataPath(id, 'connected')}`)).status, 404)
     assert.deepEqual((await admin(`GET ${root}/endpoints/${id}?include=metadata`)).body.metadata, read.body)
     await tell(id, false, later)
     // A change with a smaller number is ignored.
@@ -102,22 +103,22 @@ suite('configured connectivity keys', () => {
     for (const own of [{}, { online: true, online_since: moment }]) {
       if ('online' in own) await tell(id, true)
       for (const key of ['online', 'online_since', 'connected']) {
-        assert.equal((await admin(`PUT ${at(id, key)}`, 'false')).status, 400, key)
-        assert.equal((await admin(`DELETE ${at(id, key)}`)).status, 400, key)
+        assert.equal((await admin(`PUT ${metadataPath(id, key)}`, 'false')).status, 400, key)
+        assert.equal((await admin(`DELETE ${metadataPath(id, key)}`)).status, 400, key)
         const patch = [{ op: 'add', path: `/${key}`, value: false }]
         const type = { 'content-type': 'application/json-patch+json' }
-        assert.equal((await admin(`PATCH ${at(id)}`, patch, type)).status, 400, key)
+        assert.equal((await admin(`PATCH ${metadataPath(id)}`, patch, type)).status, 400, key)
         await assert.rejects(send('/update/keys', { [key]: 1 }), { status: 403 })
         await assert.rejects(send('/delete/keys', [key]), { status: 403 })
         await assert.rejects(register.updateMetadata(id, { merge: { [key]: 1 } }), { status: 400 })
         await assert.rejects(register.updateMetadata(id, { remove: [key] }), { status: 400 })
       }
-      assert.equal((await admin(`PUT ${at(id)}`, { b: 1, online: 'mine' })).status, 204)
+      assert.equal((await admin(`PUT ${metadataPath(id)}`, { b: 1, online: 'mine' })).status, 204)
       assert.deepEqual(await metadataOf(id), { b: 1, ...own })
       await send('/update', { c: 1, online: 'mine' })
       assert.deepEqual(await metadataOf(id), { c: 1, ...own })
-      assert.equal((await admin(`PUT ${at(id, 'd')}`, '1')).status, 204)
-      assert.equal((await admin(`DELETE ${at(id, 'c')}`)).status, 204)
+      assert.equal((await admin(`PUT ${metadataPath(id, 'd')}`, '1')).status, 204)
+      assert.equal((await admin(`DELETE ${metadataPath(id, 'c')}`)).status, 204)
       assert.deepEqual(await metadataOf(id), { d: 1, ...own })
     }
   })
@@ -132,10 +133,10 @@ suite('configured connectivity keys', () => {
     assert.deepEqual(await metadataOf(id), { online: false, connectivity_ts: later })
     await register.setVersion(id, `${app}-v2`)
     // Keys that were written stay reserved until the next change of connectivity.
-    assert.equal((await admin(`DELETE ${at(id, 'online')}`)).status, 400)
+    assert.equal((await admin(`DELETE ${metadataPath(id, 'online')}`)).status, 400)
     await tell(id, true, '2026-01-03T00:00:00.000Z')
     assert.deepEqual(await metadataOf(id), { connected: true, connectivity_ts: '2026-01-03T00:00:00.000Z' })
-    assert.equal((await admin(`PUT ${at(id, 'online')}`, '"mine"')).status, 204)
+    assert.equal((await admin(`PUT ${metadataPath(id, 'online')}`, '"mine"')).status, 204)
     const [row] = await waypost.kit.db.sql`
       select sum(count)::int as count from (
         select count from register.counts where application_name = ${app} and metadata_key in ('online', 'connectivity_ts')

@@ -8,22 +8,22 @@ const { waypost, admin, publishedEvents, anApplication, anEndpoint } = await ope
 const register = waypost.ask(Register)
 const other = waypost.as(aTenantAdmin('other'))
 const { app, version } = await anApplication()
-const at = (id: string, key?: string) =>
+const metadataPath = (id: string, key?: string) =>
   `${root}/endpoints/${id}/metadata${key === undefined ? '' : `/${encodeURIComponent(key)}`}`
 const aDevice = (metadata: object = {}) => anEndpoint(version, { metadata })
-const metadataOf = async (id: string) => (await admin(`GET ${at(id)}`)).body
+const metadataOf = async (id: string) => (await admin(`GET ${metadataPath(id)}`)).body
 const told = (id: string) =>
   publishedEvents
     .filter(({ event, payload }) => event === 'register.endpoint.metadata-updated' && payload.endpointId === id)
     .map(({ payload: { added, updated, removed } }) => ({ added, updated, removed }))
 const patchType = { 'content-type': 'application/json-patch+json' }
 const patch = (id: string, operations: unknown, headers: Record<string, string> = patchType, ask = admin) =>
-  ask(`PATCH ${at(id)}`, operations, headers)
+  ask(`PATCH ${metadataPath(id)}`, operations, headers)
 
 suite('replacing metadata', () => {
   test('stores exactly the given keys, and publishes added, updated and removed ones as JSON texts', async () => {
     const id = await aDevice({ stays: [1, { a: null }], changes: 'x', goes: true })
-    const answer = await admin(`PUT ${at(id)}`, { stays: [1, { a: null }], changes: { y: 2 }, comes: 'Kyiv' })
+    const answer = await admin(`PUT ${metadataPath(id)}`, { stays: [1, { a: null }], changes: { y: 2 }, comes: 'Kyiv' })
     assert.equal(answer.status, 204)
     assert.deepEqual(await metadataOf(id), { stays: [1, { a: null }], changes: { y: 2 }, comes: 'Kyiv' })
     assert.deepEqual(told(id), [
@@ -37,20 +37,20 @@ suite('replacing metadata', () => {
 
   test('with equal metadata changes nothing, not even the ETag', async () => {
     const id = await aDevice({ a: 1, b: { c: [1, 2], d: 3 } })
-    const before = await admin(`GET ${at(id)}`)
-    const answer = await admin(`PUT ${at(id)}`, { b: { d: 3, c: [1, 2] }, a: 1 })
+    const before = await admin(`GET ${metadataPath(id)}`)
+    const answer = await admin(`PUT ${metadataPath(id)}`, { b: { d: 3, c: [1, 2] }, a: 1 })
     assert.equal(answer.headers.etag, before.headers.etag)
     assert.deepEqual(told(id), [])
   })
 
   test('honours If-Match and ignores an empty one', async () => {
     const id = await aDevice({ a: 1 })
-    const { etag } = (await admin(`GET ${at(id)}`)).headers
-    const first = await admin(`PUT ${at(id)}`, { a: 2 }, { 'if-match': etag! })
+    const { etag } = (await admin(`GET ${metadataPath(id)}`)).headers
+    const first = await admin(`PUT ${metadataPath(id)}`, { a: 2 }, { 'if-match': etag! })
     assert.equal(first.status, 204)
-    assert.equal(first.headers.etag, (await admin(`GET ${at(id)}`)).headers.etag)
-    assert.equal((await admin(`PUT ${at(id)}`, { a: 3 }, { 'if-match': etag! })).status, 412)
-    assert.equal((await admin(`PUT ${at(id)}`, { a: 4 }, { 'if-match': '' })).status, 204)
+    assert.equal(first.headers.etag, (await admin(`GET ${metadataPath(id)}`)).headers.etag)
+    assert.equal((await admin(`PUT ${metadataPath(id)}`, { a: 3 }, { 'if-match': etag! })).status, 412)
+    assert.equal((await admin(`PUT ${metadataPath(id)}`, { a: 4 }, { 'if-match': '' })).status, 204)
     assert.deepEqual(await metadataOf(id), { a: 4 })
   })
 
@@ -68,19 +68,20 @@ suite('replacing metadata', () => {
       '7',
       '',
     ]
-    for (const body of cases) assert.equal((await admin(`PUT ${at(id)}`, body)).status, 400, JSON.stringify(body))
+    for (const body of cases)
+      assert.equal((await admin(`PUT ${metadataPath(id)}`, body)).status, 400, JSON.stringify(body))
     assert.deepEqual(await metadataOf(id), { a: 1 })
   })
 
   test('accepts names of JavaScript properties as keys', async () => {
     const id = await aDevice()
     const text = '{"__proto__":{"admin":true},"constructor":1,"toString":{"__proto__":[]}}'
-    assert.equal((await admin(`PUT ${at(id)}`, text)).status, 204)
+    assert.equal((await admin(`PUT ${metadataPath(id)}`, text)).status, 204)
     assert.deepEqual(Object.keys(await metadataOf(id)).sort(), ['__proto__', 'constructor', 'toString'])
-    assert.equal((await admin(`GET ${at(id, '__proto__')}`)).text, '{"admin":true}')
-    assert.equal((await admin(`DELETE ${at(id, '__proto__')}`)).status, 204)
-    assert.equal((await admin(`GET ${at(id, '__proto__')}`)).status, 404)
-    assert.equal((await admin(`GET ${at(id, 'hasOwnProperty')}`)).status, 404)
+    assert.equal((await admin(`GET ${metadataPath(id, '__proto__')}`)).text, '{"admin":true}')
+    assert.equal((await admin(`DELETE ${metadataPath(id, '__proto__')}`)).status, 204)
+    assert.equal((await admin(`GET ${metadataPath(id, '__proto__')}`)).status, 404)
+    assert.equal((await admin(`GET ${metadataPath(id, 'hasOwnProperty')}`)).status, 404)
   })
 })
 
@@ -88,9 +89,9 @@ suite('setting a key without a body', () => {
   test('is 400, chunked or with Content-Length 0, whereas null is a value', async () => {
     const id = await aDevice()
     for (const headers of [{ 'transfer-encoding': 'chunked' }, {}] as Record<string, string>[])
-      assert.equal((await admin(`PUT ${at(id, 'a')}`, '', headers)).status, 400)
+      assert.equal((await admin(`PUT ${metadataPath(id, 'a')}`, '', headers)).status, 400)
     assert.deepEqual(await metadataOf(id), {})
-    assert.equal((await admin(`PUT ${at(id, 'a')}`, 'null')).status, 204)
+    assert.equal((await admin(`PUT ${metadataPath(id, 'a')}`, 'null')).status, 204)
     assert.deepEqual(await metadataOf(id), { a: null })
   })
 })
@@ -105,9 +106,9 @@ suite('property names that every object inherits', () => {
     const registered = await admin(`POST ${root}/endpoints`, registration)
     assert.equal(registered.status, 201, registered.text)
     const id = registered.body.endpointId
-    same((await admin(`GET ${at(id)}`)).text)
-    assert.equal((await admin(`PUT ${at(id)}`, metadata)).status, 204)
-    same((await admin(`GET ${at(id)}`)).text)
+    same((await admin(`GET ${metadataPath(id)}`)).text)
+    assert.equal((await admin(`PUT ${metadataPath(id)}`, metadata)).status, 204)
+    same((await admin(`GET ${metadataPath(id)}`)).text)
     const value = '{"__proto__":[3]}'
     const search = `{"and":[{"key":"x","operator":"IN","values":[${value}]}],"endpointIds":["${id}"]}`
     assert.equal((await admin(`POST ${root}/endpoints/search`, search)).body.totalElements, 1)
@@ -210,13 +211,13 @@ suite('patching metadata', () => {
       assert.equal((await patch(id, [{ op: 'add', path, value: 1 }])).status, 400, path)
     const proto = '[{"op":"add","path":"/x","value":{"__proto__":{"p":1}}},{"op":"copy","from":"/x","path":"/y"}]'
     assert.equal((await patch(id, proto)).status, 204)
-    const { text } = await admin(`GET ${at(id)}`)
+    const { text } = await admin(`GET ${metadataPath(id)}`)
     assert.equal(text.split('"__proto__":{"p":1}').length, 3, text)
   })
 
   test('of twenty concurrent patches with the same ETag one succeeds, the others are rejected', async () => {
     const id = await aDevice({ counter: 0 })
-    const { etag } = (await admin(`GET ${at(id)}`)).headers
+    const { etag } = (await admin(`GET ${metadataPath(id)}`)).headers
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, value) =>
         patch(id, [{ op: 'replace', path: '/counter', value: value + 1 }], { ...patchType, 'if-match': etag! }),
@@ -237,47 +238,48 @@ suite('single keys', () => {
   test('hold any JSON value', async () => {
     const id = await aDevice()
     for (const text of ['"Kyiv"', '7', 'true', 'null', '[]', '{"a":{}}', '""', '1.5e3']) {
-      const answer = await admin(`PUT ${at(id, 'city')}`, text)
+      const answer = await admin(`PUT ${metadataPath(id, 'city')}`, text)
       assert.equal(answer.status, 204, text)
-      const read = await admin(`GET ${at(id, 'city')}`)
+      const read = await admin(`GET ${metadataPath(id, 'city')}`)
       assert.deepEqual(read.body, JSON.parse(text))
       assert.match(read.headers['content-type']!, /json/)
     }
-    assert.equal((await admin(`DELETE ${at(id, 'city')}`)).status, 204)
-    assert.equal((await admin(`DELETE ${at(id, 'city')}`)).status, 404)
-    assert.equal((await admin(`GET ${at(id, 'city')}`)).status, 404)
+    assert.equal((await admin(`DELETE ${metadataPath(id, 'city')}`)).status, 204)
+    assert.equal((await admin(`DELETE ${metadataPath(id, 'city')}`)).status, 404)
+    assert.equal((await admin(`GET ${metadataPath(id, 'city')}`)).status, 404)
   })
 
   test('reject invalid names and values', async () => {
     const id = await aDevice()
     for (const key of ['a-b', 'a.b', 'é', 'a b'])
-      assert.equal((await admin(`PUT ${at(id, key)}`, '1')).status, 400, key)
-    for (const text of ['Kyiv', '{', '']) assert.equal((await admin(`PUT ${at(id, 'a')}`, text)).status, 400, text)
-    assert.equal((await admin(`PUT ${at('nobody', 'a')}`, '1')).status, 404)
+      assert.equal((await admin(`PUT ${metadataPath(id, key)}`, '1')).status, 400, key)
+    for (const text of ['Kyiv', '{', ''])
+      assert.equal((await admin(`PUT ${metadataPath(id, 'a')}`, text)).status, 400, text)
+    assert.equal((await admin(`PUT ${metadataPath('nobody', 'a')}`, '1')).status, 404)
   })
 
   test('are listed, and reads can be limited to some keys', async () => {
     const id = await aDevice({ a: 1, b: 2, c: 3 })
     assert.deepEqual((await admin(`GET ${root}/endpoints/${id}/metadata-keys`)).body.sort(), ['a', 'b', 'c'])
-    assert.deepEqual((await admin(`GET ${at(id)}?include=a,%20c&include=x`)).body, { a: 1, c: 3 })
-    assert.equal((await admin(`GET ${at(id)}?include=a-b`)).status, 400)
+    assert.deepEqual((await admin(`GET ${metadataPath(id)}?include=a,%20c&include=x`)).body, { a: 1, c: 3 })
+    assert.equal((await admin(`GET ${metadataPath(id)}?include=a-b`)).status, 400)
   })
 
   test('are 403 for a reader who writes, and 404 for callers without permissions', async () => {
     const id = await aDevice({ a: 1 })
     const reader = waypost.as(aCaller({ on: { [`endpoint-${id}`]: ['endpoint:read'] } }))
     const calls: [string, string, unknown?, Record<string, string>?][] = [
-      ['PUT', at(id), {}],
-      ['PATCH', at(id), [], patchType],
-      ['PUT', at(id, 'a'), '1'],
-      ['DELETE', at(id, 'a')],
+      ['PUT', metadataPath(id), {}],
+      ['PATCH', metadataPath(id), [], patchType],
+      ['PUT', metadataPath(id, 'a'), '1'],
+      ['DELETE', metadataPath(id, 'a')],
     ]
     for (const [method, url, body, headers] of calls) {
       assert.equal((await reader(`${method} ${url}`, body, headers)).status, 403, method)
       assert.equal((await other(`${method} ${url}`, body, headers)).status, 404, method)
     }
-    assert.equal((await reader(`GET ${at(id)}`)).status, 200)
-    for (const url of [at(id), at(id, 'a'), `${root}/endpoints/${id}/metadata-keys`])
+    assert.equal((await reader(`GET ${metadataPath(id)}`)).status, 200)
+    for (const url of [metadataPath(id), metadataPath(id, 'a'), `${root}/endpoints/${id}/metadata-keys`])
       assert.equal((await other(`GET ${url}`)).status, 404)
   })
 })
@@ -288,13 +290,13 @@ suite('connectivity', () => {
 
   test('is metadata that only the platform sets, and does not change the ETag', async () => {
     const id = await aDevice({ a: 1 })
-    const { etag } = (await admin(`GET ${at(id)}`)).headers
+    const { etag } = (await admin(`GET ${metadataPath(id)}`)).headers
     await register.setConnectivity([{ endpointId: id, connected: true, at: moment, number: 1 }])
-    const read = await admin(`GET ${at(id)}`)
+    const read = await admin(`GET ${metadataPath(id)}`)
     assert.deepEqual(read.body, { a: 1, ...connectivity })
     assert.equal(read.headers.etag, etag)
     assert.deepEqual((await admin(`GET ${root}/endpoints/${id}?include=metadata`)).body.metadata, read.body)
-    assert.equal((await admin(`GET ${at(id, 'connected')}`)).text, 'true')
+    assert.equal((await admin(`GET ${metadataPath(id, 'connected')}`)).text, 'true')
     assert.deepEqual(told(id), [
       { added: { connected: 'true', connectivity_ts: `"${connectivity.connectivity_ts}"` }, updated: {}, removed: {} },
     ])
@@ -303,13 +305,13 @@ suite('connectivity', () => {
   test('is kept when metadata is replaced, and cannot be set or deleted', async () => {
     const id = await aDevice({ a: 1 })
     await register.setConnectivity([{ endpointId: id, connected: true, at: moment, number: 1 }])
-    assert.equal((await admin(`PUT ${at(id)}`, { b: 1, connected: false })).status, 204)
+    assert.equal((await admin(`PUT ${metadataPath(id)}`, { b: 1, connected: false })).status, 204)
     assert.deepEqual(await metadataOf(id), { b: 1, ...connectivity })
     assert.equal((await patch(id, [{ op: 'replace', path: '', value: { c: 1 } }])).status, 204)
     assert.deepEqual(await metadataOf(id), { c: 1, ...connectivity })
     for (const key of ['connected', 'connectivity_ts']) {
-      assert.equal((await admin(`PUT ${at(id, key)}`, 'false')).status, 400)
-      assert.equal((await admin(`DELETE ${at(id, key)}`)).status, 400)
+      assert.equal((await admin(`PUT ${metadataPath(id, key)}`, 'false')).status, 400)
+      assert.equal((await admin(`DELETE ${metadataPath(id, key)}`)).status, 400)
       assert.equal((await patch(id, [{ op: 'replace', path: `/${key}`, value: false }])).status, 400)
       assert.equal((await patch(id, [{ op: 'move', from: `/${key}`, path: '/mine' }])).status, 400)
     }
@@ -368,8 +370,8 @@ suite('metadata keys of an application', () => {
     ]
     await anEndpoint(`${mine.app}-v2`)
     assert.deepEqual(await keys(), { [mine.version]: ['a', 'b'], [`${mine.app}-v2`]: [] })
-    await admin(`DELETE ${at(two, 'b')}`)
-    await admin(`PUT ${at(two, 'c')}`, '1')
+    await admin(`DELETE ${metadataPath(two, 'b')}`)
+    await admin(`PUT ${metadataPath(two, 'c')}`, '1')
     assert.deepEqual((await keys())[mine.version], ['a', 'b', 'c'])
     await admin(`DELETE ${root}/endpoints/${one}`)
     assert.deepEqual((await keys())[mine.version], ['c'])

@@ -6,7 +6,18 @@ import { TenantDeleted } from '../../tenants/events.ts'
 
 let ahead = 0
 const series = await openTimeSeries({ now: () => new Date(Date.now() + ahead) })
-const { waypost, service, endpoint, registerEndpoint, unregister, collect, points, pack, sql, admin } = series
+const {
+  waypost,
+  service,
+  unregisteredEndpoint: endpoint,
+  registerEndpoint,
+  unregister,
+  collect,
+  points,
+  pack,
+  sql,
+  admin,
+} = series
 
 const countsOf = async (endpointNo: number) => {
   const [row] = await sql`

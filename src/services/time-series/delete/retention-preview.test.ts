@@ -4,7 +4,7 @@ import { aCaller, aTenantAdmin } from '../../../../test/harness/builders.ts'
 import { openTimeSeries } from '../../../../test/harness/time-series.ts'
 import { dayMs, dayOf } from '../pack/chunk-builder.ts'
 
-const { admin, collect, configure, endpoint, waypost, pack, points } = await openTimeSeries()
+const { admin, collect, configure, unregisteredEndpoint: endpoint, waypost, pack, points } = await openTimeSeries()
 const today = dayOf(Date.now()) * dayMs
 const pathOf = (applicationName: string) => `/epts/api/v1/applications/${applicationName}/time-series/retention-preview`
 const scope = 'application:timeseries-config:read'

@@ -5,7 +5,16 @@ import { readConfiguration } from '../../../kernel/configuration-reader.ts'
 import { timeSeriesInstance } from '../configuration.ts'
 import { dayMs, dayOf } from '../pack/chunk-builder.ts'
 
-const { service, endpoint, collect, points, pack, sql, configure, retention } = await openTimeSeries()
+const {
+  service,
+  unregisteredEndpoint: endpoint,
+  collect,
+  points,
+  pack,
+  sql,
+  configure,
+  retention,
+} = await openTimeSeries()
 // The first round of a node enforces the retention; these tests do it themselves.
 await service.packer.round()
 const today = dayOf(Date.now()) * dayMs

@@ -108,7 +108,7 @@ suite('/json', () => {
     ['{"t": 1e400}', /t: 1e400 is not a number/],
   ]
   for (const [payload, problem] of bad)
-    test(`refuses ${JSON.stringify(payload).slice(0, 40)} as a whole`, async () => {
+    test(`rejects ${JSON.stringify(payload).slice(0, 40)} completely`, async () => {
       const { say, messages } = aDevice()
       const error = await rejectsWith(say('/json', payload), 400)
       assert.match(error.message, problem)
@@ -150,7 +150,7 @@ suite('/plain', () => {
 
   const bad = ['', ' ', 'm', 'abc47', '--5', '%47', 'NaN', 'Infinity', '1e999', '{"a":1}', '5\0', '-']
   for (const payload of [...bad, `1${' '.repeat(300)}`, '9'.repeat(1_000_000), Buffer.from([0x35, 0xb0])])
-    test(`refuses ${JSON.stringify(payload).slice(0, 30)}`, async () => {
+    test(`rejects ${JSON.stringify(payload).slice(0, 30)}`, async () => {
       const { say, messages } = aDevice()
       await rejectsWith(say('/plain/altitude', payload), 400)
       assert.deepEqual(messages, [])

@@ -17,7 +17,7 @@ const {
   admin,
   service,
   collect,
-  endpoint,
+  unregisteredEndpoint: endpoint,
   registerEndpoint,
   watch,
   open,
@@ -46,9 +46,9 @@ suite('a live stream', () => {
   test('samples without a timestamp are sent with the times under which they are stored', async () => {
     const one = await registerEndpoint(await endpoint())
     const source = await watch(one)
-    const at = new Date()
-    await Promise.all(Array.from({ length: 30 }, (_, t) => live.api.collect(messageOf(one, at), [{ t }])))
-    const expected = Array.from({ length: 30 }, (_, t) => point(at.getTime() + t, t))
+    const receivedAt = new Date()
+    await Promise.all(Array.from({ length: 30 }, (_, t) => live.api.collect(messageOf(one, receivedAt), [{ t }])))
+    const expected = Array.from({ length: 30 }, (_, t) => point(receivedAt.getTime() + t, t))
     await eventually(() => assert.deepEqual(together(source.events), { [one.endpointId]: { 'auto~t': expected } }))
     assert.deepEqual(
       (await live.points(one.endpointId))['auto~t/value'],

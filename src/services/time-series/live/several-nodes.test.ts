@@ -16,7 +16,7 @@ const stores = await openLive({ environment })
 const { connection } = stores.waypost
 const open = () => openLive({ connection, environment })
 const watches = await open()
-const { endpoint, registerEndpoint, collect } = stores
+const { unregisteredEndpoint: endpoint, registerEndpoint, collect } = stores
 
 /** Records the signals between nodes, by channel. */
 const sent = { toWatcher: [] as string[], toAll: [] as string[] }

@@ -4,7 +4,7 @@ import { openTimeSeries } from '../../../../test/harness/time-series.ts'
 import { dayMs, dayOf } from './chunk-builder.ts'
 import { packSlot } from './pack-slot.ts'
 
-const { waypost, service, endpoint, collect, points, pack, sql } = await openTimeSeries()
+const { waypost, service, unregisteredEndpoint: endpoint, collect, points, pack, sql } = await openTimeSeries()
 const today = dayOf(Date.now()) * dayMs
 const chunksOf = async (endpointId: string) =>
   (

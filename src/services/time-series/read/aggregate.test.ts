@@ -5,7 +5,7 @@ import { downsample } from './downsample.ts'
 import { type Aggregate, aggregates, pointsOfSums, sumsOf } from './interval-sums.ts'
 import { intervalOf } from './intervals.ts'
 
-const at = (text: string) => Date.parse(text)
+const timeOf = (text: string) => Date.parse(text)
 const pointsOf = (list: [number, Value][]): Points => ({
   count: list.length,
   times: Float64Array.from(list, ([time]) => time),
@@ -23,11 +23,11 @@ const aggregate = (points: Points, interval: string, wanted: Aggregate) =>
 
 test('each interval with points has one value, and intervals without points are left out', () => {
   const points = pointsOf([
-    [at('2026-01-01T00:10:00Z'), 1],
-    [at('2026-01-01T00:59:59.999Z'), 4],
-    [at('2026-01-01T01:00:00Z'), null],
-    [at('2026-01-01T05:00:00Z'), 'on'],
-    [at('2026-01-01T05:30:00Z'), -2],
+    [timeOf('2026-01-01T00:10:00Z'), 1],
+    [timeOf('2026-01-01T00:59:59.999Z'), 4],
+    [timeOf('2026-01-01T01:00:00Z'), null],
+    [timeOf('2026-01-01T05:00:00Z'), 'on'],
+    [timeOf('2026-01-01T05:30:00Z'), -2],
   ])
   const told = Object.fromEntries(
     aggregates.map((name) => [name, listOf(aggregate(points, '1h', name)).map(([, value]) => value)]),
@@ -48,18 +48,24 @@ test('each interval with points has one value, and intervals without points are 
 })
 
 test('weeks begin on Monday, months and years follow the calendar, also before 1970', () => {
-  const start = (interval: string, time: string) => new Date(intervalOf(interval)!.startOf(at(time))).toISOString()
+  const start = (interval: string, time: string) => new Date(intervalOf(interval)!.startOf(timeOf(time))).toISOString()
   assert.equal(start('1w', '2026-11-15T12:00:00Z'), '2026-11-09T00:00:00.000Z')
   assert.equal(start('1M', '2026-11-15T12:00:00Z'), '2026-11-01T00:00:00.000Z')
   assert.equal(start('3M', '2026-11-15T12:00:00Z'), '2026-10-01T00:00:00.000Z')
   assert.equal(start('1y', '1969-11-15T12:00:00Z'), '1969-01-01T00:00:00.000Z')
   assert.equal(start('1M', '0005-02-15T12:00:00Z'), '0005-02-01T00:00:00.000Z')
   assert.equal(start('1h', '1969-12-31T23:59:59.999Z'), '1969-12-31T23:00:00.000Z')
-  assert.equal(new Date(intervalOf('1M')!.nextOf(at('2026-12-01T00:00:00Z'))).toISOString(), '2027-01-01T00:00:00.000Z')
+  assert.equal(
+    new Date(intervalOf('1M')!.nextOf(timeOf('2026-12-01T00:00:00Z'))).toISOString(),
+    '2027-01-01T00:00:00.000Z',
+  )
   // No interval begins before the year 0, which has no text of four digits.
   assert.equal(start('99999w', '0001-01-01T00:00:00Z'), '0000-01-01T00:00:00.000Z')
   const weeks = intervalOf('99999w')!
-  assert.equal(weeks.nextOf(weeks.startOf(at('0001-01-01T00:00:00Z'))), weeks.startOf(at('0060-01-01T00:00:00Z')))
+  assert.equal(
+    weeks.nextOf(weeks.startOf(timeOf('0001-01-01T00:00:00Z'))),
+    weeks.startOf(timeOf('0060-01-01T00:00:00Z')),
+  )
   for (const wrong of ['', '0h', 'h', '1', '1x', '-1h', '1.5h', '100000s', '1 h'])
     assert.equal(intervalOf(wrong), undefined)
 })

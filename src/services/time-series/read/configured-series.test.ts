@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { aCaller, aTenantAdmin } from '../../../../test/harness/builders.ts'
 import { openTimeSeries } from '../../../../test/harness/time-series.ts'
 
-const { admin, collect, endpoint, waypost } = await openTimeSeries()
+const { admin, collect, unregisteredEndpoint: endpoint, waypost } = await openTimeSeries()
 const url = '/epts/api/v1/time-series/config'
 const scope = 'application:timeseries-config:read'
 

@@ -4,7 +4,7 @@ import { openTimeSeries } from '../../../../test/harness/time-series.ts'
 import type { DeviceEndpoint } from '../../../kernel/device.ts'
 import { wantsCsv } from '../routes/send.ts'
 
-const { admin, collect, endpoint, pack, registerEndpoint } = await openTimeSeries()
+const { admin, collect, unregisteredEndpoint: endpoint, pack, registerEndpoint } = await openTimeSeries()
 const start = Date.UTC(2026, 0, 1)
 const iso = (seconds: number) => new Date(start + seconds * 1000).toISOString()
 

@@ -12,12 +12,20 @@ import { openTimeSeries } from '../../../../test/harness/time-series.ts'
 import type { DeviceEndpoint } from '../../../kernel/device.ts'
 
 const known = aTenantAdmin()
-const { admin, collect, endpoint, waypost, pack, registerEndpoint, sql } = await openTimeSeries({
+const {
+  admin,
+  collect,
+  unregisteredEndpoint: endpoint,
+  waypost,
+  pack,
+  registerEndpoint,
+  sql,
+} = await openTimeSeries({
   authenticate: () => async (headers) => (headers.authorization === 'Bearer of a reader' ? known : undefined),
 })
 
-const at = (seconds: number) => new Date(Date.UTC(2026, 0, 1) + seconds * 1000).toISOString()
-const sample = (seconds: number, fields: object) => ({ timestamp: at(seconds), ...fields })
+const dateAfter = (seconds: number) => new Date(Date.UTC(2026, 0, 1) + seconds * 1000).toISOString()
+const sample = (seconds: number, fields: object) => ({ timestamp: dateAfter(seconds), ...fields })
 const urlOf = ({ applicationName }: DeviceEndpoint) => `/epts/api/v1/applications/${applicationName}/time-series/data`
 const always = { fromDate: '2025-01-01', toDate: '2028-01-01' }
 
@@ -38,7 +46,7 @@ function whole({ status, body, text }: Answer) {
       }
   return all
 }
-const point = (seconds: number, value: unknown) => ({ timestamp: at(seconds), values: { value } })
+const point = (seconds: number, value: unknown) => ({ timestamp: dateAfter(seconds), values: { value } })
 
 suite('historical points', () => {
   test('are read of several endpoints and series, whether packed or not', async () => {
@@ -76,9 +84,9 @@ suite('historical points', () => {
     await collect(one, [sample(3, { b: '"' })])
     for (const sort of ['ASC', 'DESC']) {
       const expected = [
-        { timestamp: at(1), values: { a: 'on', b: true } },
-        { timestamp: at(2), values: { b: null } },
-        { timestamp: at(3), values: { a: 3, b: '"' } },
+        { timestamp: dateAfter(1), values: { a: 'on', b: true } },
+        { timestamp: dateAfter(2), values: { b: null } },
+        { timestamp: dateAfter(3), values: { a: 3, b: '"' } },
       ]
       if (sort === 'DESC') expected.reverse()
       assert.deepEqual(whole(await read(one, { timeSeriesName: 's', sort })), { [one.endpointId]: { s: expected } })
@@ -92,9 +100,9 @@ suite('historical points', () => {
       [1, 2, 3].map((second) => sample(second, { x: second })),
     )
     const valuesOf = async (query: Record<string, string>) =>
-      (whole(await read(one, { timeSeriesName: 'auto~x', fromDate: at(1), toDate: at(3), ...query }))[one.endpointId]?.[
-        'auto~x'
-      ] ?? []) as { values: { value: number } }[]
+      (whole(await read(one, { timeSeriesName: 'auto~x', fromDate: dateAfter(1), toDate: dateAfter(3), ...query }))[
+        one.endpointId
+      ]?.['auto~x'] ?? []) as { values: { value: number } }[]
     const seen = async (query: Record<string, string>) => (await valuesOf(query)).map(({ values }) => values.value)
     assert.deepEqual(await seen({}), [2])
     assert.deepEqual(await seen({ includeTime: 'none' }), [2])
@@ -146,7 +154,7 @@ suite('historical points', () => {
     assert.deepEqual((await read(one, { timeSeriesName: 'no-such' })).body, [])
   })
 
-  test('are refused with the name of the invalid field', async () => {
+  test('are rejected with the name of the invalid field', async () => {
     const one = await endpoint()
     const cases: [Record<string, string>, string][] = [
       [{}, 'timeSeriesName'],

@@ -7,8 +7,18 @@ import type { DeviceEndpoint } from '../../../kernel/device.ts'
 import { dayMs } from '../pack/chunk-builder.ts'
 import type { Value } from '../points.ts'
 
-const { admin, collect, configure, endpoint, waypost, pack, points, registerEndpoint, retention, service } =
-  await openTimeSeries()
+const {
+  admin,
+  collect,
+  configure,
+  unregisteredEndpoint: endpoint,
+  waypost,
+  pack,
+  points,
+  registerEndpoint,
+  retention,
+  service,
+} = await openTimeSeries()
 const urlOf = ({ applicationName }: DeviceEndpoint) => `/epts/api/v1/applications/${applicationName}/time-series/last`
 const today = Math.floor(Date.now() / dayMs) * dayMs
 const iso = (time: number) => new Date(time).toISOString()
@@ -178,7 +188,7 @@ suite('the last points', () => {
       assert.deepEqual((await read(one, { limit }))[one.endpointId]['auto~y'], [point(ago(7), 7)])
   })
 
-  test('are refused with the name of the invalid field', async () => {
+  test('are rejected with the name of the invalid field', async () => {
     const one = await endpoint()
     for (const [query, field] of [
       ['limit=0', 'limit'],

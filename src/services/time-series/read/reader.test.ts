@@ -7,7 +7,7 @@ import { dayMs } from '../pack/chunk-builder.ts'
 import type { Value } from '../points.ts'
 import type { ReaderLimits } from './reader.ts'
 
-const { collect, endpoint, waypost, pack, points, registerEndpoint } = await openTimeSeries()
+const { collect, unregisteredEndpoint: endpoint, waypost, pack, points, registerEndpoint } = await openTimeSeries()
 const { db } = waypost.kit
 const today = Math.floor(Date.now() / dayMs) * dayMs
 

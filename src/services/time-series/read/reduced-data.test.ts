@@ -17,7 +17,16 @@ import { intervalOf } from './intervals.ts'
 import { createReader } from './reader.ts'
 import { createVisibleSeries } from './visible-series.ts'
 
-const { admin, collect, endpoint, waypost, pack, points, registerEndpoint, sql } = await openTimeSeries()
+const {
+  admin,
+  collect,
+  unregisteredEndpoint: endpoint,
+  waypost,
+  pack,
+  points,
+  registerEndpoint,
+  sql,
+} = await openTimeSeries()
 const start = Date.UTC(2026, 0, 1)
 const iso = (time: number) => new Date(time).toISOString()
 const always = { fromDate: '2025-01-01', toDate: '2028-01-01' }

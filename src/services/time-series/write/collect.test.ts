@@ -3,7 +3,17 @@ import { suite, test } from 'node:test'
 import { messageOf, openTimeSeries } from '../../../../test/harness/time-series.ts'
 import { createNumbers } from '../numbers/numbers.ts'
 
-const { api, collect, configure, endpoint, hotRows, waypost, pack, service, points } = await openTimeSeries()
+const {
+  api,
+  collect,
+  configure,
+  unregisteredEndpoint: endpoint,
+  hotRows,
+  waypost,
+  pack,
+  service,
+  points,
+} = await openTimeSeries()
 
 suite('collecting samples', () => {
   test('acknowledged samples are stored with times, numbers and other values', async () => {
@@ -60,8 +70,11 @@ suite('collecting samples', () => {
 
   test('samples without a timestamp in the same millisecond are separate points', async () => {
     const one = await endpoint()
-    const at = new Date('2026-05-01T12:00:00Z')
-    const [start, arrive] = [at.getTime(), (samples: unknown[]) => api.collect(messageOf(one, at), samples)]
+    const receivedAt = new Date('2026-05-01T12:00:00Z')
+    const [start, arrive] = [
+      receivedAt.getTime(),
+      (samples: unknown[]) => api.collect(messageOf(one, receivedAt), samples),
+    ]
     // A message that waits for a lookup, then one with several samples, some with timestamps.
     await Promise.all([
       arrive([{ a: 0 }]),

@@ -22,11 +22,11 @@ suite('without a configuration', () => {
   })
 
   test('a time may be a text; anything else falls back to the time of arrival', () => {
-    const at = (timestamp: unknown) => (extract(plan(), { timestamp, a: 1 }) as { at: number | undefined }).at
-    assert.equal(at('2026-01-02T03:04:05.678Z'), Date.UTC(2026, 0, 2, 3, 4, 5, 678))
-    assert.equal(at('2026-01-02T03:04:05+0200'), Date.UTC(2026, 0, 2, 1, 4, 5))
+    const timeOf = (timestamp: unknown) => (extract(plan(), { timestamp, a: 1 }) as { at: number | undefined }).at
+    assert.equal(timeOf('2026-01-02T03:04:05.678Z'), Date.UTC(2026, 0, 2, 3, 4, 5, 678))
+    assert.equal(timeOf('2026-01-02T03:04:05+0200'), Date.UTC(2026, 0, 2, 1, 4, 5))
     for (const nonsense of ['March 7', '', null, true, {}, 1e300, '2026-13-45T00:00:00Z'])
-      assert.equal(at(nonsense), undefined)
+      assert.equal(timeOf(nonsense), undefined)
   })
 
   test('a sample that is not an object has no series', () => {

@@ -6,7 +6,7 @@ import type { Value } from '../points.ts'
 import { createLatestMark } from './latest-mark.ts'
 import { createLatestValues } from './latest-values.ts'
 
-const { waypost, service, endpoint, collect, pack, sql } = await openTimeSeries()
+const { waypost, service, unregisteredEndpoint: endpoint, collect, pack, sql } = await openTimeSeries()
 
 async function latestOf(one: Parameters<typeof collect>[0], of = service): Promise<Record<string, [number, Value]>> {
   const endpointNo = await of.numbers.endpointNo(one)

@@ -5,7 +5,7 @@ import type { Ask } from '../../../../test/harness/test-platform.ts'
 import { openTimeSeries } from '../../../../test/harness/time-series.ts'
 import type { DeviceEndpoint } from '../../../kernel/device.ts'
 
-const { admin, endpoint, waypost, points, registerEndpoint } = await openTimeSeries()
+const { admin, unregisteredEndpoint: endpoint, waypost, points, registerEndpoint } = await openTimeSeries()
 const put = (ask: Ask, { versionName }: DeviceEndpoint, body: unknown) =>
   ask(`PUT /epts/api/v1/app-versions/${versionName}/time-series/data`, body)
 const at = (timestamp: unknown, values: unknown = { value: 1 }) => ({ timestamp, values })

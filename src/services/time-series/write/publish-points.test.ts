@@ -4,7 +4,7 @@ import { eventually } from '../../../../test/harness/eventually.ts'
 import { openTimeSeries } from '../../../../test/harness/time-series.ts'
 import { PointsStored, type StoredPoint } from '../events.ts'
 
-const { collect, endpoint, waypost } = await openTimeSeries()
+const { collect, unregisteredEndpoint: endpoint, waypost } = await openTimeSeries()
 
 test('stored points are published in batches, with the commit that stores them, if a service handles them', async () => {
   const heard: StoredPoint[][] = []

@@ -4,7 +4,7 @@ import { eventually } from '../../../../test/harness/eventually.ts'
 import { openTimeSeries } from '../../../../test/harness/time-series.ts'
 import { holdOpenSlot, isSlotClosed } from '../store/samples.ts'
 
-const { waypost, service, endpoint, collect, points, pack, sql } = await openTimeSeries()
+const { waypost, service, unregisteredEndpoint: endpoint, collect, points, pack, sql } = await openTimeSeries()
 const states = async () => (await sql`select slot, state from time_series.slots order by slot`).map((row) => row.state)
 
 suite('slots', () => {

@@ -9,7 +9,7 @@ import type { Rows } from './rows.ts'
 import { createWriteOrder } from './write-order.ts'
 import { createWriter, type WriterOptions } from './writer.ts'
 
-const { collect, endpoint, waypost, pack, points, service } = await openTimeSeries()
+const { collect, unregisteredEndpoint: endpoint, waypost, pack, points, service } = await openTimeSeries()
 const log = await createLog({ level: 'silent', format: 'json' })
 const next = () => nextWritten(waypost.kit.db.sql)
 const order = createWriteOrder({ next, position: next })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { temporaryDirectory } from '../harness/database.ts'
-import { killDeviceRounds } from './kill-devices.ts'
+import { killDeviceRounds } from './kill-under-device-load.ts'
 
 test('after kill -9 of the database under load, each acknowledged sample is stored once and no rejected one', async () => {
   // The bench faults-devices runs the other kinds of rounds, which take too long for a test.

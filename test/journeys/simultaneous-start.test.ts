@@ -8,7 +8,7 @@ import { databaseUrl } from '../harness/postgres-server.ts'
 
 const rounds = 2
 
-test('three nodes that start at once on an empty database form one platform', async () => {
+test('three nodes that start simultaneously on an empty database form one platform', async () => {
   for (let round = 0; round < rounds; round++) {
     const environment = {
       WAYPOST_DATABASE_URL: await databaseUrl(await freshDatabase()),

@@ -25,7 +25,7 @@ export interface DeviceKillReport extends FleetReport {
 }
 
 /** Starts the platform on its own PostgreSQL. It keeps its ports when it is restarted. */
-export async function startSite(directory: string, environment: Record<string, string> = {}) {
+export async function startPlatformWithDatabase(directory: string, environment: Record<string, string> = {}) {
   const database = await startPostgresServer(join(directory, 'database'))
   const ports = { WAYPOST_MQTT_PORT: String(await freePort()), WAYPOST_PORT: String(await freePort()) }
   const start = () =>
@@ -43,9 +43,9 @@ export async function killDeviceRounds(options: {
 }): Promise<DeviceKillReport> {
   const { rounds, directory } = options
   const random = seededRandom(options.seed)
-  const site = await startSite(directory)
-  const { database, start } = site
-  let { platform } = site
+  const started = await startPlatformWithDatabase(directory)
+  const { database, start } = started
+  let { platform } = started
   let packed = 0
   let packer = startPacker(database, () => packed++)
   const ask = await platform.asService(platform.bootstrap.default)

@@ -20,7 +20,7 @@ describe('a platform on its own directory', () => {
   let second: RunningPlatform
   let port: string
   let certificates: string
-  // biome-ignore lint/suspicious/noExplicitAny: the answer of the token endpoint
+  // biome-ignore lint/suspicious/noExplicitAny: the response of the token endpoint
   let tokens: any
 
   test('the first start writes secrets that only the owner can read, and each directory has its own', async () => {
@@ -138,7 +138,7 @@ describe('a platform on its own directory', () => {
   })
 })
 
-test('an unknown setting is reported, with the nearest name, before anything is written', async () => {
+test('an unknown setting is reported with the most similar known setting before anything is written', async () => {
   const directory = join(temporaryDirectory(), 'data')
   const { code, stderr } = await runCommand(['start'], { directory, environment: { WAYPOST_PROT: '1' } })
   assert.equal(code, 2)

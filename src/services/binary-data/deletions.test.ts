@@ -19,19 +19,19 @@ import { readMigrations } from '../../kernel/migrate.ts'
 import { TenantDeleted } from '../tenants/events.ts'
 import binaryData from './index.ts'
 
-let at: Awaited<ReturnType<typeof openBinaryData>>
+let fixture: Awaited<ReturnType<typeof openBinaryData>>
 let app: string
 let later = 0
 const masterKey = 'the master key of the tests of endings'
 const now = () => new Date(Date.now() + later)
 before(async () => {
   const environment = { WAYPOST_UPLOAD_TOKEN_TTL_SECONDS: '600', WAYPOST_MASTER_KEY: masterKey }
-  at = await openBinaryData({ now, environment })
-  app = await at.anApplication()
+  fixture = await openBinaryData({ now, environment })
+  app = await fixture.anApplication()
 })
 
-const directory = () => at.waypost.kit.platform.blobs.directory
-const sql = () => at.waypost.kit.db.sql
+const directory = () => fixture.waypost.kit.platform.blobs.directory
+const sql = () => fixture.waypost.kit.db.sql
 const mark = '0'.repeat(32)
 /** Lists all contents in the folder of blobs. */
 const files = () =>
@@ -42,8 +42,8 @@ const files = () =>
     : []
 const count = async (table: string) => (await sql()`select count(*) from ${sql()(`binary_data.${table}`)}`)[0]?.count
 const periodic = (name: string) =>
-  at.waypost.kit.db.tx((tx) =>
-    at.waypost.built
+  fixture.waypost.kit.db.tx((tx) =>
+    fixture.waypost.built
       .get('binary-data')!
       .periodic!.find((task) => task.name === name)!
       .run(tx),
@@ -52,14 +52,14 @@ const settled = () =>
   eventually(async () => {
     assert.equal(await count('leavings'), 0)
     assert.equal(files().length, await count('items'))
-    const { kept, summed } = await at.usage()
+    const { kept, summed } = await fixture.usage()
     assert.equal(kept, summed)
   })
 const tryUpload = async (token: string, where = '/files/x') =>
-  (await at.send(`POST ${root}${where}`, { 'x-auth-token': token }, 'x')).status
+  (await fixture.send(`POST ${root}${where}`, { 'x-auth-token': token }, 'x')).status
 
 test('an upload token expires after the configured time', async () => {
-  const token = await at.aToken(await at.anEndpoint(app))
+  const token = await fixture.aToken(await fixture.anEndpoint(app))
   later = 599_000
   assert.equal(await tryUpload(token), 204)
   later = 601_000
@@ -70,8 +70,8 @@ test('an upload token expires after the configured time', async () => {
 })
 
 test('tokens are random, valid only in their tenant, and not stored in plain text', async () => {
-  const endpoint = await at.anEndpoint(app)
-  const [one, two] = [await at.aToken(endpoint), await at.aToken(endpoint)]
+  const endpoint = await fixture.anEndpoint(app)
+  const [one, two] = [await fixture.aToken(endpoint), await fixture.aToken(endpoint)]
   assert.notEqual(one, two)
   assert.match(one, /^[\w-]{43}$/)
   const rows = await sql()`select token_hash from binary_data.upload_tokens`
@@ -81,24 +81,24 @@ test('tokens are random, valid only in their tenant, and not stored in plain tex
 })
 
 test('an endpoint whose tokens are suspended or revoked cannot upload', async () => {
-  const endpoint = await at.anEndpoint(app)
-  const token = await at.aToken(endpoint)
+  const endpoint = await fixture.anEndpoint(app)
+  const token = await fixture.aToken(endpoint)
   const tokens = `/api/v1/endpoints/${endpoint.endpointId}/tokens`
-  const { body } = await at.admin(`GET ${tokens}`)
+  const { body } = await fixture.admin(`GET ${tokens}`)
   assert.equal(
-    (await at.admin(`PUT ${tokens}/${body.content[0].endpointTokenId}/status`, { status: 'Revoked' })).status,
+    (await fixture.admin(`PUT ${tokens}/${body.content[0].endpointTokenId}/status`, { status: 'Revoked' })).status,
     204,
   )
   assert.equal(await tryUpload(token), 403)
-  assert.equal((await at.admin(`POST ${tokens}`, { applicationName: app })).status, 201)
+  assert.equal((await fixture.admin(`POST ${tokens}`, { applicationName: app })).status, 201)
   assert.equal(await tryUpload(token), 204)
 })
 
 test('endpoints of a tenant that may not connect cannot upload', async () => {
-  const other = await at.anApplication('other')
-  const token = await at.aToken(await at.anEndpoint(other, { tenantId: 'other' }))
+  const other = await fixture.anApplication('other')
+  const token = await fixture.aToken(await fixture.anEndpoint(other, { tenantId: 'other' }))
   const set = (status: 'SUSPENDED' | 'AVAILABLE') =>
-    at.waypost.kit.db.tx((tx) => at.waypost.ask(Identity).setRealmStatus(tx, 'other', status))
+    fixture.waypost.kit.db.tx((tx) => fixture.waypost.ask(Identity).setRealmStatus(tx, 'other', status))
   await set('SUSPENDED')
   assert.equal(await tryUpload(token), 403)
   await set('AVAILABLE')
@@ -106,43 +106,43 @@ test('endpoints of a tenant that may not connect cannot upload', async () => {
 })
 
 test('deleting an endpoint deletes its files, blobs and tokens', async () => {
-  const [endpoint, stays] = [await at.anEndpoint(app), await at.anEndpoint(app)]
-  const token = await at.aToken(endpoint)
+  const [endpoint, stays] = [await fixture.anEndpoint(app), await fixture.anEndpoint(app)]
+  const token = await fixture.aToken(endpoint)
   for (const one of [endpoint, stays])
     for (let n = 0; n < 3; n++) {
-      await at.upload(one, `/files/${n}`, `file ${n}`)
-      await at.upload(one, '/binary-data', `blob ${n}`)
+      await fixture.upload(one, `/files/${n}`, `file ${n}`)
+      await fixture.upload(one, '/binary-data', `blob ${n}`)
     }
-  assert.equal((await at.admin(`DELETE /epr/api/v1/endpoints/${endpoint.endpointId}`)).status, 204)
+  assert.equal((await fixture.admin(`DELETE /epr/api/v1/endpoints/${endpoint.endpointId}`)).status, 204)
   assert.equal(await tryUpload(token), 403)
   await eventually(async () => {
-    const { body } = await at.admin(`GET ${root}/applications/${app}/files?endpointId=${endpoint.endpointId}`)
+    const { body } = await fixture.admin(`GET ${root}/applications/${app}/files?endpointId=${endpoint.endpointId}`)
     assert.equal(body.totalElements, 0)
-    assert.equal((await at.admin(`GET ${root}${endpoint.path}/binary-data/data/last`)).status, 404)
+    assert.equal((await fixture.admin(`GET ${root}${endpoint.path}/binary-data/data/last`)).status, 404)
   })
   await settled()
-  assert.equal((await at.admin(`GET ${root}${stays.path}/files/2`)).text, 'file 2')
+  assert.equal((await fixture.admin(`GET ${root}${stays.path}/files/2`)).text, 'file 2')
 })
 
 test('an endpoint that is registered again with the same id has only what it stores from then on', async () => {
-  const endpoint = await at.anEndpoint(app)
-  await at.upload(endpoint, '/files/old', 'old')
-  const old = await at.aToken(endpoint)
-  assert.equal((await at.admin(`DELETE /epr/api/v1/endpoints/${endpoint.endpointId}`)).status, 204)
+  const endpoint = await fixture.anEndpoint(app)
+  await fixture.upload(endpoint, '/files/old', 'old')
+  const old = await fixture.aToken(endpoint)
+  assert.equal((await fixture.admin(`DELETE /epr/api/v1/endpoints/${endpoint.endpointId}`)).status, 204)
   later += 5
-  const again = await at.anEndpoint(app, { endpointId: endpoint.endpointId })
-  await at.upload(again, '/files/new', 'new')
-  await eventually(async () => assert.equal((await at.admin(`GET ${root}${again.path}/files/old`)).status, 404))
+  const again = await fixture.anEndpoint(app, { endpointId: endpoint.endpointId })
+  await fixture.upload(again, '/files/new', 'new')
+  await eventually(async () => assert.equal((await fixture.admin(`GET ${root}${again.path}/files/old`)).status, 404))
   assert.equal(await tryUpload(old), 403)
   await settled()
-  assert.equal((await at.admin(`GET ${root}${again.path}/files/new`)).text, 'new')
+  assert.equal((await fixture.admin(`GET ${root}${again.path}/files/new`)).text, 'new')
 })
 
 /** Starts an upload and sends half of its body. */
 async function half(endpoint: Endpoint) {
   const before = await count('uploads')
-  const token = await at.aToken(endpoint)
-  const socket = connect(at.port, '127.0.0.1')
+  const token = await fixture.aToken(endpoint)
+  const socket = connect(fixture.port, '127.0.0.1')
   let answer = ''
   socket.on('data', (data) => (answer += data))
   socket.write(`POST ${root}/files/half HTTP/1.1\r\nhost: x\r\nx-auth-token: ${token}\r\ncontent-length: 8\r\n\r\nhalf`)
@@ -154,9 +154,9 @@ async function half(endpoint: Endpoint) {
 }
 
 test('an upload that ends after the deletion of its endpoint is rejected and removed', async () => {
-  const endpoint = await at.anEndpoint(app)
+  const endpoint = await fixture.anEndpoint(app)
   const { socket, answer } = await half(endpoint)
-  assert.equal((await at.admin(`DELETE /epr/api/v1/endpoints/${endpoint.endpointId}`)).status, 204)
+  assert.equal((await fixture.admin(`DELETE /epr/api/v1/endpoints/${endpoint.endpointId}`)).status, 204)
   await eventually(async () => assert.equal((await sql()`select refused from binary_data.uploads`)[0]?.refused, true))
   socket.write('half')
   await eventually(() => assert.match(answer(), /^HTTP\/1\.1 403/))
@@ -183,14 +183,14 @@ test('an upload that a crash interrupted is removed after an hour, and not befor
 })
 
 test('contents that are deleted during a backup are kept until it ends', async () => {
-  const endpoint = await at.anEndpoint(app)
-  await at.upload(endpoint, '/files/a', 'old')
+  const endpoint = await fixture.anEndpoint(app)
+  await fixture.upload(endpoint, '/files/a', 'old')
   await settled()
   const before = files()
-  await independentPool(connectionOf(at.waypost)).begin(async (backup) => {
+  await independentPool(connectionOf(fixture.waypost)).begin(async (backup) => {
     await pauseRemovals(backup)
-    await at.upload(endpoint, '/files/a', 'new')
-    assert.equal((await at.admin(`DELETE ${root}${endpoint.path}/files/a`)).status, 204)
+    await fixture.upload(endpoint, '/files/a', 'new')
+    assert.equal((await fixture.admin(`DELETE ${root}${endpoint.path}/files/a`)).status, 204)
     await periodic('binary-data.sweep')
     assert.equal(await count('leavings'), 2)
     for (const name of before) assert.ok(existsSync(join(directory(), name)))
@@ -200,12 +200,12 @@ test('contents that are deleted during a backup are kept until it ends', async (
 })
 
 test('restoring a backup brings contents back while the platform runs, and removes contents that it does not have', async () => {
-  const endpoint = await at.anEndpoint(app)
-  await at.upload(endpoint, '/files/kept', 'kept')
-  await at.upload(endpoint, '/files/changed', 'before')
+  const endpoint = await fixture.anEndpoint(app)
+  await fixture.upload(endpoint, '/files/kept', 'kept')
+  await fixture.upload(endpoint, '/files/changed', 'before')
   await periodic('binary-data.compare')
   await eventually(() => assert.ok(existsSync(join(directory(), pathOfKey(mark)))))
-  const [connection, path] = [connectionOf(at.waypost), join(temporaryDirectory(), 'a.backup')]
+  const [connection, path] = [connectionOf(fixture.waypost), join(temporaryDirectory(), 'a.backup')]
   const blobs = createFileBlobs(directory())
   const keys = { masterKey: createHash('sha256').update(masterKey).digest() }
   const contents = { blobs, tables: contentTables([binaryData]) }
@@ -213,22 +213,22 @@ test('restoring a backup brings contents back while the platform runs, and remov
   assert.equal(made.contents?.count, await count('items'))
   assert.equal(made.contents?.missing, 0)
 
-  assert.equal((await at.admin(`DELETE ${root}${endpoint.path}/files/kept`)).status, 204)
-  await at.upload(endpoint, '/files/changed', 'after')
+  assert.equal((await fixture.admin(`DELETE ${root}${endpoint.path}/files/kept`)).status, 204)
+  await fixture.upload(endpoint, '/files/changed', 'after')
   await settled()
   const strays = files()
-  const migrations = readMigrations(migrationSources(at.waypost.services))
+  const migrations = readMigrations(migrationSources(fixture.waypost.services))
   await restore(connection, path, migrations, { ...keys, authentication: backupKeyOf(keys.masterKey), contents })
-  assert.equal((await at.admin(`GET ${root}${endpoint.path}/files/kept`)).text, 'kept')
-  assert.equal((await at.admin(`GET ${root}${endpoint.path}/files/changed`)).text, 'before')
+  assert.equal((await fixture.admin(`GET ${root}${endpoint.path}/files/kept`)).text, 'kept')
+  assert.equal((await fixture.admin(`GET ${root}${endpoint.path}/files/changed`)).text, 'before')
   for (const name of strays) utimesSync(join(directory(), name), new Date(0), new Date(0))
   await periodic('binary-data.compare')
   await settled()
 })
 
 test('the daily comparison removes orphans, and keeps new contents and those with an item', async () => {
-  const endpoint = await at.anEndpoint(app)
-  await at.upload(endpoint, '/files/named', 'named')
+  const endpoint = await fixture.anEndpoint(app)
+  await fixture.upload(endpoint, '/files/named', 'named')
   const aged = (key: string, path = pathOfKey(key)) => {
     const file = join(directory(), path)
     mkdirSync(dirname(file), { recursive: true })
@@ -247,7 +247,7 @@ test('the daily comparison removes orphans, and keeps new contents and those wit
   await periodic('binary-data.compare')
   await eventually(() => assert.ok(!gone.some(existsSync)))
   assert.ok(existsSync(stays) && existsSync(foreign))
-  assert.equal((await at.admin(`GET ${root}${endpoint.path}/files/named`)).text, 'named')
+  assert.equal((await fixture.admin(`GET ${root}${endpoint.path}/files/named`)).text, 'named')
 })
 
 test('nothing is removed from a store that belongs to another database', async () => {
@@ -257,7 +257,7 @@ test('nothing is removed from a store that belongs to another database', async (
   writeFileSync(orphan, 'of somebody else')
   utimesSync(orphan, new Date(0), new Date(0))
   const compared = () =>
-    at.waypost.kit.db.sql`select id from jobs.job where name = 'binary-data.compare' and state = 'completed'`
+    fixture.waypost.kit.db.sql`select id from jobs.job where name = 'binary-data.compare' and state = 'completed'`
   const before = (await compared()).length
   await sql()`update binary_data.store_mark set mark = 'another'`
   await periodic('binary-data.compare')
@@ -267,15 +267,15 @@ test('nothing is removed from a store that belongs to another database', async (
 })
 
 test('deleting a tenant deletes its contents, its tokens and its usage', async () => {
-  const doomed = await at.anApplication('doomed')
-  const endpoint = await at.anEndpoint(doomed, { tenantId: 'doomed' })
-  const token = await at.aToken(endpoint)
-  for (let n = 0; n < 5; n++) await at.upload(endpoint, `/files/${n}`, 'x')
+  const doomed = await fixture.anApplication('doomed')
+  const endpoint = await fixture.anEndpoint(doomed, { tenantId: 'doomed' })
+  const token = await fixture.aToken(endpoint)
+  for (let n = 0; n < 5; n++) await fixture.upload(endpoint, `/files/${n}`, 'x')
   const keys = (await sql()`select content_key from binary_data.items where tenant_id = 'doomed'`).map(
     ({ contentKey }) => contentKey,
   )
   assert.equal(keys.length, 5)
-  await at.waypost.kit.db.tx((tx) => at.waypost.kit.bus.publish(tx, TenantDeleted, { tenantId: 'doomed' }))
+  await fixture.waypost.kit.db.tx((tx) => fixture.waypost.kit.bus.publish(tx, TenantDeleted, { tenantId: 'doomed' }))
   await eventually(async () => {
     assert.equal((await sql()`select id from binary_data.items where tenant_id = 'doomed'`).length, 0)
     assert.equal((await sql()`select bytes from binary_data.usage where tenant_id = 'doomed'`).length, 0)

@@ -15,17 +15,17 @@ import { databaseUrl } from '../harness/postgres-server.ts'
 import { isAlive, nameOf, processTree } from '../harness/processes.ts'
 import { atTerminal, ctrlC } from '../harness/terminal.ts'
 
-const isReady = (directory: string) => {
+const assertReady = (directory: string) => {
   assert.ok(existsSync(join(directory, 'bootstrap.json')))
   return JSON.parse(readFileSync(join(directory, 'bootstrap.json'), 'utf8')) as { baseUrl: string }
 }
 
-const noProcessOf = async (directory: string) => {
+const assertNoProcess = async (directory: string) => {
   const lock = join(directory, 'lock.pid')
-  await eventually(() => assert.ok(!existsSync(lock), 'the platform has not let go of its directory'))
+  await eventually(() => assert.ok(!existsSync(lock), 'the platform still locks its directory'))
 }
 
-const closing = (child: ChildProcess) =>
+const exitOf = (child: ChildProcess) =>
   new Promise<{ code: number | null; signal: string | null }>((done) =>
     child.on('close', (code, signal) => done({ code, signal })),
   )
@@ -33,13 +33,13 @@ const closing = (child: ChildProcess) =>
 test('npm start exits with 0 after Ctrl-C at a terminal, although npm sends the signal again', async () => {
   const directory = await initializedDirectory({ withBootstrap: false })
   const terminal = atTerminal('npm start', environmentOf(directory))
-  await eventually(() => isReady(directory), { withinMs: 60_000 }).catch((error) => {
+  await eventually(() => assertReady(directory), { withinMs: 60_000 }).catch((error) => {
     throw new Error(terminal.output(), { cause: error })
   })
   terminal.type(ctrlC)
   assert.equal(await terminal.exit, 0, terminal.output())
   assert.match(terminal.output(), /SIGINT: stopping.*stopped/s)
-  await noProcessOf(directory)
+  await assertNoProcess(directory)
 })
 
 test('npm start exits with 0 after SIGTERM to npm alone and to the whole process group', async () => {
@@ -49,24 +49,24 @@ test('npm start exits with 0 after SIGTERM to npm alone and to the whole process
     let output = ''
     npm.stdout.on('data', (text) => (output += text))
     npm.stderr.on('data', (text) => (output += text))
-    let ended: Awaited<ReturnType<typeof closing>> | undefined
-    void closing(npm).then((end) => (ended = end))
+    let ended: Awaited<ReturnType<typeof exitOf>> | undefined
+    void exitOf(npm).then((end) => (ended = end))
     // The process group no longer exists after a clean exit.
     afterAllTests(() => void spawnSync('kill', ['-KILL', '--', `-${npm.pid}`], { stdio: 'ignore' }))
-    await eventually(() => isReady(directory), { withinMs: 60_000 })
+    await eventually(() => assertReady(directory), { withinMs: 60_000 })
     process.kill(toGroup ? -npm.pid! : npm.pid!, 'SIGTERM')
     await eventually(
       () => {
-        const left = () =>
+        const processes = () =>
           spawnSync('ps', ['-eo', 'pid,ppid,pgid,args'])
             .stdout.toString()
             .match(RegExp(`.* ${npm.pid} .*`, 'g'))
-        assert.deepEqual(ended, { code: 0, signal: null }, `${output}\n${left()}`)
+        assert.deepEqual(ended, { code: 0, signal: null }, `${output}\n${processes()}`)
       },
       { withinMs: 60_000 },
     )
     assert.match(output, /SIGTERM: stopping.*stopped/s)
-    await noProcessOf(directory)
+    await assertNoProcess(directory)
   }
 })
 
@@ -83,7 +83,7 @@ test('repeated signals are ignored for a second; a later Ctrl-C does not wait fo
     // Connections are handled in order: after a response to a later one, the request above has been read.
     assert.equal((await fetch(`${platform.baseUrl}/openapi.json`)).status, 200)
   })
-  const exit = closing(platform.process)
+  const exit = exitOf(platform.process)
   let ended = false
   void exit.then(() => (ended = true))
   const began = performance.now()
@@ -99,7 +99,7 @@ test('repeated signals are ignored for a second; a later Ctrl-C does not wait fo
   assert.ok(took >= 1000, `it gave up after ${took} ms`)
   assert.ok(took < 5000, `it took ${took} ms`)
   request.destroy()
-  await eventually(() => assert.deepEqual(servers.filter(isAlive), [], 'the database goes with it'))
+  await eventually(() => assert.deepEqual(servers.filter(isAlive), [], 'the database still runs'))
 })
 
 test('SIGTERM and SIGINT end a waiting start within seconds, with exit code 0', async () => {
