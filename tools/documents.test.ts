@@ -36,7 +36,7 @@ for (const [what, text] of [
   })
 
 for (const [what, text, problem] of [
-  ['a link to a missing document', '[a](../b.md)', /the link \.\.\/b\.md leads nowhere/],
+  ['a link to a missing document', '[a](../b.md)', /the target of the link \.\.\/b\.md does not exist/],
   ['a link to a missing heading', '[a](../../../docs/adr/0001-a.md#other)', /names a heading that does not exist/],
   ['a link to a missing heading of its own', '## One\n\n[a](#two)', /#two names a heading/],
   ['a file that was renamed', 'See `read/old-name.ts`.', /there is no file read\/old-name\.ts/],

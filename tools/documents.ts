@@ -28,7 +28,7 @@ function brokenLinks(
   return [...withoutCode(text).matchAll(link)].flatMap(([, target]) => {
     const [path = '', anchor] = target!.split('#')
     const file = path === '' ? document : normalize(join(dirname(document), path)).replace(/\/$/, '')
-    if (!exists(file)) return [`${document}: the link ${target} leads nowhere`]
+    if (!exists(file)) return [`${document}: the target of the link ${target} does not exist`]
     const headings = withoutCode(documents.get(file) ?? '').matchAll(/^#+ (.*)$/gm)
     if (anchor === undefined || [...headings].some(([, heading]) => anchorOf(heading!) === anchor)) return []
     return [`${document}: the link ${target} names a heading that does not exist`]

@@ -24,7 +24,7 @@ for (const [comment, expected] of [
   ['// And not any more.', /bare "And"/],
   ['/**\n * A.\n * B.\n * C.\n * D.\n */', /4 lines, at most 3/],
 ] as const)
-  test(`refused: ${JSON.stringify(comment)}`, () => {
+  test(`a comment such as ${JSON.stringify(comment)} fails the check`, () => {
     assert.match(proseProblems('a.ts', `${comment}\nconst a = 1\n`).join('\n'), expected)
   })
 
@@ -34,12 +34,12 @@ test('plain sentences and directives are accepted', () => {
   assert.deepEqual(proseProblems('a.ts', text), [])
 })
 
-test('vague words are warned of', () => {
+test('vague words cause a warning', () => {
   assert.match(proseWarnings('a.ts', '/** The house is told. */').join(), /"house"/)
   assert.deepEqual(proseWarnings('a.ts', '/** Publishes the event. */'), [])
 })
 
-test('a log message without a verb is seen', () => {
+test('a log message without a verb is reported', () => {
   assert.ok(lacksVerb('the blob store'))
   assert.ok(!lacksVerb('heartbeat write failed; retrying in 1 s'))
   assert.ok(!lacksVerb('a forwarded push was lost'))

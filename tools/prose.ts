@@ -41,7 +41,7 @@ const bareStart =
 
 const directive = /^(?:biome-ignore|@ts-|eslint|@type|!)/
 
-/** Problems that `npm run check` refuses. */
+/** Returns the problems for which `npm run check` fails. */
 export function proseProblems(file: string, text: string): string[] {
   return commentsOf(text)
     .filter(({ lines }) => lines.length > 0 && !directive.test(lines[0]!))
@@ -50,16 +50,18 @@ export function proseProblems(file: string, text: string): string[] {
         ? [`${file}:${line}: a comment starts with a bare "${lines[0]!.split(' ')[0]}"`]
         : []),
       ...(lines.length > commentLinesMax
-        ? [`${file}:${line}: a comment of ${lines.length} lines, at most ${commentLinesMax}; the README has room`]
+        ? [
+            `${file}:${line}: a comment of ${lines.length} lines, at most ${commentLinesMax}; move the rest to the README`,
+          ]
         : []),
     ])
 }
 
-/** Words that stand for something with a name of its own: connection, node, message, lease. */
+/** Vague words that stand for a term such as connection, node, message or lease. */
 const vagueWords =
   /\b(?:told|tells?|heard|hears?|owed|owes?|patience|welcome|guests?|strangers?|neighbou?rs?|house|doors?|knocks?|leavings|sight|whoever|nobody|somebody|everybody|turned away|looked? after|by hand|a word|way to the database)\b/i
 
-/** Words that are worth a second look; they do not fail the check. */
+/** Returns warnings about vague words. They do not fail the check. */
 export function proseWarnings(file: string, text: string): string[] {
   return commentsOf(text).flatMap(({ line, lines }) => {
     const word = lines.join(' ').match(vagueWords)?.[0]

@@ -22,7 +22,7 @@ setInterval(() => client.connected && sendSample(), 5000)
 // No subscription is needed: the platform pushes responses and commands to this connection.
 client.on('message', (name, payload) => {
   const [, , extension, , ...path] = name.split('/')
-  if (path.at(-1) === 'error') console.log(`refused: ${payload}`)
+  if (path.at(-1) === 'error') console.log(`rejected: ${payload}`)
   else if (extension === 'dcx') console.log(`sample ${path.at(-2)} is stored`)
   else if (extension === 'cex' && path[0] === 'command') answer(path[1], JSON.parse(payload))
 })

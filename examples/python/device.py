@@ -30,7 +30,7 @@ def log(text):
 def on_message(client, userdata, message):
     _, _, extension, _, *path = message.topic.split("/")
     if path[-1] == "error":
-        log(f"refused: {message.payload.decode()}")
+        log(f"rejected: {message.payload.decode()}")
     elif extension == "dcx":
         log(f"sample {path[-2]} is stored")
     elif extension == "cex" and path[0] == "command":

@@ -56,8 +56,8 @@ export function select(data: unknown, path: string): unknown {
   function firstMatchingValue(object: Record<string, unknown>, pattern: PatternUnit[], depth: number): unknown {
     for (const [key, value] of Object.entries(object)) {
       if (!matches(pattern, [...key], countComparisons)) continue
-      const found = valueAt(value, depth)
-      if (found !== undefined) return found
+      const rest = valueAt(value, depth)
+      if (rest !== undefined) return rest
     }
     return undefined
   }

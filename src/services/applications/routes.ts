@@ -115,14 +115,14 @@ function applicationRoutes(http: Http, { applications, exportAll, instances: all
 }
 
 function versionRoutes(http: Http, { versions }: ApplicationsService) {
-  const all = '/applications/:appName/app-versions'
-  const one = `${all}/:appVersionName`
+  const versionsPath = '/applications/:appName/app-versions'
+  const versionPath = `${versionsPath}/:appVersionName`
   const namesOf = (params: { appName: string; appVersionName: string }) => ({
     applicationName: params.appName,
     versionName: params.appVersionName,
   })
 
-  http.post(all, { schema: schemas.createVersion, config: update }, async (request, reply) => {
+  http.post(versionsPath, { schema: schemas.createVersion, config: update }, async (request, reply) => {
     const { body, params } = request
     const name = await versions.create(request.ctx, {
       ...namingOf(body),
@@ -135,23 +135,31 @@ function versionRoutes(http: Http, { versions }: ApplicationsService) {
       .send()
   })
 
-  http.get(all, { schema: schemas.listVersions, config: read }, async (request, reply) =>
+  http.get(versionsPath, { schema: schemas.listVersions, config: read }, async (request, reply) =>
     sendDocument(request, reply, await versions.list(request.ctx, request.params.appName)),
   )
 
-  http.get(one, { schema: schemas.readVersion, config: read }, async (request, reply) =>
+  http.get(versionPath, { schema: schemas.readVersion, config: read }, async (request, reply) =>
     sendDocument(request, reply, await versions.read(request.ctx, namesOf(request.params))),
   )
 
-  http.patch(one, { schema: schemas.updateVersion, config: update }, async ({ ctx, params, body, headers }, reply) => {
-    await versions.update(ctx, namesOf(params), namingOf(body), headers['if-match'])
-    return reply.code(204).send()
-  })
+  http.patch(
+    versionPath,
+    { schema: schemas.updateVersion, config: update },
+    async ({ ctx, params, body, headers }, reply) => {
+      await versions.update(ctx, namesOf(params), namingOf(body), headers['if-match'])
+      return reply.code(204).send()
+    },
+  )
 
-  http.delete(one, { schema: schemas.deleteVersion, config: remove }, async ({ ctx, params, headers }, reply) => {
-    await versions.delete(ctx, namesOf(params), headers['if-match'])
-    return reply.code(204).send()
-  })
+  http.delete(
+    versionPath,
+    { schema: schemas.deleteVersion, config: remove },
+    async ({ ctx, params, headers }, reply) => {
+      await versions.delete(ctx, namesOf(params), headers['if-match'])
+      return reply.code(204).send()
+    },
+  )
 }
 
 function configurationRoutes(http: Http, { configurations }: ApplicationsService) {

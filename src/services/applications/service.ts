@@ -54,8 +54,8 @@ export function createApplications(kit: Kit<ApplicationsSettings>, identity: Ide
     },
     api: {
       async exists(ctx, { name }, sql) {
-        const found = sql ? await findApplication(sql, name) : await applications.find(name)
-        return found?.tenantId === ctx.tenantId
+        const application = sql ? await findApplication(sql, name) : await applications.find(name)
+        return application?.tenantId === ctx.tenantId
       },
       findVersion: versions.findOwner,
       configuration: configurations.effective,

@@ -423,19 +423,19 @@ suite('expiry', () => {
     const revoked = await aCertificate({ ttl: 31 * day })
     await setState('x509-credentials', revoked.id, 'Revoked')
     const [task] = waypost.built.get('credentials')?.periodic ?? []
-    const tell = async () => {
+    const publishExpiring = async () => {
       publishedEvents.length = 0
       await waypost.kit.db.tx((sql) => task!.run(sql))
       const told = publishedEvents.filter(({ event }) => event === 'credentials.certificate.expires-soon')
       return told.map(({ payload }) => payload).filter(({ commonName }) => commonName === 'soon')
     }
-    assert.deepEqual(await tell(), [])
+    assert.deepEqual(await publishExpiring(), [])
     ahead += 1.5 * day * 1000
     const { id: credentialId, serialNumber, invalidAfter } = issued
-    assert.deepEqual(await tell(), [
+    assert.deepEqual(await publishExpiring(), [
       { tenantId: 'default', credentialId, serialNumber, commonName: 'soon', invalidAfter },
     ])
     assert.ok(!publishedEvents.some(({ payload }) => payload.credentialId === revoked.id))
-    assert.deepEqual(await tell(), [])
+    assert.deepEqual(await publishExpiring(), [])
   })
 })

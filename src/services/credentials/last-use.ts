@@ -33,10 +33,10 @@ export function createLastUses({ db, now, log }: Pick<Kit, 'db' | 'now' | 'log'>
   return {
     flush,
     record(kind, tenantId, row) {
-      const at = now()
-      if (row.lastUseDate && at.getTime() - row.lastUseDate.getTime() < minIntervalMs) return
-      row.lastUseDate = at
-      pending[kind].push({ tenantId, id: row.id, at })
+      const usedAt = now()
+      if (row.lastUseDate && usedAt.getTime() - row.lastUseDate.getTime() < minIntervalMs) return
+      row.lastUseDate = usedAt
+      pending[kind].push({ tenantId, id: row.id, at: usedAt })
       timer ??= setTimeout(flush, delayMs).unref()
     },
   }

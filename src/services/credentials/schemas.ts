@@ -88,7 +88,7 @@ export type IssuedCertificate = Static<typeof IssuedCertificate>
 
 // ── operations
 
-const one = Type.Object({ id })
+const ofCredential = Type.Object({ id })
 const none = { 204: Empty() }
 const noCredentials = 'The tenant has no credentials with this id, or the caller may not read them.'
 const moveTo = Type.Object(
@@ -120,7 +120,7 @@ export const listBasic = {
 export const readBasic = {
   name: 'basicCredentials.get',
   summary: 'Get basic credentials',
-  params: one,
+  params: ofCredential,
   response: { 200: BasicCredential },
   fails: { 404: noCredentials },
 }
@@ -144,7 +144,7 @@ export const moveBasic = {
   name: 'basicCredentials.state.patch',
   summary: 'Suspend, resume or revoke basic credentials',
   description: moves,
-  params: one,
+  params: ofCredential,
   body: moveTo,
   response: none,
   fails: moveFails,
@@ -153,7 +153,7 @@ export const changePassword = {
   name: 'basicCredentials.password.patch',
   summary: 'Change the password of basic credentials',
   description: 'Without `password` a new one is generated; an empty body is accepted. Open connections stay open.',
-  params: one,
+  params: ofCredential,
   body: Type.Object(
     { password: Type.Optional(password) },
     {
@@ -174,7 +174,7 @@ export const deleteBasic = {
   name: 'basicCredentials.delete',
   summary: 'Delete basic credentials',
   description: 'Connections that used them are closed.',
-  params: one,
+  params: ofCredential,
   response: none,
   fails: { 404: noCredentials },
 }
@@ -190,7 +190,7 @@ export const listCertificates = {
 export const readCertificate = {
   name: 'x509Credentials.get',
   summary: 'Get X.509 credentials',
-  params: one,
+  params: ofCredential,
   response: { 200: CertificateCredential },
   fails: { 404: noCredentials },
 }
@@ -228,7 +228,7 @@ export const moveCertificate = {
   name: 'x509Credentials.state.patch',
   summary: 'Suspend, resume or revoke X.509 credentials',
   description: `${moves} The revocation list names suspended and revoked certificates.`,
-  params: one,
+  params: ofCredential,
   body: moveTo,
   response: none,
   fails: moveFails,

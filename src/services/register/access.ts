@@ -24,9 +24,9 @@ export function requireEndpoint<E extends EndpointRef>(
   found: E | undefined,
   scope = read,
 ): E {
-  const missing = () => NoEndpoint({ endpointId })
-  if (!found) throw missing()
-  authorizeOrNotFound(ctx, { read, scope }, endpointResource(found), missing)
+  const notFound = () => NoEndpoint({ endpointId })
+  if (!found) throw notFound()
+  authorizeOrNotFound(ctx, { read, scope }, endpointResource(found), notFound)
   return found
 }
 
@@ -47,17 +47,17 @@ export function requireVersionForRegistration(
   ctx: Ctx,
   found: ApplicationVersionRef | undefined,
   scopes: string[],
-  missing: () => Error,
+  notFound: () => Error,
 ): ApplicationVersionRef {
   // Checked first, so that a caller who can register nowhere does not learn which versions exist.
   for (const scope of scopes) if (!holdsSomewhere(ctx.caller, scope)) throw Forbidden({ scope, resource: tenantSystem })
-  if (!found) throw missing()
+  if (!found) throw notFound()
   const application = onApplication(found.tenantId, found.applicationName)
   if (
     !holds(ctx.caller, 'application:read', application) &&
     !scopes.some((scope) => holds(ctx.caller, scope, application))
   )
-    throw missing()
+    throw notFound()
   for (const scope of scopes) authorize(ctx, scope, application)
   return found
 }

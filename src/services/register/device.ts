@@ -102,9 +102,9 @@ export function endpointMetadata(
 
       '/get': resource(readGet, async ({ endpointId }, { readable, checkRead }, { keys }) => {
         if (keys) checkRead(keys)
-        const wanted = keys ? new Set(keys) : undefined
+        const requestedKeys = keys ? new Set(keys) : undefined
         const metadata = await metadataOf(endpointId)
-        return { payload: pick(metadata, (key) => readable(key) && (wanted?.has(key) ?? true)), always: true }
+        return { payload: pick(metadata, (key) => readable(key) && (requestedKeys?.has(key) ?? true)), always: true }
       }),
 
       // Connectivity keys are ignored, so that a device can write back what it has read.

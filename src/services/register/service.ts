@@ -35,18 +35,18 @@ export interface RegisterService {
 
 export function createRegister(
   kit: Kit,
-  given: { identity: Identity; applications: Applications; tokens: Tokens },
+  services: { identity: Identity; applications: Applications; tokens: Tokens },
   parts: { changes: Changes; filters: FilterIndex; connectivityKeys: ConnectivityKeysOf },
 ): RegisterService {
   const { db } = kit
-  const deps = { ...given, ...parts }
+  const deps = { ...services, ...parts }
   const relations = createRelationOperations(kit)
   const registration = createRegistrationOperations(kit, { ...deps, relations })
   const endpoints = createEndpointOperations(kit, deps)
   const metadata = createMetadataOperations(kit, deps)
   const find: Register['find'] = (endpointId) => store.findRef(db.sql, endpointId)
 
-  given.applications.addUsage({
+  services.applications.addUsage({
     plural: 'endpoints',
     async count(sql, { tenantId, applicationName, versionName }) {
       await store.lockApplication(sql, applicationName)

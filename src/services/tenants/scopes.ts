@@ -1,11 +1,14 @@
 import { heldBy, scopes } from '../../identity/contract.ts'
 import { catalogues } from './catalogues.ts'
 
-const all = ['create', 'read', 'update', 'delete']
+const actions = ['create', 'read', 'update', 'delete']
 
 export const tenantScopes = {
   'identity:tenant:read': heldBy.tenantAdmins,
   ...scopes('identity:tenant', ['create', 'update', 'delete'], heldBy.nobodyElse),
-  ...scopes('platform:tenant', all, heldBy.nobodyElse),
-  ...Object.assign({}, ...catalogues.map(({ entity }) => scopes(`platform:tenant:${entity}`, all, heldBy.nobodyElse))),
+  ...scopes('platform:tenant', actions, heldBy.nobodyElse),
+  ...Object.assign(
+    {},
+    ...catalogues.map(({ entity }) => scopes(`platform:tenant:${entity}`, actions, heldBy.nobodyElse)),
+  ),
 }

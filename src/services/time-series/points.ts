@@ -36,23 +36,23 @@ const areDisjoint = (sources: Points[]) =>
 
 /** Concatenates sources that do not overlap, as chunks of different days. */
 function concatenate(sources: Points[]): Points {
-  const all = emptyOf(sources)
+  const merged = emptyOf(sources)
   const others = new Map<number, Exclude<Value, number>>()
-  let at = 0
+  let total = 0
   for (const { count, times, numbers, others: sourceOthers } of sources) {
-    all.times.set(times.subarray(0, count), at)
-    all.numbers.set(numbers.subarray(0, count), at)
-    if (sourceOthers) for (const [index, value] of sourceOthers) others.set(at + index, value)
-    at += count
+    merged.times.set(times.subarray(0, count), total)
+    merged.numbers.set(numbers.subarray(0, count), total)
+    if (sourceOthers) for (const [index, value] of sourceOthers) others.set(total + index, value)
+    total += count
   }
-  return { ...all, count: at, ...(others.size > 0 && { others }) }
+  return { ...merged, count: total, ...(others.size > 0 && { others }) }
 }
 
 function interleave(sources: Points[]): Points {
-  const all = emptyOf(sources)
+  const merged = emptyOf(sources)
   const others = new Map<number, Exclude<Value, number>>()
   const next = sources.map(() => 0)
-  let at = 0
+  let total = 0
   for (;;) {
     let [chosen, time] = [-1, Number.POSITIVE_INFINITY]
     for (let source = 0; source < sources.length; source++) {
@@ -64,18 +64,18 @@ function interleave(sources: Points[]): Points {
     }
     if (chosen < 0) break
     const from = sources[chosen]!
-    all.times[at] = time
-    all.numbers[at] = from.numbers[next[chosen]!]!
+    merged.times[total] = time
+    merged.numbers[total] = from.numbers[next[chosen]!]!
     const other = from.others?.get(next[chosen]!)
-    if (other !== undefined) others.set(at, other)
-    at++
+    if (other !== undefined) others.set(total, other)
+    total++
     for (let source = 0; source < sources.length; source++)
       if (next[source]! < sources[source]!.count && sources[source]!.times[next[source]!] === time) next[source]!++
   }
   return {
-    count: at,
-    times: all.times.subarray(0, at),
-    numbers: all.numbers.subarray(0, at),
+    count: total,
+    times: merged.times.subarray(0, total),
+    numbers: merged.numbers.subarray(0, total),
     ...(others.size > 0 && { others }),
   }
 }

@@ -49,9 +49,9 @@ const unitMs: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86
 
 /** Parses `now`, `now-15m` or ISO 8601. Months and years are those of the calendar. */
 export function timeOf(text: string, now: Date): number | undefined {
-  const found = relative.exec(text)
-  if (!found) return timeOfText(text)
-  const [, amount = '0', unit = 's'] = found
+  const match = relative.exec(text)
+  if (!match) return timeOfText(text)
+  const [, amount = '0', unit = 's'] = match
   const ms = unitMs[unit]
   const time =
     ms === undefined ? monthsBefore(now, Number(amount) * (unit === 'y' ? 12 : 1)) : now.getTime() - Number(amount) * ms

@@ -14,9 +14,9 @@ export const timeSynchronisation = (now: Clock): Extension => ({
   receive: resources({
     '': async ({ payload }) => {
       const timezone = request(payload).timezone ?? 'UTC'
-      const zone = zoneOf(timezone)
-      const at = now()
-      return { payload: { timestamp: at.getTime(), time: formatInZone(at, zone), timezone }, always: true }
+      const zone = formatterFor(timezone)
+      const time = now()
+      return { payload: { timestamp: time.getTime(), time: formatInZone(time, zone), timezone }, always: true }
     },
   }),
 })
@@ -25,16 +25,16 @@ export const timeSynchronisation = (now: Clock): Extension => ({
 const zones = new Map<string, Intl.DateTimeFormat>()
 const zonesMax = 1000
 
-function zoneOf(timezone: string): Intl.DateTimeFormat {
-  const known = zones.get(timezone)
-  if (known) return known
-  const made = makeZone(timezone)
+function formatterFor(timezone: string): Intl.DateTimeFormat {
+  const cached = zones.get(timezone)
+  if (cached) return cached
+  const formatter = createFormatter(timezone)
   if (zones.size >= zonesMax) zones.clear()
-  zones.set(timezone, made)
-  return made
+  zones.set(timezone, formatter)
+  return formatter
 }
 
-function makeZone(timeZone: string) {
+function createFormatter(timeZone: string) {
   try {
     return new Intl.DateTimeFormat('en', { timeZone, timeZoneName: 'longOffset' })
   } catch {

@@ -29,8 +29,8 @@ export function createTokenCache(bus: Bus, load: (lookups: Lookup[]) => Promise<
 
   const loadOne = createBatcher<Lookup, TokenForValidation>(
     async (lookups) => {
-      const found = new Map((await load(lookups)).map((token) => [token.tokenHash, token]))
-      return lookups.map(({ tokenHash }) => found.get(tokenHash))
+      const tokenByHash = new Map((await load(lookups)).map((token) => [token.tokenHash, token]))
+      return lookups.map(({ tokenHash }) => tokenByHash.get(tokenHash))
     },
     batchMax,
     batchMs,

@@ -58,26 +58,30 @@ export function routes(http: Http, tokens: TokensService) {
     },
   )
 
-  const one = '/endpoints/:endpointId/tokens/:endpointTokenId'
+  const tokenPath = '/endpoints/:endpointId/tokens/:endpointTokenId'
 
-  http.get(one, { schema: schemas.readToken, config: read }, async (request, reply) => {
+  http.get(tokenPath, { schema: schemas.readToken, config: read }, async (request, reply) => {
     const { endpointTokenId: _, ...described } = await tokens.read(request.ctx, request.params)
     return send(request, reply, described)
   })
 
-  http.delete(one, { schema: schemas.deleteToken, config: update }, async ({ ctx, params }, reply) => {
+  http.delete(tokenPath, { schema: schemas.deleteToken, config: update }, async ({ ctx, params }, reply) => {
     await tokens.delete(ctx, params)
     return reply.code(204).send()
   })
 
-  http.get(`${one}/status`, { schema: schemas.readStatus, config: read }, async (request, reply) => {
+  http.get(`${tokenPath}/status`, { schema: schemas.readStatus, config: read }, async (request, reply) => {
     const { status } = await tokens.read(request.ctx, request.params)
     return send(request, reply, { status })
   })
 
-  http.put(`${one}/status`, { schema: schemas.setStatus, config: update }, async ({ ctx, params, body }, reply) => {
-    const { status } = body
-    await tokens.setStatus(ctx, params, status)
-    return reply.code(204).header('etag', etagOf({ status })).send()
-  })
+  http.put(
+    `${tokenPath}/status`,
+    { schema: schemas.setStatus, config: update },
+    async ({ ctx, params, body }, reply) => {
+      const { status } = body
+      await tokens.setStatus(ctx, params, status)
+      return reply.code(204).header('etag', etagOf({ status })).send()
+    },
+  )
 }

@@ -18,12 +18,12 @@ export interface Partitions {
 const ahead = 3
 
 export function createPartitions({ db, now }: { db: Db; now: Clock }, retentionDays: number): Partitions {
-  const known = new Set<number>()
+  const cachedDays = new Set<number>()
   const today = () => Math.floor(now().getTime() / dayMs)
 
   async function make(sql: Sql, days: number[]) {
-    const there = new Set(await store.findDays(sql))
-    const missing = days.filter((day) => !there.has(day))
+    const existingDays = new Set(await store.findDays(sql))
+    const missing = days.filter((day) => !existingDays.has(day))
     if (missing.length > 0) await store.createPartitionsOfDays(sql, missing)
     return days
   }
@@ -31,25 +31,25 @@ export function createPartitions({ db, now }: { db: Db; now: Clock }, retentionD
 
   return {
     async prepare() {
-      for (const day of await db.tx((sql) => make(sql, daysAhead()))) known.add(day)
+      for (const day of await db.tx((sql) => make(sql, daysAhead()))) cachedDays.add(day)
     },
     ensure(from, to) {
       const [first, last] = [Math.floor(from / dayMs), Math.floor(to / dayMs)]
-      if (known.has(first) && known.has(last) && last - first <= 1) return undefined
+      if (cachedDays.has(first) && cachedDays.has(last) && last - first <= 1) return undefined
       const days = Array.from({ length: last - first + 1 }, (_, index) => first + index)
       return db
         .tx((sql) => make(sql, days))
         .then((made) => {
-          for (const day of made) known.add(day)
+          for (const day of made) cachedDays.add(day)
         })
     },
-    invalidate: () => known.clear(),
+    invalidate: () => cachedDays.clear(),
     async renew(sql) {
       await make(sql, daysAhead())
       const oldest = today() - retentionDays
       const expired = (await store.findDays(sql)).filter((day) => day < oldest).sort((a, b) => a - b)
       for (const day of expired) {
-        known.delete(day)
+        cachedDays.delete(day)
         if (!(await store.dropPartitionsOfDay(sql, day))) return
       }
     },

@@ -187,13 +187,13 @@ function metadataText(
 
 /** Sets the time of older rows to `least`. The time is the first field of each row. */
 function raiseTimes(rows: Buffer, least: number) {
-  for (let at = header.length; at < rows.length; ) {
-    if (rows.readInt32BE(at + 6) * highWordFactor + rows.readUInt32BE(at + 10) < least) {
-      rows.writeInt32BE(Math.floor(least / highWordFactor), at + 6)
-      rows.writeUInt32BE(least >>> 0, at + 10)
+  for (let position = header.length; position < rows.length; ) {
+    if (rows.readInt32BE(position + 6) * highWordFactor + rows.readUInt32BE(position + 10) < least) {
+      rows.writeInt32BE(Math.floor(least / highWordFactor), position + 6)
+      rows.writeUInt32BE(least >>> 0, position + 10)
     }
-    const fields = rows.readInt16BE(at)
-    at += 2
-    for (let field = 0; field < fields; field++) at += 4 + Math.max(0, rows.readInt32BE(at))
+    const fields = rows.readInt16BE(position)
+    position += 2
+    for (let field = 0; field < fields; field++) position += 4 + Math.max(0, rows.readInt32BE(position))
   }
 }

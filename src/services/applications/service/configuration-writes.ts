@@ -30,8 +30,8 @@ type NewEntry = Pick<Entry, 'instance' | 'config' | 'path'>
 
 /** Runs the checks that take long, before the transaction that locks the application. Only callers that may write get there. */
 async function checkNew({ kit, applications }: Deps, ctx: Ctx, applicationName: string, entries: () => NewEntry[]) {
-  const found = await applications.find(applicationName)
-  const { tenantId } = requireApplication(ctx, applicationName, found, 'application:update')
+  const application = await applications.find(applicationName)
+  const { tenantId } = requireApplication(ctx, applicationName, application, 'application:update')
   for (const { instance, config, path } of entries())
     await checkNewConfiguration(kit.instances, { tenantId, instance, path }, config)
 }
@@ -163,9 +163,9 @@ async function requireAndLockApplication(
 /** Throws 400 for an unknown version inside the envelope; 404 is for an unknown version in the URL. */
 async function requireKnownVersions(sql: Sql, applicationName: string, entries: Entry[]) {
   if (entries.every(({ versionName }) => versionName === undefined)) return
-  const known = new Set((await store.findVersions(sql, applicationName)).map(({ name }) => name))
+  const versionNames = new Set((await store.findVersions(sql, applicationName)).map(({ name }) => name))
   for (const { versionName, path } of entries)
-    if (versionName !== undefined && !known.has(versionName))
+    if (versionName !== undefined && !versionNames.has(versionName))
       throw invalidField(path, `${applicationName} has no version ${versionName}`)
 }
 

@@ -66,8 +66,8 @@ async function read(
 ): Promise<Document> {
   const { tenantId } = requireApplication(ctx, applicationName, await applications.find(applicationName))
   await requireVersion(db.sql, { applicationName, versionName })
-  const found = await store.findConfigurations(db.sql, { tenantId, applicationName, versionName, instances })
-  return documentOf(writeEnvelope(found, { applicationName, versionName }))
+  const stored = await store.findConfigurations(db.sql, { tenantId, applicationName, versionName, instances })
+  return documentOf(writeEnvelope(stored, { applicationName, versionName }))
 }
 
 async function readOne(
@@ -78,8 +78,8 @@ async function readOne(
   const { tenantId } = requireApplication(ctx, applicationName, await applications.find(applicationName))
   await requireVersion(db.sql, { applicationName, versionName })
   const of = { tenantId, applicationName, versionName, instances: [instance] }
-  const [found] = await store.findConfigurations(db.sql, of)
-  return documentOf(JSON.stringify(found?.config ?? {}))
+  const [stored] = await store.findConfigurations(db.sql, of)
+  return documentOf(JSON.stringify(stored?.config ?? {}))
 }
 
 async function readForTenant(
@@ -88,8 +88,8 @@ async function readForTenant(
   { tenantId: requested, instances }: TenantConfigurationQuery,
 ): Promise<Document> {
   const tenantId = requireTenantAccess(ctx, requested, 'platform:tenant:configuration:read')
-  const found = await store.findTenantConfigurations(db.sql, { tenantId, instances })
-  return documentOf(writeTenantEnvelope(found, tenantId))
+  const stored = await store.findTenantConfigurations(db.sql, { tenantId, instances })
+  return documentOf(writeTenantEnvelope(stored, tenantId))
 }
 
 async function* readAllRows({ kit: { db } }: ConfigurationDeps, of: ConfigurationSelection) {

@@ -49,10 +49,10 @@ export function createItemOperations(
 
   /** Returns the item. It is the same 404 if it is missing, not readable or of another application. */
   async function requireItem(ctx: Ctx, address: ItemAddress, scope: string): Promise<store.Item> {
-    const missing = () => notFoundError(address)
+    const notFound = () => notFoundError(address)
     const item = await findItem(address)
-    if (item?.applicationName !== address.appName) throw missing()
-    authorizeOrNotFound(ctx, { read, scope }, endpointResource(item), missing)
+    if (item?.applicationName !== address.appName) throw notFound()
+    authorizeOrNotFound(ctx, { read, scope }, endpointResource(item), notFound)
     return item
   }
 

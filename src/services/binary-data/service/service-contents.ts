@@ -30,13 +30,13 @@ export function createServiceContents(deps: Deps): ServiceContents {
     write: (content, keep) => write(deps, content, keep),
     read: (contentKey, range) => blobs.read(contentKey, range).catch(storeFailure),
     async release(sql, tenantId, contentKeys) {
-      const gone = await store.deleteServiceContents(sql, tenantId, contentKeys)
-      if (gone.length === 0) return
+      const released = await store.deleteServiceContents(sql, tenantId, contentKeys)
+      if (released.length === 0) return
       await orphans.record(
         sql,
-        gone.map(({ contentKey }) => contentKey),
+        released.map(({ contentKey }) => contentKey),
       )
-      await items.addUsage(sql, tenantId, -gone.reduce((sum, { size }) => sum + size, 0))
+      await items.addUsage(sql, tenantId, -released.reduce((sum, { size }) => sum + size, 0))
     },
   }
 }
@@ -63,9 +63,9 @@ async function write<T>(
     return await db.tx(async (sql) => {
       if (!(await endUpload(sql, contentKey))) throw UploadGivenUp()
       await store.insertServiceContent(sql, { tenantId, contentKey, service, size, checksum })
-      const kept = await keep(sql, { contentKey, size, checksum })
+      const result = await keep(sql, { contentKey, size, checksum })
       await count(sql, tenantId, allowance, { size, grown: size - replacedBytes })
-      return kept
+      return result
     })
   } catch (error) {
     await discardUpload(kit, orphans, contentKey)

@@ -133,12 +133,12 @@ function comparisonWith(by: Comparison, to: number | string | boolean): Check {
 export function compareText(a: string, b: string): number {
   const end = Math.min(a.length, b.length)
   for (let index = 0; index < end; index++) {
-    const left = a.charCodeAt(index)
-    const right = b.charCodeAt(index)
-    if (left === right) continue
-    const leftIsHalf = left >= 0xd800 && left <= 0xdfff
-    const rightIsHalf = right >= 0xd800 && right <= 0xdfff
-    return leftIsHalf === rightIsHalf ? left - right : leftIsHalf ? 1 : -1
+    const unitOfA = a.charCodeAt(index)
+    const unitOfB = b.charCodeAt(index)
+    if (unitOfA === unitOfB) continue
+    const leftIsHalf = unitOfA >= 0xd800 && unitOfA <= 0xdfff
+    const rightIsHalf = unitOfB >= 0xd800 && unitOfB <= 0xdfff
+    return leftIsHalf === rightIsHalf ? unitOfA - unitOfB : leftIsHalf ? 1 : -1
   }
   return a.length - b.length
 }

@@ -40,20 +40,20 @@ function someMember(where: Node): string {
     const values = steps('$.*', path.slice(1))
     if (test.is === 'exists') return `(exists(${values}))`
     if (!testsArrayItself(test) && !holdsForArrays(test) && !holdsForMissing(test))
-      return `(exists(${values} ? ${holds(test, '@')}))`
+      return `(exists(${values} ? ${testPredicate(test, '@')}))`
   }
   return `(exists($.keyvalue() ? ${predicateOf(where, '@')}))`
 }
 
 function someAt(path: string[], into: boolean, test: Test, base: string): string {
-  if (!path.length) return holds(test, base)
-  const whole = steps(base, path)
-  if (test.is === 'exists') return `(exists(${whole}))`
+  if (!path.length) return testPredicate(test, base)
+  const fullPath = steps(base, path)
+  if (test.is === 'exists') return `(exists(${fullPath}))`
   const parts: string[] = []
-  if (into && !testsArrayItself(test)) parts.push(`exists(${whole} ? ${holds(test, '@')})`)
+  if (into && !testsArrayItself(test)) parts.push(`exists(${fullPath} ? ${testPredicate(test, '@')})`)
   if (!into || testsArrayItself(test) || holdsForArrays(test)) {
     const parent = steps(base, path.slice(0, -1))
-    parts.push(`exists(${parent} ? (${isType('@', 'object')} && ${holds(test, steps('@', path.slice(-1)))}))`)
+    parts.push(`exists(${parent} ? (${isType('@', 'object')} && ${testPredicate(test, steps('@', path.slice(-1)))}))`)
   }
   if (holdsForMissing(test)) parts.push(...missingAt(path, base))
   return or(parts)
@@ -75,7 +75,7 @@ const holdsForArrays = (test: Test) =>
   (test.is === 'in' && test.values.some(Array.isArray)) || (test.is === 'type' && test.types.includes('array'))
 
 /** Returns the test of one value. It is false if there is no value. */
-function holds(test: Test, value: string): string {
+function testPredicate(test: Test, value: string): string {
   switch (test.is) {
     case 'in':
       return isOneOf(test.values, value)

@@ -36,25 +36,28 @@ export function checkText(text: string, path: string) {
 }
 
 /** Checks a constant to compare with: any JSON without operators. */
-export function checkLiteral(given: unknown, path: string): Json {
+export function checkLiteral(literal: unknown, path: string): Json {
   let parts = 0
-  const check = (value: unknown, at: string, depth: number) => {
+  const check = (value: unknown, valuePath: string, depth: number) => {
     if (++parts > limits.literalParts) throw new DocumentQueryError(path, 'the value to compare with is too large')
-    if (depth > limits.depth) throw new DocumentQueryError(at, `nested deeper than ${limits.depth}`)
-    if (typeof value === 'string') checkText(value, at)
+    if (depth > limits.depth) throw new DocumentQueryError(valuePath, `nested deeper than ${limits.depth}`)
+    if (typeof value === 'string') checkText(value, valuePath)
     else if (typeof value === 'number') {
-      if (!Number.isFinite(value)) throw new DocumentQueryError(at, 'this number is out of range')
+      if (!Number.isFinite(value)) throw new DocumentQueryError(valuePath, 'this number is out of range')
     } else if (Array.isArray(value))
-      for (const [index, element] of value.entries()) check(element, childPath(at, index), depth + 1)
+      for (const [index, element] of value.entries()) check(element, childPath(valuePath, index), depth + 1)
     else if (isObject(value))
       for (const [name, field] of Object.entries(value)) {
         if (name.startsWith('$'))
-          throw new DocumentQueryError(childPath(at, name), 'an operator cannot stand inside a value to compare with')
-        checkText(name, at)
-        check(field, childPath(at, name), depth + 1)
+          throw new DocumentQueryError(
+            childPath(valuePath, name),
+            'an operator cannot stand inside a value to compare with',
+          )
+        checkText(name, valuePath)
+        check(field, childPath(valuePath, name), depth + 1)
       }
-    else if (value !== null && typeof value !== 'boolean') throw new DocumentQueryError(at, 'this is not JSON')
+    else if (value !== null && typeof value !== 'boolean') throw new DocumentQueryError(valuePath, 'this is not JSON')
   }
-  check(given, path, 0)
-  return given as Json
+  check(literal, path, 0)
+  return literal as Json
 }

@@ -13,10 +13,10 @@ export function someMember(where: Node): Node {
   if (where.node === 'constant' && !where.holds) return where
   if (where.node === 'any') return any(...where.of.map(someMember))
   const parts = where.node === 'all' ? where.of : [where]
-  const named = parts.find((part) => keysNamedBy(part))
-  const keys = named && keysNamedBy(named)
+  const keyTest = parts.find((part) => keysNamedBy(part))
+  const keys = keyTest && keysNamedBy(keyTest)
   if (!keys || keys.length > keysMax) return { node: 'member', where }
-  return any(...keys.map((key) => entryCondition(key, all(...parts.filter((part) => part !== named)))))
+  return any(...keys.map((key) => entryCondition(key, all(...parts.filter((part) => part !== keyTest)))))
 }
 
 function keysNamedBy(node: Node): string[] | undefined {

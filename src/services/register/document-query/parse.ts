@@ -8,8 +8,8 @@ import { all, any, isObject, type JsonObject, type Node, not, type Query } from 
 export { DocumentQueryError } from './limits.ts'
 
 /** Parses a query that is given as an object or as JSON text. Throws a DocumentQueryError. */
-export function parse(given: unknown): Query {
-  const source = typeof given === 'string' ? parseJson(given) : given
+export function parse(query: unknown): Query {
+  const source = typeof query === 'string' ? parseJson(query) : query
   if (!isObject(source)) throw new DocumentQueryError('', 'the query is not a JSON object')
   return { source, ...readDocument(source) }
 }
@@ -47,31 +47,32 @@ function readDocument(source: JsonObject): Pick<Query, 'where' | 'patternSize'> 
     if (!isObject(filter)) throw new DocumentQueryError(path, 'an object is expected here')
     return all(
       ...Object.entries(filter).map(([name, condition]) => {
-        const at = childPath(path, name)
-        if (!name.startsWith('$')) return readCondition(parser, condition, scope(name, at), at, depth + 1)
-        countOperator(at)
+        const memberPath = childPath(path, name)
+        if (!name.startsWith('$'))
+          return readCondition(parser, condition, scope(name, memberPath), memberPath, depth + 1)
+        countOperator(memberPath)
         if (name !== '$and' && name !== '$or' && name !== '$nor')
-          throw new DocumentQueryError(at, operatorProblem(name))
+          throw new DocumentQueryError(memberPath, operatorProblem(name))
         if (!Array.isArray(condition) || !condition.length)
-          throw new DocumentQueryError(at, 'a list of at least one query is expected')
-        const parts = condition.map((part, index) => readFilter(part, scope, childPath(at, index), depth + 1))
+          throw new DocumentQueryError(memberPath, 'a list of at least one query is expected')
+        const parts = condition.map((part, index) => readFilter(part, scope, childPath(memberPath, index), depth + 1))
         return name === '$and' ? all(...parts) : name === '$or' ? any(...parts) : not(any(...parts))
       }),
     )
   }
 
   /** Parses the inside of `$elemMatch`: operators on the element itself, or a query on its fields. */
-  function elementWhere(given: unknown, target: Target, path: string, depth: number) {
-    if (!isObject(given)) throw new DocumentQueryError(path, 'an object is expected here')
-    const [first] = Object.keys(given)
+  function elementWhere(operand: unknown, target: Target, path: string, depth: number) {
+    if (!isObject(operand)) throw new DocumentQueryError(path, 'an object is expected here')
+    const [first] = Object.keys(operand)
     const objects = !first?.startsWith('$') || first === '$and' || first === '$or' || first === '$nor'
     if (!objects) {
       const self: Target = target.ofMembers
         ? { test: testOfMember }
         : { test: (test) => ({ node: 'test', path: [], into: false, test }) }
-      return { objects, where: readCondition(parser, given, self, path, depth) }
+      return { objects, where: readCondition(parser, operand, self, path, depth) }
     }
-    return { objects, where: readFilter(given, target.ofMembers ? memberScope : elementScope, path, depth) }
+    return { objects, where: readFilter(operand, target.ofMembers ? memberScope : elementScope, path, depth) }
   }
 
   const parser: Parser = { countOperator, addPatternSize, checkDepth, elementWhere }

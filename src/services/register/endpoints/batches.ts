@@ -73,8 +73,8 @@ export function createBatchOperations(kit: Kit, deps: Deps): BatchOperations {
 
   return {
     async start(ctx, { appVersionName: name, endpoints }) {
-      const missing = () => NoVersionHere({ name })
-      const version = requireVersionForRegistration(ctx, await deps.applications.findVersion(name), [create], missing)
+      const notFound = () => NoVersionHere({ name })
+      const version = requireVersionForRegistration(ctx, await deps.applications.findVersion(name), [create], notFound)
       const { tenantId, applicationName, versionName } = version
       const { subject, roles } = ctx.caller
       const creator = needsGrant(ctx, version) ? { subject, roles: [...roles] } : null
@@ -87,13 +87,13 @@ export function createBatchOperations(kit: Kit, deps: Deps): BatchOperations {
     },
 
     async status(ctx, { taskId, appName }) {
-      const missing = () => NoBatch({ taskId })
+      const notFound = () => NoBatch({ taskId })
       const task = await bulk.find(db.sql, RegisterBatch, taskId)
       const { applicationName } = task?.data ?? {}
-      if (!task || task.tenantId !== ctx.tenantId || applicationName === undefined) throw missing()
-      if (appName !== undefined && appName !== applicationName) throw missing()
+      if (!task || task.tenantId !== ctx.tenantId || applicationName === undefined) throw notFound()
+      if (appName !== undefined && appName !== applicationName) throw notFound()
       const application = onApplication(task.tenantId, applicationName)
-      authorizeOrNotFound(ctx, { read: 'application:read', scope: create }, application, missing)
+      authorizeOrNotFound(ctx, { read: 'application:read', scope: create }, application, notFound)
       return await readStatus(bulk, secrets, db.sql, taskId)
     },
   }

@@ -120,12 +120,12 @@ export function createRegistrationOperations(
         relations: relationRequests = [],
       } = registration
       checkMetadata(metadata, reservedKeys())
-      const missing = () => invalidField('appVersion.name', `there is no application version ${name}`)
+      const unknownVersion = () => invalidField('appVersion.name', `there is no application version ${name}`)
       const version = requireVersionForRegistration(
         ctx,
         await applications.findVersion(name),
         [create, update],
-        missing,
+        unknownVersion,
       )
       checkMetadata(metadata, reservedKeys(await connectivityKeys(version)))
       const links = relationRequests.map((request): Relation => relationOf(request, endpointId))

@@ -43,10 +43,10 @@ function permissionErrorOf(ctx: Ctx, endpoint: EndpointRef, scope: string): Plat
 async function pageOfList(sql: Sql, endpointIds: string[], { from = '0', limit }: PageRequest) {
   const start = Number(from)
   const requestedIds = endpointIds.slice(start, start + limit)
-  const found = new Map((await findRefs(sql, requestedIds)).map((endpoint) => [endpoint.endpointId, endpoint]))
+  const endpointById = new Map((await findRefs(sql, requestedIds)).map((endpoint) => [endpoint.endpointId, endpoint]))
   return {
-    endpoints: requestedIds.flatMap((endpointId) => found.get(endpointId) ?? []),
-    missing: requestedIds.filter((endpointId) => !found.has(endpointId)),
+    endpoints: requestedIds.flatMap((endpointId) => endpointById.get(endpointId) ?? []),
+    missing: requestedIds.filter((endpointId) => !endpointById.has(endpointId)),
     next: start + limit < endpointIds.length ? String(start + limit) : undefined,
   }
 }

@@ -54,9 +54,9 @@ interface Deps extends Pick<Kit, 'db' | 'bus' | 'now'> {
 
 export function createEndpointOperations(
   { db, bus, now }: Kit,
-  given: Pick<Deps, 'identity' | 'applications' | 'tokens' | 'changes' | 'filters'>,
+  services: Pick<Deps, 'identity' | 'applications' | 'tokens' | 'changes' | 'filters'>,
 ): EndpointOperations {
-  const deps: Deps = { db, bus, now, ...given }
+  const deps: Deps = { db, bus, now, ...services }
   return {
     read: (ctx, of) => read(deps, ctx, of),
     delete: (ctx, endpointId) => deleteOne(deps, ctx, endpointId),

@@ -69,10 +69,10 @@ export function createFilterSet(stored: (FilterRefInSet & { documentQuery: JsonO
 
   function affectedFilters(before: EndpointState, after: EndpointState): Iterable<Compiled> {
     const keys = changedKeys(before.metadata, after.metadata)
-    const found = new Set<Compiled>(keys.length > 0 ? byAnyKey : [])
-    for (const key of keys) for (const filter of byKey.get(key) ?? []) found.add(filter)
-    if (before.versionName !== after.versionName) for (const filter of byVersion) found.add(filter)
-    return found
+    const affected = new Set<Compiled>(keys.length > 0 ? byAnyKey : [])
+    for (const key of keys) for (const filter of byKey.get(key) ?? []) affected.add(filter)
+    if (before.versionName !== after.versionName) for (const filter of byVersion) affected.add(filter)
+    return affected
   }
 
   return {
@@ -109,12 +109,12 @@ function changedKeys(before: Record<string, unknown>, after: Record<string, unkn
 
 /** Returns a function for the length of the texts that patterns on some keys read. The length of each key is cached. */
 function createTextLengths({ versionName, metadata }: EndpointState) {
-  const known = new Map<string, number>()
+  const lengthByKey = new Map<string, number>()
   const lengthOf = (key: string) => {
-    let length = known.get(key)
+    let length = lengthByKey.get(key)
     if (length === undefined) {
       length = Object.hasOwn(metadata, key) ? key.length + textLength(metadata[key]) : 0
-      known.set(key, length)
+      lengthByKey.set(key, length)
     }
     return length
   }

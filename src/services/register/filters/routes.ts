@@ -12,10 +12,10 @@ const scope = (action: string) => ({
 })
 
 export function filterRoutes(http: Http, { filters }: { filters: FilterOperations }) {
-  const all = '/applications/:applicationName/filters'
-  const one = `${all}/:filterId`
+  const filtersPath = '/applications/:applicationName/filters'
+  const filterPath = `${filtersPath}/:filterId`
 
-  http.post(all, { schema: schemas.createFilter, config: scope('create') }, async (request, reply) => {
+  http.post(filtersPath, { schema: schemas.createFilter, config: scope('create') }, async (request, reply) => {
     const { applicationName } = request.params
     const { name, description } = request.body
     const fields = { name, description, documentQuery: queryOf(request.body) }
@@ -24,16 +24,16 @@ export function filterRoutes(http: Http, { filters }: { filters: FilterOperation
     return sendText(reply.code(201).header('location', address).header('etag', etag), body)
   })
 
-  http.get(all, { schema: schemas.listFilters, config: scope('read') }, async (request, reply) =>
+  http.get(filtersPath, { schema: schemas.listFilters, config: scope('read') }, async (request, reply) =>
     sendDocument(request, reply, await filters.list(request.ctx, { ...request.query, ...request.params })),
   )
 
-  http.get(one, { schema: schemas.readFilter, config: scope('read') }, async (request, reply) =>
+  http.get(filterPath, { schema: schemas.readFilter, config: scope('read') }, async (request, reply) =>
     sendDocument(request, reply, await filters.read(request.ctx, request.params)),
   )
 
   http.patch(
-    one,
+    filterPath,
     { schema: schemas.updateFilter, config: scope('update') },
     async ({ ctx, params, body, headers }, reply) => {
       const { name, description } = body
@@ -43,7 +43,7 @@ export function filterRoutes(http: Http, { filters }: { filters: FilterOperation
     },
   )
 
-  http.delete(one, { schema: schemas.deleteFilter, config: scope('delete') }, async (request, reply) => {
+  http.delete(filterPath, { schema: schemas.deleteFilter, config: scope('delete') }, async (request, reply) => {
     await filters.delete(request.ctx, request.params, request.headers['if-match'])
     return reply.code(204).send()
   })
@@ -58,7 +58,7 @@ function queryOf({
   mongoQuery?: unknown
   query?: unknown
 }) {
-  const given = [documentQuery, mongoQuery, query].filter((one) => one !== undefined)
-  if (given.length > 1) throw invalidField('documentQuery', 'is given twice, under two names')
-  return given[0]
+  const queries = [documentQuery, mongoQuery, query].filter((one) => one !== undefined)
+  if (queries.length > 1) throw invalidField('documentQuery', 'is given twice, under two names')
+  return queries[0]
 }

@@ -50,8 +50,8 @@ export function metadataKey(text: string, field: string): Key {
 
 /** Parses a key of a search, where four names are fields of the endpoint itself (document 3, 1.10). */
 export const searchKey = (text: string, field: string): Key => {
-  const known = fields.find((name) => name === text)
-  return known ? { field: known } : metadataKey(text, field)
+  const endpointField = fields.find((name) => name === text)
+  return endpointField ? { field: endpointField } : metadataKey(text, field)
 }
 
 export function sqlPattern(text: string, field: string): string {
@@ -65,9 +65,9 @@ export function sqlPattern(text: string, field: string): string {
 
 type KeyReader = (text: string, field: string) => Key
 
-function readCriterion(given: unknown, field: string, keyOf: KeyReader): Condition {
-  if (!isObject(given)) throw invalidField(field, 'expected objects with key, operator and values')
-  const { key, operator, values } = given
+function readCriterion(criterion: unknown, field: string, keyOf: KeyReader): Condition {
+  if (!isObject(criterion)) throw invalidField(field, 'expected objects with key, operator and values')
+  const { key, operator, values } = criterion
   if (typeof key !== 'string' || key === '') throw invalidField(field, 'key: expected a text')
   if (!operators.includes(operator as Operator))
     throw invalidField(field, `operator: expected one of ${operators.join(', ')}`)
@@ -97,7 +97,7 @@ function readComparable(value: unknown, key: Key, field: string): unknown {
 }
 
 /** Parses `and` and `or`. An element of `and` may itself be `{or: […]}`. */
-export function conditionsOf(given: { and?: unknown; or?: unknown }, field: string, keyOf: KeyReader): Condition[] {
+export function conditionsOf(filter: { and?: unknown; or?: unknown }, field: string, keyOf: KeyReader): Condition[] {
   const list = (name: 'and' | 'or', value: unknown): unknown[] => {
     if (!Array.isArray(value)) throw invalidField(field, `${name}: expected an array`)
     if (value.length > conditionsMax) throw invalidField(field, `${name}: expected at most ${conditionsMax} items`)
@@ -109,10 +109,10 @@ export function conditionsOf(given: { and?: unknown; or?: unknown }, field: stri
     return { any: alternatives.map((one) => readCriterion(one, field, keyOf)) }
   }
   const conditions: Condition[] = []
-  if (given.and !== undefined)
-    for (const one of list('and', given.and))
+  if (filter.and !== undefined)
+    for (const one of list('and', filter.and))
       conditions.push(isObject(one) && 'or' in one ? anyOf(one.or) : readCriterion(one, field, keyOf))
-  if (given.or !== undefined) conditions.push(anyOf(given.or))
+  if (filter.or !== undefined) conditions.push(anyOf(filter.or))
   return conditions
 }
 
@@ -126,9 +126,9 @@ export function readMetadataFilter(text: string): Condition[] {
 
 export function readMultiFilter(text: string): Pick<EndpointQuery, 'conditions' | 'sort'> {
   const field = 'multiFilter'
-  const given = readJson(text, field)
-  if ((given.and === undefined) === (given.or === undefined)) throw invalidField(field, 'expected either and or or')
-  return { conditions: conditionsOf(given, field, metadataKey), sort: readSort(given, field, metadataKey) }
+  const filter = readJson(text, field)
+  if ((filter.and === undefined) === (filter.or === undefined)) throw invalidField(field, 'expected either and or or')
+  return { conditions: conditionsOf(filter, field, metadataKey), sort: readSort(filter, field, metadataKey) }
 }
 
 export function readSort(

@@ -33,12 +33,12 @@ export function createListConnections(db: Db, log: Log): ListConnections {
 
   /** Answers from a count that is up to a minute old. The count is renewed in the background. */
   function isLarge(tenantId: string): boolean {
-    const known = sizes.get(tenantId)
-    if (!known || monotonicMs() - known.since > countValidMs) {
-      sizes.set(tenantId, { count: known?.count ?? 0, since: monotonicMs() })
+    const cached = sizes.get(tenantId)
+    if (!cached || monotonicMs() - cached.since > countValidMs) {
+      sizes.set(tenantId, { count: cached?.count ?? 0, since: monotonicMs() })
       count(tenantId).catch((err) => countingEndpointsFailed(log, { err, tenantId }))
     }
-    return (known?.count ?? 0) >= largeTenantEndpoints
+    return (cached?.count ?? 0) >= largeTenantEndpoints
   }
 
   return {

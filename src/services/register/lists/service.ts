@@ -66,8 +66,8 @@ async function list(deps: Deps, ctx: Ctx, request: ListRequest): Promise<Documen
   }
   const fitsOnePage = request.limit !== 0 && request.limit <= pageMax
   if (fitsOnePage && query.visibility === 'all' && query.filterIds?.length === 1 && isFilterOnly(query, [])) {
-    const found = await pageOfFilter(deps, query, request)
-    return documentOf(contentPageText(found.total, [found.content ?? '']))
+    const page = await pageOfFilter(deps, query, request)
+    return documentOf(contentPageText(page.total, [page.content ?? '']))
   }
   const summaries = await requireActiveFilters(deps, query)
   // The smallest filter comes first: its members are read, the others are only checked.
@@ -75,8 +75,8 @@ async function list(deps: Deps, ctx: Ctx, request: ListRequest): Promise<Documen
   if (summaries.length > 0) query.filterIds = summaries.map(({ filterId }) => filterId)
   query.membersOfFirst = summaries[0]?.matchedEndpointsCount
   if (!fitsOnePage) return await streamOf(deps, ctx, query, request)
-  const found = await pageOf(deps, ctx, query, summaries, request)
-  return documentOf(contentPageText(found.total, [found.content ?? '']))
+  const page = await pageOf(deps, ctx, query, summaries, request)
+  return documentOf(contentPageText(page.total, [page.content ?? '']))
 }
 
 const viewOf = ({ filters }: Deps, { view }: ListRequest): View => ({
@@ -173,11 +173,11 @@ async function* streamPlainList(deps: Deps, query: EndpointQuery, request: ListR
   let [after, offset] = [-1, request.offset]
   while (remaining > 0) {
     const limit = Math.min(pageMax, remaining)
-    const found = await store.findNext(deps.reading.forIndexScans, query, { after, offset, limit }, view)
-    if (found.count > 0) yield found.content ?? ''
-    if (found.count < limit) return
-    remaining -= found.count
-    after = found.last!
+    const texts = await store.findNext(deps.reading.forIndexScans, query, { after, offset, limit }, view)
+    if (texts.count > 0) yield texts.content ?? ''
+    if (texts.count < limit) return
+    remaining -= texts.count
+    after = texts.last!
     offset = 0
   }
 }
@@ -193,8 +193,8 @@ async function* streamByNumbers(deps: Deps, tenantId: string, numbers: string, r
       page.push(Number(numbers.slice(position, end)))
       position = end + 1
     }
-    const found = await store.findByNumbers(deps.reading.forIndexScans, tenantId, page, view)
-    if (found.count > 0) yield found.content ?? ''
+    const texts = await store.findByNumbers(deps.reading.forIndexScans, tenantId, page, view)
+    if (texts.count > 0) yield texts.content ?? ''
     remaining -= page.length
   }
 }

@@ -12,7 +12,7 @@ const register = waypost.ask(Register)
 const [epmx] = waypost.built.get('register')!.device!
 const moment = '2026-01-02T03:04:05.678Z'
 const later = '2026-01-02T03:05:00.000Z'
-const tell = (endpointId: string, connected: boolean, at = moment) =>
+const setConnectivity = (endpointId: string, connected: boolean, at = moment) =>
   register.setConnectivity([{ endpointId, connected, at: new Date(at), number: Date.parse(at) }])
 const metadataPath = (id: string, key?: string) =>
   `${root}/endpoints/${id}/metadata${key === undefined ? '' : `/${key}`}`
@@ -44,15 +44,15 @@ suite('configured connectivity keys', () => {
     const { app, version } = await aNamedApplication()
     const id = await anEndpoint(version, { metadata: { a: 1 } })
     const { etag } = (await admin(`GET ${metadataPath(id)}`)).headers
-    await tell(id, true)
+    await setConnectivity(id, true)
     const read = await admin(`GET ${metadataPath(id)}`)
     assert.deepEqual(read.body, { a: 1, online: true, online_since: moment })
     assert.equal(read.headers.etag, etag)
     assert.equal((await admin(`GET ${metadataPath(id, 'connected')}`)).status, 404)
     assert.deepEqual((await admin(`GET ${root}/endpoints/${id}?include=metadata`)).body.metadata, read.body)
-    await tell(id, false, later)
+    await setConnectivity(id, false, later)
     // A change with a smaller number is ignored.
-    await tell(id, true)
+    await setConnectivity(id, true)
     assert.deepEqual(await metadataOf(id), { a: 1, online: false, online_since: later })
     const told = publishedEvents
       .filter(({ event, payload }) => event === 'register.endpoint.metadata-updated' && payload.endpointId === id)
@@ -81,8 +81,8 @@ suite('configured connectivity keys', () => {
       assert.equal(content[0].status, 'active')
       return content[0].id
     })
-    await tell(on, true)
-    await tell(off, false)
+    await setConnectivity(on, true)
+    await setConnectivity(off, false)
     const found = async (of: object) =>
       ids(await admin(`GET ${root}/endpoints${query({ ...of, applicationName: app })}`))
     assert.deepEqual(await found({ metadataFilter: { online: true } }), [on])
@@ -90,7 +90,7 @@ suite('configured connectivity keys', () => {
     assert.deepEqual(await found({ metadataFilter: { connected: true } }), [])
     assert.deepEqual(await found({ metadataFilter: { connectivity_ts: moment } }), [])
     assert.deepEqual(await found({ filterId }), [on])
-    await tell(on, false, later)
+    await setConnectivity(on, false, later)
     assert.deepEqual(await found({ filterId }), [])
   })
 
@@ -101,7 +101,7 @@ suite('configured connectivity keys', () => {
     const id = await anEndpoint(version, { metadata: { a: 1 } })
     const send = sendTo(epmx!, aDeviceEndpoint({ endpointId: id, applicationName: app, versionName: version }))
     for (const own of [{}, { online: true, online_since: moment }]) {
-      if ('online' in own) await tell(id, true)
+      if ('online' in own) await setConnectivity(id, true)
       for (const key of ['online', 'online_since', 'connected']) {
         assert.equal((await admin(`PUT ${metadataPath(id, key)}`, 'false')).status, 400, key)
         assert.equal((await admin(`DELETE ${metadataPath(id, key)}`)).status, 400, key)
@@ -126,15 +126,15 @@ suite('configured connectivity keys', () => {
   test('follow the configuration and the version at the next change of connectivity, and the old keys are removed', async () => {
     const { app, version } = await anApplication(admin, ['v1', 'v2'])
     const id = await anEndpoint(version, { metadata: { online: 'mine' } })
-    await tell(id, true)
+    await setConnectivity(id, true)
     assert.equal((await configure(app, named({ state: 'online' }), version)).status, 204)
     assert.deepEqual(await metadataOf(id), { online: 'mine', connected: true, connectivity_ts: moment })
-    await tell(id, false, later)
+    await setConnectivity(id, false, later)
     assert.deepEqual(await metadataOf(id), { online: false, connectivity_ts: later })
     await register.setVersion(id, `${app}-v2`)
     // Keys that were written stay reserved until the next change of connectivity.
     assert.equal((await admin(`DELETE ${metadataPath(id, 'online')}`)).status, 400)
-    await tell(id, true, '2026-01-03T00:00:00.000Z')
+    await setConnectivity(id, true, '2026-01-03T00:00:00.000Z')
     assert.deepEqual(await metadataOf(id), { connected: true, connectivity_ts: '2026-01-03T00:00:00.000Z' })
     assert.equal((await admin(`PUT ${metadataPath(id, 'online')}`, '"mine"')).status, 204)
     const [row] = await waypost.kit.db.sql`
@@ -167,7 +167,7 @@ suite('configured connectivity keys', () => {
     // Swapping the two default names is allowed.
     assert.equal((await configure(app, named({ state: 'connectivity_ts', 'state-ts': 'connected' }))).status, 204)
     const id = await anEndpoint(version)
-    await tell(id, true)
+    await setConnectivity(id, true)
     assert.deepEqual(await metadataOf(id), { connected: moment, connectivity_ts: true })
     const found = await admin(`GET ${root}/endpoints${query({ metadataFilter: { connectivity_ts: true } })}`)
     assert.deepEqual(ids(found), [id])

@@ -13,44 +13,56 @@ const update = { scope: 'endpoint:update', anyJson: true, bodyBytesMax }
 const readKeys = { scope: 'application:endpoints-metadata-keys:read' }
 
 export function metadataRoutes(http: Http, { metadata }: RegisterService) {
-  const all = '/endpoints/:endpointId/metadata'
-  const one = `${all}/:key`
+  const metadataPath = '/endpoints/:endpointId/metadata'
+  const keyPath = `${metadataPath}/:key`
 
-  http.get(all, { schema: schemas.readMetadata, config: read }, async ({ ctx, params, query, headers }, reply) => {
-    const read = await metadata.read(ctx, params.endpointId, listOf(query.include))
-    reply.header('etag', read.etag)
-    if (notModified(headers, read.etag)) return reply.code(304).send()
-    return sendText(reply, JSON.stringify(read.metadata))
-  })
+  http.get(
+    metadataPath,
+    { schema: schemas.readMetadata, config: read },
+    async ({ ctx, params, query, headers }, reply) => {
+      const result = await metadata.read(ctx, params.endpointId, listOf(query.include))
+      reply.header('etag', result.etag)
+      if (notModified(headers, result.etag)) return reply.code(304).send()
+      return sendText(reply, JSON.stringify(result.metadata))
+    },
+  )
 
-  http.put(all, { schema: schemas.replaceMetadata, config: update }, async ({ ctx, params, body, headers }, reply) => {
-    const etag = await metadata.replace(ctx, params.endpointId, body, headers['if-match'])
-    return reply.code(204).header('etag', etag).send()
-  })
+  http.put(
+    metadataPath,
+    { schema: schemas.replaceMetadata, config: update },
+    async ({ ctx, params, body, headers }, reply) => {
+      const etag = await metadata.replace(ctx, params.endpointId, body, headers['if-match'])
+      return reply.code(204).header('etag', etag).send()
+    },
+  )
 
-  http.patch(all, { schema: schemas.patchMetadata, config: update }, async ({ ctx, params, body, headers }, reply) => {
-    const contentType = headers['content-type'] ?? 'none'
-    if (!contentType.toLowerCase().startsWith(schemas.patchType)) {
-      // Reads first, so that an endpoint that the caller may not read is 404, not 415.
-      await metadata.read(ctx, params.endpointId)
-      throw UnsupportedMediaType({ given: contentType, accepted: schemas.patchType })
-    }
-    if (!Array.isArray(body)) throw invalidField('body', 'expected an array of operations')
-    const etag = await metadata.patch(ctx, params.endpointId, body, headers['if-match'])
-    return reply.code(204).header('etag', etag).send()
-  })
+  http.patch(
+    metadataPath,
+    { schema: schemas.patchMetadata, config: update },
+    async ({ ctx, params, body, headers }, reply) => {
+      const contentType = headers['content-type'] ?? 'none'
+      if (!contentType.toLowerCase().startsWith(schemas.patchType)) {
+        // Reads first, so that an endpoint that the caller may not read is 404, not 415.
+        await metadata.read(ctx, params.endpointId)
+        throw UnsupportedMediaType({ given: contentType, accepted: schemas.patchType })
+      }
+      if (!Array.isArray(body)) throw invalidField('body', 'expected an array of operations')
+      const etag = await metadata.patch(ctx, params.endpointId, body, headers['if-match'])
+      return reply.code(204).header('etag', etag).send()
+    },
+  )
 
-  http.get(one, { schema: schemas.readKey, config: read }, async ({ ctx, params }, reply) =>
+  http.get(keyPath, { schema: schemas.readKey, config: read }, async ({ ctx, params }, reply) =>
     sendText(reply, JSON.stringify(await metadata.readKey(ctx, params.endpointId, params.key))),
   )
 
-  http.put(one, { schema: schemas.setKey, config: update }, async ({ ctx, params, body, headers, raw }, reply) => {
+  http.put(keyPath, { schema: schemas.setKey, config: update }, async ({ ctx, params, body, headers, raw }, reply) => {
     if (raw.emptyBody) throw invalidField('body', 'expected a JSON value')
     const etag = await metadata.setKey(ctx, params.endpointId, params.key, body, headers['if-match'])
     return reply.code(204).header('etag', etag).send()
   })
 
-  http.delete(one, { schema: schemas.deleteKey, config: update }, async ({ ctx, params, headers }, reply) => {
+  http.delete(keyPath, { schema: schemas.deleteKey, config: update }, async ({ ctx, params, headers }, reply) => {
     const etag = await metadata.deleteKey(ctx, params.endpointId, params.key, headers['if-match'])
     return reply.code(204).header('etag', etag).send()
   })

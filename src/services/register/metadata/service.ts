@@ -56,9 +56,9 @@ interface Deps extends Pick<Kit, 'db' | 'bus' | 'now'> {
 
 export function createMetadataOperations(
   kit: Kit,
-  given: Pick<Deps, 'applications' | 'changes' | 'connectivityKeys'>,
+  services: Pick<Deps, 'applications' | 'changes' | 'connectivityKeys'>,
 ): MetadataOperations {
-  const deps: Deps = { db: kit.db, bus: kit.bus, now: kit.now, ...given }
+  const deps: Deps = { db: kit.db, bus: kit.bus, now: kit.now, ...services }
   return {
     read: (ctx, endpointId, keys) => readMetadata(deps, ctx, endpointId, keys),
     readKey: (ctx, endpointId, key) => readKey(deps, ctx, endpointId, key),
@@ -90,13 +90,13 @@ async function save(
   { bus, now, changes }: Deps,
   sql: Sql,
   row: store.EndpointRow,
-  own: Metadata,
+  newMetadata: Metadata,
   isReserved: IsReserved,
 ): Promise<number> {
   const { endpointId, tenantId, applicationName, versionName, seq } = row
   // Checked first: comparing metadata of any size could block the main thread.
-  checkMetadata(own, isReserved)
-  const metadata = { ...own, ...pick(row.metadata, isReserved) }
+  checkMetadata(newMetadata, isReserved)
+  const metadata = { ...newMetadata, ...pick(row.metadata, isReserved) }
   const difference = differenceOf(row.metadata, metadata)
   if (!difference) return row.metadataRevision
   const addedKeys = Object.keys(difference.added)
@@ -190,10 +190,10 @@ async function deleteKey(deps: Deps, target: Target, key: string) {
 }
 
 async function keysOfApplication({ db, applications }: Deps, ctx: Ctx, name: string) {
-  const missing = () => NoApplicationHere({ name })
-  if (!(await applications.exists(ctx, { name }))) throw missing()
+  const notFound = () => NoApplicationHere({ name })
+  if (!(await applications.exists(ctx, { name }))) throw notFound()
   const scope = 'application:endpoints-metadata-keys:read'
-  authorizeOrNotFound(ctx, { read: 'application:read', scope }, onApplication(ctx.tenantId, name), missing)
+  authorizeOrNotFound(ctx, { read: 'application:read', scope }, onApplication(ctx.tenantId, name), notFound)
   const versionKeys = await findKeys(db.sql, { tenantId: ctx.tenantId, applicationName: name })
   const keysByVersion = Map.groupBy(versionKeys, ({ versionName }) => versionName)
   return Object.fromEntries(

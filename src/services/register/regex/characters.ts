@@ -4,7 +4,7 @@ export type CharacterSet = readonly Range[]
 
 const lastCodePoint = 0x10ffff
 
-export const one = (codePoint: number): CharacterSet => [[codePoint, codePoint]]
+export const singleCharacter = (codePoint: number): CharacterSet => [[codePoint, codePoint]]
 
 export function union(...sets: CharacterSet[]): CharacterSet {
   const sorted = sets.flat().sort((a, b) => a[0] - b[0])
@@ -62,7 +62,7 @@ export const namedClasses: Record<string, CharacterSet> = {
   xdigit: of('09', 'AF', 'af'),
 }
 
-export const newline = one(10)
+export const newline = singleCharacter(10)
 export const notNewline = complement(newline)
 export const anything = complement([])
 

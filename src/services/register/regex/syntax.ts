@@ -10,7 +10,7 @@ import {
   ignoreCase,
   namedClasses,
   notNewline,
-  one,
+  singleCharacter,
   union,
 } from './characters.ts'
 
@@ -133,23 +133,23 @@ function readAtom(reader: Reader): Tree | undefined {
       if (/^\{\d+(,\d*)?\}/.test(rest(reader))) return fail(reader, 'there is nothing to repeat')
       take(reader)
   }
-  return { is: 'set', set: fold(reader, one(character.codePointAt(0)!)) }
+  return { is: 'set', set: fold(reader, singleCharacter(character.codePointAt(0)!)) }
 }
 
 function group(reader: Reader): Tree | undefined {
   if (++reader.depth > depthMax) fail(reader, `groups are nested deeper than ${depthMax}`)
   const outer = reader.flags
   if (peek(reader) === '?') {
-    const named = /^\?P?<[A-Za-z_]\w*>/.exec(rest(reader))
-    const switched = /^\?([imsx]*)(?:-([imsx]+))?([:)])/.exec(rest(reader))
-    if (named) reader.at += named[0].length
-    else if (switched) {
-      reader.at += switched[0].length
+    const groupName = /^\?P?<[A-Za-z_]\w*>/.exec(rest(reader))
+    const flagChange = /^\?([imsx]*)(?:-([imsx]+))?([:)])/.exec(rest(reader))
+    if (groupName) reader.at += groupName[0].length
+    else if (flagChange) {
+      reader.at += flagChange[0].length
       reader.flags = { ...reader.flags }
-      for (const flag of switched[1]!) reader.flags[flag as keyof Flags] = true
-      for (const flag of switched[2] ?? '') reader.flags[flag as keyof Flags] = false
+      for (const flag of flagChange[1]!) reader.flags[flag as keyof Flags] = true
+      for (const flag of flagChange[2] ?? '') reader.flags[flag as keyof Flags] = false
       // `(?i)` applies to the rest of the enclosing group.
-      if (switched[3] === ')') {
+      if (flagChange[3] === ')') {
         reader.depth--
         return undefined
       }
@@ -194,10 +194,10 @@ function quantified(reader: Reader, atom: Tree): Tree {
 
 function readEscape(reader: Reader, inBracket: boolean): CharacterSet {
   const character = take(reader) ?? fail(reader, 'the pattern ends with a backslash')
-  const known = escapedClasses[character]
-  if (known) return known
+  const escapedClass = escapedClasses[character]
+  if (escapedClass) return escapedClass
   const control = inBracket && character === 'b' ? 8 : controls[character]
-  if (control !== undefined) return one(control)
+  if (control !== undefined) return singleCharacter(control)
   if (character === 'x') {
     const code =
       /^(?:([0-9a-fA-F]{2})|\{([0-9a-fA-F]{1,6})\})/.exec(rest(reader)) ??
@@ -205,12 +205,12 @@ function readEscape(reader: Reader, inBracket: boolean): CharacterSet {
     reader.at += code[0].length
     const codePoint = Number.parseInt(code[1] ?? code[2]!, 16)
     if (codePoint > 0x10ffff) fail(reader, 'there is no such character')
-    return fold(reader, one(codePoint))
+    return fold(reader, singleCharacter(codePoint))
   }
   if (/^[1-9]$/.test(character) || character === 'k' || character === 'g')
     fail(reader, 'back-references are not supported')
   if (/^[A-Za-z0-9]$/.test(character)) fail(reader, `\\${character} is not supported`)
-  return fold(reader, one(character.codePointAt(0)!))
+  return fold(reader, singleCharacter(character.codePointAt(0)!))
 }
 
 function bracket(reader: Reader): CharacterSet {
@@ -232,8 +232,8 @@ function bracket(reader: Reader): CharacterSet {
     members.push(fold(reader, [[set[0]![0], end[0]![0]]]))
   }
   take(reader)
-  const whole = union(...members)
-  const set = negated ? complement(whole) : whole
+  const combined = union(...members)
+  const set = negated ? complement(combined) : combined
   if (!set.length) fail(reader, 'no character can match this class')
   return set
 }
@@ -248,7 +248,7 @@ function member(reader: Reader): [CharacterSet, boolean] {
     return [named[1] ? complement(set) : set, false]
   }
   if (character === '[' && /^[.=]/.test(rest(reader))) fail(reader, 'collating elements are not supported')
-  if (character !== '\\') return [one(character.codePointAt(0)!), true]
+  if (character !== '\\') return [singleCharacter(character.codePointAt(0)!), true]
   const letter = peek(reader) ?? ''
   const outer = reader.flags
   reader.flags = { ...reader.flags, i: false }

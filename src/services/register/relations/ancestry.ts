@@ -10,8 +10,8 @@ export function createAncestry(relations: Iterable<{ from: string; to: string }>
   const containing = new Set<string>()
 
   function add({ from, to }: { from: string; to: string }) {
-    const known = containers.get(to)
-    if (known) known.add(from)
+    const existing = containers.get(to)
+    if (existing) existing.add(from)
     else containers.set(to, new Set([from]))
     containing.add(from)
   }
@@ -22,11 +22,11 @@ export function createAncestry(relations: Iterable<{ from: string; to: string }>
     contains(above, below) {
       // A fast path: most new endpoints contain nothing.
       if (!containing.has(above)) return false
-      const seen = new Set([below])
-      for (const id of seen)
+      const visited = new Set([below])
+      for (const id of visited)
         for (const container of containers.get(id) ?? []) {
           if (container === above) return true
-          seen.add(container)
+          visited.add(container)
         }
       return false
     },

@@ -105,8 +105,8 @@ async function ancestryOf(sql: Sql, endpointIds: string[]): Promise<Ancestry> {
 /** Locks both ends of all relations. The caller must be allowed to update them (404 before 403), and they must have one tenant. */
 async function lockEnds(sql: Sql, ctx: Ctx, relations: Relation[]): Promise<string> {
   const ids = [...new Set(relations.flatMap(({ from, to }) => [from, to]))]
-  const found = new Map((await endpoints.lockRefsShared(sql, ids)).map((ref) => [ref.endpointId, ref]))
-  const ends = ids.map((id) => requireEndpoint(ctx, id, found.get(id)))
+  const refById = new Map((await endpoints.lockRefsShared(sql, ids)).map((ref) => [ref.endpointId, ref]))
+  const ends = ids.map((id) => requireEndpoint(ctx, id, refById.get(id)))
   for (const end of ends) requireEndpoint(ctx, end.endpointId, end, update)
   const tenants = [...new Set(ends.map(({ tenantId }) => tenantId))]
   if (tenants.length > 1) throw InvalidRequest({ problem: 'body: relations stay within one tenant' })

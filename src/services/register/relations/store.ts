@@ -55,14 +55,14 @@ interface RelationSelection {
 
 /** Returns a condition for the relations of an endpoint whose other end is readable. */
 function relationsOf(sql: Sql, { endpointId, direction, visibility }: RelationSelection) {
-  const [own, other] = direction === 'outbound' ? [sql`from_id`, sql`to_id`] : [sql`to_id`, sql`from_id`]
+  const [ownColumn, otherColumn] = direction === 'outbound' ? [sql`from_id`, sql`to_id`] : [sql`to_id`, sql`from_id`]
   const seen =
     visibility === 'all'
       ? sql``
-      : sql`and exists (select from register.endpoints e where e.endpoint_id = r.${other}
+      : sql`and exists (select from register.endpoints e where e.endpoint_id = r.${otherColumn}
           and (e.application_name = any(${visibility.applicationNames}::text[])
             or e.endpoint_id = any(${visibility.endpointIds}::text[])))`
-  return { where: sql`r.${own} = ${endpointId} ${seen}`, other }
+  return { where: sql`r.${ownColumn} = ${endpointId} ${seen}`, other: otherColumn }
 }
 
 export async function countRelations(sql: Sql, of: RelationSelection): Promise<number> {
@@ -85,9 +85,9 @@ export async function findRelated(
   sql: Sql,
   of: { endpointId: string; direction: Direction; limit: number },
 ): Promise<EndpointRef[]> {
-  const [own, other] = of.direction === 'outbound' ? [sql`from_id`, sql`to_id`] : [sql`to_id`, sql`from_id`]
+  const [ownColumn, otherColumn] = of.direction === 'outbound' ? [sql`from_id`, sql`to_id`] : [sql`to_id`, sql`from_id`]
   return await sql<EndpointRef[]>`
     select e.endpoint_id, e.tenant_id, e.application_name, e.version_name
-    from register.relations r join register.endpoints e on e.endpoint_id = r.${other}
-    where r.${own} = ${of.endpointId} order by r.${other} limit ${of.limit}`
+    from register.relations r join register.endpoints e on e.endpoint_id = r.${otherColumn}
+    where r.${ownColumn} = ${of.endpointId} order by r.${otherColumn} limit ${of.limit}`
 }

@@ -21,7 +21,7 @@ export function tenantRoutes(http: Http, deps: { tenants: TenantsService; identi
     '/tenants',
     { schema: schemas.listTenants, config: { scope: 'platform:tenant:read', on } },
     async ({ ctx, query }, reply) => {
-      const found = await tenants.list(
+      const page = await tenants.list(
         {
           tenantId: query.realm_name,
           status: query.status,
@@ -31,13 +31,13 @@ export function tenantRoutes(http: Http, deps: { tenants: TenantsService; identi
         { by: 'created', descending: false },
         windowOf(query),
       )
-      const tenantIds = found.tenants.map(({ tenantId }) => tenantId)
+      const tenantIds = page.tenants.map(({ tenantId }) => tenantId)
       const [realms, shown] = [await identity.realms(tenantIds), await identity.mayActAs(ctx, tenantIds)]
-      const results = found.tenants.map((tenant) =>
+      const results = page.tenants.map((tenant) =>
         asV1(tenant, realms.get(tenant.tenantId), shown.has(tenant.tenantId)),
       )
       noStore(reply)
-      return { count: found.count, next: null, previous: null, results }
+      return { count: page.count, next: null, previous: null, results }
     },
   )
 

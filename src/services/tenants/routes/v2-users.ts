@@ -15,12 +15,12 @@ export function userRoutes(http: Http, users: Users) {
     { schema: schemas.listUsers, config: { scope: read, on: 'tenant' } },
     async ({ ctx, query: { tenant_id, search, enabled, offset, limit } }) => {
       const tenantId = requireTenantAccess(ctx, tenant_id, read)
-      const found = await users.list(tenantId, {
+      const page = await users.list(tenantId, {
         ...(search !== undefined && { search }),
         ...(enabled !== undefined && { enabled }),
         ...windowOf({ offset, limit }),
       })
-      return { count: found.count, results: found.users.map((user) => asUser(tenantId, user)), limit, offset }
+      return { count: page.count, results: page.users.map((user) => asUser(tenantId, user)), limit, offset }
     },
   )
 

@@ -28,12 +28,12 @@ const read = { scope: 'identity:tenant:read', on: 'tenant' } as const
 export function tenantRoutes(http: Http, { tenants, catalogues }: V2Deps) {
   http.get('/tenants', { schema: schemas.listTenants, config: read }, async ({ ctx, query }) => {
     const { offset, limit, sort_by: by, sort_order: order, tenant_id: tenantId, name, admin, search } = query
-    const found = await tenants.list(
+    const page = await tenants.list(
       { onlyTenant: onlyVisibleTenant(ctx), tenantId, name, admin, search },
       { by, descending: order === 'desc' },
       windowOf(query),
     )
-    return { count: found.count, results: found.tenants.map(asV2), limit, offset }
+    return { count: page.count, results: page.tenants.map(asV2), limit, offset }
   })
 
   http.post(

@@ -37,9 +37,9 @@ export function createRetentionPreview(deps: Deps): RetentionPreview {
     preview: (of, proposed) => previewRetention(deps, of, proposed),
     async previewFor(ctx, applicationName, proposed) {
       const { tenantId } = ctx
-      const missing = () => NoApplication({ applicationName })
-      if (!(await deps.applications.exists(ctx, { name: applicationName }))) throw missing()
-      authorizeOrNotFound(ctx, access, onResource(tenantId, applicationResource(applicationName)), missing)
+      const notFound = () => NoApplication({ applicationName })
+      if (!(await deps.applications.exists(ctx, { name: applicationName }))) throw notFound()
+      authorizeOrNotFound(ctx, access, onResource(tenantId, applicationResource(applicationName)), notFound)
       return await previewRetention(deps, { tenantId, applicationName }, proposed)
     },
   }

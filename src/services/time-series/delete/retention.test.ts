@@ -58,16 +58,16 @@ suite('retention', () => {
 
   test('keeps all points of other applications, and drops a month only if no application keeps it', async () => {
     const keeps = await endpoint()
-    const forgets = await endpoint({ retention: { days: 10 } })
+    const withRetention = await endpoint({ retention: { days: 10 } })
     const old = Date.UTC(2024, 1, 3)
     await collect(keeps, [{ timestamp: old, a: 1 }])
-    await configure(forgets.applicationName, {})
-    await collect(forgets, [{ timestamp: old, a: 1 }])
+    await configure(withRetention.applicationName, {})
+    await collect(withRetention, [{ timestamp: old, a: 1 }])
     await pack()
-    await configure(forgets.applicationName, { retention: { days: 10 } })
+    await configure(withRetention.applicationName, { retention: { days: 10 } })
     await run()
     assert.deepEqual(await points(keeps.endpointId), { 'auto~a/value': [[old, 1]] })
-    assert.deepEqual(await points(forgets.endpointId), {})
+    assert.deepEqual(await points(withRetention.endpointId), {})
     const month = async () => (await sql`select to_regclass('time_series.chunks_202402') as name`)[0]!.name
     assert.ok(await month())
     await configure(keeps.applicationName, { retention: { days: 5 } })

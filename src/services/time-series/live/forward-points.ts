@@ -81,8 +81,8 @@ export function createForwardPoints(signals: Pick<Signals, 'sendNow'>): ForwardP
     },
     async stop() {
       isStopped = true
-      const all = Promise.all([...nodes.values()].map(({ sending }) => sending))
-      await Promise.race([all, sleep(nodes.size > 0 ? stopMs : 0)])
+      const allSent = Promise.all([...nodes.values()].map(({ sending }) => sending))
+      await Promise.race([allSent, sleep(nodes.size > 0 ? stopMs : 0)])
     },
   }
 }

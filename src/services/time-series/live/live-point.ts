@@ -31,8 +31,8 @@ export function textOf(points: LivePoint[]): string {
       bySeries = new Map()
       byEndpoint.set(endpointId, bySeries)
     }
-    const known = bySeries.get(seriesName)
-    if (known) known.push(text)
+    const texts = bySeries.get(seriesName)
+    if (texts) texts.push(text)
     else bySeries.set(seriesName, [text])
   }
   const object = (entries: string[]) => `{${entries.join(',')}}`

@@ -42,7 +42,7 @@ export function createWatchers(): Watchers {
   const byApplication = new Map<string, Set<Watcher>>()
   let [count, queuedBytes] = [0, 0]
 
-  const all = () => [...byApplication.values()].flatMap((some) => [...some])
+  const all = () => [...byApplication.values()].flatMap((watchersOfApplication) => [...watchersOfApplication])
   const of = ({ tenantId, applicationName }: Application) =>
     [...(byApplication.get(applicationName) ?? [])].filter(({ ctx }) => ctx.tenantId === tenantId)
 

@@ -66,13 +66,13 @@ export function findSetsOf(
 }
 
 /** Returns the lists of fields for which sets have to be created. */
-export function missingSets(known: ApplicationSets, lists: string[][]): string[][] {
+export function missingSets(applicationSets: ApplicationSets, lists: string[][]): string[][] {
   const missing = new Map<string, string[]>()
   for (const part of lists.flatMap(partsOf)) {
-    if (known.sets.has(keyOf(part))) continue
-    const mayCombine = part.length === 1 || known.sets.size + missing.size < setsMax
+    if (applicationSets.sets.has(keyOf(part))) continue
+    const mayCombine = part.length === 1 || applicationSets.sets.size + missing.size < setsMax
     for (const fields of mayCombine ? [part] : part.map((field) => [field]))
-      if (!known.sets.has(keyOf(fields))) missing.set(keyOf(fields), fields)
+      if (!applicationSets.sets.has(keyOf(fields))) missing.set(keyOf(fields), fields)
   }
   return [...missing.values()]
 }

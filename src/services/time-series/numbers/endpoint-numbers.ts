@@ -35,14 +35,14 @@ export function createEndpointNumbers(db: Db): EndpointNumbers {
 
   /** Looks up all endpoints that were requested in the same turn of the event loop, with one statement. */
   async function lookUpPending() {
-    const all = pending
+    const requests = pending
     pending = []
     const before = invalidations
     try {
-      const unique = new Map(all.map(({ endpoint }) => [endpoint.endpointId, endpoint]))
-      const found = await store.numberEndpoints(db.sql, [...unique.values()])
-      const numbers = new Map(found.map(({ endpointId, endpointNo }) => [endpointId, endpointNo]))
-      for (const { endpoint, resolve, reject } of all) {
+      const unique = new Map(requests.map(({ endpoint }) => [endpoint.endpointId, endpoint]))
+      const numbered = await store.numberEndpoints(db.sql, [...unique.values()])
+      const numbers = new Map(numbered.map(({ endpointId, endpointNo }) => [endpointId, endpointNo]))
+      for (const { endpoint, resolve, reject } of requests) {
         const no = numbers.get(endpoint.endpointId)
         if (no !== undefined && invalidations === before) addToCache(endpoint.endpointId, no)
         // The endpoint was unregistered between the two statements: only this caller fails.
@@ -50,14 +50,14 @@ export function createEndpointNumbers(db: Db): EndpointNumbers {
         else resolve(no)
       }
     } catch (error) {
-      for (const { reject } of all) reject(error)
+      for (const { reject } of requests) reject(error)
     }
   }
 
   return {
     endpointNo(endpoint) {
-      const known = young.get(endpoint.endpointId)
-      if (known !== undefined) return known
+      const recent = young.get(endpoint.endpointId)
+      if (recent !== undefined) return recent
       const older = old.get(endpoint.endpointId)
       if (older !== undefined) {
         addToCache(endpoint.endpointId, older)

@@ -4,6 +4,6 @@ const separator = '\n'
 export const fieldOf = (series: string, value: string) => series + separator + value
 
 export const namesOf = (field: string): [series: string, value: string] => {
-  const at = field.indexOf(separator)
-  return [field.slice(0, at), field.slice(at + 1)]
+  const separatorIndex = field.indexOf(separator)
+  return [field.slice(0, separatorIndex), field.slice(separatorIndex + 1)]
 }

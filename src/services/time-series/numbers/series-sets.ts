@@ -46,18 +46,18 @@ export function createSeriesSets(db: Db, { seriesMax }: { seriesMax: number }): 
     fields: new WeakMap(),
   }
   const { applications, seriesIds, fields } = cache
-  const checkRoom = createSeriesLimit(seriesMax)
+  const rejectAboveLimit = createSeriesLimit(seriesMax)
   const allSetsOf = async (application: store.Application, lists: string[][]) => {
     // Rejects samples that exceed the limit of any application, without a query.
-    for (const own of lists) checkRoom(application, own, seriesMax)
+    for (const fieldsOfSample of lists) rejectAboveLimit(application, fieldsOfSample, seriesMax)
     return await findOrCreateSets(cache, application, lists)
   }
   return {
-    setsOf(application, own) {
-      checkRoom(application, own, seriesMax)
-      const known = applications.get(applicationKey(application))
-      const found = known && !(known instanceof Promise) ? findSetsOf(known, own) : undefined
-      return found ?? allSetsOf(application, [own]).then(([sets]) => sets!)
+    setsOf(application, fieldsOfSample) {
+      rejectAboveLimit(application, fieldsOfSample, seriesMax)
+      const cached = applications.get(applicationKey(application))
+      const sets = cached && !(cached instanceof Promise) ? findSetsOf(cached, fieldsOfSample) : undefined
+      return sets ?? allSetsOf(application, [fieldsOfSample]).then(([sets]) => sets!)
     },
     allSetsOf,
     seriesOf: (application) => store.findSeries(db.sql, application),
@@ -78,17 +78,17 @@ export function createSeriesSets(db: Db, { seriesMax }: { seriesMax: number }): 
 
 const applicationKey = ({ tenantId, applicationName }: store.Application) => `${tenantId}\n${applicationName}`
 
-function addToSetCache({ seriesIds, fields }: SetCache, set: store.SeriesSet, own: string[]) {
+function addToSetCache({ seriesIds, fields }: SetCache, set: store.SeriesSet, setFields: string[]) {
   seriesIds.set(set.setId, set.seriesIds)
-  fields.set(set, own)
+  fields.set(set, setFields)
 }
 
 /** Loads the sets of an application once for concurrent callers; a failed attempt is not cached. */
 function applicationOf(cache: SetCache, application: store.Application): Promise<ApplicationSets> | ApplicationSets {
   const { applications } = cache
   const key = applicationKey(application)
-  const found = applications.get(key)
-  if (found) return found
+  const cached = applications.get(key)
+  if (cached) return cached
   const loading: Promise<ApplicationSets> = loadApplicationSets(cache.db, application, (set, own) =>
     addToSetCache(cache, set, own),
   ).then(
@@ -106,13 +106,13 @@ function applicationOf(cache: SetCache, application: store.Application): Promise
 }
 
 async function findOrCreateSets(cache: SetCache, application: store.Application, lists: string[][]) {
-  const known = await applicationOf(cache, application)
-  const unknown = lists.filter((own) => !findSetsOf(known, own))
+  const applicationSets = await applicationOf(cache, application)
+  const unknown = lists.filter((own) => !findSetsOf(applicationSets, own))
   if (unknown.length > 0) {
-    await createSeries(cache, application, known, [...new Set(unknown.flat())])
-    await createSets(cache, application, known, unknown)
+    await createSeries(cache, application, applicationSets, [...new Set(unknown.flat())])
+    await createSets(cache, application, applicationSets, unknown)
   }
-  return lists.map((own) => findSetsOf(known, own, true)!)
+  return lists.map((own) => findSetsOf(applicationSets, own, true)!)
 }
 
 const createSeriesLimit =
@@ -144,11 +144,11 @@ async function createSeries(
     await store.lockApplication(sql, application)
     // Another node may have created them.
     addToCache(await store.findSeriesByNames(sql, application, missingNames))
-    const wanted = missing.filter(isMissing)
-    if (wanted.length === 0) return []
+    const stillMissing = missing.filter(isMissing)
+    if (stillMissing.length === 0) return []
     const room = Math.max(0, seriesMax - (await store.countSeries(sql, application)))
-    if (wanted.length > room) Object.assign(known, { room, roomKnownUntil: monotonicMs() + remainingValidMs })
-    checkRoom(application, wanted, room)
+    if (stillMissing.length > room) Object.assign(known, { room, roomKnownUntil: monotonicMs() + remainingValidMs })
+    checkRoom(application, stillMissing, room)
     await store.insertSeries(sql, application, missingNames)
     return await store.findSeriesByNames(sql, application, missingNames)
   })
@@ -158,11 +158,11 @@ async function createSeries(
 async function createSets(cache: SetCache, application: store.Application, known: ApplicationSets, lists: string[][]) {
   const missing = missingSets(known, lists)
   if (missing.length === 0) return
-  const wanted = missing.map((own) => own.map((field) => known.series.get(field)!))
-  const created = await store.insertSets(cache.db.sql, application, wanted)
+  const seriesIdLists = missing.map((own) => own.map((field) => known.series.get(field)!))
+  const created = await store.insertSets(cache.db.sql, application, seriesIdLists)
   const bySeries = new Map(created.map((set) => [set.seriesIds.join(), set]))
   for (const [index, own] of missing.entries()) {
-    const set = bySeries.get(wanted[index]!.join())!
+    const set = bySeries.get(seriesIdLists[index]!.join())!
     addToSetCache(cache, set, own)
     known.sets.set(keyOf(own), [set])
   }

@@ -172,17 +172,21 @@ function readBits(reader: Reader, numbers: Float64Array, from: number, to: numbe
   let [index, bit] = [from, 0]
   if (width <= narrowMax) {
     // Fast path: numbers whose four bytes are within the buffer.
-    const whole = Math.min(to, from + Math.floor(((bytes.length - start - 4) * 8 + 7) / width) + 1)
-    for (; index < whole; index++) {
+    const fastEnd = Math.min(to, from + Math.floor(((bytes.length - start - 4) * 8 + 7) / width) + 1)
+    for (; index < fastEnd; index++) {
       numbers[index] = ((view.getUint32(start + (bit >>> 3), true) >>> (bit & 7)) & mask) + least
       bit += width
     }
   }
   for (; index < to; index++) {
-    const at = start + (bit >>> 3)
+    const byteIndex = start + (bit >>> 3)
     const shift = bit & 7
-    const low = bytes[at]! | ((bytes[at + 1] ?? 0) << 8) | ((bytes[at + 2] ?? 0) << 16) | ((bytes[at + 3] ?? 0) << 24)
-    const value = shift === 0 ? low : (low >>> shift) | ((bytes[at + 4] ?? 0) << (32 - shift))
+    const low =
+      bytes[byteIndex]! |
+      ((bytes[byteIndex + 1] ?? 0) << 8) |
+      ((bytes[byteIndex + 2] ?? 0) << 16) |
+      ((bytes[byteIndex + 3] ?? 0) << 24)
+    const value = shift === 0 ? low : (low >>> shift) | ((bytes[byteIndex + 4] ?? 0) << (32 - shift))
     numbers[index] = ((value & mask) >>> 0) + least
     bit += width
   }

@@ -96,15 +96,15 @@ export function createBuilder(endpointNo: number, emit: (chunk: Chunk) => void) 
     add(seriesId: number, time: number, value: Value) {
       const run = runFor(seriesId, time)
       const last = run.times.length - 1
-      const at = last >= 0 && run.times[last] === time ? last : last + 1
-      if (at > last) pointsInMemory++
-      run.times[at] = time
-      run.others?.delete(at)
-      if (typeof value === 'number') run.numbers[at] = value
+      const index = last >= 0 && run.times[last] === time ? last : last + 1
+      if (index > last) pointsInMemory++
+      run.times[index] = time
+      run.others?.delete(index)
+      if (typeof value === 'number') run.numbers[index] = value
       else {
-        run.numbers[at] = Number.NaN
+        run.numbers[index] = Number.NaN
         run.others ??= new Map()
-        run.others.set(at, value)
+        run.others.set(index, value)
         const length = typeof value === 'string' ? value.length : 0
         run.textLength += length
         pointsInMemory += length / charactersPerPoint

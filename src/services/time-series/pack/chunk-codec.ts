@@ -162,14 +162,14 @@ function packNumbers(writer: Writer, { numbers, count }: Points) {
   for (let index = 0; index < count; index++) {
     const value = numbers[index]!
     // A value that is not a number repeats the one before, which takes no bits as a difference.
-    const whole = Number.isNaN(value) ? before : Math.round(value * power)
-    scratch[index] = whole
-    if (index > 0) scratchSteps[index - 1] = whole - before
-    before = whole
+    const scaledValue = Number.isNaN(value) ? before : Math.round(value * power)
+    scratch[index] = scaledValue
+    if (index > 0) scratchSteps[index - 1] = scaledValue - before
+    before = scaledValue
   }
-  const [whole, steps] = [sizeOfBlocks(scratch, count), sizeOfBlocks(scratchSteps, count - 1)]
-  if (whole === undefined && steps === undefined) return packPlain(writer, numbers, count)
-  const bySteps = whole === undefined || (steps !== undefined && steps < whole)
+  const [blockBytes, stepBytes] = [sizeOfBlocks(scratch, count), sizeOfBlocks(scratchSteps, count - 1)]
+  if (blockBytes === undefined && stepBytes === undefined) return packPlain(writer, numbers, count)
+  const bySteps = blockBytes === undefined || (stepBytes !== undefined && stepBytes < blockBytes)
   writer.bytes[writer.length++] = bySteps ? differences : scaled
   writer.bytes[writer.length++] = decimals
   if (!bySteps) return writeBlocks(writer, scratch, count)
@@ -207,12 +207,12 @@ export function unpackWholes(reader: Reader, count: number, wholes: Float64Array
     readBlocks(reader, wholes, count)
     return power
   }
-  let whole = unzigzag(readVarint(reader))
-  wholes[0] = whole
+  let current = unzigzag(readVarint(reader))
+  wholes[0] = current
   readBlocks(reader, wholes.subarray(1, count), count - 1)
   for (let index = 1; index < count; index++) {
-    whole += wholes[index]!
-    wholes[index] = whole
+    current += wholes[index]!
+    wholes[index] = current
   }
   return power
 }
@@ -235,8 +235,8 @@ function decimalsOf(numbers: Float64Array, count: number): number | undefined {
 }
 
 function isWhole(value: number, power: number): boolean {
-  const whole = Math.round(value * power)
-  return whole / power === value && whole < wholeMax && whole > -wholeMax
+  const scaledValue = Math.round(value * power)
+  return scaledValue / power === value && scaledValue < wholeMax && scaledValue > -wholeMax
 }
 
 function writePlain(writer: Writer, numbers: Float64Array, count: number) {

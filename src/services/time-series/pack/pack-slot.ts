@@ -93,7 +93,7 @@ export async function packSlot(
   const rowsPerPage = Math.max(1, Math.min(pageRows, Math.floor(pageTextBytes / Math.max(1, longest))))
   for await (const page of store.readSlot(sql, slot, rowsPerPage)) {
     check()
-    const known = await findExistingNumbers(sql, [...new Set(page.map((row) => row.endpointNo))])
+    const existing = await findExistingNumbers(sql, [...new Set(page.map((row) => row.endpointNo))])
     const seriesOf = await numbers.seriesIdsOf(page.map(({ setId }) => setId))
     for (const [index, row] of page.entries()) {
       if (index % rowsPerPace === 0) {
@@ -101,7 +101,7 @@ export async function packSlot(
         check()
       }
       const seriesIds = seriesOf.get(row.setId)
-      if (!seriesIds || !known.has(row.endpointNo)) {
+      if (!seriesIds || !existing.has(row.endpointNo)) {
         sum.dropped++
         continue
       }
@@ -119,16 +119,16 @@ export async function packSlot(
       sum.samples++
       const values = valuesIn(row)
       const day = dayOf(row.ts)
-      let kept = 0
-      for (let place = 0; place < values.length; place++) {
-        const seriesId = seriesIds[place]!
+      let storedValues = 0
+      for (let index = 0; index < values.length; index++) {
+        const seriesId = seriesIds[index]!
         const firstDay = firstDays.size > 0 ? firstDays.get(seriesId) : undefined
         if (firstDay !== undefined && day < firstDay) continue
-        builder!.add(seriesId, row.ts, values[place]!)
-        kept++
+        builder!.add(seriesId, row.ts, values[index]!)
+        storedValues++
       }
-      sum.expired += values.length - kept
-      if (kept === 0) continue
+      sum.expired += values.length - storedValues
+      if (storedValues === 0) continue
       points += (row.x?.length ?? 0) / 8
       last.set(row.setId, { endpointNo, setId: row.setId, ts: row.ts, written: row.written, values })
     }
@@ -144,10 +144,10 @@ const arrayHead = 20
 function valuesIn({ v, x }: store.SlotRow): Value[] {
   const count = v.length > arrayHead ? v.readInt32BE(12) : 0
   const values: Value[] = new Array(count)
-  for (let place = 0; place < count; place++) values[place] = v.readDoubleBE(arrayHead + 4 + place * 12)
+  for (let index = 0; index < count; index++) values[index] = v.readDoubleBE(arrayHead + 4 + index * 12)
   if (x !== null)
-    for (const [place, value] of Object.entries(JSON.parse(x) as Record<string, Exclude<Value, number>>))
-      values[Number(place)] = value
+    for (const [index, value] of Object.entries(JSON.parse(x) as Record<string, Exclude<Value, number>>))
+      values[Number(index)] = value
   return values
 }
 
@@ -171,8 +171,8 @@ async function mergeWithStored(sql: Sql, slot: number, chunks: Chunk[], pace: Pa
   for (const chunk of candidates) {
     const storedDay = stored.get(keyOf(chunk))
     if (!storedDay || storedDay.bytes + chunk.textLength > mergedBytesMax) continue
-    const all = storedDay.n + chunk.points.count
-    if (all <= pointsMax || (storedDay.count >= chunksPerDayMax && all <= mergedPointsMax))
+    const pointsAfterMerge = storedDay.n + chunk.points.count
+    if (pointsAfterMerge <= pointsMax || (storedDay.count >= chunksPerDayMax && pointsAfterMerge <= mergedPointsMax))
       toMerge.set(keyOf(chunk), { chunk, sources: [] })
   }
   const written: PackedChunk[] = []
@@ -180,12 +180,12 @@ async function mergeWithStored(sql: Sql, slot: number, chunks: Chunk[], pace: Pa
     await pace()
     if (!toMerge.has(keyOf(chunk))) written.push(packChunk(chunk, slot))
   }
-  for (const some of portions([...toMerge.values()], stored)) {
-    const keys = some.map(({ chunk }) => chunk)
+  for (const portion of portions([...toMerge.values()], stored)) {
+    const keys = portion.map(({ chunk }) => chunk)
     for (const { data, ...head } of await store.findChunksOfKeys(sql, keys))
       toMerge.get(keyOf(head))!.sources.push(unpack(data))
     await store.deleteChunksOfKeys(sql, keys)
-    for (const { chunk, sources } of some) {
+    for (const { chunk, sources } of portion) {
       await pace()
       written.push(...partsOf(chunk, merge([...sources, chunk.points]), slot))
     }
@@ -195,16 +195,16 @@ async function mergeWithStored(sql: Sql, slot: number, chunks: Chunk[], pace: Pa
 
 /** Divides chunks into portions that fit into memory. */
 function* portions<T extends { chunk: Chunk }>(all: T[], stored: Map<string, { n: number }>) {
-  let [some, points]: [T[], number] = [[], 0]
+  let [portion, points]: [T[], number] = [[], 0]
   for (const one of all) {
-    some.push(one)
+    portion.push(one)
     points += stored.get(keyOf(one.chunk))!.n
     if (points < pointsInMemoryMax) continue
-    yield some
-    some = []
+    yield portion
+    portion = []
     points = 0
   }
-  if (some.length > 0) yield some
+  if (portion.length > 0) yield portion
 }
 
 function partsOf(chunk: Chunk, points: Points, slot: number): PackedChunk[] {

@@ -101,9 +101,9 @@ export function createPacker({
   async function round() {
     await createMonths([])
     await slots.rotate()
-    const all = await store.findSlots(db.sql)
+    const slotRows = await store.findSlots(db.sql)
     // In order, since later slots win over earlier ones.
-    for (const { slot } of all.filter(({ state }) => state === 'closed')) {
+    for (const { slot } of slotRows.filter(({ state }) => state === 'closed')) {
       check()
       if (!(await pack(slot))) break
     }

@@ -32,8 +32,8 @@ export function createAggregator(interval: Interval, aggregate: Aggregate, desce
 
   const fragmentOf = (fragment: SeriesFragment, sums: Map<string, Sum[]>): SeriesFragment | undefined => {
     const columns = fragment.series.values.flatMap(({ name }) => {
-      const own = sums.get(name)
-      return own && own.length > 0 ? { name, points: pointsOfSums(own, aggregate) } : []
+      const intervalSums = sums.get(name)
+      return intervalSums && intervalSums.length > 0 ? { name, points: pointsOfSums(intervalSums, aggregate) } : []
     })
     return columns.length > 0 ? { ...fragment, columns } : undefined
   }

@@ -41,15 +41,15 @@ export function sumsOfPacked(data: Uint8Array, interval: Interval, span: Span, s
 
 function sumsByTime(positions: Float64Array, count: number, interval: Interval, { from, to }: Span, power: number) {
   const sums: Sum[] = []
-  let place = 0
-  while (place < count && positions[place]! < from) place++
-  while (place < count && positions[place]! <= to) {
-    const start = interval.startOf(positions[place]!)
+  let index = 0
+  while (index < count && positions[index]! < from) index++
+  while (index < count && positions[index]! <= to) {
+    const start = interval.startOf(positions[index]!)
     const last = Math.min(interval.nextOf(start) - 1, to)
-    let end = place + 1
+    let end = index + 1
     while (end < count && positions[end]! <= last) end++
-    sums.push(sumOfWholes(start, place, end, power))
-    place = end
+    sums.push(sumOfWholes(start, index, end, power))
+    index = end
   }
   return sums
 }
@@ -67,22 +67,22 @@ function sumsBySteps({ first, step }: Steps, count: number, interval: Interval, 
     return step === 0 ? count : Math.min(count, Math.floor((time - first) / step) + 1)
   }
   const stop = until(to)
-  for (let place = until(from - 1); place < stop; ) {
-    const start = interval.startOf(first + place * step)
+  for (let index = until(from - 1); index < stop; ) {
+    const start = interval.startOf(first + index * step)
     const end = Math.min(until(interval.nextOf(start) - 1), stop)
-    sums.push(sumOfWholes(start, place, end, power))
-    place = end
+    sums.push(sumOfWholes(start, index, end, power))
+    index = end
   }
   return sums
 }
 
 function sumOfWholes(start: number, from: number, to: number, power: number): Sum {
-  const all = wholes
+  const values = wholes
   let sum = 0
-  let least = all[from]!
+  let least = values[from]!
   let most = least
-  for (let place = from; place < to; place++) {
-    const whole = all[place]!
+  for (let index = from; index < to; index++) {
+    const whole = values[index]!
     sum += whole
     if (whole < least) least = whole
     else if (whole > most) most = whole

@@ -34,7 +34,7 @@ export function createConfiguredSeries({ db, applications }: { db: Db; applicati
     async list(ctx, requested) {
       const readable = visibleResources(ctx.caller, 'application:timeseries-config:read', ctx.tenantId, 'application-')
       const names = readable === 'all' ? requested : (requested?.filter((name) => readable.includes(name)) ?? readable)
-      const all = new Map<string, SeriesNames[]>()
+      const byApplicationName = new Map<string, SeriesNames[]>()
       for await (const page of pages(ctx, names)) {
         const stored = await findSeriesOf(
           db.sql,
@@ -43,10 +43,10 @@ export function createConfiguredSeries({ db, applications }: { db: Db; applicati
         )
         const byApplication = Map.groupBy(stored, ({ applicationName }) => applicationName)
         for (const { applicationName, configurations } of page)
-          all.set(applicationName, seriesNames(configurations, byApplication.get(applicationName) ?? []))
+          byApplicationName.set(applicationName, seriesNames(configurations, byApplication.get(applicationName) ?? []))
       }
       // From a Map: a name such as `constructor` exists on every object.
-      return Object.fromEntries(all)
+      return Object.fromEntries(byApplicationName)
     },
   }
 }
@@ -54,8 +54,8 @@ export function createConfiguredSeries({ db, applications }: { db: Db; applicati
 function seriesNames(configurations: TimeSeriesConfiguration[], stored: { name: string; valueName: string }[]) {
   const valuesByName = new Map<string, Set<string>>()
   const add = (name: string, valueName: string) => {
-    const own = valuesByName.get(name) ?? new Set()
-    valuesByName.set(name, own.add(valueName))
+    const valueNames = valuesByName.get(name) ?? new Set()
+    valuesByName.set(name, valueNames.add(valueName))
   }
   for (const configuration of configurations)
     for (const { name, values } of planOf(configuration).series) for (const one of values) add(name, one.name)

@@ -62,15 +62,15 @@ function putTime(text: TextBuffer, time: number) {
 function putValues(text: TextBuffer, { columns, cells }: AlignedRows, row: number, placeOf: number[], width: number) {
   const first = cells ? cells.starts[row]! : 0
   const end = cells ? cells.starts[row + 1]! : columns.length
-  let place = -1
+  let columnIndex = -1
   for (let cell = first; cell < end; cell++) {
     const column = cells ? cells.columns[cell]! : cell
-    putCommas(text, placeOf[column]! - place)
-    place = placeOf[column]!
+    putCommas(text, placeOf[column]! - columnIndex)
+    columnIndex = placeOf[column]!
     reserve(text, numberBytesMax)
     putCell(text, columns[column]!.points, cells ? cells.places[cell]! : row)
   }
-  putCommas(text, width - 1 - place)
+  putCommas(text, width - 1 - columnIndex)
   put(text, '\r\n')
 }
 

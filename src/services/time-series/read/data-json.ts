@@ -19,7 +19,7 @@ export async function* jsonOf(parts: AsyncIterable<IdentifiedPart>, descending: 
     let open: number | undefined
     for (const { endpointNo, series, columns } of fragments) {
       const rows = rowsOf(columns, descending)
-      for (let at = 0; at < rows.count; ) {
+      for (let rowIndex = 0; rowIndex < rows.count; ) {
         if (text.length === 0) {
           put(text, `${separator}{`)
           separator = ','
@@ -28,7 +28,7 @@ export async function* jsonOf(parts: AsyncIterable<IdentifiedPart>, descending: 
         else put(text, `${open === undefined ? '' : '},'}${JSON.stringify(idOf(endpointNo))}:{`)
         open = endpointNo
         put(text, `${JSON.stringify(series.name)}:[`)
-        at = putPoints(text, rows, at, bufferBytes)
+        rowIndex = putPoints(text, rows, rowIndex, bufferBytes)
         put(text, ']')
         if (text.length < bufferBytes) continue
         put(text, '}}')

@@ -52,10 +52,10 @@ export function createDataQuery(deps: {
 
   return {
     async read(ctx, request) {
-      const found = await visible.select(ctx, request)
-      const parts = partsOf(ctx, found, request)
+      const selected = await visible.select(ctx, request)
+      const parts = partsOf(ctx, selected, request)
       const { format, descending } = request
-      const buffers = format === 'csv' ? csvOf(parts, found.series, descending) : jsonOf(parts, descending)
+      const buffers = format === 'csv' ? csvOf(parts, selected.series, descending) : jsonOf(parts, descending)
       return limitedResponse(responses, ctx, buffers)
     },
   }

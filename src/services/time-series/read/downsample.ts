@@ -46,12 +46,12 @@ export function downsample(all: Points, pointsMax: number): Points {
 }
 
 function onlyNumbers({ count, times, numbers }: Points): Points {
-  const kept: number[] = []
-  for (let index = 0; index < count; index++) if (!Number.isNaN(numbers[index]!)) kept.push(index)
+  const indexes: number[] = []
+  for (let index = 0; index < count; index++) if (!Number.isNaN(numbers[index]!)) indexes.push(index)
   return {
-    count: kept.length,
-    times: Float64Array.from(kept, (index) => times[index]!),
-    numbers: Float64Array.from(kept, (index) => numbers[index]!),
+    count: indexes.length,
+    times: Float64Array.from(indexes, (index) => times[index]!),
+    numbers: Float64Array.from(indexes, (index) => numbers[index]!),
   }
 }
 
@@ -79,8 +79,8 @@ function createThinner(span: Span, pointsMax: number) {
         if (numbers[to]! > numbers[greatest]!) greatest = to
       }
       // The first and the last point of all stay, since the chart begins and ends with them.
-      const kept = [from === 0 ? 0 : least, least, greatest, to === times.length ? to - 1 : greatest]
-      for (const index of [...new Set(kept)].sort((a, b) => a - b)) keep(index)
+      const indexes = [from === 0 ? 0 : least, least, greatest, to === times.length ? to - 1 : greatest]
+      for (const index of [...new Set(indexes)].sort((a, b) => a - b)) keep(index)
       from = Math.max(to, from + 1)
     }
     times = keptTimes
@@ -114,11 +114,11 @@ export function createDownsampler(span: Span, pointsMax: number): Reducer {
   return {
     add(fragment) {
       const key = `${fragment.endpointNo} ${fragment.series.name}`
-      const own = bySeries.get(key) ?? { fragment, columns: new Map() }
-      bySeries.set(key, own)
+      const collected = bySeries.get(key) ?? { fragment, columns: new Map() }
+      bySeries.set(key, collected)
       for (const { name, points } of fragment.columns) {
-        const column = own.columns.get(name) ?? createThinner(span, pointsMax)
-        own.columns.set(name, column)
+        const column = collected.columns.get(name) ?? createThinner(span, pointsMax)
+        collected.columns.set(name, column)
         column.add(points)
       }
       return undefined

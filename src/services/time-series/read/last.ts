@@ -53,15 +53,15 @@ export function createLastQuery(deps: {
       for (const { seriesId, timestamp, value } of values) {
         const of = selectedById.get(seriesId)
         if (!of || timestamp < of.since) continue
-        const known = newest.get(of.name)
-        if (known && known.timestamp > timestamp) continue
+        const newestPoint = newest.get(of.name)
+        if (newestPoint && newestPoint.timestamp > timestamp) continue
         const text = of.key + (typeof value === 'number' ? String(value) : JSON.stringify(value))
-        if (known?.timestamp === timestamp) known.text += `,${text}`
+        if (newestPoint?.timestamp === timestamp) newestPoint.text += `,${text}`
         else newest.set(of.name, { timestamp, text })
       }
-      const own = new Map<string, string>()
-      for (const [name, { timestamp, text }] of newest) own.set(name, pointText(timestamp, text))
-      texts.set(endpointNo, own)
+      const textsBySeries = new Map<string, string>()
+      for (const [name, { timestamp, text }] of newest) textsBySeries.set(name, pointText(timestamp, text))
+      texts.set(endpointNo, textsBySeries)
     }
     return texts
   }
@@ -98,15 +98,15 @@ async function* responseOf(
   const endpointsAtOnce = Math.max(1, Math.floor(seriesAtOnce / Math.max(1, series.length)))
   let separator = '{'
   for await (const page of pages)
-    for (const some of portions(page, endpointsAtOnce)) {
+    for (const endpoints of portions(page, endpointsAtOnce)) {
       let open: number | undefined
       // There are several portions of series only for a single endpoint.
-      for (const own of portions(series, seriesAtOnce)) {
-        const keyed = own.map(({ name }) => ({ name, key: `${JSON.stringify(name)}:` }))
-        const found = await find(some, own)
+      for (const seriesPortion of portions(series, seriesAtOnce)) {
+        const keyed = seriesPortion.map(({ name }) => ({ name, key: `${JSON.stringify(name)}:` }))
+        const textsByEndpoint = await find(endpoints, seriesPortion)
         let text = ''
-        for (const { endpointNo, endpointId } of some) {
-          const texts = found.get(endpointNo)
+        for (const { endpointNo, endpointId } of endpoints) {
+          const texts = textsByEndpoint.get(endpointNo)
           if (!texts || texts.size === 0) continue
           text += open === endpointNo ? ',' : `${separator}${JSON.stringify(endpointId)}:{`
           open = endpointNo
@@ -152,10 +152,10 @@ async function readBackwards(
   const newest = await latest.of(page.map(({ endpointNo }) => endpointNo))
   const collected = new Map<number, Map<string, CollectedPoints>>()
   const collectedOf = (endpointNo: number, name: string): CollectedPoints => {
-    const own = collected.get(endpointNo) ?? new Map<string, CollectedPoints>()
-    const known = own.get(name) ?? { skip: offset, remaining: limit, texts: [] }
-    collected.set(endpointNo, own.set(name, known))
-    return known
+    const bySeries = collected.get(endpointNo) ?? new Map<string, CollectedPoints>()
+    const points = bySeries.get(name) ?? { skip: offset, remaining: limit, texts: [] }
+    collected.set(endpointNo, bySeries.set(name, points))
+    return points
   }
   const nameOf = new Map(series.flatMap(({ name, values }) => values.map(({ seriesId }) => [seriesId, name])))
   for (const [endpointNo, values] of newest)
@@ -177,15 +177,15 @@ async function readBackwards(
           series: { name },
           columns,
         } of fragments) {
-          const own = collectedOf(endpointNo, name)
+          const points = collectedOf(endpointNo, name)
           const rows = cutBefore(rowsOf(columns, true), keptSince(name))
-          const first = Math.min(own.skip, rows.count)
-          const count = Math.min(rows.count, first + own.remaining)
-          own.skip -= first
-          own.remaining -= count - first
+          const first = Math.min(points.skip, rows.count)
+          const count = Math.min(rows.count, first + points.remaining)
+          points.skip -= first
+          points.remaining -= count - first
           if (count === first) continue
           putPoints(text, { ...rows, count }, first, Number.POSITIVE_INFINITY)
-          own.texts.push(takeText(text).toString())
+          points.texts.push(takeText(text).toString())
         }
         if (part.endpointNos.every((no) => part.series.every(({ name }) => !needsMore(no, name)))) break
       }
@@ -227,12 +227,12 @@ function incompleteGroups(
 ) {
   const parts = new Map<string, { endpointNos: number[]; series: SelectedSeries[] }>()
   for (const { endpointNo } of page) {
-    const own = series.filter(({ name }) => needsMore(endpointNo, name))
-    if (own.length === 0) continue
-    const key = own.length === series.length ? '' : own.map(({ name }) => name).join('\n')
+    const incomplete = series.filter(({ name }) => needsMore(endpointNo, name))
+    if (incomplete.length === 0) continue
+    const key = incomplete.length === series.length ? '' : incomplete.map(({ name }) => name).join('\n')
     const part = parts.get(key)
     if (part) part.endpointNos.push(endpointNo)
-    else parts.set(key, { endpointNos: [endpointNo], series: own })
+    else parts.set(key, { endpointNos: [endpointNo], series: incomplete })
   }
   return [...parts.values()]
 }

@@ -34,9 +34,9 @@ export function createSampleLoader(db: Db, { values: valuesMax, textBytes: textB
   function find(task: Task, format: SampleFormat, descending: boolean, options: LoadOptions) {
     const part = { ...format, ...task }
     if (isSingleTime(task)) return store.findSamplesAt(db.sql, part)
-    const all = { limit: limitOf(format), ...options, descending }
-    if (options.inOrder) return db.tx((sql) => store.findFirstSamples(sql, part, all))
-    return store.findSamples(db.sql, part, all)
+    const statementOptions = { limit: limitOf(format), ...options, descending }
+    if (options.inOrder) return db.tx((sql) => store.findFirstSamples(sql, part, statementOptions))
+    return store.findSamples(db.sql, part, statementOptions)
   }
 
   /** Loads with the cheapest statement, and again with a costlier one if the rows require it. */
@@ -82,11 +82,11 @@ const isSingleTime = ({ from, to }: Span) => from === to
  * that time becomes a task of its own.
  */
 function cutAt(task: Task, { from, to }: Span, descending: boolean): { loaded: Task | undefined; remaining: Task[] } {
-  const at = descending ? from : to
-  if (at === (descending ? task.to : task.from)) {
-    const rest = descending ? { ...task, to: at - 1 } : { ...task, from: at + 1 }
-    return { loaded: undefined, remaining: [{ ...task, from: at, to: at }, rest] }
+  const cutTime = descending ? from : to
+  if (cutTime === (descending ? task.to : task.from)) {
+    const rest = descending ? { ...task, to: cutTime - 1 } : { ...task, from: cutTime + 1 }
+    return { loaded: undefined, remaining: [{ ...task, from: cutTime, to: cutTime }, rest] }
   }
-  if (descending) return { loaded: { ...task, from: at + 1 }, remaining: [{ ...task, to: at }] }
-  return { loaded: { ...task, to: at - 1 }, remaining: [{ ...task, from: at }] }
+  if (descending) return { loaded: { ...task, from: cutTime + 1 }, remaining: [{ ...task, to: cutTime }] }
+  return { loaded: { ...task, to: cutTime - 1 }, remaining: [{ ...task, from: cutTime }] }
 }

@@ -124,32 +124,33 @@ function aligned(columns: Column[]): AlignedRows {
   const times = allTimes(columns)
   const rows = columns.map(({ points }) => placesAmong(times, points))
   const starts = new Uint32Array(times.length + 1)
-  for (const own of rows) for (const row of own) starts[row + 1]!++
+  for (const columnRows of rows) for (const row of columnRows) starts[row + 1]!++
   for (let row = 0; row < times.length; row++) starts[row + 1]! += starts[row]!
   const next = starts.slice()
   const cells: Cells = { starts, columns: new Uint32Array(starts.at(-1)!), places: new Uint32Array(starts.at(-1)!) }
-  for (const [column, own] of rows.entries())
-    for (let place = 0; place < own.length; place++) {
-      const cell = next[own[place]!]!++
+  for (const [column, columnRows] of rows.entries())
+    for (let index = 0; index < columnRows.length; index++) {
+      const cell = next[columnRows[index]!]!++
       cells.columns[cell] = column
-      cells.places[cell] = place
+      cells.places[cell] = index
     }
   return { count: times.length, times, columns, cells }
 }
 
 /** Returns all times, ascending and without duplicates. */
 function allTimes(columns: Column[]): Float64Array {
-  const all = new Float64Array(columns.reduce((sum, { points }) => sum + points.count, 0))
+  const allTimesSorted = new Float64Array(columns.reduce((sum, { points }) => sum + points.count, 0))
   let count = 0
   for (const { points } of columns) {
-    all.set(points.times.subarray(0, points.count), count)
+    allTimesSorted.set(points.times.subarray(0, points.count), count)
     count += points.count
   }
-  all.sort()
+  allTimesSorted.sort()
   let unique = 0
   for (let index = 0; index < count; index++)
-    if (index === 0 || all[index] !== all[unique - 1]) all[unique++] = all[index]!
-  return all.subarray(0, unique)
+    if (index === 0 || allTimesSorted[index] !== allTimesSorted[unique - 1])
+      allTimesSorted[unique++] = allTimesSorted[index]!
+  return allTimesSorted.subarray(0, unique)
 }
 
 function placesAmong(times: Float64Array, points: Points): Uint32Array {

@@ -85,8 +85,8 @@ export function createReader({
       : store.findPacked(db.sql, part))
     const packed: Loaded['packed'] = new Map()
     for (const { endpointNo, seriesId, ...one } of chunks) {
-      const own = packed.get(endpointNo)
-      if (own) own.set(seriesId, one)
+      const bySeries = packed.get(endpointNo)
+      if (bySeries) bySeries.set(seriesId, one)
       else packed.set(endpointNo, new Map([[seriesId, one]]))
     }
     return { loaded: { task: loaded, samples, packed }, rest }

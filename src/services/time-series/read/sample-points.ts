@@ -26,14 +26,14 @@ export function sampleFormat(all: SeriesSet[], wanted: number[]): SampleFormat {
   const bySet = new Map<number, SelectedOfSet>()
   const indexOf = new Map(wanted.map((seriesId, index) => [seriesId, index]))
   for (const { setId, seriesIds } of all) {
-    const own: SelectedOfSet = { wanted: [], places: [] }
-    for (let place = 0; place < seriesIds.length; place++) {
-      const index = indexOf.get(seriesIds[place]!)
+    const selected: SelectedOfSet = { wanted: [], places: [] }
+    for (let valueIndex = 0; valueIndex < seriesIds.length; valueIndex++) {
+      const index = indexOf.get(seriesIds[valueIndex]!)
       if (index === undefined) continue
-      own.wanted.push(index)
-      own.places.push(place)
+      selected.wanted.push(index)
+      selected.places.push(valueIndex)
     }
-    if (own.wanted.length > 0) bySet.set(setId, own)
+    if (selected.wanted.length > 0) bySet.set(setId, selected)
   }
   const sets = all.filter(({ setId }) => bySet.has(setId))
   const picked = readsSingleColumns(sets, wanted)
@@ -80,14 +80,14 @@ export function samplePoints(rows: SampleRows, format: SampleFormat, task: Span 
   }
   const points: SamplePoints = new Map()
   for (const [endpointNo, runs] of runsOf(rows, format, task)) {
-    const own = new Map<number, Points>()
+    const bySeries = new Map<number, Points>()
     for (const [index, run] of runs.entries()) {
       if (!run) continue
       const runPoints = run.isAscending ? pointsOf(run) : sortRun(run)
       if (!runPoints) return undefined
-      own.set(format.wanted[index]!, runPoints)
+      bySeries.set(format.wanted[index]!, runPoints)
     }
-    points.set(endpointNo, own)
+    points.set(endpointNo, bySeries)
   }
   return points
 }
@@ -122,7 +122,7 @@ function runsOf(
   for (let row = 0; row < times.length; row++) {
     const ofSet = onlySet ?? format.bySet.get(setIds![row]!)!
     const numbers = next(ofSet)
-    const own = numbers.hasOther ? (JSON.parse(others![otherIndex++]!) as Record<number, Other>) : undefined
+    const otherValues = numbers.hasOther ? (JSON.parse(others![otherIndex++]!) as Record<number, Other>) : undefined
     const time = times[row]!
     if (time < from || time > to) continue
     const endpointNo = endpointNos ? endpointNos[row]! : onlyEndpoint!
@@ -138,7 +138,7 @@ function runsOf(
       const number = numbers.values[index]!
       if (Number.isNaN(number)) {
         run.others ??= new Map()
-        run.others.set(run.times.length, own?.[ofSet.places[index]!] ?? null)
+        run.others.set(run.times.length, otherValues?.[ofSet.places[index]!] ?? null)
       }
       run.times.push(time)
       run.numbers.push(number)
@@ -159,26 +159,26 @@ const arrayHead = 20
 function valuesIn({ arrays, picked }: SampleRows) {
   const next = picked.map(() => 0)
   const view = arrays && new DataView(arrays.buffer, arrays.byteOffset, arrays.length)
-  const found = { values: [] as number[], hasOther: false }
-  let at = 0
+  const result = { values: [] as number[], hasOther: false }
+  let offset = 0
   return ({ wanted, places }: SelectedOfSet) => {
-    found.hasOther = false
+    result.hasOther = false
     if (view) {
-      const count = view.getInt32(at + 12)
-      const values = at + arrayHead + 4
-      for (let place = 0; place < count; place++)
-        if (Number.isNaN(view.getFloat64(values + place * 12))) found.hasOther = true
+      const count = view.getInt32(offset + 12)
+      const values = offset + arrayHead + 4
+      for (let index = 0; index < count; index++)
+        if (Number.isNaN(view.getFloat64(values + index * 12))) result.hasOther = true
       for (let index = 0; index < wanted.length; index++)
-        found.values[index] = view.getFloat64(values + places[index]! * 12)
-      at += arrayHead + count * 12
+        result.values[index] = view.getFloat64(values + places[index]! * 12)
+      offset += arrayHead + count * 12
     } else
       for (let index = 0; index < wanted.length; index++) {
         const column = wanted[index]!
         const number = picked[column]![next[column]!++]!
-        found.values[index] = number
-        if (Number.isNaN(number)) found.hasOther = true
+        result.values[index] = number
+        if (Number.isNaN(number)) result.hasOther = true
       }
-    return found
+    return result
   }
 }
 
@@ -197,16 +197,16 @@ function sortRun({ times, numbers, others, slots, writtens }: Run): Points | und
   const order = orderOf(times) ?? (isKnown ? Uint32Array.from(times.keys()).sort(isLater) : undefined)
   if (!order) return undefined
   const sorted: Run = newRun()
-  for (const place of order) {
-    const isSame = sorted.times.length > 0 && sorted.times[sorted.times.length - 1] === times[place]
-    const at = isSame ? sorted.times.length - 1 : sorted.times.length
-    sorted.times[at] = times[place]!
-    sorted.numbers[at] = numbers[place]!
-    sorted.others?.delete(at)
-    const other = others?.get(place)
+  for (const index of order) {
+    const isSame = sorted.times.length > 0 && sorted.times[sorted.times.length - 1] === times[index]
+    const target = isSame ? sorted.times.length - 1 : sorted.times.length
+    sorted.times[target] = times[index]!
+    sorted.numbers[target] = numbers[index]!
+    sorted.others?.delete(target)
+    const other = others?.get(index)
     if (other === undefined) continue
     sorted.others ??= new Map()
-    sorted.others.set(at, other)
+    sorted.others.set(target, other)
   }
   if (sorted.others?.size === 0) sorted.others = undefined
   return pointsOf(sorted)

@@ -60,8 +60,8 @@ export function* fragmentsOf({ task, samples, packed }: Loaded, summing?: Interv
 
 function sumsIn(numbers: Float64Array): Sum[] {
   const sums: Sum[] = []
-  for (let at = 0; at < numbers.length; at += 5) {
-    const [start, count, sum, least, most] = numbers.subarray(at, at + 5) as unknown as [
+  for (let index = 0; index < numbers.length; index += 5) {
+    const [start, count, sum, least, most] = numbers.subarray(index, index + 5) as unknown as [
       number,
       number,
       number,
@@ -95,10 +95,10 @@ function packedOf(
 /** Splits chunks of a series, each with a length prefix, by day. Only chunks of the same day can overlap. */
 function* byDay(data: Buffer): Generator<Uint8Array[]> {
   let [day, chunksOfDay]: [number, Uint8Array[]] = [Number.NaN, []]
-  for (let at = 0; at < data.length; ) {
-    const length = data.readInt32BE(at)
-    const chunk = data.subarray(at + 4, at + 4 + length)
-    at += 4 + length
+  for (let offset = 0; offset < data.length; ) {
+    const length = data.readInt32BE(offset)
+    const chunk = data.subarray(offset + 4, offset + 4 + length)
+    offset += 4 + length
     const chunkDay = dayOf(firstTimeOf(chunk))
     if (chunkDay !== day && chunksOfDay.length > 0) {
       yield chunksOfDay

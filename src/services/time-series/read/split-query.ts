@@ -43,14 +43,14 @@ export async function* splitQuery(sql: Sql, task: Task, options: SplitOptions): 
 async function* splitEndpoints(sql: Sql, task: Task, options: SplitOptions): AsyncGenerator<Task> {
   const sizes = sizesOf(await store.sumByEndpoint(sql, partOf(task)))
   for (const endpointNos of groupBySize(task.endpointNos, (no) => sizes.get(no) ?? 0, options.pointsMax)) {
-    const some = { ...task, endpointNos }
-    if (endpointNos.length > 1 || (sizes.get(endpointNos[0]!) ?? 0) <= options.pointsMax) yield some
+    const part = { ...task, endpointNos }
+    if (endpointNos.length > 1 || (sizes.get(endpointNos[0]!) ?? 0) <= options.pointsMax) yield part
     else if (options.seriesFirst)
-      yield* splitBySeries(sql, some, options, (series) =>
+      yield* splitBySeries(sql, part, options, (series) =>
         splitByDays(sql, series, options, (large, day) => splitByTimes(sql, large, day, options)),
       )
     else
-      yield* splitByDays(sql, some, options, (large, day) =>
+      yield* splitByDays(sql, part, options, (large, day) =>
         splitBySeries(sql, large, options, (series) => splitByTimes(sql, series, day, options)),
       )
   }
@@ -73,12 +73,12 @@ async function* splitByDays(
     // Times between the parts belong to one of them too, since samples may be there.
     const cuts = parts.slice(1).map(([first]) => first!)
     const spans = spansOf(rest ? beforeRest(span, rest, descending) : span, cuts, descending)
-    for (const [index, own] of spans.entries()) {
-      const part = parts[index] ?? []
-      const isLarge = part.length === 1 && sizes.get(part[0]!)! > pointsMax
-      const some = { ...task, ...own }
-      if (isLarge) yield* splitLarge(some, part[0]!)
-      else yield some
+    for (const [index, partSpan] of spans.entries()) {
+      const daysOfPart = parts[index] ?? []
+      const isLarge = daysOfPart.length === 1 && sizes.get(daysOfPart[0]!)! > pointsMax
+      const part = { ...task, ...partSpan }
+      if (isLarge) yield* splitLarge(part, daysOfPart[0]!)
+      else yield part
     }
   }
 }
@@ -94,9 +94,9 @@ async function* splitBySeries(
   const sizeOf = ({ values }: SelectedSeries) =>
     values.reduce((sum, { seriesId }) => sum + (sizes.get(seriesId) ?? 0), 0)
   for (const series of groupBySize(task.series, sizeOf, pointsMax)) {
-    const some = { ...task, series }
-    if (series.length > 1 || sizeOf(series[0]!) <= pointsMax) yield some
-    else yield* splitLarge(some)
+    const part = { ...task, series }
+    if (series.length > 1 || sizeOf(series[0]!) <= pointsMax) yield part
+    else yield* splitLarge(part)
   }
 }
 
@@ -129,18 +129,18 @@ const sizesOf = (sizes: store.Size[]) => new Map(sizes.map(({ key, points }) => 
 
 /** Groups consecutive items up to the limit; an item that exceeds it is alone. */
 export function* groupBySize<T>(all: T[], sizeOf: (one: T) => number, limit: number): Generator<T[]> {
-  let [some, sum]: [T[], number] = [[], 0]
+  let [group, sum]: [T[], number] = [[], 0]
   for (const one of all) {
     const size = sizeOf(one)
-    if (some.length > 0 && sum + size > limit) {
-      yield some
-      some = []
+    if (group.length > 0 && sum + size > limit) {
+      yield group
+      group = []
       sum = 0
     }
-    some.push(one)
+    group.push(one)
     sum += size
   }
-  if (some.length > 0) yield some
+  if (group.length > 0) yield group
 }
 
 /** Cuts a time range where these days begin (descending: end). The days are in reading order. */

@@ -67,16 +67,16 @@ export function putNumber(text: TextBuffer, number: number) {
     }
   }
   const { bytes } = text
-  let at = text.length
+  let offset = text.length
   // Numbers of up to 15 digits have one shortest text. JSON has no negative zero.
   if (whole / power !== number || whole > wholeMax || whole < -wholeMax) {
     const digits = String(number)
-    for (let place = 0; place < digits.length; place++) bytes[at++] = digits.charCodeAt(place)
-    text.length = at
+    for (let index = 0; index < digits.length; index++) bytes[offset++] = digits.charCodeAt(index)
+    text.length = offset
     return
   }
   if (whole < 0) {
-    bytes[at++] = 0x2d
+    bytes[offset++] = 0x2d
     whole = -whole
   }
   while (power > 1 && whole % 10 === 0) {
@@ -84,26 +84,26 @@ export function putNumber(text: TextBuffer, number: number) {
     power /= 10
   }
   const before = (whole / power) | 0
-  at = putWhole(bytes, at, before)
+  offset = putWhole(bytes, offset, before)
   if (power > 1) {
-    bytes[at++] = 0x2e
+    bytes[offset++] = 0x2e
     let rest = whole - before * power
-    for (let place = power / 10; place >= 1; place /= 10) {
-      const digit = (rest / place) | 0
-      bytes[at++] = 0x30 + digit
-      rest -= digit * place
+    for (let unit = power / 10; unit >= 1; unit /= 10) {
+      const digit = (rest / unit) | 0
+      bytes[offset++] = 0x30 + digit
+      rest -= digit * unit
     }
   }
-  text.length = at
+  text.length = offset
 }
 
 function putWhole(bytes: Buffer, at: number, whole: number): number {
   let digits = 1
   for (let limit = 10; whole >= limit; limit *= 10) digits++
   let rest = whole
-  for (let place = at + digits - 1; place >= at; place--) {
+  for (let index = at + digits - 1; index >= at; index--) {
     const next = (rest / 10) | 0
-    bytes[place] = 0x30 + (rest - next * 10)
+    bytes[index] = 0x30 + (rest - next * 10)
     rest = next
   }
   return at + digits

@@ -2,7 +2,7 @@
 
 /** Returns true if the times increase strictly. */
 export function isAscending(times: ArrayLike<number>): boolean {
-  for (let place = 1; place < times.length; place++) if (times[place - 1]! >= times[place]!) return false
+  for (let index = 1; index < times.length; index++) if (times[index - 1]! >= times[index]!) return false
   return true
 }
 
@@ -11,12 +11,12 @@ export function orderOf(times: ArrayLike<number>): Uint32Array | undefined {
   const inTime = new Uint32Array(times.length)
   const late: number[] = []
   let [count, last] = [0, Number.NEGATIVE_INFINITY]
-  for (let place = 0; place < times.length; place++) {
-    const time = times[place]!
-    if (time < last) late.push(place)
+  for (let index = 0; index < times.length; index++) {
+    const time = times[index]!
+    if (time < last) late.push(index)
     else if (time === last) return undefined
     else {
-      inTime[count++] = place
+      inTime[count++] = index
       last = time
     }
   }
@@ -29,10 +29,10 @@ function mergeLate(times: ArrayLike<number>, inTime: Uint32Array, late: number[]
   let [next, nextLate, last] = [0, 0, Number.NEGATIVE_INFINITY]
   for (let at = 0; at < order.length; at++) {
     const isLate = nextLate < late.length && (next === inTime.length || times[late[nextLate]!]! < times[inTime[next]!]!)
-    const place = isLate ? late[nextLate++]! : inTime[next++]!
-    if (times[place] === last) return undefined
-    last = times[place]!
-    order[at] = place
+    const source = isLate ? late[nextLate++]! : inTime[next++]!
+    if (times[source] === last) return undefined
+    last = times[source]!
+    order[at] = source
   }
   return order
 }

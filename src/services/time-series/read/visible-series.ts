@@ -47,12 +47,12 @@ export function createVisibleSeries(deps: Deps): VisibleSeries {
         throw invalidField('endpointId', `expected at most ${endpointsMax} of them`)
       const readable = await readableEndpoints(deps, ctx, applicationName)
       const requested = endpointIds && [...new Set(endpointIds)].sort()
-      const some = readable
+      const selectedIds = readable
         ? (requested ?? [...readable].sort()).filter((endpointId) => readable.has(endpointId))
         : requested
       const of = { tenantId: ctx.tenantId, applicationName }
       const series = await store.findSeriesByName(deps.db.sql, { ...of, names: seriesNames })
-      return { endpoints: pagesOf(deps.db, of, some), series: byName(series) }
+      return { endpoints: pagesOf(deps.db, of, selectedIds), series: byName(series) }
     },
   }
 }
@@ -82,8 +82,8 @@ async function readableEndpoints({ applications, register }: Deps, ctx: Ctx, app
 async function* pagesOf(db: Db, of: { tenantId: string; applicationName: string }, endpointIds: string[] | undefined) {
   if (endpointIds)
     for (let from = 0; from < endpointIds.length; from += pageSize) {
-      const some = endpointIds.slice(from, from + pageSize)
-      yield await store.findEndpointsByIds(db.sql, { ...of, endpointIds: some })
+      const ids = endpointIds.slice(from, from + pageSize)
+      yield await store.findEndpointsByIds(db.sql, { ...of, endpointIds: ids })
     }
   else
     for (let after: string | undefined = ''; after !== undefined; ) {

@@ -18,11 +18,11 @@ export interface ChunkHead extends ChunkKey {
 
 /** Finds chunks of any combination of these endpoints, days and series. */
 export async function findHeads(sql: Sql, keys: ChunkKey[]): Promise<(ChunkHead & { bytes: number })[]> {
-  const all = (of: keyof ChunkKey) => [...new Set(keys.map((key) => key[of]))]
+  const uniqueOf = (of: keyof ChunkKey) => [...new Set(keys.map((key) => key[of]))]
   return await sql`
     select endpoint_no, series_id, day, slot, part, n, octet_length(data) as bytes from time_series.chunks
-    where endpoint_no = any(${all('endpointNo')}::bigint[]) and day = any(${all('day')}::integer[])
-      and series_id = any(${all('seriesId')}::integer[])`
+    where endpoint_no = any(${uniqueOf('endpointNo')}::bigint[]) and day = any(${uniqueOf('day')}::integer[])
+      and series_id = any(${uniqueOf('seriesId')}::integer[])`
 }
 
 const keysOf = (sql: Sql, keys: ChunkKey[]) => sql`
@@ -66,9 +66,9 @@ export async function copyChunks(sql: Sql, chunks: PackedChunk[]) {
 function encode(chunks: PackedChunk[]): Buffer {
   const data = chunks.reduce((sum, chunk) => sum + chunk.data.length, 0)
   const buffer = Buffer.allocUnsafe(header.length + chunks.length * rowLength + data + 2)
-  let at = header.copy(buffer)
+  let offset = header.copy(buffer)
   const int32 = (value: number) => {
-    at = buffer.writeInt32BE(value, at)
+    offset = buffer.writeInt32BE(value, offset)
   }
   const integer = (value: number) => {
     int32(4)
@@ -76,24 +76,24 @@ function encode(chunks: PackedChunk[]): Buffer {
   }
   const bigint = (value: number) => {
     int32(8)
-    at = buffer.writeBigInt64BE(BigInt(value), at)
+    offset = buffer.writeBigInt64BE(BigInt(value), offset)
   }
   const float = (value: number | null) => {
     int32(value === null ? -1 : 8)
-    if (value !== null) at = buffer.writeDoubleBE(value, at)
+    if (value !== null) offset = buffer.writeDoubleBE(value, offset)
   }
   for (const chunk of chunks) {
-    at = buffer.writeInt16BE(12, at)
+    offset = buffer.writeInt16BE(12, offset)
     bigint(chunk.endpointNo)
     for (const value of [chunk.seriesId, chunk.day, chunk.slot, chunk.part, chunk.n]) integer(value)
     bigint(chunk.tMin)
     bigint(chunk.tMax)
     for (const value of [chunk.vMin, chunk.vMax, chunk.vSum]) float(value)
     int32(chunk.data.length)
-    at += chunk.data.copy(buffer, at)
+    offset += chunk.data.copy(buffer, offset)
   }
-  at = buffer.writeInt16BE(-1, at)
-  return buffer.subarray(0, at)
+  offset = buffer.writeInt16BE(-1, offset)
+  return buffer.subarray(0, offset)
 }
 
 export interface SlotRow {

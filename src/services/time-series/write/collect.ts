@@ -22,13 +22,13 @@ const resolvedPromise = Promise.resolve()
 
 export function createCollect({ plans, numbers, writer }: CollectDeps) {
   function extractAll(plan: Plan, samples: unknown[]): Extracted[] {
-    const all: Extracted[] = []
+    const extractedSamples: Extracted[] = []
     for (let index = 0; index < samples.length; index++) {
       const extracted = extract(plan, samples[index])
       if ('problem' in extracted) throw sampleRejected(index, extracted.problem)
-      if (extracted.values.length > 0) all.push(extracted)
+      if (extracted.values.length > 0) extractedSamples.push(extracted)
     }
-    return all
+    return extractedSamples
   }
 
   /** Endpoints whose samples wait for a lookup. */
@@ -41,14 +41,14 @@ export function createCollect({ plans, numbers, writer }: CollectDeps) {
   }
 
   async function lookUpAndAdd(origin: Origin, samples: unknown[], receivedAt: number) {
-    const all = extractAll(await plans.planOf(origin), samples)
-    if (all.length === 0) return { committed: resolvedPromise }
+    const extractedSamples = extractAll(await plans.planOf(origin), samples)
+    if (extractedSamples.length === 0) return { committed: resolvedPromise }
     const endpointNo = await numbers.endpointNo(origin)
     const sets = await numbers.allSetsOf(
       origin,
-      all.map(({ fields }) => fields),
+      extractedSamples.map(({ fields }) => fields),
     )
-    return { committed: add(origin, endpointNo, receivedAt, all, sets) }
+    return { committed: add(origin, endpointNo, receivedAt, extractedSamples, sets) }
   }
 
   function add(origin: Origin, endpointNo: number, receivedAt: number, all: Extracted[], sets: SeriesSet[][]) {
@@ -70,18 +70,18 @@ export function createCollect({ plans, numbers, writer }: CollectDeps) {
       if (typeof endpointNo !== 'number') endpointNo.catch(() => {})
       return afterLookup(origin, samples, receivedAt)
     }
-    const all = extractAll(plan, samples)
-    if (all.length === 0) return resolvedPromise
+    const extractedSamples = extractAll(plan, samples)
+    if (extractedSamples.length === 0) return resolvedPromise
     const sets: SeriesSet[][] = []
-    for (let index = 0; index < all.length; index++) {
-      const sampleSets = numbers.setsOf(origin, all[index]!.fields)
+    for (let index = 0; index < extractedSamples.length; index++) {
+      const sampleSets = numbers.setsOf(origin, extractedSamples[index]!.fields)
       if (sampleSets instanceof Promise) {
         sampleSets.catch(() => {})
         return afterLookup(origin, samples, receivedAt)
       }
       sets.push(sampleSets)
     }
-    return add(origin, endpointNo, receivedAt, all, sets)
+    return add(origin, endpointNo, receivedAt, extractedSamples, sets)
   }
 
   return (message: DeviceMessage, samples: unknown[]): Promise<void> => {

@@ -23,8 +23,8 @@ export const autoPrefix = 'auto~'
 const textLengthMax = 65_536
 
 export function extract(plan: Plan, sample: unknown): Extracted | Rejection {
-  const at = timeOf(plan.time, sample)
-  if (typeof at === 'object') return at
+  const time = timeOf(plan.time, sample)
+  if (typeof time === 'object') return time
   const fields: string[] = []
   const values: Value[] = []
   for (const { name, values: planned } of plan.series)
@@ -46,7 +46,7 @@ export function extract(plan: Plan, sample: unknown): Extracted | Rejection {
       values.push(value)
     }
   }
-  return { at, fields, values }
+  return { at: time, fields, values }
 }
 
 /** Returns the reason why it cannot be stored as a value of this type. */
@@ -73,8 +73,8 @@ function lookUp(sample: unknown, path: string[]): unknown {
 
 function timeOf({ path, format, fallback }: Plan['time'], sample: unknown): number | undefined | Rejection {
   const rawTime = lookUp(sample, path)
-  const at = rawTime === undefined ? undefined : readTime(rawTime, format)
-  if (at !== undefined && at >= timeMin && at <= timeMax) return at
+  const time = rawTime === undefined ? undefined : readTime(rawTime, format)
+  if (time !== undefined && time >= timeMin && time <= timeMax) return time
   if (fallback === 'server-timestamp') return undefined
   return { problem: `${path.join('.')}: expected a time (${format})` }
 }

@@ -147,16 +147,17 @@ async function findLatestOf(
   endpointNos: number[],
 ): Promise<Map<number, LatestValue[]>> {
   if (endpointNos.length === 0) return new Map()
-  const found = (await store.findLatest(reading.sql, endpointNos)).map(newestOfRow)
+  const newest = (await store.findLatest(reading.sql, endpointNos)).map(newestOfRow)
   for (const endpointNo of endpointNos)
-    for (const some of memory) for (const one of some.get(endpointNo)?.newest ?? []) found.push({ ...one, endpointNo })
+    for (const unsavedMap of memory)
+      for (const one of unsavedMap.get(endpointNo)?.newest ?? []) newest.push({ ...one, endpointNo })
   if (!members.isAlone()) {
     const from = new Map(endpointNos.map((endpointNo) => [endpointNo, Number.MIN_SAFE_INTEGER]))
-    for (const { endpointNo, ts } of found) from.set(endpointNo, Math.max(from.get(endpointNo)!, ts))
-    for (const row of await db.tx((sql) => store.findNewerSamples(sql, from))) found.push(newestOfRow(row))
+    for (const { endpointNo, ts } of newest) from.set(endpointNo, Math.max(from.get(endpointNo)!, ts))
+    for (const row of await db.tx((sql) => store.findNewerSamples(sql, from))) newest.push(newestOfRow(row))
   }
-  const seriesOf = await numbers.seriesIdsOf(found.map(({ setId }) => setId))
-  const byEndpoint = Map.groupBy(found, ({ endpointNo }) => endpointNo)
+  const seriesOf = await numbers.seriesIdsOf(newest.map(({ setId }) => setId))
+  const byEndpoint = Map.groupBy(newest, ({ endpointNo }) => endpointNo)
   return new Map([...byEndpoint].map(([endpointNo, own]) => [endpointNo, newestValues(own, seriesOf)]))
 }
 
@@ -182,10 +183,10 @@ function newestValues(newest: NewestSample[], seriesOf: Map<number, number[]>): 
     }))
   const best = new Map<number, LatestValue & { written: number }>()
   for (const { setId, ts, written, values } of newest)
-    for (const [place, seriesId] of (seriesOf.get(setId) ?? []).entries()) {
-      const known = best.get(seriesId)
-      if (known && (known.timestamp > ts || (known.timestamp === ts && known.written >= written))) continue
-      best.set(seriesId, { seriesId, timestamp: ts, written, value: values[place]! })
+    for (const [index, seriesId] of (seriesOf.get(setId) ?? []).entries()) {
+      const current = best.get(seriesId)
+      if (current && (current.timestamp > ts || (current.timestamp === ts && current.written >= written))) continue
+      best.set(seriesId, { seriesId, timestamp: ts, written, value: values[index]! })
     }
   return Array.from(best.values(), ({ written, ...value }) => value)
 }

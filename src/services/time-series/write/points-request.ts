@@ -39,9 +39,9 @@ export function createPointsRequest({
       if (!isVisible) throw NoVersion({ appVersionName })
       for (const endpointId of endpointIds) {
         const endpoint = endpoints.get(endpointId)
-        const missing = () => NoEndpoint({ endpointId })
-        if (!endpoint) throw missing()
-        for (const scope of scopes) authorizeOrNotFound(ctx, { read, scope }, endpointResource(endpoint), missing)
+        const notFound = () => NoEndpoint({ endpointId })
+        if (!endpoint) throw notFound()
+        for (const scope of scopes) authorizeOrNotFound(ctx, { read, scope }, endpointResource(endpoint), notFound)
         const { versionName } = endpoint
         if (versionName !== appVersionName) throw OfOtherVersion({ endpointId, versionName, appVersionName })
       }

@@ -83,8 +83,8 @@ export function createRows(valuesMax: number): Rows {
     rowValues: Value[],
     origin: Origin,
   ) {
-    for (let place = 0; place < rowValues.length; place++)
-      if (typeof rowValues[place] !== 'number') {
+    for (let index = 0; index < rowValues.length; index++)
+      if (typeof rowValues[index] !== 'number') {
         const text = othersOf(rowValues)
         others.set(times.length, text)
         textLength += text.length
@@ -174,20 +174,20 @@ function encode(
   assignNumbers(order, rows, samples)
   const buffer = Buffer.allocUnsafe(header.length + bytes + trailerLength)
   const view = new DataView(buffer.buffer, buffer.byteOffset, buffer.length)
-  let at = header.copy(buffer)
+  let offset = header.copy(buffer)
   for (const row of order) {
-    at = putRow(view, at, slot, rows, row)
+    offset = putRow(view, offset, slot, rows, row)
     const text = others.get(row)
-    const length = text === undefined ? -1 : buffer.write(text, at + 4)
-    view.setInt32(at, length)
-    at += 4 + Math.max(0, length)
+    const length = text === undefined ? -1 : buffer.write(text, offset + 4)
+    view.setInt32(offset, length)
+    offset += 4 + Math.max(0, length)
     const isStamped = timeOrigins[row] === timeFromPlatform && !isCopy
-    view.setInt32(at, isStamped ? 1 : -1)
-    at += 4
-    if (isStamped) view.setUint8(at++, 1)
+    view.setInt32(offset, isStamped ? 1 : -1)
+    offset += 4
+    if (isStamped) view.setUint8(offset++, 1)
   }
-  view.setInt16(at, -1)
-  return buffer.subarray(0, at + trailerLength)
+  view.setInt16(offset, -1)
+  return buffer.subarray(0, offset + trailerLength)
 }
 
 function sortedRows({ endpointNos, times }: Rows): Uint32Array {
@@ -204,9 +204,9 @@ function assignNumbers(order: Uint32Array, { endpointNos, times, writtens, first
   if (first === undefined) throw new Error('the rows have no place in the order of writes yet')
   const last = first + numbersOfGroup - 1
   let written = last
-  for (let place = order.length - 1; place >= 0; place--) {
-    const row = order[place]!
-    const next = order[place + 1]
+  for (let index = order.length - 1; index >= 0; index--) {
+    const row = order[index]!
+    const next = order[index + 1]
     if (next === undefined || endpointNos[next] !== endpointNos[row] || times[next] !== times[row]) written = last
     else if (samples[next] !== samples[row] && written > first) written--
     writtens[row] = written
@@ -219,25 +219,25 @@ function putRow(view: DataView, start: number, slot: number, rows: Rows, row: nu
   view.setInt16(start, columns.length)
   view.setInt32(start + 2, 4)
   view.setInt32(start + 6, slot)
-  let at = putInt64(view, start + 10, rows.endpointNos[row]!)
-  at = putInt64(view, at, rows.times[row]!)
-  view.setInt32(at, 4)
-  view.setInt32(at + 4, rows.sets[row]!.setId)
-  at = putInt64(view, at + 8, rows.writtens[row]!)
-  view.setInt32(at, 20 + rowValues.length * 12)
-  view.setInt32(at + 4, 1) // one dimension
-  view.setInt32(at + 8, 0) // no nulls
-  view.setInt32(at + 12, float8Oid)
-  view.setInt32(at + 16, rowValues.length)
-  view.setInt32(at + 20, 1) // its first index
-  at += 24
-  for (let place = 0; place < rowValues.length; place++) {
-    const value = rowValues[place]
-    view.setInt32(at, 8)
-    view.setFloat64(at + 4, typeof value === 'number' ? value : Number.NaN)
-    at += 12
+  let offset = putInt64(view, start + 10, rows.endpointNos[row]!)
+  offset = putInt64(view, offset, rows.times[row]!)
+  view.setInt32(offset, 4)
+  view.setInt32(offset + 4, rows.sets[row]!.setId)
+  offset = putInt64(view, offset + 8, rows.writtens[row]!)
+  view.setInt32(offset, 20 + rowValues.length * 12)
+  view.setInt32(offset + 4, 1) // one dimension
+  view.setInt32(offset + 8, 0) // no nulls
+  view.setInt32(offset + 12, float8Oid)
+  view.setInt32(offset + 16, rowValues.length)
+  view.setInt32(offset + 20, 1) // its first index
+  offset += 24
+  for (let index = 0; index < rowValues.length; index++) {
+    const value = rowValues[index]
+    view.setInt32(offset, 8)
+    view.setFloat64(offset + 4, typeof value === 'number' ? value : Number.NaN)
+    offset += 12
   }
-  return at
+  return offset
 }
 
 function putInt64(view: DataView, at: number, value: number): number {
@@ -257,8 +257,8 @@ export const othersOf = (values: Value[]): string =>
 export function valuesOf(v: number[], x: string | null): Value[] {
   if (x === null) return v
   const values: Value[] = [...v]
-  for (const [place, value] of Object.entries(JSON.parse(x) as Record<string, Exclude<Value, number>>))
-    values[Number(place)] = value
+  for (const [index, value] of Object.entries(JSON.parse(x) as Record<string, Exclude<Value, number>>))
+    values[Number(index)] = value
   return values
 }
 

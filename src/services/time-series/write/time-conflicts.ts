@@ -49,8 +49,11 @@ export function createTimeConflicts(arrivals: ArrivalTimes, isNewForMs = newSlot
 
   return {
     needLookup(rows, slot) {
-      const all = isNew(slot)
-      return (all || conflicting.size > 0) && rows.stamped().some(({ endpointNo }) => all || hasConflict(endpointNo))
+      const checksAll = isNew(slot)
+      return (
+        (checksAll || conflicting.size > 0) &&
+        rows.stamped().some(({ endpointNo }) => checksAll || hasConflict(endpointNo))
+      )
     },
     async resolve(sql, rows, slot) {
       const all = isNew(slot)

@@ -27,8 +27,8 @@ export function addRows(unsaved: UnsavedLatest, { endpointNos, sets, times, writ
 export function addAll(unsaved: UnsavedLatest, failed: UnsavedLatest) {
   for (const [endpointNo, { newest, since }] of failed) {
     for (const one of newest) addSample(unsaved, endpointNo, one.setId, one.ts, one.written, one.values)
-    const own = unsaved.get(endpointNo)!
-    own.since = Math.min(own.since, since)
+    const newestOfEndpoint = unsaved.get(endpointNo)!
+    newestOfEndpoint.since = Math.min(newestOfEndpoint.since, since)
   }
 }
 
@@ -40,13 +40,13 @@ function addSample(
   written: number,
   values: Value[],
 ) {
-  let own = unsaved.get(endpointNo)
-  if (!own) {
-    own = { since: written, newest: [] }
-    unsaved.set(endpointNo, own)
+  let newestOfEndpoint = unsaved.get(endpointNo)
+  if (!newestOfEndpoint) {
+    newestOfEndpoint = { since: written, newest: [] }
+    unsaved.set(endpointNo, newestOfEndpoint)
   }
-  if (written < own.since) own.since = written
-  for (const newest of own.newest)
+  if (written < newestOfEndpoint.since) newestOfEndpoint.since = written
+  for (const newest of newestOfEndpoint.newest)
     if (newest.setId === setId) {
       if (ts > newest.ts || (ts === newest.ts && written > newest.written)) {
         newest.ts = ts
@@ -55,7 +55,7 @@ function addSample(
       }
       return
     }
-  own.newest.push({ setId, ts, written, values })
+  newestOfEndpoint.newest.push({ setId, ts, written, values })
 }
 
 /** Removes and returns the oldest entries. */

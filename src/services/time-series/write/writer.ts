@@ -71,7 +71,7 @@ export function createWriter(options: WriterOptions): Writer {
   }
 
   async function writeInTransaction(rows: Rows, rewritten: Rows[], slot: number, hasConflict: boolean) {
-    for (const one of rewritten) one.first = await order.next()
+    for (const group of rewritten) group.first = await order.next()
     await db.tx(async (sql) => {
       await holdOpenSlot(sql, slot)
       if (hasConflict) await conflicts.resolve(sql, rows, slot)

@@ -172,7 +172,7 @@ async function narrowToHours(sql: Sql, query: TrafficQuery, parts: Parts, number
   const before = descending ? numbers.late : numbers.early
   const last = query.offset + query.limit
   if (last <= before) return { ...query, span: near }
-  const [found] = await sql<{ skipped: number | null; upTo: Date | null; lastIn: Date | null }[]>`
+  const [narrowed] = await sql<{ skipped: number | null; upTo: Date | null; lastIn: Date | null }[]>`
     select max(passed) filter (where passed <= ${query.offset - before}) as skipped,
       ${descending ? sql`min(since)` : sql`max(since)`} filter (where passed <= ${query.offset - before}) as up_to,
       ${descending ? sql`max(since)` : sql`min(since)`} filter (where passed >= ${last - before}) as last_in
@@ -180,15 +180,15 @@ async function narrowToHours(sql: Sql, query: TrafficQuery, parts: Parts, number
       select since, sum(sum(count)::float8) over (order by since ${descending ? sql`desc` : sql`asc`}) as passed
       ${countsSql(sql, query, 60, parts.counted)} group by since) hours`
   const skips = query.offset >= before
-  const offset = skips ? query.offset - before - (found?.skipped ?? 0) : query.offset
+  const offset = skips ? query.offset - before - (narrowed?.skipped ?? 0) : query.offset
   if (descending) {
-    const to = skips ? (found?.upTo?.getTime() ?? near.from) : near.to
-    return { ...query, offset, span: { from: found?.lastIn?.getTime() ?? far.from, to } }
+    const to = skips ? (narrowed?.upTo?.getTime() ?? near.from) : near.to
+    return { ...query, offset, span: { from: narrowed?.lastIn?.getTime() ?? far.from, to } }
   }
   // The last hour ends where the counting is.
   const endOf = (since: Date) => Math.min(since.getTime() + hourMs, parts.counted.to)
-  const from = skips ? (found?.upTo ? endOf(found.upTo) : near.to) : near.from
-  return { ...query, offset, span: { from, to: found?.lastIn ? endOf(found.lastIn) : far.to } }
+  const from = skips ? (narrowed?.upTo ? endOf(narrowed.upTo) : near.to) : near.from
+  return { ...query, offset, span: { from, to: narrowed?.lastIn ? endOf(narrowed.lastIn) : far.to } }
 }
 
 const sum = ({ early, counted, late }: PartCounts) => early + counted + late
@@ -204,8 +204,8 @@ async function findByCounts(sql: Sql, query: TrafficQuery, countedUntil: number)
   const numbers = await counting
   const total = sum(numbers)
   if (offset >= total) return { total, rows: [] }
-  const asked = total > shortScanMax ? await narrowToHours(sql, query, parts, numbers) : query
-  return { total, rows: await findPage(sql, asked, scansOf(sql, asked)) }
+  const pageQuery = total > shortScanMax ? await narrowToHours(sql, query, parts, numbers) : query
+  return { total, rows: await findPage(sql, pageQuery, scansOf(sql, pageQuery)) }
 }
 
 /** Finds records for a caller who may read whole applications and single endpoints. */

@@ -39,8 +39,8 @@ export const filterIndex: FilterIndex = {
 
   among(sql, tenantId, filterIds, members) {
     if (members <= membersReadFirst) {
-      const all = { after: -1, offset: 0, limit: Number.MAX_SAFE_INTEGER }
-      return { condition: sql`e.seq = any(array(${filterIndex.page(sql, tenantId, filterIds, all)}))` }
+      const wholeSet = { after: -1, offset: 0, limit: Number.MAX_SAFE_INTEGER }
+      return { condition: sql`e.seq = any(array(${filterIndex.page(sql, tenantId, filterIds, wholeSet)}))` }
     }
     const sets = filterIds.map((filterId) => isMember(sql, tenantId, filterId, sql`c.seq`))
     const isMemberOfAll = sets.reduce((before, one) => sql`${before} and ${one}`)

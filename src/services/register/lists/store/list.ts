@@ -133,13 +133,15 @@ function conditionSql(sql: Sql, query: EndpointQuery): Fragment {
 function countedPlain(sql: Sql, query: EndpointQuery): Fragment {
   const { tenantId, visibility, applicationNames, versionNames } = query
   if (visibility === 'all') return endpointCountSql(sql, { tenantId, applicationNames, versionNames })
-  const whole = fullyReadableApplications(query, visibility)
+  const readableApplications = fullyReadableApplications(query, visibility)
   const single: EndpointQuery = { ...query, visibility: { applicationNames: [], endpointIds: visibility.endpointIds } }
   const counts = [
-    ...(whole.length > 0 ? [endpointCountSql(sql, { tenantId, applicationNames: whole, versionNames })] : []),
+    ...(readableApplications.length > 0
+      ? [endpointCountSql(sql, { tenantId, applicationNames: readableApplications, versionNames })]
+      : []),
     ...partsOf(sql, single).map(
       (part) => sql`(select count(*) from register.endpoints e
-        where ${part} and e.application_name <> all(${whole}::text[]))`,
+        where ${part} and e.application_name <> all(${readableApplications}::text[]))`,
     ),
   ]
   return counts.reduce<Fragment>((before, one) => sql`${before} + ${one}`, sql`0::bigint`)
@@ -159,13 +161,13 @@ function matched(sql: Sql, query: EndpointQuery, filters: FilterIndex): Fragment
   const among = filterIds && filters.among(sql, tenantId, filterIds, membersOfFirst)
   const also = among && 'condition' in among ? sql`and ${among.condition}` : sql``
   const parts = partsOf(sql, query)
-  const found = (parts.length > 0 ? parts : [sql`false`]).map(
+  const matches = (parts.length > 0 ? parts : [sql`false`]).map(
     (part) => sql`
       select e.seq, e.ctid as place ${sort ? sql`, ${jsonOf(sql, sort.key)} as sorted_by` : sql``}
       from register.endpoints e where ${part} ${also} ${conditionSql(sql, query)}`,
   )
-  if (!among || 'condition' in among) return sql`matched as materialized (${unionOf(sql, found)})`
-  return sql`candidates as materialized (${unionOf(sql, found)}),
+  if (!among || 'condition' in among) return sql`matched as materialized (${unionOf(sql, matches)})`
+  return sql`candidates as materialized (${unionOf(sql, matches)}),
     matched as materialized (${among.of(sql`candidates`)})`
 }
 
