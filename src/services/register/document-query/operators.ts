@@ -85,7 +85,7 @@ const operators: Record<string, Operator> = {
     if (!divisor) throw new DocumentQueryError(path, 'the divisor is 0')
     return target.test({ is: 'mod', divisor: divisor!, remainder: remainder! })
   },
-  $type: ({ operand: given, target, path }) => target.test({ is: 'type', types: typesOf(given, path) }),
+  $type: ({ operand, target, path }) => target.test({ is: 'type', types: typesOf(operand, path) }),
 }
 
 /** Parses the condition on one field: an object with operators, or a constant, which means equality. */
@@ -111,18 +111,18 @@ function readOperators(parser: Parser, operand: JsonObject, target: Target, path
   )
 }
 
-function equals({ operand: given, target, path }: Pick<Occurrence, 'given' | 'target' | 'path'>): Node {
-  return target.test({ is: 'in', values: [readLiteral(given, target, path)] })
+function equals({ operand, target, path }: Pick<Occurrence, 'operand' | 'target' | 'path'>): Node {
+  return target.test({ is: 'in', values: [readLiteral(operand, target, path)] })
 }
 
-function oneOf({ operand: given, target, path }: Occurrence): Node {
-  const values = requireList(given, path).map((value, index) => readLiteral(value, target, childPath(path, index)))
+function oneOf({ operand, target, path }: Occurrence): Node {
+  const values = requireList(operand, path).map((value, index) => readLiteral(value, target, childPath(path, index)))
   return values.length ? target.test({ is: 'in', values }) : constant(false)
 }
 
 function compares(by: Comparison): Operator {
-  return ({ operand: given, target, path }) => {
-    const to = checkLiteral(given, path)
+  return ({ operand, target, path }) => {
+    const to = checkLiteral(operand, path)
     // Values of different types never compare. Null equals only null or a missing value, so only "or equal" can match it.
     if (to === null) return by.length === 2 ? target.test({ is: 'in', values: [null] }) : constant(false)
     if (typeof to === 'object') throw new DocumentQueryError(path, 'a number, a text, true, false or null is expected')
@@ -130,12 +130,12 @@ function compares(by: Comparison): Operator {
   }
 }
 
-function matchesRegex({ parser, operand: given, target, path, siblings }: Occurrence): Node {
-  if (typeof given !== 'string') throw new DocumentQueryError(path, 'a pattern is expected as text')
+function matchesRegex({ parser, operand, target, path, siblings }: Occurrence): Node {
+  if (typeof operand !== 'string') throw new DocumentQueryError(path, 'a pattern is expected as text')
   const options = siblings.$options ?? ''
   if (typeof options !== 'string') throw new DocumentQueryError(path, '$options is a text of i, m, s and x')
   try {
-    const regex = compileRegex(given, options)
+    const regex = compileRegex(operand, options)
     parser.addPatternSize(regex.size, path)
     return target.test({ is: 'regex', regex })
   } catch (error) {
@@ -143,13 +143,13 @@ function matchesRegex({ parser, operand: given, target, path, siblings }: Occurr
   }
 }
 
-function someElement({ parser, operand: given, target, path, depth }: Omit<Occurrence, 'siblings'>): Node {
-  const { objects, where } = parser.elementWhere(given, target, path, depth + 1)
+function someElement({ parser, operand, target, path, depth }: Omit<Occurrence, 'siblings'>): Node {
+  const { objects, where } = parser.elementWhere(operand, target, path, depth + 1)
   return target.ofMembers ? someMember(where) : target.test({ is: 'element', where, objects })
 }
 
-function containsAll({ parser, operand: given, target, path, depth }: Occurrence): Node {
-  const values = requireList(given, path)
+function containsAll({ parser, operand, target, path, depth }: Occurrence): Node {
+  const values = requireList(operand, path)
   // MongoDB: an empty $all matches nothing.
   if (!values.length) return constant(false)
   const nested = values.filter((value) => isObject(value) && '$elemMatch' in value)

@@ -120,11 +120,11 @@ export async function packSlot(
       const values = valuesIn(row)
       const day = dayOf(row.ts)
       let storedValues = 0
-      for (let index = 0; index < values.length; index++) {
-        const seriesId = seriesIds[index]!
+      for (let valueIndex = 0; valueIndex < values.length; valueIndex++) {
+        const seriesId = seriesIds[valueIndex]!
         const firstDay = firstDays.size > 0 ? firstDays.get(seriesId) : undefined
         if (firstDay !== undefined && day < firstDay) continue
-        builder!.add(seriesId, row.ts, values[index]!)
+        builder!.add(seriesId, row.ts, values[valueIndex]!)
         storedValues++
       }
       sum.expired += values.length - storedValues
