@@ -23,6 +23,7 @@ const benches: Record<string, { title: string; load(): Promise<() => Promise<Fig
     load: async () => (await import('./traffic-log.ts')).trafficLog,
   },
   'time-series': { title: 'Time series', load: async () => (await import('./time-series.ts')).timeSeries },
+  sandbox: { title: 'Sandbox for scripts', load: async () => (await import('./sandbox.ts')).sandbox },
   gateway: { title: 'Devices', load: async () => (await import('./gateway.ts')).gateway },
 }
 

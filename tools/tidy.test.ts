@@ -11,6 +11,11 @@ for (const [name, files, expected] of [
     /the kernel imports only itself/,
   ],
   [
+    'an import from the sandbox to the kernel',
+    { 'src/sandbox/a.ts': "import { x } from '../kernel/clock.ts'" },
+    /the sandbox imports only itself/,
+  ],
+  [
     'an import of an internal file of another service',
     { 'src/services/a/service.ts': "import { x } from '../b/store.ts'" },
     /only contract\.ts and events\.ts/,

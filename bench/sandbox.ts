@@ -1,0 +1,100 @@
+import { once } from 'node:events'
+import { Worker } from 'node:worker_threads'
+import { createSandbox, type Sandbox } from '../src/sandbox/sandbox.ts'
+import { type Figure, median } from './report.ts'
+
+const rounds = Number(process.env.BENCH_ROUNDS ?? 9)
+const count = 4000
+
+const input = JSON.stringify({
+  tenantId: 'acme',
+  endpoint: { endpointId: 'ep-1', metadata: { place: 'north bench', battery: { level: 71, status: 'good' } } },
+  trigger: {
+    endpointDataSamplesReceived: {
+      dataSamples: Array.from({ length: 12 }, (_, index) => ({
+        temperature: 20.5 + index,
+        humidity: 44,
+        co2: 400 + index,
+        name: `s-${index}`,
+      })),
+    },
+  },
+})
+const script = `const samples = ctx.trigger.endpointDataSamplesReceived.dataSamples
+return samples.some(({ temperature }) => temperature > 40) ? true : null`
+
+/** Compares evaluations through the sandbox to those of the bare library, in alternating rounds. */
+export async function sandbox(): Promise<Figure[]> {
+  const platform = createSandbox({ active: 1, queuePerTenant: 2 * count })
+  const bare = new Worker(new URL('./sandbox/bare.ts', import.meta.url))
+  await once(bare, 'message')
+  const measured: { bare: Rate; ours: Rate; alternating: Rate; several: Rate }[] = []
+  for (let round = -1; round < rounds; round++) {
+    const result = {
+      bare: await measureBare(bare),
+      ours: await measureOurs(platform, () => 'acme'),
+      alternating: await measureOurs(platform, (index) => `tenant-${index % 50}`),
+      several: await measureSeveral(platform),
+    }
+    if (round >= 0) measured.push(result) // the first round warms up
+  }
+  await bare.terminate()
+  await platform.stop()
+  const ratio = (name: 'ours' | 'alternating' | 'several', of: keyof Rate) =>
+    median(measured.map((round) => round[name][of] / round.bare[of]))
+  const rate = (name: 'bare' | 'ours', of: keyof Rate) => median(measured.map((round) => round[name][of]))
+  const least = { least: 0.7 }
+  // Processor time of all threads of the process: dispatching counts, other work of the machine does not.
+  return [
+    { name: 'Bare library, context of 1 KB, one core', value: rate('bare', 'perCpuSecond'), unit: '/s' },
+    { name: 'Sandbox, context of 1 KB, one core', value: rate('ours', 'perCpuSecond'), unit: '/s' },
+    { name: 'Sandbox against the bare library', value: ratio('ours', 'perCpuSecond'), unit: 'times', limit: least },
+    {
+      name: 'The same with 50 tenants that take turns',
+      value: ratio('alternating', 'perCpuSecond'),
+      unit: 'times',
+      limit: least,
+    },
+    {
+      name: 'The same with ten scripts against each context',
+      value: ratio('several', 'perCpuSecond'),
+      unit: 'times',
+      limit: least,
+    },
+    { name: 'One tenant by elapsed time, one thread', value: ratio('ours', 'perSecond'), unit: 'times' },
+  ]
+}
+
+interface Rate {
+  perSecond: number
+  perCpuSecond: number
+}
+
+async function measureBare(bare: Worker): Promise<Rate> {
+  bare.postMessage({ count, input, script })
+  const [{ result, seconds, cpuSeconds }] = await once(bare, 'message')
+  if (result !== 'null') throw new Error(`the bare library returned ${result}`)
+  return { perSecond: count / seconds, perCpuSecond: count / cpuSeconds }
+}
+
+async function measureOurs(platform: Sandbox, tenantOf: (index: number) => string): Promise<Rate> {
+  return await measured(() =>
+    Array.from({ length: count }, (_, index) => platform.run({ tenantId: tenantOf(index), input, script })),
+  )
+}
+
+async function measureSeveral(platform: Sandbox): Promise<Rate> {
+  const scripts = Array.from({ length: 10 }, () => ({ text: script }))
+  return await measured(() =>
+    Array.from({ length: count / 10 }, () => platform.runAll({ tenantId: 'acme', input, scripts })).flat(),
+  )
+}
+
+async function measured(start: () => Promise<{ ok: boolean; json?: string }>[]): Promise<Rate> {
+  const began = performance.now()
+  const cpu = process.cpuUsage()
+  for (const outcome of await Promise.all(start()))
+    if (outcome.json !== 'null') throw new Error(JSON.stringify(outcome))
+  const { user, system } = process.cpuUsage(cpu)
+  return { perSecond: count / ((performance.now() - began) / 1000), perCpuSecond: count / ((user + system) / 1e6) }
+}

@@ -1,0 +1,25 @@
+import type { Limits } from './limits.ts'
+import type { Script } from './machine.ts'
+import type { Outcome } from './outcome.ts'
+import type { Queueable } from './queue.ts'
+
+/** Answers the call of a host function with a value that has JSON. The arguments come from the script: check them. */
+export type HostCall = (name: string, args: unknown[], signal: AbortSignal) => Promise<unknown>
+
+/** Thrown by a host call to reject it; the script sees the message. Other errors are reported and hidden from the script. */
+export class CallRefused extends Error {
+  override readonly name = 'CallRefused'
+}
+
+/** Scripts to run against one context. */
+export interface Job extends Queueable {
+  world: string
+  input: string
+  keep: string[]
+  limits: Limits
+  scripts: Script[]
+  /** Indexes of the scripts that no thread has claimed. */
+  pending: number[]
+  call: HostCall | undefined
+  settle: { resolve(outcome: Outcome): void; reject(error: Error): void }[]
+}

@@ -1,0 +1,82 @@
+/** The end of one run of a script. */
+export type Outcome = Success | Failure
+
+interface Ended {
+  /** Lines of console.log, within the limits. */
+  log: string[]
+  durationMs: number
+}
+
+export interface Success extends Ended {
+  ok: true
+  /** JSON text of the result; `null` if the script returned nothing. */
+  json: string
+  /** JSON texts of the members of the context that were to be kept. */
+  kept: Record<string, string>
+}
+
+export interface Failure extends Ended {
+  ok: false
+  reason: Reason
+  message: string
+  /** Position in the user's text, from 1; absent if the failure has none. */
+  line?: number
+  column?: number
+}
+
+/**
+ * SYNTAX: the text does not parse. ERROR: the script threw. RESULT: the result has no JSON or is too large. TIMEOUT: too many steps or too
+ * much time. MEMORY: too much memory. INPUT: the context is no JSON. CRASH: the sandbox itself failed.
+ */
+export type Reason = 'SYNTAX' | 'ERROR' | 'RESULT' | 'TIMEOUT' | 'MEMORY' | 'INPUT' | 'CRASH'
+
+export type FailureText = Pick<Failure, 'reason' | 'message'> & { line?: number; column?: number }
+
+/** Returns the failure as users read it: "line 3, column 14: TypeError: …". */
+export const failureText = ({ message, line, column }: FailureText) =>
+  line === undefined ? message : `line ${line}, column ${column}: ${message}`
+
+const reasons: Record<string, Reason> = { '?': 'SYNTAX', '!': 'ERROR', '#': 'RESULT' }
+/** The user's text starts on the second line of what QuickJS compiles. */
+const linesBefore = 1
+
+/** Reads a failure that the guest describes. Everything in it may be forged by the script, so only texts and positions within the script count. */
+export function readFailure(reply: string | undefined, script: string, maxLength: number): FailureText {
+  if (reply === undefined) return { reason: 'MEMORY', message: 'the script used too much memory' }
+  const mark = reply[0]!
+  if (mark === '>') return { reason: 'RESULT', message: `the result has more than ${maxLength} bytes of JSON` }
+  const told = parseObject(reply.slice(1))
+  const reason = reasons[mark]
+  if (!told || !reason) return { reason: 'ERROR', message: 'the script failed without a readable reason' }
+  if (told.name === 'InternalError' && told.message === 'out of memory')
+    return { reason: 'MEMORY', message: 'the script used too much memory', ...positionOf(told.stack, script, false) }
+  return { reason, message: messageOf(told), ...positionOf(told.stack, script, reason === 'SYNTAX') }
+}
+
+function parseObject(text: string): Record<string, unknown> | undefined {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function messageOf({ name, message, thrown }: Record<string, unknown>): string {
+  if (typeof thrown === 'string') return `the script threw ${thrown}`
+  const text = typeof message === 'string' && message !== '' ? message : 'no message'
+  return typeof name === 'string' && name !== 'Error' && name !== 'SyntaxError' ? `${name}: ${text}` : text
+}
+
+function positionOf(
+  stack: unknown,
+  script: string,
+  mayEndBehind: boolean,
+): { line: number; column: number } | undefined {
+  const found = typeof stack === 'string' ? /\bscript:(\d{1,6}):(\d{1,6})/.exec(stack) : null
+  if (!found) return undefined
+  const line = Number(found[1]) - linesBefore
+  const lines = script.split('\n')
+  if (line >= 1 && line <= lines.length) return { line, column: Number(found[2]) }
+  // An incomplete script is an error behind its last line, in the text that the sandbox adds.
+  return mayEndBehind && line > lines.length ? { line: lines.length, column: lines.at(-1)!.length + 1 } : undefined
+}

@@ -1,0 +1,368 @@
+/** Dispatches jobs to worker threads, answers their host calls, and replaces threads that are stuck or die. */
+import { monotonicMs } from './clock.ts'
+import { CallRefused, type Job } from './job.ts'
+import type { Outcome } from './outcome.ts'
+import { type BatchMessage, type CallMessage, cells, revoked } from './protocol.ts'
+import { createFairQueue, type FairQueue, type QueueLimits } from './queue.ts'
+import {
+  currentUnit,
+  isWaiting,
+  lowerPriority,
+  reply,
+  restorePriority,
+  startThread,
+  type Thread,
+  type Unit,
+} from './thread.ts'
+
+export interface PoolOptions {
+  worlds: Record<string, string>
+  memoryBytes: number
+  loadEngine(): Promise<WebAssembly.Module>
+  /** Threads that run short scripts at the same time. */
+  active: number
+  /** Threads in total, including those whose scripts run for long or wait for host calls. */
+  threads: number
+  /** Threads of one tenant, including those that wait for host calls. */
+  threadsPerTenant: number
+  queue: QueueLimits
+  /** Reports errors of host calls and of threads. */
+  onError(error: unknown): void
+}
+
+/** The pool was stopped before the script had ended. */
+export class SandboxStopped extends Error {
+  override readonly name = 'SandboxStopped'
+}
+
+const unitsPerBatch = 32
+const checkEveryMs = 25
+/** A script that runs for longer no longer counts as active, so another thread can start. */
+const slowAfterMs = 25
+const lowerPriorityAfterMs = 100
+/** Time after the limit in which a thread should stop the script itself; built-in functions may not notice the limit. */
+const graceMs = 500
+const idleMs = 30_000
+/** Threads that may die in succession before queued scripts fail. */
+const deathsMax = 10
+
+export interface PoolStats {
+  threads: number
+  busy: number
+  queued: number
+  /** Threads that the watchdog has terminated or that died. */
+  replaced: number
+}
+
+export interface Pool {
+  /** Returns false if the queue is full. */
+  add(job: Job): boolean
+  stats(): PoolStats
+  stop(): Promise<void>
+}
+
+interface State {
+  options: PoolOptions
+  queue: FairQueue<Job>
+  threads: Set<Thread>
+  module: WebAssembly.Module | undefined
+  replaced: number
+  watchdog: NodeJS.Timeout | undefined
+  isPumpPlanned: boolean
+  isStopped: boolean
+  /** Threads that died since a script last ended; a thread that cannot start must not be replaced for ever. */
+  deaths: number
+}
+
+export function createPool(options: PoolOptions): Pool {
+  const state: State = {
+    options,
+    queue: createFairQueue<Job>(options.queue),
+    threads: new Set(),
+    module: undefined,
+    replaced: 0,
+    watchdog: undefined,
+    isPumpPlanned: false,
+    isStopped: false,
+    deaths: 0,
+  }
+  return {
+    add(job) {
+      if (!state.queue.add(job)) return false
+      planPump(state)
+      return true
+    },
+    stats: () => ({
+      threads: state.threads.size,
+      busy: [...state.threads].filter(({ batch }) => batch).length,
+      queued: state.queue.size,
+      replaced: state.replaced,
+    }),
+    async stop() {
+      state.isStopped = true
+      clearInterval(state.watchdog)
+      rejectQueued(state)
+      await Promise.all([...state.threads].map(({ worker }) => worker.terminate()))
+    },
+  }
+}
+
+function rejectQueued({ queue }: State) {
+  for (const job of queue.removeAll())
+    for (const index of job.pending) job.settle[index]!.reject(new SandboxStopped('the sandbox was stopped'))
+}
+
+/** Jobs that are added at the same time are dispatched together. */
+function planPump(state: State) {
+  if (state.isPumpPlanned) return
+  state.isPumpPlanned = true
+  queueMicrotask(() => {
+    state.isPumpPlanned = false
+    pump(state)
+  })
+}
+
+/** Gives queued jobs to idle threads, tenant by tenant, and starts threads where there are too few. */
+function pump(state: State) {
+  if (state.isStopped || state.queue.size === 0) return
+  let active = 0
+  for (const thread of state.threads) if (thread.batch && !thread.isSlow) active++
+  while (active < state.options.active) {
+    const thread = [...state.threads].find(({ isReady, batch, isRetiring }) => isReady && !batch && !isRetiring)
+    if (!thread) break
+    const tenantId = state.queue.nextTenant((id) => mayRun(state, id))
+    if (tenantId === undefined) break
+    dispatch(state, thread, tenantId)
+    active++
+  }
+  if (state.queue.size > 0) startMissingThreads(state, active)
+}
+
+/** A tenant has at most all active threads but one, so that a thread is left for the others. */
+function mayRun({ threads, options }: State, tenantId: string): boolean {
+  let total = 0
+  let running = 0
+  for (const thread of threads) {
+    if (thread.batch?.tenantId !== tenantId) continue
+    total++
+    if (!isWaiting(thread)) running++
+  }
+  return total < options.threadsPerTenant && running < Math.max(1, options.active - 1)
+}
+
+function startMissingThreads(state: State, active: number) {
+  const { options, threads } = state
+  const { worlds, memoryBytes } = options
+  let usable = active
+  for (const { isReady, batch } of threads) if (!isReady || !batch) usable++
+  if (usable >= options.active || threads.size >= options.threads) return
+  if (!state.module) return loadModule(state)
+  for (; usable < options.active && threads.size < options.threads; usable++)
+    threads.add(startThread({ module: state.module, worlds, memoryBytes }, eventsOf(state)))
+  startWatchdog(state)
+}
+
+function loadModule(state: State) {
+  state.options.loadEngine().then(
+    (module) => {
+      if (state.module) return
+      state.module = module
+      pump(state)
+    },
+    (error) => {
+      state.options.onError(error)
+      failQueued(state)
+    },
+  )
+}
+
+/** No thread can start, so waiting would never end. */
+function failQueued({ queue }: State) {
+  const outcome: Outcome = { ok: false, reason: 'CRASH', message: 'the sandbox cannot start', log: [], durationMs: 0 }
+  for (const job of queue.removeAll()) for (const index of job.pending) job.settle[index]!.resolve(outcome)
+}
+
+function dispatch(state: State, thread: Thread, tenantId: string) {
+  const units: Unit[] = []
+  const message: BatchMessage = { jobs: [] }
+  while (units.length < unitsPerBatch) {
+    const job = state.queue.take(tenantId)
+    if (!job) break
+    if (job.pending.length === 0) continue
+    const { world, input, keep, limits, scripts, pending } = job
+    message.jobs.push({ world, tenantId, input, keep, limits, scripts: pending.map((index) => scripts[index]!) })
+    for (const index of pending) units.push({ job, index, isDone: false, isTakenBack: false })
+    job.pending = []
+  }
+  thread.batch = { tenantId, units }
+  thread.seen = { unit: undefined, at: monotonicMs() }
+  thread.isSlow = false
+  Atomics.store(thread.shared, cells.claimed, 0)
+  Atomics.store(thread.shared, cells.waiting, 0)
+  Atomics.store(thread.shared, cells.current, 0)
+  thread.worker.postMessage(message)
+  startWatchdog(state)
+}
+
+function eventsOf(state: State) {
+  return {
+    ready(thread: Thread) {
+      thread.idleSince = monotonicMs()
+      pump(state)
+    },
+    outcomes(thread: Thread, { outcomes, isLast }: { outcomes: [number, Outcome][]; isLast: boolean }) {
+      state.deaths = 0
+      for (const [index, outcome] of outcomes) {
+        const unit = thread.batch?.units[index]
+        if (unit) settle(unit, outcome)
+      }
+      if (isLast) becomeIdle(state, thread)
+    },
+    call(thread: Thread, message: CallMessage) {
+      const unit = thread.batch?.units[message.unit]
+      if (!unit) return
+      thread.isSlow = true
+      void answerCall(state, thread, unit, message)
+      planPump(state)
+    },
+    ended(thread: Thread, error: unknown) {
+      handleEnd(state, thread, error)
+    },
+  }
+}
+
+function settle(unit: Unit, outcome: Outcome) {
+  if (unit.isDone) return
+  unit.isDone = true
+  unit.abort?.abort()
+  unit.job.settle[unit.index]!.resolve(outcome)
+}
+
+function becomeIdle(state: State, thread: Thread) {
+  thread.batch = undefined
+  thread.isSlow = false
+  thread.idleSince = monotonicMs()
+  restorePriority(thread)
+  if (thread.isRetiring) void thread.worker.terminate()
+  pump(state)
+}
+
+async function answerCall({ options }: State, thread: Thread, unit: Unit, { call, name, args }: CallMessage) {
+  unit.abort ??= new AbortController()
+  const { limits, call: hostCall } = unit.job
+  let text: string
+  try {
+    if (!hostCall) throw new CallRefused(`there is no host function ${name}`)
+    const json = JSON.stringify(await hostCall(name, JSON.parse(args), unit.abort.signal)) ?? 'null'
+    if (Buffer.byteLength(json) > limits.callBytes)
+      throw new CallRefused(`the result of ${name} has more than ${limits.callBytes} bytes`)
+    text = `+${json}`
+  } catch (error) {
+    if (!(error instanceof CallRefused) && !unit.isDone) options.onError(error)
+    text = error instanceof CallRefused ? `-${error.message}` : `-${name} failed`
+  }
+  if (!unit.isDone) reply(thread, { call, reply: text })
+}
+
+/** Handles the end of a thread: its current script fails, and scripts without an outcome run again on another thread. */
+function handleEnd(state: State, thread: Thread, error: unknown) {
+  state.threads.delete(thread)
+  if (error) state.options.onError(error)
+  if (state.isStopped) return rejectUnits(thread)
+  if (thread.batch || !thread.isReady) {
+    state.replaced++
+    state.deaths++
+  }
+  if (thread.batch) takeBack(state, thread)
+  if (state.deaths > deathsMax && state.threads.size === 0) {
+    state.deaths = 0
+    return failQueued(state)
+  }
+  pump(state)
+}
+
+function rejectUnits({ batch }: Thread) {
+  for (const { isDone, isTakenBack, abort, job, index } of batch?.units ?? []) {
+    abort?.abort()
+    if (!isDone && !isTakenBack) job.settle[index]!.reject(new SandboxStopped('the sandbox was stopped'))
+  }
+}
+
+function takeBack(state: State, thread: Thread) {
+  const { units } = thread.batch!
+  thread.batch = undefined
+  const stuck = thread.killedUnit ?? currentUnit(thread)
+  const stuckUnit = stuck === undefined ? undefined : units[stuck]
+  if (stuckUnit) settle(stuckUnit, deadOutcome(stuckUnit, thread.killedUnit === undefined ? 'CRASH' : 'TIMEOUT'))
+  const open = units.filter(({ isDone, isTakenBack }) => !isDone && !isTakenBack)
+  // A script that has made host calls is not repeated, because its calls may have changed something.
+  for (const unit of open) if (unit.abort) settle(unit, deadOutcome(unit, 'CRASH'))
+  putBack(
+    state,
+    open.filter(({ abort }) => !abort),
+  )
+}
+
+function deadOutcome({ job: { limits } }: Unit, reason: 'TIMEOUT' | 'CRASH'): Outcome {
+  const message =
+    reason === 'TIMEOUT'
+      ? `the script ran for more than ${limits.timeMs / 1000} seconds`
+      : 'the script crashed the sandbox'
+  return { ok: false, reason, message, log: [], durationMs: reason === 'TIMEOUT' ? limits.timeMs : 0 }
+}
+
+/** Queues units again, in their order, before the other jobs of the tenant. */
+function putBack({ queue }: State, units: Unit[]) {
+  const jobs = new Set(units.map(({ job }) => job))
+  for (const job of [...jobs].reverse()) {
+    job.pending.unshift(...units.filter((unit) => unit.job === job).map(({ index }) => index))
+    queue.putBack(job)
+  }
+}
+
+/** Takes units that the thread has not claimed back into the queue. */
+function revokeUnclaimed(state: State, { batch, shared }: Thread) {
+  const claimed = Atomics.exchange(shared, cells.claimed, revoked)
+  if (claimed >= batch!.units.length) return
+  const unclaimed = batch!.units.slice(claimed)
+  for (const unit of unclaimed) unit.isTakenBack = true
+  putBack(state, unclaimed)
+}
+
+function startWatchdog(state: State) {
+  state.watchdog ??= setInterval(() => checkThreads(state), checkEveryMs).unref()
+}
+
+function checkThreads(state: State) {
+  const now = monotonicMs()
+  for (const thread of state.threads) {
+    if (thread.batch) checkThread(state, thread, now)
+    else if (thread.isReady && now - thread.idleSince > idleMs && state.threads.size > 1) void thread.worker.terminate()
+  }
+  if ([...state.threads].every(({ batch, isReady }) => isReady && !batch) && state.threads.size <= 1) {
+    clearInterval(state.watchdog)
+    state.watchdog = undefined
+  }
+  pump(state)
+}
+
+/** Ends a script that does not end itself, and lets other scripts pass one that runs for long. */
+function checkThread(state: State, thread: Thread, now: number) {
+  const unit = currentUnit(thread)
+  if (unit !== thread.seen.unit) {
+    thread.seen = { unit, at: now }
+    thread.isSlow = false
+    restorePriority(thread)
+    return
+  }
+  if (unit === undefined || thread.killedUnit !== undefined) return
+  const elapsed = now - thread.seen.at
+  if (elapsed > thread.batch!.units[unit]!.job.limits.timeMs + graceMs) {
+    thread.killedUnit = unit
+    void thread.worker.terminate()
+  } else if (elapsed > slowAfterMs) {
+    thread.isSlow = true
+    revokeUnclaimed(state, thread)
+    if (elapsed > lowerPriorityAfterMs && !isWaiting(thread) && !thread.hasLowPriority) lowerPriority(thread)
+  }
+}

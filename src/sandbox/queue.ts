@@ -1,0 +1,86 @@
+/** Queue in which tenants take turns, each with a bounded number of entries and bytes. */
+export interface Queueable {
+  tenantId: string
+  bytes: number
+}
+
+export interface QueueLimits {
+  perTenant: number
+  bytesPerTenant: number
+  bytesTotal: number
+}
+
+export interface FairQueue<T extends Queueable> {
+  /** Returns false if the queue of the tenant or of all tenants is full. */
+  add(entry: T): boolean
+  /** Puts back an entry that was taken; it is the next one of its tenant, and limits do not apply. */
+  putBack(entry: T): void
+  /** Returns the first tenant in turn that may run, and moves it to the end of the turns. */
+  nextTenant(mayRun: (tenantId: string) => boolean): string | undefined
+  take(tenantId: string): T | undefined
+  removeAll(): T[]
+  readonly size: number
+}
+
+export function createFairQueue<T extends Queueable>(limits: QueueLimits): FairQueue<T> {
+  const tenants = new Map<string, { entries: T[]; bytes: number }>()
+  let bytesTotal = 0
+  let size = 0
+
+  const count = (entry: T, sign: 1 | -1) => {
+    tenants.get(entry.tenantId)!.bytes += sign * entry.bytes
+    bytesTotal += sign * entry.bytes
+    size += sign
+  }
+  const queueOf = (tenantId: string) => {
+    let queue = tenants.get(tenantId)
+    if (!queue) {
+      queue = { entries: [], bytes: 0 }
+      tenants.set(tenantId, queue)
+    }
+    return queue
+  }
+
+  return {
+    add(entry) {
+      const queued = tenants.get(entry.tenantId)
+      if (queued && queued.entries.length >= limits.perTenant) return false
+      if ((queued?.bytes ?? 0) + entry.bytes > limits.bytesPerTenant) return false
+      if (bytesTotal + entry.bytes > limits.bytesTotal) return false
+      queueOf(entry.tenantId).entries.push(entry)
+      count(entry, 1)
+      return true
+    },
+    putBack(entry) {
+      queueOf(entry.tenantId).entries.unshift(entry)
+      count(entry, 1)
+    },
+    nextTenant(mayRun) {
+      for (const [tenantId, queue] of tenants) {
+        if (!mayRun(tenantId)) continue
+        tenants.delete(tenantId)
+        tenants.set(tenantId, queue)
+        return tenantId
+      }
+      return undefined
+    },
+    take(tenantId) {
+      const queue = tenants.get(tenantId)
+      const entry = queue?.entries.shift()
+      if (!queue || !entry) return undefined
+      count(entry, -1)
+      if (queue.entries.length === 0) tenants.delete(tenantId)
+      return entry
+    },
+    removeAll() {
+      const all = [...tenants.values()].flatMap(({ entries }) => entries)
+      tenants.clear()
+      bytesTotal = 0
+      size = 0
+      return all
+    },
+    get size() {
+      return size
+    },
+  }
+}

@@ -1,0 +1,263 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { afterAllTests } from '../../test/harness/database.ts'
+import { CallRefused, type HostCall } from './job.ts'
+import type { Limits } from './limits.ts'
+import { type Failure, failureText, type Success } from './outcome.ts'
+import { createSandbox, type RunRequest } from './sandbox.ts'
+
+const errors: unknown[] = []
+const sandbox = createSandbox({
+  worlds: { calling: `(input, call) => ({ ...input, call, twice: (value) => call('double', value) })` },
+  onError: (error) => errors.push(error),
+})
+afterAllTests(() => sandbox.stop())
+
+type Options = Partial<RunRequest> & { entry?: string }
+const run = (script: string, options: Options = {}) =>
+  sandbox.run({ tenantId: 'acme', input: '{"a":{"b":[1,2]},"data":{}}', script, ...options })
+
+async function succeed(script: string, options: Options = {}): Promise<Success> {
+  const outcome = await run(script, options)
+  assert.ok(outcome.ok, `${script} → ${JSON.stringify(outcome)}`)
+  return outcome
+}
+
+async function fail(script: string, options: Options = {}): Promise<Failure> {
+  const outcome = await run(script, options)
+  assert.ok(!outcome.ok, `${script} → ${JSON.stringify(outcome)}`)
+  return outcome
+}
+
+test('a script sees the context and returns JSON', async () => {
+  const cases: [script: string, json: string][] = [
+    ['return ctx.a.b', '[1,2]'],
+    ['return ctx.a.b.at(-1) + 1', '3'],
+    ['const { a: { b: [x, y = 5] }, none = [] } = ctx; return [x, y, ...none]', '[1,2]'],
+    ['return ctx.x?.y ?? `none`', '"none"'],
+    ['return', 'null'],
+    ['', 'null'],
+    ['return null', 'null'],
+    ['return new Date(0)', '"1970-01-01T00:00:00.000Z"'],
+    ['return { skipped: undefined, kept: null, f() {} }', '{"kept":null}'],
+    ['return "äöü € 🙂"', '"äöü € 🙂"'],
+    ['return 12345678901234567890', '12345678901234567000'],
+    ['return atob(btoa("x"))', '"x"'],
+    ['return new Date(2026, 0, 1, 12).toISOString()', '"2026-01-01T12:00:00.000Z"'],
+  ]
+  for (const [script, json] of cases) assert.equal((await succeed(script)).json, json, script)
+})
+
+test('the clock and random numbers differ between runs', async () => {
+  const [first, second] = await Promise.all([succeed('return Math.random()'), succeed('return Math.random()')])
+  assert.notEqual(first.json, second.json)
+  const clock = Number((await succeed('return Date.now()')).json)
+  assert.ok(Math.abs(clock - Date.now()) < 60_000)
+})
+
+test('every run has a world of its own', async () => {
+  await succeed(
+    'globalThis.left = 1; Array.prototype.left = 2; JSON.parse = null; ctx.a = 5; Math.max = null; return 1',
+  )
+  const { json } = await succeed('return [typeof left, [].left, ctx.a.b.length, Math.max(1, 2)]')
+  assert.equal(json, '["undefined",null,2,2]')
+})
+
+test('several scripts run against one context, and none sees the changes of another', async () => {
+  const scripts = [
+    'ctx.a.b.push(3); globalThis.x = 1; return ctx.a.b',
+    'return [ctx.a.b, typeof x]',
+    'return ctx.',
+    'return ctx.a',
+  ]
+  const outcomes = await Promise.all(
+    sandbox.runAll({ tenantId: 'acme', input: '{"a":{"b":[1,2]}}', scripts: scripts.map((text) => ({ text })) }),
+  )
+  assert.deepEqual(
+    outcomes.map((outcome) => (outcome.ok ? outcome.json : outcome.reason)),
+    ['[1,2,3]', '[[1,2],"undefined"]', 'SYNTAX', '{"b":[1,2]}'],
+  )
+  assert.deepEqual(sandbox.runAll({ tenantId: 'acme', input: '{}', scripts: [] }), [])
+})
+
+test('a large context is parsed once for several scripts and leaves no trace', async () => {
+  const input = JSON.stringify(Array.from({ length: 20_000 }, (_, index) => ({ index, text: `entry ${index}` })))
+  const scripts = Array.from({ length: 5 }, (_, index) => ({
+    text: `ctx.push(1); return [ctx.length, ctx[${index}].index]`,
+  }))
+  const outcomes = await Promise.all(sandbox.runAll({ tenantId: 'acme', input, scripts }))
+  assert.deepEqual(
+    outcomes.map((outcome) => (outcome.ok ? outcome.json : outcome.message)),
+    [0, 1, 2, 3, 4].map((index) => `[20001,${index}]`),
+  )
+  assert.equal((await succeed('return ctx.a.b.length')).json, '2')
+})
+
+test('an error has its position in the text of the user', async () => {
+  const cases: [script: string, text: RegExp][] = [
+    ['return ctx.x.y', /^line 1, column 8: TypeError: cannot read property 'y' of undefined$/],
+    ['const a = 1\n\n  return b', /^line 3, column \d+: ReferenceError: b is not defined$/],
+    ['const f = () => {\n  throw new Error("bad")\n}\nf()', /^line 2, column \d+: bad$/],
+    ['return 1 +', /^line 1, column 11: /],
+    ['if (1) {\nreturn 1', /^line 2, column 9: /],
+    ['let y = ;', /^line 1, column 9: unexpected token/],
+    ['throw "text"', /^the script threw text$/],
+    ['throw { code: 5 }', /^the script threw {"code":5}$/],
+    ['class Own extends Error { name = "Own" }\nthrow new Own("x")', /^line [12], column \d+: Own: x$/],
+    ['JSON.parse("{")', /^line 1, column \d+: /],
+  ]
+  for (const [script, text] of cases) assert.match(failureText(await fail(script)), text, script)
+})
+
+test('results without JSON are explained', async () => {
+  const cases: [script: string, message: RegExp][] = [
+    ['const a = {}; a.a = a; return a', /contains itself/],
+    ['return 1n', /BigInt has no JSON/],
+    ['return [{ n: 1n }]', /BigInt has no JSON/],
+    ['return Promise.resolve()', /promise has no JSON; calls are synchronous/],
+    ['return { a: (async () => 1)() }', /promise has no JSON/],
+    ['return () => 1', /function has no JSON/],
+    ['return Symbol.iterator', /symbol has no JSON/],
+    ['return "x".repeat(1024 * 1024)', /more than 1048576 bytes/],
+    ['return "€".repeat(400000)', /more than 1048576 bytes/],
+  ]
+  for (const [script, message] of cases) {
+    const failure = await fail(script)
+    assert.equal(failure.reason, 'RESULT', script)
+    assert.match(failure.message, message, script)
+  }
+})
+
+test('members of the context can be kept for the next script', async () => {
+  const { kept } = await succeed('ctx.data.seen = [1]; ctx.data.at = new Date(0); return true', {
+    keep: ['data', 'none'],
+  })
+  assert.deepEqual(kept, { data: '{"seen":[1],"at":"1970-01-01T00:00:00.000Z"}', none: 'null' })
+  const failure = await fail('ctx.data.self = ctx.data', { keep: ['data'] })
+  assert.deepEqual(
+    [failure.reason, failure.message],
+    ['RESULT', 'ctx.data: an object that contains itself has no JSON'],
+  )
+  assert.match(
+    (await fail('Object.defineProperty(ctx, "data", { get() { throw new Error("no") } })', { keep: ['data'] })).message,
+    /ctx.data: no/,
+  )
+})
+
+test('console.log is collected within its limits, also if the script fails', async () => {
+  const { log } = await succeed(
+    'console.log("a", 1, { b: [2] }, null, undefined, new Error("x")); console.warn(1n); return 1',
+  )
+  assert.deepEqual(log, ['a 1 {"b":[2]} null undefined Error: x', '1'])
+  const failure = await fail('console.log("before"); throw 1')
+  assert.deepEqual(failure.log, ['before'])
+  const many = await succeed('for (let i = 0; i < 2000; i++) console.log(i)')
+  assert.equal(many.log.length, 1001)
+  assert.equal(many.log.at(-1), 'console.log: further lines were left out')
+  const long = await succeed('for (let i = 0; i < 3; i++) console.log("€".repeat(15000))')
+  assert.deepEqual(
+    long.log.map(({ length }) => length),
+    [15000, 40],
+  )
+  const stopped = await fail('console.log("x"); for (;;);', { limits: { steps: 100_000 } })
+  assert.deepEqual(stopped.log, ['x'])
+})
+
+const double: HostCall = async (_name, [value]) => (value as number) * 2
+const calls: Partial<Limits> = { calls: { double: 3 } }
+
+test('host calls look synchronous to the script', async () => {
+  const script = 'const a = ctx.twice(2); const b = ctx.twice(a); return [a, b]'
+  assert.equal((await succeed(script, { world: 'calling', call: double, limits: calls })).json, '[4,8]')
+})
+
+test('the number and the size of host calls are limited', async () => {
+  const options = { world: 'calling', call: double, limits: calls }
+  const failure = await fail('for (let i = 0; i < 3; i++) ctx.twice(i)\nctx.twice(4)', options)
+  assert.match(failureText(failure), /^line 2, column \d+: more than 3 calls of double$/)
+  assert.match(
+    (await fail('ctx.twice("x".repeat(2 ** 20))', options)).message,
+    /arguments of double have more than 1048576 bytes/,
+  )
+  assert.match((await fail('ctx.call("other")', options)).message, /no host function other/)
+  assert.match((await fail('ctx.call("constructor")', options)).message, /no host function constructor/)
+  assert.match(
+    (await fail('ctx.twice(1)', { ...options, call: undefined as never })).message,
+    /no host function double/,
+  )
+  const large: HostCall = async () => 'x'.repeat(2 ** 20)
+  assert.match(
+    (await fail('ctx.twice(1)', { ...options, call: large })).message,
+    /result of double has more than 1048576 bytes/,
+  )
+})
+
+test('a refused call shows its message, any other error of the host is reported and hidden', async () => {
+  const refuse: HostCall = async () => {
+    throw new CallRefused('the address is private')
+  }
+  const options = { world: 'calling', limits: calls }
+  assert.match(
+    failureText(await fail('ctx.twice(1)', { ...options, call: refuse })),
+    /^line 1, column \d+: the address is private$/,
+  )
+  assert.equal(
+    (await succeed('try { ctx.twice(1) } catch (e) { return e.message }', { ...options, call: refuse })).json,
+    '"the address is private"',
+  )
+  errors.length = 0
+  const broken: HostCall = () => Promise.reject(new Error('password of the database'))
+  assert.equal((await fail('ctx.twice(1)', { ...options, call: broken })).message, 'double failed')
+  assert.match(String(errors[0]), /password of the database/)
+  const cyclic: HostCall = async () => globalThis
+  assert.equal((await fail('ctx.twice(1)', { ...options, call: cyclic })).message, 'double failed')
+})
+
+test('a host call that never ends is aborted at the time limit, and the script cannot catch it', async () => {
+  let aborted = false
+  const never: HostCall = (_name, _args, signal) =>
+    new Promise(() => signal.addEventListener('abort', () => (aborted = true), { once: true }))
+  const failure = await fail('try { ctx.twice(1) } catch {} finally { return 1 }', {
+    world: 'calling',
+    call: never,
+    limits: { ...calls, timeMs: 200 },
+  })
+  assert.deepEqual([failure.reason, failure.message], ['TIMEOUT', 'the script ran for more than 0.2 seconds'])
+  assert.equal(aborted, true)
+})
+
+test('steps and time are limited', async () => {
+  const steps = await fail('for (;;);', { limits: { steps: 100_000 } })
+  assert.deepEqual([steps.reason, steps.message], ['TIMEOUT', 'the script ran for more than 100000 steps'])
+  const time = await fail('for (;;);', { limits: { timeMs: 100, steps: 1e12 } })
+  assert.deepEqual([time.reason, time.message], ['TIMEOUT', 'the script ran for more than 0.1 seconds'])
+})
+
+test('a declared function can be the entry of a script', async () => {
+  const script = 'function decodeUplink({ bytes }) {\n  return { data: { first: bytes[0] } }\n}'
+  const options = { input: '{"bytes":[7],"fPort":1}', entry: 'decodeUplink' }
+  assert.equal((await succeed(script, options)).json, '{"data":{"first":7}}')
+  assert.equal((await succeed(`${script} // comment`, options)).json, '{"data":{"first":7}}')
+  assert.equal(failureText(await fail('const other = 1', options)), 'ReferenceError: decodeUplink is not defined')
+  assert.throws(() => run(script, { entry: 'a(); b' }), /not the name of a function/)
+})
+
+test('a context that is no JSON and texts that are too long are failures', async () => {
+  const input = await fail('return 1', { input: '{"a":' })
+  assert.equal(input.reason, 'INPUT')
+  assert.match(input.message, /^the context cannot be read: /)
+  assert.equal((await fail('return 1', { input: `"${'x'.repeat(9 * 2 ** 20)}"` })).reason, 'INPUT')
+  assert.equal((await fail(`return 1 // ${'x'.repeat(65_536)}`)).reason, 'SYNTAX')
+  assert.throws(() => run('return 1', { world: 'none' }), /no world none/)
+})
+
+test('a check parses with the engine that would run the script, and runs nothing', async () => {
+  const check = (script: string) => sandbox.check({ tenantId: 'acme', script })
+  assert.deepEqual(await check('return 1'), { ok: true, hasOwnReturn: true })
+  assert.deepEqual(await check('for (;;) throw 1'), { ok: true, hasOwnReturn: false })
+  const bad = await check('const a = 1\nreturn a b')
+  assert.ok(!bad.ok)
+  assert.deepEqual([bad.reason, bad.line, bad.column], ['SYNTAX', 2, 10])
+  assert.equal((await check('x'.repeat(65_537))).ok, false)
+  assert.equal((await check('('.repeat(30_000))).ok, false)
+})

@@ -1,0 +1,158 @@
+/** Runs untrusted JavaScript under hard limits, in WebAssembly, in worker threads. The README explains the guarantees. */
+import { availableParallelism } from 'node:os'
+import { loadEngine } from './engine.ts'
+import type { HostCall, Job } from './job.ts'
+import { defaultLimits, inputLength, type Limits, memoryMax, scriptLength } from './limits.ts'
+import type { Script } from './machine.ts'
+import type { FailureText, Outcome } from './outcome.ts'
+import { type Parsed, parseScript } from './parse.ts'
+import { createPool, type PoolStats, SandboxStopped } from './pool.ts'
+
+export interface SandboxOptions {
+  /**
+   * Worlds by name: the text of a function `(input, call) => ctx` that builds the context of a script from the parsed input. It may call
+   * host functions by `call(name, ...args)`. The world `plain` returns the input.
+   */
+  worlds?: Record<string, string>
+  /** Threads that run short scripts at the same time. */
+  active?: number
+  /** Threads in total, including those whose scripts run for long or wait for host calls. */
+  threads?: number
+  threadsPerTenant?: number
+  /** Memory of all values of a script, at most 64 MiB. */
+  memoryBytes?: number
+  /** Jobs of one tenant that may wait. */
+  queuePerTenant?: number
+  /** Reports errors of host calls and of threads, for the log. */
+  onError?(error: unknown): void
+}
+
+export interface RunRequest {
+  tenantId: string
+  world?: string
+  /** JSON text that the world builds the context from. */
+  input: string
+  /** Members of the context whose JSON texts are returned after the run, for the next script. */
+  keep?: string[]
+  limits?: Partial<Limits>
+  call?: HostCall
+}
+
+export interface Sandbox {
+  /** Runs a script. Rejects with SandboxBusy or SandboxStopped; every failure of the script itself is an outcome. */
+  run(request: RunRequest & { script: string; entry?: string }): Promise<Outcome>
+  /** Runs several scripts, each in a fresh world, against a context that is parsed once. */
+  runAll(request: RunRequest & { scripts: Script[] }): Promise<Outcome>[]
+  /** Parses a script without running it, with the same engine that would run it. */
+  check(request: { tenantId: string; script: string }): Promise<Parsed | ({ ok: false } & FailureText)>
+  stats(): PoolStats
+  stop(): Promise<void>
+}
+
+/** The queue of the tenant is full. */
+export class SandboxBusy extends Error {
+  override readonly name = 'SandboxBusy'
+}
+
+const mebibyte = 1024 * 1024
+
+export function createSandbox(options: SandboxOptions = {}): Sandbox {
+  const active = options.active ?? Math.max(2, availableParallelism())
+  const worlds = { plain: '(input) => input', ...options.worlds }
+  const pool = createPool({
+    worlds,
+    memoryBytes: options.memoryBytes ?? memoryMax,
+    loadEngine,
+    active,
+    threads: options.threads ?? active + 14,
+    threadsPerTenant: options.threadsPerTenant ?? 4,
+    queue: { perTenant: options.queuePerTenant ?? 1000, bytesPerTenant: 32 * mebibyte, bytesTotal: 256 * mebibyte },
+    onError: options.onError ?? (() => {}),
+  })
+  let isStopped = false
+
+  const runAll: Sandbox['runAll'] = (request) => {
+    const { job, outcomes } = newJob(request)
+    const world = request.world ?? 'plain'
+    if (!Object.hasOwn(worlds, world)) throw new Error(`there is no world ${world}`)
+    const failure = problemOf(request)
+    const rejectAll = (error: Error) => {
+      for (const { reject } of job.settle) reject(error)
+    }
+    if (failure) for (const { resolve } of job.settle) resolve({ ok: false, ...failure, log: [], durationMs: 0 })
+    else if (isStopped) rejectAll(new SandboxStopped('the sandbox was stopped'))
+    else if (job.scripts.length > 0 && !pool.add(job))
+      rejectAll(new SandboxBusy(`too many scripts of tenant ${job.tenantId} are waiting`))
+    return outcomes
+  }
+
+  return {
+    runAll,
+    run: ({ script, entry, ...request }) => runAll({ ...request, scripts: [{ text: script, entry }] })[0]!,
+    async check({ tenantId, script }) {
+      if (script.length > scriptLength) return { ok: false, ...tooLong }
+      const parsed = parseScript(script)
+      if (!parsed.ok) return parsed
+      const [outcome] = runAll({ tenantId, input: 'null', scripts: [{ text: script, compileOnly: true }] })
+      const compiled = await outcome!
+      return compiled.ok ? parsed : compiled
+    },
+    stats: pool.stats,
+    stop() {
+      isStopped = true
+      return pool.stop()
+    },
+  }
+}
+
+const tooLong: FailureText = { reason: 'SYNTAX', message: `the script has more than ${scriptLength} characters` }
+
+const identifier = /^[A-Za-z_$][\w$]*$/
+
+function problemOf({ input, scripts }: RunRequest & { scripts: Script[] }): FailureText | undefined {
+  if (input.length > inputLength)
+    return { reason: 'INPUT', message: `the context has more than ${inputLength} characters of JSON` }
+  if (scripts.some(({ text }) => text.length > scriptLength)) return tooLong
+  const bad = scripts.find(({ entry }) => entry !== undefined && !identifier.test(entry))
+  if (bad) throw new Error(`${bad.entry} is not the name of a function`)
+  return undefined
+}
+
+/** Complete limits for what callers give. Equal objects are cloned once for all jobs of a message to a thread. */
+const completed = new WeakMap<Partial<Limits>, Limits>()
+const keepNothing: string[] = []
+
+function completeLimits(limits: Partial<Limits> | undefined): Limits {
+  if (!limits) return defaultLimits
+  let complete = completed.get(limits)
+  if (!complete) {
+    complete = { ...defaultLimits, ...limits }
+    completed.set(limits, complete)
+  }
+  return complete
+}
+
+function newJob({
+  tenantId,
+  world = 'plain',
+  input,
+  keep = keepNothing,
+  limits,
+  call,
+  scripts,
+}: RunRequest & { scripts: Script[] }) {
+  const settlers = scripts.map(() => Promise.withResolvers<Outcome>())
+  const job: Job = {
+    tenantId,
+    world,
+    input,
+    keep,
+    limits: completeLimits(limits),
+    scripts,
+    pending: scripts.map((_, index) => index),
+    call,
+    bytes: scripts.reduce((sum, { text }) => sum + text.length, input.length + 500),
+    settle: settlers,
+  }
+  return { job, outcomes: settlers.map(({ promise }) => promise) }
+}
