@@ -68,7 +68,7 @@ test('scripts that wait for host calls do not occupy the threads of other tenant
       limits: { calls: { wait: 1 }, timeMs: 60_000 },
     }),
   )
-  await eventually(() => assert.equal(calls, 3))
+  await eventually(() => assert.equal(calls, 3), { withinMs: 60_000 })
   assert.equal((await quick(sandbox, 'other')).ok, true)
   assert.equal(calls, 3, 'a tenant has at most three threads')
   waiting.resolve('done')
@@ -122,7 +122,7 @@ test('stopping ends waiting and running scripts with an error', async () => {
   })
   const waiting = quick(sandbox, 'other')
   const ended = Promise.allSettled([running, waiting])
-  await eventually(() => assert.equal(sandbox.stats().busy, 1))
+  await eventually(() => assert.equal(sandbox.stats().busy, 1), { withinMs: 60_000 })
   await sandbox.stop()
   for (const result of await ended)
     assert.ok(result.status === 'rejected' && result.reason instanceof SandboxStopped, JSON.stringify(result))

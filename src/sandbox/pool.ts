@@ -44,7 +44,7 @@ const lowerPriorityAfterMs = 100
 const graceMs = 500
 const idleMs = 30_000
 /** Threads that may die in succession before queued scripts fail. */
-const deathsMax = 10
+const deathsMax = 2
 
 export interface PoolStats {
   threads: number
