@@ -39,6 +39,7 @@ export interface TestRunResult {
 /** One more than the cores, because most tests sometimes wait for a database or a timer. */
 const concurrency = availableParallelism() + 1
 
+const fastResolution = pathToFileURL(resolve(import.meta.dirname, '../bin/resolve.mjs')).href
 const harness = (file: string) => pathToFileURL(resolve(import.meta.dirname, '../test/harness', file)).href
 
 export async function runTests(options: TestRun): Promise<TestRunResult> {
@@ -49,7 +50,7 @@ export async function runTests(options: TestRun): Promise<TestRunResult> {
     files: processesFor(options),
     concurrency,
     timeout: options.testSecondsMax * 1000,
-    execArgv: ['--import', harness('timings.ts')],
+    execArgv: ['--import', fastResolution, '--import', harness('timings.ts')],
     ...(options.signal && { signal: options.signal }),
   })
   tests.on('test:fail', ({ todo }) => {

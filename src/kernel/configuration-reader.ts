@@ -1,22 +1,28 @@
 /** Checks configurations that users send, and reads stored ones, by the schemas of service instances. */
-import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
+import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv'
 import type { ConfigurationInstance, ConfigurationProblem, Level } from './configuration.ts'
 import type { TSchema } from './schema.ts'
 
 type Config = Record<string, unknown>
 
-const checkAjv = new Ajv({ strict: false, ownProperties: true })
-/** Fills in defaults, and lists all violations, because each violating part is left out. */
-const readAjv = new Ajv({ strict: false, ownProperties: true, useDefaults: true, allErrors: true })
-
-const compiledSchemas = new Map([checkAjv, readAjv].map((ajv) => [ajv, new WeakMap<object, ValidateFunction>()]))
-
-function validatorOf(ajv: Ajv, schema: TSchema): ValidateFunction {
-  const validators = compiledSchemas.get(ajv)!
-  const validate = validators.get(schema) ?? ajv.compile(schema)
-  validators.set(schema, validate)
-  return validate
+/** Returns a function that compiles each schema once. The Ajv is created on first use, because that takes milliseconds of the start. */
+function createCompiler(options: Options): (schema: TSchema) => ValidateFunction {
+  const validators = new WeakMap<object, ValidateFunction>()
+  let ajv: Ajv | undefined
+  return (schema) => {
+    let validate = validators.get(schema)
+    if (!validate) {
+      ajv ??= new Ajv({ strict: false, ownProperties: true, ...options })
+      validate = ajv.compile(schema)
+      validators.set(schema, validate)
+    }
+    return validate
+  }
 }
+
+const checkerOf = createCompiler({})
+/** Fills in defaults, and lists all violations, because each violating part is left out. */
+const readerOf = createCompiler({ useDefaults: true, allErrors: true })
 
 /** Returns the first violation; undefined if the instance accepts this configuration at this level. */
 export function configurationProblem(
@@ -26,7 +32,7 @@ export function configurationProblem(
 ): ConfigurationProblem | undefined {
   const schema = instance.schemas[level]
   if (!schema) return undefined
-  const validate = validatorOf(checkAjv, schema)
+  const validate = checkerOf(schema)
   return validate(config) ? instance.check?.(config as never) : problemOf(validate.errors![0]!)
 }
 
@@ -48,7 +54,7 @@ export function readConfiguration(
   const schema =
     level === 'tenant' ? instance.schemas.tenant : (instance.schemas.application ?? instance.schemas.version)
   if (!schema) return { config: stored, problems: [] }
-  const validate = validatorOf(readAjv, schema)
+  const validate = readerOf(schema)
   const problems: ConfigurationProblem[] = []
   let config = hasDefaults(schema) ? structuredClone(stored) : stored
   for (;;) {

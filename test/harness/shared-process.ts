@@ -1,5 +1,6 @@
 /** Runs several test files in sequence in one process, so that common modules are loaded and compiled once. */
 import { mkdirSync, readFileSync } from 'node:fs'
+import { flushCompileCache } from 'node:module'
 import { join, relative } from 'node:path'
 import { test } from 'node:test'
 import { pathToFileURL } from 'node:url'
@@ -21,6 +22,8 @@ export async function runSharedFiles(): Promise<void> {
     // Tests run in the order of declaration, so this one is the last of its file.
     await test(`${name}: cleanup`, runCleanups)
     fileFinished()
+    // Write the code of this file to the cache now, because other processes of this run need most of it.
+    flushCompileCache()
   }
 }
 

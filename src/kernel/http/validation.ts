@@ -2,7 +2,7 @@
  * Validates requests and serializes responses; compiles a schema on first use, so that hundreds of routes do not slow the start.
  * Bodies are strict; parts of the URL are text and coerced (Fastify's default would turn null into "" in bodies).
  */
-import { Ajv, type AnySchemaObject, type ErrorObject, type ValidateFunction } from 'ajv'
+import { Ajv, type AnySchemaObject, type ErrorObject, type Options, type ValidateFunction } from 'ajv'
 import formats from 'ajv-formats'
 import fastJsonStringify from 'fast-json-stringify'
 import type { FastifyInstance } from 'fastify'
@@ -16,16 +16,23 @@ const commonOptions = {
   ownProperties: true,
 } as const
 
-const withFormats = (ajv: Ajv) => {
-  formats.default(ajv, ['date-time', 'date', 'uri', 'email', 'uuid'])
-  return ajv
+/** Creates an Ajv on first use, because each takes several milliseconds of the start. */
+function lazyAjv(options: Options): () => Ajv {
+  let made: Ajv | undefined
+  return () => {
+    if (!made) {
+      made = new Ajv(options)
+      formats.default(made, ['date-time', 'date', 'uri', 'email', 'uuid'])
+    }
+    return made
+  }
 }
-const strict = withFormats(new Ajv(commonOptions))
-const coercing = withFormats(new Ajv({ ...commonOptions, coerceTypes: 'array' }))
+const strict = lazyAjv(commonOptions)
+const coercing = lazyAjv({ ...commonOptions, coerceTypes: 'array' })
 /** Reports all errors; used for small bodies only, because a body could have a million of them. */
 const allErrorsOptions = { ...commonOptions, allErrors: true, verbose: true } as const
-const thorough = withFormats(new Ajv(allErrorsOptions))
-const thoroughCoercing = withFormats(new Ajv({ ...allErrorsOptions, coerceTypes: 'array' }))
+const thorough = lazyAjv(allErrorsOptions)
+const thoroughCoercing = lazyAjv({ ...allErrorsOptions, coerceTypes: 'array' })
 
 const cachedCompiler = (choose: (part: string) => Ajv) => {
   const validators = new WeakMap<object, ValidateFunction>()
@@ -40,8 +47,8 @@ const cachedCompiler = (choose: (part: string) => Ajv) => {
 }
 /** Returns whether the part arrives as JSON; all others are parts of the URL. */
 const isJson = (part: string) => part === 'body' || part === 'payload'
-const quickValidator = cachedCompiler((part) => (isJson(part) ? strict : coercing))
-const thoroughValidator = cachedCompiler((part) => (isJson(part) ? thorough : thoroughCoercing))
+const quickValidator = cachedCompiler((part) => (isJson(part) ? strict() : coercing()))
+const thoroughValidator = cachedCompiler((part) => (isJson(part) ? thorough() : thoroughCoercing()))
 
 const smallValuesMax = 500
 
