@@ -118,6 +118,15 @@ async function createResources() {
   const blobId = await create(device, `POST /bcx/api/v1/binary-data?name=${marker}`, marker)
   parameters.binary = { appName: app, endpointId, filename, blobId }
   parameters.timeseries = { applicationName: app, appVersionName: `${app}-v1` }
+  const ecr = '/ecr/api/v1'
+  const version = `${app}-v1`
+  for (const path of [`endpoints/${endpointId}/app-versions/${version}`, `app-versions/${version}`])
+    assert.equal((await asService(`PUT ${ecr}/${path}`, { place: marker })).status, 200)
+  const configId = await created(asService, `POST ${ecr}/system/endpoints/${endpointId}/configs`, {
+    name: `${marker}-system`,
+    config: `"${marker}"`,
+  })
+  parameters.configuration = { tenantId, appName: app, appVersionName: version, endpointId, filterId, configId }
   parameters.identity = { tenant_id: tenantId, name: `${marker}-role` }
   idByCollection = { users: user, grants: grant, 'api-keys': key, issuers: issuer, clients: clients.body.content[0].id }
   Object.assign(idByCollection, { 'basic-credentials': basic, 'x509-credentials': certificate })
@@ -247,6 +256,13 @@ async function readAllOfOwner() {
     '/epr/api/v1/applications/isolated7-app/filters',
     '/epts/api/v1/time-series/config',
     '/epts/api/v1/applications/isolated7-app/time-series/last?limit=100',
+    '/ecr/api/v1/endpoints/isolated7-endpoint/app-versions/isolated7-app-v1/configurations',
+    '/ecr/api/v1/app-versions/isolated7-app-v1/configurations',
+    '/ecr/api/v1/statuses',
+    '/ecr/api/v1/system/tenants/isolated7/configs',
+    '/ecr/api/v1/system/applications/isolated7-app/configs',
+    '/ecr/api/v1/system/app-versions/isolated7-app-v1/configs',
+    '/ecr/api/v1/system/endpoints/isolated7-endpoint/configs',
     '/bcx/api/v1/applications/isolated7-app/files',
     '/bcx/api/v1/applications/isolated7-app/binary-data/list',
     '/bcx/api/v1/applications/isolated7-app/endpoints/isolated7-endpoint/files/isolated7-file',

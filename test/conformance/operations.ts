@@ -13,6 +13,7 @@ export const served = [
   'traffic',
   'binary',
   'timeseries',
+  'configuration',
 ]
 
 export interface SpecifiedOperation {

@@ -1,34 +1,19 @@
 /** Device extensions over real MQTT, without a subscription, and over HTTP. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { configurationPush, type DeviceConfiguration } from '../../src/kernel/device-configuration.ts'
 import { uploadTokens } from '../../src/services/binary-data/device.ts'
+import configuration from '../../src/services/configuration/index.ts'
 import software from '../../src/services/software/index.ts'
 import { dataCollection } from '../../src/services/time-series/device.ts'
 import timeSync from '../../src/services/time-sync/index.ts'
 import { commandServiceStub } from '../harness/command-service-stub.ts'
-import { configurationServiceStub } from '../harness/configuration-service-stub.ts'
 import { eventually } from '../harness/eventually.ts'
 import { openGateway, services } from '../harness/gateway.ts'
 
 const commands = commandServiceStub()
 const samples: unknown[] = []
-const current = new Map<string, DeviceConfiguration>()
-const applied = new Map<string, string>()
-const configurations = configurationServiceStub({
-  current: async ({ endpointId }) => current.get(endpointId),
-  async applied({ endpointId }, { configId }) {
-    if (current.get(endpointId)?.configId !== configId) return false
-    applied.set(endpointId, configId)
-    return true
-  },
-  async outdated({ endpointId }) {
-    const configuration = current.get(endpointId)
-    return configuration && applied.get(endpointId) !== configuration.configId ? [configuration] : []
-  },
-})
-const { gateway, device, aProvisionedEndpoint, admin, httpUrl, metadataOf } = await openGateway({
-  services: [...services, commands.service, configurations, software, timeSync],
+const { device, aProvisionedEndpoint, admin, httpUrl, metadataOf } = await openGateway({
+  services: [...services, commands.service, configuration, software, timeSync],
   listeners: [
     dataCollection({
       timeSeries: { collect: async (_message, given) => void samples.push(...given) },
@@ -50,14 +35,21 @@ async function aThing() {
     const text = await answer.text()
     return [answer.status, text === '' ? '' : JSON.parse(text)]
   }
-  return { ...place, topic, post }
+  /** Writes the configuration of the endpoint; returns what its device gets. */
+  const configure = async (config: unknown) => {
+    const { status, body, text } = await admin(
+      `PUT /ecr/api/v1/endpoints/${place.endpointId}/app-versions/${place.version}`,
+      config,
+    )
+    assert.equal(status, 200, text)
+    return { configId: body.configId, config, statusCode: 200, reasonPhrase: 'ok' }
+  }
+  return { ...place, topic, post, configure }
 }
-const config = { configId: 'c1', config: { interval: 5 } }
-const full = { ...config, statusCode: 200, reasonPhrase: 'ok' }
 
 test('over HTTP every request gets its response immediately', async () => {
-  const { post, app, endpointId } = await aThing()
-  current.set(endpointId, config)
+  const { post, app, endpointId, configure } = await aThing()
+  const full = await configure({ interval: 5 })
   const [status, time] = await post('tsx', '', { timezone: 'Pacific/Easter' })
   assert.equal(status, 200)
   assert.match(time.time, /^20\d\d-.*-0[56]:00$/)
@@ -65,7 +57,7 @@ test('over HTTP every request gets its response immediately', async () => {
   assert.deepEqual(await post('epmx', '/update/keys', { city: 'Kyiv' }), [200, ''])
   assert.deepEqual(await post('epmx', '/get/5'), [200, { city: 'Kyiv' }])
   assert.deepEqual(await post('cmx', '/config/json'), [200, full])
-  assert.deepEqual(await post('cmx', '/config/json', { configId: 'c1' }), [200, {}])
+  assert.deepEqual(await post('cmx', '/config/json', { configId: full.configId }), [200, {}])
   assert.deepEqual(await post('cmx_ota', '/config/json'), [200, {}])
   assert.deepEqual(await post('cex', '/command/reboot'), [200, []])
   assert.deepEqual(await post('cex', '/result/reboot', [{ id: 9, statusCode: 200 }]), [200, ''])
@@ -120,14 +112,14 @@ test('over MQTT "get" gets a response without a request id, other requests do no
 })
 
 test('pending pushes arrive on connect, new ones immediately, and unobserved ones never', async () => {
-  const { topic, endpointId } = await aThing()
-  current.set(endpointId, config)
+  const { topic, endpointId, configure } = await aThing()
+  const full = await configure({ interval: 5 })
   const first = await commands.invoke(endpointId, 'reboot')
   const sensor = await device()
   await sensor.publish(topic('dcx', '/json'), '1')
   assert.deepEqual((await sensor.receives(topic('cmx', '/config/json/status'))).json, full)
   assert.deepEqual((await sensor.receives(topic('cex', '/command/reboot/status'))).json, [{ id: first }])
-  await sensor.publish(topic('cmx', '/applied/json/1'), { configId: 'c1' })
+  await sensor.publish(topic('cmx', '/applied/json/1'), { configId: full.configId })
   assert.equal((await sensor.receives(topic('cmx', '/applied/json/1/status'))).text, '')
   await sensor.publish(topic('cex', '/result/reboot'), [{ id: first, statusCode: 200, payload: 'done' }])
   assert.deepEqual(commands.results.at(-1), { endpointId, type: 'reboot', id: first, statusCode: 200, payload: 'done' })
@@ -136,11 +128,11 @@ test('pending pushes arrive on connect, new ones immediately, and unobserved one
   assert.deepEqual((await sensor.receives(topic('cex', '/command/light/status'))).json, [
     { id: second, payload: { on: true } },
   ])
-  assert.equal(await gateway.send(endpointId, configurationPush('cmx', config)), 'delivered')
-  assert.deepEqual((await sensor.receives(topic('cmx', '/config/json/status'))).json, full)
+  const next = await configure({ interval: 6 })
+  assert.deepEqual((await sensor.receives(topic('cmx', '/config/json/status'))).json, next)
 
-  await sensor.publish(topic('cmx', '/config/json/3'), { observe: false, configId: 'c1' })
+  await sensor.publish(topic('cmx', '/config/json/3'), { observe: false, configId: next.configId })
   assert.deepEqual((await sensor.receives(topic('cmx', '/config/json/3/status'))).json, {})
-  assert.equal(await gateway.send(endpointId, configurationPush('cmx', config)), 'offline')
+  await configure({ interval: 7 })
   await sensor.receivesNothing()
 })

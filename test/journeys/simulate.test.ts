@@ -4,9 +4,7 @@ import { spawn } from 'node:child_process'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { Gateway } from '../../src/gateway/contract.ts'
-import { noConfigurations } from '../../src/kernel/device-configuration.ts'
 import { commandServiceStub } from '../harness/command-service-stub.ts'
-import { configurationServiceStub } from '../harness/configuration-service-stub.ts'
 import { afterAllTests } from '../harness/database.ts'
 import { eventually } from '../harness/eventually.ts'
 import { openInProcessPlatform } from '../harness/in-process-platform.ts'
@@ -14,15 +12,7 @@ import { runCommand } from '../harness/platform.ts'
 
 const main = fileURLToPath(new URL('../../bin/main.mjs', import.meta.url))
 const commands = commandServiceStub()
-const applied: object[] = []
-const configuration = configurationServiceStub({
-  ...noConfigurations,
-  async applied({ endpointId }, report) {
-    applied.push({ endpointId, ...report })
-    return true
-  },
-})
-const platform = await openInProcessPlatform({}, [commands.service, configuration])
+const platform = await openInProcessPlatform({}, [commands.service])
 const { ask, directory } = platform
 const gateway = platform.waypost.ask(Gateway)
 
@@ -68,17 +58,17 @@ test('simulated devices send samples, respond to commands, apply configurations 
     assert.deepEqual((result.payload as { received: unknown }).received, { times: 2 })
   })
 
-  const configuration = { configId: 'c1', config: { reportEverySeconds: 0.1 }, statusCode: 200, reasonPhrase: 'ok' }
-  await gateway.send(platform.waypost.kit.db.sql, 'simulator-0003', {
-    extension: 'cmx',
-    resourcePath: '/config/json',
-    payload: configuration,
+  const place = '/ecr/api/v1/endpoints/simulator-0003/app-versions/simulator-v1'
+  const written = await ask(`PUT ${place}`, { reportEverySeconds: 0.1 })
+  assert.equal(written.status, 200, written.text)
+  await eventually(async () => {
+    const { content } = (await ask(`GET /ecr/api/v1/statuses?configId=${written.body.configId}`)).body
+    const [{ endpointId, status, confirmationStatusCode, confirmationReasonPhrase }] = content
+    assert.deepEqual(
+      [content.length, endpointId, status, confirmationStatusCode, confirmationReasonPhrase],
+      [1, 'simulator-0003', 'APPLIED', 200, 'applied'],
+    )
   })
-  await eventually(() =>
-    assert.deepEqual(applied, [
-      { endpointId: 'simulator-0003', configId: 'c1', statusCode: 200, reasonPhrase: 'applied' },
-    ]),
-  )
 
   assert.equal(await running.stop('SIGINT'), 0, running.output())
   assert.match(running.output(), /^3 devices of simulator-v1 connect to mqtt:/)

@@ -23,6 +23,8 @@ const methodsOf: Record<string, readonly string[]> = {
   link: ['PUT'],
   unlink: ['PUT'],
   rotate: ['POST'],
+  /** Checks a candidate; nothing is stored. */
+  validate: ['PUT'],
   send: ['POST'],
   // OpenID Connect
   authorize: ['GET'],

@@ -1,15 +1,284 @@
+/** The extension cmx over real MQTT and HTTP: requests, pushes, reports and statuses. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import { rejectsWith, sendTo } from '../../../test/harness/device-messages.ts'
-import { noConfigurations } from '../../kernel/device-configuration.ts'
-import { endpointConfigurations } from './device.ts'
+import { suite, test } from 'node:test'
+import { asPushed, ecr, openConfiguration } from '../../../test/harness/configuration.ts'
+import { eventually } from '../../../test/harness/eventually.ts'
+import { ConfigurationApplied, ConfigurationUpdated } from './events.ts'
 
-const extension = endpointConfigurations(noConfigurations, { observe: async () => {} })
-const send = sendTo(extension)
+const { waypost, admin, ok, aThing, thing, anApplication, anEndpoint, device, statusesOf, eventuallyStatuses } =
+  await openConfiguration()
+const none = { configId: '', config: null, statusCode: 200, reasonPhrase: 'ok' }
+const status = '/config/json/status'
 
-test('a device without a configuration gets an empty configId and config null', async () => {
-  assert.equal(extension.name, 'cmx')
-  const none = { configId: '', config: null, statusCode: 200, reasonPhrase: 'ok' }
-  assert.deepEqual(await send('/config/json', { configId: 'c1' }), { payload: none, always: true })
-  await rejectsWith(send('/applied/json', { configId: 'c1' }, { requestId: 1 }), 404)
+suite('a device asks', () => {
+  test('and gets its own configuration, else the default, else none', async () => {
+    const { defaults, put, post, path } = await aThing()
+    assert.deepEqual(await post('/config/json'), { status: 200, body: none })
+    const common = await ok(`PUT ${defaults}`, { common: true })
+    assert.deepEqual((await post('/config/json/7')).body, asPushed(common))
+    const own = await put({ own: true })
+    assert.deepEqual((await post('/config/json', { configId: common.configId })).body, asPushed(own))
+    assert.deepEqual((await post('/config/json', { configId: own.configId })).body, {})
+    await admin(`DELETE ${path}`)
+    assert.deepEqual((await post('/config/json/default')).body, asPushed(common))
+    assert.deepEqual((await post('/config/json/night')).body, none)
+    const night = await put([1], '?name=night')
+    assert.deepEqual((await post('/config/json/night')).body, asPushed(night))
+  })
+
+  test('over MQTT with and without a request id, in both versions of the protocol', async () => {
+    for (const protocolVersion of [4, 5] as const) {
+      const { put, topic } = await aThing()
+      const config = await put({ interval: 5 })
+      const sensor = await device({ protocolVersion })
+      await sensor.publish(topic('/config/json/0'))
+      assert.deepEqual((await sensor.receives(topic('/config/json/0/status'))).json, asPushed(config))
+      // On connect it is pushed, too.
+      assert.deepEqual((await sensor.receives(topic(status))).json, asPushed(config))
+      await sensor.publish(topic('/config/json'), { configId: config.configId })
+      assert.deepEqual((await sensor.receives(topic(status))).json, {})
+      await sensor.end()
+    }
+  })
+
+  test('and errors go to the error topic: shape, name and path', async () => {
+    const { topic, post } = await aThing()
+    const sensor = await device()
+    const bad: [path: string, payload: string, status: number][] = [
+      ['/config/json', '{', 400],
+      ['/config/json', '[]', 400],
+      ['/config/json', '{"configId":5}', 400],
+      ['/config/json', '{"observe":"yes"}', 400],
+      ['/config/json/a.b', '{}', 400],
+      ['/config/xml', '{}', 404],
+      ['/applied/json', '{}', 400],
+      ['/applied/json', '', 400],
+      ['/applied/json', '{"configId":"x","statusCode":"200"}', 400],
+      ['/applied/json', '{"configId":"x","statusCode":1.5}', 400],
+      ['/applied/json', `{"configId":"x","reasonPhrase":"${'x'.repeat(4097)}"}`, 400],
+    ]
+    for (const [path, payload, code] of bad) {
+      await sensor.publish(topic(path), payload)
+      assert.equal((await sensor.receives(topic(`${path}/error`))).json.statusCode, code, `${path} ${payload}`)
+      assert.equal((await post(path, payload)).status, code, `${path} ${payload}`)
+    }
+  })
+})
+
+suite('a connected device gets a push', () => {
+  test('whenever its effective configuration becomes another, and never without one', async () => {
+    const { connect, topic, put, path, defaults } = await aThing()
+    const sensor = await device()
+    await connect(sensor)
+    const pushed = async () => (await sensor.receives(topic(status))).json
+    const common = await ok(`PUT ${defaults}`, { n: 1 })
+    assert.deepEqual(await pushed(), asPushed(common))
+    const own = await put({ n: 2 })
+    assert.deepEqual(await pushed(), asPushed(own))
+    await put({ n: 2 })
+    await ok(`PUT ${defaults}`, { n: 3 })
+    await sensor.receivesNothing()
+    await admin(`DELETE ${path}`)
+    assert.deepEqual((await pushed()).config, { n: 3 })
+    await admin(`DELETE ${defaults}`)
+    await sensor.receivesNothing()
+    const night = await put('"at night"', '?name=night')
+    assert.deepEqual((await sensor.receives(topic('/config/json/night/status'))).json, asPushed(night))
+  })
+
+  test('when its endpoint moves to another version, of what is effective there', async () => {
+    const { app, version } = await anApplication(['v1', 'v2'])
+    const endpoint = await anEndpoint(version)
+    const one = thing({ app, version, ...endpoint })
+    const two = thing({ app, version: `${app}-v2`, ...endpoint })
+    await two.put({ version: 2 })
+    const sensor = await device()
+    await one.connect(sensor)
+    await sensor.receivesNothing()
+    const moved = await admin(`PUT /epr/api/v1/endpoints/${endpoint.endpointId}/app-version`, { name: two.version })
+    assert.equal(moved.status, 204, moved.text)
+    assert.deepEqual((await sensor.receives(two.topic(status))).json.config, { version: 2 })
+    await sensor.receivesNothing()
+    await one.put({ version: 1 })
+    await sensor.receivesNothing()
+  })
+
+  test('on connect until it has applied the configuration, also after a failure', async () => {
+    const { connect, topic, put } = await aThing()
+    const { configId } = await put({ n: 1 })
+    const connected = async () => {
+      const sensor = await device()
+      await connect(sensor)
+      return sensor
+    }
+    for (const statusCode of [undefined, 500, 404]) {
+      const sensor = await connected()
+      assert.equal((await sensor.receives(topic(status))).json.configId, configId)
+      if (statusCode) await sensor.publish(topic('/applied/json'), { configId, statusCode, reasonPhrase: 'no' })
+      await sensor.end()
+    }
+    const sensor = await connected()
+    await sensor.receives(topic(status))
+    await sensor.publish(topic('/applied/json/1'), { configId })
+    assert.equal((await sensor.receives(topic('/applied/json/1/status'))).text, '')
+    await sensor.end()
+    const last = await connected()
+    await last.receivesNothing()
+    await last.end()
+  })
+
+  test('unless it has stopped them, for each name apart', async () => {
+    const { connect, topic, put } = await aThing()
+    const sensor = await device()
+    await connect(sensor)
+    await sensor.publish(topic('/config/json/1'), { observe: false })
+    await sensor.receives(topic('/config/json/1/status'))
+    await put({ n: 1 })
+    const night = await put({ n: 2 }, '?name=night')
+    assert.deepEqual((await sensor.receives(topic('/config/json/night/status'))).json, asPushed(night))
+    await sensor.receivesNothing()
+    await sensor.publish(topic('/config/json/2'), { observe: true })
+    assert.deepEqual((await sensor.receives(topic('/config/json/2/status'))).json.config, { n: 1 })
+    await put({ n: 3 })
+    assert.deepEqual((await sensor.receives(topic(status))).json.config, { n: 3 })
+  })
+
+  test('of the last of many quick writes at the end', async () => {
+    const { connect, topic, put } = await aThing()
+    const sensor = await device()
+    await connect(sensor)
+    await Promise.all(Array.from({ length: 20 }, (_, n) => put({ n })))
+    const last = await put({ n: 'last' })
+    await eventually(() => assert.equal(sensor.received.at(-1)?.json.configId, last.configId))
+    await new Promise((resolve) => setTimeout(resolve, 150))
+    assert.equal(sensor.received.at(-1)?.json.configId, last.configId)
+    assert.ok(sensor.received.every((message) => message.topic === topic(status)))
+  })
+})
+
+suite('statuses', () => {
+  test('go from PENDING over DISPATCHED to APPLIED or FAILED; a later report replaces an earlier one', async () => {
+    const { endpointId, version, connect, put, post, topic } = await aThing()
+    const config = await put({ n: 1 })
+    const query = `endpointId=${endpointId}`
+    assert.deepEqual(await statusesOf(query), [
+      {
+        configId: config.configId,
+        endpointId,
+        appVersionName: version,
+        name: 'default',
+        status: 'PENDING',
+        config: config.config,
+      },
+    ])
+    const sensor = await device()
+    await connect(sensor)
+    await sensor.receives(topic(status))
+    await eventuallyStatuses(query, ['DISPATCHED'])
+    const [dispatched] = await statusesOf(query)
+    assert.ok(dispatched.lastDispatchedDate && !('lastConfirmedDate' in dispatched))
+    const { configId } = config
+    assert.equal((await post('/applied/json', { configId, statusCode: 503, reasonPhrase: 'busy' })).status, 200)
+    const [failed] = await statusesOf(query)
+    assert.deepEqual(
+      [failed.status, failed.confirmationStatusCode, failed.confirmationReasonPhrase],
+      ['FAILED', 503, 'busy'],
+    )
+    assert.equal((await post('/applied/json', { configId, statusCode: 204 })).status, 200)
+    const [applied] = await statusesOf(query)
+    assert.deepEqual([applied.status, applied.confirmationStatusCode], ['APPLIED', 204])
+    assert.ok(applied.lastConfirmedDate && !('confirmationReasonPhrase' in applied))
+  })
+
+  test('of a request that was answered are DISPATCHED', async () => {
+    const { endpointId, put, post } = await aThing()
+    await put(1)
+    await post('/config/json')
+    assert.deepEqual(
+      (await statusesOf(`endpointId=${endpointId}`)).map((one: { status: string }) => one.status),
+      ['DISPATCHED'],
+    )
+  })
+
+  test('a report on an unknown configuration is 404, over MQTT only with a request id', async () => {
+    const { topic, post, put, endpointId } = await aThing()
+    const stranger = await aThing()
+    const theirs = await stranger.put({ theirs: true })
+    const replaced = await put(1)
+    await put(2)
+    const sensor = await device()
+    for (const configId of ['x', '', theirs.configId, replaced.configId]) {
+      assert.equal((await post('/applied/json', { configId })).status, 200, 'over HTTP there is no request id')
+      await sensor.publish(topic('/applied/json/5'), { configId })
+      const { json } = await sensor.receives(topic('/applied/json/5/error'))
+      assert.deepEqual([json.statusCode], [404])
+    }
+    assert.deepEqual(await statusesOf(`endpointId=${endpointId}&status=APPLIED`), [])
+    assert.deepEqual(await statusesOf(`endpointId=${stranger.endpointId}&status=APPLIED`), [])
+  })
+
+  test('of earlier configurations stay once they were sent, at most 20 of a place', async () => {
+    const { endpointId, put, post } = await aThing()
+    await put('"never sent"')
+    for (let n = 0; n < 24; n++) {
+      const { configId } = await put({ n })
+      await post('/config/json')
+      if (n % 2 === 0) await post('/applied/json', { configId })
+    }
+    const found = await statusesOf(`endpointId=${endpointId}&size=100`)
+    assert.deepEqual(
+      found.map(({ config }: { config: string }) => JSON.parse(config).n),
+      Array.from({ length: 20 }, (_, index) => 23 - index),
+    )
+    assert.equal(found[1].status, 'APPLIED')
+    assert.equal(found[0].status, 'DISPATCHED')
+    // An earlier one can still be reported.
+    assert.equal((await post('/applied/json/1', { configId: found[2].configId, statusCode: 500 })).status, 200)
+    assert.equal((await statusesOf(`configId=${found[2].configId}`))[0].status, 'FAILED')
+  })
+
+  test('of a default exist for every endpoint of the version, and add up', async () => {
+    const { version, app, defaults, ...first } = await aThing()
+    const others = [await anEndpoint(version), await anEndpoint(version), await anEndpoint(version)]
+    const own = thing({ app, version, ...others[0]! })
+    await own.put('"own"')
+    const { configId } = await ok(`PUT ${defaults}`, { common: 1 })
+    const query = `configId=${configId}`
+    await eventuallyStatuses(query, ['PENDING', 'PENDING', 'PENDING'])
+    await first.post('/config/json')
+    await thing({ app, version, ...others[1]! }).post('/applied/json/1', { configId })
+    const page = await ok(`GET ${ecr}/statuses?${query}`)
+    assert.equal(page.totalElements, 3)
+    const statuses = page.content.map((one: { status: string }) => one.status)
+    assert.deepEqual(statuses.toSorted(), ['APPLIED', 'DISPATCHED', 'PENDING'])
+    for (const one of ['APPLIED', 'DISPATCHED', 'PENDING'])
+      assert.equal((await statusesOf(`${query}&status=${one}`)).length, 1)
+    // The endpoint with a configuration of its own never had this one.
+    assert.equal((await own.post('/applied/json/1', { configId })).status, 200)
+    assert.equal((await statusesOf(query)).length, 3)
+    const next = await ok(`PUT ${defaults}`, { common: 2 })
+    await eventuallyStatuses(`configId=${next.configId}`, ['PENDING', 'PENDING', 'PENDING'])
+    assert.equal((await statusesOf(query)).length, 2)
+  })
+})
+
+test('services learn of configurations that are written and applied, by the batch', async () => {
+  const updated: unknown[] = []
+  const applied: unknown[] = []
+  waypost.kit.bus.subscribe(ConfigurationUpdated, (payload) => void updated.push(payload))
+  waypost.kit.bus.subscribe(ConfigurationApplied, (payload) => void applied.push(payload))
+  const { endpointId, version, put, post, path, defaults } = await aThing()
+  const { configId } = await put({ n: 1 })
+  await put({ n: 1 })
+  await post('/applied/json', { configId, reasonPhrase: 'done' })
+  await admin(`DELETE ${path}`)
+  const common = await ok(`PUT ${defaults}`, 1)
+  const place = { tenantId: 'default', versionName: version, name: 'default' }
+  assert.deepEqual(updated, [
+    { ...place, configId, endpointIds: [endpointId] },
+    { ...place, endpointIds: [endpointId] },
+    { ...place, configId: common.configId },
+  ])
+  const report = { endpointId, versionName: version, name: 'default', configId, statusCode: 200, reasonPhrase: 'done' }
+  assert.deepEqual(applied, [{ tenantId: 'default', reports: [report] }])
 })

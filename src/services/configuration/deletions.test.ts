@@ -1,0 +1,112 @@
+/** Configurations go with their endpoint, version, application and tenant; contents go when nothing refers to them. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ecr, openConfiguration } from '../../../test/harness/configuration.ts'
+import { eventually } from '../../../test/harness/eventually.ts'
+import { TenantDeleted } from '../tenants/events.ts'
+import { sweepContents } from './store/cleanup.ts'
+
+const { waypost, admin, other, ok, aThing, anApplication, anEndpoint, thing } = await openConfiguration()
+const { sql } = waypost.kit.db
+const tables = ['endpoint_configs', 'sent_configs', 'defaults', 'system_configs', 'contents'] as const
+
+const countIn = async (table: (typeof tables)[number], column: string, value: string) => {
+  const [row] = await sql.unsafe(`select count(*)::int as count from configuration.${table} where ${column} = $1`, [
+    value,
+  ])
+  return row!.count
+}
+const sweepAll = () => sweepContents(sql, new Date(waypost.kit.now().getTime() + 1000), 10_000)
+const system = (path: string) => admin(`POST ${ecr}/system/${path}/configs`, { name: 'a', config: '1' })
+
+test('with the endpoint, but not those of an endpoint that was registered again', async () => {
+  const { endpointId, app, version, put, post } = await aThing()
+  const first = await put(1)
+  await post('/config/json')
+  await put(2)
+  assert.equal((await system(`endpoints/${endpointId}`)).status, 201)
+  assert.equal((await admin(`DELETE /epr/api/v1/endpoints/${endpointId}`)).status, 204)
+  await eventually(async () => {
+    for (const table of ['endpoint_configs', 'sent_configs'] as const)
+      assert.equal(await countIn(table, 'endpoint_id', endpointId), 0)
+    assert.equal(await countIn('system_configs', 'entity_id', endpointId), 0)
+  })
+  await sweepAll()
+  assert.equal(await countIn('contents', 'config_id', first.configId), 0)
+  const again = await admin('POST /epr/api/v1/endpoints', { appVersion: { name: version }, endpointId })
+  assert.equal(again.status, 201, again.text)
+  const place = thing({ app, version, endpointId, token: again.body.token })
+  await place.put(3)
+  await waypost.kit.bus.settled()
+  assert.equal((await ok(`GET ${place.path}`)).config, '3')
+})
+
+test('with the version and the application', async () => {
+  const { app, version } = await anApplication(['v1', 'v2'])
+  const second = `${app}-v2`
+  const endpoint = thing({ app, version, ...(await anEndpoint(version)) })
+  await endpoint.put(1)
+  await ok(`PUT ${ecr}/endpoints/${endpoint.endpointId}/app-versions/${second}`, 2)
+  for (const name of [version, second]) {
+    await ok(`PUT ${ecr}/app-versions/${name}`, 3)
+    assert.equal((await system(`app-versions/${name}`)).status, 201)
+  }
+  assert.equal((await system(`applications/${app}`)).status, 201)
+  assert.equal((await admin(`DELETE /api/v1/applications/${app}/app-versions/${second}`)).status, 204)
+  await eventually(async () => {
+    assert.equal(await countIn('defaults', 'version_name', second), 0)
+    assert.equal(await countIn('endpoint_configs', 'version_name', second), 0)
+    assert.equal(await countIn('system_configs', 'entity_id', second), 0)
+  })
+  assert.equal((await ok(`GET ${endpoint.path}`)).config, '1')
+  assert.equal(await countIn('defaults', 'version_name', version), 1)
+  assert.equal((await admin(`DELETE /epr/api/v1/endpoints/${endpoint.endpointId}`)).status, 204)
+  assert.equal((await admin(`DELETE /api/v1/applications/${app}`)).status, 204)
+  await eventually(async () => {
+    assert.equal(await countIn('defaults', 'version_name', version), 0)
+    for (const id of [app, version]) assert.equal(await countIn('system_configs', 'entity_id', id), 0)
+  })
+})
+
+test('with the tenant', async () => {
+  const { app, version } = await anApplication(['v1'], other)
+  const { endpointId } = await anEndpoint(version, other)
+  const path = `${ecr}/endpoints/${endpointId}/app-versions/${version}`
+  assert.equal((await other(`PUT ${path}`, 1)).status, 200)
+  assert.equal((await other(`PUT ${ecr}/app-versions/${version}`, 1)).status, 200)
+  assert.equal((await other(`POST ${ecr}/system/applications/${app}/configs`, { name: 'a', config: '1' })).status, 201)
+  const { db, bus } = waypost.kit
+  await db.tx((tx) => bus.publish(tx, TenantDeleted, { tenantId: 'other' }))
+  await eventually(
+    async () => {
+      for (const table of tables) assert.equal(await countIn(table, 'tenant_id', 'other'), 0, table)
+    },
+    { withinMs: 15_000 },
+  )
+})
+
+test('a content stays as long as something refers to it', async () => {
+  const { put, post, path, defaults } = await aThing()
+  const sent = await put({ n: 1 })
+  await post('/config/json')
+  const unsent = await put({ n: 2 })
+  await put({ n: 3 })
+  const common = await ok(`PUT ${defaults}`, { n: 4 })
+  await sweepAll()
+  const kept = async () =>
+    await Promise.all([sent, unsent, common].map(({ configId }) => countIn('contents', 'config_id', configId)))
+  assert.deepEqual(await kept(), [1, 0, 1])
+  await admin(`DELETE ${path}`)
+  await admin(`DELETE ${defaults}`)
+  await sweepAll()
+  assert.deepEqual(await kept(), [1, 0, 0])
+})
+
+test('the sweep deletes what was written while its endpoint was unregistered', async () => {
+  const { endpointId, put } = await aThing()
+  await put(1)
+  await sql`update configuration.endpoint_configs set endpoint_id = ${`gone-${endpointId}`} where endpoint_id = ${endpointId}`
+  const sweep = waypost.built.get('configuration')!.periodic!.find(({ name }) => name === 'configuration.sweep')!
+  await waypost.kit.db.tx((tx) => sweep.run(tx))
+  assert.equal(await countIn('endpoint_configs', 'endpoint_id', `gone-${endpointId}`), 0)
+})

@@ -1,0 +1,17 @@
+/** Log messages at warn and above of the configuration registry. */
+import { defineLogMessage } from '../../kernel/define-log-message.ts'
+
+export const pushingFailed = defineLogMessage({
+  level: 'warn',
+  text: 'reading configurations to push failed; retrying up to five times',
+  cause: 'The database was unavailable or refused the query; `err` says which.',
+  action:
+    'Check the database if it happens repeatedly. Endpoints that get no push get their configuration when they connect again or ask for it.',
+})
+
+export const handoverNotRecorded = defineLogMessage({
+  level: 'warn',
+  text: 'recording that a configuration was handed over failed; its status stays PENDING until the device reports',
+  cause: 'The database was unavailable or refused the statement; `err` says which.',
+  action: 'Nothing, unless it happens repeatedly: then check the database. The device has the configuration.',
+})

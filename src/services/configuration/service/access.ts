@@ -1,0 +1,65 @@
+/** Permissions on endpoints and versions. */
+import { authorizeOrNotFound, type Ctx } from '../../../kernel/contract.ts'
+import { onResource } from '../../../kernel/permissions.ts'
+import type { Applications, ApplicationVersionRef } from '../../applications/contract.ts'
+import { applicationResource, type EndpointRef, endpointResource, type Register } from '../../register/contract.ts'
+import { NoEndpoint, NoVersion } from '../errors.ts'
+
+export interface AccessDeps {
+  register: Pick<Register, 'find'>
+  applications: Pick<Applications, 'findVersion'>
+}
+
+/** An endpoint, and a version of its application that the request names. */
+export interface EndpointInVersion {
+  endpoint: EndpointRef
+  versionName: string
+}
+
+/** Returns the endpoint: 404 if the caller may not read it, 403 if it may not use it so. */
+export async function permittedEndpoint(
+  { register }: Pick<AccessDeps, 'register'>,
+  ctx: Ctx,
+  endpointId: string,
+  scope: string,
+): Promise<EndpointRef> {
+  const notFound = () => NoEndpoint({ endpointId })
+  const endpoint = await register.find(endpointId)
+  if (!endpoint) throw notFound()
+  authorizeOrNotFound(ctx, { read: 'endpoint:read', scope }, endpointResource(endpoint), notFound)
+  return endpoint
+}
+
+/** Also checks that the version belongs to the application of the endpoint; it need not be the current one. */
+export async function endpointInVersion(
+  deps: AccessDeps,
+  ctx: Ctx,
+  { endpointId, appVersionName }: { endpointId: string; appVersionName: string },
+  scope: string,
+): Promise<EndpointInVersion> {
+  const endpoint = await permittedEndpoint(deps, ctx, endpointId, scope)
+  // Most requests name the current version, which exists.
+  if (appVersionName !== endpoint.versionName) {
+    const version = await deps.applications.findVersion(appVersionName)
+    if (!isOf(version, endpoint)) throw NoVersion({ appVersionName })
+  }
+  return { endpoint, versionName: appVersionName }
+}
+
+/** Returns whether the version belongs to the application of the endpoint. */
+export const isOf = (version: ApplicationVersionRef | undefined, endpoint: EndpointRef) =>
+  version?.tenantId === endpoint.tenantId && version.applicationName === endpoint.applicationName
+
+export async function permittedVersion(
+  { applications }: Pick<AccessDeps, 'applications'>,
+  ctx: Ctx,
+  appVersionName: string,
+  scope: string,
+): Promise<ApplicationVersionRef> {
+  const notFound = () => NoVersion({ appVersionName })
+  const version = await applications.findVersion(appVersionName)
+  if (!version) throw notFound()
+  const application = onResource(version.tenantId, applicationResource(version.applicationName))
+  authorizeOrNotFound(ctx, { read: 'application:read', scope }, application, notFound)
+  return version
+}

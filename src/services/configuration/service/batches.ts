@@ -1,0 +1,160 @@
+/** One configuration for many endpoints: whole or not at all (document 5, 2.2). */
+import { splitForEvents } from '../../../kernel/bus.ts'
+import type { Ctx } from '../../../kernel/contract.ts'
+import type { Sql } from '../../../kernel/db.ts'
+import { invalidField } from '../../../kernel/errors.ts'
+import { holds, onResource } from '../../../kernel/permissions.ts'
+import type { ApplicationVersionRef } from '../../applications/contract.ts'
+import { applicationResource, type Register, selectionPages } from '../../register/contract.ts'
+import { NoFilter, NoVersion } from '../errors.ts'
+import { ConfigurationUpdated } from '../events.ts'
+import * as store from '../store/configs.ts'
+import { isOf } from './access.ts'
+import { type WriteDeps, writeOwn } from './endpoints.ts'
+import { type Payload, payloadOf } from './payload.ts'
+
+export interface BatchResult extends store.ConfigRow {
+  endpointsCount: number
+}
+
+export interface BatchOperations {
+  /** `endpoints` maps names of versions to ids of endpoints. */
+  putAll(ctx: Ctx, name: string, value: unknown, endpoints: Record<string, string[]>): Promise<BatchResult>
+  putByFilter(ctx: Ctx, name: string, value: unknown, filterId: string): Promise<BatchResult>
+}
+
+interface Deps extends WriteDeps {
+  register: Pick<Register, 'find' | 'selectionPage' | 'findFilter'>
+}
+
+const scope = 'endpoint:update'
+const selectedAtOnce = 5000
+const writtenAtOnce = 5000
+
+export const createBatchOperations = (deps: Deps): BatchOperations => ({
+  async putAll(ctx, name, value, endpoints) {
+    const payload = payloadOf(value)
+    const targets: store.Target[] = []
+    for (const [appVersionName, ids] of Object.entries(endpoints))
+      targets.push(await targetOfVersion(deps, ctx, appVersionName, [...new Set(ids)]))
+    return await write(deps, ctx, name, payload, targets)
+  },
+  async putByFilter(ctx, name, value, filterId) {
+    const payload = payloadOf(value)
+    return await write(deps, ctx, name, payload, await targetsOfFilter(deps, ctx, filterId))
+  },
+})
+
+async function targetOfVersion(
+  { applications, register, kit }: Deps,
+  ctx: Ctx,
+  appVersionName: string,
+  ids: string[],
+): Promise<store.Target> {
+  const notFound = () => NoVersion({ appVersionName })
+  const version = await applications.findVersion(appVersionName)
+  if (!version || (ids.length === 0 && !isVisible(ctx, version))) throw notFound()
+  const { tenantId, applicationName, versionName } = version
+  const target: store.Target = { tenantId, applicationName, versionName, endpointIds: [] }
+  for await (const page of selectionPages(
+    register,
+    kit.db.sql,
+    ctx,
+    { endpointIds: ids },
+    { scope, limit: selectedAtOnce },
+  )) {
+    if (page.rejected[0]) throw page.rejected[0].error
+    for (const endpoint of page.endpoints) {
+      if (!isOf(version, endpoint)) throw notFound()
+      target.endpointIds.push(endpoint.endpointId)
+    }
+  }
+  return target
+}
+
+const isVisible = ({ caller }: Ctx, { tenantId, applicationName }: ApplicationVersionRef) =>
+  ['application:read', scope].some((held) =>
+    holds(caller, held, onResource(tenantId, applicationResource(applicationName))),
+  )
+
+async function targetsOfFilter({ register, kit }: Deps, ctx: Ctx, filterId: string): Promise<store.Target[]> {
+  const filter = await register.findFilter(ctx.tenantId, filterId)
+  const application = filter && onResource(ctx.tenantId, applicationResource(filter.applicationName))
+  const isReadable = application && readable.some((held) => holds(ctx.caller, held, application))
+  if (!filter || !isReadable) throw NoFilter({ filterId })
+  if (filter.status !== 'active')
+    throw invalidField('filterId', `filter ${filterId} is still being matched, ask again when its status is active`)
+  const targets = new Map<string, store.Target>()
+  for await (const page of selectionPages(register, kit.db.sql, ctx, { filterId }, { scope, limit: selectedAtOnce })) {
+    if (page.rejected[0]) throw page.rejected[0].error
+    for (const { tenantId, applicationName, versionName, endpointId } of page.endpoints) {
+      const target = targets.get(versionName) ?? { tenantId, applicationName, versionName, endpointIds: [] }
+      target.endpointIds.push(endpointId)
+      targets.set(versionName, target)
+    }
+  }
+  return [...targets.values()]
+}
+
+/** Scopes on the application that let a caller know of its filters. */
+const readable = ['application:endpoint-filter:read', 'application:read', 'endpoint:read', scope]
+
+async function write(
+  deps: Deps,
+  ctx: Ctx,
+  name: string,
+  payload: Payload,
+  targets: store.Target[],
+): Promise<BatchResult> {
+  const { kit, schemas, pushes } = deps
+  const [first] = targets
+  const tenantId = first?.tenantId ?? ctx.tenantId
+  const foreign = targets.find((target) => target.tenantId !== tenantId)
+  if (foreign) throw NoVersion({ appVersionName: foreign.versionName })
+  for (const target of targets) await schemas.check(target, payload.config)
+  const endpointsCount = new Set(targets.flatMap(({ endpointIds }) => endpointIds)).size
+  const configId = kit.newId()
+  if (endpointsCount === 0) {
+    const at = kit.now()
+    return { name, configId, config: payload.config, createdDate: at, updatedDate: at, endpointsCount }
+  }
+  return await kit.db.tx(async (sql) => {
+    await store.lockTenant(sql, tenantId)
+    const same = await unchanged(sql, name, payload, targets)
+    if (same) {
+      const [stored] = await store.findContents(sql, tenantId, [same.configId])
+      return { name, config: stored!.config, ...same, endpointsCount }
+    }
+    const at = kit.now()
+    await store.insertContent(sql, tenantId, { configId, ...payload })
+    for (const target of inChunks(targets)) await writeOwn(sql, target, { name, configId, at })
+    await publish(deps, sql, name, configId, targets)
+    await pushes.batchWritten(sql, { tenantId, configId })
+    return { name, configId, config: payload.config, createdDate: at, updatedDate: at, endpointsCount }
+  })
+}
+
+function* inChunks(targets: store.Target[]): Generator<store.Target> {
+  for (const target of targets)
+    for (let at = 0; at < target.endpointIds.length; at += writtenAtOnce)
+      yield { ...target, endpointIds: target.endpointIds.slice(at, at + writtenAtOnce) }
+}
+
+/** Returns the configuration that all endpoints have already, if it is one and the same and equals the payload. */
+async function unchanged(sql: Sql, name: string, { digest }: Payload, targets: store.Target[]) {
+  let known: { configId: string; createdDate: Date; updatedDate: Date } | undefined
+  for (const target of inChunks(targets)) {
+    const { equal, kinds, configId, createdDate, updatedDate } = await store.compareOwn(sql, target, name, digest)
+    if (configId === null || equal < target.endpointIds.length || kinds > 1) return undefined
+    if (known && known.configId !== configId) return undefined
+    known ??= { configId, createdDate, updatedDate }
+  }
+  return known
+}
+
+async function publish({ kit: { bus } }: Deps, sql: Sql, name: string, configId: string, targets: store.Target[]) {
+  if (!bus.hasSubscribers(ConfigurationUpdated)) return
+  for (const { tenantId, versionName, endpointIds } of targets)
+    for (const part of splitForEvents(endpointIds))
+      await bus.publish(sql, ConfigurationUpdated, { tenantId, versionName, name, configId, endpointIds: part })
+}

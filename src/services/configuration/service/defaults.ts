@@ -1,0 +1,98 @@
+/** Default configurations of versions. */
+import type { Ctx } from '../../../kernel/contract.ts'
+import { checkIfMatch } from '../../../kernel/etag.ts'
+import { schemaLengthMax, schemaProblems, violationText } from '../../../kernel/json-schema.ts'
+import { NoConfiguration, NoSchema, SchemaInvalid, SchemaUnusable } from '../errors.ts'
+import * as store from '../store/configs.ts'
+import { permittedVersion } from './access.ts'
+import { allNames, etagOfConfig, publishUpdated, type WriteDeps } from './endpoints.ts'
+import { detailsOf, payloadOf } from './payload.ts'
+
+export interface AskedDefault {
+  appVersionName: string
+  name: string
+}
+
+export interface DefaultOperations {
+  put(ctx: Ctx, asked: AskedDefault, value: unknown, ifMatch: string | undefined): Promise<store.ConfigRow>
+  get(ctx: Ctx, asked: AskedDefault): Promise<store.ConfigRow>
+  delete(ctx: Ctx, asked: AskedDefault, ifMatch: string | undefined): Promise<void>
+  list(ctx: Ctx, appVersionName: string): Promise<AsyncIterable<store.ConfigRow>>
+  /** Returns the schema of the version, else of its application. */
+  schema(ctx: Ctx, appVersionName: string): Promise<Record<string, unknown>>
+  /** Throws 422 if the schema cannot be used. */
+  validateSchema(ctx: Ctx, appVersionName: string, schema: unknown): Promise<void>
+}
+
+const read = 'application:endpoint-config:read'
+const namesAtOnce = 16
+
+export const createDefaultOperations = (deps: WriteDeps): DefaultOperations => ({
+  put: (ctx, asked, value, ifMatch) => put(deps, ctx, asked, value, ifMatch),
+  async get(ctx, { appVersionName, name }) {
+    const { tenantId, versionName } = await permittedVersion(deps, ctx, appVersionName, read)
+    const found = await store.findDefault(deps.kit.db.sql, { tenantId, versionName, name })
+    if (!found) throw NoConfiguration({ name, appVersionName })
+    return found
+  },
+  async delete(ctx, { appVersionName, name }, ifMatch) {
+    const scope = 'application:endpoint-config:delete'
+    const { tenantId, versionName } = await permittedVersion(deps, ctx, appVersionName, scope)
+    const place = { tenantId, versionName, name }
+    await deps.kit.db.tx(async (sql) => {
+      const [, old] = await Promise.all([store.lockDefault(sql, place), store.findCurrentDefault(sql, place)])
+      checkIfMatch(ifMatch, old && etagOfConfig(old.configId))
+      if (!old) throw NoConfiguration({ name, appVersionName })
+      await store.deleteDefault(sql, place, deps.kit.now())
+      await publishUpdated(deps, sql, place)
+    })
+  },
+  async list(ctx, appVersionName) {
+    const { tenantId, versionName } = await permittedVersion(deps, ctx, appVersionName, read)
+    const { sql } = deps.kit.db
+    return allNames((after) => store.findDefaultsAfter(sql, { tenantId, versionName, after, limit: namesAtOnce }))
+  },
+  async schema(ctx, appVersionName) {
+    const version = await permittedVersion(deps, ctx, appVersionName, read)
+    const text = await deps.schemas.find(version)
+    if (text === undefined) throw NoSchema({ appVersionName })
+    const problems = await schemaProblems(version.tenantId, text)
+    if (problems) throw SchemaUnusable({ appVersionName, problem: violationText(problems) })
+    return JSON.parse(text)
+  },
+  async validateSchema(ctx, appVersionName, schema) {
+    const { tenantId } = await permittedVersion(deps, ctx, appVersionName, read)
+    const text = JSON.stringify(schema)
+    if (text.length > schemaLengthMax)
+      throw SchemaInvalid({ problem: `it has more than ${schemaLengthMax} characters` })
+    const problems = await schemaProblems(tenantId, text)
+    if (problems) throw SchemaInvalid({ problem: violationText(problems) }, detailsOf(problems))
+  },
+})
+
+async function put(
+  deps: WriteDeps,
+  ctx: Ctx,
+  { appVersionName, name }: AskedDefault,
+  value: unknown,
+  ifMatch: string | undefined,
+): Promise<store.ConfigRow> {
+  const { kit, schemas, pushes } = deps
+  const version = await permittedVersion(deps, ctx, appVersionName, 'application:endpoint-config:update')
+  const payload = payloadOf(value)
+  await schemas.check(version, payload.config)
+  const { tenantId, versionName, applicationName } = version
+  const place = { tenantId, versionName, name }
+  return await kit.db.tx(async (sql) => {
+    const [, old] = await Promise.all([store.lockDefault(sql, place), store.findCurrentDefault(sql, place)])
+    checkIfMatch(ifMatch, old && etagOfConfig(old.configId))
+    if (old?.digest === payload.digest) return (await store.findDefault(sql, place))!
+    const at = kit.now()
+    const configId = kit.newId()
+    await store.insertContent(sql, tenantId, { configId, ...payload })
+    await store.writeDefault(sql, { ...place, applicationName }, { configId, at })
+    await publishUpdated(deps, sql, { ...place, configId })
+    await pushes.defaultWritten(sql, { tenantId, versionName })
+    return { name, configId, config: payload.config, createdDate: old?.createdDate ?? at, updatedDate: at }
+  })
+}

@@ -1,0 +1,55 @@
+/** Deletes what belongs to deleted endpoints, versions, applications and tenants. */
+import type { Sql } from '../../../kernel/db.ts'
+import type { Kit } from '../../../kernel/define-service.ts'
+import { defineJob } from '../../../kernel/jobs.ts'
+import type { Register } from '../../register/contract.ts'
+import * as store from '../store/cleanup.ts'
+
+export interface DeletionOperations {
+  forgetEndpoints(sql: Sql, of: { tenantId: string; endpointIds: string[]; until: Date }): Promise<void>
+  forgetVersion(sql: Sql, of: { tenantId: string; versionName: string }): Promise<void>
+  forgetApplication(sql: Sql, of: { tenantId: string; applicationName: string }): Promise<void>
+  forgetTenant(sql: Sql, tenantId: string): Promise<void>
+  /** Deletes contents without references, and rows that were written for an endpoint while it was unregistered. */
+  sweep(sql: Sql): Promise<void>
+}
+
+const ForgetVersion = defineJob<{ tenantId: string; versionName: string; until: string }>(
+  'configuration.forget-version',
+  { timeoutSeconds: 3600 },
+)
+const ForgetTenant = defineJob<{ tenantId: string }>('configuration.forget-tenant', { timeoutSeconds: 3600 })
+
+const rowsAtOnce = 5000
+/** A hand-over that is being recorded may still refer to a released content. */
+const releasedMs = 5 * 60_000
+/** A write that began before its endpoint was unregistered has ended by then. */
+const orphansMs = 2 * 3600_000
+
+export function createDeletionOperations(
+  { db, jobs, now }: Pick<Kit, 'db' | 'jobs' | 'now'>,
+  register: Pick<Register, 'relation'>,
+): DeletionOperations {
+  const ago = (ms: number) => new Date(now().getTime() - ms)
+  jobs.handle(ForgetVersion, async ({ until, ...of }) => {
+    while ((await store.deleteSomeOfVersion(db.sql, { ...of, until: new Date(until) }, rowsAtOnce, now())) > 0);
+  })
+  jobs.handle(ForgetTenant, async ({ tenantId }) => {
+    while ((await store.deleteSomeOfTenant(db.sql, tenantId, rowsAtOnce)) > 0);
+  })
+  return {
+    forgetEndpoints: (sql, of) => store.deleteOfEndpoints(sql, of, now()),
+    async forgetVersion(sql, of) {
+      const until = now()
+      await store.deleteDefaultsOfVersion(sql, { ...of, until }, until)
+      await jobs.send(sql, ForgetVersion, { ...of, until: until.toISOString() })
+    },
+    forgetApplication: (sql, { tenantId, applicationName }) =>
+      store.deleteSystemOfApplication(sql, tenantId, applicationName),
+    forgetTenant: (sql, tenantId) => jobs.send(sql, ForgetTenant, { tenantId }),
+    async sweep(sql) {
+      await store.deleteOrphans(sql, register.relation, ago(orphansMs), now())
+      while ((await store.sweepContents(sql, ago(releasedMs), rowsAtOnce)) === rowsAtOnce);
+    },
+  }
+}

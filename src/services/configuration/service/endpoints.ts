@@ -1,0 +1,133 @@
+/** Configurations that endpoints have of their own. */
+import type { Ctx } from '../../../kernel/contract.ts'
+import type { Sql } from '../../../kernel/db.ts'
+import type { Kit } from '../../../kernel/define-service.ts'
+import { checkIfMatch } from '../../../kernel/etag.ts'
+import { NoConfiguration } from '../errors.ts'
+import { ConfigurationUpdated } from '../events.ts'
+import { pruneSent } from '../store/cleanup.ts'
+import * as store from '../store/configs.ts'
+import { type AccessDeps, endpointInVersion } from './access.ts'
+import { payloadOf, type SchemaOperations } from './payload.ts'
+import type { Pushes } from './pushes.ts'
+
+export interface WriteDeps extends AccessDeps {
+  kit: Pick<Kit, 'db' | 'bus' | 'now' | 'newId' | 'log'>
+  schemas: SchemaOperations
+  pushes: Pushes
+}
+
+export interface Asked {
+  endpointId: string
+  appVersionName: string
+  name: string
+}
+
+export interface EndpointOperations {
+  put(ctx: Ctx, asked: Asked, value: unknown, ifMatch: string | undefined): Promise<store.ConfigRow>
+  /** Returns the endpoint's own configuration, else the default of the version. */
+  get(ctx: Ctx, asked: Asked): Promise<store.ConfigRow>
+  delete(ctx: Ctx, asked: Asked, ifMatch: string | undefined): Promise<void>
+  /** Yields the endpoint's own configurations, by name. */
+  list(ctx: Ctx, of: Omit<Asked, 'name'>): Promise<AsyncIterable<store.ConfigRow>>
+}
+
+export const createEndpointOperations = (deps: WriteDeps): EndpointOperations => ({
+  put: (ctx, asked, value, ifMatch) => put(deps, ctx, asked, value, ifMatch),
+  async get(ctx, asked) {
+    const { endpoint, versionName } = await endpointInVersion(deps, ctx, asked, 'endpoint:read')
+    const { tenantId, endpointId } = endpoint
+    const found = await store.findEffective(deps.kit.db.sql, { tenantId, endpointId, versionName, name: asked.name })
+    if (!found) throw NoConfiguration({ name: asked.name, appVersionName: versionName })
+    return found
+  },
+  delete: (ctx, asked, ifMatch) => remove(deps, ctx, asked, ifMatch),
+  async list(ctx, of) {
+    const { endpoint, versionName } = await endpointInVersion(deps, ctx, of, 'endpoint:read')
+    const { tenantId, endpointId } = endpoint
+    const { sql } = deps.kit.db
+    return allNames((after) =>
+      store.findOwnAfter(sql, { tenantId, endpointId, versionName, after, limit: namesAtOnce }),
+    )
+  },
+})
+
+/** A configuration has up to a megabyte. */
+const namesAtOnce = 16
+
+export async function* allNames(find: (after: string) => Promise<store.ConfigRow[]>): AsyncGenerator<store.ConfigRow> {
+  for (let after = ''; ; ) {
+    const page = await find(after)
+    yield* page
+    const last = page.at(-1)
+    if (!last || page.length < namesAtOnce) return
+    after = last.name
+  }
+}
+
+export const etagOfConfig = (configId: string) => `"${configId}"`
+
+async function put(
+  deps: WriteDeps,
+  ctx: Ctx,
+  asked: Asked,
+  value: unknown,
+  ifMatch: string | undefined,
+): Promise<store.ConfigRow> {
+  const { kit, schemas, pushes } = deps
+  const { endpoint, versionName } = await endpointInVersion(deps, ctx, asked, 'endpoint:update')
+  const { tenantId, applicationName, endpointId } = endpoint
+  const payload = payloadOf(value)
+  await schemas.check({ tenantId, applicationName, versionName }, payload.config)
+  const { name } = asked
+  const place = { tenantId, endpointId, versionName, name }
+  return await kit.db.tx(async (sql) => {
+    const [, old] = await Promise.all([store.lockEndpoint(sql, place), store.findOwn(sql, place)])
+    checkIfMatch(ifMatch, old && etagOfConfig(old.configId))
+    if (old?.digest === payload.digest) return (await store.findEffective(sql, place))!
+    const at = kit.now()
+    const configId = kit.newId()
+    const target = { tenantId, applicationName, versionName, endpointIds: [endpointId] }
+    await store.insertContent(sql, tenantId, { configId, ...payload })
+    await writeOwn(sql, target, { name, configId, at })
+    await publishUpdated(deps, sql, { tenantId, versionName, name, configId, endpointIds: [endpointId] })
+    // The device uses its current version only.
+    if (versionName === endpoint.versionName) await pushes.endpointChanged(sql, place)
+    else kit.log.debug({ endpointId, name, reason: 'other_version' }, 'configuration not pushed')
+    return { name, configId, config: payload.config, createdDate: old?.createdDate ?? at, updatedDate: at }
+  })
+}
+
+/** Writes the configuration of all endpoints of the target, and prunes their histories. */
+export async function writeOwn(sql: Sql, target: store.Target, written: { name: string; configId: string; at: Date }) {
+  const grown = await store.writeOwn(sql, target, written)
+  const { tenantId, versionName } = target
+  if (grown.length > 0)
+    await pruneSent(sql, { tenantId, versionName, name: written.name, endpointIds: grown }, written.at)
+}
+
+export async function publishUpdated(
+  { kit: { bus } }: Pick<WriteDeps, 'kit'>,
+  sql: Sql,
+  payload: Parameters<typeof bus.publish<Updated>>[2],
+) {
+  if (bus.hasSubscribers(ConfigurationUpdated)) await bus.publish(sql, ConfigurationUpdated, payload)
+}
+type Updated = Parameters<typeof ConfigurationUpdated.key>[0]
+
+async function remove(deps: WriteDeps, ctx: Ctx, asked: Asked, ifMatch: string | undefined) {
+  const { kit, pushes } = deps
+  const { endpoint, versionName } = await endpointInVersion(deps, ctx, asked, 'endpoint:delete')
+  const { tenantId, endpointId } = endpoint
+  const { name } = asked
+  const place = { tenantId, endpointId, versionName, name }
+  await kit.db.tx(async (sql) => {
+    const [, old] = await Promise.all([store.lockEndpoint(sql, place), store.findOwn(sql, place)])
+    checkIfMatch(ifMatch, old && etagOfConfig(old.configId))
+    if (!old) return
+    await store.deleteOwn(sql, place, kit.now())
+    await publishUpdated(deps, sql, { tenantId, versionName, name, endpointIds: [endpointId] })
+    // The default becomes effective; if there is none, nothing is pushed.
+    if (versionName === endpoint.versionName) await pushes.endpointChanged(sql, place)
+  })
+}

@@ -1,0 +1,80 @@
+/** Records what was handed over to devices and what they report, many at a time in one statement. */
+import { createBatcher } from '../../../kernel/batcher.ts'
+import type { Kit } from '../../../kernel/define-service.ts'
+import { ConfigurationApplied } from '../events.ts'
+import { handoverNotRecorded } from '../log-messages.ts'
+import * as store from '../store/deliveries.ts'
+import type { Pushes } from './pushes.ts'
+
+export interface Handovers {
+  /** Marks a configuration as handed over. Never rejects: the status stays PENDING if the database fails. */
+  mark(handover: store.Handover): Promise<void>
+  /** Returns false if the configuration was never one of this endpoint. */
+  report(report: store.Report): Promise<boolean>
+  settled(): Promise<void>
+}
+
+const atOnce = 500
+const everyMs = 5
+
+export function createHandovers(kit: Pick<Kit, 'db' | 'bus' | 'now' | 'log' | 'metrics'>, pushes: Pushes): Handovers {
+  const { db, log, now, metrics } = kit
+  const pending = new Set<Promise<void>>()
+  const reports = metrics.counter(
+    'waypost_configuration_reports_total',
+    'Number of reports of devices on configurations, by outcome (applied, failed, unknown).',
+    ['outcome'],
+  )
+  const mark = createBatcher<store.Handover, true>(
+    async (handovers) => {
+      for (const stale of await store.markDispatched(db.sql, handovers, now())) pushes.pushAgain(stale)
+      return handovers.map(() => true)
+    },
+    atOnce,
+    everyMs,
+  )
+  const report = createBatcher<store.Report, boolean>((given) => record(kit, given), atOnce, everyMs)
+
+  return {
+    mark(handover) {
+      const marked = mark(handover)
+        .then(() => {})
+        .catch((error) => handoverNotRecorded(log, { err: error, endpointId: handover.endpointId }))
+        .finally(() => pending.delete(marked))
+      pending.add(marked)
+      return marked
+    },
+    async report(given) {
+      const isKnown = (await report(given)) === true
+      reports.inc({ outcome: isKnown ? (isApplied(given) ? 'applied' : 'failed') : 'unknown' })
+      return isKnown
+    },
+    async settled() {
+      await Promise.all(pending)
+    },
+  }
+}
+
+const isApplied = ({ statusCode }: { statusCode: number }) => statusCode >= 200 && statusCode <= 299
+
+async function record({ db, bus, now }: Pick<Kit, 'db' | 'bus' | 'now'>, given: store.Report[]): Promise<boolean[]> {
+  const known = new Set<number>()
+  if (!bus.hasSubscribers(ConfigurationApplied)) {
+    for (const position of await store.recordReports(db.sql, given, now())) known.add(position)
+    return given.map((_, position) => known.has(position))
+  }
+  await db.tx(async (sql) => {
+    known.clear()
+    for (const position of await store.recordReports(sql, given, now())) known.add(position)
+    const reported = given.filter((_, position) => known.has(position))
+    for (const [tenantId, ofTenant] of Map.groupBy(reported, (one) => one.tenantId))
+      await bus.publish(sql, ConfigurationApplied, {
+        tenantId,
+        reports: ofTenant.map(({ endpointId, versionName, name, configId, statusCode, reasonPhrase }) => ({
+          ...{ endpointId, versionName, name, configId, statusCode },
+          ...(reasonPhrase !== null && { reasonPhrase }),
+        })),
+      })
+  })
+  return given.map((_, position) => known.has(position))
+}

@@ -1,0 +1,182 @@
+/**
+ * Pushes configurations to connected endpoints. A write sends a signal to the nodes that may have the connections, with its commit; each node reads what is
+ * effective then, and sends it to its own connections. What a node misses is sent when the endpoint connects again.
+ */
+import type { Gateway } from '../../../gateway/contract.ts'
+import { sleep } from '../../../kernel/clock.ts'
+import type { Sql } from '../../../kernel/db.ts'
+import type { Kit } from '../../../kernel/define-service.ts'
+import { configurationPush } from '../../../kernel/device-configuration.ts'
+import { createKeyedMutex } from '../../../kernel/keyed-mutex.ts'
+import { defineSignal } from '../../../kernel/signals.ts'
+import type { Register } from '../../register/contract.ts'
+import { pushingFailed } from '../log-messages.ts'
+import * as store from '../store/deliveries.ts'
+import type { Contents } from './contents.ts'
+
+export const extensionName = 'cmx'
+
+/** A configuration of one endpoint changed; without a name, all may have, because it has moved to another version. */
+interface EndpointChange extends store.DeviceRef {
+  name?: string
+}
+
+const EndpointChanged = defineSignal<EndpointChange>('configuration.endpoint-changed')
+const BatchWritten = defineSignal<{ tenantId: string; configId: string }>('configuration.batch-written')
+const DefaultWritten = defineSignal<{ tenantId: string; versionName: string }>('configuration.default-written')
+
+export interface Pushes {
+  /** Pushes what is effective for the endpoint, with the commit of `sql`. */
+  endpointChanged(sql: Sql, change: EndpointChange): Promise<void>
+  batchWritten(sql: Sql, of: { tenantId: string; configId: string }): Promise<void>
+  defaultWritten(sql: Sql, of: { tenantId: string; versionName: string }): Promise<void>
+  /** Remembers what was pushed to a connection of this node. */
+  handedOver(endpointId: string, name: string, configId: string): void
+  /** Pushes again what is effective, on this node. */
+  pushAgain(change: EndpointChange): void
+  /** Resolves when no push is in progress. */
+  settled(): Promise<void>
+}
+
+interface Deps {
+  kit: Pick<Kit, 'db' | 'signals' | 'log' | 'stopping'>
+  gateway: Pick<Gateway, 'sendHere' | 'isConnected' | 'connectedHere' | 'connectionOf' | 'nodesOf'>
+  register: Pick<Register, 'find'>
+  contents: Contents
+}
+
+interface Parts extends Deps {
+  ordered: ReturnType<typeof createKeyedMutex>['run']
+  running: Set<Promise<void>>
+  /** By connection and name, the last configuration that was pushed: a device that moves to another version as it connects gets it once. */
+  pushed: WeakMap<object, Map<string, string>>
+}
+
+/** The second look for a connection that was being made during the write. */
+const recheckMs = 1000
+const attemptsMax = 5
+const endpointsAtOnce = 500
+
+export function createPushes(deps: Deps): Pushes {
+  const { kit, gateway } = deps
+  const { signals } = kit
+  const parts: Parts = { ...deps, ordered: createKeyedMutex().run, running: new Set(), pushed: new WeakMap() }
+  const here = (change: EndpointChange) => start(parts, () => pushToEndpoint(parts, change))
+  signals.on(EndpointChanged, here)
+  signals.on(BatchWritten, (of) => start(parts, () => pushBatch(parts, of)))
+  signals.on(DefaultWritten, (of) =>
+    start(parts, () => pushUndispatched(parts, (one) => one.versionName === of.versionName)),
+  )
+  // Signals may have been lost.
+  signals.onReset(() => start(parts, () => pushUndispatched(parts, () => true)))
+  return {
+    async endpointChanged(sql, change) {
+      const { endpointId } = change
+      if (gateway.isConnected(endpointId)) return kit.db.afterCommit(sql, () => here(change))
+      const node = (await gateway.nodesOf(sql, [endpointId])).get(endpointId)
+      if (node !== undefined) return signals.send(sql, `node/${node}`, EndpointChanged, change)
+      kit.db.afterCommit(sql, () => start(parts, () => lookAgain(parts, change)))
+    },
+    batchWritten: (sql, of) => signals.send(sql, 'all', BatchWritten, of),
+    defaultWritten: (sql, of) => signals.send(sql, 'all', DefaultWritten, of),
+    handedOver: (endpointId, name, configId) => remember(parts, endpointId, name, configId),
+    pushAgain: here,
+    async settled() {
+      while (parts.running.size > 0) await Promise.all(parts.running)
+    },
+  }
+}
+
+/** Runs in the background; a failure of the database is retried. */
+function start({ kit: { log, stopping }, running }: Parts, work: () => Promise<void>) {
+  const run = (async () => {
+    for (let attempt = 1; !stopping.aborted; attempt++) {
+      try {
+        return await work()
+      } catch (error) {
+        pushingFailed(log, { err: error, attempt })
+        if (attempt === attemptsMax) return
+        await sleep(attempt * 500)
+      }
+    }
+  })().finally(() => running.delete(run))
+  running.add(run)
+}
+
+/** Sends to an endpoint that had no connection when the configuration was written, if it has one a second later. */
+async function lookAgain(parts: Parts, change: EndpointChange) {
+  const { kit, gateway } = parts
+  const { endpointId, name } = change
+  kit.log.debug({ endpointId, name, reason: 'not_connected' }, 'configuration not pushed')
+  await sleep(recheckMs)
+  if (kit.stopping.aborted) return
+  const wait = await store.findUndispatched(kit.db.sql, [change])
+  if (!wait.some((row) => name === undefined || row.name === name)) return
+  if (gateway.isConnected(endpointId)) return pushToEndpoint(parts, change)
+  const node = (await gateway.nodesOf(kit.db.sql, [endpointId])).get(endpointId)
+  if (node !== undefined) await kit.signals.sendNow(`node/${node}`, EndpointChanged, change)
+}
+
+/** The mutex keeps the order: the last push of an endpoint has what is effective last. */
+const pushToEndpoint = (parts: Parts, { name, endpointId }: EndpointChange) =>
+  parts.ordered(endpointId, async () => {
+    const { sql } = parts.kit.db
+    // It may have moved to another version since the change.
+    const endpoint = await parts.register.find(endpointId)
+    if (!endpoint) return
+    const rows =
+      name === undefined
+        ? await store.findOutdated(sql, [endpoint])
+        : (await store.findEffectiveIds(sql, [endpoint])).filter((row) => row.name === name)
+    if (rows.length === 0)
+      parts.kit.log.debug({ endpointId, name, reason: 'none_effective' }, 'configuration not pushed')
+    for (const row of rows) await send(parts, endpoint, row)
+  })
+
+async function pushBatch(parts: Parts, { tenantId, configId }: { tenantId: string; configId: string }) {
+  const { kit, gateway } = parts
+  const here = new Map<string, store.DeviceRef>()
+  for (const endpoint of gateway.connectedHere())
+    if (endpoint.tenantId === tenantId) here.set(endpoint.endpointId, endpoint)
+  if (here.size === 0) return
+  for (let after = ''; !kit.stopping.aborted; ) {
+    const rows = await store.findUndispatchedOf(kit.db.sql, { tenantId, configId, after, limit: endpointsAtOnce })
+    // A batch may name a version that is not the current one of the endpoint.
+    const wanted = rows.filter(({ endpointId, versionName }) => here.get(endpointId)?.versionName === versionName)
+    await Promise.all(wanted.map((row) => send(parts, { tenantId, ...row }, { name: row.name, configId })))
+    if (rows.length < endpointsAtOnce) return
+    after = rows.at(-1)!.endpointId
+  }
+}
+
+/** Pushes what the endpoints of this node were never handed over. */
+async function pushUndispatched(parts: Parts, wanted: (endpoint: store.DeviceRef) => boolean) {
+  const { kit, gateway } = parts
+  const endpoints = [...gateway.connectedHere()].filter(wanted)
+  for (let at = 0; at < endpoints.length && !kit.stopping.aborted; at += endpointsAtOnce) {
+    const some = endpoints.slice(at, at + endpointsAtOnce)
+    const rows = await store.findUndispatched(kit.db.sql, some)
+    await Promise.all(rows.map((row) => send(parts, some[row.position]!, row)))
+  }
+}
+
+function remember({ gateway, pushed }: Parts, endpointId: string, name: string, configId: string) {
+  const connection = gateway.connectionOf(endpointId)
+  if (!connection) return
+  const known = pushed.get(connection)
+  if (known) known.set(name, configId)
+  else pushed.set(connection, new Map([[name, configId]]))
+}
+
+async function send(
+  { gateway, contents, pushed }: Parts,
+  { tenantId, endpointId }: store.DeviceRef,
+  { name, configId }: { name: string; configId: string },
+) {
+  const connection = gateway.connectionOf(endpointId)
+  if (connection && pushed.get(connection)?.get(name) === configId) return
+  const content = await contents.find(tenantId, configId)
+  // Deleted meanwhile: another push follows.
+  if (content)
+    await gateway.sendHere(endpointId, configurationPush(extensionName, { name, configId, config: content.value }))
+}

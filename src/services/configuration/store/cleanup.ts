@@ -1,0 +1,158 @@
+/** Deletes rows of deleted endpoints, versions and tenants, old records, and contents without references. */
+import type { Fragment, Sql } from '../../../kernel/db.ts'
+
+/** Records of a place that are kept, with its current configuration. */
+export const recordsMax = 20
+
+/** Deletes the oldest records beyond the limit at the places of these endpoints. The current default keeps its record. */
+export async function pruneSent(
+  sql: Sql,
+  {
+    tenantId,
+    versionName,
+    name,
+    endpointIds,
+  }: { tenantId: string; versionName: string; name: string; endpointIds: string[] },
+  at: Date,
+) {
+  await sql`
+    with ranked as (
+      select s.endpoint_id, s.config_id,
+        row_number() over (partition by s.endpoint_id order by s.updated_date desc, s.config_id) as rank
+      from configuration.sent_configs s
+      where s.tenant_id = ${tenantId} and s.endpoint_id = any(${endpointIds}::text[])
+        and s.version_name = ${versionName} and s.name = ${name}
+        and not exists (select 1 from configuration.defaults d where d.tenant_id = s.tenant_id
+          and d.version_name = s.version_name and d.name = s.name and d.config_id = s.config_id)),
+    deleted as (
+      delete from configuration.sent_configs s using ranked r
+      where r.rank >= ${recordsMax} and s.tenant_id = ${tenantId} and s.endpoint_id = r.endpoint_id
+        and s.version_name = ${versionName} and s.name = ${name} and s.config_id = r.config_id
+      returning s.config_id)
+    insert into configuration.released_contents (tenant_id, config_id, released_date)
+    select distinct ${tenantId}, config_id, ${at}::timestamptz from deleted`
+}
+
+/** Deletes contents that were released before this date and have no reference; returns how many releases it has processed. */
+export async function sweepContents(sql: Sql, before: Date, limit: number): Promise<number> {
+  const [row] = await sql<{ count: number }[]>`
+    with taken as (
+      delete from configuration.released_contents where ctid = any(array(
+        select ctid from configuration.released_contents where released_date < ${before}
+        order by released_date limit ${limit} for update skip locked))
+      returning tenant_id, config_id),
+    deleted as (
+      delete from configuration.contents c using (select distinct tenant_id, config_id from taken) as t
+      where c.tenant_id = t.tenant_id and c.config_id = t.config_id
+        and not exists (select 1 from configuration.defaults d
+          where d.tenant_id = t.tenant_id and d.config_id = t.config_id)
+        and not exists (select 1 from configuration.endpoint_configs o
+          where o.tenant_id = t.tenant_id and o.config_id = t.config_id)
+        and not exists (select 1 from configuration.sent_configs s
+          where s.tenant_id = t.tenant_id and s.config_id = t.config_id))
+    select count(*)::int as count from taken`
+  return row?.count ?? 0
+}
+
+/** Deletes rows of endpoints that were unregistered. Rows that an endpoint with the same id got later stay. */
+export async function deleteOfEndpoints(
+  sql: Sql,
+  { tenantId, endpointIds, until }: { tenantId: string; endpointIds: string[]; until: Date },
+  at: Date,
+) {
+  await sql`
+    with own as (
+      delete from configuration.endpoint_configs
+      where tenant_id = ${tenantId} and endpoint_id = any(${endpointIds}::text[]) and updated_date <= ${until}
+      returning config_id),
+    sent as (
+      delete from configuration.sent_configs
+      where tenant_id = ${tenantId} and endpoint_id = any(${endpointIds}::text[])
+        and coalesce(dispatched_date, confirmed_date) <= ${until}
+      returning config_id),
+    system as (
+      delete from configuration.system_configs
+      where tenant_id = ${tenantId} and level = 'ENDPOINT' and entity_id = any(${endpointIds}::text[])
+        and updated_date <= ${until})
+    insert into configuration.released_contents (tenant_id, config_id, released_date)
+    select ${tenantId}, config_id, ${at}::timestamptz from (select * from own union select * from sent) as gone`
+}
+
+/** Deletes rows that were written for an endpoint while it was unregistered. `endpoints` is the relation of the register. */
+export async function deleteOrphans(sql: Sql, endpoints: (sql: Sql) => Fragment, since: Date, at: Date) {
+  await sql`
+    with own as (
+      delete from configuration.endpoint_configs o where o.updated_date > ${since}
+        and not exists (select 1 from (${endpoints(sql)}) as e where e.endpoint_id = o.endpoint_id)
+      returning o.tenant_id, o.config_id)
+    insert into configuration.released_contents (tenant_id, config_id, released_date)
+    select distinct tenant_id, config_id, ${at}::timestamptz from own`
+}
+
+interface OfVersion {
+  tenantId: string
+  versionName: string
+  until: Date
+}
+
+export async function deleteDefaultsOfVersion(sql: Sql, { tenantId, versionName, until }: OfVersion, at: Date) {
+  await sql`
+    with system as (
+      delete from configuration.system_configs where tenant_id = ${tenantId} and level = 'APP_VERSION'
+        and entity_id = ${versionName} and updated_date <= ${until}),
+    gone as (
+      delete from configuration.defaults
+      where tenant_id = ${tenantId} and version_name = ${versionName} and updated_date <= ${until} returning config_id)
+    insert into configuration.released_contents (tenant_id, config_id, released_date)
+    select ${tenantId}, config_id, ${at}::timestamptz from gone`
+}
+
+export async function deleteSystemOfApplication(sql: Sql, tenantId: string, applicationName: string) {
+  await sql`
+    delete from configuration.system_configs
+    where tenant_id = ${tenantId} and level = 'APPLICATION' and entity_id = ${applicationName}`
+}
+
+/** Deletes up to `limit` rows of endpoints for a deleted version; returns their number. */
+export async function deleteSomeOfVersion(sql: Sql, of: OfVersion, limit: number, at: Date): Promise<number> {
+  const { tenantId, versionName, until } = of
+  const [row] = await sql<{ count: number }[]>`
+    with own as (
+      delete from configuration.endpoint_configs where ctid = any(array(
+        select ctid from configuration.endpoint_configs
+        where tenant_id = ${tenantId} and version_name = ${versionName} and updated_date <= ${until} limit ${limit}))
+      returning config_id),
+    sent as (
+      delete from configuration.sent_configs where ctid = any(array(
+        select ctid from configuration.sent_configs
+        where tenant_id = ${tenantId} and version_name = ${versionName} and updated_date <= ${until} limit ${limit}))
+      returning config_id),
+    released as (
+      insert into configuration.released_contents (tenant_id, config_id, released_date)
+      select ${tenantId}, config_id, ${at}::timestamptz from (select * from own union select * from sent) as gone)
+    select (select count(*) from own)::int + (select count(*) from sent)::int as count`
+  return row?.count ?? 0
+}
+
+const tables = [
+  'system_configs',
+  'defaults',
+  'endpoint_configs',
+  'sent_configs',
+  'contents',
+  'released_contents',
+] as const
+
+/** Deletes up to `limit` rows of each table of a deleted tenant; returns their number. */
+export async function deleteSomeOfTenant(sql: Sql, tenantId: string, limit: number): Promise<number> {
+  let deleted = 0
+  for (const table of tables) {
+    const { count } = await sql.unsafe(
+      `delete from configuration.${table} where ctid = any(array(
+        select ctid from configuration.${table} where tenant_id = $1 limit $2))`,
+      [tenantId, limit],
+    )
+    deleted += count
+  }
+  return deleted
+}

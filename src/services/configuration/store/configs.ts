@@ -1,0 +1,242 @@
+/** Configurations of endpoints and defaults of versions. */
+import type { Fragment, Sql } from '../../../kernel/db.ts'
+
+export interface VersionPlace {
+  tenantId: string
+  versionName: string
+  name: string
+}
+export interface Place extends VersionPlace {
+  endpointId: string
+}
+
+export interface ConfigRow {
+  name: string
+  configId: string
+  /** JSON text. */
+  config: string
+  createdDate: Date
+  updatedDate: Date
+}
+
+export interface Content {
+  configId: string
+  config: string
+  digest: string
+}
+
+/** The configuration at a place, without its text. */
+export interface CurrentRow {
+  configId: string
+  digest: string
+  createdDate: Date
+  updatedDate: Date
+}
+
+const lockOf = (sql: Sql, kind: string, ...parts: string[]): Fragment =>
+  sql`hashtextextended(${['configuration', kind, ...parts].join('\n')}, 0)`
+
+/** Serializes the writers of an endpoint. A batch locks the tenant instead, and excludes all of them. */
+export async function lockEndpoint(sql: Sql, { tenantId, endpointId }: { tenantId: string; endpointId: string }) {
+  await sql`
+    select pg_advisory_xact_lock_shared(${lockOf(sql, 'tenant', tenantId)}),
+      pg_advisory_xact_lock(${lockOf(sql, 'endpoint', endpointId)})`
+}
+
+export async function lockTenant(sql: Sql, tenantId: string) {
+  await sql`select pg_advisory_xact_lock(${lockOf(sql, 'tenant', tenantId)})`
+}
+
+export async function lockDefault(sql: Sql, { tenantId, versionName }: VersionPlace) {
+  await sql`select pg_advisory_xact_lock(${lockOf(sql, 'default', tenantId, versionName)})`
+}
+
+const ofPlace = (sql: Sql, { tenantId, endpointId, versionName, name }: Place): Fragment =>
+  sql`tenant_id = ${tenantId} and endpoint_id = ${endpointId} and version_name = ${versionName} and name = ${name}`
+
+const ofVersionPlace = (sql: Sql, { tenantId, versionName, name }: VersionPlace): Fragment =>
+  sql`tenant_id = ${tenantId} and version_name = ${versionName} and name = ${name}`
+
+/** Finds the endpoint's own configuration, else the default of the version. */
+export async function findEffective(sql: Sql, place: Place): Promise<ConfigRow | undefined> {
+  const [row] = await sql<ConfigRow[]>`
+    select ${place.name} as name, f.config_id, c.config, f.created_date, f.updated_date
+    from (
+      select 0 as rank, config_id, created_date, updated_date
+      from configuration.endpoint_configs where ${ofPlace(sql, place)}
+      union all
+      select 1, config_id, created_date, updated_date
+      from configuration.defaults where ${ofVersionPlace(sql, place)}) as f
+    join configuration.contents c on c.tenant_id = ${place.tenantId} and c.config_id = f.config_id
+    order by f.rank limit 1`
+  return row
+}
+
+export async function findDefault(sql: Sql, place: VersionPlace): Promise<ConfigRow | undefined> {
+  const [row] = await sql<ConfigRow[]>`
+    select d.name, d.config_id, c.config, d.created_date, d.updated_date
+    from configuration.defaults d join configuration.contents c using (tenant_id, config_id)
+    where ${ofVersionPlace(sql, place)}`
+  return row
+}
+
+interface NamesAfter {
+  tenantId: string
+  versionName: string
+  after: string
+  limit: number
+}
+
+export async function findOwnAfter(
+  sql: Sql,
+  { tenantId, endpointId, versionName, after, limit }: NamesAfter & { endpointId: string },
+): Promise<ConfigRow[]> {
+  return await sql<ConfigRow[]>`
+    select o.name, o.config_id, c.config, o.created_date, o.updated_date
+    from configuration.endpoint_configs o join configuration.contents c using (tenant_id, config_id)
+    where o.tenant_id = ${tenantId} and o.endpoint_id = ${endpointId} and o.version_name = ${versionName}
+      and o.name > ${after}
+    order by o.name limit ${limit}`
+}
+
+export async function findDefaultsAfter(
+  sql: Sql,
+  { tenantId, versionName, after, limit }: NamesAfter,
+): Promise<ConfigRow[]> {
+  return await sql<ConfigRow[]>`
+    select d.name, d.config_id, c.config, d.created_date, d.updated_date
+    from configuration.defaults d join configuration.contents c using (tenant_id, config_id)
+    where d.tenant_id = ${tenantId} and d.version_name = ${versionName} and d.name > ${after}
+    order by d.name limit ${limit}`
+}
+
+export async function findOwn(sql: Sql, place: Place): Promise<CurrentRow | undefined> {
+  const [row] = await sql<CurrentRow[]>`
+    select config_id, c.digest, o.created_date, o.updated_date
+    from configuration.endpoint_configs o join configuration.contents c using (tenant_id, config_id)
+    where ${ofPlace(sql, place)}`
+  return row
+}
+
+export async function findCurrentDefault(sql: Sql, place: VersionPlace): Promise<CurrentRow | undefined> {
+  const [row] = await sql<CurrentRow[]>`
+    select config_id, c.digest, d.created_date, d.updated_date
+    from configuration.defaults d join configuration.contents c using (tenant_id, config_id)
+    where ${ofVersionPlace(sql, place)}`
+  return row
+}
+
+export async function insertContent(sql: Sql, tenantId: string, { configId, config, digest }: Content) {
+  await sql`
+    insert into configuration.contents (tenant_id, config_id, config, digest)
+    values (${tenantId}, ${configId}, ${config}, ${digest})`
+}
+
+export async function findContents(sql: Sql, tenantId: string, configIds: string[]) {
+  return await sql<{ configId: string; config: string }[]>`
+    select config_id, config from configuration.contents
+    where tenant_id = ${tenantId} and config_id = any(${configIds}::text[])`
+}
+
+/** Endpoints of one version that get the same configuration. */
+export interface Target {
+  tenantId: string
+  applicationName: string
+  versionName: string
+  endpointIds: string[]
+}
+
+/** Counts the places that have a configuration with this digest, and the different ones among them. */
+export async function compareOwn(sql: Sql, target: Target, name: string, digest: string) {
+  const [row] = await sql<
+    { equal: number; configId: string | null; kinds: number; createdDate: Date; updatedDate: Date }[]
+  >`
+    select count(*)::int as equal, min(o.config_id) as config_id, count(distinct o.config_id)::int as kinds,
+      min(o.created_date) as created_date, min(o.updated_date) as updated_date
+    from unnest(${target.endpointIds}::text[]) as given(endpoint_id)
+    join configuration.endpoint_configs o on o.tenant_id = ${target.tenantId} and o.endpoint_id = given.endpoint_id
+      and o.version_name = ${target.versionName} and o.name = ${name}
+    join configuration.contents c on c.tenant_id = o.tenant_id and c.config_id = o.config_id and c.digest = ${digest}`
+  return row!
+}
+
+const statusColumns = (sql: Sql): Fragment => sql`dispatched_date, confirmed_date, status_code, reason_phrase`
+
+/** Keeps a configuration that was sent in the history of its place. */
+const sentColumns = (sql: Sql): Fragment => sql`
+  tenant_id, endpoint_id, version_name, name, config_id, application_name, updated_date, ${statusColumns(sql)}`
+
+/**
+ * Gives all endpoints of the target the configuration, whose content exists. Earlier ones that were sent go to the history. Returns the
+ * endpoints whose history has grown.
+ */
+export async function writeOwn(
+  sql: Sql,
+  target: Target,
+  { name, configId, at }: { name: string; configId: string; at: Date },
+): Promise<string[]> {
+  const { tenantId, applicationName, versionName, endpointIds } = target
+  const moved = await sql<{ endpointId: string }[]>`
+    with given as (select unnest(${endpointIds}::text[]) as endpoint_id),
+    old as (
+      select o.* from given join configuration.endpoint_configs o on o.tenant_id = ${tenantId}
+        and o.endpoint_id = given.endpoint_id and o.version_name = ${versionName} and o.name = ${name}),
+    released as (
+      insert into configuration.released_contents (tenant_id, config_id, released_date)
+      select distinct tenant_id, config_id, ${at}::timestamptz from old),
+    written as (
+      insert into configuration.endpoint_configs
+        (tenant_id, endpoint_id, version_name, name, application_name, config_id, created_date, updated_date)
+      select ${tenantId}, endpoint_id, ${versionName}, ${name}, ${applicationName}, ${configId}, ${at}::timestamptz,
+        ${at}::timestamptz
+      from given
+      on conflict (tenant_id, endpoint_id, version_name, name) do update set config_id = excluded.config_id,
+        updated_date = excluded.updated_date, dispatched_date = null, confirmed_date = null, status_code = null,
+        reason_phrase = null)
+    insert into configuration.sent_configs (${sentColumns(sql)})
+    select ${sentColumns(sql)} from old where dispatched_date is not null or confirmed_date is not null
+    on conflict (tenant_id, endpoint_id, version_name, name, config_id) do update set
+      dispatched_date = excluded.dispatched_date, confirmed_date = excluded.confirmed_date,
+      status_code = excluded.status_code, reason_phrase = excluded.reason_phrase
+    returning endpoint_id`
+  return moved.map(({ endpointId }) => endpointId)
+}
+
+/** Deletes the configuration of the endpoint. Returns its id; undefined if there was none. */
+export async function deleteOwn(sql: Sql, place: Place, at: Date): Promise<string | undefined> {
+  const [row] = await sql<{ configId: string }[]>`
+    with old as (delete from configuration.endpoint_configs where ${ofPlace(sql, place)} returning *),
+    released as (
+      insert into configuration.released_contents (tenant_id, config_id, released_date)
+      select tenant_id, config_id, ${at}::timestamptz from old),
+    moved as (
+      insert into configuration.sent_configs (${sentColumns(sql)})
+      select ${sentColumns(sql)} from old where dispatched_date is not null or confirmed_date is not null
+      on conflict (tenant_id, endpoint_id, version_name, name, config_id) do nothing)
+    select config_id from old`
+  return row?.configId
+}
+
+export async function writeDefault(
+  sql: Sql,
+  place: VersionPlace & { applicationName: string },
+  { configId, at }: { configId: string; at: Date },
+) {
+  const { tenantId, versionName, name, applicationName } = place
+  await sql`
+    with released as (
+      insert into configuration.released_contents (tenant_id, config_id, released_date)
+      select tenant_id, config_id, ${at}::timestamptz from configuration.defaults where ${ofVersionPlace(sql, place)})
+    insert into configuration.defaults
+      (tenant_id, version_name, name, application_name, config_id, created_date, updated_date)
+    values (${tenantId}, ${versionName}, ${name}, ${applicationName}, ${configId}, ${at}, ${at})
+    on conflict (tenant_id, version_name, name) do update set config_id = excluded.config_id,
+      updated_date = excluded.updated_date`
+}
+
+export async function deleteDefault(sql: Sql, place: VersionPlace, at: Date) {
+  await sql`
+    with old as (delete from configuration.defaults where ${ofVersionPlace(sql, place)} returning *)
+    insert into configuration.released_contents (tenant_id, config_id, released_date)
+    select tenant_id, config_id, ${at}::timestamptz from old`
+}

@@ -1,0 +1,194 @@
+/** Stores hand-overs to devices and their reports, and finds the configurations that devices lack. Statements take many endpoints at once. */
+import type { Fragment, Sql } from '../../../kernel/db.ts'
+import type { Place } from './configs.ts'
+
+/** An endpoint with its current version. */
+export interface DeviceRef {
+  tenantId: string
+  endpointId: string
+  versionName: string
+}
+
+export interface EffectiveRow {
+  /** Index of the endpoint in the request. */
+  position: number
+  name: string
+  configId: string
+}
+
+const given = (sql: Sql, endpoints: DeviceRef[]): Fragment => sql`
+  unnest(${endpoints.map(({ tenantId }) => tenantId)}::text[], ${endpoints.map(({ endpointId }) => endpointId)}::text[],
+    ${endpoints.map(({ versionName }) => versionName)}::text[])
+    with ordinality as g(tenant_id, endpoint_id, version_name, position)`
+
+const hasOwn = (sql: Sql): Fragment => sql`exists (
+  select 1 from configuration.endpoint_configs o where o.tenant_id = g.tenant_id and o.endpoint_id = g.endpoint_id
+    and o.version_name = g.version_name and o.name = d.name)`
+
+/** Finds the effective configuration of one name. */
+export async function findEffectiveId(
+  sql: Sql,
+  place: Place,
+): Promise<{ configId: string; isDispatched: boolean } | undefined> {
+  const { tenantId, endpointId, versionName, name } = place
+  const [row] = await sql<{ configId: string; isDispatched: boolean }[]>`
+    select config_id, is_dispatched from (
+      select 0 as rank, config_id, dispatched_date is not null as is_dispatched from configuration.endpoint_configs
+      where tenant_id = ${tenantId} and endpoint_id = ${endpointId} and version_name = ${versionName} and name = ${name}
+      union all
+      select 1, config_id, false from configuration.defaults
+      where tenant_id = ${tenantId} and version_name = ${versionName} and name = ${name}) as f
+    order by rank limit 1`
+  return row
+}
+
+/** Finds the effective configurations of endpoints, of all names. */
+export async function findEffectiveIds(sql: Sql, endpoints: DeviceRef[]): Promise<EffectiveRow[]> {
+  return await sql<EffectiveRow[]>`
+    select g.position::int - 1 as position, e.name, e.config_id
+    from ${given(sql, endpoints)} cross join lateral (${effective(sql)}) as e order by g.position, e.name`
+}
+
+const effective = (sql: Sql): Fragment => sql`
+  select o.name, o.config_id, o.dispatched_date from configuration.endpoint_configs o
+  where o.tenant_id = g.tenant_id and o.endpoint_id = g.endpoint_id and o.version_name = g.version_name
+  union all
+  select d.name, d.config_id, (
+    select s.dispatched_date from configuration.sent_configs s where s.tenant_id = g.tenant_id
+      and s.endpoint_id = g.endpoint_id and s.version_name = g.version_name and s.name = d.name
+      and s.config_id = d.config_id)
+  from configuration.defaults d
+  where d.tenant_id = g.tenant_id and d.version_name = g.version_name and not ${hasOwn(sql)}`
+
+/** Finds effective configurations that are not the last ones that the endpoints applied, of whichever version. */
+export async function findOutdated(sql: Sql, endpoints: DeviceRef[]): Promise<EffectiveRow[]> {
+  return await sql<EffectiveRow[]>`
+    select g.position::int - 1 as position, e.name, e.config_id
+    from ${given(sql, endpoints)} cross join lateral (${effective(sql)}) as e
+    where e.config_id is distinct from (
+      select applied.config_id from (
+        select o.config_id, o.confirmed_date from configuration.endpoint_configs o
+        where o.tenant_id = g.tenant_id and o.endpoint_id = g.endpoint_id and o.name = e.name
+          and o.status_code between 200 and 299
+        union all
+        select s.config_id, s.confirmed_date from configuration.sent_configs s
+        where s.tenant_id = g.tenant_id and s.endpoint_id = g.endpoint_id and s.name = e.name
+          and s.status_code between 200 and 299) as applied
+      order by applied.confirmed_date desc limit 1)
+    order by g.position, e.name`
+}
+
+/** Finds effective configurations that were never handed over. */
+export async function findUndispatched(sql: Sql, endpoints: DeviceRef[]): Promise<EffectiveRow[]> {
+  return await sql<EffectiveRow[]>`
+    select g.position::int - 1 as position, e.name, e.config_id
+    from ${given(sql, endpoints)} cross join lateral (${effective(sql)}) as e
+    where e.dispatched_date is null order by g.position, e.name`
+}
+
+/** Returns endpoints that have the configuration of their own and were not handed it, in the order of their ids. */
+export async function findUndispatchedOf(
+  sql: Sql,
+  { tenantId, configId, after, limit }: { tenantId: string; configId: string; after: string; limit: number },
+): Promise<{ endpointId: string; versionName: string; name: string }[]> {
+  return await sql<{ endpointId: string; versionName: string; name: string }[]>`
+    select endpoint_id, version_name, name from configuration.endpoint_configs
+    where tenant_id = ${tenantId} and config_id = ${configId} and dispatched_date is null and endpoint_id > ${after}
+    order by endpoint_id limit ${limit}`
+}
+
+/** A configuration that was handed over to a device or that a device reported on. */
+export interface Handover extends Place {
+  applicationName: string
+  configId: string
+}
+
+const columns = (sql: Sql, items: Handover[]): Fragment => {
+  const column = (key: keyof Handover) => items.map((item) => item[key])
+  return sql`${column('tenantId')}::text[], ${column('endpointId')}::text[], ${column('versionName')}::text[],
+    ${column('name')}::text[], ${column('applicationName')}::text[], ${column('configId')}::text[]`
+}
+
+const sameAsGiven = (sql: Sql, alias: 'o' | 'm'): Fragment =>
+  alias === 'o'
+    ? sql`o.tenant_id = g.tenant_id and o.endpoint_id = g.endpoint_id and o.version_name = g.version_name
+        and o.name = g.name and o.config_id = g.config_id`
+    : sql`m.tenant_id = g.tenant_id and m.endpoint_id = g.endpoint_id and m.version_name = g.version_name
+        and m.name = g.name and m.config_id = g.config_id`
+
+/**
+ * Marks configurations as handed over. A default gets a row in the history, and so does one that was replaced meanwhile: those are
+ * returned, because the endpoint has to get the newer one.
+ */
+export async function markDispatched(sql: Sql, items: Handover[], at: Date): Promise<Place[]> {
+  const rows = await sql<Place[]>`
+    with given as (
+      select * from unnest(${columns(sql, items)})
+        as g(tenant_id, endpoint_id, version_name, name, application_name, config_id)),
+    marked as (
+      update configuration.endpoint_configs o set dispatched_date = ${at} from given g
+      where ${sameAsGiven(sql, 'o')}
+      returning o.tenant_id, o.endpoint_id, o.version_name, o.name, o.config_id),
+    inserted as (insert into configuration.sent_configs
+      (tenant_id, endpoint_id, version_name, name, config_id, application_name, updated_date, dispatched_date)
+    select distinct on (g.tenant_id, g.endpoint_id, g.version_name, g.name, g.config_id)
+      g.tenant_id, g.endpoint_id, g.version_name, g.name, g.config_id, g.application_name,
+      coalesce(d.updated_date, ${at}::timestamptz), ${at}::timestamptz
+    from given g
+    join configuration.contents c on c.tenant_id = g.tenant_id and c.config_id = g.config_id
+    left join configuration.defaults d on d.tenant_id = g.tenant_id and d.version_name = g.version_name
+      and d.name = g.name and d.config_id = g.config_id
+    where not exists (select 1 from marked m where ${sameAsGiven(sql, 'm')})
+    on conflict (tenant_id, endpoint_id, version_name, name, config_id) do update set dispatched_date = ${at}
+    returning tenant_id, endpoint_id, version_name, name, config_id)
+    select s.tenant_id, s.endpoint_id, s.version_name, s.name from inserted s
+    where exists (select 1 from configuration.endpoint_configs o where o.tenant_id = s.tenant_id
+        and o.endpoint_id = s.endpoint_id and o.version_name = s.version_name and o.name = s.name)
+      or not exists (select 1 from configuration.defaults d where d.tenant_id = s.tenant_id
+        and d.version_name = s.version_name and d.name = s.name and d.config_id = s.config_id)`
+  return [...rows]
+}
+
+export interface Report extends Handover {
+  statusCode: number
+  reasonPhrase: string | null
+}
+
+/**
+ * Records reports on configurations that the endpoints have, had and were sent, or have by default. Returns the indexes of the known ones.
+ * The same `configId` may belong to several versions of an endpoint: the report counts for all of them.
+ */
+export async function recordReports(sql: Sql, reports: Report[], at: Date): Promise<number[]> {
+  const rows = await sql<{ position: number }[]>`
+    with given as (
+      select * from unnest(${columns(sql, reports)}, ${reports.map(({ statusCode }) => statusCode)}::int[],
+          ${reports.map(({ reasonPhrase }) => reasonPhrase)}::text[])
+        with ordinality as g(tenant_id, endpoint_id, version_name, name, application_name, config_id, status_code,
+          reason_phrase, position)),
+    current as (
+      update configuration.endpoint_configs o set confirmed_date = ${at}, status_code = g.status_code,
+        reason_phrase = g.reason_phrase
+      from given g where o.tenant_id = g.tenant_id and o.endpoint_id = g.endpoint_id and o.name = g.name
+        and o.config_id = g.config_id
+      returning g.position),
+    earlier as (
+      update configuration.sent_configs s set confirmed_date = ${at}, status_code = g.status_code,
+        reason_phrase = g.reason_phrase
+      from given g where s.tenant_id = g.tenant_id and s.endpoint_id = g.endpoint_id and s.name = g.name
+        and s.config_id = g.config_id
+      returning g.position),
+    by_default as (
+      insert into configuration.sent_configs (tenant_id, endpoint_id, version_name, name, config_id, application_name,
+        updated_date, confirmed_date, status_code, reason_phrase)
+      select g.tenant_id, g.endpoint_id, g.version_name, g.name, g.config_id, g.application_name, d.updated_date,
+        ${at}::timestamptz, g.status_code, g.reason_phrase
+      from given g join configuration.defaults d on d.tenant_id = g.tenant_id and d.version_name = g.version_name
+        and d.name = g.name and d.config_id = g.config_id
+      where not ${hasOwn(sql)}
+      on conflict (tenant_id, endpoint_id, version_name, name, config_id) do nothing)
+    select position::int - 1 as position from current union
+    select position::int - 1 from earlier union
+    select g.position::int - 1 from given g join configuration.defaults d on d.tenant_id = g.tenant_id
+      and d.version_name = g.version_name and d.name = g.name and d.config_id = g.config_id where not ${hasOwn(sql)}`
+  return rows.map(({ position }) => position)
+}

@@ -1,0 +1,135 @@
+/** Schemas of system configurations; the four levels share them. */
+import { contentPage, offsetQuery } from '../../kernel/paging.ts'
+import { DateTime, Empty, ifMatchFails, Name, Text, Type } from '../../kernel/schema.ts'
+import { defaultName, namePattern } from './schemas.ts'
+
+/** Characters of a system configuration. */
+const configLengthMax = 262_144
+
+const itemFields = {
+  configId: Type.String({ description: 'Id of the system configuration (UUID).' }),
+  name: Type.String({ description: 'Name, unique at its place.' }),
+  displayName: Type.Optional(Type.String({ description: 'Name for people.' })),
+  config: Type.String({ description: 'The value: JSON as text.' }),
+  createdAt: DateTime({ description: 'When it was created, in UTC.' }),
+  updatedAt: DateTime({ description: 'When it was last changed, in UTC.' }),
+}
+const Item = Type.Object(itemFields, {
+  title: 'SystemConfiguration',
+  description: 'A value of the platform. Devices never get it.',
+})
+const CurrentItem = Type.Object(
+  {
+    ...itemFields,
+    level: Type.Enum(['TENANT', 'APPLICATION', 'APP_VERSION', 'ENDPOINT'], {
+      description: 'The level at which it was found.',
+    }),
+    entityId: Type.String({ description: 'The tenant, application, version or endpoint at which it was found.' }),
+  },
+  { title: 'CurrentSystemConfiguration', description: 'A system configuration, and where it was found.' },
+)
+
+const body = Type.Object(
+  {
+    name: Type.String({
+      minLength: 1,
+      maxLength: 255,
+      pattern: namePattern,
+      description: 'Name, unique at its place: letters, digits, `_` and `-`.',
+      examples: ['dashboard'],
+    }),
+    displayName: Type.Optional(Text({ description: 'Name for people.', minLength: 1 })),
+    config: Type.String({
+      maxLength: configLengthMax,
+      description: 'The value: JSON as text.',
+      examples: ['{"theme":"dark"}'],
+    }),
+  },
+  { title: 'SystemConfigurationInput', description: 'A system configuration to store.' },
+)
+
+const levels = {
+  tenants: { parameter: 'tenantId', of: 'a tenant', text: 'Id of the tenant.' },
+  applications: { parameter: 'appName', of: 'an application', text: 'Name of the application.' },
+  versions: { parameter: 'appVersionName', of: 'an application version', text: 'Name of the application version.' },
+  endpoints: { parameter: 'endpointId', of: 'an endpoint', text: 'Id of the endpoint.' },
+} as const
+export type SystemLevel = keyof typeof levels
+
+/** Returns the schemas of one level. */
+export function systemSchemas(level: SystemLevel) {
+  const { parameter, of, text } = levels[level]
+  // One shape for all levels: the path of the level has one of the parameters.
+  const params = Type.Object({ [parameter]: Name({ description: text }) })
+  const one = Type.Object({
+    [parameter]: Name({ description: text }),
+    configId: Name({ description: 'Id of the system configuration.' }),
+  })
+  const noPlace = `There is no such place, or the caller may not read it.`
+  const nothing = `There is no such place or system configuration, or the caller may not read it.`
+  const taken = 'There is another system configuration with this name here.'
+  const prefix = `systemConfigurations.${level}`
+  return {
+    create: {
+      name: `${prefix}.create`,
+      summary: `Create a system configuration of ${of}`,
+      params,
+      body,
+      response: { 201: Empty('It was created; `Location` holds its address, `ETag` its version.') },
+      fails: { 404: noPlace, 409: taken },
+    },
+    list: {
+      name: `${prefix}.list`,
+      summary: `List the system configurations of ${of}`,
+      params,
+      query: Type.Object({
+        name: Type.Optional(Text({ description: 'Only the one with exactly this name. Default: all.' })),
+        ...offsetQuery(100),
+      }),
+      response: { 200: contentPage(Item) },
+      fails: { 404: noPlace },
+    },
+    current: {
+      name: `${prefix}.current.get`,
+      summary: `Get the effective system configuration of ${of}`,
+      description:
+        'Searches its own level, then those above it: endpoint, application version, application, tenant. With `treeTraversalStrategy=SKIP` only its own level.',
+      params,
+      query: Type.Object({
+        name: Type.String({
+          minLength: 1,
+          maxLength: 255,
+          default: defaultName,
+          description: 'Name of the system configuration. Default: default.',
+        }),
+        treeTraversalStrategy: Type.Optional(
+          Type.Enum(['SKIP'], { description: 'SKIP: do not search the levels above. Default: search them.' }),
+        ),
+      }),
+      response: { 200: CurrentItem, 304: Empty() },
+      fails: { 404: 'There is no such place or the caller may not read it, or there is no such configuration.' },
+    },
+    get: {
+      name: `${prefix}.get`,
+      summary: `Get a system configuration of ${of}`,
+      params: one,
+      response: { 200: Item, 304: Empty() },
+      fails: { 404: nothing },
+    },
+    update: {
+      name: `${prefix}.update`,
+      summary: `Replace a system configuration of ${of}`,
+      params: one,
+      body,
+      response: { 204: Empty('It was replaced; `ETag` holds its new version.') },
+      fails: { 404: nothing, 409: taken, ...ifMatchFails },
+    },
+    delete: {
+      name: `${prefix}.delete`,
+      summary: `Delete a system configuration of ${of}`,
+      params: one,
+      response: { 204: Empty() },
+      fails: { 404: nothing, ...ifMatchFails },
+    },
+  }
+}
