@@ -122,7 +122,7 @@ async function createResources() {
   const version = `${app}-v1`
   for (const path of [`endpoints/${endpointId}/app-versions/${version}`, `app-versions/${version}`])
     assert.equal((await asService(`PUT ${ecr}/${path}`, { place: marker })).status, 200)
-  const configId = await created(asService, `POST ${ecr}/system/endpoints/${endpointId}/configs`, {
+  const configId = await create(asService, `POST ${ecr}/system/endpoints/${endpointId}/configs`, {
     name: `${marker}-system`,
     config: `"${marker}"`,
   })
