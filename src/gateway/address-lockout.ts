@@ -5,31 +5,31 @@ import { createLockout, type LockoutRule } from '../kernel/lockout.ts'
 
 /** `secret` is the presented token, or a digest of the presented credentials. */
 export interface AddressLockout {
-  /** Returns the seconds until the address is served again; 0 for secrets that were correct from there before. */
-  lockedFor(address: string, secret: string): number
-  failed(address: string, secret: string): void
-  succeeded(address: string, secret: string): void
+  /** Returns the seconds until the address is unlocked; 0 for secrets that were correct from this address before. */
+  lockedSeconds(address: string, secret: string): number
+  recordFailure(address: string, secret: string): void
+  recordSuccess(address: string, secret: string): void
 }
 
-const correctMax = 100_000
+const correctSecretsMax = 100_000
 
 /** Locks an address (IPv6: its /64). Each node counts its own, in memory. */
 export function createAddressLockout(rule: LockoutRule, nowMs = monotonicMs): AddressLockout {
   const lockout = createLockout(rule, { nowMs })
-  const correct = new Set<string>()
+  const correctSecrets = new Set<string>()
   return {
-    lockedFor(address, secret) {
+    lockedSeconds(address, secret) {
       const network = networkOf(address)
       const seconds = lockout.lockedSeconds(network)
-      return seconds > 0 && correct.has(`${network} ${secret}`) ? 0 : seconds
+      return seconds > 0 && correctSecrets.has(`${network} ${secret}`) ? 0 : seconds
     },
-    succeeded(address, secret) {
+    recordSuccess(address, secret) {
       const entry = `${networkOf(address)} ${secret}`
       // Insert the entry again, so that the least recently presented one is evicted first.
-      correct.delete(entry)
-      correct.add(entry)
-      if (correct.size > correctMax) correct.delete(correct.values().next().value!)
+      correctSecrets.delete(entry)
+      correctSecrets.add(entry)
+      if (correctSecrets.size > correctSecretsMax) correctSecrets.delete(correctSecrets.values().next().value!)
     },
-    failed: (address, secret) => lockout.recordFailure(networkOf(address), secret),
+    recordFailure: (address, secret) => lockout.recordFailure(networkOf(address), secret),
   }
 }

@@ -12,16 +12,16 @@ export interface AnonymousTimeout {
 const extensionMs = 1000
 const extensionsMax = 5
 
-/** `seconds`: 0 disables the time-out. */
+/** Creates the time-out; 0 seconds disable it. `onTimeout` closes the connection. */
 export function createAnonymousTimeout(
   seconds: number,
-  ended: (connection: DeviceConnection) => void,
+  onTimeout: (connection: DeviceConnection) => void,
   extendByMs = extensionMs,
 ): AnonymousTimeout {
   const waiting = new Map<DeviceConnection, { until: number; extensions: number }>()
   let timer: NodeJS.Timeout | undefined
 
-  function arm() {
+  function startTimer() {
     const [first] = waiting.values()
     if (timer || first === undefined) return
     timer = setTimeout(checkExpired, Math.max(10, first.until - monotonicMs())).unref()
@@ -34,20 +34,21 @@ export function createAnonymousTimeout(
     for (const [connection, { until, extensions }] of waiting) {
       if (until > now) break
       waiting.delete(connection)
-      const { waiting: unidentified, lookups } = connection.state
-      if ((unidentified || lookups > 0) && extensions < extensionsMax) extended.push([connection, extensions + 1])
-      else ended(connection)
+      const { identifying: unidentified, pendingLookups } = connection.state
+      if ((unidentified || pendingLookups > 0) && extensions < extensionsMax)
+        extended.push([connection, extensions + 1])
+      else onTimeout(connection)
     }
-    // Appended to the end of the map: checked at the latest together with the connections that came after them.
+    // They are appended to the end of the map, so they may be checked later than `until`, with the connections before them.
     for (const [connection, extensions] of extended) waiting.set(connection, { until: now + extendByMs, extensions })
-    arm()
+    startTimer()
   }
 
   return {
     start(connection) {
       if (seconds <= 0) return
       waiting.set(connection, { until: monotonicMs() + seconds * 1000, extensions: 0 })
-      arm()
+      startTimer()
     },
     cancel: (connection) => void waiting.delete(connection),
   }

@@ -13,10 +13,10 @@ import type { Client, Verdict } from './mqtt/host.ts'
 import type { Tenant, Tenants } from './tenants.ts'
 
 export interface Clients {
-  admit(client: Client): Promise<Verdict>
-  /** Returns the authentication of an admitted client; undefined for anonymous ones. */
+  authenticate(client: Client): Promise<Verdict>
+  /** Returns the authentication of an accepted client; undefined for anonymous ones. */
   authenticationOf(client: Client): Authentication | undefined
-  /** True if credentials or the tenant of the client may have changed since it was admitted. */
+  /** Returns true if the credentials or the tenant of the client may have changed since it was accepted. */
   isStale(client: Client): boolean
   /** Calls the listener when credentials end; with undefined after a reset, when any of them may have ended. */
   onEnd(listener: (which: { credentialId: string } | { tenantId: string } | undefined) => void): void
@@ -53,32 +53,33 @@ export function createClients(deps: {
   const listeners: Parameters<Clients['onEnd']>[0][] = []
   let revocations = 0
 
-  const ended = (which: Parameters<(typeof listeners)[0]>[0]) => {
+  const credentialsEnded = (which: Parameters<(typeof listeners)[0]>[0]) => {
     revocations++
     for (const listener of listeners) listener(which)
   }
   bus.subscribe(CredentialStateChanged, ({ credentialId, to }) => {
-    if (to === 'Suspended' || to === 'Revoked') ended({ credentialId })
+    if (to === 'Suspended' || to === 'Revoked') credentialsEnded({ credentialId })
   })
-  bus.subscribe(CredentialDeleted, ({ credentialId }) => ended({ credentialId }))
-  bus.subscribe(TenantCredentialsDeleted, ({ tenantId }) => ended({ tenantId }))
-  bus.onReset(() => ended(undefined))
+  bus.subscribe(CredentialDeleted, ({ credentialId }) => credentialsEnded({ credentialId }))
+  bus.subscribe(TenantCredentialsDeleted, ({ tenantId }) => credentialsEnded({ tenantId }))
+  bus.onReset(() => credentialsEnded(undefined))
 
   return {
-    async admit(client) {
+    async authenticate(client) {
       const { address } = client
-      const presents = client.certificate !== undefined || Boolean(client.username || client.password?.length)
+      const presentsCredentials =
+        client.certificate !== undefined || Boolean(client.username || client.password?.length)
       const anonymous: Verdict = { accepted: true, owner: `address:${address}` }
-      if (!presents) return anonymous
-      const what = digestOf(client)
-      const seconds = lockout.lockedFor(address, what)
+      if (!presentsCredentials) return anonymous
+      const credentialsDigest = digestOf(client)
+      const seconds = lockout.lockedSeconds(address, credentialsDigest)
       if (seconds > 0)
         return {
           accepted: false,
           code: 'banned',
           why: `too many wrong credentials from this address; ${seconds} s to go`,
         }
-      const before = revocations
+      const revocationsBefore = revocations
       let authentication: Authentication | Refusal | undefined
       try {
         authentication = await verify(credentials, client)
@@ -89,13 +90,13 @@ export function createClients(deps: {
       }
       if (!authentication) return anonymous
       if ('accepted' in authentication) {
-        lockout.failed(address, what)
+        lockout.recordFailure(address, credentialsDigest)
         return authentication
       }
-      lockout.succeeded(address, what)
+      lockout.recordSuccess(address, credentialsDigest)
       const tenant = await tenants.get(authentication.tenantId)
       if (!tenant?.available) return badCredentials('the tenant is not available')
-      admitted.set(client, { authentication, revocations: before, tenant, generation: tenant.generation })
+      admitted.set(client, { authentication, revocations: revocationsBefore, tenant, generation: tenant.generation })
       return { accepted: true, owner: `credential:${authentication.credentialIds.join('+')}` }
     },
     authenticationOf: (client) => admitted.get(client)?.authentication,
@@ -107,19 +108,19 @@ export function createClients(deps: {
   }
 }
 
-async function byCertificate(
+async function verifyCertificate(
   credentials: Verification,
   { certificate }: Client,
 ): Promise<Authentication | Refusal | undefined> {
   if (!certificate) return undefined
-  const found = await credentials.verifyCertificate(certificate)
-  if (!found) {
-    const signer = await credentials.tenantOfCertificate(certificate)
-    return signer === undefined
+  const verified = await credentials.verifyCertificate(certificate)
+  if (!verified) {
+    const issuingTenant = await credentials.tenantOfCertificate(certificate)
+    return issuingTenant === undefined
       ? badCredentials('the certificate is not one of ours')
-      : badCredentials('the certificate was suspended or revoked, or has expired', signer)
+      : badCredentials('the certificate was suspended or revoked, or has expired', issuingTenant)
   }
-  const { tenantId, credentialId } = found
+  const { tenantId, credentialId } = verified
   return {
     tenantId,
     credentialIds: [credentialId],
@@ -128,21 +129,24 @@ async function byCertificate(
   }
 }
 
-async function byPassword(credentials: Verification, client: Client): Promise<Authentication | Refusal | undefined> {
+async function verifyPassword(
+  credentials: Verification,
+  client: Client,
+): Promise<Authentication | Refusal | undefined> {
   // Some clients send an empty username to connect anonymously.
   if (!client.username && !client.password?.length) return undefined
-  const at = client.username?.lastIndexOf('@') ?? -1
-  if (at < 1) return badCredentials('the username is not <name>@<tenantId>')
+  const separator = client.username?.lastIndexOf('@') ?? -1
+  if (separator < 1) return badCredentials('the username is not <name>@<tenantId>')
   const login = {
-    tenantId: client.username!.slice(at + 1),
-    username: client.username!.slice(0, at),
+    tenantId: client.username!.slice(separator + 1),
+    username: client.username!.slice(0, separator),
     password: client.password?.toString('utf8') ?? '',
   }
-  const found = await credentials.verifyBasic(login)
-  if (!found) return badCredentials('wrong username or password, or the credentials were suspended or revoked')
+  const verified = await credentials.verifyBasic(login)
+  if (!verified) return badCredentials('wrong username or password, or the credentials were suspended or revoked')
   return {
     tenantId: login.tenantId,
-    credentialIds: [found.credentialId],
+    credentialIds: [verified.credentialId],
     methods: ['basic'],
     isStillValid: async () => (await credentials.verifyBasic(login)) !== undefined,
   }
@@ -150,9 +154,9 @@ async function byPassword(credentials: Verification, client: Client): Promise<Au
 
 /** Verifies certificate and password. If both are presented, both must be valid and of the same tenant. */
 async function verify(credentials: Verification, client: Client): Promise<Authentication | Refusal | undefined> {
-  const certificate = await byCertificate(credentials, client)
+  const certificate = await verifyCertificate(credentials, client)
   if (certificate && 'accepted' in certificate) return certificate
-  const password = await byPassword(credentials, client)
+  const password = await verifyPassword(credentials, client)
   if (!certificate || !password || 'accepted' in password) return password ?? certificate
   if (password.tenantId !== certificate.tenantId)
     return badCredentials('certificate and username are of different tenants')

@@ -16,8 +16,8 @@ describe('connections of one address', () => {
     const note = (what: string) => (reason: string, address: string) => void events.push(`${what} ${reason} ${address}`)
     const share = { max, perAddress: max, open: 0, refused: note('refused'), evicted: note('evicted') }
     let at = 0
-    const limits = createConnectionLimits({ share, anonymousPerAddress, perAddress, refused() {}, now: () => at })
-    const arrive = (address: string) => limits.arrive('mqtt', address, new PassThrough())
+    const limits = createConnectionLimits({ share, anonymousPerAddress, perAddress, recordRefusal() {}, now: () => at })
+    const arrive = (address: string) => limits.acquireSlot('mqtt', address, new PassThrough())
     const later = (ms: number) => {
       at += ms
     }
@@ -53,7 +53,7 @@ describe('connections of one address', () => {
     const { limits, arrive, later } = someLimits({ anonymousPerAddress: 2 })
     const [known, waiting, silent] = [arrive('a')!, arrive('a')!, arrive('a')!]
     waiting.accepted = busy
-    limits.setStanding(known, 'protected')
+    limits.setEvictionClass(known, 'protected')
     later(5000)
     arrive('a')
     assert.deepEqual([known, waiting, silent].map(isGone), [false, false, true])
@@ -62,17 +62,17 @@ describe('connections of one address', () => {
   test('at the total limit, anonymous connections are evicted first, then idle ones; if there are none, new connections are refused', () => {
     const { limits, arrive, events, share } = someLimits({ max: 3, anonymousPerAddress: 100 })
     const [left, known] = [arrive('a')!, arrive('b')!]
-    for (const slot of [left, known]) limits.setStanding(slot, 'protected')
+    for (const slot of [left, known]) limits.setEvictionClass(slot, 'protected')
     const stranger = arrive('c')!
-    limits.setStanding(left, 'idle')
+    limits.setEvictionClass(left, 'idle')
     const next = arrive('d')!
     assert.deepEqual([left, known, stranger].map(isGone), [false, false, true])
-    limits.leave(stranger)
-    limits.setStanding(next, 'protected')
+    limits.releaseSlot(stranger)
+    limits.setEvictionClass(next, 'protected')
     const last = arrive('e')!
     assert.ok(isGone(left))
-    limits.leave(left)
-    limits.setStanding(last, 'protected')
+    limits.releaseSlot(left)
+    limits.setEvictionClass(last, 'protected')
     assert.equal(arrive('f')?.refusal, 'busy')
     assert.deepEqual(events, ['evicted total c', 'evicted total a', 'refused total f'])
     assert.equal(share.open, 4)
@@ -80,18 +80,18 @@ describe('connections of one address', () => {
 
   test('a limited number of refused connections stay open until CONNECT; further ones are dropped', () => {
     const { limits, arrive, share } = someLimits({ max: 1 })
-    limits.setStanding(arrive('a')!, 'protected')
+    limits.setEvictionClass(arrive('a')!, 'protected')
     const answers = Array.from({ length: 100 }, () => arrive('a'))
     const kept = answers.flatMap((slot) => slot ?? [])
     assert.equal(kept.length, 32)
     assert.equal(share.open, 33)
-    for (const slot of kept) limits.leave(slot)
+    for (const slot of kept) limits.releaseSlot(slot)
     assert.equal(share.open, 1)
   })
 
   test('the limit of one address does not affect other addresses', () => {
     const { limits, arrive } = someLimits({ perAddress: 2 })
-    for (const slot of [arrive('a')!, arrive('a')!]) limits.setStanding(slot, 'protected')
+    for (const slot of [arrive('a')!, arrive('a')!]) limits.setEvictionClass(slot, 'protected')
     assert.equal(arrive('a')?.refusal, 'quota_exceeded')
     assert.equal(arrive('b')?.refusal, undefined)
   })
@@ -99,9 +99,9 @@ describe('connections of one address', () => {
   test('changes of a closed connection are ignored', () => {
     const { limits, arrive, share } = someLimits({ max: 1 })
     const gone = arrive('a')!
-    limits.leave(gone)
-    limits.setStanding(gone, 'idle')
-    limits.setStanding(arrive('a')!, 'protected')
+    limits.releaseSlot(gone)
+    limits.setEvictionClass(gone, 'idle')
+    limits.setEvictionClass(arrive('a')!, 'protected')
     assert.equal(arrive('a')?.refusal, 'busy')
     assert.equal(share.open, 2)
   })

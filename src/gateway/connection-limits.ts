@@ -7,39 +7,39 @@ import { networkOf } from '../kernel/client-address.ts'
 import { monotonicMs } from '../kernel/clock.ts'
 import type { ConnectionShare } from '../kernel/file-descriptors.ts'
 import { type ConnectionState, type DeviceConnection, isBusy } from './connection-state.ts'
-import type { Accepted, From, Transport } from './mqtt/host.ts'
+import type { Accepted, Origin, Transport } from './mqtt/host.ts'
 
 /**
- * `anonymous`: has presented neither credentials nor a valid token. `idle`: has presented a token, but represents no endpoint now.
- * `protected`: has credentials or represents an endpoint. `closing`: evicted or closed; final.
+ * The order of eviction. `anonymous`: has presented neither credentials nor a valid token. `idle`: has presented a token, but represents
+ * no endpoint now. `protected`: has credentials or represents an endpoint, never evicted. `closing`: evicted or closed.
  */
-export type Standing = 'anonymous' | 'idle' | 'protected' | 'closing'
+export type EvictionClass = 'anonymous' | 'idle' | 'protected' | 'closing'
 
-/** Counts one accepted connection, from before its TLS or WebSocket handshake on. */
-export interface Slot extends From {
+/** One accepted connection, counted from before its TLS or WebSocket handshake. */
+export interface Slot extends Origin {
   readonly network: string
-  standing: Standing
-  /** Monotonic milliseconds of the last change: accepted, CONNACK sent, or another standing. */
-  since: number
+  evictionClass: EvictionClass
+  /** Monotonic milliseconds of the last change: accepted, CONNACK sent, or another eviction class. */
+  changedAt: number
   /** The connection of the MQTT layer; undefined before the TLS or WebSocket handshake is done. */
   accepted: Accepted<ConnectionState> | undefined
   socket: Duplex
 }
 
 export interface ConnectionLimits {
-  /** Returns undefined if the socket must be destroyed. A slot with a `refusal` stays open only to answer its CONNECT. */
-  arrive(transport: Transport, address: string, socket: Duplex): Slot | undefined
-  leave(slot: Slot): void
+  /** Counts a new connection. Returns undefined if it must be destroyed. A slot with a `refusal` stays open only to answer its CONNECT. */
+  acquireSlot(transport: Transport, address: string, socket: Duplex): Slot | undefined
+  releaseSlot(slot: Slot): void
   /** Called when CONNACK was sent. */
-  opened(slot: Slot): void
-  setStanding(slot: Slot, standing: Standing): void
+  markConnected(slot: Slot): void
+  setEvictionClass(slot: Slot, standing: EvictionClass): void
 }
 
 /** Anonymous connections have this long after CONNACK before the limit of their address may evict them. */
 const graceMs = 2000
-/** Limits refused connections that are open until their CONNECT is answered. */
+/** Maximum number of refused connections that stay open until their CONNECT is answered. */
 const refusedOpenMax = 32
-/** Limits how many connections are examined to find one that may be evicted. */
+/** Maximum number of connections that are examined to find one that may be evicted. */
 const evictionCandidatesMax = 64
 
 /** Connections that may be evicted, the oldest first. */
@@ -47,30 +47,30 @@ interface Evictable {
   anonymous: Set<Slot>
   idle: Set<Slot>
 }
-const why = 'the room is needed for other connections'
+const evictionReason = 'the connection limit is reached, and others need the connection'
 const newEvictable = (): Evictable => ({ anonymous: new Set(), idle: new Set() })
 
 export function createConnectionLimits(deps: {
   share: ConnectionShare
   anonymousPerAddress: number
-  /** 0: no limit but that of the share. */
+  /** Maximum number of connections from one address; 0 means no limit of its own. */
   perAddress: number
-  refused(transport: Transport, address: string, reason: string): void
+  recordRefusal(transport: Transport, address: string, reason: string): void
   now?(): number
 }): ConnectionLimits {
   const { share, now = monotonicMs } = deps
   const perAddress = deps.perAddress || Number.POSITIVE_INFINITY
   const all = newEvictable()
   const networks = new Map<string, Evictable & { open: number }>()
-  let answering = 0
+  let refusedOpen = 0
 
-  function place(slot: Slot, standing: Standing) {
+  function assignClass(slot: Slot, standing: EvictionClass) {
     const ofNetwork = networks.get(slot.network)!
     for (const { anonymous, idle } of [all, ofNetwork]) {
       anonymous.delete(slot)
       idle.delete(slot)
     }
-    slot.standing = standing
+    slot.evictionClass = standing
     if (standing === 'protected' || standing === 'closing') return
     all[standing].add(slot)
     ofNetwork[standing].add(slot)
@@ -81,12 +81,12 @@ export function createConnectionLimits(deps: {
       const slot = slots
         .values()
         .take(evictionCandidatesMax)
-        .find(({ since, accepted }) => since < before && !(accepted && isBusy(accepted)))
+        .find(({ changedAt, accepted }) => changedAt < before && !(accepted && isBusy(accepted)))
       if (!slot) continue
-      place(slot, 'closing')
+      assignClass(slot, 'closing')
       share.evicted(reason, slot.address)
-      deps.refused(slot.transport, slot.address, 'evicted')
-      if (slot.accepted) slot.accepted.evict(why)
+      deps.recordRefusal(slot.transport, slot.address, 'evicted')
+      if (slot.accepted) slot.accepted.evict(evictionReason)
       else slot.socket.destroy()
       return true
     }
@@ -95,8 +95,8 @@ export function createConnectionLimits(deps: {
 
   function refuse(slot: Slot, reason: 'address' | 'total') {
     share.refused(reason, slot.address)
-    deps.refused(slot.transport, slot.address, 'too_many_connections')
-    return answering < refusedOpenMax
+    deps.recordRefusal(slot.transport, slot.address, 'too_many_connections')
+    return refusedOpen < refusedOpenMax
       ? Object.assign(slot, {
           standing: 'closing' as const,
           refusal: reason === 'total' ? ('busy' as const) : ('quota_exceeded' as const),
@@ -105,52 +105,61 @@ export function createConnectionLimits(deps: {
   }
 
   return {
-    arrive(transport, address, socket) {
+    acquireSlot(transport, address, socket) {
       const network = networkOf(address)
       const at = now()
-      const slot: Slot = { transport, address, network, standing: 'anonymous', since: at, accepted: undefined, socket }
-      const known = networks.get(network)
+      const slot: Slot = {
+        transport,
+        address,
+        network,
+        evictionClass: 'anonymous',
+        changedAt: at,
+        accepted: undefined,
+        socket,
+      }
+      const knownNetwork = networks.get(network)
       let refused: Slot | undefined
-      if (known && known.open >= perAddress && !evictOne(known, 'address')) refused = refuse(slot, 'address')
+      if (knownNetwork && knownNetwork.open >= perAddress && !evictOne(knownNetwork, 'address'))
+        refused = refuse(slot, 'address')
       else if (share.open >= share.max && !evictOne(all, 'total')) refused = refuse(slot, 'total')
       else {
-        const ofNetwork = known ?? { ...newEvictable(), open: 0 }
+        const ofNetwork = knownNetwork ?? { ...newEvictable(), open: 0 }
         networks.set(network, ofNetwork)
         ofNetwork.open++
         share.open++
         // A fleet behind one address may reconnect at once: connections in their grace period are not evicted.
         if (ofNetwork.anonymous.size >= deps.anonymousPerAddress) evictOne(ofNetwork, 'address', at - graceMs)
-        place(slot, 'anonymous')
+        assignClass(slot, 'anonymous')
         return slot
       }
       if (!refused) return undefined
-      answering++
+      refusedOpen++
       share.open++
       return refused
     },
 
-    leave(slot) {
+    releaseSlot(slot) {
       share.open--
       if (slot.refusal) {
-        answering--
+        refusedOpen--
         return
       }
-      place(slot, 'closing')
+      assignClass(slot, 'closing')
       const ofNetwork = networks.get(slot.network)!
       if (--ofNetwork.open === 0) networks.delete(slot.network)
     },
 
-    opened(slot) {
-      slot.since = now()
+    markConnected(slot) {
+      slot.changedAt = now()
     },
 
-    setStanding(slot, standing) {
-      if (slot.standing === 'closing' || slot.standing === standing) return
-      slot.since = now()
-      place(slot, standing)
+    setEvictionClass(slot, standing) {
+      if (slot.evictionClass === 'closing' || slot.evictionClass === standing) return
+      slot.changedAt = now()
+      assignClass(slot, standing)
     },
   }
 }
 
 /** Returns the slot of a connection. The listeners create one for each. */
-export const slotOf = ({ from }: DeviceConnection) => from as Slot
+export const slotOf = ({ origin }: DeviceConnection) => origin as Slot

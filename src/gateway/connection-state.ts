@@ -20,7 +20,7 @@ export interface ConnectionState {
   /** True once the client has presented credentials or a valid token. */
   isIdentified: boolean
   /** Ids of the tokens that an anonymous client has presented on this connection. A set only if there are several. */
-  presented: string | Set<string> | undefined
+  presentedTokens: string | Set<string> | undefined
   /** The route that was used last. */
   lastRoute: Route | undefined
   /** All routes by prefix. Created with the second route, because most devices have one. */
@@ -29,21 +29,21 @@ export interface ConnectionState {
   endpoints: Binding | undefined
   subscriptions: Map<string, Qos> | undefined
   /** Settles when earlier messages are identified; later ones wait for it, to keep their order. */
-  waiting: Promise<unknown> | undefined
+  identifying: Promise<unknown> | undefined
   traffic: Traffic
-  /** Wrong tokens that the lockout has counted. A repeated one does not count again. */
-  refused: Set<string> | undefined
-  slowed: boolean
+  /** Wrong tokens of this connection that the lockout has counted; a repeated one does not count again. */
+  countedTokens: Set<string> | undefined
+  isSlowedDown: boolean
   /** Number of endpoints named by subscriptions that are still to be looked up. */
-  lookups: number
+  pendingLookups: number
 }
 
 export type DeviceConnection = Connection<ConnectionState>
 
-/** True while the platform has yet to answer CONNECT or to look up a presented token. */
+/** Returns true while CONNECT is not answered yet, or a presented token is being looked up. */
 export function isBusy({ open, client, state }: Accepted<ConnectionState>): boolean {
   if (!open) return client !== undefined
-  return state !== undefined && (state.waiting !== undefined || state.lookups > 0)
+  return state !== undefined && (state.identifying !== undefined || state.pendingLookups > 0)
 }
 
 /** Binds an endpoint to the one connection that represents it. */
@@ -62,12 +62,12 @@ export interface Binding {
   boundAt: number
   /** Claim number of the CONNECT. */
   readonly claim: number
-  /** Greatest number of an earlier binding of this endpoint that this node knew. */
+  /** The highest number of an earlier binding of this endpoint that this node knew of. */
   readonly follows: number
   /** Number of this binding in the database; 0 until it is written. */
   number: number
-  /** Greatest number of a binding on another node that was signalled before `number` was known. */
-  movedBy: number
+  /** The highest number of a binding on another node that was signalled before `number` was known. */
+  replacedByNumber: number
   /** Links in the list of the connection. */
   next: Binding | undefined
   previous: Binding | undefined
@@ -88,7 +88,7 @@ export const newBinding = (identified: Identity, claim: number, follows = 0): Bi
   claim,
   follows,
   number: 0,
-  movedBy: 0,
+  replacedByNumber: 0,
   next: undefined,
   previous: undefined,
 })
@@ -119,37 +119,40 @@ export interface Route extends Destination {
   prefix: string
 }
 
-export const newPeer = (authentication: Authentication | undefined, rate: TrafficRate): ConnectionState => ({
+export const newConnectionState = (authentication: Authentication | undefined, rate: TrafficRate): ConnectionState => ({
   authentication,
   isIdentified: authentication !== undefined,
-  presented: undefined,
+  presentedTokens: undefined,
   lastRoute: undefined,
   routes: undefined,
   endpoints: undefined,
   subscriptions: undefined,
-  waiting: undefined,
+  identifying: undefined,
   traffic: newTraffic(rate),
-  refused: undefined,
-  slowed: false,
-  lookups: 0,
+  countedTokens: undefined,
+  isSlowedDown: false,
+  pendingLookups: 0,
 })
 
 /** Records that the client has presented this token. */
 export function addPresentedToken(state: ConnectionState, endpointTokenId: string) {
-  if (state.presented === undefined) state.presented = endpointTokenId
-  else if (typeof state.presented !== 'string') state.presented.add(endpointTokenId)
-  else if (state.presented !== endpointTokenId) state.presented = new Set([state.presented, endpointTokenId])
+  if (state.presentedTokens === undefined) state.presentedTokens = endpointTokenId
+  else if (typeof state.presentedTokens !== 'string') state.presentedTokens.add(endpointTokenId)
+  else if (state.presentedTokens !== endpointTokenId)
+    state.presentedTokens = new Set([state.presentedTokens, endpointTokenId])
 }
 
-export const hasPresentedToken = ({ presented }: ConnectionState, endpointTokenId: string): boolean =>
-  typeof presented === 'string' ? presented === endpointTokenId : presented?.has(endpointTokenId) === true
+export const hasPresentedToken = ({ presentedTokens }: ConnectionState, endpointTokenId: string): boolean =>
+  typeof presentedTokens === 'string'
+    ? presentedTokens === endpointTokenId
+    : presentedTokens?.has(endpointTokenId) === true
 
 /** Returns the cached route of the topic if it is still valid. */
-export function routeFor(connection: DeviceConnection, topic: string): Route | undefined {
+export function findRoute(connection: DeviceConnection, topic: string): Route | undefined {
   const state = connection.state
   let route = state.lastRoute
   // Compare with the last route first: a map lookup needs a new string and its hash for each message.
-  if (route === undefined || !beginsWith(topic, route.prefix)) {
+  if (route === undefined || !hasPrefix(topic, route.prefix)) {
     const end = prefixEnd(topic)
     route = end < 0 ? undefined : state.routes?.get(topic.slice(0, end))
     if (route === undefined) return undefined
@@ -158,29 +161,29 @@ export function routeFor(connection: DeviceConnection, topic: string): Route | u
   return isRouteValid(route, connection) ? route : undefined
 }
 
-/** True if the topic is the prefix or continues it with another level. */
-const beginsWith = (topic: string, prefix: string) =>
+/** Returns true if the topic is the prefix, or continues it with another level. */
+const hasPrefix = (topic: string, prefix: string) =>
   topic.startsWith(prefix) && (topic.length === prefix.length || topic.charCodeAt(prefix.length) === slash)
 const slash = 47
 
 const routesMax = 20_000
 
-export function keepRoute(state: ConnectionState, route: Route) {
-  if (state.routes && state.routes.size >= routesMax) forgetRoutes(state)
+export function cacheRoute(state: ConnectionState, route: Route) {
+  if (state.routes && state.routes.size >= routesMax) invalidateRoutes(state)
   const last = state.lastRoute
   if (last && last.prefix !== route.prefix) state.routes ??= new Map([[last.prefix, last]])
   state.routes?.set(route.prefix, route)
   state.lastRoute = route
 }
 
-/** True if a cached route shows that the connection has represented this endpoint. */
+/** Returns true if a cached route shows that the connection has represented this endpoint. */
 export const hasRepresented = ({ lastRoute, routes }: ConnectionState, endpointId: string): boolean =>
   [...(lastRoute ? [lastRoute] : []), ...(routes?.values() ?? [])].some(
     ({ endpoint }) => endpoint.endpointId === endpointId,
   )
 
 /** Invalidates the routes: the next messages are identified again. */
-export function forgetRoutes(state: ConnectionState) {
+export function invalidateRoutes(state: ConnectionState) {
   state.routes = undefined
   state.lastRoute = undefined
 }

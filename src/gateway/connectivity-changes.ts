@@ -1,4 +1,4 @@
-/** Collected connects and disconnects of an endpoint within a batch. */
+/** The connects and disconnects of an endpoint that are collected for one batch. */
 import type { Binding } from './connection-state.ts'
 
 export interface Change {
@@ -9,7 +9,7 @@ export interface Change {
   sessionKey: string | undefined
   /** Alternating connects and disconnects; the last one is the present state. */
   steps: Step[]
-  /** True: identified only after the connection had closed. It does not take the endpoint from another connection. */
+  /** True if the endpoint was identified only after its connection had closed. It does not replace another connection. */
   transient: boolean
 }
 
@@ -18,12 +18,12 @@ export interface Step {
   at: Date
 }
 
-/** Limits the steps of one endpoint in a batch; older ones in the middle are dropped. */
+/** Maximum number of steps of one endpoint in a batch; if there are more, steps after the first are dropped. */
 export const stepsMax = 8
 
 export const isConnected = ({ connected }: Step) => connected
-export const lastOf = ({ steps }: Change) => steps.at(-1)!
-export const idsOf = (changes: Change[]) => changes.map(({ endpoint }) => endpoint.endpointId)
+export const lastStep = ({ steps }: Change) => steps.at(-1)!
+export const endpointIdsOf = (changes: Change[]) => changes.map(({ endpoint }) => endpoint.endpointId)
 
 /** Appends a step. Its time is later than that of the previous one, because a series has one point for each time. */
 export function addStep(steps: Step[], { connected, at }: Step): Step[] {

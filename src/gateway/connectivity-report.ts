@@ -9,7 +9,7 @@ import type { Kit } from '../kernel/define-service.ts'
 import type { ConnectivityChange, Extension } from '../kernel/device.ts'
 import type { Register } from '../services/register/contract.ts'
 import type { Bindings } from './bindings.ts'
-import { type Change, idsOf, isConnected, lastOf, stepsMax } from './connectivity-changes.ts'
+import { type Change, endpointIdsOf, isConnected, lastStep, stepsMax } from './connectivity-changes.ts'
 import { EndpointsConnected, EndpointsDisconnected } from './events.ts'
 import { extensionConnectivityFailed, extensionConnectivityRetried } from './log-messages.ts'
 import { EndpointsMoved } from './signals.ts'
@@ -19,61 +19,66 @@ export interface ReportDeps {
   kit: Pick<Kit, 'db' | 'bus' | 'signals' | 'members' | 'now' | 'log' | 'secrets'>
   register: Pick<Register, 'setConnectivity'>
   extensions: () => ReadonlyMap<string, Extension>
-  bindings: () => Pick<Bindings, 'numbered' | 'movedAway'>
-  /** Reports to extensions that are under way. */
-  informing: Set<Promise<void>>
+  bindings: () => Pick<Bindings, 'setNumber' | 'removeReplaced'>
+  /** Reports to extensions that are running. */
+  runningReports: Set<Promise<void>>
   isStopping(): boolean
 }
 
 interface Numbered {
   change: Change
-  /** Greater than the number of every earlier change of the endpoint, on any node. */
+  /** Higher than the number of every earlier change of the endpoint, on any node. */
   number: number
 }
 
-const sweptAtOnce = 250
+const sweepBatchMax = 250
 const retryDelaysMs = [200, 1000, 5000]
 
-export async function report(deps: ReportDeps, some: Change[]) {
+export async function reportChanges(deps: ReportDeps, changes: Change[]) {
   const { db, members } = deps.kit
   const { nodeId } = members
-  const disconnected = some.filter((change) => !isConnected(lastOf(change)))
+  const disconnected = changes.filter((change) => !isConnected(lastStep(change)))
   const { bound, numbered } = await db.tx(async (sql) => {
-    const bound = await bind(deps, sql, some)
+    const bound = await bind(deps, sql, changes)
     // An endpoint that another node has by now is not reported as disconnected.
     const endings =
-      disconnected.length > 0 ? await store.numberEndings(sql, nodeId, idsOf(disconnected)) : new Map<string, number>()
-    const numbered = some.flatMap((change): Numbered[] => {
+      disconnected.length > 0
+        ? await store.numberDisconnects(sql, nodeId, endpointIdsOf(disconnected))
+        : new Map<string, number>()
+    const numbered = changes.flatMap((change): Numbered[] => {
       const { endpointId } = change.endpoint
-      const number = isConnected(lastOf(change)) ? bound.get(endpointId)?.number : endings.get(endpointId)
+      const number = isConnected(lastStep(change)) ? bound.get(endpointId)?.number : endings.get(endpointId)
       return number === undefined ? [] : [{ change, number }]
     })
     await publish(deps, sql, numbered, nodeId)
     return { bound, numbered }
   })
-  const refused = some.filter(
+  const replaced = changes.filter(
     ({ binding, transient, endpoint }) => binding?.connection && !transient && !bound.has(endpoint.endpointId),
   )
-  for (const { binding, endpoint } of some) if (binding) number(deps, binding, bound.get(endpoint.endpointId))
-  if (refused.length > 0) await giveUpBindings(deps, refused)
+  for (const { binding, endpoint } of changes) if (binding) assignNumber(deps, binding, bound.get(endpoint.endpointId))
+  if (replaced.length > 0) await removeReplacedBindings(deps, replaced)
   await reportToServices(deps, numbered)
-  if (disconnected.length > 0) await db.tx((sql) => store.endBindings(sql, nodeId, idsOf(disconnected)))
+  if (disconnected.length > 0) await db.tx((sql) => store.endBindings(sql, nodeId, endpointIdsOf(disconnected)))
 }
 
-const number = ({ bindings }: ReportDeps, binding: NonNullable<Change['binding']>, bound: store.Bound | undefined) =>
-  bound && bindings().numbered(binding, bound.number)
+const assignNumber = (
+  { bindings }: ReportDeps,
+  binding: NonNullable<Change['binding']>,
+  bound: store.SavedBinding | undefined,
+) => bound && bindings().setNumber(binding, bound.number)
 
 /** Writes the bindings of connected endpoints and signals the nodes that had them. */
-async function bind({ kit }: ReportDeps, sql: Sql, some: Change[]): Promise<Map<string, store.Bound>> {
+async function bind({ kit }: ReportDeps, sql: Sql, changes: Change[]): Promise<Map<string, store.SavedBinding>> {
   const { nodeId } = kit.members
-  const connected = some.filter(({ steps }) => steps.some(isConnected))
-  const [transients, visible] = [
+  const connected = changes.filter(({ steps }) => steps.some(isConnected))
+  const [transients, lasting] = [
     connected.filter(({ transient }) => transient),
     connected.filter(({ transient }) => !transient),
   ]
   const rows = (changes: Change[]) => changes.map((change) => rowOf(kit, change))
   const bound = [
-    ...(visible.length > 0 ? await store.saveBindings(sql, rows(visible)) : []),
+    ...(lasting.length > 0 ? await store.saveBindings(sql, rows(lasting)) : []),
     ...(transients.length > 0 ? await store.saveBindings(sql, rows(transients), { ifFree: true }) : []),
   ]
   const moved = bound.filter(({ previousNodeId: previous }) => {
@@ -106,9 +111,10 @@ const rowOf = (
 })
 
 /** Removes bindings that a later CONNECT on another node has replaced. The next message here moves the endpoint back. */
-async function giveUpBindings({ kit, bindings }: ReportDeps, refused: Change[]) {
-  const numbers = await store.findNumbers(kit.db.sql, idsOf(refused))
-  for (const { binding, endpoint } of refused) bindings().movedAway(binding!, numbers.get(endpoint.endpointId) ?? 0)
+async function removeReplacedBindings({ kit, bindings }: ReportDeps, replaced: Change[]) {
+  const numbers = await store.findNumbers(kit.db.sql, endpointIdsOf(replaced))
+  for (const { binding, endpoint } of replaced)
+    bindings().removeReplaced(binding!, numbers.get(endpoint.endpointId) ?? 0)
 }
 
 async function publish({ kit }: ReportDeps, sql: Sql, numbered: Numbered[], nodeId: string) {
@@ -124,7 +130,7 @@ async function publish({ kit }: ReportDeps, sql: Sql, numbered: Numbered[], node
         await kit.bus.publish(sql, isConnected(steps[n]!) ? EndpointsConnected : EndpointsDisconnected, {
           tenantId: endpoint.tenantId,
           applicationName: endpoint.applicationName,
-          endpointIds: idsOf(part),
+          endpointIds: endpointIdsOf(part),
           at: steps[n]!.at.toISOString(),
           nodeId,
         })
@@ -136,7 +142,7 @@ async function publish({ kit }: ReportDeps, sql: Sql, numbered: Numbered[], node
 async function reportToServices(deps: ReportDeps, numbered: Numbered[]) {
   if (numbered.length === 0) return
   await deps.register.setConnectivity(
-    numbered.map(({ change, number }) => ({ endpointId: change.endpoint.endpointId, number, ...lastOf(change) })),
+    numbered.map(({ change, number }) => ({ endpointId: change.endpoint.endpointId, number, ...lastStep(change) })),
   )
   const all = numbered.flatMap(({ change: { endpoint, steps } }) => {
     const { token: _, ...withoutToken } = endpoint
@@ -144,20 +150,20 @@ async function reportToServices(deps: ReportDeps, numbered: Numbered[]) {
   })
   for (const extension of deps.extensions().values()) {
     if (!extension.connectivityChanged) continue
-    const working = informExtension(deps, extension, all).finally(() => deps.informing.delete(working))
-    deps.informing.add(working)
+    const running = reportToExtension(deps, extension, all).finally(() => deps.runningReports.delete(running))
+    deps.runningReports.add(running)
   }
 }
 
 /** Reports changes to one extension, with retries. Not awaited by the batch: an extension that fails must not delay the others. */
-async function informExtension({ kit, isStopping }: ReportDeps, extension: Extension, changes: ConnectivityChange[]) {
-  const about = { extension: extension.name, changes: changes.length }
+async function reportToExtension({ kit, isStopping }: ReportDeps, extension: Extension, changes: ConnectivityChange[]) {
+  const fields = { extension: extension.name, changes: changes.length }
   for (const pauseMs of [...retryDelaysMs, undefined])
     try {
       return await extension.connectivityChanged!(changes)
     } catch (error) {
-      if (pauseMs === undefined || isStopping()) return extensionConnectivityFailed(kit.log, { err: error, ...about })
-      extensionConnectivityRetried(kit.log, { err: error, ...about })
+      if (pauseMs === undefined || isStopping()) return extensionConnectivityFailed(kit.log, { err: error, ...fields })
+      extensionConnectivityRetried(kit.log, { err: error, ...fields })
       await sleep(pauseMs)
     }
 }
@@ -166,13 +172,13 @@ async function informExtension({ kit, isStopping }: ReportDeps, extension: Exten
 export async function sweepNode(deps: ReportDeps, nodeId: string) {
   const { db, now } = deps.kit
   for (;;) {
-    const left = await store.findBindingsOfNode(db.sql, nodeId, sweptAtOnce)
-    if (left.length === 0) return
+    const rows = await store.findBindingsOfNode(db.sql, nodeId, sweepBatchMax)
+    if (rows.length === 0) return
     const steps = [{ connected: false, at: now() }]
     const numbered = await db.tx(async (sql) => {
-      const endpointIds = left.map(({ endpointId }) => endpointId)
-      const endings = await store.numberEndings(sql, nodeId, endpointIds)
-      const numbered = left.flatMap(({ endpointId, tenantId, applicationName, versionName }): Numbered[] => {
+      const endpointIds = rows.map(({ endpointId }) => endpointId)
+      const endings = await store.numberDisconnects(sql, nodeId, endpointIds)
+      const numbered = rows.flatMap(({ endpointId, tenantId, applicationName, versionName }): Numbered[] => {
         const number = endings.get(endpointId)
         const endpoint = { endpointId, tenantId, applicationName, versionName, token: '' }
         const change = { endpoint, binding: undefined, sessionKey: undefined, steps, transient: false }

@@ -5,7 +5,7 @@ import type { Register } from '../services/register/contract.ts'
 import type { Bindings } from './bindings.ts'
 import type { Binding, DeviceConnection } from './connection-state.ts'
 import { addStep, type Change, mergeChanges } from './connectivity-changes.ts'
-import { type ReportDeps, report, sweepNode } from './connectivity-report.ts'
+import { type ReportDeps, reportChanges, sweepNode } from './connectivity-report.ts'
 import { connectivityNotPublished } from './log-messages.ts'
 import { findNodesWithBindings } from './store/bindings.ts'
 
@@ -21,14 +21,14 @@ export interface Connectivity {
 }
 
 const flushMs = 50
-const atOnce = 250
+const batchMax = 250
 
 export function createConnectivity(
   kit: Pick<Kit, 'db' | 'bus' | 'signals' | 'members' | 'now' | 'log' | 'secrets'>,
-  given: {
+  services: {
     register: Pick<Register, 'setConnectivity'>
     extensions: () => ReadonlyMap<string, Extension>
-    bindings: () => Pick<Bindings, 'numbered' | 'movedAway'>
+    bindings: () => Pick<Bindings, 'setNumber' | 'removeReplaced'>
   },
 ): Connectivity {
   const { now, log } = kit
@@ -36,7 +36,7 @@ export function createConnectivity(
   let flushing: Promise<void> | undefined
   let timer: NodeJS.Timeout | undefined
   let stopping = false
-  const deps: ReportDeps = { kit, ...given, informing: new Set(), isStopping: () => stopping }
+  const deps: ReportDeps = { kit, ...services, runningReports: new Set(), isStopping: () => stopping }
 
   kit.members.declareOwnedRows({
     name: 'gateway.bindings',
@@ -61,19 +61,19 @@ export function createConnectivity(
   function flush(): Promise<void> {
     clearTimeout(timer)
     timer = undefined
-    flushing ??= work().finally(() => {
+    flushing ??= reportAll().finally(() => {
       flushing = undefined
       if (changes.size > 0) timer ??= setTimeout(() => void flush(), flushMs)
     })
     return flushing
   }
 
-  async function work() {
+  async function reportAll() {
     const all = [...changes.values()]
     changes = new Map()
-    for (let from = 0; from < all.length; from += atOnce)
+    for (let from = 0; from < all.length; from += batchMax)
       try {
-        await report(deps, all.slice(from, from + atOnce))
+        await reportChanges(deps, all.slice(from, from + batchMax))
       } catch (error) {
         connectivityNotPublished(log, { err: error })
         for (const change of all.slice(from)) {
@@ -100,7 +100,7 @@ export function createConnectivity(
       await flush()
       clearTimeout(timer)
       stopping = true
-      await Promise.all(deps.informing)
+      await Promise.all(deps.runningReports)
     },
   }
 }

@@ -37,7 +37,7 @@ export function createDeliveryPermission(
   // Also called after a reset.
   tenants.onChange(recheck)
 
-  /** `about` is the token id: the text of a deleted token may belong to another endpoint by now. */
+  /** Compares the token by its id, `recipientId`, because the text of a deleted token may belong to another endpoint by now. */
   async function isDeliverable(
     about: string,
     text: string,
@@ -56,16 +56,16 @@ export function createDeliveryPermission(
 
   return async (client, messages) => {
     const by = { transport: client.transport, authentication: clients.authenticationOf(client) }
-    const known = new Map<string, Promise<boolean>>()
+    const results = new Map<string, Promise<boolean>>()
     return Promise.all(
-      messages.map(({ about, topic }) => {
+      messages.map(({ recipientId, topic }) => {
         // Errors about unidentified messages belong to the client, not to an endpoint.
-        if (about === undefined) return true
+        if (recipientId === undefined) return true
         const version = topic.split('/', 2).join('/')
-        const key = `${version} ${about}`
-        const asked = known.get(key) ?? isDeliverable(about, topic, by)
-        known.set(key, asked)
-        return asked
+        const key = `${version} ${recipientId}`
+        const result = results.get(key) ?? isDeliverable(recipientId, topic, by)
+        results.set(key, result)
+        return result
       }),
     )
   }

@@ -24,13 +24,14 @@ export interface Destination {
   counts: MessageCounts
 }
 
+/** A message that has arrived, and where it goes. */
 export interface Arrival {
-  to: Destination
+  destination: Destination
   tail: Tail
   payload: Buffer
   transport: Transport
-  /** Arrival in monotonic milliseconds. */
-  at: number
+  /** Monotonic milliseconds. */
+  arrivedAt: number
 }
 
 export interface Reply {
@@ -40,10 +41,10 @@ export interface Reply {
   isSent: boolean
 }
 
-/** Returns the result of `answer`. It rejects only if `answer` throws. */
+/** Handles a message and returns the result of `answer`, which sends the reply. Rejects only if `answer` throws. */
 export type Dispatch = <A extends Arrival, T>(arrival: A, answer: (arrival: A, reply: Reply) => T) => Promise<T> | T
 
-export const empty = Buffer.alloc(0)
+export const emptyPayload = Buffer.alloc(0)
 
 export function createDispatch(
   kit: Pick<Kit, 'now' | 'log' | 'newId'>,
@@ -51,7 +52,7 @@ export function createDispatch(
 ): Dispatch {
   const { log } = kit
   const timeAt = createMillisecondClock(kit.now)
-  const correlate = createCorrelationIds(kit.newId)
+  const newCorrelationId = createCorrelationIds(kit.newId)
 
   function dispatch<A extends Arrival, T>(arrival: A, answer: (arrival: A, reply: Reply) => T): Promise<T> | T {
     const message = messageOf(arrival)
@@ -59,7 +60,7 @@ export function createDispatch(
     const recorded = record(arrival, message)
     return received instanceof Promise || recorded !== undefined
       ? finishLater(arrival, message, received, recorded, answer)
-      : answer(arrival, conclude(arrival, message, received))
+      : answer(arrival, finish(arrival, message, received))
   }
 
   /** Waits for both the extension and the traffic log: a message is acknowledged only after both have stored it. */
@@ -81,26 +82,26 @@ export function createDispatch(
     } catch (error) {
       return answer(arrival, replyTo(describeError(error)))
     }
-    return answer(arrival, conclude(arrival, message, reply))
+    return answer(arrival, finish(arrival, message, reply))
   }
 
-  function messageOf({ to, tail, payload, at }: Arrival): DeviceMessage {
+  function messageOf({ destination, tail, payload, arrivedAt }: Arrival): DeviceMessage {
     const message: DeviceMessage = {
-      endpoint: to.endpoint,
-      extension: to.extensionName,
+      endpoint: destination.endpoint,
+      extension: destination.extensionName,
       resourcePath: tail.resourcePath,
       payload,
-      receivedAt: timeAt(at),
-      correlationId: correlate(),
+      receivedAt: timeAt(arrivedAt),
+      correlationId: newCorrelationId(),
     }
     if (tail.requestId !== undefined) message.requestId = tail.requestId
     return message
   }
 
-  function receive({ to }: Arrival, message: DeviceMessage): Promise<DeviceAnswer | undefined> | Reply {
+  function receive({ destination }: Arrival, message: DeviceMessage): Promise<DeviceAnswer | undefined> | Reply {
     try {
-      if (!to.extension) throw ExtensionUnknown({ extension: message.extension })
-      const answer = to.extension.receive(message)
+      if (!destination.extension) throw ExtensionUnknown({ extension: message.extension })
+      const answer = destination.extension.receive(message)
       return answer instanceof Promise ? answer : success(answer, message.requestId)
     } catch (error) {
       return failure(message, error)
@@ -109,28 +110,28 @@ export function createDispatch(
 
   const isRecorded = ({ extension }: Destination) => extension?.unrecorded !== true
 
-  function record({ to, payload, transport }: Arrival, message: DeviceMessage): Promise<void> | undefined {
-    if (!isRecorded(to)) return undefined
-    return trafficLog.record(recordOf(message, 'INBOUND', payload, inbound[transport], message.receivedAt))
+  function record({ destination, payload, transport }: Arrival, message: DeviceMessage): Promise<void> | undefined {
+    if (!isRecorded(destination)) return undefined
+    return trafficLog.record(recordOf(message, 'INBOUND', payload, inboundMetadata[transport], message.receivedAt))
   }
 
-  function conclude({ to, transport, at }: Arrival, message: DeviceMessage, reply: Reply): Reply {
+  function finish({ destination, transport, arrivedAt }: Arrival, message: DeviceMessage, reply: Reply): Reply {
     const finished = monotonicMs()
     const { statusCode, payload, isSent } = reply
-    if (isSent && isRecorded(to)) {
-      const metadata = statusCode === 200 ? answered[transport] : { transport, statusCode }
+    if (isSent && isRecorded(destination)) {
+      const metadata = statusCode === 200 ? answeredMetadata[transport] : { transport, statusCode }
       // Not awaited: the traffic log reports its own failures.
       void trafficLog.record(recordOf(message, 'OUTBOUND', payload, metadata, timeAt(finished)))
     }
-    if (isSent) to.counts.answered()
-    to.counts.handled((finished - at) / 1000, statusCode)
+    if (isSent) destination.counts.recordAnswer()
+    destination.counts.recordHandled((finished - arrivedAt) / 1000, statusCode)
     return reply
   }
 
   function failure({ correlationId, extension }: DeviceMessage, error: unknown): Reply {
-    const known = describeError(error)
-    if (known.statusCode >= 500) deviceMessageFailed(log, { err: error, correlationId, extension })
-    return replyTo(known)
+    const described = describeError(error)
+    if (described.statusCode >= 500) deviceMessageFailed(log, { err: error, correlationId, extension })
+    return replyTo(described)
   }
 
   return dispatch
@@ -142,8 +143,8 @@ const replyTo = (error: { statusCode: number; reasonPhrase: string }): Reply => 
   isSent: true,
 })
 
-const noResponse: Reply = { statusCode: 200, payload: empty, isSent: false }
-const emptyResponse: Reply = { statusCode: 200, payload: empty, isSent: true }
+const noResponse: Reply = { statusCode: 200, payload: emptyPayload, isSent: false }
+const emptyResponse: Reply = { statusCode: 200, payload: emptyPayload, isSent: true }
 
 function success(answer: DeviceAnswer | undefined, requestId: number | undefined): Reply {
   const isSent = requestId !== undefined || answer?.always === true
@@ -151,9 +152,10 @@ function success(answer: DeviceAnswer | undefined, requestId: number | undefined
   return { statusCode: 200, payload: payloadOf(answer.payload), isSent }
 }
 
-export const payloadOf = (value: unknown): Buffer => (value === undefined ? empty : Buffer.from(JSON.stringify(value)))
+export const payloadOf = (value: unknown): Buffer =>
+  value === undefined ? emptyPayload : Buffer.from(JSON.stringify(value))
 
-/** Everything that can be thrown, in the words of the protocol. */
+/** Returns the status and the text that a device gets for an error. */
 export function describeError(error: unknown): { statusCode: number; reasonPhrase: string } {
   if (error instanceof PlatformError) return { statusCode: error.status, reasonPhrase: error.message }
   if (isConnectionFailure(error) || isExhausted(error))
@@ -169,13 +171,13 @@ type Traffic = Parameters<TrafficLog['record']>[0]
 type Metadata = Record<Transport, Record<string, unknown>>
 
 /** Metadata of records, shared by all records of a transport to avoid allocations. */
-const inbound: Metadata = {
+const inboundMetadata: Metadata = {
   mqtt: { transport: 'mqtt' },
   mqtts: { transport: 'mqtts' },
   websocket: { transport: 'websocket' },
   http: { transport: 'http' },
 }
-const answered: Metadata = {
+const answeredMetadata: Metadata = {
   mqtt: { transport: 'mqtt', statusCode: 200 },
   mqtts: { transport: 'mqtts', statusCode: 200 },
   websocket: { transport: 'websocket', statusCode: 200 },
@@ -222,7 +224,7 @@ function createMillisecondClock(now: () => Date): (at: number) => Date {
 
 /** Returns a generator of correlation ids: a random prefix and a counter, because a random id costs 0.5 µs a message. */
 export function createCorrelationIds(newId: () => string): () => string {
-  const process = newId().replaceAll('-', '').slice(0, 16)
+  const prefix = newId().replaceAll('-', '').slice(0, 16)
   let count = 0
-  return () => `${process}-${(++count).toString(36)}`
+  return () => `${prefix}-${(++count).toString(36)}`
 }

@@ -22,7 +22,7 @@ import { createPushOutcomes, type PushOutcomes } from './push-outcomes.ts'
 import { PushForwarded, PushSettled } from './signals.ts'
 import * as store from './store/bindings.ts'
 import type { Tenants } from './tenants.ts'
-import { covers } from './topic.ts'
+import { filterMatches } from './topic.ts'
 
 export interface Downlink {
   send: Gateway['send']
@@ -41,7 +41,7 @@ export interface DownlinkDeps {
   tenants: Pick<Tenants, 'get'>
   tokens: Pick<Tokens, 'validate'>
   trafficLog: Pick<TrafficLog, 'record'>
-  metrics: Pick<GatewayMetrics, 'pushed' | 'notPushed'>
+  metrics: Pick<GatewayMetrics, 'countPush' | 'countUnsentPush'>
   observation: Pick<Observation, 'of'>
   extensions: () => ReadonlyMap<string, Extension>
   sessions: () => Sessions | undefined
@@ -64,14 +64,14 @@ type Settle = (delivery: Delivery) => void
 
 /** A push is dropped after three nodes have forwarded it: its endpoint moves faster than the push. */
 const hopsMax = 3
-const lookupsAtOnce = 500
+const lookupBatchMax = 500
 /** Signals are delivered at least once: a repeated push is ignored for this long. */
 const seenMs = 120_000
 const seenMax = 50_000
 
 interface Parts extends DownlinkDeps {
   outcomes: PushOutcomes
-  correlate(): string
+  newCorrelationId(): string
   findBinding(endpointId: string): Promise<store.BindingRow | undefined>
 }
 
@@ -79,24 +79,24 @@ export function createDownlink(deps: DownlinkDeps): Downlink {
   const { db, signals, members, secrets, newId, log } = deps.kit
   const { nodeId } = members
   // Created for the first push from another node: it allocates room for all of its entries.
-  let seen: LRUCache<string, true> | undefined
+  let seenPushes: LRUCache<string, true> | undefined
   const outcomes = createPushOutcomes()
   const findBinding = createBatcher<string, store.BindingRow>(async (endpointIds) => {
     const rows = await store.findBindings(db.sql, endpointIds)
-    const found = new Map(rows.map((row) => [row.endpointId, row]))
-    return endpointIds.map((endpointId) => found.get(endpointId))
-  }, lookupsAtOnce)
-  const parts: Parts = { ...deps, outcomes, correlate: createCorrelationIds(newId), findBinding }
+    const byEndpoint = new Map(rows.map((row) => [row.endpointId, row]))
+    return endpointIds.map((endpointId) => byEndpoint.get(endpointId))
+  }, lookupBatchMax)
+  const parts: Parts = { ...deps, outcomes, newCorrelationId: createCorrelationIds(newId), findBinding }
 
   signals.on(PushSettled, ({ id, delivery }) => outcomes.settle(id, delivery))
   signals.on(PushForwarded, async ({ sealed, push: plain, ...forwarded }) => {
     const { id, endpointId, hops } = forwarded
     const key = `${id} ${hops}`
-    seen ??= new LRUCache<string, true>({ max: seenMax, ttl: seenMs })
-    if (seen.has(key)) return
-    seen.set(key, true)
+    seenPushes ??= new LRUCache<string, true>({ max: seenMax, ttl: seenMs })
+    if (seenPushes.has(key)) return
+    seenPushes.set(key, true)
     const transit = { ...forwarded, push: plain ?? (JSON.parse(secrets.open(sealed!)) as Push) }
-    const settle = settlerOf(parts, transit)
+    const settle = createSettle(parts, transit)
     const binding = deps.bindings.find(endpointId)
     if (binding) return deliverTo(parts, binding, transit, settle)
     if (hops >= hopsMax) return drop(parts, transit, 'not_connected', settle)
@@ -115,7 +115,7 @@ export function createDownlink(deps: DownlinkDeps): Downlink {
     async send(sql, endpointId, push) {
       const transit: PushInTransit = { id: newId(), endpointId, push, sender: nodeId, hops: 0 }
       const delivery = outcomes.expect(transit.id)
-      const settle = settlerOf(parts, transit)
+      const settle = createSettle(parts, transit)
       if (!(await isObserved(parts, endpointId, push))) {
         drop(parts, transit, 'not_observed', settle)
         return { delivery }
@@ -151,7 +151,7 @@ type Addressed = Pick<PushInTransit, 'endpointId' | 'push'>
 
 function notSent({ kit: { log }, metrics }: Parts, { endpointId, push }: Addressed, reason: NotSentReason) {
   const { extension, name, resourcePath } = push
-  metrics.notPushed(extension, reason)
+  metrics.countUnsentPush(extension, reason)
   log.debug({ endpointId, extension, name, resourcePath, reason }, 'push not sent')
 }
 
@@ -164,7 +164,7 @@ function deliverTo(parts: Parts, binding: Binding, transit: Addressed, settle: S
   if (!sendToConnection(parts, binding, transit.push, settle)) drop(parts, transit, 'queue_full', settle)
 }
 
-const settlerOf =
+const createSettle =
   ({ kit: { signals, members }, outcomes }: Parts, { id, sender }: PushInTransit): Settle =>
   (delivery) => {
     if (sender === members.nodeId) outcomes.settle(id, delivery)
@@ -220,11 +220,11 @@ function sendToConnection(
 
 function record(parts: Parts, endpoint: DeviceEndpoint, push: Push, payload: Buffer, delivery: 'sent' | 'queued') {
   const { extension, resourcePath } = push
-  parts.metrics.pushed(extension)
+  parts.metrics.countPush(extension)
   // Not awaited: the traffic log reports its own failures.
   void parts.trafficLog.record({
     ...endpoint,
-    correlationId: parts.correlate(),
+    correlationId: parts.newCorrelationId(),
     direction: 'OUTBOUND',
     extension,
     resourcePath,
@@ -244,7 +244,7 @@ const mayUseExtension = async ({ identify }: Parts, endpoint: DeviceEndpoint, { 
 async function sendElsewhere(parts: Parts, sql: Sql, transit: PushInTransit) {
   const { kit, findBinding } = parts
   const { endpointId, id, push, sender, hops } = transit
-  const settle = settlerOf(parts, transit)
+  const settle = createSettle(parts, transit)
   const dropAfterCommit = (reason: NotSentReason) => afterCommit(parts, sql, () => drop(parts, transit, reason, settle))
   const row = sql === kit.db.sql ? await findBinding(endpointId) : (await store.findBindings(sql, [endpointId]))[0]
   if (!row) return dropAfterCommit('not_connected')
@@ -277,7 +277,7 @@ async function enqueueInSession(
   if (!isValid) return afterCommit(parts, sql, () => drop(parts, { endpointId, push }, 'token_not_valid', settle))
   const payload = payloadOf(push.payload)
   const topic = topicOf({ versionName, token }, push)
-  const message: Message = { topic, payload, qos: 1, about: valid.endpointTokenId }
+  const message: Message = { topic, payload, qos: 1, recipientId: valid.endpointTokenId }
   if (sql !== kit.db.sql) {
     const outcome = await parts.enqueue(sql, sessionKey, message)
     kit.db.afterCommit(sql, () => {
@@ -311,6 +311,6 @@ export const endpointOf = ({ tenant, applicationName, versionName, endpointId }:
 
 /** Returns the greatest QoS of the matching subscriptions; 0 without any. */
 function qosFor(subscriptions: ReadonlyMap<string, Qos> | undefined, topic: string): Qos {
-  if (subscriptions) for (const [filter, qos] of subscriptions) if (qos > 0 && covers(filter, topic)) return qos
+  if (subscriptions) for (const [filter, qos] of subscriptions) if (qos > 0 && filterMatches(filter, topic)) return qos
   return 0
 }

@@ -1,6 +1,6 @@
 import { defineEvent } from '../kernel/bus.ts'
 
-interface OfEndpoints {
+interface EndpointsPayload {
   tenantId: string
   applicationName: string
   endpointIds: string[]
@@ -13,13 +13,13 @@ interface OfEndpoints {
 // Events of one application are delivered in order; applications do not wait for each other.
 const key = ({ applicationName }: { applicationName: string }) => applicationName
 
-export const EndpointsConnected = defineEvent<OfEndpoints>('gateway.endpoints.connected', {
+export const EndpointsConnected = defineEvent<EndpointsPayload>('gateway.endpoints.connected', {
   description: 'Endpoints got a connection, or moved to another one (9/ELCE); up to 100 in one event',
   key,
   bulky: true,
 })
 
-export const EndpointsDisconnected = defineEvent<OfEndpoints>('gateway.endpoints.disconnected', {
+export const EndpointsDisconnected = defineEvent<EndpointsPayload>('gateway.endpoints.disconnected', {
   description:
     'Endpoints lost their connection (9/ELCE): it ended, their token became invalid, or they use another ' +
     'connection; up to 100 in one event',

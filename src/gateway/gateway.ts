@@ -51,7 +51,7 @@ export interface GatewayService {
   stop(): Promise<void>
 }
 
-export interface Given {
+export interface NeededServices {
   identity: Identity
   applications: Applications
   register: Register
@@ -60,9 +60,9 @@ export interface Given {
   trafficLog: TrafficLog
 }
 
-/** The extensions by name, and the MQTT layer while its listeners are open. */
-interface Live {
-  named: Map<string, Extension>
+/** The parts that exist only after `open`: the extensions by name, and the MQTT layer while its listeners are open. */
+interface RunningParts {
+  extensions: Map<string, Extension>
   sessions: Sessions<ConnectionState> | undefined
   sessionStore: GatewaySessionStore | undefined
 }
@@ -70,18 +70,12 @@ interface Live {
 /** Ten wrong tokens count as one wrong password: a device with an old token must not lock out devices behind the same address. */
 const wrongTokensPerPassword = 10
 
-export function createGateway(kit: Kit<GatewaySettings>, given: Given): GatewayService {
-  const live: Live = { named: new Map(), sessions: undefined, sessionStore: undefined }
+export function createGateway(kit: Kit<GatewaySettings>, given: NeededServices): GatewayService {
+  const live: RunningParts = { extensions: new Map(), sessions: undefined, sessionStore: undefined }
   const admission = createAdmission(kit, given, live)
   const delivery = createDelivery(kit, given, live, admission)
   const dispatch = createDispatch(kit, given.trafficLog)
-  const open = createOpening(
-    kit,
-    given,
-    live,
-    admission,
-    createMqttHost(kit, given, live, admission, delivery, dispatch),
-  )
+  const open = createOpen(kit, given, live, admission, createMqttHost(kit, given, live, admission, delivery, dispatch))
   deleteRowsOfDeletedOwners(kit)
   const { tenantRate, identify, tokenLockout, metrics, limits, observation } = admission
   const { bindings, downlink, pushOnConnect, connectivity } = delivery
@@ -115,47 +109,47 @@ export function createGateway(kit: Kit<GatewaySettings>, given: Given): GatewayS
 }
 
 /** Creates the parts that decide who may connect and send: limits, lockouts, credentials, tokens. */
-function createAdmission(kit: Kit<GatewaySettings>, given: Given, live: Live) {
+function createAdmission(kit: Kit<GatewaySettings>, given: NeededServices, live: RunningParts) {
   const { bus, settings } = kit
   const { identity, applications, register, tokens, credentials, trafficLog } = given
   const { address, windowSeconds, lockSeconds } = kit.platform.loginLockout
   const metrics = createGatewayMetrics(kit.metrics)
-  const refused = (transport: string, from: string, reason: string, detail?: string) => {
-    metrics.refused(reason)
+  const recordRefusal = (transport: string, from: string, reason: string, detail?: string) => {
+    metrics.countRefusal(reason)
     trafficLog.recordRefusal({ transport, address: from, reason, ...(detail !== undefined && { detail }) })
   }
   const limits = createConnectionLimits({
     share: kit.descriptors.mqtt,
     anonymousPerAddress: settings.anonymousPerAddress,
     perAddress: settings.connectionsPerAddress,
-    refused,
+    recordRefusal,
   })
   const credentialLockout = createAddressLockout({ limit: address, windowSeconds, lockSeconds })
   const tokenLockout = createAddressLockout({ limit: address * wrongTokensPerPassword, windowSeconds, lockSeconds })
   const observation = createObservation(kit)
   const tenantRate = trafficRate(settings.messagesPerTenant, settings.bytesPerTenant)
   const tenants = createTenants(bus, identity, applications, tenantRate)
-  const identify = createIdentify({ bus, tokens, register, applications, tenants, extensions: () => live.named })
+  const identify = createIdentify({ bus, tokens, register, applications, tenants, extensions: () => live.extensions })
   const clients = createClients({ bus, credentials, tenants, lockout: credentialLockout })
-  return { metrics, refused, limits, tokenLockout, observation, tenantRate, tenants, identify, clients }
+  return { metrics, refused: recordRefusal, limits, tokenLockout, observation, tenantRate, tenants, identify, clients }
 }
 type Admission = ReturnType<typeof createAdmission>
 
 /** Creates the parts that bind endpoints to connections and send pushes. */
-function createDelivery(kit: Kit<GatewaySettings>, given: Given, live: Live, admission: Admission) {
+function createDelivery(kit: Kit<GatewaySettings>, given: NeededServices, live: RunningParts, admission: Admission) {
   const { register, tokens, trafficLog } = given
   const { limits, identify, tenants, metrics, observation } = admission
-  const extensions = () => live.named
+  const extensions = () => live.extensions
   const connectivity = createConnectivity(kit, { register, extensions, bindings: () => bindings })
   const bindings: Bindings = createBindings(kit, {
     bound(binding) {
-      limits.setStanding(slotOf(binding.connection!), 'protected')
+      limits.setEvictionClass(slotOf(binding.connection!), 'protected')
       connectivity.bound(binding)
       pushOnConnect(binding)
     },
     unbound(binding, connection) {
       const { endpoints, authentication } = connection.state
-      if (!endpoints && !authentication) limits.setStanding(slotOf(connection), 'idle')
+      if (!endpoints && !authentication) limits.setEvictionClass(slotOf(connection), 'idle')
       connectivity.unbound(binding, connection)
     },
     transient: connectivity.transient,
@@ -188,8 +182,8 @@ type Delivery = ReturnType<typeof createDelivery>
 
 function createMqttHost(
   kit: Kit<GatewaySettings>,
-  given: Given,
-  live: Live,
+  given: NeededServices,
+  live: RunningParts,
   admission: Admission,
   { bindings, connectivity }: Delivery,
   dispatch: Dispatch,
@@ -224,28 +218,28 @@ function createMqttHost(
 }
 
 /** Returns the function that opens the MQTT listeners. */
-function createOpening(
+function createOpen(
   kit: Kit<GatewaySettings>,
-  { credentials }: Given,
-  live: Live,
-  { limits, refused }: Admission,
+  { credentials }: NeededServices,
+  live: RunningParts,
+  { limits, refused: recordRefusal }: Admission,
   host: Host<ConnectionState>,
 ): GatewayService['open'] {
   const { settings, log, now } = kit
   const claims = createSessionClaims(kit, () => live.sessions)
   const certificate = createServerCertificate(kit, credentials)
   return async (extensions) => {
-    for (const extension of extensions) live.named.set(extension.name, extension)
-    const bounds = {
+    for (const extension of extensions) live.extensions.set(extension.name, extension)
+    const mqttLimits = {
       ...defaultLimits,
       connectTimeoutSeconds: settings.connectTimeoutSeconds,
       queuedMessagesMax: settings.queuedMessagesMax,
     }
-    live.sessionStore = createSessionStore({ ...kit, claims }, bounds)
-    const sessions = createSessions(host, { store: live.sessionStore, log, now, limits: bounds })
+    live.sessionStore = createSessionStore({ ...kit, claims }, mqttLimits)
+    const sessions = createSessions(host, { store: live.sessionStore, log, now, limits: mqttLimits })
     live.sessions = sessions
     const { descriptors, platform } = kit
-    const deps: ListenerDeps = { host: platform.host, sessions, limits, descriptors, refused, log }
+    const deps: ListenerDeps = { host: platform.host, sessions, limits, descriptors, recordRefusal, log }
     const mqtt = await openMqtt(deps, settings.mqttPort)
     const mqtts = await openMqtts(deps, settings.mqttsPort, certificate).catch(async (error) => {
       await mqtt.close()

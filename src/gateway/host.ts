@@ -2,62 +2,62 @@
 import { monotonicMs } from '../kernel/clock.ts'
 import { createAnonymousTimeout } from './anonymous-timeout.ts'
 import { slotOf } from './connection-limits.ts'
-import { type ConnectionState, hasPresentedToken, newPeer, routeFor } from './connection-state.ts'
-import { handle, slowDown } from './host/messages.ts'
+import { type ConnectionState, findRoute, hasPresentedToken, newConnectionState } from './connection-state.ts'
+import { handleMessage, slowDown } from './host/messages.ts'
 import type { HostDeps, HostParts } from './host/parts.ts'
-import { refuse } from './host/refusals.ts'
-import { resolve, runInOrder } from './host/routes.ts'
-import { awaitPushes, grantedQos, noteSubscriptions } from './host/subscriptions.ts'
+import { recordRefusal } from './host/refusals.ts'
+import { resolveRoute, runInOrder } from './host/routes.ts'
+import { bindSubscribedEndpoints, grantedQos, recordSubscriptions } from './host/subscriptions.ts'
 import type { Host } from './mqtt/host.ts'
-import { count, trafficRate } from './rate-limits.ts'
+import { countTraffic, trafficRate } from './rate-limits.ts'
 import { endpointOfFilter } from './topic.ts'
 
-const unidentified = 'it has presented neither credentials nor a valid token'
+const unidentifiedText = 'it has presented neither credentials nor a valid token'
 
 export function createHost(deps: HostDeps): Host<ConnectionState> {
   const { settings, clients, bindings, limits, metrics } = deps
   const perConnection = trafficRate(settings.messagesPerConnection, settings.bytesPerConnection)
   const anonymousTimeout = createAnonymousTimeout(settings.anonymousSeconds, (connection) => {
-    refuse(deps, connection, {
+    recordRefusal(deps, connection, {
       reason: 'stranger_timeout',
-      detail: `${unidentified} within ${settings.anonymousSeconds} s`,
+      detail: `${unidentifiedText} within ${settings.anonymousSeconds} s`,
     })
-    connection.close('not_authorized', unidentified)
+    connection.close('not_authorized', unidentifiedText)
   })
   const parts: HostParts = { ...deps, perConnection, anonymousTimeout }
 
   return {
-    connect: (client) => clients.admit(client),
+    connect: (client) => clients.authenticate(client),
 
     connected(connection, { subscriptions }) {
-      connection.state = newPeer(clients.authenticationOf(connection.client), perConnection)
+      connection.state = newConnectionState(clients.authenticationOf(connection.client), perConnection)
       const slot = slotOf(connection)
-      limits.opened(slot)
-      if (connection.state.isIdentified) limits.setStanding(slot, 'protected')
+      limits.markConnected(slot)
+      if (connection.state.isIdentified) limits.setEvictionClass(slot, 'protected')
       else anonymousTimeout.start(connection)
-      metrics.connected(connection.client.transport, 1)
+      metrics.countConnection(connection.client.transport, 1)
       parts.opened(connection)
       // Subscriptions of an earlier connection prove nothing about an anonymous client (document 5, 10.2).
-      if (connection.state.authentication) awaitPushes(parts, connection, subscriptions)
-      else noteSubscriptions(connection, subscriptions)
+      if (connection.state.authentication) bindSubscribedEndpoints(parts, connection, subscriptions)
+      else recordSubscriptions(connection, subscriptions)
     },
 
     publish(connection, message) {
       const state = connection.state
       const at = monotonicMs()
-      const wait = count(state.traffic, perConnection, at, message.payload.length)
-      if (wait > 0) slowDown(connection, wait)
-      if (state.waiting === undefined) {
-        const known = routeFor(connection, message.topic)
-        if (known !== undefined) return handle(parts, connection, known, message, at)
+      const waitMs = countTraffic(state.traffic, perConnection, at, message.payload.length)
+      if (waitMs > 0) slowDown(connection, waitMs)
+      if (state.identifying === undefined) {
+        const route = findRoute(connection, message.topic)
+        if (route !== undefined) return handleMessage(parts, connection, route, message, at)
       }
-      return runInOrder(connection, () => resolve(parts, connection, message)).then((found) =>
-        typeof found === 'object' ? handle(parts, connection, found, message, monotonicMs()) : found,
+      return runInOrder(connection, () => resolveRoute(parts, connection, message)).then((found) =>
+        typeof found === 'object' ? handleMessage(parts, connection, found, message, monotonicMs()) : found,
       )
     },
 
     subscribe(connection, subscriptions) {
-      awaitPushes(parts, connection, subscriptions)
+      bindSubscribedEndpoints(parts, connection, subscriptions)
       return subscriptions.map(({ qos }) => grantedQos(qos))
     },
 
@@ -70,22 +70,22 @@ export function createHost(deps: HostDeps): Host<ConnectionState> {
     // An anonymous client could otherwise test thousands of tokens in one UNSUBSCRIBE.
     concealsSubscription: ({ state }, filter) => !state.authentication && endpointOfFilter(filter) !== undefined,
 
-    mustWait({ state, client }, { about }) {
+    mustWait({ state, client }, { recipientId }) {
       // There is no state before CONNACK.
       if (!state) return clients.authenticationOf(client) === undefined
-      return !state.authentication && (about === undefined || !hasPresentedToken(state, about))
+      return !state.authentication && (recipientId === undefined || !hasPresentedToken(state, recipientId))
     },
 
     disconnected(connection) {
       const { state, client } = connection
       bindings.release(connection)
       if (!state.isIdentified) anonymousTimeout.cancel(connection)
-      metrics.connected(client.transport, -1)
+      metrics.countConnection(client.transport, -1)
       parts.closed(connection)
     },
 
     refused({ transport, address, clientId, username, tenantId }, reason, detail) {
-      metrics.refused(reason)
+      metrics.countRefusal(reason)
       parts.trafficLog.recordRefusal({
         transport,
         address,
@@ -93,14 +93,14 @@ export function createHost(deps: HostDeps): Host<ConnectionState> {
         ...(clientId !== undefined && { clientId }),
         ...(username !== undefined && { username }),
         ...(detail !== undefined && { detail }),
-        ...(tenantId === undefined ? tenantOf(username) : { tenantId }),
+        ...(tenantId === undefined ? tenantInUsername(username) : { tenantId }),
       })
     },
   }
 }
 
 /** Returns the tenant in the username, whose administrators may read about the refused login. */
-function tenantOf(username: string | undefined): { tenantId?: string } {
+function tenantInUsername(username: string | undefined): { tenantId?: string } {
   const at = username?.lastIndexOf('@') ?? -1
   return at < 1 ? {} : { tenantId: username!.slice(at + 1) }
 }

@@ -32,29 +32,30 @@ export interface Identified {
   revocations: number
 }
 
-/** Why identification failed: `error` is for the device, the rest for the traffic log. */
-export interface Refused {
+/** The reason why identification failed: `error` is for the device, the other fields are for the traffic log. */
+export interface IdentificationFailure {
   error: PlatformError
   /** For example `token_unknown`. */
   reason: string
   detail?: string
   tenantId?: string
-  /** True: the connection is closed too. */
+  /** True if the connection is closed too. */
   close?: boolean
-  /** True: counts as a wrong token in the lockout of the address. */
+  /** True if it counts as a wrong token in the lockout of the address. */
   countsForLockout?: boolean
 }
 
-export const isRefused = (found: Identified | Refused): found is Refused => 'error' in found
+export const isIdentificationFailure = (result: Identified | IdentificationFailure): result is IdentificationFailure =>
+  'error' in result
 
 export interface Identify {
   (
     topic: Topic,
     by: { transport: Transport; authentication: Authentication | undefined },
-  ): Promise<Identified | Refused>
+  ): Promise<Identified | IdentificationFailure>
   /**
-   * True if no revocation arrived since. Check it immediately before using the result: the event of a revocation that arrived
-   * during identification is not delivered again.
+   * Returns true if no revocation has arrived since identification began. Check it immediately before using the result: the event of
+   * a revocation that arrived during identification is not delivered again.
    */
   isCurrent(identified: Identified): boolean
   /** Returns undefined if the extension does not exist or this version may not use it. */
@@ -67,10 +68,10 @@ interface Version {
   versionName: string
 }
 
-/** Limits the cache of versions by endpoint. */
+/** Maximum number of endpoints in the cache of their versions. */
 const versionsMax = 50_000
 /** Limits concurrent identifications, so that a reconnecting fleet occupies neither the database nor the event loop. */
-const atOnce = 128
+const concurrentMax = 128
 /** Lookups within this time are made with one query. */
 const batchMs = 3
 
@@ -83,7 +84,7 @@ export function createIdentify(deps: {
   extensions: () => ReadonlyMap<string, Extension>
 }): Identify {
   const { bus, tokens, register, applications, tenants } = deps
-  const allowedOf = applications.derivedConfiguration(
+  const readAllowedExtensions = applications.derivedConfiguration(
     gatewayInstance,
     (config): readonly string[] | undefined => config['allowed-extension-instances'],
   )
@@ -103,28 +104,28 @@ export function createIdentify(deps: {
   versions.dropOn(VersionUpdated, ({ endpointId }) => endpointId)
   bus.onReset(() => void revocations++)
 
-  const find = createBatcher<string, EndpointRef>(
+  const findEndpoint = createBatcher<string, EndpointRef>(
     async (endpointIds) => {
       const found = await register.findAll(endpointIds)
       return endpointIds.map((endpointId) => found.get(endpointId))
     },
-    atOnce,
+    concurrentMax,
     batchMs,
   )
-  const limited = createSemaphore(atOnce)
+  const runLimited = createSemaphore(concurrentMax)
 
   /** Sets the version of the endpoint in the register if it differs. Returns false if the endpoint does not exist. */
   async function updateVersion(endpointId: string, versionName: string): Promise<boolean> {
     if (versions.get(endpointId) === versionName) return true
-    const known = await find(endpointId)
-    if (!known) return false
-    if (known.versionName !== versionName && !(await register.setVersion(endpointId, versionName))) return false
+    const endpoint = await findEndpoint(endpointId)
+    if (!endpoint) return false
+    if (endpoint.versionName !== versionName && !(await register.setVersion(endpointId, versionName))) return false
     versions.set(endpointId, versionName)
     return true
   }
 
-  async function identify(topic: Topic, by: Parameters<Identify>[1]): Promise<Identified | Refused> {
-    const before = revocations
+  async function identify(topic: Topic, by: Parameters<Identify>[1]): Promise<Identified | IdentificationFailure> {
+    const revocationsBefore = revocations
     const { versionName, token } = topic
     const version = await applications.findVersion(versionName)
     if (!version) return { error: VersionUnknown({ versionName }), reason: 'version_unknown', countsForLockout: true }
@@ -156,18 +157,18 @@ export function createIdentify(deps: {
       endpointTokenId,
       token,
       extension,
-      revocations: before,
+      revocations: revocationsBefore,
     }
   }
 
   async function extensionOf({ tenantId, applicationName, versionName }: Version, name: string) {
     const extension = deps.extensions().get(name)
     if (!extension) return undefined
-    const allowed = await allowedOf({ tenantId, applicationName, versionName })
+    const allowed = await readAllowedExtensions({ tenantId, applicationName, versionName })
     return allowed && !allowed.includes(name) ? undefined : extension
   }
 
-  return Object.assign(((topic, by) => limited(() => identify(topic, by))) as Identify, {
+  return Object.assign(((topic, by) => runLimited(() => identify(topic, by))) as Identify, {
     isCurrent: (identified: Identified) =>
       identified.revocations === revocations && identified.generation === identified.tenant.generation,
     extensionOf,

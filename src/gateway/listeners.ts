@@ -8,8 +8,8 @@ import type { Log } from '../kernel/log.ts'
 import type { ConnectionLimits, Slot } from './connection-limits.ts'
 import type { ConnectionState } from './connection-state.ts'
 import { certificateNotIssued } from './log-messages.ts'
-import type { From, Sessions } from './mqtt/host.ts'
-import { readIntoOneBuffer } from './mqtt/sessions.ts'
+import type { Origin, Sessions } from './mqtt/host.ts'
+import { readIntoSharedBuffer } from './mqtt/sessions.ts'
 import type { ServerCertificate } from './server-certificate.ts'
 
 export interface MqttListener {
@@ -26,33 +26,33 @@ export interface ListenerDeps {
   limits: ConnectionLimits
   descriptors: Pick<FileDescriptors, 'acceptFailed'>
   log: Log
-  refused(transport: 'mqtt' | 'mqtts', address: string, reason: string, detail?: string): void
+  recordRefusal(transport: 'mqtt' | 'mqtts', address: string, reason: string, detail?: string): void
 }
 
 const handshakeMs = 10_000
 /** Devices may resume a TLS session for this long. */
 const resumeSeconds = 24 * 3600
 
-async function open(
+async function openListener(
   deps: ListenerDeps,
   server: Server,
-  what: { setting: string; scheme: string; port: number },
+  options: { setting: string; scheme: string; port: number },
 ): Promise<MqttListener> {
   const { host } = deps
-  await explainListenError(what.setting, what.port, () => {
+  await explainListenError(options.setting, options.port, () => {
     return new Promise<void>((resolve, reject) => {
       server.once('error', reject)
       // A long backlog, for fleets that reconnect at once.
-      server.listen({ host, port: what.port, backlog: 4096 }, () => {
+      server.listen({ host, port: options.port, backlog: 4096 }, () => {
         server.off('error', reject)
         resolve()
       })
     })
   })
-  server.on('error', (error) => deps.descriptors.acceptFailed(what.scheme, error))
+  server.on('error', (error) => deps.descriptors.acceptFailed(options.scheme, error))
   const { port } = server.address() as { port: number }
   return {
-    url: `${what.scheme}://${hostInUrl(host)}:${port}`,
+    url: `${options.scheme}://${hostInUrl(host)}:${port}`,
     // Only stops listening: the MQTT layer closes the connections.
     async close() {
       server.close()
@@ -62,15 +62,15 @@ async function open(
 
 export function openMqtt(deps: ListenerDeps, port: number): Promise<MqttListener> {
   const { limits, sessions } = deps
-  const left = (slot: From) => limits.leave(slot as Slot)
+  const releaseSlot = (slot: Origin) => limits.releaseSlot(slot as Slot)
   const server = createServer({ noDelay: true }, (accepted) => {
-    const socket = readIntoOneBuffer(accepted)
-    const slot = limits.arrive('mqtt', plainAddress(socket.remoteAddress), socket)
+    const socket = readIntoSharedBuffer(accepted)
+    const slot = limits.acquireSlot('mqtt', plainAddress(socket.remoteAddress), socket)
     if (!slot) return void socket.destroy()
-    slot.left = left
+    slot.onClosed = releaseSlot
     slot.accepted = sessions.accept(socket, slot)
   })
-  return open(deps, server, { setting: 'MQTT_PORT', scheme: 'mqtt', port })
+  return openListener(deps, server, { setting: 'MQTT_PORT', scheme: 'mqtt', port })
 }
 
 /**
@@ -96,13 +96,13 @@ export async function openMqtts(
   // Files of the operator are read now, so that mistakes in them stop the start.
   if (certificate.fromFiles) await ready.prepare()
   // Sockets in the handshake would keep the process from exiting.
-  const raw = new Set<Socket>()
+  const rawSockets = new Set<Socket>()
   let closing = false
   const server = createServer({ noDelay: true }, (socket) => {
     if (ready.isReady()) return void tls.emit('connection', socket)
-    raw.add(socket)
+    rawSockets.add(socket)
     socket.on('error', () => socket.destroy())
-    socket.once('close', () => raw.delete(socket))
+    socket.once('close', () => rawSockets.delete(socket))
     ready.prepare().then(
       () => !socket.destroyed && !closing && tls.emit('connection', socket),
       (error) => {
@@ -112,34 +112,39 @@ export async function openMqtts(
     )
   })
   const slots = new Map<string, Slot>()
-  const nameOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`
+  const socketKey = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`
   tls.on('connection', (socket: Socket) => {
-    const slot = deps.limits.arrive('mqtts', plainAddress(socket.remoteAddress), socket)
+    const slot = deps.limits.acquireSlot('mqtts', plainAddress(socket.remoteAddress), socket)
     if (!slot) return void socket.destroy()
-    const name = nameOf(socket)
+    const name = socketKey(socket)
     slots.set(name, slot)
-    raw.add(socket)
+    rawSockets.add(socket)
     socket.once('close', () => {
-      raw.delete(socket)
+      rawSockets.delete(socket)
       slots.delete(name)
-      deps.limits.leave(slot)
+      deps.limits.releaseSlot(slot)
     })
   })
   tls.on('secureConnection', (socket: TLSSocket) => {
-    const slot = slots.get(nameOf(socket))
+    const slot = slots.get(socketKey(socket))
     // The raw socket has closed during the handshake.
     if (!slot) return void socket.destroy()
-    const found = socket.getPeerX509Certificate()
-    if (found) slot.certificate = found
+    const peerCertificate = socket.getPeerX509Certificate()
+    if (peerCertificate) slot.certificate = peerCertificate
     slot.accepted = deps.sessions.accept(socket, slot)
   })
   tls.on('tlsClientError', (error, socket) => {
     // Port checks reset the connection; they are not recorded.
     if (!closing && (error as NodeJS.ErrnoException).code !== 'ECONNRESET')
-      deps.refused('mqtts', plainAddress(socket.remoteAddress), 'tls_handshake_failed', error.message.slice(0, 200))
+      deps.recordRefusal(
+        'mqtts',
+        plainAddress(socket.remoteAddress),
+        'tls_handshake_failed',
+        error.message.slice(0, 200),
+      )
   })
   const stopRenewing = certificate.onRenewal(use)
-  const listener = await open(deps, server, { setting: 'MQTTS_PORT', scheme: 'mqtts', port })
+  const listener = await openListener(deps, server, { setting: 'MQTTS_PORT', scheme: 'mqtts', port })
   return {
     ...listener,
     async close() {
@@ -148,7 +153,7 @@ export async function openMqtts(
       await listener.close()
     },
     destroySockets() {
-      for (const socket of raw) socket.destroy()
+      for (const socket of rawSockets) socket.destroy()
     },
   }
 }

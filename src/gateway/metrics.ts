@@ -4,23 +4,23 @@ import type { Transport } from './tenants.ts'
 
 /** Counters of one extension and transport; looked up once for each route. */
 export interface MessageCounts {
-  handled(seconds: number, status: number): void
-  answered(): void
+  recordHandled(seconds: number, status: number): void
+  recordAnswer(): void
 }
 
 export interface GatewayMetrics {
-  connected(transport: Transport, by: 1 | -1): void
+  countConnection(transport: Transport, change: 1 | -1): void
   /** `extension` is undefined if the topic names an unknown one. */
-  messages(extension: string | undefined, transport: Transport): MessageCounts
-  pushed(extension: string): void
-  notPushed(extension: string, reason: string): void
-  refused(reason: string): void
+  messageCounts(extension: string | undefined, transport: Transport): MessageCounts
+  countPush(extension: string): void
+  countUnsentPush(extension: string, reason: string): void
+  countRefusal(reason: string): void
 }
 
 export function createGatewayMetrics(metrics: Metrics): GatewayMetrics {
   const open = new Map<Transport, number>()
   const unreported = new Map<string, { extension: string; kind: string; count: number }>()
-  const known = new Map<string, MessageCounts>()
+  const countsByKey = new Map<string, MessageCounts>()
   // Declared first, so that it is collected first: it adds the counts since the last scrape to the counter below.
   metrics.gauge(
     'waypost_device_connections',
@@ -44,7 +44,7 @@ export function createGatewayMetrics(metrics: Metrics): GatewayMetrics {
     'Number of pushes that no device got, by extension and reason.',
     ['extension', 'reason'],
   )
-  const refused = metrics.counter(
+  const refusals = metrics.counter(
     'waypost_device_refusals_total',
     'Number of refused connections and messages of devices, by reason.',
     ['reason'],
@@ -67,26 +67,26 @@ export function createGatewayMetrics(metrics: Metrics): GatewayMetrics {
     const succeeded = duration.of(extension, transport, 200)
     const answers = unreportedOf(extension, 'answer')
     return {
-      handled(seconds, status) {
+      recordHandled(seconds, status) {
         if (status === 200) succeeded(seconds)
         else duration.observe(seconds, extension, transport, status)
       },
-      answered() {
+      recordAnswer() {
         answers.count++
       },
     }
   }
 
   return {
-    connected: (transport, by) => void open.set(transport, (open.get(transport) ?? 0) + by),
-    messages(extension = 'unknown', transport) {
+    countConnection: (transport, by) => void open.set(transport, (open.get(transport) ?? 0) + by),
+    messageCounts(extension = 'unknown', transport) {
       const key = `${extension} ${transport}`
-      const counts = known.get(key) ?? newCounts(extension, transport)
-      known.set(key, counts)
+      const counts = countsByKey.get(key) ?? newCounts(extension, transport)
+      countsByKey.set(key, counts)
       return counts
     },
-    pushed: (extension) => void unreportedOf(extension, 'push').count++,
-    notPushed: (extension, reason) => notSent.inc({ extension, reason }),
-    refused: (reason) => refused.inc({ reason }),
+    countPush: (extension) => void unreportedOf(extension, 'push').count++,
+    countUnsentPush: (extension, reason) => notSent.inc({ extension, reason }),
+    countRefusal: (reason) => refusals.inc({ reason }),
   }
 }

@@ -9,13 +9,13 @@ import { TenantDeleted } from '../services/tenants/events.ts'
 import { everyName } from './contract.ts'
 import * as store from './store/observations.ts'
 
-/** Limits the names of one endpoint in one extension, so that a device cannot fill the table. */
+/** Maximum number of names of one endpoint in one extension, so that a device cannot fill the table. */
 const namesMax = 200
 
 /** Lookups of simultaneous pushes share one statement. */
 const placesAtOnce = 500
 
-const ForgetObservationsOfTenant = defineJob<{ tenantId: string }>('gateway.forget-observations-of-tenant', {
+const DeleteTenantObservations = defineJob<{ tenantId: string }>('gateway.forget-observations-of-tenant', {
   timeoutSeconds: 3600,
 })
 
@@ -30,14 +30,14 @@ export function createObservation({ db, bus, jobs, now }: Pick<Kit, 'db' | 'bus'
   bus.handle('gateway.forget-observations', EndpointUnregistered, (sql, { endpointIds, unregisteredDate }) =>
     store.deleteObservationsOf(sql, endpointIds, new Date(unregisteredDate)),
   )
-  jobs.handle(ForgetObservationsOfTenant, async ({ tenantId }) => {
+  jobs.handle(DeleteTenantObservations, async ({ tenantId }) => {
     while ((await store.deleteObservationsOfTenant(db.sql, tenantId, 5000)) > 0);
   })
-  bus.handle(ForgetObservationsOfTenant.name, TenantDeleted, (sql, { tenantId }) =>
-    jobs.send(sql, ForgetObservationsOfTenant, { tenantId }),
+  bus.handle(DeleteTenantObservations.name, TenantDeleted, (sql, { tenantId }) =>
+    jobs.send(sql, DeleteTenantObservations, { tenantId }),
   )
 
-  const find = createBatcher<store.ObservationPlace, store.ObservationRow[]>(async (places) => {
+  const find = createBatcher<store.ObservationKey, store.ObservationRow[]>(async (places) => {
     const rows = await store.findObservationsOfAll(db.sql, places)
     const found = Map.groupBy(rows, ({ position }) => position)
     return places.map((_, position) => found.get(position) ?? [])
@@ -45,23 +45,23 @@ export function createObservation({ db, bus, jobs, now }: Pick<Kit, 'db' | 'bus'
 
   return {
     async set({ endpointId, tenantId }, extension, name, observed) {
-      const place = { endpointId, extension }
-      const rows = await store.findObservations(db.sql, place)
+      const key = { endpointId, extension }
+      const rows = await store.findObservations(db.sql, key)
       // Devices repeat `observe` at each connect: write only changes.
-      const onlyIt = name !== everyName || rows.every((row) => row.name === everyName)
-      if (onlyIt && wantedBy(rows)(name) === observed) return
+      const isOnlyRow = name !== everyName || rows.every((row) => row.name === everyName)
+      if (isOnlyRow && observedBy(rows)(name) === observed) return
       if (rows.length >= namesMax && name !== everyName && !rows.some((row) => row.name === name))
         throw invalidField('observe', `at most ${namesMax} names of ${extension} can be told apart`)
-      const row = { ...place, name, tenantId, observed, setAt: now() }
+      const row = { ...key, name, tenantId, observed, setAt: now() }
       await db.tx(async (sql) => {
-        if (name === everyName) await store.deleteObservations(sql, place)
+        if (name === everyName) await store.deleteObservations(sql, key)
         if (name !== everyName || !observed) await store.saveObservation(sql, row)
       })
     },
 
-    of: async (endpointId, extension) => wantedBy((await find({ endpointId, extension })) ?? []),
+    of: async (endpointId, extension) => observedBy((await find({ endpointId, extension })) ?? []),
   }
 }
 
-const wantedBy = (rows: store.ObservationRow[]) => (name: string) =>
+const observedBy = (rows: store.ObservationRow[]) => (name: string) =>
   (rows.find((row) => row.name === name) ?? rows.find((row) => row.name === everyName))?.observed ?? true

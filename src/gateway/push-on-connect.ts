@@ -16,7 +16,7 @@ export interface PushOnConnect {
   settled(): Promise<void>
 }
 
-const atOnce = 8
+const concurrentMax = 8
 
 export function createPushOnConnect(
   log: Kit['log'],
@@ -32,7 +32,7 @@ export function createPushOnConnect(
   const waiting = new Set<string>()
   const running = new Set<Promise<void>>()
 
-  async function work() {
+  async function drainQueue() {
     for (const endpointId of waiting) {
       waiting.delete(endpointId)
       await sendPushes(endpointId)
@@ -66,8 +66,8 @@ export function createPushOnConnect(
 
   function pushOnConnect({ endpointId }: Binding) {
     waiting.add(endpointId)
-    if (running.size >= atOnce) return
-    const run = work().finally(() => running.delete(run))
+    if (running.size >= concurrentMax) return
+    const run = drainQueue().finally(() => running.delete(run))
     running.add(run)
   }
 

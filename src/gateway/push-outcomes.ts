@@ -21,19 +21,19 @@ export function createPushOutcomes(): PushOutcomes {
     waiting.delete(id)
   }
 
-  function giveUp() {
+  function expire() {
     timer = undefined
     const now = monotonicMs()
     for (const [id, { until }] of waiting) {
       if (until > now) break
       settle(id, 'sent')
     }
-    arm()
+    startTimer()
   }
 
-  function arm() {
+  function startTimer() {
     const [first] = waiting.values()
-    if (!timer && first) timer = setTimeout(giveUp, Math.max(10, first.until - monotonicMs())).unref()
+    if (!timer && first) timer = setTimeout(expire, Math.max(10, first.until - monotonicMs())).unref()
   }
 
   return {
@@ -41,7 +41,7 @@ export function createPushOutcomes(): PushOutcomes {
       new Promise((resolve) => {
         if (waiting.size >= waitingMax) settle(waiting.keys().next().value!, 'sent')
         waiting.set(id, { until: monotonicMs() + waitMs, resolve })
-        arm()
+        startTimer()
       }),
     settle,
   }

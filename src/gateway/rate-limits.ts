@@ -1,4 +1,4 @@
-/** Rate limits of messages and bytes, for each connection and tenant. MQTT clients above the rate are read later; HTTP gets 429. */
+/** Limits messages and bytes a second, for each connection and tenant. MQTT clients above the rate are read later; HTTP gets 429. */
 import { type Bucket, drawTokens, newBucket, type Rate, returnTokens } from '../kernel/rate-limit.ts'
 
 /** The messages and bytes that a connection or tenant may send in a second; bursts are as large. */
@@ -25,14 +25,14 @@ export const newTraffic = (rate: TrafficRate): Traffic => ({
 })
 
 /** Counts a message that is handled in any case. Returns the milliseconds until the rate is below the limit again; 0 if it is. */
-export function count(traffic: Traffic, rate: TrafficRate, at: number, bytes: number): number {
+export function countTraffic(traffic: Traffic, rate: TrafficRate, at: number, bytes: number): number {
   const forMessage = drawTokens(traffic.messages, rate.messages, at)
   const forBytes = drawTokens(traffic.bytes, rate.bytes, at, bytes)
   return forMessage > forBytes ? forMessage : forBytes
 }
 
-/** Counts a message unless the rate is exceeded. Returns the milliseconds to wait; a single message may have any size. */
-export function admit(traffic: Traffic, rate: TrafficRate, at: number, bytes: number): number {
+/** Counts a message and returns 0; if the rate is exceeded, returns the milliseconds to wait. A single message may have any size. */
+export function admitMessage(traffic: Traffic, rate: TrafficRate, at: number, bytes: number): number {
   const wait = Math.max(drawTokens(traffic.messages, rate.messages, at), drawTokens(traffic.bytes, rate.bytes, at, 0))
   if (wait > 0) returnTokens(traffic.messages)
   else drawTokens(traffic.bytes, rate.bytes, at, bytes)

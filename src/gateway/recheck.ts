@@ -5,8 +5,8 @@
 import type { Kit } from '../kernel/define-service.ts'
 import type { Bindings } from './bindings.ts'
 import type { Clients } from './clients.ts'
-import { type Binding, type DeviceConnection, forgetRoutes } from './connection-state.ts'
-import { type Identify, isRefused, missingMethod } from './identify.ts'
+import { type Binding, type DeviceConnection, invalidateRoutes } from './connection-state.ts'
+import { type Identify, isIdentificationFailure, missingMethod } from './identify.ts'
 import { connectionRecheckFailed } from './log-messages.ts'
 import { createRecheckQueue } from './recheck-queue.ts'
 import type { Tenants } from './tenants.ts'
@@ -74,7 +74,8 @@ export function createRecheck(
     const topic = { versionName, token, extension: '', prefix: '' }
     for (;;) {
       const identified = await identify(topic, by)
-      if (isRefused(identified)) bindings.revoke(binding, 'what let it in has ended')
+      if (isIdentificationFailure(identified))
+        bindings.revoke(binding, 'its token, endpoint or tenant is no longer valid')
       else if (!identify.isCurrent(identified)) continue
       return
     }
@@ -85,11 +86,11 @@ export function createRecheck(
     if (!authentication || !connections.has(connection)) return
     const tenant = await tenants.get(authentication.tenantId)
     if (!tenant?.available || !(await authentication.isStillValid()))
-      connection.close('not_authorized', 'its credentials or its tenant ended')
+      connection.close('not_authorized', 'its credentials or tenant are no longer valid')
   }
 
   bus.onReset(() => {
-    for (const connection of connections) forgetRoutes(connection.state)
+    for (const connection of connections) invalidateRoutes(connection.state)
     for (const connection of connections) recheckLater(connection)
     for (const binding of bindings.all()) queue.add(binding, () => recheckBinding(binding))
     deps.reportAgain()

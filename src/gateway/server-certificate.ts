@@ -13,7 +13,7 @@ export interface ServerCertificate {
   /** Whether the operator provides the certificate. */
   fromFiles: boolean
   current(): Promise<SecureContextOptions>
-  /** Checks every hour and passes a renewed certificate to `take`, until the returned function is called. */
+  /** Checks every hour and passes a renewed certificate to the function, until the returned function is called. */
   onRenewal(take: (context: SecureContextOptions) => void): () => void
 }
 
@@ -34,20 +34,20 @@ export function createServerCertificate(
   const { certificateFile, keyFile } = settings
   const fromFiles = certificateFile !== undefined || keyFile !== undefined
   const { host } = platform
-  let version: string | undefined
+  let fileVersion: string | undefined
   let invalidAfter: Date | undefined
 
   function versionOfFiles(): string {
     return [certificateFile!, keyFile!].map((file) => statSync(file).mtimeMs).join(' ')
   }
 
-  async function context(): Promise<SecureContextOptions> {
+  async function loadContext(): Promise<SecureContextOptions> {
     // The handshake sends the names of these authorities, so that clients can choose a certificate.
     const ca = await credentials.rootCertificate()
     if (fromFiles) {
       if (certificateFile === undefined || keyFile === undefined)
         throw new Error('WAYPOST_MQTTS_CERTIFICATE_FILE and WAYPOST_MQTTS_KEY_FILE belong together: set both or none')
-      version = versionOfFiles()
+      fileVersion = versionOfFiles()
       return { ca, cert: readFileSync(certificateFile), key: readFileSync(keyFile) }
     }
     const issued = await credentials.issueServerCertificate({ hosts: hostsOf(baseUrl(), host), ttlSeconds })
@@ -58,20 +58,20 @@ export function createServerCertificate(
   const isDue = () =>
     certificateFile === undefined
       ? invalidAfter !== undefined && invalidAfter.getTime() - now().getTime() < renewBeforeMs
-      : versionOfFiles() !== version
+      : versionOfFiles() !== fileVersion
 
   return {
     fromFiles,
-    current: context,
+    current: loadContext,
     onRenewal(take) {
-      const look = async () => {
+      const renewIfDue = async () => {
         try {
-          if (isDue()) take(await context())
+          if (isDue()) take(await loadContext())
         } catch (error) {
           certificateRenewalFailed(log, { err: error })
         }
       }
-      const timer = setInterval(() => void look(), checkEveryMs)
+      const timer = setInterval(() => void renewIfDue(), checkEveryMs)
       timer.unref()
       return () => clearInterval(timer)
     },
@@ -80,7 +80,7 @@ export function createServerCertificate(
 
 /** Returns the host names and addresses of the certificate, the public name first. */
 export function hostsOf(baseUrl: string, host: string): string[] {
-  const listening = host === '0.0.0.0' || host === '::' ? [] : [host]
-  const all = [new URL(baseUrl).hostname.replace(/^\[|\]$/g, ''), ...listening, 'localhost', '127.0.0.1', '::1']
+  const listenHost = host === '0.0.0.0' || host === '::' ? [] : [host]
+  const all = [new URL(baseUrl).hostname.replace(/^\[|\]$/g, ''), ...listenHost, 'localhost', '127.0.0.1', '::1']
   return [...new Set(all)]
 }

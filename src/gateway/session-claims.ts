@@ -11,14 +11,14 @@ import { type Claim, MessagesQueued, SessionsClaimed, SessionsReleased } from '.
 
 export interface SessionClaims {
   nodeId: string
-  /** True if this is another node that is alive. */
+  /** Returns true if this is another node that is alive. */
   isElsewhere(nodeId: string | null | undefined): nodeId is string
   /** `announce`, `release` and `queued` send signals with the commit of `sql`, each entry to its node. */
-  announce(sql: Sql, claims: { to: string; claim: Claim }[]): Promise<void>
-  release(sql: Sql, sessions: { to: string; key: string }[]): Promise<void>
-  queued(sql: Sql, sessions: { to: string; key: string }[]): Promise<void>
+  announceClaims(sql: Sql, claims: { to: string; claim: Claim }[]): Promise<void>
+  announceReleases(sql: Sql, sessions: { to: string; key: string }[]): Promise<void>
+  announceQueued(sql: Sql, sessions: { to: string; key: string }[]): Promise<void>
   /** Starts listening for the release of a session. Call it before the session is loaded, so that no signal is missed. */
-  expect(key: string): Expectation
+  expectRelease(key: string): Expectation
 }
 
 export interface Expectation {
@@ -39,7 +39,7 @@ export function createSessionClaims(
 ): SessionClaims {
   const { nodeId } = members
   const waiting = new Map<string, Set<() => void>>()
-  const silent = new Map<string, { misses: number; until: number }>()
+  const silentNodes = new Map<string, { misses: number; until: number }>()
 
   signals.on(SessionsClaimed, ({ claims }, by) => {
     for (const claim of claims) sessions()?.yield({ ...claim, by })
@@ -50,7 +50,7 @@ export function createSessionClaims(
     fetching = fetching.then(() => sessions()?.fetch(keys)).catch((error) => queuedMessagesNotRead(log, { err: error }))
   })
   signals.on(SessionsReleased, ({ keys }, by) => {
-    silent.delete(by)
+    silentNodes.delete(by)
     for (const key of keys) for (const wake of waiting.get(key) ?? []) wake()
   })
   signals.onReset(() => sessions()?.catchUp())
@@ -64,7 +64,7 @@ export function createSessionClaims(
   return {
     nodeId,
     isElsewhere: (other): other is string => typeof other === 'string' && other !== nodeId && members.isAlive(other),
-    announce: (sql, all) =>
+    announceClaims: (sql, all) =>
       signals.sendEach(
         sql,
         SessionsClaimed,
@@ -73,9 +73,9 @@ export function createSessionClaims(
           payload: { claims: ofNode.map(({ claim }) => claim) },
         })),
       ),
-    release: (sql, all) => signals.sendEach(sql, SessionsReleased, keysByNode(all)),
-    queued: (sql, all) => signals.sendEach(sql, MessagesQueued, keysByNode(all)),
-    expect(key) {
+    announceReleases: (sql, all) => signals.sendEach(sql, SessionsReleased, keysByNode(all)),
+    announceQueued: (sql, all) => signals.sendEach(sql, MessagesQueued, keysByNode(all)),
+    expectRelease(key) {
       let wake = () => {}
       const signalled = new Promise<boolean>((resolve) => {
         wake = () => resolve(true)
@@ -84,12 +84,12 @@ export function createSessionClaims(
       waiting.set(key, wakes.add(wake))
       return {
         async released(holder) {
-          const before = silent.get(holder)
+          const before = silentNodes.get(holder)
           if (before && before.misses >= missesMax && before.until > monotonicMs()) return
           if (await Promise.race([signalled, sleep(waitMs).then(() => false)])) return
-          const { misses } = silent.get(holder) ?? { misses: 0 }
+          const { misses } = silentNodes.get(holder) ?? { misses: 0 }
           if (misses === 0) sessionNotReleased(log, { holder })
-          silent.set(holder, { misses: misses + 1, until: monotonicMs() + silentMs })
+          silentNodes.set(holder, { misses: misses + 1, until: monotonicMs() + silentMs })
         },
         end() {
           wakes.delete(wake)
@@ -100,12 +100,12 @@ export function createSessionClaims(
   }
 }
 
-/** Claims of a node that is the only one on its database; for tests. */
-export const alone = (nodeId: string): SessionClaims => ({
+/** Creates the claims of a node that is the only one on its database, for tests. */
+export const singleNodeClaims = (nodeId: string): SessionClaims => ({
   nodeId,
   isElsewhere: (_other): _other is string => false,
-  async announce() {},
-  async release() {},
-  async queued() {},
-  expect: () => ({ async released() {}, end() {} }),
+  async announceClaims() {},
+  async announceReleases() {},
+  async announceQueued() {},
+  expectRelease: () => ({ async released() {}, end() {} }),
 })

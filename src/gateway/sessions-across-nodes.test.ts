@@ -9,7 +9,7 @@ import { migratedDatabase } from '../../test/harness/test-platform.ts'
 import { sleep } from '../kernel/clock.ts'
 import { resetAllNodes } from '../kernel/signals.ts'
 import { defaultLimits } from './mqtt/limits.ts'
-import { alone } from './session-claims.ts'
+import { singleNodeClaims } from './session-claims.ts'
 import { createSessionStore } from './store/sessions.ts'
 
 const options = { connection: await migratedDatabase(services), environment: { WAYPOST_MASTER_KEY: 'k'.repeat(40) } }
@@ -205,7 +205,7 @@ test('after missed signals, a node learns which sessions were taken over and whi
   const wiped = await aMovedDevice('wiped')
   await sql`update gateway.sessions set claim = nextval('gateway.session_claims') where session_key like '%taken'`
   await sql`delete from gateway.sessions where session_key like '%wiped'`
-  const store = createSessionStore({ ...one.waypost.kit, claims: alone('elsewhere') }, defaultLimits)
+  const store = createSessionStore({ ...one.waypost.kit, claims: singleNodeClaims('elsewhere') }, defaultLimits)
   const { topic } = stayed
   const key = (await sql`select session_key from gateway.sessions where session_key like '%stayed'`)[0]!.sessionKey
   assert.equal(await store.enqueue(key, { topic, payload: Buffer.from('"missed"'), qos: 1 }), 'queued')
@@ -275,7 +275,7 @@ test('a CONNECT waits only a short time for a node that does not release the ses
 test('session writes of an older connection are ignored after a newer one has claimed the session', async () => {
   const { kit } = one.waypost
   const [old, fresh] = ['old', 'fresh'].map((name) =>
-    createSessionStore({ ...kit, claims: alone(name) }, defaultLimits),
+    createSessionStore({ ...kit, claims: singleNodeClaims(name) }, defaultLimits),
   )
   const filters = (...names: string[]) => ({
     expirySeconds: 60,
@@ -291,7 +291,7 @@ test('session writes of an older connection are ignored after a newer one has cl
     message: { topic: 't', payload: Buffer.alloc(0), qos: 1 as const },
     packetId: 1,
     released: false,
-    at: 0,
+    queuedAt: 0,
   }
   await old!.save('fenced', before, filters('old', 'older'))
   await old!.leave('fenced', before, { ...filters('old'), received: [[7, 1]], messages: [queued] }, 'fresh')

@@ -25,14 +25,14 @@ export const gatewaySettings = defineSettings(
       kind: 'integer',
       default: '0',
       meaning:
-        'greatest number of MQTT connections from one IPv4 address or IPv6 /64; 0: no limit, because all devices may ' +
+        'maximum number of MQTT connections from one IPv4 address or IPv6 /64; 0: no limit, because all devices may ' +
         'come through one proxy',
     },
     MQTT_STRANGERS_PER_ADDRESS: {
       kind: 'integer',
       default: '1000',
       meaning:
-        'greatest number of MQTT connections from one IPv4 address or IPv6 /64 that have presented neither credentials ' +
+        'maximum number of MQTT connections from one IPv4 address or IPv6 /64 that have presented neither credentials ' +
         'nor a valid token; a further one closes the oldest of them',
     },
     MQTT_STRANGER_SECONDS: {
@@ -44,7 +44,7 @@ export const gatewaySettings = defineSettings(
     MQTT_QUEUED_MESSAGES: {
       kind: 'integer',
       default: '1000',
-      meaning: 'greatest number of messages queued in the session of a disconnected client',
+      meaning: 'maximum number of messages queued in the session of a disconnected client',
     },
     DEVICE_MESSAGES_PER_CONNECTION: {
       kind: 'integer',
@@ -76,9 +76,9 @@ export const gatewaySettings = defineSettings(
     certificateFile: value.MQTTS_CERTIFICATE_FILE,
     keyFile: value.MQTTS_KEY_FILE,
     connectTimeoutSeconds: Math.max(1, value.MQTT_CONNECT_TIMEOUT_SECONDS),
-    /** Limits connections from one address; 0: only the total is limited. */
+    /** Maximum number of connections from one address; 0: only the total is limited. */
     connectionsPerAddress: value.MQTT_CONNECTIONS_PER_ADDRESS,
-    /** Limits connections from one address that have presented neither credentials nor a valid token. */
+    /** Maximum number of connections from one address that have presented neither credentials nor a valid token. */
     anonymousPerAddress: value.MQTT_STRANGERS_PER_ADDRESS,
     /** 0: no time-out. Capped at a week, because timers of Node.js overflow after 24 days. */
     anonymousSeconds: Math.min(value.MQTT_STRANGER_SECONDS, 7 * 24 * 3600),
@@ -87,7 +87,7 @@ export const gatewaySettings = defineSettings(
     messagesPerTenant: value.DEVICE_MESSAGES_PER_TENANT,
     bytesPerConnection: value.DEVICE_BYTES_PER_CONNECTION,
     bytesPerTenant: value.DEVICE_BYTES_PER_TENANT,
-    /** Limits the queue of each session. */
+    /** Maximum number of messages in the queue of a session. */
     queuedMessagesMax: value.MQTT_QUEUED_MESSAGES,
   }),
 )

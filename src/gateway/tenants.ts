@@ -1,6 +1,6 @@
 /**
- * Caches what every message needs of its tenant: whether the tenant is available, which authentication it requires, and a generation
- * that grows with each change, which invalidates the routes of its devices.
+ * Caches the data of tenants that every message needs: whether the tenant is available, which authentication it requires, and a
+ * generation that grows with each change. A new generation invalidates the routes of its devices.
  */
 import type { Identity } from '../identity/contract.ts'
 import { RealmStatusChanged } from '../identity/events.ts'
@@ -39,32 +39,32 @@ export function createTenants(
 ): Tenants {
   const tenants = new Map<string, Tenant>()
   /** Tenants whose cached state is valid. */
-  const fresh = new WeakSet<Tenant>()
+  const upToDate = new WeakSet<Tenant>()
   /** Loads a tenant once for concurrent callers. */
   const loadOnce = createSingleFlight<Tenant | undefined>()
   const listeners: ((tenantId: string | undefined) => void)[] = []
 
-  function changed(tenantId: string) {
+  function markChanged(tenantId: string) {
     const tenant = tenants.get(tenantId)
     if (!tenant) return
     tenant.generation++
-    fresh.delete(tenant)
+    upToDate.delete(tenant)
     for (const listener of listeners) listener(tenantId)
   }
   bus.subscribe(RealmStatusChanged, ({ tenantId, status }) => {
     const tenant = tenants.get(tenantId)
     if (tenant) tenant.available = status === 'AVAILABLE'
-    changed(tenantId)
+    markChanged(tenantId)
   })
   bus.subscribe(ConfigurationChanged, ({ tenantId, instance: which }) => {
-    if (which === gatewayInstance.name) changed(tenantId)
+    if (which === gatewayInstance.name) markChanged(tenantId)
   })
-  bus.subscribe(VersionDeleted, ({ tenantId }) => changed(tenantId))
-  bus.subscribe(TenantTokensDeleted, ({ tenantId }) => changed(tenantId))
+  bus.subscribe(VersionDeleted, ({ tenantId }) => markChanged(tenantId))
+  bus.subscribe(TenantTokensDeleted, ({ tenantId }) => markChanged(tenantId))
   bus.onReset(() => {
     for (const tenant of tenants.values()) {
       tenant.generation++
-      fresh.delete(tenant)
+      upToDate.delete(tenant)
     }
     for (const listener of listeners) listener(undefined)
   })
@@ -84,7 +84,7 @@ export function createTenants(
       tenant.available = realm.status === 'AVAILABLE'
       tenant.required = requiredOf(configuration)
       tenants.set(tenantId, tenant)
-      fresh.add(tenant)
+      upToDate.add(tenant)
       return tenant
     }
   }
@@ -100,7 +100,7 @@ export function createTenants(
   return {
     async get(tenantId) {
       const known = tenants.get(tenantId)
-      return known && fresh.has(known) ? known : loadOnce(tenantId, () => load(tenantId))
+      return known && upToDate.has(known) ? known : loadOnce(tenantId, () => load(tenantId))
     },
     onChange: (listener) => void listeners.push(listener),
   }

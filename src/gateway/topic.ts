@@ -16,7 +16,7 @@ export interface Tail {
   requestId: number | undefined
 }
 
-/** Why a topic is not valid for a device. */
+/** The reason why a topic is not valid for a device. */
 export type TopicProblem =
   | 'foreign'
   | 'malformed'
@@ -40,14 +40,14 @@ export const tailLevelsMax = 32
 /** 4/ESP allows 32 bits. Larger ids are accepted too, because some clients use milliseconds. */
 export const requestIdMax = Number.MAX_SAFE_INTEGER
 
-const start = 'kp1/'
+const protocolPrefix = 'kp1/'
 const slash = 47
 const zero = 48
 const nine = 57
 
 /** Returns where the prefix `kp1/<version>/<extension>/<token>` ends; -1 if the topic has no such prefix. */
 export function prefixEnd(topic: string): number {
-  if (!topic.startsWith(start)) return -1
+  if (!topic.startsWith(protocolPrefix)) return -1
   const version = topic.indexOf('/', 4)
   if (version < 5) return -1
   const extension = topic.indexOf('/', version + 1)
@@ -59,7 +59,7 @@ export function prefixEnd(topic: string): number {
 
 /** Parses the prefix of a topic. */
 export function readTopic(topic: string): Topic | TopicProblem {
-  if (!topic.startsWith(start)) return 'foreign'
+  if (!topic.startsWith(protocolPrefix)) return 'foreign'
   if (topic.length > topicLengthMax) return 'too_long'
   const end = prefixEnd(topic)
   if (end < 0) return 'malformed'
@@ -81,38 +81,38 @@ export function readTail(topic: string, end: number): Tail | TopicProblem {
   const { length } = topic
   if (length > topicLengthMax) return 'too_long'
   // Count levels only if the text is long enough to have that many.
-  if (length - end > tailLevelsMax && levels(topic, end) > tailLevelsMax) return 'too_deep'
-  let at = length
-  while (at > end && isDigit(topic.charCodeAt(at - 1))) at--
-  if (at === length || at <= end || topic.charCodeAt(at - 1) !== slash)
+  if (length - end > tailLevelsMax && countLevels(topic, end) > tailLevelsMax) return 'too_deep'
+  let idStart = length
+  while (idStart > end && isDigit(topic.charCodeAt(idStart - 1))) idStart--
+  if (idStart === length || idStart <= end || topic.charCodeAt(idStart - 1) !== slash)
     return { resourcePath: topic.slice(end), requestId: undefined }
-  const requestId = Number(topic.slice(at))
-  return requestId > requestIdMax ? 'request_id_too_large' : { resourcePath: topic.slice(end, at - 1), requestId }
+  const requestId = Number(topic.slice(idStart))
+  return requestId > requestIdMax ? 'request_id_too_large' : { resourcePath: topic.slice(end, idStart - 1), requestId }
 }
 
 const isDigit = (code: number) => code >= zero && code <= nine
 
-function levels(topic: string, from: number): number {
+function countLevels(topic: string, from: number): number {
   let count = 0
   for (let at = from; at < topic.length; at++) if (topic.charCodeAt(at) === slash) count++
   return count
 }
 
-/** True if the filter of a subscription matches the topic: `+` is one level, `#` all that follow and the parent. */
-export function covers(filter: string, topic: string): boolean {
-  let f = 0
-  let t = 0
+/** Returns true if the filter of a subscription matches the topic. `+` matches one level, `#` the parent and all levels below it. */
+export function filterMatches(filter: string, topic: string): boolean {
+  let filterStart = 0
+  let topicStart = 0
   for (;;) {
-    const filterEnd = levelEnd(filter, f)
-    const topicEnd = levelEnd(topic, t)
-    const wildcard = filterEnd - f === 1 ? filter.charCodeAt(f) : 0
+    const filterEnd = levelEnd(filter, filterStart)
+    const topicEnd = levelEnd(topic, topicStart)
+    const wildcard = filterEnd - filterStart === 1 ? filter.charCodeAt(filterStart) : 0
     if (wildcard === hash) return true
-    if (wildcard !== plus && !sameLevel(filter, f, filterEnd, topic, t, topicEnd)) return false
+    if (wildcard !== plus && !sameLevel(filter, filterStart, filterEnd, topic, topicStart, topicEnd)) return false
     const filterDone = filterEnd === filter.length
     if (topicEnd === topic.length) return filterDone || filter.slice(filterEnd) === '/#'
     if (filterDone) return false
-    f = filterEnd + 1
-    t = topicEnd + 1
+    filterStart = filterEnd + 1
+    topicStart = topicEnd + 1
   }
 }
 

@@ -5,7 +5,7 @@ import type { Client, Connection, Host, Message } from '../../src/gateway/mqtt/h
 import { defaultLimits, type Limits } from '../../src/gateway/mqtt/limits.ts'
 import { createMemoryStore } from '../../src/gateway/mqtt/memory-store.ts'
 import type { SessionStore } from '../../src/gateway/mqtt/session-store.ts'
-import { createSessions, readIntoOneBuffer } from '../../src/gateway/mqtt/sessions.ts'
+import { createSessions, readIntoSharedBuffer } from '../../src/gateway/mqtt/sessions.ts'
 import type { Offers } from '../../src/gateway/mqtt/state.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 import { afterAllTests } from './database.ts'
@@ -73,7 +73,7 @@ export async function openMqttServer({
     offers,
   })
   const server = createServer((accepted) => {
-    const socket = readIntoOneBuffer(accepted)
+    const socket = readIntoSharedBuffer(accepted)
     recorded.sockets.push(socket)
     sessions.accept(socket, { transport: 'mqtt', address: '127.0.0.1' })
   })

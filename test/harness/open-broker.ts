@@ -8,7 +8,7 @@ import { pino } from 'pino'
 import type { Connection, Host, Message, Qos, Sessions, Subscription } from '../../src/gateway/mqtt/host.ts'
 import { defaultLimits, type Limits } from '../../src/gateway/mqtt/limits.ts'
 import { createMemoryStore } from '../../src/gateway/mqtt/memory-store.ts'
-import { createSessions, readIntoOneBuffer } from '../../src/gateway/mqtt/sessions.ts'
+import { createSessions, readIntoSharedBuffer } from '../../src/gateway/mqtt/sessions.ts'
 import { isShared, matches } from '../../src/gateway/mqtt/topics.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 import { createTopicTree } from './topic-tree.ts'
@@ -138,7 +138,7 @@ export async function startOpenBroker(port = 0, { level = 'silent', limits = {} 
     offers: { retainedMessages: true, sharedSubscriptions: true, reasonStrings: false },
   })
   const server = createServer((accepted) => {
-    const socket = readIntoOneBuffer(accepted)
+    const socket = readIntoSharedBuffer(accepted)
     sessions.accept(socket, { transport: 'mqtt', address: socket.remoteAddress ?? '' })
   })
   await new Promise<void>((resolve) => server.listen(port, resolve))

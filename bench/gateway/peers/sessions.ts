@@ -2,7 +2,7 @@
 import type { Host } from '../../../src/gateway/mqtt/host.ts'
 import { defaultLimits } from '../../../src/gateway/mqtt/limits.ts'
 import { createMemoryStore } from '../../../src/gateway/mqtt/memory-store.ts'
-import { createSessions, readIntoOneBuffer } from '../../../src/gateway/mqtt/sessions.ts'
+import { createSessions, readIntoSharedBuffer } from '../../../src/gateway/mqtt/sessions.ts'
 import { systemClock } from '../../../src/kernel/clock.ts'
 import { createLog } from '../../../src/kernel/log.ts'
 import { serve } from './serve.ts'
@@ -22,4 +22,4 @@ const host: Host = {
 }
 const log = await createLog({ level: 'error', format: 'json' })
 const sessions = createSessions(host, { store: createMemoryStore(defaultLimits, systemClock), log })
-serve((socket) => sessions.accept(readIntoOneBuffer(socket), { transport: 'mqtt', address: '127.0.0.1' }))
+serve((socket) => sessions.accept(readIntoSharedBuffer(socket), { transport: 'mqtt', address: '127.0.0.1' }))

@@ -3,81 +3,81 @@
 import type { DeviceConnection, Route } from '../connection-state.ts'
 import type { Arrival, Reply } from '../dispatch.ts'
 import type { Message, PublishCode } from '../mqtt/host.ts'
-import { count } from '../rate-limits.ts'
+import { countTraffic } from '../rate-limits.ts'
 import { readTail } from '../topic.ts'
 import type { HostParts } from './parts.ts'
-import { codeOf, rejectTopic } from './refusals.ts'
+import { publishCodeOf, rejectTopic } from './refusals.ts'
 import { lookupsMax } from './subscriptions.ts'
 
 export type Acknowledged = Promise<PublishCode | undefined> | PublishCode | undefined
 
-/** A message with what its response needs. */
+/** A message with the connection and the original packet, which the response needs. */
 interface Arrived extends Arrival {
-  to: Route
+  destination: Route
   connection: DeviceConnection
   message: Message
 }
 
-/** Limits how long a connection is not read. */
-const slowestMs = 60_000
+/** Maximum time for which a connection is not read. */
+const slowDownMaxMs = 60_000
 
 /** Stops reading the connection for a while: MQTT 3.1.1 has no other answer to a client that is too fast. */
 export function slowDown(connection: DeviceConnection, ms: number) {
   const state = connection.state
-  if (state.slowed) return
-  state.slowed = true
+  if (state.isSlowedDown) return
+  state.isSlowedDown = true
   connection.pause()
   setTimeout(
     () => {
-      state.slowed = false
-      if (connection.open && state.lookups < lookupsMax) connection.resume()
+      state.isSlowedDown = false
+      if (connection.open && state.pendingLookups < lookupsMax) connection.resume()
     },
-    Math.min(slowestMs, Math.max(5, ms)),
+    Math.min(slowDownMaxMs, Math.max(5, ms)),
   ).unref()
 }
 
-export function handle(
+export function handleMessage(
   parts: HostParts,
   connection: DeviceConnection,
-  to: Route,
+  destination: Route,
   message: Message,
-  at: number,
+  arrivedAt: number,
 ): Acknowledged {
   const { payload } = message
-  const wait = count(to.binding.tenant.traffic, parts.tenantRate, at, payload.length)
-  if (wait > 0) slowDown(connection, wait)
-  const tail = readTail(message.topic, to.prefix.length)
+  const waitMs = countTraffic(destination.binding.tenant.traffic, parts.tenantRate, arrivedAt, payload.length)
+  if (waitMs > 0) slowDown(connection, waitMs)
+  const tail = readTail(message.topic, destination.prefix.length)
   if (typeof tail === 'string') return rejectTopic(parts, connection, message, tail)
   const { transport } = connection.client
-  return parts.dispatch({ to, tail, payload, transport, at, connection, message }, conclude)
+  return parts.dispatch({ destination, tail, payload, transport, arrivedAt, connection, message }, respond)
 }
 
-function conclude({ connection, to, message }: Arrived, reply: Reply): PublishCode | undefined {
-  answer(connection, to, message, reply)
+function respond({ connection, destination, message }: Arrived, reply: Reply): PublishCode | undefined {
+  sendResponse(connection, destination, message, reply)
   if (reply.statusCode < 400) return undefined
-  // Before MQTT 5 an error cannot be acknowledged: closing the connection makes the client send again what was not stored.
-  // 500 is acknowledged, because such a message would come again for ever.
+  // Before MQTT 5 there is no negative acknowledgement: closing the connection makes the client send the message again.
+  // A 500 is acknowledged, because the client would send such a message again for ever.
   if (reply.statusCode === 503 && message.qos > 0 && connection.client.protocolVersion < 5)
     throw new Error('storing the message failed')
-  return codeOf(reply.statusCode)
+  return publishCodeOf(reply.statusCode)
 }
 
-function answer(
+function sendResponse(
   connection: DeviceConnection,
-  { prefix, endpointTokenId: about }: Route,
+  { prefix, endpointTokenId: recipientId }: Route,
   message: Message,
   reply: Reply,
 ) {
   const { topic, qos, properties } = message
-  const failed = reply.statusCode >= 400
+  const isError = reply.statusCode >= 400
   // A response topic of MQTT 5 must belong to the endpoint.
-  const asked = properties?.responseTopic?.startsWith(`${prefix}/`) ? properties.responseTopic : undefined
-  if (!reply.isSent && (asked === undefined || failed)) return
-  const to = failed ? `${topic}/error` : (asked ?? `${topic}/status`)
+  const responseTopic = properties?.responseTopic?.startsWith(`${prefix}/`) ? properties.responseTopic : undefined
+  if (!reply.isSent && (responseTopic === undefined || isError)) return
+  const responseTo = isError ? `${topic}/error` : (responseTopic ?? `${topic}/status`)
   const correlationData = properties?.correlationData
   connection.send(
     correlationData === undefined
-      ? { topic: to, payload: reply.payload, qos, about }
-      : { topic: to, payload: reply.payload, qos, properties: { correlationData }, about },
+      ? { topic: responseTo, payload: reply.payload, qos, recipientId }
+      : { topic: responseTo, payload: reply.payload, qos, properties: { correlationData }, recipientId },
   )
 }

@@ -27,7 +27,7 @@ export interface HostDeps {
   trafficLog: Pick<TrafficLog, 'recordRefusal'>
   metrics: GatewayMetrics
   mayDeliver: NonNullable<Host<ConnectionState>['mayDeliver']>
-  /** A connection was opened. */
+  /** Called when a connection was opened. */
   opened(connection: DeviceConnection): void
   closed(connection: DeviceConnection): void
 }

@@ -1,38 +1,38 @@
-/** Rejects messages and refuses connections: records them, counts wrong tokens, sends the error. */
+/** Rejects messages: records the refusal, counts wrong tokens and sends the error. */
 
 import type { DeviceConnection } from '../connection-state.ts'
 import { describeError, errorPayload } from '../dispatch.ts'
 import { TopicMalformed } from '../errors.ts'
-import type { Refused } from '../identify.ts'
+import type { IdentificationFailure } from '../identify.ts'
 import type { Message, PublishCode } from '../mqtt/host.ts'
 import { type Topic, type TopicProblem, tokenKeyOf, topicProblems } from '../topic.ts'
 import type { HostParts } from './parts.ts'
 
-const refusedMax = 64
+const countedTokensMax = 64
 const notRouted = 0x10
 export const tooManyGuesses = 'too_many_guesses'
 /** The reason string that MQTT 5 clients get. */
 export const authenticationRequired = 'clients have to authenticate here'
 
-type Reason = Omit<Refused, 'error'>
+type Reason = Omit<IdentificationFailure, 'error'>
 
 /** Records a refusal; sends nothing to the client. */
-export function refuse(
+export function recordRefusal(
   parts: Pick<HostParts, 'metrics' | 'trafficLog'>,
   connection: DeviceConnection,
-  why: Reason,
+  refusal: Reason,
   topic?: Topic,
 ) {
-  const { reason, detail, tenantId } = why
+  const { reason, detail, tenantId } = refusal
   const { client, state } = connection
-  const known = tenantId ?? state.authentication?.tenantId
-  parts.metrics.refused(reason)
+  const knownTenantId = tenantId ?? state.authentication?.tenantId
+  parts.metrics.countRefusal(reason)
   parts.trafficLog.recordRefusal({
     transport: client.transport,
     address: client.address,
     clientId: client.clientId,
     reason,
-    ...(known !== undefined && { tenantId: known }),
+    ...(knownTenantId !== undefined && { tenantId: knownTenantId }),
     ...(client.username !== undefined && { username: client.username }),
     ...(topic && { versionName: topic.versionName }),
     ...(detail !== undefined && { detail }),
@@ -42,26 +42,26 @@ export function refuse(
 /** Counts a wrong token in the lockout, each token once for a connection. */
 export function countWrongToken({ tokenLockout }: HostParts, { state, client }: DeviceConnection, topic: Topic) {
   const tokenKey = tokenKeyOf(topic)
-  if (state.refused?.has(tokenKey)) return
-  tokenLockout.failed(client.address, tokenKey)
-  state.refused ??= new Set()
-  if (state.refused.size < refusedMax) state.refused.add(tokenKey)
+  if (state.countedTokens?.has(tokenKey)) return
+  tokenLockout.recordFailure(client.address, tokenKey)
+  state.countedTokens ??= new Set()
+  if (state.countedTokens.size < countedTokensMax) state.countedTokens.add(tokenKey)
 }
 
 /** Records a rejected message and sends the error. */
-export function reject(
+export function rejectMessage(
   parts: HostParts,
   connection: DeviceConnection,
   message: Message,
-  refused: Refused,
+  failure: IdentificationFailure,
   topic?: Topic,
 ): PublishCode {
-  refuse(parts, connection, refused, topic)
-  if (refused.countsForLockout && topic) countWrongToken(parts, connection, topic)
-  const error = describeError(refused.error)
+  recordRefusal(parts, connection, failure, topic)
+  if (failure.countsForLockout && topic) countWrongToken(parts, connection, topic)
+  const error = describeError(failure.error)
   connection.send({ topic: `${message.topic}/error`, payload: errorPayload(error), qos: message.qos })
-  if (refused.close) connection.close('not_authorized', authenticationRequired)
-  return codeOf(error.statusCode)
+  if (failure.close) connection.close('not_authorized', authenticationRequired)
+  return publishCodeOf(error.statusCode)
 }
 
 export function rejectTopic(
@@ -71,17 +71,17 @@ export function rejectTopic(
   problem: TopicProblem,
 ): PublishCode {
   if (problem !== 'foreign')
-    return reject(parts, connection, message, {
+    return rejectMessage(parts, connection, message, {
       error: TopicMalformed({ problem: topicProblems[problem] }),
       reason: `topic_${problem}`,
     })
   // Topics outside `kp1/` get no error message. The topic is not recorded: it may contain a token behind a misspelt start.
-  refuse(parts, connection, { reason: 'topic_foreign', detail: topicProblems.foreign })
+  recordRefusal(parts, connection, { reason: 'topic_foreign', detail: topicProblems.foreign })
   return notRouted
 }
 
 /** Returns the reason code of the acknowledgement. Only MQTT 5 has them. */
-export function codeOf(status: number): PublishCode {
+export function publishCodeOf(status: number): PublishCode {
   if (status >= 500) return 0x80
   if (status === 401 || status === 403) return 0x87
   if (status === 404) return 0x90

@@ -1,55 +1,55 @@
 /** Binds endpoints that subscriptions name to the connection, unless another connection has them. */
 
 import type { DeviceConnection } from '../connection-state.ts'
-import { isRefused } from '../identify.ts'
+import { isIdentificationFailure } from '../identify.ts'
 import { subscriberLookupFailed } from '../log-messages.ts'
 import type { Qos, Subscription } from '../mqtt/host.ts'
 import { endpointOfFilter, type Topic, tokenKeyOf } from '../topic.ts'
 import type { HostParts } from './parts.ts'
-import { authenticationRequired, countWrongToken, refuse, tooManyGuesses } from './refusals.ts'
+import { authenticationRequired, countWrongToken, recordRefusal, tooManyGuesses } from './refusals.ts'
 import { acceptToken, runInOrder } from './routes.ts'
 
 /** Back-pressure: a connection is not read while this many endpoints of its subscriptions are being looked up. */
 export const lookupsMax = 1000
 
 /** Pushes are sent at most once or at least once; QoS 2 is granted as 1. */
-export const grantedQos = (asked: Qos): Qos => (asked > 1 ? 1 : asked)
+export const grantedQos = (requested: Qos): Qos => (requested > 1 ? 1 : requested)
 
-export function noteSubscriptions({ state }: DeviceConnection, subscriptions: Subscription[]) {
+export function recordSubscriptions({ state }: DeviceConnection, subscriptions: Subscription[]) {
   if (subscriptions.length === 0) return
   state.subscriptions ??= new Map()
   for (const { filter, qos } of subscriptions) state.subscriptions.set(filter, grantedQos(qos))
 }
 
-export function awaitPushes(parts: HostParts, connection: DeviceConnection, subscriptions: Subscription[]) {
+export function bindSubscribedEndpoints(parts: HostParts, connection: DeviceConnection, subscriptions: Subscription[]) {
   const state = connection.state
-  noteSubscriptions(connection, subscriptions)
-  const named = new Map<string, Topic>()
+  recordSubscriptions(connection, subscriptions)
+  const topics = new Map<string, Topic>()
   for (const { filter } of subscriptions) {
     const topic = endpointOfFilter(filter)
-    if (topic) named.set(`${topic.versionName}/${topic.token}`, topic)
+    if (topic) topics.set(`${topic.versionName}/${topic.token}`, topic)
   }
-  for (const topic of named.values())
+  for (const topic of topics.values())
     runInOrder(connection, () => bindSubscriber(parts, connection, topic))
       .catch((error) => subscriberLookupFailed(parts.log, { err: error, clientId: connection.client.clientId }))
       .finally(() => {
-        if (--state.lookups === lookupsMax / 2 && !state.slowed && connection.open) connection.resume()
+        if (--state.pendingLookups === lookupsMax / 2 && !state.isSlowedDown && connection.open) connection.resume()
       })
-  state.lookups += named.size
-  if (state.lookups >= lookupsMax) connection.pause()
+  state.pendingLookups += topics.size
+  if (state.pendingLookups >= lookupsMax) connection.pause()
 }
 
 async function bindSubscriber(parts: HostParts, connection: DeviceConnection, topic: Topic): Promise<void> {
   const { tokenLockout, identify, bindings } = parts
   const { state, client } = connection
   while (connection.open) {
-    if (tokenLockout.lockedFor(client.address, tokenKeyOf(topic)) > 0) {
-      refuse(parts, connection, { reason: tooManyGuesses }, topic)
+    if (tokenLockout.lockedSeconds(client.address, tokenKeyOf(topic)) > 0) {
+      recordRefusal(parts, connection, { reason: tooManyGuesses }, topic)
       return
     }
     const identified = await identify(topic, { transport: client.transport, authentication: state.authentication })
-    if (isRefused(identified)) {
-      refuse(parts, connection, identified, topic)
+    if (isIdentificationFailure(identified)) {
+      recordRefusal(parts, connection, identified, topic)
       if (identified.countsForLockout) countWrongToken(parts, connection, topic)
       if (identified.close) connection.close('not_authorized', authenticationRequired)
       return

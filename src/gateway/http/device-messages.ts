@@ -12,11 +12,11 @@ import type { Operation } from '../../kernel/http/routes.ts'
 import { describedAs, Text, Type } from '../../kernel/schema.ts'
 import type { TrafficLog } from '../../services/traffic-log/contract.ts'
 import type { AddressLockout } from '../address-lockout.ts'
-import { type Arrival, type Dispatch, describeError, empty, errorPayload, type Reply } from '../dispatch.ts'
+import { type Arrival, type Dispatch, describeError, emptyPayload, errorPayload, type Reply } from '../dispatch.ts'
 import { MethodNotAllowed, TopicMalformed } from '../errors.ts'
-import { type Identify, isRefused, type Refused } from '../identify.ts'
+import { type IdentificationFailure, type Identify, isIdentificationFailure } from '../identify.ts'
 import type { GatewayMetrics } from '../metrics.ts'
-import { admit, type TrafficRate } from '../rate-limits.ts'
+import { admitMessage, type TrafficRate } from '../rate-limits.ts'
 import { prefixEnd, readTail, readTopic, type Topic, tokenKeyOf, topicProblems } from '../topic.ts'
 
 export interface DeviceHttpDeps {
@@ -70,8 +70,13 @@ export function mountDeviceHttp(app: FastifyInstance, deps: DeviceHttpDeps) {
     })
   }
 
-  function refuse(request: FastifyRequest, reason: string, refused: Partial<Refused> = {}, topic?: Topic) {
-    metrics.refused(reason)
+  function refuse(
+    request: FastifyRequest,
+    reason: string,
+    refused: Partial<IdentificationFailure> = {},
+    topic?: Topic,
+  ) {
+    metrics.countRefusal(reason)
     deps.trafficLog.recordRefusal({
       transport: 'http',
       address: request.address,
@@ -93,22 +98,22 @@ export function mountDeviceHttp(app: FastifyInstance, deps: DeviceHttpDeps) {
     }
     const { address } = request
     const tokenKey = tokenKeyOf(topic)
-    const seconds = tokenLockout.lockedFor(address, tokenKey)
+    const seconds = tokenLockout.lockedSeconds(address, tokenKey)
     if (seconds > 0) {
       refuse(request, 'too_many_guesses', {}, topic)
       throw tooMany(seconds)
     }
     let identified = await identify(topic, { transport: 'http', authentication: undefined })
-    while (!isRefused(identified) && !identify.isCurrent(identified))
+    while (!isIdentificationFailure(identified) && !identify.isCurrent(identified))
       identified = await identify(topic, { transport: 'http', authentication: undefined })
-    if (isRefused(identified)) {
-      if (identified.countsForLockout) tokenLockout.failed(address, tokenKey)
+    if (isIdentificationFailure(identified)) {
+      if (identified.countsForLockout) tokenLockout.recordFailure(address, tokenKey)
       refuse(request, identified.reason, identified, topic)
       throw identified.error
     }
-    tokenLockout.succeeded(address, tokenKey)
-    const payload = (request.body as Buffer | undefined) ?? empty
-    const wait = admit(identified.tenant.traffic, deps.tenantRate, monotonicMs(), payload.length)
+    tokenLockout.recordSuccess(address, tokenKey)
+    const payload = (request.body as Buffer | undefined) ?? emptyPayload
+    const wait = admitMessage(identified.tenant.traffic, deps.tenantRate, monotonicMs(), payload.length)
     if (wait > 0) {
       const detail = 'the devices of the tenant send more messages or bytes a second than they may'
       refuse(request, 'too_many_messages', { tenantId: identified.tenant.tenantId, detail }, topic)
@@ -118,16 +123,16 @@ export function mountDeviceHttp(app: FastifyInstance, deps: DeviceHttpDeps) {
     // The response needs no request id over HTTP; only some extensions read it.
     const requestId = extension?.readsRequestId ? tail.requestId : undefined
     const arrival: Arrival = {
-      to: {
+      destination: {
         endpoint: { tenantId: tenant.tenantId, applicationName, versionName, endpointId },
         extensionName: topic.extension,
         extension,
-        counts: metrics.messages(extension?.name, 'http'),
+        counts: metrics.messageCounts(extension?.name, 'http'),
       },
       tail: { resourcePath: tail.resourcePath, requestId },
       payload,
       transport: 'http',
-      at: monotonicMs(),
+      arrivedAt: monotonicMs(),
     }
     return dispatch(arrival, (_, answered) => send(reply, answered))
   }

@@ -40,8 +40,8 @@ export function acceptWebSockets(server: Server, deps: WebSocketDeps) {
     const sessions = deps.sessions()
     if (!sessions) return answer(socket, '503 Service Unavailable', 'The platform is starting or stopping')
     const address = clientAddress(request, deps.trustProxy)
-    const slot = deps.limits.arrive('websocket', address, socket)
-    if (slot) socket.once('close', () => deps.limits.leave(slot))
+    const slot = deps.limits.acquireSlot('websocket', address, socket)
+    if (slot) socket.once('close', () => deps.limits.releaseSlot(slot))
     if (!slot || slot.refusal) return answer(socket, '503 Service Unavailable', 'Too many connections')
     leaveHttp(socket)
     accepting.handleUpgrade(request, socket, head, (webSocket: WebSocket) => {

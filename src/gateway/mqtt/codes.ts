@@ -27,7 +27,7 @@ export const Code = {
   sharedNotSupported: 0x9e,
 } as const
 
-/** Ends the connection with a code. The text is for the traffic log and the reason string. */
+/** Thrown to end the connection with a code. The text is for the traffic log and the reason string. */
 export class MqttError extends Error {
   readonly code: number
   constructor(code: number, message: string) {

@@ -8,7 +8,7 @@ import type { Client, Verdict } from './host.ts'
 import { connectFailed } from './log-messages.ts'
 import { sendQueued } from './outbound.ts'
 import type { Properties } from './properties.ts'
-import { dropTransient, newSession, restore, sendAgain, settleAll, subscriptionsOf } from './session.ts'
+import { dropTransient, newSession, requeueInFlight, restoreSession, settleAll, subscriptionsOf } from './session.ts'
 import { type Layer, Pause, type Peer, Phase, type Session, ticksPerSecond } from './state.ts'
 import { dropUndeliverable } from './undeliverable.ts'
 import { writeConnack } from './writer.ts'
@@ -35,7 +35,7 @@ export function connect(peer: Peer, packet: Connect) {
   peer.problemInformation = properties.requestProblemInformation !== false
   peer.client = clientOf(peer, packet)
   if (closing) refuse(peer, Code.unavailable, 'the platform is stopping')
-  else if (peer.from.refusal) refuse(peer, refusalCodes[peer.from.refusal], 'too many connections')
+  else if (peer.origin.refusal) refuse(peer, refusalCodes[peer.origin.refusal], 'too many connections')
   else if (properties.authenticationMethod !== undefined)
     refuse(peer, Code.badAuthenticationMethod, 'extended authentication is not supported')
   // MQTT-3.1.3-8: a session that outlives the connection needs a client id. MQTT 3.1 always requires one.
@@ -48,7 +48,7 @@ export function connect(peer: Peer, packet: Connect) {
 
 function clientOf(peer: Peer, packet: Connect): Client {
   const { version, properties, username, password, will } = packet
-  const { transport, address, certificate } = peer.from
+  const { transport, address, certificate } = peer.origin
   return {
     clientId: packet.clientId || newId(),
     protocolVersion: version,
@@ -65,14 +65,14 @@ function clientOf(peer: Peer, packet: Connect): Client {
 }
 
 function expirySeconds({ layer }: Peer, { version, cleanStart }: Connect, properties: Properties): number {
-  const asked = version < 5 ? (cleanStart ? 0 : Infinity) : Number(properties.sessionExpiryInterval ?? 0)
-  return Math.min(asked === 0xffff_ffff ? Infinity : asked, layer.limits.sessionExpiryMaxSeconds)
+  const requested = version < 5 ? (cleanStart ? 0 : Infinity) : Number(properties.sessionExpiryInterval ?? 0)
+  return Math.min(requested === 0xffff_ffff ? Infinity : requested, layer.limits.sessionExpiryMaxSeconds)
 }
 
 /** Limits the keep-alive of MQTT 5 clients; older protocols cannot announce another one than the client's. */
-function keepAliveSeconds({ layer }: Peer, { version, keepAliveSeconds: asked }: Connect): number {
-  const most = layer.limits.keepAliveMaxSeconds
-  return version === 5 && (asked === 0 || asked > most) ? most : asked
+function keepAliveSeconds({ layer }: Peer, { version, keepAliveSeconds: requested }: Connect): number {
+  const max = layer.limits.keepAliveMaxSeconds
+  return version === 5 && (requested === 0 || requested > max) ? max : requested
 }
 
 async function admit(peer: Peer, packet: Connect) {
@@ -88,7 +88,7 @@ async function admit(peer: Peer, packet: Connect) {
     else {
       // Client ids contain no control characters, so the separator is unambiguous.
       peer.sessionKey = `${verdict.owner}\u001f${client.clientId}`
-      await open(peer, packet)
+      await openSession(peer, packet)
     }
   } catch (error) {
     connectFailed(layer.log, { err: error, clientId: client.clientId })
@@ -97,43 +97,43 @@ async function admit(peer: Peer, packet: Connect) {
   }
 }
 
-async function open(peer: Peer, packet: Connect) {
+async function openSession(peer: Peer, packet: Connect) {
   const { layer, client, sessionKey } = peer
-  const before = layer.sessions.get(sessionKey)
-  if (before?.peer) takeOver(before.peer)
-  const continued = !packet.cleanStart && before && before.expirySeconds > 0
-  const session = continued ? before : newSession(sessionKey)
-  if (before && !continued) settleAll(before, 'lost')
+  const existing = layer.sessions.get(sessionKey)
+  if (existing?.peer) closeOldConnection(existing.peer)
+  const isResumed = !packet.cleanStart && existing && existing.expirySeconds > 0
+  const session = isResumed ? existing : newSession(sessionKey)
+  if (existing && !isResumed) settleAll(existing, 'lost')
   session.peer = peer
   peer.session = session
   layer.sessions.set(sessionKey, session)
-  let present = continued === true
-  let opened = () => {}
-  const loading = continued ? session.loading : undefined
+  let sessionPresent = isResumed === true
+  let resolveLoading = () => {}
+  const loading = isResumed ? session.loading : undefined
   session.claiming = true
-  session.contested = undefined
-  session.inherited = present
+  session.competingClaim = undefined
+  session.inherited = sessionPresent
   session.loading = new Promise((resolve) => {
-    opened = resolve
+    resolveLoading = resolve
   })
   try {
     // Not awaited yet: the store runs the claim and the load below in one transaction.
     const claiming = layer.store.claim(sessionKey, packet.cleanStart).then((claim) => {
       // Another connection of this node may have taken over the session meanwhile, with its own claim.
-      if (session.peer === peer) claimed(layer, session, claim)
+      if (session.peer === peer) applyClaim(layer, session, claim)
       else layer.store.removeHolder(sessionKey, claim)
       return claim
     })
     claiming.catch(() => {}) // Awaited below, where the error is handled.
     if (loading) await loading
-    if (continued) {
+    if (isResumed) {
       dropTransient(session)
-      sendAgain(session)
+      requeueInFlight(session)
     } else if (packet.cleanStart) await layer.store.discard(sessionKey)
     else {
       const state = await layer.store.load(sessionKey, true)
-      if (state) restore(session, state)
-      present = state !== undefined
+      if (state) restoreSession(session, state)
+      sessionPresent = state !== undefined
     }
     const claim = await claiming
     holdBackAll(peer, session)
@@ -144,19 +144,19 @@ async function open(peer: Peer, packet: Connect) {
       await layer.store.save(sessionKey, claim, { expirySeconds: session.expirySeconds, subscriptions })
       session.isStored = true
     }
-    if (peer.phase === Phase.connecting) begin(peer, session, packet, present)
+    if (peer.phase === Phase.connecting) startConnection(peer, session, packet, sessionPresent)
   } finally {
     if (session.peer === peer) session.loading = undefined
-    opened()
+    resolveLoading()
   }
 }
 
-function claimed(layer: Layer, session: Session, claim: number) {
+function applyClaim(layer: Layer, session: Session, claim: number) {
   session.claim = claim
   session.claiming = false
-  const { contested } = session
-  session.contested = undefined
-  if (contested) yieldTo(layer, { key: session.key, ...contested })
+  const { competingClaim } = session
+  session.competingClaim = undefined
+  if (competingClaim) yieldTo(layer, { key: session.key, ...competingClaim })
 }
 
 /** Implements `Sessions.yield`. */
@@ -172,7 +172,7 @@ export function yieldTo(
     return
   }
   if (session.claiming) {
-    if (claim > (session.contested?.claim ?? 0)) session.contested = { claim, clean, by }
+    if (claim > (session.competingClaim?.claim ?? 0)) session.competingClaim = { claim, clean, by }
     return
   }
   if (session.claim > claim) return
@@ -183,20 +183,20 @@ export function yieldTo(
     layer.sessions.delete(key)
     settleAll(session, 'lost')
   }
-  end(peer, Code.takenOver, takenOver, { yieldedTo: by })
+  end(peer, Code.takenOver, takenOverText, { yieldedTo: by })
 }
 
-const takenOver = 'another connection has taken over the session'
+const takenOverText = 'another connection has taken over the session'
 
 /** Closes the old connection; its session stays in memory for the new one. */
-function takeOver(old: Peer) {
+function closeOldConnection(old: Peer) {
   old.session = undefined
-  end(old, Code.takenOver, takenOver)
+  end(old, Code.takenOver, takenOverText)
 }
 
-function begin(peer: Peer, session: Session, packet: Connect, present: boolean) {
+function startConnection(peer: Peer, session: Session, packet: Connect, present: boolean) {
   const { layer, client } = peer
-  if (!writeConnack(peer, present && peer.version > 3, Code.success, offered(peer, packet))) {
+  if (!writeConnack(peer, present && peer.version > 3, Code.success, connackProperties(peer, packet))) {
     end(peer, Code.tooLarge, 'no answer is small enough for this client')
     return
   }
@@ -204,7 +204,7 @@ function begin(peer: Peer, session: Session, packet: Connect, present: boolean) 
   peer.open = true
   peer.claim = session.claim
   session.inherited = false
-  peer.seen = layer.tick
+  peer.lastActiveTick = layer.tick
   // One and a half times the keep-alive (MQTT-3.1.2-22), plus a tick, because the current tick may be about to end.
   peer.keepAliveTicks = client.keepAliveSeconds > 0 ? Math.ceil(client.keepAliveSeconds * 1.5 * ticksPerSecond) + 1 : 0
   sendQueued(peer)
@@ -213,11 +213,11 @@ function begin(peer: Peer, session: Session, packet: Connect, present: boolean) 
   layer.proceed(peer)
 }
 
-function offered(peer: Peer, packet: Connect): Properties {
+function connackProperties(peer: Peer, packet: Connect): Properties {
   if (peer.version < 5) return {}
   const { limits, offers } = peer.layer
   const { client } = peer
-  const asked = Number(packet.properties.sessionExpiryInterval ?? 0)
+  const requested = Number(packet.properties.sessionExpiryInterval ?? 0)
   const properties: Properties = {
     topicAliasMaximum: limits.topicAliasMaximum,
     receiveMaximum: limits.receiveMaximum,
@@ -225,7 +225,7 @@ function offered(peer: Peer, packet: Connect): Properties {
   }
   if (packet.clientId === '') properties.assignedClientIdentifier = client.clientId
   if (client.keepAliveSeconds !== packet.keepAliveSeconds) properties.serverKeepAlive = client.keepAliveSeconds
-  if (client.sessionExpirySeconds !== (asked === 0xffff_ffff ? Infinity : asked))
+  if (client.sessionExpirySeconds !== (requested === 0xffff_ffff ? Infinity : requested))
     properties.sessionExpiryInterval = client.sessionExpirySeconds
   if (!offers.retainedMessages) properties.retainAvailable = false
   if (!offers.sharedSubscriptions) properties.sharedSubscriptionAvailable = false

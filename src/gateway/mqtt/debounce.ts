@@ -5,22 +5,22 @@ import type { Layer } from './state.ts'
 const retryMs = 1000
 
 /** Debounces work: calls within `delayMs`, or while it runs, lead to one run. Failed work is logged and retried after 1 s. */
-export function debounce(layer: Layer, failed: LogMessage, work: () => Promise<void>, delayMs = 0): () => void {
-  let wanted = false
+export function debounce(layer: Layer, logFailure: LogMessage, work: () => Promise<void>, delayMs = 0): () => void {
+  let isRequested = false
   let running = false
 
   async function run() {
     running = true
-    for (let waitMs = delayMs; wanted; ) {
-      wanted = false
+    for (let waitMs = delayMs; isRequested; ) {
+      isRequested = false
       await sleep(waitMs)
       if (layer.closing) break
       try {
         await work()
         waitMs = delayMs
       } catch (error) {
-        failed(layer.log, { err: error })
-        wanted = true
+        logFailure(layer.log, { err: error })
+        isRequested = true
         waitMs = retryMs
       }
     }
@@ -28,7 +28,7 @@ export function debounce(layer: Layer, failed: LogMessage, work: () => Promise<v
   }
 
   return () => {
-    wanted = true
+    isRequested = true
     if (!running) void run()
   }
 }

@@ -3,7 +3,7 @@ import { Code, MqttError, malformed, protocolError } from './codes.ts'
 import type { MessageProperties, Qos, Subscription } from './host.ts'
 import type { Limits } from './limits.ts'
 import { Packet, type Properties, readProperties } from './properties.ts'
-import { binary, byte, left, text, uint16 } from './reader.ts'
+import { readBinary, readByte, readText, readUint16, remainingBytes } from './reader.ts'
 import { isFilter, isShared, levelsOf } from './topics.ts'
 
 export interface Connect {
@@ -30,13 +30,13 @@ const protocolNames = new Map([
 ])
 
 export function readConnect(flags: number, limits: Limits): Connect {
-  const versions = protocolNames.get(text(32))
+  const versions = protocolNames.get(readText(32))
   if (!versions) throw malformed('the protocol has another name')
-  const version = byte() as 3 | 4 | 5
+  const version = readByte() as 3 | 4 | 5
   if (!versions.includes(version)) throw new MqttError(Code.unsupportedVersion, `protocol version ${version}`)
   // MQTT 3.1 leaves these bits open.
   if (version > 3 && flags !== 0) throw malformed('reserved bits are set')
-  const bits = byte()
+  const bits = readByte()
   if (version > 3 && bits & 1) throw malformed('a reserved flag is set')
   const willQos = (bits >> 3) & 3
   const hasWill = (bits & 4) !== 0
@@ -44,14 +44,14 @@ export function readConnect(flags: number, limits: Limits): Connect {
   const hasPassword = (bits & 0x40) !== 0
   if (willQos === 3 || (!hasWill && bits & 0x38)) throw malformed('the flags of the will contradict each other')
   if (hasPassword && !hasUsername && version < 5) throw malformed('a password without a user name')
-  const keepAliveSeconds = uint16()
+  const keepAliveSeconds = readUint16()
   const properties = (version === 5 && readProperties(Packet.connect, limits)) || {}
   checkConnectProperties(properties)
-  const connect: Connect = { version, cleanStart: (bits & 2) !== 0, keepAliveSeconds, clientId: text(), properties }
+  const connect: Connect = { version, cleanStart: (bits & 2) !== 0, keepAliveSeconds, clientId: readText(), properties }
   if (hasWill) connect.will = readWill(version, willQos as Qos, (bits & 0x20) !== 0, limits)
-  if (hasUsername) connect.username = text()
-  if (hasPassword) connect.password = binary()
-  if (left() > 0) throw malformed('CONNECT is longer than its parts')
+  if (hasUsername) connect.username = readText()
+  if (hasPassword) connect.password = readBinary()
+  if (remainingBytes() > 0) throw malformed('CONNECT is longer than its parts')
   return connect
 }
 
@@ -69,11 +69,11 @@ function checkConnectProperties({
 
 function readWill(version: number, qos: Qos, retain: boolean, limits: Limits): NonNullable<Connect['will']> {
   const { willDelayInterval, ...properties } = (version === 5 && readProperties(Packet.will, limits)) || {}
-  const topic = text(limits.topicBytesMax)
+  const topic = readText(limits.topicBytesMax)
   if (topic === '' || /[+#]/.test(topic)) throw malformed('the will has no topic')
   return {
     topic,
-    payload: Buffer.from(binary()),
+    payload: Buffer.from(readBinary()),
     qos,
     retain,
     delaySeconds: Number(willDelayInterval ?? 0),
@@ -81,8 +81,8 @@ function readWill(version: number, qos: Qos, retain: boolean, limits: Limits): N
   }
 }
 
-function packetId(): number {
-  const id = uint16()
+function readPacketId(): number {
+  const id = readUint16()
   if (id === 0) throw malformed('packet id 0')
   return id
 }
@@ -90,19 +90,19 @@ function packetId(): number {
 const publishCodes = new Set([0x00, 0x10, 0x80, 0x83, 0x87, 0x90, 0x91, 0x97, 0x99])
 const releaseCodes = new Set([0x00, 0x92])
 
-/** PUBACK, PUBREC, PUBREL and PUBCOMP. */
+/** Reads PUBACK, PUBREC, PUBREL or PUBCOMP. */
 export function readAcknowledgement(type: number, version: number, limits: Limits): { packetId: number; code: number } {
-  const id = uint16()
+  const id = readUint16()
   if (id === 0) throw protocolError('packet id 0')
   if (version < 5) {
-    if (left() > 0) throw malformed('an acknowledgement has more than a packet id')
+    if (remainingBytes() > 0) throw malformed('an acknowledgement has more than a packet id')
     return { packetId: id, code: 0 }
   }
-  const code = left() > 0 ? byte() : 0
-  const known = type === Packet.puback || type === Packet.pubrec ? publishCodes : releaseCodes
-  if (!known.has(code)) throw protocolError(`reason code ${code} is not one of this packet`)
-  if (left() > 0) readProperties(type, limits)
-  if (left() > 0) throw malformed('an acknowledgement is longer than its parts')
+  const code = remainingBytes() > 0 ? readByte() : 0
+  const allowedCodes = type === Packet.puback || type === Packet.pubrec ? publishCodes : releaseCodes
+  if (!allowedCodes.has(code)) throw protocolError(`reason code ${code} is not one of this packet`)
+  if (remainingBytes() > 0) readProperties(type, limits)
+  if (remainingBytes() > 0) throw malformed('an acknowledgement is longer than its parts')
   return { packetId: id, code }
 }
 
@@ -112,14 +112,14 @@ export interface Subscribe {
 }
 
 export function readSubscribe(version: number, limits: Limits): Subscribe {
-  const id = packetId()
+  const id = readPacketId()
   const properties = version === 5 ? readProperties(Packet.subscribe, limits) : undefined
   const identifier = properties?.subscriptionIdentifier as number | undefined
   if (identifier === 0) throw protocolError('subscription identifier 0')
   const subscriptions: Subscription[] = []
   do {
     const filter = readFilter(limits)
-    const options = byte()
+    const options = readByte()
     const qos = options & 3
     const retainHandling = (options >> 4) & 3
     if (qos === 3 || options & (version === 5 ? 0xc0 : 0xfc)) throw malformed('reserved bits of a subscription are set')
@@ -133,41 +133,41 @@ export function readSubscribe(version: number, limits: Limits): Subscribe {
     if (retainHandling) subscription.retainHandling = retainHandling as 1 | 2
     if (identifier !== undefined) subscription.subscriptionIdentifier = identifier
     subscriptions.push(subscription)
-    tooMany(subscriptions.length, limits)
-  } while (left() > 0)
+    rejectTooMany(subscriptions.length, limits)
+  } while (remainingBytes() > 0)
   return { packetId: id, subscriptions }
 }
 
 export function readUnsubscribe(version: number, limits: Limits): { packetId: number; filters: string[] } {
-  const id = packetId()
+  const id = readPacketId()
   if (version === 5) readProperties(Packet.unsubscribe, limits)
   const filters: string[] = []
   do {
     filters.push(readFilter(limits))
-    tooMany(filters.length, limits)
-  } while (left() > 0)
+    rejectTooMany(filters.length, limits)
+  } while (remainingBytes() > 0)
   return { packetId: id, filters }
 }
 
-const tooMany = (count: number, { subscriptionsMax }: Limits) => {
+const rejectTooMany = (count: number, { subscriptionsMax }: Limits) => {
   if (count > subscriptionsMax) throw new MqttError(Code.quotaExceeded, `more than ${subscriptionsMax} filters`)
 }
 
 function readFilter(limits: Limits): string {
-  const filter = text(limits.topicBytesMax)
-  if (!isFilter(filter)) throw (isShared(filter) ? protocolError : malformed)('a topic filter is not one')
+  const filter = readText(limits.topicBytesMax)
+  if (!isFilter(filter)) throw (isShared(filter) ? protocolError : malformed)('a topic filter is malformed')
   if (levelsOf(filter) > limits.topicLevelsMax) throw new MqttError(Code.quotaExceeded, 'a filter is too deep')
   return filter
 }
 
 export function readDisconnect(version: number, limits: Limits): { code: number; sessionExpirySeconds?: number } {
   if (version < 5) {
-    if (left() > 0) throw malformed('DISCONNECT has a body')
+    if (remainingBytes() > 0) throw malformed('DISCONNECT has a body')
     return { code: 0 }
   }
-  const code = left() > 0 ? byte() : 0
-  const properties = left() > 0 ? readProperties(Packet.disconnect, limits) : undefined
-  if (left() > 0) throw malformed('DISCONNECT is longer than its parts')
+  const code = remainingBytes() > 0 ? readByte() : 0
+  const properties = remainingBytes() > 0 ? readProperties(Packet.disconnect, limits) : undefined
+  if (remainingBytes() > 0) throw malformed('DISCONNECT is longer than its parts')
   const seconds = properties?.sessionExpiryInterval as number | undefined
   return seconds === undefined ? { code } : { code, sessionExpirySeconds: seconds === 0xffff_ffff ? Infinity : seconds }
 }

@@ -7,7 +7,7 @@ import { leaveSession } from './session.ts'
 import { type Peer, Phase } from './state.ts'
 import { flush, writeConnack, writeDisconnect } from './writer.ts'
 
-const names = new Map<number, string>([
+const reasonNames = new Map<number, string>([
   [Code.malformed, 'malformed_packet'],
   [Code.protocolError, 'protocol_error'],
   [Code.unsupportedVersion, 'unsupported_version'],
@@ -58,13 +58,13 @@ export function end(
   if (phase === Phase.open && peer.version === 5 && code >= 0x80)
     writeDisconnect(peer, code, layer.offers.reasonStrings && peer.problemInformation ? reasonString : undefined)
   peer.phase = Phase.closing
-  peer.seen = layer.tick
-  releaseRest(peer)
+  peer.lastActiveTick = layer.tick
+  discardUnparsed(peer)
   flush(peer)
   if (!stream.writableEnded) stream.end()
   peer.paused = 0
   stream.resume()
-  reportEnd(peer, phase, graceful, why, names.get(code) ?? 'closed', yieldedTo)
+  reportEnd(peer, phase, graceful, why, reasonNames.get(code) ?? 'closed', yieldedTo)
 }
 
 /** Sends CONNACK with a code and ends the connection. */
@@ -84,39 +84,43 @@ export function evict(this: Peer, why: string) {
 }
 
 /** Handles the closed stream. */
-export function gone(peer: Peer) {
+export function handleClosedStream(peer: Peer) {
   const { phase, layer } = peer
   if (phase === Phase.closed) return
   peer.phase = Phase.closed
   peer.out = undefined
   peer.outLength = 0
-  releaseRest(peer)
+  discardUnparsed(peer)
   layer.peers.delete(peer)
-  peer.from.left?.(peer.from)
+  peer.origin.onClosed?.(peer.origin)
   if (phase < Phase.closing) reportEnd(peer, phase, false, peer.failure ?? 'the connection was closed', 'closed')
 }
 
-export function releaseRest(peer: Peer) {
-  if (peer.rest) peer.layer.partialBytes -= peer.rest.length
-  peer.rest = undefined
-  peer.restLength = 0
-  peer.restNeeds = 0
+export function discardUnparsed(peer: Peer) {
+  if (peer.unparsed) peer.layer.partialBytes -= peer.unparsed.length
+  peer.unparsed = undefined
+  peer.unparsedLength = 0
+  peer.nextPacketSize = 0
 }
 
 function withoutPassword({ client }: Peer): Partial<Client> {
-  const { password: _, ...others } = { ...client }
-  return others
+  const { password: _, ...clientWithoutPassword } = { ...client }
+  return clientWithoutPassword
 }
 
 function reportEnd(peer: Peer, phase: number, graceful: boolean, why: string, reason: string, yieldedTo?: string) {
-  const { layer, from } = peer
+  const { layer, origin } = peer
   peer.open = false
   leaveSession(peer, phase, yieldedTo)
   try {
     if (phase === Phase.open) layer.host.disconnected(peer, { graceful, why })
     // Port checks, which close before CONNECT, are not recorded.
     else if (phase === Phase.connecting || reason !== 'closed')
-      layer.host.refused({ ...withoutPassword(peer), transport: from.transport, address: from.address }, reason, why)
+      layer.host.refused(
+        { ...withoutPassword(peer), transport: origin.transport, address: origin.address },
+        reason,
+        why,
+      )
   } catch (error) {
     disconnectNotReported(layer.log, { err: error })
   }

@@ -4,7 +4,7 @@
  */
 import type { Outgoing, Peer, Session } from './state.ts'
 
-/** Checks all messages of the session at CONNECT, because a new connection has not presented any token yet. */
+/** Checks all messages of the session at CONNECT, because the new connection has not presented any token yet. */
 export function holdBackAll(peer: Peer, session: Session) {
   if (!session.queue && !session.held) return
   const queued = [...(session.held ?? []), ...(session.queue ?? [])]
@@ -17,14 +17,14 @@ export function holdBackAll(peer: Peer, session: Session) {
 export function holdBack(peer: Peer, session: Session, messages: Outgoing[]): Outgoing[] {
   const { host, store, now, limits } = peer.layer
   if (!host.mustWait) return messages
-  const at = now().getTime()
-  const oldest = at - limits.sessionExpiryMaxSeconds * 1000
+  const nowMs = now().getTime()
+  const oldest = nowMs - limits.sessionExpiryMaxSeconds * 1000
   const due = messages.filter(({ message }) => !host.mustWait!(peer, message))
   if (due.length === messages.length && !session.held) return messages
   const sent = new Set(due)
   const waiting = [...(session.held ?? []), ...messages.filter((outgoing) => !sent.has(outgoing))]
-  for (const outgoing of waiting) outgoing.at ||= at
-  const isKept = (outgoing: Outgoing) => outgoing.message.about !== undefined && outgoing.at > oldest
+  for (const outgoing of waiting) outgoing.queuedAt ||= nowMs
+  const isKept = (outgoing: Outgoing) => outgoing.message.recipientId !== undefined && outgoing.queuedAt > oldest
   session.held = waiting.filter(isKept)
   if (session.held.length === 0) session.held = undefined
   for (const outgoing of waiting) {

@@ -26,8 +26,8 @@ export interface Message {
   qos: Qos
   retain?: boolean
   properties?: MessageProperties
-  /** An id of the host that says whom the message is for. Stored with it for `mayDeliver`, never sent. */
-  about?: string
+  /** An id by which the host knows for whom the message is. It is stored for `mayDeliver` and never sent. */
+  recipientId?: string
   /** Not sent on a later connection of the session. */
   transient?: boolean
 }
@@ -38,7 +38,7 @@ export interface Client {
   clientId: string
   protocolVersion: 3 | 4 | 5
   cleanStart: boolean
-  /** 0: the session ends with the connection; Infinity: never. */
+  /** 0 means that the session ends with the connection, Infinity that it never expires. */
   sessionExpirySeconds: number
   keepAliveSeconds: number
   username?: string
@@ -83,7 +83,7 @@ export type CloseReason =
 /** An open connection. The host keeps its own data in `state`. */
 export interface Connection<S = unknown> {
   readonly client: Client
-  readonly from: From
+  readonly origin: Origin
   /** Owner and client id. */
   readonly sessionKey: string
   readonly open: boolean
@@ -95,7 +95,7 @@ export interface Connection<S = unknown> {
    * connection closed; otherwise `settled` is called once with the outcome.
    */
   send(message: Message, settled?: Settled): boolean
-  /** Sends the messages with this `about` that `Host.mustWait` has held back. */
+  /** Sends the messages with this `recipientId` that `Host.mustWait` has held back. */
   release(about: string): void
   close(reason: CloseReason, why: string): void
   /** Stops reading until `resume` (back-pressure). */
@@ -121,11 +121,11 @@ export interface Host<S = unknown> {
   /** Returns the granted QoS or a reason code (0x80 and above) for each subscription. */
   subscribe(connection: Connection<S>, subscriptions: Subscription[]): number[]
   unsubscribe(connection: Connection<S>, filters: string[]): void
-  /** True: UNSUBSCRIBE must not reveal whether the session has this subscription. */
+  /** Returns true if UNSUBSCRIBE must not reveal whether the session has this subscription. */
   concealsSubscription?(connection: Connection<S>, filter: string): boolean
   /**
-   * True: the session holds this message back until `Connection.release`, because the client has not yet proved on this connection
-   * that the message is for it. A message from an earlier connection without `about` cannot be released and is dropped.
+   * Returns true if the session holds this message back until `Connection.release`, because the client has not yet proved on this
+   * connection that the message is for it. A message of an earlier connection without `recipientId` is dropped.
    */
   mustWait?(connection: Connection<S>, message: Message): boolean
   /**
@@ -134,19 +134,20 @@ export interface Host<S = unknown> {
    */
   mayDeliver?(client: Client, messages: Message[]): Promise<boolean[]>
   /** `graceful`: the client sent DISCONNECT with code 0, so its will is discarded. */
-  disconnected(connection: Connection<S>, how: { graceful: boolean; why: string }): void
+  disconnected(connection: Connection<S>, end: { graceful: boolean; why: string }): void
   /** Called when a client is refused before CONNACK, also by `connect`. */
   refused(client: Partial<Client> & { transport: Transport; address: string }, reason: string, detail?: string): void
 }
 
-export interface From {
+/** The transport and address of a stream. */
+export interface Origin {
   transport: Transport
   address: string
   certificate?: X509Certificate
   /** If set, CONNECT is answered with this refusal. */
   refusal?: 'busy' | 'quota_exceeded'
   /** Called when the stream is closed. Shared by all connections, because a listener for each would cost memory. */
-  left?(from: From): void
+  onClosed?(from: Origin): void
 }
 
 /** An accepted stream, also before CONNECT. */
@@ -162,7 +163,7 @@ export interface Accepted<S = unknown> extends Pick<Connection<S>, 'open'> {
 /** All MQTT sessions of this node; created by `createSessions` (sessions.ts). */
 export interface Sessions<S = unknown> {
   /** Starts MQTT on a new stream. Returns undefined and destroys the stream if the layer is closing. */
-  accept(stream: Duplex, from: From): Accepted<S> | undefined
+  accept(stream: Duplex, from: Origin): Accepted<S> | undefined
   /**
    * Sends to the connection of the session, or stores the message in the queue of a disconnected client (QoS above 0, matching a
    * subscription). `full`: the queue is full and the message was dropped.

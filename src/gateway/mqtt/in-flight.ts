@@ -19,21 +19,21 @@ export function findInFlight(session: Session, packetId: number): Outgoing | und
 }
 
 export function removeInFlight(session: Session, outgoing: Outgoing) {
-  let before: Outgoing | undefined
-  for (let at = session.firstInFlight; at !== outgoing; at = at.next) {
-    if (!at) return
-    before = at
+  let previous: Outgoing | undefined
+  for (let current = session.firstInFlight; current !== outgoing; current = current.next) {
+    if (!current) return
+    previous = current
   }
-  if (before) before.next = outgoing.next
+  if (previous) previous.next = outgoing.next
   else session.firstInFlight = outgoing.next
-  if (session.lastInFlight === outgoing) session.lastInFlight = before
+  if (session.lastInFlight === outgoing) session.lastInFlight = previous
   outgoing.next = undefined
   session.inFlight--
 }
 
-export function inFlightOf(session: Session): Outgoing[] {
+export function listInFlight(session: Session): Outgoing[] {
   const all: Outgoing[] = []
-  for (let at = session.firstInFlight; at; at = at.next) all.push(at)
+  for (let current = session.firstInFlight; current; current = current.next) all.push(current)
   return all
 }
 

@@ -8,8 +8,8 @@ interface StoredSession extends SessionState {
 
 export function createMemoryStore(limits: QueueLimits, now: Clock): SessionStore {
   const sessions = new Map<string, StoredSession>()
-  let names = 0
-  let claims = 0
+  let lastStoreId = 0
+  let lastClaim = 0
 
   const expiry = (seconds: number) => now().getTime() + seconds * 1000
   const find = (key: string) => {
@@ -20,18 +20,18 @@ export function createMemoryStore(limits: QueueLimits, now: Clock): SessionStore
 
   return {
     async claim() {
-      return ++claims
+      return ++lastClaim
     },
     async load(key) {
       const stored = find(key)
-      return stored && structured(stored)
+      return stored && copyOf(stored)
     },
     async save(key, _claim, { expirySeconds, subscriptions }) {
       const { received = [], messages = [] } = find(key) ?? {}
       sessions.set(key, { expirySeconds, subscriptions, received, messages, expiresAt: Infinity })
     },
     async leave(key, _claim, state) {
-      const messages = state.messages.map((queued) => ({ ...queued, storeId: queued.storeId ?? String(++names) }))
+      const messages = state.messages.map((queued) => ({ ...queued, storeId: queued.storeId ?? String(++lastStoreId) }))
       sessions.set(key, { ...state, messages, expiresAt: expiry(state.expirySeconds) })
     },
     async discard(key) {
@@ -39,20 +39,20 @@ export function createMemoryStore(limits: QueueLimits, now: Clock): SessionStore
     },
     removeHolder() {},
     release() {},
-    async hold() {},
+    async restoreHolders() {},
     async enqueue(key, message) {
       const stored = find(key)
       const qos = stored ? subscribedQos(stored.subscriptions, message) : 0
       if (!stored || qos === 0) return 'gone'
       const bytes = stored.messages.reduce((sum, queued) => sum + messageBytes(queued.message), messageBytes(message))
       if (stored.messages.length >= limits.queuedMessagesMax || bytes > limits.queuedBytesMax) return 'full'
-      const own = { ...message, payload: Buffer.from(message.payload), qos }
+      const copy = { ...message, payload: Buffer.from(message.payload), qos }
       stored.messages.push({
-        storeId: String(++names),
-        message: own,
+        storeId: String(++lastStoreId),
+        message: copy,
         packetId: 0,
         released: false,
-        at: now().getTime(),
+        queuedAt: now().getTime(),
       })
       return 'queued'
     },
@@ -67,7 +67,7 @@ export function createMemoryStore(limits: QueueLimits, now: Clock): SessionStore
   }
 }
 
-const structured = ({ expirySeconds, subscriptions, received, messages }: StoredSession): SessionState => ({
+const copyOf = ({ expirySeconds, subscriptions, received, messages }: StoredSession): SessionState => ({
   expirySeconds,
   subscriptions: [...subscriptions],
   received: [...received],

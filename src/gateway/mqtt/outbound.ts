@@ -2,7 +2,7 @@
 import { Code, protocolError } from './codes.ts'
 import { holdBack } from './held-messages.ts'
 import type { Message, MessageProperties, Settled } from './host.ts'
-import { addInFlight, findInFlight, inFlightOf, removeInFlight } from './in-flight.ts'
+import { addInFlight, findInFlight, listInFlight, removeInFlight } from './in-flight.ts'
 import { Packet } from './properties.ts'
 import { toOutgoing } from './session.ts'
 import { messageBytes } from './session-store.ts'
@@ -29,8 +29,8 @@ export function send(this: Peer, message: Message, settled?: Settled): boolean {
     message,
     packetId: 0,
     released: false,
-    again: false,
-    at: expires ? layer.now().getTime() : 0,
+    isDuplicate: false,
+    queuedAt: expires ? layer.now().getTime() : 0,
     bytes,
     storeId: undefined,
     settled,
@@ -56,13 +56,13 @@ export function sendQueued(peer: Peer) {
   if (session.queue?.length === 0) session.queue = undefined
 }
 
-/** Implements `Connection.release`: sends the messages in their order, before newer ones with the same `about`. */
+/** Implements `Connection.release`: sends the messages in their order, before newer ones with the same `recipientId`. */
 export function release(this: Peer, about: string) {
   const { session } = this
   if (!session?.held) return
-  const due = session.held.filter(({ message }) => message.about === about)
+  const due = session.held.filter(({ message }) => message.recipientId === about)
   if (due.length === 0) return
-  const rest = session.held.filter(({ message }) => message.about !== about)
+  const rest = session.held.filter(({ message }) => message.recipientId !== about)
   session.held = rest.length > 0 ? rest : undefined
   session.queue = [...(session.queue ?? []), ...due]
   sendQueued(this)
@@ -74,22 +74,22 @@ export async function fetchQueued(layer: Layer, key: string) {
   // A load that is under way may have read before the message was stored.
   await session?.loading
   if (!session?.isStored || !session.peer?.open) return
-  // Taken before and after the load: messages acknowledged meanwhile must not be sent again.
-  const known = new Set(storedOf(session))
+  // The ids are collected before and after the load, because messages acknowledged meanwhile must not be sent again.
+  const knownIds = new Set(storeIdsOf(session))
   const state = await layer.store.load(key)
   const { peer } = session
   if (!state || !peer?.open || layer.sessions.get(key) !== session) return
-  for (const storeId of storedOf(session)) known.add(storeId)
-  const found = state.messages.filter(({ storeId, packetId }) => packetId === 0 && !known.has(storeId!))
-  if (found.length === 0) return
-  const added = found.map(toOutgoing)
+  for (const storeId of storeIdsOf(session)) knownIds.add(storeId)
+  const newMessages = state.messages.filter(({ storeId, packetId }) => packetId === 0 && !knownIds.has(storeId!))
+  if (newMessages.length === 0) return
+  const added = newMessages.map(toOutgoing)
   for (const { bytes } of added) session.queuedBytes += bytes
   session.queue = [...(session.queue ?? []), ...holdBack(peer, session, added)]
   sendQueued(peer)
 }
 
-const storedOf = (session: Session) =>
-  [...inFlightOf(session), ...(session.queue ?? []), ...(session.held ?? [])].flatMap(({ storeId }) => storeId ?? [])
+const storeIdsOf = (session: Session) =>
+  [...listInFlight(session), ...(session.queue ?? []), ...(session.held ?? [])].flatMap(({ storeId }) => storeId ?? [])
 
 function transmit(peer: Peer, session: Session, outgoing: Outgoing) {
   if (outgoing.packetId === 0) outgoing.packetId = nextPacketId(session)
@@ -98,33 +98,33 @@ function transmit(peer: Peer, session: Session, outgoing: Outgoing) {
     writeAcknowledgement(peer, 0x62, outgoing.packetId, 0)
     return
   }
-  const { message, at } = outgoing
+  const { message, queuedAt } = outgoing
   let properties: MessageProperties | undefined = message.properties
-  if (at > 0 && properties?.messageExpiryInterval !== undefined) {
-    const waited = Math.floor((peer.layer.now().getTime() - at) / 1000)
-    const left = properties.messageExpiryInterval - waited
-    if (left <= 0) {
-      completed(peer, session, outgoing, 'lost')
+  if (queuedAt > 0 && properties?.messageExpiryInterval !== undefined) {
+    const waitedSeconds = Math.floor((peer.layer.now().getTime() - queuedAt) / 1000)
+    const remainingSeconds = properties.messageExpiryInterval - waitedSeconds
+    if (remainingSeconds <= 0) {
+      complete(peer, session, outgoing, 'lost')
       return
     }
-    if (waited > 0) properties = { ...properties, messageExpiryInterval: left }
+    if (waitedSeconds > 0) properties = { ...properties, messageExpiryInterval: remainingSeconds }
   }
   // MQTT-3.1.2-25: a message that is too large for the client counts as sent.
-  if (!writePublish(peer, message, outgoing.packetId, outgoing.again, properties))
-    completed(peer, session, outgoing, 'lost')
+  if (!writePublish(peer, message, outgoing.packetId, outgoing.isDuplicate, properties))
+    complete(peer, session, outgoing, 'lost')
 }
 
 function nextPacketId(session: Session): number {
   let id = session.lastPacketId
   do id = id >= 0xffff ? 1 : id + 1
-  while (findInFlight(session, id) || holds(session.queue, id) || holds(session.held, id))
+  while (findInFlight(session, id) || hasPacketId(session.queue, id) || hasPacketId(session.held, id))
   session.lastPacketId = id
   return id
 }
 
-const holds = (messages: Outgoing[] | undefined, id: number) => messages?.some(({ packetId }) => packetId === id)
+const hasPacketId = (messages: Outgoing[] | undefined, id: number) => messages?.some(({ packetId }) => packetId === id)
 
-function completed(peer: Peer, session: Session, outgoing: Outgoing, outcome: Parameters<Settled>[0] = 'delivered') {
+function complete(peer: Peer, session: Session, outgoing: Outgoing, outcome: Parameters<Settled>[0] = 'delivered') {
   removeInFlight(session, outgoing)
   outgoing.settled?.(outcome)
   outgoing.settled = undefined
@@ -133,7 +133,7 @@ function completed(peer: Peer, session: Session, outgoing: Outgoing, outcome: Pa
 }
 
 /** Handles PUBACK, PUBREC and PUBCOMP. */
-export function acknowledged(peer: Peer, type: number, packetId: number, code: number) {
+export function handleAcknowledgement(peer: Peer, type: number, packetId: number, code: number) {
   const session = peer.session!
   const outgoing = findInFlight(session, packetId)
   if (!outgoing) {
@@ -148,7 +148,7 @@ export function acknowledged(peer: Peer, type: number, packetId: number, code: n
     writeAcknowledgement(peer, 0x62, packetId, 0)
     return
   }
-  if (type !== expected) throw protocolError('an acknowledgement of another kind than the message has')
-  completed(peer, session, outgoing)
+  if (type !== expected) throw protocolError('the acknowledgement does not match the QoS of the message')
+  complete(peer, session, outgoing)
   if (session.queue) sendQueued(peer)
 }

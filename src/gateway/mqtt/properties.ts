@@ -1,7 +1,17 @@
 /** Reads and writes the properties of MQTT 5. */
 import { Code, MqttError, malformed, protocolError } from './codes.ts'
 import type { Limits } from './limits.ts'
-import { binary, byte, left, narrow, text, uint16, uint32, variableInteger, widen } from './reader.ts'
+import {
+  endReadingLimit,
+  limitReading,
+  readBinary,
+  readByte,
+  readText,
+  readUint16,
+  readUint32,
+  readVariableInteger,
+  remainingBytes,
+} from './reader.ts'
 
 export type UserProperties = Record<string, string | string[]>
 export type Properties = Record<string, unknown> & { userProperties?: UserProperties }
@@ -33,44 +43,44 @@ interface Property {
   name: string
   kind: Kind
   /** Bits of the packet types in which a client may send it. */
-  from: number
+  allowedIn: number
 }
 
-const bits = (...types: number[]) => types.reduce((sum, type) => sum | (1 << type), 0)
+const bitMask = (...types: number[]) => types.reduce((sum, type) => sum | (1 << type), 0)
 const { connect, publish, will, subscribe, disconnect, auth } = Packet
 const acknowledgements = [Packet.puback, Packet.pubrec, Packet.pubrel, Packet.pubcomp]
 
-const row = (id: number, name: string, kind: Kind, ...from: number[]): Property => ({
+const defineProperty = (id: number, name: string, kind: Kind, ...from: number[]): Property => ({
   id,
   name,
   kind,
-  from: bits(...from),
+  allowedIn: bitMask(...from),
 })
 
-const table: Property[] = [
-  row(0x01, 'payloadFormatIndicator', 'flag', publish, will),
-  row(0x02, 'messageExpiryInterval', 'four', publish, will),
-  row(0x03, 'contentType', 'text', publish, will),
-  row(0x08, 'responseTopic', 'text', publish, will),
-  row(0x09, 'correlationData', 'binary', publish, will),
-  row(0x0b, 'subscriptionIdentifier', 'variable', subscribe),
-  row(0x11, 'sessionExpiryInterval', 'four', connect, disconnect),
-  row(0x12, 'assignedClientIdentifier', 'text'),
-  row(0x13, 'serverKeepAlive', 'two'),
-  row(0x15, 'authenticationMethod', 'text', connect, auth),
-  row(0x16, 'authenticationData', 'binary', connect, auth),
-  row(0x17, 'requestProblemInformation', 'flag', connect),
-  row(0x18, 'willDelayInterval', 'four', will),
-  row(0x19, 'requestResponseInformation', 'flag', connect),
-  row(0x1a, 'responseInformation', 'text'),
-  row(0x1c, 'serverReference', 'text', disconnect),
-  row(0x1f, 'reasonString', 'text', disconnect, auth, ...acknowledgements),
-  row(0x21, 'receiveMaximum', 'two', connect),
-  row(0x22, 'topicAliasMaximum', 'two', connect),
-  row(0x23, 'topicAlias', 'two', publish),
-  row(0x24, 'maximumQoS', 'byte'),
-  row(0x25, 'retainAvailable', 'flag'),
-  row(
+const propertyTable: Property[] = [
+  defineProperty(0x01, 'payloadFormatIndicator', 'flag', publish, will),
+  defineProperty(0x02, 'messageExpiryInterval', 'four', publish, will),
+  defineProperty(0x03, 'contentType', 'text', publish, will),
+  defineProperty(0x08, 'responseTopic', 'text', publish, will),
+  defineProperty(0x09, 'correlationData', 'binary', publish, will),
+  defineProperty(0x0b, 'subscriptionIdentifier', 'variable', subscribe),
+  defineProperty(0x11, 'sessionExpiryInterval', 'four', connect, disconnect),
+  defineProperty(0x12, 'assignedClientIdentifier', 'text'),
+  defineProperty(0x13, 'serverKeepAlive', 'two'),
+  defineProperty(0x15, 'authenticationMethod', 'text', connect, auth),
+  defineProperty(0x16, 'authenticationData', 'binary', connect, auth),
+  defineProperty(0x17, 'requestProblemInformation', 'flag', connect),
+  defineProperty(0x18, 'willDelayInterval', 'four', will),
+  defineProperty(0x19, 'requestResponseInformation', 'flag', connect),
+  defineProperty(0x1a, 'responseInformation', 'text'),
+  defineProperty(0x1c, 'serverReference', 'text', disconnect),
+  defineProperty(0x1f, 'reasonString', 'text', disconnect, auth, ...acknowledgements),
+  defineProperty(0x21, 'receiveMaximum', 'two', connect),
+  defineProperty(0x22, 'topicAliasMaximum', 'two', connect),
+  defineProperty(0x23, 'topicAlias', 'two', publish),
+  defineProperty(0x24, 'maximumQoS', 'byte'),
+  defineProperty(0x25, 'retainAvailable', 'flag'),
+  defineProperty(
     0x26,
     'userProperties',
     'pair',
@@ -83,38 +93,38 @@ const table: Property[] = [
     auth,
     ...acknowledgements,
   ),
-  row(0x27, 'maximumPacketSize', 'four', connect),
-  row(0x28, 'wildcardSubscriptionAvailable', 'flag'),
-  row(0x29, 'subscriptionIdentifiersAvailable', 'flag'),
-  row(0x2a, 'sharedSubscriptionAvailable', 'flag'),
+  defineProperty(0x27, 'maximumPacketSize', 'four', connect),
+  defineProperty(0x28, 'wildcardSubscriptionAvailable', 'flag'),
+  defineProperty(0x29, 'subscriptionIdentifiersAvailable', 'flag'),
+  defineProperty(0x2a, 'sharedSubscriptionAvailable', 'flag'),
 ]
 
 const byId: (Property | undefined)[] = []
 const byName = new Map<string, Property>()
-for (const property of table) {
+for (const property of propertyTable) {
   byId[property.id] = property
   byName.set(property.name, property)
 }
 
 /** Reads the properties at the cursor. Throws if one is not allowed in this packet, repeated or malformed. */
 export function readProperties(packet: number, limits: Limits): Properties | undefined {
-  const length = variableInteger()
+  const length = readVariableInteger()
   if (length === 0) return undefined
-  const whole = narrow(length)
+  const packetEnd = limitReading(length)
   const properties: Properties = {}
   let pairs = 0
   let pairBytes = 0
-  let stray: Property | undefined
-  while (left() > 0) {
-    const id = variableInteger()
+  let misplaced: Property | undefined
+  while (remainingBytes() > 0) {
+    const id = readVariableInteger()
     const property = byId[id]
     if (!property) throw malformed(`property ${id} is unknown`)
-    if ((property.from & (1 << packet)) === 0) stray ??= property
+    if ((property.allowedIn & (1 << packet)) === 0) misplaced ??= property
     if (property.kind === 'pair') {
-      const before = left()
+      const before = remainingBytes()
       properties.userProperties ??= Object.create(null) as UserProperties
-      addPair(properties.userProperties, text(), text())
-      pairBytes += before - left()
+      addPair(properties.userProperties, readText(), readText())
+      pairBytes += before - remainingBytes()
       if (++pairs > limits.userPropertiesMax || pairBytes > limits.userPropertiesBytesMax)
         throw new MqttError(Code.quotaExceeded, 'too many user properties')
     } else {
@@ -122,8 +132,8 @@ export function readProperties(packet: number, limits: Limits): Properties | und
       properties[property.name] = readValue(property)
     }
   }
-  widen(whole)
-  if (stray) throw misplaced(packet, stray)
+  endReadingLimit(packetEnd)
+  if (misplaced) throw misplacedError(packet, misplaced)
   return properties
 }
 
@@ -131,23 +141,23 @@ export function readProperties(packet: number, limits: Limits): Properties | und
  * The standard calls a property of another packet both a malformed packet (2.2.2.2) and a protocol error (1.2). The choice follows
  * the broker that most devices are tested with.
  */
-const misplaced = (packet: number, { name }: Property) =>
+const misplacedError = (packet: number, { name }: Property) =>
   (packet === Packet.subscribe || packet === Packet.unsubscribe ? malformed : protocolError)(
     `property ${name} does not belong here`,
   )
 
 function readValue({ name, kind }: Property): unknown {
   if (kind === 'flag') {
-    const value = byte()
+    const value = readByte()
     if (value > 1) throw protocolError(`property ${name} is neither 0 nor 1`)
     return value === 1
   }
-  if (kind === 'two') return uint16()
-  if (kind === 'four') return uint32()
-  if (kind === 'text') return text()
+  if (kind === 'two') return readUint16()
+  if (kind === 'four') return readUint32()
+  if (kind === 'text') return readText()
   // Copied, because the read buffer is reused.
-  if (kind === 'binary') return Buffer.from(binary())
-  return kind === 'variable' ? variableInteger() : byte()
+  if (kind === 'binary') return Buffer.from(readBinary())
+  return kind === 'variable' ? readVariableInteger() : readByte()
 }
 
 function addPair(pairs: UserProperties, name: string, value: string) {
@@ -163,11 +173,11 @@ export function variableIntegerBytes(value: number): number {
   return value < 0x20_0000 ? 3 : 4
 }
 
-const none = Buffer.from([0])
+const noProperties = Buffer.from([0])
 
 /** Encodes properties with their length in front. */
 export function propertyBytes(properties: Properties | undefined): Buffer {
-  if (!properties) return none
+  if (!properties) return noProperties
   const parts: number[] = []
   const chunks: Buffer[] = []
   for (const [name, value] of Object.entries(properties)) {
@@ -175,7 +185,7 @@ export function propertyBytes(properties: Properties | undefined): Buffer {
     if (!property || value === undefined) continue
     for (const single of Array.isArray(value) ? value : [value]) writeValue(parts, property, single)
   }
-  if (parts.length === 0) return none
+  if (parts.length === 0) return noProperties
   const length: number[] = []
   pushVariable(length, parts.length)
   chunks.push(Buffer.from(length), Buffer.from(parts))

@@ -6,7 +6,7 @@ import type { Message, MessageProperties, PublishCode, Qos } from './host.ts'
 import type { Limits } from './limits.ts'
 import { publishFailed } from './log-messages.ts'
 import { Packet, readProperties } from './properties.ts'
-import { doneReading, isOwn, readFrom, where } from './reader.ts'
+import { currentPosition, endReading, isUnshared, startReading } from './reader.ts'
 import { anyTopic } from './session-store.ts'
 import { type Acknowledgement, Pause, type Peer, Phase, type Session } from './state.ts'
 import { writeAcknowledgement, writeCodes } from './writer.ts'
@@ -34,9 +34,9 @@ function readTopic(buffer: Buffer, start: number, stop: number, limits: Limits):
   return topic
 }
 
-/** Returns the payload, copied unless it fills most of a buffer that is not reused. Avoids garbage of large messages. */
-function ownPart(buffer: Buffer, start: number, stop: number): Buffer {
-  if (isOwn(buffer) && stop - start > buffer.length / 2) return buffer.subarray(start, stop)
+/** Returns the payload. It is copied, unless it fills most of a buffer that is not reused. */
+function copyPayload(buffer: Buffer, start: number, stop: number): Buffer {
+  if (isUnshared(buffer) && stop - start > buffer.length / 2) return buffer.subarray(start, stop)
   const part = Buffer.allocUnsafe(stop - start)
   buffer.copy(part, 0, start, stop)
   return part
@@ -62,12 +62,12 @@ export function receivePublish(peer: Peer, header: number, buffer: Buffer, start
   if (peer.version === 5) {
     if (position < stop && buffer[position] === 0) position++
     else {
-      readFrom(buffer, position, stop)
-      const found = readProperties(Packet.publish, limits)
-      position = where()
-      doneReading()
-      if (found) {
-        const { topicAlias, ...others } = found
+      startReading(buffer, position, stop)
+      const packetProperties = readProperties(Packet.publish, limits)
+      position = currentPosition()
+      endReading()
+      if (packetProperties) {
+        const { topicAlias, ...others } = packetProperties
         if (topicAlias !== undefined) topic = resolveAlias(peer, topicAlias as number, topic)
         properties = others as MessageProperties
         if (properties.responseTopic !== undefined && /[+#]|^$/.test(properties.responseTopic))
@@ -77,9 +77,9 @@ export function receivePublish(peer: Peer, header: number, buffer: Buffer, start
   }
   if (topic === '') throw peer.version === 5 ? protocolError('no topic') : malformed('no topic')
   const retain = (header & 1) === 1
-  const payload = ownPart(buffer, position, stop)
+  const payload = copyPayload(buffer, position, stop)
   const message: Message = properties ? { topic, payload, qos, retain, properties } : { topic, payload, qos, retain }
-  if (qos === 2 && !isNew(peer, packetId, topic)) return
+  if (qos === 2 && !isNewMessage(peer, packetId, topic)) return
   const outcome = layer.host.publish(peer, message)
   if (typeof outcome === 'object') {
     void acknowledgeLater(peer, qos, packetId, message, outcome)
@@ -89,19 +89,20 @@ export function receivePublish(peer: Peer, header: number, buffer: Buffer, start
   if (qos === 0 || peer.phase !== Phase.open) return
   const code = outcome ?? Code.success
   if (qos === 2) recordPacketId(peer, peer.session!, packetId, topic, code)
-  acknowledge(peer, headers[qos]!, packetId, code)
+  acknowledge(peer, acknowledgementHeaders[qos]!, packetId, code)
 }
 
-/** First byte of the acknowledgement by QoS; 0: none. */
-const headers = [0, 0x40, 0x50]
+/** First byte of the acknowledgement, by QoS; QoS 0 has none. */
+const acknowledgementHeaders = [0, 0x40, 0x50]
 
 /** Records the packet id of a QoS 2 message until PUBREL, unless the message was rejected. */
 function recordPacketId(peer: Peer, session: Session, packetId: number, topic: string, code: number) {
-  if (code < 0x80 || peer.version < 5) session.received = (session.received ?? new Map()).set(packetId, hashOf(topic))
+  if (code < 0x80 || peer.version < 5)
+    session.received = (session.received ?? new Map()).set(packetId, hashTopic(topic))
 }
 
 /** FNV-1a, 32 bits. */
-function hashOf(topic: string): number {
+function hashTopic(topic: string): number {
   let value = 0x811c9dc5
   for (let index = 0; index < topic.length; index++) value = Math.imul(value ^ topic.charCodeAt(index), 0x01000193)
   return value | 0
@@ -121,18 +122,18 @@ function resolveAlias(peer: Peer, alias: number, topic: string): string {
 }
 
 /**
- * True if a QoS 2 message is new; a repeated one is only acknowledged again. With another topic it is a new message, because a
- * client that took over the session may use the same packet ids.
+ * Returns true if a QoS 2 message is new, and acknowledges a repeated one again. With another topic it is a new message, because
+ * a client that took over the session may use the same packet ids.
  */
-function isNew(peer: Peer, packetId: number, topic: string): boolean {
+function isNewMessage(peer: Peer, packetId: number, topic: string): boolean {
   const { received } = peer.session!
   const known = received?.get(packetId)
-  if (known !== undefined && (known === anyTopic || known === hashOf(topic))) {
+  if (known !== undefined && (known === anyTopic || known === hashTopic(topic))) {
     acknowledge(peer, 0x50, packetId, 0)
     return false
   }
   let unreleased = received?.size ?? 0
-  for (let waiting = peer.firstWaiting; waiting; waiting = waiting.next) {
+  for (let waiting = peer.firstAcknowledgement; waiting; waiting = waiting.next) {
     if (waiting.header !== 0x50 || waiting.done) continue
     if (waiting.packetId === packetId) return false
     unreleased++
@@ -145,16 +146,16 @@ function isNew(peer: Peer, packetId: number, topic: string): boolean {
 
 /** Sends an acknowledgement, after earlier ones that still wait. */
 export function acknowledge(peer: Peer, header: number, packetId: number, code: number, codes?: number[]) {
-  if (peer.firstWaiting)
+  if (peer.firstAcknowledgement)
     appendAcknowledgement(peer, { header, packetId, code, codes, bytes: 0, done: true, next: undefined })
   else if (codes) writeCodes(peer, header, packetId, codes)
   else writeAcknowledgement(peer, header, packetId, code)
 }
 
 function appendAcknowledgement(peer: Peer, entry: Acknowledgement) {
-  if (peer.lastWaiting) peer.lastWaiting.next = entry
-  else peer.firstWaiting = entry
-  peer.lastWaiting = entry
+  if (peer.lastAcknowledgement) peer.lastAcknowledgement.next = entry
+  else peer.firstAcknowledgement = entry
+  peer.lastAcknowledgement = entry
 }
 
 async function acknowledgeLater(
@@ -166,7 +167,7 @@ async function acknowledgeLater(
 ): Promise<void> {
   const { session } = peer
   const entry: Acknowledgement = {
-    header: headers[qos]!,
+    header: acknowledgementHeaders[qos]!,
     packetId,
     code: 0,
     codes: undefined,
@@ -178,11 +179,11 @@ async function acknowledgeLater(
   try {
     entry.code = (await outcome) ?? Code.success
   } catch (error) {
-    failed(peer, entry, error)
+    failAcknowledgement(peer, entry, error)
     return
   }
   if (qos === 2 && session) recordPacketId(peer, session, packetId, topic, entry.code)
-  settled(peer, entry)
+  settleAcknowledgement(peer, entry)
 }
 
 /** Appends a pending acknowledgement; pauses reading when too many are pending. */
@@ -197,20 +198,20 @@ export function enqueueAcknowledgement(peer: Peer, entry: Acknowledgement) {
   }
 }
 
-export function settled(peer: Peer, entry: Acknowledgement) {
+export function settleAcknowledgement(peer: Peer, entry: Acknowledgement) {
   const { receiveMaximum, pendingBytesMax } = peer.layer.limits
   entry.done = true
   peer.pending--
   peer.pendingBytes -= entry.bytes
   if (peer.phase !== Phase.open) return
-  let first = peer.firstWaiting
+  let first = peer.firstAcknowledgement
   while (first?.done) {
     if (first.codes) writeCodes(peer, first.header, first.packetId, first.codes)
     else if (first.header !== 0) writeAcknowledgement(peer, first.header, first.packetId, first.code)
     first = first.next
   }
-  peer.firstWaiting = first
-  if (!first) peer.lastWaiting = undefined
+  peer.firstAcknowledgement = first
+  if (!first) peer.lastAcknowledgement = undefined
   if (peer.ended && peer.pending === 0) peer.layer.proceed(peer)
   else if (
     peer.paused & Pause.pending &&
@@ -223,16 +224,16 @@ export function settled(peer: Peer, entry: Acknowledgement) {
   }
 }
 
-export function failed(peer: Peer, entry: Acknowledgement, error: unknown) {
+export function failAcknowledgement(peer: Peer, entry: Acknowledgement, error: unknown) {
   entry.done = true
   peer.pending--
   peer.pendingBytes -= entry.bytes
   publishFailed(peer.layer.log, { err: error, clientId: peer.client.clientId })
-  end(peer, Code.unspecified, 'the message could not be taken')
+  end(peer, Code.unspecified, 'the message could not be stored')
 }
 
 /** Handles PUBREL. */
-export function released(peer: Peer, session: Session, packetId: number) {
+export function handlePubrel(peer: Peer, session: Session, packetId: number) {
   const known = session.received?.delete(packetId)
   writeAcknowledgement(peer, 0x70, packetId, known ? 0 : Code.packetIdNotFound)
 }

@@ -1,63 +1,63 @@
-/** Reads the parts of a packet with one cursor for all connections: a packet is parsed synchronously, so none is interrupted. */
+/** Reads the parts of a packet. All connections share one cursor, because each packet is parsed synchronously. */
 import { isUtf8 } from 'node:buffer'
 import { Code, MqttError, malformed } from './codes.ts'
 
 /** The read buffer of all plain sockets. Data must be copied before the next read. */
 export const sharedBuffer = Buffer.allocUnsafeSlow(65_536)
 
-/** The buffer that is being parsed, if it is not reused: parts of it need no copy. */
-let own: Buffer | undefined
-export const isOwn = (source: Buffer) => source === own
-export function setOwn(source: Buffer | undefined) {
-  own = source
+/** The buffer that is being parsed, if it is not reused for other data: parts of it need no copy. */
+let unshared: Buffer | undefined
+export const isUnshared = (source: Buffer) => source === unshared
+export function setUnshared(source: Buffer | undefined) {
+  unshared = source
 }
 
 let buffer: Buffer = Buffer.alloc(0)
 let position = 0
 let end = 0
 
-export function readFrom(source: Buffer, start: number, stop: number) {
+export function startReading(source: Buffer, start: number, stop: number) {
   buffer = source
   position = start
   end = stop
 }
 
 /** Drops the reference to the packet, so that it can be garbage-collected. */
-export const doneReading = () => readFrom(empty, 0, 0)
+export const endReading = () => startReading(empty, 0, 0)
 const empty = Buffer.alloc(0)
 
-export const left = () => end - position
-export const where = () => position
+export const remainingBytes = () => end - position
+export const currentPosition = () => position
 
 /** Limits reading to the next `length` bytes, until `widen` is called with the returned value. */
-export function narrow(length: number): number {
+export function limitReading(length: number): number {
   const before = end
   if (length > end - position) throw malformed('a part reaches beyond the packet')
   end = position + length
   return before
 }
-export function widen(before: number) {
+export function endReadingLimit(before: number) {
   end = before
 }
 
-function take(bytes: number): number {
+function advance(bytes: number): number {
   const start = position
   if (bytes > end - start) throw malformed('the packet is too short')
   position = start + bytes
   return start
 }
 
-export const byte = () => buffer[take(1)]!
-export function uint16(): number {
-  const start = take(2)
+export const readByte = () => buffer[advance(1)]!
+export function readUint16(): number {
+  const start = advance(2)
   return (buffer[start]! << 8) | buffer[start + 1]!
 }
-export const uint32 = () => buffer.readUInt32BE(take(4))
+export const readUint32 = () => buffer.readUInt32BE(advance(4))
 
-export function variableInteger(): number {
+export function readVariableInteger(): number {
   let value = 0
   for (let shift = 0; shift < 28; shift += 7) {
-    const digit = byte()
+    const digit = readByte()
     value |= (digit & 0x7f) << shift
     if (digit >= 0x80) continue
     if (digit === 0 && shift > 0) throw malformed('a variable byte integer is longer than it need be')
@@ -67,20 +67,20 @@ export function variableInteger(): number {
 }
 
 /** Returns a view of the buffer; copy it to keep it. */
-export function binary(): Buffer {
-  const length = uint16()
-  const start = take(length)
+export function readBinary(): Buffer {
+  const length = readUint16()
+  const start = advance(length)
   return buffer.subarray(start, start + length)
 }
 
 export function rest(): Buffer {
-  const start = take(end - position)
+  const start = advance(end - position)
   return buffer.subarray(start, end)
 }
 
-export function text(bytesMax = 65_535): string {
-  const length = uint16()
-  const start = take(length)
+export function readText(bytesMax = 65_535): string {
+  const length = readUint16()
+  const start = advance(length)
   if (length > bytesMax) throw new MqttError(Code.quotaExceeded, `a text has more than ${bytesMax} bytes`)
   return decode(buffer, start, start + length)
 }

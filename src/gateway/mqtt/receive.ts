@@ -2,12 +2,12 @@
 import { Code, MqttError, malformed, protocolError } from './codes.ts'
 import { connect } from './connect.ts'
 import { readAcknowledgement, readConnect, readDisconnect, readSubscribe, readUnsubscribe } from './decode.ts'
-import { end, refuse, releaseRest } from './ending.ts'
+import { discardUnparsed, end, refuse } from './ending.ts'
 import { packetFailed } from './log-messages.ts'
-import { acknowledged } from './outbound.ts'
+import { handleAcknowledgement } from './outbound.ts'
 import { Packet } from './properties.ts'
-import { receivePublish, released } from './publish.ts'
-import { doneReading, isOwn, readFrom, setOwn } from './reader.ts'
+import { handlePubrel, receivePublish } from './publish.ts'
+import { endReading, isUnshared, setUnshared, startReading } from './reader.ts'
 import { Pause, type Peer, Phase } from './state.ts'
 import { subscribe, unsubscribe } from './subscribe.ts'
 import { flush, writePingResponse } from './writer.ts'
@@ -18,34 +18,34 @@ const discardedMax = 4_194_304
 /** Handles `chunk[from, length)`. The chunk is reused when this returns. */
 export function receive(peer: Peer, chunk: Buffer, length: number, from = 0) {
   if (peer.phase >= Phase.closing) {
-    peer.discarded += length - from
-    if (peer.discarded > discardedMax) peer.stream.destroy()
-  } else if (peer.rest) receiveBehind(peer, chunk, length, from)
+    peer.discardedBytes += length - from
+    if (peer.discardedBytes > discardedMax) peer.stream.destroy()
+  } else if (peer.unparsed) completeUnparsed(peer, chunk, length, from)
   else parse(peer, chunk, length, from)
 }
 
 /** Completes the buffered packet with bytes of the chunk; the rest of the chunk is parsed in place. */
-function receiveBehind(peer: Peer, chunk: Buffer, length: number, from: number) {
-  const missing = peer.restNeeds - peer.restLength
+function completeUnparsed(peer: Peer, chunk: Buffer, length: number, from: number) {
+  const missing = peer.nextPacketSize - peer.unparsedLength
   const to = missing > 0 && peer.paused === 0 ? Math.min(length, from + missing) : length
-  if (!append(peer, chunk, from, to) || peer.restLength < peer.restNeeds || peer.paused !== 0) return
-  parseRest(peer)
+  if (!append(peer, chunk, from, to) || peer.unparsedLength < peer.nextPacketSize || peer.paused !== 0) return
+  parseUnparsed(peer)
   if (to < length) receive(peer, chunk, length, to)
 }
 
-function parseRest(peer: Peer) {
-  const { rest, restLength } = peer
-  if (!rest) return
-  releaseRest(peer)
-  setOwn(rest)
-  parse(peer, rest, restLength)
-  setOwn(undefined)
+function parseUnparsed(peer: Peer) {
+  const { unparsed, unparsedLength } = peer
+  if (!unparsed) return
+  discardUnparsed(peer)
+  setUnshared(unparsed)
+  parse(peer, unparsed, unparsedLength)
+  setUnshared(undefined)
 }
 
 /** Continues with buffered bytes, then resumes the stream. */
 export function proceed(peer: Peer) {
   if (peer.parsing || peer.paused !== 0 || peer.phase >= Phase.closing) return
-  parseRest(peer)
+  parseUnparsed(peer)
   if (peer.paused !== 0) return
   if (!peer.ended) peer.stream.resume()
   else if (peer.pending === 0) end(peer, Code.success, 'the client closed the connection')
@@ -53,36 +53,36 @@ export function proceed(peer: Peer) {
 
 function parse(peer: Peer, buffer: Buffer, length: number, from = 0) {
   let position = from
-  let work = 0
+  let cost = 0
   peer.parsing = true
   try {
     while (position < length && peer.paused === 0 && peer.phase < Phase.closing) {
       const size = packetSize(peer, buffer, position, length)
       if (size === 0 || position + size > length) {
-        peer.restNeeds = size
+        peer.nextPacketSize = size
         break
       }
       const body = position + 1 + lengthBytes(size)
       position += size
-      peer.seen = peer.layer.tick
+      peer.lastActiveTick = peer.layer.tick
       const first = buffer[position - size]!
       handle(peer, first, buffer, body, position)
-      work += first >> 4 !== Packet.publish ? 1 + (size >>> 8) : (first & 4) === 0 ? 1 : 3
-      if (work >= workAtOnce && position < length) yieldToOthers(peer)
+      cost += first >> 4 !== Packet.publish ? 1 + (size >>> 8) : (first & 4) === 0 ? 1 : 3
+      if (cost >= costPerTurnMax && position < length) yieldToOthers(peer)
     }
   } catch (error) {
-    fail(peer, error)
+    endWithError(peer, error)
   }
   peer.parsing = false
-  if (position < length && peer.phase < Phase.closing) keep(peer, buffer, position, length)
+  if (position < length && peer.phase < Phase.closing) bufferUnparsed(peer, buffer, position, length)
   flush(peer)
 }
 
 /**
- * Packets that are handled for one connection before others get their turn. QoS 2 counts as three packets, and packets other than
- * PUBLISH count by their length, because a SUBSCRIBE may hold hundreds of filters.
+ * The cost of the packets that are handled for one connection before other connections get their turn. QoS 2 costs as much as three
+ * packets. Packets other than PUBLISH cost by their length, because a SUBSCRIBE may contain hundreds of filters.
  */
-const workAtOnce = 32
+const costPerTurnMax = 32
 
 export function yieldToOthers(peer: Peer) {
   peer.paused |= Pause.turn
@@ -112,9 +112,9 @@ function packetSize(peer: Peer, buffer: Buffer, position: number, length: number
     value |= (digit & 0x7f) << (digits * 7)
     if (digit >= 0x80) continue
     if (digits > 0 && digit === 0) throw malformed('the remaining length is longer than it need be')
-    const most = peer.phase === Phase.fresh ? limits.connectBytesMax : limits.packetBytesMax
+    const bytesMax = peer.phase === Phase.fresh ? limits.connectBytesMax : limits.packetBytesMax
     const size = value + digits + 2
-    if (size > most) throw new MqttError(Code.tooLarge, `a packet of more than ${most} bytes`)
+    if (size > bytesMax) throw new MqttError(Code.tooLarge, `a packet of more than ${bytesMax} bytes`)
     return size
   }
 }
@@ -131,19 +131,24 @@ function handle(peer: Peer, first: number, buffer: Buffer, start: number, stop: 
     writePingResponse(peer)
     return
   }
-  readFrom(buffer, start, stop)
+  startReading(buffer, start, stop)
   try {
     handleOther(peer, type, flags)
   } finally {
-    doneReading()
+    endReading()
   }
 }
 
 const { puback, pubrec, pubrel, pubcomp } = Packet
-const fromClients = [puback, pubrec, pubrel, pubcomp, Packet.subscribe, Packet.unsubscribe, Packet.disconnect].reduce(
-  (bits, type) => bits | (1 << type),
-  0,
-)
+const clientPacketTypes = [
+  puback,
+  pubrec,
+  pubrel,
+  pubcomp,
+  Packet.subscribe,
+  Packet.unsubscribe,
+  Packet.disconnect,
+].reduce((bits, type) => bits | (1 << type), 0)
 
 function handleOther(peer: Peer, type: number, flags: number) {
   const { version, layer } = peer
@@ -154,17 +159,17 @@ function handleOther(peer: Peer, type: number, flags: number) {
     return
   }
   // AUTH is rejected too: it is only valid after a CONNECT with an authentication method, which is refused.
-  if ((fromClients & (1 << type)) === 0) throw protocolError('a packet that clients do not send')
-  const wanted = type === Packet.pubrel || type === Packet.subscribe || type === Packet.unsubscribe ? 2 : 0
-  if (flags !== wanted) throw malformed('reserved bits are set')
+  if ((clientPacketTypes & (1 << type)) === 0) throw protocolError('a packet that clients do not send')
+  const expectedFlags = type === Packet.pubrel || type === Packet.subscribe || type === Packet.unsubscribe ? 2 : 0
+  if (flags !== expectedFlags) throw malformed('reserved bits are set')
   switch (type) {
     case Packet.puback:
     case Packet.pubrec:
     case Packet.pubcomp:
     case Packet.pubrel: {
       const { packetId, code } = readAcknowledgement(type, version, limits)
-      if (type === Packet.pubrel) released(peer, peer.session!, packetId)
-      else acknowledged(peer, type, packetId, code)
+      if (type === Packet.pubrel) handlePubrel(peer, peer.session!, packetId)
+      else handleAcknowledgement(peer, type, packetId, code)
       return
     }
     case Packet.subscribe:
@@ -186,7 +191,7 @@ function disconnect(peer: Peer) {
   if (sessionExpirySeconds !== undefined && session) {
     // MQTT 5, 3.14.2.2.2: a session that ends with the connection cannot be extended by DISCONNECT.
     if (session.expirySeconds === 0 && sessionExpirySeconds > 0)
-      throw protocolError('a session of no length cannot grow')
+      throw protocolError('DISCONNECT cannot extend a session that ends with its connection')
     session.expirySeconds = Math.min(sessionExpirySeconds, layer.limits.sessionExpiryMaxSeconds)
     client.sessionExpirySeconds = session.expirySeconds
   }
@@ -194,7 +199,7 @@ function disconnect(peer: Peer) {
   end(peer, Code.success, `the client disconnected with code ${code}`, { graceful: code === Code.success })
 }
 
-function fail(peer: Peer, error: unknown) {
+function endWithError(peer: Peer, error: unknown) {
   if (!(error instanceof MqttError)) {
     packetFailed(peer.layer.log, { err: error })
     end(peer, Code.unspecified, 'the platform failed')
@@ -203,41 +208,41 @@ function fail(peer: Peer, error: unknown) {
 }
 
 /**
- * Buffers the unparsed bytes. They are copied, unless they fill more than a quarter of a buffer of their own. The buffer grows with
- * the bytes that arrive, to the size of the packet once a quarter of it is there, and never by an announced length alone.
+ * Buffers the unparsed bytes. They are copied, unless they fill more than a quarter of an unshared buffer. The buffer grows with the
+ * bytes that arrive, up to four times as large as them: a large announced length alone allocates nothing.
  */
-function keep(peer: Peer, buffer: Buffer, position: number, length: number) {
-  const have = length - position
-  if (isOwn(buffer) && have * 4 > buffer.buffer.byteLength) hold(peer, buffer.subarray(position))
+function bufferUnparsed(peer: Peer, buffer: Buffer, position: number, length: number) {
+  const unparsedBytes = length - position
+  if (isUnshared(buffer) && unparsedBytes * 4 > buffer.buffer.byteLength) setUnparsed(peer, buffer.subarray(position))
   else {
-    hold(peer, Buffer.allocUnsafeSlow(peer.paused === 0 ? grown(peer, have) : have))
-    buffer.copy(peer.rest!, 0, position, length)
+    setUnparsed(peer, Buffer.allocUnsafeSlow(peer.paused === 0 ? grownSize(peer, unparsedBytes) : unparsedBytes))
+    buffer.copy(peer.unparsed!, 0, position, length)
   }
-  peer.restLength = have
-  peer.restSince = peer.layer.tick
+  peer.unparsedLength = unparsedBytes
+  peer.unparsedSince = peer.layer.tick
 }
 
-const grown = ({ restNeeds }: Peer, have: number) => Math.max(have, Math.min(have * 4, restNeeds))
+const grownSize = ({ nextPacketSize }: Peer, length: number) => Math.max(length, Math.min(length * 4, nextPacketSize))
 
-function hold(peer: Peer, rest: Buffer) {
-  peer.rest = rest
-  peer.layer.partialBytes += rest.length
+function setUnparsed(peer: Peer, buffer: Buffer) {
+  peer.unparsed = buffer
+  peer.layer.partialBytes += buffer.length
 }
 
 function append(peer: Peer, chunk: Buffer, from: number, to: number): boolean {
-  const { rest, restLength, layer } = peer
-  const needed = restLength + to - from
-  if (needed > rest!.length) {
-    const size = grown(peer, needed)
-    if (layer.partialBytes + size - rest!.length > layer.limits.partialBytesMax) {
+  const { unparsed, unparsedLength, layer } = peer
+  const needed = unparsedLength + to - from
+  if (needed > unparsed!.length) {
+    const size = grownSize(peer, needed)
+    if (layer.partialBytes + size - unparsed!.length > layer.limits.partialBytesMax) {
       end(peer, Code.quotaExceeded, 'too many incomplete packets at a time')
       return false
     }
-    layer.partialBytes -= rest!.length
-    hold(peer, Buffer.allocUnsafeSlow(size))
-    rest!.copy(peer.rest!, 0, 0, restLength)
+    layer.partialBytes -= unparsed!.length
+    setUnparsed(peer, Buffer.allocUnsafeSlow(size))
+    unparsed!.copy(peer.unparsed!, 0, 0, unparsedLength)
   }
-  chunk.copy(peer.rest!, restLength, from, to)
-  peer.restLength = needed
+  chunk.copy(peer.unparsed!, unparsedLength, from, to)
+  peer.unparsedLength = needed
   return true
 }

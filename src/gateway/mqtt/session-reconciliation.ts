@@ -6,22 +6,22 @@ import type { Layer } from './state.ts'
 /** Extends the expiry of stored sessions, ends those that another node has taken over, and fetches messages queued elsewhere. */
 export async function reconcileSessions(layer: Layer) {
   const storedSessions = [...layer.sessions.values()].filter((session) => session.isStored && !session.claiming)
-  const asked = new Map(storedSessions.map((session) => [session.key, { session, claim: session.claim }]))
-  for (const { key, claim, waits } of await layer.store.touch(storedSessions)) {
-    const before = asked.get(key)!
+  const sessionsByKey = new Map(storedSessions.map((session) => [session.key, { session, claim: session.claim }]))
+  for (const { key, claim, hasQueued } of await layer.store.touch(storedSessions)) {
+    const before = sessionsByKey.get(key)!
     const { session } = before
     if (layer.sessions.get(key) !== session || session.claiming || session.claim !== before.claim) continue
     // Empty: no node waits for the release of the session.
     const by = ''
     if (claim === undefined) yieldTo(layer, { key, claim: Infinity, clean: true, by })
     else if (claim > session.claim) yieldTo(layer, { key, claim, clean: false, by })
-    else if (waits) await fetchQueued(layer, key)
+    else if (hasQueued) await fetchQueued(layer, key)
   }
 }
 
 /** Runs after a reset: writes the rows of connected clients again, which may be lost, and reconciles their sessions. */
 export async function catchUp(layer: Layer) {
-  const held = [...layer.sessions.values()].filter(({ claiming, peer }) => !claiming && peer)
-  await layer.store.hold(held.map(({ key, claim }) => ({ key, claim })))
+  const connected = [...layer.sessions.values()].filter(({ claiming, peer }) => !claiming && peer)
+  await layer.store.restoreHolders(connected.map(({ key, claim }) => ({ key, claim })))
   await reconcileSessions(layer)
 }

@@ -6,16 +6,16 @@ export interface SessionMessage {
   /** Id in the store; absent if the message is only in memory. */
   storeId?: string
   message: Message
-  /** 0: not sent yet. */
+  /** 0 if it was not sent yet. */
   packetId: number
-  /** QoS 2: PUBREC has arrived, PUBREL must be sent. */
+  /** True if PUBREC has arrived (QoS 2), so that PUBREL must be sent. */
   released: boolean
   /** When it was queued, in milliseconds since the epoch. Its expiry interval counts from here. */
-  at: number
+  queuedAt: number
 }
 
 export interface SessionState {
-  /** Infinity: the session does not expire. */
+  /** Infinity if the session does not expire. */
   expirySeconds: number
   subscriptions: Subscription[]
   /** Packet ids of QoS 2 messages from the client that it has not released, each with a hash of the topic. */
@@ -50,23 +50,23 @@ export interface SessionStore {
   /** Signals a waiting node that this node writes nothing more to the session. */
   release(key: string, to: string): void
   /** Writes the rows of connected clients again, because they may have been lost. */
-  hold(sessions: { key: string; claim: number }[]): Promise<void>
+  restoreHolders(sessions: { key: string; claim: number }[]): Promise<void>
   /** Queues a message. `gone`: there is no session, or none of its subscriptions with a QoS above 0 matches. */
   enqueue(key: string, message: Message): Promise<'queued' | 'full' | 'gone'>
   /** Deletes a stored message, after it was acknowledged or dropped. */
   deleteMessage(key: string, storeId: string): void
   /** Restarts the expiry of connected sessions. Returns those that were taken over, are deleted or have queued messages. */
-  touch(sessions: { key: string; claim: number }[]): Promise<Standing[]>
+  touch(sessions: { key: string; claim: number }[]): Promise<SessionStatus[]>
   /** Resolves when all pending calls are written. */
   close(): Promise<void>
 }
 
-export interface Standing {
+export interface SessionStatus {
   key: string
   /** The claim that the store has; undefined if the session no longer exists. */
   claim: number | undefined
   /** True if it has messages that were not sent yet. */
-  waits: boolean
+  hasQueued: boolean
 }
 
 export interface QueueLimits {
@@ -74,7 +74,7 @@ export interface QueueLimits {
   queuedBytesMax: number
 }
 
-/** Replaces the hash of a topic in sessions that were written without hashes. */
+/** The hash of a topic in sessions that an older version stored without hashes; it matches every topic. */
 export const anyTopic = 0
 
 /** Returns the QoS at which the subscriptions want a message; 0 if none matches. */

@@ -1,6 +1,6 @@
-/** Creates, restores, saves and ends sessions. */
+/** Creates and restores sessions, and stores them when their connection ends. */
 import type { Settled, Subscription } from './host.ts'
-import { clearInFlight, inFlightOf, removeInFlight } from './in-flight.ts'
+import { clearInFlight, listInFlight, removeInFlight } from './in-flight.ts'
 import { sessionNotSaved } from './log-messages.ts'
 import { messageBytes, type SessionMessage, type SessionState } from './session-store.ts'
 import { type Outgoing, type Peer, Phase, type Session } from './state.ts'
@@ -9,7 +9,7 @@ export const newSession = (key: string): Session => ({
   key,
   claim: 0,
   claiming: false,
-  contested: undefined,
+  competingClaim: undefined,
   peer: undefined,
   expirySeconds: 0,
   isStored: false,
@@ -26,7 +26,7 @@ export const newSession = (key: string): Session => ({
   loading: undefined,
 })
 
-export function restore(session: Session, state: SessionState) {
+export function restoreSession(session: Session, state: SessionState) {
   session.isStored = true
   if (state.subscriptions.length > 0)
     session.subscriptions = new Map(state.subscriptions.map((subscription) => [subscription.filter, subscription]))
@@ -38,12 +38,12 @@ export function restore(session: Session, state: SessionState) {
   }
 }
 
-export const toOutgoing = ({ message, packetId, released, at, storeId }: SessionMessage): Outgoing => ({
+export const toOutgoing = ({ message, packetId, released, queuedAt, storeId }: SessionMessage): Outgoing => ({
   message,
   packetId,
   released,
-  again: packetId > 0,
-  at,
+  isDuplicate: packetId > 0,
+  queuedAt,
   bytes: messageBytes(message),
   storeId,
   settled: undefined,
@@ -52,7 +52,7 @@ export const toOutgoing = ({ message, packetId, released, at, storeId }: Session
 
 /** Reports the outcome of all messages that the session has for its client. */
 export function settleAll(session: Session, outcome: Parameters<Settled>[0]) {
-  for (const outgoing of [...inFlightOf(session), ...(session.held ?? []), ...(session.queue ?? [])]) {
+  for (const outgoing of [...listInFlight(session), ...(session.held ?? []), ...(session.queue ?? [])]) {
     outgoing.settled?.(outcome)
     outgoing.settled = undefined
   }
@@ -65,7 +65,7 @@ export function settleAll(session: Session, outcome: Parameters<Settled>[0]) {
 export function dropTransient(session: Session) {
   if (session.inFlight === 0 && !session.queue) return
   const isDropped = ({ message, released }: Outgoing) => message.transient === true && !released
-  const dropped = [...inFlightOf(session), ...(session.queue ?? [])].filter(isDropped)
+  const dropped = [...listInFlight(session), ...(session.queue ?? [])].filter(isDropped)
   if (dropped.length === 0) return
   for (const outgoing of dropped) {
     removeInFlight(session, outgoing)
@@ -78,10 +78,10 @@ export function dropTransient(session: Session) {
 }
 
 /** Puts unacknowledged messages at the start of the queue, in their order, to be sent again (MQTT-4.6.0-1). */
-export function sendAgain(session: Session) {
+export function requeueInFlight(session: Session) {
   if (session.inFlight === 0) return
-  const sent = inFlightOf(session)
-  for (const outgoing of sent) outgoing.again = true
+  const sent = listInFlight(session)
+  for (const outgoing of sent) outgoing.isDuplicate = true
   session.queue = [...sent, ...(session.queue ?? [])]
   clearInFlight(session)
 }
@@ -98,37 +98,37 @@ export function leaveSession(peer: Peer, phase: number, yieldedTo: string | unde
   if (layer.sessions.get(session.key) === session) layer.sessions.delete(session.key)
   const { store } = layer
   const { key, claim } = session
-  const failed = (error: unknown) => sessionNotSaved(layer.log, { err: error })
+  const logFailure = (error: unknown) => sessionNotSaved(layer.log, { err: error })
   // Before CONNACK the stored session is unchanged, unless it was taken over from an earlier connection in memory.
   const isChanged = phase === Phase.open || session.inherited
   if (isChanged && session.expirySeconds > 0) {
-    store.leave(key, claim, stateOf(session, layer.now().getTime()), yieldedTo).then(
+    store.leave(key, claim, toSessionState(session, layer.now().getTime()), yieldedTo).then(
       () => settleAll(session, 'queued'),
       (error) => {
-        failed(error)
+        logFailure(error)
         settleAll(session, 'lost')
       },
     )
     return
   }
   settleAll(session, 'lost')
-  if (isChanged && session.isStored) store.discard(key, claim).catch(failed)
+  if (isChanged && session.isStored) store.discard(key, claim).catch(logFailure)
   // While the claim is pending, connect.ts does this.
   else if (!session.claiming) store.removeHolder(key, claim)
   if (yieldedTo !== undefined) store.release(key, yieldedTo)
 }
 
-function stateOf(session: Session, now: number): SessionState {
-  const queued = [...inFlightOf(session), ...(session.held ?? []), ...(session.queue ?? [])]
+function toSessionState(session: Session, now: number): SessionState {
+  const queued = [...listInFlight(session), ...(session.held ?? []), ...(session.queue ?? [])]
   return {
     expirySeconds: session.expirySeconds,
     subscriptions: subscriptionsOf(session),
     received: [...(session.received ?? [])],
-    messages: queued.map(({ message, packetId, released, at, storeId }) => ({
+    messages: queued.map(({ message, packetId, released, queuedAt, storeId }) => ({
       message,
       packetId,
       released,
-      at: at || now,
+      queuedAt: queuedAt || now,
       ...(storeId === undefined ? {} : { storeId }),
     })),
   }

@@ -10,7 +10,7 @@ import { sleep, systemClock } from '../../kernel/clock.ts'
 import { connect as connectDatabase, createDb } from '../../kernel/db.ts'
 import { migrate, readMigrations } from '../../kernel/migrate.ts'
 import { createSecrets } from '../../kernel/secrets.ts'
-import { alone } from '../session-claims.ts'
+import { singleNodeClaims } from '../session-claims.ts'
 import { sweepSessions } from '../store/session-writes.ts'
 import { createSessionStore } from '../store/sessions.ts'
 import type { Host, Message, Qos } from './host.ts'
@@ -44,7 +44,7 @@ const aNewProcess = (limits: Partial<Limits> = {}, host: Partial<Host> = {}) =>
   openMqttServer({
     host,
     store: createSessionStore(
-      { db, secrets, now: () => now(), log: pino({ level: 'silent' }), claims: alone('this') },
+      { db, secrets, now: () => now(), log: pino({ level: 'silent' }), claims: singleNodeClaims('this') },
       { ...defaultLimits, ...limits },
     ),
     limits,
@@ -104,13 +104,14 @@ test('messages that the host no longer permits are dropped, for connected and re
   const clientId = aName()
   const options = { clientId, clean: false }
   const withdrawn = new Set<string>()
-  const mayDeliver = async (_: unknown, messages: Message[]) => messages.map(({ about }) => !withdrawn.has(about ?? ''))
+  const mayDeliver = async (_: unknown, messages: Message[]) =>
+    messages.map(({ recipientId }) => !withdrawn.has(recipientId ?? ''))
   const before = await aNewProcess({ inFlightMax: 2 }, { mayDeliver })
   const client = await connected(before.port, options)
   await subscribe(client, '#')
   const connection = before.connections.get(clientId)!
-  for (const [index, about] of ['x', 'y', 'x', 'y', 'x'].entries())
-    connection.send(message(`live/${index}`, 1, { about }))
+  for (const [index, recipientId] of ['x', 'y', 'x', 'y', 'x'].entries())
+    connection.send(message(`live/${index}`, 1, { recipientId }))
   const sent = [await client.next('publish'), await client.next('publish')]
   withdrawn.add('x')
   before.sessions.recheck()
@@ -119,8 +120,11 @@ test('messages that the host no longer permits are dropped, for connected and re
   assert.equal((await client.next('publish')).topic, 'live/3')
   withdrawn.clear()
   await leave(client, before, clientId)
-  for (const about of ['x', 'y'])
-    assert.equal(await before.sessions.deliver(key(clientId), message(`away/${about}`, 1, { about })), 'queued')
+  for (const recipientId of ['x', 'y'])
+    assert.equal(
+      await before.sessions.deliver(key(clientId), message(`away/${recipientId}`, 1, { recipientId })),
+      'queued',
+    )
   await before.close()
 
   // live/0, which was sent and never acknowledged, is not sent again either.
@@ -343,7 +347,7 @@ test('a client whose session cannot be loaded is refused with "unavailable"', as
     discard: () => Promise.reject(new Error('away')),
     removeHolder() {},
     release() {},
-    hold: () => Promise.reject(new Error('away')),
+    restoreHolders: () => Promise.reject(new Error('away')),
     enqueue: () => Promise.reject(new Error('away')),
     deleteMessage() {},
     touch: () => Promise.reject(new Error('away')),

@@ -1,8 +1,8 @@
-/** Records of connections and sessions. Maps are created when first needed, to keep idle connections small. */
+/** The state of connections and sessions in memory. Maps are created when first needed, to keep idle connections small. */
 import type { Duplex } from 'node:stream'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
-import type { Connection, From, Host, Message, Settled, Subscription } from './host.ts'
+import type { Connection, Host, Message, Origin, Settled, Subscription } from './host.ts'
 import type { Limits } from './limits.ts'
 import type { SessionStore } from './session-store.ts'
 
@@ -61,25 +61,25 @@ export interface Outgoing {
   message: Message
   packetId: number
   released: boolean
-  /** Sent on an earlier connection, so DUP is set. */
-  again: boolean
-  /** When it was enqueued, in milliseconds since the epoch; 0 where nothing expires. */
-  at: number
+  /** True if it was sent on an earlier connection, so that DUP is set. */
+  isDuplicate: boolean
+  /** Milliseconds since the epoch; 0 if the message does not expire. */
+  queuedAt: number
   bytes: number
   storeId: string | undefined
   settled: Settled | undefined
-  /** Sent after this one (in-flight.ts). */
+  /** The next message in the list (in-flight.ts). */
   next: Outgoing | undefined
 }
 
 export interface Session {
   key: string
-  /** Claim number of its connection: the connection with the greatest one has the session, on any node. */
+  /** Claim number of its connection. The connection with the highest claim number has the session, on any node. */
   claim: number
   /** True until the store has returned the claim number. */
   claiming: boolean
   /** The latest claim of another node that arrived meanwhile. */
-  contested: { claim: number; clean: boolean; by: string } | undefined
+  competingClaim: { claim: number; clean: boolean; by: string } | undefined
   peer: Peer | undefined
   expirySeconds: number
   /** True if the store has a row of it. */
@@ -92,7 +92,7 @@ export interface Session {
   firstInFlight: Outgoing | undefined
   lastInFlight: Outgoing | undefined
   queue: Outgoing[] | undefined
-  /** Messages that the client may not get yet (held-messages.ts); they count in `owedBytes` and in the queue's bound. */
+  /** Messages that the client may not get yet (held-messages.ts); they count in `queuedBytes` and in the limit of the queue. */
   held: Outgoing[] | undefined
   queuedBytes: number
   /** QoS 2 messages of the client between PUBREC and PUBREL: packet id and hash of the topic. */
@@ -111,7 +111,7 @@ export interface Peer extends Connection {
   open: boolean
   layer: Layer
   stream: Duplex
-  from: From
+  origin: Origin
   session: Session | undefined
   phase: number
   version: number
@@ -120,21 +120,21 @@ export interface Peer extends Connection {
   /** True if the client has closed its side of the stream. */
   ended: boolean
   /** Bytes that are not parsed yet: `rest[0, restLength)`. */
-  rest: Buffer | undefined
-  restLength: number
+  unparsed: Buffer | undefined
+  unparsedLength: number
   /** Length of the packet at the start of `rest`, once it is known. */
-  restNeeds: number
-  restSince: number
+  nextPacketSize: number
+  unparsedSince: number
   out: Buffer | undefined
   outLength: number
   unflushed: boolean
-  /** Tick from which time-outs count: of the start, the last packet or the end. */
-  seen: number
+  /** The tick from which time-outs count: that of the start, the last packet or the end. */
+  lastActiveTick: number
   keepAliveTicks: number
-  slowSince: number
+  slowSinceTick: number
   /** First and last of the acknowledgements that wait to be sent in order. */
-  firstWaiting: Acknowledgement | undefined
-  lastWaiting: Acknowledgement | undefined
+  firstAcknowledgement: Acknowledgement | undefined
+  lastAcknowledgement: Acknowledgement | undefined
   pending: number
   pendingBytes: number
   aliasesIn: string[] | undefined
@@ -143,7 +143,7 @@ export interface Peer extends Connection {
   packetBytesMax: number
   receiveMaximum: number
   problemInformation: boolean
-  discarded: number
+  discardedBytes: number
   failure: string | undefined
 }
 

@@ -1,8 +1,8 @@
-/** SUBSCRIBE and UNSUBSCRIBE: the host decides, the session remembers; where it outlives the connection, before the answer. */
+/** Handles SUBSCRIBE and UNSUBSCRIBE. A session that outlives the connection is saved before the acknowledgement is sent. */
 import { Code } from './codes.ts'
 import type { Subscribe } from './decode.ts'
 import type { Qos, Subscription } from './host.ts'
-import { acknowledge, enqueueAcknowledgement, failed, settled } from './publish.ts'
+import { acknowledge, enqueueAcknowledgement, failAcknowledgement, settleAcknowledgement } from './publish.ts'
 import { subscriptionsOf } from './session.ts'
 import type { Acknowledgement, Peer, Session } from './state.ts'
 import { isShared } from './topics.ts'
@@ -11,23 +11,27 @@ const identifiersNotSupported = 0xa1
 
 export function subscribe(peer: Peer, { packetId, subscriptions }: Subscribe) {
   const session = peer.session!
-  const codes = subscriptions.map((subscription) => refusal(peer, session, subscription))
-  const asked = subscriptions.filter((_, index) => codes[index] === undefined)
-  const granted = asked.length > 0 ? peer.layer.host.subscribe(peer, asked) : []
-  if (granted.length !== asked.length) throw new Error('a host has to answer each subscription')
+  const refusalCodes = subscriptions.map((subscription) => refusalCode(peer, session, subscription))
+  const acceptable = subscriptions.filter((_, index) => refusalCodes[index] === undefined)
+  const granted = acceptable.length > 0 ? peer.layer.host.subscribe(peer, acceptable) : []
+  if (granted.length !== acceptable.length) throw new Error('a host has to answer each subscription')
   let next = 0
-  const answer = codes.map((code) => code ?? granted[next++]!)
+  const codes = refusalCodes.map((code) => code ?? granted[next++]!)
   for (const [index, subscription] of subscriptions.entries()) {
-    const code = answer[index]!
+    const code = codes[index]!
     if (code > 2) continue
     session.subscriptions ??= new Map()
     const granted = subscription.qos === code ? subscription : { ...subscription, qos: code as Qos }
     session.subscriptions.set(subscription.filter, granted)
   }
-  keepAndAnswer(peer, session, 0x90, packetId, answer)
+  saveAndAcknowledge(peer, session, 0x90, packetId, codes)
 }
 
-function refusal(peer: Peer, session: Session, { filter, subscriptionIdentifier }: Subscription): number | undefined {
+function refusalCode(
+  peer: Peer,
+  session: Session,
+  { filter, subscriptionIdentifier }: Subscription,
+): number | undefined {
   const { offers, limits } = peer.layer
   if (isShared(filter) && !offers.sharedSubscriptions) return Code.sharedNotSupported
   if (subscriptionIdentifier !== undefined && !offers.subscriptionIdentifiers) return identifiersNotSupported
@@ -39,14 +43,14 @@ function refusal(peer: Peer, session: Session, { filter, subscriptionIdentifier 
 export function unsubscribe(peer: Peer, packetId: number, filters: string[]) {
   const session = peer.session!
   const { host } = peer.layer
-  const answer = filters.map((filter) =>
+  const codes = filters.map((filter) =>
     session.subscriptions?.delete(filter) || host.concealsSubscription?.(peer, filter) ? 0 : Code.noSubscriptionExisted,
   )
   host.unsubscribe(peer, filters)
-  keepAndAnswer(peer, session, 0xb0, packetId, answer)
+  saveAndAcknowledge(peer, session, 0xb0, packetId, codes)
 }
 
-function keepAndAnswer(peer: Peer, session: Session, header: number, packetId: number, codes: number[]) {
+function saveAndAcknowledge(peer: Peer, session: Session, header: number, packetId: number, codes: number[]) {
   if (!session.isStored) {
     acknowledge(peer, header, packetId, 0, codes)
     return
@@ -55,7 +59,7 @@ function keepAndAnswer(peer: Peer, session: Session, header: number, packetId: n
   enqueueAcknowledgement(peer, entry)
   const { key, claim, expirySeconds } = session
   peer.layer.store.save(key, claim, { expirySeconds, subscriptions: subscriptionsOf(session) }).then(
-    () => settled(peer, entry),
-    (error) => failed(peer, entry, error),
+    () => settleAcknowledgement(peer, entry),
+    (error) => failAcknowledgement(peer, entry, error),
   )
 }

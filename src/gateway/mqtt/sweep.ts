@@ -16,22 +16,22 @@ export function sweep(layer: Layer) {
 }
 
 function sweepPeer(peer: Peer, { tick, limits }: Layer) {
-  const since = (then: number, seconds: number) => tick - then > seconds * ticksPerSecond
+  const isOlderThan = (then: number, seconds: number) => tick - then > seconds * ticksPerSecond
   if (peer.phase === Phase.closing) {
-    if (since(peer.seen, limits.lingerSeconds)) peer.stream.destroy()
+    if (isOlderThan(peer.lastActiveTick, limits.lingerSeconds)) peer.stream.destroy()
   } else if (peer.phase < Phase.open) {
-    if (!since(peer.seen, limits.connectTimeoutSeconds)) return
+    if (!isOlderThan(peer.lastActiveTick, limits.connectTimeoutSeconds)) return
     if (peer.phase === Phase.fresh) end(peer, Code.keepAliveTimeout, 'CONNECT took too long')
     else refuse(peer, Code.unavailable, 'the platform took too long')
-  } else if (peer.paused & Pause.unsent && since(peer.slowSince, limits.slowReaderSeconds)) {
-    peer.failure = 'it does not read what it is sent'
+  } else if (peer.paused & Pause.unsent && isOlderThan(peer.slowSinceTick, limits.slowReaderSeconds)) {
+    peer.failure = 'the client does not read the messages that it is sent'
     peer.stream.destroy()
   } else if (peer.paused !== 0) {
     // The platform has paused reading: do not count this time.
-    peer.seen = tick
-    peer.restSince = tick
-  } else if (peer.rest && since(peer.restSince, limits.packetTimeoutSeconds))
+    peer.lastActiveTick = tick
+    peer.unparsedSince = tick
+  } else if (peer.unparsed && isOlderThan(peer.unparsedSince, limits.packetTimeoutSeconds))
     end(peer, Code.keepAliveTimeout, 'a packet took too long')
-  else if (peer.keepAliveTicks > 0 && tick - peer.seen > peer.keepAliveTicks)
-    end(peer, Code.keepAliveTimeout, 'no sign of life in one and a half keep-alive times')
+  else if (peer.keepAliveTicks > 0 && tick - peer.lastActiveTick > peer.keepAliveTicks)
+    end(peer, Code.keepAliveTimeout, 'no packet arrived within 1.5 times the keep-alive')
 }

@@ -1,4 +1,4 @@
-/** True if a topic filter is valid: wildcards are whole levels, `#` is the last, and a shared one has a name and a filter. */
+/** Returns true if a topic filter is valid: wildcards are whole levels, `#` is the last one, and a shared filter has a name. */
 export function isFilter(filter: string): boolean {
   const plain = plainFilter(filter)
   if (plain === undefined || plain === '') return false
@@ -28,16 +28,17 @@ export function plainFilter(filter: string): string | undefined {
   return filter.slice(nameEnd + 1)
 }
 
+/** Returns true if the filter of a subscription matches the topic. */
 export function matches(filter: string, topic: string): boolean {
   const plain = plainFilter(filter) ?? filter
   if (plain === topic) return true
   // MQTT-4.7.2-1: a wildcard in the first level does not match topics that start with `$`.
   if (topic.startsWith('$') && (plain.startsWith('+') || plain.startsWith('#'))) return false
-  const wanted = plain.split('/')
+  const filterLevels = plain.split('/')
   const levels = topic.split('/')
-  for (let index = 0; index < wanted.length; index++) {
-    if (wanted[index] === '#') return true
-    if (index >= levels.length || (wanted[index] !== '+' && wanted[index] !== levels[index])) return false
+  for (let index = 0; index < filterLevels.length; index++) {
+    if (filterLevels[index] === '#') return true
+    if (index >= levels.length || (filterLevels[index] !== '+' && filterLevels[index] !== levels[index])) return false
   }
-  return wanted.length === levels.length
+  return filterLevels.length === levels.length
 }

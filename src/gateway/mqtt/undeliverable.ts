@@ -10,17 +10,17 @@ const debounceMs = 50
 
 /** Asks the host which queued messages may be delivered and drops the others. PUBRELs stay, because they carry no message. */
 export async function dropUndeliverable(layer: Layer, session: Session, client: Client) {
-  const asked = session.queue?.filter(({ released }) => !released) ?? []
-  if (asked.length === 0 || !layer.host.mayDeliver) return
-  const answers = await layer.host.mayDeliver(
+  const candidates = session.queue?.filter(({ released }) => !released) ?? []
+  if (candidates.length === 0 || !layer.host.mayDeliver) return
+  const permissions = await layer.host.mayDeliver(
     client,
-    asked.map(({ message }) => message),
+    candidates.map(({ message }) => message),
   )
-  const refused = new Set(asked.filter((_, index) => !answers[index]))
-  if (refused.size === 0 || !session.queue) return
-  const kept = session.queue.filter((outgoing) => !refused.has(outgoing))
+  const undeliverable = new Set(candidates.filter((_, index) => !permissions[index]))
+  if (undeliverable.size === 0 || !session.queue) return
+  const kept = session.queue.filter((outgoing) => !undeliverable.has(outgoing))
   for (const outgoing of session.queue) {
-    if (!refused.has(outgoing)) continue
+    if (!undeliverable.has(outgoing)) continue
     session.queuedBytes -= outgoing.bytes
     outgoing.settled?.('lost')
     if (outgoing.storeId !== undefined) layer.store.deleteMessage(session.key, outgoing.storeId)

@@ -24,10 +24,10 @@ function reserve(peer: Peer, bytes: number): number {
   return used
 }
 
-/** Flush when this many connections have packets, so that the first does not wait for the whole turn. */
+/** Flush earlier when this many connections have packets, so that the first one does not wait for the end of the turn. */
 const flushAtOnce = 64
 
-/** Flushes at the end of the turn, for all connections in a row: writes between reads cost 3 µs more a message, a tenth. */
+/** Flushes at the end of the turn, all connections together: writes between reads would cost 3 µs more a message. */
 function flushLater(peer: Peer) {
   peer.unflushed = true
   const { layer } = peer
@@ -59,17 +59,17 @@ function checkUnsent(peer: Peer) {
   const { unsentBytesMax } = peer.layer.limits
   if (unsent <= unsentBytesMax) return
   if (unsent > unsentBytesMax * 4) {
-    peer.failure = 'it does not read what it is sent'
+    peer.failure = 'the client does not read the messages that it is sent'
     peer.stream.destroy()
   } else if ((peer.paused & Pause.unsent) === 0 && peer.phase < Phase.closing) {
     // Stop reading too, because more messages would only cause more responses.
     peer.paused |= Pause.unsent
-    peer.slowSince = peer.layer.tick
+    peer.slowSinceTick = peer.layer.tick
     peer.stream.pause()
   }
 }
 
-function variable(out: Buffer, at: number, value: number): number {
+function writeVariableInteger(out: Buffer, at: number, value: number): number {
   let position = at
   let remaining = value
   while (remaining > 0x7f) {
@@ -82,14 +82,14 @@ function variable(out: Buffer, at: number, value: number): number {
 
 /** Writes PUBACK, PUBREC, PUBREL or PUBCOMP; the code only in MQTT 5. */
 export function writeAcknowledgement(peer: Peer, header: number, packetId: number, code: number) {
-  const coded = code !== 0 && peer.version === 5
-  const at = reserve(peer, coded ? 5 : 4)
+  const hasCode = code !== 0 && peer.version === 5
+  const at = reserve(peer, hasCode ? 5 : 4)
   const out = peer.out!
   out[at] = header
-  out[at + 1] = coded ? 3 : 2
+  out[at + 1] = hasCode ? 3 : 2
   out[at + 2] = packetId >> 8
   out[at + 3] = packetId & 0xff
-  if (coded) out[at + 4] = code
+  if (hasCode) out[at + 4] = code
 }
 
 export function writePingResponse(peer: Peer) {
@@ -101,7 +101,7 @@ export function writePingResponse(peer: Peer) {
 function writeBody(peer: Peer, header: number, body: Buffer) {
   const at = reserve(peer, 1 + variableIntegerBytes(body.length) + body.length)
   peer.out![at] = header
-  body.copy(peer.out!, variable(peer.out!, at + 1, body.length))
+  body.copy(peer.out!, writeVariableInteger(peer.out!, at + 1, body.length))
 }
 
 /** Returns false if the packet is larger than the client accepts. */
@@ -138,26 +138,29 @@ export function writePublish(
   peer: Peer,
   message: Message,
   packetId: number,
-  again: boolean,
+  isDuplicate: boolean,
   properties: MessageProperties | undefined,
 ): boolean {
   const alias = peer.aliasesOutMax > 0 ? aliasFor(peer, message.topic) : 0
   const topic = alias < 0 ? '' : message.topic
   const topicBytes = Buffer.byteLength(topic)
   const { payload, qos } = message
-  let extra: Buffer | undefined
+  let encodedProperties: Buffer | undefined
   if (peer.version === 5)
-    extra = propertyBytes(alias === 0 ? (properties as Properties) : { ...properties, topicAlias: Math.abs(alias) })
-  const length = 2 + topicBytes + (qos > 0 ? 2 : 0) + (extra ? extra.length : 0) + payload.length
-  const whole = 1 + variableIntegerBytes(length) + length
-  if (whole > peer.packetBytesMax) {
+    encodedProperties = propertyBytes(
+      alias === 0 ? (properties as Properties) : { ...properties, topicAlias: Math.abs(alias) },
+    )
+  const length =
+    2 + topicBytes + (qos > 0 ? 2 : 0) + (encodedProperties ? encodedProperties.length : 0) + payload.length
+  const packetBytes = 1 + variableIntegerBytes(length) + length
+  if (packetBytes > peer.packetBytesMax) {
     if (alias > 0) peer.aliasesOut!.delete(message.topic)
     return false
   }
-  const at = reserve(peer, whole)
+  const at = reserve(peer, packetBytes)
   const out = peer.out!
-  out[at] = 0x30 | (again ? 8 : 0) | (qos << 1) | (message.retain ? 1 : 0)
-  let position = variable(out, at + 1, length)
+  out[at] = 0x30 | (isDuplicate ? 8 : 0) | (qos << 1) | (message.retain ? 1 : 0)
+  let position = writeVariableInteger(out, at + 1, length)
   out[position] = topicBytes >> 8
   out[position + 1] = topicBytes & 0xff
   position += 2
@@ -168,7 +171,7 @@ export function writePublish(
     out[position + 1] = packetId & 0xff
     position += 2
   }
-  if (extra) position += extra.copy(out, position)
+  if (encodedProperties) position += encodedProperties.copy(out, position)
   payload.copy(out, position)
   return true
 }

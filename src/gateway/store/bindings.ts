@@ -17,7 +17,7 @@ export interface NewBinding extends BindingRow {
   follows: number
 }
 
-export interface Bound {
+export interface SavedBinding {
   endpointId: string
   number: number
   previousNodeId: string | null
@@ -27,9 +27,9 @@ export interface Bound {
  * Binds endpoints to this node. A binding of another node is replaced only by a later CONNECT or by a node that knew of it; with
  * `ifFree`, never. Returns the bindings that were written.
  */
-export async function saveBindings(sql: Sql, rows: NewBinding[], { ifFree = false } = {}): Promise<Bound[]> {
+export async function saveBindings(sql: Sql, rows: NewBinding[], { ifFree = false } = {}): Promise<SavedBinding[]> {
   const column = <K extends keyof NewBinding>(name: K) => rows.map((row) => row[name])
-  return await sql<Bound[]>`
+  return await sql<SavedBinding[]>`
     insert into gateway.bindings as b
       (endpoint_id, tenant_id, application_name, version_name, node_id, session_key, token_sealed, claim, follows)
     select * from unnest(${column('endpointId')}::text[], ${column('tenantId')}::text[],
@@ -47,7 +47,7 @@ export async function saveBindings(sql: Sql, rows: NewBinding[], { ifFree = fals
 }
 
 /** Numbers the disconnects of endpoints that this node still has. Endpoints of other nodes are missing in the result. */
-export async function numberEndings(sql: Sql, nodeId: string, endpointIds: string[]): Promise<Map<string, number>> {
+export async function numberDisconnects(sql: Sql, nodeId: string, endpointIds: string[]): Promise<Map<string, number>> {
   const rows = await sql<{ endpointId: string; number: number }[]>`
     update gateway.bindings set number = nextval('gateway.binding_numbers')
     where endpoint_id = any(${endpointIds}) and node_id = ${nodeId} returning endpoint_id, number`

@@ -1,20 +1,18 @@
+/** SQL functions for `gateway.observations`: the pushes that devices have stopped. */
 import type { Sql } from '../../kernel/db.ts'
 
-export interface ObservationPlace {
+export interface ObservationKey {
   endpointId: string
   extension: string
 }
 
 export interface ObservationRow {
-  /** Empty: all names that have no row of their own. */
+  /** Empty for all names that have no row of their own. */
   name: string
   observed: boolean
 }
 
-export async function findObservations(
-  sql: Sql,
-  { endpointId, extension }: ObservationPlace,
-): Promise<ObservationRow[]> {
+export async function findObservations(sql: Sql, { endpointId, extension }: ObservationKey): Promise<ObservationRow[]> {
   return await sql<ObservationRow[]>`
     select name, observed from gateway.observations where endpoint_id = ${endpointId} and extension = ${extension}`
 }
@@ -22,7 +20,7 @@ export async function findObservations(
 /** Finds the observations of many endpoints. `position` is the index of the place, from 0. */
 export async function findObservationsOfAll(
   sql: Sql,
-  places: ObservationPlace[],
+  places: ObservationKey[],
 ): Promise<(ObservationRow & { position: number })[]> {
   return await sql<(ObservationRow & { position: number })[]>`
     select position::int - 1 as position, o.name, o.observed
@@ -33,7 +31,7 @@ export async function findObservationsOfAll(
 
 export async function saveObservation(
   sql: Sql,
-  row: ObservationPlace & ObservationRow & { tenantId: string; setAt: Date },
+  row: ObservationKey & ObservationRow & { tenantId: string; setAt: Date },
 ) {
   await sql`
     insert into gateway.observations ${sql({ ...row })}
@@ -41,7 +39,7 @@ export async function saveObservation(
     do update set observed = excluded.observed, tenant_id = excluded.tenant_id, set_at = excluded.set_at`
 }
 
-export async function deleteObservations(sql: Sql, { endpointId, extension }: ObservationPlace) {
+export async function deleteObservations(sql: Sql, { endpointId, extension }: ObservationKey) {
   await sql`delete from gateway.observations where endpoint_id = ${endpointId} and extension = ${extension}`
 }
 

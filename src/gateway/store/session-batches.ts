@@ -1,6 +1,6 @@
 /**
- * Combines the steps of many sessions into few transactions: steps that arrive while a transaction runs form the next batch. Steps of
- * one key run in their order, because a round within a batch has at most one kind of step for each key.
+ * Combines the steps of many sessions into few transactions: steps that arrive while a transaction runs form the next batch. A batch
+ * is split into rounds with at most one kind of step for each key, so that the steps of a key run in their order.
  */
 export interface Step<K extends string> {
   kind: K
@@ -14,7 +14,7 @@ interface Waiting<S> {
 }
 
 export interface SessionBatches<S> {
-  ask<A>(step: S): Promise<A>
+  run<A>(step: S): Promise<A>
   /** Resolves when all steps are done. */
   settled(): Promise<void>
 }
@@ -39,9 +39,9 @@ export function createSessionBatches<S extends Step<string>>(
   { atOnce, waitingMax }: { atOnce: number; waitingMax: number },
 ): SessionBatches<S> {
   const waiting: Waiting<S>[] = []
-  let working: Promise<void> | undefined
+  let running: Promise<void> | undefined
 
-  async function work() {
+  async function runBatches() {
     // Wait for further steps of this turn.
     await Promise.resolve()
     while (waiting.length > 0) {
@@ -53,19 +53,19 @@ export function createSessionBatches<S extends Step<string>>(
         for (const { reject } of batch) reject(error)
       }
     }
-    working = undefined
+    running = undefined
   }
 
   return {
-    ask<A>(step: S): Promise<A> {
+    run<A>(step: S): Promise<A> {
       if (waiting.length >= waitingMax) return Promise.reject(new Error('Too many sessions wait for the database'))
       return new Promise<A>((resolve, reject) => {
         waiting.push({ step, resolve: resolve as (answer: unknown) => void, reject })
-        working ??= work()
+        running ??= runBatches()
       })
     },
     async settled() {
-      await working
+      await running
     },
   }
 }

@@ -1,13 +1,14 @@
+/** SQL functions that read sessions and their messages. */
 import type { Sql } from '../../kernel/db.ts'
-import { anyTopic, type SessionState, type Standing } from '../mqtt/session-store.ts'
+import { anyTopic, type SessionState, type SessionStatus } from '../mqtt/session-store.ts'
 import { type MessageRow, openSubscriptions, toSessionMessage } from './session-rows.ts'
-import type { Answers, Loaded, Of, SessionStoreDeps } from './session-steps.ts'
+import type { Loaded, SessionStoreDeps, StepOf, StepResults } from './session-steps.ts'
 
-/** Limits the messages that one query loads, in bytes. */
+/** Maximum bytes of messages that one query loads. */
 const loadBytesMax = 8_388_608
-const rowsAtOnce = 1000
+const batchRowsMax = 1000
 
-export async function load(sql: Sql, deps: SessionStoreDeps, steps: Of<'load'>[], answers: Answers) {
+export async function load(sql: Sql, deps: SessionStoreDeps, steps: StepOf<'load'>[], answers: StepResults) {
   const keys = steps.map(({ key }) => key)
   const now = deps.now()
   const rows = await sql`
@@ -30,8 +31,10 @@ export async function load(sql: Sql, deps: SessionStoreDeps, steps: Of<'load'>[]
       messages: [],
     })
   }
-  const heavy = rows.filter((row) => Number(row.bytes) > 0 && states.has(row.sessionKey))
-  for (const part of inParts(heavy.map((row) => ({ key: row.sessionKey as string, bytes: Number(row.bytes) }))))
+  const withMessages = rows.filter((row) => Number(row.bytes) > 0 && states.has(row.sessionKey))
+  for (const part of splitBySize(
+    withMessages.map((row) => ({ key: row.sessionKey as string, bytes: Number(row.bytes) })),
+  ))
     for (const row of await findMessages(sql, part, now))
       states.get(row.sessionKey)!.messages.push(toSessionMessage(deps.secrets, row))
   const elsewhere = (nodeId: string | null | undefined) => (isElsewhere(nodeId) ? nodeId : null)
@@ -39,7 +42,7 @@ export async function load(sql: Sql, deps: SessionStoreDeps, steps: Of<'load'>[]
     answers.set(step, { state: states.get(step.key), heldBy: elsewhere(holders.get(step.key)) } satisfies Loaded)
 }
 
-function inParts(sessions: { key: string; bytes: number }[]): string[][] {
+function splitBySize(sessions: { key: string; bytes: number }[]): string[][] {
   const parts: string[][] = []
   let size = Infinity
   for (const { key, bytes } of sessions) {
@@ -63,22 +66,22 @@ export async function touchSessions(
   sql: Sql,
   sessions: { key: string; claim: number }[],
   now: Date,
-): Promise<Standing[]> {
-  const standing: Standing[] = []
-  for (let start = 0; start < sessions.length; start += rowsAtOnce) {
-    const some = sessions.slice(start, start + rowsAtOnce)
-    const keys = some.map(({ key }) => key)
+): Promise<SessionStatus[]> {
+  const standing: SessionStatus[] = []
+  for (let start = 0; start < sessions.length; start += batchRowsMax) {
+    const batch = sessions.slice(start, start + batchRowsMax)
+    const keys = batch.map(({ key }) => key)
     await sql`
       update gateway.sessions set expires_at = ${now}::timestamptz + make_interval(secs => expiry_seconds)
       where session_key = any(${keys}) and expiry_seconds is not null`
     const rows = await sql<{ key: string; claim: number | null; waits: boolean }[]>`
       select key, s.claim, m.waits
-      from unnest(${keys}::text[], ${some.map(({ claim }) => claim.toString())}::text[]::bigint[]) v (key, claim)
+      from unnest(${keys}::text[], ${batch.map(({ claim }) => claim.toString())}::text[]::bigint[]) v (key, claim)
       left join gateway.sessions s on s.session_key = v.key,
       lateral (select exists (
         select from gateway.session_messages m where m.session_key = v.key and m.packet_id = 0) as waits) m
       where s.claim is null or s.claim > v.claim or m.waits`
-    for (const { key, claim, waits } of rows) standing.push({ key, claim: claim ?? undefined, waits })
+    for (const { key, claim, waits: hasQueued } of rows) standing.push({ key, claim: claim ?? undefined, hasQueued })
   }
   return standing
 }

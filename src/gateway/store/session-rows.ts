@@ -45,14 +45,14 @@ export const toSessionRow = (
 
 export const toSubscriptions = (secrets: Secrets, sealed: string) => JSON.parse(secrets.open(sealed)) as Subscription[]
 
-export function toMessageRow(secrets: Secrets, key: string, queued: Omit<SessionMessage, 'stored'>) {
-  const { message, packetId, released, at } = queued
-  const { topic, payload, qos, retain, properties, about } = message
+export function toMessageRow(secrets: Secrets, key: string, queued: Omit<SessionMessage, 'storeId'>) {
+  const { message, packetId, released, queuedAt } = queued
+  const { topic, payload, qos, retain, properties, recipientId } = message
   const interval = properties?.messageExpiryInterval
   const correlationData = properties?.correlationData?.toString('base64')
   const text = {
     topic,
-    about,
+    about: recipientId,
     payload: payload.toString('base64'),
     retain,
     properties: { ...properties, correlationData },
@@ -62,8 +62,8 @@ export function toMessageRow(secrets: Secrets, key: string, queued: Omit<Session
     qos,
     packetId,
     released,
-    takenAt: new Date(at),
-    expiresAt: interval === undefined ? null : new Date(at + interval * 1000),
+    takenAt: new Date(queuedAt),
+    expiresAt: interval === undefined ? null : new Date(queuedAt + interval * 1000),
     bytes: messageBytes(message),
     sealed: secrets.seal(JSON.stringify(properties ? text : { ...text, properties: undefined })),
   }
@@ -73,13 +73,13 @@ export function toSessionMessage(secrets: Secrets, row: MessageRow): SessionMess
   const { topic, about, payload, retain, properties } = JSON.parse(secrets.open(row.sealed))
   const message: Message = { topic, payload: Buffer.from(payload, 'base64'), qos: row.qos as Qos }
   if (retain) message.retain = true
-  if (about !== undefined) message.about = about
+  if (about !== undefined) message.recipientId = about
   if (properties) {
     message.properties = properties
     if (properties.correlationData) properties.correlationData = Buffer.from(properties.correlationData, 'base64')
   }
   const { packetId, released, takenAt } = row
-  return { storeId: String(row.sequence), message, packetId, released, at: takenAt.getTime() }
+  return { storeId: String(row.sequence), message, packetId, released, queuedAt: takenAt.getTime() }
 }
 
 /** Decrypts subscriptions. Returns undefined if they were sealed with another data key; the session then counts as missing. */

@@ -18,8 +18,8 @@ export type Step =
   | { kind: 'enqueue'; key: string; message: Message }
   | { kind: 'delete-message'; key: string; storeId: string }
 
-export type Of<K extends Step['kind']> = Extract<Step, { kind: K }>
-export type Answers = Map<Step, unknown>
+export type StepOf<K extends Step['kind']> = Extract<Step, { kind: K }>
+export type StepResults = Map<Step, unknown>
 
 export interface SessionStoreDeps {
   db: Db

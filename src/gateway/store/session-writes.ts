@@ -1,28 +1,29 @@
+/** SQL functions that write sessions and their messages. */
 import type { Sql } from '../../kernel/db.ts'
 import { messageBytes, type QueueLimits, subscribedQos } from '../mqtt/session-store.ts'
 import { claimHolders } from './holders.ts'
 import { openSubscriptions, type SessionRow, toMessageRow } from './session-rows.ts'
-import type { Answers, Of, SessionStoreDeps } from './session-steps.ts'
+import type { SessionStoreDeps, StepOf, StepResults } from './session-steps.ts'
 
-const rowsAtOnce = 1000
+const batchRowsMax = 1000
 
 export async function claim(
   sql: Sql,
   { claims }: SessionStoreDeps,
-  steps: Of<'claim'>[],
-  answers: Answers,
+  steps: StepOf<'claim'>[],
+  answers: StepResults,
   relaxed: boolean,
 ) {
   const byKey = new Map(steps.map((step) => [step.key, step]))
   const claimed = await claimHolders(sql, claims.nodeId, [...byKey.keys()], relaxed)
   for (const { key, claim: number } of claimed) answers.set(byKey.get(key)!, number)
-  const recordPacketId = claimed.flatMap(({ key, claim: number, previousNodeId: to }) =>
+  const announcements = claimed.flatMap(({ key, claim: number, previousNodeId: to }) =>
     claims.isElsewhere(to) ? [{ to, claim: { key, claim: number, clean: byKey.get(key)!.clean } }] : [],
   )
-  if (recordPacketId.length > 0) await claims.announce(sql, recordPacketId)
+  if (announcements.length > 0) await claims.announceClaims(sql, announcements)
 }
 
-export const deleteSessions = (sql: Sql, steps: Of<'discard'>[]) => sql`
+export const deleteSessions = (sql: Sql, steps: StepOf<'discard'>[]) => sql`
   delete from gateway.sessions s
   using unnest(${steps.map(({ key }) => key)}::text[], ${steps.map((step) => step.claim?.toString() ?? null)}::text[]::bigint[])
     v (session_key, claim)
@@ -39,8 +40,8 @@ export async function upsertSessions(sql: Sql, rows: SessionRow[]): Promise<Set<
   return new Set(written.map(({ sessionKey }) => sessionKey))
 }
 
-export async function leaveSessions(sql: Sql, { secrets }: SessionStoreDeps, leaves: Of<'leave'>[]) {
-  const known = leaves.flatMap(({ key, session }) =>
+export async function leaveSessions(sql: Sql, { secrets }: SessionStoreDeps, leaves: StepOf<'leave'>[]) {
+  const sentMessages = leaves.flatMap(({ key, session }) =>
     session.messages.flatMap(({ storeId, packetId, released }) =>
       storeId === undefined || packetId === 0 ? [] : [{ key, storeId, packetId, released }],
     ),
@@ -57,23 +58,23 @@ export async function leaveSessions(sql: Sql, { secrets }: SessionStoreDeps, lea
   const emptied = leaves.filter(({ session }) => session.received.length === 0).map(({ key }) => key)
   if (emptied.length > 0)
     await sql`update gateway.sessions set received = '{}' where session_key = any(${emptied}) and received <> '{}'`
-  if (known.length > 0)
+  if (sentMessages.length > 0)
     await sql`
       update gateway.session_messages m set packet_id = v.packet_id, released = v.released
       from unnest(
-        ${known.map(({ key }) => key)}::text[], ${known.map(({ storeId }) => storeId)}::bigint[],
-        ${known.map(({ packetId }) => packetId)}::integer[], ${known.map(({ released }) => String(released))}::text[]::boolean[]
+        ${sentMessages.map(({ key }) => key)}::text[], ${sentMessages.map(({ storeId }) => storeId)}::bigint[],
+        ${sentMessages.map(({ packetId }) => packetId)}::integer[], ${sentMessages.map(({ released }) => String(released))}::text[]::boolean[]
       ) v (session_key, sequence, packet_id, released)
       where m.session_key = v.session_key and m.sequence = v.sequence`
   await insertMessages(sql, added)
 }
 
 export async function insertMessages(sql: Sql, rows: ReturnType<typeof toMessageRow>[]) {
-  for (let start = 0; start < rows.length; start += rowsAtOnce)
-    await sql`insert into gateway.session_messages ${sql(rows.slice(start, start + rowsAtOnce) as never[])}`
+  for (let start = 0; start < rows.length; start += batchRowsMax)
+    await sql`insert into gateway.session_messages ${sql(rows.slice(start, start + batchRowsMax) as never[])}`
 }
 
-export const deleteMessages = (sql: Sql, steps: Of<'delete-message'>[]) => sql`
+export const deleteMessages = (sql: Sql, steps: StepOf<'delete-message'>[]) => sql`
   delete from gateway.session_messages m
   using unnest(${steps.map(({ key }) => key)}::text[], ${steps.map(({ storeId }) => storeId)}::bigint[])
     v (session_key, sequence)
@@ -83,8 +84,8 @@ export async function enqueue(
   sql: Sql,
   deps: SessionStoreDeps,
   limits: QueueLimits,
-  steps: Of<'enqueue'>[],
-  answers: Answers,
+  steps: StepOf<'enqueue'>[],
+  answers: StepResults,
 ) {
   const keys = [...new Set(steps.map(({ key }) => key))].sort()
   const now = deps.now()
@@ -93,26 +94,26 @@ export async function enqueue(
     from gateway.sessions s left join gateway.holders h on h.session_key = s.session_key
     where s.session_key = any(${keys}) and (s.expires_at is null or s.expires_at > ${now})
     order by s.session_key for update of s`
-  const weights = await sql`
+  const sizeRows = await sql`
     select session_key, count(*) as count, sum(bytes) as bytes from gateway.session_messages
     where session_key = any(${keys}) group by session_key`
   const subscriptions = new Map(
     sessions.map((row) => [row.sessionKey as string, openSubscriptions(deps, row.subscriptions)]),
   )
-  const weight = new Map(
-    weights.map((row) => [row.sessionKey as string, { count: Number(row.count), bytes: Number(row.bytes) }]),
+  const queueSizes = new Map(
+    sizeRows.map((row) => [row.sessionKey as string, { count: Number(row.count), bytes: Number(row.bytes) }]),
   )
   const added: ReturnType<typeof toMessageRow>[] = []
   for (const step of steps) {
     const { key, message } = step
     const qos = subscribedQos(subscriptions.get(key) ?? [], message)
-    const held = weight.get(key) ?? { count: 0, bytes: 0 }
-    const bytes = held.bytes + messageBytes(message)
+    const queue = queueSizes.get(key) ?? { count: 0, bytes: 0 }
+    const bytes = queue.bytes + messageBytes(message)
     if (qos === 0) answers.set(step, 'gone')
-    else if (held.count >= limits.queuedMessagesMax || bytes > limits.queuedBytesMax) answers.set(step, 'full')
+    else if (queue.count >= limits.queuedMessagesMax || bytes > limits.queuedBytesMax) answers.set(step, 'full')
     else {
-      weight.set(key, { count: held.count + 1, bytes })
-      const queued = { message: { ...message, qos }, packetId: 0, released: false, at: now.getTime() }
+      queueSizes.set(key, { count: queue.count + 1, bytes })
+      const queued = { message: { ...message, qos }, packetId: 0, released: false, queuedAt: now.getTime() }
       added.push(toMessageRow(deps.secrets, key, queued))
       answers.set(step, 'queued')
     }
@@ -124,17 +125,17 @@ export async function enqueue(
       ? [{ to, key: key as string }]
       : [],
   )
-  if (elsewhere.length > 0) await deps.claims.queued(sql, elsewhere)
+  if (elsewhere.length > 0) await deps.claims.announceQueued(sql, elsewhere)
 }
 
 /** Deletes expired sessions in batches, and messages that are older than the longest session expiry. */
 export async function sweepSessions(sql: Sql, now: Date, waitSecondsMax: number) {
   for (;;) {
-    const gone = await sql`
+    const deleted = await sql`
       delete from gateway.sessions where session_key in (
-        select session_key from gateway.sessions where expires_at <= ${now} limit ${rowsAtOnce} for update skip locked
+        select session_key from gateway.sessions where expires_at <= ${now} limit ${batchRowsMax} for update skip locked
       )`
-    if (gone.count < rowsAtOnce) break
+    if (deleted.count < batchRowsMax) break
   }
   await sql`delete from gateway.session_messages where expires_at <= ${now} and packet_id = 0`
   await sql`

@@ -9,14 +9,14 @@ import { commitToDisk, deleteHolders, restoreHolders } from './holders.ts'
 import { createSessionBatches, splitIntoRounds } from './session-batches.ts'
 import { load, touchSessions } from './session-reads.ts'
 import { toSessionRow } from './session-rows.ts'
-import type { Answers, Loaded, Of, SessionStoreDeps, Step } from './session-steps.ts'
+import type { Loaded, SessionStoreDeps, Step, StepOf, StepResults } from './session-steps.ts'
 import { claim, deleteMessages, deleteSessions, enqueue, leaveSessions, upsertSessions } from './session-writes.ts'
 
-const together = new Set(['enqueue', 'delete-message'])
+const combinableKinds = new Set(['enqueue', 'delete-message'])
 const attemptsMax = 3
-const heldAtOnce = 1000
+const restoreBatchMax = 1000
 /** Steps whose commit need not wait for the disk. */
-const isRelaxed = new Set<Step['kind']>(['claim', 'load', 'discard', 'remove-holder', 'release'])
+const relaxedKinds = new Set<Step['kind']>(['claim', 'load', 'discard', 'remove-holder', 'release'])
 
 export interface GatewaySessionStore extends SessionStore {
   /** `enqueue` in the caller's transaction. */
@@ -26,15 +26,15 @@ export interface GatewaySessionStore extends SessionStore {
 export function createSessionStore(deps: SessionStoreDeps, limits: QueueLimits): GatewaySessionStore {
   const { db, log, now, claims } = deps
   // A CONNECT takes two steps.
-  const rounds = createSessionBatches<Step>(run, { atOnce: 256, waitingMax: 40_000 })
+  const batches = createSessionBatches<Step>(run, { atOnce: 256, waitingMax: 40_000 })
 
-  async function run(steps: Step[]): Promise<Answers> {
+  async function run(steps: Step[]): Promise<StepResults> {
     for (let attempt = 1; ; attempt++) {
       try {
         return await db.tx(async (sql) => {
-          const answers: Answers = new Map()
-          const relaxed = steps.every(({ kind }) => isRelaxed.has(kind))
-          for (const round of splitIntoRounds(steps, together))
+          const answers: StepResults = new Map()
+          const relaxed = steps.every(({ kind }) => relaxedKinds.has(kind))
+          for (const round of splitIntoRounds(steps, combinableKinds))
             await runRound(sql, deps, limits, round, answers, relaxed)
           return answers
         })
@@ -46,43 +46,43 @@ export function createSessionStore(deps: SessionStoreDeps, limits: QueueLimits):
   }
 
   function runLater(step: Step, failed: LogMessage) {
-    rounds.ask(step).catch((error) => failed(log, { err: error }))
+    batches.run(step).catch((error) => failed(log, { err: error }))
   }
 
   return {
-    claim: (key, clean) => rounds.ask({ kind: 'claim', key, clean }),
+    claim: (key, clean) => batches.run({ kind: 'claim', key, clean }),
     async load(key, claimed = false) {
-      const expected = claims.expect(key)
+      const expected = claims.expectRelease(key)
       try {
-        const { state, heldBy } = await rounds.ask<Loaded>({ kind: 'load', key })
+        const { state, heldBy } = await batches.run<Loaded>({ kind: 'load', key })
         if (!claimed || heldBy === null) return state
         await expected.released(heldBy)
-        return (await rounds.ask<Loaded>({ kind: 'load', key })).state
+        return (await batches.run<Loaded>({ kind: 'load', key })).state
       } finally {
         expected.end()
       }
     },
-    save: (key, claim, session) => rounds.ask({ kind: 'save', key, claim, session }),
-    leave: (key, claim, session, yieldedTo) => rounds.ask({ kind: 'leave', key, claim, session, yieldedTo }),
-    discard: (key, claim) => rounds.ask({ kind: 'discard', key, claim }),
+    save: (key, claim, session) => batches.run({ kind: 'save', key, claim, session }),
+    leave: (key, claim, session, yieldedTo) => batches.run({ kind: 'leave', key, claim, session, yieldedTo }),
+    discard: (key, claim) => batches.run({ kind: 'discard', key, claim }),
     removeHolder: (key, claim) => runLater({ kind: 'remove-holder', key, claim }, holderNotRemoved),
     release(key, to) {
       if (to) runLater({ kind: 'release', key, to }, sessionReleaseFailed)
     },
-    async hold(sessions) {
-      for (let start = 0; start < sessions.length; start += heldAtOnce)
-        await restoreHolders(db.sql, claims.nodeId, sessions.slice(start, start + heldAtOnce))
+    async restoreHolders(sessions) {
+      for (let start = 0; start < sessions.length; start += restoreBatchMax)
+        await restoreHolders(db.sql, claims.nodeId, sessions.slice(start, start + restoreBatchMax))
     },
-    enqueue: (key, message) => rounds.ask({ kind: 'enqueue', key, message }),
+    enqueue: (key, message) => batches.run({ kind: 'enqueue', key, message }),
     async enqueueIn(sql, key, message) {
-      const step: Of<'enqueue'> = { kind: 'enqueue', key, message }
-      const answers: Answers = new Map()
+      const step: StepOf<'enqueue'> = { kind: 'enqueue', key, message }
+      const answers: StepResults = new Map()
       await enqueue(sql, deps, limits, [step], answers)
       return answers.get(step) as 'queued' | 'full' | 'gone'
     },
     deleteMessage: (key, storeId) => runLater({ kind: 'delete-message', key, storeId }, messageNotDeleted),
     touch: (sessions) => touchSessions(db.sql, sessions, now()),
-    close: () => rounds.settled(),
+    close: () => batches.settled(),
   }
 }
 
@@ -91,17 +91,17 @@ async function runRound(
   deps: SessionStoreDeps,
   limits: QueueLimits,
   steps: Step[],
-  answers: Answers,
+  answers: StepResults,
   relaxed: boolean,
 ) {
-  const of = <K extends Step['kind']>(kind: K) => steps.filter((step): step is Of<K> => step.kind === kind)
-  const [claims, discards, saves, leaves] = [of('claim'), of('discard'), of('save'), of('leave')]
+  const stepsOf = <K extends Step['kind']>(kind: K) => steps.filter((step): step is StepOf<K> => step.kind === kind)
+  const [claims, discards, saves, leaves] = [stepsOf('claim'), stepsOf('discard'), stepsOf('save'), stepsOf('leave')]
   const [removedHolders, released, enqueues, deletedMessages, loads] = [
-    of('remove-holder'),
-    of('release'),
-    of('enqueue'),
-    of('delete-message'),
-    of('load'),
+    stepsOf('remove-holder'),
+    stepsOf('release'),
+    stepsOf('enqueue'),
+    stepsOf('delete-message'),
+    stepsOf('load'),
   ]
   const now = deps.now()
   if (claims.length > 0) await claim(sql, deps, claims, answers, relaxed)
@@ -123,7 +123,7 @@ async function runRound(
     ...released.map(({ key, to }) => ({ key, to })),
     ...leaves.flatMap(({ key, yieldedTo: to }) => (to ? [{ key, to }] : [])),
   ]
-  if (awaited.length > 0) await deps.claims.release(sql, awaited)
+  if (awaited.length > 0) await deps.claims.announceReleases(sql, awaited)
   if (deletedMessages.length > 0) await deleteMessages(sql, deletedMessages)
   if (enqueues.length > 0) await enqueue(sql, deps, limits, enqueues, answers)
   if (loads.length > 0) await load(sql, deps, loads, answers)
