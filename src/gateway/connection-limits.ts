@@ -32,7 +32,7 @@ export interface ConnectionLimits {
   releaseSlot(slot: Slot): void
   /** Called when CONNACK was sent. */
   markConnected(slot: Slot): void
-  setEvictionClass(slot: Slot, standing: EvictionClass): void
+  setEvictionClass(slot: Slot, evictionClass: EvictionClass): void
 }
 
 /** Anonymous connections have this long after CONNACK before the limit of their address may evict them. */
@@ -64,16 +64,16 @@ export function createConnectionLimits(deps: {
   const networks = new Map<string, Evictable & { open: number }>()
   let refusedOpen = 0
 
-  function assignClass(slot: Slot, standing: EvictionClass) {
+  function assignClass(slot: Slot, evictionClass: EvictionClass) {
     const ofNetwork = networks.get(slot.network)!
     for (const { anonymous, idle } of [all, ofNetwork]) {
       anonymous.delete(slot)
       idle.delete(slot)
     }
-    slot.evictionClass = standing
-    if (standing === 'protected' || standing === 'closing') return
-    all[standing].add(slot)
-    ofNetwork[standing].add(slot)
+    slot.evictionClass = evictionClass
+    if (evictionClass === 'protected' || evictionClass === 'closing') return
+    all[evictionClass].add(slot)
+    ofNetwork[evictionClass].add(slot)
   }
 
   function evictOne(from: Evictable, reason: 'address' | 'total', before = Infinity): boolean {
@@ -108,22 +108,15 @@ export function createConnectionLimits(deps: {
     acquireSlot(transport, address, socket) {
       const network = networkOf(address)
       const at = now()
-      const slot: Slot = {
-        transport,
-        address,
-        network,
-        evictionClass: 'anonymous',
-        changedAt: at,
-        accepted: undefined,
-        socket,
-      }
-      const knownNetwork = networks.get(network)
+      const state = { evictionClass: 'anonymous' as const, changedAt: at, accepted: undefined }
+      const slot: Slot = { transport, address, network, socket, ...state }
+      const sameNetwork = networks.get(network)
       let refused: Slot | undefined
-      if (knownNetwork && knownNetwork.open >= perAddress && !evictOne(knownNetwork, 'address'))
+      if (sameNetwork && sameNetwork.open >= perAddress && !evictOne(sameNetwork, 'address'))
         refused = refuse(slot, 'address')
       else if (share.open >= share.max && !evictOne(all, 'total')) refused = refuse(slot, 'total')
       else {
-        const ofNetwork = knownNetwork ?? { ...newEvictable(), open: 0 }
+        const ofNetwork = sameNetwork ?? { ...newEvictable(), open: 0 }
         networks.set(network, ofNetwork)
         ofNetwork.open++
         share.open++
@@ -153,10 +146,10 @@ export function createConnectionLimits(deps: {
       slot.changedAt = now()
     },
 
-    setEvictionClass(slot, standing) {
-      if (slot.evictionClass === 'closing' || slot.evictionClass === standing) return
+    setEvictionClass(slot, evictionClass) {
+      if (slot.evictionClass === 'closing' || slot.evictionClass === evictionClass) return
       slot.changedAt = now()
-      assignClass(slot, standing)
+      assignClass(slot, evictionClass)
     },
   }
 }

@@ -33,7 +33,7 @@ export interface Identified {
 }
 
 /** The reason why identification failed: `error` is for the device, the other fields are for the traffic log. */
-export interface IdentificationFailure {
+export interface Failure {
   error: PlatformError
   /** For example `token_unknown`. */
   reason: string
@@ -45,14 +45,13 @@ export interface IdentificationFailure {
   countsForLockout?: boolean
 }
 
-export const isIdentificationFailure = (result: Identified | IdentificationFailure): result is IdentificationFailure =>
-  'error' in result
+export const isFailure = (result: Identified | Failure): result is Failure => 'error' in result
 
 export interface Identify {
   (
     topic: Topic,
     by: { transport: Transport; authentication: Authentication | undefined },
-  ): Promise<Identified | IdentificationFailure>
+  ): Promise<Identified | Failure>
   /**
    * Returns true if no revocation has arrived since identification began. Check it immediately before using the result: the event of
    * a revocation that arrived during identification is not delivered again.
@@ -124,7 +123,7 @@ export function createIdentify(deps: {
     return true
   }
 
-  async function identify(topic: Topic, by: Parameters<Identify>[1]): Promise<Identified | IdentificationFailure> {
+  async function identify(topic: Topic, by: Parameters<Identify>[1]): Promise<Identified | Failure> {
     const revocationsBefore = revocations
     const { versionName, token } = topic
     const version = await applications.findVersion(versionName)

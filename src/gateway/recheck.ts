@@ -6,7 +6,7 @@ import type { Kit } from '../kernel/define-service.ts'
 import type { Bindings } from './bindings.ts'
 import type { Clients } from './clients.ts'
 import { type Binding, type DeviceConnection, invalidateRoutes } from './connection-state.ts'
-import { type Identify, isIdentificationFailure, missingMethod } from './identify.ts'
+import { type Identify, isFailure, missingMethod } from './identify.ts'
 import { connectionRecheckFailed } from './log-messages.ts'
 import { createRecheckQueue } from './recheck-queue.ts'
 import type { Tenants } from './tenants.ts'
@@ -74,8 +74,7 @@ export function createRecheck(
     const topic = { versionName, token, extension: '', prefix: '' }
     for (;;) {
       const identified = await identify(topic, by)
-      if (isIdentificationFailure(identified))
-        bindings.revoke(binding, 'its token, endpoint or tenant is no longer valid')
+      if (isFailure(identified)) bindings.revoke(binding, 'its token, endpoint or tenant is no longer valid')
       else if (!identify.isCurrent(identified)) continue
       return
     }

@@ -3,7 +3,7 @@
 import type { DeviceConnection } from '../connection-state.ts'
 import { describeError, errorPayload } from '../dispatch.ts'
 import { TopicMalformed } from '../errors.ts'
-import type { IdentificationFailure } from '../identify.ts'
+import type { Failure } from '../identify.ts'
 import type { Message, PublishCode } from '../mqtt/host.ts'
 import { type Topic, type TopicProblem, tokenKeyOf, topicProblems } from '../topic.ts'
 import type { HostParts } from './parts.ts'
@@ -14,7 +14,7 @@ export const tooManyGuesses = 'too_many_guesses'
 /** The reason string that MQTT 5 clients get. */
 export const authenticationRequired = 'clients have to authenticate here'
 
-type Reason = Omit<IdentificationFailure, 'error'>
+type Reason = Omit<Failure, 'error'>
 
 /** Records a refusal; sends nothing to the client. */
 export function recordRefusal(
@@ -53,7 +53,7 @@ export function rejectMessage(
   parts: HostParts,
   connection: DeviceConnection,
   message: Message,
-  failure: IdentificationFailure,
+  failure: Failure,
   topic?: Topic,
 ): PublishCode {
   recordRefusal(parts, connection, failure, topic)

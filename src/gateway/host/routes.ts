@@ -9,7 +9,7 @@ import {
   hasPresentedToken,
   type Route,
 } from '../connection-state.ts'
-import { type IdentificationFailure, type Identified, isIdentificationFailure } from '../identify.ts'
+import { type Failure, type Identified, isFailure } from '../identify.ts'
 import type { Message, PublishCode } from '../mqtt/host.ts'
 import { readTopic, type Topic, tokenKeyOf } from '../topic.ts'
 import type { HostParts } from './parts.ts'
@@ -35,18 +35,14 @@ export async function resolveRoute(
 }
 
 /** Identifies the endpoint and binds it to this connection. */
-async function identifyAndBind(
-  parts: HostParts,
-  connection: DeviceConnection,
-  topic: Topic,
-): Promise<Route | IdentificationFailure> {
+async function identifyAndBind(parts: HostParts, connection: DeviceConnection, topic: Topic): Promise<Route | Failure> {
   const { identify, bindings, metrics } = parts
   const { state, client } = connection
   const known = findRoute(connection, topic.prefix)
   if (known) return known
   for (;;) {
     const identified = await identify(topic, { transport: client.transport, authentication: state.authentication })
-    if (isIdentificationFailure(identified)) return identified
+    if (isFailure(identified)) return identified
     if (!identify.isCurrent(identified)) continue
     const counts = metrics.messageCounts(identified.extension?.name, client.transport)
     // The client has disconnected meanwhile: its message is handled, but the endpoint is not bound.

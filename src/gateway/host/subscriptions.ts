@@ -1,7 +1,7 @@
 /** Binds endpoints that subscriptions name to the connection, unless another connection has them. */
 
 import type { DeviceConnection } from '../connection-state.ts'
-import { isIdentificationFailure } from '../identify.ts'
+import { isFailure } from '../identify.ts'
 import { subscriberLookupFailed } from '../log-messages.ts'
 import type { Qos, Subscription } from '../mqtt/host.ts'
 import { endpointOfFilter, type Topic, tokenKeyOf } from '../topic.ts'
@@ -48,7 +48,7 @@ async function bindSubscriber(parts: HostParts, connection: DeviceConnection, to
       return
     }
     const identified = await identify(topic, { transport: client.transport, authentication: state.authentication })
-    if (isIdentificationFailure(identified)) {
+    if (isFailure(identified)) {
       recordRefusal(parts, connection, identified, topic)
       if (identified.countsForLockout) countWrongToken(parts, connection, topic)
       if (identified.close) connection.close('not_authorized', authenticationRequired)

@@ -14,7 +14,7 @@ import type { TrafficLog } from '../../services/traffic-log/contract.ts'
 import type { AddressLockout } from '../address-lockout.ts'
 import { type Arrival, type Dispatch, describeError, emptyPayload, errorPayload, type Reply } from '../dispatch.ts'
 import { MethodNotAllowed, TopicMalformed } from '../errors.ts'
-import { type IdentificationFailure, type Identify, isIdentificationFailure } from '../identify.ts'
+import { type Failure, type Identify, isFailure } from '../identify.ts'
 import type { GatewayMetrics } from '../metrics.ts'
 import { admitMessage, type TrafficRate } from '../rate-limits.ts'
 import { prefixEnd, readTail, readTopic, type Topic, tokenKeyOf, topicProblems } from '../topic.ts'
@@ -70,19 +70,14 @@ export function mountDeviceHttp(app: FastifyInstance, deps: DeviceHttpDeps) {
     })
   }
 
-  function refuse(
-    request: FastifyRequest,
-    reason: string,
-    refused: Partial<IdentificationFailure> = {},
-    topic?: Topic,
-  ) {
+  function refuse(request: FastifyRequest, reason: string, failure: Partial<Failure> = {}, topic?: Topic) {
     metrics.countRefusal(reason)
     deps.trafficLog.recordRefusal({
       transport: 'http',
       address: request.address,
       reason,
-      ...(refused.tenantId !== undefined && { tenantId: refused.tenantId }),
-      ...(refused.detail !== undefined && { detail: refused.detail }),
+      ...(failure.tenantId !== undefined && { tenantId: failure.tenantId }),
+      ...(failure.detail !== undefined && { detail: failure.detail }),
       ...(topic && { versionName: topic.versionName }),
     })
   }
@@ -104,9 +99,9 @@ export function mountDeviceHttp(app: FastifyInstance, deps: DeviceHttpDeps) {
       throw tooMany(seconds)
     }
     let identified = await identify(topic, { transport: 'http', authentication: undefined })
-    while (!isIdentificationFailure(identified) && !identify.isCurrent(identified))
+    while (!isFailure(identified) && !identify.isCurrent(identified))
       identified = await identify(topic, { transport: 'http', authentication: undefined })
-    if (isIdentificationFailure(identified)) {
+    if (isFailure(identified)) {
       if (identified.countsForLockout) tokenLockout.recordFailure(address, tokenKey)
       refuse(request, identified.reason, identified, topic)
       throw identified.error
