@@ -39,7 +39,7 @@ export function createDeliveryPermission(
 
   /** Compares the token by its id, `recipientId`, because the text of a deleted token may belong to another endpoint by now. */
   async function isDeliverable(
-    about: string,
+    recipientId: string,
     text: string,
     by: { transport: Transport; authentication: Authentication | undefined },
   ) {
@@ -51,7 +51,7 @@ export function createDeliveryPermission(
     if (!tenant?.available || missingMethod(tenant, by)) return false
     if (by.authentication && by.authentication.tenantId !== tenant.tenantId) return false
     const valid = await tokens.validate({ token, versionName })
-    return valid?.endpointTokenId === about && (await register.find(valid.endpointId)) !== undefined
+    return valid?.endpointTokenId === recipientId && (await register.find(valid.endpointId)) !== undefined
   }
 
   return async (client, messages) => {

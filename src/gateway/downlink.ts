@@ -206,11 +206,11 @@ function sendToConnection(
   settle?: Settle,
   { transient = false } = {},
 ): boolean {
-  const { connection, versionName, token, endpointTokenId: about } = binding
+  const { connection, versionName, token, endpointTokenId: recipientId } = binding
   if (!connection?.open) return false
   const topic = topicOf({ versionName, token }, push)
   const payload = payloadOf(push.payload)
-  const message = { topic, payload, qos: qosFor(connection.state.subscriptions, topic), about, transient }
+  const message = { topic, payload, qos: qosFor(connection.state.subscriptions, topic), recipientId, transient }
   if (!connection.send(message, settle && ((outcome) => settle(deliveries[outcome])))) return false
   const endpoint = endpointOf(binding)
   record(parts, endpoint, push, payload, 'sent')

@@ -96,7 +96,7 @@ export interface Connection<S = unknown> {
    */
   send(message: Message, settled?: Settled): boolean
   /** Sends the messages with this `recipientId` that `Host.mustWait` has held back. */
-  release(about: string): void
+  release(recipientId: string): void
   close(reason: CloseReason, why: string): void
   /** Stops reading until `resume` (back-pressure). */
   pause(): void

@@ -57,12 +57,12 @@ export function sendQueued(peer: Peer) {
 }
 
 /** Implements `Connection.release`: sends the messages in their order, before newer ones with the same `recipientId`. */
-export function release(this: Peer, about: string) {
+export function release(this: Peer, recipientId: string) {
   const { session } = this
   if (!session?.held) return
-  const due = session.held.filter(({ message }) => message.recipientId === about)
+  const due = session.held.filter(({ message }) => message.recipientId === recipientId)
   if (due.length === 0) return
-  const rest = session.held.filter(({ message }) => message.recipientId !== about)
+  const rest = session.held.filter(({ message }) => message.recipientId !== recipientId)
   session.held = rest.length > 0 ? rest : undefined
   session.queue = [...(session.queue ?? []), ...due]
   sendQueued(this)
