@@ -73,7 +73,11 @@ const anonymousConnection = (state: object) =>
 test('anonymous connections are closed after the time-out; those with a pending lookup a little later', async () => {
   const ended: DeviceConnection[] = []
   const anonymousTimeout = createAnonymousTimeout(0.02, (connection) => void ended.push(connection), 10)
-  const [silent, known, busy] = [anonymousConnection({}), anonymousConnection({}), anonymousConnection({ lookups: 1 })]
+  const [silent, known, busy] = [
+    anonymousConnection({}),
+    anonymousConnection({}),
+    anonymousConnection({ pendingLookups: 1 }),
+  ]
   for (const connection of [silent, known, busy]) anonymousTimeout.start(connection)
   anonymousTimeout.cancel(known)
   await eventually(() => assert.deepEqual(ended, [silent]), { everyMs: 2 })
