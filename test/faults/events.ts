@@ -9,6 +9,7 @@ import { resolve } from 'node:path'
 import { sleep } from '../../src/kernel/clock.ts'
 import { type ConnectionOptions, connect, type Pool } from '../../src/kernel/db.ts'
 import { eventually } from '../harness/eventually.ts'
+import { environmentOfWorker } from '../harness/processes.ts'
 import { seededRandom } from '../harness/seeded-random.ts'
 import type { WorkerReport, WorkerTask } from './events-shared.ts'
 
@@ -35,7 +36,7 @@ function startWorker(connection: ConnectionOptions, name: string): Worker {
   const argument: WorkerTask = { connection, name }
   const child = spawn(process.execPath, [program, JSON.stringify(argument)], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    env: Object.fromEntries(Object.entries(process.env).filter(([variable]) => !variable.startsWith('NODE_'))),
+    env: environmentOfWorker(),
   })
   const closed = new Promise<void>((done) => child.on('close', () => done()))
   const worker: Worker = { name, child, received: new Set(), resets: 0, started: false, settled: false, closed }

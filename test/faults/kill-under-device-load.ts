@@ -11,6 +11,7 @@ import { afterAllTests } from '../harness/database.ts'
 import { freePort } from '../harness/free-port.ts'
 import { startPlatform } from '../harness/platform.ts'
 import { type PostgresServer, startPostgresServer } from '../harness/postgres-server.ts'
+import { environmentOfWorker } from '../harness/processes.ts'
 import { seededRandom } from '../harness/seeded-random.ts'
 import { type FleetReport, startFleet } from './fleet.ts'
 import { killAll } from './kill.ts'
@@ -88,7 +89,7 @@ const kinds: [server: boolean, database: boolean][] = [
 function startPacker({ url }: PostgresServer, packed: () => void): ChildProcess {
   const child = spawn(process.execPath, [program, url], {
     stdio: ['ignore', 'pipe', 'inherit'],
-    env: Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('NODE_'))),
+    env: environmentOfWorker(),
   })
   child.stdout!.on('data', packed)
   afterAllTests(() => void child.kill('SIGKILL'))

@@ -9,6 +9,7 @@ import { rmSync, symlinkSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { sleep } from '../../src/kernel/clock.ts'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/kernel/embedded-postgres.ts'
+import { environmentOfWorker } from '../harness/processes.ts'
 import { seededRandom } from '../harness/seeded-random.ts'
 import type { WorkerTask } from './series-worker.ts'
 
@@ -54,7 +55,7 @@ export async function seriesRounds(options: {
     const argument: WorkerTask = { connection, directory: options.directory, task, endpoints, from, times }
     const child = spawn(process.execPath, [program, JSON.stringify(argument)], {
       stdio: ['ignore', 'pipe', 'inherit'],
-      env: Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('NODE_'))),
+      env: environmentOfWorker(),
     })
     const lines: string[] = []
     let rest = ''

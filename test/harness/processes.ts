@@ -1,4 +1,4 @@
-/** Reads memory and CPU time of process trees from /proc. */
+/** Reads memory and CPU time of process trees from /proc. Also the environment of worker processes. */
 import { readdirSync, readFileSync } from 'node:fs'
 
 const read = (path: string) => {
@@ -42,3 +42,9 @@ export const treeCpuSeconds = (root: number) =>
     const fields = read(`/proc/${pid}/stat`).split(') ')[1]?.split(' ') ?? []
     return sum + fields.slice(11, 15).reduce((ticks, field) => ticks + Number(field), 0) / ticksPerSecond
   }, 0)
+
+/** Returns the environment of a process that is no test: without what the test runner sets, but with its cache of compiled code. */
+export const environmentOfWorker = () =>
+  Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !name.startsWith('NODE_') || name === 'NODE_COMPILE_CACHE'),
+  )
