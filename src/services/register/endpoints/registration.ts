@@ -147,6 +147,8 @@ export function createRegistrationOperations(
             [{ endpointId, metadata, token, resourceGroupIds }],
             creator,
           )
+          // The transaction may have waited for a connection until after the deletion. Usually this reads the cache.
+          if (!(await applications.findVersion(name))) throw unknownVersion()
           if (outcome === 'token taken') throw EndpointTokenTaken({ applicationName: version.applicationName })
           if (typeof outcome !== 'object') throw EndpointIdTaken({ endpointId })
           const linkOutcome = links.length > 0 ? await relations.connect(sql, version.tenantId, links) : undefined
