@@ -18,6 +18,10 @@ const benches: Record<string, { title: string; load(): Promise<() => Promise<Fig
   tenants: { title: 'Ten thousand tenants', load: async () => (await import('./tenants.ts')).tenants },
   binary: { title: 'Uploads and downloads', load: async () => (await import('./binary.ts')).binary },
   register: { title: 'A million endpoints', load: async () => (await import('./register.ts')).register },
+  configuration: {
+    title: 'Configurations of ten thousand endpoints',
+    load: async () => (await import('./configuration.ts')).configuration,
+  },
   'traffic-log': {
     title: 'Ten million records of traffic',
     load: async () => (await import('./traffic-log.ts')).trafficLog,

@@ -9,10 +9,19 @@ const errorsIn = (stdout: string) => stdout.split('\n').filter((line) => line.st
 
 test('the commands of the README get a token, create an application and a tenant, and receive a message of a device', async () => {
   const { directory, asService, bootstrap } = await startPlatform()
-  const documents = ['README.md', 'docs/guides/first-device.md', 'docs/guides/files.md']
+  const documents = [
+    'README.md',
+    'docs/guides/first-device.md',
+    'docs/guides/files.md',
+    'docs/guides/configurations.md',
+  ]
   const { status, stdout, stderr } = runAsWritten(documents.flatMap(commandsOf), { dataDirectory: directory })
   assert.equal(status, 0, stderr)
-  assert.deepEqual(errorsIn(stdout), [])
+  // The guide shows how a configuration that violates its schema is refused.
+  assert.deepEqual(
+    errorsIn(stdout).filter((line) => !line.includes('violates the schema')),
+    [],
+  )
   assert.match(stdout, /201 Created[\s\S]*201 Created[\s\S]*"greenhouse-v1"[\s\S]*202 Accepted/)
   assert.match(
     stdout,
@@ -24,6 +33,17 @@ test('the commands of the README get a token, create an application and a tenant
     /204 No Content[\s\S]*201 Created[\s\S]*"name":"night.log"[\s\S]*"name":"door"[\s\S]*"camera-1":\[/,
   )
   assert.match(stdout, /\nall quiet\n\nquiet\nall quiet\n\nHTTP\/1\.1 204/)
+  const configured = stdout.slice(stdout.indexOf('"endpointId":"valve-1"'))
+  assert.match(
+    configured,
+    /"config":"\{\\"interval\\":60\}"[\s\S]*interval\\":5\}[\s\S]*interval\\":5\}[\s\S]*interval\\":60\}/,
+  )
+  assert.match(configured, /\n\{"configId":"[^"]+","config":\{"interval":5\},"statusCode":200[\s\S]*"status":"APPLIED"/)
+  assert.match(configured, /"totalElements":2,"totalPages":1[\s\S]*"endpointsCount":2/)
+  assert.match(
+    configured,
+    /204 No Content[\s\S]*204 No Content[\s\S]*422 [\s\S]*"path":"\/interval"[\s\S]*204 No Content/,
+  )
   const asPlatform = await asService(bootstrap.platform)
   await eventually(async () => {
     const { body } = await asPlatform('GET /tenant-manager/api/v2/tenants?tenant_id=acme')

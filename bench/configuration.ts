@@ -1,0 +1,163 @@
+/** Measures a configuration that is put by filter to ten thousand connected endpoints. */
+import { connectAsync, type MqttClient } from 'mqtt'
+import type { Ask } from '../test/harness/client.ts'
+import { type BenchPlatform, openBenchPlatform, versionNames } from './register/bench-platform.ts'
+import { type Figure, median } from './report.ts'
+
+const endpoints = Number(process.env.BENCH_ENDPOINTS ?? 10_000)
+const perConnection = 250
+const rounds = 5
+const versionName = versionNames[0]!
+const filters = '/epr/api/v1/applications/bench/filters'
+
+export async function configuration(): Promise<Figure[]> {
+  const bench = await openBenchPlatform()
+  try {
+    return await measure(bench)
+  } finally {
+    await bench.close()
+  }
+}
+
+async function measure(bench: BenchPlatform): Promise<Figure[]> {
+  const { ask } = bench
+  const tokens = await registerAll(ask)
+  const filterId = await createFilter(ask)
+  const received = new Map<string, number>()
+  const devices = await connectAll(bench, tokens, received)
+  const probe = createProbe(ask)
+  await probe.during(1000)
+  const calm = await probe.during(4000)
+
+  const puts: number[] = []
+  const plain: number[] = []
+  const arrivals: number[] = []
+  const busy: number[] = []
+  for (let round = 0; round < rounds; round++) {
+    plain.push(await plainInsert(bench))
+    const name = `round-${round}`
+    const probing = probe.start()
+    const began = performance.now()
+    const put = await must(ask, 200, `PUT /ecr/api/v1/endpoints/filters/${filterId}?name=${name}`, configOf(round))
+    puts.push(performance.now() - began)
+    if (put.endpointsCount !== endpoints) throw new Error(`${put.endpointsCount} endpoints instead of ${endpoints}`)
+    while ((received.get(name) ?? 0) < endpoints) {
+      if (performance.now() - began > 60_000) throw new Error(`${received.get(name)} devices got it within a minute`)
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+    arrivals.push(performance.now() - began)
+    busy.push(...(await probing()))
+  }
+  await Promise.all(devices.map((device) => device.endAsync()))
+  return [
+    { name: `configuration put by filter to ${endpoints} endpoints`, value: median(puts), unit: 'ms' },
+    { name: 'plain insert … select of the same rows', value: median(plain), unit: 'ms' },
+    { name: '… put to plain insert', value: median(puts) / median(plain), unit: 'times', limit: { most: 2 } },
+    { name: 'until the last device has it', value: median(arrivals) / 1000, unit: 's', limit: { most: 5 } },
+    { name: 'p99 of other requests, calm', value: percentile(calm, 0.99), unit: 'ms' },
+    { name: 'p99 of other requests meanwhile', value: percentile(busy, 0.99), unit: 'ms' },
+    {
+      name: '… meanwhile to calm',
+      value: percentile(busy, 0.99) / percentile(calm, 0.99),
+      unit: 'times',
+      limit: { most: 3 },
+    },
+  ]
+}
+
+const configOf = (round: number) => ({
+  round,
+  interval: 60,
+  thresholds: { low: 1.5, high: 80 },
+  labels: ['a', 'b', 'c'],
+})
+
+async function must(ask: Ask, status: number, operation: string, body?: unknown) {
+  const answer = await ask(operation, body)
+  if (answer.status !== status) throw new Error(`${operation}: ${answer.status} ${answer.text}`)
+  return answer.body
+}
+
+/** Registers the endpoints, a thousand at a time; returns their tokens. */
+async function registerAll(ask: Ask): Promise<string[]> {
+  const tokens = Array.from({ length: endpoints }, (_, n) => `bench-token-${n}`)
+  for (let at = 0; at < endpoints; at += 1000) {
+    const part = tokens
+      .slice(at, at + 1000)
+      .map((endpointToken, n) => ({ endpointToken, endpointId: `bench-${at + n}` }))
+    await must(ask, 202, 'POST /epr/api/v1/endpoints/batch', { appVersion: { name: versionName }, endpoints: part })
+  }
+  while ((await must(ask, 200, 'GET /epr/api/v1/endpoints?limit=1')).totalElements < endpoints)
+    await new Promise((resolve) => setTimeout(resolve, 200))
+  return tokens
+}
+
+async function createFilter(ask: Ask): Promise<string> {
+  const { id } = await must(ask, 201, `POST ${filters}`, { name: 'all', documentQuery: {} })
+  while ((await must(ask, 200, `GET ${filters}/${id}`)).status !== 'active')
+    await new Promise((resolve) => setTimeout(resolve, 200))
+  return id
+}
+
+/** Connects the endpoints, many on one connection as behind a gateway, and counts the configurations that arrive by name. */
+async function connectAll({ platform }: BenchPlatform, tokens: string[], received: Map<string, number>) {
+  async function connectSome(some: string[]): Promise<MqttClient> {
+    const device = await connectAsync(platform.mqttUrl)
+    device.on('message', (topic) => {
+      const name = /\/config\/json\/([^/]+)\/status$/.exec(topic)?.[1]
+      if (name) received.set(name, (received.get(name) ?? 0) + 1)
+    })
+    await Promise.all(some.map((token) => device.publishAsync(`kp1/${versionName}/tsx/${token}`, '', { qos: 1 })))
+    return device
+  }
+  const devices: MqttClient[] = []
+  for (let at = 0; at < tokens.length; at += perConnection)
+    devices.push(await connectSome(tokens.slice(at, at + perConnection)))
+  return devices
+}
+
+/** Inserts the same rows into a table of the same shape, with the same indexes. */
+async function plainInsert({ sql }: BenchPlatform): Promise<number> {
+  await sql.unsafe('drop table if exists public.bench_rows')
+  await sql.unsafe('create table public.bench_rows (like configuration.endpoint_configs including all)')
+  const began = performance.now()
+  await sql.unsafe(`
+    insert into public.bench_rows
+      (tenant_id, endpoint_id, version_name, name, application_name, config_id, created_date, updated_date)
+    select tenant_id, endpoint_id, version_name, 'default', application_name, 'c', now(), now()
+    from register.endpoints`)
+  return performance.now() - began
+}
+
+/** Sends other requests at a steady rate, and returns their durations. */
+function createProbe(ask: Ask) {
+  const everyMs = 10
+  function start() {
+    const durations: number[] = []
+    const running = new Set<Promise<void>>()
+    const timer = setInterval(() => {
+      const began = performance.now()
+      const id = `bench-${Math.floor(Math.random() * endpoints)}`
+      const run = must(ask, 200, `GET /epr/api/v1/endpoints/${id}`)
+        .then(() => void durations.push(performance.now() - began))
+        .finally(() => running.delete(run))
+      running.add(run)
+    }, everyMs)
+    return async () => {
+      clearInterval(timer)
+      await Promise.all(running)
+      return durations
+    }
+  }
+  return {
+    start,
+    async during(ms: number) {
+      const stop = start()
+      await new Promise((resolve) => setTimeout(resolve, ms))
+      return await stop()
+    },
+  }
+}
+
+const percentile = (values: number[], share: number) =>
+  values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))] ?? 0
