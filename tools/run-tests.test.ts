@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path'
 import { describe, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { temporaryDirectory } from '../test/harness/database.ts'
+import { type Running, readRunning, startTimeOf } from '../test/harness/timings.ts'
 
 const tests = (body: string) => `import { test } from 'node:test'\n${body}\n`
 
@@ -36,14 +37,19 @@ const broken: Record<string, [text: string, output: RegExp]> = {
   ],
 }
 
+const good: Record<string, string> = {
+  'takes-a-second.test.ts': tests("test('takes a second', () => new Promise((done) => setTimeout(done, 1000)))"),
+}
+
 /** Runs the files in a separate runner, whose processes do not belong to this run. */
-async function runFiles(names: string[], alone: boolean) {
+async function runFiles(names: string[], alone: boolean, left: Running[] = []) {
   const directory = temporaryDirectory()
   const shared = join(directory, 'shared')
-  mkdirSync(shared)
+  mkdirSync(join(shared, 'running'), { recursive: true })
+  for (const entry of left) writeFileSync(join(shared, 'running', `${entry.pid}.json`), JSON.stringify(entry))
   const files = names.map((name) => join(directory, name))
   for (const [n, name] of names.entries())
-    writeFileSync(files[n]!, broken[name]?.[0] ?? tests("test('all is well', () => {})"))
+    writeFileSync(files[n]!, good[name] ?? broken[name]?.[0] ?? tests("test('all is well', () => {})"))
   const runner = pathToFileURL(resolve(import.meta.dirname, 'run-tests.ts')).href
   const script = join(directory, 'run.mjs')
   const options = { files, directory: shared, fileSecondsMax: 8, testSecondsMax: 2 }
@@ -60,9 +66,10 @@ process.exit(failed || unfinished.length > 0 ? 1 : 0)`,
   child.stdout.on('data', (text) => (output += text))
   child.stderr.on('data', (text) => (output += text))
   const code = await new Promise<number | null>((done) => child.on('close', done))
-  return { code, output }
+  return { code, output, overdue: readRunning(shared) }
 }
 
+const hasProc = startTimeOf(process.pid) !== undefined
 const kinds = Object.keys(broken)
 
 describe('a run of tests', { concurrency: true }, () => {
@@ -81,6 +88,19 @@ describe('a run of tests', { concurrency: true }, () => {
   test('fails for a single file', async () => {
     for (const name of ['fails.test.ts', 'exits.test.ts'])
       assert.equal((await runFiles([name, 'good.test.ts'], true)).code, 1, name)
+  })
+
+  test('does not kill another process that has the pid of a test process that died', { skip: !hasProc }, async () => {
+    const other = spawn('sleep', ['600'])
+    try {
+      const died = { pid: other.pid!, startTime: '1', file: 'died.test.ts', since: 0 }
+      const { code, output, overdue } = await runFiles(['good.test.ts', 'takes-a-second.test.ts'], true, [died])
+      assert.equal(code, 0, output)
+      assert.deepEqual(overdue, [])
+      assert.deepEqual([other.exitCode, other.signalCode], [null, null])
+    } finally {
+      other.kill()
+    }
   })
 
   test('succeeds with good files', async () => {

@@ -8,8 +8,10 @@ import { pathToFileURL } from 'node:url'
 import {
   readRunning,
   readTimings,
+  removeRunning,
   sharedDirectoryVariable,
   sharedFilesPath,
+  startTimeOf,
   type Timing,
 } from '../test/harness/timings.ts'
 
@@ -81,10 +83,16 @@ function processesFor({ files, directory, alone, seconds }: TestRun): string[] {
   return [...workers, ...single]
 }
 
-/** Kills files that the time limit of tests cannot end: blocked event loop, waiting while loading, or an open handle. */
+/**
+ * Kills files that the time limit of tests cannot end: blocked event loop, waiting while loading, or an open handle. Each is killed once:
+ * a process that was killed leaves its entry behind, and its pid may soon belong to another program, such as a PostgreSQL server.
+ */
 function killOverdue(directory: string, secondsMax: number) {
-  for (const { pid, file, since } of readRunning(directory)) {
+  for (const running of readRunning(directory)) {
+    const { pid, startTime, file, since } = running
     if (Date.now() - since < secondsMax * 1000) continue
+    removeRunning(directory, running)
+    if (startTimeOf(pid) !== startTime) continue
     try {
       process.kill(pid, 'SIGKILL')
       console.error(`Killed after ${secondsMax} s: ${file}`)

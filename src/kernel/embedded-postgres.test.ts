@@ -246,6 +246,22 @@ test('the log has warnings of the server, but not the errors that a client recei
   assert.deepEqual(lines, ['client backend: WARNING:  look here', '\tand there'])
 })
 
+test('the log says which process crashed when the server ends all connections and recovers', async () => {
+  const server = await start()
+  lines.length = 0
+  const [row] = await query(
+    server.administration,
+    `select pid from pg_stat_activity where backend_type = 'background writer'`,
+  )
+  process.kill(Number(row!.pid), 'SIGKILL')
+  await eventually(() => lines.some((line) => line.includes('reinitializing')))
+  await server.stop()
+  assert.match(
+    lines[0]!,
+    /^postmaster: LOG: {2}background writer process \(PID \d+\) was terminated by signal 9: Killed$/,
+  )
+})
+
 test('the server stops by itself when its platform is killed', async () => {
   const other = runInAnotherProcess('report((await start(directory)).pids())')
   const [pid] = await other.nextReport()

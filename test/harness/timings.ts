@@ -20,11 +20,22 @@ export interface Timing {
 /** The file that a process runs now. */
 export interface Running {
   pid: number
+  /** Distinguishes this process from a later one with the same pid. */
+  startTime: string | undefined
   file: string
   since: number
 }
 
 const ticksPerSecond = 100
+
+/** Returns the start time of a process in clock ticks; undefined if it does not exist, and on systems without /proc. */
+export function startTimeOf(pid: number): string | undefined {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ')[19]
+  } catch {
+    return undefined
+  }
+}
 
 /** Returns the CPU time of ended child processes; zero on systems without /proc. */
 function childrenSeconds(): number {
@@ -47,7 +58,7 @@ let running: { directory: string; file: string } | undefined
 export const sharedFilesPath = (directory: string) => join(directory, 'files.json')
 const timingsIn = (directory: string) => join(directory, 'timings.jsonl')
 const runningIn = (directory: string) => join(directory, 'running')
-const entryIn = (directory: string) => join(runningIn(directory), `${process.pid}.json`)
+const entryIn = (directory: string, pid = process.pid) => join(runningIn(directory), `${pid}.json`)
 
 export function fileStarted(directory: string, file: string) {
   running = { directory, file }
@@ -56,7 +67,7 @@ export function fileStarted(directory: string, file: string) {
 
 function writeRunning(directory: string, file: string) {
   mkdirSync(runningIn(directory), { recursive: true })
-  const entry: Running = { pid: process.pid, file, since: Date.now() }
+  const entry: Running = { pid: process.pid, startTime: startTimeOf(process.pid), file, since: Date.now() }
   writeFileSync(entryIn(directory), JSON.stringify(entry))
 }
 
@@ -95,6 +106,8 @@ export function readRunning(directory: string): Running[] {
   })
 }
 
+export const removeRunning = (directory: string, { pid }: Running) => rmSync(entryIn(directory, pid), { force: true })
+
 /** Records a test file with a process of its own: it is finished when the process exits after its tests have ended. */
 function watchSingleFile(directory: string, file: string) {
   fileStarted(directory, file)
@@ -112,4 +125,4 @@ const single = process.argv[1]
 if (process.env.NODE_TEST_CONTEXT && directory && single?.endsWith('.test.ts'))
   watchSingleFile(directory, resolve(single))
 // Another process may get the same id later.
-process.on('exit', () => running && rmSync(entryIn(running.directory)))
+process.on('exit', () => running && rmSync(entryIn(running.directory), { force: true }))
