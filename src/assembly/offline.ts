@@ -34,6 +34,7 @@ export async function offlineApiDocument(baseUrl: string) {
     signals: { ...declaring('on', 'onReset', 'answer') },
     jobs: { ...declaring('handle') },
     bulk: { ...declaring('handle', 'handleWalk') },
+    waits: { ...declaring('define') },
     secrets: unused('the data key'),
     metrics,
     descriptors: createFileDescriptors({ limit: 1024, log, metrics }),

@@ -3,6 +3,7 @@ import { gatewaySettings } from '../gateway/settings.ts'
 import type { DeclaredSettings } from '../kernel/settings.ts'
 import { applicationsSettings } from '../services/applications/settings.ts'
 import { binaryDataSettings } from '../services/binary-data/settings.ts'
+import { commandsSettings } from '../services/commands/settings.ts'
 import { timeSeriesSettings } from '../services/time-series/settings.ts'
 import { trafficLogSettings } from '../services/traffic-log/settings.ts'
 
@@ -13,4 +14,5 @@ export const serviceSettings: Record<string, DeclaredSettings<unknown>> = {
   'traffic-log': trafficLogSettings,
   'time-series': timeSeriesSettings,
   'binary-data': binaryDataSettings,
+  commands: commandsSettings,
 }

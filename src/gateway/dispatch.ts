@@ -152,8 +152,10 @@ function success(answer: DeviceAnswer | undefined, requestId: number | undefined
   return { statusCode: 200, payload: payloadOf(answer.payload), isSent }
 }
 
-export const payloadOf = (value: unknown): Buffer =>
-  value === undefined ? emptyPayload : Buffer.from(JSON.stringify(value))
+export function payloadOf(value: unknown): Buffer {
+  if (value === undefined) return emptyPayload
+  return Buffer.isBuffer(value) ? value : Buffer.from(JSON.stringify(value))
+}
 
 /** Returns the status and the text that a device gets for an error. */
 export function describeError(error: unknown): { statusCode: number; reasonPhrase: string } {

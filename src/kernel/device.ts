@@ -24,7 +24,7 @@ export interface DeviceMessage {
   correlationId: string
 }
 
-/** The answer on success; without `payload` it has an empty payload. */
+/** The answer on success; without `payload` it has an empty payload. A Buffer is JSON text, sent as it is. */
 export interface DeviceAnswer {
   payload?: unknown
   /**
@@ -41,6 +41,7 @@ export interface Push {
   name?: string
   /** Path without `/status`: `/command/reboot`. */
   resourcePath: string
+  /** A JSON value, or a Buffer with JSON text. */
   payload: unknown
 }
 

@@ -14,6 +14,7 @@ export const served = [
   'binary',
   'timeseries',
   'configuration',
+  'command',
 ]
 
 export interface SpecifiedOperation {

@@ -3,14 +3,14 @@ import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { commandServiceStub } from '../harness/command-service-stub.ts'
 import { afterAllTests } from '../harness/database.ts'
 import { eventually } from '../harness/eventually.ts'
 import { openInProcessPlatform } from '../harness/in-process-platform.ts'
+import { invocations } from '../harness/invocations.ts'
 import { pythonWith } from '../harness/python.ts'
 
-const commands = commandServiceStub()
-const { ask, baseUrl, mqttUrl } = await openInProcessPlatform({}, [commands.service])
+const { ask, baseUrl, mqttUrl } = await openInProcessPlatform()
+const commands = invocations(ask)
 const { hostname, port } = new URL(mqttUrl)
 await ask('POST /api/v1/applications', { name: 'examples' })
 await ask('POST /api/v1/applications/examples/app-versions', { nameSuffix: 'v1' })
@@ -44,9 +44,9 @@ const sampleOf = (endpointId: string) =>
   })
 
 const assertResult = (endpointId: string, id: number, by: string) =>
-  eventually(() => {
-    const result = commands.results.find((found) => found.endpointId === endpointId && found.id === id)
-    assert.deepEqual(result, { endpointId, type: 'blink', id, statusCode: 200, payload: `done by ${by}` })
+  eventually(async () => {
+    const { status, statusCode, responsePayload } = await commands.get(endpointId, 'blink', id)
+    assert.deepEqual([status, statusCode, responsePayload], ['EXECUTED', 200, `done by ${by}`])
   })
 
 test('mosquitto_pub and mosquitto_sub work as a device', async () => {

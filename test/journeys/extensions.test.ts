@@ -2,18 +2,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { uploadTokens } from '../../src/services/binary-data/device.ts'
+import commandService from '../../src/services/commands/index.ts'
 import configuration from '../../src/services/configuration/index.ts'
 import software from '../../src/services/software/index.ts'
 import { dataCollection } from '../../src/services/time-series/device.ts'
 import timeSync from '../../src/services/time-sync/index.ts'
-import { commandServiceStub } from '../harness/command-service-stub.ts'
 import { eventually } from '../harness/eventually.ts'
 import { openGateway, services } from '../harness/gateway.ts'
+import { invocations } from '../harness/invocations.ts'
 
-const commands = commandServiceStub()
 const samples: unknown[] = []
 const { device, aProvisionedEndpoint, admin, httpUrl, metadataOf } = await openGateway({
-  services: [...services, commands.service, configuration, software, timeSync],
+  services: [...services, commandService, configuration, software, timeSync],
   listeners: [
     dataCollection({
       timeSeries: { collect: async (_message, given) => void samples.push(...given) },
@@ -24,6 +24,8 @@ const { device, aProvisionedEndpoint, admin, httpUrl, metadataOf } = await openG
     uploadTokens({ issueUploadToken: async ({ endpointId }) => `up-${endpointId}` }),
   ],
 })
+
+const commands = invocations(admin)
 
 /** Creates an endpoint with its topics and a function that sends its messages over HTTP. */
 async function aThing() {
@@ -122,7 +124,8 @@ test('pending pushes arrive on connect, new ones immediately, and unobserved one
   await sensor.publish(topic('cmx', '/applied/json/1'), { configId: full.configId })
   assert.equal((await sensor.receives(topic('cmx', '/applied/json/1/status'))).text, '')
   await sensor.publish(topic('cex', '/result/reboot'), [{ id: first, statusCode: 200, payload: 'done' }])
-  assert.deepEqual(commands.results.at(-1), { endpointId, type: 'reboot', id: first, statusCode: 200, payload: 'done' })
+  const { statusCode, responsePayload } = await commands.get(endpointId, 'reboot', first)
+  assert.deepEqual([statusCode, responsePayload], [200, 'done'])
 
   const second = await commands.invoke(endpointId, 'light', { on: true })
   assert.deepEqual((await sensor.receives(topic('cex', '/command/light/status'))).json, [

@@ -4,16 +4,16 @@ import { spawn } from 'node:child_process'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { Gateway } from '../../src/gateway/contract.ts'
-import { commandServiceStub } from '../harness/command-service-stub.ts'
 import { afterAllTests } from '../harness/database.ts'
 import { eventually } from '../harness/eventually.ts'
 import { openInProcessPlatform } from '../harness/in-process-platform.ts'
+import { invocations } from '../harness/invocations.ts'
 import { runCommand } from '../harness/platform.ts'
 
 const main = fileURLToPath(new URL('../../bin/main.mjs', import.meta.url))
-const commands = commandServiceStub()
-const platform = await openInProcessPlatform({}, [commands.service])
+const platform = await openInProcessPlatform()
 const { ask, directory } = platform
+const commands = invocations(ask)
 const gateway = platform.waypost.ask(Gateway)
 
 function simulate(...args: string[]) {
@@ -52,10 +52,10 @@ test('simulated devices send samples, respond to commands, apply configurations 
   })
 
   const id = await commands.invoke('simulator-0001', 'blink', { times: 2 })
-  await eventually(() => {
-    const result = commands.results.find((found) => found.id === id)
-    assert.equal(result?.statusCode, 200)
-    assert.deepEqual((result.payload as { received: unknown }).received, { times: 2 })
+  await eventually(async () => {
+    const { statusCode, responsePayload } = await commands.get('simulator-0001', 'blink', id)
+    assert.equal(statusCode, 200)
+    assert.deepEqual(responsePayload.received, { times: 2 })
   })
 
   const place = '/ecr/api/v1/endpoints/simulator-0003/app-versions/simulator-v1'

@@ -23,6 +23,8 @@ export interface Access {
   bodyOptional?: boolean
   /** The body has any type and size and is passed to the handler unread; its shape is `Bytes`. */
   streamBody?: boolean
+  /** The body has any type and at most `bodyBytesMax` bytes; the handler gets it as a Buffer and checks its type and content itself. */
+  rawBody?: boolean
   /** `ctx.signal` aborts after this time; for operations that wait. */
   deadlineSeconds?: number
   /** With scope `none`: the header whose key the service checks itself; shown in the API reference. */
@@ -138,7 +140,7 @@ export function mountRoutes(
       if (Object.keys(schema.response).length === 0) throw new Error(`${method} ${path} declares no response`)
       record({ api: api.name, method, path, root: api.root, schema, access: config, errorFormat: api.errorFormat })
       const { params, query, headers, response } = schema
-      const body = config.streamBody ? undefined : schema.body
+      const body = config.streamBody || config.rawBody ? undefined : schema.body
       const callHandler = (request: FastifyRequest, reply: FastifyReply, requestBody: unknown) =>
         handler(
           {
@@ -169,9 +171,19 @@ export function mountRoutes(
           request.ctx = await authenticate(request, reply, api.name)
           checkSystemAccess(request.ctx, config)
         },
-        ...(config.bodyOptional && { preValidation: completeBody }),
+        ...(config.bodyOptional && !config.rawBody && { preValidation: completeBody }),
       }
-      if (!config.streamBody)
+      if (config.rawBody)
+        app.register(
+          plugin(`${method} ${api.root}${path}`, async (scope) => {
+            keepBodiesRaw(scope)
+            scope.route({
+              ...route,
+              handler: (request, reply) => callHandler(request, reply, request.body ?? Buffer.alloc(0)),
+            })
+          }),
+        )
+      else if (!config.streamBody)
         app.route({ ...route, handler: (request, reply) => callHandler(request, reply, request.body) })
       else
         app.register(
@@ -200,6 +212,16 @@ type Plugin = (scope: FastifyInstance) => Promise<void>
 /** Names a plugin. Fastify looks for the name of an anonymous one among all loaded modules, which takes a millisecond each. */
 export const plugin = (name: string, mount: Plugin): Plugin =>
   Object.assign(mount, { [Symbol.for('fastify.display-name')]: name })
+
+function keepBodiesRaw(scope: FastifyInstance) {
+  scope.removeAllContentTypeParsers()
+  scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes))
+  // An empty header counts as absent; Fastify would answer 415.
+  scope.addHook('onRequest', (request, _reply, done) => {
+    if (request.headers['content-type'] === '') delete request.headers['content-type']
+    done()
+  })
+}
 
 /** Disables body parsing, because the handler reads the body itself. */
 function skipBodyParsing(scope: FastifyInstance) {

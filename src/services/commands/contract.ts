@@ -1,10 +1,13 @@
-import { contract } from '../../kernel/contract.ts'
+import { type Ctx, contract } from '../../kernel/contract.ts'
 import type { DeviceEndpoint } from '../../kernel/device.ts'
 
-export interface OutstandingCommand {
-  id: number
-  type: string
+export interface NewInvocation {
+  endpointId: string
+  commandType: string
+  /** Any JSON value; absent: a command without payload. */
   payload?: unknown
+  /** Milliseconds until the command expires. Default: 60000. */
+  commandTtl?: number
 }
 
 export interface CommandResult {
@@ -15,9 +18,12 @@ export interface CommandResult {
 }
 
 export interface Commands {
-  /** Returns the outstanding commands of a type, or of all types. */
-  outstanding(endpoint: DeviceEndpoint, type?: string): Promise<OutstandingCommand[]>
-  /** Returns how many results belong to outstanding commands; the others are ignored. */
+  /** Invokes a command without waiting for its result; returns its id. Throws the errors that the HTTP operation answers. */
+  invoke(ctx: Ctx, command: NewInvocation): Promise<number>
+  /**
+   * Stores results in the name of a device, for services that stand between the platform and devices. Returns how many belong to
+   * outstanding commands; the others are ignored.
+   */
   results(endpoint: DeviceEndpoint, type: string, results: CommandResult[]): Promise<number>
 }
 export const Commands = contract<Commands>('commands')

@@ -3,16 +3,46 @@ import { suite, test } from 'node:test'
 import fc from 'fast-check'
 import { aDeviceEndpoint, rejectsWith, sendTo } from '../../../test/harness/device-messages.ts'
 import { newId } from '../../kernel/ids.ts'
-import type { CommandResult, Commands, OutstandingCommand } from './contract.ts'
-import { commandExtension, commandPush } from './device.ts'
+import type { CommandResult } from './contract.ts'
+import { commandExtension } from './device.ts'
+import { commandPush } from './push.ts'
+import type { DeviceCommands } from './service.ts'
 
-const nothing = commandExtension({ outstanding: async () => [], results: async () => 0 }, { observe: async () => {} })
+interface OutstandingCommand {
+  id: number
+  type: string
+  payload?: unknown
+}
+
+const rowOf = ({ id, type, payload }: OutstandingCommand) => ({
+  id,
+  type,
+  payload: payload === undefined ? null : JSON.stringify(payload),
+})
+const nothing = commandExtension(
+  { outstanding: async () => [], results: async () => 0, catchUp: async () => {} },
+  { observe: async () => {} },
+)
+
+/** Sends messages and parses the JSON texts of the answers. */
+function sendAndParse(...args: Parameters<typeof sendTo>) {
+  const send = sendTo(...args)
+  return async (...message: Parameters<typeof send>) => {
+    const answer = await send(...message)
+    return answer && Buffer.isBuffer(answer.payload)
+      ? { ...answer, payload: JSON.parse(answer.payload.toString()) }
+      : answer
+  }
+}
 
 function aDevice(...waiting: OutstandingCommand[]) {
   const stored: (CommandResult & { type: string })[] = []
   const calls: CommandResult[][] = []
-  const commands: Commands = {
-    outstanding: async (_endpoint, type) => waiting.filter((command) => type === undefined || command.type === type),
+  const caughtUp: string[] = []
+  const commands: DeviceCommands = {
+    outstanding: async (_endpoint, type) =>
+      waiting.filter((command) => type === undefined || command.type === type).map(rowOf),
+    catchUp: async ({ endpointId }) => void caughtUp.push(endpointId),
     async results(_endpoint, type, results) {
       calls.push(results)
       await new Promise(setImmediate)
@@ -31,7 +61,7 @@ function aDevice(...waiting: OutstandingCommand[]) {
   const observe = async (...args: unknown[]) => void observed.push(args.slice(1))
   const extension = commandExtension(commands, { observe })
   const endpoint = aDeviceEndpoint({ endpointId: newId() })
-  return { extension, endpoint, stored, calls, observed, send: sendTo(extension, endpoint) }
+  return { extension, endpoint, stored, calls, observed, caughtUp, send: sendAndParse(extension, endpoint) }
 }
 
 const reboot = { id: 1, type: 'reboot' }
@@ -62,7 +92,7 @@ suite('a request for commands', () => {
   })
 
   test('gets the response [] with a request id, and no response without one', async () => {
-    for (const send of [aDevice().send, sendTo(nothing)])
+    for (const send of [aDevice().send, sendAndParse(nothing)])
       for (const path of ['/command/light', '/command']) {
         assert.deepEqual(await send(path, '', { requestId: 7 }), { payload: [], always: false })
         assert.deepEqual(await send(path), { payload: [], always: false })
@@ -98,7 +128,7 @@ suite('a result', () => {
         assert.deepEqual(await send('/result/reboot', [], message), {})
         assert.deepEqual(calls, [])
       }
-    assert.deepEqual(await sendTo(nothing)('/result/reboot', [], { requestId: 1 }), {})
+    assert.deepEqual(await sendAndParse(nothing)('/result/reboot', [], { requestId: 1 }), {})
   })
 
   test('of an unknown command is ignored if another one is known', async () => {
@@ -113,7 +143,7 @@ suite('a result', () => {
 
   test('of unknown commands only is an error with a request id, and ignored without one', async () => {
     const unknown = [{ id: 9, statusCode: 200 }]
-    for (const send of [aDevice(reboot).send, sendTo(nothing)]) {
+    for (const send of [aDevice(reboot).send, sendAndParse(nothing)]) {
       const error = await rejectsWith(send('/result/reboot', unknown, { requestId: 0 }), 400)
       assert.match(error.message, /no command of type reboot waits/)
       assert.deepEqual(await send('/result/reboot', unknown), {})
@@ -136,7 +166,7 @@ suite('a result', () => {
 
   test('with an id that no command can have does not reach the service', async () => {
     const { send, calls } = aDevice(reboot)
-    const odd = [-1, 2 ** 31, 1e300].map((id) => ({ id, statusCode: 200 }))
+    const odd = [-1, 0, 2 ** 31, 1e300].map((id) => ({ id, statusCode: 200 }))
     assert.deepEqual(await send('/result/reboot', odd), {})
     await rejectsWith(send('/result/reboot', odd, { requestId: 1 }), 400)
     assert.deepEqual(calls, [])
@@ -163,7 +193,7 @@ suite('a result', () => {
           const { send, calls } = aDevice()
           await send('/result/light', results)
           const expected = results.filter(
-            ({ id }, index) => id >= 0 && results.findIndex((other) => other.id === id) === index,
+            ({ id }, index) => id > 0 && results.findIndex((other) => other.id === id) === index,
           )
           assert.deepEqual(calls[0] ?? [], expected)
         },
@@ -208,25 +238,20 @@ suite('rejected', () => {
 
 suite('pushes', () => {
   test('are lists of one type', () => {
-    assert.deepEqual(commandPush('light', [light, light2]), {
-      extension: 'cex',
-      name: 'light',
-      resourcePath: '/command/light',
-      payload: [
-        { id: 2, payload: { on: true } },
-        { id: 3, payload: null },
-      ],
-    })
+    const { payload, ...push } = commandPush('light', [light, light2, { ...light, payload: undefined }].map(rowOf))
+    assert.deepEqual(push, { extension: 'cex', name: 'light', resourcePath: '/command/light' })
+    assert.equal(String(payload), '[{"id":2,"payload":{"on":true}},{"id":3,"payload":null},{"id":2}]')
   })
 
-  test('are sent on connect, grouped by type', async () => {
-    const { extension, endpoint } = aDevice(light, reboot, light2)
-    assert.deepEqual(await extension.connected!(endpoint), [
-      commandPush('light', [light, light2]),
-      commandPush('reboot', [reboot]),
+  test('are sent on connect, and again when other nodes know of the connection', async () => {
+    const { extension, endpoint, caughtUp } = aDevice(light)
+    assert.deepEqual(await extension.connected!(endpoint), [])
+    const other = { ...endpoint, endpointId: 'other' }
+    await extension.connectivityChanged!([
+      { endpoint, connected: true, at: new Date() },
+      { endpoint: other, connected: false, at: new Date() },
     ])
-    assert.deepEqual(await aDevice().extension.connected!(endpoint), [])
-    assert.deepEqual(await nothing.connected!(endpoint), [])
+    assert.deepEqual(caughtUp, [endpoint.endpointId, endpoint.endpointId])
   })
 
   test('are observed by type, or for all types', async () => {

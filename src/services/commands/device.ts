@@ -1,16 +1,15 @@
 /** Extension `cex` (11/CEP): commands to devices and their results. */
 import type { Gateway } from '../../gateway/contract.ts'
 import { everyName } from '../../gateway/contract.ts'
-import type { DeviceAnswer, DeviceEndpoint, Extension, Push } from '../../kernel/device.ts'
+import type { DeviceAnswer, DeviceEndpoint, Extension } from '../../kernel/device.ts'
 import { checkName, optional, reasonPhrase } from '../../kernel/device-payloads.ts'
 import { jsonPayload, resources } from '../../kernel/device-resources.ts'
 import { InvalidRequest } from '../../kernel/errors.ts'
 import { bodyLimitBytes } from '../../kernel/http/body.ts'
 import { createKeyedMutex } from '../../kernel/keyed-mutex.ts'
 import { AnyJson, type Static, Type } from '../../kernel/schema.ts'
-import type { Commands, OutstandingCommand } from './contract.ts'
-
-const extension = 'cex'
+import { commandIdMax, commandsText, extensionName } from './push.ts'
+import type { DeviceCommands } from './service.ts'
 
 const request = jsonPayload(Type.Object({ observe: optional.flag() }), { empty: () => ({}) })
 
@@ -33,34 +32,16 @@ const firstResults = (results: Static<typeof Result>[]) => {
   return results.filter(({ id }) => !seen.has(id) && seen.add(id))
 }
 
-const idMax = 2_147_483_647
-
-/** Returns the push of commands of one type, for `Gateway.send`. */
-export const commandPush = (type: string, commands: Omit<OutstandingCommand, 'type'>[]): Push => ({
-  extension,
-  name: type,
-  resourcePath: `/command/${type}`,
-  payload: commands.map(commandPayload),
-})
-
-const commandPayload = ({ id, payload }: Omit<OutstandingCommand, 'type'>) => ({
-  id,
-  ...(payload !== undefined && { payload }),
-})
-
-export function commandExtension(commands: Commands, gateway: Pick<Gateway, 'observe'>): Extension {
+export function commandExtension(commands: DeviceCommands, gateway: Pick<Gateway, 'observe'>): Extension {
   const inOrder = createKeyedMutex().run
 
   const outstanding = (endpoint: DeviceEndpoint, type: string | undefined, payload: Buffer): Promise<DeviceAnswer> => {
     const { observe } = request(payload)
     return inOrder(endpoint.endpointId, async () => {
-      if (typeof observe === 'boolean') await gateway.observe(endpoint, extension, type ?? everyName, observe)
+      if (typeof observe === 'boolean') await gateway.observe(endpoint, extensionName, type ?? everyName, observe)
       const found = await commands.outstanding(endpoint, type)
       return {
-        payload: found.map((command) => ({
-          ...commandPayload(command),
-          ...(type === undefined && { type: command.type }),
-        })),
+        payload: commandsText(found, { withType: type === undefined }),
         // No empty list without a request id: one existing client would respond with an empty result.
         always: found.length > 0,
       }
@@ -68,7 +49,7 @@ export function commandExtension(commands: Commands, gateway: Pick<Gateway, 'obs
   }
 
   return {
-    name: extension,
+    name: extensionName,
     receive: resources({
       '/command': ({ endpoint, payload }) => outstanding(endpoint, undefined, payload),
       '/command/<type>': async ({ endpoint, payload }, { type = '' }) =>
@@ -79,7 +60,7 @@ export function commandExtension(commands: Commands, gateway: Pick<Gateway, 'obs
         checkName('type', type)
         const results = resultsIn(payload)
         const possible = firstResults(results)
-          .filter(({ id }) => id >= 0 && id <= idMax)
+          .filter(({ id }) => id > 0 && id <= commandIdMax)
           .map(({ id, statusCode, reasonPhrase, payload: value }) => ({
             id,
             statusCode,
@@ -95,9 +76,15 @@ export function commandExtension(commands: Commands, gateway: Pick<Gateway, 'obs
       },
     }),
 
+    // Pushes by itself, so that a command that is invoked at this moment is pushed once.
     async connected(endpoint) {
-      const waiting = await commands.outstanding(endpoint)
-      return [...Map.groupBy(waiting, ({ type }) => type)].map(([type, ofType]) => commandPush(type, ofType))
+      await commands.catchUp(endpoint)
+      return []
+    },
+
+    // Other nodes know from now on where the endpoint is. Commands that they stored before are read here.
+    async connectivityChanged(changes) {
+      await Promise.all(changes.filter(({ connected }) => connected).map(({ endpoint }) => commands.catchUp(endpoint)))
     },
   }
 }

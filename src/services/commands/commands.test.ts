@@ -1,0 +1,510 @@
+/** Commands over the HTTP API, with devices over real MQTT and HTTP. */
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { aCaller, aTenantAdmin } from '../../../test/harness/builders.ts'
+import { eventually } from '../../../test/harness/eventually.ts'
+import { openGateway, services } from '../../../test/harness/gateway.ts'
+import { monotonicMs, sleep } from '../../kernel/clock.ts'
+import commandService from './index.ts'
+
+const environment = { WAYPOST_COMMAND_AWAIT_SECONDS: '7' }
+const fixture = await openGateway({ services: [...services, commandService], environment })
+const { waypost, admin, other, device, anApplication, anEndpoint, httpUrl } = fixture
+const { sql } = waypost.kit.db
+const root = '/cex/api/v1'
+
+async function aThing(version?: string) {
+  const application = version === undefined ? await anApplication() : { app: version.slice(0, -3), version }
+  const { endpointId, token } = await anEndpoint(application.version)
+  const topic = `kp1/${application.version}/cex/${token}`
+  const path = `${root}/endpoints/${endpointId}/commands`
+  const post = async (resource: string, payload: unknown = '') => {
+    const body = typeof payload === 'string' ? payload : JSON.stringify(payload)
+    const answer = await fetch(`${httpUrl}/${topic}${resource}`, { method: 'POST', body })
+    const text = await answer.text()
+    return [answer.status, text === '' ? '' : JSON.parse(text)]
+  }
+  return { ...application, endpointId, token, topic, path, post }
+}
+type Thing = Awaited<ReturnType<typeof aThing>>
+
+async function aConnectedThing() {
+  const thing = await aThing()
+  const sensor = await device()
+  await sensor.publish(`${thing.topic}/command/none/1`)
+  await sensor.receives(`${thing.topic}/command/none/1/status`)
+  return { ...thing, sensor }
+}
+
+const invoke = async ({ path }: Pick<Thing, 'path'>, type = 'reboot', query = 'awaitTimeout=0', body?: unknown) => {
+  const answer = await admin(`POST ${path}/${type}?${query}`, body)
+  assert.ok([200, 202].includes(answer.status), answer.text)
+  return Number(String(answer.headers.location).split('/').at(-1))
+}
+const get = async ({ path }: Pick<Thing, 'path'>, id: number, type = 'reboot') =>
+  (await admin(`GET ${path}/${type}/${id}`)).body
+/** Moves all times of an endpoint's commands into the past: as if so much time had passed. */
+const passTime = ({ endpointId }: Pick<Thing, 'endpointId'>, ms: number) => sql`
+  update commands.commands set created_at = created_at - ${ms} * interval '1 millisecond',
+    ends_at = ends_at - ${ms} * interval '1 millisecond' where endpoint_id = ${endpointId}`
+
+suite('an invocation', () => {
+  test('returns the result of a device that answers, with the address of the command', async () => {
+    const thing = await aConnectedThing()
+    const { sensor, topic, path, endpointId } = thing
+    const waiting = admin(`POST ${path}/blink`, { times: 3 })
+    const [command] = (await sensor.receives(`${topic}/command/blink/status`)).json
+    assert.deepEqual(command, { id: 1, payload: { times: 3 } })
+    const result = { id: 1, statusCode: 503, reasonPhrase: 'no bulb', payload: ['tried', { n: 1 }] }
+    await sensor.publish(`${topic}/result/blink/9`, [result])
+    const answer = await waiting
+    assert.deepEqual([answer.status, answer.body], [200, ['tried', { n: 1 }]])
+    assert.match(String(answer.headers['content-type']), /^application\/json/)
+    assert.equal(answer.headers.location, `${waypost.baseUrl}${path}/blink/1`)
+    assert.equal((await sensor.receives(`${topic}/result/blink/9/status`)).text, '')
+    const { createdAt, updatedAt, ...command2 } = await get(thing, 1, 'blink')
+    assert.deepEqual(command2, {
+      commandId: 1,
+      commandType: 'blink',
+      endpointId,
+      status: 'EXECUTED',
+      statusCode: 503,
+      reasonPhrase: 'no bulb',
+      requestPayload: { times: 3 },
+      responsePayload: ['tried', { n: 1 }],
+    })
+    assert.ok(Date.parse(updatedAt) >= Date.parse(createdAt))
+    await sensor.receivesNothing(50)
+  })
+
+  test('without a payload in command or result has none in any answer', async () => {
+    const thing = await aConnectedThing()
+    const { sensor, topic, path } = thing
+    const waiting = admin(`POST ${path}/reboot?awaitTimeout=5`)
+    assert.deepEqual((await sensor.receives(`${topic}/command/reboot/status`)).json, [{ id: 1 }])
+    await sensor.publish(`${topic}/result/reboot`, [{ id: 1, statusCode: 200 }])
+    const answer = await waiting
+    assert.deepEqual([answer.status, answer.text, answer.headers['content-type']], [200, '', undefined])
+    const command = await get(thing, 1)
+    assert.ok(!('requestPayload' in command) && !('responsePayload' in command) && !('reasonPhrase' in command))
+    // A payload of null is a payload.
+    await invoke(thing, 'reboot', 'awaitTimeout=0', 'null')
+    assert.equal(
+      (await admin(`POST ${path}/reboot?awaitTimeout=0`, 'null', { 'content-type': 'application/json' })).status,
+      202,
+    )
+    assert.deepEqual((await sensor.receives(`${topic}/command/reboot/status`)).json, [{ id: 2, payload: null }])
+    assert.equal((await get(thing, 2)).requestPayload, null)
+  })
+
+  test('is 202 at its time limit, at once with 0, and when the command expires', async () => {
+    const thing = await aThing()
+    const timed = async (query: string) => {
+      const began = monotonicMs()
+      const { status, text, headers } = await admin(`POST ${thing.path}/reboot?${query}`)
+      return { status, text, id: Number(String(headers.location).split('/').at(-1)), ms: monotonicMs() - began }
+    }
+    const atOnce = await timed('awaitTimeout=0')
+    assert.deepEqual([atOnce.status, atOnce.text], [202, ''])
+    assert.equal((await get(thing, atOnce.id)).status, 'PENDING')
+    const late = await timed('awaitTimeout=1')
+    assert.ok(late.status === 202 && late.ms >= 990 && late.ms < 4000, `${late.ms}`)
+    const expired = await timed('awaitTimeout=7&commandTtl=300')
+    assert.ok(expired.status === 202 && expired.ms >= 290 && expired.ms < 4000, `${expired.ms}`)
+    const command = await get(thing, expired.id)
+    assert.equal(command.status, 'EXPIRED')
+    assert.equal(Date.parse(command.updatedAt) - Date.parse(command.createdAt), 300)
+  })
+
+  test('takes JSON, text and nothing, and refuses what is neither', async () => {
+    const thing = await aThing()
+    const at = `POST ${thing.path}/blink?awaitTimeout=0`
+    const types = {
+      json: { 'content-type': 'application/json; charset=utf-8' },
+      text: { 'content-type': 'Text/Plain' },
+    }
+    const accepted: [body: string | undefined, headers: Record<string, string>, payload: unknown][] = [
+      ['{"a": [1, "ü"], "__proto__": 2}', types.json, JSON.parse('{"a":[1,"ü"],"__proto__":2}')],
+      ['5', types.json, 5],
+      ['{"a": 1', types.text, '{"a": 1'],
+      ['a "quoted" text\n', types.text, 'a "quoted" text\n'],
+      ['', types.json, undefined],
+      ['', types.text, undefined],
+      ['', { 'content-type': 'application/xml' }, undefined],
+      [undefined, {}, undefined],
+    ]
+    for (const [body, headers, payload] of accepted) {
+      const answer = await admin(at, body, headers)
+      assert.equal(answer.status, 202, `${body} ${answer.text}`)
+      const id = Number(String(answer.headers.location).split('/').at(-1))
+      assert.deepEqual((await get(thing, id, 'blink')).requestPayload, payload)
+    }
+    const [, polled] = await thing.post('/command/blink')
+    assert.deepEqual(
+      polled.map((command: { payload?: unknown }) => command.payload),
+      accepted.map(([, , payload]) => payload),
+    )
+    const refused: [body: string | Buffer, headers: Record<string, string>, status: number][] = [
+      ['{"a": 1', types.json, 400],
+      [' ', types.json, 400],
+      ['x', { 'content-type': '' }, 400],
+      ['<a/>', { 'content-type': 'application/xml' }, 415],
+      ['a=1', { 'content-type': 'application/x-www-form-urlencoded' }, 415],
+      [Buffer.from([0x22, 0xff, 0x22]), types.json, 400],
+      [Buffer.from([0xff]), types.text, 400],
+      ['"\\u0000"', types.json, 400],
+      ['['.repeat(70) + ']'.repeat(70), types.json, 400],
+      ['1e999', types.json, 400],
+      [`"${'x'.repeat(999_999)}"`, types.json, 413],
+      ['"'.repeat(500_001), types.text, 413],
+      ['x'.repeat(1_048_577), types.text, 413],
+    ]
+    for (const [body, headers, status] of refused) {
+      const answer = await admin(at, body, headers)
+      assert.equal(answer.status, status, `${String(body).slice(0, 30)} ${answer.text}`)
+    }
+    assert.equal((await thing.post('/command/blink'))[1].length, accepted.length)
+    assert.equal((await admin(at, `"${'x'.repeat(999_998)}"`, types.json)).status, 202)
+  })
+
+  const badQueries = [
+    'awaitTimeout=8',
+    'awaitTimeout=-1',
+    'awaitTimeout=x',
+    'awaitTimeout=1.5',
+    'commandTtl=-1',
+    'commandTtl=31536000001',
+    'commandTtl=x',
+  ]
+  for (const query of badQueries)
+    test(`with ${query} is 400 and makes nothing`, async () => {
+      const thing = await aThing()
+      const answer = await admin(`POST ${thing.path}/reboot?${query}`)
+      assert.equal(answer.status, 400)
+      assert.ok(answer.body.message.includes(query.split('=')[0]), answer.text)
+      assert.deepEqual(await thing.post('/command/reboot'), [200, []])
+    })
+
+  test('with commandTtl=0 is pushed once, never kept, and executed only while the caller waits', async () => {
+    const thing = await aConnectedThing()
+    const { sensor, topic, path } = thing
+    const waiting = admin(`POST ${path}/reboot?commandTtl=0&awaitTimeout=7`)
+    assert.deepEqual((await sensor.receives(`${topic}/command/reboot/status`)).json, [{ id: 1 }])
+    assert.equal((await get(thing, 1)).status, 'PENDING')
+    assert.deepEqual(await thing.post('/command/reboot'), [200, []])
+    await sensor.publish(`${topic}/result/reboot/1`, [{ id: 1, statusCode: 200, payload: 'now' }])
+    assert.deepEqual([(await waiting).status, (await waiting).body], [200, 'now'])
+
+    const second = await invoke(thing, 'reboot', 'commandTtl=0&awaitTimeout=0')
+    assert.deepEqual((await sensor.receives(`${topic}/command/reboot/status`)).json, [{ id: second }])
+    assert.equal((await get(thing, second)).status, 'EXPIRED')
+    await sensor.publish(`${topic}/result/reboot/2`, [{ id: second, statusCode: 200 }])
+    assert.equal((await sensor.receives(`${topic}/result/reboot/2/error`)).json.statusCode, 400)
+    assert.equal((await get(thing, second)).status, 'EXPIRED')
+
+    const offline = await aThing()
+    const began = monotonicMs()
+    const third = await invoke(offline, 'reboot', 'commandTtl=0&awaitTimeout=7')
+    assert.ok(monotonicMs() - began < 3000, '202 comes at once without a connection')
+    assert.equal((await get(offline, third)).status, 'EXPIRED')
+  })
+
+  test('of an endpoint with 1,000 outstanding commands is 429 until one ends; ids have no gap', async () => {
+    const thing = await aThing()
+    await invoke(thing)
+    await sql`
+      insert into commands.commands (tenant_id, endpoint_id, command_id, application_name, command_type, size, created_at,
+        ends_at, kept)
+      select tenant_id, endpoint_id, n, application_name, 'many', size, created_at, ends_at, kept
+      from commands.commands, generate_series(2, 999) n where endpoint_id = ${thing.endpointId}`
+    await sql`update commands.endpoints set last_id = 999 where endpoint_id = ${thing.endpointId}`
+    const answers = await Promise.all(
+      Array.from({ length: 5 }, () => admin(`POST ${thing.path}/reboot?awaitTimeout=0`)),
+    )
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [202, 429, 429, 429, 429])
+    const refused = answers.find(({ status }) => status === 429)!
+    assert.match(String(refused.headers['retry-after']), /^[1-9]\d*$/)
+    await thing.post('/result/many', [{ id: 500, statusCode: 200 }])
+    assert.equal(await invoke(thing), 1001)
+    assert.equal((await admin(`POST ${thing.path}/reboot?awaitTimeout=0`)).status, 429)
+    await passTime(thing, 60_000)
+    assert.equal(await invoke(thing), 1002)
+    await sql`update commands.endpoints set last_id = 2147483647 where endpoint_id = ${thing.endpointId}`
+    assert.equal((await admin(`POST ${thing.path}/reboot?awaitTimeout=0`)).status, 429)
+  })
+
+  test('gives each command of an endpoint its own id, however many come at once', async () => {
+    const thing = await aThing()
+    const ids = await Promise.all(Array.from({ length: 60 }, (_, n) => invoke(thing, n % 2 ? 'one' : 'two')))
+    assert.deepEqual(
+      ids.sort((a, b) => a - b),
+      Array.from({ length: 60 }, (_, n) => n + 1),
+    )
+  })
+})
+
+suite('a result', () => {
+  test('counts once, before the command expires, and only for its type', async () => {
+    const thing = await aThing()
+    const id = await invoke(thing)
+    const send = (type: string, results: unknown) => thing.post(`/result/${type}/1`, results)
+    assert.equal((await send('blink', [{ id, statusCode: 200 }]))[0], 200)
+    assert.equal((await get(thing, id)).status, 'PENDING')
+    await Promise.all([
+      thing.post('/result/reboot', [{ id, statusCode: 201, payload: 1 }]),
+      thing.post('/result/reboot', [{ id, statusCode: 202, payload: 2 }]),
+    ])
+    const first = await get(thing, id)
+    await send('reboot', [{ id, statusCode: 500 }])
+    assert.deepEqual(await get(thing, id), first)
+    const late = await invoke(thing, 'reboot', 'awaitTimeout=0&commandTtl=1000')
+    await passTime(thing, 1000)
+    await send('reboot', [{ id: late, statusCode: 200 }])
+    const expired = await get(thing, late)
+    assert.deepEqual([expired.status, expired.statusCode], ['EXPIRED', undefined])
+  })
+})
+
+suite('a device', () => {
+  test('gets what is new with a push, and everything outstanding when it connects or asks', async () => {
+    const thing = await aThing()
+    const { topic } = thing
+    for (const type of ['light', 'reboot', 'light']) await invoke(thing, type)
+    const sensor = await device()
+    await sensor.publish(`${topic}/result/none`, [])
+    assert.deepEqual((await sensor.receives(`${topic}/command/light/status`)).json, [{ id: 1 }, { id: 3 }])
+    assert.deepEqual((await sensor.receives(`${topic}/command/reboot/status`)).json, [{ id: 2 }])
+    for (const id of [4, 5]) {
+      await invoke(thing, 'light')
+      assert.deepEqual((await sensor.receives(`${topic}/command/light/status`)).json, [{ id }])
+    }
+    // The report of the connection to other nodes reads again, and pushes nothing again.
+    await sensor.receivesNothing(200)
+    await sensor.publish(`${topic}/command/7`)
+    const all = (await sensor.receives(`${topic}/command/7/status`)).json
+    assert.deepEqual(
+      all.map(({ id, type }: { id: number; type: string }) => [id, type]),
+      [
+        [1, 'light'],
+        [2, 'reboot'],
+        [3, 'light'],
+        [4, 'light'],
+        [5, 'light'],
+      ],
+    )
+    await sensor.publish(`${topic}/result/light/8`, [
+      { id: 1, statusCode: 200 },
+      { id: 4, statusCode: 200 },
+    ])
+    await sensor.receives(`${topic}/result/light/8/status`)
+    await sensor.end()
+    const again = await device()
+    await again.publish(`${topic}/result/none`, [])
+    assert.deepEqual((await again.receives(`${topic}/command/light/status`)).json, [{ id: 3 }, { id: 5 }])
+    await again.receives(`${topic}/command/reboot/status`)
+    await again.end()
+  })
+
+  test('gets no pushes of a type that it does not observe', async () => {
+    const thing = await aConnectedThing()
+    const { sensor, topic } = thing
+    await sensor.publish(`${topic}/command/light/1`, { observe: false })
+    await sensor.receives(`${topic}/command/light/1/status`)
+    await invoke(thing, 'light')
+    await invoke(thing, 'reboot')
+    assert.deepEqual((await sensor.receives(`${topic}/command/reboot/status`)).json, [{ id: 2 }])
+    await sensor.receivesNothing(50)
+    await sensor.publish(`${topic}/command/light/2`, { observe: true })
+    assert.deepEqual((await sensor.receives(`${topic}/command/light/2/status`)).json, [{ id: 1 }])
+    await invoke(thing, 'light')
+    assert.deepEqual((await sensor.receives(`${topic}/command/light/status`)).json, [{ id: 3 }])
+  })
+
+  test('gets more than fits a packet in several pushes, and part of it when it asks', async () => {
+    const thing = await aThing()
+    const big = 'x'.repeat(400_000)
+    for (let n = 0; n < 5; n++) await invoke(thing, 'load', 'awaitTimeout=0', { big })
+    const ids = (commands: { id: number }[]) => commands.map(({ id }) => id)
+    assert.deepEqual(ids((await thing.post('/command/load'))[1]), [1, 2])
+    await thing.post('/result/load', [{ id: 1, statusCode: 200 }])
+    assert.deepEqual(ids((await thing.post('/command/load'))[1]), [2, 3])
+    const sensor = await device()
+    await sensor.publish(`${thing.topic}/result/none`, [])
+    const received = []
+    for (let n = 0; n < 2; n++) received.push(ids((await sensor.receives(`${thing.topic}/command/load/status`)).json))
+    assert.deepEqual(received, [
+      [2, 3],
+      [4, 5],
+    ])
+    await sensor.end()
+  })
+
+  test('does not get a command after it has expired or was deleted', async () => {
+    const thing = await aThing()
+    const [expired, deleted, kept] = [
+      await invoke(thing),
+      await invoke(thing),
+      await invoke(thing, 'reboot', 'awaitTimeout=0&commandTtl=120000'),
+    ]
+    assert.equal((await admin(`DELETE ${thing.path}/reboot/${deleted}`)).status, 204)
+    await passTime(thing, 60_000)
+    assert.equal((await get(thing, expired)).status, 'EXPIRED')
+    assert.deepEqual(await thing.post('/command/reboot'), [200, [{ id: kept }]])
+    const sensor = await device()
+    await sensor.publish(`${thing.topic}/result/none`, [])
+    assert.deepEqual((await sensor.receives(`${thing.topic}/command/reboot/status`)).json, [{ id: kept }])
+    await sensor.end()
+  })
+})
+
+suite('a caller that waits', () => {
+  test('gets 404 when the command is deleted, or its endpoint', async () => {
+    const thing = await aThing()
+    const waiting = admin(`POST ${thing.path}/reboot?awaitTimeout=7`)
+    await eventually(async () => assert.equal((await admin(`DELETE ${thing.path}/reboot/1`)).status, 204))
+    assert.equal((await waiting).status, 404)
+    assert.equal((await admin(`DELETE ${thing.path}/reboot/1`)).status, 404)
+    const second = admin(`POST ${thing.path}/reboot?awaitTimeout=7`)
+    await eventually(async () => assert.equal((await get(thing, 2)).status, 'PENDING'))
+    assert.equal((await admin(`DELETE /epr/api/v1/endpoints/${thing.endpointId}`)).status, 204)
+    assert.equal((await second).status, 404)
+    await eventually(async () => {
+      const left = await sql`select 1 from commands.endpoints where endpoint_id = ${thing.endpointId}`
+      assert.equal(left.length, 0)
+    })
+  })
+})
+
+suite('permissions', () => {
+  test('are needed on the endpoint: 404 otherwise, byte for byte that of an endpoint that does not exist', async () => {
+    const thing = await aThing()
+    const id = await invoke(thing)
+    await thing.post('/result/reboot', [{ id, statusCode: 200 }])
+    const reader = waypost.as(aCaller({ on: { [`endpoint-${thing.endpointId}`]: ['endpoint:read'] } }))
+    const writer = waypost.as(aCaller({ on: { [`application-${thing.app}`]: ['endpoint:update'] } }))
+    const powerless = waypost.as(aCaller())
+    const reads = [`GET ${thing.path}/reboot/${id}`, `GET ${thing.path}/reboot/last`]
+    const writes = [`POST ${thing.path}/reboot?awaitTimeout=0`, `DELETE ${thing.path}/reboot/${id}`]
+    for (const operation of reads) {
+      assert.equal((await reader(operation)).status, 200)
+      for (const ask of [writer, powerless, other]) assert.equal((await ask(operation)).status, 404)
+    }
+    for (const operation of writes) {
+      for (const ask of [reader, powerless, other]) {
+        const hidden = await ask(operation)
+        const missing = await ask(operation.replaceAll(thing.endpointId, 'none'))
+        assert.equal(hidden.status, 404)
+        assert.equal(hidden.text.replaceAll(thing.endpointId, 'none'), missing.text)
+      }
+    }
+    for (const operation of writes) assert.ok((await writer(operation)).status < 300)
+    assert.equal((await waypost.as(undefined)(reads[0]!)).status, 401)
+  })
+
+  test('of a list leave out what the caller may not read', async () => {
+    const [mine, theirs] = [await aThing(), await aThing()]
+    for (const thing of [mine, theirs])
+      await thing.post('/result/reboot', [{ id: await invoke(thing), statusCode: 200 }])
+    const reader = waypost.as(aCaller({ on: { [`endpoint-${mine.endpointId}`]: ['endpoint:read'] } }))
+    const query = `endpointId=${theirs.endpointId},none&endpointId=${mine.endpointId}&commandTypes=reboot`
+    const { body } = await reader(`GET ${root}/endpoints/commands?${query}`)
+    assert.deepEqual(
+      body.map(({ endpointId }: Thing) => endpointId),
+      [mine.endpointId],
+    )
+    const all = await admin(`GET ${root}/endpoints/commands?${query}`)
+    assert.deepEqual(
+      all.body.map(({ endpointId }: Thing) => endpointId),
+      [theirs.endpointId, mine.endpointId],
+    )
+    const wanted = { endpointIds: [theirs.endpointId, mine.endpointId], commandTypes: ['reboot'] }
+    const last = await reader(`POST ${root}/endpoints/commands/last`, wanted)
+    assert.deepEqual(
+      last.body.map(({ endpointId }: Thing) => endpointId),
+      [mine.endpointId],
+    )
+    assert.equal((await reader(`GET ${root}/endpoints/commands/${mine.app}`)).status, 404)
+    const ofApp = waypost.as(aCaller({ on: { [`application-${mine.app}`]: ['application:endpoint-command:read'] } }))
+    assert.equal((await ofApp(`GET ${root}/endpoints/commands/${mine.app}`)).body.totalElements, 1)
+    assert.equal((await ofApp(`GET ${root}/endpoints/commands/${theirs.app}`)).status, 404)
+    const strange = await waypost.as(aTenantAdmin('other'))(`GET ${root}/endpoints/commands?${query}`)
+    assert.deepEqual(strange.body, [])
+  })
+})
+
+suite('lists', () => {
+  test('have the last command by the time of its result', async () => {
+    const thing = await aThing()
+    const [one, two] = [await invoke(thing), await invoke(thing)]
+    assert.equal((await admin(`GET ${thing.path}/reboot/last`)).status, 404)
+    await thing.post('/result/reboot', [{ id: two, statusCode: 200 }])
+    await sleep(2)
+    await thing.post('/result/reboot', [{ id: one, statusCode: 200 }])
+    assert.equal((await admin(`GET ${thing.path}/reboot/last`)).body.commandId, one)
+    const body = { endpointIds: [thing.endpointId], commandTypes: ['reboot', 'none', 'reboot'] }
+    const last = await admin(`POST ${root}/endpoints/commands/last`, body)
+    assert.deepEqual(
+      last.body.map(({ commands }: { commands: { commandId: number }[] }) => commands.map((c) => c.commandId)),
+      [[one]],
+    )
+    await admin(`DELETE ${thing.path}/reboot/${one}`)
+    assert.equal((await admin(`GET ${thing.path}/reboot/last`)).body.commandId, two)
+  })
+
+  test('of endpoints are newest first and cut after a thousand', async () => {
+    const thing = await aThing()
+    for (const type of ['one', 'two', 'one', 'three']) await invoke(thing, type)
+    const of = async (types: string) =>
+      (await admin(`GET ${root}/endpoints/commands?endpointId=${thing.endpointId}&commandTypes=${types}`)).body[0]
+    const ids = (element: { commands: { commandId: number }[] }) => element.commands.map(({ commandId }) => commandId)
+    assert.deepEqual(ids(await of('one,two')), [3, 2, 1])
+    assert.ok(!('truncated' in (await of('one'))))
+    await sql`
+      insert into commands.commands (tenant_id, endpoint_id, command_id, application_name, command_type, size, created_at,
+        ends_at, kept)
+      select tenant_id, endpoint_id, command_id + n, application_name, 'one', size, created_at, ends_at, kept
+      from commands.commands, generate_series(10, 1010) n where endpoint_id = ${thing.endpointId} and command_id = 4`
+    const cut = await of('one')
+    assert.deepEqual([cut.commands.length, cut.truncated, cut.commands[0].commandId], [1000, true, 1014])
+    for (const query of ['', 'endpointId=a', 'commandTypes=a', 'endpointId=,&commandTypes=a'])
+      assert.equal((await admin(`GET ${root}/endpoints/commands?${query}`)).status, 400)
+  })
+
+  test('of an application are pages, sorted by creation or update', async () => {
+    const { version, app } = await anApplication()
+    const things = [await aThing(version), await aThing(version)]
+    for (const [n, thing] of [0, 1, 0, 1, 0].entries()) await invoke(things[thing]!, n % 2 ? 'odd' : 'even')
+    await sleep(2)
+    await things[0]!.post('/result/even', [{ id: 1, statusCode: 200 }])
+    const page = async (query: string) => (await admin(`GET ${root}/endpoints/commands/${app}?${query}`)).body
+    const places = (body: { content: { endpointId: string; commandId: number }[] }) =>
+      body.content.map(({ endpointId, commandId }) => `${endpointId === things[0]!.endpointId ? 'a' : 'b'}${commandId}`)
+    const { content, ...rest } = await page('size=2&page=1&sort=createdAt,asc')
+    assert.deepEqual(rest, {
+      totalElements: 5,
+      totalPages: 3,
+      number: 1,
+      size: 2,
+      numberOfElements: 2,
+      first: false,
+      last: false,
+      empty: false,
+    })
+    assert.deepEqual(places({ content }), ['a2', 'b2'])
+    assert.deepEqual(places(await page('')), ['a3', 'b2', 'a2', 'b1', 'a1'])
+    assert.deepEqual(places(await page('sort=updatedAt,desc')), ['a1', 'a3', 'b2', 'a2', 'b1'])
+    assert.deepEqual(places(await page('sort=updatedAt&size=2&page=1')), ['b2', 'a3'])
+    assert.deepEqual(places(await page('commandTypes=odd,none')), ['b2', 'b1'])
+    assert.deepEqual((await page('page=9')).empty, true)
+    for (const query of ['sort=status', 'sort=createdAt,up', 'size=0', 'size=10001', 'page=-1'])
+      assert.equal((await admin(`GET ${root}/endpoints/commands/${app}?${query}`)).status, 400, query)
+    assert.equal((await admin(`GET ${root}/endpoints/commands/none`)).status, 404)
+  })
+})
+
+test('the older root serves the same operations', async () => {
+  const thing = await aThing()
+  const answer = await admin(`POST ${thing.path.replace(root, '/rci/api/v1')}/reboot?awaitTimeout=0`)
+  assert.equal(answer.headers.location, `${waypost.baseUrl}${thing.path.replace(root, '/rci/api/v1')}/reboot/1`)
+  assert.equal((await get(thing, 1)).status, 'PENDING')
+})

@@ -1,0 +1,48 @@
+import { defineError } from '../../kernel/errors.ts'
+
+// One text for whatever is missing: an endpoint of another tenant or without permission looks like one that does not exist.
+export const NoEndpoint = defineError<{ endpointId: string }>(
+  'no_such_endpoint_of_commands',
+  404,
+  'There is no endpoint {endpointId}, or the caller may not send commands to it',
+)
+export const NoCommand = defineError<{ commandId: number; commandType: string; endpointId: string }>(
+  'no_such_command',
+  404,
+  'There is no command {commandId} of type {commandType} of endpoint {endpointId}, or the caller lacks the permission for it',
+)
+export const NoExecutedCommand = defineError<{ commandType: string; endpointId: string }>(
+  'no_executed_command',
+  404,
+  'No command of type {commandType} of endpoint {endpointId} was executed, or the caller may not read it',
+)
+export const NoApplication = defineError<{ appName: string }>(
+  'no_such_application_of_commands',
+  404,
+  'There is no application {appName}, or the caller may not read its commands',
+)
+export const NoFilter = defineError<{ filterId: string }>(
+  'no_such_filter_of_commands',
+  404,
+  'There is no filter {filterId}, or the caller may not use it',
+)
+export const NoTask = defineError<{ taskId: string; appName: string }>(
+  'no_such_command_task',
+  404,
+  'There is no batch {taskId} with endpoints of application {appName}, or the caller may not read it',
+)
+export const CommandDeleted = defineError<{ commandId: number }>(
+  'command_deleted',
+  404,
+  'Command {commandId} was deleted before its result came',
+)
+export const TooManyOutstanding = defineError<{ limit: number }>(
+  'too_many_outstanding_commands',
+  429,
+  'The endpoint has {limit} commands without a result, the greatest number; delete some, or wait until they end',
+)
+export const PayloadTooLarge = defineError<{ limit: number }>(
+  'command_payload_too_large',
+  413,
+  'The payload is larger than {limit} bytes of JSON, which is the most that fits a message to a device',
+)

@@ -1,0 +1,27 @@
+import { defineEvent } from '../../kernel/bus.ts'
+
+interface OfCommand {
+  tenantId: string
+  applicationName: string
+  endpointId: string
+  commandId: number
+  commandType: string
+  /** Absent for a command without payload. */
+  requestPayload?: unknown
+}
+const key = ({ endpointId }: OfCommand) => endpointId
+
+export const CommandDispatched = defineEvent<OfCommand>('commands.command.dispatched', {
+  description:
+    'A command was handed over to its device for the first time, by a push or as the answer to a request (12/CIP)',
+  key,
+  bulky: true,
+})
+
+export const CommandResultReceived = defineEvent<
+  OfCommand & { statusCode: number; reasonPhrase?: string; responsePayload?: unknown }
+>('commands.command.result-received', {
+  description: 'The device of an endpoint sent the result of a command; later results of it are ignored (12/CIP)',
+  key,
+  bulky: true,
+})

@@ -1,0 +1,28 @@
+import type { Push } from '../../kernel/device.ts'
+import type { OutstandingRow } from './store/outstanding.ts'
+
+export const extensionName = 'cex'
+
+export const commandIdMax = 2_147_483_647
+
+/** The bytes of commands in one message. A payload of the greatest size fits, and the message fits a packet of 1 MiB. */
+export const messageBytesMax = 1_010_000
+
+/** Returns about the bytes of a command in a message, with its type. */
+export const sizeOf = (type: string, payload: string | null) =>
+  type.length + 40 + (payload === null ? 0 : Buffer.byteLength(payload))
+
+const commandText = ({ id, payload }: OutstandingRow, type?: string) =>
+  `{"id":${id}${payload === null ? '' : `,"payload":${payload}`}${type === undefined ? '' : `,"type":"${type}"`}}`
+
+/** Returns the JSON text of commands. Payloads are JSON texts already. */
+export const commandsText = (commands: OutstandingRow[], { withType = false } = {}) =>
+  Buffer.from(`[${commands.map((one) => commandText(one, withType ? one.type : undefined)).join(',')}]`)
+
+/** Returns the push of commands of one type. */
+export const commandPush = (type: string, commands: OutstandingRow[]): Push => ({
+  extension: extensionName,
+  name: type,
+  resourcePath: `/command/${type}`,
+  payload: commandsText(commands),
+})

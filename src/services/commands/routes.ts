@@ -1,0 +1,174 @@
+import { invalidField } from '../../kernel/errors.ts'
+import type { Http, Reply } from '../../kernel/http/routes.ts'
+import { windowOf, windowOfPage } from '../../kernel/paging.ts'
+import { listOf } from '../../kernel/schema.ts'
+import { payloadOf } from './payload.ts'
+import * as schemas from './schemas.ts'
+import { applicationScope, readScope, updateScope } from './service/access.ts'
+import type { CommandsService } from './service.ts'
+
+const ofType = '/endpoints/:endpointId/commands/:commandType'
+const all = '/endpoints/commands'
+const endpointsMax = 1000
+const typesMax = 100
+
+export function routes(http: Http, commands: CommandsService, awaitSecondsMax: number) {
+  http.post(
+    ofType,
+    { schema: schemas.invokeCommand, config: { scope: updateScope, rawBody: true, anyJson: true, bodyOptional: true } },
+    async (request, reply) => {
+      const { ctx, params, query, headers } = request
+      if (query.awaitTimeout > awaitSecondsMax)
+        throw invalidField('awaitTimeout', `expected at most ${awaitSecondsMax} seconds`)
+      const payload = payloadOf(request.body as Buffer, headers['content-type'])
+      const times = { awaitMs: query.awaitTimeout * 1000, ttlMs: query.commandTtl }
+      const { commandId, status, result } = await commands.invoke(
+        ctx,
+        { ...params, payload, ...times },
+        request.callerNow,
+      )
+      const { endpointId, commandType } = params
+      const path = `/endpoints/${encodeURIComponent(endpointId)}/commands/${commandType}/${commandId}`
+      reply.header('location', http.link(request, path))
+      if (status !== 'EXECUTED') return reply.code(202).send()
+      return result === null ? reply.code(200).send() : sendJson(reply, result)
+    },
+  )
+
+  http.get(`${ofType}/:commandId`, { schema: schemas.getCommand, config: { scope: readScope } }, ({ ctx, params }) =>
+    commands.get(ctx, params),
+  )
+
+  http.delete(
+    `${ofType}/:commandId`,
+    { schema: schemas.deleteCommand, config: { scope: updateScope } },
+    async ({ ctx, params }, reply) => {
+      await commands.delete(ctx, params)
+      return reply.code(204).send()
+    },
+  )
+
+  http.get(`${ofType}/last`, { schema: schemas.getLastCommand, config: { scope: readScope } }, ({ ctx, params }) =>
+    commands.getLast(ctx, params),
+  )
+
+  http.get(all, { schema: schemas.listCommands, config: { scope: readScope } }, ({ ctx, query }) =>
+    commands.listOfEndpoints(ctx, {
+      endpointIds: distinct('endpointId', query.endpointId, endpointsMax),
+      types: distinct('commandTypes', query.commandTypes, typesMax),
+    }),
+  )
+
+  http.post(`${all}/last`, { schema: schemas.listLastCommands, config: { scope: readScope } }, ({ ctx, body }) =>
+    commands.listLast(ctx, {
+      endpointIds: [...new Set(body.endpointIds)],
+      types: [...new Set(body.commandTypes)],
+    }),
+  )
+
+  http.get(
+    `${all}/:applicationName`,
+    { schema: schemas.listApplicationCommands, config: { scope: applicationScope } },
+    async ({ ctx, params, query }) => {
+      const { page, size } = query
+      const types = listOf(query.commandTypes)
+      const { totalElements, content } = await commands.listOfApplication(ctx, {
+        ...params,
+        ...sortOf(query.sort),
+        ...windowOfPage(query),
+        limit: size,
+        types: types && types.length > 0 ? types : undefined,
+      })
+      const totalPages = Math.ceil(totalElements / size)
+      return {
+        content,
+        totalElements,
+        totalPages,
+        number: page,
+        size,
+        numberOfElements: content.length,
+        first: page === 0,
+        last: page >= totalPages - 1,
+        empty: content.length === 0,
+      }
+    },
+  )
+
+  batchRoutes(http, commands)
+}
+
+function batchRoutes(http: Http, commands: CommandsService) {
+  const access = { scope: updateScope, rawBody: true, anyJson: true, bodyOptional: true } as const
+  const accepted = (request: Parameters<Http['link']>[0], reply: Reply, taskId: string) =>
+    reply
+      .code(202)
+      .header('location', http.link(request, `${all}/batch/tasks/${taskId}`))
+      .send({ taskId })
+
+  for (const [path, schema] of [
+    [`${all}/:commandType/batch/by-filter`, schemas.batchByFilter],
+    [`${all}/:commandType/batch`, schemas.batchByFilterOld],
+  ] as const)
+    http.post(path, { schema, config: access }, async (request, reply) => {
+      const { ctx, params, query, headers } = request
+      const payload = payloadOf(request.body as Buffer, headers['content-type'])
+      const batch = { ...params, payload, ttlMs: query.commandTtl }
+      return accepted(request, reply, await commands.startByFilter(ctx, query.filterId, batch))
+    })
+
+  http.post(
+    `${all}/:commandType/batch/by-endpoints`,
+    { schema: schemas.batchByEndpoints, config: { scope: updateScope, anyJson: 'inside' } },
+    async (request, reply) => {
+      const { ctx, params, query, body } = request
+      const { payload, payloadContentType, endpointIds } = body
+      if (new Set(endpointIds).size < endpointIds.length)
+        throw invalidField('endpointIds', 'expected different endpoints, one is named twice')
+      if (payloadContentType === 'text/plain' && payload !== undefined && typeof payload !== 'string')
+        throw invalidField('payload', 'expected text, as payloadContentType says')
+      const text = payload === undefined ? null : JSON.stringify(payload)
+      const batch = { ...params, payload: text, ttlMs: query.commandTtl }
+      return accepted(request, reply, await commands.startByEndpoints(ctx, endpointIds, batch))
+    },
+  )
+
+  http.get(`${all}/batch/tasks`, { schema: schemas.listTasks, config: { scope: applicationScope } }, ({ ctx, query }) =>
+    commands.listTasks(ctx, {
+      applicationName: query.appName,
+      commandType: query.commandType,
+      filterId: query.filterId,
+      sortBy: query.sortBy,
+      descending: query.sortOrder === 'DESC',
+      ...windowOf(query),
+    }),
+  )
+
+  http.get(
+    `${all}/batch/tasks/:id`,
+    { schema: schemas.getTask, config: { scope: applicationScope } },
+    ({ ctx, params, query }) => commands.getTask(ctx, { taskId: params.id, appName: query.appName }),
+  )
+}
+
+/** Sends JSON text as it is. */
+const sendJson = (reply: Reply, text: string) =>
+  reply
+    .code(200)
+    .header('content-type', 'application/json; charset=utf-8')
+    .serializer((value: string) => value)
+    .send(text)
+
+function distinct(name: string, given: string | string[], max: number): string[] {
+  const items = [...new Set(listOf(given))]
+  if (items.length === 0) throw invalidField(name, 'expected at least one')
+  if (items.length > max) throw invalidField(name, `expected at most ${max}`)
+  return items
+}
+
+/** Parses `createdAt,desc`. */
+function sortOf(text = 'createdAt,desc'): { sort: 'createdAt' | 'updatedAt'; descending: boolean } {
+  const [, sort, direction = 'asc'] = /^(createdAt|updatedAt)(?:,(asc|desc|ASC|DESC))?$/.exec(text) ?? []
+  if (sort !== 'createdAt' && sort !== 'updatedAt')
+    throw invalidField('sort', 'expected createdAt or updatedAt, with ,asc or ,desc')
+  return { sort, descending: direction.toLowerCase() === 'desc' }
+}

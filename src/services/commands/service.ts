@@ -1,0 +1,149 @@
+import type { Gateway } from '../../gateway/contract.ts'
+import type { Caller, Ctx } from '../../kernel/contract.ts'
+import type { Kit } from '../../kernel/define-service.ts'
+import type { DeviceEndpoint } from '../../kernel/device.ts'
+import { invalidField } from '../../kernel/errors.ts'
+import type { Applications } from '../applications/contract.ts'
+import type { Register } from '../register/contract.ts'
+import type { CommandResult, Commands } from './contract.ts'
+import { messageBytesMax } from './push.ts'
+import { createEndpointLookup } from './service/access.ts'
+import { createDeletions, type Deletions } from './service/deletions.ts'
+import { createDispatch } from './service/dispatch.ts'
+import { createDispatched } from './service/dispatched.ts'
+import { type CommandState, createInvoke, type Invocation, type Invoked, stateKey } from './service/invocation.ts'
+import * as reading from './service/reading.ts'
+import { createStoreResults } from './service/results.ts'
+import * as tasks from './service/tasks.ts'
+import type { CommandView } from './service/values.ts'
+import { createWaitingCallers } from './service/waiting-callers.ts'
+import type { CommandsSettings } from './settings.ts'
+import { findStates, type PageQuery } from './store/commands.ts'
+import { findOutstanding, type OutstandingRow } from './store/outstanding.ts'
+import type { TaskQuery } from './store/tasks.ts'
+
+export interface Given {
+  gateway: Gateway
+  applications: Applications
+  register: Register
+}
+
+/** The calls of device.ts. */
+export interface DeviceCommands {
+  /** Returns the outstanding commands of a type, or of all types, oldest first: as many as fit a message. */
+  outstanding(endpoint: DeviceEndpoint, type?: string): Promise<OutstandingRow[]>
+  /** Returns how many results belong to outstanding commands; the others are ignored. */
+  results(endpoint: DeviceEndpoint, type: string, results: CommandResult[]): Promise<number>
+  /** Pushes the commands that were not pushed on the present connection of the endpoint. */
+  catchUp(endpoint: DeviceEndpoint): Promise<void>
+}
+
+export interface CommandsService {
+  invoke(ctx: Ctx, given: Invocation, callerNow: () => Promise<Caller>): Promise<Invoked>
+  get(ctx: Ctx, of: reading.OneCommand): Promise<CommandView>
+  delete(ctx: Ctx, of: reading.OneCommand): Promise<void>
+  getLast(ctx: Ctx, of: Omit<reading.OneCommand, 'commandId'>): Promise<CommandView>
+  listOfEndpoints(ctx: Ctx, of: reading.Endpoints): Promise<reading.CommandsOfEndpoint[]>
+  listLast(ctx: Ctx, of: reading.Endpoints): Promise<reading.CommandsOfEndpoint[]>
+  listOfApplication(
+    ctx: Ctx,
+    query: Omit<PageQuery, 'tenantId'>,
+  ): Promise<{ totalElements: number; content: CommandView[] }>
+  startByFilter(ctx: Ctx, filterId: string, batch: tasks.NewBatch): Promise<string>
+  startByEndpoints(ctx: Ctx, endpointIds: string[], batch: tasks.NewBatch): Promise<string>
+  listTasks(ctx: Ctx, query: Omit<TaskQuery, 'tenantId'>): Promise<{ totalElements: number; content: tasks.TaskView[] }>
+  getTask(ctx: Ctx, of: { taskId: string; appName: string }): Promise<tasks.TaskEntries>
+  device: DeviceCommands
+  deletions: Deletions
+  api: Commands
+  stop(): Promise<void>
+}
+
+const defaultTtlMs = 60_000
+
+export function createCommands(kit: Kit<CommandsSettings>, given: Given): CommandsService {
+  const { db, bus, waits, metrics } = kit
+  const { register, applications } = given
+  const invocations = metrics.counter(
+    'waypost_commands_total',
+    'Number of commands with a caller that waited, by status.',
+    ['status'],
+  )
+  const received = metrics.counter(
+    'waypost_command_results_total',
+    'Number of command results from devices, by kind.',
+    ['kind'],
+  )
+  const states = waits.define<CommandState>('commands.command', (ids) => readStates(kit, ids))
+  const dispatched = createDispatched(kit)
+  const dispatch = createDispatch({ kit, gateway: given.gateway, dispatched: dispatched.record })
+  const findEndpoint = createEndpointLookup(register)
+  const callers = createWaitingCallers(bus)
+  const counted = (status: string) => invocations.inc({ status })
+  const invoke = createInvoke({ kit, findEndpoint, states, dispatch, callers, counted })
+  const results = createStoreResults({
+    kit,
+    states,
+    counted(known, unknown) {
+      if (known > 0) received.inc({ kind: 'known' }, known)
+      if (unknown > 0) received.inc({ kind: 'unknown' }, unknown)
+    },
+  })
+  const readingDeps = { kit, findEndpoint, register, applications, states }
+  const taskDeps = { kit, register, applications, dispatch }
+  tasks.handleBatches(taskDeps)
+  return {
+    invoke,
+    get: (ctx, of) => reading.getCommand(readingDeps, ctx, of),
+    delete: (ctx, of) => reading.deleteCommand(readingDeps, ctx, of),
+    getLast: (ctx, of) => reading.getLast(readingDeps, ctx, of),
+    listOfEndpoints: (ctx, of) => reading.listOfEndpoints(readingDeps, ctx, of),
+    listLast: (ctx, of) => reading.listLast(readingDeps, ctx, of),
+    listOfApplication: (ctx, query) => reading.listOfApplication(readingDeps, ctx, query),
+    startByFilter: (ctx, filterId, batch) => tasks.startByFilter(taskDeps, ctx, filterId, batch),
+    startByEndpoints: (ctx, endpointIds, batch) => tasks.startByEndpoints(taskDeps, ctx, endpointIds, batch),
+    listTasks: (ctx, query) => tasks.listTasks(taskDeps, ctx, query),
+    getTask: (ctx, of) => tasks.getTask(taskDeps, ctx, of),
+    device: {
+      async outstanding(endpoint, type) {
+        const { commands } = await findOutstanding(db.sql, endpoint, { type, bytesMax: messageBytesMax })
+        if (commands.length > 0) dispatched.record(endpoint, commands)
+        return commands
+      },
+      results,
+      catchUp: ({ tenantId, endpointId }) => dispatch.catchUp({ tenantId, endpointId }),
+    },
+    deletions: createDeletions(kit, states),
+    api: {
+      async invoke(ctx, { endpointId, commandType, payload, commandTtl = defaultTtlMs }) {
+        if (!/^[A-Za-z0-9_-]{1,255}$/.test(commandType))
+          throw invalidField('commandType', 'expected letters, digits, _ and -')
+        const text = payload === undefined ? null : JSON.stringify(payload)
+        const { commandId } = await invoke(ctx, {
+          endpointId,
+          commandType,
+          payload: text,
+          awaitMs: 0,
+          ttlMs: commandTtl,
+        })
+        return commandId
+      },
+      results,
+    },
+    async stop() {
+      await dispatch.settled()
+      await dispatched.settled()
+    },
+  }
+}
+
+/** Reads the states of commands by the keys that callers wait for. */
+async function readStates({ db }: Pick<Kit, 'db'>, keys: string[]): Promise<Map<string, CommandState>> {
+  const places = keys.map((key) => {
+    const [commandId, tenantId, ...endpointId] = key.split(' ')
+    return { tenantId: tenantId!, endpointId: endpointId.join(' '), commandId: Number(commandId) }
+  })
+  return new Map(
+    (await findStates(db.sql, places)).map((row) => [stateKey(row), { status: row.status, result: row.result }]),
+  )
+}

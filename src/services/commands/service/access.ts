@@ -1,0 +1,52 @@
+/** Checks permissions on endpoints and applications. Where one is missing, commands answer 404 (document 3). */
+import { createBatcher } from '../../../kernel/batcher.ts'
+import type { Caller, Ctx } from '../../../kernel/contract.ts'
+import { holds, onResource } from '../../../kernel/permissions.ts'
+import type { Applications } from '../../applications/contract.ts'
+import { applicationResource, type EndpointRef, endpointResource, type Register } from '../../register/contract.ts'
+import { NoApplication } from '../errors.ts'
+
+export const readScope = 'endpoint:read'
+export const updateScope = 'endpoint:update'
+export const applicationScope = 'application:endpoint-command:read'
+
+const lookupsAtOnce = 500
+
+export const mayUse = (caller: Caller, endpoint: EndpointRef, scope: string) =>
+  holds(caller, scope, endpointResource(endpoint))
+
+/** Returns a function that finds endpoints; simultaneous calls share a query. */
+export const createEndpointLookup = (register: Pick<Register, 'findAll'>) =>
+  createBatcher<string, EndpointRef>(async (endpointIds) => {
+    const found = await register.findAll([...new Set(endpointIds)])
+    return endpointIds.map((endpointId) => found.get(endpointId))
+  }, lookupsAtOnce)
+
+export type FindEndpoint = ReturnType<typeof createEndpointLookup>
+
+/** Returns the endpoint if the caller holds the scope on it; otherwise throws `missing()`. */
+export async function permitted(
+  find: FindEndpoint,
+  ctx: Ctx,
+  endpointId: string,
+  scope: string,
+  missing: () => Error,
+): Promise<EndpointRef> {
+  const endpoint = await find(endpointId)
+  if (!endpoint || !mayUse(ctx.caller, endpoint, scope)) throw missing()
+  return endpoint
+}
+
+export async function mayReadApplication(
+  applications: Pick<Applications, 'exists'>,
+  ctx: Ctx,
+  appName: string,
+): Promise<boolean> {
+  const isPermitted = holds(ctx.caller, applicationScope, onResource(ctx.tenantId, applicationResource(appName)))
+  return isPermitted && (await applications.exists(ctx, { name: appName }))
+}
+
+/** Throws 404 unless the caller may read the commands of the application. */
+export async function requireApplication(applications: Pick<Applications, 'exists'>, ctx: Ctx, appName: string) {
+  if (!(await mayReadApplication(applications, ctx, appName))) throw NoApplication({ appName })
+}

@@ -1,0 +1,70 @@
+/** Deletes commands of endpoints and tenants that are gone, and those that ended long ago. */
+import type { Sql } from '../../../kernel/db.ts'
+import type { Kit } from '../../../kernel/define-service.ts'
+import { defineJob } from '../../../kernel/jobs.ts'
+import type { PeriodicTask } from '../../../kernel/periodic.ts'
+import type { RowWaits } from '../../../kernel/wait.ts'
+import type { CommandsSettings } from '../settings.ts'
+import * as store from '../store/deletions.ts'
+import { type CommandState, stateKey } from './invocation.ts'
+import { SendBatch } from './tasks.ts'
+
+export interface Deletions {
+  /** An endpoint that was registered again keeps the commands that it got since `until`. */
+  forgetEndpoints(sql: Sql, of: { tenantId: string; endpointIds: string[]; until: Date }): Promise<void>
+  forgetApplication(sql: Sql, tenantId: string, applicationName: string): Promise<void>
+  forgetTenant(sql: Sql, tenantId: string): Promise<void>
+  periodic: PeriodicTask
+}
+
+const atOnce = 1000
+const ForgetEndpoints = defineJob<{ tenantId: string; endpointIds: string[]; until: string }>(
+  'commands.forget-endpoints',
+  { timeoutSeconds: 3600 },
+)
+const ForgetTenant = defineJob<{ tenantId: string }>('commands.forget-tenant', { timeoutSeconds: 3600 })
+
+export function createDeletions(
+  { db, jobs, bulk, settings }: Pick<Kit<CommandsSettings>, 'db' | 'jobs' | 'bulk' | 'settings'>,
+  states: RowWaits<CommandState>,
+): Deletions {
+  jobs.handle(ForgetEndpoints, async ({ tenantId, endpointIds, until: text }) => {
+    const of = { tenantId, endpointIds, until: new Date(text) }
+    for (let more = true; more; )
+      more = await db.tx(async (sql) => {
+        const gone = await store.deleteOfEndpoints(sql, { ...of, limit: atOnce })
+        const awaited = gone.flatMap(({ waitingNode, ...place }) =>
+          waitingNode === null ? [] : [{ id: stateKey(place), to: `node/${waitingNode}` as const }],
+        )
+        await states.changed(sql, awaited)
+        return gone.length === atOnce
+      })
+    await db.tx((sql) => store.deleteEndpoints(sql, of))
+  })
+  jobs.handle(ForgetTenant, async ({ tenantId }) => {
+    while (await store.deleteOfTenant(db.sql, tenantId, atOnce));
+    while (await db.tx((sql) => bulk.deleteTenantTasks(sql, tenantId, [SendBatch])));
+  })
+  return {
+    async forgetEndpoints(sql, { tenantId, endpointIds, until }) {
+      if (await store.hasEndpoints(sql, tenantId, endpointIds))
+        await jobs.send(sql, ForgetEndpoints, { tenantId, endpointIds, until: until.toISOString() })
+    },
+    forgetApplication: store.deleteTasksOfApplication,
+    forgetTenant: (sql, tenantId) => jobs.send(sql, ForgetTenant, { tenantId }),
+    periodic: {
+      name: 'commands.retention',
+      everySeconds: 600,
+      async run() {
+        if (settings.days > 0) await deleteOld(db.sql, settings.days)
+      },
+    },
+  }
+}
+
+/** Deletes in parts, each in a transaction of its own. */
+export async function deleteOld(sql: Sql, days: number) {
+  for (const of of await store.findApplications(sql))
+    while ((await store.deleteOld(sql, { ...of, days, limit: atOnce })) === atOnce);
+  while ((await store.deleteOldTasks(sql, days, atOnce)) === atOnce);
+}

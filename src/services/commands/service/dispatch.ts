@@ -1,0 +1,218 @@
+/**
+ * Pushes commands to connected devices. The node that has the connection reads the commands and pushes each once: it remembers, for
+ * each connection of an endpoint, up to which id they were pushed. Ids are committed in their order, so no smaller one follows.
+ */
+import type { Gateway } from '../../../gateway/contract.ts'
+import { createBatcher } from '../../../kernel/batcher.ts'
+import type { Sql } from '../../../kernel/db.ts'
+import type { Kit } from '../../../kernel/define-service.ts'
+import { createKeyedMutex } from '../../../kernel/keyed-mutex.ts'
+import { pushFailed } from '../log-messages.ts'
+import { commandPush, messageBytesMax } from '../push.ts'
+import { CommandOnce, CommandsWaiting } from '../signals.ts'
+import * as store from '../store/outstanding.ts'
+
+/** New commands of an endpoint, in the order of their ids. */
+export interface Fresh extends store.Place {
+  commands: store.OutstandingRow[]
+}
+
+export interface Dispatch {
+  /** Sends the signals to the nodes that have the endpoints, with the commit of `sql`. Call `committed` after it. */
+  committing(sql: Sql, endpoints: store.Place[]): Promise<void>
+  /** Pushes commands that were committed. Does not wait for the pushes. */
+  committed(fresh: Fresh[]): void
+  /** Pushes a command that is not kept, once. Returns false if the endpoint is not connected. */
+  once(place: store.Place, command: store.OutstandingRow): Promise<boolean>
+  /** The same without waiting for it. */
+  tryOnce(place: store.Place, command: store.OutstandingRow): void
+  /** Pushes all outstanding commands to an endpoint that has just connected to this node, and the new ones later on. */
+  catchUp(place: store.Place): Promise<void>
+  /** Resolves when no push is under way. */
+  settled(): Promise<void>
+}
+
+/** Commands that were pushed to an endpoint on its present connection. */
+interface Pushed {
+  /** All commands up to this id. */
+  upTo: number
+  /** Ids above it that were pushed before another push failed. */
+  beyond?: Set<number>
+  retrying?: boolean
+}
+
+interface Parts {
+  kit: Pick<Kit, 'db' | 'signals' | 'members' | 'log'>
+  gateway: Pick<Gateway, 'sendHere' | 'connectionOf' | 'nodesOf'>
+  /** By connection of an endpoint. */
+  pushed: WeakMap<object, Pushed>
+  dispatched(place: store.Place, commands: store.OutstandingRow[]): void
+  inOrder<T>(key: string, work: () => Promise<T>): Promise<T>
+  position(place: store.Place): Promise<store.Position | undefined>
+  /** Starts work whose failure is only logged: the device gets its commands with the next push, poll or connect. */
+  start(endpointIds: string[], work: () => Promise<unknown>): void
+}
+
+const positionsAtOnce = 500
+const retryMs = 1000
+
+export function createDispatch({ kit, gateway, dispatched }: Pick<Parts, 'kit' | 'gateway' | 'dispatched'>): Dispatch {
+  const running = new Set<Promise<void>>()
+  const parts: Parts = {
+    kit,
+    gateway,
+    dispatched,
+    pushed: new WeakMap(),
+    inOrder: createKeyedMutex().run,
+    position: createBatcher<store.Place, store.Position>(
+      (places) => store.findPositions(kit.db.sql, places),
+      positionsAtOnce,
+    ),
+    start(endpointIds, work) {
+      const run = work()
+        .then(
+          () => {},
+          (error) => pushFailed(kit.log, { err: error, endpointIds: endpointIds.slice(0, 10) }),
+        )
+        .finally(() => running.delete(run))
+      running.add(run)
+    },
+  }
+  kit.signals.on(CommandsWaiting, ({ endpoints }) => {
+    for (const place of endpoints) parts.start([place.endpointId], () => catchUp(parts, place))
+  })
+  kit.signals.on(CommandOnce, ({ id, type, payload, ...place }) => {
+    parts.start([place.endpointId], () => sendOnce(parts, place, { id, type, payload }))
+  })
+  return {
+    committing: (sql, endpoints) => signal(parts, sql, elsewhere(parts, endpoints)),
+    committed: (fresh) => committed(parts, fresh),
+    once: (place, command) => once(parts, place, command),
+    tryOnce: (place, command) => parts.start([place.endpointId], () => once(parts, place, command)),
+    catchUp: (place) => catchUp(parts, place),
+    async settled() {
+      while (running.size > 0) await Promise.all(running)
+    },
+  }
+}
+
+/** Returns the endpoints that may be connected to other nodes. */
+const elsewhere = ({ kit, gateway }: Parts, places: store.Place[]) =>
+  kit.members.isAlone() ? [] : places.filter(({ endpointId }) => !gateway.connectionOf(endpointId))
+
+async function signal({ kit, gateway }: Parts, sql: Sql, places: store.Place[]) {
+  if (places.length === 0) return
+  const nodes = await gateway.nodesOf(
+    sql,
+    places.map(({ endpointId }) => endpointId),
+  )
+  const found = places.filter(({ endpointId }) => nodes.has(endpointId))
+  const messages = [...Map.groupBy(found, ({ endpointId }) => nodes.get(endpointId)!)].map(([node, endpoints]) => ({
+    to: `node/${node}` as const,
+    payload: { endpoints },
+  }))
+  if (sql !== kit.db.sql) await kit.signals.sendEach(sql, CommandsWaiting, messages)
+  else await Promise.all(messages.map(({ to, payload }) => kit.signals.sendNow(to, CommandsWaiting, payload)))
+}
+
+/**
+ * Endpoints without a connection here are looked up again: one that connected to another node during the transaction is found now,
+ * or its node reads the commands after it has written where the endpoint is.
+ */
+function committed(parts: Parts, fresh: Fresh[]) {
+  for (const one of fresh)
+    if (parts.gateway.connectionOf(one.endpointId))
+      parts.start([one.endpointId], () => catchUp(parts, one, one.commands))
+  const others = elsewhere(parts, fresh).map(({ tenantId, endpointId }) => ({ tenantId, endpointId }))
+  if (others.length > 0)
+    parts.start(
+      others.map(({ endpointId }) => endpointId),
+      () => signal(parts, parts.kit.db.sql, others),
+    )
+}
+
+const catchUp = (parts: Parts, place: store.Place, fresh?: store.OutstandingRow[]) =>
+  parts.inOrder(place.endpointId, async () => {
+    const connection = parts.gateway.connectionOf(place.endpointId)
+    if (!connection) return
+    const state = parts.pushed.get(connection)
+    // Without a gap nothing else is new, so the commands need not be read.
+    if (fresh && state && fresh[0]!.id === state.upTo + 1) await pushAll(parts, place, connection, state, fresh)
+    else await readAndPush(parts, place, connection, state ?? { upTo: 0 })
+  })
+
+async function readAndPush(parts: Parts, place: store.Place, connection: object, state: Pushed) {
+  const { pushed, kit } = parts
+  // Read first: what is not among the commands that are read next, and has a smaller id, has ended.
+  const position = await parts.position(place)
+  for (let more = position?.isWaiting === true; more; ) {
+    const after = state.upTo
+    const { commands, hasMore } = await store.findOutstanding(kit.db.sql, place, { after, bytesMax: messageBytesMax })
+    if (commands.length > 0 && !(await pushAll(parts, place, connection, state, commands))) return
+    more = hasMore
+  }
+  state.upTo = Math.max(state.upTo, position?.lastId ?? 0)
+  pushed.set(connection, state)
+}
+
+/** Pushes commands by type. Returns false if a push failed; then it is repeated after a second. An unobserved type counts as pushed. */
+async function pushAll(
+  parts: Parts,
+  place: store.Place,
+  connection: object,
+  state: Pushed,
+  commands: store.OutstandingRow[],
+): Promise<boolean> {
+  const { gateway, pushed } = parts
+  const due = commands.filter(({ id }) => !state.beyond?.has(id))
+  for (const [type, ofType] of Map.groupBy(due, (command) => command.type)) {
+    if (gateway.connectionOf(place.endpointId) !== connection) return false
+    const outcome = await gateway.sendHere(place.endpointId, commandPush(type, ofType))
+    if (outcome === 'not_connected') return false
+    if (outcome === 'queue_full') {
+      pushed.set(connection, state)
+      retry(parts, place, state)
+      return false
+    }
+    if (outcome === 'sent') parts.dispatched(place, ofType)
+    state.beyond ??= new Set()
+    for (const { id } of ofType) state.beyond.add(id)
+  }
+  state.upTo = Math.max(state.upTo, commands.at(-1)!.id)
+  delete state.beyond
+  pushed.set(connection, state)
+  return true
+}
+
+/** A device that reads slowly gets the rest when it has read. */
+function retry(parts: Parts, place: store.Place, state: Pushed) {
+  if (state.retrying) return
+  state.retrying = true
+  setTimeout(() => {
+    state.retrying = false
+    parts.start([place.endpointId], () => catchUp(parts, place))
+  }, retryMs).unref()
+}
+
+async function once(parts: Parts, place: store.Place, command: store.OutstandingRow): Promise<boolean> {
+  const { kit, gateway } = parts
+  const { endpointId } = place
+  if (gateway.connectionOf(endpointId)) return await sendOnce(parts, place, command)
+  if (kit.members.isAlone()) return false
+  const node = (await gateway.nodesOf(kit.db.sql, [endpointId])).get(endpointId)
+  if (node === undefined) return false
+  return await kit.signals.sendNow(`node/${node}`, CommandOnce, { ...place, ...command })
+}
+
+const sendOnce = (parts: Parts, place: store.Place, command: store.OutstandingRow) =>
+  parts.inOrder(place.endpointId, async () => {
+    const { gateway, pushed } = parts
+    const connection = gateway.connectionOf(place.endpointId)
+    if (!connection) return false
+    const isSent = (await gateway.sendHere(place.endpointId, commandPush(command.type, [command]))) === 'sent'
+    if (isSent) parts.dispatched(place, [command])
+    // Keeps the ids without a gap, so that the next command need not be read.
+    const state = pushed.get(connection)
+    if (state && state.upTo === command.id - 1) state.upTo = command.id
+    return isSent
+  })

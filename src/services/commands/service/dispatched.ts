@@ -1,0 +1,48 @@
+/** Records the first hand-over of commands and publishes it, in batches, if another service listens. */
+import { createBatcher } from '../../../kernel/batcher.ts'
+import type { Kit } from '../../../kernel/define-service.ts'
+import { CommandDispatched } from '../events.ts'
+import { dispatchedNotRecorded } from '../log-messages.ts'
+import { type CommandPlace, updateDispatched } from '../store/invocations.ts'
+import type { OutstandingRow, Place } from '../store/outstanding.ts'
+import { parsed } from './values.ts'
+
+const atOnce = 500
+
+export interface Dispatched {
+  /** Does not wait for the record. */
+  record(place: Place, commands: OutstandingRow[]): void
+  settled(): Promise<void>
+}
+
+export function createDispatched({ db, bus, log }: Pick<Kit, 'db' | 'bus' | 'log'>): Dispatched {
+  const running = new Set<Promise<unknown>>()
+  const write = createBatcher<CommandPlace[], true>(async (groups) => {
+    await db.tx(async (sql) => {
+      const first = await updateDispatched(sql, groups.flat())
+      await bus.publishAll(
+        sql,
+        CommandDispatched,
+        first.map(({ payload, ...command }) => ({
+          ...command,
+          ...(payload !== null && { requestPayload: parsed(payload) }),
+        })),
+        { thisNodeOnly: true },
+      )
+    })
+    return groups.map(() => true)
+  }, atOnce)
+  return {
+    record({ tenantId, endpointId }, commands) {
+      if (!bus.hasSubscribers(CommandDispatched)) return
+      const places = commands.map(({ id }) => ({ tenantId, endpointId, commandId: id }))
+      const run = write(places)
+        .catch((error) => dispatchedNotRecorded(log, { err: error, endpointId }))
+        .finally(() => running.delete(run))
+      running.add(run)
+    },
+    async settled() {
+      while (running.size > 0) await Promise.all(running)
+    },
+  }
+}

@@ -1,0 +1,199 @@
+/** Invokes commands: one commit stores the command, the push follows, and the caller waits for the result. */
+import { createBatcher } from '../../../kernel/batcher.ts'
+import type { Caller, Ctx } from '../../../kernel/contract.ts'
+import type { Sql } from '../../../kernel/db.ts'
+import type { Kit } from '../../../kernel/define-service.ts'
+import { CallerDisconnected, type PlatformError } from '../../../kernel/errors.ts'
+import type { RowWaits } from '../../../kernel/wait.ts'
+import type { EndpointRef } from '../../register/contract.ts'
+import { CommandDeleted, NoEndpoint, PayloadTooLarge, TooManyOutstanding } from '../errors.ts'
+import { sizeOf } from '../push.ts'
+import type { CommandStatus } from '../store/commands.ts'
+import * as store from '../store/invocations.ts'
+import { type FindEndpoint, mayUse, permitted, updateScope } from './access.ts'
+import type { Dispatch, Fresh } from './dispatch.ts'
+import type { WaitingCallers } from './waiting-callers.ts'
+
+export interface Invocation {
+  endpointId: string
+  commandType: string
+  /** JSON text; null without payload. */
+  payload: string | null
+  awaitMs: number
+  ttlMs: number
+}
+
+export interface Invoked {
+  commandId: number
+  status: CommandStatus
+  /** JSON text of the result. */
+  result: string | null
+}
+
+/** The state for which callers wait. */
+export interface CommandState {
+  status: CommandStatus
+  result: string | null
+}
+
+export interface InvocationDeps {
+  kit: Pick<Kit, 'db' | 'members'>
+  findEndpoint: FindEndpoint
+  states: RowWaits<CommandState>
+  dispatch: Dispatch
+  callers: WaitingCallers
+  counted(status: CommandStatus): void
+}
+
+export const outstandingMax = 1000
+export const payloadBytesMax = 1_000_000
+const atOnce = 200
+/** Larger ones are stored alone, so that a statement does not hold a hundred of them. */
+const sharedBytesMax = 20_000
+
+export const stateKey = ({ tenantId, endpointId, commandId }: store.CommandPlace) =>
+  `${commandId} ${tenantId} ${endpointId}`
+
+/** Throws 413 if the payload does not fit a message to a device. */
+export function checkPayload(payload: string | null) {
+  if (payload !== null && Buffer.byteLength(payload) > payloadBytesMax)
+    throw PayloadTooLarge({ limit: payloadBytesMax })
+}
+
+export type Invoke = (ctx: Ctx, given: Invocation, callerNow?: () => Promise<Caller>) => Promise<Invoked>
+
+export function createInvoke(deps: InvocationDeps): Invoke {
+  const insert = createInsert(deps)
+  return async (ctx, given, callerNow) => {
+    const { endpointId } = given
+    const missing = () => NoEndpoint({ endpointId })
+    const endpoint = await permitted(deps.findEndpoint, ctx, endpointId, updateScope, missing)
+    checkPayload(given.payload)
+    if (given.awaitMs === 0) {
+      return { ...(await start(deps, insert, endpoint, given)), result: null }
+    }
+    return await invokeAndWait(deps, insert, ctx, endpoint, given, callerNow)
+  }
+}
+
+type Insert = (command: store.NewCommand) => Promise<number>
+
+/** Stores a command and pushes it. */
+async function start(
+  { kit, dispatch }: InvocationDeps,
+  insert: Insert,
+  endpoint: EndpointRef,
+  given: Invocation,
+): Promise<{ commandId: number; status: CommandStatus }> {
+  const { tenantId, endpointId, applicationName } = endpoint
+  const { commandType: type, payload, ttlMs, awaitMs } = given
+  const kept = ttlMs > 0
+  const command: store.NewCommand = {
+    tenantId,
+    endpointId,
+    applicationName,
+    type,
+    payload,
+    size: sizeOf(type, payload),
+    // A command that is not kept can be executed while its caller waits.
+    lifetimeMs: kept ? ttlMs : awaitMs,
+    kept,
+    waitingNode: awaitMs > 0 ? kit.members.nodeId : null,
+    taskId: null,
+  }
+  const commandId = await insert(command)
+  if (kept || (await dispatch.once({ tenantId, endpointId }, { id: commandId, type, payload })))
+    return { commandId, status: 'PENDING' }
+  await store.expireCommand(kit.db.sql, { tenantId, endpointId, commandId })
+  return { commandId, status: 'EXPIRED' }
+}
+
+async function invokeAndWait(
+  deps: InvocationDeps,
+  insert: Insert,
+  ctx: Ctx,
+  endpoint: EndpointRef,
+  given: Invocation,
+  callerNow: (() => Promise<Caller>) | undefined,
+): Promise<Invoked> {
+  const { kit, states, callers } = deps
+  const { awaitMs, ttlMs } = given
+  const place = { tenantId: endpoint.tenantId, endpointId: endpoint.endpointId, commandId: 0 }
+  let refused: PlatformError | undefined
+  const check = async () => {
+    const caller = await callerNow?.()
+    if (caller && !mayUse(caller, endpoint, updateScope)) throw NoEndpoint({ endpointId: endpoint.endpointId })
+  }
+  const remove = callers.add(ctx, {
+    check,
+    end(error) {
+      refused = error
+      if (place.commandId > 0) states.wake(stateKey(place))
+    },
+  })
+  try {
+    const { state } = await states.startAndWait(
+      ctx,
+      async () => {
+        const { commandId, status } = await start(deps, insert, endpoint, given)
+        place.commandId = commandId
+        // A millisecond more: the final read must see a command that expires in this moment as expired.
+        const limitMs = ttlMs === 0 ? awaitMs : Math.min(awaitMs, ttlMs + 1)
+        return { id: stateKey(place), state: { status, result: null }, limitMs }
+      },
+      ({ status }) => status !== 'PENDING' || refused !== undefined,
+    )
+    if (refused) throw refused
+    await check()
+    if (!state) throw CommandDeleted({ commandId: place.commandId })
+    deps.counted(state.status)
+    return { commandId: place.commandId, ...state }
+  } catch (error) {
+    // The caller no longer waits, so a result that comes now is too late.
+    if (ttlMs === 0 && place.commandId > 0 && CallerDisconnected.is(error)) await store.expireCommand(kit.db.sql, place)
+    throw error
+  } finally {
+    remove()
+  }
+}
+
+/** Returns a function that stores a command; simultaneous calls share a transaction. */
+function createInsert({ kit, dispatch }: InvocationDeps): Insert {
+  const insertAll = async (commands: store.NewCommand[]) => {
+    const made = await kit.db.tx((sql) => insertAndSignal(sql, dispatch, commands))
+    dispatch.committed(freshOf(commands, made))
+    return made
+  }
+  const shared = createBatcher(insertAll, atOnce)
+  return async (command) => {
+    const made = command.size > sharedBytesMax ? (await insertAll([command]))[0] : await shared(command)
+    if (!made) throw TooManyOutstanding({ limit: outstandingMax }, { headers: { 'retry-after': '1' } })
+    return made.commandId
+  }
+}
+
+/** Stores commands and signals them to the nodes of their devices. After the commit, call `dispatch.committed`. */
+export async function insertAndSignal(sql: Sql, dispatch: Dispatch, commands: store.NewCommand[]) {
+  await store.lockEndpoints(sql, commands)
+  const made = await store.insertCommands(sql, commands, outstandingMax)
+  await dispatch.committing(
+    sql,
+    commands
+      .filter(({ kept }, index) => kept && made[index])
+      .map(({ tenantId, endpointId }) => ({ tenantId, endpointId })),
+  )
+  return made
+}
+
+/** Groups the commands that were made by endpoint, in the order of their ids. */
+export function freshOf(commands: store.NewCommand[], made: (store.MadeCommand | undefined)[]): Fresh[] {
+  const fresh = new Map<string, Fresh>()
+  for (const [index, { tenantId, endpointId, type, payload, kept }] of commands.entries()) {
+    const { commandId } = made[index] ?? {}
+    if (commandId === undefined || !kept) continue
+    const known = fresh.get(endpointId) ?? { tenantId, endpointId, commands: [] }
+    known.commands.push({ id: commandId, type, payload })
+    fresh.set(endpointId, known)
+  }
+  return [...fresh.values()]
+}

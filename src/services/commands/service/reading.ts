@@ -1,0 +1,138 @@
+/** Reads and deletes commands for callers of the HTTP API. */
+import type { Ctx } from '../../../kernel/contract.ts'
+import type { Kit } from '../../../kernel/define-service.ts'
+import { invalidField } from '../../../kernel/errors.ts'
+import type { RowWaits } from '../../../kernel/wait.ts'
+import type { Applications } from '../../applications/contract.ts'
+import type { EndpointRef, Register } from '../../register/contract.ts'
+import { NoCommand, NoExecutedCommand } from '../errors.ts'
+import * as store from '../store/commands.ts'
+import { type FindEndpoint, mayUse, permitted, readScope, requireApplication, updateScope } from './access.ts'
+import { type CommandState, stateKey } from './invocation.ts'
+import { type CommandView, viewOf } from './values.ts'
+
+export interface ReadingDeps {
+  kit: Pick<Kit, 'db'>
+  findEndpoint: FindEndpoint
+  register: Pick<Register, 'findAll'>
+  applications: Pick<Applications, 'exists'>
+  states: RowWaits<CommandState>
+}
+
+export interface OneCommand {
+  endpointId: string
+  commandType: string
+  commandId: number
+}
+
+export interface Endpoints {
+  endpointIds: string[]
+  types: string[]
+}
+
+export interface CommandsOfEndpoint {
+  endpointId: string
+  commands: CommandView[]
+  truncated?: true
+}
+
+/** Limits of the list of one endpoint. */
+const perEndpointMax = 1000
+/** Limits the memory of a response. Above it, lists of endpoints are cut and pages are rejected. */
+const responseBytesMax = 32_000_000
+/** Payloads of so many commands cannot exceed it much. */
+const uncheckedSize = 20
+
+export async function getCommand({ kit, findEndpoint }: ReadingDeps, ctx: Ctx, of: OneCommand): Promise<CommandView> {
+  const missing = () => NoCommand({ ...of })
+  const { tenantId, endpointId } = await permitted(findEndpoint, ctx, of.endpointId, readScope, missing)
+  const { commandId, commandType: type } = of
+  const found = await store.findCommand(kit.db.sql, { tenantId, endpointId, commandId, type })
+  if (!found) throw missing()
+  return viewOf(found)
+}
+
+/** A caller that waits for the command learns that it is gone. */
+export async function deleteCommand({ kit, findEndpoint, states }: ReadingDeps, ctx: Ctx, of: OneCommand) {
+  const missing = () => NoCommand({ ...of })
+  const { tenantId, endpointId } = await permitted(findEndpoint, ctx, of.endpointId, updateScope, missing)
+  const { commandId, commandType: type } = of
+  const place = { tenantId, endpointId, commandId }
+  await kit.db.tx(async (sql) => {
+    const deleted = await store.deleteCommand(sql, { ...place, type })
+    if (!deleted) throw missing()
+    if (deleted.waitingNode !== null)
+      await states.changed(sql, [{ id: stateKey(place), to: `node/${deleted.waitingNode}` }])
+  })
+}
+
+export async function getLast(
+  { kit, findEndpoint }: ReadingDeps,
+  ctx: Ctx,
+  of: Omit<OneCommand, 'commandId'>,
+): Promise<CommandView> {
+  const missing = () => NoExecutedCommand({ ...of })
+  const { tenantId, endpointId } = await permitted(findEndpoint, ctx, of.endpointId, readScope, missing)
+  const [last] = await store.findLast(kit.db.sql, { tenantId, endpointIds: [endpointId], types: [of.commandType] })
+  if (!last) throw missing()
+  return viewOf(last)
+}
+
+/** Lists the commands of these types, for each endpoint that the caller may read. */
+export async function listOfEndpoints(
+  deps: ReadingDeps,
+  ctx: Ctx,
+  { endpointIds, types }: Endpoints,
+): Promise<CommandsOfEndpoint[]> {
+  const endpoints = await readable(deps, ctx, endpointIds)
+  const lists: CommandsOfEndpoint[] = []
+  let bytesLeft = responseBytesMax
+  for (const { tenantId, endpointId } of endpoints) {
+    const of = { tenantId, endpointId, types, limit: perEndpointMax + 1, bytesMax: bytesLeft }
+    const { rows, isCut, bytes } = await store.findOfEndpoint(deps.kit.db.sql, of)
+    bytesLeft = Math.max(0, bytesLeft - bytes)
+    const commands = rows.slice(0, perEndpointMax).map(viewOf)
+    lists.push({ endpointId, commands, ...((isCut || rows.length > perEndpointMax) && { truncated: true as const }) })
+  }
+  return lists
+}
+
+/** Lists the last executed command of each type, for each endpoint that the caller may read. */
+export async function listLast(
+  deps: ReadingDeps,
+  ctx: Ctx,
+  { endpointIds, types }: Endpoints,
+): Promise<CommandsOfEndpoint[]> {
+  const endpoints = await readable(deps, ctx, endpointIds)
+  const rows: store.CommandRow[] = []
+  for (const [tenantId, some] of Map.groupBy(endpoints, (endpoint) => endpoint.tenantId)) {
+    const ids = some.map(({ endpointId }) => endpointId)
+    rows.push(...(await store.findLast(deps.kit.db.sql, { tenantId, endpointIds: ids, types })))
+  }
+  const found = Map.groupBy(rows, ({ endpointId }) => endpointId)
+  return endpoints.map(({ endpointId }) => ({ endpointId, commands: (found.get(endpointId) ?? []).map(viewOf) }))
+}
+
+async function readable({ register }: ReadingDeps, ctx: Ctx, endpointIds: string[]): Promise<EndpointRef[]> {
+  const found = await register.findAll(endpointIds)
+  return endpointIds.flatMap((endpointId) => {
+    const endpoint = found.get(endpointId)
+    return endpoint && mayUse(ctx.caller, endpoint, readScope) ? [endpoint] : []
+  })
+}
+
+export async function listOfApplication(
+  { kit, applications }: ReadingDeps,
+  ctx: Ctx,
+  query: Omit<store.PageQuery, 'tenantId'>,
+): Promise<{ totalElements: number; content: CommandView[] }> {
+  await requireApplication(applications, ctx, query.applicationName)
+  const of = { ...query, tenantId: ctx.tenantId }
+  if (of.limit > uncheckedSize && (await store.countBytes(kit.db.sql, of)) > responseBytesMax)
+    throw invalidField('size', 'the payloads of this page are too large together, ask for a smaller page')
+  const [totalElements, rows] = await Promise.all([
+    store.countOfApplication(kit.db.sql, of),
+    store.findOfApplication(kit.db.sql, of),
+  ])
+  return { totalElements, content: rows.map(viewOf) }
+}

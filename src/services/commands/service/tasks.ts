@@ -1,0 +1,194 @@
+/** Tasks: a command for many endpoints. The endpoints are stored at once; a walk makes the commands in the background. */
+import { defineWalk } from '../../../kernel/bulk/types.ts'
+import { authorize, type Ctx } from '../../../kernel/contract.ts'
+import type { Kit } from '../../../kernel/define-service.ts'
+import { invalidField } from '../../../kernel/errors.ts'
+import { holds, onResource } from '../../../kernel/permissions.ts'
+import type { Applications } from '../../applications/contract.ts'
+import {
+  applicationResource,
+  endpointResource,
+  type FilterRef,
+  type Register,
+  type Selection,
+  selectionPages,
+} from '../../register/contract.ts'
+import { NoEndpoint, NoFilter, NoTask } from '../errors.ts'
+import { sizeOf } from '../push.ts'
+import type { NewCommand } from '../store/invocations.ts'
+import * as store from '../store/tasks.ts'
+import { mayReadApplication, requireApplication, updateScope } from './access.ts'
+import type { Dispatch } from './dispatch.ts'
+import { checkPayload, freshOf, insertAndSignal } from './invocation.ts'
+import { parsed } from './values.ts'
+
+export interface TaskDeps {
+  kit: Pick<Kit, 'db' | 'bulk' | 'newId'>
+  register: Pick<Register, 'selectionPage' | 'findFilter'>
+  applications: Pick<Applications, 'exists'>
+  dispatch: Dispatch
+}
+
+export interface NewBatch {
+  commandType: string
+  payload: string | null
+  ttlMs: number
+}
+
+export interface TaskView {
+  taskId: string
+  filterId?: string
+  commandType: string
+  requestPayload?: unknown
+  createdAt: Date
+  pendingCount: number
+  executedCount: number
+  expiredCount: number
+}
+
+export interface TaskEntries {
+  executed: TaskEntryView[]
+  expired: TaskEntryView[]
+  pending: TaskEntryView[]
+}
+interface TaskEntryView {
+  endpointId: string
+  commandId?: number
+}
+
+export const SendBatch = defineWalk<{ taskId: string }>('commands.batch', {
+  title: 'Send commands',
+  first: 100,
+  least: 20,
+  most: 500,
+  // Short, because a step locks its endpoints for other commands.
+  milliseconds: 50,
+})
+
+/** Larger payloads are stored once with the task, and not with each command. */
+const copiedBytesMax = 2000
+const filterScope = 'application:endpoint-filter:read'
+
+export function handleBatches({ kit, dispatch }: TaskDeps) {
+  kit.bulk.handleWalk(SendBatch, {
+    async step(sql, { tenantId, data: { taskId } }, { after, limit }) {
+      const task = await store.findTask(sql, tenantId, taskId)
+      if (!task) return 'canceled'
+      const endpoints = await store.takeTaskEndpoints(sql, { tenantId, taskId, after, limit })
+      if (endpoints.length === 0) return 'end'
+      const isCopied = task.payload !== null && task.payload.length <= copiedBytesMax
+      const commands = endpoints.map(
+        ({ endpointId, applicationName }): NewCommand => ({
+          tenantId,
+          endpointId,
+          applicationName,
+          type: task.commandType,
+          payload: isCopied ? task.payload : null,
+          size: task.size,
+          lifetimeMs: task.ttlMs,
+          kept: task.ttlMs > 0,
+          waitingNode: null,
+          taskId,
+        }),
+      )
+      const made = await insertAndSignal(sql, dispatch, commands)
+      const withPayload = commands.map((command) => ({ ...command, payload: task.payload }))
+      kit.db.afterCommit(sql, () => {
+        dispatch.committed(freshOf(withPayload, made))
+        if (task.ttlMs === 0)
+          for (const [index, { type, payload, endpointId }] of withPayload.entries())
+            if (made[index]) dispatch.tryOnce({ tenantId, endpointId }, { id: made[index].commandId, type, payload })
+      })
+      return { last: endpoints.at(-1)!.position, count: endpoints.length }
+    },
+  })
+}
+
+/** Starts a batch for the endpoints that an active filter matches now. */
+export async function startByFilter(deps: TaskDeps, ctx: Ctx, filterId: string, batch: NewBatch): Promise<string> {
+  const { register } = deps
+  checkPayload(batch.payload)
+  const filter = await register.findFilter(ctx.tenantId, filterId)
+  const application = filter && onResource(ctx.tenantId, applicationResource(filter.applicationName))
+  const isVisible = application && [filterScope, updateScope].some((scope) => holds(ctx.caller, scope, application))
+  if (!filter || !isVisible) throw NoFilter({ filterId })
+  if (filter.status !== 'active')
+    throw invalidField('filterId', `filter ${filterId} is still being matched, ask again when its status is active`)
+  return await start(deps, ctx, { filterId }, { ...batch, filter }, ({ endpointId }) =>
+    authorize(
+      ctx,
+      updateScope,
+      endpointResource({ tenantId: ctx.tenantId, applicationName: filter.applicationName, endpointId }),
+    ),
+  )
+}
+
+export async function startByEndpoints(deps: TaskDeps, ctx: Ctx, endpointIds: string[], batch: NewBatch) {
+  checkPayload(batch.payload)
+  return await start(deps, ctx, { endpointIds }, batch, ({ endpointId }) => {
+    throw NoEndpoint({ endpointId })
+  })
+}
+
+/** Stores the task with all its endpoints, or nothing: `refuse` throws for an endpoint that the caller may not use. */
+async function start(
+  { kit, register }: TaskDeps,
+  ctx: Ctx,
+  selection: Selection,
+  { commandType, payload, ttlMs, filter }: NewBatch & { filter?: FilterRef },
+  refuse: (endpoint: { endpointId: string }) => void,
+): Promise<string> {
+  const { tenantId } = ctx
+  return await kit.db.tx(async (sql) => {
+    const taskId = kit.newId()
+    const size = sizeOf(commandType, payload)
+    const filterId = filter?.filterId ?? null
+    await store.insertTask(sql, { tenantId, taskId, commandType, payload, size, ttlMs, filterId })
+    // A filter without endpoints has a task too.
+    if (filter) await store.insertTaskApplication(sql, { tenantId, taskId, applicationName: filter.applicationName })
+    let total = 0
+    for await (const { endpoints, rejected } of selectionPages(register, sql, ctx, selection, { scope: updateScope })) {
+      if (rejected[0]) refuse(rejected[0])
+      const foreign = endpoints.find((endpoint) => endpoint.tenantId !== tenantId)
+      if (foreign) refuse(foreign)
+      if (endpoints.length > 0) await store.insertTaskEndpoints(sql, { tenantId, taskId, from: total }, endpoints)
+      total += endpoints.length
+    }
+    await kit.bulk.startWalk(sql, SendBatch, { tenantId, createdBy: ctx.caller.subject, data: { taskId } }, total)
+    return taskId
+  })
+}
+
+export async function listTasks(
+  { kit, applications }: TaskDeps,
+  ctx: Ctx,
+  query: Omit<store.TaskQuery, 'tenantId'>,
+): Promise<{ totalElements: number; content: TaskView[] }> {
+  await requireApplication(applications, ctx, query.applicationName)
+  const of = { ...query, tenantId: ctx.tenantId }
+  const [totalElements, rows] = await Promise.all([store.countTasks(kit.db.sql, of), store.findTasks(kit.db.sql, of)])
+  return {
+    totalElements,
+    content: rows.map(({ filterId, requestPayload, ...task }) => ({
+      ...task,
+      ...(filterId !== null && { filterId }),
+      ...(requestPayload !== null && { requestPayload: parsed(requestPayload) }),
+    })),
+  }
+}
+
+export async function getTask(
+  { kit, applications }: TaskDeps,
+  ctx: Ctx,
+  { taskId, appName }: { taskId: string; appName: string },
+): Promise<TaskEntries> {
+  const isReadable = await mayReadApplication(applications, ctx, appName)
+  const entries =
+    isReadable &&
+    (await store.findTaskEntries(kit.db.sql, { tenantId: ctx.tenantId, applicationName: appName, taskId }))
+  if (!entries) throw NoTask({ taskId, appName })
+  const views: TaskEntries = { executed: [], expired: [], pending: [] }
+  for (const { endpointId, commandId, status } of entries)
+    views[status].push({ endpointId, ...(commandId !== null && { commandId }) })
+  return views
+}

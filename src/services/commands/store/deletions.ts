@@ -1,0 +1,117 @@
+/** SQL that deletes commands of endpoints, applications and tenants that are gone, and those that are too old. */
+import type { Sql } from '../../../kernel/db.ts'
+
+interface Deleted {
+  tenantId: string
+  endpointId: string
+  commandId: number
+  waitingNode: string | null
+}
+
+/** Deletes some commands that were created until `until`, and returns those for which callers may wait. */
+export async function deleteOfEndpoints(
+  sql: Sql,
+  of: { tenantId: string; endpointIds: string[]; until: Date; limit: number },
+): Promise<Deleted[]> {
+  return await sql<Deleted[]>`
+    delete from commands.commands where ctid = any(array(
+      select ctid from commands.commands
+      where tenant_id = ${of.tenantId} and endpoint_id = any(${of.endpointIds}::text[]) and created_at <= ${of.until}
+      limit ${of.limit}))
+    returning tenant_id, endpoint_id, command_id, waiting_node`
+}
+
+/** Deletes what else endpoints have. The ids of an endpoint that was registered again since go on where they were. */
+export async function deleteEndpoints(
+  sql: Sql,
+  { tenantId, endpointIds, until }: { tenantId: string; endpointIds: string[]; until: Date },
+): Promise<void> {
+  await sql`
+    delete from commands.task_endpoints w using commands.tasks t
+    where w.tenant_id = ${tenantId} and w.endpoint_id = any(${endpointIds}::text[])
+      and t.tenant_id = w.tenant_id and t.task_id = w.task_id and t.created_at <= ${until}`
+  await sql`
+    delete from commands.endpoints
+    where tenant_id = ${tenantId} and endpoint_id = any(${endpointIds}::text[]) and last_at <= ${until}`
+}
+
+export async function hasEndpoints(sql: Sql, tenantId: string, endpointIds: string[]): Promise<boolean> {
+  const [row] = await sql<{ found: boolean }[]>`
+    select exists (
+      select 1 from commands.endpoints where tenant_id = ${tenantId} and endpoint_id = any(${endpointIds}::text[]))
+      or exists (
+      select 1 from commands.task_endpoints where tenant_id = ${tenantId} and endpoint_id = any(${endpointIds}::text[]))
+      as found`
+  return row!.found
+}
+
+/** Deletes the tasks of a deleted application. */
+export async function deleteTasksOfApplication(sql: Sql, tenantId: string, applicationName: string): Promise<void> {
+  await sql`
+    delete from commands.task_applications where tenant_id = ${tenantId} and application_name = ${applicationName}`
+  await sql`
+    delete from commands.task_endpoints where tenant_id = ${tenantId} and application_name = ${applicationName}`
+}
+
+/** Deletes some rows of a tenant; returns false if none is left. */
+export async function deleteOfTenant(sql: Sql, tenantId: string, limit: number): Promise<boolean> {
+  const tables = [
+    sql`commands.commands`,
+    sql`commands.endpoints`,
+    sql`commands.task_endpoints`,
+    sql`commands.task_applications`,
+    sql`commands.tasks`,
+  ]
+  for (const name of tables) {
+    const { count } = await sql`
+      delete from ${name} where ctid = any(array(select ctid from ${name} where tenant_id = ${tenantId} limit ${limit}))`
+    if (count > 0) return true
+  }
+  return false
+}
+
+/** Lists the applications that have commands, by jumping from one to the next in the index. */
+export async function findApplications(sql: Sql): Promise<{ tenantId: string; applicationName: string }[]> {
+  return await sql<{ tenantId: string; applicationName: string }[]>`
+    with recursive found as (
+      (select tenant_id, application_name from commands.commands order by tenant_id, application_name limit 1)
+      union all
+      select next.* from found f cross join lateral (
+        select c.tenant_id, c.application_name from commands.commands c
+        where (c.tenant_id, c.application_name) > (f.tenant_id, f.application_name)
+        order by c.tenant_id, c.application_name limit 1) next)
+    select tenant_id, application_name from found`
+}
+
+/** Deletes some commands of an application that ended more than `days` ago; returns how many. */
+export async function deleteOld(
+  sql: Sql,
+  of: { tenantId: string; applicationName: string; days: number; limit: number },
+): Promise<number> {
+  const { count } = await sql`
+    delete from commands.commands where ctid = any(array(
+      select ctid from commands.commands
+      where tenant_id = ${of.tenantId} and application_name = ${of.applicationName}
+        and ends_at < statement_timestamp() - make_interval(days => ${of.days}::integer)
+      order by ends_at limit ${of.limit}))`
+  return count
+}
+
+/** Deletes tasks older than `days` that have no commands any more. Returns how many. */
+export async function deleteOldTasks(sql: Sql, days: number, limit: number): Promise<number> {
+  const { count } = await sql`
+    with gone as (
+      delete from commands.tasks where ctid = any(array(
+        select t.ctid from commands.tasks t
+        where t.created_at < statement_timestamp() - make_interval(days => ${days}::integer)
+          and not exists (
+            select 1 from commands.commands c where c.tenant_id = t.tenant_id and c.task_id = t.task_id)
+          and not exists (
+            select 1 from commands.task_endpoints w where w.tenant_id = t.tenant_id and w.task_id = t.task_id)
+        limit ${limit}))
+      returning tenant_id, task_id)
+    , applications as (
+      delete from commands.task_applications a using gone g where a.tenant_id = g.tenant_id and a.task_id = g.task_id)
+    select task_id from gone`
+  return count
+}
