@@ -9,6 +9,7 @@ import { rmSync, symlinkSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { sleep } from '../../src/kernel/clock.ts'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/kernel/embedded-postgres.ts'
+import { copyInitializedServer } from '../harness/database.ts'
 import { environmentOfWorker } from '../harness/processes.ts'
 import { seededRandom } from '../harness/seeded-random.ts'
 import type { WorkerTask } from './series-worker.ts'
@@ -35,6 +36,7 @@ export async function seriesRounds(options: {
   /** Endpoint and time → the greatest value that was acknowledged. */
   const acknowledged = new Map<string, number>()
   let count = 0
+  await copyInitializedServer(join(options.directory, 'postgres'))
   let database: EmbeddedPostgres = await openDatabase()
 
   async function openDatabase() {

@@ -1,5 +1,6 @@
 /** Databases for tests, on the PostgreSQL of the test runner (tools/test.ts), or on an own server when a file runs alone. */
-import { mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { freemem, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after } from 'node:test'
@@ -9,6 +10,7 @@ import { layout } from '../../src/kernel/embedded-postgres/cluster.ts'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/kernel/embedded-postgres.ts'
 import { newShortToken } from '../../src/kernel/ids.ts'
 import { migrate, readMigrations } from '../../src/kernel/migrate.ts'
+import { sharedDirectoryVariable } from './timings.ts'
 
 /** Environment variable set by the runner: JSON with the connection options of its PostgreSQL. */
 export const sharedServerVariable = 'TEST_POSTGRES'
@@ -24,8 +26,32 @@ const fastSettings = {
   max_connections: 400,
 }
 
+/**
+ * Fills the directory of a server with the files of one that was started once, because `initdb` takes a second of processor
+ * time. Without the test runner it does nothing. All copies have the same passwords.
+ */
+export async function copyInitializedServer(directory: string) {
+  const shared = process.env[sharedDirectoryVariable]
+  if (!shared) return
+  const template = join(shared, 'initialized-server')
+  await oncePerRun(
+    template,
+    async () => existsSync(template),
+    async () => {
+      const making = join(shared, 'new-server')
+      rmSync(making, { recursive: true, force: true })
+      await (await startEmbeddedPostgres({ directory: making, log: () => {} })).stop()
+      renameSync(making, template)
+    },
+  )
+  mkdirSync(directory, { recursive: true })
+  // `cp -p` keeps the owner: the database files belong to another account.
+  execFileSync('cp', ['-Rp', `${template}/.`, directory])
+}
+
 /** Starts a server that does not ask for passwords, whose check takes longer than a short statement. Only this account can reach it. */
 export async function startTestServer(directory: string): Promise<EmbeddedPostgres> {
+  await copyInitializedServer(directory)
   const server = await startEmbeddedPostgres({ directory, log: () => {}, settings: fastSettings })
   writeFileSync(join(layout(directory).cluster, 'pg_hba.conf'), 'local all all trust\n')
   const admin = connect(server.administration, { max: 1 })

@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import type { ConnectionOptions } from '../../src/kernel/db.ts'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/kernel/embedded-postgres.ts'
-import { afterAllTests } from './database.ts'
+import { afterAllTests, copyInitializedServer } from './database.ts'
 
 export interface PostgresServer {
   /** For `WAYPOST_DATABASE_URL`. */
@@ -22,6 +22,7 @@ export interface PostgresServer {
 
 export async function startPostgresServer(directory: string): Promise<PostgresServer> {
   const open = () => startEmbeddedPostgres({ directory: join(directory, 'postgres'), log: () => {} })
+  await copyInitializedServer(join(directory, 'postgres'))
   let server: EmbeddedPostgres | undefined = await open()
   const { user, password, database } = server.connection
 
