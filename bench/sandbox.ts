@@ -2,6 +2,8 @@ import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { createSandbox, type Sandbox } from '../src/sandbox/sandbox.ts'
 import { type Figure, median } from './report.ts'
+import { runHostile } from './sandbox/hostile.ts'
+import { measureNeighbour } from './sandbox/neighbour.ts'
 
 const rounds = Number(process.env.BENCH_ROUNDS ?? 9)
 const count = 4000
@@ -23,8 +25,41 @@ const input = JSON.stringify({
 const script = `const samples = ctx.trigger.endpointDataSamplesReceived.dataSamples
 return samples.some(({ temperature }) => temperature > 40) ? true : null`
 
-/** Compares evaluations through the sandbox to those of the bare library, in alternating rounds. */
+/** Measures the speed, what other tenants notice, and hostile scripts with the limits of production. */
 export async function sandbox(): Promise<Figure[]> {
+  return [...(await compareSpeed()), ...(await compareNeighbour()), ...(await tryHostile())]
+}
+
+async function compareNeighbour(): Promise<Figure[]> {
+  const { calm, withLoops, withFlood } = await measureNeighbour()
+  return [
+    { name: 'Short scripts of a tenant, p99', value: calm, unit: 'ms' },
+    { name: 'The same while another tenant loops', value: withLoops / calm, unit: 'times', limit: { most: 2 } },
+    {
+      name: 'The same while another tenant floods its queue',
+      value: withFlood / calm,
+      unit: 'times',
+      limit: { most: 2 },
+    },
+  ]
+}
+
+async function tryHostile(): Promise<Figure[]> {
+  const { count, unexpected, longestSeconds, growthMb } = await runHostile()
+  return [
+    {
+      name: `Hostile scripts of ${count} that end in another way than expected`,
+      value: unexpected,
+      unit: '',
+      limit: { most: 0 },
+    },
+    { name: 'Longest hostile script', value: longestSeconds, unit: 's', limit: { most: 10 } },
+    { name: 'Memory after all hostile scripts against before', value: growthMb, unit: 'MB', limit: { most: 64 } },
+  ]
+}
+
+/** Compares evaluations through the sandbox to those of the bare library, in alternating rounds. */
+async function compareSpeed(): Promise<Figure[]> {
   const platform = createSandbox({ active: 1, queuePerTenant: 2 * count })
   const bare = new Worker(new URL('./sandbox/bare.ts', import.meta.url))
   await once(bare, 'message')

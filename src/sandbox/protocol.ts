@@ -53,6 +53,8 @@ export const revoked = 1 << 30
 
 export interface WorkerData extends MachineOptions {
   shared: Int32Array<SharedArrayBuffer>
+  /** Folder of compiled code of the main thread, which a thread does not inherit; undefined if there is none. */
+  compileCache: string | undefined
   /** Receives replies to host calls. */
   replies: MessagePort
 }

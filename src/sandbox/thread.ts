@@ -1,5 +1,7 @@
 /** One worker thread as the pool sees it. */
+import { getCompileCacheDir } from 'node:module'
 import { setPriority } from 'node:os'
+import { dirname } from 'node:path'
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
 import type { Job } from './job.ts'
 import type { MachineOptions } from './machine.ts'
@@ -46,8 +48,9 @@ export interface ThreadEvents {
 export function startThread(options: MachineOptions, events: ThreadEvents): Thread {
   const shared = new Int32Array(new SharedArrayBuffer(Object.keys(cells).length * 4))
   const { port1, port2 } = new MessageChannel()
-  const data: WorkerData = { ...options, shared, replies: port2 }
-  const worker = new Worker(new URL('./worker.ts', import.meta.url), {
+  const cache = getCompileCacheDir()
+  const data: WorkerData = { ...options, shared, replies: port2, compileCache: cache && dirname(cache) }
+  const worker = new Worker(new URL('./worker-start.mjs', import.meta.url), {
     workerData: data,
     transferList: [port2],
     env: {},

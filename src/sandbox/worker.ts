@@ -14,7 +14,7 @@ import {
   type WorkerData,
 } from './protocol.ts'
 
-const { shared, replies, ...options } = workerData as WorkerData
+const { shared, replies, module, worlds, memoryBytes } = workerData as WorkerData
 const pool = parentPort!
 const post = (message: FromWorker) => pool.postMessage(message)
 
@@ -41,24 +41,27 @@ class RunStopped extends Error {
   override readonly name = 'RunStopped'
 }
 
-const machine: Machine = createMachine(options, {
-  interrupt() {
-    // A long script must not delay the outcomes of those before it.
-    if (unsent.length > 0) send(false)
-    run.steps += stepUnit
-    const { limits, steps, startedAt } = run
-    if (steps > limits.steps) run.stopped ??= `the script ran for more than ${limits.steps} steps`
-    else if (monotonicMs() - startedAt > limits.timeMs) run.stopped ??= outOfTime(limits)
-    return run.stopped !== undefined
+const machine: Machine = createMachine(
+  { module, worlds, memoryBytes },
+  {
+    interrupt() {
+      // A long script must not delay the outcomes of those before it.
+      if (unsent.length > 0) send(false)
+      run.steps += stepUnit
+      const { limits, steps, startedAt } = run
+      if (steps > limits.steps) run.stopped ??= `the script ran for more than ${limits.steps} steps`
+      else if (monotonicMs() - startedAt > limits.timeMs) run.stopped ??= outOfTime(limits)
+      return run.stopped !== undefined
+    },
+    log(line) {
+      const { limits, log } = run
+      run.logBytes += Buffer.byteLength(line)
+      if (log.length < limits.logLines && run.logBytes <= limits.logBytes) log.push(line)
+      else if (log.at(-1) !== logEnd) log.push(logEnd)
+    },
+    call: callHost,
   },
-  log(line) {
-    const { limits, log } = run
-    run.logBytes += Buffer.byteLength(line)
-    if (log.length < limits.logLines && run.logBytes <= limits.logBytes) log.push(line)
-    else if (log.at(-1) !== logEnd) log.push(logEnd)
-  },
-  call: callHost,
-})
+)
 
 const logEnd = 'console.log: further lines were left out'
 const outOfTime = ({ timeMs }: Limits) => `the script ran for more than ${timeMs / 1000} seconds`

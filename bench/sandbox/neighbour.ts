@@ -1,0 +1,42 @@
+import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts'
+
+const everyMs = 20
+const count = 400
+
+/** Compares the latency of a tenant's short scripts while another tenant does nothing, loops, and floods its queue. */
+export async function measureNeighbour() {
+  const sandbox = createSandbox()
+  await latencies(sandbox, 50)
+  const calm = await latencies(sandbox, count)
+  const withLoops = await during(() => sandbox.run({ ...request, tenantId: 'loops', script: 'for (;;);' }), sandbox, 1)
+  const withFlood = await during(() => sandbox.run({ ...request, tenantId: 'floods' }), sandbox, 500)
+  await sandbox.stop()
+  return { calm, withLoops, withFlood }
+}
+
+const request = { tenantId: 'calm', input: '{"a":1}', script: 'return ctx.a + 1' }
+
+/** Measures while `parallel` callers repeat the work without a pause. */
+async function during(work: () => Promise<unknown>, sandbox: Sandbox, parallel: number): Promise<number> {
+  let isRunning = true
+  const repeat = async () => {
+    while (isRunning) await work()
+  }
+  const running = Array.from({ length: parallel }, repeat)
+  const measured = await latencies(sandbox, count)
+  isRunning = false
+  await Promise.all(running)
+  return measured
+}
+
+/** Returns the 99th percentile in milliseconds at a steady rate. */
+async function latencies(sandbox: Sandbox, runs: number): Promise<number> {
+  const times: Promise<number>[] = []
+  for (let index = 0; index < runs; index++) {
+    await new Promise((done) => setTimeout(done, everyMs))
+    const began = performance.now()
+    times.push(sandbox.run(request).then(() => performance.now() - began))
+  }
+  const sorted = (await Promise.all(times)).toSorted((a, b) => a - b)
+  return sorted[Math.floor(runs * 0.99)]!
+}
