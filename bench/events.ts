@@ -2,7 +2,7 @@ import { eventRounds } from '../test/faults/events.ts'
 import { oneByOneRate, outboxRate, withDatabase } from './events/delivery.ts'
 import { idleTransactions } from './events/idle.ts'
 import { writesRatio } from './events/writes.ts'
-import { inDirectory } from './platform.ts'
+import { withTemporaryDirectory } from './platform.ts'
 import type { Figure } from './report.ts'
 
 const few = 1000
@@ -26,7 +26,9 @@ export async function events(): Promise<Figure[]> {
 const parts: Record<string, () => Promise<Figure[]>> = {
   async delivery() {
     const rate = (measure: typeof outboxRate, waiting: number) =>
-      inDirectory((directory) => withDatabase(directory, (connection) => measure(connection, waiting, seconds)))
+      withTemporaryDirectory((directory) =>
+        withDatabase(directory, (connection) => measure(connection, waiting, seconds)),
+      )
     const [oldMany, newMany] = [await rate(oneByOneRate, many), await rate(outboxRate, many)]
     const newFew = await rate(outboxRate, few)
     return [
@@ -34,13 +36,13 @@ const parts: Record<string, () => Promise<Figure[]>> = {
         name: 'Delivery with 100,000 waiting events against the way of version 0.1',
         value: newMany / oldMany,
         unit: 'times',
-        limit: { least: 20 },
+        limit: { min: 20 },
       },
       {
         name: 'Delivery with 100,000 waiting events against 1,000',
         value: newMany / newFew,
         unit: 'times',
-        limit: { least: 0.7 },
+        limit: { min: 0.7 },
       },
       { name: 'Events delivered with 100,000 waiting', value: newMany, unit: '/s' },
     ]
@@ -48,28 +50,28 @@ const parts: Record<string, () => Promise<Figure[]>> = {
 
   async idle() {
     const idle = (nodes: number) =>
-      inDirectory((directory) => idleTransactions(directory, nodes, Math.max(20, seconds)))
+      withTemporaryDirectory((directory) => idleTransactions(directory, nodes, Math.max(20, seconds)))
     return [
-      { name: 'Transactions of an idle node', value: await idle(1), unit: '/s', limit: { most: 6 } },
-      { name: 'Transactions of each of two idle nodes', value: await idle(2), unit: '/s', limit: { most: 6 } },
+      { name: 'Transactions of an idle node', value: await idle(1), unit: '/s', limit: { max: 6 } },
+      { name: 'Transactions of each of two idle nodes', value: await idle(2), unit: '/s', limit: { max: 6 } },
     ]
   },
 
   async writes() {
-    const { ratio, perSecond } = await inDirectory((directory) => writesRatio(directory, seconds / 2))
+    const { ratio, perSecond } = await withTemporaryDirectory((directory) => writesRatio(directory, seconds / 2))
     return [
       {
         name: 'API writes of 32 callers with another node against a node alone',
         value: ratio,
         unit: 'times',
-        limit: { least: 0.85 },
+        limit: { min: 0.85 },
       },
       { name: 'API writes of 32 callers with another node', value: perSecond, unit: '/s' },
     ]
   },
 
   async kills() {
-    const { rounds: done, published } = await inDirectory((directory) =>
+    const { rounds: done, published } = await withTemporaryDirectory((directory) =>
       withDatabase(directory, (connection) => eventRounds({ rounds, seed, connection })),
     )
     return [
@@ -77,7 +79,7 @@ const parts: Record<string, () => Promise<Figure[]>> = {
         name: 'Rounds of kill -9 of either of two nodes, each event delivered once',
         value: done,
         unit: 'rounds',
-        limit: { least: 30 },
+        limit: { min: 30 },
       },
       { name: 'Events published in them', value: published, unit: '' },
     ]

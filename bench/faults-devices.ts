@@ -5,13 +5,13 @@
 import { fullDisk, slowDisk } from '../test/faults/disk.ts'
 import { killDeviceRounds } from '../test/faults/kill-under-device-load.ts'
 import { inRounds, roundsFigure } from './kill-rounds.ts'
-import { inDirectory } from './platform.ts'
+import { withTemporaryDirectory } from './platform.ts'
 import type { Figure } from './report.ts'
 
 export async function faultsDevices(): Promise<Figure[]> {
   const killed = await inRounds(killDeviceRounds)
-  const full = await inDirectory((directory) => fullDisk({ directory }))
-  const slow = await inDirectory((directory) => slowDisk({ directory }))
+  const full = await withTemporaryDirectory((directory) => fullDisk({ directory }))
+  const slow = await withTemporaryDirectory((directory) => slowDisk({ directory }))
   return [
     roundsFigure('Rounds of kill -9 of server, database or both under load', killed),
     { name: 'Messages sent, all of them acknowledged in the end', value: killed.messages, unit: '' },
@@ -27,7 +27,7 @@ export async function faultsDevices(): Promise<Figure[]> {
       name: 'Longest time without an acknowledgement',
       value: killed.slowestRecoverySeconds,
       unit: 's',
-      limit: { most: 20 },
+      limit: { max: 20 },
     },
     { name: 'Full disk: points, each found once in its series', value: full.points, unit: '' },
     { name: 'Full disk: messages acknowledged within 20 s', value: full.acknowledgedWhileFull, unit: '' },
@@ -35,7 +35,7 @@ export async function faultsDevices(): Promise<Figure[]> {
       name: 'Full disk: time until devices are served after space is free',
       value: full.slowestRecoverySeconds,
       unit: 's',
-      limit: { most: 20 },
+      limit: { max: 20 },
     },
     { name: 'Slow disk: a normal commit', value: slow.usualCommitMs, unit: 'ms' },
     { name: 'Slow disk: a slow commit', value: slow.slowCommitMs, unit: 'ms' },
@@ -45,7 +45,7 @@ export async function faultsDevices(): Promise<Figure[]> {
       name: 'Slow disk: time until devices are served after a stall',
       value: slow.slowestRecoverySeconds,
       unit: 's',
-      limit: { most: 20 },
+      limit: { max: 20 },
     },
   ]
 }

@@ -14,8 +14,8 @@ import {
   atRate,
   type ConnectRates,
   type Load,
+  type LoadFigures,
   loads,
-  type Measured,
   measure,
   measureConnects,
   measureIdle,
@@ -30,16 +30,16 @@ import { type Figure, median } from './report.ts'
 /** Duration of one load; set a shorter one for a quick run. */
 const seconds = Number(process.env.BENCH_SECONDS ?? 6)
 /** Number of runs at 1,000 connections, where the limits apply. */
-const turns = 3
-const thousand = loads.find(({ connections }) => connections === 1000)!
+const runs = 3
+const thousandConnections = loads.find(({ connections }) => connections === 1000)!
 
-interface Outcome extends ConnectRates {
+interface ContenderResult extends ConnectRates {
   kilobytes: number
-  byLoad: Measured[]
+  byLoad: LoadFigures[]
 }
 
 /**
- * Measures QoS 1 messages of 200 bytes of JSON with PUBACK and one answer, for an echo server (the upper limit), our layers and other
+ * Measures QoS 1 messages of 200 bytes of JSON with PUBACK and one response, for an echo server (the upper limit), our layers and other
  * brokers under the same load. The server has the first core, the load the second. Rates are per second of processor time.
  */
 export async function gateway(): Promise<Figure[]> {
@@ -49,23 +49,23 @@ export async function gateway(): Promise<Figure[]> {
   const core = gatewayCore(prepared)
   const platform = wholePlatform(prepared)
   try {
-    const outcomes = new Map<Contender, Outcome>()
+    const outcomes = new Map<Contender, ContenderResult>()
     for (const contender of [echo, sessionLayer, core, platform, aedes, mosquitto])
       outcomes.set(contender, await measureAll(generator, contender))
-    for (let turn = 1; turn < turns; turn++)
+    for (let turn = 1; turn < runs; turn++)
       for (const contender of [echo, sessionLayer, core, aedes])
-        outcomes.get(contender)!.byLoad.push(...(await measureSome(generator, contender, [thousand])))
-    const steady = await measureAt70Percent(generator, core, outcomes.get(core)!)
+        outcomes.get(contender)!.byLoad.push(...(await measureSome(generator, contender, [thousandConnections])))
+    const latencyFigures = await measureAt70Percent(generator, core, outcomes.get(core)!)
     const bench = await startBenchPlatform(platform.name, prepared)
-    const comingBack = await reconnectAll(generator, bench).finally(bench.stop)
-    const disturbed = await healthyDevice(prepared)
-    const pushed = await pushes(prepared)
+    const reconnectFigures = await reconnectAll(generator, bench).finally(bench.stop)
+    const healthyDeviceFigures = await healthyDevice(prepared)
+    const pushFigures = await pushes(prepared)
     return [
       ...limitsOf(outcomes, core),
-      ...comingBack,
-      ...disturbed,
-      ...pushed,
-      ...steady,
+      ...reconnectFigures,
+      ...healthyDeviceFigures,
+      ...pushFigures,
+      ...latencyFigures,
       ...[...outcomes].flatMap(([contender, outcome]) => figuresOf(contender, outcome)),
     ]
   } finally {
@@ -75,8 +75,12 @@ export async function gateway(): Promise<Figure[]> {
 }
 
 /** Measures latency at 70 % of the highest rate: at full load, latency is mostly the time in the queue. */
-async function measureAt70Percent(generator: Generator, contender: Contender, outcome: Outcome): Promise<Figure[]> {
-  const rate = Math.round(medianOf(outcome, thousand, 'perSecond') * 0.7)
+async function measureAt70Percent(
+  generator: Generator,
+  contender: Contender,
+  outcome: ContenderResult,
+): Promise<Figure[]> {
+  const rate = Math.round(medianOf(outcome, thousandConnections, 'perSecond') * 0.7)
   const server = await contender.start()
   const { p50Ms, p99Ms } = await atRate(generator, server, rate, seconds).finally(server.stop)
   const name = `${contender.name}, 1,000 connections, 70 % of the highest rate`
@@ -86,40 +90,40 @@ async function measureAt70Percent(generator: Generator, contender: Contender, ou
   ]
 }
 
-async function measureAll(generator: Generator, contender: Contender): Promise<Outcome> {
-  const still = await contender.start(smallYoungGeneration)
-  const kilobytes = await measureIdle(generator, still).finally(still.stop)
-  const fresh = await contender.start()
-  const rates = await measureConnects(generator, fresh).finally(fresh.stop)
+async function measureAll(generator: Generator, contender: Contender): Promise<ContenderResult> {
+  const idleServer = await contender.start(smallYoungGeneration)
+  const kilobytes = await measureIdle(generator, idleServer).finally(idleServer.stop)
+  const connectServer = await contender.start()
+  const rates = await measureConnects(generator, connectServer).finally(connectServer.stop)
   return { kilobytes, ...rates, byLoad: await measureSome(generator, contender, loads) }
 }
 
-async function measureSome(generator: Generator, contender: Contender, some: Load[]): Promise<Measured[]> {
+async function measureSome(generator: Generator, contender: Contender, selectedLoads: Load[]): Promise<LoadFigures[]> {
   const server = await contender.start()
   try {
-    const measured: Measured[] = []
-    for (const load of some) measured.push(await measure(generator, server, load, seconds))
+    const measured: LoadFigures[] = []
+    for (const load of selectedLoads) measured.push(await measure(generator, server, load, seconds))
     return measured
   } finally {
     await server.stop()
   }
 }
 
-const medianOf = ({ byLoad }: Outcome, load: Load, what: 'perCore' | 'perSecond' | 'p50Ms' | 'p99Ms') =>
-  median(byLoad.filter((measured) => measured.load === load).map((measured) => measured[what]))
+const medianOf = ({ byLoad }: ContenderResult, load: Load, metric: 'perCore' | 'perSecond' | 'p50Ms' | 'p99Ms') =>
+  median(byLoad.filter((measured) => measured.load === load).map((measured) => measured[metric]))
 
-function limitsOf(outcomes: Map<Contender, Outcome>, core: Contender): Figure[] {
-  const rate = (contender: Contender) => medianOf(outcomes.get(contender)!, thousand, 'perCore')
-  const times = (name: string, value: number, least: number) => ({ name, value, unit: 'times', limit: { least } })
+function limitsOf(outcomes: Map<Contender, ContenderResult>, core: Contender): Figure[] {
+  const rate = (contender: Contender) => medianOf(outcomes.get(contender)!, thousandConnections, 'perCore')
+  const ratioFigure = (name: string, value: number, min: number) => ({ name, value, unit: 'times', limit: { min } })
   return [
-    times('Session layer against the echo, 1,000 connections', rate(sessionLayer) / rate(echo), 0.6),
-    times(
+    ratioFigure('Session layer against the echo, 1,000 connections', rate(sessionLayer) / rate(echo), 0.6),
+    ratioFigure(
       'Gateway with an extension that does nothing against the echo, 1,000 connections',
       rate(core) / rate(echo),
       0.6,
     ),
-    times('Session layer against Aedes, 1,000 connections', rate(sessionLayer) / rate(aedes), 1.8),
-    times(
+    ratioFigure('Session layer against Aedes, 1,000 connections', rate(sessionLayer) / rate(aedes), 1.8),
+    ratioFigure(
       'Gateway with an extension that does nothing against Aedes, 1,000 connections',
       rate(core) / rate(aedes),
       1.8,
@@ -128,9 +132,9 @@ function limitsOf(outcomes: Map<Contender, Outcome>, core: Contender): Figure[] 
   ]
 }
 
-const limitsOfIdle = { kilobytes: { limit: { most: 14 } }, connects: { limit: { least: 2500 } } }
+const limitsOfIdle = { kilobytes: { limit: { max: 14 } }, connects: { limit: { min: 2500 } } }
 
-function idleFigures({ name }: Contender, outcome: Outcome, limits?: typeof limitsOfIdle): Figure[] {
+function idleFigures({ name }: Contender, outcome: ContenderResult, limits?: typeof limitsOfIdle): Figure[] {
   const { kilobytes, connectsPerSecond, firstMessagesPerSecond } = outcome
   const figures: Figure[] = [
     { name: `${name}: an idle connection`, value: kilobytes, unit: 'KB', ...limits?.kilobytes },
@@ -141,7 +145,7 @@ function idleFigures({ name }: Contender, outcome: Outcome, limits?: typeof limi
   return figures
 }
 
-const figuresOf = (contender: Contender, outcome: Outcome): Figure[] => [
+const figuresOf = (contender: Contender, outcome: ContenderResult): Figure[] => [
   ...loads.flatMap((load): Figure[] => [
     {
       name: `${contender.name}, ${load.name}: messages for one core`,

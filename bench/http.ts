@@ -2,15 +2,15 @@ import { spawn } from 'node:child_process'
 import { bearer, client } from '../test/harness/client.ts'
 import { nameOf, processTree } from '../test/harness/processes.ts'
 import { type LoadResult, load, pin } from './load.ts'
-import { freshDirectory, type Measured, removeDirectory, serviceToken, start } from './platform.ts'
+import { removeDirectory, type StartedPlatform, serviceToken, startPlatform, temporaryDirectory } from './platform.ts'
 import { type Figure, median } from './report.ts'
 
 const rounds = 3
 
 /** Compares an authenticated read with a bare Fastify route that returns the same bytes, alternately, both on one core. */
 export async function http(): Promise<Figure[]> {
-  const directory = freshDirectory()
-  const platform = await start(directory)
+  const directory = temporaryDirectory()
+  const platform = await startPlatform(directory)
   const token = await serviceToken(platform, platform.bootstrap.default)
   const headers = bearer(token)
   const ask = client(platform.baseUrl, headers)
@@ -34,16 +34,16 @@ export async function http(): Promise<Figure[]> {
 }
 
 /** Runs the platform alone on the first core, and its database with the load on the second. */
-function pinTree({ pid }: Measured) {
+function pinTree({ pid }: StartedPlatform) {
   for (const process of processTree(pid)) pin(process, nameOf(process).startsWith('postgres') ? 1 : 0)
 }
 
 async function compare(
   name: string,
-  platform: Measured,
+  platform: StartedPlatform,
   path: string,
   headers: Record<string, string>,
-  least: number,
+  min: number,
 ): Promise<Figure[]> {
   const answer = await fetch(platform.baseUrl + path, { headers })
   const bare = await bareServer(await answer.text())
@@ -61,7 +61,7 @@ async function compare(
       name: `${name}: requests/s against bare Fastify`,
       value: rate(ours) / rate(theirs),
       unit: 'times',
-      limit: { least },
+      limit: { min },
     },
     { name: `${name}: processor time against bare Fastify`, value: cpu(theirs) / cpu(ours), unit: 'times' },
     { name: `${name}: requests/s`, value: rate(ours), unit: '/s' },

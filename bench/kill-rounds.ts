@@ -1,5 +1,5 @@
 /** The number of rounds and the seed of benches with kill -9, and the figure for their result. */
-import { inDirectory } from './platform.ts'
+import { withTemporaryDirectory } from './platform.ts'
 import type { Figure } from './report.ts'
 
 const requiredRounds = 50
@@ -14,11 +14,11 @@ export interface Rounds {
 }
 
 export const inRounds = <T>(work: (options: Rounds) => Promise<T>): Promise<T> =>
-  inDirectory((directory) => work({ rounds, seed, directory }))
+  withTemporaryDirectory((directory) => work({ rounds, seed, directory }))
 
 export const roundsFigure = (name: string, report: { rounds: number }): Figure => ({
   name,
   value: report.rounds,
   unit: 'rounds',
-  limit: { least: requiredRounds },
+  limit: { min: requiredRounds },
 })

@@ -8,7 +8,7 @@ import { memoryMb, processTree } from '../test/harness/processes.ts'
 
 const program = resolve(import.meta.dirname, '../bin/waypost')
 
-export interface Measured {
+export interface StartedPlatform {
   pid: number
   baseUrl: string
   mqttUrl: string
@@ -25,12 +25,12 @@ interface Realm {
   frontendClient: { id: string }
 }
 
-export const freshDirectory = () => mkdtempSync(join(tmpdir(), 'waypost-bench-'))
+export const temporaryDirectory = () => mkdtempSync(join(tmpdir(), 'waypost-bench-'))
 export const removeDirectory = (directory: string) => rmSync(directory, { recursive: true, force: true })
 
 /** Runs work with a temporary directory. */
-export async function inDirectory<T>(work: (directory: string) => Promise<T>): Promise<T> {
-  const directory = freshDirectory()
+export async function withTemporaryDirectory<T>(work: (directory: string) => Promise<T>): Promise<T> {
+  const directory = temporaryDirectory()
   try {
     return await work(directory)
   } finally {
@@ -38,7 +38,10 @@ export async function inDirectory<T>(work: (directory: string) => Promise<T>): P
   }
 }
 
-export async function start(directory: string, environment: Record<string, string> = {}): Promise<Measured> {
+export async function startPlatform(
+  directory: string,
+  environment: Record<string, string> = {},
+): Promise<StartedPlatform> {
   const file = join(directory, 'bootstrap.json')
   rmSync(file, { force: true })
   const started = performance.now()
@@ -74,15 +77,15 @@ export async function start(directory: string, environment: Record<string, strin
     bootstrap,
     memoryMb: () => memoryMb(processTree(child.pid!)),
     async stop() {
-      const asked = performance.now()
+      const stopRequestedAt = performance.now()
       child.kill('SIGTERM')
       const code = await closed
-      return { seconds: (performance.now() - asked) / 1000, code }
+      return { seconds: (performance.now() - stopRequestedAt) / 1000, code }
     },
   }
 }
 
-export async function serviceToken({ baseUrl }: Measured, realm: Realm): Promise<string> {
+export async function serviceToken({ baseUrl }: StartedPlatform, realm: Realm): Promise<string> {
   const { id, secret } = realm.backendClient
   const response = await fetch(`${baseUrl}/auth/realms/${realm.tenantId}/protocol/openid-connect/token`, {
     method: 'POST',

@@ -3,21 +3,21 @@ export interface Figure {
   name: string
   value: number
   unit: string
-  limit?: { most: number } | { least: number }
+  limit?: { max: number } | { min: number }
 }
 
-export const holds = ({ value, limit }: Figure) =>
-  limit === undefined || ('most' in limit ? value <= limit.most : value >= limit.least)
+export const isWithinLimit = ({ value, limit }: Figure) =>
+  limit === undefined || ('max' in limit ? value <= limit.max : value >= limit.min)
 
 const limitText = ({ limit, unit }: Figure) =>
-  limit === undefined ? '' : 'most' in limit ? `at most ${limit.most} ${unit}` : `at least ${limit.least} ${unit}`
+  limit === undefined ? '' : 'max' in limit ? `at most ${limit.max} ${unit}` : `at least ${limit.min} ${unit}`
 
 const rounded = (value: number) => (Math.abs(value) >= 100 ? value.toFixed(0) : value.toFixed(2))
 
-export const row = (figure: Figure) =>
-  `| ${figure.name} | ${rounded(figure.value)} ${figure.unit} | ${limitText(figure)} | ${figure.limit ? (holds(figure) ? 'yes' : '**no**') : ''} |`
+export const rowOf = (figure: Figure) =>
+  `| ${figure.name} | ${rounded(figure.value)} ${figure.unit} | ${limitText(figure)} | ${figure.limit ? (isWithinLimit(figure) ? 'yes' : '**no**') : ''} |`
 
 export const tableOf = (figures: Figure[]) =>
-  ['| What | Measured | To reach | Reached |', '|---|---|---|---|', ...figures.map(row), ''].join('\n')
+  ['| Figure | Measured | Limit | Within limit |', '|---|---|---|---|', ...figures.map(rowOf), ''].join('\n')
 
 export const median = (values: number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!

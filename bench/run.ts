@@ -4,7 +4,7 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus, totalmem } from 'node:os'
-import { type Figure, holds, tableOf } from './report.ts'
+import { type Figure, isWithinLimit, tableOf } from './report.ts'
 
 const benches: Record<string, { title: string; load(): Promise<() => Promise<Figure[]>> }> = {
   starting: { title: 'Start, idle memory and stop', load: async () => (await import('./starting.ts')).starting },
@@ -48,7 +48,7 @@ for (const name of requested.length > 0 ? requested : Object.keys(benches)) {
   const table = tableOf(figures)
   console.log(`\n## ${title}\n\n${table}`)
   if (!isQuickRun) writeSection(title, `${table}\nMeasured on ${new Date().toISOString().slice(0, 10)} (${machine}).\n`)
-  if (!figures.every(holds)) failed = true
+  if (!figures.every(isWithinLimit)) failed = true
 }
 process.exit(failed ? 1 : 0)
 

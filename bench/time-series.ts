@@ -55,14 +55,14 @@ async function withDevices(work: (prepared: PreparedData) => Promise<Figure[]>) 
 /** Compares the platform with its peers on the same samples. */
 function compareWithPeers(
   dataset: Dataset,
-  ask: (bench: BenchPlatform, peers: Peers) => Promise<Figure[]>,
+  measure: (bench: BenchPlatform, peers: Peers) => Promise<Figure[]>,
 ): Promise<Figure[]> {
   return withDevices(async (prepared) => {
     const packing = await withBenchPlatform(prepared, (bench) => fillAndPack(bench, dataset))
     return await withPeers(dataset, async (peers) => [
       ...storageFigures(dataset, packing, [peers.influx, peers.victoria]),
       // A new process, so that memory of packing does not count for reading.
-      ...(await withBenchPlatform(prepared, (bench) => ask(bench, peers))),
+      ...(await withBenchPlatform(prepared, (bench) => measure(bench, peers))),
     ])
   })
 }

@@ -5,7 +5,7 @@ import { connect } from '../../src/kernel/db.ts'
 import { startEmbeddedPostgres } from '../../src/kernel/embedded-postgres.ts'
 import { nodeDirectories } from '../../test/harness/platform.ts'
 import { tcpProxy } from '../../test/harness/postgres-server.ts'
-import { type Measured, start } from '../platform.ts'
+import { type StartedPlatform, startPlatform } from '../platform.ts'
 
 /** Time until the first periodic tasks after the start are done. */
 const settleMs = 10_000
@@ -25,9 +25,9 @@ export async function idleTransactions(directory: string, nodes: number, seconds
       select (xact_commit + xact_rollback)::float8 as n from pg_stat_database where datname = current_database()`
     return row!.n
   }
-  const started: Measured[] = []
+  const started: StartedPlatform[] = []
   try {
-    for (const own of nodeDirectories(nodes)) started.push(await start(own, environment))
+    for (const own of nodeDirectories(nodes)) started.push(await startPlatform(own, environment))
     await sleep(settleMs)
     const before = await count()
     await sleep(seconds * 1000)

@@ -4,7 +4,7 @@ import { startEmbeddedPostgres } from '../../src/kernel/embedded-postgres.ts'
 import { type Ask, bearer, client } from '../../test/harness/client.ts'
 import { nodeDirectories } from '../../test/harness/platform.ts'
 import { tcpProxy } from '../../test/harness/postgres-server.ts'
-import { type Measured, serviceToken, start } from '../platform.ts'
+import { type StartedPlatform, serviceToken, startPlatform } from '../platform.ts'
 import { median } from '../report.ts'
 
 const callers = 32
@@ -20,10 +20,10 @@ export async function writesRatio(directory: string, seconds: number) {
   }
   const [one, two] = nodeDirectories(2) as [string, string]
   try {
-    const node = await start(one, environment)
+    const node = await startPlatform(one, environment)
     try {
       const ask = client(node.baseUrl, bearer(await serviceToken(node, node.bootstrap.default)))
-      return await alternate(ask, seconds, () => start(two, environment))
+      return await alternate(ask, seconds, () => startPlatform(two, environment))
     } finally {
       await node.stop()
     }
@@ -33,7 +33,7 @@ export async function writesRatio(directory: string, seconds: number) {
   }
 }
 
-async function alternate(ask: Ask, seconds: number, startOther: () => Promise<Measured>) {
+async function alternate(ask: Ask, seconds: number, startOther: () => Promise<StartedPlatform>) {
   for (let n = 0; n < callers; n++) await ask('POST /api/v1/applications', { name: `written-${n}` })
   await write(ask, seconds) // warm up
   const [alone, withOther]: [number[], number[]] = [[], []]

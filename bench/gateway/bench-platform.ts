@@ -3,7 +3,7 @@ import { sleep } from '../../src/kernel/clock.ts'
 import { type Ask, bearer, client } from '../../test/harness/client.ts'
 import { nameOf, processTree } from '../../test/harness/processes.ts'
 import { pin } from '../load.ts'
-import { freshDirectory, type Measured, serviceToken, start } from '../platform.ts'
+import { type StartedPlatform, serviceToken, startPlatform, temporaryDirectory } from '../platform.ts'
 import { loadCore, serverCore } from './generator.ts'
 import type { Server } from './servers.ts'
 
@@ -16,7 +16,7 @@ export interface PreparedData {
 }
 
 export interface BenchPlatform extends Server {
-  platform: Measured
+  platform: StartedPlatform
   token(): Promise<string>
 }
 
@@ -33,8 +33,8 @@ const perBatch = 1000
 const register = '/epr/api/v1/endpoints/batch'
 
 export async function prepareData(devices = 10_000): Promise<PreparedData> {
-  const directory = freshDirectory()
-  const platform = await start(directory)
+  const directory = temporaryDirectory()
+  const platform = await startPlatform(directory)
   const ask = client(platform.baseUrl, bearer(await serviceToken(platform, platform.bootstrap.default)))
   await create(ask, 'POST /api/v1/applications', { name: applicationName }, 201)
   await create(ask, `POST /api/v1/applications/${applicationName}/app-versions`, { nameSuffix: 'v1' }, 201)
@@ -50,7 +50,7 @@ export async function startBenchPlatform(
   { directory, tokens }: PreparedData,
   environment = {},
 ): Promise<BenchPlatform> {
-  const platform = await start(directory, { ...withoutLimits, ...environment })
+  const platform = await startPlatform(directory, { ...withoutLimits, ...environment })
   const isDatabase = (pid: number) => nameOf(pid).startsWith('postgres')
   for (const pid of processTree(platform.pid)) pin(pid, isDatabase(pid) ? loadCore : serverCore)
   return {
@@ -60,7 +60,7 @@ export async function startBenchPlatform(
     expecting: 'answered',
     versionName,
     tokens,
-    collect: async () => {},
+    collectGarbage: async () => {},
     platform,
     token: () => serviceToken(platform, platform.bootstrap.default),
     stop: async () => void (await platform.stop()),

@@ -36,7 +36,7 @@ export async function startCore(
   expecting: Server['expecting'],
   { core, limits = false, environment }: CoreOptions = {},
 ) {
-  const settings = { ...onAnyPort, ...(limits ? {} : withoutLimits), WAYPOST_DATA: directory, ...environment }
+  const settings = { ...anyPort, ...(limits ? {} : withoutLimits), WAYPOST_DATA: directory, ...environment }
   return { ...(await startPeer('Gateway', 'core.ts', expecting, settings, core)), versionName, tokens }
 }
 
@@ -46,4 +46,4 @@ export const wholePlatform = (prepared: PreparedData): Contender => ({
   start: (environment) => startBenchPlatform('Platform', prepared, environment),
 })
 
-const onAnyPort = { WAYPOST_MQTT_PORT: '0', WAYPOST_MQTTS_PORT: '0', WAYPOST_LOG_LEVEL: 'warn' }
+const anyPort = { WAYPOST_MQTT_PORT: '0', WAYPOST_MQTTS_PORT: '0', WAYPOST_LOG_LEVEL: 'warn' }

@@ -39,7 +39,7 @@ export async function healthyDevice(prepared: PreparedData): Promise<Figure[]> {
         name: 'A healthy device while others misbehave: against alone',
         value: attacked / calm,
         unit: 'times',
-        limit: { most: 2 },
+        limit: { max: 2 },
       },
     ]
   } finally {

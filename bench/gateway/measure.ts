@@ -23,7 +23,7 @@ const connectConcurrency = 200
 /** Time until the background work of first messages is done. */
 const settlingMs = 3000
 
-export interface Measured {
+export interface LoadFigures {
   load: Load
   /** Messages per second of processor time; on a busy machine it is more stable than the rate. */
   perCore: number
@@ -53,7 +53,7 @@ export const orderOf = (
   ...(subscribes && { subscribes }),
 })
 
-export async function measure(generator: Generator, server: Server, load: Load, seconds: number): Promise<Measured> {
+export async function measure(generator: Generator, server: Server, load: Load, seconds: number): Promise<LoadFigures> {
   await generator.connect(orderOf(server, load))
   if (server.tokens) await sleep(settlingMs)
   const ran = await generator.run({ seconds, warmUpSeconds: seconds / 3, pids: server.pids })
@@ -133,10 +133,10 @@ export async function measureConnects(
   return result
 }
 
-async function settledMemoryMb({ collect, pids }: Server): Promise<number> {
+async function settledMemoryMb({ collectGarbage, pids }: Server): Promise<number> {
   for (let n = 0; n < 3; n++) {
     await sleep(500)
-    await collect()
+    await collectGarbage()
   }
   return memoryMb(pids)
 }

@@ -38,12 +38,12 @@ export async function pushes({ directory, tokens }: PreparedData): Promise<Figur
     console.error(`${Math.round(perSecond)} pushes a second from one node to devices at another`)
     // Ten times the 255 per second that one transaction per message reached.
     return [
-      { name: 'Pushes from one node to devices at another', value: perSecond, unit: '/s', limit: { least: 2550 } },
+      { name: 'Pushes from one node to devices at another', value: perSecond, unit: '/s', limit: { min: 2550 } },
       {
         name: `Signals to another node while ${tokens.length - devices} devices connect and leave`,
         value: signals,
         unit: 'signals',
-        limit: { most: 50 },
+        limit: { max: 50 },
       },
       { name: 'The same for devices that are new', value: firstSignals, unit: 'signals' },
     ]

@@ -20,7 +20,7 @@ export interface Server {
   versionName?: string
   tokens?: string[]
   /** Collects garbage, if the server can be asked to. */
-  collect(): Promise<void>
+  collectGarbage(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -50,7 +50,7 @@ export async function startPeer(
     port,
     pids: [child.pid!],
     expecting,
-    collect: async () => void (await requestFrom(child, { collect: true })),
+    collectGarbage: async () => void (await requestFrom(child, { collect: true })),
     async stop() {
       child.disconnect()
       await exited(child)
@@ -104,7 +104,7 @@ export async function startMosquitto(): Promise<Server> {
     pids: [broker.pid!, consumer.pid!],
     expecting: 'answered',
     subscribes: true,
-    collect: async () => {},
+    collectGarbage: async () => {},
     async stop() {
       consumer.disconnect()
       await exited(consumer)

@@ -3,14 +3,14 @@ import { join } from 'node:path'
 import { connect, type Pool } from '../../src/kernel/db.ts'
 import { connectEmbeddedPostgres } from '../../src/kernel/embedded-postgres.ts'
 import { type Ask, bearer, client, tokenOf } from '../../test/harness/client.ts'
-import { freshDirectory, type Measured, removeDirectory, serviceToken, start } from '../platform.ts'
+import { removeDirectory, type StartedPlatform, serviceToken, startPlatform, temporaryDirectory } from '../platform.ts'
 
 export const root = '/epr/api/v1'
 export const applicationName = 'bench'
 export const versionNames = ['bench-v1', 'bench-v2', 'bench-v3']
 
 export interface BenchPlatform {
-  platform: Measured
+  platform: StartedPlatform
   tenantId: string
   /** One connection, like one request of the platform. */
   sql: Pool
@@ -21,8 +21,8 @@ export interface BenchPlatform {
 }
 
 export async function openBenchPlatform(): Promise<BenchPlatform> {
-  const directory = freshDirectory()
-  const platform = await start(directory)
+  const directory = temporaryDirectory()
+  const platform = await startPlatform(directory)
   const connection = await connectEmbeddedPostgres(join(directory, 'postgres'), 'superuser')
   if (!connection) throw new Error('the database of the platform was not found')
   const sql = connect(connection, { max: 1, name: 'bench' })

@@ -57,14 +57,15 @@ export async function activation(bench: BenchPlatform, size: number): Promise<Fi
     select count(*) from register.filter_members m join register.endpoints e using (tenant_id, seq)
     where m.tenant_id = ${tenantId} and m.member_set = ${filter.memberSet} and m.matched
       and e.metadata @> '{"online": true}'`
-  const wrong = Math.abs(count - exact) + Math.abs(page.body.totalElements - exact) + Math.abs(members?.count - exact)
+  const differences =
+    Math.abs(count - exact) + Math.abs(page.body.totalElements - exact) + Math.abs(members?.count - exact)
   return [
-    { name: `A filter of ${exact} endpoints is active after`, value: filter.seconds, unit: 's', limit: { most: 60 } },
+    { name: `A filter of ${exact} endpoints is active after`, value: filter.seconds, unit: 's', limit: { max: 60 } },
     {
       name: 'Endpoints missing or wrong in its count, list and members',
-      value: wrong,
+      value: differences,
       unit: '',
-      limit: { most: 0 },
+      limit: { max: 0 },
     },
     { name: 'Registrations and metadata changes during the matching', value: written / filter.seconds, unit: '/s' },
   ]
@@ -74,15 +75,15 @@ const writesPerSecond = 20
 
 function keepWriting({ ask }: BenchPlatform, size: number) {
   let [isRunning, written] = [true, 0]
-  const sides = new Map<number, boolean>()
+  const onlineByEndpoint = new Map<number, boolean>()
   const write = async () => {
-    const turn = Math.floor(written / 2)
-    if (written % 2 === 0) return await ask(`POST ${root}/endpoints`, registrationOf(size + 1 + turn))
+    const round = Math.floor(written / 2)
+    if (written % 2 === 0) return await ask(`POST ${root}/endpoints`, registrationOf(size + 1 + round))
     // The same few hundred endpoints, spread over the register, alternately match and do not match.
-    const n = 1 + ((turn * 7919) % 300) * Math.floor(size / 300)
-    const side = !(sides.get(n) ?? isOnline(n))
-    sides.set(n, side)
-    return await ask(`PUT ${root}/endpoints/${idOf(n)}/metadata/online`, side)
+    const n = 1 + ((round * 7919) % 300) * Math.floor(size / 300)
+    const online = !(onlineByEndpoint.get(n) ?? isOnline(n))
+    onlineByEndpoint.set(n, online)
+    return await ask(`PUT ${root}/endpoints/${idOf(n)}/metadata/online`, online)
   }
   const done = (async () => {
     while (isRunning) {

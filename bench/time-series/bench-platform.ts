@@ -4,17 +4,17 @@ import { createDb, type Db } from '../../src/kernel/db.ts'
 import { connectEmbeddedPostgres } from '../../src/kernel/embedded-postgres.ts'
 import { type PreparedData, versionName, withoutLimits } from '../gateway/bench-platform.ts'
 import type { Server } from '../gateway/servers.ts'
-import { type Measured, serviceToken, start } from '../platform.ts'
+import { type StartedPlatform, serviceToken, startPlatform } from '../platform.ts'
 
 export interface BenchPlatform extends Server {
-  platform: Measured
+  platform: StartedPlatform
   /** Connections of the bench to the platform's database. */
   db: Db
   tenantId: string
   token(): Promise<string>
 }
 
-export const ownName = 'bench'
+export const benchConnectionName = 'bench'
 const connections = 4
 
 /** Starts the platform; its devices expect PUBACK only, because the topics have no request id. */
@@ -22,10 +22,10 @@ export async function startBenchPlatform(
   { directory, tokens }: PreparedData,
   environment: Record<string, string> = {},
 ) {
-  const platform = await start(directory, { ...withoutLimits, ...environment })
+  const platform = await startPlatform(directory, { ...withoutLimits, ...environment })
   const connection = await connectEmbeddedPostgres(join(directory, 'postgres'), 'superuser')
   if (!connection) throw new Error('the database of the platform was not found')
-  const db = createDb(connection, { max: connections, name: ownName })
+  const db = createDb(connection, { max: connections, name: benchConnectionName })
   const bench: BenchPlatform = {
     name: 'Platform',
     port: Number(new URL(platform.mqttUrl).port),
@@ -37,7 +37,7 @@ export async function startBenchPlatform(
     db,
     tenantId: platform.bootstrap.default.tenantId,
     token: () => serviceToken(platform, platform.bootstrap.default),
-    collect: async () => {},
+    collectGarbage: async () => {},
     async stop() {
       await db.close()
       await platform.stop()

@@ -1,6 +1,6 @@
 /** Splits the processor time of a message: the load, the platform, and the processes of its database by purpose. */
 import type { RunResult } from '../gateway/load.ts'
-import { type BenchPlatform, ownName } from './bench-platform.ts'
+import { type BenchPlatform, benchConnectionName } from './bench-platform.ts'
 
 export interface Process {
   pid: number
@@ -11,7 +11,7 @@ export interface Process {
 export async function processesOf({ platform, db: { sql } }: BenchPlatform): Promise<Process[]> {
   const rows = await sql`
     select pid, case backend_type when 'client backend' then application_name else backend_type end::text as kind
-    from pg_stat_activity where application_name <> ${ownName} order by 2, 1`
+    from pg_stat_activity where application_name <> ${benchConnectionName} order by 2, 1`
   return [
     { pid: platform.pid, kind: node },
     ...rows.map(({ pid, kind }) => ({ pid: pid as number, kind: kind as string })),

@@ -12,7 +12,7 @@ import { runWithCost, withConnections } from './load.ts'
 import { latestOf } from './reading.ts'
 
 const endpoints = 1000
-const turns = 3
+const runs = 3
 const stepMs = 10_000
 
 interface Size {
@@ -45,7 +45,7 @@ export async function growth(seconds: number): Promise<Figure[]> {
   try {
     for (const size of [small, large]) preparedBySize.set(size, await prepareFilled(size))
     const found = new Map<Size, SizeFigures[]>([small, large].map((size) => [size, []]))
-    for (let turn = 0; turn < turns; turn++)
+    for (let turn = 0; turn < runs; turn++)
       for (const size of turn % 2 === 0 ? [small, large] : [large, small])
         found.get(size)!.push(await measureSize(generator, size, preparedBySize.get(size)!, seconds))
     const of = (size: Size, what: keyof SizeFigures) => median(found.get(size)!.map((one) => one[what]))
@@ -58,13 +58,13 @@ export async function growth(seconds: number): Promise<Figure[]> {
         name: `Ingest with ${large.name} against ${small.name}`,
         value: of(large, 'rate') / of(small, 'rate'),
         unit: 'times',
-        limit: { least: 0.8 },
+        limit: { min: 0.8 },
       },
       {
         name: `Latest values with ${large.name} against ${small.name}`,
         value: of(large, 'lastMs') / of(small, 'lastMs'),
         unit: 'times',
-        limit: { most: 1.2 },
+        limit: { max: 1.2 },
       },
     ]
   } finally {

@@ -10,7 +10,7 @@ import type { Cost } from './cost.ts'
 import { type LoadResult, type Pace, runWithCost, withConnections } from './load.ts'
 import { copyAlone, core, echo } from './upper-limits.ts'
 
-const turns = 3
+const runs = 3
 const leastRate = 15_000
 /** The specification asks for the p99 at 70 % of the required rate. */
 const steadyRate = leastRate * 0.7
@@ -34,7 +34,7 @@ interface UnlimitedFigures {
   busy: MeasuredLoad
 }
 
-interface Turn {
+interface IngestRun {
   echo: LoadResult
   steadyEcho: LoadResult
   core: LoadResult
@@ -47,9 +47,9 @@ interface Turn {
 export async function ingest(prepared: PreparedData, seconds: number): Promise<Figure[]> {
   const generator = startGenerator('any')
   try {
-    const all: Turn[] = []
+    const all: IngestRun[] = []
     let aside: UnlimitedFigures | undefined
-    for (let turn = 0; turn < turns; turn++) {
+    for (let turn = 0; turn < runs; turn++) {
       const limits = {
         echo: await echo(generator, several, { seconds }),
         steadyEcho: await echo(generator, paced, { seconds, rate: steadyRate }),
@@ -57,7 +57,7 @@ export async function ingest(prepared: PreparedData, seconds: number): Promise<F
       }
       const bench = await startBenchPlatform(prepared)
       try {
-        const ours = await oneTurn(generator, bench, seconds)
+        const ours = await measureRun(generator, bench, seconds)
         all.push({ ...limits, ...ours })
         aside ??= await measureUnlimited(generator, bench, seconds, ours.highest.perSecond * 0.7)
       } finally {
@@ -80,7 +80,7 @@ async function measured(
   return await withConnections(generator, bench, load, () => runWithCost(generator, bench, name, pace))
 }
 
-async function oneTurn(generator: Generator, bench: BenchPlatform, seconds: number) {
+async function measureRun(generator: Generator, bench: BenchPlatform, seconds: number) {
   return {
     highest: await measured(generator, bench, 'highest rate', several, { seconds }),
     waiting: await measured(generator, bench, 'each waits for its PUBACK', single, { seconds }),
@@ -102,17 +102,17 @@ async function measureUnlimited(
   }
 }
 
-const medianOf = (turns: Turn[], what: (turn: Turn) => number) => median(turns.map(what))
+const medianOf = (turns: IngestRun[], what: (turn: IngestRun) => number) => median(turns.map(what))
 
-function figuresOf(all: Turn[], { answered, busy }: UnlimitedFigures): Figure[] {
+function figuresOf(all: IngestRun[], { answered, busy }: UnlimitedFigures): Figure[] {
   const name = 'One sample of 5 values a message'
-  const figure = (what: string, unit: string, pick: (turn: Turn) => number): Figure => ({
+  const figure = (what: string, unit: string, pick: (turn: IngestRun) => number): Figure => ({
     name: `${name}${what}`,
     value: medianOf(all, pick),
     unit,
   })
   const rates = all.map(({ highest }) => highest.perSecond)
-  const costs = (what: string, pick: (turn: Turn) => Cost) => [
+  const costs = (what: string, pick: (turn: IngestRun) => Cost) => [
     figure(`${what}: processor time of the load`, 'µs', (turn) => pick(turn).load),
     figure(`${what}: processor time of Node.js`, 'µs', (turn) => pick(turn).node),
     figure(`${what}: processor time of PostgreSQL`, 'µs', (turn) => pick(turn).database),
@@ -120,7 +120,7 @@ function figuresOf(all: Turn[], { answered, busy }: UnlimitedFigures): Figure[] 
   return [
     {
       ...figure(`, ${several.name}`, 'messages/s', ({ highest }) => highest.perSecond),
-      limit: { least: leastRate },
+      limit: { min: leastRate },
     },
     { name: `${name}: the turns differ by`, value: Math.max(...rates) / Math.min(...rates), unit: 'times' },
     figure(
@@ -144,7 +144,7 @@ function figuresOf(all: Turn[], { answered, busy }: UnlimitedFigures): Figure[] 
     figure(`, ${steadyRate} messages/s: p50 of the PUBACK`, 'ms', ({ steady }) => steady.p50Ms),
     {
       ...figure(`, ${steadyRate} messages/s: p99 of the PUBACK`, 'ms', ({ steady }) => steady.p99Ms),
-      limit: { most: 60 },
+      limit: { max: 60 },
     },
     figure(`, ${steadyRate} messages/s: p99 of the node:net echo`, 'ms', ({ steadyEcho }) => steadyEcho.p99Ms),
     ...costs(`, ${steadyRate} messages/s`, ({ steady }) => steady.cost),
@@ -161,7 +161,7 @@ export async function batches(prepared: PreparedData, seconds: number): Promise<
   try {
     const load = thousand(1, 'batch')
     const all: (MeasuredLoad & { copy: number })[] = []
-    for (let turn = 0; turn < turns; turn++) {
+    for (let turn = 0; turn < runs; turn++) {
       const ran = await withConnections(generator, bench, load, () =>
         runWithCost(generator, bench, 'batches', { seconds }),
       )
@@ -177,7 +177,7 @@ export async function batches(prepared: PreparedData, seconds: number): Promise<
     return [
       {
         ...figure(`, ${load.name}`, 'values/s', ({ perSecond }) => perSecond * values),
-        limit: { least: 250_000 },
+        limit: { min: 250_000 },
       },
       figure(': against COPY alone', 'times', ({ perSecond, copy }) => (perSecond * values) / copy),
       figure(': processor time of the load for a value', 'µs', ({ cost }) => cost.load / values),

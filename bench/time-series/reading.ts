@@ -35,7 +35,7 @@ export async function readMillion(bench: BenchPlatform, peers: Peers, dataset: D
         value: others[index]!.ms / own!.ms,
         unit: 'times',
         // Applies to the peer's default response.
-        ...(index === 0 && { limit: { least: 4 } }),
+        ...(index === 0 && { limit: { min: 4 } }),
       },
     ]),
   ]
@@ -63,7 +63,7 @@ export async function memoryOfReading(bench: BenchPlatform, dataset: Dataset): P
     { name: `${million} points as JSON: memory of the server at most`, value: few.peakMb, unit: 'MB' },
     { name: `${name}: memory of the server at most`, value: most, unit: 'MB' },
     { name: `${name}: memory of the server afterwards`, value: all[1]!.afterMb, unit: 'MB' },
-    { name: `${name}: at most, against ${million}`, value: most / few.peakMb, unit: 'times', limit: { most: 1.2 } },
+    { name: `${name}: at most, against ${million}`, value: most / few.peakMb, unit: 'times', limit: { max: 1.2 } },
   ]
 }
 
@@ -96,7 +96,7 @@ export async function readOne(bench: BenchPlatform, firstFree: number): Promise<
   const [packed, hot] = await measureAlternately(both, 15, long.points)
   const name = `One series of ${long.points} points`
   return [
-    { name, value: packed!.ms, unit: 'ms', limit: { most: 150 } },
+    { name, value: packed!.ms, unit: 'ms', limit: { max: 150 } },
     { name: `${name}, not packed yet`, value: hot!.ms, unit: 'ms' },
   ]
 }
@@ -127,7 +127,7 @@ export async function latest(bench: BenchPlatform, dataset: Dataset): Promise<Fi
   const name = `Latest value of ${dataset.endpoints} endpoints`
   console.error(`${name}: ${one.toFixed(1)} ms, of all ${fields.length} series ${all.toFixed(1)} ms`)
   return [
-    { name, value: one, unit: 'ms', limit: { most: 20 } },
+    { name, value: one, unit: 'ms', limit: { max: 20 } },
     { name: `${name}, of ${fields.length} series each`, value: all, unit: 'ms' },
   ]
 }
@@ -149,7 +149,7 @@ export async function aggregation(bench: BenchPlatform, peers: Peers, dataset: D
     { name, value: own!.ms, unit: 'ms' },
     { name: `${name}, VictoriaMetrics`, value: victoria!.ms, unit: 'ms' },
     { name: `${name}, InfluxDB`, value: influx!.ms, unit: 'ms' },
-    { name: `${name}: against VictoriaMetrics`, value: own!.ms / victoria!.ms, unit: 'times', limit: { most: 4 } },
+    { name: `${name}: against VictoriaMetrics`, value: own!.ms / victoria!.ms, unit: 'times', limit: { max: 4 } },
     { name: `${name}: faster than InfluxDB`, value: influx!.ms / own!.ms, unit: 'times' },
   ]
 }

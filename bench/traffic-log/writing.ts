@@ -9,7 +9,7 @@ import { createRows } from '../../src/services/traffic-log/rows.ts'
 import { createPartitionsOfDays, dayMs } from '../../src/services/traffic-log/store/partitions.ts'
 import { copyRecords } from '../../src/services/traffic-log/store/records.ts'
 import { cpuSeconds, processTree } from '../../test/harness/processes.ts'
-import { freshDirectory, removeDirectory } from '../platform.ts'
+import { removeDirectory, temporaryDirectory } from '../platform.ts'
 import { type Figure, median } from '../report.ts'
 
 const perWrite = 5000
@@ -59,7 +59,7 @@ const aRecord = (number: number): TrafficRecord => ({
 })
 
 export async function writing(): Promise<Figure[]> {
-  const directory = freshDirectory()
+  const directory = temporaryDirectory()
   const postgres = await startEmbeddedPostgres({ directory: join(directory, 'postgres'), log: () => {} })
   const db = createDb(postgres.connection, { max: 2 })
   try {

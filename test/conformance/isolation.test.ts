@@ -317,11 +317,11 @@ const queryOf = ({ service, path }: SpecifiedOperation) => {
 const needsAccessToken = ({ scopes }: SpecifiedOperation) =>
   !scopes.includes('none') && !scopes.includes('X-Auth-Token')
 const needsScope = ({ scopes }: SpecifiedOperation) => !scopes.includes('authenticated')
-/** Whether the path has a name that exists in every tenant: instances and servers of the platform, clients of a realm. */
+/** Returns whether the path has a name that exists in every tenant: instances and servers of the platform, clients of a realm. */
 const isSameInEveryTenant = (path: string) => /\{serviceInstanceName\}|\{pk\}|\/clients\//.test(path)
-/** Whether the path names one resource of the owner. */
+/** Returns whether the path names one resource of the owner. */
 const namesOwnResource = ({ path }: SpecifiedOperation) => path.includes('{') && !isSameInEveryTenant(path)
-/** Whether the scope is required on the tenant or the platform itself. */
+/** Returns whether the scope is required on the tenant or the platform itself. */
 const isOnTenantOrPlatform = ({ service, path, scopes }: SpecifiedOperation) =>
   service.startsWith('tenant-') ||
   (service === 'identity' && !path.includes('{')) ||

@@ -31,7 +31,7 @@ export function cpuSeconds(pid: number): number {
   return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) / ticksPerSecond
 }
 
-/** Whether the process exists and is not a zombie. */
+/** Returns whether the process exists and is not a zombie. */
 export const isAlive = (pid: number) => /\) [^ZX] /.test(read(`/proc/${pid}/stat`))
 
 export const nameOf = (pid: number) => read(`/proc/${pid}/comm`).trim()

@@ -1,17 +1,17 @@
-/** Reference JSON parser for tests of the fast one: slow, it parses first and then walks through every value. */
+/** Reference JSON parser for tests of the fast one: it is slow, because it parses first and then visits every value. */
 import { isUtf8 } from 'node:buffer'
 import { InvalidRequest, invalidField, PlatformError } from '../../src/kernel/errors.ts'
 
 const depthLimit = 64
 
 /** Counts the depth on the bytes, so that deeply nested input never reaches the parser. */
-function tooDeep(bytes: Buffer): boolean {
+function isTooDeep(bytes: Buffer): boolean {
   let depth = 0
   let inText = false
-  for (let i = 0; i < bytes.length; i++) {
-    const byte = bytes[i]!
+  for (let index = 0; index < bytes.length; index++) {
+    const byte = bytes[index]!
     if (inText) {
-      if (byte === 0x5c) i++
+      if (byte === 0x5c) index++
       else if (byte === 0x22) inText = false
     } else if (byte === 0x22) inText = true
     // { and [, then } and ]
@@ -25,7 +25,7 @@ function tooDeep(bytes: Buffer): boolean {
 /** Matches numbers that a double may not hold exactly: 16 or more digits, or an exponent of three or more. */
 const suspiciousNumber = /\d{16}|\d[eE]\+?\d{3}/
 
-/** Whether the number would be returned with another value than it was sent with. */
+/** Returns whether the number would be returned with another value than it was sent with. */
 const losesPrecision = (source: string, value: number) =>
   !Number.isFinite(value) || (/^-?\d+$/.test(source) && String(value) !== source && BigInt(source) !== BigInt(value))
 
@@ -39,9 +39,9 @@ const checkNumbers =
   }
 
 const badText = 'expected text without NUL and lone surrogates'
-const isBad = (text: string) => !text.isWellFormed() || text.includes('\0')
+const isUnstorable = (text: string) => !text.isWellFormed() || text.includes('\0')
 
-/** Whether `__proto__` is allowed as a key, because the JSON is the user's own data. `inside`: everywhere but at the top level. */
+/** Says whether `__proto__` is allowed as a key, because the JSON is the user's own data. `inside`: everywhere but at the top level. */
 type PlainData = boolean | 'inside'
 
 /** Returns the path of the first text that cannot be stored, or of the first `__proto__` that is not allowed. */
@@ -50,20 +50,20 @@ function findInvalidText(
   path: string,
   plainData: PlainData,
 ): { path: string; problem: string } | undefined {
-  if (typeof value === 'string') return isBad(value) ? { path, problem: badText } : undefined
+  if (typeof value === 'string') return isUnstorable(value) ? { path, problem: badText } : undefined
   if (typeof value !== 'object' || value === null) return undefined
   for (const [key, inner] of Object.entries(value)) {
-    const where = path === '' ? key : `${path}.${key}`
+    const memberPath = path === '' ? key : `${path}.${key}`
     if (key === '__proto__' && !(plainData === 'inside' ? path !== '' : plainData))
-      return { path: where, problem: 'this name is not allowed' }
-    if (isBad(key)) return { path, problem: badText }
-    const found = findInvalidText(inner, where, plainData)
+      return { path: memberPath, problem: 'this name is not allowed' }
+    if (isUnstorable(key)) return { path, problem: badText }
+    const found = findInvalidText(inner, memberPath, plainData)
     if (found) return found
   }
   return undefined
 }
 
-interface Reading {
+interface ParseOptions {
   plainData?: PlainData
   /** Name of the parsed text in error messages. */
   part?: string
@@ -73,11 +73,11 @@ interface Reading {
 
 export function referenceParseJson(
   bytes: Buffer,
-  { plainData = false, part = 'body', roundIntegers = false }: Reading = {},
+  { plainData = false, part = 'body', roundIntegers = false }: ParseOptions = {},
 ): unknown {
   if (bytes.length === 0) return undefined
   if (!isUtf8(bytes)) throw InvalidRequest({ problem: `${part}: expected valid UTF-8` })
-  if (tooDeep(bytes)) throw InvalidRequest({ problem: `${part}: nested deeper than ${depthLimit} levels` })
+  if (isTooDeep(bytes)) throw InvalidRequest({ problem: `${part}: nested deeper than ${depthLimit} levels` })
   const text = bytes.toString('utf8')
   let value: unknown
   try {

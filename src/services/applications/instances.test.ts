@@ -8,7 +8,7 @@ import { gatewayInstance } from '../../gateway/configuration.ts'
 import identity from '../../identity/index.ts'
 import type { Level } from '../../kernel/configuration.ts'
 import applications from './index.ts'
-import { checkNewConfiguration, validateConfiguration } from './instances/validate.ts'
+import { runSlowCheck, validateConfiguration } from './instances/validate.ts'
 
 const path = '/api/v1/service-instances'
 const instances = instancesOf(catalogue)
@@ -56,7 +56,7 @@ test('every authenticated caller can list service instances, with schemas only i
 
 suite('a configuration', () => {
   const check = async (instance: string, config: unknown, level: Level = 'application') => {
-    await checkNewConfiguration(instances, { tenantId: 'default', instance, path: 'at' }, config)
+    await runSlowCheck(instances, { tenantId: 'default', instance, path: 'at' }, config)
     validateConfiguration(instances, { instance, level, path: 'at' }, config)
   }
   const schemaText = (schema: unknown) => ({ endpointConfigurationSchema: JSON.stringify(schema) })

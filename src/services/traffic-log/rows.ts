@@ -147,7 +147,7 @@ const textsOf = (record: TrafficRecord) => [
   record.resourcePath,
 ]
 
-/** Whether PostgreSQL can store the payload as text: UTF-8 without NUL. */
+/** Returns whether PostgreSQL can store the payload as text: UTF-8 without NUL. */
 const isText = (payload: Buffer) => isUtf8(payload) && !payload.includes(0)
 
 const withoutNul = (text: string) => (text.includes('\0') ? text.replaceAll('\0', '\ufffd') : text)

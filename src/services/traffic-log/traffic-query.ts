@@ -27,7 +27,7 @@ export interface TrafficQuery {
 /** Span that contains every record. */
 export const allTime: Span = { from: 0, to: Date.UTC(9999, 11, 31) }
 
-/** Whether the counts alone give the total: they have no endpoint, payload, path or request id. */
+/** Returns whether the counts alone give the total: they have no endpoint, payload, path or request id. */
 export const usesCountsOnly = ({ endpointIds, payload, resourcePath, requestId }: TrafficQuery) =>
   !endpointIds && !payload && !resourcePath && requestId === undefined
 

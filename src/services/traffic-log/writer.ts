@@ -19,7 +19,7 @@ export interface Writer {
 export interface WriterOptions {
   /** Writes all rows or none. `firstOfRetry`: the first row, if this is a retry; if it exists, the previous attempt was committed. */
   write(rows: Rows, firstOfRetry: FirstRow | undefined): Promise<void>
-  /** Whether a retry can succeed. */
+  /** Returns whether a retry can succeed. */
   isTemporary(error: unknown): boolean
   payloadBytesMax: number
   now: Clock

@@ -33,7 +33,7 @@ const problemAt = (path: string, violation: ConfigurationProblem) =>
   invalidField([path, ...violation.path].filter((part) => part !== '').join('.') || 'body', violation.problem)
 
 /** Throws 400 if the instance rejects a new configuration in a check that takes long. Call it outside of a transaction. */
-export async function checkNewConfiguration(
+export async function runSlowCheck(
   instances: Instances,
   of: { tenantId: string; instance: string; path: string },
   config: unknown,

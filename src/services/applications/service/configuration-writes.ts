@@ -7,7 +7,7 @@ import { invalidField } from '../../../kernel/errors.ts'
 import { type Entry, readEnvelope, readTenantEnvelope } from '../envelope.ts'
 import { AlreadyConfigured, NoVersion } from '../errors.ts'
 import { ConfigurationChanged, type ConfigurationEvent } from '../events.ts'
-import { checkNewConfiguration, requireInstance, validateConfiguration } from '../instances/validate.ts'
+import { requireInstance, runSlowCheck, validateConfiguration } from '../instances/validate.ts'
 import { isObject, mergePatch } from '../merge-patch.ts'
 import * as store from '../store.ts'
 import { requireApplication, requireTenant } from './access.ts'
@@ -28,23 +28,28 @@ interface Deps {
 
 type NewEntry = Pick<Entry, 'instance' | 'config' | 'path'>
 
-/** Runs the checks that take long, before the transaction that locks the application. Only callers that may write get there. */
-async function checkNew({ kit, applications }: Deps, ctx: Ctx, applicationName: string, entries: () => NewEntry[]) {
+/** Runs the checks that take long, before the transaction that locks the application. Callers without permission to write are rejected first. */
+async function runSlowChecks(
+  { kit, applications }: Deps,
+  ctx: Ctx,
+  applicationName: string,
+  entries: () => NewEntry[],
+) {
   const application = await applications.find(applicationName)
   const { tenantId } = requireApplication(ctx, applicationName, application, 'application:update')
   for (const { instance, config, path } of entries())
-    await checkNewConfiguration(kit.instances, { tenantId, instance, path }, config)
+    await runSlowCheck(kit.instances, { tenantId, instance, path }, config)
 }
 
 /** Replaces the configuration of every instance that the envelope names; the others stay. */
-export async function replace(deps: Deps, ctx: Ctx, place: ApplicationOrVersion, envelope: unknown) {
+export async function replace(deps: Deps, ctx: Ctx, target: ApplicationOrVersion, envelope: unknown) {
   const { kit } = deps
-  await checkNew(deps, ctx, place.applicationName, () => readEnvelope(envelope))
+  await runSlowChecks(deps, ctx, target.applicationName, () => readEnvelope(envelope))
   await kit.db.tx(async (sql) => {
-    const tenantId = await requireAndLockApplication(ctx, sql, place)
+    const tenantId = await requireAndLockApplication(ctx, sql, target)
     const entries = readEnvelope(envelope)
-    for (const entry of entries) rejectOtherNames(entry, place)
-    await requireKnownVersions(sql, place.applicationName, entries)
+    for (const entry of entries) rejectOtherNames(entry, target)
+    await requireKnownVersions(sql, target.applicationName, entries)
     for (const entry of entries) await save(kit, sql, tenantId, entry)
   })
 }
@@ -52,23 +57,23 @@ export async function replace(deps: Deps, ctx: Ctx, place: ApplicationOrVersion,
 export async function merge(
   deps: Deps,
   ctx: Ctx,
-  { instances, ...place }: ApplicationOrVersion & { instances: string[] | undefined },
+  { instances, ...target }: ApplicationOrVersion & { instances: string[] | undefined },
   patch: unknown,
 ) {
   const { kit } = deps
   // Each field is replaced as a whole, so the fields of the patch can be checked without the others.
   const patched = (instances ?? []).map((instance) => ({ instance, config: patch, path: 'body' }))
-  await checkNew(deps, ctx, place.applicationName, () => patched)
+  await runSlowChecks(deps, ctx, target.applicationName, () => patched)
   await kit.db.tx(async (sql) => {
-    const tenantId = await requireAndLockApplication(ctx, sql, place)
+    const tenantId = await requireAndLockApplication(ctx, sql, target)
     const [instance, ...others] = instances ?? []
     if (instance === undefined) throw invalidField('serviceInstanceName', 'is required')
     if (others.length > 0) throw invalidField('serviceInstanceName', 'expected exactly one')
     requireInstance(kit.instances, instance, 'serviceInstanceName')
-    const { applicationName, versionName } = place
+    const { applicationName, versionName } = target
     if (versionName === undefined && isObject(patch) && Object.hasOwn(patch, 'versions'))
       throw invalidField('versions', 'is kept for the versions: change each at its own address')
-    const [stored] = await store.findConfigurations(sql, { tenantId, ...place, instances: [instance] })
+    const [stored] = await store.findConfigurations(sql, { tenantId, ...target, instances: [instance] })
     const config = mergePatch(stored?.config ?? {}, patch)
     await save(kit, sql, tenantId, { instance, applicationName, versionName, config, path: 'body' })
   })
@@ -82,7 +87,7 @@ export async function replaceOne(
   config: unknown,
 ) {
   const { kit } = deps
-  await checkNew(deps, ctx, applicationName, () => [{ instance, config, path: 'body' }])
+  await runSlowChecks(deps, ctx, applicationName, () => [{ instance, config, path: 'body' }])
   await kit.db.tx(async (sql) => {
     const tenantId = await requireAndLockApplication(ctx, sql, { applicationName, versionName })
     await save(kit, sql, tenantId, { instance, applicationName, versionName, config, path: 'body' })
@@ -94,10 +99,10 @@ export async function load({ kit, applications }: Deps, envelope: unknown) {
   const entries = readEnvelope(envelope)
   for (const { applicationName, ...entry } of entries) {
     const tenantId = (await applications.find(applicationName))?.tenantId ?? ''
-    await checkNewConfiguration(kit.instances, { tenantId, ...entry }, entry.config)
+    await runSlowCheck(kit.instances, { tenantId, ...entry }, entry.config)
   }
   await kit.db.tx(async (sql) => {
-    // Locks applications in order and then the table, like other writers, against deadlocks.
+    // Locks applications in order and then the table, as other writers do, which prevents deadlocks.
     const tenantOfApplication = new Map<string, string>()
     for (const { applicationName, path } of entries.toSorted(byApplication)) {
       if (tenantOfApplication.has(applicationName)) continue

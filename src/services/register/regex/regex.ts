@@ -11,7 +11,7 @@ export { RegexError } from './syntax.ts'
 export interface Regex {
   pattern: string
   options: string
-  /** Whether some part of the text matches. */
+  /** Returns whether some part of the text matches. */
   test(text: string): boolean
   /** Number of atoms after expanding repetitions: `test` takes at most this many steps for each character. 0 for a literal text. */
   size: number

@@ -221,7 +221,7 @@ async function findMixed(sql: Sql, query: TrafficQuery, countedUntil: number): P
   return { total: sum(numbers) + singly?.total, rows }
 }
 
-/** Whether the query asks for the first pages of all records of a tenant. */
+/** Returns whether the query asks for the first pages of all records of a tenant. */
 const isFirstPages = (query: TrafficQuery) =>
   usesCountsOnly(query) &&
   query.visibility === 'all' &&

@@ -20,7 +20,7 @@ export async function copyRecords(db: Db, rows: Rows) {
   }
 }
 
-/** Whether a batch was committed although its outcome is unknown: its first row exists only if all do. */
+/** Returns whether a batch was committed although its outcome is unknown: its first row exists only if all do. */
 export async function isWritten(sql: Sql, first: FirstRow, from: Date): Promise<boolean> {
   const [row] = await sql`
     select exists (

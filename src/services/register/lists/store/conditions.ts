@@ -13,7 +13,7 @@ export function conditionsSql(sql: Sql, conditions: Condition[]): Fragment[] {
     const [value] = values
     if (operator !== 'IN' || values.length !== 1 || !isScalar(value)) return true
     if (equalities.has(first) || defaultKeys.includes(first)) return true
-    equalities.set(first, nested(rest, value))
+    equalities.set(first, nestedObject(rest, value))
     return false
   })
   const parts = others.map((condition) => conditionSql(sql, condition))
@@ -22,7 +22,7 @@ export function conditionsSql(sql: Sql, conditions: Condition[]): Fragment[] {
 }
 
 const isScalar = (value: unknown) => typeof value !== 'object' || value === null
-const nested = (path: string[], value: unknown) => path.reduceRight((inner, name) => ({ [name]: inner }), value)
+const nestedObject = (path: string[], value: unknown) => path.reduceRight((inner, name) => ({ [name]: inner }), value)
 
 function conditionSql(sql: Sql, condition: Condition): Fragment {
   if ('all' in condition) return joinConditions(sql, condition.all, sql`and`, sql`true`)
@@ -30,9 +30,9 @@ function conditionSql(sql: Sql, condition: Condition): Fragment {
   const { key, operator, values } = condition
   switch (operator) {
     case 'IN':
-      return isIn(sql, key, values)
+      return inSql(sql, key, values)
     case 'NOT_IN':
-      return sql`not coalesce(${jsonOf(sql, key)} = any(${texts(values)}::text[]::jsonb[]), false)`
+      return sql`not coalesce(${jsonOf(sql, key)} = any(${jsonTexts(values)}::text[]::jsonb[]), false)`
     case 'IN_REGEX':
       return sql`coalesce(${textOf(sql, key)} ~ any(${values as string[]}::text[]), false)`
     case 'NOT_IN_REGEX':
@@ -45,20 +45,22 @@ const joinConditions = (sql: Sql, parts: Condition[], word: Fragment, none: Frag
     ? none
     : parts.map((part) => sql`(${conditionSql(sql, part)})`).reduce((before, part) => sql`${before} ${word} ${part}`)
 
-const texts = (values: unknown[]) => values.map((value) => JSON.stringify(value))
+const jsonTexts = (values: unknown[]) => values.map((value) => JSON.stringify(value))
 
-function isIn(sql: Sql, key: Key, values: unknown[]): Fragment {
+function inSql(sql: Sql, key: Key, values: unknown[]): Fragment {
   if ('field' in key) return sql`${fieldOf(sql, key.field)} = any(${values as string[]}::text[])`
   const [first = ''] = key.path
-  if (defaultKeys.includes(first)) return sql`${jsonOf(sql, key)} = any(${texts(values)}::text[]::jsonb[])`
-  const contained = values.map((value) => nested(key.path, value))
-  const found =
+  if (defaultKeys.includes(first)) return sql`${jsonOf(sql, key)} = any(${jsonTexts(values)}::text[]::jsonb[])`
+  const contained = values.map((value) => nestedObject(key.path, value))
+  const containment =
     contained.length === 1
       ? sql`e.metadata @> ${sql.json(contained[0] as never)}`
-      : sql`e.metadata @> any(${texts(contained)}::text[]::jsonb[])`
+      : sql`e.metadata @> any(${jsonTexts(contained)}::text[]::jsonb[])`
   // `@>` also finds larger objects and arrays, so equality is checked too.
   const scalars = values.every(isScalar)
-  return scalars ? found : sql`${found} and ${jsonOf(sql, key)} = any(${texts(values)}::text[]::jsonb[])`
+  return scalars
+    ? containment
+    : sql`${containment} and ${jsonOf(sql, key)} = any(${jsonTexts(values)}::text[]::jsonb[])`
 }
 
 function fieldOf(sql: Sql, field: Extract<Key, { field: string }>['field']): Fragment {
@@ -105,5 +107,5 @@ export const regexSql = (sql: Sql, pattern: string): Fragment => sql`
 /** Finds the assertions in a pattern that regex.ts wrote. A backslash of the user is always `\u005c` there. */
 const assertions = /\\[AZ]|\(\?(?:<)?[=!][^)]*\)/g
 
-/** Removes the assertions, so that the pattern matches at least the same texts. JSON escapes texts with a backslash, so they always pass. */
+/** Removes the assertions, so that the pattern matches at least the same texts. JSON writes escapes with a backslash, so every text with one passes and is checked exactly. */
 const withoutAssertions = (pattern: string) => `(?:${pattern.replace(assertions, '(?:)')})|\\u005c`
