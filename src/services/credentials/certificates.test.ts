@@ -19,19 +19,19 @@ import { type CredentialState, credentialStates, isAllowed, targetStates } from 
 
 const connection = await migratedDatabase(services)
 const environment = { WAYPOST_MASTER_KEY: 'one key for both nodes, long enough' }
-let ahead = 0
-const now = () => new Date(systemClock().getTime() + ahead)
-const here = await openCredentials({ connection, environment, now })
-const there = await openCredentials({ connection, environment, now })
-const { waypost, admin, api, publishedEvents, aCertificate, setState } = here
+let clockAheadMs = 0
+const now = () => new Date(systemClock().getTime() + clockAheadMs)
+const firstNode = await openCredentials({ connection, environment, now })
+const otherNode = await openCredentials({ connection, environment, now })
+const { waypost, admin, api, publishedEvents, aCertificate, setState } = firstNode
 const other = waypost.as(aTenantAdmin('other'))
 
 const kpc = '/kpc/api/v1/certificates'
 const directory = temporaryDirectory()
 afterAllTests(() => rmSync(directory, { recursive: true, force: true }))
-let files = 0
-const file = (content: string | Buffer) => {
-  const path = join(directory, String(files++))
+let fileCount = 0
+const writeTemporaryFile = (content: string | Buffer) => {
+  const path = join(directory, String(fileCount++))
   writeFileSync(path, content)
   return path
 }
@@ -40,13 +40,15 @@ const run = promisify(execFile)
 const openssl = async (...parameters: string[]) => (await run('openssl', parameters)).stdout
 
 async function revocationLists(certificate: string) {
-  const addresses = [...(await openssl('x509', '-in', file(certificate), '-noout', '-text')).matchAll(/URI:(\S+)/g)]
+  const addresses = [
+    ...(await openssl('x509', '-in', writeTemporaryFile(certificate), '-noout', '-text')).matchAll(/URI:(\S+)/g),
+  ]
   const path = addresses[0]![1]!.replace('http://waypost.test', '')
   const pemOf = async (address: string) => {
     const answer = await waypost.http.app.inject({ url: address })
     assert.equal(answer.statusCode, 200)
     assert.equal(answer.headers['content-type'], 'application/pkix-crl')
-    return await openssl('crl', '-inform', 'DER', '-in', file(answer.rawPayload))
+    return await openssl('crl', '-inform', 'DER', '-in', writeTemporaryFile(answer.rawPayload))
   }
   return { path, pem: (await pemOf(path)) + (await pemOf(`${kpc}/crl`)) }
 }
@@ -58,7 +60,15 @@ async function verify({ certificate, issuingCa }: { certificate: string; issuing
   const seconds = String(Math.floor(now().getTime() / 1000))
   return await openssl(
     ...['verify', '-x509_strict', '-purpose', 'sslclient', '-crl_check_all', '-attime', seconds],
-    ...['-CAfile', file(authority), '-untrusted', file(issuingCa), '-CRLfile', file(pem), file(certificate)],
+    ...[
+      '-CAfile',
+      writeTemporaryFile(authority),
+      '-untrusted',
+      writeTemporaryFile(issuingCa),
+      '-CRLfile',
+      writeTemporaryFile(pem),
+      writeTemporaryFile(certificate),
+    ],
   )
 }
 
@@ -83,16 +93,16 @@ suite('issuing a certificate', () => {
     const list = await admin(`GET ${root}/x509-credentials`)
     assert.ok(!/PRIVATE|BEGIN/.test(list.text))
     assert.deepEqual(list.body.at(-1), resource)
-    const kept = await waypost.kit.db.sql`select * from credentials.certificates, credentials.authorities`
+    const storedRows = await waypost.kit.db.sql`select * from credentials.certificates, credentials.authorities`
     const secret = privateKey.split('\n')[1]
-    assert.ok(!JSON.stringify(kept).includes(secret) && !JSON.stringify(kept).includes('PRIVATE'))
+    assert.ok(!JSON.stringify(storedRows).includes(secret) && !JSON.stringify(storedRows).includes('PRIVATE'))
   })
 
   test('creates certificates that OpenSSL accepts: chain, purpose, extensions, serial number and dates', async () => {
     const before = Math.floor(now().getTime() / 1000)
     const issued = await aCertificate({ ttl: 86_400 })
     assert.match(await verify(issued), /: OK/)
-    const leaf = file(issued.certificate)
+    const leaf = writeTemporaryFile(issued.certificate)
     const text = await openssl('x509', '-in', leaf, '-noout', '-text')
     assert.match(text, /Public-Key: \(256 bit\)[\s\S]*NIST CURVE: P-256/)
     assert.match(text, /Signature Algorithm: ecdsa-with-SHA256/)
@@ -112,7 +122,9 @@ suite('issuing a certificate', () => {
     assert.equal(issued.invalidAfter, new Date(notAfter! * 1000).toISOString())
     assert.match(issued.commonName, /^[0-9a-f]{8}-[0-9a-f-]{27}$/)
     // It can neither sign certificates nor authenticate a server.
-    await assert.rejects(openssl('verify', '-purpose', 'sslserver', '-CAfile', file(issued.caChain.join('')), leaf))
+    await assert.rejects(
+      openssl('verify', '-purpose', 'sslserver', '-CAfile', writeTemporaryFile(issued.caChain.join('')), leaf),
+    )
   })
 
   test('is valid for a year by default, or for the given time', async () => {
@@ -163,7 +175,7 @@ suite('issuing a certificate', () => {
   })
 
   test('by two nodes concurrently for a new tenant creates one authority', async () => {
-    const sides = [here, there, here, there]
+    const sides = [firstNode, otherNode, firstNode, otherNode]
     const issued = await Promise.all(
       sides.map(({ waypost, aCertificate }) => aCertificate({}, waypost.as(aTenantAdmin('contested')))),
     )
@@ -185,7 +197,7 @@ suite('the root and the revocation lists', () => {
     const authority = new X509Certificate(body)
     assert.ok(authority.ca && authority.verify(authority.publicKey))
     assert.equal(await api.rootCertificate(), body)
-    assert.match(await openssl('x509', '-in', file(body), '-noout', '-text'), /CA:TRUE, pathlen:1/)
+    assert.match(await openssl('x509', '-in', writeTemporaryFile(body), '-noout', '-text'), /CA:TRUE, pathlen:1/)
     for (const url of [`${kpc}/authorities/nothing/crl`, `${kpc}/authorities/x%00/crl`]) {
       const missing = await waypost.http.app.inject({ url })
       assert.ok([404, 400].includes(missing.statusCode))
@@ -199,7 +211,13 @@ suite('the root and the revocation lists', () => {
     await api.verifyCertificate(new X509Certificate(issued.certificate))
     await setState('x509-credentials', id, 'Suspended')
     await assert.rejects(verify(issued), /certificate revoked/)
-    const held = await openssl('crl', '-in', file((await revocationLists(issued.certificate)).pem), '-noout', '-text')
+    const held = await openssl(
+      'crl',
+      '-in',
+      writeTemporaryFile((await revocationLists(issued.certificate)).pem),
+      '-noout',
+      '-text',
+    )
     assert.match(held, /Certificate Hold/)
     await setState('x509-credentials', id, 'Active')
     assert.match(await verify(issued), /: OK/)
@@ -213,7 +231,15 @@ suite('the root and the revocation lists', () => {
     const { path } = await revocationLists(issued.certificate)
     const read = async () => {
       const answer = await waypost.http.app.inject({ url: path })
-      const text = await openssl('crl', '-inform', 'DER', '-in', file(answer.rawPayload), '-noout', '-text')
+      const text = await openssl(
+        'crl',
+        '-inform',
+        'DER',
+        '-in',
+        writeTemporaryFile(answer.rawPayload),
+        '-noout',
+        '-text',
+      )
       const dateOf = (name: string) => Date.parse(text.match(new RegExp(`${name}: (.+)`))![1]!)
       const number = Number(text.match(/CRL Number: \n\s+(\d+)/)![1])
       const goodForMs = dateOf('Next Update') - dateOf('Last Update')
@@ -228,9 +254,9 @@ suite('the root and the revocation lists', () => {
     const second = lists[0]
     assert.ok(second.number > first.number)
     assert.notEqual(second.etag, first.etag)
-    ahead += 86_401_000
+    clockAheadMs += 86_401_000
     assert.equal((await read()).number, second.number + 1)
-    ahead -= 86_401_000
+    clockAheadMs -= 86_401_000
   })
 
   test('the platform revokes the authority of a deleted tenant, and its clients are rejected', async () => {
@@ -240,17 +266,24 @@ suite('the root and the revocation lists', () => {
     assert.ok(await api.verifyCertificate(leaf))
     const { pem } = await revocationLists(issued.certificate)
     await waypost.kit.db.tx((sql) => waypost.kit.bus.publish(sql, TenantDeleted, { tenantId: 'doomed' }))
-    await Promise.all([waypost.kit.bus.settled(), there.waypost.kit.bus.settled()])
+    await Promise.all([waypost.kit.bus.settled(), otherNode.waypost.kit.bus.settled()])
     // Either node may handle the event; the other one learns of it by a signal.
-    for (const node of [api, there.api])
+    for (const node of [api, otherNode.api])
       await eventually(async () => assert.equal(await node.verifyCertificate(leaf), undefined), { withinMs: 1000 })
     assert.deepEqual((await doomed(`GET ${root}/x509-credentials`)).body, [])
     const list = await waypost.http.app.inject({ url: `${kpc}/crl` })
-    const rootList = await openssl('crl', '-inform', 'DER', '-in', file(list.rawPayload))
+    const rootList = await openssl('crl', '-inform', 'DER', '-in', writeTemporaryFile(list.rawPayload))
     const lists = pem.slice(0, pem.indexOf('-----END X509 CRL-----') + 23) + rootList
     const checked = openssl(
-      ...['verify', '-crl_check_all', '-CAfile', file(issued.caChain[1]), '-untrusted', file(issued.issuingCa)],
-      ...['-CRLfile', file(lists), file(issued.certificate)],
+      ...[
+        'verify',
+        '-crl_check_all',
+        '-CAfile',
+        writeTemporaryFile(issued.caChain[1]),
+        '-untrusted',
+        writeTemporaryFile(issued.issuingCa),
+      ],
+      ...['-CRLfile', writeTemporaryFile(lists), writeTemporaryFile(issued.certificate)],
     )
     await assert.rejects(checked, /certificate revoked/)
     // A new tenant with the same name gets a new authority.
@@ -277,7 +310,7 @@ suite('the root and the revocation lists', () => {
       content = (await waypost.http.app.inject({ url })).rawPayload
     })
     t.diagnostic(`${content.length} bytes, longest pause of the event loop ${Math.round(longest)} ms`)
-    const text = await openssl('crl', '-inform', 'DER', '-in', file(content), '-noout', '-text')
+    const text = await openssl('crl', '-inform', 'DER', '-in', writeTemporaryFile(content), '-noout', '-text')
     assert.equal(text.match(/Serial Number/g)?.length, 10_000)
     assert.ok(longest < 400, `${longest} ms`)
   })
@@ -358,16 +391,16 @@ suite('a client with a certificate', () => {
     const issued = await aCertificate({ ttl: 3600 })
     const leaf = new X509Certificate(issued.certificate)
     assert.ok(await api.verifyCertificate(leaf))
-    assert.ok(await there.api.verifyCertificate(leaf))
+    assert.ok(await otherNode.api.verifyCertificate(leaf))
     await setState('x509-credentials', issued.id, 'Suspended')
     // Either node may handle the event; the other one learns of it by a signal.
-    for (const node of [api, there.api])
+    for (const node of [api, otherNode.api])
       await eventually(async () => assert.equal(await node.verifyCertificate(leaf), undefined), { withinMs: 1000 })
     await setState('x509-credentials', issued.id, 'Active')
     assert.ok(await api.verifyCertificate(leaf))
-    ahead += 3_601_000
+    clockAheadMs += 3_601_000
     assert.equal(await api.verifyCertificate(leaf), undefined)
-    ahead -= 3_601_000
+    clockAheadMs -= 3_601_000
     for (const authority of issued.caChain)
       assert.equal(await api.verifyCertificate(new X509Certificate(authority)), undefined)
     // Created with OpenSSL: the same issuer name and serial number with another key.
@@ -390,25 +423,25 @@ suite('a client with a certificate', () => {
   test('is accepted in a real TLS handshake, with the chain or with its certificate alone', async () => {
     const issued = await aCertificate()
     const authority = await api.rootCertificate()
-    const served = await api.issueServerCertificate({ hosts: ['localhost', '127.0.0.1'], ttlSeconds: 3600 })
+    const serverCertificate = await api.issueServerCertificate({ hosts: ['localhost', '127.0.0.1'], ttlSeconds: 3600 })
     for (const [cert, authorized] of [
       [issued.certificateChain, true],
       [issued.certificate, false],
     ] as const) {
       const server = tls.createServer({
-        ...{ cert: served.certificateChain, key: served.privateKey, ca: authority },
+        ...{ cert: serverCertificate.certificateChain, key: serverCertificate.privateKey, ca: authority },
         ...{ requestCert: true, rejectUnauthorized: false },
       })
-      const arrived = new Promise<tls.TLSSocket>((resolve) => server.once('secureConnection', resolve))
+      const serverSocket = new Promise<tls.TLSSocket>((resolve) => server.once('secureConnection', resolve))
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
       const { port } = server.address() as AddressInfo
       // The device trusts only the root that it downloaded.
       const device = tls.connect({ port, host: '127.0.0.1', ca: authority, cert, key: issued.privateKey })
       await new Promise((resolve, reject) => device.once('secureConnect', resolve as never).once('error', reject))
-      const socket = await arrived
+      const socket = await serverSocket
       assert.equal(socket.authorized, authorized)
-      const known = await api.verifyCertificate(socket.getPeerX509Certificate()!)
-      assert.equal(known?.credentialId, issued.id)
+      const verified = await api.verifyCertificate(socket.getPeerX509Certificate()!)
+      assert.equal(verified?.credentialId, issued.id)
       device.destroy()
       socket.destroy()
       server.close()
@@ -417,7 +450,7 @@ suite('a client with a certificate', () => {
 })
 
 suite('expiry', () => {
-  test('is published once, thirty days before', async () => {
+  test('is published once, thirty days before it happens', async () => {
     const day = 86_400
     const issued = await aCertificate({ commonName: 'soon', ttl: 31 * day })
     const revoked = await aCertificate({ ttl: 31 * day })
@@ -426,11 +459,11 @@ suite('expiry', () => {
     const publishExpiring = async () => {
       publishedEvents.length = 0
       await waypost.kit.db.tx((sql) => task!.run(sql))
-      const told = publishedEvents.filter(({ event }) => event === 'credentials.certificate.expires-soon')
-      return told.map(({ payload }) => payload).filter(({ commonName }) => commonName === 'soon')
+      const expiryEvents = publishedEvents.filter(({ event }) => event === 'credentials.certificate.expires-soon')
+      return expiryEvents.map(({ payload }) => payload).filter(({ commonName }) => commonName === 'soon')
     }
     assert.deepEqual(await publishExpiring(), [])
-    ahead += 1.5 * day * 1000
+    clockAheadMs += 1.5 * day * 1000
     const { id: credentialId, serialNumber, invalidAfter } = issued
     assert.deepEqual(await publishExpiring(), [
       { tenantId: 'default', credentialId, serialNumber, commonName: 'soon', invalidAfter },

@@ -6,15 +6,15 @@ import { openTenants } from '../../../test/harness/tenants.ts'
 import { TenantAvailable } from './events.ts'
 
 describe('building a realm', { concurrency: true }, () => {
-  let world: Awaited<ReturnType<typeof openTenants>>
+  let fixture: Awaited<ReturnType<typeof openTenants>>
   const available: string[] = []
   before(async () => {
-    world = await openTenants({ environment: { WAYPOST_LOG_LEVEL: 'silent' } })
-    world.waypost.kit.bus.subscribe(TenantAvailable, ({ tenantId }) => void available.push(tenantId))
+    fixture = await openTenants({ environment: { WAYPOST_LOG_LEVEL: 'silent' } })
+    fixture.waypost.kit.bus.subscribe(TenantAvailable, ({ tenantId }) => void available.push(tenantId))
   })
 
   test('continues after an interruption until the tenant is AVAILABLE', async () => {
-    const { admin, identity, waitForStatus, realm } = world
+    const { admin, identity, waitForStatus, realm } = fixture
     const tenantId = aTenantId('interrupted')
     identity.failBuilding(tenantId, new Error('killed'), new Error('killed again'))
     await admin('POST /api/v1/tenants', aRegistration({ realm_name: tenantId, user: 1 }))
@@ -28,7 +28,7 @@ describe('building a realm', { concurrency: true }, () => {
   })
 
   test('fails at once with the reason if a template cannot be used, and another version repairs the tenant', async () => {
-    const { admin, identity, waitForStatus, realm } = world
+    const { admin, identity, waitForStatus, realm } = fixture
     for (const [path, field, template] of [
       ['realms', 'realm_template_version', { accessTokenLifespan: 'soon' }],
       ['realm-frontend-clients', 'client_frontend_version', { redirectUris: 'everywhere' }],
@@ -57,7 +57,7 @@ describe('building a realm', { concurrency: true }, () => {
   })
 
   test('builds a FAILED tenant again when its version is sent once more after the template was corrected', async () => {
-    const { admin, waitForStatus } = world
+    const { admin, waitForStatus } = fixture
     const { body } = await admin('POST /api/v1/templates/realms', {
       template: { accessTokenLifespan: 'soon' },
       description: '',
@@ -73,20 +73,20 @@ describe('building a realm', { concurrency: true }, () => {
   })
 
   test('does nothing for a tenant that was deleted in the meantime', async () => {
-    const { admin, identity, hasRealm } = world
+    const { admin, identity, hasRealm } = fixture
     const tenantId = aTenantId('deleted')
     identity.failBuilding(tenantId, new Error('not yet'))
     await admin('POST /api/v1/tenants', aRegistration({ realm_name: tenantId }))
     await eventually(() => assert.ok(identity.built.includes(tenantId)))
     assert.equal((await admin(`DELETE /api/v1/tenants/${tenantId}`)).status, 204)
     const other = aTenantId('after')
-    await world.createAvailable(other)
+    await fixture.createAvailable(other)
     assert.equal((await admin(`GET /api/v1/tenants/${tenantId}`)).status, 404)
     assert.equal(await hasRealm(tenantId), false)
   })
 
   test('a tenant whose build has stopped is found and built', async () => {
-    const { waypost, waitForStatus, createAvailable: register } = world
+    const { waypost, waitForStatus, createAvailable: register } = fixture
     const tenantId = aTenantId('stuck')
     await register(tenantId)
     const { sql } = waypost.kit.db
@@ -98,7 +98,7 @@ describe('building a realm', { concurrency: true }, () => {
   })
 
   test('the sealed password is deleted once the administrator is created', async () => {
-    const { waypost, createAvailable: register } = world
+    const { waypost, createAvailable: register } = fixture
     const tenantId = aTenantId('forgets')
     await register(tenantId, { user: 1 })
     const [row] = await waypost.kit.db.sql`

@@ -62,14 +62,14 @@ const bodies: Record<string, [object, object]> = {
 }
 
 describe('the catalogues of v1', () => {
-  let world: Awaited<ReturnType<typeof openTenants>>
+  let fixture: Awaited<ReturnType<typeof openTenants>>
   before(async () => {
-    world = await openTenants()
+    fixture = await openTenants()
   })
 
   for (const [path, [first, second]] of Object.entries(bodies))
     test(`${path} is created, read, listed, replaced and deleted`, async () => {
-      const { admin } = world
+      const { admin } = fixture
       const created = await admin(`POST /api/v1${path}`, first)
       assert.equal(created.status, 201, created.text)
       const { id } = created.body
@@ -98,7 +98,7 @@ describe('the catalogues of v1', () => {
     })
 
   test('a missing or invalid field is named', async () => {
-    const { admin } = world
+    const { admin } = fixture
     const empty = await admin('POST /api/v1/templates/realm-frontend-clients', {})
     assert.equal(empty.status, 400)
     assert.deepEqual(empty.body.template, ['is required'])
@@ -135,7 +135,7 @@ describe('the catalogues of v1', () => {
   })
 
   test('a subscription may start and end at any time that PostgreSQL can store', async () => {
-    const { admin, createAvailable } = world
+    const { admin, createAvailable } = fixture
     const tenant_id = aTenantId()
     await createAvailable(tenant_id)
     for (const date of ['0001-01-02T00:00:00Z', '9999-12-31T23:59:59Z', '2026-01-01t00:00:00.123456+14:00']) {
@@ -146,7 +146,7 @@ describe('the catalogues of v1', () => {
   })
 
   test('a template is plain data with any keys', async () => {
-    const { admin, createAvailable } = world
+    const { admin, createAvailable } = fixture
     const template =
       '{"__proto__":{"polluted":true,"accessTokenLifespan":7},"constructor":{"prototype":{"polluted":true}}}'
     const body = `{"template":${template},"description":"d"}`
@@ -167,13 +167,13 @@ describe('the catalogues of v1', () => {
     const [realm] = (await admin('GET /api/v1/templates/realms?limit=0')).body.results.slice(-1)
     const tenantId = aTenantId()
     await createAvailable(tenantId, { realm_template_version: realm.id })
-    assert.equal((await world.realm(tenantId)).accessTokenSeconds, 300)
+    assert.equal((await fixture.realm(tenantId)).accessTokenSeconds, 300)
     const nested = await admin('POST /api/v1/roles', '{"name":"x","__proto__":{"a":1}}')
     assert.equal(nested.status, 400, nested.text)
   })
 
   test('a duplicate value is a 400 that names the field', async () => {
-    const { admin } = world
+    const { admin } = fixture
     const answer = await admin('POST /api/v1/roles/scopes-mappings', { role: 'service', scope: 'endpoint:read' })
     assert.equal(answer.status, 400)
     assert.deepEqual(answer.body.scope, ['Role-scope mapping with endpoint:read already exists'])
@@ -182,7 +182,7 @@ describe('the catalogues of v1', () => {
   })
 
   test('an entry that a tenant is built with cannot be deleted', async () => {
-    const { admin, createAvailable } = world
+    const { admin, createAvailable } = fixture
     await createAvailable(aTenantId())
     for (const catalogue of catalogues as readonly Catalogue[]) {
       if (!catalogue.usedAs || catalogue.usedAs === 'user_template') continue
@@ -191,7 +191,7 @@ describe('the catalogues of v1', () => {
   })
 
   test('lists have 50 entries per page by default', async () => {
-    const { admin } = world
+    const { admin } = fixture
     const { body } = await admin('GET /api/v1/scopes')
     assert.equal(body.results.length, 50)
     assert.ok(body.count > 200)
@@ -201,7 +201,7 @@ describe('the catalogues of v1', () => {
   })
 
   test('each operation requires its own scope on the platform', async () => {
-    const { waypost } = world
+    const { waypost } = fixture
     for (const { path, entity } of catalogues) {
       const reader = waypost.as(
         aCaller({ tenantId: 'platform', on: { 'platform-system': [`platform:tenant:${entity}:read`] } }),

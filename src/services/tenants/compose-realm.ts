@@ -32,9 +32,9 @@ export function composeRealm(tenant: Tenant, parts: RealmParts, adminRole: strin
   const isPlatform = tenant.tenantId === platformRealm
   const roles = rolesOf(parts, isPlatform)
   const roleNames = new Set(roles.map(({ name }) => name))
-  const requireRole = (role: string, where: string) => {
+  const requireRole = (role: string, source: string) => {
     if (!roleNames.has(role))
-      throw UnusableTemplate({ template: where, problem: `roles version ${tenant.rolesVersion} has no role ${role}` })
+      throw UnusableTemplate({ template: source, problem: `roles version ${tenant.rolesVersion} has no role ${role}` })
   }
   const backendRoles = backend.texts('serviceAccountRoles') ?? ['service']
   for (const role of backendRoles) requireRole(role, `backend client template ${tenant.clientBackendVersion}`)
@@ -77,10 +77,10 @@ const rolesOf = ({ roles }: RealmParts, isPlatform: boolean): RoleSpec[] =>
 function createTemplateReader(template: string, content: Record<string, unknown> | undefined) {
   const unusable = (problem: string) => UnusableTemplate({ template, problem })
   if (!content) throw unusable('it does not exist')
-  const check = <T>(field: string, expected: string, holds: (value: unknown) => value is T): T | undefined => {
+  const readField = <T>(field: string, expected: string, isValid: (value: unknown) => value is T): T | undefined => {
     const value = content[field]
     if (value === undefined || value === null) return undefined
-    if (!holds(value)) throw unusable(`${field}: expected ${expected}`)
+    if (!isValid(value)) throw unusable(`${field}: expected ${expected}`)
     return value
   }
   const isText = (value: unknown): value is string => typeof value === 'string' && value.length <= 2000
@@ -89,11 +89,11 @@ function createTemplateReader(template: string, content: Record<string, unknown>
   const isTexts = (value: unknown): value is string[] =>
     Array.isArray(value) && value.length <= 100 && value.every(isText)
   return {
-    text: (field: string) => check(field, 'a string', isText),
-    texts: (field: string) => check(field, 'at most 100 strings', isTexts),
-    seconds: (field: string) => check(field, 'seconds from 1 to 31536000', isSeconds),
+    text: (field: string) => readField(field, 'a string', isText),
+    texts: (field: string) => readField(field, 'at most 100 strings', isTexts),
+    seconds: (field: string) => readField(field, 'seconds from 1 to 31536000', isSeconds),
     requireOtherClientId(other: string) {
-      const clientId = check('clientId', `text that matches ${clientIdPattern.source}`, isClientId)
+      const clientId = readField('clientId', `text that matches ${clientIdPattern.source}`, isClientId)
       if (clientId === other) throw unusable(`clientId: the other client is ${other} already`)
     },
   }

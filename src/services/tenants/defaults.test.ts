@@ -26,14 +26,14 @@ test('role service has every scope of a tenant, platform-admin every scope, read
 })
 
 describe('built-in roles and scopes', () => {
-  let world: Awaited<ReturnType<typeof openTenants>>
-  const start = () => world.waypost.built.get('tenants')!.start!()
+  let fixture: Awaited<ReturnType<typeof openTenants>>
+  const start = () => fixture.waypost.built.get('tenants')!.start!()
   before(async () => {
-    world = await openTenants()
+    fixture = await openTenants()
   })
 
   test('every catalogue that a registration references has an entry 1', async () => {
-    const { admin } = world
+    const { admin } = fixture
     for (const catalogue of catalogues) {
       if (!('usedAs' in catalogue)) continue
       const answer = await admin(`GET /api/v1${catalogue.path}/1`)
@@ -44,7 +44,7 @@ describe('built-in roles and scopes', () => {
   })
 
   test('a restart inserts no seeds and builds no realm', async () => {
-    const { identity, admin, createAvailable } = world
+    const { identity, admin, createAvailable } = fixture
     await createAvailable(aTenantId())
     const before = await admin('GET /api/v1/roles/scopes-mappings?limit=0')
     const built = identity.built.length
@@ -54,7 +54,7 @@ describe('built-in roles and scopes', () => {
   })
 
   test('a scope of a new release is added to existing realms, and deleted entries stay deleted', async () => {
-    const { admin, waypost, realm, createAvailable } = world
+    const { admin, waypost, realm, createAvailable } = fixture
     const { sql } = waypost.kit.db
     const tenantId = aTenantId()
     await createAvailable(tenantId)

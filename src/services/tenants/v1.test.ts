@@ -6,13 +6,13 @@ import { openTenants } from '../../../test/harness/tenants.ts'
 import { TenantDeleted, TenantStatusChanged } from './events.ts'
 
 describe('tenant manager v1', () => {
-  let world: Awaited<ReturnType<typeof openTenants>>
+  let fixture: Awaited<ReturnType<typeof openTenants>>
   before(async () => {
-    world = await openTenants()
+    fixture = await openTenants()
   })
 
   test('a tenant is registered without any preparation and becomes AVAILABLE', async () => {
-    const { admin, realm: realmOf, waitForStatus } = world
+    const { admin, realm: realmOf, waitForStatus } = fixture
     const tenantId = aTenantId()
     const answer = await admin('POST /api/v1/tenants', aRegistration({ realm_name: tenantId, idp_version: true }))
     assert.equal(answer.status, 201, answer.text)
@@ -48,7 +48,7 @@ describe('tenant manager v1', () => {
   })
 
   test('the realm has the built-in roles with their scopes and no scope on the platform', async () => {
-    const { realm, createAvailable } = world
+    const { realm, createAvailable } = fixture
     const tenantId = aTenantId()
     await createAvailable(tenantId)
     const spec = await realm(tenantId)
@@ -73,7 +73,7 @@ describe('tenant manager v1', () => {
   })
 
   test('the realm is built from custom versions of roles, scopes and resources', async () => {
-    const { admin, realm: realmOf, createAvailable } = world
+    const { admin, realm: realmOf, createAvailable } = fixture
     const post = async (path: string, body: object) => {
       const answer = await admin(`POST /api/v1${path}`, body)
       assert.equal(answer.status, 201, answer.text)
@@ -119,7 +119,7 @@ describe('tenant manager v1', () => {
   })
 
   test('`user` creates the first administrator, whose password is shown once', async () => {
-    const { admin, realm, loginStatus, waitForStatus } = world
+    const { admin, realm, loginStatus, waitForStatus } = fixture
     const tenantId = aTenantId()
     const answer = await admin('POST /api/v1/tenants', aRegistration({ realm_name: tenantId, user: 1 }))
     assert.equal(answer.status, 201, answer.text)
@@ -133,7 +133,7 @@ describe('tenant manager v1', () => {
   })
 
   test('every missing or invalid field is named with its messages', async () => {
-    const { admin } = world
+    const { admin } = fixture
     const empty = await admin('POST /api/v1/tenants', {})
     assert.equal(empty.status, 400)
     for (const field of ['realm_name', 'roles_version', 'user_roles', 'idp_server', 'package_type'])
@@ -165,7 +165,7 @@ describe('tenant manager v1', () => {
   })
 
   test('a taken realm_name is a 400 for the field, also after the tenant was deleted', async () => {
-    const { admin, createAvailable } = world
+    const { admin, createAvailable } = fixture
     const tenantId = aTenantId()
     await createAvailable(tenantId)
     for (const realm_name of [tenantId, 'platform', 'default']) {
@@ -178,7 +178,7 @@ describe('tenant manager v1', () => {
   })
 
   test('field names of existing clients are accepted and returned with the current names', async () => {
-    const { admin } = world
+    const { admin } = fixture
     const { idp_server: _, ...body } = aRegistration({ keycloak_server: 1, opendistro_enabled: true })
     const answer = await admin('POST /tenant-manager/api/v1/tenants', body)
     assert.equal(answer.status, 201, answer.text)
@@ -191,7 +191,7 @@ describe('tenant manager v1', () => {
   })
 
   test('lists support pages and filters', async () => {
-    const { admin, createAvailable } = world
+    const { admin, createAvailable } = fixture
     const { status, body } = await admin('GET /api/v1/tenants?limit=1')
     assert.equal(status, 200)
     assert.equal(body.results.length, 1)
@@ -217,7 +217,7 @@ describe('tenant manager v1', () => {
   })
 
   test('a changed version rebuilds the realm: UPDATING, then AVAILABLE', async () => {
-    const { admin, realm, createAvailable, waitForStatus } = world
+    const { admin, realm, createAvailable, waitForStatus } = fixture
     const tenantId = aTenantId()
     const before = await createAvailable(tenantId)
     const template = await admin('POST /api/v1/templates/realms', {
@@ -236,7 +236,7 @@ describe('tenant manager v1', () => {
   })
 
   test('a version that the tenant has already does not rebuild the realm', async () => {
-    const { admin, waypost, createAvailable } = world
+    const { admin, waypost, createAvailable } = fixture
     const tenantId = aTenantId()
     const before = await createAvailable(tenantId)
     const statuses: string[] = []
@@ -254,7 +254,7 @@ describe('tenant manager v1', () => {
   })
 
   test('fields that the realm does not depend on change at once', async () => {
-    const { admin, createAvailable } = world
+    const { admin, createAvailable } = fixture
     const tenantId = aTenantId()
     const before = await createAvailable(tenantId)
     const answer = await admin(`PUT /api/v1/tenants/${tenantId}`, {
@@ -272,7 +272,7 @@ describe('tenant manager v1', () => {
   })
 
   test('an update with an unusable template is rejected and the tenant stays AVAILABLE', async () => {
-    const { admin, createAvailable } = world
+    const { admin, createAvailable } = fixture
     const tenantId = aTenantId()
     await createAvailable(tenantId)
     const template = await admin('POST /api/v1/templates/realms', {
@@ -292,7 +292,7 @@ describe('tenant manager v1', () => {
   })
 
   test('a caller can suspend, disable and reactivate a tenant; other transitions are rejected', async () => {
-    const { admin, realm, waypost, createAvailable } = world
+    const { admin, realm, waypost, createAvailable } = fixture
     const tenantId = aTenantId()
     await createAvailable(tenantId)
     const moved: string[] = []
@@ -318,7 +318,7 @@ describe('tenant manager v1', () => {
   })
 
   test('a deleted tenant is 404, published, and listed only with the filter DELETED', async () => {
-    const { admin, hasRealm, waypost, createAvailable } = world
+    const { admin, hasRealm, waypost, createAvailable } = fixture
     const tenantId = aTenantId()
     await createAvailable(tenantId)
     const gone: string[] = []
@@ -341,7 +341,7 @@ describe('tenant manager v1', () => {
   })
 
   test('js_policies contains the policies that are mapped to the tenant', async () => {
-    const { admin, createAvailable } = world
+    const { admin, createAvailable } = fixture
     const tenantId = aTenantId()
     await createAvailable(tenantId)
     const policy = await admin('POST /api/v1/js-policies', { name: 'p', type: 'js', scope: ['endpoint:read'] })
@@ -357,7 +357,7 @@ describe('tenant manager v1', () => {
   })
 
   test('a caller without the scope on the platform gets 403, without a token 401', async () => {
-    const { waypost } = world
+    const { waypost } = fixture
     const tenantAdmin = waypost.as(aTenantAdmin('acme'))
     const reader = waypost.as(aCaller({ tenantId: 'platform', on: { 'platform-system': ['platform:tenant:read'] } }))
     for (const operation of ['GET /api/v1/tenants', 'GET /api/v1/tenants/acme', 'GET /api/v1/roles/scopes-mappings']) {
@@ -371,7 +371,7 @@ describe('tenant manager v1', () => {
   })
 
   test('the built-in tenants exist from the start and cannot be deleted', async () => {
-    const { admin, identity, realm, waypost } = world
+    const { admin, identity, realm, waypost } = fixture
     const { Tenants } = await import('./contract.ts')
     for (const tenantId of ['platform', 'default', 'platform']) await waypost.ask(Tenants).ensureBuiltIn(tenantId)
     assert.equal(identity.built.filter((tenantId) => tenantId === 'platform').length, 1)

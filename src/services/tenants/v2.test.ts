@@ -10,26 +10,26 @@ const root = '/tenant-manager/api/v2'
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
 describe('tenant manager v2', () => {
-  let world: Awaited<ReturnType<typeof openTenants>>
+  let fixture: Awaited<ReturnType<typeof openTenants>>
   before(async () => {
-    world = await openTenants()
+    fixture = await openTenants()
   })
 
   const create = async (fields: object = {}) => {
-    const answer = await world.admin(`POST ${root}/tenants`, aCreation(fields))
+    const answer = await fixture.admin(`POST ${root}/tenants`, aCreation(fields))
     assert.equal(answer.status, 202, answer.text)
     return answer
   }
-  const createdAndAvailable = async (fields: object = {}) => {
+  const createAvailable = async (fields: object = {}) => {
     const { body } = await create(fields)
-    await world.waitForStatus(body.tenant_id, 'AVAILABLE')
+    await fixture.waitForStatus(body.tenant_id, 'AVAILABLE')
     return body
   }
-  const oneOf = (tenantId: string, ...scopes: string[]) =>
-    world.waypost.as(aCaller({ tenantId, on: { 'tenant-system': scopes } }))
+  const callerOf = (tenantId: string, ...scopes: string[]) =>
+    fixture.waypost.as(aCaller({ tenantId, on: { 'tenant-system': scopes } }))
 
   test('a registration needs only a name and an administrator, and the tenant is polled at its Location', async () => {
-    const { admin, realm, loginStatus } = world
+    const { admin, realm, loginStatus } = fixture
     const answer = await create()
     const { id, tenant_id: tenantId, admin: person, created, modified, ...rest } = answer.body
     assert.match(id, uuid)
@@ -75,14 +75,14 @@ describe('tenant manager v2', () => {
   })
 
   test('a given password is used and never shown', async () => {
-    const { loginStatus } = world
-    const body = await createdAndAvailable({ admin: { ...aCreation().admin, password: 'correct horse' } })
+    const { loginStatus } = fixture
+    const body = await createAvailable({ admin: { ...aCreation().admin, password: 'correct horse' } })
     assert.equal(body.admin.password, undefined)
     assert.equal(await loginStatus(body.tenant_id, 'ada', 'correct horse'), 200)
   })
 
   test('a taken tenant_id is 409, an invalid field 400 with its name', async () => {
-    const { admin } = world
+    const { admin } = fixture
     const tenant_id = aTenantId()
     await create({ tenant_id })
     const taken = await admin(`POST ${root}/tenants`, aCreation({ tenant_id }))
@@ -107,7 +107,7 @@ describe('tenant manager v2', () => {
   })
 
   test('lists support filters, search, sorting and pages', async () => {
-    const { admin } = world
+    const { admin } = fixture
     const person = (username: string) => ({ ...aCreation().admin, username, email: `${username}@zoo.example` })
     for (const name of ['Zoo Berlin', 'Zoo Aachen', 'Zoo 100%'])
       await create({ name, admin: person(`keeper-${name.slice(4, 6).toLowerCase()}`) })
@@ -134,8 +134,8 @@ describe('tenant manager v2', () => {
   })
 
   test('the same tenant is visible in v1 and v2', async () => {
-    const { admin } = world
-    const { id, tenant_id: tenantId } = await createdAndAvailable({ package_type: 'default' })
+    const { admin } = fixture
+    const { id, tenant_id: tenantId } = await createAvailable({ package_type: 'default' })
     const v1 = (await admin(`GET /api/v1/tenants/${tenantId}`)).body
     assert.equal(v1.subscription_type, 'RENEWAL', 'v1 shows a trial as RENEWAL')
     assert.equal(v1.package_type, 1)
@@ -149,8 +149,8 @@ describe('tenant manager v2', () => {
   })
 
   test('name, theme and status of a tenant are changed, and it is deleted', async () => {
-    const { admin, realm } = world
-    const { id, tenant_id: tenantId } = await createdAndAvailable()
+    const { admin, realm } = fixture
+    const { id, tenant_id: tenantId } = await createAvailable()
     const changed = await admin(`PUT ${root}/tenants/${id}`, {
       name: 'Acme GmbH',
       login_theme: 'dark',
@@ -163,12 +163,12 @@ describe('tenant manager v2', () => {
     assert.equal((await realm(tenantId)).displayName, 'Acme GmbH')
     assert.equal((await admin(`PUT ${root}/tenants/${id}`, { status: 'SUSPENDED' })).body.status, 'SUSPENDED')
     assert.equal((await realm(tenantId)).status, 'SUSPENDED')
-    const refused = await admin(`PUT ${root}/tenants/${id}`, { status: 'CREATING' })
-    assert.equal(refused.status, 400)
-    assert.match(refused.body.error, /cannot become CREATING/)
-    const kinds = (await admin(`GET ${root}/tenants-subscriptions?tenant_id=${tenantId}`)).body
+    const rejected = await admin(`PUT ${root}/tenants/${id}`, { status: 'CREATING' })
+    assert.equal(rejected.status, 400)
+    assert.match(rejected.body.error, /cannot become CREATING/)
+    const subscriptions = (await admin(`GET ${root}/tenants-subscriptions?tenant_id=${tenantId}`)).body
     assert.deepEqual(
-      kinds.results.map((one: { subscription_type: string }) => one.subscription_type),
+      subscriptions.results.map((one: { subscription_type: string }) => one.subscription_type),
       ['TRIAL', 'PERMANENT'],
     )
     assert.equal((await admin(`DELETE ${root}/tenants/${id}`)).status, 204)
@@ -177,9 +177,9 @@ describe('tenant manager v2', () => {
     assert.equal((await admin(`GET ${root}/tenants/not-a-uuid`)).status, 404)
   })
 
-  test('credentials contain both spellings and the secret of the realm', async () => {
-    const { admin, waypost } = world
-    const { id, tenant_id: tenantId } = await createdAndAvailable()
+  test('credentials contain current and older field names, and the client secret of the realm', async () => {
+    const { admin, waypost } = fixture
+    const { id, tenant_id: tenantId } = await createAvailable()
     const { status, body } = await admin(`GET ${root}/tenants/${id}/credentials`)
     assert.equal(status, 200)
     assert.equal(body.client_backend_secret, (await waypost.ask(Identity).realm(tenantId))!.backendClientSecret)
@@ -190,59 +190,59 @@ describe('tenant manager v2', () => {
   })
 
   test('users of a tenant see only their tenant and change only its name and theme', async () => {
-    const mine = await createdAndAvailable()
-    const other = await createdAndAvailable()
-    const reader = oneOf(mine.tenant_id, 'identity:tenant:read')
+    const ownTenant = await createAvailable()
+    const otherTenant = await createAvailable()
+    const reader = callerOf(ownTenant.tenant_id, 'identity:tenant:read')
     const list = await reader(`GET ${root}/tenants`)
     assert.equal(list.body.count, 1)
-    assert.equal(list.body.results[0].id, mine.id)
-    assert.equal((await reader(`GET ${root}/tenants?tenant_id=${other.tenant_id}`)).body.count, 0)
-    assert.equal((await reader(`GET ${root}/tenants/${mine.id}`)).status, 200)
+    assert.equal(list.body.results[0].id, ownTenant.id)
+    assert.equal((await reader(`GET ${root}/tenants?tenant_id=${otherTenant.tenant_id}`)).body.count, 0)
+    assert.equal((await reader(`GET ${root}/tenants/${ownTenant.id}`)).status, 200)
     for (const path of ['', '/credentials']) {
-      const hidden = await reader(`GET ${root}/tenants/${other.id}${path}`)
+      const hidden = await reader(`GET ${root}/tenants/${otherTenant.id}${path}`)
       assert.equal(hidden.status, 404)
-      assert.deepEqual(hidden.body, { error: `Tenant ${other.id} was not found` })
+      assert.deepEqual(hidden.body, { error: `Tenant ${otherTenant.id} was not found` })
     }
-    assert.equal((await reader(`PUT ${root}/tenants/${mine.id}`, { name: 'x' })).status, 403)
+    assert.equal((await reader(`PUT ${root}/tenants/${ownTenant.id}`, { name: 'x' })).status, 403)
     assert.equal((await reader(`POST ${root}/tenants`, aCreation())).status, 403)
-    assert.equal((await reader(`DELETE ${root}/tenants/${mine.id}`)).status, 403)
-    assert.equal((await reader(`GET ${root}/tenants-subscriptions?tenant_id=${mine.tenant_id}`)).body.count, 1)
-    assert.equal((await reader(`GET ${root}/tenants-subscriptions?tenant_id=${other.tenant_id}`)).status, 403)
+    assert.equal((await reader(`DELETE ${root}/tenants/${ownTenant.id}`)).status, 403)
+    assert.equal((await reader(`GET ${root}/tenants-subscriptions?tenant_id=${ownTenant.tenant_id}`)).body.count, 1)
+    assert.equal((await reader(`GET ${root}/tenants-subscriptions?tenant_id=${otherTenant.tenant_id}`)).status, 403)
 
-    const editor = oneOf(mine.tenant_id, 'identity:tenant:read', 'identity:tenant:update')
-    assert.equal((await editor(`PUT ${root}/tenants/${mine.id}`, { name: 'Mine' })).body.name, 'Mine')
-    assert.equal((await editor(`PUT ${root}/tenants/${other.id}`, { name: 'Mine' })).status, 404)
+    const editor = callerOf(ownTenant.tenant_id, 'identity:tenant:read', 'identity:tenant:update')
+    assert.equal((await editor(`PUT ${root}/tenants/${ownTenant.id}`, { name: 'Mine' })).body.name, 'Mine')
+    assert.equal((await editor(`PUT ${root}/tenants/${otherTenant.id}`, { name: 'Mine' })).status, 404)
     for (const body of [{ status: 'SUSPENDED' }, { package_type: 'default' }, { subscription_type: 'PERMANENT' }])
-      assert.equal((await editor(`PUT ${root}/tenants/${mine.id}`, body)).status, 403, JSON.stringify(body))
+      assert.equal((await editor(`PUT ${root}/tenants/${ownTenant.id}`, body)).status, 403, JSON.stringify(body))
 
-    const nobody = oneOf(mine.tenant_id, 'endpoint:read')
-    const refused = await nobody(`GET ${root}/tenants`)
-    assert.equal(refused.status, 403)
-    assert.ok(refused.body.error)
-    assert.equal((await world.waypost.as(undefined)(`GET ${root}/tenants`)).status, 401)
+    const callerWithoutScope = callerOf(ownTenant.tenant_id, 'endpoint:read')
+    const forbidden = await callerWithoutScope(`GET ${root}/tenants`)
+    assert.equal(forbidden.status, 403)
+    assert.ok(forbidden.body.error)
+    assert.equal((await fixture.waypost.as(undefined)(`GET ${root}/tenants`)).status, 401)
   })
 
   test('every authenticated caller can read identity provider servers and packages', async () => {
-    const anybody = oneOf('acme')
+    const caller = callerOf('acme')
     const server = { id: 1, url: 'http://waypost.test/auth' }
     for (const path of ['/idp-servers', '/keycloak-servers']) {
-      assert.deepEqual((await anybody(`GET ${root}${path}`)).body, { results: [server] })
-      assert.deepEqual((await anybody(`GET ${root}${path}/1`)).body, server)
-      assert.equal((await anybody(`GET ${root}${path}/77`)).status, 404)
+      assert.deepEqual((await caller(`GET ${root}${path}`)).body, { results: [server] })
+      assert.deepEqual((await caller(`GET ${root}${path}/1`)).body, server)
+      assert.equal((await caller(`GET ${root}${path}/77`)).status, 404)
     }
-    assert.equal((await anybody('GET /api/v2/packages-types')).body.results[0].name, 'default')
-    assert.equal((await anybody(`GET ${root}/packages-types/1`)).body.devices, 0)
-    assert.equal((await world.waypost.as(undefined)(`GET ${root}/idp-servers`)).status, 401)
+    assert.equal((await caller('GET /api/v2/packages-types')).body.results[0].name, 'default')
+    assert.equal((await caller(`GET ${root}/packages-types/1`)).body.devices, 0)
+    assert.equal((await fixture.waypost.as(undefined)(`GET ${root}/idp-servers`)).status, 401)
   })
 
-  test('users of the own tenant can be listed, created and deleted', async () => {
-    const { tenant_id: tenantId } = await createdAndAvailable()
-    const editor = oneOf(tenantId, 'identity:tenant:read', 'identity:tenant:update')
+  test('callers can list, create and delete users of their tenant', async () => {
+    const { tenant_id: tenantId } = await createAvailable()
+    const editor = callerOf(tenantId, 'identity:tenant:read', 'identity:tenant:update')
     const person = { email: 'bob@acme.example', username: 'bob', first_name: 'Bob', last_name: 'B' }
     const created = await editor(`POST ${root}/users`, person)
     assert.equal(created.status, 201, created.text)
     assert.ok(created.body.password)
-    assert.equal((await world.realm(tenantId)).users.at(-1)?.roles.length, 0)
+    assert.equal((await fixture.realm(tenantId)).users.at(-1)?.roles.length, 0)
     const taken = await editor(`POST ${root}/users`, person)
     assert.equal(taken.status, 409)
     assert.ok(taken.body.error)
@@ -250,11 +250,11 @@ describe('tenant manager v2', () => {
     assert.equal(found.body.count, 1)
     const { password: _, ...shown } = created.body
     assert.deepEqual(found.body.results, [shown])
-    const platform = await world.admin(`GET ${root}/users?tenant_id=${tenantId}`)
+    const platform = await fixture.admin(`GET ${root}/users?tenant_id=${tenantId}`)
     assert.equal(platform.body.count, 2)
     assert.equal((await editor(`GET ${root}/users?tenant_id=platform`)).status, 403)
     assert.equal((await editor(`DELETE ${root}/users/${created.body.id}`)).status, 204)
     assert.equal((await editor(`DELETE ${root}/users/${created.body.id}`)).status, 404)
-    assert.equal((await world.admin(`GET ${root}/users?tenant_id=nobody`)).status, 404)
+    assert.equal((await fixture.admin(`GET ${root}/users?tenant_id=nobody`)).status, 404)
   })
 })

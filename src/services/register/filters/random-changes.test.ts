@@ -1,6 +1,6 @@
 /**
- * Hundreds of registrations, changes and edits of filters at once: in the end every filter has exactly the members that
- * asking every endpoint anew would give it. TEST_SEED repeats a run, TEST_RUNS lengthens it.
+ * Runs hundreds of registrations, changes and edits of filters concurrently, then checks that every filter has exactly the
+ * endpoints that match it. TEST_SEED repeats a run; TEST_RUNS sets the number of steps.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -19,7 +19,7 @@ const { waypost, admin, anApplication } = await openRegister()
 const { sql } = waypost.kit.db
 const register = waypost.ask(Register)
 
-function randomness(state: number) {
+function createRandom(state: number) {
   const next = () => {
     state = (state + 0x6d2b79f5) | 0
     let t = Math.imul(state ^ (state >>> 15), 1 | state)
@@ -29,7 +29,7 @@ function randomness(state: number) {
   const below = (end: number) => Math.floor(next() * end)
   return { below, of: <T>(values: readonly T[]): T => values[below(values.length)]! }
 }
-type Random = ReturnType<typeof randomness>
+type Random = ReturnType<typeof createRandom>
 
 const keys = ['a', 'b', 'c'] as const
 const values = [1, 2, 3.5, 'x', 'y', 'xy', true, null, [1, 'x'], { d: 1 }, { d: [2, 3] }, []]
@@ -40,7 +40,7 @@ const aMetadata = (random: Random) =>
 function aQuery(random: Random, versions: string[], depth = 0): Record<string, unknown> {
   const key = random.of(keys)
   const nested = () => aQuery(random, versions, depth + 1)
-  const kinds: (() => Record<string, unknown>)[] = [
+  const queryKinds: (() => Record<string, unknown>)[] = [
     () => ({ [`metadata.${key}`]: random.of(values) }),
     () => ({ [`metadata.${key}`]: { $in: [random.of(values), random.of(values)] } }),
     () => ({ [`metadata.${key}`]: { $ne: random.of(values) } }),
@@ -58,7 +58,7 @@ function aQuery(random: Random, versions: string[], depth = 0): Record<string, u
     () => ({ $and: [nested(), nested()] }),
     () => ({ $nor: [nested()] }),
   ]
-  return kinds[random.below(depth < 2 ? kinds.length : kinds.length - 3)]!()
+  return queryKinds[random.below(depth < 2 ? queryKinds.length : queryKinds.length - 3)]!()
 }
 
 interface Application {
@@ -70,7 +70,7 @@ interface Application {
 
 async function anApplicationWith(count: number): Promise<Application> {
   const { app } = await anApplication(admin, ['v1', 'v2'])
-  const random = randomness(seed ^ count)
+  const random = createRandom(seed ^ count)
   const rows = Array.from({ length: count }, (_, n) => ({ id: `${app}-${n}`, metadata: aMetadata(random) }))
   await sql`
     insert into register.endpoints (endpoint_id, tenant_id, application_name, version_name, version_registered_date,
@@ -80,21 +80,21 @@ async function anApplicationWith(count: number): Promise<Application> {
   return { app, versions: [`${app}-v1`, `${app}-v2`], endpoints: rows.map(({ id }) => id), filters: [] }
 }
 
-let made = 0
-let connects = 0
+let createdCount = 0
+let connectivityNumber = 0
 const filtersOf = (app: string) => `${root}/applications/${app}/filters`
 
-async function step(random: Random, application: Application) {
+async function runRandomAction(random: Random, application: Application) {
   const { app, versions, endpoints, filters } = application
   const id = random.of(endpoints)
   const endpoint = `${root}/endpoints/${id}`
-  const take = (list: string[]) => list.splice(random.below(list.length), 1)[0]!
-  const enough = endpoints.length > 30
-  const kinds: [weight: number, act: () => Promise<unknown>][] = [
+  const removeRandom = (list: string[]) => list.splice(random.below(list.length), 1)[0]!
+  const mayDelete = endpoints.length > 30
+  const actions: [weight: number, act: () => Promise<unknown>][] = [
     [
       10,
       async () => {
-        const body = { endpointId: `${app}-new-${++made}`, metadata: aMetadata(random) }
+        const body = { endpointId: `${app}-new-${++createdCount}`, metadata: aMetadata(random) }
         await admin(`POST ${root}/endpoints`, { appVersion: { name: random.of(versions) }, ...body })
         endpoints.push(body.endpointId)
       },
@@ -112,15 +112,15 @@ async function step(random: Random, application: Application) {
             endpointId: random.of(endpoints),
             connected: random.below(2) === 0,
             at: new Date(),
-            number: ++connects,
+            number: ++connectivityNumber,
           })),
         ),
     ],
-    [4, async () => enough && (await admin(`DELETE ${root}/endpoints/${take(endpoints)}`))],
+    [4, async () => mayDelete && (await admin(`DELETE ${root}/endpoints/${removeRandom(endpoints)}`))],
     [
       1,
       async () => {
-        const endpointIds = Array.from({ length: enough ? 10 : 0 }, () => take(endpoints))
+        const endpointIds = Array.from({ length: mayDelete ? 10 : 0 }, () => removeRandom(endpoints))
         await admin(`POST ${root}/endpoints/delete`, { endpointIds })
       },
     ],
@@ -128,7 +128,7 @@ async function step(random: Random, application: Application) {
       4,
       async () => {
         if (filters.length > 25) return
-        const body = { name: `f${++made}`, documentQuery: aQuery(random, versions) }
+        const body = { name: `f${++createdCount}`, documentQuery: aQuery(random, versions) }
         filters.push((await admin(`POST ${filtersOf(app)}`, body)).body.id)
       },
     ],
@@ -139,14 +139,14 @@ async function step(random: Random, application: Application) {
         await admin(`PATCH ${filtersOf(app)}/${random.of(filters)}`, { documentQuery: aQuery(random, versions) })
       },
     ],
-    [2, async () => filters.length > 0 && (await admin(`DELETE ${filtersOf(app)}/${take(filters)}`))],
-    [1, fold],
+    [2, async () => filters.length > 0 && (await admin(`DELETE ${filtersOf(app)}/${removeRandom(filters)}`))],
+    [1, foldCounts],
   ]
-  const acts = kinds.flatMap(([weight, act]) => Array.from({ length: weight }, () => act))
-  await random.of(acts)()
+  const weightedActions = actions.flatMap(([weight, action]) => Array.from({ length: weight }, () => action))
+  await random.of(weightedActions)()
 }
 
-const fold = () =>
+const foldCounts = () =>
   waypost.kit.db.tx((tx) =>
     waypost.built
       .get('register')!
@@ -155,7 +155,7 @@ const fold = () =>
   )
 
 /** Makes steps of matchings fail for a moment. */
-async function powerCut() {
+async function failMatchingSteps() {
   await sql`
     create trigger power_cut before update on kernel.bulk_tasks
     for each row when (new.cursor > old.cursor) execute function public.power_cut()`
@@ -163,47 +163,47 @@ async function powerCut() {
   await sql`drop trigger power_cut on kernel.bulk_tasks`
 }
 
-async function check({ app, filters }: Application) {
+async function checkMembers({ app, filters }: Application) {
   const { body } = await admin(`GET ${filtersOf(app)}?limit=0`)
   assert.deepEqual(body.content.map(({ id }: { id: string }) => id).sort(), [...filters].sort())
   const all = await sql`
     select endpoint_id, version_name, register.whole_metadata(metadata, connected, connectivity_ts) as metadata
     from register.endpoints where application_name = ${app} order by seq`
   for (const { id, documentQuery, matchedEndpointsCount, status } of body.content) {
-    const why = `seed ${seed}: ${JSON.stringify(documentQuery)}`
-    assert.equal(status, 'active', why)
+    const message = `seed ${seed}: ${JSON.stringify(documentQuery)}`
+    assert.equal(status, 'active', message)
     const query = parse(documentQuery)
     const members = await sql`
       select e.endpoint_id from register.filters f join register.filter_members m using (member_set)
         left join register.endpoints e on e.seq = m.seq where f.filter_id = ${id} order by m.seq`
-    const found = members.map(({ endpointId }) => endpointId)
+    const storedMembers = members.map(({ endpointId }) => endpointId)
     const inMemory = all.filter((row) => matches(query, row as never)).map(({ endpointId }) => endpointId)
     const inSql = await sql`
       select endpoint_id from (
         select endpoint_id, seq, version_name, register.whole_metadata(metadata, connected, connectivity_ts) as metadata
         from register.endpoints where application_name = ${app} offset 0) e
       where ${toSql(sql, query, { metadata: 'e.metadata', versionName: 'e.version_name' })} order by seq`
-    assert.deepEqual(found, inMemory, why)
+    assert.deepEqual(storedMembers, inMemory, message)
     assert.deepEqual(
-      found,
+      storedMembers,
       inSql.map(({ endpointId }) => endpointId),
-      why,
+      message,
     )
-    assert.equal(matchedEndpointsCount, found.length, why)
+    assert.equal(matchedEndpointsCount, storedMembers.length, message)
   }
 }
 
 test(`every filter has exactly the matching endpoints after random concurrent changes (seed ${seed}, ${steps} steps)`, async (t) => {
   await sql`create function public.power_cut() returns trigger language plpgsql as $$ begin raise 'power cut'; end $$`
   const applications = [await anApplicationWith(2500), await anApplicationWith(40)]
-  const part = 400
-  for (let done = 0; done < steps; done += part) {
+  const stepsPerRound = 400
+  for (let done = 0; done < steps; done += stepsPerRound) {
     await Promise.all(
       Array.from({ length: workers }, async (_, worker) => {
-        const random = randomness(seed + done * workers + worker)
-        for (let n = worker; n < Math.min(part, steps - done); n += workers) {
-          if (n === part / 2) await powerCut()
-          await step(random, random.of(applications))
+        const random = createRandom(seed + done * workers + worker)
+        for (let n = worker; n < Math.min(stepsPerRound, steps - done); n += workers) {
+          if (n === stepsPerRound / 2) await failMatchingSteps()
+          await runRandomAction(random, random.of(applications))
         }
       }),
     )
@@ -214,16 +214,16 @@ test(`every filter has exactly the matching endpoints after random concurrent ch
       },
       { withinMs: 30_000 },
     )
-    for (const application of applications) await check(application)
+    for (const application of applications) await checkMembers(application)
   }
   await eventually(async () => {
-    const [left] = await sql`
+    const [remaining] = await sql`
       select count(*) from register.filter_members m
       where not matched or not exists (select from register.filters f where f.member_set = m.member_set)`
-    assert.equal(left?.count, 0)
+    assert.equal(remaining?.count, 0)
   })
-  await fold()
-  for (const application of applications) await check(application)
+  await foldCounts()
+  for (const application of applications) await checkMembers(application)
   t.diagnostic(
     `${applications.map(({ endpoints, filters }) => `${endpoints.length} endpoints, ${filters.length} filters`)}`,
   )

@@ -22,27 +22,28 @@ const countValidMs = 60_000
 const tenantsMax = 1000
 
 export function createListConnections(db: Db, log: Log): ListConnections {
-  const planned = db.open({ max: 12, name: 'waypost-lists', plans: 'once' })
-  const sizes = new Map<string, { count: number; since: number }>()
+  const poolWithCachedPlans = db.open({ max: 12, name: 'waypost-lists', plans: 'once' })
+  const countByTenant = new Map<string, { count: number; countedAtMs: number }>()
 
-  async function count(tenantId: string) {
-    const count = await store.countPlain(planned.sql, { tenantId, visibility: 'all', conditions: [] })
-    if (sizes.size >= tenantsMax) sizes.clear()
-    sizes.set(tenantId, { count, since: monotonicMs() })
+  async function refreshCount(tenantId: string) {
+    const count = await store.countPlain(poolWithCachedPlans.sql, { tenantId, visibility: 'all', conditions: [] })
+    if (countByTenant.size >= tenantsMax) countByTenant.clear()
+    countByTenant.set(tenantId, { count, countedAtMs: monotonicMs() })
   }
 
   /** Answers from a count that is up to a minute old. The count is renewed in the background. */
   function isLarge(tenantId: string): boolean {
-    const cached = sizes.get(tenantId)
-    if (!cached || monotonicMs() - cached.since > countValidMs) {
-      sizes.set(tenantId, { count: cached?.count ?? 0, since: monotonicMs() })
-      count(tenantId).catch((err) => countingEndpointsFailed(log, { err, tenantId }))
+    const cached = countByTenant.get(tenantId)
+    if (!cached || monotonicMs() - cached.countedAtMs > countValidMs) {
+      countByTenant.set(tenantId, { count: cached?.count ?? 0, countedAtMs: monotonicMs() })
+      refreshCount(tenantId).catch((err) => countingEndpointsFailed(log, { err, tenantId }))
     }
     return (cached?.count ?? 0) >= largeTenantEndpoints
   }
 
   return {
-    forIndexScans: planned.sql,
-    forSearches: (query) => (store.isOfWholeTenant(query) && isLarge(query.tenantId) ? planned.sql : db.sql),
+    forIndexScans: poolWithCachedPlans.sql,
+    forSearches: (query) =>
+      store.isOfWholeTenant(query) && isLarge(query.tenantId) ? poolWithCachedPlans.sql : db.sql,
   }
 }
