@@ -119,9 +119,9 @@ test('every service of the specification is served or reserved, and none is both
     [],
   )
   assert.deepEqual([...new Set(operations.map(({ tags: [tag] }) => tag))].toSorted(), tags.toSorted())
-  const known = new Set([...tags, ...Object.keys(reservedApis)])
+  const knownTags = new Set([...tags, ...Object.keys(reservedApis)])
   assert.deepEqual(
-    specifiedServices.filter((name) => !known.has(name)),
+    specifiedServices.filter((name) => !knownTags.has(name)),
     [],
   )
 })

@@ -66,7 +66,7 @@ test('a running platform reloads after a restore, even of a backup of another in
   writeFileSync(join(directory, '0001_a.sql'), 'create schema sample; create table sample.notes (id int, sealed text)')
   const service = notesService(directory)
   const environment = { WAYPOST_MASTER_KEY: 'the master key of the one installation' }
-  const one = await openTestPlatform({ services: [service], environment })
+  const source = await openTestPlatform({ services: [service], environment })
   const two = await openTestPlatform({
     services: [service],
     // The restore ends its connections, which it logs.
@@ -76,11 +76,11 @@ test('a running platform reloads after a restore, even of a backup of another in
   const migrations = readMigrations(migrationSources([service]))
   const path = join(temporaryDirectory(), 'a.backup')
 
-  await one.kit.bus.stop() // so that the event and the job are pending when the backup is made
-  await one.kit.jobs.stop()
-  await one.kit.db.tx(async (sql) => {
-    await sql`insert into sample.notes values (1, ${one.kit.secrets.seal('of one')})`
-    await one.kit.bus.publish(sql, Written, { tenantId: 'acme' })
+  await source.kit.bus.stop() // so that the event and the job are pending when the backup is made
+  await source.kit.jobs.stop()
+  await source.kit.db.tx(async (sql) => {
+    await sql`insert into sample.notes values (1, ${source.kit.secrets.seal('of one')})`
+    await source.kit.bus.publish(sql, Written, { tenantId: 'acme' })
     await sql`insert into jobs.job (name, data) values ('sample-work', '{"name": "left over"}')`
   })
   await two.kit.db.sql`insert into sample.notes values (1, ${two.kit.secrets.seal('of two')})`
@@ -88,7 +88,7 @@ test('a running platform reloads after a restore, even of a backup of another in
 
   const keyOfOne = keyOf('the master key of the one installation')
   const authentication = backupKeyOf(keyOfOne)
-  await backUp(connectionOf(one), path, { masterKey: keyOfOne })
+  await backUp(connectionOf(source), path, { masterKey: keyOfOne })
   const target = connectionOf(two)
   await assert.rejects(restore(target, path, migrations, { masterKey, authentication }), /with another master key/)
   assert.equal(await two.ask(Notes).read(1), 'of two')
@@ -101,7 +101,7 @@ test('a running platform reloads after a restore, even of a backup of another in
   await eventually(() => assert.deepEqual(two.ask(Notes).done.toSorted(), ['event acme', 'job left over']))
   const sealed = two.kit.secrets.seal('new')
   assert.equal(two.kit.secrets.open(sealed), 'new')
-  assert.equal(one.kit.secrets.open(sealed), 'new', 'both have the same data key now')
+  assert.equal(source.kit.secrets.open(sealed), 'new', 'both have the same data key now')
 })
 
 /** Creates an endpoint that uploads, and functions to read its uploads. */
@@ -162,9 +162,9 @@ async function examine(platform: RunningPlatform, command: ReturnType<typeof ope
   const health = await doctor()
   assert.equal(health.code, 0, health.stdout)
   assert.match(health.stdout, /✓ The platform runs at .* and is ready/)
-  const wrong = await doctor({ WAYPOST_PORTT: '1' })
-  assert.equal(wrong.code, 1)
-  assert.match(wrong.stdout, /✗ WAYPOST_PORTT is not a setting.*WAYPOST_PORT/)
+  const rejected = await doctor({ WAYPOST_PORTT: '1' })
+  assert.equal(rejected.code, 1)
+  assert.match(rejected.stdout, /✗ WAYPOST_PORTT is not a setting.*WAYPOST_PORT/)
   const otherKey = await doctor({ WAYPOST_MASTER_KEY: 'x'.repeat(32) })
   assert.equal(otherKey.code, 1, otherKey.stdout)
   assert.match(otherKey.stdout, /✗ The master key does not open this database/)
@@ -182,10 +182,10 @@ test('the commands doctor, backup and restore work while the platform runs', asy
   await upload('/files/kept', 'in the backup')
   await upload('/binary-data', randomBytes(300_000))
 
-  const made = await runCommand(['backup', file], { directory })
-  assert.equal(made.code, 0, made.stderr)
+  const backup = await runCommand(['backup', file], { directory })
+  assert.equal(backup.code, 0, backup.stderr)
   assert.match(
-    made.stdout,
+    backup.stdout,
     /Wrote .*: \d+ tables, [\d,]+ rows, .*in [\d.]+ s\.\nWith 2 contents of files and blobs, 300 kB\.\n.*SHA-256 [0-9a-f]{64}\n.*0600/,
   )
   const [again, checked, refused] = await Promise.all([
@@ -193,7 +193,7 @@ test('the commands doctor, backup and restore work while the platform runs', asy
     command(['restore', file, '--check'], { directory: join(directory, 'none') }),
     run('restore', file),
   ])
-  assert.match(made.stdout, /keep the master key that authenticates it: .*keys\/master\.key/)
+  assert.match(backup.stdout, /keep the master key that authenticates it: .*keys\/master\.key/)
   assert.equal(again.code, 1)
   assert.match(again.stderr, /exists already/)
   assert.equal(checked.code, 0, checked.stderr)

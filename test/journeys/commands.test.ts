@@ -44,9 +44,9 @@ test('users and API keys are created and revoked while the platform runs', async
   const asAda = client(baseUrl, { authorization: `Bearer ${token.body.access_token}` })
   assert.equal((await asAda('GET /iam/api/v1/me')).status, 401, 'a new password ends what was open')
 
-  const made = await process('key', 'create', 'probe', '--scope', 'application:read')
-  assert.equal(made.code, 0, made.stderr)
-  const [, id, key] = made.stdout.match(/API key (\S+) of client \S+: (\S+)/)!
+  const created = await process('key', 'create', 'probe', '--scope', 'application:read')
+  assert.equal(created.code, 0, created.stderr)
+  const [, id, key] = created.stdout.match(/API key (\S+) of client \S+: (\S+)/)!
   const withKey = client(baseUrl, { 'x-identity-api-key': key! })
   assert.equal((await withKey('GET /api/v1/applications')).status, 200)
   assert.equal((await withKey('POST /api/v1/applications', { name: 'x' })).status, 403)
@@ -63,8 +63,8 @@ test('users and API keys are created and revoked while the platform runs', async
   const fresh = admin.stdout.match(/is now: (\S+)/)![1]!
   assert.equal((await login('admin', fresh)).status, 200)
   await eventually(() => {
-    const told = JSON.parse(readFileSync(join(directory, 'bootstrap.json'), 'utf8'))
-    assert.deepEqual(told.default.admin, { username: 'admin' }, 'what is no longer true is not told')
+    const credentials = JSON.parse(readFileSync(join(directory, 'bootstrap.json'), 'utf8'))
+    assert.deepEqual(credentials.default.admin, { username: 'admin' }, 'what is no longer true is not told')
   })
   await platform.kill('SIGTERM')
 })

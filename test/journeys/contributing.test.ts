@@ -10,7 +10,7 @@ import { filesOf, writeFiles } from '../harness/guide.ts'
 
 const guide = 'docs/guides/contributing-a-service.md'
 const files = filesOf(guide)
-const own = files.map(({ path }) => path).filter((path) => path.startsWith('src/services/notes/'))
+const serviceFiles = files.map(({ path }) => path).filter((path) => path.startsWith('src/services/notes/'))
 const copy = temporaryDirectory()
 
 cpSync('src', join(copy, 'src'), { recursive: true, filter: (path) => !path.endsWith('.test.ts') })
@@ -31,7 +31,7 @@ function run(program: string, args: string[]): Promise<{ succeeded: boolean; out
 }
 
 test('the guide contains every file of a service', () => {
-  const names = own.map((path) => path.replace('src/services/notes/', ''))
+  const names = serviceFiles.map((path) => path.replace('src/services/notes/', ''))
   const expected =
     'README.md contract.ts device.ts errors.ts events.ts index.ts migrations/0001_notes.sql notes.test.ts'
   for (const name of `${expected} event-handlers.ts routes.ts schemas.ts service.ts settings.ts store.ts`.split(' '))

@@ -114,13 +114,13 @@ test('a revocation takes effect within a second, also for open connections', asy
 test('devices of a suspended tenant are disconnected immediately', async () => {
   const asPlatform = await platform.asService(platform.bootstrap.platform)
   const person = { email: 'ada@example.org', username: 'ada', first_name: 'Ada', last_name: 'L' }
-  const made = await asPlatform('POST /tenant-manager/api/v2/tenants', {
+  const created = await asPlatform('POST /tenant-manager/api/v2/tenants', {
     name: 'Acme',
     tenant_id: 'acme',
     admin: person,
   })
-  assert.equal(made.status, 202, made.text)
-  const tenantPath = `/tenant-manager/api/v2/tenants/${made.body.id}`
+  assert.equal(created.status, 202, created.text)
+  const tenantPath = `/tenant-manager/api/v2/tenants/${created.body.id}`
   await eventually(async () => assert.equal((await asPlatform(`GET ${tenantPath}`)).body.status, 'AVAILABLE'), {
     withinMs: 30_000,
   })
@@ -149,10 +149,10 @@ test('an MQTT session survives a crash of all processes; its endpoint is no long
   admin = await asAdmin(platform)
   await eventually(async () => assert.equal((await metadataOf(endpointId)).connected, false), { withinMs: 20_000 })
   assert.equal((await metadataOf(endpointId)).kept, 'yes')
-  const again = await aDevice(platform.mqttUrl, session)
-  assert.ok(again.sessionPresent)
+  const reconnected = await aDevice(platform.mqttUrl, session)
+  assert.ok(reconnected.sessionPresent)
   // An anonymous client represents an endpoint again once it presents its token.
-  await again.client.subscribeAsync(`kp1/${version}/+/${token}/#`, { qos: 1 })
+  await reconnected.client.subscribeAsync(`kp1/${version}/+/${token}/#`, { qos: 1 })
   await eventually(async () => assert.equal((await metadataOf(endpointId)).connected, true))
 })
 

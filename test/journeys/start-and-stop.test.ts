@@ -158,12 +158,12 @@ describe('a platform with authentication off for one service and log level trace
     assert.equal((await manage('GET /health/ready')).body.status, 'ready')
     assert.equal((await manage('POST /metrics')).status, 405)
 
-    const anybody = client(platform.baseUrl)
-    assert.match((await anybody('GET /')).text, /Waypost/)
-    assert.match((await anybody('GET /docs')).text, /swagger-ui-bundle\.js/)
-    assert.equal((await anybody('GET /openapi.json')).body.openapi, '3.1.0')
-    assert.equal((await anybody('POST /api/v1/applications', { name: 'open' })).status, 201)
-    assert.equal((await anybody('GET /iam/api/v1/users')).status, 401, 'another service is open too')
+    const anonymous = client(platform.baseUrl)
+    assert.match((await anonymous('GET /')).text, /Waypost/)
+    assert.match((await anonymous('GET /docs')).text, /swagger-ui-bundle\.js/)
+    assert.equal((await anonymous('GET /openapi.json')).body.openapi, '3.1.0')
+    assert.equal((await anonymous('POST /api/v1/applications', { name: 'open' })).status, 201)
+    assert.equal((await anonymous('GET /iam/api/v1/users')).status, 401, 'another service is open too')
     assert.match(platform.output(), /AUTHENTICATION IS OFF/)
     assert.match((await manage('GET /metrics')).text, /^waypost_http_request_duration_seconds_count/m)
     const ask = await platform.asService(platform.bootstrap.default)
@@ -179,8 +179,8 @@ describe('a platform with authentication off for one service and log level trace
     const pump = (endpointId: string) => ({ endpointId, endpointToken, appVersion: { name: 'pumps-v1' } })
     const register = async (endpointId: string) => (await ask('POST /epr/api/v1/endpoints', pump(endpointId))).status
     assert.deepEqual([await register('one'), await register('two'), await register('one')], [201, 409, 409])
-    const again = { token: endpointToken, applicationName: 'pumps' }
-    assert.equal((await ask('POST /api/v1/endpoints/one/tokens', again)).status, 409)
+    const sameToken = { token: endpointToken, applicationName: 'pumps' }
+    assert.equal((await ask('POST /api/v1/endpoints/one/tokens', sameToken)).status, 409)
     const { appVersion, ...third } = pump('three')
     const batch = await ask('POST /epr/api/v1/endpoints/batch', { appVersion, endpoints: [third] })
     await eventually(async () => {

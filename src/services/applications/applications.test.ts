@@ -18,9 +18,9 @@ const admin = waypost.as(aTenantAdmin())
 const other = waypost.as(aTenantAdmin('other'))
 const platform = waypost.as(aPlatformAdmin())
 
-const heard: { event: string; payload: object }[] = []
+const publishedEvents: { event: string; payload: object }[] = []
 for (const event of Object.values(events) as EventType<object>[])
-  waypost.kit.bus.subscribe(event, (payload) => heard.push({ event: event.name, payload }))
+  waypost.kit.bus.subscribe(event, (payload) => publishedEvents.push({ event: event.name, payload }))
 
 let count = 0
 const anApplication = async (ask: Ask = admin, body: object = {}) => {
@@ -70,7 +70,7 @@ suite('creating an application', () => {
     const granted = { tenantId: 'default', subjectId: caller.subject.id, scopes: ['*'] }
     assert.deepEqual([...(await grantsOf(name))], [granted])
     const payload = { tenantId: 'default', applicationName: name }
-    assert.deepEqual(heard.at(-1), { event: 'applications.application.created', payload })
+    assert.deepEqual(publishedEvents.at(-1), { event: 'applications.application.created', payload })
   })
 
   test('rejects a name that is taken, also by another tenant, and changes nothing', async () => {
@@ -131,15 +131,15 @@ suite('creating an application', () => {
   })
 
   test('for another tenant requires the permission on the platform', async () => {
-    const refused = await admin(`POST ${root}/applications?tenantId=other`, { name: 'theirs' })
-    assert.equal(refused.status, 403)
+    const forbidden = await admin(`POST ${root}/applications?tenantId=other`, { name: 'theirs' })
+    assert.equal(forbidden.status, 403)
     assert.equal((await admin(`POST ${root}/applications?tenantId=default`, { name: 'ours' })).status, 201)
     assert.equal((await platform(`POST ${root}/applications?tenantId=other`, { name: 'theirs' })).status, 201)
     assert.equal((await other(`GET ${root}/applications/theirs`)).body.tenantId, 'other')
     assert.equal((await grantsOf('theirs')).length, 0)
-    const nobody = await platform(`POST ${root}/applications?tenantId=nobody`, { name: 'lost' })
-    assert.equal(nobody.status, 400)
-    assert.match(nobody.body.message, /^tenantId: /)
+    const unknownTenant = await platform(`POST ${root}/applications?tenantId=nobody`, { name: 'lost' })
+    assert.equal(unknownTenant.status, 400)
+    assert.match(unknownTenant.body.message, /^tenantId: /)
   })
 
   test('requires the scope on the tenant or on the platform', async () => {
@@ -167,9 +167,9 @@ test('generated names have 20 base32hex characters, and a given name is rejected
     assert.equal(answer.status, 201)
     assert.match(answer.headers.location!, /\/applications\/[0-9a-v]{20}$/)
   }
-  const given = await ask(`POST ${root}/applications`, { name: 'mine' })
-  assert.equal(given.status, 400)
-  assert.match(given.body.message, /^name: /)
+  const created = await ask(`POST ${root}/applications`, { name: 'mine' })
+  assert.equal(created.status, 400)
+  assert.match(created.body.message, /^name: /)
 })
 
 suite('reading applications', () => {
@@ -187,13 +187,17 @@ suite('reading applications', () => {
   })
 
   test('lists only applications that the caller may read', async () => {
-    const [mine, hidden] = [await anApplication(), await anApplication()]
-    const theirs = await anApplication(other)
-    const on = { [`application-${mine}`]: ['application:read'], [`application-${theirs}`]: ['application:read'] }
+    const [visible, hidden] = [await anApplication(), await anApplication()]
+    const ofOtherTenant = await anApplication(other)
+    const on = {
+      [`application-${visible}`]: ['application:read'],
+      [`application-${ofOtherTenant}`]: ['application:read'],
+    }
     const ask = waypost.as(aCaller({ on }))
-    assert.deepEqual(names((await ask(`GET ${root}/applications`)).body), [mine])
-    assert.equal((await ask(`GET ${root}/applications/${mine}`)).status, 200)
-    for (const name of [hidden, theirs]) assert.equal((await ask(`GET ${root}/applications/${name}`)).status, 404)
+    assert.deepEqual(names((await ask(`GET ${root}/applications`)).body), [visible])
+    assert.equal((await ask(`GET ${root}/applications/${visible}`)).status, 200)
+    for (const name of [hidden, ofOtherTenant])
+      assert.equal((await ask(`GET ${root}/applications/${name}`)).status, 404)
     assert.deepEqual((await waypost.as(aCaller())(`GET ${root}/applications`)).body, [])
   })
 
@@ -236,19 +240,19 @@ suite('reading applications', () => {
     }
     assert.equal((await admin(`GET ${root}/applications?tenantId=other`)).status, 403)
     assert.equal((await admin(`GET ${root}/applications/${name}?tenantId=other`)).status, 403)
-    const own = await other(`GET ${root}/applications?tenantId=other`)
-    assert.deepEqual(own.body, (await other(`GET ${root}/applications`)).body)
+    const list = await other(`GET ${root}/applications?tenantId=other`)
+    assert.deepEqual(list.body, (await other(`GET ${root}/applications`)).body)
   })
 
   test('with the current ETag returns 304', async () => {
     const name = await anApplication()
     for (const path of [`GET ${root}/applications/${name}`, `GET ${root}/applications`]) {
       const { headers } = await admin(path)
-      const known = { 'if-none-match': headers.etag! }
-      const again = await admin(path, undefined, known)
-      assert.deepEqual([again.status, again.text], [304, ''])
+      const condition = { 'if-none-match': headers.etag! }
+      const notModified = await admin(path, undefined, condition)
+      assert.deepEqual([notModified.status, notModified.text], [304, ''])
       await aVersion(name, `e${count++}`)
-      assert.equal((await admin(path, undefined, known)).status, 200)
+      assert.equal((await admin(path, undefined, condition)).status, 200)
     }
   })
 
@@ -289,14 +293,14 @@ suite('changing an application', () => {
     assert.ok(after.updatedDate >= before.createdDate)
     const listed = (await admin(`GET ${root}/applications`)).body.find((one: { name: string }) => one.name === name)
     assert.deepEqual(listed, after)
-    assert.equal(heard.at(-1)?.event, 'applications.application.updated')
+    assert.equal(publishedEvents.at(-1)?.event, 'applications.application.updated')
   })
 
   test('without a change succeeds and publishes no event', async () => {
     const name = await anApplication()
-    const told = heard.length
+    const eventsBefore = publishedEvents.length
     assert.equal((await admin(`PATCH ${root}/applications/${name}`, { unknown: 1 })).status, 204)
-    assert.equal(heard.length, told)
+    assert.equal(publishedEvents.length, eventsBefore)
   })
 
   test('requires the scope: 403 for a caller who may only read', async () => {
@@ -335,7 +339,7 @@ suite('deleting an application', () => {
     const version = await aVersion(name)
     const config = { epts: { platform: { applications: { [name]: { versions: { [version]: {} } } } } } }
     await admin(`PUT ${root}/app-configs/applications/${name}`, config)
-    const told = heard.length
+    const eventsBefore = publishedEvents.length
     assert.equal((await grantsOf(name)).length, 1)
     assert.equal((await admin(`DELETE ${root}/applications/${name}`)).status, 204)
     assert.equal((await admin(`GET ${root}/applications/${name}`)).status, 404)
@@ -343,7 +347,7 @@ suite('deleting an application', () => {
     assert.ok(!names((await admin(`GET ${root}/applications`)).body).includes(name))
     assert.equal((await grantsOf(name)).length, 0)
     assert.deepEqual(
-      heard.slice(told).map(({ event }) => event),
+      publishedEvents.slice(eventsBefore).map(({ event }) => event),
       ['applications.version.deleted', 'applications.application.deleted'],
     )
     const ask = waypost.ask(Applications)
@@ -385,7 +389,7 @@ suite('versions', () => {
     assert.deepEqual((await admin(`GET ${root}/applications/${name}`)).body.versions, [body])
     assert.equal((await admin(`GET ${path}/${name}-v1`, undefined, { 'if-none-match': headers.etag! })).status, 304)
     const payload = { tenantId: 'default', applicationName: name, versionName: `${name}-v1` }
-    assert.deepEqual(heard.at(-1), { event: 'applications.version.created', payload })
+    assert.deepEqual(publishedEvents.at(-1), { event: 'applications.version.created', payload })
     assert.equal((await admin(`POST ${path}`, { nameSuffix: 'v1' })).status, 409)
   })
 
@@ -455,7 +459,7 @@ test('deleting a tenant deletes its applications, versions and configurations, a
   const doomed = waypost.as(aTenantAdmin('doomed'))
   const name = await anApplication(doomed)
   const version = await aVersion(name, 'v1', {}, doomed)
-  const kept = await anApplication()
+  const remaining = await anApplication()
   await doomed(`PUT ${root}/app-configs/applications/${name}`, {
     adx: { platform: { applications: { [name]: { a: 1 } } } },
   })
@@ -474,6 +478,6 @@ test('deleting a tenant deletes its applications, versions and configurations, a
   assert.equal(await ask.findVersion(version), undefined)
   assert.deepEqual((await ask.configuration(place)).config, {})
   assert.deepEqual(await ask.tenantConfiguration(place), {})
-  assert.equal((await admin(`GET ${root}/applications/${kept}`)).status, 200)
+  assert.equal((await admin(`GET ${root}/applications/${remaining}`)).status, 200)
   assert.equal((await admin(`POST ${root}/applications`, { name })).status, 201)
 })

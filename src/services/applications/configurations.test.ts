@@ -22,8 +22,8 @@ const admin = waypost.as(aTenantAdmin())
 const platform = waypost.as(aPlatformAdmin())
 const ask = waypost.ask(Applications)
 
-const heard: object[] = []
-waypost.kit.bus.subscribe(ConfigurationChanged, (payload) => heard.push(payload))
+const publishedEvents: object[] = []
+waypost.kit.bus.subscribe(ConfigurationChanged, (payload) => publishedEvents.push(payload))
 
 let count = 0
 /** Creates an application with the versions `<name>-v1` and `<name>-v2`. */
@@ -43,10 +43,10 @@ const ofVersion = (instance: string, name: string, version: string, config: obje
 const autoExtract = (on: boolean) => ({ 'time-series': { 'auto-extract': on } })
 
 test('the initial load accepts a whole envelope once, only while no configuration exists', async () => {
-  const [one, two] = [await anApplication(), await anApplication()]
+  const [first, second] = [await anApplication(), await anApplication()]
   const envelope = {
-    dcx: { kaa: { applications: { [one]: { a: 1, versions: { [`${one}-v1`]: { a: 2 } } }, [two]: { b: 1 } } } },
-    adx: { platform: { applications: { [one]: { versions: { [`${one}-v2`]: { x: [1] } } } } } },
+    dcx: { kaa: { applications: { [first]: { a: 1, versions: { [`${first}-v1`]: { a: 2 } } }, [second]: { b: 1 } } } },
+    adx: { platform: { applications: { [first]: { versions: { [`${first}-v2`]: { x: [1] } } } } } },
   }
   const post = `POST ${root}/app-configs`
   assert.equal((await admin(post, envelope)).status, 403)
@@ -58,13 +58,15 @@ test('the initial load accepts a whole envelope once, only while no configuratio
   assert.equal(loaded.status, 201)
   assert.deepEqual(loaded.body, envelope)
   assert.equal(loaded.headers.location, `http://waypost.test${root}/app-configs`)
-  assert.equal(heard.length, 4)
+  assert.equal(publishedEvents.length, 4)
   assert.equal((await platform(post, envelope)).status, 409)
 
   const all = await platform(`GET ${root}/app-configs`)
   assert.deepEqual(all.body, {
-    adx: { platform: { applications: { [one]: { versions: { [`${one}-v2`]: { x: [1] } } } } } },
-    dcx: { platform: { applications: { [one]: { a: 1, versions: { [`${one}-v1`]: { a: 2 } } }, [two]: { b: 1 } } } },
+    adx: { platform: { applications: { [first]: { versions: { [`${first}-v2`]: { x: [1] } } } } } },
+    dcx: {
+      platform: { applications: { [first]: { a: 1, versions: { [`${first}-v1`]: { a: 2 } } }, [second]: { b: 1 } } },
+    },
   })
   const some = await platform(`GET ${root}/app-configs?serviceInstanceName=adx&serviceInstanceName=epts`)
   assert.deepEqual(Object.keys(some.body), ['adx'])
@@ -178,39 +180,39 @@ suite('the configuration of an application', () => {
     const name = await anApplication()
     const [v1] = [`${name}-v1`]
     const envelope = { ...enveloped('dcx', name, { a: 1, versions: { [v1]: {} } }), ...enveloped('adx', name, {}) }
-    heard.length = 0
+    publishedEvents.length = 0
     await admin(`PUT ${pathOf(name)}`, envelope)
     const base = { tenantId: 'default', applicationName: name }
-    assert.deepEqual(heard, [
+    assert.deepEqual(publishedEvents, [
       { ...base, instance: 'dcx', level: 'application' },
       { ...base, instance: 'dcx', level: 'version', versionName: v1 },
       { ...base, instance: 'adx', level: 'application' },
     ])
     await admin(`PUT ${pathOf(name)}`, envelope)
-    assert.equal(heard.length, 3)
+    assert.equal(publishedEvents.length, 3)
   })
 
   test('returns 304 for its ETag', async () => {
     const name = await anApplication()
     const { headers } = await admin(`GET ${pathOf(name)}`)
-    const again = await admin(`GET ${pathOf(name)}`, undefined, { 'if-none-match': headers.etag! })
-    assert.equal(again.status, 304)
+    const notModified = await admin(`GET ${pathOf(name)}`, undefined, { 'if-none-match': headers.etag! })
+    assert.equal(notModified.status, 304)
   })
 
   test('requires the same permissions as the application', async () => {
     const name = await anApplication()
     const version = `${name}-v1`
     const reader = waypost.as(aCaller({ on: { [`application-${name}`]: ['application:read'] } }))
-    const stranger = waypost.as(aTenantAdmin('other'))
+    const otherTenant = waypost.as(aTenantAdmin('other'))
     const patch = `PATCH ${pathOf(name)}?serviceInstanceName=dcx`
     for (const path of [pathOf(name), pathOf(name, version)]) {
       assert.equal((await reader(`GET ${path}`)).status, 200)
       assert.equal((await reader(`PUT ${path}`, enveloped('dcx', name, {}))).status, 403)
-      assert.equal((await stranger(`GET ${path}`)).status, 404)
-      assert.equal((await stranger(`PUT ${path}`, enveloped('dcx', name, {}))).status, 404)
+      assert.equal((await otherTenant(`GET ${path}`)).status, 404)
+      assert.equal((await otherTenant(`PUT ${path}`, enveloped('dcx', name, {}))).status, 404)
     }
     assert.equal((await reader(patch, {})).status, 403)
-    assert.equal((await stranger(patch, {})).status, 404)
+    assert.equal((await otherTenant(patch, {})).status, 404)
     assert.equal((await waypost.as(undefined)(`GET ${pathOf(name)}`)).status, 401)
   })
 })
@@ -282,9 +284,9 @@ suite('the configuration of a tenant', () => {
   const transports = { transports: { mqtt: { tcp: { 'basic-auth': { required: true } } } } }
 
   test('is written and read by its administrator, with `platform` or `kaa`, and published', async () => {
-    heard.length = 0
+    publishedEvents.length = 0
     assert.equal((await admin(`PUT ${path}`, ofTenant('default', transports, 'kaa'))).status, 204)
-    assert.deepEqual(heard, [{ tenantId: 'default', instance: 'kpc', level: 'tenant' }])
+    assert.deepEqual(publishedEvents, [{ tenantId: 'default', instance: 'kpc', level: 'tenant' }])
     for (const query of ['', '?serviceInstanceName=kpc', '?tenantId=default'])
       assert.deepEqual((await admin(`GET ${path}${query}`)).body, ofTenant('default', transports))
     assert.deepEqual((await admin(`GET ${path}?serviceInstanceName=epts`)).body, {})
@@ -293,18 +295,18 @@ suite('the configuration of a tenant', () => {
   })
 
   test('of another tenant requires the permission on the platform', async () => {
-    const theirs = ofTenant('other', transports)
-    assert.equal((await admin(`PUT ${path}?tenantId=other`, theirs)).status, 403)
+    const otherTenantConfiguration = ofTenant('other', transports)
+    assert.equal((await admin(`PUT ${path}?tenantId=other`, otherTenantConfiguration)).status, 403)
     assert.equal((await admin(`GET ${path}?tenantId=other`)).status, 403)
     const scopes = ['platform:tenant:configuration:read', 'platform:tenant:configuration:update']
     const operator = waypost.as(aCaller({ tenantId: 'platform', on: { 'platform-system': scopes } }))
-    assert.equal((await operator(`PUT ${path}?tenantId=other`, theirs)).status, 204)
-    assert.deepEqual((await operator(`GET ${path}?tenantId=other`)).body, theirs)
+    assert.equal((await operator(`PUT ${path}?tenantId=other`, otherTenantConfiguration)).status, 204)
+    assert.deepEqual((await operator(`GET ${path}?tenantId=other`)).body, otherTenantConfiguration)
     assert.equal((await operator(`PUT ${path}?tenantId=nobody`, ofTenant('nobody', {}))).status, 400)
-    assert.equal((await operator(`PUT ${path}`, theirs)).status, 400)
+    assert.equal((await operator(`PUT ${path}`, otherTenantConfiguration)).status, 400)
     const reader = waypost.as(aCaller({ on: { 'tenant-system': ['tenant:configuration:read'] } }))
     assert.equal((await reader(`GET ${path}`)).status, 200)
-    assert.equal((await reader(`PUT ${path}`, theirs)).status, 403)
+    assert.equal((await reader(`PUT ${path}`, otherTenantConfiguration)).status, 403)
     assert.equal((await waypost.as(aCaller())(`GET ${path}`)).status, 403)
   })
 
@@ -367,17 +369,17 @@ suite('the effective configuration', () => {
     const of = { tenantId: 'default', instance: attributesInstance, applicationName: name, versionName: version }
     const configure = () =>
       admin(`PUT ${pathOf(name)}`, enveloped('adx', name, { a: 1, versions: { [version]: { b: 1 } } }))
-    const again = () => admin(`POST ${root}/applications/${name}/app-versions`, { nameSuffix: 'v1' })
+    const recreate = () => admin(`POST ${root}/applications/${name}/app-versions`, { nameSuffix: 'v1' })
     await configure()
     assert.deepEqual((await ask.configuration(of)).config, { a: 1, b: 1 })
     await admin(`DELETE ${root}/applications/${name}/app-versions/${version}`)
-    assert.equal((await again()).status, 201)
+    assert.equal((await recreate()).status, 201)
     assert.deepEqual((await ask.configuration(of)).config, { a: 1 })
     await configure()
     assert.deepEqual((await ask.configuration(of)).config, { a: 1, b: 1 })
     await admin(`DELETE ${root}/applications/${name}`)
     await admin(`POST ${root}/applications`, { name })
-    await again()
+    await recreate()
     assert.deepEqual((await ask.configuration(of)).config, {})
   })
 })
@@ -477,7 +479,9 @@ suite('the API of the attribute dictionary', () => {
     const { body } = await admin(`GET ${pathOf(name, version)}?serviceInstanceName=adx`)
     assert.deepEqual(body, ofVersion('adx', name, version, JSON.parse(attributes)))
     assert.deepEqual((await admin(`GET ${doorOf(name, `${name}-v2`)}`)).body, {})
-    await eventually(() => assert.ok(heard.some((event) => 'versionName' in event && event.versionName === version)))
+    await eventually(() =>
+      assert.ok(publishedEvents.some((event) => 'versionName' in event && event.versionName === version)),
+    )
     assert.equal((await admin(`PUT ${listener}`, { q: 1 })).status, 204)
     assert.deepEqual((await admin(`GET ${listener}`)).body, { q: 1 })
   })
@@ -490,9 +494,9 @@ suite('the API of the attribute dictionary', () => {
     for (const listener of [doorOf(name, `${name}-v9`), doorOf('nothing', 'nothing-v1')])
       for (const operation of [`GET ${listener}`, `PUT ${listener}`])
         assert.equal((await admin(operation, operation.startsWith('PUT') ? {} : undefined)).status, 404, operation)
-    const stranger = waypost.as(aTenantAdmin('other'))
-    assert.equal((await stranger(`GET ${listener}`)).status, 404)
-    assert.equal((await stranger(`PUT ${listener}`, {})).status, 404)
+    const otherTenant = waypost.as(aTenantAdmin('other'))
+    assert.equal((await otherTenant(`GET ${listener}`)).status, 404)
+    assert.equal((await otherTenant(`PUT ${listener}`, {})).status, 404)
     const reader = waypost.as(aCaller({ on: { [`application-${name}`]: ['application:read'] } }))
     assert.equal((await reader(`GET ${listener}`)).status, 200)
     assert.equal((await reader(`PUT ${listener}`, {})).status, 403)

@@ -15,8 +15,8 @@ const instances = instancesOf(catalogue)
 
 test('every authenticated caller can list service instances, with schemas only if requested', async () => {
   const waypost = await openTestPlatform({ services: [applications, identity] })
-  const anybody = waypost.as(aCaller())
-  const { status, body } = await anybody(`GET ${path}`)
+  const caller = waypost.as(aCaller())
+  const { status, body } = await caller(`GET ${path}`)
   assert.equal(status, 200)
   assert.equal(body.length, 25)
   const epts = {
@@ -28,29 +28,29 @@ test('every authenticated caller can list service instances, with schemas only i
     appConfigurationSchemaPresent: true,
     appVersionConfigurationSchemaPresent: true,
   }
-  assert.deepEqual((await anybody(`GET ${path}/epts`)).body, epts)
+  assert.deepEqual((await caller(`GET ${path}/epts`)).body, epts)
   assert.deepEqual(
     body.find((one: { name: string }) => one.name === 'epts'),
     epts,
   )
-  assert.equal((await anybody(`GET ${path}/epr`)).body.appConfigurationSchemaPresent, false)
+  assert.equal((await caller(`GET ${path}/epr`)).body.appConfigurationSchemaPresent, false)
 
   const both = ['appConfigurationSchema', 'appVersionConfigurationSchema']
   for (const query of [both.join(','), both.join(',%20'), both.join('&include=')]) {
-    const one = (await anybody(`GET ${path}/epts?include=${query}`)).body
-    for (const name of both) assert.equal(one[name].properties['time-series'].type, 'object')
+    const instance = (await caller(`GET ${path}/epts?include=${query}`)).body
+    for (const name of both) assert.equal(instance[name].properties['time-series'].type, 'object')
   }
-  const app = (await anybody(`GET ${path}/epts?include=appConfigurationSchema`)).body
+  const app = (await caller(`GET ${path}/epts?include=appConfigurationSchema`)).body
   assert.deepEqual(
     both.map((name) => name in app),
     [true, false],
   )
-  assert.ok(!('appConfigurationSchema' in (await anybody(`GET ${path}/epr?include=${both[0]}`)).body))
-  const listed = (await anybody(`GET ${path}?include=${both[1]}`)).body
+  assert.ok(!('appConfigurationSchema' in (await caller(`GET ${path}/epr?include=${both[0]}`)).body))
+  const listed = (await caller(`GET ${path}?include=${both[1]}`)).body
   assert.ok(listed.some((one: object) => 'appVersionConfigurationSchema' in one))
 
-  assert.equal((await anybody(`GET ${path}?include=nonsense`)).status, 400)
-  for (const name of ['nope', '__proto__', 'EPTS']) assert.equal((await anybody(`GET ${path}/${name}`)).status, 404)
+  assert.equal((await caller(`GET ${path}?include=nonsense`)).status, 400)
+  for (const name of ['nope', '__proto__', 'EPTS']) assert.equal((await caller(`GET ${path}/${name}`)).status, 404)
   assert.equal((await waypost.as(undefined)(`GET ${path}`)).status, 401)
 })
 

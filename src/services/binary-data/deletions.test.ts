@@ -71,13 +71,13 @@ test('an upload token expires after the configured time', async () => {
 
 test('tokens are random, valid only in their tenant, and not stored in plain text', async () => {
   const endpoint = await fixture.anEndpoint(app)
-  const [one, two] = [await fixture.aToken(endpoint), await fixture.aToken(endpoint)]
-  assert.notEqual(one, two)
-  assert.match(one, /^[\w-]{43}$/)
+  const [token, otherToken] = [await fixture.aToken(endpoint), await fixture.aToken(endpoint)]
+  assert.notEqual(token, otherToken)
+  assert.match(token, /^[\w-]{43}$/)
   const rows = await sql()`select token_hash from binary_data.upload_tokens`
-  assert.ok(rows.every(({ tokenHash }) => tokenHash !== one && tokenHash !== two))
-  assert.equal(await tryUpload(one), 204)
-  assert.equal(await tryUpload(two), 204)
+  assert.ok(rows.every(({ tokenHash }) => tokenHash !== token && tokenHash !== otherToken))
+  assert.equal(await tryUpload(token), 204)
+  assert.equal(await tryUpload(otherToken), 204)
 })
 
 test('an endpoint whose tokens are suspended or revoked cannot upload', async () => {
@@ -108,10 +108,10 @@ test('endpoints of a tenant that may not connect cannot upload', async () => {
 test('deleting an endpoint deletes its files, blobs and tokens', async () => {
   const [endpoint, stays] = [await fixture.anEndpoint(app), await fixture.anEndpoint(app)]
   const token = await fixture.aToken(endpoint)
-  for (const one of [endpoint, stays])
+  for (const each of [endpoint, stays])
     for (let n = 0; n < 3; n++) {
-      await fixture.upload(one, `/files/${n}`, `file ${n}`)
-      await fixture.upload(one, '/binary-data', `blob ${n}`)
+      await fixture.upload(each, `/files/${n}`, `file ${n}`)
+      await fixture.upload(each, '/binary-data', `blob ${n}`)
     }
   assert.equal((await fixture.admin(`DELETE /epr/api/v1/endpoints/${endpoint.endpointId}`)).status, 204)
   assert.equal(await tryUpload(token), 403)
@@ -130,12 +130,14 @@ test('an endpoint that is registered again with the same id has only what it sto
   const old = await fixture.aToken(endpoint)
   assert.equal((await fixture.admin(`DELETE /epr/api/v1/endpoints/${endpoint.endpointId}`)).status, 204)
   later += 5
-  const again = await fixture.anEndpoint(app, { endpointId: endpoint.endpointId })
-  await fixture.upload(again, '/files/new', 'new')
-  await eventually(async () => assert.equal((await fixture.admin(`GET ${root}${again.path}/files/old`)).status, 404))
+  const reregistered = await fixture.anEndpoint(app, { endpointId: endpoint.endpointId })
+  await fixture.upload(reregistered, '/files/new', 'new')
+  await eventually(async () =>
+    assert.equal((await fixture.admin(`GET ${root}${reregistered.path}/files/old`)).status, 404),
+  )
   assert.equal(await tryUpload(old), 403)
   await settled()
-  assert.equal((await fixture.admin(`GET ${root}${again.path}/files/new`)).text, 'new')
+  assert.equal((await fixture.admin(`GET ${root}${reregistered.path}/files/new`)).text, 'new')
 })
 
 /** Starts an upload and sends half of its body. */
@@ -209,9 +211,9 @@ test('restoring a backup brings contents back while the platform runs, and remov
   const blobs = createFileBlobs(directory())
   const keys = { masterKey: createHash('sha256').update(masterKey).digest() }
   const contents = { blobs, tables: contentTables([binaryData]) }
-  const made = await backUp(connection, path, { ...keys, contents })
-  assert.equal(made.contents?.count, await count('items'))
-  assert.equal(made.contents?.missing, 0)
+  const backup = await backUp(connection, path, { ...keys, contents })
+  assert.equal(backup.contents?.count, await count('items'))
+  assert.equal(backup.contents?.missing, 0)
 
   assert.equal((await fixture.admin(`DELETE ${root}${endpoint.path}/files/kept`)).status, 204)
   await fixture.upload(endpoint, '/files/changed', 'after')
@@ -239,13 +241,13 @@ test('the daily comparison removes orphans, and keeps new contents and those wit
   }
   later = 0
   const [orphan, draftKey, fresh] = [newBlobKey(), newBlobKey(), newBlobKey()]
-  const gone = [aged(orphan), aged(draftKey, `unfinished/${draftKey}`)]
+  const oldFiles = [aged(orphan), aged(draftKey, `unfinished/${draftKey}`)]
   const stays = join(directory(), pathOfKey(fresh))
   mkdirSync(dirname(stays), { recursive: true })
   writeFileSync(stays, 'x')
   const foreign = aged('', 'somebody/elses/file.txt')
   await periodic('binary-data.compare')
-  await eventually(() => assert.ok(!gone.some(existsSync)))
+  await eventually(() => assert.ok(!oldFiles.some(existsSync)))
   assert.ok(existsSync(stays) && existsSync(foreign))
   assert.equal((await fixture.admin(`GET ${root}${endpoint.path}/files/named`)).text, 'named')
 })

@@ -74,21 +74,21 @@ test('If-Range returns a part only if the content has not changed', async () => 
 })
 
 test('If-None-Match with the current ETag: 304 without content', async () => {
-  for (const given of [etag, `"x", ${etag}`, `W/${etag}`, '*']) {
-    const answer = await fixture.admin(`GET ${file}`, undefined, { 'if-none-match': given })
-    assert.deepEqual([answer.status, answer.text, answer.headers.etag], [304, '', etag], given)
+  for (const condition of [etag, `"x", ${etag}`, `W/${etag}`, '*']) {
+    const answer = await fixture.admin(`GET ${file}`, undefined, { 'if-none-match': condition })
+    assert.deepEqual([answer.status, answer.text, answer.headers.etag], [304, '', etag], condition)
   }
-  for (const given of ['"x"', ''])
-    assert.equal((await fixture.admin(`GET ${file}`, undefined, { 'if-none-match': given })).status, 200)
+  for (const condition of ['"x"', ''])
+    assert.equal((await fixture.admin(`GET ${file}`, undefined, { 'if-none-match': condition })).status, 200)
 })
 
 test('data/last is the newest blob, even among uploads of the same millisecond', async () => {
-  const one = await fixture.anEndpoint(app)
-  const last = `${root}${one.path}/binary-data/data/last`
+  const newEndpoint = await fixture.anEndpoint(app)
+  const last = `${root}${newEndpoint.path}/binary-data/data/last`
   const missing = await fixture.admin(`GET ${last}`)
   assert.equal(missing.status, 404)
   for (let n = 0; n < 20; n++) {
-    await fixture.upload(one, `/binary-data?name=b${n}`, `blob ${n}`)
+    await fixture.upload(newEndpoint, `/binary-data?name=b${n}`, `blob ${n}`)
     const answer = await fixture.admin(`GET ${last}`)
     assert.equal(answer.text, `blob ${n}`)
     assert.match(answer.headers['content-disposition']!, new RegExp(`filename="b${n}"`))
@@ -96,11 +96,11 @@ test('data/last is the newest blob, even among uploads of the same millisecond',
 })
 
 test('deleting returns 204, then 404, and removes the content', async () => {
-  const one = await fixture.anEndpoint(app)
-  await fixture.upload(one, '/files/a', 'file')
-  const { headers } = await fixture.upload(one, '/binary-data', 'blob')
+  const newEndpoint = await fixture.anEndpoint(app)
+  await fixture.upload(newEndpoint, '/files/a', 'file')
+  const { headers } = await fixture.upload(newEndpoint, '/binary-data', 'blob')
   const blob = headers.location!.replace('http://waypost.test', '')
-  for (const url of [`${root}${one.path}/files/a`, blob]) {
+  for (const url of [`${root}${newEndpoint.path}/files/a`, blob]) {
     assert.equal((await fixture.admin(`DELETE ${url}`)).status, 204)
     assert.equal((await fixture.admin(`DELETE ${url}`)).status, 404)
     assert.equal((await fixture.admin(`GET ${url}`)).status, 404)
@@ -115,9 +115,9 @@ test('deleting returns 204, then 404, and removes the content', async () => {
 
 test('missing and unreadable items give identical responses', async () => {
   const other = await fixture.anApplication('other')
-  const theirs = await fixture.anEndpoint(other, { tenantId: 'other' })
-  await fixture.upload(theirs, '/files/secret', 'secret')
-  const { headers } = await fixture.upload(theirs, '/binary-data', 'secret')
+  const ofOtherTenant = await fixture.anEndpoint(other, { tenantId: 'other' })
+  await fixture.upload(ofOtherTenant, '/files/secret', 'secret')
+  const { headers } = await fixture.upload(ofOtherTenant, '/binary-data', 'secret')
   const blobId = headers.location!.split('/').at(-1)!
   const powerless = fixture.waypost.as(aCaller())
   for (const path of [
@@ -127,29 +127,29 @@ test('missing and unreadable items give identical responses', async () => {
     '/binary-data/data/last',
   ])
     for (const method of path.endsWith('data') || path.endsWith('last') ? ['GET'] : ['GET', 'DELETE']) {
-      const url = `${root}${theirs.path}${path}`
+      const url = `${root}${ofOtherTenant.path}${path}`
       const hidden = await fixture.admin(`${method} ${url}`)
       const hiddenToo = await powerless(`${method} ${url}`)
-      const missing = await fixture.adminOf('other')(`${method} ${url.replace(theirs.endpointId, 'ep-none')}`)
+      const missing = await fixture.adminOf('other')(`${method} ${url.replace(ofOtherTenant.endpointId, 'ep-none')}`)
       const elsewhere = await fixture.adminOf('other')(`${method} ${url.replace(other, app)}`)
       for (const answer of [hidden, hiddenToo, missing, elsewhere]) assert.equal(answer.status, 404, answer.text)
-      const blank = (text: string) => text.replaceAll(theirs.endpointId, 'ep-none').replaceAll(other, app)
+      const blank = (text: string) => text.replaceAll(ofOtherTenant.endpointId, 'ep-none').replaceAll(other, app)
       assert.equal(new Set([hidden, hiddenToo, missing, elsewhere].map(({ text }) => blank(text))).size, 1)
     }
-  assert.equal((await fixture.adminOf('other')(`GET ${root}${theirs.path}/files/secret`)).text, 'secret')
+  assert.equal((await fixture.adminOf('other')(`GET ${root}${ofOtherTenant.path}/files/secret`)).text, 'secret')
 })
 
 test('downloads need endpoint:read, deletions endpoint:update; otherwise 403', async () => {
-  const one = await fixture.anEndpoint(app)
-  await fixture.upload(one, '/files/a', 'x')
-  const url = `${root}${one.path}/files/a`
+  const newEndpoint = await fixture.anEndpoint(app)
+  await fixture.upload(newEndpoint, '/files/a', 'x')
+  const url = `${root}${newEndpoint.path}/files/a`
   const on = (resource: string, ...scopes: string[]) => fixture.waypost.as(aCaller({ on: { [resource]: scopes } }))
-  for (const resource of [`endpoint-${one.endpointId}`, `application-${app}`, 'tenant-system']) {
+  for (const resource of [`endpoint-${newEndpoint.endpointId}`, `application-${app}`, 'tenant-system']) {
     assert.equal((await on(resource, 'endpoint:read')(`GET ${url}`)).status, 200)
     assert.equal((await on(resource, 'endpoint:read')(`DELETE ${url}`)).status, 403)
   }
   assert.equal((await on('endpoint-other', 'endpoint:read')(`GET ${url}`)).status, 404)
-  assert.equal((await on(`endpoint-${one.endpointId}`, 'endpoint:update')(`DELETE ${url}`)).status, 204)
+  assert.equal((await on(`endpoint-${newEndpoint.endpointId}`, 'endpoint:update')(`DELETE ${url}`)).status, 204)
 })
 
 test('downloads without an access token are 401', async () => {

@@ -62,8 +62,8 @@ test('concurrent uploads cannot exceed the quota together', async () => {
 })
 
 test('each tenant has its own quota', async () => {
-  const theirs = await fixture.anEndpoint(await fixture.anApplication('other'), { tenantId: 'other' })
-  assert.equal((await fixture.upload(theirs, '/files/a', bytesOf(2 * megabyte))).status, 204)
+  const ofOtherTenant = await fixture.anEndpoint(await fixture.anApplication('other'), { tenantId: 'other' })
+  assert.equal((await fixture.upload(ofOtherTenant, '/files/a', bytesOf(2 * megabyte))).status, 204)
 })
 
 test('the quota of a tenant package overrides the setting, and a change applies at once to its tenants only', async () => {
@@ -77,8 +77,8 @@ test('the quota of a tenant package overrides the setting, and a change applies 
     assert.equal(answer.status, 202, answer.text)
     const path = `/tenant-manager/api/v2/tenants/${answer.body.id}`
     await eventually(async () => assert.equal((await platform(`GET ${path}`)).body.status, 'AVAILABLE'))
-    const theirs = await fixture.anEndpoint(await fixture.anApplication(tenantId), { tenantId })
-    const theirToken = await fixture.aToken(theirs)
+    const ofOtherTenant = await fixture.anEndpoint(await fixture.anApplication(tenantId), { tenantId })
+    const theirToken = await fixture.aToken(ofOtherTenant)
     const store = async (name: string, size: number) =>
       (await fixture.send(`POST ${root}/files/${name}`, { 'x-auth-token': theirToken }, bytesOf(size))).status
     const change = async (to: string) => assert.equal((await platform(`PUT ${path}`, { package_type: to })).status, 200)

@@ -61,16 +61,16 @@ test('nothing remains of a content that is too large, has another checksum or is
   await assert.rejects(put(bytesOf(1_000_001)), { status: 413 })
   await assert.rejects(put('x', { length: 1_000_001 }), { status: 413 })
   await assert.rejects(put('firmware', { digest }), { status: 400 })
-  const refused = contents.write({ tenantId: 'default', service: 'test', content: once('x') }, async () => {
+  const failedWrite = contents.write({ tenantId: 'default', service: 'test', content: once('x') }, async () => {
     throw new Error('not kept')
   })
-  await assert.rejects(refused, /not kept/)
+  await assert.rejects(failedWrite, /not kept/)
   await eventually(async () => assert.deepEqual(await rows(), { kept: 0, uploads: 0, orphans: 0 }))
   assert.equal(await usage(), 0)
-  const left = []
-  for await (const { key } of createFileBlobs(directory()).keys()) left.push(key)
+  const remaining = []
+  for await (const { key } of createFileBlobs(directory()).keys()) remaining.push(key)
   assert.deepEqual(
-    left.filter((key) => !/^0+$/.test(key)),
+    remaining.filter((key) => !/^0+$/.test(key)),
     [],
   )
 })

@@ -108,7 +108,7 @@ test('an endpoint that requests too many tokens is rejected', async () => {
 
 test('an upload without a valid token is always the same 403 and stores nothing', async () => {
   const other = await fixture.anEndpoint(app)
-  const gone = await fixture.aToken(other)
+  const deletedToken = await fixture.aToken(other)
   assert.equal((await fixture.admin(`DELETE /epr/api/v1/endpoints/${other.endpointId}`)).status, 204)
   const texts = new Set<string>()
   const bad = [
@@ -116,7 +116,7 @@ test('an upload without a valid token is always the same 403 and stores nothing'
     { 'x-auth-token': '' },
     { 'x-auth-token': 'x' },
     { 'x-auth-token': 'x'.repeat(5000) },
-    { 'x-auth-token': gone },
+    { 'x-auth-token': deletedToken },
   ]
   for (const headers of bad)
     for (const path of ['/binary-data', '/files/forbidden.txt']) {
@@ -240,9 +240,9 @@ test('a client that sends Expect: 100-continue is rejected before it sends the b
         `POST ${root}/files/asked HTTP/1.1\r\nhost: x\r\nx-auth-token: ${token}\r\nexpect: 100-continue\r\ncontent-length: 5\r\n\r\n`,
       )
     })
-  const refused = await ask('wrong')
-  assert.match(refused, /^HTTP\/1\.1 403/)
-  assert.match(refused, /connection: close/i)
+  const rejected = await ask('wrong')
+  assert.match(rejected, /^HTTP\/1\.1 403/)
+  assert.match(rejected, /connection: close/i)
   assert.match(await ask(await fixture.aToken(endpoint)), /^HTTP\/1\.1 100 Continue[\s\S]*HTTP\/1\.1 204/)
 })
 

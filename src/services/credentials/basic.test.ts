@@ -33,8 +33,8 @@ suite('creating basic credentials', () => {
     assert.notEqual(one.username, two.username)
     assert.notEqual(one.password, two.password)
     assert.deepEqual(await logIn(one), { credentialId: one.id })
-    const given = await aBasicCredential({ username: 'only the name' })
-    assert.equal(given.username, 'only the name')
+    const created = await aBasicCredential({ username: 'only the name' })
+    assert.equal(created.username, 'only the name')
   })
 
   test('accepts an absent body, but not null', async () => {
@@ -105,9 +105,9 @@ suite('creating basic credentials', () => {
 
   test('rejects a username that the tenant has; another tenant may have it too', async () => {
     await aBasicCredential({ username: 'taken' })
-    const again = await admin(`POST ${root}/basic-credentials`, { username: 'taken' })
-    assert.equal(again.status, 409)
-    assert.deepEqual(again.body, {
+    const duplicate = await admin(`POST ${root}/basic-credentials`, { username: 'taken' })
+    assert.equal(duplicate.status, 409)
+    assert.deepEqual(duplicate.body, {
       message: 'Other credentials of the tenant have the username taken; choose another one',
     })
     await aBasicCredential({ username: 'taken' }, other)
@@ -124,13 +124,13 @@ suite('reading basic credentials', () => {
     const empty = await lister(`GET ${root}/basic-credentials`)
     assert.deepEqual([empty.status, empty.body], [200, []])
     assert.equal(empty.headers['content-type'], 'application/json; charset=utf-8')
-    const made = [await aBasicCredential({}, lister), await aBasicCredential({}, lister)]
+    const created = [await aBasicCredential({}, lister), await aBasicCredential({}, lister)]
     const { body } = await lister(`GET ${root}/basic-credentials`)
     assert.deepEqual(
       body,
-      made.map(({ password, ...rest }) => rest),
+      created.map(({ password, ...rest }) => rest),
     )
-    assert.deepEqual((await lister(`GET ${root}/basic-credentials/${made[0].id}`)).body, body[0])
+    assert.deepEqual((await lister(`GET ${root}/basic-credentials/${created[0].id}`)).body, body[0])
   })
 
   test('lists more than a page, each credential once', async () => {
@@ -206,8 +206,8 @@ suite('password changes and deletion', () => {
   test('a password is changed, given or generated, and the old one is rejected', async () => {
     const created = await aBasicCredential({ password: 'first' })
     assert.ok(await logIn(created))
-    const given = await admin(`PATCH ${root}/basic-credentials/${created.id}/password`, { password: 'second' })
-    assert.deepEqual([given.status, given.body], [200, { password: 'second' }])
+    const changed = await admin(`PATCH ${root}/basic-credentials/${created.id}/password`, { password: 'second' })
+    assert.deepEqual([changed.status, changed.body], [200, { password: 'second' }])
     assert.equal(await logIn(created), undefined)
     assert.ok(await logIn({ ...created, password: 'second' }))
     const generated = await admin(`PATCH ${root}/basic-credentials/${created.id}/password`, {})

@@ -101,11 +101,11 @@ suite('epmx writes', () => {
   test('publish an event', async () => {
     const { send, endpointId } = await aDevice({ city: 'Kyiv' })
     await send('/update', { city: 'Lviv', floor: 1 })
-    const told = publishedEvents.find(
+    const metadataChange = publishedEvents.find(
       ({ event, payload }) => event.endsWith('metadata-updated') && payload.endpointId === endpointId,
     )
-    assert.deepEqual(told?.payload.added, { floor: '1' })
-    assert.deepEqual(told?.payload.updated, { city: { newValue: '"Lviv"', oldValue: '"Kyiv"' } })
+    assert.deepEqual(metadataChange?.payload.added, { floor: '1' })
+    assert.deepEqual(metadataChange?.payload.updated, { city: { newValue: '"Lviv"', oldValue: '"Kyiv"' } })
   })
 
   test('of one endpoint are processed in order, and reads see the previous writes', async () => {

@@ -49,17 +49,21 @@ suite('requests over a single connection', { timeout: 20_000 }, () => {
 
   test('make all other kinds of changes', async () => {
     const { app, version } = await anApplication()
-    const [one, other] = [await anEndpoint(version), await anEndpoint(version, { endpointToken: `${app}-token` })]
-    const relation = { type: 'contains', from: one, to: other }
+    const [endpoint, other] = [await anEndpoint(version), await anEndpoint(version, { endpointToken: `${app}-token` })]
+    const relation = { type: 'contains', from: endpoint, to: other }
     for (const [operation, body, status] of [
-      [`POST ${root}/endpoints`, { appVersion: { name: version }, relations: [{ type: 'contains', from: one }] }, 201],
+      [
+        `POST ${root}/endpoints`,
+        { appVersion: { name: version }, relations: [{ type: 'contains', from: endpoint }] },
+        201,
+      ],
       [`POST ${root}/endpoints/batch`, { appVersion: { name: version }, endpoints: [{}] }, 202],
-      [`PUT ${root}/endpoints/${one}/metadata`, { a: 1 }, 204],
+      [`PUT ${root}/endpoints/${endpoint}/metadata`, { a: 1 }, 204],
       [`PUT ${root}/relations/link`, [relation], 204],
       [`PUT ${root}/relations/unlink`, [relation], 204],
       [`GET ${root}/endpoints${query({ regex: 'a', include: 'filters' })}`, undefined, 200],
-      [`POST /api/v1/endpoints/${one}/tokens`, { applicationName: app }, 201],
-      [`POST ${root}/endpoints/delete`, { endpointIds: [one] }, 200],
+      [`POST /api/v1/endpoints/${endpoint}/tokens`, { applicationName: app }, 201],
+      [`POST ${root}/endpoints/delete`, { endpointIds: [endpoint] }, 200],
       [`DELETE ${root}/endpoints/${other}`, undefined, 204],
     ] as const) {
       const answer = await admin(operation, body)

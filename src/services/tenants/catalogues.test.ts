@@ -88,9 +88,9 @@ describe('the catalogues of v1', () => {
       assert.deepEqual(replaced.body, { id, ...second })
       assert.equal((await admin(`DELETE /api/v1${path}/${id}`)).status, 204)
       for (const method of ['GET', 'DELETE']) {
-        const gone = await admin(`${method} /api/v1${path}/${id}`)
-        assert.equal(gone.status, 404)
-        assert.equal(gone.body.detail, gone.body.message)
+        const notFound = await admin(`${method} /api/v1${path}/${id}`)
+        assert.equal(notFound.status, 404)
+        assert.equal(notFound.body.detail, notFound.body.message)
       }
       assert.equal((await admin(`PUT /api/v1${path}/${id}`, second)).status, 404)
       for (const bad of ['0', '1.5', 'x', '99999999999'])

@@ -19,10 +19,10 @@ test('with the real identity service, a new tenant logs in with the returned cre
   })
   for (const tenantId of ['platform', 'default']) await waypost.ask(Tenants).ensureBuiltIn(tenantId)
   const admin = waypost.as(aPlatformAdmin())
-  const anybody = waypost.as(undefined)
+  const caller = waypost.as(undefined)
 
   const tokenOf = async (tenantId: string, form: Record<string, string>) => {
-    const answer = await anybody(
+    const answer = await caller(
       `POST /auth/realms/${tenantId}/protocol/openid-connect/token`,
       new URLSearchParams(form).toString(),
       { 'content-type': 'application/x-www-form-urlencoded' },
@@ -40,9 +40,9 @@ test('with the real identity service, a new tenant logs in with the returned cre
   const platform = (await waypost.ask(Identity).realm('platform'))!
   const operator = await serviceToken('platform', platform.backendClientId, platform.backendClientSecret)
   assert.equal(operator.status, 200)
-  const registered = await anybody('POST /api/v1/tenants', aRegistration({ realm_name: 'first' }), operator.bearer)
+  const registered = await caller('POST /api/v1/tenants', aRegistration({ realm_name: 'first' }), operator.bearer)
   assert.equal(registered.status, 201, registered.text)
-  const created = await anybody(`POST ${root}/tenants`, aCreation({ tenant_id: 'second' }), operator.bearer)
+  const created = await caller(`POST ${root}/tenants`, aCreation({ tenant_id: 'second' }), operator.bearer)
   assert.equal(created.status, 202, created.text)
   await available('first')
   await available('second')
@@ -51,29 +51,29 @@ test('with the real identity service, a new tenant logs in with the returned cre
   const { client_backend_id, client_backend_secret } = registered.body
   const service = await serviceToken('first', client_backend_id, client_backend_secret)
   assert.equal(service.status, 200)
-  const own = await anybody(`GET ${root}/tenants`, undefined, service.bearer)
+  const visibleTenants = await caller(`GET ${root}/tenants`, undefined, service.bearer)
   assert.deepEqual(
-    own.body.results.map((one: { tenant_id: string }) => one.tenant_id),
+    visibleTenants.body.results.map((tenant: { tenant_id: string }) => tenant.tenant_id),
     ['first'],
   )
-  assert.equal((await anybody('GET /api/v1/tenants', undefined, service.bearer)).status, 403)
+  assert.equal((await caller('GET /api/v1/tenants', undefined, service.bearer)).status, 403)
 
   // The administrator of the second tenant logs in with the password that was shown once.
   const password = { grant_type: 'password', client_id: 'waypost-frontend', username: 'ada' }
   const ada = await tokenOf('second', { ...password, password: created.body.admin.password })
   assert.equal(ada.status, 200)
-  const me = await anybody('GET /iam/api/v1/me', undefined, ada.bearer)
+  const me = await caller('GET /iam/api/v1/me', undefined, ada.bearer)
   assert.equal(me.body.subject.id, created.body.admin.id)
   assert.deepEqual(me.body.roles, ['tenant-admin'])
-  assert.equal((await anybody(`GET ${root}/tenants/${created.body.id}`, undefined, ada.bearer)).status, 200)
-  assert.equal((await anybody(`DELETE ${root}/tenants/${created.body.id}`, undefined, ada.bearer)).status, 403)
+  assert.equal((await caller(`GET ${root}/tenants/${created.body.id}`, undefined, ada.bearer)).status, 200)
+  assert.equal((await caller(`DELETE ${root}/tenants/${created.body.id}`, undefined, ada.bearer)).status, 403)
 
   // Its logins are rejected within a second after suspension, accepted again after activation, and end with deletion.
   const suspend = (status: string) => admin(`PUT ${root}/tenants/${created.body.id}`, { status })
   assert.equal((await suspend('SUSPENDED')).status, 200)
   const asksMe = async (expected: number) =>
     await eventually(
-      async () => assert.equal((await anybody('GET /iam/api/v1/me', undefined, ada.bearer)).status, expected),
+      async () => assert.equal((await caller('GET /iam/api/v1/me', undefined, ada.bearer)).status, expected),
       { withinMs: 1000 },
     )
   await asksMe(401)

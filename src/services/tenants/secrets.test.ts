@@ -15,7 +15,7 @@ const root = '/tenant-manager/api/v2'
 describe("a backend client's secret is shown only to callers with all permissions of the client", () => {
   let waypost: TestPlatform
   let admin: Ask
-  let anybody: Ask
+  let caller: Ask
   before(async () => {
     waypost = await openTestPlatform({
       services: [identity, tenants],
@@ -23,16 +23,16 @@ describe("a backend client's secret is shown only to callers with all permission
     })
     for (const tenantId of ['platform', 'default']) await waypost.ask(Tenants).ensureBuiltIn(tenantId)
     admin = waypost.as(aPlatformAdmin())
-    anybody = waypost.as(undefined)
+    caller = waypost.as(undefined)
   })
 
   const addUser = async (tenantId: string, username: string, roles: string[]) => {
     const user = { username, roles, password: 'correct horse' }
-    const made = await waypost.kit.db.tx((sql) => waypost.ask(Identity).createUser(sql, tenantId, user))
-    return made!.id
+    const created = await waypost.kit.db.tx((sql) => waypost.ask(Identity).createUser(sql, tenantId, user))
+    return created!.id
   }
   const tokenOf = async (tenantId: string, form: Record<string, string>) => {
-    const { body } = await anybody(
+    const { body } = await caller(
       `POST /auth/realms/${tenantId}/protocol/openid-connect/token`,
       new URLSearchParams(form).toString(),
       { 'content-type': 'application/x-www-form-urlencoded' },
@@ -50,11 +50,11 @@ describe("a backend client's secret is shown only to callers with all permission
     await addUser('platform', 'pat', ['tenant-admin'])
     await addUser('platform', 'root', ['platform-admin'])
     const credentials = await credentialsOf('platform')
-    const refused = await anybody(credentials, undefined, await logIn('platform', 'pat'))
-    assert.equal(refused.status, 403, refused.text)
-    assert.match(refused.body.error, /all permissions of the client/)
-    assert.ok(!refused.text.includes((await waypost.ask(Identity).realm('platform'))!.backendClientSecret))
-    const shown = await anybody(credentials, undefined, await logIn('platform', 'root'))
+    const forbidden = await caller(credentials, undefined, await logIn('platform', 'pat'))
+    assert.equal(forbidden.status, 403, forbidden.text)
+    assert.match(forbidden.body.error, /all permissions of the client/)
+    assert.ok(!forbidden.text.includes((await waypost.ask(Identity).realm('platform'))!.backendClientSecret))
+    const shown = await caller(credentials, undefined, await logIn('platform', 'root'))
     assert.equal(shown.status, 200, shown.text)
     assert.equal(shown.headers['cache-control'], 'no-store')
   })
@@ -64,21 +64,21 @@ describe("a backend client's secret is shown only to callers with all permission
     await addUser('default', 'eve', ['application-admin'])
     const credentials = await credentialsOf('default')
     const ada = await logIn('default', 'ada')
-    const shown = await anybody(credentials, undefined, ada)
+    const shown = await caller(credentials, undefined, ada)
     assert.equal(shown.status, 200, shown.text)
     const { client_backend_id: client_id, client_backend_secret: client_secret } = shown.body
     const service = await tokenOf('default', { grant_type: 'client_credentials', client_id, client_secret })
-    assert.equal((await anybody(credentials, undefined, service)).status, 200)
+    assert.equal((await caller(credentials, undefined, service)).status, 200)
 
     const { operator } = waypost.ask(Identity)
     const owner = { type: 'user', id: adminId } as const
-    const whole = await operator.createApiKey('default', owner, { name: 'whole' })
-    assert.equal((await anybody(credentials, undefined, { 'x-identity-api-key': whole.key })).status, 200)
+    const keyWithAllScopes = await operator.createApiKey('default', owner, { name: 'whole' })
+    assert.equal((await caller(credentials, undefined, { 'x-identity-api-key': keyWithAllScopes.key })).status, 200)
     const part = await operator.createApiKey('default', owner, { name: 'part', scopes: ['identity:tenant:read'] })
-    assert.equal((await anybody(credentials, undefined, { 'x-identity-api-key': part.key })).status, 403)
+    assert.equal((await caller(credentials, undefined, { 'x-identity-api-key': part.key })).status, 403)
     const tenant = credentials.replace('/credentials', '')
-    assert.equal((await anybody(tenant, undefined, { 'x-identity-api-key': part.key })).status, 200)
-    assert.equal((await anybody(credentials, undefined, await logIn('default', 'eve'))).status, 403)
+    assert.equal((await caller(tenant, undefined, { 'x-identity-api-key': part.key })).status, 200)
+    assert.equal((await caller(credentials, undefined, await logIn('default', 'eve'))).status, 403)
   })
 
   test('v1 leaves it empty for a caller who manages tenants but lacks permissions of the client', async () => {

@@ -21,9 +21,9 @@ test('the last administrator cannot be deleted, except with the tenant', async (
   const editor = waypost.as(aCaller({ tenantId: 'acme', on: { 'tenant-system': scopes } }))
   const remove = (id: string) => editor(`DELETE ${root}/users/${id}`)
 
-  const refused = await remove(created.admin.id)
-  assert.equal(refused.status, 409, refused.text)
-  assert.match(refused.body.error, /last enabled user with the role tenant-admin/)
+  const rejected = await remove(created.admin.id)
+  assert.equal(rejected.status, 409, rejected.text)
+  assert.match(rejected.body.error, /last enabled user with the role tenant-admin/)
   assert.equal((await admin(`DELETE ${root}/users/${created.admin.id}?tenant_id=acme`)).status, 409)
 
   // Only another enabled administrator allows the deletion.
@@ -34,7 +34,7 @@ test('the last administrator cannot be deleted, except with the tenant', async (
   assert.equal((await remove(created.admin.id)).status, 409)
   await kit.db.sql`update identity.users set enabled = true where id = ${id}`
   // One of two concurrent deletions fails, because it would delete the last administrator.
-  const both = await Promise.all([remove(created.admin.id), remove(id)])
-  assert.deepEqual(both.map(({ status }) => status).sort(), [204, 409])
+  const answers = await Promise.all([remove(created.admin.id), remove(id)])
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [204, 409])
   assert.equal((await admin(`DELETE ${root}/tenants/${created.id}`)).status, 204)
 })

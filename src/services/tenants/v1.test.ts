@@ -140,10 +140,13 @@ describe('tenant manager v1', () => {
       assert.deepEqual(empty.body[field], ['is required'], field)
     assert.equal(empty.body.detail, empty.body.message)
 
-    const wrong = await admin('POST /api/v1/tenants', aRegistration({ realm_template_version: 999, package_type: 998 }))
-    assert.equal(wrong.status, 400)
-    assert.deepEqual(wrong.body.realm_template_version, ['Realm template 999 does not exist'])
-    assert.deepEqual(wrong.body.package_type, ['Package type 998 does not exist'])
+    const rejected = await admin(
+      'POST /api/v1/tenants',
+      aRegistration({ realm_template_version: 999, package_type: 998 }),
+    )
+    assert.equal(rejected.status, 400)
+    assert.deepEqual(rejected.body.realm_template_version, ['Realm template 999 does not exist'])
+    assert.deepEqual(rejected.body.package_type, ['Package type 998 does not exist'])
 
     for (const [field, value] of [
       ['realm_name', 'Not Good'],
@@ -265,10 +268,10 @@ describe('tenant manager v1', () => {
     assert.equal(answer.body.subscription_type, 'RENEWAL')
     assert.equal(answer.body.analytics_enabled, true)
     // A response can be sent back as an update.
-    const again = await admin(`PUT /api/v1/tenants/${tenantId}`, before)
-    assert.equal(again.status, 200, again.text)
-    assert.equal(again.body.subscription_type, 'PERMANENT')
-    assert.equal(again.body.status, 'AVAILABLE')
+    const repeated = await admin(`PUT /api/v1/tenants/${tenantId}`, before)
+    assert.equal(repeated.status, 200, repeated.text)
+    assert.equal(repeated.body.subscription_type, 'PERMANENT')
+    assert.equal(repeated.body.status, 'AVAILABLE')
   })
 
   test('an update with an unusable template is rejected and the tenant stays AVAILABLE', async () => {
@@ -321,12 +324,12 @@ describe('tenant manager v1', () => {
     const { admin, hasRealm, waypost, createAvailable } = fixture
     const tenantId = aTenantId()
     await createAvailable(tenantId)
-    const gone: string[] = []
-    waypost.kit.bus.subscribe(TenantDeleted, ({ tenantId: who }) => void gone.push(who))
+    const deletedTenants: string[] = []
+    waypost.kit.bus.subscribe(TenantDeleted, ({ tenantId: who }) => void deletedTenants.push(who))
     const answer = await admin(`DELETE /api/v1/tenants/${tenantId}`)
     assert.equal(answer.status, 204)
     assert.equal(answer.text, '')
-    assert.deepEqual(gone, [tenantId])
+    assert.deepEqual(deletedTenants, [tenantId])
     assert.equal(await hasRealm(tenantId), false)
     const missing = await admin(`GET /api/v1/tenants/${tenantId}`)
     assert.equal(missing.status, 404)
@@ -361,9 +364,9 @@ describe('tenant manager v1', () => {
     const tenantAdmin = waypost.as(aTenantAdmin('acme'))
     const reader = waypost.as(aCaller({ tenantId: 'platform', on: { 'platform-system': ['platform:tenant:read'] } }))
     for (const operation of ['GET /api/v1/tenants', 'GET /api/v1/tenants/acme', 'GET /api/v1/roles/scopes-mappings']) {
-      const refused = await tenantAdmin(operation)
-      assert.equal(refused.status, 403, operation)
-      assert.equal(refused.body.detail, refused.body.message)
+      const forbidden = await tenantAdmin(operation)
+      assert.equal(forbidden.status, 403, operation)
+      assert.equal(forbidden.body.detail, forbidden.body.message)
       assert.equal((await waypost.as(undefined)(operation)).status, 401, operation)
     }
     assert.equal((await reader('GET /api/v1/tenants')).status, 200)

@@ -6,7 +6,7 @@ import { openTimeSeries } from '../../../test/harness/time-series.ts'
 import { dayMs } from './pack/chunk-builder.ts'
 import type { Value } from './points.ts'
 
-const { unregisteredEndpoint: endpoint, collect, waypost, points, pack, service } = await openTimeSeries()
+const { unregisteredEndpoint, collect, waypost, points, pack, service } = await openTimeSeries()
 
 const values = [{ path: 'a' }, { path: 'b', name: 'b' }]
 
@@ -41,8 +41,8 @@ function withinOf(
 test('random samples in random order: the last write wins, before and after packing', async () => {
   const random = seededInteger(20261115)
   const configuration = { 'time-series': { names: { s: { values } } } }
-  const first = await endpoint(configuration)
-  const endpoints = [first, { ...first, endpointId: 'second' }, await endpoint(configuration)]
+  const first = await unregisteredEndpoint(configuration)
+  const endpoints = [first, { ...first, endpointId: 'second' }, await unregisteredEndpoint(configuration)]
   const model = new Map(endpoints.map(({ endpointId }) => [endpointId, new Map<string, Map<number, Value>>()]))
   const put = (endpointId: string, field: string, time: number, value: Value) => {
     const own = model.get(endpointId)!
@@ -82,13 +82,13 @@ test('random samples in random order: the last write wins, before and after pack
     const limits = round % 8 === 3 ? usual : { points: 1 + random(60), sampleValues: 1 + random(40) }
     for (const descending of [false, true]) {
       const [from, to] = [today - random(45) * dayMs - random(10), today + random(300) * 1000]
-      const asked = { endpoints: endpoints.slice(0, 2), from, to, descending, limits }
-      const read = await readSeries(waypost.kit.db, asked)
-      assert.deepEqual(read.points, withinOf(model, asked), `round ${round}, ${JSON.stringify(asked)}`)
+      const query = { endpoints: endpoints.slice(0, 2), from, to, descending, limits }
+      const read = await readSeries(waypost.kit.db, query)
+      assert.deepEqual(read.points, withinOf(model, query), `round ${round}, ${JSON.stringify(query)}`)
     }
   }
   await service.latest.flush(true)
-  const numbers = await Promise.all(endpoints.map((one) => service.numbers.endpointNo(one)))
+  const numbers = await Promise.all(endpoints.map((endpoint) => service.numbers.endpointNo(endpoint)))
   const latest = await service.latest.of(numbers)
   for (const [index, { endpointId }] of endpoints.entries()) {
     const newest = [...model.get(endpointId)!.values()].map((own) => Math.max(...own.keys())).sort()

@@ -33,9 +33,11 @@ suite('provisioning a token', () => {
   test('generates ten letters and digits if no token is given', async () => {
     const { app } = await anApplication()
     const { endpointId } = await anEndpoint(app)
-    const made = await Promise.all(Array.from({ length: 5 }, () => provision(endpointId, { applicationName: app })))
-    for (const { token } of made) assert.match(token, /^[A-Za-z0-9]{10}$/)
-    assert.equal(new Set(made.map(({ token }) => token)).size, 5)
+    const provisioned = await Promise.all(
+      Array.from({ length: 5 }, () => provision(endpointId, { applicationName: app })),
+    )
+    for (const { token } of provisioned) assert.match(token, /^[A-Za-z0-9]{10}$/)
+    assert.equal(new Set(provisioned.map(({ token }) => token)).size, 5)
   })
 
   test('rejects a token of another endpoint of the application without naming it; another application may have it', async () => {
@@ -332,8 +334,8 @@ suite('permissions', () => {
 
   test('a token is found only under its own endpoint', async () => {
     const { app, version } = await anApplication()
-    const [mine, neighbour] = [await anEndpoint(app), await anEndpoint(app)]
-    const { endpointTokenId } = await aTokenWithStatus('Active', { ...mine, app, version })
+    const [permitted, neighbour] = [await anEndpoint(app), await anEndpoint(app)]
+    const { endpointTokenId } = await aTokenWithStatus('Active', { ...permitted, app, version })
     const url = `${tokensOf(neighbour.endpointId)}/${endpointTokenId}`
     assert.equal((await admin(`GET ${url}`)).status, 404)
     assert.equal((await admin(`DELETE ${url}`)).status, 404)

@@ -25,8 +25,8 @@ suite('validating a token', () => {
   test('accepts every token that can be provisioned, also with characters of two UTF-16 units', async () => {
     const { app, version, endpointId } = await anEndpointWithToken()
     for (const token of ['😀'.repeat(255), 'x'.repeat(255), ' ', 'a\nb', '"', '\u202e']) {
-      const made = await admin(`POST /api/v1/endpoints/${endpointId}/tokens`, { applicationName: app, token })
-      assert.equal(made.status, 201, made.text)
+      const created = await admin(`POST /api/v1/endpoints/${endpointId}/tokens`, { applicationName: app, token })
+      assert.equal(created.status, 201, created.text)
       assert.equal((await api.validate({ token, versionName: version }))?.endpointId, endpointId)
     }
     assert.equal(await api.validate({ token: '😀'.repeat(256), versionName: version }), undefined)
@@ -59,8 +59,17 @@ suite('validating a token', () => {
 
   test('unknown tokens of any form or length are rejected', async () => {
     const { version, token } = await anEndpointWithToken()
-    for (const wrong of ['', 'x', token.toUpperCase(), ` ${token}`, `${token}\0`, '#', '\ud800', token.repeat(10_000)])
-      assert.equal(await api.validate({ token: wrong, versionName: version }), undefined)
+    for (const invalid of [
+      '',
+      'x',
+      token.toUpperCase(),
+      ` ${token}`,
+      `${token}\0`,
+      '#',
+      '\ud800',
+      token.repeat(10_000),
+    ])
+      assert.equal(await api.validate({ token: invalid, versionName: version }), undefined)
   })
 
   test('the same token in two applications belongs to two endpoints', async () => {
@@ -83,7 +92,7 @@ suite('validating a token', () => {
     const uses = Array.from({ length: 20 }, (_, i) =>
       (i % 2 ? api : neighbour.api).validate({ token, versionName: version }),
     )
-    for (const found of await Promise.all(uses)) assert.equal(found?.endpointId, endpointId)
+    for (const validated of await Promise.all(uses)) assert.equal(validated?.endpointId, endpointId)
     await eventually(() => assert.equal(changes().length, 1))
     assert.equal(changes().length, 1)
   })
@@ -123,15 +132,15 @@ suite('validating a token', () => {
 
   test('concurrent validations return the correct endpoints', async () => {
     const { app, version } = await anApplication()
-    const made = await Promise.all(Array.from({ length: 100 }, () => anEndpoint(app)))
-    const asked = made.flatMap(({ endpointId, token }) => [
+    const endpoints = await Promise.all(Array.from({ length: 100 }, () => anEndpoint(app)))
+    const cases = endpoints.flatMap(({ endpointId, token }) => [
       { token, endpointId },
       { token: `not ${token}`, endpointId: undefined },
     ])
-    const found = await Promise.all(asked.map(({ token }) => api.validate({ token, versionName: version })))
+    const validated = await Promise.all(cases.map(({ token }) => api.validate({ token, versionName: version })))
     assert.deepEqual(
-      found.map((one) => one?.endpointId),
-      asked.map(({ endpointId }) => endpointId),
+      validated.map((one) => one?.endpointId),
+      cases.map(({ endpointId }) => endpointId),
     )
   })
 })
@@ -144,7 +153,7 @@ suite('changes invalidate caches', () => {
       const { app, version, endpointId } = await anEndpointWithToken()
       const { url, token } = await aTokenWithStatus('Active', { endpointId, app, version })
       const presented = { token, versionName: version }
-      for (const one of [api, neighbour.api]) assert.ok(await one.validate(presented))
+      for (const node of [api, neighbour.api]) assert.ok(await node.validate(presented))
       const answer = await (method === 'PUT' ? admin(`PUT ${url}/status`, { status: what }) : admin(`DELETE ${url}`))
       assert.equal(answer.status, 204, answer.text)
       assert.equal(await api.validate(presented), undefined)
@@ -159,14 +168,14 @@ suite('changes invalidate caches', () => {
     const { app, version } = await anApplication()
     const places = await Promise.all(Array.from({ length: 150 }, () => anEndpoint(app)))
     const presented = { token: places[149]!.token, versionName: version }
-    for (const one of [api, neighbour.api]) assert.ok(await one.validate(presented))
+    for (const node of [api, neighbour.api]) assert.ok(await node.validate(presented))
     publishedEvents.length = 0
     let gaps = 0
     neighbour.waypost.kit.bus.onReset(() => gaps++)
     const ids = places.map(({ endpointId }) => endpointId)
     await db.tx((sql) => api.deleteTokens(sql, 'default', ids))
-    const told = publishedEvents.flatMap(({ payload }) => payload.tokens)
-    assert.deepEqual(told.map(({ endpointId }) => endpointId).sort(), ids.sort())
+    const publishedTokens = publishedEvents.flatMap(({ payload }) => payload.tokens)
+    assert.deepEqual(publishedTokens.map(({ endpointId }) => endpointId).sort(), ids.sort())
     assert.equal(await api.validate(presented), undefined)
     await eventually(async () => assert.equal(await neighbour.api.validate(presented), undefined), { withinMs: 1000 })
     assert.equal(gaps, 0)
@@ -270,8 +279,8 @@ test('deleting a tenant deletes its endpoints and tokens, and no others', async 
   publishedEvents.length = 0
   await db.tx((sql) => waypost.kit.bus.publish(sql, TenantDeleted, { tenantId: 'doomed' }))
   await eventually(async () => {
-    const [left] = await db.sql.unsafe('select count(*) from tokens.tokens where endpoint_id = $1', [endpointId])
-    assert.equal(left?.count, 0)
+    const [remaining] = await db.sql.unsafe('select count(*) from tokens.tokens where endpoint_id = $1', [endpointId])
+    assert.equal(remaining?.count, 0)
   })
   await eventually(() => assert.equal(publishedEvents.at(-1)?.event, 'tokens.tenant.forgotten'))
   assert.ok(await api.validate({ token, versionName: version }))

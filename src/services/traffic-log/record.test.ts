@@ -97,9 +97,9 @@ test('a long payload is truncated between two characters and marked', async () =
 
 test('the caller can reuse its buffer immediately', async () => {
   const payload = Buffer.from('before')
-  const kept = record([{ tenantId: 'copied', payload }])
+  const recorded = record([{ tenantId: 'copied', payload }])
   payload.fill('x')
-  await kept
+  await recorded
   assert.equal((await stored('copied'))[0]?.payload, 'before')
 })
 

@@ -8,14 +8,14 @@ import { type CountedRefusal, createRefusals } from './refusals.ts'
 
 const { waypost, log, admin } = await openTrafficLog()
 const url = `GET ${root}/refusals`
-const wrong = { transport: 'mqtt', address: '192.0.2.7', reason: 'bad_credentials' }
+const refusal = { transport: 'mqtt', address: '192.0.2.7', reason: 'bad_credentials' }
 
 suite('refusals', () => {
   test('of the same kind within a second are one row with a count and all known fields', async () => {
-    const known = { clientId: 'pump', username: 'pump@default', versionName: 'app-v1', detail: 'Wrong password' }
-    for (let n = 0; n < 1000; n++) log.recordRefusal({ ...wrong, ...known, tenantId: 'default' })
-    log.recordRefusal({ ...wrong, tenantId: 'default', endpointId: 'ep-1', reason: 'token_suspended' })
-    log.recordRefusal({ ...wrong, tenantId: 'other' })
+    const details = { clientId: 'pump', username: 'pump@default', versionName: 'app-v1', detail: 'Wrong password' }
+    for (let n = 0; n < 1000; n++) log.recordRefusal({ ...refusal, ...details, tenantId: 'default' })
+    log.recordRefusal({ ...refusal, tenantId: 'default', endpointId: 'ep-1', reason: 'token_suspended' })
+    log.recordRefusal({ ...refusal, tenantId: 'other' })
     const { body } = await eventually(async () => {
       const answer = await admin(url)
       assert.equal(answer.body.totalElements, 2, answer.text)
@@ -34,9 +34,9 @@ suite('refusals', () => {
       appVersionName: 'app-v1',
       detail: 'Wrong password',
     })
-    const asked = await admin(`${url}?reason=token_suspended&fromCreatedAt=2026-01-01T00:00:00Z`)
-    assert.equal(asked.body.totalElements, 1)
-    assert.equal(asked.body.content[0].endpointId, 'ep-1')
+    const filtered = await admin(`${url}?reason=token_suspended&fromCreatedAt=2026-01-01T00:00:00Z`)
+    assert.equal(filtered.body.totalElements, 1)
+    assert.equal(filtered.body.content[0].endpointId, 'ep-1')
     assert.equal((await admin(`${url}?toCreatedAt=2026-01-01T00:00:00Z`)).body.totalElements, 0)
     const pages = await Promise.all([0, 1, 2].map((page) => admin(`${url}?page=${page}&size=1`)))
     assert.deepEqual(
@@ -56,7 +56,7 @@ suite('refusals', () => {
   })
 
   test('without a tenant are visible to administrators of the platform', async () => {
-    log.recordRefusal({ ...wrong, reason: 'token_unknown' })
+    log.recordRefusal({ ...refusal, reason: 'token_unknown' })
     const platform = waypost.as(aPlatformAdmin())
     await eventually(async () => {
       const { body } = await platform(url)
@@ -86,9 +86,10 @@ suite('a flood of refusals', () => {
   test('takes a bounded number of rows, loses no count, and does not displace those of other tenants', async () => {
     const rows: CountedRefusal[] = []
     const refusals = await collected(async (given) => void rows.push(...given))
-    for (let n = 0; n < 100_000; n++) refusals.add({ ...wrong, tenantId: 'loud', address: `10.0.${n >> 8}.${n & 255}` })
-    for (let n = 0; n < 3; n++) refusals.add({ ...wrong, tenantId: 'quiet', address: `10.1.0.${n}` })
-    for (let n = 0; n < 5000; n++) refusals.add({ ...wrong, tenantId: `t-${n}` })
+    for (let n = 0; n < 100_000; n++)
+      refusals.add({ ...refusal, tenantId: 'loud', address: `10.0.${n >> 8}.${n & 255}` })
+    for (let n = 0; n < 3; n++) refusals.add({ ...refusal, tenantId: 'quiet', address: `10.1.0.${n}` })
+    for (let n = 0; n < 5000; n++) refusals.add({ ...refusal, tenantId: `t-${n}` })
     await refusals.flush()
     assert.ok(rows.length <= 401, String(rows.length))
     assert.equal(
@@ -101,7 +102,7 @@ suite('a flood of refusals', () => {
   test('texts from unauthenticated clients are truncated, and NUL and lone surrogates replaced', async () => {
     const rows: CountedRefusal[] = []
     const refusals = await collected(async (given) => void rows.push(...given))
-    refusals.add({ ...wrong, clientId: `\0\ud800${'x'.repeat(70_000)}`, username: 'y'.repeat(70_000) })
+    refusals.add({ ...refusal, clientId: `\0\ud800${'x'.repeat(70_000)}`, username: 'y'.repeat(70_000) })
     await refusals.flush()
     assert.equal(rows[0]?.clientId, `\ufffd\ufffd${'x'.repeat(253)}`)
     assert.equal(rows[0]?.username?.length, 255)
@@ -114,11 +115,11 @@ suite('a flood of refusals', () => {
       if (away) throw new Error('away')
       written.push(...rows)
     })
-    refusals.add(wrong)
-    refusals.add(wrong)
+    refusals.add(refusal)
+    refusals.add(refusal)
     await refusals.flush()
     away = false
-    refusals.add(wrong)
+    refusals.add(refusal)
     await refusals.flush()
     assert.deepEqual(
       written.map(({ count }) => count),
@@ -133,10 +134,10 @@ suite('a flood of refusals', () => {
       writes++
       throw new Error('away')
     })
-    refusals.add(wrong)
+    refusals.add(refusal)
     await refusals.stop()
     assert.equal(writes, 1)
-    refusals.add(wrong)
+    refusals.add(refusal)
     context.mock.timers.tick(10_000)
     await refusals.flush()
     assert.equal(writes, 1)

@@ -57,15 +57,16 @@ suite('retention', () => {
     const { waypost, run, record } = await openTrafficLog({ now: () => new Date(time) })
     const { sql } = waypost.kit.db
     time += 30 * dayMs
-    const there = async () => (await sql`select to_regclass('traffic_log.records_20310110') is not null as yes`)[0]?.yes
+    const partitionExists = async () =>
+      (await sql`select to_regclass('traffic_log.records_20310110') is not null as yes`)[0]?.yes
     await independentPool(waypost.connection).begin(async (reader) => {
       await reader`select count(*) from traffic_log.records`
       await run('partitions')
       await record([{ createdAt: new Date(time) }])
-      assert.equal(await there(), true)
+      assert.equal(await partitionExists(), true)
     })
     await run('partitions')
-    assert.equal(await there(), false)
+    assert.equal(await partitionExists(), false)
   })
 })
 
@@ -86,11 +87,11 @@ suite('a deleted tenant', () => {
     await waypost.kit.db.tx((inner) => waypost.kit.bus.publish(inner, TenantDeleted, { tenantId: 'doomed' }))
     await waypost.kit.bus.settled()
     await eventually(async () => {
-      const [left] = await sql`
+      const [remaining] = await sql`
         select (select count(*) from traffic_log.records where tenant_id = 'doomed')
           + (select count(*) from traffic_log.counts where tenant_id = 'doomed')
           + (select count(*) from traffic_log.refusals where tenant_id = 'doomed') as n`
-      assert.equal(left?.n, 0)
+      assert.equal(remaining?.n, 0)
     })
     assert.equal((await waypost.as(aTenantAdmin())(url)).body.totalElements, 1)
   })

@@ -54,12 +54,12 @@ suite('group commit', () => {
   test('no promise resolves before the commit', async () => {
     const commit = Promise.withResolvers<void>()
     const writer = aWriter({ write: () => commit.promise })
-    let told = false
+    let isReported = false
     const recorded = writer.add(aRecord()).then(() => {
-      told = true
+      isReported = true
     })
     await sleep(30)
-    assert.equal(told, false)
+    assert.equal(isReported, false)
     commit.resolve()
     await recorded
   })

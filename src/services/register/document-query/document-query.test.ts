@@ -249,7 +249,7 @@ for (const name of ['application_version', 'applicationVersion', 'appVersion.nam
 
 const deep = (levels: number): JsonObject => (levels ? { $and: [deep(levels - 1)] } : {})
 
-const refused: [query: unknown, path: string, problem: RegExp][] = [
+const invalidQueries: [query: unknown, path: string, problem: RegExp][] = [
   [5, '', /not a JSON object/],
   [[], '', /not a JSON object/],
   [null, '', /not a JSON object/],
@@ -301,7 +301,7 @@ const refused: [query: unknown, path: string, problem: RegExp][] = [
   [' '.repeat(100_001), '', /too long/],
 ]
 
-for (const [query, path, problem] of refused)
+for (const [query, path, problem] of invalidQueries)
   test(`${JSON.stringify(query).slice(0, 80)} is rejected with a message and the place`, () => {
     assert.throws(
       () => parse(query),

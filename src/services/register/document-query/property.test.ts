@@ -288,12 +288,12 @@ test('SQL, the evaluator and a reference implementation of MongoDB agree', async
     fc.asyncProperty(query, async (reference) => {
       const ours = spelled(reference)
       const matches = compile(parse(ours))
-      const found = await inDatabase(ours)
+      const matchingIds = await inDatabase(ours)
       let hits = 0
       for (const [index, one] of endpoints.entries()) {
         const expected = filterHolds(reference, documents[index]!)
         assert.equal(matches(one), expected, `the evaluator: ${JSON.stringify(one)}`)
-        assert.equal(found.has(index + 1), expected, `SQL: ${JSON.stringify(one)}`)
+        assert.equal(matchingIds.has(index + 1), expected, `SQL: ${JSON.stringify(one)}`)
         if (expected) hits++
       }
       count.answers += endpoints.length

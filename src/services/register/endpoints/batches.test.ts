@@ -51,10 +51,10 @@ suite('a batch of registrations', () => {
     const list = await admin(`GET ${root}/endpoints${query({ applicationName: app })}`)
     assert.equal(list.body.totalElements, 3)
     assert.deepEqual((await admin(`GET ${root}/applications/${app}/metadata-keys`)).body, { [version]: ['a'] })
-    const told = publishedEvents.filter(
+    const events = publishedEvents.filter(
       ({ payload }) => payload.applicationName === app && payload.endpointIds?.length === 2,
     )
-    assert.equal(told.length, 1)
+    assert.equal(events.length, 1)
   })
 
   test('registers no endpoint twice when its job runs again after a crash', async () => {

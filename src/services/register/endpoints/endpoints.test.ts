@@ -59,9 +59,9 @@ suite('registering an endpoint', () => {
     const { version } = await anApplication()
     const foreign = await anApplication(other)
     const id = await anEndpoint(version, { endpointToken: 'taken token' })
-    const again = await admin(`POST ${endpoints}`, { appVersion: { name: version }, endpointId: id })
-    assert.equal(again.status, 409)
-    assert.deepEqual(again.body, { message: `Endpoint ${id} already exists; choose another id` })
+    const duplicate = await admin(`POST ${endpoints}`, { appVersion: { name: version }, endpointId: id })
+    assert.equal(duplicate.status, 409)
+    assert.deepEqual(duplicate.body, { message: `Endpoint ${id} already exists; choose another id` })
     const elsewhere = await other(`POST ${endpoints}`, { appVersion: { name: foreign.version }, endpointId: id })
     assert.equal(elsewhere.status, 409)
     const token = await admin(`POST ${endpoints}`, {
@@ -124,12 +124,12 @@ suite('registering an endpoint', () => {
     const { app, version } = await anApplication()
     const on = (resource: string, ...scopes: string[]) => waypost.as(aCaller({ on: { [resource]: scopes } }))
     const register = (ask: typeof admin, name = version) => ask(`POST ${endpoints}`, { appVersion: { name } })
-    const both = ['application:endpoint:create', 'endpoint:update']
+    const scopes = ['application:endpoint:create', 'endpoint:update']
     for (const name of [version, 'no-such-version'])
       assert.equal((await register(on('tenant-system', 'endpoint:read'), name)).status, 403)
     assert.equal((await register(on(`application-${app}`, 'application:endpoint:create'))).status, 403)
-    assert.equal((await register(on(`application-${app}`, ...both))).status, 201)
-    const elsewhere = on('application-another', ...both)
+    assert.equal((await register(on(`application-${app}`, ...scopes))).status, 201)
+    const elsewhere = on('application-another', ...scopes)
     const [hidden, missing] = [await register(elsewhere), await register(elsewhere, 'no-such-version')]
     assert.equal(hidden.status, 400)
     assert.equal(hidden.text.replace(version, '…'), missing.text.replace('no-such-version', '…'))
@@ -151,11 +151,11 @@ suite('reading an endpoint', () => {
     const { version } = await anApplication()
     const id = await anEndpoint(version, { metadata: { a: 1 } })
     const first = await admin(`GET ${endpoints}/${id}?include=metadata`)
-    const again = await admin(`GET ${endpoints}/${id}?include=metadata`, undefined, {
+    const notModified = await admin(`GET ${endpoints}/${id}?include=metadata`, undefined, {
       'if-none-match': first.headers.etag!,
     })
-    assert.equal(again.status, 304)
-    assert.equal(again.text, '')
+    assert.equal(notModified.status, 304)
+    assert.equal(notModified.text, '')
     await admin(`PUT ${endpoints}/${id}/metadata/a`, '2')
     const changed = await admin(`GET ${endpoints}/${id}?include=metadata`, undefined, {
       'if-none-match': first.headers.etag!,
@@ -209,8 +209,8 @@ suite('deleting endpoints', () => {
     const relations = await admin(`GET ${endpoints}/${parent}/relations?relation=contains`)
     assert.deepEqual(relations.body, { totalElements: 0, content: [] })
     assert.equal(await anEndpoint(version, { endpointId: child, endpointToken: 'again' }), child)
-    const back = await admin(`GET ${endpoints}/${parent}/relations?relation=contains`)
-    assert.equal(back.body.totalElements, 0)
+    const reverse = await admin(`GET ${endpoints}/${parent}/relations?relation=contains`)
+    assert.equal(reverse.body.totalElements, 0)
   })
 
   test('is 403 for a caller who may only read', async () => {
@@ -233,18 +233,18 @@ suite('deleting endpoints', () => {
   test('reports an outcome for each of a list', async () => {
     const { version } = await anApplication()
     const foreign = await anEndpoint((await anApplication(other)).version, {}, other)
-    const [mine, readable] = [await anEndpoint(version), await anEndpoint(version)]
+    const [updatable, readable] = [await anEndpoint(version), await anEndpoint(version)]
     const caller = aCaller({
-      on: { [`endpoint-${mine}`]: ['endpoint:delete'], [`endpoint-${readable}`]: ['endpoint:read'] },
+      on: { [`endpoint-${updatable}`]: ['endpoint:delete'], [`endpoint-${readable}`]: ['endpoint:read'] },
     })
     const answer = await waypost.as(caller)(`POST ${endpoints}/delete`, {
-      endpointIds: [mine, readable, foreign, 'nobody', mine],
+      endpointIds: [updatable, readable, foreign, 'nobody', updatable],
     })
     assert.equal(answer.status, 200)
     assert.deepEqual(answer.body, {
       deletedCount: 1,
       failedCount: 3,
-      deleted: [mine],
+      deleted: [updatable],
       failed: [
         { endpointId: readable, reason: `The caller does not hold the scope endpoint:delete on endpoint-${readable}` },
         { endpointId: foreign, reason: `There is no endpoint ${foreign}, or the caller may not read it` },
@@ -262,11 +262,11 @@ suite('deleting endpoints', () => {
         created_date) select ${app} || '-' || n, 'default', ${app}, ${version}, now(), now() from generate_series(1, 1000) n`
     const endpointIds = Array.from({ length: 1000 }, (_, n) => `${app}-${n + 1}`)
     assert.equal((await admin(`POST ${endpoints}/delete`, { endpointIds })).body.deletedCount, 1000)
-    const told = publishedEvents.filter(
+    const events = publishedEvents.filter(
       ({ event, payload }) => event.endsWith('.unregistered') && payload.applicationName === app,
     )
-    assert.deepEqual(told.flatMap(({ payload }) => payload.endpointIds).sort(), endpointIds.sort())
-    for (const one of told) assert.ok(JSON.stringify(one).length < 7000)
+    assert.deepEqual(events.flatMap(({ payload }) => payload.endpointIds).sort(), endpointIds.sort())
+    for (const deletion of events) assert.ok(JSON.stringify(deletion).length < 7000)
   })
 })
 
@@ -329,8 +329,8 @@ suite('deleted applications and tenants', () => {
     ])
     await waypost.kit.bus.settled()
     const { body } = await admin(`GET ${endpoints}${query({ applicationName: app })}`)
-    const made = registered.filter(({ status }) => status === 201).length
-    assert.equal(body.totalElements, deleted.status === 204 ? 0 : made)
+    const createdCount = registered.filter(({ status }) => status === 201).length
+    assert.equal(body.totalElements, deleted.status === 204 ? 0 : createdCount)
   })
 
   test('all data of a deleted tenant is deleted', async () => {

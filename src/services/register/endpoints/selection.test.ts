@@ -54,22 +54,29 @@ suite('a selection of endpoints', () => {
     const backwards = ids.toReversed()
     assert.deepEqual(await all(aTenantAdmin(), { endpointIds: backwards }, 10), { endpoints: backwards, ...pages })
     assert.deepEqual(await all(aTenantAdmin(), { endpointIds: [] }, 10), { endpoints: [], refused: [], sizes: [0] })
-    const nobody = await aFilter(app, { 'metadata.a': 1 })
-    assert.deepEqual(await all(aTenantAdmin(), { filterId: nobody }, 10), { endpoints: [], refused: [], sizes: [0] })
+    const emptyFilter = await aFilter(app, { 'metadata.a': 1 })
+    assert.deepEqual(await all(aTenantAdmin(), { filterId: emptyFilter }, 10), {
+      endpoints: [],
+      refused: [],
+      sizes: [0],
+    })
   })
 
   test('contains the endpoints that the caller may use, and errors for the others', async () => {
     const { app, version } = await anApplication()
     const ids = await someEndpoints(version, 4)
-    const [own = '', readable = ''] = ids
-    const some = aCaller({ on: { [`endpoint-${own}`]: [update], [`endpoint-${readable}`]: ['endpoint:read'] } })
+    const [updatable = '', readable = ''] = ids
+    const some = aCaller({ on: { [`endpoint-${updatable}`]: [update], [`endpoint-${readable}`]: ['endpoint:read'] } })
     const rest = ids.slice(2).map((id): [string, number] => [id, 404])
-    const expected = { endpoints: [own], refused: [[readable, 403], ...rest] }
+    const expected = { endpoints: [updatable], refused: [[readable, 403], ...rest] }
     const filterId = await aFilter(app)
     const { sizes: _, ...ofFilter } = await all(some, { filterId }, 3)
     assert.deepEqual(ofFilter, expected)
     const { refused, endpoints } = await all(some, { endpointIds: [...ids, 'nobody'] }, 10)
-    assert.deepEqual([endpoints, new Map(refused)], [[own], new Map([...expected.refused, ['nobody', 404]] as never)])
+    assert.deepEqual(
+      [endpoints, new Map(refused)],
+      [[updatable], new Map([...expected.refused, ['nobody', 404]] as never)],
+    )
     const ofApplication = aCaller({ on: { [`application-${app}`]: [update] } })
     assert.deepEqual((await all(ofApplication, { filterId }, 10)).endpoints, ids)
   })
@@ -78,10 +85,10 @@ suite('a selection of endpoints', () => {
     const { app, version } = await anApplication()
     const ids = await someEndpoints(version, 2)
     const filterId = await aFilter(app)
-    const stranger = aTenantAdmin('other')
-    const { endpoints, refused } = await all(stranger, { endpointIds: ids }, 10)
+    const otherTenant = aTenantAdmin('other')
+    const { endpoints, refused } = await all(otherTenant, { endpointIds: ids }, 10)
     assert.deepEqual([endpoints, refused], [[], ids.map((id) => [id, 404])])
-    await assert.rejects(all(stranger, { filterId }, 10), {
+    await assert.rejects(all(otherTenant, { filterId }, 10), {
       status: 400,
       message: `filterId: there is no filter ${filterId}`,
     })
@@ -112,8 +119,8 @@ test('the filters that many endpoints match are found in one query, only active 
   const { app, version } = await anApplication()
   const [first, second, third] = await someEndpoints(version, 3)
   const everyone = await aFilter(app)
-  const nobody = await aFilter(app, { 'metadata.a': 1 })
-  const filterIds = [everyone, nobody, newId()]
+  const emptyFilter = await aFilter(app, { 'metadata.a': 1 })
+  const filterIds = [everyone, emptyFilter, newId()]
   const endpointIds = [first!, third!, newId()]
   const ask = (tenantId: string, of = { endpointIds, filterIds }) => register.matchesOf(db.sql, { tenantId, ...of })
   assert.deepEqual(
@@ -128,7 +135,7 @@ test('the filters that many endpoints match are found in one query, only active 
   await admin(`PUT ${root}/endpoints/${second}/metadata`, { a: 1 })
   await admin(`PATCH ${root}/applications/${app}/filters/${everyone}`, { documentQuery: { 'metadata.a': 2 } })
   await becomesActive(app, everyone)
-  assert.deepEqual(await ask('default', { endpointIds: [second!], filterIds }), new Map([[second, [nobody]]]))
-  const found = await register.findFilters(db.sql, 'default', filterIds)
-  assert.deepEqual(found.map(({ filterId }) => filterId).sort(), [everyone, nobody].sort())
+  assert.deepEqual(await ask('default', { endpointIds: [second!], filterIds }), new Map([[second, [emptyFilter]]]))
+  const filters = await register.findFilters(db.sql, 'default', filterIds)
+  assert.deepEqual(filters.map(({ filterId }) => filterId).sort(), [everyone, emptyFilter].sort())
 })

@@ -104,8 +104,10 @@ suite('while a filter is pending', () => {
     await hold.release()
     assert.equal((await active(app, filterId)).matchedEndpointsCount, 5)
     assert.deepEqual(await members(filterId), [first, stays, comes, returns, late])
-    const told = publishedEvents.filter(({ payload }) => payload.filterId === filterId).map(({ event }) => event)
-    assert.deepEqual(told, ['register.filter.pending', 'register.filter.activated'])
+    const filterEvents = publishedEvents
+      .filter(({ payload }) => payload.filterId === filterId)
+      .map(({ event }) => event)
+    assert.deepEqual(filterEvents, ['register.filter.pending', 'register.filter.activated'])
     const [row] = await sql`select count(*) from register.filter_members where not matched`
     assert.equal(row?.count, 0)
   })

@@ -25,7 +25,7 @@ const isActive = (app: string, id: string) =>
     assert.equal(body.status, 'active')
   })
 const membersOf = async (filterId: string) => ids(await admin(`GET ${root}/endpoints${query({ filterId })}`))
-const told = (filterId: string) =>
+const eventsOf = (filterId: string) =>
   publishedEvents
     .filter(({ event, payload }) => /matched$/.test(event) && payload.filterId === filterId)
     .map(({ event, payload }) => [event.split('.').at(-1), ...payload.endpointIds])
@@ -58,7 +58,7 @@ suite('slow patterns', () => {
       assert.equal((await admin(`PUT ${root}/endpoints/${id}/metadata/text`, JSON.stringify(text))).status, 204)
       assert.deepEqual(await membersOf(filterId), members)
     }
-    assert.deepEqual(told(filterId), [
+    assert.deepEqual(eventsOf(filterId), [
       ['matched', id],
       ['unmatched', id],
       ['matched', id],

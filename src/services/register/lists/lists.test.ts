@@ -30,14 +30,14 @@ for (const [endpointId, version] of [
 const foreign = await anApplication(other)
 await anEndpoint(foreign.version, { endpointId: 'f1', metadata: { city: 'Kyiv' } }, other)
 
-const found = async (parameters: Record<string, unknown>, ask = admin) => {
+const idsOf = async (parameters: Record<string, unknown>, ask = admin) => {
   const answer = await list(parameters, ask)
   assert.equal(answer.status, 200, answer.text)
   assert.equal(answer.body.totalElements, answer.body.content.length, 'the total is exact')
   return ids(answer)
 }
-const matching = async (multiFilter: object) => found({ multiFilter })
-const one = (key: string, operator: string, ...values: unknown[]) => ({ and: [{ key, operator, values }] })
+const matching = async (multiFilter: object) => idsOf({ multiFilter })
+const condition = (key: string, operator: string, ...values: unknown[]) => ({ and: [{ key, operator, values }] })
 
 suite('listing endpoints', () => {
   test('returns all endpoints of the tenant in the order of registration, without metadata', async () => {
@@ -58,16 +58,16 @@ suite('listing endpoints', () => {
   })
 
   test('accepts one or several ids, applications and versions, repeated or separated by commas', async () => {
-    assert.deepEqual(await found({ applicationName: a.app }), ['e1', 'e2', 'e3'])
-    assert.deepEqual(await found({ applicationName: `${b.app}, ${a.app}` }), ['e1', 'e2', 'e3', 'e4'])
+    assert.deepEqual(await idsOf({ applicationName: a.app }), ['e1', 'e2', 'e3'])
+    assert.deepEqual(await idsOf({ applicationName: `${b.app}, ${a.app}` }), ['e1', 'e2', 'e3', 'e4'])
     const repeated = await admin(`GET ${root}/endpoints?applicationName=${a.app}&applicationName=${a.app},${b.app}`)
     assert.deepEqual([ids(repeated).length, repeated.body.totalElements], [4, 4])
-    assert.deepEqual(await found({ applicationName: 'nothing' }), [])
-    assert.deepEqual(await found({ applicationVersionName: a.version }), ['e1', 'e2'])
-    assert.deepEqual(await found({ applicationVersionName: `${a.version},${b.version}` }), ['e1', 'e2', 'e4'])
-    assert.deepEqual(await found({ applicationName: b.app, applicationVersionName: a.version }), [])
-    assert.deepEqual(await found({ endpointId: 'e3,e1,nobody,f1' }), ['e1', 'e3'])
-    assert.deepEqual(await found({ endpointId: 'e3,e1', applicationVersionName: a.version }), ['e1'])
+    assert.deepEqual(await idsOf({ applicationName: 'nothing' }), [])
+    assert.deepEqual(await idsOf({ applicationVersionName: a.version }), ['e1', 'e2'])
+    assert.deepEqual(await idsOf({ applicationVersionName: `${a.version},${b.version}` }), ['e1', 'e2', 'e4'])
+    assert.deepEqual(await idsOf({ applicationName: b.app, applicationVersionName: a.version }), [])
+    assert.deepEqual(await idsOf({ endpointId: 'e3,e1,nobody,f1' }), ['e1', 'e3'])
+    assert.deepEqual(await idsOf({ endpointId: 'e3,e1', applicationVersionName: a.version }), ['e1'])
   })
 
   test('returns pages with the total of all endpoints', async () => {
@@ -98,12 +98,12 @@ suite('listing endpoints', () => {
 
   test('returns an ETag that changes with the content of the page', async () => {
     const first = await list({ applicationName: b.app, include: 'metadata' })
-    const again = (parameters: Record<string, unknown>) =>
+    const listTwice = (parameters: Record<string, unknown>) =>
       admin(`GET ${root}/endpoints${query(parameters)}`, undefined, { 'if-none-match': first.headers.etag! })
-    assert.equal((await again({ applicationName: b.app, include: 'metadata' })).status, 304)
-    assert.equal((await again({ applicationName: b.app })).status, 200)
+    assert.equal((await listTwice({ applicationName: b.app, include: 'metadata' })).status, 304)
+    assert.equal((await listTwice({ applicationName: b.app })).status, 200)
     await admin(`PUT ${root}/endpoints/e4/metadata/level`, '1')
-    assert.equal((await again({ applicationName: b.app, include: 'metadata' })).status, 200)
+    assert.equal((await listTwice({ applicationName: b.app, include: 'metadata' })).status, 200)
     await admin(`DELETE ${root}/endpoints/e4/metadata/level`)
   })
 
@@ -128,28 +128,28 @@ suite('listing endpoints', () => {
 
 suite('metadataFilter', () => {
   test('compares for equality, with dots for nested keys', async () => {
-    assert.deepEqual(await found({ metadataFilter: { city: 'Kyiv' } }), ['e1', 'e3'])
-    assert.deepEqual(await found({ metadataFilter: { city: 'Kyiv', level: 3 } }), ['e3'])
-    assert.deepEqual(await found({ metadataFilter: { level: 1.0 } }), ['e1'])
-    assert.deepEqual(await found({ metadataFilter: { level: '1' } }), [])
-    assert.deepEqual(await found({ metadataFilter: { 'nested.deep.on': true } }), ['e1'])
-    assert.deepEqual(await found({ metadataFilter: { nested: { deep: { on: false } } } }), [])
-    assert.deepEqual(await found({ metadataFilter: { nested: { deep: { more: 1, on: false } } } }), ['e2'])
-    assert.deepEqual(await found({ metadataFilter: { tags: ['x'] } }), [])
-    assert.deepEqual(await found({ metadataFilter: { tags: ['x', 'y'] } }), ['e1'])
-    assert.deepEqual(await found({ metadataFilter: { empty: null } }), ['e3'])
-    assert.deepEqual(await found({ metadataFilter: { note: 'no "quotes" here' } }), ['e1'])
-    assert.deepEqual(await found({ metadataFilter: {}, applicationName: b.app }), ['e4'])
+    assert.deepEqual(await idsOf({ metadataFilter: { city: 'Kyiv' } }), ['e1', 'e3'])
+    assert.deepEqual(await idsOf({ metadataFilter: { city: 'Kyiv', level: 3 } }), ['e3'])
+    assert.deepEqual(await idsOf({ metadataFilter: { level: 1.0 } }), ['e1'])
+    assert.deepEqual(await idsOf({ metadataFilter: { level: '1' } }), [])
+    assert.deepEqual(await idsOf({ metadataFilter: { 'nested.deep.on': true } }), ['e1'])
+    assert.deepEqual(await idsOf({ metadataFilter: { nested: { deep: { on: false } } } }), [])
+    assert.deepEqual(await idsOf({ metadataFilter: { nested: { deep: { more: 1, on: false } } } }), ['e2'])
+    assert.deepEqual(await idsOf({ metadataFilter: { tags: ['x'] } }), [])
+    assert.deepEqual(await idsOf({ metadataFilter: { tags: ['x', 'y'] } }), ['e1'])
+    assert.deepEqual(await idsOf({ metadataFilter: { empty: null } }), ['e3'])
+    assert.deepEqual(await idsOf({ metadataFilter: { note: 'no "quotes" here' } }), ['e1'])
+    assert.deepEqual(await idsOf({ metadataFilter: {}, applicationName: b.app }), ['e4'])
   })
 
   test('accepts the connectivity keys', async () => {
     const at = new Date('2026-01-01T00:00:00Z')
     await waypost.ask(Register).setConnectivity([{ endpointId: 'e2', connected: true, at, number: 1 }])
-    assert.deepEqual(await found({ metadataFilter: { connected: true } }), ['e2'])
-    assert.deepEqual(await found({ metadataFilter: { connectivity_ts: at.toISOString() } }), ['e2'])
-    assert.deepEqual(await matching(one('connected', 'NOT_IN', true)), ['e1', 'e3', 'e4'])
+    assert.deepEqual(await idsOf({ metadataFilter: { connected: true } }), ['e2'])
+    assert.deepEqual(await idsOf({ metadataFilter: { connectivity_ts: at.toISOString() } }), ['e2'])
+    assert.deepEqual(await matching(condition('connected', 'NOT_IN', true)), ['e1', 'e3', 'e4'])
     for (const regex of ['^connected$', '^true$', '^2026-01-01T00'])
-      assert.deepEqual((await found({ regex })).at(-1), 'e2', regex)
+      assert.deepEqual((await idsOf({ regex })).at(-1), 'e2', regex)
     const keys = await list({ endpointId: 'e2', metadataKeys: 'connected,level' })
     assert.deepEqual(keys.body.content[0].metadata, { level: 20, connected: true })
   })
@@ -176,15 +176,15 @@ suite('metadataFilter', () => {
 
 suite('multiFilter', () => {
   test('supports IN, NOT_IN, IN_REGEX and NOT_IN_REGEX', async () => {
-    assert.deepEqual(await matching(one('city', 'IN', 'Kyiv', 'Lviv')), ['e1', 'e2', 'e3'])
-    assert.deepEqual(await matching(one('city', 'IN')), [])
-    assert.deepEqual(await matching(one('tags', 'IN', 'x', ['x', 'y'])), ['e1', 'e2'])
-    assert.deepEqual(await matching(one('level', 'NOT_IN', 1, 3)), ['e2', 'e4'])
-    assert.deepEqual(await matching(one('city', 'IN_REGEX', '^K', '^L')), ['e1', 'e2', 'e3'])
-    assert.deepEqual(await matching(one('city', 'IN_REGEX', '(?i)^kyiv$')), ['e1', 'e3', 'e4'])
-    assert.deepEqual(await matching(one('level', 'IN_REGEX', '^[0-9]$')), ['e1', 'e3'])
-    assert.deepEqual(await matching(one('name', 'NOT_IN_REGEX', 'pump-[0-9]+')), ['e1', 'e2', 'e4'])
-    assert.deepEqual(await matching(one('nested.deep.on', 'IN', false, 7)), ['e2'])
+    assert.deepEqual(await matching(condition('city', 'IN', 'Kyiv', 'Lviv')), ['e1', 'e2', 'e3'])
+    assert.deepEqual(await matching(condition('city', 'IN')), [])
+    assert.deepEqual(await matching(condition('tags', 'IN', 'x', ['x', 'y'])), ['e1', 'e2'])
+    assert.deepEqual(await matching(condition('level', 'NOT_IN', 1, 3)), ['e2', 'e4'])
+    assert.deepEqual(await matching(condition('city', 'IN_REGEX', '^K', '^L')), ['e1', 'e2', 'e3'])
+    assert.deepEqual(await matching(condition('city', 'IN_REGEX', '(?i)^kyiv$')), ['e1', 'e3', 'e4'])
+    assert.deepEqual(await matching(condition('level', 'IN_REGEX', '^[0-9]$')), ['e1', 'e3'])
+    assert.deepEqual(await matching(condition('name', 'NOT_IN_REGEX', 'pump-[0-9]+')), ['e1', 'e2', 'e4'])
+    assert.deepEqual(await matching(condition('nested.deep.on', 'IN', false, 7)), ['e2'])
   })
 
   test('combines conditions with and and or, and sorts', async () => {
@@ -230,16 +230,16 @@ suite('multiFilter', () => {
 
 suite('regex', () => {
   test('searches ids, metadata keys and values, and version names', async () => {
-    assert.deepEqual(await found({ regex: '^e[23]$' }), ['e2', 'e3'])
-    assert.deepEqual(await found({ regex: '^empty$' }), ['e3'])
-    assert.deepEqual(await found({ regex: '^Lviv$' }), ['e2'])
-    assert.deepEqual(await found({ regex: '-v2$' }), ['e3'])
-    assert.deepEqual(await found({ regex: 'pump-\\d+', applicationName: a.app }), ['e3'])
-    assert.deepEqual(await found({ regex: '"deep"' }), ['e1', 'e2'])
-    assert.deepEqual(await found({ regex: '^no "quotes" h' }), ['e1'])
-    assert.deepEqual(await found({ regex: '^(^|\\b)+3$' }), ['e3'])
-    assert.deepEqual(await found({ regex: '^y' }), [])
-    assert.deepEqual(await found({ regex: '' }), ['e1', 'e2', 'e3', 'e4'])
+    assert.deepEqual(await idsOf({ regex: '^e[23]$' }), ['e2', 'e3'])
+    assert.deepEqual(await idsOf({ regex: '^empty$' }), ['e3'])
+    assert.deepEqual(await idsOf({ regex: '^Lviv$' }), ['e2'])
+    assert.deepEqual(await idsOf({ regex: '-v2$' }), ['e3'])
+    assert.deepEqual(await idsOf({ regex: 'pump-\\d+', applicationName: a.app }), ['e3'])
+    assert.deepEqual(await idsOf({ regex: '"deep"' }), ['e1', 'e2'])
+    assert.deepEqual(await idsOf({ regex: '^no "quotes" h' }), ['e1'])
+    assert.deepEqual(await idsOf({ regex: '^(^|\\b)+3$' }), ['e3'])
+    assert.deepEqual(await idsOf({ regex: '^y' }), [])
+    assert.deepEqual(await idsOf({ regex: '' }), ['e1', 'e2', 'e3', 'e4'])
   })
 
   test('rejects invalid and too complex regular expressions', async () => {
@@ -270,14 +270,14 @@ suite('permissions of the caller', () => {
       unknown
     >[]) {
       const label = JSON.stringify(parameters)
-      assert.deepEqual(await found(parameters, both), ['e2', 'e4'], label)
-      assert.deepEqual(await found(parameters, single), ['e3'], label)
-      assert.deepEqual(await found(parameters, nothing), [], label)
+      assert.deepEqual(await idsOf(parameters, both), ['e2', 'e4'], label)
+      assert.deepEqual(await idsOf(parameters, single), ['e3'], label)
+      assert.deepEqual(await idsOf(parameters, nothing), [], label)
     }
-    assert.deepEqual(await found({ applicationName: a.app }, both), ['e2'])
-    assert.deepEqual(await found({ applicationVersionName: a.version }, both), ['e2'])
-    assert.deepEqual(await found({ endpointId: 'e1,e2,e3' }, both), ['e2'])
-    assert.deepEqual(await found({ metadataFilter: { city: 'Kyiv' } }, both), [])
+    assert.deepEqual(await idsOf({ applicationName: a.app }, both), ['e2'])
+    assert.deepEqual(await idsOf({ applicationVersionName: a.version }, both), ['e2'])
+    assert.deepEqual(await idsOf({ endpointId: 'e1,e2,e3' }, both), ['e2'])
+    assert.deepEqual(await idsOf({ metadataFilter: { city: 'Kyiv' } }, both), [])
     const page = await list({ limit: 1, offset: 1 }, both)
     assert.deepEqual([ids(page), page.body.totalElements], [['e4'], 2])
   })
@@ -285,9 +285,9 @@ suite('permissions of the caller', () => {
   test('allow lists of another tenant only with the scope on the platform', async () => {
     assert.equal((await list({ tenantId: 'other' })).status, 403)
     assert.equal((await list({ tenantId: 'default' })).status, 200)
-    assert.deepEqual(await found({ tenantId: 'other' }, platform), ['f1'])
-    assert.deepEqual(await found({}, platform), [])
-    assert.deepEqual(await found({}, other), ['f1'])
+    assert.deepEqual(await idsOf({ tenantId: 'other' }, platform), ['f1'])
+    assert.deepEqual(await idsOf({}, platform), [])
+    assert.deepEqual(await idsOf({}, other), ['f1'])
   })
 })
 

@@ -11,9 +11,9 @@ import { sleep } from '../../../kernel/clock.ts'
 import { insertEndpoints } from '../endpoints/store/endpoints.ts'
 
 const count = 20_000
-const known = aTenantAdmin()
+const caller = aTenantAdmin()
 const { waypost, admin, anApplication } = await openRegister({
-  authenticate: () => async (headers) => (headers.authorization === 'Bearer of a reader' ? known : undefined),
+  authenticate: () => async (headers) => (headers.authorization === 'Bearer of a reader' ? caller : undefined),
 })
 const { app, version } = await anApplication()
 const url = (parameters: Record<string, unknown>) =>

@@ -26,10 +26,10 @@ const configure = (app: string, config: object, version?: string) =>
 
 /** Creates an application with configured connectivity keys. */
 async function aNamedApplication(keys: object = { state: 'online', 'state-ts': 'online_since' }) {
-  const made = await anApplication(admin, ['v1', 'v2'])
-  const answer = await configure(made.app, named(keys))
+  const created = await anApplication(admin, ['v1', 'v2'])
+  const answer = await configure(created.app, named(keys))
   assert.equal(answer.status, 204, answer.text)
-  return made
+  return created
 }
 
 /** As they are in force where this configuration is stored, however it came there. */
@@ -54,10 +54,10 @@ suite('configured connectivity keys', () => {
     // A change with a smaller number is ignored.
     await setConnectivity(id, true)
     assert.deepEqual(await metadataOf(id), { a: 1, online: false, online_since: later })
-    const told = publishedEvents
+    const states = publishedEvents
       .filter(({ event, payload }) => event === 'register.endpoint.metadata-updated' && payload.endpointId === id)
       .map(({ payload: { added, updated, removed } }) => [added, updated, removed])
-    assert.deepEqual(told, [
+    assert.deepEqual(states, [
       [{ online: 'true', online_since: `"${moment}"` }, {}, {}],
       [
         {},
@@ -83,15 +83,15 @@ suite('configured connectivity keys', () => {
     })
     await setConnectivity(on, true)
     await setConnectivity(off, false)
-    const found = async (of: object) =>
+    const idsMatching = async (of: object) =>
       ids(await admin(`GET ${root}/endpoints${query({ ...of, applicationName: app })}`))
-    assert.deepEqual(await found({ metadataFilter: { online: true } }), [on])
-    assert.deepEqual(await found({ metadataFilter: { online_since: moment } }), [on, off])
-    assert.deepEqual(await found({ metadataFilter: { connected: true } }), [])
-    assert.deepEqual(await found({ metadataFilter: { connectivity_ts: moment } }), [])
-    assert.deepEqual(await found({ filterId }), [on])
+    assert.deepEqual(await idsMatching({ metadataFilter: { online: true } }), [on])
+    assert.deepEqual(await idsMatching({ metadataFilter: { online_since: moment } }), [on, off])
+    assert.deepEqual(await idsMatching({ metadataFilter: { connected: true } }), [])
+    assert.deepEqual(await idsMatching({ metadataFilter: { connectivity_ts: moment } }), [])
+    assert.deepEqual(await idsMatching({ filterId }), [on])
     await setConnectivity(on, false, later)
-    assert.deepEqual(await found({ filterId }), [])
+    assert.deepEqual(await idsMatching({ filterId }), [])
   })
 
   test('cannot be written by users and devices, before and after the platform writes them', async () => {
@@ -100,8 +100,8 @@ suite('configured connectivity keys', () => {
       assert.equal((await admin(`POST ${root}/endpoints`, { appVersion: { name: version }, metadata })).status, 400)
     const id = await anEndpoint(version, { metadata: { a: 1 } })
     const send = sendTo(epmx!, aDeviceEndpoint({ endpointId: id, applicationName: app, versionName: version }))
-    for (const own of [{}, { online: true, online_since: moment }]) {
-      if ('online' in own) await setConnectivity(id, true)
+    for (const metadata of [{}, { online: true, online_since: moment }]) {
+      if ('online' in metadata) await setConnectivity(id, true)
       for (const key of ['online', 'online_since', 'connected']) {
         assert.equal((await admin(`PUT ${metadataPath(id, key)}`, 'false')).status, 400, key)
         assert.equal((await admin(`DELETE ${metadataPath(id, key)}`)).status, 400, key)
@@ -114,12 +114,12 @@ suite('configured connectivity keys', () => {
         await assert.rejects(register.updateMetadata(id, { remove: [key] }), { status: 400 })
       }
       assert.equal((await admin(`PUT ${metadataPath(id)}`, { b: 1, online: 'mine' })).status, 204)
-      assert.deepEqual(await metadataOf(id), { b: 1, ...own })
+      assert.deepEqual(await metadataOf(id), { b: 1, ...metadata })
       await send('/update', { c: 1, online: 'mine' })
-      assert.deepEqual(await metadataOf(id), { c: 1, ...own })
+      assert.deepEqual(await metadataOf(id), { c: 1, ...metadata })
       assert.equal((await admin(`PUT ${metadataPath(id, 'd')}`, '1')).status, 204)
       assert.equal((await admin(`DELETE ${metadataPath(id, 'c')}`)).status, 204)
-      assert.deepEqual(await metadataOf(id), { d: 1, ...own })
+      assert.deepEqual(await metadataOf(id), { d: 1, ...metadata })
     }
   })
 

@@ -12,7 +12,7 @@ const metadataPath = (id: string, key?: string) =>
   `${root}/endpoints/${id}/metadata${key === undefined ? '' : `/${encodeURIComponent(key)}`}`
 const aDevice = (metadata: object = {}) => anEndpoint(version, { metadata })
 const metadataOf = async (id: string) => (await admin(`GET ${metadataPath(id)}`)).body
-const told = (id: string) =>
+const eventsOf = (id: string) =>
   publishedEvents
     .filter(({ event, payload }) => event === 'register.endpoint.metadata-updated' && payload.endpointId === id)
     .map(({ payload: { added, updated, removed } }) => ({ added, updated, removed }))
@@ -26,7 +26,7 @@ suite('replacing metadata', () => {
     const answer = await admin(`PUT ${metadataPath(id)}`, { stays: [1, { a: null }], changes: { y: 2 }, comes: 'Kyiv' })
     assert.equal(answer.status, 204)
     assert.deepEqual(await metadataOf(id), { stays: [1, { a: null }], changes: { y: 2 }, comes: 'Kyiv' })
-    assert.deepEqual(told(id), [
+    assert.deepEqual(eventsOf(id), [
       {
         added: { comes: '"Kyiv"' },
         updated: { changes: { newValue: '{"y":2}', oldValue: '"x"' } },
@@ -40,7 +40,7 @@ suite('replacing metadata', () => {
     const before = await admin(`GET ${metadataPath(id)}`)
     const answer = await admin(`PUT ${metadataPath(id)}`, { b: { d: 3, c: [1, 2] }, a: 1 })
     assert.equal(answer.headers.etag, before.headers.etag)
-    assert.deepEqual(told(id), [])
+    assert.deepEqual(eventsOf(id), [])
   })
 
   test('honours If-Match and ignores an empty one', async () => {
@@ -98,8 +98,8 @@ suite('setting a key without a body', () => {
 
 suite('property names that every object inherits', () => {
   const metadata = '{"__proto__":{"a":1},"constructor":2,"x":{"__proto__":[3]}}'
-  const same = (text: string) => assert.deepEqual(Object.entries(JSON.parse(text)).sort(), given)
-  const given = Object.entries(JSON.parse(metadata)).sort()
+  const same = (text: string) => assert.deepEqual(Object.entries(JSON.parse(text)).sort(), entries)
+  const entries = Object.entries(JSON.parse(metadata)).sort()
 
   test('can be metadata keys in registrations, searches and filters', async () => {
     const registration = `{"appVersion":{"name":"${version}"},"metadata":${metadata}}`
@@ -224,7 +224,7 @@ suite('patching metadata', () => {
       ),
     )
     assert.deepEqual(answers.map(({ status }) => status).sort(), [204, ...Array(19).fill(412)])
-    assert.equal(told(id).length, 1)
+    assert.equal(eventsOf(id).length, 1)
   })
 
   test('loses none of twenty concurrent patches without an ETag', async () => {
@@ -297,7 +297,7 @@ suite('connectivity', () => {
     assert.equal(read.headers.etag, etag)
     assert.deepEqual((await admin(`GET ${root}/endpoints/${id}?include=metadata`)).body.metadata, read.body)
     assert.equal((await admin(`GET ${metadataPath(id, 'connected')}`)).text, 'true')
-    assert.deepEqual(told(id), [
+    assert.deepEqual(eventsOf(id), [
       { added: { connected: 'true', connectivity_ts: `"${connectivity.connectivity_ts}"` }, updated: {}, removed: {} },
     ])
   })

@@ -63,7 +63,7 @@ for (const [pattern, options, matching, others] of cases)
     assert.deepEqual({ ...(await inDatabase(regex.sqlPattern, texts)) }, { byOperator: expected, byPath: expected })
   })
 
-const refused: [pattern: string, options: string, problem: RegExp][] = [
+const invalidPatterns: [pattern: string, options: string, problem: RegExp][] = [
   ['(', '', /not closed/],
   [')', '', /not opened/],
   ['[a', '', /bracket is not closed/],
@@ -94,7 +94,7 @@ const refused: [pattern: string, options: string, problem: RegExp][] = [
   ['a', 'g', /options are i, m, s and x/],
 ]
 
-for (const [pattern, options, problem] of refused)
+for (const [pattern, options, problem] of invalidPatterns)
   test(`/${JSON.stringify(pattern.slice(0, 20))}/${options} is rejected with a message`, () => {
     assert.throws(
       () => compileRegex(pattern, options),
@@ -116,7 +116,7 @@ const set = fc.oneof(
   character,
   fc.constantFrom('.', '\\d', '\\D', '\\w', '\\W', '[ab]', '[^ab]', '[a-k]', '[^\\W1]', '[\\s_É]', '[^\\n😀]', '[K-]'),
 )
-const place = fc.constantFrom('^', '$', '\\b', '\\B')
+const anchor = fc.constantFrom('^', '$', '\\b', '\\B')
 const times = fc.constantFrom('*', '+', '?', '{2}', '{0,2}', '{1,}', '*?', '+?', '{0}')
 
 const { tree: randomPattern } = fc.letrec<{ tree: string; part: string }>((tie) => ({
@@ -130,7 +130,7 @@ const { tree: randomPattern } = fc.letrec<{ tree: string; part: string }>((tie) 
     { maxDepth: 4, withCrossShrink: true },
     set,
     set,
-    place,
+    anchor,
     fc.tuple(set, times).map((parts) => parts.join('')),
     tie('tree').map((inner) => `(?:${inner})`),
     fc.tuple(tie('tree'), times).map(([inner, repeat]) => `(${inner}|a)${repeat}`),

@@ -4,20 +4,10 @@ import { eventually } from '../../../../test/harness/eventually.ts'
 import { openTimeSeries } from '../../../../test/harness/time-series.ts'
 import { TenantDeleted } from '../../tenants/events.ts'
 
-let ahead = 0
-const series = await openTimeSeries({ now: () => new Date(Date.now() + ahead) })
-const {
-  waypost,
-  service,
-  unregisteredEndpoint: endpoint,
-  registerEndpoint,
-  unregister,
-  collect,
-  points,
-  pack,
-  sql,
-  admin,
-} = series
+let clockAheadMs = 0
+const series = await openTimeSeries({ now: () => new Date(Date.now() + clockAheadMs) })
+const { waypost, service, unregisteredEndpoint, registerEndpoint, unregister, collect, points, pack, sql, admin } =
+  series
 
 const countsOf = async (endpointNo: number) => {
   const [row] = await sql`
@@ -28,22 +18,22 @@ const countsOf = async (endpointNo: number) => {
 
 /** Advances the clock past the time in which other nodes may use the old number. */
 async function sweep() {
-  ahead += 60_000
+  clockAheadMs += 60_000
   await service.packer.round()
 }
 
 suite('deletion', () => {
   test('of an endpoint hides its points immediately and deletes them later', async () => {
-    const one = await registerEndpoint(await endpoint())
-    await collect(one, [{ timestamp: 1, a: 1 }])
+    const endpoint = await registerEndpoint(await unregisteredEndpoint())
+    await collect(endpoint, [{ timestamp: 1, a: 1 }])
     await pack()
-    await collect(one, [{ timestamp: 2, a: 2 }])
+    await collect(endpoint, [{ timestamp: 2, a: 2 }])
     await service.latest.flush(true)
-    const endpointNo = await service.numbers.endpointNo(one)
+    const endpointNo = await service.numbers.endpointNo(endpoint)
     assert.deepEqual(await countsOf(endpointNo), { chunks: 1, latest: 1 })
-    await unregister(one)
+    await unregister(endpoint)
     await waypost.kit.bus.settled()
-    assert.deepEqual(await points(one.endpointId), {})
+    assert.deepEqual(await points(endpoint.endpointId), {})
     await pack()
     await sweep()
     assert.deepEqual(await countsOf(endpointNo), { chunks: 0, latest: 0 })
@@ -51,7 +41,7 @@ suite('deletion', () => {
   })
 
   test('of an endpoint keeps samples that it sent after it was registered again', async () => {
-    const application = await endpoint()
+    const application = await unregisteredEndpoint()
     const old = await registerEndpoint(application)
     await collect(old, [{ timestamp: 1, a: 1 }])
     await pack()
@@ -64,41 +54,46 @@ suite('deletion', () => {
     await waypost.kit.bus.settled()
     assert.deepEqual(await points(old.endpointId), { 'auto~a/value': [[3, 3]] })
     await collect(anew, [{ timestamp: 4, a: 4 }])
-    const left = {
+    const remaining = {
       'auto~a/value': [
         [3, 3],
         [4, 4],
       ],
     }
-    assert.deepEqual(await points(old.endpointId), left)
+    assert.deepEqual(await points(old.endpointId), remaining)
     await pack()
     await sweep()
     await pack()
-    assert.deepEqual(await points(old.endpointId), left)
+    assert.deepEqual(await points(old.endpointId), remaining)
   })
 
   test('of an application deletes its series, and a new one of the same name starts empty', async () => {
-    const one = await registerEndpoint(await endpoint())
-    await collect(one, [{ timestamp: 1, a: 1 }])
+    const endpoint = await registerEndpoint(await unregisteredEndpoint())
+    await collect(endpoint, [{ timestamp: 1, a: 1 }])
     await pack()
-    const endpointNo = await service.numbers.endpointNo(one)
-    await unregister(one)
-    const gone = await admin(`DELETE /api/v1/applications/${one.applicationName}`)
-    assert.equal(gone.status, 204, gone.text)
+    const endpointNo = await service.numbers.endpointNo(endpoint)
+    await unregister(endpoint)
+    const deleted = await admin(`DELETE /api/v1/applications/${endpoint.applicationName}`)
+    assert.equal(deleted.status, 204, deleted.text)
     await waypost.kit.bus.settled()
-    await eventually(async () => assert.equal((await service.numbers.seriesOf(one)).length, 0))
+    await eventually(async () => assert.equal((await service.numbers.seriesOf(endpoint)).length, 0))
     await sweep()
     assert.deepEqual(await countsOf(endpointNo), { chunks: 0, latest: 0 })
-    await collect({ ...one, endpointId: 'anew' }, [{ timestamp: 5, b: 1 }])
+    await collect({ ...endpoint, endpointId: 'anew' }, [{ timestamp: 5, b: 1 }])
     assert.deepEqual(await points('anew'), { 'auto~b/value': [[5, 1]] })
   })
 
   test('of a tenant deletes all of its data, and nothing of others', async () => {
-    const mine = await endpoint()
-    const theirs = { ...mine, tenantId: 'doomed', applicationName: 'doomed-app', versionName: 'doomed-app-v1' }
-    const many = Array.from({ length: 30 }, (_, index) => ({ ...theirs, endpointId: `doomed-${index}` }))
-    await Promise.all(many.map((one) => collect(one, [{ timestamp: 1, a: 1 }])))
-    await collect(mine, [{ timestamp: 1, a: 1 }])
+    const endpoint = await unregisteredEndpoint()
+    const deletedTenantEndpoint = {
+      ...endpoint,
+      tenantId: 'doomed',
+      applicationName: 'doomed-app',
+      versionName: 'doomed-app-v1',
+    }
+    const many = Array.from({ length: 30 }, (_, index) => ({ ...deletedTenantEndpoint, endpointId: `doomed-${index}` }))
+    await Promise.all(many.map((each) => collect(each, [{ timestamp: 1, a: 1 }])))
+    await collect(endpoint, [{ timestamp: 1, a: 1 }])
     await pack()
     await waypost.kit.db.tx((tx) => waypost.kit.bus.publish(tx, TenantDeleted, { tenantId: 'doomed' }))
     await waypost.kit.bus.settled()
@@ -114,16 +109,16 @@ suite('deletion', () => {
     const [known] = await sql`
       select count(*)::int as count from time_series.chunks join time_series.endpoints using (endpoint_no)`
     assert.equal(row!.count, known!.count)
-    assert.deepEqual(await points(mine.endpointId), { 'auto~a/value': [[1, 1]] })
+    assert.deepEqual(await points(endpoint.endpointId), { 'auto~a/value': [[1, 1]] })
   })
 
   test('includes samples that arrived while their endpoint was unregistered', async () => {
-    const application = await endpoint()
-    const one = await registerEndpoint(application)
-    await collect(one, [{ a: 1 }])
+    const application = await unregisteredEndpoint()
+    const endpoint = await registerEndpoint(application)
+    await collect(endpoint, [{ a: 1 }])
     await collect({ ...application, endpointId: 'nobody' }, [{ a: 1 }])
     await service.deletions.sweepUnregistered(() => {})
     const ids = (await sql`select endpoint_id from time_series.endpoints`).map((row) => row.endpointId)
-    assert.ok(ids.includes(one.endpointId) && !ids.includes('nobody'))
+    assert.ok(ids.includes(endpoint.endpointId) && !ids.includes('nobody'))
   })
 })

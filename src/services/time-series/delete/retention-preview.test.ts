@@ -4,21 +4,21 @@ import { aCaller, aTenantAdmin } from '../../../../test/harness/builders.ts'
 import { openTimeSeries } from '../../../../test/harness/time-series.ts'
 import { dayMs, dayOf } from '../pack/chunk-builder.ts'
 
-const { admin, collect, configure, unregisteredEndpoint: endpoint, waypost, pack, points } = await openTimeSeries()
+const { admin, collect, configure, unregisteredEndpoint, waypost, pack, points } = await openTimeSeries()
 const today = dayOf(Date.now()) * dayMs
 const pathOf = (applicationName: string) => `/epts/api/v1/applications/${applicationName}/time-series/retention-preview`
 const scope = 'application:timeseries-config:read'
 
 test('previews the configured and a proposed retention without deleting anything', async () => {
-  const one = await endpoint()
-  const path = pathOf(one.applicationName)
-  await collect(one, [
+  const endpoint = await unregisteredEndpoint()
+  const path = pathOf(endpoint.applicationName)
+  await collect(endpoint, [
     { timestamp: today, a: 1 },
     { timestamp: today - 20 * dayMs, a: 2 },
     { timestamp: today - 40 * dayMs, a: 3, b: 3 },
   ])
   await pack()
-  await collect(one, [{ timestamp: today - 50 * dayMs, b: 4 }])
+  await collect(endpoint, [{ timestamp: today - 50 * dayMs, b: 4 }])
   assert.deepEqual((await admin(`GET ${path}`)).body, { points: 0, bytes: 0, series: [], problems: [] })
   const proposed = await admin(`POST ${path}`, { days: 30, series: { 'auto~a': 10 } })
   assert.equal(proposed.status, 200, proposed.text)
@@ -32,14 +32,14 @@ test('previews the configured and a proposed retention without deleting anything
   )
   assert.equal(proposed.body.points, 4)
   assert.ok(proposed.body.bytes > 0)
-  await configure(one.applicationName, { retention: { days: 45 } })
+  await configure(endpoint.applicationName, { retention: { days: 45 } })
   assert.equal((await admin(`GET ${path}`)).body.points, 1)
   assert.equal((await admin(`POST ${path}`, {})).body.points, 0)
-  assert.equal((await points(one.endpointId))['auto~a/value']!.length, 3)
+  assert.equal((await points(endpoint.endpointId))['auto~a/value']!.length, 3)
 })
 
 test('requires permission to read the configuration', async () => {
-  const { applicationName } = await endpoint()
+  const { applicationName } = await unregisteredEndpoint()
   const ask = async (on: Record<string, string[]>, tenantId = 'default') => {
     const as = waypost.as(aCaller({ tenantId, on }))
     return [
@@ -55,8 +55,8 @@ test('requires permission to read the configuration', async () => {
 })
 
 test('an invalid retention is rejected with its path, proposed or configured', async () => {
-  const { applicationName, versionName } = await endpoint()
-  const wrong: [object, RegExp][] = [
+  const { applicationName, versionName } = await unregisteredEndpoint()
+  const invalidRequests: [object, RegExp][] = [
     [{ days: 0 }, /days: /],
     [{ days: 1.5 }, /days: (expected an|must be) integer/],
     [{ days: '30' }, /days: (expected an|must be) integer/],
@@ -65,7 +65,7 @@ test('an invalid retention is rejected with its path, proposed or configured', a
     [{ series: { 'auto~a': null } }, /series\.auto~a: (expected an|must be) integer/],
     [{ series: [] }, /series: (expected an|must be) object/],
   ]
-  for (const [retention, problem] of wrong) {
+  for (const [retention, problem] of invalidRequests) {
     const proposed = await admin(`POST ${pathOf(applicationName)}`, retention)
     assert.equal(proposed.status, 400, JSON.stringify(retention))
     assert.match(proposed.body.message, problem)

@@ -5,16 +5,7 @@ import { readConfiguration } from '../../../kernel/configuration-reader.ts'
 import { timeSeriesInstance } from '../configuration.ts'
 import { dayMs, dayOf } from '../pack/chunk-builder.ts'
 
-const {
-  service,
-  unregisteredEndpoint: endpoint,
-  collect,
-  points,
-  pack,
-  sql,
-  configure,
-  retention,
-} = await openTimeSeries()
+const { service, unregisteredEndpoint, collect, points, pack, sql, configure, retention } = await openTimeSeries()
 // The first round of a node enforces the retention; these tests do it themselves.
 await service.packer.round()
 const today = dayOf(Date.now()) * dayMs
@@ -23,15 +14,15 @@ const run = () => retention().run(() => {})
 
 suite('retention', () => {
   test('deletes whole days by series, as previewed', async () => {
-    const one = await endpoint({ retention: { days: 30, series: { 'auto~b': 7 } } })
-    await configure(one.applicationName, {})
+    const endpoint = await unregisteredEndpoint({ retention: { days: 30, series: { 'auto~b': 7 } } })
+    await configure(endpoint.applicationName, {})
     await collect(
-      one,
+      endpoint,
       [0, 6, 8, 29, 31, 45].map((days) => ({ timestamp: daysAgo(days) + 5, a: days, b: days })),
     )
     await pack()
-    await configure(one.applicationName, { retention: { days: 30, series: { 'auto~b': 7 } } })
-    const preview = await service.api.previewRetention(one)
+    await configure(endpoint.applicationName, { retention: { days: 30, series: { 'auto~b': 7 } } })
+    const preview = await service.api.previewRetention(endpoint)
     assert.deepEqual(
       preview.series.map(({ bytes, ...rest }) => rest),
       [
@@ -41,24 +32,24 @@ suite('retention', () => {
     )
     assert.equal(preview.points, 6)
     assert.ok(preview.bytes > 0)
-    const proposed = await service.api.previewRetention(one, { days: 40 })
+    const proposed = await service.api.previewRetention(endpoint, { days: 40 })
     assert.equal(proposed.points, 2)
     await run()
-    const left = await points(one.endpointId)
+    const remaining = await points(endpoint.endpointId)
     assert.deepEqual(
-      left['auto~a/value']!.map(([, value]) => value),
+      remaining['auto~a/value']!.map(([, value]) => value),
       [29, 8, 6, 0],
     )
     assert.deepEqual(
-      left['auto~b/value']!.map(([, value]) => value),
+      remaining['auto~b/value']!.map(([, value]) => value),
       [6, 0],
     )
-    assert.equal((await service.api.previewRetention(one)).points, 0)
+    assert.equal((await service.api.previewRetention(endpoint)).points, 0)
   })
 
   test('keeps all points of other applications, and drops a month only if no application keeps it', async () => {
-    const keeps = await endpoint()
-    const withRetention = await endpoint({ retention: { days: 10 } })
+    const keeps = await unregisteredEndpoint()
+    const withRetention = await unregisteredEndpoint({ retention: { days: 10 } })
     const old = Date.UTC(2024, 1, 3)
     await collect(keeps, [{ timestamp: old, a: 1 }])
     await configure(withRetention.applicationName, {})
@@ -77,32 +68,36 @@ suite('retention', () => {
   })
 
   test('does not pack points that arrive too late, and counts them in the preview', async () => {
-    const one = await endpoint({ retention: { days: 30, series: { 'auto~b': 7 } } })
-    await collect(one, [
+    const endpoint = await unregisteredEndpoint({ retention: { days: 30, series: { 'auto~b': 7 } } })
+    await collect(endpoint, [
       { timestamp: daysAgo(40), a: 40, b: 40, c: 40 },
       { timestamp: daysAgo(10), a: 10, b: 10 },
       { timestamp: daysAgo(1), b: 1 },
     ])
-    await collect(one, [{ timestamp: daysAgo(41), c: 41 }])
+    await collect(endpoint, [{ timestamp: daysAgo(41), c: 41 }])
     const counts = async () =>
-      (await service.api.previewRetention(one)).series.map(({ name, points: all, unpacked }) => [name, all, unpacked])
+      (await service.api.previewRetention(endpoint)).series.map(({ name, points: all, unpacked }) => [
+        name,
+        all,
+        unpacked,
+      ])
     assert.deepEqual(await counts(), [
       ['auto~a', 1, 1],
       ['auto~b', 2, 2],
       ['auto~c', 2, 2],
     ])
     // The points can be read until they are packed.
-    assert.equal((await points(one.endpointId))['auto~c/value']!.length, 2)
+    assert.equal((await points(endpoint.endpointId))['auto~c/value']!.length, 2)
     await pack()
-    assert.deepEqual(await points(one.endpointId), {
+    assert.deepEqual(await points(endpoint.endpointId), {
       'auto~a/value': [[daysAgo(10), 10]],
       'auto~b/value': [[daysAgo(1), 1]],
     })
-    assert.equal((await service.api.previewRetention(one)).points, 0)
+    assert.equal((await service.api.previewRetention(endpoint)).points, 0)
     // The latest value of `c` is one of them, and is deleted too.
     await service.latest.flush(true)
     await run()
-    const endpointNo = await service.numbers.endpointNo(one)
+    const endpointNo = await service.numbers.endpointNo(endpoint)
     const latest = (await service.latest.of([endpointNo])).get(endpointNo)!
     assert.deepEqual(latest.map(({ value }) => value).sort(), [1, 10])
   })

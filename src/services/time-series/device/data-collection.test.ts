@@ -209,8 +209,8 @@ suite('a message', () => {
 })
 
 suite('enrichment', () => {
-  const one = receiver()
-  const extension = dataCollection({ ...whole, timeSeries: one.behind })
+  const recorder = receiver()
+  const extension = dataCollection({ ...whole, timeSeries: recorder.behind })
 
   async function configure(app: string, config: object, version?: string) {
     const own = { 'metadata-enrichment': config }
@@ -229,9 +229,9 @@ suite('enrichment', () => {
     return {
       endpointId,
       async send(payload: unknown) {
-        one.collected.splice(0)
+        recorder.collected.splice(0)
         await say('/json', payload)
-        return one.collected
+        return recorder.collected
       },
     }
   }
@@ -300,14 +300,14 @@ suite('enrichment', () => {
 
 suite('a service that handles samples', () => {
   // Last in the file: from here on a service handles the event.
-  const told: { applicationName: string; messages: ReceivedSamples[] }[] = []
+  const publishedSamples: { applicationName: string; messages: ReceivedSamples[] }[] = []
   const collect: Collector['collect'] = async (_message, samples) => {
     if (samples.includes('bad')) throw DatabaseUnavailable()
   }
   const extension = dataCollection({ ...whole, timeSeries: { collect } })
   const listen = () =>
     waypost.kit.bus.handle('test.samples', SamplesReceived, async (_, event) => {
-      told.push(event)
+      publishedSamples.push(event)
     })
 
   async function aSpeaker(config: object = {}) {
@@ -337,7 +337,7 @@ suite('a service that handles samples', () => {
     await say('/json', '[{"t": 1}, "text"]', { receivedAt, correlationId: 'c-7' })
     const message = { endpointId, versionName: version, receivedAt: receivedAt.toISOString(), correlationId: 'c-7' }
     await eventually(() =>
-      assert.deepEqual(told.splice(0), [
+      assert.deepEqual(publishedSamples.splice(0), [
         { tenantId: 'default', applicationName: app, messages: [{ ...message, samples: [{ t: 1 }, 'text'] }] },
       ]),
     )
@@ -348,8 +348,8 @@ suite('a service that handles samples', () => {
     await rejectsWith(say('/json', '["bad"]'), 503)
     await rejectsWith(say('/json', '['), 400)
     await say('/json', '["good"]')
-    await eventually(() => assert.equal(told.length, 1))
-    assert.deepEqual(told.splice(0)[0]!.messages[0]!.samples, ['good'])
+    await eventually(() => assert.equal(publishedSamples.length, 1))
+    assert.deepEqual(publishedSamples.splice(0)[0]!.messages[0]!.samples, ['good'])
   })
 
   test('gets many samples in a few events of limited size', async () => {
@@ -357,7 +357,7 @@ suite('a service that handles samples', () => {
     await Promise.all(Array.from({ length: 700 }, (_, n) => many.say('/json', `[${n}]`)))
     const rich = await aSpeaker({ enabled: true })
     await rich.say('/json', JSON.stringify(Array.from({ length: 100 }, (_, n) => ({ n }))))
-    const of = (app: string) => told.filter(({ applicationName }) => applicationName === app)
+    const of = (app: string) => publishedSamples.filter(({ applicationName }) => applicationName === app)
     const samplesOf = (app: string) => of(app).flatMap(({ messages }) => messages.flatMap(({ samples }) => samples))
     await eventually(() => assert.equal(samplesOf(rich.app).length, 100))
     assert.deepEqual(

@@ -17,7 +17,7 @@ const {
   admin,
   service,
   collect,
-  unregisteredEndpoint: endpoint,
+  unregisteredEndpoint,
   registerEndpoint,
   watch,
   open,
@@ -44,50 +44,50 @@ function together(events: SentEvent[]) {
 
 suite('a live stream', () => {
   test('samples without a timestamp are sent with the times under which they are stored', async () => {
-    const one = await registerEndpoint(await endpoint())
-    const source = await watch(one)
+    const endpoint = await registerEndpoint(await unregisteredEndpoint())
+    const source = await watch(endpoint)
     const receivedAt = new Date()
-    await Promise.all(Array.from({ length: 30 }, (_, t) => live.api.collect(messageOf(one, receivedAt), [{ t }])))
+    await Promise.all(Array.from({ length: 30 }, (_, t) => live.api.collect(messageOf(endpoint, receivedAt), [{ t }])))
     const expected = Array.from({ length: 30 }, (_, t) => point(receivedAt.getTime() + t, t))
-    await eventually(() => assert.deepEqual(together(source.events), { [one.endpointId]: { 'auto~t': expected } }))
+    await eventually(() => assert.deepEqual(together(source.events), { [endpoint.endpointId]: { 'auto~t': expected } }))
     assert.deepEqual(
-      (await live.points(one.endpointId))['auto~t/value'],
+      (await live.points(endpoint.endpointId))['auto~t/value'],
       expected.map(({ timestamp }, t) => [Date.parse(timestamp), t]),
     )
     source.close()
   })
 
   test('points from devices and from PUT are sent in the format of data, with increasing event ids', async () => {
-    const one = await registerEndpoint(
-      await endpoint({ 'time-series': { names: { p: { values: [{ path: 'p.x', name: 'x' }] } } } }),
+    const endpoint = await registerEndpoint(
+      await unregisteredEndpoint({ 'time-series': { names: { p: { values: [{ path: 'p.x', name: 'x' }] } } } }),
     )
-    const source = await watch(one)
+    const source = await watch(endpoint)
     assert.match(source.headers['content-type']!, /^text\/event-stream/)
     assert.equal(source.headers['cache-control'], 'no-store')
-    await collect(one, [{ timestamp: 1000, t: 21.5, p: { x: 'north' } }])
+    await collect(endpoint, [{ timestamp: 1000, t: 21.5, p: { x: 'north' } }])
     const first = await source.next('points')
     assert.deepEqual(first.data, {
-      [one.endpointId]: {
+      [endpoint.endpointId]: {
         p: [{ timestamp: iso(1000), values: { x: 'north' } }],
         'auto~t': [point(1000, 21.5)],
       },
     })
-    const body = { [one.endpointId]: { 'auto~t': [{ timestamp: 2000, values: { value: null } }] } }
-    const put = await admin(`PUT /epts/api/v1/app-versions/${one.versionName}/time-series/data`, body)
+    const body = { [endpoint.endpointId]: { 'auto~t': [{ timestamp: 2000, values: { value: null } }] } }
+    const put = await admin(`PUT /epts/api/v1/app-versions/${endpoint.versionName}/time-series/data`, body)
     assert.equal(put.status, 204, put.text)
     const second = await source.next('points')
-    assert.deepEqual(second.data, { [one.endpointId]: { 'auto~t': [point(2000, null)] } })
+    assert.deepEqual(second.data, { [endpoint.endpointId]: { 'auto~t': [point(2000, null)] } })
     assert.ok(Number(second.id) > Number(first.id))
   })
 
   test('points that are stored together are one event, and each point is sent once', async () => {
-    const one = await registerEndpoint(await endpoint())
-    const source = await watch(one)
-    await Promise.all(Array.from({ length: 2000 }, (_, index) => collect(one, [{ timestamp: index, a: index }])))
-    const count = () => source.events.reduce((sum, { data }) => sum + data[one.endpointId]['auto~a'].length, 0)
+    const endpoint = await registerEndpoint(await unregisteredEndpoint())
+    const source = await watch(endpoint)
+    await Promise.all(Array.from({ length: 2000 }, (_, index) => collect(endpoint, [{ timestamp: index, a: index }])))
+    const count = () => source.events.reduce((sum, { data }) => sum + data[endpoint.endpointId]['auto~a'].length, 0)
     await eventually(() => assert.equal(count(), 2000))
     assert.ok(source.events.length < 60, `${source.events.length} events`)
-    const times = together(source.events)[one.endpointId]!['auto~a']!.map((p) =>
+    const times = together(source.events)[endpoint.endpointId]!['auto~a']!.map((p) =>
       Date.parse((p as { timestamp: string }).timestamp),
     )
     assert.deepEqual(
@@ -97,17 +97,21 @@ suite('a live stream', () => {
   })
 
   test('a stream includes only the requested endpoints and series, as a list or as repeated parameters', async () => {
-    const app = await endpoint()
-    const [one, two, three] = [await registerEndpoint(app), await registerEndpoint(app), await registerEndpoint(app)]
-    const other = await registerEndpoint(await endpoint())
+    const app = await unregisteredEndpoint()
+    const [first, second, third] = [
+      await registerEndpoint(app),
+      await registerEndpoint(app),
+      await registerEndpoint(app),
+    ]
+    const other = await registerEndpoint(await unregisteredEndpoint())
     const some = await watch(
       app,
-      `?endpointId=${one.endpointId},${two.endpointId}&timeSeriesName=auto~a&timeSeriesName=auto~b`,
+      `?endpointId=${first.endpointId},${second.endpointId}&timeSeriesName=auto~a&timeSeriesName=auto~b`,
     )
-    for (const each of [one, two, three, other]) await collect(each, [{ timestamp: 1, a: 1, b: 2, c: 3 }])
+    for (const each of [first, second, third, other]) await collect(each, [{ timestamp: 1, a: 1, b: 2, c: 3 }])
     await eventually(() => assert.equal(Object.keys(together(some.events)).length, 2))
     const expected = { 'auto~a': [point(1, 1)], 'auto~b': [point(1, 2)] }
-    assert.deepEqual(together(some.events), { [one.endpointId]: expected, [two.endpointId]: expected })
+    assert.deepEqual(together(some.events), { [first.endpointId]: expected, [second.endpointId]: expected })
     const later = await registerEndpoint(app)
     const all = await watch(app, `?endpointId=`)
     await collect(later, [{ timestamp: 1, c: 3 }])
@@ -115,22 +119,22 @@ suite('a live stream', () => {
   })
 
   test('HEAD ends immediately, and invalid requests are rejected', async () => {
-    const one = await endpoint()
+    const endpoint = await unregisteredEndpoint()
     const { headers } = aReplaceableCaller()
-    const head = await fetch(httpUrl + pathOf(one), { method: 'HEAD', headers })
+    const head = await fetch(httpUrl + pathOf(endpoint), { method: 'HEAD', headers })
     assert.deepEqual([head.status, await head.text()], [200, ''])
     const ids = Array.from({ length: 1001 }, (_, n) => n).join()
     for (const query of ['?initial=perhaps', `?endpointId=${ids}`])
-      assert.equal((await fetch(httpUrl + pathOf(one, query), { headers })).status, 400, query.slice(0, 30))
+      assert.equal((await fetch(httpUrl + pathOf(endpoint, query), { headers })).status, 400, query.slice(0, 30))
     assert.equal((await fetch(httpUrl + pathOf({ applicationName: 'none' }), { headers })).status, 404)
-    assert.equal((await fetch(httpUrl + pathOf(one))).status, 401)
+    assert.equal((await fetch(httpUrl + pathOf(endpoint))).status, 401)
   })
 })
 
 suite('permission to watch', () => {
   test('a stream includes only endpoints that its caller may read', async () => {
-    const app = await endpoint()
-    const [one, two] = [await registerEndpoint(app), await registerEndpoint(app)]
+    const app = await unregisteredEndpoint()
+    const [first, second] = [await registerEndpoint(app), await registerEndpoint(app)]
     const status = async (on: Record<string, string[]>, tenantId = 'default') => {
       const source = await open(app, aReplaceableCaller(aCaller({ tenantId, on })).headers)
       source.close()
@@ -140,39 +144,39 @@ suite('permission to watch', () => {
     assert.equal(await status({ 'tenant-system': ['*'] }, 'other'), 404)
     assert.equal(await status({ [`application-${app.applicationName}`]: ['application:read'] }), 403)
     assert.equal(await status({ [`application-${app.applicationName}`]: ['endpoint:read'] }), 403)
-    const { headers, replaceWith } = aReplaceableCaller(aCaller({ on: { [`endpoint-${one.endpointId}`]: scopes } }))
+    const { headers, replaceWith } = aReplaceableCaller(aCaller({ on: { [`endpoint-${first.endpointId}`]: scopes } }))
     const source = await open(app, headers)
     await source.next('open')
-    await collect(two, [{ timestamp: 1, a: 1 }])
-    await collect(one, [{ timestamp: 2, a: 2 }])
-    assert.deepEqual((await source.next('points')).data, { [one.endpointId]: { 'auto~a': [point(2, 2)] } })
+    await collect(second, [{ timestamp: 1, a: 1 }])
+    await collect(first, [{ timestamp: 2, a: 2 }])
+    assert.deepEqual((await source.next('points')).data, { [first.endpointId]: { 'auto~a': [point(2, 2)] } })
 
     // The caller gets a different permission.
-    replaceWith(aCaller({ on: { [`endpoint-${two.endpointId}`]: scopes } }))
+    replaceWith(aCaller({ on: { [`endpoint-${second.endpointId}`]: scopes } }))
     await eventually(async () => {
-      await collect(two, [{ timestamp: 3, a: 3 }])
-      assert.ok(two.endpointId in together(source.events))
+      await collect(second, [{ timestamp: 3, a: 3 }])
+      assert.ok(second.endpointId in together(source.events))
     })
     source.events.splice(0)
-    await collect(one, [{ timestamp: 4, a: 4 }])
-    await collect(two, [{ timestamp: 5, a: 5 }])
+    await collect(first, [{ timestamp: 4, a: 4 }])
+    await collect(second, [{ timestamp: 5, a: 5 }])
     await eventually(() =>
       assert.ok(
-        together(source.events)[two.endpointId]?.['auto~a']?.some(
+        together(source.events)[second.endpointId]?.['auto~a']?.some(
           (p) => (p as { timestamp: string }).timestamp === iso(5),
         ),
       ),
     )
-    assert.deepEqual(Object.keys(together(source.events)), [two.endpointId])
+    assert.deepEqual(Object.keys(together(source.events)), [second.endpointId])
 
-    replaceWith(aCaller({ on: { [`endpoint-${two.endpointId}`]: ['endpoint:read'] } }))
+    replaceWith(aCaller({ on: { [`endpoint-${second.endpointId}`]: ['endpoint:read'] } }))
     assert.equal(await source.endReason(), 'forbidden')
   })
 
   test('a stream ends when its credentials are no longer valid', async () => {
-    const one = await endpoint()
+    const endpoint = await unregisteredEndpoint()
     const { headers, replaceWith } = aReplaceableCaller()
-    const source = await open(one, headers)
+    const source = await open(endpoint, headers)
     await source.next('open')
     replaceWith(undefined)
     assert.equal(await source.endReason(), 'unauthenticated')
@@ -218,12 +222,12 @@ suite('permission to watch', () => {
     const authorization = `Bearer ${await token()}`
     const byToken = await open({ applicationName }, { authorization })
     await byToken.next('open')
-    const made = await fetch(`${httpUrl}/iam/api/v1/api-keys`, {
+    const created = await fetch(`${httpUrl}/iam/api/v1/api-keys`, {
       method: 'POST',
       headers: { authorization, 'content-type': 'application/json' },
       body: JSON.stringify({ name: 'watcher' }),
     })
-    const { id, key } = (await made.json()) as { id: string; key: string }
+    const { id, key } = (await created.json()) as { id: string; key: string }
     const byKey = await open({ applicationName }, { 'x-identity-api-key': key })
     await byKey.next('open')
     assert.equal(await byToken.endReason(), 'unauthenticated')
@@ -232,20 +236,21 @@ suite('permission to watch', () => {
   })
 
   test('further streams get 429 at the limit of the tenant and of the node', async () => {
-    const one = await endpoint()
-    const enter = (tenantId = 'default', of = one) => open(of, aReplaceableCaller(aTenantAdmin(tenantId)).headers)
+    const endpoint = await unregisteredEndpoint()
+    const enter = (tenantId = 'default', of = endpoint) => open(of, aReplaceableCaller(aTenantAdmin(tenantId)).headers)
     // Streams of earlier tests close within a moment.
     live.closeAll()
     await eventually(async () => assert.match(await waypost.kit.metrics.text(), /_live_subscriptions 0$/m))
-    const mine = await Promise.all(Array.from({ length: 10 }, () => enter()))
-    assert.deepEqual(new Set(mine.map(({ status }) => status)), new Set([200]))
+    const openStreams = await Promise.all(Array.from({ length: 10 }, () => enter()))
+    assert.deepEqual(new Set(openStreams.map(({ status }) => status)), new Set([200]))
     const more = await enter()
     assert.deepEqual([more.status, more.headers['retry-after']], [429, '10'])
     assert.match(await more.text(), /already has 10 live streams open/)
     const name = `app-${newId().slice(0, 8)}`
     assert.equal((await waypost.as(aTenantAdmin('other'))('POST /api/v1/applications', { name })).status, 201)
     const others = []
-    for (let n = 0; n < 3; n++) others.push(await enter('other', { ...one, tenantId: 'other', applicationName: name }))
+    for (let n = 0; n < 3; n++)
+      others.push(await enter('other', { ...endpoint, tenantId: 'other', applicationName: name }))
     assert.deepEqual(
       others.map(({ status }) => status),
       [200, 200, 429],
@@ -253,76 +258,78 @@ suite('permission to watch', () => {
     assert.match(await others[2]!.text(), /already serves 12 live streams/)
     live.closeAll()
     await eventually(async () => {
-      const again = await enter()
-      again.close()
-      assert.equal(again.status, 200)
+      const reopened = await enter()
+      reopened.close()
+      assert.equal(reopened.status, 200)
     })
   })
 })
 
 suite('replay', () => {
   test('initial=true sends the newest point of each series first', async () => {
-    const app = await endpoint()
-    const [one, two] = [await registerEndpoint(app), await registerEndpoint(app)]
-    await collect(one, [{ timestamp: 1000, a: 1, b: 1 }])
-    await collect(one, [{ timestamp: 2000, a: 2 }])
+    const app = await unregisteredEndpoint()
+    const [first, second] = [await registerEndpoint(app), await registerEndpoint(app)]
+    await collect(first, [{ timestamp: 1000, a: 1, b: 1 }])
+    await collect(first, [{ timestamp: 2000, a: 2 }])
     await pack()
     await service.latest.flush(true)
-    await collect(two, [{ timestamp: 5000, a: 5 }])
-    await collect(two, [{ timestamp: 4000, a: 4 }])
+    await collect(second, [{ timestamp: 5000, a: 5 }])
+    await collect(second, [{ timestamp: 4000, a: 4 }])
     const source = await watch(app, '?initial=true')
     assert.deepEqual((await source.next('points')).data, {
-      [one.endpointId]: { 'auto~a': [point(2000, 2)], 'auto~b': [point(1000, 1)] },
-      [two.endpointId]: { 'auto~a': [point(5000, 5)] },
+      [first.endpointId]: { 'auto~a': [point(2000, 2)], 'auto~b': [point(1000, 1)] },
+      [second.endpointId]: { 'auto~a': [point(5000, 5)] },
     })
-    await collect(one, [{ timestamp: 3000, a: 3 }])
-    assert.deepEqual((await source.next('points')).data, { [one.endpointId]: { 'auto~a': [point(3000, 3)] } })
-    const named = await watch(app, `?initial=true&endpointId=${two.endpointId}&timeSeriesName=auto~a`)
-    assert.deepEqual((await named.next('points')).data, { [two.endpointId]: { 'auto~a': [point(5000, 5)] } })
+    await collect(first, [{ timestamp: 3000, a: 3 }])
+    assert.deepEqual((await source.next('points')).data, { [first.endpointId]: { 'auto~a': [point(3000, 3)] } })
+    const named = await watch(app, `?initial=true&endpointId=${second.endpointId}&timeSeriesName=auto~a`)
+    assert.deepEqual((await named.next('points')).data, { [second.endpointId]: { 'auto~a': [point(5000, 5)] } })
   })
 
   test('Last-Event-ID sends missed points at least once, or a gap if they cannot be replayed', async () => {
-    const one = await registerEndpoint(await endpoint())
-    const first = await watch(one)
-    await collect(one, [{ timestamp: 1, a: 1 }])
+    const endpoint = await registerEndpoint(await unregisteredEndpoint())
+    const first = await watch(endpoint)
+    await collect(endpoint, [{ timestamp: 1, a: 1 }])
     const { id } = await first.next('points')
     first.close()
-    await collect(one, [{ timestamp: 2, a: 2 }])
-    await collect(one, [{ timestamp: 3, a: 'no number', b: 3 }])
-    const second = await watch(one, '', { 'last-event-id': id! })
-    const missed = together([await second.next('points')])[one.endpointId]!
+    await collect(endpoint, [{ timestamp: 2, a: 2 }])
+    await collect(endpoint, [{ timestamp: 3, a: 'no number', b: 3 }])
+    const second = await watch(endpoint, '', { 'last-event-id': id! })
+    const missed = together([await second.next('points')])[endpoint.endpointId]!
     assert.deepEqual(missed['auto~a']!.at(-1), point(2, 2))
     assert.deepEqual(missed['auto~b'], [point(3, 3)])
-    for (const wrong of ['1', 'nonsense', String((Date.now() - 3_600_000) * 1000)]) {
-      const source = await watch(one, '', { 'last-event-id': wrong })
+    for (const invalidId of ['1', 'nonsense', String((Date.now() - 3_600_000) * 1000)]) {
+      const source = await watch(endpoint, '', { 'last-event-id': invalidId })
       assert.deepEqual((await source.next('gap')).data, { reason: 'too_old' })
       source.close()
     }
     // Packed points have no number in the order of writes.
     await pack()
-    const late = await watch(one, '', { 'last-event-id': id! })
+    const late = await watch(endpoint, '', { 'last-event-id': id! })
     assert.deepEqual((await late.next('gap')).data, { reason: 'too_old' })
   })
 })
 
 suite('a slow reader', () => {
   test('a stream whose reader is too slow ends with too_slow, and others continue', async () => {
-    const one = await registerEndpoint(await endpoint({ 'time-series': { names: { s: { values: [{ path: 's' }] } } } }))
-    const slow = await watch(one)
-    const quick = await watch(one)
+    const endpoint = await registerEndpoint(
+      await unregisteredEndpoint({ 'time-series': { names: { s: { values: [{ path: 's' }] } } } }),
+    )
+    const slow = await watch(endpoint)
+    const quick = await watch(endpoint)
     slow.pause()
     const text = 'x'.repeat(60_000)
     let sent = 0
     // The socket buffers of both sides take bytes too, in addition to the queue.
     while (!slow.events.some(({ event }) => event === 'end') && sent < 200) {
-      await collect(one, [{ timestamp: sent++, s: text }])
+      await collect(endpoint, [{ timestamp: sent++, s: text }])
       if (sent * 2 * text.length > 4 * queuedBytesMax) slow.resume()
     }
     assert.equal(await slow.endReason(), 'too_slow')
-    const got = () => quick.events.reduce((sum, { data }) => sum + data[one.endpointId].s.length, 0)
+    const got = () => quick.events.reduce((sum, { data }) => sum + data[endpoint.endpointId].s.length, 0)
     await eventually(() => assert.equal(got(), sent))
     // No point is missing before the end.
-    const times = together(slow.events.filter(({ event }) => event === 'points'))[one.endpointId]!.s!
+    const times = together(slow.events.filter(({ event }) => event === 'points'))[endpoint.endpointId]!.s!
     assert.deepEqual(
       times.map((p) => Date.parse((p as { timestamp: string }).timestamp)),
       times.map((_, index) => index),
@@ -330,21 +337,23 @@ suite('a slow reader', () => {
   })
 
   test('a reader that pauses briefly misses no point', async () => {
-    const one = await registerEndpoint(await endpoint({ 'time-series': { names: { s: { values: [{ path: 's' }] } } } }))
-    const source = await watch(one)
+    const endpoint = await registerEndpoint(
+      await unregisteredEndpoint({ 'time-series': { names: { s: { values: [{ path: 's' }] } } } }),
+    )
+    const source = await watch(endpoint)
     source.pause()
     const text = 'x'.repeat(20_000)
-    for (let n = 0; n < 40; n++) await collect(one, [{ timestamp: n, s: text }])
+    for (let n = 0; n < 40; n++) await collect(endpoint, [{ timestamp: n, s: text }])
     source.resume()
-    const got = () => source.events.reduce((sum, { data }) => sum + data[one.endpointId].s.length, 0)
+    const got = () => source.events.reduce((sum, { data }) => sum + data[endpoint.endpointId].s.length, 0)
     await eventually(() => assert.equal(got(), 40))
   })
 })
 
 test('a shutdown ends all streams with a reason', async () => {
   live.closeAll()
-  const one = await endpoint()
-  const sources = await eventually(() => Promise.all([watch(one), watch(one)]))
+  const endpoint = await unregisteredEndpoint()
+  const sources = await eventually(() => Promise.all([watch(endpoint), watch(endpoint)]))
   const began = performance.now()
   await waypost.http.close()
   assert.ok(performance.now() - began < 1500, `${performance.now() - began} ms`)

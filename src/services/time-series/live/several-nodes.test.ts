@@ -16,7 +16,7 @@ const stores = await openLive({ environment })
 const { connection } = stores.waypost
 const open = () => openLive({ connection, environment })
 const watches = await open()
-const { unregisteredEndpoint: endpoint, registerEndpoint, collect } = stores
+const { unregisteredEndpoint, registerEndpoint, collect } = stores
 
 /** Records the signals between nodes, by channel. */
 const sent = { toWatcher: [] as string[], toAll: [] as string[] }
@@ -30,20 +30,23 @@ for (const [to, channel] of [
 const withPoints = (frames: string[]) => frames.filter((frame) => frame.includes('time-series.live-points')).length
 
 test('points that one node stores reach the streams of another, whatever their length; unwatched points are not forwarded', async () => {
-  const app = await endpoint({ 'time-series': { names: { s: { values: [{ path: 's' }] } } } })
-  const [one, two] = [await registerEndpoint(app), await registerEndpoint(app)]
-  await collect(one, [{ timestamp: 1, a: 1 }])
-  const source = await watches.watch(app, `?endpointId=${one.endpointId}`)
+  const app = await unregisteredEndpoint({ 'time-series': { names: { s: { values: [{ path: 's' }] } } } })
+  const [first, second] = [await registerEndpoint(app), await registerEndpoint(app)]
+  await collect(first, [{ timestamp: 1, a: 1 }])
+  const source = await watches.watch(app, `?endpointId=${first.endpointId}`)
   // Random text cannot be compressed, so this point takes many messages.
   const text = Array.from({ length: 3000 }, () => Math.random().toString(36))
     .join('ü😀')
     .slice(0, 60_000)
-  await collect(one, [{ timestamp: 3, s: text }])
-  await collect(two, [{ timestamp: 3, a: 3 }])
-  await eventually(() => assert.ok(source.events.some(({ data }) => data[one.endpointId].s)))
-  assert.equal(source.events.find(({ data }) => data[one.endpointId].s)!.data[one.endpointId].s[0].values.value, text)
-  await Promise.all(Array.from({ length: 500 }, (_, n) => collect(one, [{ timestamp: 1000 + n, a: n }])))
-  const seen = () => source.events.flatMap(({ data }) => data[one.endpointId]['auto~a'] ?? [])
+  await collect(first, [{ timestamp: 3, s: text }])
+  await collect(second, [{ timestamp: 3, a: 3 }])
+  await eventually(() => assert.ok(source.events.some(({ data }) => data[first.endpointId].s)))
+  assert.equal(
+    source.events.find(({ data }) => data[first.endpointId].s)!.data[first.endpointId].s[0].values.value,
+    text,
+  )
+  await Promise.all(Array.from({ length: 500 }, (_, n) => collect(first, [{ timestamp: 1000 + n, a: n }])))
+  const seen = () => source.events.flatMap(({ data }) => data[first.endpointId]['auto~a'] ?? [])
   await eventually(() => assert.equal(seen().filter(({ timestamp }) => Date.parse(timestamp) >= 1000).length, 500))
   assert.ok(source.events.every(({ event, data }) => event === 'points' && Object.keys(data).length === 1))
   const count = withPoints(sent.toWatcher)
@@ -53,7 +56,7 @@ test('points that one node stores reach the streams of another, whatever their l
   const last = await registerEndpoint(app)
   const control = await watches.watch(app, `?endpointId=${last.endpointId}`)
   let marker = 1_000_000
-  async function isSent(of: typeof one) {
+  async function isSent(of: typeof first) {
     const value = ++marker
     await collect(of, [{ timestamp: value, a: value }])
     await collect(last, [{ timestamp: value, a: value }])
@@ -61,32 +64,32 @@ test('points that one node stores reach the streams of another, whatever their l
     await eventually(() => assert.ok(seen()))
     return sent.toWatcher.some((frame) => frame.includes(of.endpointId) && frame.includes(`${value}`))
   }
-  assert.ok(await isSent(one))
-  assert.ok(!(await isSent(two)))
+  assert.ok(await isSent(first))
+  assert.ok(!(await isSent(second)))
   source.close()
-  await eventually(async () => assert.ok(!(await isSent(one))))
+  await eventually(async () => assert.ok(!(await isSent(first))))
   assert.equal(withPoints(sent.toAll), 0, 'points go to the node that watches them')
   control.close()
 })
 
 test('a stream misses no point that another node stores right after the stream opened', async () => {
-  const app = await endpoint()
+  const app = await unregisteredEndpoint()
   const all = await Promise.all(Array.from({ length: 12 }, () => registerEndpoint(app)))
   // Some streams open one after the other, some concurrently.
-  const once = async (one: (typeof all)[number], n: number) => {
-    const source = await watches.watch(app, `?endpointId=${one.endpointId}`)
-    await collect(one, [{ timestamp: n, a: n }])
+  const once = async (endpoint: (typeof all)[number], n: number) => {
+    const source = await watches.watch(app, `?endpointId=${endpoint.endpointId}`)
+    await collect(endpoint, [{ timestamp: n, a: n }])
     const { data } = await source.next('points')
-    assert.equal(data[one.endpointId]['auto~a'][0].values.value, n)
+    assert.equal(data[endpoint.endpointId]['auto~a'][0].values.value, n)
     assert.ok(source.events.every(({ event }) => event !== 'gap'))
     source.close()
   }
-  for (const [n, one] of all.slice(0, 4).entries()) await once(one, n)
+  for (const [n, endpoint] of all.slice(0, 4).entries()) await once(endpoint, n)
   await Promise.all(all.slice(4).map(once))
 })
 
 test('a stream begins with a gap if a node does not respond; later streams do not wait for that node', async () => {
-  const app = await endpoint()
+  const app = await unregisteredEndpoint()
   // A row in the table of nodes without a process behind it.
   await stores.sql`insert into kernel.nodes (id, version, seen_at) values ('ghost', '', now() + interval '1 hour')`
   await eventually(() => assert.ok(watches.waypost.kit.members.isAlive('ghost')))
@@ -144,28 +147,28 @@ test('a stream opens only after all other nodes have acknowledged its interest',
 })
 
 test('a node that was considered dead receives points again, after its streams got a gap', async () => {
-  const app = await endpoint()
-  const one = await registerEndpoint(app)
+  const app = await unregisteredEndpoint()
+  const endpoint = await registerEndpoint(app)
   const source = await watches.watch(app)
   const { members } = watches.waypost.kit
   await stores.sql`delete from kernel.nodes where id = ${members.nodeId}`
   await stores.waypost.kit.members.refresh()
   assert.ok(!stores.waypost.kit.members.isAlive(members.nodeId))
-  await collect(one, [{ timestamp: 1, a: 1 }])
+  await collect(endpoint, [{ timestamp: 1, a: 1 }])
   await members.refresh()
   assert.equal((await source.next('gap')).data.reason, 'missed')
-  await collect(one, [{ timestamp: 2, a: 2 }])
-  assert.equal((await source.next('points')).data[one.endpointId]['auto~a'][0].values.value, 2)
+  await collect(endpoint, [{ timestamp: 2, a: 2 }])
+  assert.equal((await source.next('points')).data[endpoint.endpointId]['auto~a'][0].values.value, 2)
   // The other node has not noticed the return yet. It asks again then, and keeps what it knows.
   await stores.waypost.kit.members.refresh()
-  await collect(one, [{ timestamp: 3, a: 3 }])
-  assert.equal((await source.next('points')).data[one.endpointId]['auto~a'][0].values.value, 3)
+  await collect(endpoint, [{ timestamp: 3, a: 3 }])
+  assert.equal((await source.next('points')).data[endpoint.endpointId]['auto~a'][0].values.value, 3)
   source.close()
 })
 
 test('the interests of a node that dies are removed on all other nodes', async () => {
-  const app = await endpoint()
-  const one = await registerEndpoint(app)
+  const app = await unregisteredEndpoint()
+  const endpoint = await registerEndpoint(app)
   const dying = await openNode(connection)
   const { nodeId } = dying
   const frames: string[] = []
@@ -174,20 +177,20 @@ test('the interests of a node that dies are removed on all other nodes', async (
   const { tenantId, applicationName } = app
   const storingNode = stores.waypost.kit.members
   await dying.signals.request(storingNode.nodeId, SetInterest, { tenantId, applicationName })
-  await collect(one, [{ timestamp: 1, a: 1 }])
+  await collect(endpoint, [{ timestamp: 1, a: 1 }])
   await eventually(() => assert.equal(withPoints(frames), 1))
   // As after kill -9: the connections end, and no heartbeat is written for a minute.
   await dying.db.close()
   await stores.sql`update kernel.nodes set seen_at = now() - interval '1 minute' where id = ${nodeId}`
   await storingNode.refresh()
   const control = await watches.watch(app)
-  await collect(one, [{ timestamp: 2, a: 2 }])
+  await collect(endpoint, [{ timestamp: 2, a: 2 }])
   await control.next('points')
   assert.equal(withPoints(frames), 1)
-  const left = await stores.sql`
+  const remainingRows = await stores.sql`
     select from kernel.signals where address = ${`node/${nodeId}`}
     union all select from time_series.latest_marks where node = ${nodeId}`
-  assert.equal(left.length, 0)
+  assert.equal(remainingRows.length, 0)
   const isKnown = async () => (await stores.sql`select from kernel.nodes where id = ${nodeId}`).length > 0
   await eventually(async () => assert.ok(!(await isKnown())), { withinMs: 15_000 })
   await dying.signals.stop()
@@ -195,17 +198,17 @@ test('the interests of a node that dies are removed on all other nodes', async (
 })
 
 test('a node that starts reads the interests of the others; a node that lost signals sends a gap', async () => {
-  const app = await endpoint()
-  const one = await registerEndpoint(app)
-  await collect(one, [{ timestamp: 1, a: 1 }])
+  const app = await unregisteredEndpoint()
+  const endpoint = await registerEndpoint(app)
+  await collect(endpoint, [{ timestamp: 1, a: 1 }])
   const source = await watches.watch(app)
   const third = await open()
   await eventually(async () => {
-    await third.collect(one, [{ timestamp: 2, a: 2 }])
+    await third.collect(endpoint, [{ timestamp: 2, a: 2 }])
     assert.ok(source.events.length > 0)
   })
   const late = await watches.watch(app, '?initial=true')
-  assert.equal((await late.next('points')).data[one.endpointId]['auto~a'][0].values.value, 2)
+  assert.equal((await late.next('points')).data[endpoint.endpointId]['auto~a'][0].values.value, 2)
   await stores.waypost.kit.db.sql`
     select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and query ilike 'listen%' and pid <> pg_backend_pid()`
@@ -217,7 +220,7 @@ test('a node that starts reads the interests of the others; a node that lost sig
   )
   await eventually(async () => {
     late.events.splice(0)
-    await third.collect(one, [{ timestamp: 3, a: 3 }])
+    await third.collect(endpoint, [{ timestamp: 3, a: 3 }])
     await new Promise((done) => setTimeout(done, 100))
     assert.ok(late.events.some(({ event }) => event === 'points'))
   })

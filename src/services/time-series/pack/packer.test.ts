@@ -4,7 +4,7 @@ import { openTimeSeries } from '../../../../test/harness/time-series.ts'
 import { dayMs, dayOf } from './chunk-builder.ts'
 import { packSlot } from './pack-slot.ts'
 
-const { waypost, service, unregisteredEndpoint: endpoint, collect, points, pack, sql } = await openTimeSeries()
+const { waypost, service, unregisteredEndpoint, collect, points, pack, sql } = await openTimeSeries()
 const today = dayOf(Date.now()) * dayMs
 const chunksOf = async (endpointId: string) =>
   (
@@ -15,22 +15,22 @@ const chunksOf = async (endpointId: string) =>
 
 suite('packing', () => {
   test('late samples of a day are merged into one chunk, and the last writer wins', async () => {
-    const one = await endpoint()
-    await collect(one, [{ timestamp: today + 1000, a: 1 }])
-    await collect(one, [{ timestamp: today + 3000, a: 3 }])
+    const endpoint = await unregisteredEndpoint()
+    await collect(endpoint, [{ timestamp: today + 1000, a: 1 }])
+    await collect(endpoint, [{ timestamp: today + 3000, a: 3 }])
     await pack()
-    await collect(one, [{ timestamp: today + 2000, a: 2 }])
-    await collect(one, [
+    await collect(endpoint, [{ timestamp: today + 2000, a: 2 }])
+    await collect(endpoint, [
       { timestamp: today + 3000, a: 'no number' },
       { timestamp: today + 3000, a: 33 },
     ])
     await pack()
-    const chunks = await chunksOf(one.endpointId)
+    const chunks = await chunksOf(endpoint.endpointId)
     assert.deepEqual(
       chunks.map(({ n, part }) => [n, part]),
       [[3, 0]],
     )
-    assert.deepEqual(await points(one.endpointId), {
+    assert.deepEqual(await points(endpoint.endpointId), {
       'auto~a/value': [
         [today + 1000, 1],
         [today + 2000, 2],
@@ -42,18 +42,18 @@ suite('packing', () => {
   })
 
   test('long texts are packed in small chunks, late ones in further chunks', async () => {
-    const one = await endpoint({
+    const endpoint = await unregisteredEndpoint({
       'time-series': { 'auto-extract': false, names: { log: { values: [{ path: 'log' }] } } },
     })
     const text = (index: number) => String(index % 10).repeat(65_536)
     const some = (from: number, count: number) =>
       Array.from({ length: count }, (_, index) => ({ timestamp: today + from + index, log: text(from + index) }))
-    await collect(one, some(0, 20))
+    await collect(endpoint, some(0, 20))
     await pack()
-    await collect(one, some(10, 40))
+    await collect(endpoint, some(10, 40))
     await pack()
     assert.deepEqual(
-      (await chunksOf(one.endpointId)).map(({ n, part }) => [n, part]),
+      (await chunksOf(endpoint.endpointId)).map(({ n, part }) => [n, part]),
       [
         [16, 0],
         [4, 1],
@@ -62,7 +62,7 @@ suite('packing', () => {
         [8, 2],
       ],
     )
-    const [[log]] = [Object.values(await points(one.endpointId))]
+    const [[log]] = [Object.values(await points(endpoint.endpointId))]
     assert.deepEqual(
       log!.map(([time, value]) => [time - today, value]),
       Array.from({ length: 50 }, (_, index) => [index, text(index)]),
@@ -70,61 +70,61 @@ suite('packing', () => {
   })
 
   test('a sample with fewer values than its set does not block packing', async () => {
-    const one = await endpoint()
-    await collect(one, [{ timestamp: today, a: 1, b: 2 }])
+    const endpoint = await unregisteredEndpoint()
+    await collect(endpoint, [{ timestamp: today, a: 1, b: 2 }])
     await sql`
       update time_series.samples s set v = v[1:1] from time_series.endpoints e
-      where s.endpoint_no = e.endpoint_no and endpoint_id = ${one.endpointId}`
+      where s.endpoint_no = e.endpoint_no and endpoint_id = ${endpoint.endpointId}`
     await pack()
-    assert.deepEqual(await points(one.endpointId), { 'auto~a/value': [[today, 1]] })
+    assert.deepEqual(await points(endpoint.endpointId), { 'auto~a/value': [[today, 1]] })
   })
 
   test('a busy day has several parts, and many small late chunks are merged', async () => {
-    const one = await endpoint()
+    const endpoint = await unregisteredEndpoint()
     const busy = (from: number, count: number) =>
       Array.from({ length: count }, (_, index) => ({ timestamp: today + (from + index) * 2000, a: from + index }))
-    await collect(one, busy(0, 9000))
+    await collect(endpoint, busy(0, 9000))
     await pack()
     assert.deepEqual(
-      (await chunksOf(one.endpointId)).map(({ n, part }) => [n, part]),
+      (await chunksOf(endpoint.endpointId)).map(({ n, part }) => [n, part]),
       [
         [8640, 0],
         [360, 1],
       ],
     )
     for (let late = 0; late < 11; late++) {
-      await collect(one, [{ timestamp: today + late * 2000 + 1, a: -late }])
+      await collect(endpoint, [{ timestamp: today + late * 2000 + 1, a: -late }])
       await pack()
     }
     assert.deepEqual(
-      (await chunksOf(one.endpointId)).map(({ n, part }) => [n, part]),
+      (await chunksOf(endpoint.endpointId)).map(({ n, part }) => [n, part]),
       [
         [8640, 0],
         [371, 1],
       ],
     )
-    assert.equal((await points(one.endpointId))['auto~a/value']!.length, 9011)
+    assert.equal((await points(endpoint.endpointId))['auto~a/value']!.length, 9011)
   })
 
   test('months have partitions; far days share one until they come near', async () => {
-    const one = await endpoint()
+    const endpoint = await unregisteredEndpoint()
     const far = Date.UTC(2093, 5, 5)
-    await collect(one, [
+    await collect(endpoint, [
       { timestamp: Date.UTC(2019, 1, 3), a: 1 },
       { timestamp: far, a: 2 },
       { timestamp: -5, a: 3 },
     ])
     await pack()
     assert.deepEqual(
-      (await chunksOf(one.endpointId)).map(({ partition }) => partition),
+      (await chunksOf(endpoint.endpointId)).map(({ partition }) => partition),
       ['time_series.chunks_far', 'time_series.chunks_201902', 'time_series.chunks_far'],
     )
     const { createMonth } = await import('../store/chunks.ts')
     await waypost.kit.db.tx((tx) =>
       createMonth(tx, { name: 'chunks_209306', from: dayOf(Date.UTC(2093, 5, 1)), to: dayOf(Date.UTC(2093, 6, 1)) }),
     )
-    assert.equal((await chunksOf(one.endpointId)).at(-1)!.partition, 'time_series.chunks_209306')
-    assert.deepEqual(await points(one.endpointId), {
+    assert.equal((await chunksOf(endpoint.endpointId)).at(-1)!.partition, 'time_series.chunks_209306')
+    assert.deepEqual(await points(endpoint.endpointId), {
       'auto~a/value': [
         [-5, 3],
         [Date.UTC(2019, 1, 3), 1],
@@ -134,9 +134,9 @@ suite('packing', () => {
   })
 
   test('packing that is aborted changes nothing', async () => {
-    const one = await endpoint()
+    const endpoint = await unregisteredEndpoint()
     await collect(
-      one,
+      endpoint,
       Array.from({ length: 9000 }, (_, index) => ({ timestamp: today + index * 1000, a: index })),
     )
     const slot = await service.slots.current()
@@ -153,18 +153,18 @@ suite('packing', () => {
       }),
     )
     await assert.rejects(ended, /killed/)
-    assert.deepEqual(await chunksOf(one.endpointId), [])
-    assert.equal((await points(one.endpointId))['auto~a/value']!.length, 9000)
+    assert.deepEqual(await chunksOf(endpoint.endpointId), [])
+    assert.equal((await points(endpoint.endpointId))['auto~a/value']!.length, 9000)
     await service.packer.round()
-    assert.equal((await points(one.endpointId))['auto~a/value']!.length, 9000)
+    assert.equal((await points(endpoint.endpointId))['auto~a/value']!.length, 9000)
     const [left] = await sql`select count(*)::int as count from time_series.slots where slot <= ${slot}`
     assert.equal(left!.count, 0)
   })
 
   test('samples of deleted endpoints are left out', async () => {
-    const one = await endpoint()
-    await collect(one, [{ a: 1 }])
-    const endpointNo = await service.numbers.endpointNo(one)
+    const endpoint = await unregisteredEndpoint()
+    await collect(endpoint, [{ a: 1 }])
+    const endpointNo = await service.numbers.endpointNo(endpoint)
     await sql`delete from time_series.endpoints where endpoint_no = ${endpointNo}`
     await pack()
     const [left] = await sql`select count(*)::int as count from time_series.chunks where endpoint_no = ${endpointNo}`
@@ -172,8 +172,8 @@ suite('packing', () => {
   })
 
   test('a partition with a long read is dropped later', async () => {
-    const one = await endpoint()
-    await collect(one, [{ timestamp: today, a: 1 }])
+    const endpoint = await unregisteredEndpoint()
+    await collect(endpoint, [{ timestamp: today, a: 1 }])
     const slot = await service.slots.current()
     const reading = Promise.withResolvers<void>()
     const reader = waypost.kit.db.tx(async (tx) => {
@@ -188,6 +188,6 @@ suite('packing', () => {
     await reader
     await service.packer.round()
     assert.equal((await sql`select from time_series.slots where slot = ${slot}`).length, 0)
-    assert.deepEqual(await points(one.endpointId), { 'auto~a/value': [[today, 1]] })
+    assert.deepEqual(await points(endpoint.endpointId), { 'auto~a/value': [[today, 1]] })
   })
 })

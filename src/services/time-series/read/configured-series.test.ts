@@ -3,12 +3,12 @@ import { test } from 'node:test'
 import { aCaller, aTenantAdmin } from '../../../../test/harness/builders.ts'
 import { openTimeSeries } from '../../../../test/harness/time-series.ts'
 
-const { admin, collect, unregisteredEndpoint: endpoint, waypost } = await openTimeSeries()
+const { admin, collect, unregisteredEndpoint, waypost } = await openTimeSeries()
 const url = '/epts/api/v1/time-series/config'
 const scope = 'application:timeseries-config:read'
 
 test('lists series of the application, of its versions, and those extracted automatically', async () => {
-  const one = await endpoint({
+  const endpoint = await unregisteredEndpoint({
     'time-series': {
       names: {
         place: {
@@ -20,13 +20,13 @@ test('lists series of the application, of its versions, and those extracted auto
       },
     },
   })
-  const { applicationName: app, versionName } = one
+  const { applicationName: app, versionName } = endpoint
   const ofVersion = { 'time-series': { names: { fuel: { values: [{ path: 'fuel' }] } } } }
   const path = `/api/v1/app-configs/applications/${app}/app-versions/${versionName}`
   const envelope = { epts: { platform: { applications: { [app]: { versions: { [versionName]: ofVersion } } } } } }
   const put = await admin(`PUT ${path}`, envelope)
   assert.ok(put.status < 300, put.text)
-  await collect(one, [{ temperature: 21, name: 'x' }])
+  await collect(endpoint, [{ temperature: 21, name: 'x' }])
   const { status, body } = await admin(`GET ${url}?applicationNames=${app}`)
   assert.equal(status, 200)
   assert.deepEqual(body, {
@@ -39,7 +39,7 @@ test('lists series of the application, of its versions, and those extracted auto
 })
 
 test('lists all applications or the named ones, and leaves out unknown ones', async () => {
-  const [a, b] = [(await endpoint()).applicationName, (await endpoint()).applicationName]
+  const [a, b] = [(await unregisteredEndpoint()).applicationName, (await unregisteredEndpoint()).applicationName]
   const all = (await admin(`GET ${url}`)).body
   assert.deepEqual([all[a], all[b]], [[], []])
   for (const query of [`applicationNames=${a},${b}`, `applicationNames=${a}&applicationNames=${b},no-such`])
@@ -47,7 +47,7 @@ test('lists all applications or the named ones, and leaves out unknown ones', as
 })
 
 test('lists only applications whose configuration the caller may read', async () => {
-  const [a, b] = [(await endpoint()).applicationName, (await endpoint()).applicationName]
+  const [a, b] = [(await unregisteredEndpoint()).applicationName, (await unregisteredEndpoint()).applicationName]
   const limited = waypost.as(aCaller({ on: { [`application-${a}`]: [scope] } }))
   assert.deepEqual((await limited(`GET ${url}`)).body, { [a]: [] })
   assert.deepEqual((await limited(`GET ${url}?applicationNames=${b}`)).body, {})

@@ -4,7 +4,7 @@ import { openTimeSeries } from '../../../../test/harness/time-series.ts'
 import type { DeviceEndpoint } from '../../../kernel/device.ts'
 import { wantsCsv } from '../routes/send.ts'
 
-const { admin, collect, unregisteredEndpoint: endpoint, pack, registerEndpoint } = await openTimeSeries()
+const { admin, collect, unregisteredEndpoint, pack, registerEndpoint } = await openTimeSeries()
 const start = Date.UTC(2026, 0, 1)
 const iso = (seconds: number) => new Date(start + seconds * 1000).toISOString()
 
@@ -17,18 +17,18 @@ function csvOf(of: DeviceEndpoint, query: Record<string, string>) {
 suite('CSV', () => {
   test('has a line for each point and a column for each value name', async () => {
     const values = ['lat', 'lon'].map((name) => ({ path: name, name }))
-    const one = await endpoint({ 'time-series': { names: { place: { values } } } })
-    await collect(one, [
+    const endpoint = await unregisteredEndpoint({ 'time-series': { names: { place: { values } } } })
+    await collect(endpoint, [
       { timestamp: start, lat: 50.45, lon: -30.5 },
       { timestamp: start + 1000, lat: 50.5 },
     ])
     await pack()
-    await collect(one, [{ timestamp: start + 1500, lon: 1e21, x: 0.1 }])
-    const answer = await csvOf(one, { timeSeriesName: 'place,auto~x,auto~lat' })
+    await collect(endpoint, [{ timestamp: start + 1500, lon: 1e21, x: 0.1 }])
+    const answer = await csvOf(endpoint, { timeSeriesName: 'place,auto~x,auto~lat' })
     assert.equal(answer.status, 200)
     assert.equal(answer.headers['content-type'], 'text/csv; charset=utf-8; header=present')
     assert.match(answer.headers['content-disposition']!, /^attachment; filename="[^"]+\.csv"$/)
-    const id = one.endpointId
+    const id = endpoint.endpointId
     const expected = [
       'timestamp,endpointId,series,lat,lon,value',
       `${iso(0)},${id},auto~lat,,,50.45`,
@@ -42,7 +42,9 @@ suite('CSV', () => {
   })
 
   test('quotes texts and prevents them from being formulas', async () => {
-    const one = await endpoint({ 'time-series': { 'auto-extract': false, names: { s: { values: [{ path: 't' }] } } } })
+    const endpoint = await unregisteredEndpoint({
+      'time-series': { 'auto-extract': false, names: { s: { values: [{ path: 't' }] } } },
+    })
     const texts = [
       'a,b',
       'say "x"',
@@ -73,39 +75,39 @@ suite('CSV', () => {
     ]
     const others = [true, false, null, -1.5]
     await collect(
-      one,
+      endpoint,
       [...texts, ...others].map((t, index) => ({ timestamp: start + index * 1000, t })),
     )
     const lines = [...expected, 'true', 'false', '', '-1.5'].map(
-      (text, index) => `${iso(index)},${one.endpointId},s,${text}`,
+      (text, index) => `${iso(index)},${endpoint.endpointId},s,${text}`,
     )
-    const { text } = await csvOf(one, { timeSeriesName: 's' })
+    const { text } = await csvOf(endpoint, { timeSeriesName: 's' })
     assert.equal(text, ['timestamp,endpointId,series,value', ...lines, ''].join('\r\n'))
   })
 
   test('prevents endpoint ids from being formulas', async () => {
-    const one = await registerEndpoint(await endpoint(), `-cmd-${Date.now()}`)
-    await collect(one, [{ timestamp: start, x: 1 }])
-    const { text } = await csvOf(one, { timeSeriesName: 'auto~x' })
-    assert.equal(text.split('\r\n')[1], `${iso(0)},'${one.endpointId},auto~x,1`)
+    const endpoint = await registerEndpoint(await unregisteredEndpoint(), `-cmd-${Date.now()}`)
+    await collect(endpoint, [{ timestamp: start, x: 1 }])
+    const { text } = await csvOf(endpoint, { timeSeriesName: 'auto~x' })
+    assert.equal(text.split('\r\n')[1], `${iso(0)},'${endpoint.endpointId},auto~x,1`)
   })
 
   test('supports aggregation, descending order and empty results', async () => {
-    const one = await endpoint()
+    const endpoint = await unregisteredEndpoint()
     await collect(
-      one,
+      endpoint,
       [0, 10, 70].map((minute) => ({ timestamp: start + minute * 60_000, x: minute })),
     )
     const query = { timeSeriesName: 'auto~x', aggregate: 'avg', interval: '1h', sort: 'DESC' }
-    const { text } = await csvOf(one, query)
+    const { text } = await csvOf(endpoint, query)
     const head = 'timestamp,endpointId,series,value'
-    const rows = [`${iso(3600)},${one.endpointId},auto~x,70`, `${iso(0)},${one.endpointId},auto~x,5`]
+    const rows = [`${iso(3600)},${endpoint.endpointId},auto~x,70`, `${iso(0)},${endpoint.endpointId},auto~x,5`]
     assert.equal(text, [head, ...rows, ''].join('\r\n'))
-    const none = await csvOf(one, { timeSeriesName: 'auto~x', toDate: '2025-06-01' })
+    const none = await csvOf(endpoint, { timeSeriesName: 'auto~x', toDate: '2025-06-01' })
     assert.equal(none.text, `${head}\r\n`)
-    assert.equal((await csvOf(one, { timeSeriesName: 'no-such' })).text, 'timestamp,endpointId,series\r\n')
-    const wrong = await csvOf(one, { timeSeriesName: 'auto~x', fromDate: 'x' })
-    assert.deepEqual([wrong.status, wrong.headers['content-type']], [400, 'application/json; charset=utf-8'])
+    assert.equal((await csvOf(endpoint, { timeSeriesName: 'no-such' })).text, 'timestamp,endpointId,series\r\n')
+    const rejected = await csvOf(endpoint, { timeSeriesName: 'auto~x', fromDate: 'x' })
+    assert.deepEqual([rejected.status, rejected.headers['content-type']], [400, 'application/json; charset=utf-8'])
   })
 
   test('is sent to clients whose Accept header prefers it', () => {

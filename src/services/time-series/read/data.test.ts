@@ -11,17 +11,9 @@ import type { Answer, Ask } from '../../../../test/harness/test-platform.ts'
 import { openTimeSeries } from '../../../../test/harness/time-series.ts'
 import type { DeviceEndpoint } from '../../../kernel/device.ts'
 
-const known = aTenantAdmin()
-const {
-  admin,
-  collect,
-  unregisteredEndpoint: endpoint,
-  waypost,
-  pack,
-  registerEndpoint,
-  sql,
-} = await openTimeSeries({
-  authenticate: () => async (headers) => (headers.authorization === 'Bearer of a reader' ? known : undefined),
+const caller = aTenantAdmin()
+const { admin, collect, unregisteredEndpoint, waypost, pack, registerEndpoint, sql } = await openTimeSeries({
+  authenticate: () => async (headers) => (headers.authorization === 'Bearer of a reader' ? caller : undefined),
 })
 
 const dateAfter = (seconds: number) => new Date(Date.UTC(2026, 0, 1) + seconds * 1000).toISOString()
@@ -50,38 +42,38 @@ const point = (seconds: number, value: unknown) => ({ timestamp: dateAfter(secon
 
 suite('historical points', () => {
   test('are read of several endpoints and series, whether packed or not', async () => {
-    const one = await endpoint()
-    const two = await registerEndpoint(one)
-    await collect(one, [sample(1, { x: 1, y: 10 }), sample(2, { x: 2 })])
-    await collect(two, [sample(1, { x: -1 })])
+    const endpoint = await unregisteredEndpoint()
+    const otherEndpoint = await registerEndpoint(endpoint)
+    await collect(endpoint, [sample(1, { x: 1, y: 10 }), sample(2, { x: 2 })])
+    await collect(otherEndpoint, [sample(1, { x: -1 })])
     const names = { timeSeriesName: 'auto~x,auto~y' }
     const first = {
-      [one.endpointId]: { 'auto~x': [point(1, 1), point(2, 2)], 'auto~y': [point(1, 10)] },
-      [two.endpointId]: { 'auto~x': [point(1, -1)] },
+      [endpoint.endpointId]: { 'auto~x': [point(1, 1), point(2, 2)], 'auto~y': [point(1, 10)] },
+      [otherEndpoint.endpointId]: { 'auto~x': [point(1, -1)] },
     }
-    assert.deepEqual(whole(await read(one, names)), first)
+    assert.deepEqual(whole(await read(endpoint, names)), first)
     await pack()
-    assert.deepEqual(whole(await read(one, names)), first)
-    await collect(one, [sample(1, { x: 1.5 }), sample(3, { x: 3, y: 30 })])
+    assert.deepEqual(whole(await read(endpoint, names)), first)
+    await collect(endpoint, [sample(1, { x: 1.5 }), sample(3, { x: 3, y: 30 })])
     const second = {
       ...first,
-      [one.endpointId]: {
+      [endpoint.endpointId]: {
         'auto~x': [point(1, 1.5), point(2, 2), point(3, 3)],
         'auto~y': [point(1, 10), point(3, 30)],
       },
     }
-    assert.deepEqual(whole(await read(one, names)), second)
+    assert.deepEqual(whole(await read(endpoint, names)), second)
     await pack()
-    assert.deepEqual(whole(await read(one, names)), second)
-    assert.deepEqual(whole(await search(one, { timeSeriesNames: ['auto~x', 'auto~y'] })), second)
+    assert.deepEqual(whole(await read(endpoint, names)), second)
+    assert.deepEqual(whole(await search(endpoint, { timeSeriesNames: ['auto~x', 'auto~y'] })), second)
   })
 
   test('combine the values of a series and leave out missing ones', async () => {
     const values = ['a', 'b'].map((name) => ({ path: name, name }))
-    const one = await endpoint({ 'time-series': { 'auto-extract': false, names: { s: { values } } } })
-    await collect(one, [sample(1, { a: 'on', b: true }), sample(2, { b: null }), sample(3, { a: 3 })])
+    const endpoint = await unregisteredEndpoint({ 'time-series': { 'auto-extract': false, names: { s: { values } } } })
+    await collect(endpoint, [sample(1, { a: 'on', b: true }), sample(2, { b: null }), sample(3, { a: 3 })])
     await pack()
-    await collect(one, [sample(3, { b: '"' })])
+    await collect(endpoint, [sample(3, { b: '"' })])
     for (const sort of ['ASC', 'DESC']) {
       const expected = [
         { timestamp: dateAfter(1), values: { a: 'on', b: true } },
@@ -89,20 +81,22 @@ suite('historical points', () => {
         { timestamp: dateAfter(3), values: { a: 3, b: '"' } },
       ]
       if (sort === 'DESC') expected.reverse()
-      assert.deepEqual(whole(await read(one, { timeSeriesName: 's', sort })), { [one.endpointId]: { s: expected } })
+      assert.deepEqual(whole(await read(endpoint, { timeSeriesName: 's', sort })), {
+        [endpoint.endpointId]: { s: expected },
+      })
     }
   })
 
   test('include the dates that includeTime names, to the millisecond and finer', async () => {
-    const one = await endpoint()
+    const endpoint = await unregisteredEndpoint()
     await collect(
-      one,
+      endpoint,
       [1, 2, 3].map((second) => sample(second, { x: second })),
     )
     const valuesOf = async (query: Record<string, string>) =>
-      (whole(await read(one, { timeSeriesName: 'auto~x', fromDate: dateAfter(1), toDate: dateAfter(3), ...query }))[
-        one.endpointId
-      ]?.['auto~x'] ?? []) as { values: { value: number } }[]
+      (whole(
+        await read(endpoint, { timeSeriesName: 'auto~x', fromDate: dateAfter(1), toDate: dateAfter(3), ...query }),
+      )[endpoint.endpointId]?.['auto~x'] ?? []) as { values: { value: number } }[]
     const seen = async (query: Record<string, string>) => (await valuesOf(query)).map(({ values }) => values.value)
     assert.deepEqual(await seen({}), [2])
     assert.deepEqual(await seen({ includeTime: 'none' }), [2])
@@ -120,12 +114,12 @@ suite('historical points', () => {
   })
 
   test('accept dates relative to now', async () => {
-    const one = await endpoint()
+    const endpoint = await unregisteredEndpoint()
     const ago = (minutes: number) => ({ timestamp: Date.now() - minutes * 60_000, x: minutes })
-    await collect(one, [ago(1), ago(10), ago(60 * 25)])
+    await collect(endpoint, [ago(1), ago(10), ago(60 * 25)])
     const seen = async (fromDate: string) => {
-      const answer = await read(one, { timeSeriesName: 'auto~x', fromDate, toDate: 'now', sort: 'DESC' })
-      const points = whole(answer)[one.endpointId]?.['auto~x'] ?? []
+      const answer = await read(endpoint, { timeSeriesName: 'auto~x', fromDate, toDate: 'now', sort: 'DESC' })
+      const points = whole(answer)[endpoint.endpointId]?.['auto~x'] ?? []
       return (points as { values: { value: number } }[]).map(({ values }) => values.value)
     }
     assert.deepEqual(await seen('now-5m'), [1])
@@ -136,11 +130,11 @@ suite('historical points', () => {
   })
 
   test('are filtered by endpoints, in every form of a list', async () => {
-    const one = await endpoint()
-    const [two, three] = [await registerEndpoint(one), await registerEndpoint(one)]
-    for (const target of [one, two, three]) await collect(target, [sample(1, { x: 1, y: 1 })])
+    const endpoint = await unregisteredEndpoint()
+    const [two, three] = [await registerEndpoint(endpoint), await registerEndpoint(endpoint)]
+    for (const target of [endpoint, two, three]) await collect(target, [sample(1, { x: 1, y: 1 })])
     const asked = async (query: string) => {
-      const answer = await admin(`GET ${urlOf(one)}?fromDate=2025-01-01&toDate=2028-01-01&${query}`)
+      const answer = await admin(`GET ${urlOf(endpoint)}?fromDate=2025-01-01&toDate=2028-01-01&${query}`)
       return Object.keys(whole(answer)).sort()
     }
     const [a, b] = [two.endpointId, three.endpointId]
@@ -149,13 +143,13 @@ suite('historical points', () => {
     assert.deepEqual((await asked('timeSeriesName=auto~x&timeSeriesName=auto~y')).length, 3)
     assert.deepEqual((await asked('timeSeriesName=auto~x&endpointId=')).length, 3)
     assert.deepEqual(await asked(`timeSeriesName=auto~x&endpointId=${a},no-such`), [a])
-    assert.deepEqual(Object.keys(whole(await search(one, { timeSeriesNames: ['auto~x'], endpointIDs: [a] }))), [a])
-    assert.deepEqual(whole(await search(one, { timeSeriesNames: ['auto~x'], endpointIDs: ['no-such'] })), {})
-    assert.deepEqual((await read(one, { timeSeriesName: 'no-such' })).body, [])
+    assert.deepEqual(Object.keys(whole(await search(endpoint, { timeSeriesNames: ['auto~x'], endpointIDs: [a] }))), [a])
+    assert.deepEqual(whole(await search(endpoint, { timeSeriesNames: ['auto~x'], endpointIDs: ['no-such'] })), {})
+    assert.deepEqual((await read(endpoint, { timeSeriesName: 'no-such' })).body, [])
   })
 
   test('are rejected with the name of the invalid field', async () => {
-    const one = await endpoint()
+    const endpoint = await unregisteredEndpoint()
     const cases: [Record<string, string>, string][] = [
       [{}, 'timeSeriesName'],
       [{ timeSeriesName: ' ,' }, 'timeSeriesName'],
@@ -168,7 +162,7 @@ suite('historical points', () => {
       [{ timeSeriesName: 'x', sort: 'up' }, 'sort'],
     ]
     for (const [query, field] of cases) {
-      const answer = await read(one, query)
+      const answer = await read(endpoint, query)
       assert.equal(answer.status, 400, answer.text)
       assert.ok(answer.body.message.includes(field), answer.body.message)
     }
@@ -178,8 +172,8 @@ suite('historical points', () => {
       { timeSeriesNames: ['x'], endpointIDs: 'x' },
       { timeSeriesNames: 'x' },
     ])
-      assert.equal((await search(one, body)).status, 400)
-    assert.equal((await admin(`GET ${urlOf(one)}?timeSeriesName=x&fromDate=now-1d`)).status, 400)
+      assert.equal((await search(endpoint, body)).status, 400)
+    assert.equal((await admin(`GET ${urlOf(endpoint)}?timeSeriesName=x&fromDate=now-1d`)).status, 400)
   })
 })
 
@@ -187,22 +181,24 @@ suite('permission to read points', () => {
   const scopes = ['endpoint:read', 'time-series:read']
 
   test('needs both scopes, on the application or on single endpoints', async () => {
-    const one = await registerEndpoint(await endpoint())
-    const two = await registerEndpoint(one)
-    for (const target of [one, two]) await collect(target, [sample(1, { x: 1 })])
+    const endpoint = await registerEndpoint(await unregisteredEndpoint())
+    const otherEndpoint = await registerEndpoint(endpoint)
+    for (const target of [endpoint, otherEndpoint]) await collect(target, [sample(1, { x: 1 })])
     const seen = async (on: Record<string, string[]>, query = {}) => {
-      const answer = await read(one, { timeSeriesName: 'auto~x', ...query }, waypost.as(aCaller({ on })))
+      const answer = await read(endpoint, { timeSeriesName: 'auto~x', ...query }, waypost.as(aCaller({ on })))
       return answer.status === 200 ? Object.keys(whole(answer)).sort() : answer.status
     }
-    const both = [one.endpointId, two.endpointId].sort()
-    const app = `application-${one.applicationName}`
-    const [first, second] = [`endpoint-${one.endpointId}`, `endpoint-${two.endpointId}`]
+    const both = [endpoint.endpointId, otherEndpoint.endpointId].sort()
+    const app = `application-${endpoint.applicationName}`
+    const [first, second] = [`endpoint-${endpoint.endpointId}`, `endpoint-${otherEndpoint.endpointId}`]
     assert.deepEqual(await seen({ [app]: scopes }), both)
-    assert.deepEqual(await seen({ [first]: scopes }), [one.endpointId])
-    assert.deepEqual(await seen({ [first]: scopes, [second]: ['endpoint:read'] }), [one.endpointId])
-    assert.deepEqual(await seen({ [app]: ['endpoint:read'], [second]: ['time-series:read'] }), [two.endpointId])
-    assert.deepEqual(await seen({ [first]: scopes }, { endpointId: both.join() }), [one.endpointId])
-    assert.deepEqual(await seen({ [first]: scopes }, { endpointId: two.endpointId }), [])
+    assert.deepEqual(await seen({ [first]: scopes }), [endpoint.endpointId])
+    assert.deepEqual(await seen({ [first]: scopes, [second]: ['endpoint:read'] }), [endpoint.endpointId])
+    assert.deepEqual(await seen({ [app]: ['endpoint:read'], [second]: ['time-series:read'] }), [
+      otherEndpoint.endpointId,
+    ])
+    assert.deepEqual(await seen({ [first]: scopes }, { endpointId: both.join() }), [endpoint.endpointId])
+    assert.deepEqual(await seen({ [first]: scopes }, { endpointId: otherEndpoint.endpointId }), [])
     assert.equal(await seen({ [app]: ['endpoint:read'] }), 403)
     assert.equal(await seen({ [app]: ['application:read'] }), 403)
     assert.equal(await seen({ [first]: ['endpoint:read'] }), 404)
@@ -210,12 +206,12 @@ suite('permission to read points', () => {
   })
 
   test('an application of another tenant gets the same 404 as an unknown one', async () => {
-    const one = await endpoint()
+    const endpoint = await unregisteredEndpoint()
     const query = { timeSeriesName: 'auto~x' }
-    const other = await read(one, query, waypost.as(aTenantAdmin('other')))
-    const missing = await read({ ...one, applicationName: 'no-such' }, query)
+    const other = await read(endpoint, query, waypost.as(aTenantAdmin('other')))
+    const missing = await read({ ...endpoint, applicationName: 'no-such' }, query)
     assert.deepEqual([other.status, missing.status], [404, 404])
-    assert.equal(other.text.replace(one.applicationName, ''), missing.text.replace('no-such', ''))
+    assert.equal(other.text.replace(endpoint.applicationName, ''), missing.text.replace('no-such', ''))
   })
 })
 
@@ -263,16 +259,16 @@ suite('a response over a socket', () => {
   }
 
   test('each chunk has complete objects, and a series may continue in the next', async () => {
-    const one = await endpoint()
-    await fill(one, 20_000)
-    const chunks = await chunksOf(path(one))
+    const endpoint = await unregisteredEndpoint()
+    await fill(endpoint, 20_000)
+    const chunks = await chunksOf(path(endpoint))
     assert.ok(chunks.length > 5)
     assert.equal(chunks.pop(), ']')
     const objects = chunks.map((chunk, index) => {
       assert.equal(chunk[0], index === 0 ? '[' : ',')
       return JSON.parse(chunk.slice(1)) as Record<string, Record<string, { values: { value: number } }[]>>
     })
-    const values = objects.flatMap((object) => object[one.endpointId]!['auto~x']!.map((own) => own.values.value))
+    const values = objects.flatMap((object) => object[endpoint.endpointId]!['auto~x']!.map((own) => own.values.value))
     assert.deepEqual(values, [1, ...Array.from({ length: 20_000 }, (_, index) => index + 1)])
   })
 
@@ -294,20 +290,20 @@ suite('a response over a socket', () => {
   /** Creates a packed data set that exceeds the socket buffers, once for all tests. */
   let large: Promise<DeviceEndpoint> | undefined
   async function aLargeOne(): Promise<DeviceEndpoint> {
-    const one = await endpoint()
-    await fill(one, 60_000)
-    await multiply(one, 12)
-    return one
+    const endpoint = await unregisteredEndpoint()
+    await fill(endpoint, 60_000)
+    await multiply(endpoint, 12)
+    return endpoint
   }
 
   for (const accept of ['application/json', 'text/csv'])
     test(`a database error in the middle closes the connection, so that no client accepts a partial response (${accept})`, async () => {
       large ??= aLargeOne()
-      const one = await large
+      const endpoint = await large
       const { port } = await listening()
       const headers = { authorization: 'Bearer of a reader', accept }
-      const asked = get({ port, path: path(one), agent: false, headers })
-      const [response] = (await once(asked, 'response')) as [IncomingMessage]
+      const request = get({ port, path: path(endpoint), agent: false, headers })
+      const [response] = (await once(request, 'response')) as [IncomingMessage]
       assert.equal(response.statusCode, 200)
       await once(response, 'readable')
       const ended = new Promise<string>((resolve) => {
@@ -327,18 +323,22 @@ suite('a response over a socket', () => {
       })
       assert.equal(await ended, 'ECONNRESET')
       assert.equal(response.complete, false)
-      const after = await read(one, { timeSeriesName: 'auto~x', fromDate: '1970-01-01', endpointId: one.endpointId })
-      assert.equal(whole(after)[one.endpointId]!['auto~x']!.length, 60_001)
+      const after = await read(endpoint, {
+        timeSeriesName: 'auto~x',
+        fromDate: '1970-01-01',
+        endpointId: endpoint.endpointId,
+      })
+      assert.equal(whole(after)[endpoint.endpointId]!['auto~x']!.length, 60_001)
     })
 
   test('a client that disconnects in the middle releases all connections and limits', async () => {
     large ??= aLargeOne()
-    const one = await large
+    const endpoint = await large
     const readers = () => sql`
       select count(*)::integer as count from pg_stat_activity
       where datname = current_database() and application_name = 'waypost-series-reading' and state <> 'idle'`
     for (let round = 0; round < 12; round++) {
-      const response = await open(path(one))
+      const response = await open(path(endpoint))
       await once(response, 'data')
       response.destroy()
     }
@@ -347,12 +347,12 @@ suite('a response over a socket', () => {
     const { port } = await listening()
     for (let round = 0; round < 40; round++) {
       const socket = connect(port, '127.0.0.1')
-      socket.write(`GET ${path(one)} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer of a reader\r\n\r\n`)
+      socket.write(`GET ${path(endpoint)} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer of a reader\r\n\r\n`)
       await once(socket, 'connect')
       setTimeout(() => socket.destroy(), round % 5)
     }
     // More requests than connections: a leaked connection would block them.
-    const query = { timeSeriesName: 'auto~x', fromDate: '1970-01-01', endpointId: one.endpointId }
-    assert.ok(whole(await read(one, query))[one.endpointId])
+    const query = { timeSeriesName: 'auto~x', fromDate: '1970-01-01', endpointId: endpoint.endpointId }
+    assert.ok(whole(await read(endpoint, query))[endpoint.endpointId])
   })
 })

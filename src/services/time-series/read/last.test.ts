@@ -7,18 +7,8 @@ import type { DeviceEndpoint } from '../../../kernel/device.ts'
 import { dayMs } from '../pack/chunk-builder.ts'
 import type { Value } from '../points.ts'
 
-const {
-  admin,
-  collect,
-  configure,
-  unregisteredEndpoint: endpoint,
-  waypost,
-  pack,
-  points,
-  registerEndpoint,
-  retention,
-  service,
-} = await openTimeSeries()
+const { admin, collect, configure, unregisteredEndpoint, waypost, pack, points, registerEndpoint, retention, service } =
+  await openTimeSeries()
 const urlOf = ({ applicationName }: DeviceEndpoint) => `/epts/api/v1/applications/${applicationName}/time-series/last`
 const today = Math.floor(Date.now() / dayMs) * dayMs
 const iso = (time: number) => new Date(time).toISOString()
@@ -32,70 +22,78 @@ const read = async (of: DeviceEndpoint, query: Record<string, string> = {}, ask:
 
 suite('the last points', () => {
   test('are one for each series, immediately after storing, before and after packing', async () => {
-    const one = await endpoint()
-    const two = await registerEndpoint(one)
-    await collect(one, [
+    const endpoint = await unregisteredEndpoint()
+    const otherEndpoint = await registerEndpoint(endpoint)
+    await collect(endpoint, [
       { timestamp: today + 1000, x: 1, y: 5 },
       { timestamp: today + 2000, x: 2 },
       { timestamp: today, x: 0 },
     ])
-    await collect(two, [{ timestamp: today, x: -1 }])
+    await collect(otherEndpoint, [{ timestamp: today, x: -1 }])
     const expected = {
-      [one.endpointId]: { 'auto~x': [point(today + 2000, 2)], 'auto~y': [point(today + 1000, 5)] },
-      [two.endpointId]: { 'auto~x': [point(today, -1)] },
+      [endpoint.endpointId]: { 'auto~x': [point(today + 2000, 2)], 'auto~y': [point(today + 1000, 5)] },
+      [otherEndpoint.endpointId]: { 'auto~x': [point(today, -1)] },
     }
-    assert.deepEqual(await read(one), expected)
+    assert.deepEqual(await read(endpoint), expected)
     await service.latest.flush(true)
-    assert.deepEqual(await read(one), expected)
+    assert.deepEqual(await read(endpoint), expected)
     await pack()
-    assert.deepEqual(await read(one), expected)
-    assert.deepEqual(await read(one, { endpointId: two.endpointId }), { [two.endpointId]: expected[two.endpointId] })
-    assert.deepEqual(await read(one, { timeSeriesName: 'auto~y, no-such' }), {
-      [one.endpointId]: { 'auto~y': [point(today + 1000, 5)] },
+    assert.deepEqual(await read(endpoint), expected)
+    assert.deepEqual(await read(endpoint, { endpointId: otherEndpoint.endpointId }), {
+      [otherEndpoint.endpointId]: expected[otherEndpoint.endpointId],
     })
-    assert.deepEqual(await read(one, { endpointId: 'no-such' }), {})
+    assert.deepEqual(await read(endpoint, { timeSeriesName: 'auto~y, no-such' }), {
+      [endpoint.endpointId]: { 'auto~y': [point(today + 1000, 5)] },
+    })
+    assert.deepEqual(await read(endpoint, { endpointId: 'no-such' }), {})
   })
 
   test('combine values of the same time, even from different samples', async () => {
     const values = ['a', 'b'].map((name) => ({ path: name, name }))
-    const one = await endpoint({ 'time-series': { 'auto-extract': false, names: { s: { values } } } })
-    await collect(one, [{ timestamp: today, a: 1, b: null }])
-    await collect(one, [{ timestamp: today + 1, a: 'x' }])
-    await collect(one, [{ timestamp: today + 1, b: true }])
-    await collect(one, [{ timestamp: today - 5, b: 7 }])
+    const endpoint = await unregisteredEndpoint({ 'time-series': { 'auto-extract': false, names: { s: { values } } } })
+    await collect(endpoint, [{ timestamp: today, a: 1, b: null }])
+    await collect(endpoint, [{ timestamp: today + 1, a: 'x' }])
+    await collect(endpoint, [{ timestamp: today + 1, b: true }])
+    await collect(endpoint, [{ timestamp: today - 5, b: 7 }])
     const newest = { timestamp: iso(today + 1), values: { a: 'x', b: true } }
-    assert.deepEqual(await read(one), { [one.endpointId]: { s: [newest] } })
+    assert.deepEqual(await read(endpoint), { [endpoint.endpointId]: { s: [newest] } })
     const older = [
       { timestamp: iso(today), values: { a: 1, b: null } },
       { timestamp: iso(today - 5), values: { b: 7 } },
     ]
-    assert.deepEqual(await read(one, { limit: '9' }), { [one.endpointId]: { s: [newest, ...older] } })
-    assert.deepEqual(await read(one, { limit: '1', offset: '2' }), { [one.endpointId]: { s: [older[1]] } })
+    assert.deepEqual(await read(endpoint, { limit: '9' }), { [endpoint.endpointId]: { s: [newest, ...older] } })
+    assert.deepEqual(await read(endpoint, { limit: '1', offset: '2' }), { [endpoint.endpointId]: { s: [older[1]] } })
   })
 
   test('accept a body, an empty body and no body', async () => {
-    const one = await endpoint()
-    await collect(one, [
+    const endpoint = await unregisteredEndpoint()
+    await collect(endpoint, [
       { timestamp: today, x: 1 },
       { timestamp: today + 1, x: 2 },
     ])
-    const newest = { [one.endpointId]: { 'auto~x': [point(today + 1, 2)] } }
-    const url = `POST ${urlOf(one)}`
+    const newest = { [endpoint.endpointId]: { 'auto~x': [point(today + 1, 2)] } }
+    const url = `POST ${urlOf(endpoint)}`
     assert.deepEqual((await admin(url, {})).body, newest)
     assert.deepEqual((await admin(url)).body, newest)
     assert.deepEqual((await admin(url, '')).body, newest)
-    const body = { timeSeriesNames: ['auto~x'], endpointIDs: [one.endpointId], offset: 1, limit: 5, beforeDate: 'now' }
-    assert.deepEqual((await admin(url, body)).body[one.endpointId], { 'auto~x': [point(today, 1)] })
+    const body = {
+      timeSeriesNames: ['auto~x'],
+      endpointIDs: [endpoint.endpointId],
+      offset: 1,
+      limit: 5,
+      beforeDate: 'now',
+    }
+    assert.deepEqual((await admin(url, body)).body[endpoint.endpointId], { 'auto~x': [point(today, 1)] })
   })
 
   test('exclude beforeDate itself', async () => {
-    const one = await endpoint()
+    const endpoint = await unregisteredEndpoint()
     await collect(
-      one,
+      endpoint,
       [0, 1, 2].map((step) => ({ timestamp: today + step, x: step })),
     )
     const newest = async (beforeDate: string) =>
-      (await read(one, { beforeDate }))[one.endpointId]?.['auto~x'].map(
+      (await read(endpoint, { beforeDate }))[endpoint.endpointId]?.['auto~x'].map(
         (own: { values: { value: Value } }) => own.values.value,
       )
     assert.deepEqual(await newest(iso(today + 2)), [1])
@@ -106,27 +104,27 @@ suite('the last points', () => {
   })
 
   test('are found however old they are, of endpoints that stopped at different times', async () => {
-    const one = await endpoint()
-    const [two, three] = [await registerEndpoint(one), await registerEndpoint(one)]
+    const endpoint = await unregisteredEndpoint()
+    const [two, three] = [await registerEndpoint(endpoint), await registerEndpoint(endpoint)]
     const times = [today - 3 * dayMs, today - 400 * dayMs, today - 10_000 * dayMs, Date.parse('0001-01-02T00:00:00Z')]
-    for (const timestamp of times) await collect(one, [{ timestamp, x: 1 }])
+    for (const timestamp of times) await collect(endpoint, [{ timestamp, x: 1 }])
     await collect(two, [{ timestamp: today, x: 2, y: 2 }])
     await pack()
     await collect(two, [{ timestamp: times[1], x: 2 }])
     await collect(three, [{ timestamp: times[2], z: 3 }])
-    assert.deepEqual(await read(one, { limit: '10' }), {
-      [one.endpointId]: { 'auto~x': times.map((time) => point(time, 1)) },
+    assert.deepEqual(await read(endpoint, { limit: '10' }), {
+      [endpoint.endpointId]: { 'auto~x': times.map((time) => point(time, 1)) },
       [two.endpointId]: { 'auto~x': [point(today, 2), point(times[1]!, 2)], 'auto~y': [point(today, 2)] },
       [three.endpointId]: { 'auto~z': [point(times[2]!, 3)] },
     })
-    assert.deepEqual(await read(one, { limit: '1', offset: '3' }), {
-      [one.endpointId]: { 'auto~x': [point(times[3]!, 1)] },
+    assert.deepEqual(await read(endpoint, { limit: '1', offset: '3' }), {
+      [endpoint.endpointId]: { 'auto~x': [point(times[3]!, 1)] },
     })
   })
 
   test('equal those of the reference reader for random offsets and limits', async () => {
-    const one = await endpoint()
-    const some = [one, await registerEndpoint(one), await registerEndpoint(one)]
+    const endpoint = await unregisteredEndpoint()
+    const some = [endpoint, await registerEndpoint(endpoint), await registerEndpoint(endpoint)]
     let seed = 7
     const random = (below: number) => {
       seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0
@@ -152,44 +150,44 @@ suite('the last points', () => {
           if (page.length > 0) expected[endpointId] = { ...expected[endpointId], [field.split('/')[0]!]: page }
         }
       const query = { offset: String(offset), limit: String(limit), ...(before && { beforeDate: iso(before) }) }
-      assert.deepEqual(await read(one, query), expected, JSON.stringify(query))
+      assert.deepEqual(await read(endpoint, query), expected, JSON.stringify(query))
     }
   })
 
   test('exclude points that the retention excludes, whether packed, deleted or just stored', async () => {
-    const one = await endpoint()
+    const endpoint = await unregisteredEndpoint()
     const ago = (days: number) => today - days * dayMs
-    await collect(one, [
+    await collect(endpoint, [
       { timestamp: ago(20), x: 20, y: 20 },
       { timestamp: ago(31) - 1, x: 31 },
       { timestamp: ago(50), x: 50, z: 50 },
     ])
     const all = { 'auto~x': [point(ago(20), 20)], 'auto~y': [point(ago(20), 20)], 'auto~z': [point(ago(50), 50)] }
-    assert.deepEqual((await read(one))[one.endpointId], all)
-    await configure(one.applicationName, { retention: { days: 30, series: { 'auto~y': 7, 'auto~z': 50 } } })
+    assert.deepEqual((await read(endpoint))[endpoint.endpointId], all)
+    await configure(endpoint.applicationName, { retention: { days: 30, series: { 'auto~y': 7, 'auto~z': 50 } } })
     const { 'auto~y': gone, ...kept } = all
     const look = async () => {
-      assert.deepEqual((await read(one))[one.endpointId], kept)
-      assert.deepEqual((await read(one, { limit: '5' }))[one.endpointId], kept)
-      assert.deepEqual(await read(one, { timeSeriesName: 'auto~y' }), {})
-      assert.deepEqual(await read(one, { timeSeriesName: 'auto~y', limit: '5' }), {})
-      assert.deepEqual(await read(one, { timeSeriesName: 'auto~x', beforeDate: iso(ago(40)) }), {})
-      assert.deepEqual(await read(one, { timeSeriesName: 'auto~x', offset: '1' }), {})
+      assert.deepEqual((await read(endpoint))[endpoint.endpointId], kept)
+      assert.deepEqual((await read(endpoint, { limit: '5' }))[endpoint.endpointId], kept)
+      assert.deepEqual(await read(endpoint, { timeSeriesName: 'auto~y' }), {})
+      assert.deepEqual(await read(endpoint, { timeSeriesName: 'auto~y', limit: '5' }), {})
+      assert.deepEqual(await read(endpoint, { timeSeriesName: 'auto~x', beforeDate: iso(ago(40)) }), {})
+      assert.deepEqual(await read(endpoint, { timeSeriesName: 'auto~x', offset: '1' }), {})
     }
     await look()
     await service.latest.flush(true)
     await pack()
     await retention().run(() => {})
     await look()
-    await collect(one, [{ timestamp: ago(8), y: 8 }])
+    await collect(endpoint, [{ timestamp: ago(8), y: 8 }])
     await look()
-    await collect(one, [{ timestamp: ago(7), y: 7 }])
+    await collect(endpoint, [{ timestamp: ago(7), y: 7 }])
     for (const limit of ['1', '5'])
-      assert.deepEqual((await read(one, { limit }))[one.endpointId]['auto~y'], [point(ago(7), 7)])
+      assert.deepEqual((await read(endpoint, { limit }))[endpoint.endpointId]['auto~y'], [point(ago(7), 7)])
   })
 
   test('are rejected with the name of the invalid field', async () => {
-    const one = await endpoint()
+    const endpoint = await unregisteredEndpoint()
     for (const [query, field] of [
       ['limit=0', 'limit'],
       ['limit=10001', 'limit'],
@@ -197,28 +195,30 @@ suite('the last points', () => {
       ['beforeDate=soon', 'beforeDate'],
       ['beforeDate=2026-02-31T25:00:00Z', 'beforeDate'],
     ]) {
-      const answer = await admin(`GET ${urlOf(one)}?${query}`)
+      const answer = await admin(`GET ${urlOf(endpoint)}?${query}`)
       assert.equal(answer.status, 400, answer.text)
       assert.ok(answer.body.message.startsWith(`${field}: `), answer.body.message)
     }
-    assert.equal((await admin(`POST ${urlOf(one)}`, { limit: '1' })).status, 400)
-    assert.equal((await admin(`POST ${urlOf(one)}`, [])).status, 400)
+    assert.equal((await admin(`POST ${urlOf(endpoint)}`, { limit: '1' })).status, 400)
+    assert.equal((await admin(`POST ${urlOf(endpoint)}`, [])).status, 400)
   })
 
   test('are those of endpoints that the caller may read', async () => {
-    const one = await registerEndpoint(await endpoint())
-    const two = await registerEndpoint(one)
-    for (const target of [one, two])
+    const endpoint = await registerEndpoint(await unregisteredEndpoint())
+    const otherEndpoint = await registerEndpoint(endpoint)
+    for (const target of [endpoint, otherEndpoint])
       await collect(target, [
         { timestamp: today, x: 1 },
         { timestamp: today + 1, x: 2 },
       ])
     const limited = waypost.as(
-      aCaller({ on: { [`endpoint-${two.endpointId}`]: ['endpoint:read', 'time-series:read'] } }),
+      aCaller({ on: { [`endpoint-${otherEndpoint.endpointId}`]: ['endpoint:read', 'time-series:read'] } }),
     )
-    for (const query of [{}, { limit: '2' }, { endpointId: `${one.endpointId},${two.endpointId}` }])
-      assert.deepEqual(Object.keys(await read(one, query as Record<string, string>, limited)), [two.endpointId])
+    for (const query of [{}, { limit: '2' }, { endpointId: `${endpoint.endpointId},${otherEndpoint.endpointId}` }])
+      assert.deepEqual(Object.keys(await read(endpoint, query as Record<string, string>, limited)), [
+        otherEndpoint.endpointId,
+      ])
     for (const caller of [aCaller(), aTenantAdmin('other')])
-      assert.equal((await waypost.as(caller)(`GET ${urlOf(one)}`)).status, 404)
+      assert.equal((await waypost.as(caller)(`GET ${urlOf(endpoint)}`)).status, 404)
   })
 })

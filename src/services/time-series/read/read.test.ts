@@ -87,17 +87,17 @@ test('putPoints writes the same text as JSON.stringify, whatever the buffer size
       const columns = lists.map((own, index) => ({ name: names[index]!, points: pointsOf(own) }))
       const rows = rowsOf(columns, descending)
       const text = createTextBuffer(16)
-      const told: unknown[] = []
+      const written: unknown[] = []
       for (let at = 0; at < rows.count; ) {
         at = putPoints(text, rows, at, bytesMax)
-        told.push(...JSON.parse(`[${takeText(text)}]`))
+        written.push(...JSON.parse(`[${takeText(text)}]`))
       }
       const byTime = new Map<number, Record<string, Value>>()
       for (const [index, own] of lists.entries())
-        for (const [time, one] of own) byTime.set(time, { ...byTime.get(time), [names[index]!]: one })
+        for (const [time, value] of own) byTime.set(time, { ...byTime.get(time), [names[index]!]: value })
       const sorted = [...byTime].sort(([a], [b]) => (descending ? b - a : a - b))
       const expected = sorted.map(([time, values]) => ({ timestamp: new Date(time).toISOString(), values }))
-      assert.deepEqual(told, JSON.parse(JSON.stringify(expected)))
+      assert.deepEqual(written, JSON.parse(JSON.stringify(expected)))
     },
   )
   fc.assert(property, { numRuns: 300, seed: 9 })

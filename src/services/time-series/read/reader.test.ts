@@ -7,7 +7,7 @@ import { dayMs } from '../pack/chunk-builder.ts'
 import type { Value } from '../points.ts'
 import type { ReaderLimits } from './reader.ts'
 
-const { collect, unregisteredEndpoint: endpoint, waypost, pack, points, registerEndpoint } = await openTimeSeries()
+const { collect, unregisteredEndpoint, waypost, pack, points, registerEndpoint } = await openTimeSeries()
 const { db } = waypost.kit
 const today = Math.floor(Date.now() / dayMs) * dayMs
 
@@ -25,17 +25,17 @@ async function sameAsSimple(of: Parameters<typeof collect>[0], limits: ReaderLim
 
 suite('reading in parts', () => {
   test('of many samples with the same time, the last of each set wins', async () => {
-    const one = await endpoint()
-    await collect(one, [{ timestamp: today - 1, x: -1 }])
+    const endpoint = await unregisteredEndpoint()
+    await collect(endpoint, [{ timestamp: today - 1, x: -1 }])
     for (let round = 0; round < 12; round++)
-      await collect(one, [
+      await collect(endpoint, [
         { timestamp: today, x: round },
         { timestamp: today, x: round + 0.5, y: round },
         { timestamp: today, y: -round },
       ])
-    await collect(one, [{ timestamp: today + 1, x: 100 }])
-    await sameAsSimple(one, { points: 10, sampleValues: 4 })
-    assert.deepEqual((await points(one.endpointId))['auto~x/value'], [
+    await collect(endpoint, [{ timestamp: today + 1, x: 100 }])
+    await sameAsSimple(endpoint, { points: 10, sampleValues: 4 })
+    assert.deepEqual((await points(endpoint.endpointId))['auto~x/value'], [
       [today - 1, -1],
       [today, 11.5],
       [today + 1, 100],
@@ -43,70 +43,70 @@ suite('reading in parts', () => {
   })
 
   test('long texts are read in small parts, of one endpoint and of several', async () => {
-    const one = await endpoint({ 'time-series': { names: { log: { values: [{ path: 'log' }] } } } })
-    const two = await registerEndpoint(one)
+    const endpoint = await unregisteredEndpoint({ 'time-series': { names: { log: { values: [{ path: 'log' }] } } } })
+    const otherEndpoint = await registerEndpoint(endpoint)
     const texts = (of: string) =>
       Array.from({ length: 30 }, (_, index) => ({
         timestamp: today + index * 1000,
         log: index % 3 === 0 ? 'on' : `${of}${index}`.repeat(200),
         x: index,
       }))
-    for (const own of [one, two]) await collect(own, texts(own.endpointId.slice(0, 3)))
+    for (const own of [endpoint, otherEndpoint]) await collect(own, texts(own.endpointId.slice(0, 3)))
     const limits = { points: 300, sampleValues: 1000, sampleTextBytes: 3000 }
     const isSame = async () => {
-      assert.ok((await sameAsSimple(one, limits)) > 5, 'in several parts')
-      const both = await readSeries(db, { endpoints: [one, two], descending: false, limits })
+      assert.ok((await sameAsSimple(endpoint, limits)) > 5, 'in several parts')
+      const both = await readSeries(db, { endpoints: [endpoint, otherEndpoint], descending: false, limits })
       assert.deepEqual(both.points, {
-        [one.endpointId]: await points(one.endpointId),
-        [two.endpointId]: await points(two.endpointId),
+        [endpoint.endpointId]: await points(endpoint.endpointId),
+        [otherEndpoint.endpointId]: await points(otherEndpoint.endpointId),
       })
     }
     await isSame()
     await pack()
-    await sameAsSimple(one, { ...limits, points: 50 })
+    await sameAsSimple(endpoint, { ...limits, points: 50 })
   })
 
   test('of samples with the same time in two slots, the later write wins', async () => {
-    const one = await endpoint()
-    await collect(one, [
+    const endpoint = await unregisteredEndpoint()
+    await collect(endpoint, [
       { timestamp: today + 5, x: 1 },
       { timestamp: today + 3, x: 2 },
       { timestamp: today + 4, x: 3 },
     ])
-    await collect(one, [{ timestamp: today + 3, x: 'none', y: 7 }])
-    await collect(one, [{ timestamp: today + 3, x: 4 }])
-    await sameAsSimple(one, { points: 100, sampleValues: 100 })
+    await collect(endpoint, [{ timestamp: today + 3, x: 'none', y: 7 }])
+    await collect(endpoint, [{ timestamp: today + 3, x: 4 }])
+    await sameAsSimple(endpoint, { points: 100, sampleValues: 100 })
     await pack()
-    await collect(one, [{ timestamp: today + 3, x: 5 }])
-    await sameAsSimple(one, { points: 100, sampleValues: 100 })
+    await collect(endpoint, [{ timestamp: today + 3, x: 5 }])
+    await sameAsSimple(endpoint, { points: 100, sampleValues: 100 })
   })
 
   test('a day too large for memory is read by series, and a series of it by hours', async () => {
-    const one = await endpoint()
+    const endpoint = await unregisteredEndpoint()
     const samples = Array.from({ length: 20_000 }, (_, index) => ({
       timestamp: today + index * 1000,
       x: index,
       y: index / 2,
     }))
-    for (let from = 0; from < samples.length; from += 1000) await collect(one, samples.slice(from, from + 1000))
-    await collect(one, [
+    for (let from = 0; from < samples.length; from += 1000) await collect(endpoint, samples.slice(from, from + 1000))
+    await collect(endpoint, [
       { timestamp: today - 3 * dayMs, x: 1 },
       { timestamp: today + 3 * dayMs, y: 1 },
     ])
     await pack()
-    await collect(one, [
+    await collect(endpoint, [
       { timestamp: today + 10_000, x: -1 },
       { timestamp: today - dayMs, y: 5 },
     ])
-    assert.equal(await sameAsSimple(one, { points: 1_000_000, sampleValues: 1000 }), 1)
-    assert.ok((await sameAsSimple(one, { points: 25_000, sampleValues: 1000 })) >= 2)
-    assert.ok((await sameAsSimple(one, { points: 9000, sampleValues: 1000 })) >= 6)
+    assert.equal(await sameAsSimple(endpoint, { points: 1_000_000, sampleValues: 1000 }), 1)
+    assert.ok((await sameAsSimple(endpoint, { points: 25_000, sampleValues: 1000 })) >= 2)
+    assert.ok((await sameAsSimple(endpoint, { points: 9000, sampleValues: 1000 })) >= 6)
   })
 
   test('many small endpoints share parts, and a large one gets its own', async () => {
-    const one = await endpoint()
+    const endpoint = await unregisteredEndpoint()
     const others: DeviceEndpoint[] = []
-    for (let count = 0; count < 30; count++) others.push(await registerEndpoint(one))
+    for (let count = 0; count < 30; count++) others.push(await registerEndpoint(endpoint))
     for (const target of others)
       await collect(target, [
         { timestamp: today, x: 1 },
@@ -132,19 +132,19 @@ suite('reading in parts', () => {
 
 suite('reading during packing', () => {
   test('points that are packed between two parts are read exactly once', async () => {
-    const one = await endpoint()
+    const endpoint = await unregisteredEndpoint()
     const samples = Array.from({ length: 300 }, (_, index) => ({ timestamp: today + index * 1000, x: index }))
-    await collect(one, samples)
-    const expected = { [one.endpointId]: await points(one.endpointId) }
+    await collect(endpoint, samples)
+    const expected = { [endpoint.endpointId]: await points(endpoint.endpointId) }
     for (const descending of [false, true]) {
       const limits = { points: 50, sampleValues: 40 }
       const read = await readSeries(db, {
-        endpoints: [one],
+        endpoints: [endpoint],
         descending,
         limits,
         afterPart: async (part) => {
           if (part === 3) await pack()
-          if (part === 5) await collect(one, samples.slice(0, 100))
+          if (part === 5) await collect(endpoint, samples.slice(0, 100))
         },
       })
       assert.deepEqual(read.points, expected)
@@ -152,13 +152,13 @@ suite('reading during packing', () => {
   })
 
   test('readers always see all points while slots are closed, packed and dropped', async () => {
-    const one = await endpoint()
+    const endpoint = await unregisteredEndpoint()
     let stored = 0
     let done = false
     const write = async () => {
       for (let round = 0; round < 40; round++) {
         await collect(
-          one,
+          endpoint,
           Array.from({ length: 20 }, (_, index) => ({ timestamp: today + round * 100 + index, x: stored })),
         )
         stored += 20
@@ -170,12 +170,15 @@ suite('reading during packing', () => {
     const look = async () => {
       while (!done) {
         const least = stored
-        const { points: seen } = await readSeries(db, { endpoints: [one], limits: { points: 200, sampleValues: 64 } })
-        const found = count(seen[one.endpointId]?.['auto~x/value'])
+        const { points: seen } = await readSeries(db, {
+          endpoints: [endpoint],
+          limits: { points: 200, sampleValues: 64 },
+        })
+        const found = count(seen[endpoint.endpointId]?.['auto~x/value'])
         assert.ok(found >= least, `${found} of ${least}`)
       }
     }
     await Promise.all([write(), look(), look()])
-    assert.equal((await points(one.endpointId))['auto~x/value']!.length, 800)
+    assert.equal((await points(endpoint.endpointId))['auto~x/value']!.length, 800)
   })
 })

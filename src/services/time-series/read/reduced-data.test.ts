@@ -17,16 +17,7 @@ import { intervalOf } from './intervals.ts'
 import { createReader } from './reader.ts'
 import { createVisibleSeries } from './visible-series.ts'
 
-const {
-  admin,
-  collect,
-  unregisteredEndpoint: endpoint,
-  waypost,
-  pack,
-  points,
-  registerEndpoint,
-  sql,
-} = await openTimeSeries()
+const { admin, collect, unregisteredEndpoint, waypost, pack, points, registerEndpoint, sql } = await openTimeSeries()
 const start = Date.UTC(2026, 0, 1)
 const iso = (time: number) => new Date(time).toISOString()
 const always = { fromDate: '2025-01-01', toDate: '2028-01-01' }
@@ -54,14 +45,17 @@ async function read(of: DeviceEndpoint, query: Record<string, string>) {
 
 suite('aggregation by interval', () => {
   test('returns one value for each interval, packed or not', async () => {
-    const one = await endpoint()
+    const endpoint = await unregisteredEndpoint()
     const samples = [0, 10, 20, 60, 70, 24 * 60, 24 * 60 + 1].map((minute, x) => ({
       timestamp: start + minute * 60_000,
       x,
     }))
-    await collect(one, samples)
+    await collect(endpoint, samples)
     const values = async (query: Record<string, string>) =>
-      (await read(one, query))[one.endpointId]!['auto~x']!.map(({ timestamp, values: own }) => [timestamp, own.value])
+      (await read(endpoint, query))[endpoint.endpointId]!['auto~x']!.map(({ timestamp, values: own }) => [
+        timestamp,
+        own.value,
+      ])
     for (const isPacked of [false, true]) {
       if (isPacked) await pack()
       assert.deepEqual(await values({ aggregate: 'avg', interval: '1h' }), [
@@ -79,25 +73,25 @@ suite('aggregation by interval', () => {
   })
 
   test('ignores points outside of the dates, also of the same day', async () => {
-    const one = await endpoint()
+    const endpoint = await unregisteredEndpoint()
     await collect(
-      one,
+      endpoint,
       Array.from({ length: 48 }, (_, hour) => ({ timestamp: start + hour * 3_600_000, x: hour })),
     )
     await pack()
     const query = { aggregate: 'sum', interval: '1d', fromDate: iso(start + 3_600_000), toDate: iso(start + dayMs) }
     const expected = (value: number) => [{ timestamp: iso(start), values: { value } }]
     const sum = (from: number, to: number) => ((to - from + 1) * (from + to)) / 2
-    assert.deepEqual((await read(one, query))[one.endpointId]!['auto~x'], expected(sum(2, 23)))
+    assert.deepEqual((await read(endpoint, query))[endpoint.endpointId]!['auto~x'], expected(sum(2, 23)))
     assert.deepEqual(
-      (await read(one, { ...query, includeTime: 'from' }))[one.endpointId]!['auto~x'],
+      (await read(endpoint, { ...query, includeTime: 'from' }))[endpoint.endpointId]!['auto~x'],
       expected(sum(1, 23)),
     )
   })
 
   test('rejects invalid requests with the name of the field', async () => {
-    const one = await endpoint()
-    const url = `/epts/api/v1/applications/${one.applicationName}/time-series/data`
+    const endpoint = await unregisteredEndpoint()
+    const url = `/epts/api/v1/applications/${endpoint.applicationName}/time-series/data`
     for (const [query, field] of [
       ['aggregate=avg', 'interval'],
       ['interval=1h', 'aggregate'],
@@ -170,11 +164,11 @@ suite('aggregation of random points in parts of any size', () => {
       { path: 'a', name: 'a' },
       { path: 'b', name: 'b' },
     ]
-    const one = await endpoint({ 'time-series': { 'auto-extract': false, names: { s: { values } } } })
-    const two = await registerEndpoint(one)
+    const endpoint = await unregisteredEndpoint({ 'time-series': { 'auto-extract': false, names: { s: { values } } } })
+    const otherEndpoint = await registerEndpoint(endpoint)
     const others: Value[] = [null, 'text', true]
     for (let round = 0; round < 6; round++) {
-      for (const target of [one, two]) {
+      for (const target of [endpoint, otherEndpoint]) {
         const samples = Array.from({ length: 60 }, () => ({
           timestamp: start + random(9) * random(9) * dayMs + random(400) * 200_000,
           ...(random(3) > 0 && { a: random(20) === 0 ? others[random(3)] : random(1000) / 4 }),
@@ -184,7 +178,7 @@ suite('aggregation of random points in parts of any size', () => {
       }
       if (round !== 4) await pack()
     }
-    const stored = [await points(one.endpointId), await points(two.endpointId)]
+    const stored = [await points(endpoint.endpointId), await points(otherEndpoint.endpointId)]
     for (let round = 0; round < 40; round++) {
       const interval = ['1h', '7h', '1d', '3d', '1w', '1M', '1y'][round % 7]!
       const aggregate = aggregates[random(aggregates.length)]!
@@ -195,10 +189,10 @@ suite('aggregation of random points in parts of any size', () => {
           : { from: start + random(10) * dayMs - 5, to: start + random(70) * dayMs }
       const limits = { points: [1, 5, 30, 10_000][random(4)]!, sampleValues: [2, 20, 10_000][random(3)]! }
       const reduction = { aggregate, interval: intervalOf(interval)! }
-      const of = { applicationName: one.applicationName, endpointIds: undefined, seriesNames: ['s'] }
+      const of = { applicationName: endpoint.applicationName, endpointIds: undefined, seriesNames: ['s'] }
       const answer = await responseOf({ ...of, span, descending, reduction }, limits)
       const what = JSON.stringify({ interval, aggregate, descending, span, limits })
-      for (const [index, { endpointId }] of [one, two].entries()) {
+      for (const [index, { endpointId }] of [endpoint, otherEndpoint].entries()) {
         const rows = new Map<number, Record<string, Value>>()
         for (const name of ['a', 'b']) {
           const own = (stored[index]![`s/${name}`] ?? []).filter(([time]) => time >= span.from && time <= span.to)
@@ -213,16 +207,16 @@ suite('aggregation of random points in parts of any size', () => {
   })
 
   test('reads stored sums for whole days, and points only where sums do not suffice', async () => {
-    const one = await endpoint()
+    const endpoint = await unregisteredEndpoint()
     const hours = (day: number) =>
       Array.from({ length: 24 }, (_, hour) => ({ timestamp: start + day * dayMs + hour * 3_600_000, x: hour }))
-    for (const day of [0, 1, 2, 3]) await collect(one, hours(day))
+    for (const day of [0, 1, 2, 3]) await collect(endpoint, hours(day))
     await pack()
     // The packed data is corrupted, so unpacking it fails.
     await sql`
       update time_series.chunks set data = '\\x0100' where endpoint_no =
-        (select endpoint_no from time_series.endpoints where endpoint_id = ${one.endpointId})`
-    const of = { applicationName: one.applicationName, endpointIds: undefined, seriesNames: undefined }
+        (select endpoint_no from time_series.endpoints where endpoint_id = ${endpoint.endpointId})`
+    const of = { applicationName: endpoint.applicationName, endpointIds: undefined, seriesNames: undefined }
     const ask = (from: number, aggregate: Aggregate) =>
       responseOf(
         {
@@ -233,14 +227,14 @@ suite('aggregation of random points in parts of any size', () => {
         },
         { points: 1000, sampleValues: 1000 },
       )
-    const sums = (await ask(start, 'sum'))[one.endpointId]!['auto~x']!
+    const sums = (await ask(start, 'sum'))[endpoint.endpointId]!['auto~x']!
     assert.deepEqual(
       sums.map(({ values }) => values.value),
       [276, 276, 276, 276],
     )
     await assert.rejects(ask(start + 1, 'sum'), /chunk/)
     await assert.rejects(ask(start, 'last'), /chunk/)
-    await collect(one, [{ timestamp: start + dayMs + 5, x: 1 }])
+    await collect(endpoint, [{ timestamp: start + dayMs + 5, x: 1 }])
     await assert.rejects(ask(start, 'sum'), /chunk/)
     await sql`delete from time_series.chunks where data = '\\x0100'`
   })
@@ -248,39 +242,39 @@ suite('aggregation of random points in parts of any size', () => {
 
 suite('downsampling', () => {
   test('returns at most the requested points of each value, with ends and peak, in the requested order', async () => {
-    const one = await endpoint()
+    const endpoint = await unregisteredEndpoint()
     const samples = Array.from({ length: 3000 }, (_, step) => ({
       timestamp: start + step * 60_000,
       x: step === 1234 ? 99 : Math.sin(step / 50),
       y: step % 2,
     }))
-    for (let from = 0; from < samples.length; from += 1000) await collect(one, samples.slice(from, from + 1000))
+    for (let from = 0; from < samples.length; from += 1000) await collect(endpoint, samples.slice(from, from + 1000))
     await pack()
-    await collect(one, [{ timestamp: start - 60_000, x: 0.5 }])
-    const fewer = (await read(one, { points: '100', timeSeriesName: 'auto~x,auto~y' }))[one.endpointId]!
+    await collect(endpoint, [{ timestamp: start - 60_000, x: 0.5 }])
+    const fewer = (await read(endpoint, { points: '100', timeSeriesName: 'auto~x,auto~y' }))[endpoint.endpointId]!
     assert.deepEqual([fewer['auto~x']!.length, fewer['auto~y']!.length], [100, 100])
     assert.equal(fewer['auto~x']![0]!.timestamp, iso(start - 60_000))
     assert.equal(fewer['auto~x']!.at(-1)!.timestamp, iso(start + 2999 * 60_000))
     assert.ok(fewer['auto~x']!.some(({ values }) => values.value === 99))
-    const turned = (await read(one, { points: '100', sort: 'DESC' }))[one.endpointId]!['auto~x']
+    const turned = (await read(endpoint, { points: '100', sort: 'DESC' }))[endpoint.endpointId]!['auto~x']
     assert.deepEqual(turned, fewer['auto~x']!.toReversed())
-    assert.equal((await read(one, { points: '5000' }))[one.endpointId]!['auto~x']!.length, 3001)
+    assert.equal((await read(endpoint, { points: '5000' }))[endpoint.endpointId]!['auto~x']!.length, 3001)
   })
 
   test('works for more points than fit into memory', async () => {
-    const one = await endpoint()
+    const endpoint = await unregisteredEndpoint()
     const samples = Array.from({ length: 2000 }, (_, step) => ({
       timestamp: start + step * 60_000,
       x: step === 777 ? -50 : step % 10,
     }))
-    for (let from = 0; from < samples.length; from += 1000) await collect(one, samples.slice(from, from + 1000))
-    const of = { applicationName: one.applicationName, endpointIds: undefined, seriesNames: undefined }
+    for (let from = 0; from < samples.length; from += 1000) await collect(endpoint, samples.slice(from, from + 1000))
+    const of = { applicationName: endpoint.applicationName, endpointIds: undefined, seriesNames: undefined }
     const span = { from: start, to: start + 5 * dayMs }
     const answer = await responseOf(
       { ...of, span, descending: false, reduction: { points: 10 } },
       { points: 20, sampleValues: 100 },
     )
-    const values = answer[one.endpointId]!['auto~x']!
+    const values = answer[endpoint.endpointId]!['auto~x']!
     assert.equal(values.length, 10)
     assert.ok(values.some((own) => own.values.value === -50))
   })

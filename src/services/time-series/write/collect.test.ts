@@ -3,77 +3,68 @@ import { suite, test } from 'node:test'
 import { messageOf, openTimeSeries } from '../../../../test/harness/time-series.ts'
 import { createNumbers } from '../numbers/numbers.ts'
 
-const {
-  api,
-  collect,
-  configure,
-  unregisteredEndpoint: endpoint,
-  hotRows,
-  waypost,
-  pack,
-  service,
-  points,
-} = await openTimeSeries()
+const { api, collect, configure, unregisteredEndpoint, hotRows, waypost, pack, service, points } =
+  await openTimeSeries()
 
 suite('collecting samples', () => {
   test('acknowledged samples are stored with times, numbers and other values', async () => {
-    const one = await endpoint({
+    const endpoint = await unregisteredEndpoint({
       'time-series': { names: { state: { values: [{ path: 'state' }, { path: 'ok', name: 'ok' }] } } },
     })
-    await collect(one, [
+    await collect(endpoint, [
       { timestamp: 1000, temperature: 20.5, state: 'a\u0000b\ud800', ok: null },
       { timestamp: 2000, temperature: -1, state: true, ok: false },
     ])
-    assert.deepEqual(await hotRows(one), [
+    assert.deepEqual(await hotRows(endpoint), [
       { ts: 1000, values: { 'state/value': 'a\u0000b\ud800', 'state/ok': null, 'auto~temperature/value': 20.5 } },
       { ts: 2000, values: { 'state/value': true, 'state/ok': false, 'auto~temperature/value': -1 } },
     ])
   })
 
   test('a message is stored completely, or rejected with the invalid sample and field', async () => {
-    const one = await endpoint({
+    const endpoint = await unregisteredEndpoint({
       'time-series': { names: { place: { values: [{ path: 'gps.lat', name: 'lat', type: 'number' }] } } },
     })
-    await assert.rejects(collect(one, [{ gps: { lat: 1 } }, { gps: { lat: 'north' } }]), {
+    await assert.rejects(collect(endpoint, [{ gps: { lat: 1 } }, { gps: { lat: 'north' } }]), {
       status: 400,
       message: 'Sample 2: gps.lat: expected a number, found a string (series place); nothing of the message was stored',
       fields: { '1.gps.lat': ['gps.lat: expected a number, found a string (series place)'] },
     })
-    await collect(one, [{ gps: { lat: 1 }, a: 1 }])
-    await assert.rejects(collect(one, [{ a: 1 }, JSON.parse('{"a": 1e400}')]), { status: 400 })
-    assert.equal((await hotRows(one)).length, 1)
+    await collect(endpoint, [{ gps: { lat: 1 }, a: 1 }])
+    await assert.rejects(collect(endpoint, [{ a: 1 }, JSON.parse('{"a": 1e400}')]), { status: 400 })
+    assert.equal((await hotRows(endpoint)).length, 1)
   })
 
   test('a sample without series is accepted and stores nothing', async () => {
-    const one = await endpoint()
-    await collect(one, [])
-    await collect(one, [17, 'text', null, [1], { name: 'x' }])
-    assert.deepEqual(await hotRows(one), [])
+    const endpoint = await unregisteredEndpoint()
+    await collect(endpoint, [])
+    await collect(endpoint, [17, 'text', null, [1], { name: 'x' }])
+    assert.deepEqual(await hotRows(endpoint), [])
   })
 
   test('a changed configuration applies from the next message on', async () => {
-    const one = await endpoint()
-    await collect(one, [{ timestamp: 1, a: 1 }])
-    await configure(one.applicationName, { 'time-series': { 'auto-extract': false } })
-    await collect(one, [{ timestamp: 2, a: 2 }])
-    assert.deepEqual(await points(one.endpointId), { 'auto~a/value': [[1, 1]] })
+    const endpoint = await unregisteredEndpoint()
+    await collect(endpoint, [{ timestamp: 1, a: 1 }])
+    await configure(endpoint.applicationName, { 'time-series': { 'auto-extract': false } })
+    await collect(endpoint, [{ timestamp: 2, a: 2 }])
+    assert.deepEqual(await points(endpoint.endpointId), { 'auto~a/value': [[1, 1]] })
   })
 
   test('thousands of concurrent messages share a few commits', async () => {
-    const one = await endpoint()
-    await collect(one, [{ a: 0 }])
-    const sent = Array.from({ length: 3000 }, (_, index) => collect(one, [{ timestamp: index, a: index }]))
+    const endpoint = await unregisteredEndpoint()
+    await collect(endpoint, [{ a: 0 }])
+    const sent = Array.from({ length: 3000 }, (_, index) => collect(endpoint, [{ timestamp: index, a: index }]))
     assert.ok(new Set(sent).size <= 4)
     await Promise.all(sent)
-    assert.equal((await points(one.endpointId))['auto~a/value']!.length, 3001)
+    assert.equal((await points(endpoint.endpointId))['auto~a/value']!.length, 3001)
   })
 
   test('samples without a timestamp in the same millisecond are separate points', async () => {
-    const one = await endpoint()
+    const endpoint = await unregisteredEndpoint()
     const receivedAt = new Date('2026-05-01T12:00:00Z')
     const [start, arrive] = [
       receivedAt.getTime(),
-      (samples: unknown[]) => api.collect(messageOf(one, receivedAt), samples),
+      (samples: unknown[]) => api.collect(messageOf(endpoint, receivedAt), samples),
     ]
     // A message that waits for a lookup, then one with several samples, some with timestamps.
     await Promise.all([
@@ -83,25 +74,25 @@ suite('collecting samples', () => {
     ])
     await Promise.all([6, 7, 8].map((a) => arrive([{ a }])))
     const times = [0, 1, 3, 4, 5, 6, 7, 8].map((a, index) => [start + index, a])
-    assert.deepEqual(await points(one.endpointId), {
+    assert.deepEqual(await points(endpoint.endpointId), {
       'auto~a/value': [[5, 2], ...times],
       'auto~b/value': [[start + 4, 5]],
     })
-    const newest = [...(await service.latest.of([await service.numbers.endpointNo(one)])).values()].flat()
+    const newest = [...(await service.latest.of([await service.numbers.endpointNo(endpoint)])).values()].flat()
     assert.deepEqual(newest.map(({ timestamp, value }) => [timestamp, value]).sort(), [
       [start + 4, 5],
       [start + 7, 8],
     ])
     await pack()
-    assert.equal((await points(one.endpointId))['auto~a/value']!.length, 9)
+    assert.equal((await points(endpoint.endpointId))['auto~a/value']!.length, 9)
   })
 
   test('all values of a sample without a timestamp have the same time, in any number of rows', async () => {
-    const one = await endpoint()
+    const endpoint = await unregisteredEndpoint()
     const at = new Date('2026-05-01T12:00:00Z')
     const sample = Object.fromEntries(Array.from({ length: 1201 }, (_, index) => [`f${index}`, index]))
-    await Promise.all([0, 1, 2].map(() => api.collect(messageOf(one, at), [sample])))
-    const stored = await points(one.endpointId)
+    await Promise.all([0, 1, 2].map(() => api.collect(messageOf(endpoint, at), [sample])))
+    const stored = await points(endpoint.endpointId)
     for (const [field, value] of Object.entries(sample))
       assert.deepEqual(
         stored[`auto~${field}/value`],
@@ -110,18 +101,20 @@ suite('collecting samples', () => {
   })
 
   test('a rejected message uses no time of arrival', async () => {
-    const one = await endpoint({ 'time-series': { names: { s: { values: [{ path: 's', type: 'string' }] } } } })
+    const endpoint = await unregisteredEndpoint({
+      'time-series': { names: { s: { values: [{ path: 's', type: 'string' }] } } },
+    })
     const at = new Date('2026-05-01T12:00:00Z')
-    await assert.rejects(api.collect(messageOf(one, at), [{ a: 1 }, { s: 1 }]), { status: 400 })
-    await api.collect(messageOf(one, at), [{ a: 2 }])
-    assert.deepEqual(await points(one.endpointId), { 'auto~a/value': [[at.getTime(), 2]] })
+    await assert.rejects(api.collect(messageOf(endpoint, at), [{ a: 1 }, { s: 1 }]), { status: 400 })
+    await api.collect(messageOf(endpoint, at), [{ a: 2 }])
+    assert.deepEqual(await points(endpoint.endpointId), { 'auto~a/value': [[at.getTime(), 2]] })
   })
 
   test('a sample may have any number of fields', async () => {
-    const one = await endpoint()
+    const endpoint = await unregisteredEndpoint()
     const sample = Object.fromEntries(Array.from({ length: 1201 }, (_, index) => [`f${(index * 7) % 1201}`, index]))
-    for (const timestamp of [1, 2]) await collect(one, [{ timestamp, ...sample }])
-    const stored = await points(one.endpointId)
+    for (const timestamp of [1, 2]) await collect(endpoint, [{ timestamp, ...sample }])
+    const stored = await points(endpoint.endpointId)
     assert.equal(Object.keys(stored).length, 1201)
     for (const [field, value] of Object.entries(sample))
       assert.deepEqual(stored[`auto~${field}/value`], [
@@ -131,7 +124,7 @@ suite('collecting samples', () => {
   })
 
   test('all unknown series and sets of a message are created in one transaction', async () => {
-    const one = await endpoint()
+    const endpoint = await unregisteredEndpoint()
     let transactions = 0
     const { db } = waypost.kit
     const counting: typeof db = {
@@ -143,47 +136,47 @@ suite('collecting samples', () => {
     }
     const lists = Array.from({ length: 2100 }, (_, index) => [`auto~a\nvalue`, `auto~b${index}\nvalue`])
     const numbers = createNumbers(counting, { seriesMax: 5000 })
-    const sets = await numbers.allSetsOf(one, lists)
+    const sets = await numbers.allSetsOf(endpoint, lists)
     assert.equal(transactions, 1)
     // More combinations than sets: the last ones are stored value by value.
     for (const [index, own] of sets.entries()) {
       assert.equal(own.length, index < 2000 ? 1 : 2)
       assert.deepEqual(own.flatMap(numbers.fieldsOf), lists[index])
-      assert.deepEqual(numbers.setsOf(one, lists[index]!), own, 'known by now')
+      assert.deepEqual(numbers.setsOf(endpoint, lists[index]!), own, 'known by now')
     }
   })
 
   test('further series of a full application are rejected, and known ones are accepted', async () => {
-    const one = await endpoint()
+    const endpoint = await unregisteredEndpoint()
     const numbers = createNumbers(waypost.kit.db, { seriesMax: 3 })
     const fields = (...list: string[]) => list.map((name) => `auto~${name}\nvalue`)
     const full = (series: string) => ({
       status: 400,
-      message: `Application ${one.applicationName} already has 3 values of series, the maximum, and ${series} is a new one; nothing was stored`,
+      message: `Application ${endpoint.applicationName} already has 3 values of series, the maximum, and ${series} is a new one; nothing was stored`,
     })
-    await numbers.setsOf(one, fields('a', 'b'))
+    await numbers.setsOf(endpoint, fields('a', 'b'))
     for (let attempt = 0; attempt < 2; attempt++)
-      await assert.rejects(async () => numbers.setsOf(one, fields('a', 'd', 'e')), full('auto~e.value'))
+      await assert.rejects(async () => numbers.setsOf(endpoint, fields('a', 'd', 'e')), full('auto~e.value'))
     // Fewer series still fit.
-    await numbers.setsOf(one, fields('c'))
+    await numbers.setsOf(endpoint, fields('c'))
     for (let attempt = 0; attempt < 2; attempt++)
-      await assert.rejects(async () => numbers.setsOf(one, fields('a', 'd')), full('auto~d.value'))
-    assert.equal((await numbers.setsOf(one, fields('b', 'a')))[0]!.seriesIds.length, 2)
+      await assert.rejects(async () => numbers.setsOf(endpoint, fields('a', 'd')), full('auto~d.value'))
+    assert.equal((await numbers.setsOf(endpoint, fields('b', 'a')))[0]!.seriesIds.length, 2)
   })
 })
 
 suite('putting points', () => {
   test('values of every type are stored, and the later write wins', async () => {
-    const one = await endpoint()
+    const endpoint = await unregisteredEndpoint()
     const point = (timestamp: number, values: object) => ({
-      endpointId: one.endpointId,
+      endpointId: endpoint.endpointId,
       seriesName: 's',
       timestamp,
       values,
     })
-    await api.putPoints(one, [point(1, { a: 1, b: 'x' }), point(2, { b: null, a: true })] as never)
-    await api.putPoints(one, [point(1, { a: 5 })] as never)
-    assert.deepEqual(await points(one.endpointId), {
+    await api.putPoints(endpoint, [point(1, { a: 1, b: 'x' }), point(2, { b: null, a: true })] as never)
+    await api.putPoints(endpoint, [point(1, { a: 5 })] as never)
+    assert.deepEqual(await points(endpoint.endpointId), {
       's/a': [
         [1, 5],
         [2, true],
@@ -193,11 +186,11 @@ suite('putting points', () => {
         [2, null],
       ],
     })
-    assert.equal((await service.latest.of([await service.numbers.endpointNo(one)])).size, 1)
+    assert.equal((await service.latest.of([await service.numbers.endpointNo(endpoint)])).size, 1)
   })
 
   test('invalid names and values are rejected with their position, and nothing is stored', async () => {
-    const one = await endpoint()
+    const endpoint = await unregisteredEndpoint()
     const wrong: [string, number, object, RegExp][] = [
       ['bad name', 1, { a: 1 }, /^e\.bad name: a name/],
       ['s', 1.5, { a: 1 }, /^e\.s\.timestamp: /],
@@ -208,7 +201,7 @@ suite('putting points', () => {
     for (const [seriesName, timestamp, values, message] of wrong) {
       const good = { endpointId: 'e', seriesName: 's', timestamp: 1, values: { a: 1 } }
       const bad = { endpointId: 'e', seriesName, timestamp, values: values as never }
-      await assert.rejects(api.putPoints(one, [good, bad]), { status: 400, message })
+      await assert.rejects(api.putPoints(endpoint, [good, bad]), { status: 400, message })
     }
     assert.deepEqual(await points('e'), {})
   })

@@ -18,14 +18,14 @@ const gate = await openGateway({
 const { admin, device, anApplication, anEndpoint, metadataOf, mqttUrl, waypost } = gate
 const { sql } = waypost.kit.db
 
-const told: [string, string][] = []
+const publishedStates: [string, string][] = []
 waypost.kit.bus.subscribe(EndpointsConnected, ({ endpointIds }) =>
-  told.push(...endpointIds.map((id) => [id, 'on'] as [string, string])),
+  publishedStates.push(...endpointIds.map((id) => [id, 'on'] as [string, string])),
 )
 waypost.kit.bus.subscribe(EndpointsDisconnected, ({ endpointIds }) =>
-  told.push(...endpointIds.map((id) => [id, 'off'] as [string, string])),
+  publishedStates.push(...endpointIds.map((id) => [id, 'off'] as [string, string])),
 )
-const toldOf = (endpointId: string) => told.filter(([id]) => id === endpointId).map(([, what]) => what)
+const toldOf = (endpointId: string) => publishedStates.filter(([id]) => id === endpointId).map(([, what]) => what)
 
 async function configure(app: string, connectivity: object, version?: string) {
   const config = version ? { versions: { [version]: { connectivity } } } : { connectivity }
@@ -91,16 +91,16 @@ test('repeated connects and disconnects within a batch are stored in order', asy
   const { app, version } = await anApplication()
   await configure(app, { 'time-series': { name: 'presence' } })
   const { endpointId, token } = await anEndpoint(version)
-  const [one, two] = [await device(), await device()]
-  for (const by of [one, two, one]) await by.publish(`kp1/${version}/test/${token}/json`, '1')
-  await one.end()
+  const [first, second] = [await device(), await device()]
+  for (const by of [first, second, first]) await by.publish(`kp1/${version}/test/${token}/json`, '1')
+  await first.end()
   await eventually(async () => {
     const values = await valuesOf(endpointId)
     assert.deepEqual(values, [1, 0, 1, 0, 1, 0].slice(0, values.length))
     assert.deepEqual(toldOf(endpointId), ['on', 'off', 'on', 'off', 'on', 'off'])
     assert.equal(values.length, 6)
   })
-  await two.end()
+  await second.end()
 })
 
 test('a session that is kept waits for its client, however short its visit was', async () => {
@@ -112,10 +112,10 @@ test('a session that is kept waits for its client, however short its visit was',
   await visitor.end()
   const push = { extension: 'test', resourcePath: '/command/reboot', payload: 1 }
   await eventually(async () => assert.equal(await gate.gateway.send(endpointId, push), 'queued'))
-  const again = await device({ clientId: 'short-visit', clean: false })
-  await again.client.subscribeAsync(`${prefix}/#`, { qos: 1 })
-  await again.receives(`${prefix}/command/reboot/status`)
-  await again.end()
+  const reconnected = await device({ clientId: 'short-visit', clean: false })
+  await reconnected.client.subscribeAsync(`${prefix}/#`, { qos: 1 })
+  await reconnected.receives(`${prefix}/command/reboot/status`)
+  await reconnected.end()
 })
 
 test('connectivity is still reported if the application has no room for the series', async () => {

@@ -93,9 +93,9 @@ suite('with a configuration', () => {
       },
       timestamp: { format: 'rfc850' },
     })
-    const made = planOf(config as TimeSeriesConfiguration)
-    assert.deepEqual(made.series, [{ name: 'twice', values: [{ path: ['a'], name: 'value', type: undefined }] }])
-    assert.deepEqual(made.time, { path: ['timestamp'], format: 'any', fallback: 'server-timestamp' })
+    const checkedPlan = planOf(config as TimeSeriesConfiguration)
+    assert.deepEqual(checkedPlan.series, [{ name: 'twice', values: [{ path: ['a'], name: 'value', type: undefined }] }])
+    assert.deepEqual(checkedPlan.time, { path: ['timestamp'], format: 'any', fallback: 'server-timestamp' })
     const places = new Set(problems.map(({ path }) => path.slice(1).join('.')))
     for (const place of [
       'auto-extract',
@@ -114,17 +114,17 @@ suite('with a configuration', () => {
 
 test('dates may be relative, have microseconds, and have other time zones', () => {
   const at = new Date('2026-03-31T10:00:00.500Z')
-  const told = (text: string) => new Date(timeOf(text, at)!).toISOString()
-  assert.equal(told('now'), '2026-03-31T10:00:00.500Z')
-  assert.equal(told('now-90s'), '2026-03-31T09:58:30.500Z')
-  assert.equal(told('now-2w'), '2026-03-17T10:00:00.500Z')
-  assert.equal(told('now-1M'), '2026-02-28T10:00:00.500Z')
-  assert.equal(told('now-1y'), '2025-03-31T10:00:00.500Z')
-  assert.equal(told('2024-01-01T10:00:00.123456Z'), '2024-01-01T10:00:00.123Z')
-  assert.equal(told('2024-01-01'), '2024-01-01T00:00:00.000Z')
-  assert.equal(told('2024-01-01T10:00:00'), '2024-01-01T10:00:00.000Z')
-  assert.equal(told('now-999999999y'), '0001-01-01T00:00:00.000Z')
-  assert.equal(told('2024-02-29'), '2024-02-29T00:00:00.000Z')
+  const parsedTime = (text: string) => new Date(timeOf(text, at)!).toISOString()
+  assert.equal(parsedTime('now'), '2026-03-31T10:00:00.500Z')
+  assert.equal(parsedTime('now-90s'), '2026-03-31T09:58:30.500Z')
+  assert.equal(parsedTime('now-2w'), '2026-03-17T10:00:00.500Z')
+  assert.equal(parsedTime('now-1M'), '2026-02-28T10:00:00.500Z')
+  assert.equal(parsedTime('now-1y'), '2025-03-31T10:00:00.500Z')
+  assert.equal(parsedTime('2024-01-01T10:00:00.123456Z'), '2024-01-01T10:00:00.123Z')
+  assert.equal(parsedTime('2024-01-01'), '2024-01-01T00:00:00.000Z')
+  assert.equal(parsedTime('2024-01-01T10:00:00'), '2024-01-01T10:00:00.000Z')
+  assert.equal(parsedTime('now-999999999y'), '0001-01-01T00:00:00.000Z')
+  assert.equal(parsedTime('2024-02-29'), '2024-02-29T00:00:00.000Z')
   for (const text of ['', 'now-', 'now-1', 'now+1h', 'now-1x', 'yesterday', '2024-02-31T25:00:00Z', '20240101'])
     assert.equal(timeOf(text, at), undefined, text)
   // Invalid days of a month are rejected, not moved to the next month.

@@ -6,33 +6,36 @@ import type { Value } from '../points.ts'
 import { createLatestMark } from './latest-mark.ts'
 import { createLatestValues } from './latest-values.ts'
 
-const { waypost, service, unregisteredEndpoint: endpoint, collect, pack, sql } = await openTimeSeries()
+const { waypost, service, unregisteredEndpoint, collect, pack, sql } = await openTimeSeries()
 
-async function latestOf(one: Parameters<typeof collect>[0], of = service): Promise<Record<string, [number, Value]>> {
-  const endpointNo = await of.numbers.endpointNo(one)
-  const series = await of.numbers.seriesOf(one)
+async function latestOf(
+  endpoint: Parameters<typeof collect>[0],
+  of = service,
+): Promise<Record<string, [number, Value]>> {
+  const endpointNo = await of.numbers.endpointNo(endpoint)
+  const series = await of.numbers.seriesOf(endpoint)
   const names = new Map(series.map(({ seriesId, name }) => [seriesId, name]))
-  const found = (await of.latest.of([endpointNo])).get(endpointNo) ?? []
-  return Object.fromEntries(found.map(({ seriesId, timestamp, value }) => [names.get(seriesId)!, [timestamp, value]]))
+  const samples = (await of.latest.of([endpointNo])).get(endpointNo) ?? []
+  return Object.fromEntries(samples.map(({ seriesId, timestamp, value }) => [names.get(seriesId)!, [timestamp, value]]))
 }
 
 test('each series has its newest value immediately, whatever the order of its samples', async () => {
-  const one = await endpoint()
-  await collect(one, [
+  const endpoint = await unregisteredEndpoint()
+  await collect(endpoint, [
     { timestamp: 10, a: 1, b: 2 },
     { timestamp: 30, b: -0 },
     { timestamp: 20, a: 5 },
     { timestamp: 15, a: 4, b: 7 },
   ])
   const expected = { 'auto~a': [20, 5], 'auto~b': [30, -0] }
-  assert.deepEqual(await latestOf(one), expected)
+  assert.deepEqual(await latestOf(endpoint), expected)
   await service.latest.flush(true)
-  assert.deepEqual(await latestOf(one), expected)
-  await collect(one, [{ timestamp: 30, b: 9 }])
-  await collect(one, [{ timestamp: 29, b: 8 }])
-  assert.deepEqual((await latestOf(one))['auto~b'], [30, 9])
+  assert.deepEqual(await latestOf(endpoint), expected)
+  await collect(endpoint, [{ timestamp: 30, b: 9 }])
+  await collect(endpoint, [{ timestamp: 29, b: 8 }])
+  assert.deepEqual((await latestOf(endpoint))['auto~b'], [30, 9])
   await service.latest.flush(true)
-  assert.deepEqual((await latestOf(one))['auto~b'], [30, 9])
+  assert.deepEqual((await latestOf(endpoint))['auto~b'], [30, 9])
 })
 
 /** Returns the latest values of a separate node that has written nothing. */
@@ -54,50 +57,50 @@ function anotherNode(nodeId: string) {
 const marks = async () => (await sql`select node from time_series.latest_marks`).map(({ node }) => node)
 
 test('after a crash the table is completed from samples, packed or not', async () => {
-  const one = await endpoint()
-  await collect(one, [{ timestamp: 10, a: 1 }])
+  const endpoint = await unregisteredEndpoint()
+  await collect(endpoint, [{ timestamp: 10, a: 1 }])
   await service.latest.flush(true)
   const { nodeId } = waypost.kit.members
   assert.deepEqual(await marks(), [nodeId])
-  await collect(one, [{ timestamp: 20, a: 2 }])
+  await collect(endpoint, [{ timestamp: 20, a: 2 }])
   // Simulates a crash: the values in memory are lost.
   service.latest.dropAll()
-  assert.deepEqual(await latestOf(one), { 'auto~a': [10, 1] })
+  assert.deepEqual(await latestOf(endpoint), { 'auto~a': [10, 1] })
 
   const next = anotherNode('next')
   await next.latest.start()
-  assert.deepEqual(await latestOf(one), { 'auto~a': [20, 2] })
+  assert.deepEqual(await latestOf(endpoint), { 'auto~a': [20, 2] })
   assert.deepEqual(await marks(), [nodeId], 'it may be alive')
 
-  await collect(one, [{ timestamp: 30, a: 3 }])
+  await collect(endpoint, [{ timestamp: 30, a: 3 }])
   service.latest.dropAll()
   await pack()
-  assert.deepEqual(await latestOf(one), { 'auto~a': [30, 3] })
+  assert.deepEqual(await latestOf(endpoint), { 'auto~a': [30, 3] })
 
-  await collect(one, [{ timestamp: 40, a: 4 }])
+  await collect(endpoint, [{ timestamp: 40, a: 4 }])
   service.latest.dropAll()
   assert.deepEqual(await next.ownedRows.owners(sql), [nodeId])
   await next.ownedRows.sweep(nodeId)
-  assert.deepEqual(await latestOf(one), { 'auto~a': [40, 4] })
+  assert.deepEqual(await latestOf(endpoint), { 'auto~a': [40, 4] })
   assert.deepEqual(await marks(), [])
   await next.latest.stop()
 })
 
 test('the mark is stored before the first sample after a pause is acknowledged', async () => {
-  const one = await endpoint()
-  await collect(one, [{ timestamp: 10, a: 1 }])
+  const endpoint = await unregisteredEndpoint()
+  await collect(endpoint, [{ timestamp: 10, a: 1 }])
   for (let flush = 0; flush < 3; flush++) await service.latest.flush()
   assert.deepEqual(await marks(), [], 'nothing is unsaved')
-  await collect(one, [{ timestamp: 20, a: 2 }])
+  await collect(endpoint, [{ timestamp: 20, a: 2 }])
   assert.deepEqual(await marks(), [waypost.kit.members.nodeId])
   service.latest.dropAll()
   await anotherNode('next').ownedRows.sweep(waypost.kit.members.nodeId)
-  assert.deepEqual(await latestOf(one), { 'auto~a': [20, 2] })
+  assert.deepEqual(await latestOf(endpoint), { 'auto~a': [20, 2] })
 })
 
 test('a node that shuts down cleanly leaves no mark', async () => {
-  const one = await endpoint()
-  await service.api.collect(messageOf(one), [{ a: 1 }])
+  const endpoint = await unregisteredEndpoint()
+  await service.api.collect(messageOf(endpoint), [{ a: 1 }])
   await service.latest.stop()
   assert.deepEqual(await marks(), [])
 })

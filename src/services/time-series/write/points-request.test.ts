@@ -5,24 +5,24 @@ import type { Ask } from '../../../../test/harness/test-platform.ts'
 import { openTimeSeries } from '../../../../test/harness/time-series.ts'
 import type { DeviceEndpoint } from '../../../kernel/device.ts'
 
-const { admin, unregisteredEndpoint: endpoint, waypost, points, registerEndpoint } = await openTimeSeries()
+const { admin, unregisteredEndpoint, waypost, points, registerEndpoint } = await openTimeSeries()
 const put = (ask: Ask, { versionName }: DeviceEndpoint, body: unknown) =>
   ask(`PUT /epts/api/v1/app-versions/${versionName}/time-series/data`, body)
 const at = (timestamp: unknown, values: unknown = { value: 1 }) => ({ timestamp, values })
 
 suite('writing points', () => {
   test('stores numbers, texts, booleans and nulls of several endpoints in one request', async () => {
-    const one = await registerEndpoint(await endpoint())
-    const two = await registerEndpoint(one)
-    const answer = await put(admin, one, {
-      [one.endpointId]: {
+    const endpoint = await registerEndpoint(await unregisteredEndpoint())
+    const otherEndpoint = await registerEndpoint(endpoint)
+    const answer = await put(admin, endpoint, {
+      [endpoint.endpointId]: {
         'auto~x': [at('1970-01-01T00:00:01.5Z'), at(2000, { value: null })],
         state: [at('1970-01-01 00:00:03+00:00', { text: 'on', ok: true })],
       },
-      [two.endpointId]: { 'auto~x': [at('1970-01-01T00:00:01', { value: -2.5 })] },
+      [otherEndpoint.endpointId]: { 'auto~x': [at('1970-01-01T00:00:01', { value: -2.5 })] },
     })
     assert.equal(answer.status, 204, answer.text)
-    assert.deepEqual(await points(one.endpointId), {
+    assert.deepEqual(await points(endpoint.endpointId), {
       'auto~x/value': [
         [1500, 1],
         [2000, null],
@@ -30,18 +30,18 @@ suite('writing points', () => {
       'state/ok': [[3000, true]],
       'state/text': [[3000, 'on']],
     })
-    assert.deepEqual(await points(two.endpointId), { 'auto~x/value': [[1000, -2.5]] })
+    assert.deepEqual(await points(otherEndpoint.endpointId), { 'auto~x/value': [[1000, -2.5]] })
   })
 
   test('an empty request stores nothing and succeeds', async () => {
-    const one = await registerEndpoint(await endpoint())
-    for (const body of [{}, { [one.endpointId]: {} }, { [one.endpointId]: { a: [] } }])
-      assert.equal((await put(admin, one, body)).status, 204)
+    const endpoint = await registerEndpoint(await unregisteredEndpoint())
+    for (const body of [{}, { [endpoint.endpointId]: {} }, { [endpoint.endpointId]: { a: [] } }])
+      assert.equal((await put(admin, endpoint, body)).status, 204)
   })
 
   test('an invalid request names the field and stores nothing', async () => {
-    const one = await registerEndpoint(await endpoint())
-    const id = one.endpointId
+    const endpoint = await registerEndpoint(await unregisteredEndpoint())
+    const id = endpoint.endpointId
     const cases: [unknown, string][] = [
       [{ [id]: { good: [at(1)], 'bad name': [at(2)] } }, `${id}.bad name[0]`],
       [{ [id]: { good: [at(1), at('yesterday')] } }, `${id}.good[1].timestamp`],
@@ -59,31 +59,34 @@ suite('writing points', () => {
       [{ [id]: [] }, id],
     ]
     for (const [body, place] of cases) {
-      const answer = await put(admin, one, body)
+      const answer = await put(admin, endpoint, body)
       assert.equal(answer.status, 400, JSON.stringify(body))
       assert.ok(answer.body.message.startsWith(`${place}: `), answer.body.message)
     }
-    for (const body of [[], null, 7, 'x']) assert.equal((await put(admin, one, JSON.stringify(body))).status, 400)
+    for (const body of [[], null, 7, 'x']) assert.equal((await put(admin, endpoint, JSON.stringify(body))).status, 400)
     assert.deepEqual(await points(id), {})
   })
 
   test('an unknown endpoint, or one of another version, rejects the whole request', async () => {
-    const one = await registerEndpoint(await endpoint())
-    const other = await registerEndpoint(await endpoint())
-    const missing = await put(admin, one, { [one.endpointId]: { a: [at(1)] }, nobody: { a: [at(1)] } })
+    const endpoint = await registerEndpoint(await unregisteredEndpoint())
+    const other = await registerEndpoint(await unregisteredEndpoint())
+    const missing = await put(admin, endpoint, { [endpoint.endpointId]: { a: [at(1)] }, nobody: { a: [at(1)] } })
     assert.deepEqual(
       [missing.status, missing.body.message],
       [404, 'There is no endpoint nobody, or the caller may not read it; nothing was stored'],
     )
-    const wrong = await put(admin, one, { [one.endpointId]: { a: [at(1)] }, [other.endpointId]: { a: [at(1)] } })
-    assert.equal(wrong.status, 400)
-    assert.ok(wrong.body.message.includes(other.versionName))
-    assert.deepEqual(await points(one.endpointId), {})
+    const rejected = await put(admin, endpoint, {
+      [endpoint.endpointId]: { a: [at(1)] },
+      [other.endpointId]: { a: [at(1)] },
+    })
+    assert.equal(rejected.status, 400)
+    assert.ok(rejected.body.message.includes(other.versionName))
+    assert.deepEqual(await points(endpoint.endpointId), {})
   })
 
   test('__proto__ is an endpoint that does not exist', async () => {
-    const one = await registerEndpoint(await endpoint())
-    const answer = await put(admin, one, '{"__proto__": {"a": []}}')
+    const endpoint = await registerEndpoint(await unregisteredEndpoint())
+    const answer = await put(admin, endpoint, '{"__proto__": {"a": []}}')
     assert.deepEqual(
       [answer.status, answer.body.message],
       [404, 'There is no endpoint __proto__, or the caller may not read it; nothing was stored'],
@@ -95,29 +98,29 @@ suite('permission to write points', () => {
   const all = ['endpoint:read', 'endpoint:update', 'time-series:update']
 
   test('needs both scopes on the endpoint', async () => {
-    const one = await registerEndpoint(await endpoint())
-    const body = { [one.endpointId]: { a: [at(1)] } }
-    const as = (scopes: string[]) => waypost.as(aCaller({ on: { [`endpoint-${one.endpointId}`]: scopes } }))
-    assert.equal((await put(as(all), one, body)).status, 204)
-    assert.equal((await put(as(['endpoint:read']), one, body)).status, 403)
-    const half = await put(as(['endpoint:read', 'endpoint:update']), one, body)
+    const endpoint = await registerEndpoint(await unregisteredEndpoint())
+    const body = { [endpoint.endpointId]: { a: [at(1)] } }
+    const as = (scopes: string[]) => waypost.as(aCaller({ on: { [`endpoint-${endpoint.endpointId}`]: scopes } }))
+    assert.equal((await put(as(all), endpoint, body)).status, 204)
+    assert.equal((await put(as(['endpoint:read']), endpoint, body)).status, 403)
+    const half = await put(as(['endpoint:read', 'endpoint:update']), endpoint, body)
     assert.deepEqual([half.status, half.body.message.includes('time-series:update')], [403, true])
-    assert.equal((await put(as(all), one, {})).status, 404)
+    assert.equal((await put(as(all), endpoint, {})).status, 404)
   })
 
   test('other callers get the 404 of an unknown version or endpoint', async () => {
-    const one = await registerEndpoint(await endpoint())
-    const second = await registerEndpoint(one)
-    const body = { [one.endpointId]: { a: [at(1)] } }
+    const endpoint = await registerEndpoint(await unregisteredEndpoint())
+    const second = await registerEndpoint(endpoint)
+    const body = { [endpoint.endpointId]: { a: [at(1)] } }
     const missing = (name: string) => `There is no application version ${name}, or the caller may not read it`
     for (const caller of [aCaller(), aTenantAdmin('other')]) {
-      const answer = await put(waypost.as(caller), one, body)
-      assert.deepEqual([answer.status, answer.body.message], [404, missing(one.versionName)])
+      const answer = await put(waypost.as(caller), endpoint, body)
+      assert.deepEqual([answer.status, answer.body.message], [404, missing(endpoint.versionName)])
     }
-    assert.equal((await put(admin, { ...one, versionName: 'no-such' }, body)).status, 404)
-    const limited = waypost.as(aCaller({ on: { [`endpoint-${one.endpointId}`]: all } }))
-    const both = await put(limited, one, { ...body, [second.endpointId]: { a: [at(1)] } })
+    assert.equal((await put(admin, { ...endpoint, versionName: 'no-such' }, body)).status, 404)
+    const limited = waypost.as(aCaller({ on: { [`endpoint-${endpoint.endpointId}`]: all } }))
+    const both = await put(limited, endpoint, { ...body, [second.endpointId]: { a: [at(1)] } })
     assert.deepEqual([both.status, both.body.message.includes(second.endpointId)], [404, true])
-    assert.deepEqual(await points(one.endpointId), {})
+    assert.deepEqual(await points(endpoint.endpointId), {})
   })
 })

@@ -4,22 +4,26 @@ import { eventually } from '../../../../test/harness/eventually.ts'
 import { openTimeSeries } from '../../../../test/harness/time-series.ts'
 import { PointsStored, type StoredPoint } from '../events.ts'
 
-const { collect, unregisteredEndpoint: endpoint, waypost } = await openTimeSeries()
+const { collect, unregisteredEndpoint, waypost } = await openTimeSeries()
 
 test('stored points are published in batches, with the commit that stores them, if a service handles them', async () => {
-  const heard: StoredPoint[][] = []
+  const publishedPoints: StoredPoint[][] = []
   const reacted: StoredPoint[] = []
-  waypost.kit.bus.subscribe(PointsStored, ({ points }) => void heard.push(points))
+  waypost.kit.bus.subscribe(PointsStored, ({ points }) => void publishedPoints.push(points))
   waypost.kit.bus.handle('test.points', PointsStored, async (_, { points }) => void reacted.push(...points))
   const values = [
     { path: 'p.x', name: 'x' },
     { path: 'p.y', name: 'y' },
   ]
-  const one = await endpoint({ 'time-series': { names: { p: { values } } } })
-  await collect(one, [{ timestamp: 1000, t: 1, p: { x: 1, y: 'north' } }])
-  const of = { endpointId: one.endpointId, versionName: one.versionName, timestamp: '1970-01-01T00:00:01.000Z' }
+  const endpoint = await unregisteredEndpoint({ 'time-series': { names: { p: { values } } } })
+  await collect(endpoint, [{ timestamp: 1000, t: 1, p: { x: 1, y: 'north' } }])
+  const of = {
+    endpointId: endpoint.endpointId,
+    versionName: endpoint.versionName,
+    timestamp: '1970-01-01T00:00:01.000Z',
+  }
   assert.deepEqual(
-    heard.flat().map(({ ingestionTimestamp, ...point }) => {
+    publishedPoints.flat().map(({ ingestionTimestamp, ...point }) => {
       assert.ok(Math.abs(Date.parse(ingestionTimestamp) - Date.now()) < 60_000)
       return point
     }),
@@ -28,8 +32,8 @@ test('stored points are published in batches, with the commit that stores them, 
       { ...of, seriesName: 'auto~t', values: { value: 1 } },
     ],
   )
-  await Promise.all(Array.from({ length: 1200 }, (_, index) => collect(one, [{ timestamp: index, t: index }])))
-  assert.equal(heard.flat().length, 1202)
-  assert.ok(heard.length < 20 && heard.every((points) => points.length <= 500))
+  await Promise.all(Array.from({ length: 1200 }, (_, index) => collect(endpoint, [{ timestamp: index, t: index }])))
+  assert.equal(publishedPoints.flat().length, 1202)
+  assert.ok(publishedPoints.length < 20 && publishedPoints.every((points) => points.length <= 500))
   await eventually(() => assert.equal(new Set(reacted.map(({ timestamp }) => timestamp)).size, 1200))
 })

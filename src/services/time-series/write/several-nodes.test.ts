@@ -5,10 +5,10 @@ import { monotonicMs } from '../../../kernel/clock.ts'
 import { dayMs } from '../pack/chunk-builder.ts'
 
 const environment = { WAYPOST_MASTER_KEY: 'm'.repeat(40) }
-const one = await openTimeSeries({ environment })
+const firstProcess = await openTimeSeries({ environment })
 const open = (options: { now?: () => Date } = {}) =>
-  openTimeSeries({ ...options, connection: one.waypost.connection, environment })
-const processes = [one, await open()]
+  openTimeSeries({ ...options, connection: firstProcess.waypost.connection, environment })
+const processes = [firstProcess, await open()]
 const endpointOf = (name: string) => ({
   tenantId: 'default',
   applicationName: 'shared',

@@ -4,7 +4,7 @@ import { eventually } from '../../../../test/harness/eventually.ts'
 import { openTimeSeries } from '../../../../test/harness/time-series.ts'
 import { holdOpenSlot, isSlotClosed } from '../store/samples.ts'
 
-const { waypost, service, unregisteredEndpoint: endpoint, collect, points, pack, sql } = await openTimeSeries()
+const { waypost, service, unregisteredEndpoint, collect, points, pack, sql } = await openTimeSeries()
 const states = async () => (await sql`select slot, state from time_series.slots order by slot`).map((row) => row.state)
 
 suite('slots', () => {
@@ -68,22 +68,22 @@ suite('slots', () => {
   })
 
   test('a node that does not know that its slot was closed loses nothing', async () => {
-    const one = await endpoint()
-    await collect(one, [{ timestamp: 1, a: 1 }])
-    const known = await service.slots.current()
+    const endpoint = await unregisteredEndpoint()
+    await collect(endpoint, [{ timestamp: 1, a: 1 }])
+    const slotBefore = await service.slots.current()
     // Another node closes it; this node still has it cached.
-    await sql`update time_series.slots set state = 'closed' where slot = ${known}`
-    await collect(one, [{ timestamp: 1, a: 2 }])
-    await collect(one, [{ timestamp: 2, a: 3 }])
-    assert.notEqual(await service.slots.current(), known)
-    assert.deepEqual(await points(one.endpointId), {
+    await sql`update time_series.slots set state = 'closed' where slot = ${slotBefore}`
+    await collect(endpoint, [{ timestamp: 1, a: 2 }])
+    await collect(endpoint, [{ timestamp: 2, a: 3 }])
+    assert.notEqual(await service.slots.current(), slotBefore)
+    assert.deepEqual(await points(endpoint.endpointId), {
       'auto~a/value': [
         [1, 2],
         [2, 3],
       ],
     })
     await pack()
-    assert.deepEqual(await points(one.endpointId), {
+    assert.deepEqual(await points(endpoint.endpointId), {
       'auto~a/value': [
         [1, 2],
         [2, 3],
@@ -94,7 +94,7 @@ suite('slots', () => {
   test('a slot is closed after six hours if it has rows', async () => {
     await service.slots.rotate()
     const slot = await service.slots.current()
-    await collect(await endpoint(), [{ a: 1 }])
+    await collect(await unregisteredEndpoint(), [{ a: 1 }])
     await service.slots.rotate()
     assert.equal(await service.slots.current(), slot)
     await sql`update time_series.slots set opened_date = now() - interval '7 hours' where slot = ${slot}`

@@ -9,7 +9,7 @@ import type { Rows } from './rows.ts'
 import { createWriteOrder } from './write-order.ts'
 import { createWriter, type WriterOptions } from './writer.ts'
 
-const { collect, unregisteredEndpoint: endpoint, waypost, pack, points, service } = await openTimeSeries()
+const { collect, unregisteredEndpoint, waypost, pack, points, service } = await openTimeSeries()
 const log = await createLog({ level: 'silent', format: 'json' })
 const next = () => nextWritten(waypost.kit.db.sql)
 const order = createWriteOrder({ next, position: next })
@@ -25,45 +25,45 @@ const aWriter = (options: Partial<WriterOptions>) =>
 
 /** Creates an endpoint with a number and a function that writes one of its values. */
 async function ready(writer: ReturnType<typeof aWriter>) {
-  const one = await endpoint()
-  await collect(one, [{ timestamp: 1, a: 0 }])
-  const endpointNo = await service.numbers.endpointNo(one)
-  const [set] = await service.numbers.setsOf(one, ['auto~a\nvalue'])
+  const endpoint = await unregisteredEndpoint()
+  await collect(endpoint, [{ timestamp: 1, a: 0 }])
+  const endpointNo = await service.numbers.endpointNo(endpoint)
+  const [set] = await service.numbers.setsOf(endpoint, ['auto~a\nvalue'])
   return {
-    one,
+    endpoint,
     write(value: number, arrivedAt?: number) {
       const time = arrivedAt === undefined ? 1 : writer.timeOfArrival(endpointNo, arrivedAt)
-      writer.current().add(endpointNo, time, arrivedAt !== undefined, [set!], [value], one)
+      writer.current().add(endpointNo, time, arrivedAt !== undefined, [set!], [value], endpoint)
       return writer.committed()
     },
   }
 }
 
 test('a later write still wins over a delayed one that got into a later slot', async () => {
-  let [held, attempts] = [true, 0]
+  let [isHeld, attempts] = [true, 0]
   const isFirst = (rows: Rows) => rows.values[0]![0] === 1
   const writer = aWriter({
     duringCommit: {
       isNeeded: () => true,
       async run(_, rows) {
-        if (!isFirst(rows) || !held) return
+        if (!isFirst(rows) || !isHeld) return
         attempts++
         throw new Error('away')
       },
     },
   })
-  const { one, write } = await ready(writer)
+  const { endpoint, write } = await ready(writer)
   const first = write(1)
   await eventually(() => assert.ok(attempts > 0), { everyMs: 1 })
   await write(2)
   const slot = await service.slots.current()
   await service.slots.rotate(true)
-  held = false
+  isHeld = false
   await first
   assert.notEqual(await service.slots.current(), slot)
-  assert.deepEqual(await points(one.endpointId), { 'auto~a/value': [[1, 2]] })
+  assert.deepEqual(await points(endpoint.endpointId), { 'auto~a/value': [[1, 2]] })
   await pack()
-  assert.deepEqual(await points(one.endpointId), { 'auto~a/value': [[1, 2]] })
+  assert.deepEqual(await points(endpoint.endpointId), { 'auto~a/value': [[1, 2]] })
 })
 
 test('a write with an unknown outcome is repeated without effect', async () => {
@@ -79,7 +79,7 @@ test('a write with an unknown outcome is repeated without effect', async () => {
       },
     },
   })
-  const { one, write } = await ready(writer)
+  const { endpoint, write } = await ready(writer)
   await write(7)
   assert.equal(failures, -1)
   // A stamped sample is not moved because of its own earlier attempt.
@@ -89,7 +89,7 @@ test('a write with an unknown outcome is repeated without effect', async () => {
   failures = 0
   await Promise.all([write(9, 5000), write(10, 5000)])
   await pack()
-  assert.deepEqual(await points(one.endpointId), {
+  assert.deepEqual(await points(endpoint.endpointId), {
     'auto~a/value': [
       [1, 7],
       [5000, 8],
@@ -101,14 +101,14 @@ test('a write with an unknown outcome is repeated without effect', async () => {
 
 test('a time that is used in an older slot is detected', async () => {
   const [first, second] = [aWriter({}), aWriter({})]
-  const one = await ready(first)
-  const endpointNo = await service.numbers.endpointNo(one.one)
-  const [set] = await service.numbers.setsOf(one.one, ['auto~a\nvalue'])
-  await one.write(1, 5000)
+  const prepared = await ready(first)
+  const endpointNo = await service.numbers.endpointNo(prepared.endpoint)
+  const [set] = await service.numbers.setsOf(prepared.endpoint, ['auto~a\nvalue'])
+  await prepared.write(1, 5000)
   await service.slots.rotate(true)
-  second.current().add(endpointNo, second.timeOfArrival(endpointNo, 5000), true, [set!], [2], one.one)
+  second.current().add(endpointNo, second.timeOfArrival(endpointNo, 5000), true, [set!], [2], prepared.endpoint)
   await second.committed()
-  assert.deepEqual(await points(one.one.endpointId), {
+  assert.deepEqual(await points(prepared.endpoint.endpointId), {
     'auto~a/value': [
       [1, 0],
       [5000, 1],
@@ -128,11 +128,11 @@ test('callers get an error while the database is unavailable, and later ones are
       },
     },
   })
-  const { one, write } = await ready(writer)
+  const { endpoint, write } = await ready(writer)
   await assert.rejects(write(5), { status: 503 })
   away = false
   await eventually(() => write(6))
-  assert.deepEqual(await points(one.endpointId), { 'auto~a/value': [[1, 6]] })
+  assert.deepEqual(await points(endpoint.endpointId), { 'auto~a/value': [[1, 6]] })
   const before = await order.position()
   await eventually(async () => assert.ok((await writer.storedUpTo()) > before, 'nothing is held to be on its way'))
 })

@@ -32,8 +32,8 @@ suite('a filter with another condition finds the same endpoints with every strat
     filters.even = await aFilter('Even', { 'metadata.even': true })
     filters.third = await aFilter('Third', { 'metadata.third': true })
   })
-  const ways = { 'members first': 0, 'one by one': 1_000_000, 'all at once': 20_001 }
-  for (const [name, membersOfFirst] of Object.entries(ways)) {
+  const methods = { 'members first': 0, 'one by one': 1_000_000, 'all at once': 20_001 }
+  for (const [name, membersOfFirst] of Object.entries(methods)) {
     const find = async (of: object, page = { offset: 0, limit: 5000 }) => {
       const question = { tenantId: 'default', visibility: 'all' as const, conditions: [], membersOfFirst, ...of }
       const { total, content } = await findMatching(sql, question, filterIndex, page, {

@@ -186,9 +186,9 @@ const byCtid = (sql: Sql, places: Fragment) =>
 
 /** Returns a page and its total from the same snapshot. */
 export async function findPlain(sql: Sql, query: EndpointQuery, page: Page, view: View): Promise<Counted> {
-  const [found] = await sql<[Counted]>`
+  const [row] = await sql<[Counted]>`
     ${textsOf(sql, view, pageSql(sql, query, page), countedPlain(sql, query))}`
-  return found
+  return row
 }
 
 /** Returns the rows behind the number `after`. */
@@ -198,8 +198,8 @@ export async function findNext(
   page: Page & { after: number },
   view: View,
 ): Promise<Texts> {
-  const [found] = await sql<[Texts]>`${textsOf(sql, view, pageSql(sql, query, page))}`
-  return found
+  const [row] = await sql<[Texts]>`${textsOf(sql, view, pageSql(sql, query, page))}`
+  return row
 }
 
 const pageOfMembersSql = (sql: Sql, query: EndpointQuery, filters: FilterIndex, { offset, limit }: Page) =>
@@ -216,8 +216,8 @@ export async function findMembers(
   const numbers = pageOfMembersSql(sql, query, filters, page)
   const from = sql`from register.endpoints e
     where e.tenant_id = ${query.tenantId} and e.seq = any(array(${numbers})) order by e.seq`
-  const [found] = await sql<[Texts]>`${textsOf(sql, view, from)}`
-  return found
+  const [row] = await sql<[Texts]>`${textsOf(sql, view, from)}`
+  return row
 }
 
 export async function countMembers(sql: Sql, query: EndpointQuery, filters: FilterIndex): Promise<number> {
@@ -234,11 +234,11 @@ export async function findMatching(
 ): Promise<Counted> {
   const places = sql`
     select place from matched order by ${ordering(sql, query)} offset ${page.offset}::bigint limit ${page.limit}::bigint`
-  const [found] = await sql<[Counted]>`
+  const [row] = await sql<[Counted]>`
     with ${matched(sql, query, filters)}
       ${query.sort ? sql`, page as materialized (select place, row_number() over () as position from (${places}) p)` : sql``}
     ${textsOf(sql, view, query.sort ? ofPage(sql) : byCtid(sql, places), sql`(select count(*) from matched)`)}`
-  return found
+  return row
 }
 
 const ofPage = (sql: Sql) => sql`
@@ -260,8 +260,8 @@ export async function findByNumbers(sql: Sql, tenantId: string, numbers: number[
   const from = sql`
     from register.endpoints e join unnest(${numbers}::bigint[]) with ordinality as page(seq, position) on page.seq = e.seq
     where e.tenant_id = ${tenantId} and e.seq = any(${numbers}::bigint[]) order by page.position`
-  const [found] = await sql<[Texts]>`${textsOf(sql, view, from)}`
-  return found
+  const [row] = await sql<[Texts]>`${textsOf(sql, view, from)}`
+  return row
 }
 
 export interface EndpointText extends EndpointRef {
@@ -269,8 +269,8 @@ export interface EndpointText extends EndpointRef {
 }
 
 export async function findText(sql: Sql, endpointId: string, view: View): Promise<EndpointText | undefined> {
-  const [found] = await sql<EndpointText[]>`${oneTextOf(sql, view, endpointId)}`
-  return found
+  const [row] = await sql<EndpointText[]>`${oneTextOf(sql, view, endpointId)}`
+  return row
 }
 
 /** Limits the time of statements with expressions of users, until the transaction ends or `resetTimeLimit`. */
