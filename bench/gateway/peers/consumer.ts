@@ -8,8 +8,8 @@ socket.write(connect('consumer'))
 // `+` matches the version and the token; answers do not match.
 socket.write(subscribe('kp1/+/dcx/+/json/+'))
 
-const nothing = Buffer.alloc(0)
-let rest = nothing
+const emptyBuffer = Buffer.alloc(0)
+let rest = emptyBuffer
 let id = 0
 socket.on('data', (chunk) => {
   const bytes = rest.length > 0 ? Buffer.concat([rest, chunk]) : chunk
@@ -33,7 +33,7 @@ socket.on('data', (chunk) => {
       const topic = bytes.toString('latin1', offset + head + 2, end)
       out.push(Buffer.from([0x40, 2, bytes[end]!, bytes[end + 1]!]))
       id = (id % 65_535) + 1
-      out.push(publish(`${topic}/status`, id, nothing))
+      out.push(publish(`${topic}/status`, id, emptyBuffer))
     }
     offset = next
   }

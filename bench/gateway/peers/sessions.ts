@@ -1,4 +1,4 @@
-/** Our session layer with only an answer behind it. */
+/** MQTT server for comparison: our session layer, whose host only answers each message. */
 import type { Host } from '../../../src/gateway/mqtt/host.ts'
 import { defaultLimits } from '../../../src/gateway/mqtt/limits.ts'
 import { createMemoryStore } from '../../../src/gateway/mqtt/memory-store.ts'
@@ -7,12 +7,12 @@ import { systemClock } from '../../../src/kernel/clock.ts'
 import { createLog } from '../../../src/kernel/log.ts'
 import { serve } from './serve.ts'
 
-const nothing = Buffer.alloc(0)
+const emptyPayload = Buffer.alloc(0)
 const host: Host = {
   connect: async () => ({ accepted: true, owner: 'bench' }),
   connected() {},
   publish(connection, { topic, qos }) {
-    connection.send({ topic: `${topic}/status`, payload: nothing, qos })
+    connection.send({ topic: `${topic}/status`, payload: emptyPayload, qos })
     return undefined
   },
   subscribe: (_, subscriptions) => subscriptions.map(({ qos }) => qos),

@@ -83,10 +83,10 @@ test('the migration turns running batches and matchings into bulk tasks that con
   assert.deepEqual(pages[0]?.second, { endpointId: 'e2', endpointToken: 'sealed', metadata: { a: null } })
   assert.deepEqual(pages[0]?.third, { failed: 'because' })
   assert.deepEqual(pages[1]?.last, { endpointId: 'e200', metadata: { a: null } })
-  const walks = await sql`select data, state, cursor from kernel.bulk_tasks where type = 'register.match-filter'`
+  const matchings = await sql`select data, state, cursor from kernel.bulk_tasks where type = 'register.match-filter'`
   const [set] = await sql`select member_set from register.filters where filter_id = 'f'`
   assert.deepEqual(
-    [...walks],
+    [...matchings],
     [{ data: { filterId: 'f', applicationName: 'a', memberSet: set?.memberSet }, state: 'waiting', cursor: 77 }],
   )
   await sql.end()

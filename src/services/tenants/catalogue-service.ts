@@ -63,7 +63,7 @@ export function createCatalogues({ db, baseUrl }: Pick<Kit, 'db' | 'baseUrl'>) {
     },
 
     packageNamed: (name: string) => store.findPackageId(db.sql, name),
-    idp: (which: 'newest' | 'first') => store.findIdp(db.sql, which),
+    idp: (which: 'newest' | 'first') => store.findIdpId(db.sql, which),
     subscriptionsOf: (tenantId: string, window: Window) => store.findSubscriptions(db.sql, tenantId, window),
   }
 }

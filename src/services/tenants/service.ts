@@ -6,7 +6,7 @@ import type { Tenants } from './contract.ts'
 import { remove, type TenantChange, tenantNotFound, update } from './service/changes.ts'
 import type { TenantDeps } from './service/deps.ts'
 import { ensureBuiltIn, type RegisteredTenant, type Registration, register } from './service/registration.ts'
-import { findDiskSize } from './store/catalogues.ts'
+import { findStorageQuota } from './store/catalogues.ts'
 import * as store from './store/tenants.ts'
 import type { Tenant } from './tenant.ts'
 
@@ -40,7 +40,7 @@ export function createTenants(deps: TenantDeps): TenantsService {
     remove: (tenantId) => remove(deps, tenantId),
     findById: (id) => findById(deps, id),
     findVisible: (ctx, id, scope) => findVisible(deps, ctx, id, scope),
-    storageQuota: (tenantId) => findDiskSize(db.sql, tenantId),
+    storageQuota: (tenantId) => findStorageQuota(db.sql, tenantId),
     ensureBuiltIn: (tenantId) => ensureBuiltIn(deps, tenantId),
   }
 }

@@ -1,4 +1,4 @@
-/** Entry point of the worker thread. It processes requests in order. */
+/** Entry point of the worker thread that creates and signs certificates, authorities and revocation lists. */
 import { parentPort } from 'node:worker_threads'
 import type { PkiRequest } from './worker.ts'
 import { makeAuthority, makeCertificate, makeRevocationList } from './x509.ts'

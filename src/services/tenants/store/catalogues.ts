@@ -40,7 +40,7 @@ export async function findEntry(sql: Sql, catalogue: Catalogue, id: number) {
 }
 
 export const insertEntry = (sql: Sql, catalogue: Catalogue, body: Record<string, unknown>) =>
-  orViolation(catalogue, async () => {
+  catchViolation(catalogue, async () => {
     const presentFields = Object.entries(columnsOf(sql, catalogue, body)).filter(([, value]) => value !== null)
     const table = tableOf(sql, catalogue)
     const [inserted] =
@@ -54,7 +54,7 @@ export const insertEntry = (sql: Sql, catalogue: Catalogue, body: Record<string,
 
 /** Updates an entry; undefined if there is none. */
 export const updateEntry = (sql: Sql, catalogue: Catalogue, id: number, body: Record<string, unknown>) =>
-  orViolation(catalogue, async () => {
+  catchViolation(catalogue, async () => {
     const row = columnsOf(sql, catalogue, body)
     const [updated] = await sql<Row[]>`
       update ${tableOf(sql, catalogue)} set ${sql(row as never)} where id = ${id}
@@ -62,7 +62,7 @@ export const updateEntry = (sql: Sql, catalogue: Catalogue, id: number, body: Re
     return updated && withoutNulls(updated)
   })
 
-/** Locks the entry, after registrations that have locked it with `holdEntry`; false if it does not exist. */
+/** Locks the entry exclusively, which waits for registrations that locked it with `lockEntryShared`; false if it does not exist. */
 export async function lockEntry(sql: Sql, catalogue: Catalogue, id: number): Promise<boolean> {
   const { count } = await sql`select from ${tableOf(sql, catalogue)} where id = ${id} for update`
   return count === 1
@@ -93,8 +93,8 @@ export async function findPackageId(sql: Sql, name: string): Promise<number | un
   return row?.id
 }
 
-/** Returns the quota of the tenant's package in bytes; 0 without one. */
-export async function findDiskSize(sql: Sql, tenantId: string): Promise<number> {
+/** Returns the storage quota of the tenant's package in bytes; 0 if the tenant has no package. */
+export async function findStorageQuota(sql: Sql, tenantId: string): Promise<number> {
   const [row] = await sql`
     select disk_size from tenants.tenants tenant join tenants.package_types package on package.id = tenant.package_type
     where tenant.tenant_id = ${tenantId}`
@@ -102,7 +102,7 @@ export async function findDiskSize(sql: Sql, tenantId: string): Promise<number> 
 }
 
 /** Returns the id of the newest or the first identity provider. */
-export async function findIdp(sql: Sql, which: 'newest' | 'first'): Promise<number> {
+export async function findIdpId(sql: Sql, which: 'newest' | 'first'): Promise<number> {
   const order = which === 'newest' ? sql`desc` : sql`asc`
   const [row] = await sql`select id from tenants.idps order by id ${order} limit 1`
   return row?.id ?? 1
@@ -131,7 +131,7 @@ const columnsOf = (sql: Sql, { fields }: Catalogue, body: Record<string, unknown
   )
 
 /** Catches the violation of a constraint and returns it. Constraints are named `<table>_<field>_key` and `<table>_<field>_fkey`. */
-async function orViolation<T>(
+async function catchViolation<T>(
   { table }: Catalogue,
   work: () => Promise<T>,
 ): Promise<T | { violation: ConstraintViolation }> {

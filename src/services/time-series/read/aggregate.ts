@@ -42,18 +42,18 @@ export function createAggregator(interval: Interval, aggregate: Aggregate, desce
     add(fragment, span) {
       const key = `${fragment.endpointNo} ${fragment.series.name}`
       const sums = incomplete.get(key)?.sums ?? new Map<string, Sum[]>()
-      for (const { name, points, sums: known = [] } of fragment.columns)
-        sums.set(name, mergeSums(sums.get(name) ?? [], sumsOfChunks(known, interval), sumsOf(points, interval)))
+      for (const { name, points, sums: chunkSums = [] } of fragment.columns)
+        sums.set(name, mergeSums(sums.get(name) ?? [], sumsOfChunks(chunkSums, interval), sumsOf(points, interval)))
       const start = incompleteStart(span)
       const carriedOver = new Map<string, Sum[]>()
       if (start !== undefined)
-        for (const [name, own] of sums) {
-          const last = own.filter((one) => one.start === start)
+        for (const [name, intervalSums] of sums) {
+          const last = intervalSums.filter((sum) => sum.start === start)
           if (last.length === 0) continue
           carriedOver.set(name, last)
           sums.set(
             name,
-            own.filter((one) => one.start !== start),
+            intervalSums.filter((sum) => sum.start !== start),
           )
         }
       if (carriedOver.size > 0) incomplete.set(key, { fragment, sums: carriedOver })
@@ -71,5 +71,5 @@ export function createAggregator(interval: Interval, aggregate: Aggregate, desce
 }
 
 /** Maps sums of whole chunks to their intervals; each chunk lies within one interval. */
-const sumsOfChunks = (known: Sum[], interval: Interval): Sum[] =>
-  sortAndCombine(known.map((one) => ({ ...one, start: interval.startOf(one.start) })))
+const sumsOfChunks = (chunkSums: Sum[], interval: Interval): Sum[] =>
+  sortAndCombine(chunkSums.map((sum) => ({ ...sum, start: interval.startOf(sum.start) })))

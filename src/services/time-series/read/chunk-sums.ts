@@ -87,5 +87,5 @@ function sumOfWholes(start: number, from: number, to: number, power: number): Su
     if (whole < least) least = whole
     else if (whole > most) most = whole
   }
-  return { start, count: to - from, sum: sum / power, least: least / power, most: most / power, others: 0 }
+  return { start, count: to - from, sum: sum / power, min: least / power, max: most / power, others: 0 }
 }

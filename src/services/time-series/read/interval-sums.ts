@@ -11,8 +11,8 @@ export interface Sum {
   /** Number of values that are numbers. */
   count: number
   sum: number
-  least: number
-  most: number
+  min: number
+  max: number
   /** Number of texts and booleans; nulls are not counted. */
   others: number
   /** Absent if only sums of chunks are known. */
@@ -37,21 +37,21 @@ export function sumsOf(points: Points, interval: Interval): Sum[] {
 
 function sumOf(points: Points, start: number, from: number, to: number): Sum {
   const { times, numbers, others } = points
-  let [sum, count, least, most] = [0, 0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+  let [sum, count, min, max] = [0, 0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
   for (let index = from; index < to; index++) {
     const number = numbers[index]!
     if (Number.isNaN(number)) continue
     sum += number
     count++
-    if (number < least) least = number
-    if (number > most) most = number
+    if (number < min) min = number
+    if (number > max) max = number
   }
   return {
     start,
     count,
     sum,
-    least,
-    most,
+    min,
+    max,
     others: others && count < to - from ? countNotNull(others, from, to) : 0,
     first: { time: times[from]!, value: valueAt(points, from) },
     last: { time: times[to - 1]!, value: valueAt(points, to - 1) },
@@ -69,8 +69,8 @@ const addSums = (a: Sum, b: Sum): Sum => ({
   start: a.start,
   count: a.count + b.count,
   sum: a.sum + b.sum,
-  least: Math.min(a.least, b.least),
-  most: Math.max(a.most, b.most),
+  min: Math.min(a.min, b.min),
+  max: Math.max(a.max, b.max),
   others: a.others + b.others,
   ...(a.first && b.first && { first: a.first.time <= b.first.time ? a.first : b.first }),
   ...(a.last && b.last && { last: a.last.time >= b.last.time ? a.last : b.last }),
@@ -85,24 +85,24 @@ export function mergeSums(...lists: Sum[][]): Sum[] {
 /** Sorts sums by time and combines those of the same interval. */
 export function sortAndCombine(all: Sum[]): Sum[] {
   const sums: Sum[] = []
-  for (const one of all.toSorted((a, b) => a.start - b.start)) {
-    const before = sums.at(-1)
-    if (before?.start === one.start) sums[sums.length - 1] = addSums(before, one)
-    else sums.push(one)
+  for (const sum of all.toSorted((a, b) => a.start - b.start)) {
+    const previous = sums.at(-1)
+    if (previous?.start === sum.start) sums[sums.length - 1] = addSums(previous, sum)
+    else sums.push(sum)
   }
   return sums
 }
 
 /** Returns the aggregate. Averages, sums and extremes consider numbers only, and are null without any. */
 function valueOfSum(intervalSum: Sum, aggregate: Aggregate): Value {
-  const { count, sum, least, most, others, first, last } = intervalSum
+  const { count, sum, min, max, others, first, last } = intervalSum
   if (aggregate === 'first') return first?.value ?? null
   if (aggregate === 'last') return last?.value ?? null
   if (aggregate === 'count') return count + others
   if (count === 0) return null
   if (aggregate === 'sum') return finite(sum)
   if (aggregate === 'avg') return finite(sum / count)
-  return aggregate === 'min' ? least : most
+  return aggregate === 'min' ? min : max
 }
 
 /** JSON has no infinity. */

@@ -61,14 +61,14 @@ export function* fragmentsOf({ task, samples, packed }: Loaded, summing?: Interv
 function sumsIn(numbers: Float64Array): Sum[] {
   const sums: Sum[] = []
   for (let index = 0; index < numbers.length; index += 5) {
-    const [start, count, sum, least, most] = numbers.subarray(index, index + 5) as unknown as [
+    const [start, count, sum, min, max] = numbers.subarray(index, index + 5) as unknown as [
       number,
       number,
       number,
       number,
       number,
     ]
-    sums.push({ start, count, sum, least, most, others: 0 })
+    sums.push({ start, count, sum, min, max, others: 0 })
   }
   return sums
 }
