@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { bearer, client } from '../test/harness/client.ts'
 import { nameOf, processTree } from '../test/harness/processes.ts'
-import { type LoadResult, load, pin } from './load.ts'
+import { type LoadResult, measureLoad, pinToCore } from './load.ts'
 import { removeDirectory, type StartedPlatform, serviceToken, startPlatform, temporaryDirectory } from './platform.ts'
 import { type Figure, median } from './report.ts'
 
@@ -35,7 +35,7 @@ export async function http(): Promise<Figure[]> {
 
 /** Runs the platform alone on the first core, and its database with the load on the second. */
 function pinTree({ pid }: StartedPlatform) {
-  for (const process of processTree(pid)) pin(process, nameOf(process).startsWith('postgres') ? 1 : 0)
+  for (const process of processTree(pid)) pinToCore(process, nameOf(process).startsWith('postgres') ? 1 : 0)
 }
 
 async function compare(
@@ -50,8 +50,8 @@ async function compare(
   const ours: LoadResult[] = []
   const theirs: LoadResult[] = []
   for (let round = 0; round < rounds; round++) {
-    theirs.push(await load(bare.pid, bare.url, headers))
-    ours.push(await load(platform.pid, platform.baseUrl + path, headers))
+    theirs.push(await measureLoad(bare.pid, bare.url, headers))
+    ours.push(await measureLoad(platform.pid, platform.baseUrl + path, headers))
   }
   bare.stop()
   const rate = (results: LoadResult[]) => median(results.map(({ perSecond }) => perSecond))

@@ -9,35 +9,35 @@ export interface LoadResult {
   p99Ms: number
 }
 
-export const pin = (pid: number, core: number) => {
+export const pinToCore = (pid: number, core: number) => {
   const { status } = spawnSync('taskset', ['-apc', String(core), String(pid)], { stdio: 'ignore' })
   if (status !== 0) throw new Error(`taskset could not pin process ${pid} (Debian: util-linux)`)
 }
 
-export async function load(
-  server: number,
+export async function measureLoad(
+  serverPid: number,
   url: string,
   headers: Record<string, string>,
   seconds = 6,
 ): Promise<LoadResult> {
-  await send(url, headers, 2) // warm up
-  const cpu = cpuSeconds(server)
-  const result = await send(url, headers, seconds)
+  await sendRequests(url, headers, 2) // warm up
+  const cpu = cpuSeconds(serverPid)
+  const result = await sendRequests(url, headers, seconds)
   if (result.failed > 0) throw new Error(`${result.failed} of ${result.total} requests to ${url} failed`)
   return {
     perSecond: result.total / seconds,
-    cpuMicroseconds: ((cpuSeconds(server) - cpu) / result.total) * 1e6,
+    cpuMicroseconds: ((cpuSeconds(serverPid) - cpu) / result.total) * 1e6,
     p99Ms: result.p99Ms,
   }
 }
 
-interface Sent {
+interface RequestCounts {
   total: number
   failed: number
   p99Ms: number
 }
 
-function send(url: string, headers: Record<string, string>, seconds: number): Promise<Sent> {
+function sendRequests(url: string, headers: Record<string, string>, seconds: number): Promise<RequestCounts> {
   const child = spawn('taskset', [
     '-c',
     '1',
@@ -45,14 +45,14 @@ function send(url: string, headers: Record<string, string>, seconds: number): Pr
     import.meta.filename,
     JSON.stringify({ url, headers, seconds }),
   ])
-  let out = ''
+  let output = ''
   child.stdout.on('data', (text) => {
-    out += text
+    output += text
   })
   child.stderr.pipe(process.stderr)
   return new Promise((resolve, reject) =>
     child.on('close', (code) =>
-      code === 0 ? resolve(JSON.parse(out)) : reject(new Error(`the load ended with ${code}`)),
+      code === 0 ? resolve(JSON.parse(output)) : reject(new Error(`the load ended with ${code}`)),
     ),
   )
 }

@@ -2,7 +2,7 @@
 import { sleep } from '../../src/kernel/clock.ts'
 import { type Ask, bearer, client } from '../../test/harness/client.ts'
 import { nameOf, processTree } from '../../test/harness/processes.ts'
-import { pin } from '../load.ts'
+import { pinToCore } from '../load.ts'
 import { type StartedPlatform, serviceToken, startPlatform, temporaryDirectory } from '../platform.ts'
 import { loadCore, serverCore } from './generator.ts'
 import type { Server } from './servers.ts'
@@ -52,7 +52,7 @@ export async function startBenchPlatform(
 ): Promise<BenchPlatform> {
   const platform = await startPlatform(directory, { ...withoutLimits, ...environment })
   const isDatabase = (pid: number) => nameOf(pid).startsWith('postgres')
-  for (const pid of processTree(platform.pid)) pin(pid, isDatabase(pid) ? loadCore : serverCore)
+  for (const pid of processTree(platform.pid)) pinToCore(pid, isDatabase(pid) ? loadCore : serverCore)
   return {
     name,
     port: Number(new URL(platform.mqttUrl).port),

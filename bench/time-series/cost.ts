@@ -30,13 +30,13 @@ export interface Cost {
 
 /** Returns the microseconds per message. */
 export function costOf(processes: Process[], { messages, cpuSeconds, loadCpuSeconds }: RunResult): Cost {
-  const each = (seconds: number) => (seconds * 1e6) / messages
+  const perMessage = (seconds: number) => (seconds * 1e6) / messages
   const byKind = new Map<string, number>()
   for (const [index, { kind }] of processes.entries())
-    byKind.set(kind, (byKind.get(kind) ?? 0) + each(cpuSeconds[index]!))
+    byKind.set(kind, (byKind.get(kind) ?? 0) + perMessage(cpuSeconds[index]!))
   const kinds = [...byKind].filter(([kind]) => kind !== node).toSorted((a, b) => b[1] - a[1])
   return {
-    load: each(loadCpuSeconds),
+    load: perMessage(loadCpuSeconds),
     node: byKind.get(node)!,
     database: kinds.reduce((sum, [, value]) => sum + value, 0),
     kinds,

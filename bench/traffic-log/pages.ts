@@ -1,3 +1,4 @@
+/** Pages of the traffic log that are measured, each with a plain SQL query for comparison. */
 import type { Fragment } from '../../src/kernel/db.ts'
 import type { BenchPlatform } from '../register/bench-platform.ts'
 import type { PageKind, PageResult } from '../register/measure.ts'
@@ -8,16 +9,16 @@ const root = '/api/v1/al/endpoint-traffic'
 const hourMs = 3_600_000
 
 export function pagesOf({ sql, tenantId }: BenchPlatform, until: Date): PageKind[] {
-  const found = (rows: Iterable<{ endpointId: string }>, total?: number): PageResult => ({
+  const pageResult = (rows: Iterable<{ endpointId: string }>, total?: number): PageResult => ({
     total,
     ids: [...rows].map(({ endpointId }) => endpointId),
   })
-  const counted = new Map<string, number>()
+  const totals = new Map<string, number>()
   /** Counts once, because the total is not what is measured. */
   async function totalOf(key: string, ask: () => Promise<readonly { count?: number }[]>) {
-    const known = counted.get(key) ?? (await ask())[0]?.count
-    counted.set(key, known!)
-    return known
+    const total = totals.get(key) ?? (await ask())[0]?.count
+    totals.set(key, total!)
+    return total
   }
   const hour = (round: number) => {
     const from = new Date(until.getTime() - ((round % 100) + 2) * hourMs)
@@ -42,7 +43,7 @@ export function pagesOf({ sql, tenantId }: BenchPlatform, until: Date): PageKind
     (name: string, from: (round: number) => Fragment, offset = (_round: number) => 0) =>
     async (round: number) => {
       const { total, rows } = await page(name, from(round), offset(round))
-      return found(await rows(), total)
+      return pageResult(await rows(), total)
     }
   return [
     { name: 'Newest', path: () => root, plain: plain('all', () => ofTenant), limited: true },

@@ -63,22 +63,22 @@ const operations = Object.entries(document.paths).flatMap(([path, item]) =>
 
 for (const { path, method, operation } of operations.filter(({ operation }) => operation.security.length > 0)) {
   const tag = operation.tags[0]!
-  const parts = operation.parameters.filter((parameter) => parameter.in === 'path')
-  const validUrl = parts.reduce(
+  const pathParameters = operation.parameters.filter((parameter) => parameter.in === 'path')
+  const validUrl = pathParameters.reduce(
     (url, { name, schema }) => url.replace(`{${name}}`, encodeURIComponent(String(sampleOf(schema)))),
     path,
   )
 
   describe(`${tag}: ${method} ${path}`, () => {
     const body = operation.requestBody?.content['application/json']?.schema
-    for (const { name, schema } of parts) {
-      const wrong: [string, string][] = [['with NUL', '%00']]
+    for (const { name, schema } of pathParameters) {
+      const invalidValues: [string, string][] = [['with NUL', '%00']]
       if (schema.maxLength !== undefined && schema.maxLength < 2000)
-        wrong.push(['too long', 'x'.repeat(schema.maxLength + 1)])
-      if (schema.type === 'integer') wrong.push(['not a number', 'seven'], ['too large', '99999999999'])
-      for (const [why, value] of wrong)
-        test(`${name} ${why}`, async () => {
-          const url = parts.reduce(
+        invalidValues.push(['too long', 'x'.repeat(schema.maxLength + 1)])
+      if (schema.type === 'integer') invalidValues.push(['not a number', 'seven'], ['too large', '99999999999'])
+      for (const [problem, value] of invalidValues)
+        test(`${name} ${problem}`, async () => {
+          const url = pathParameters.reduce(
             (text, part) => text.replace(`{${part.name}}`, part.name === name ? value : String(sampleOf(part.schema))),
             path,
           )
@@ -89,12 +89,13 @@ for (const { path, method, operation } of operations.filter(({ operation }) => o
     }
 
     for (const { name, schema } of operation.parameters.filter((parameter) => parameter.in === 'query')) {
-      const wrong: string[] = []
-      if (schema.type === 'integer') wrong.push('x', '1.5', '-99', '99999999999999999999')
-      if (schema.type === 'boolean') wrong.push('maybe')
-      if (schema.enum) wrong.push('no-such-word')
-      if (schema.maxLength !== undefined && schema.maxLength < 9000) wrong.push('x'.repeat(schema.maxLength + 1))
-      for (const value of wrong)
+      const invalidValues: string[] = []
+      if (schema.type === 'integer') invalidValues.push('x', '1.5', '-99', '99999999999999999999')
+      if (schema.type === 'boolean') invalidValues.push('maybe')
+      if (schema.enum) invalidValues.push('no-such-word')
+      if (schema.maxLength !== undefined && schema.maxLength < 9000)
+        invalidValues.push('x'.repeat(schema.maxLength + 1))
+      for (const value of invalidValues)
         test(`query ${name}=${value.slice(0, 20)}`, async () => {
           const answer = await ask(`${method} ${validUrl}?${name}=${value}`, body && sampleOf(body))
           assert.equal(answer.status, 400, answer.text)

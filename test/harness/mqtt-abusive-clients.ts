@@ -3,14 +3,14 @@ import { connect, type Socket } from 'node:net'
 import { connectBytes, variable } from './mqtt-grammar.ts'
 
 const sockets: Socket[] = []
-export function open(port: number, ...first: Buffer[]): Socket {
+export function openSocket(port: number, ...first: Buffer[]): Socket {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
   socket.on('error', () => {})
   for (const bytes of first) socket.write(bytes)
   sockets.push(socket)
   return socket
 }
-/** Destroys all sockets that `open` has opened. */
+/** Destroys all sockets that `openSocket` has opened. */
 export function destroyAll() {
   for (const socket of sockets) socket.destroy()
 }
@@ -22,7 +22,7 @@ const cached = (make: (topic: string) => Buffer) => {
 }
 
 const packet = (first: number, body: Buffer) => Buffer.concat([Buffer.from([first]), variable(body.length), body])
-const pairs = (count: number) =>
+const userProperties = (count: number) =>
   Buffer.concat(Array.from({ length: count }, () => Buffer.from('26000161000162', 'hex')))
 const publishTo = (topic: string, payload: Buffer, qos = 0, id = 1) =>
   packet(
@@ -36,11 +36,11 @@ const publishTo = (topic: string, payload: Buffer, qos = 0, id = 1) =>
   )
 
 const connectFlood = cached(() => {
-  const body = Buffer.concat([Buffer.from('00044d5154540502003c', 'hex'), variable(7 * 15_000), pairs(15_000)])
+  const body = Buffer.concat([Buffer.from('00044d5154540502003c', 'hex'), variable(7 * 15_000), userProperties(15_000)])
   return packet(0x10, body)
 })
 const publishFlood = cached(() =>
-  packet(0x30, Buffer.concat([Buffer.from('000161', 'hex'), variable(7 * 100_000), pairs(100_000)])),
+  packet(0x30, Buffer.concat([Buffer.from('000161', 'hex'), variable(7 * 100_000), userProperties(100_000)])),
 )
 const subscribeFlood = cached(() => {
   const filters = Array.from({ length: 900 }, (_, index) =>
@@ -48,11 +48,11 @@ const subscribeFlood = cached(() => {
   )
   return packet(0x82, Buffer.concat([Buffer.from([0, 1]), ...filters]))
 })
-const unreleased = cached((topic) =>
+const unreleasedMessages = cached((topic) =>
   Buffer.concat(Array.from({ length: 6000 }, (_, index) => publishTo(topic, Buffer.alloc(0), 2, index + 1))),
 )
-const half = cached(() => Buffer.alloc(500_000, 'a'))
-const tenth = cached(() => Buffer.alloc(100_000))
+const halfMegabyte = cached(() => Buffer.alloc(500_000, 'a'))
+const tenthMegabyte = cached(() => Buffer.alloc(100_000))
 
 /** The server that is attacked, and how clients and topics are named. */
 export interface Target {
@@ -64,27 +64,30 @@ export interface Target {
 
 /** Functions that open one abusive connection each, by what the client does. */
 export const abusiveClients: Record<string, (target: Target) => void> = {
-  'says nothing': ({ port }) => void open(port),
-  'begins a CONNECT': ({ port }) => void open(port, Buffer.from('10200004', 'hex')),
+  'says nothing': ({ port }) => void openSocket(port),
+  'begins a CONNECT': ({ port }) => void openSocket(port, Buffer.from('10200004', 'hex')),
   'announces 256 MB': ({ port, name }) =>
-    void open(port, connectBytes(4, name('huge')), Buffer.from('30ffffff7f', 'hex')),
+    void openSocket(port, connectBytes(4, name('huge')), Buffer.from('30ffffff7f', 'hex')),
   'announces 1 MB and sends half of it': ({ port, name }) =>
-    void open(port, connectBytes(4, name('half')), Buffer.from('30f0ff3f0001', 'hex'), half()),
-  'floods CONNECT with properties': ({ port }) => void open(port, connectFlood()),
+    void openSocket(port, connectBytes(4, name('half')), Buffer.from('30f0ff3f0001', 'hex'), halfMegabyte()),
+  'floods CONNECT with properties': ({ port }) => void openSocket(port, connectFlood()),
   'floods PUBLISH with properties': ({ port, name }) =>
-    void open(port, connectBytes(5, name('properties')), publishFlood()),
+    void openSocket(port, connectBytes(5, name('properties')), publishFlood()),
   'subscribes to everything': ({ port, name }) =>
-    void open(port, connectBytes(4, name('filters')), subscribeFlood(), subscribeFlood()),
+    void openSocket(port, connectBytes(4, name('filters')), subscribeFlood(), subscribeFlood()),
   'sends to itself and does not read': ({ port, name, topic }) => {
     const client = name('self').slice(0, 20)
-    const own = topic ?? client
-    const filter = packet(0x82, Buffer.concat([Buffer.from([0, 1, 0, own.length]), Buffer.from(own), Buffer.from([0])]))
-    const socket = open(port, connectBytes(4, client), filter)
+    const ownTopic = topic ?? client
+    const filter = packet(
+      0x82,
+      Buffer.concat([Buffer.from([0, 1, 0, ownTopic.length]), Buffer.from(ownTopic), Buffer.from([0])]),
+    )
+    const socket = openSocket(port, connectBytes(4, client), filter)
     socket.pause()
-    const one = publishTo(own, tenth())
-    for (let count = 0; count < 40; count++) socket.write(one)
+    const message = publishTo(ownTopic, tenthMegabyte())
+    for (let count = 0; count < 40; count++) socket.write(message)
   },
   'never releases QoS 2': ({ port, name, topic = 'q' }) =>
-    void open(port, connectBytes(4, name('qos2')), unreleased(topic)),
-  'comes and goes': ({ port }) => void open(port).destroy(),
+    void openSocket(port, connectBytes(4, name('qos2')), unreleasedMessages(topic)),
+  'comes and goes': ({ port }) => void openSocket(port).destroy(),
 }

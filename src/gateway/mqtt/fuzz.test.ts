@@ -8,7 +8,7 @@ import fc from 'fast-check'
 import { pino } from 'pino'
 import { afterAllTests } from '../../../test/harness/database.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
-import { abusiveClients, destroyAll, open } from '../../../test/harness/mqtt-abusive-clients.ts'
+import { abusiveClients, destroyAll, openSocket } from '../../../test/harness/mqtt-abusive-clients.ts'
 import { type Attack, attack, connectBytes, splitIntoWrites } from '../../../test/harness/mqtt-grammar.ts'
 import { createOpenHost } from '../../../test/harness/open-broker.ts'
 import { memoryMb } from '../../../test/harness/processes.ts'
@@ -108,7 +108,7 @@ async function disturb(
   await Promise.all([attacked.forget(), quiet.forget()])
   const kinds = Object.values(abusiveClients)
   for (const [index, one] of attacks.entries()) {
-    await assault(open(port), one, name('fuzz'))
+    await assault(openSocket(port), one, name('fuzz'))
     if (index % 10 === 0) kinds[(index / 10) % kinds.length]!({ port, name })
     // Paced, because the rate of new connections is not measured here.
     await sleep(10)

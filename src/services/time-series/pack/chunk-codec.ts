@@ -185,7 +185,7 @@ function packPlain(writer: Writer, numbers: Float64Array, count: number) {
 function unpackNumbers(reader: Reader, count: number): Float64Array {
   if (skipPlain(reader)) return readPlain(reader, count)
   const numbers = new Float64Array(count)
-  const power = unpackWholes(reader, count, numbers)
+  const power = unpackIntegers(reader, count, numbers)
   if (power !== 1) for (let index = 0; index < count; index++) numbers[index] = numbers[index]! / power
   return numbers
 }
@@ -197,22 +197,22 @@ export function skipPlain(reader: Reader): boolean {
   return true
 }
 
-/** Unpacks whole numbers into `wholes` and returns their divisor. */
-export function unpackWholes(reader: Reader, count: number, wholes: Float64Array): number {
+/** Unpacks integers into `integers` and returns their divisor. */
+export function unpackIntegers(reader: Reader, count: number, integers: Float64Array): number {
   const encoding = reader.bytes[reader.at++]
   const power = powers[reader.bytes[reader.at++]!]
   if (power === undefined || (encoding !== scaled && encoding !== differences))
     throw new Error('a packed chunk is damaged')
   if (encoding === scaled) {
-    readBlocks(reader, wholes, count)
+    readBlocks(reader, integers, count)
     return power
   }
   let current = unzigzag(readVarint(reader))
-  wholes[0] = current
-  readBlocks(reader, wholes.subarray(1, count), count - 1)
+  integers[0] = current
+  readBlocks(reader, integers.subarray(1, count), count - 1)
   for (let index = 1; index < count; index++) {
-    current += wholes[index]!
-    wholes[index] = current
+    current += integers[index]!
+    integers[index] = current
   }
   return power
 }

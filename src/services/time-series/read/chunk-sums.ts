@@ -4,14 +4,14 @@
  */
 
 import { readVarint } from '../pack/bit-blocks.ts'
-import { isOfNumbers, openChunk, regularTimes, skipPlain, unpackTimes, unpackWholes } from '../pack/chunk-codec.ts'
+import { isOfNumbers, openChunk, regularTimes, skipPlain, unpackIntegers, unpackTimes } from '../pack/chunk-codec.ts'
 import type { Points } from '../points.ts'
 import type { Span } from '../times.ts'
 import type { Sum } from './interval-sums.ts'
 import type { Interval } from './intervals.ts'
 
 /** Buffers that are reused for every chunk. */
-let wholes = new Float64Array(4096)
+let integers = new Float64Array(4096)
 let times = new Float64Array(4096)
 
 /**
@@ -22,8 +22,8 @@ export function sumsOfPacked(data: Uint8Array, interval: Interval, span: Span, s
   if (!isOfNumbers(data)) return undefined
   const reader = openChunk(data)
   const count = readVarint(reader)
-  if (wholes.length < count) {
-    wholes = new Float64Array(count * 2)
+  if (integers.length < count) {
+    integers = new Float64Array(count * 2)
     times = new Float64Array(count * 2)
   }
   const positions = regularTimes(reader, count) ?? unpackTimes(reader, count, times)
@@ -33,7 +33,7 @@ export function sumsOfPacked(data: Uint8Array, interval: Interval, span: Span, s
   const last = isRegular ? positions.first + (count - 1) * positions.step : positions[count - 1]!
   if (sampled && sampled.count > 0 && sampled.times[0]! <= last && sampled.times[sampled.count - 1]! >= first)
     return undefined
-  const power = unpackWholes(reader, count, wholes)
+  const power = unpackIntegers(reader, count, integers)
   return isRegular
     ? sumsBySteps(positions, count, interval, span, power)
     : sumsByTime(positions, count, interval, span, power)
@@ -48,7 +48,7 @@ function sumsByTime(positions: Float64Array, count: number, interval: Interval, 
     const last = Math.min(interval.nextOf(start) - 1, to)
     let end = index + 1
     while (end < count && positions[end]! <= last) end++
-    sums.push(sumOfWholes(start, index, end, power))
+    sums.push(sumOfIntegers(start, index, end, power))
     index = end
   }
   return sums
@@ -70,22 +70,22 @@ function sumsBySteps({ first, step }: Steps, count: number, interval: Interval, 
   for (let index = until(from - 1); index < stop; ) {
     const start = interval.startOf(first + index * step)
     const end = Math.min(until(interval.nextOf(start) - 1), stop)
-    sums.push(sumOfWholes(start, index, end, power))
+    sums.push(sumOfIntegers(start, index, end, power))
     index = end
   }
   return sums
 }
 
-function sumOfWholes(start: number, from: number, to: number, power: number): Sum {
-  const values = wholes
+function sumOfIntegers(start: number, from: number, to: number, power: number): Sum {
+  const values = integers
   let sum = 0
-  let least = values[from]!
-  let most = least
+  let min = values[from]!
+  let max = min
   for (let index = from; index < to; index++) {
-    const whole = values[index]!
-    sum += whole
-    if (whole < least) least = whole
-    else if (whole > most) most = whole
+    const integer = values[index]!
+    sum += integer
+    if (integer < min) min = integer
+    else if (integer > max) max = integer
   }
-  return { start, count: to - from, sum: sum / power, min: least / power, max: most / power, others: 0 }
+  return { start, count: to - from, sum: sum / power, min: min / power, max: max / power, others: 0 }
 }

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { between, merge, type Points, type Value, valueAt } from '../points.ts'
 import { putPoints, rowsOf } from './point-json.ts'
 import { createTextBuffer, takeText } from './text-buffer.ts'
-import { isAscending, orderOf, reordered } from './time-order.ts'
+import { isAscending, orderOf, reorder } from './time-order.ts'
 
 const pointsOf = (list: [number, Value][]): Points => ({
   count: list.length,
@@ -55,7 +55,7 @@ test('orderOf sorts late times, and returns undefined if a time occurs twice', (
     if (new Set(all).size < all.length) return assert.equal(order, undefined)
     const sorted = all.toSorted((a, b) => a - b)
     assert.equal(isAscending(all), JSON.stringify(all) === JSON.stringify(sorted))
-    assert.deepEqual([...reordered(Float64Array.from(all), order!)], sorted)
+    assert.deepEqual([...reorder(Float64Array.from(all), order!)], sorted)
     assert.deepEqual(
       [...order!].toSorted((a, b) => a - b),
       [...all.keys()],

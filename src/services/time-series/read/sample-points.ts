@@ -3,7 +3,7 @@ import { between, type Points, type Value } from '../points.ts'
 import type { SeriesSet } from '../store/numbers.ts'
 import { readsSingleColumns, type SampleRows } from '../store/reading.ts'
 import type { Span } from '../times.ts'
-import { isAscending, orderOf, reordered } from './time-order.ts'
+import { isAscending, orderOf, reorder } from './time-order.ts'
 
 /** Describes which values of which sets a query reads. */
 export interface SampleFormat {
@@ -97,7 +97,7 @@ function numberColumns({ endpointNos, times, setIds, others, picked, arrays }: S
   if (endpointNos || setIds || others || arrays) return undefined
   const order = isAscending(times) ? 'unchanged' : orderOf(times)
   if (!order) return undefined
-  const ordered = (numbers: Float64Array) => (order === 'unchanged' ? numbers : reordered(numbers, order))
+  const ordered = (numbers: Float64Array) => (order === 'unchanged' ? numbers : reorder(numbers, order))
   const { wanted } = format.bySet.get(format.sets[0]!.setId)!
   const columns = { count: times.length, times: ordered(times) }
   return new Map(

@@ -63,16 +63,16 @@ async function* splitByDays(
   { descending, pointsMax }: SplitOptions,
   splitLarge: (task: Task, day: number) => AsyncGenerator<Task>,
 ): AsyncGenerator<Task> {
-  let rest: Span | undefined = task
-  while (rest) {
-    const span: Span = rest
+  let remaining: Span | undefined = task
+  while (remaining) {
+    const span: Span = remaining
     const days = await store.sumByDay(sql, partOf({ ...task, ...span }), { descending, limit: daysPerStatement })
-    rest = days.length < daysPerStatement ? undefined : restAfter(span, days.at(-1)!.key, descending)
+    remaining = days.length < daysPerStatement ? undefined : restAfter(span, days.at(-1)!.key, descending)
     const sizes = sizesOf(days)
     const parts = [...groupBySize([...sizes.keys()], (day) => sizes.get(day)!, pointsMax)]
     // Times between the parts belong to one of them too, since samples may be there.
     const cuts = parts.slice(1).map(([first]) => first!)
-    const spans = spansOf(rest ? beforeRest(span, rest, descending) : span, cuts, descending)
+    const spans = spansOf(remaining ? beforeRest(span, remaining, descending) : span, cuts, descending)
     for (const [index, partSpan] of spans.entries()) {
       const daysOfPart = parts[index] ?? []
       const isLarge = daysOfPart.length === 1 && sizes.get(daysOfPart[0]!)! > pointsMax
@@ -106,16 +106,16 @@ async function* splitByTimes(sql: Sql, task: Task, day: number, { descending, po
   const chunks = await store.findChunkStarts(sql, partOf(dayTask))
   const cuts: number[] = []
   let points = 0
-  for (const { from, points: own } of chunks) {
-    if (points > 0 && points + own > pointsMax && from > (cuts.at(-1) ?? task.from)) {
+  for (const { from, points: chunkPoints } of chunks) {
+    if (points > 0 && points + chunkPoints > pointsMax && from > (cuts.at(-1) ?? task.from)) {
       cuts.push(from)
       points = 0
     }
-    points += own
+    points += chunkPoints
   }
   const starts = [task.from, ...cuts]
   const spans = starts.map((from, index) => ({ from, to: (starts[index + 1] ?? task.to + 1) - 1 }))
-  for (const own of descending ? spans.toReversed() : spans) yield { ...task, ...own }
+  for (const span of descending ? spans.toReversed() : spans) yield { ...task, ...span }
 }
 
 const partOf = ({ endpointNos, series, from, to }: Task): store.Part => ({
@@ -128,16 +128,16 @@ const partOf = ({ endpointNos, series, from, to }: Task): store.Part => ({
 const sizesOf = (sizes: store.Size[]) => new Map(sizes.map(({ key, points }) => [key, points]))
 
 /** Groups consecutive items up to the limit; an item that exceeds it is alone. */
-export function* groupBySize<T>(all: T[], sizeOf: (one: T) => number, limit: number): Generator<T[]> {
+export function* groupBySize<T>(items: T[], sizeOf: (item: T) => number, limit: number): Generator<T[]> {
   let [group, sum]: [T[], number] = [[], 0]
-  for (const one of all) {
-    const size = sizeOf(one)
+  for (const item of items) {
+    const size = sizeOf(item)
     if (group.length > 0 && sum + size > limit) {
       yield group
       group = []
       sum = 0
     }
-    group.push(one)
+    group.push(item)
     sum += size
   }
   if (group.length > 0) yield group

@@ -50,61 +50,61 @@ export function putTimeOfDay(bytes: Buffer, at: number, ms: number) {
   bytes[at + 11] = 0x30 + (rest % 10)
 }
 
-const wholeMax = 1e9
+const integerMax = 1e9
 
 /**
  * Writes a number. Up to three decimals are formatted here, in a fifth of the time of `String` and with the same
  * result.
  */
 export function putNumber(text: TextBuffer, number: number) {
-  let [power, whole] = [1, number]
+  let [power, scaled] = [1, number]
   if (!Number.isInteger(number)) {
     power = 100
-    whole = Math.round(number * 100)
-    if (whole / 100 !== number) {
+    scaled = Math.round(number * 100)
+    if (scaled / 100 !== number) {
       power = 1000
-      whole = Math.round(number * 1000)
+      scaled = Math.round(number * 1000)
     }
   }
   const { bytes } = text
   let offset = text.length
   // Numbers of up to 15 digits have one shortest text. JSON has no negative zero.
-  if (whole / power !== number || whole > wholeMax || whole < -wholeMax) {
+  if (scaled / power !== number || scaled > integerMax || scaled < -integerMax) {
     const digits = String(number)
     for (let index = 0; index < digits.length; index++) bytes[offset++] = digits.charCodeAt(index)
     text.length = offset
     return
   }
-  if (whole < 0) {
+  if (scaled < 0) {
     bytes[offset++] = 0x2d
-    whole = -whole
+    scaled = -scaled
   }
-  while (power > 1 && whole % 10 === 0) {
-    whole /= 10
+  while (power > 1 && scaled % 10 === 0) {
+    scaled /= 10
     power /= 10
   }
-  const before = (whole / power) | 0
-  offset = putWhole(bytes, offset, before)
+  const integerPart = (scaled / power) | 0
+  offset = putInteger(bytes, offset, integerPart)
   if (power > 1) {
     bytes[offset++] = 0x2e
-    let rest = whole - before * power
+    let fraction = scaled - integerPart * power
     for (let unit = power / 10; unit >= 1; unit /= 10) {
-      const digit = (rest / unit) | 0
+      const digit = (fraction / unit) | 0
       bytes[offset++] = 0x30 + digit
-      rest -= digit * unit
+      fraction -= digit * unit
     }
   }
   text.length = offset
 }
 
-function putWhole(bytes: Buffer, at: number, whole: number): number {
+function putInteger(bytes: Buffer, at: number, integer: number): number {
   let digits = 1
-  for (let limit = 10; whole >= limit; limit *= 10) digits++
-  let rest = whole
+  for (let limit = 10; integer >= limit; limit *= 10) digits++
+  let remaining = integer
   for (let index = at + digits - 1; index >= at; index--) {
-    const next = (rest / 10) | 0
-    bytes[index] = 0x30 + (rest - next * 10)
-    rest = next
+    const next = (remaining / 10) | 0
+    bytes[index] = 0x30 + (remaining - next * 10)
+    remaining = next
   }
   return at + digits
 }

@@ -1,4 +1,4 @@
-/** Sorts samples by time. They are nearly always in order already, so only late ones are sorted. */
+/** Sorts samples by time. Most are in order already, so only those that are earlier than a previous one are sorted. */
 
 /** Returns true if the times increase strictly. */
 export function isAscending(times: ArrayLike<number>): boolean {
@@ -8,7 +8,7 @@ export function isAscending(times: ArrayLike<number>): boolean {
 
 /** Returns the indexes in time order; undefined if a time occurs twice. */
 export function orderOf(times: ArrayLike<number>): Uint32Array | undefined {
-  const inTime = new Uint32Array(times.length)
+  const inOrder = new Uint32Array(times.length)
   const late: number[] = []
   let [count, last] = [0, Number.NEGATIVE_INFINITY]
   for (let index = 0; index < times.length; index++) {
@@ -16,29 +16,30 @@ export function orderOf(times: ArrayLike<number>): Uint32Array | undefined {
     if (time < last) late.push(index)
     else if (time === last) return undefined
     else {
-      inTime[count++] = index
+      inOrder[count++] = index
       last = time
     }
   }
-  return late.length === 0 ? inTime : mergeLate(times, inTime.subarray(0, count), late)
+  return late.length === 0 ? inOrder : mergeLate(times, inOrder.subarray(0, count), late)
 }
 
-function mergeLate(times: ArrayLike<number>, inTime: Uint32Array, late: number[]): Uint32Array | undefined {
+function mergeLate(times: ArrayLike<number>, inOrder: Uint32Array, late: number[]): Uint32Array | undefined {
   late.sort((a, b) => times[a]! - times[b]!)
   const order = new Uint32Array(times.length)
   let [next, nextLate, last] = [0, 0, Number.NEGATIVE_INFINITY]
-  for (let at = 0; at < order.length; at++) {
-    const isLate = nextLate < late.length && (next === inTime.length || times[late[nextLate]!]! < times[inTime[next]!]!)
-    const source = isLate ? late[nextLate++]! : inTime[next++]!
+  for (let position = 0; position < order.length; position++) {
+    const isLate =
+      nextLate < late.length && (next === inOrder.length || times[late[nextLate]!]! < times[inOrder[next]!]!)
+    const source = isLate ? late[nextLate++]! : inOrder[next++]!
     if (times[source] === last) return undefined
     last = times[source]!
-    order[at] = source
+    order[position] = source
   }
   return order
 }
 
-export function reordered(numbers: Float64Array, order: Uint32Array): Float64Array {
+export function reorder(numbers: Float64Array, order: Uint32Array): Float64Array {
   const ordered = new Float64Array(order.length)
-  for (let at = 0; at < order.length; at++) ordered[at] = numbers[order[at]!]!
+  for (let position = 0; position < order.length; position++) ordered[position] = numbers[order[position]!]!
   return ordered
 }

@@ -1,3 +1,4 @@
+/** SQL that finds pages of traffic records; totals and large offsets use the counts of traffic_log.counts. */
 import type { Fragment, Sql } from '../../../kernel/db.ts'
 import {
   allTime,
@@ -107,7 +108,7 @@ async function findPage(sql: Sql, query: TrafficQuery, scans: Fragment[]): Promi
   if (scans.length === 0) return []
   if (scans.length === 1) return await sql<RecordRow[]>`${scanQuery(scans[0]!, window)}`
   const parts = scans
-    .map((one) => sql`(${scanQuery(one, sql`limit ${query.offset + query.limit}::bigint`)})`)
+    .map((scan) => sql`(${scanQuery(scan, sql`limit ${query.offset + query.limit}::bigint`)})`)
     .reduce((before, part) => sql`${before} union all ${part}`)
   return await sql<RecordRow[]>`select * from (${parts}) parts order by ${ordering(sql, query)} ${window}`
 }
@@ -168,30 +169,30 @@ async function countByBuckets(sql: Sql, query: TrafficQuery, parts: Parts, count
  */
 async function narrowToHours(sql: Sql, query: TrafficQuery, parts: Parts, numbers: PartCounts): Promise<TrafficQuery> {
   const { descending } = query
-  const [near, far] = descending ? [parts.late, parts.early] : [parts.early, parts.late]
-  const before = descending ? numbers.late : numbers.early
-  const last = query.offset + query.limit
-  if (last <= before) return { ...query, span: near }
+  const [firstPart, lastPart] = descending ? [parts.late, parts.early] : [parts.early, parts.late]
+  const countInFirstPart = descending ? numbers.late : numbers.early
+  const pageEnd = query.offset + query.limit
+  if (pageEnd <= countInFirstPart) return { ...query, span: firstPart }
   const [narrowed] = await sql<{ skipped: number | null; upTo: Date | null; lastIn: Date | null }[]>`
-    select max(passed) filter (where passed <= ${query.offset - before}) as skipped,
-      ${descending ? sql`min(since)` : sql`max(since)`} filter (where passed <= ${query.offset - before}) as up_to,
-      ${descending ? sql`max(since)` : sql`min(since)`} filter (where passed >= ${last - before}) as last_in
+    select max(passed) filter (where passed <= ${query.offset - countInFirstPart}) as skipped,
+      ${descending ? sql`min(since)` : sql`max(since)`} filter (where passed <= ${query.offset - countInFirstPart}) as up_to,
+      ${descending ? sql`max(since)` : sql`min(since)`} filter (where passed >= ${pageEnd - countInFirstPart}) as last_in
     from (
       select since, sum(sum(count)::float8) over (order by since ${descending ? sql`desc` : sql`asc`}) as passed
       ${countsSql(sql, query, 60, parts.counted)} group by since) hours`
-  const skips = query.offset >= before
-  const offset = skips ? query.offset - before - (narrowed?.skipped ?? 0) : query.offset
+  const startsAfterFirstPart = query.offset >= countInFirstPart
+  const offset = startsAfterFirstPart ? query.offset - countInFirstPart - (narrowed?.skipped ?? 0) : query.offset
   if (descending) {
-    const to = skips ? (narrowed?.upTo?.getTime() ?? near.from) : near.to
-    return { ...query, offset, span: { from: narrowed?.lastIn?.getTime() ?? far.from, to } }
+    const to = startsAfterFirstPart ? (narrowed?.upTo?.getTime() ?? firstPart.from) : firstPart.to
+    return { ...query, offset, span: { from: narrowed?.lastIn?.getTime() ?? lastPart.from, to } }
   }
   // The last hour ends where the counting is.
   const endOf = (since: Date) => Math.min(since.getTime() + hourMs, parts.counted.to)
-  const from = skips ? (narrowed?.upTo ? endOf(narrowed.upTo) : near.to) : near.from
-  return { ...query, offset, span: { from, to: narrowed?.lastIn ? endOf(narrowed.lastIn) : far.to } }
+  const from = startsAfterFirstPart ? (narrowed?.upTo ? endOf(narrowed.upTo) : firstPart.to) : firstPart.from
+  return { ...query, offset, span: { from, to: narrowed?.lastIn ? endOf(narrowed.lastIn) : lastPart.to } }
 }
 
-const sum = ({ early, counted, late }: PartCounts) => early + counted + late
+const totalOf = ({ early, counted, late }: PartCounts) => early + counted + late
 
 async function findByCounts(sql: Sql, query: TrafficQuery, countedUntil: number): Promise<RecordPage> {
   const parts = partsOf(query.span, countedUntil, hourMs)
@@ -199,10 +200,10 @@ async function findByCounts(sql: Sql, query: TrafficQuery, countedUntil: number)
   const { visibility, versionName, extension, offset, limit } = query
   if (visibility === 'all' && !versionName && !extension && offset + limit <= shortScanMax) {
     const [numbers, rows] = await Promise.all([counting, findPage(sql, query, scansOf(sql, query))])
-    return { total: sum(numbers), rows }
+    return { total: totalOf(numbers), rows }
   }
   const numbers = await counting
-  const total = sum(numbers)
+  const total = totalOf(numbers)
   if (offset >= total) return { total, rows: [] }
   const pageQuery = total > shortScanMax ? await narrowToHours(sql, query, parts, numbers) : query
   return { total, rows: await findPage(sql, pageQuery, scansOf(sql, pageQuery)) }
@@ -211,14 +212,14 @@ async function findByCounts(sql: Sql, query: TrafficQuery, countedUntil: number)
 /** Finds records for a caller who may read whole applications and single endpoints. */
 async function findMixed(sql: Sql, query: TrafficQuery, countedUntil: number): Promise<RecordPage> {
   const scans = scansOf(sql, query)
-  const [, ...single] = scans
-  const counts = single.map((scan) => countSql(sql, query, scan, query.span))
-  const [numbers, [singly], rows] = await Promise.all([
+  const [, ...singleEndpointScans] = scans
+  const counts = singleEndpointScans.map((scan) => countSql(sql, query, scan, query.span))
+  const [numbers, [ofSingleEndpoints], rows] = await Promise.all([
     countByBuckets(sql, query, partsOf(query.span, countedUntil, hourMs), countedUntil),
     sql`select ${sumOf(sql, counts)} as total`,
     findPage(sql, query, scans),
   ])
-  return { total: sum(numbers) + singly?.total, rows }
+  return { total: totalOf(numbers) + ofSingleEndpoints?.total, rows }
 }
 
 /** Returns whether the query asks for the first pages of all records of a tenant. */

@@ -35,12 +35,12 @@ suite('a filter with another condition finds the same endpoints with every strat
   const methods = { 'members first': 0, 'one by one': 1_000_000, 'all at once': 20_001 }
   for (const [name, membersOfFirst] of Object.entries(methods)) {
     const find = async (of: object, page = { offset: 0, limit: 5000 }) => {
-      const question = { tenantId: 'default', visibility: 'all' as const, conditions: [], membersOfFirst, ...of }
-      const { total, content } = await findMatching(sql, question, filterIndex, page, {
+      const listQuery = { tenantId: 'default', visibility: 'all' as const, conditions: [], membersOfFirst, ...of }
+      const { total, content } = await findMatching(sql, listQuery, filterIndex, page, {
         metadata: 'none',
         filters: undefined,
       })
-      const { total: numbered, numbers } = await findNumbers(sql, question, filterIndex, 0)
+      const { total: numbered, numbers } = await findNumbers(sql, listQuery, filterIndex, 0)
       assert.equal(numbered, total)
       assert.equal(numbers === '' ? 0 : numbers.split(',').length, total)
       return { total, ids: JSON.parse(`[${content ?? ''}]`).map((one: { endpointId: string }) => one.endpointId) }
