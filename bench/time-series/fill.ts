@@ -47,7 +47,7 @@ export async function nameAll({ db: { sql }, tenantId }: BenchPlatform, endpoint
   return { numbers: ids.map((id) => byId.get(id)!), set: set! }
 }
 
-const rowsOfWrite = 2000
+const rowsPerWrite = 2000
 const writers = 3
 
 /** Writes samples as if they had just arrived, in the order in which a fleet sends. */
@@ -60,7 +60,7 @@ export async function fillHot({ db, tenantId }: BenchPlatform, { numbers, set }:
     while (next < total) {
       const rows = createRows(Number.POSITIVE_INFINITY)
       rows.first = await nextWritten(db.sql)
-      for (const end = Math.min(next + rowsOfWrite, total); next < end; next++) {
+      for (const end = Math.min(next + rowsPerWrite, total); next < end; next++) {
         const [endpoint, step] = [next % dataset.endpoints, Math.floor(next / dataset.endpoints)]
         rows.add(numbers[endpoint]!, timeOf(dataset, step), false, [set], valuesAt(endpoint, step), origin)
       }
@@ -82,23 +82,23 @@ export async function packAll({ db }: BenchPlatform) {
   }
 }
 
-const chunksOfWrite = 1500
+const chunksPerWrite = 1500
 
 /** Writes packed chunks, the form in which nearly all samples are stored. */
 export async function fillPacked({ db }: BenchPlatform, { numbers, set }: Names, dataset: Dataset) {
   const days = Array.from({ length: dataset.points }, (_, step) => Math.floor(timeOf(dataset, step) / 86_400_000))
-  const there = await findMonths(db.sql)
+  const existingMonths = await findMonths(db.sql)
   for (const month of monthsFor([...new Set(days)], new Date()))
-    if (!there.has(month.name)) await db.tx((sql) => createMonth(sql, month))
+    if (!existingMonths.has(month.name)) await db.tx((sql) => createMonth(sql, month))
   const [slot] = await db.sql`insert into time_series.slots (state) values ('packed') returning slot`
   await db.sql`delete from time_series.slots where slot = ${slot!.slot}`
   let chunks: PackedChunk[] = []
   let writing: Promise<unknown> = Promise.resolve()
   const write = async () => {
     await writing
-    const some = chunks
+    const written = chunks
     chunks = []
-    writing = db.tx((sql) => copyChunks(sql, some))
+    writing = db.tx((sql) => copyChunks(sql, written))
     writing.catch(() => {})
   }
   for (const [endpoint, endpointNo] of numbers.entries()) {
@@ -109,7 +109,7 @@ export async function fillPacked({ db }: BenchPlatform, { numbers, set }: Names,
         builder.add(set.seriesIds[place]!, timeOf(dataset, step), values[place]!)
     }
     builder.finish()
-    if (chunks.length >= chunksOfWrite) await write()
+    if (chunks.length >= chunksPerWrite) await write()
   }
   await write()
   await writing

@@ -8,8 +8,8 @@ export function failingIdentity() {
   const failures: { tenantId: string; error: Error }[] = []
   const service: AnyService = {
     ...realIdentity,
-    build(kit, given) {
-      const real = realIdentity.build(kit, given as never)
+    build(kit, needed) {
+      const real = realIdentity.build(kit, needed as never)
       const buildRealm: Identity['buildRealm'] = async (sql, spec) => {
         built.push(spec.tenantId)
         await real.api.buildRealm(sql, spec)

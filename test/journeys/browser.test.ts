@@ -14,14 +14,14 @@ let platform: RunningPlatform
 let browser: BrowserContext
 /** Redirect URI of the frontend client: a loopback address, as native applications use. */
 let callback: string
-const outside: string[] = []
+const requestsToOtherHosts: string[] = []
 
 before(async () => {
   platform = await startPlatform()
   browser = await openBrowser()
   browser.on('request', (request) => {
     const { hostname, protocol } = new URL(request.url())
-    if (protocol.startsWith('http') && hostname !== '127.0.0.1') outside.push(request.url())
+    if (protocol.startsWith('http') && hostname !== '127.0.0.1') requestsToOtherHosts.push(request.url())
   })
   const server = createServer((_, response) => response.end('<h1>Welcome back</h1>')).listen(0, '127.0.0.1')
   afterAllTests(() => void server.close())
@@ -29,7 +29,7 @@ before(async () => {
   callback = `http://127.0.0.1:${(server.address() as AddressInfo).port}/callback`
 })
 
-async function anApplication() {
+async function startSignIn() {
   const { frontendClient, tenantId } = platform.bootstrap.default
   const issuer = new URL(`${platform.baseUrl}/auth/realms/${tenantId}`)
   const configuration = await oidc.discovery(issuer, frontendClient.id, undefined, oidc.None(), {
@@ -48,7 +48,7 @@ async function anApplication() {
 }
 
 test('a user signs in with a browser, also after a wrong password, and the application gets tokens', async () => {
-  const { configuration, verifier, state, url } = await anApplication()
+  const { configuration, verifier, state, url } = await startSignIn()
   const { username, password } = platform.bootstrap.default.admin
   const page = await browser.newPage()
   await page.goto(url)
@@ -71,7 +71,7 @@ test('a user signs in with a browser, also after a wrong password, and the appli
   assert.ok(me.body.roles.includes('tenant-admin'))
 
   // Single sign-on: a second application needs no password.
-  const second = await anApplication()
+  const second = await startSignIn()
   await page.goto(second.url)
   await page.getByText('Welcome back').waitFor()
   await page.close()
@@ -104,7 +104,7 @@ test('the API reference calls an operation with a token and loads nothing from o
   await operation.locator('.live-responses-table').getByText('"tenantId"').first().waitFor()
   assert.match(await operation.locator('.live-responses-table').innerText(), /200/)
   assert.deepEqual(problems, [])
-  assert.deepEqual(outside, [])
+  assert.deepEqual(requestsToOtherHosts, [])
   await page.close()
 })
 

@@ -19,9 +19,9 @@ test('a hash matches its password and no other', async () => {
 
 test('checking an unknown username takes as long as checking a known one', async () => {
   const hash = await hashing.hash('a', 'right')
-  const cpuOf = async (of: string) => {
+  const cpuOf = async (hash: string) => {
     const before = process.cpuUsage()
-    for (let i = 0; i < 3; i++) await hashing.matches('a', 'wrong', of)
+    for (let i = 0; i < 3; i++) await hashing.matches('a', 'wrong', hash)
     return process.cpuUsage(before).user
   }
   const [known, unknown] = [await cpuOf(hash), await cpuOf(hashing.dummyHash)]
@@ -32,8 +32,8 @@ test('twenty concurrent checks block neither the event loop nor all threads of t
   const delay = monitorEventLoopDelay({ resolution: 5 })
   delay.enable()
   let running = true
-  const all = Promise.all(Array.from({ length: 20 }, (_, i) => hashing.hash(`tenant-${i % 5}`, `password ${i}`)))
-  void all.finally(() => {
+  const hashes = Promise.all(Array.from({ length: 20 }, (_, i) => hashing.hash(`tenant-${i % 5}`, `password ${i}`)))
+  void hashes.finally(() => {
     running = false
   })
   // Reading a file uses the same threads as bcrypt.
@@ -51,9 +51,9 @@ test('twenty concurrent checks block neither the event loop nor all threads of t
 
 test('a long queue of one tenant does not delay another tenant', async () => {
   const order: string[] = []
-  const enter = (line: string) => hashing.hash(line, 'p').then(() => order.push(line))
-  const flood = Array.from({ length: 12 }, () => enter('flood'))
-  await enter('quiet')
+  const hashFor = (tenantId: string) => hashing.hash(tenantId, 'p').then(() => order.push(tenantId))
+  const flood = Array.from({ length: 12 }, () => hashFor('flood'))
+  await hashFor('quiet')
   assert.ok(order.length <= 5, order.join())
   await Promise.all(flood)
 })

@@ -31,7 +31,7 @@ test('with the real identity service, a new tenant logs in with the returned cre
   }
   const serviceToken = async (tenantId: string, client_id: string, client_secret: string) =>
     await tokenOf(tenantId, { grant_type: 'client_credentials', client_id, client_secret })
-  const available = async (tenantId: string) =>
+  const waitUntilAvailable = async (tenantId: string) =>
     await eventually(async () =>
       assert.equal((await admin(`GET /api/v1/tenants/${tenantId}`)).body.status, 'AVAILABLE'),
     )
@@ -44,8 +44,8 @@ test('with the real identity service, a new tenant logs in with the returned cre
   assert.equal(registered.status, 201, registered.text)
   const created = await caller(`POST ${root}/tenants`, aCreation({ tenant_id: 'second' }), operator.bearer)
   assert.equal(created.status, 202, created.text)
-  await available('first')
-  await available('second')
+  await waitUntilAvailable('first')
+  await waitUntilAvailable('second')
 
   // The backend client of the first tenant logs in with the secret of the registration.
   const { client_backend_id, client_backend_secret } = registered.body
@@ -69,21 +69,21 @@ test('with the real identity service, a new tenant logs in with the returned cre
   assert.equal((await caller(`DELETE ${root}/tenants/${created.body.id}`, undefined, ada.bearer)).status, 403)
 
   // Its logins are rejected within a second after suspension, accepted again after activation, and end with deletion.
-  const suspend = (status: string) => admin(`PUT ${root}/tenants/${created.body.id}`, { status })
-  assert.equal((await suspend('SUSPENDED')).status, 200)
-  const asksMe = async (expected: number) =>
+  const setStatus = (status: string) => admin(`PUT ${root}/tenants/${created.body.id}`, { status })
+  assert.equal((await setStatus('SUSPENDED')).status, 200)
+  const expectMeStatus = async (expected: number) =>
     await eventually(
       async () => assert.equal((await caller('GET /iam/api/v1/me', undefined, ada.bearer)).status, expected),
       { withinMs: 1000 },
     )
-  await asksMe(401)
-  assert.equal((await suspend('AVAILABLE')).status, 200)
-  await asksMe(200)
+  await expectMeStatus(401)
+  assert.equal((await setStatus('AVAILABLE')).status, 200)
+  await expectMeStatus(200)
   const template = await admin('POST /api/v1/templates/realms', { template: {}, description: '' })
   const rebuilt = await admin('PUT /api/v1/tenants/second', { realm_template_version: template.body.id })
   assert.equal(rebuilt.body.status, 'UPDATING')
-  await available('second')
-  await asksMe(200)
+  await waitUntilAvailable('second')
+  await expectMeStatus(200)
   assert.equal((await admin('DELETE /api/v1/tenants/second')).status, 204)
-  await asksMe(401)
+  await expectMeStatus(401)
 })

@@ -10,7 +10,7 @@ export interface TokenRow {
   expiresAt: Date
 }
 
-/** Inserts a token. Returns false if the endpoint has `most` tokens already. */
+/** Inserts a token. Returns false if the endpoint has `limit` valid tokens already. */
 export async function insertToken(sql: Sql, token: TokenRow, limit: number): Promise<boolean> {
   const { tokenHash, endpointId, tenantId, applicationName, issuedAt, expiresAt } = token
   const { count } = await sql`
@@ -82,7 +82,7 @@ export async function rejectUploadsOfTenant(sql: Sql, tenantId: string) {
   await sql`update binary_data.uploads set refused = true where tenant_id = ${tenantId}`
 }
 
-/** Gives up uploads that were not touched since then: their node has died. */
+/** Deletes uploads that were not touched since then, because their node has died, and records their content as orphans. */
 export async function giveUpUploads(sql: Sql, { untouchedSince, at }: { untouchedSince: Date; at: Date }) {
   await sql`
     with deleted as (delete from binary_data.uploads where touched_at < ${untouchedSince} returning content_key)

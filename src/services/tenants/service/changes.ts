@@ -43,9 +43,9 @@ export async function update(deps: TenantDeps, tenantId: string, change: TenantC
 }
 
 /** A changed realm field needs a rebuild. For a tenant that is FAILED, an unchanged one is enough, because it asks for a retry. */
-function needsRebuild(tenant: Tenant, fields: Fields, changed: (keyof Fields)[]): boolean {
+function needsRebuild(tenant: Tenant, fields: Fields, changedFields: (keyof Fields)[]): boolean {
   if (tenant.status === 'FAILED') return realmFields.some((field) => fields[field] !== undefined)
-  return realmFields.some((field) => changed.includes(field))
+  return realmFields.some((field) => changedFields.includes(field))
 }
 
 export async function remove(deps: TenantDeps, tenantId: string): Promise<void> {

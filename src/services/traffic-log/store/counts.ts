@@ -5,7 +5,7 @@
 import { sleep } from '../../../kernel/clock.ts'
 import type { Fragment, Sql } from '../../../kernel/db.ts'
 
-export const minutesMs = 300_000
+export const fiveMinutesMs = 300_000
 export const hourMs = 3_600_000
 /** Delay behind the clock, so that records waiting for their commit are rarely late. */
 const lagSeconds = 2

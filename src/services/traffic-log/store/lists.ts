@@ -9,7 +9,7 @@ import {
   type TrafficQuery,
   usesCountsOnly,
 } from '../traffic-query.ts'
-import { hourMs, minutesMs } from './counts.ts'
+import { fiveMinutesMs, hourMs } from './counts.ts'
 
 export interface RecordRow {
   createdAt: Date
@@ -151,7 +151,7 @@ async function countByBuckets(sql: Sql, query: TrafficQuery, parts: Parts, count
   const scan =
     query.visibility === 'all' ? sql`true` : sql`r.application_name = any(${query.visibility.applicationNames}::text[])`
   const outside = (span: Span) => {
-    const { early, counted, late } = partsOf(span, countedUntil, minutesMs)
+    const { early, counted, late } = partsOf(span, countedUntil, fiveMinutesMs)
     return sumOf(sql, [
       ...(isEmpty(counted) ? [] : [sumOfCountsSql(sql, query, 5, counted)]),
       ...[early, late].filter((part) => !isEmpty(part)).map((part) => countSql(sql, query, scan, part)),
