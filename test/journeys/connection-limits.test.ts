@@ -39,12 +39,12 @@ test('a thousand anonymous connections from one address do not lock out other cl
   const ask = await platform.asService(platform.bootstrap.default)
   const { prefix } = await createFixtures(ask).aProvisionedEndpoint()
   const topic = `${prefix.replace('/test/', '/epmx/')}/get`
-  const canSend = async (device: Awaited<ReturnType<typeof aDevice>>, id: number) => {
+  const sendAndAwaitResponse = async (device: Awaited<ReturnType<typeof aDevice>>, id: number) => {
     await device.publish(`${topic}/${id}`)
     await device.receives(`${topic}/${id}/status`)
   }
   const connectedBefore = await aDevice(platform.mqttUrl)
-  await canSend(connectedBefore, 1)
+  await sendAndAwaitResponse(connectedBefore, 1)
   // Half of them send nothing, the other half connect without credentials.
   for (let n = 0; n < 1000; n += 50)
     await Promise.all(Array.from({ length: 50 }, (_, i) => open(i % 2 ? `idle-${n + i}` : undefined)))
@@ -59,11 +59,11 @@ test('a thousand anonymous connections from one address do not lock out other cl
   assert.ok((await metric('waypost_connections_open{listener="mqtt"}')) <= 303 + 32)
   for (const url of [platform.mqttUrl, platform.mqttsUrl, platform.baseUrl.replace('http:', 'ws:').concat('/mqtt')]) {
     const connectedAfter = await aDevice(url, { rejectUnauthorized: false })
-    await canSend(connectedAfter, 2)
+    await sendAndAwaitResponse(connectedAfter, 2)
     await connectedAfter.end()
   }
   assert.ok(connectedBefore.client.connected)
-  await canSend(connectedBefore, 3)
+  await sendAndAwaitResponse(connectedBefore, 3)
   assert.equal(await metric('waypost_file_descriptors_exhausted_total{listener="probe"}'), 0)
   const lines = platform.output().match(/closing the oldest connections that are idle/g) ?? []
   assert.ok(lines.length >= 1 && lines.length <= 5, `${lines.length} lines`)
