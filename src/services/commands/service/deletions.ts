@@ -64,7 +64,7 @@ export function createDeletions(
 
 /** Deletes in parts, each in a transaction of its own. */
 export async function deleteOld(sql: Sql, days: number) {
-  for (const of of await store.findApplications(sql))
-    while ((await store.deleteOld(sql, { ...of, days, limit: atOnce })) === atOnce);
+  for (const application of await store.findApplications(sql))
+    while ((await store.deleteOld(sql, { ...application, days, limit: atOnce })) === atOnce);
   while ((await store.deleteOldTasks(sql, days, atOnce)) === atOnce);
 }
