@@ -30,21 +30,21 @@ const platform = {
     kind: 'integer',
     default: '0',
     meaning:
-      'greatest number of open HTTP connections; 0: a quarter of the file descriptors of the process (ulimit -n), ' +
+      'maximum number of open HTTP connections; 0: a quarter of the file descriptors of the process (ulimit -n), ' +
       'after a reserve for the database and files',
   },
   HTTP_CONNECTIONS_PER_ADDRESS: {
     kind: 'integer',
     default: '0',
     meaning:
-      'greatest number of open HTTP connections from one IPv4 address or IPv6 /64, except proxies of ' +
+      'maximum number of open HTTP connections from one IPv4 address or IPv6 /64, except proxies of ' +
       'WAYPOST_TRUST_PROXY; a further one closes the oldest idle one; 0: a quarter of WAYPOST_HTTP_CONNECTIONS',
   },
   MQTT_CONNECTIONS: {
     kind: 'integer',
     default: '0',
     meaning:
-      'greatest number of open MQTT connections (TCP, TLS, WebSocket); 0: the file descriptors that the reserve and ' +
+      'maximum number of open MQTT connections (TCP, TLS, WebSocket); 0: the file descriptors that the reserve and ' +
       'HTTP leave',
   },
   MANAGEMENT_PORT: {
@@ -77,7 +77,7 @@ const platform = {
   DATABASE_CONNECTIONS: {
     kind: 'integer',
     default: '8',
-    meaning: 'greatest number of connections in the common pool of this node',
+    meaning: 'maximum number of connections in the common pool of this node',
   },
   MASTER_KEY: {
     kind: 'text',
@@ -167,24 +167,24 @@ export function joinTables(tables: Record<string, SettingTable>): SettingTable {
   return Object.assign({}, ...Object.values(tables)) as SettingTable
 }
 
-export interface Effective {
+export interface EffectiveSetting {
   name: string
   value: string | undefined
-  from: 'default' | 'environment' | 'file'
+  origin: 'default' | 'environment' | 'file'
   secret: boolean
 }
 
 type Environment = Record<string, string | undefined>
 
 /** Returns every setting with its origin; an unknown variable is an error that names the nearest known one. */
-export function readSettings(environment: Environment = process.env): Map<string, Effective> {
+export function readSettings(environment: Environment = process.env): Map<string, EffectiveSetting> {
   const known = Object.entries(allSettings).flatMap(([name, { secret }]) => (secret ? [name, `${name}_FILE`] : [name]))
   for (const variable of Object.keys(environment)) {
     if (!variable.startsWith(prefix) || known.includes(variable.slice(prefix.length))) continue
     const nearest = nearestOf(variable.slice(prefix.length), known)
     throw new ConfigurationError(`${variable} is not a setting of Waypost; the nearest is ${prefix}${nearest}`)
   }
-  return new Map(Object.entries(allSettings).map(([name, setting]) => [name, readOne(name, setting, environment)]))
+  return new Map(Object.entries(allSettings).map(([name, setting]) => [name, readSetting(name, setting, environment)]))
 }
 
 /** Returns the nearest known name, preferring one that starts with the typed text. */
@@ -193,14 +193,14 @@ function nearestOf(typed: string, known: string[]): string | undefined {
   return known.toSorted((a, b) => cost(a) - cost(b))[0]
 }
 
-function readOne(name: string, setting: Setting, environment: Environment): Effective {
+function readSetting(name: string, setting: Setting, environment: Environment): EffectiveSetting {
   const secret = setting.secret === true
-  const given = environment[prefix + name]
+  const text = environment[prefix + name]
   const file = secret ? environment[`${prefix}${name}_FILE`] : undefined
-  if (given !== undefined && file !== undefined)
+  if (text !== undefined && file !== undefined)
     throw new ConfigurationError(`${prefix}${name} and ${prefix}${name}_FILE are both set; choose one`)
-  if (given !== undefined && given !== '')
-    return { name: prefix + name, value: check(name, setting, given), from: 'environment', secret }
+  if (text !== undefined && text !== '')
+    return { name: prefix + name, value: validated(name, setting, text), origin: 'environment', secret }
   if (file !== undefined) {
     let text: string
     try {
@@ -208,48 +208,49 @@ function readOne(name: string, setting: Setting, environment: Environment): Effe
     } catch (error) {
       throw new ConfigurationError(`${prefix}${name}_FILE: ${(error as Error).message}`)
     }
-    return { name: prefix + name, value: check(name, setting, text), from: 'file', secret }
+    return { name: prefix + name, value: validated(name, setting, text), origin: 'file', secret }
   }
-  return { name: prefix + name, value: setting.default, from: 'default', secret }
+  return { name: prefix + name, value: setting.default, origin: 'default', secret }
 }
 
-function check(name: string, setting: Setting, value: string): string {
-  const wrong = (expected: string) =>
+function validated(name: string, setting: Setting, value: string): string {
+  const invalidValue = (expected: string) =>
     new ConfigurationError(
       `${prefix}${name} is ${setting.secret ? 'not valid' : JSON.stringify(value)}; expected ${expected}`,
     )
-  if (setting.choices && !setting.choices.includes(value)) throw wrong(`one of ${setting.choices.join(', ')}`)
+  if (setting.choices && !setting.choices.includes(value)) throw invalidValue(`one of ${setting.choices.join(', ')}`)
   switch (setting.kind) {
     case 'port':
-      if (!/^\d{1,5}$/.test(value) || Number(value) > 65535) throw wrong('a port from 0 to 65535')
+      if (!/^\d{1,5}$/.test(value) || Number(value) > 65535) throw invalidValue('a port from 0 to 65535')
       return value
     case 'integer':
-      if (!/^\d{1,9}$/.test(value)) throw wrong('a whole number')
+      if (!/^\d{1,9}$/.test(value)) throw invalidValue('a whole number')
       return value
     case 'switch':
-      if (value !== 'on' && value !== 'off') throw wrong('on or off')
+      if (value !== 'on' && value !== 'off') throw invalidValue('on or off')
       return value
     case 'proxies': {
-      if (value === 'on') throw new ConfigurationError(proxiesOn(name))
+      if (value === 'on') throw new ConfigurationError(proxiesOnText(name))
       const read = readTrustProxy(value)
-      if (typeof read === 'string') throw wrong(read)
+      if (typeof read === 'string') throw invalidValue(read)
       return value
     }
     case 'web address':
-      if (!isWebAddress(value)) throw wrong('an address such as https://host:port, without user, query and fragment')
+      if (!isWebAddress(value))
+        throw invalidValue('an address such as https://host:port, without user, query and fragment')
       return value.replace(/\/+$/, '')
     case 'database address':
-      if (!isDatabaseAddress(value)) throw wrong('an address such as postgres://user:password@host:port/name')
+      if (!isDatabaseAddress(value)) throw invalidValue('an address such as postgres://user:password@host:port/name')
       return value
     case 'url':
-      if (!URL.canParse(value)) throw wrong('an address such as scheme://host:port')
+      if (!URL.canParse(value)) throw invalidValue('an address such as scheme://host:port')
       return value.replace(/\/+$/, '')
     default:
       return value
   }
 }
 
-const proxiesOn = (name: string) =>
+const proxiesOnText = (name: string) =>
   `${prefix}${name}=on is not enough, because clients can write X-Forwarded-For too; write how many proxies are in front ` +
   `(${prefix}${name}=1), or their networks (${prefix}${name}=10.0.0.0/8,fd00::/8)`
 
@@ -268,7 +269,7 @@ function isWebAddress(value: string): boolean {
   return /^https?:$/.test(protocol) && [username, password, search, hash].every((part) => part === '')
 }
 
-function valuesOf<D extends SettingTable>(table: D, all: Map<string, Effective>): Values<D> {
+function valuesOf<D extends SettingTable>(table: D, all: Map<string, EffectiveSetting>): Values<D> {
   const typed = (name: string, { kind }: Setting) => {
     const value = all.get(name)?.value
     if (kind === 'port' || kind === 'integer') return Number(value)
@@ -284,7 +285,7 @@ export function loadConfig(environment: Environment = process.env) {
   const dataDirectory = resolve(value.DATA)
   // Already validated by `readSettings`.
   const trustProxy = readTrustProxy(value.TRUST_PROXY) as IsProxy
-  const ofServices = new Map(
+  const serviceValues = new Map(
     Object.values(serviceSettings).map((declared) => [declared, declared.read(valuesOf(declared.table, all) as never)]),
   )
   return {
@@ -303,7 +304,7 @@ export function loadConfig(environment: Environment = process.env) {
     },
     masterKey: value.MASTER_KEY,
     /** APIs without authentication: all, or the named ones. */
-    withoutAuthentication: openDoorsOf(value.AUTH),
+    withoutAuthentication: parseApisWithoutAuthentication(value.AUTH),
     rateLimit: { perCredential: value.RATE_LIMIT_PER_CREDENTIAL, perAddress: value.RATE_LIMIT_PER_ADDRESS },
     log: { level: value.LOG_LEVEL, format: value.LOG_FORMAT as 'auto' | 'json' | 'pretty' },
     /** Settings that every service may use. */
@@ -323,9 +324,9 @@ export function loadConfig(environment: Environment = process.env) {
     } as PlatformSettings,
     /** Returns the settings that a service declares. */
     of<T>(declared: DeclaredSettings<T>): T {
-      if (!ofServices.has(declared))
+      if (!serviceValues.has(declared))
         throw new Error(`src/assembly/settings.ts does not list the settings ${Object.keys(declared.table)}`)
-      return ofServices.get(declared) as T
+      return serviceValues.get(declared) as T
     },
   }
 }
@@ -343,7 +344,7 @@ function s3Of(value: Values<typeof platform>): PlatformSettings['blobs']['s3'] {
   return { origin, bucket, folder: folders.join('/'), region, accessKey, secretKey }
 }
 
-const openDoorsOf = (value: string): 'none' | 'all' | string[] => {
+const parseApisWithoutAuthentication = (value: string): 'none' | 'all' | string[] => {
   if (value === 'on') return 'none'
   if (value === 'off') return 'all'
   return value

@@ -4,7 +4,7 @@ import { ConfigurationError } from './kernel/settings.ts'
 interface Command {
   summary: string
   /** True if the command accepts arguments and options; the others reject them. */
-  takes?: true
+  takesArguments?: true
   load(): Promise<{ run(args: string[]): Promise<number>; usage?: string }>
 }
 
@@ -12,29 +12,29 @@ const commands: Record<string, Command> = {
   start: { summary: 'run the platform', load: () => import('./cli/start.ts') },
   migrate: { summary: 'upgrade the database to this version', load: () => import('./cli/migrate.ts') },
   backup: {
-    takes: true,
+    takesArguments: true,
     summary: 'write a backup to a file: waypost backup <file>',
     load: () => import('./cli/backup.ts'),
   },
   restore: {
-    takes: true,
+    takesArguments: true,
     summary: 'restore a backup: waypost restore <file>',
     load: () => import('./cli/restore.ts'),
   },
   doctor: { summary: 'check the installation and say what to do', load: () => import('./cli/doctor.ts') },
-  user: { takes: true, summary: 'manage users: waypost user list', load: () => import('./cli/user.ts') },
+  user: { takesArguments: true, summary: 'manage users: waypost user list', load: () => import('./cli/user.ts') },
   key: {
-    takes: true,
+    takesArguments: true,
     summary: 'manage API keys and signing keys: waypost key list',
     load: () => import('./cli/key.ts'),
   },
   simulate: {
-    takes: true,
+    takesArguments: true,
     summary: 'run simulated devices against the platform: waypost simulate --devices 10',
     load: () => import('./cli/simulate.ts'),
   },
   config: { summary: 'show the effective settings and their origin', load: () => import('./cli/config.ts') },
-  openapi: { takes: true, summary: 'print the API reference', load: () => import('./cli/openapi.ts') },
+  openapi: { takesArguments: true, summary: 'print the API reference', load: () => import('./cli/openapi.ts') },
 }
 
 const usage = () =>
@@ -45,7 +45,7 @@ const usage = () =>
     '',
   ].join('\n')
 
-async function unknown(name: string): Promise<string> {
+async function unknownCommandText(name: string): Promise<string> {
   const { closest } = await import('fastest-levenshtein')
   return `waypost: there is no command ${name}; the nearest is ${closest(name, Object.keys(commands))}`
 }
@@ -59,7 +59,9 @@ async function main([name = 'help', ...args]: string[]): Promise<number> {
   const asksForHelp = ['help', '--help', '-h'].includes(name)
   const command = commands[asksForHelp ? (args[0] ?? '') : name]
   if (!command) {
-    process[asksForHelp ? 'stdout' : 'stderr'].write(asksForHelp ? usage() : `${await unknown(name)}\n\n${usage()}`)
+    process[asksForHelp ? 'stdout' : 'stderr'].write(
+      asksForHelp ? usage() : `${await unknownCommandText(name)}\n\n${usage()}`,
+    )
     return asksForHelp ? 0 : 2
   }
   if (asksForHelp || args.includes('--help') || args.includes('-h')) {
@@ -68,7 +70,7 @@ async function main([name = 'help', ...args]: string[]): Promise<number> {
     )
     return 0
   }
-  if (args.length > 0 && !command.takes) {
+  if (args.length > 0 && !command.takesArguments) {
     process.stderr.write(`waypost: ${name} takes no arguments\n`)
     return 2
   }

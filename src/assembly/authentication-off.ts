@@ -3,21 +3,24 @@ import type { Log } from '../kernel/log.ts'
 import { everyScope, tenantSystem } from '../kernel/permissions.ts'
 import { authenticationOff } from './log-messages.ts'
 
-/** Returns the caller of APIs without authentication: one of the tenant `default`, with every scope there and none on the platform. */
+/** Returns a function that gives the caller of an API without authentication: it has every scope in tenant `default`, none on the platform. */
 export function withoutAuthentication(
-  open: 'none' | 'all' | string[],
+  apisWithoutAuthentication: 'none' | 'all' | string[],
   log: Log,
   names: string[],
 ): (api: string) => Caller | undefined {
-  if (open === 'none') return () => undefined
-  const unknown = Array.isArray(open) ? open.find((name) => !names.includes(name)) : undefined
+  if (apisWithoutAuthentication === 'none') return () => undefined
+  const unknown = Array.isArray(apisWithoutAuthentication)
+    ? apisWithoutAuthentication.find((name) => !names.includes(name))
+    : undefined
   if (unknown) throw new Error(`WAYPOST_AUTH names ${unknown}; there are ${[...new Set(names)].join(', ')}`)
-  authenticationOff(log, { apis: open })
+  authenticationOff(log, { apis: apisWithoutAuthentication })
   const anonymous: Caller = {
     tenantId: 'default',
     subject: { type: 'system', id: 'anonymous' },
     roles: [],
     permissions: [{ resource: tenantSystem, scopes: new Set([everyScope]) }],
   }
-  return (api) => (open === 'all' || open.includes(api) ? anonymous : undefined)
+  return (api) =>
+    apisWithoutAuthentication === 'all' || apisWithoutAuthentication.includes(api) ? anonymous : undefined
 }

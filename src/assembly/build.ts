@@ -21,9 +21,9 @@ import { createSecrets, loadDataKey, loadMasterKey } from '../kernel/secrets.ts'
 import { createSignals, postgresTransport } from '../kernel/signals.ts'
 import { createWaits } from '../kernel/wait.ts'
 import { instancesOf, scopesOf } from './declared.ts'
-import { forgetFirstPasswords } from './first-password.ts'
+import { deleteChangedFirstPasswords } from './first-password.ts'
 import { reloadFailed } from './log-messages.ts'
-import { inOrder } from './order.ts'
+import { sortByNeeds } from './order.ts'
 import { version } from './version.ts'
 
 export interface BuiltServices {
@@ -33,6 +33,7 @@ export interface BuiltServices {
   built: Map<string, BuiltService<unknown>>
   services: AnyService[]
   migrated: string[]
+  /** Returns the API of a service. */
   ask<T>(contract: Contract<T>): T
   /** Called after events may have been lost or the database was restored, once the kernel has reloaded its state. */
   onReset(listener: () => Promise<void>): void
@@ -45,7 +46,7 @@ export interface BuiltServices {
 
 export const migrationSources = (services: AnyService[]): MigrationSource[] => [
   { module: 'kernel', directory: fileURLToPath(new URL('../kernel/migrations/', import.meta.url)) },
-  ...inOrder(services).flatMap(({ name, migrations }) =>
+  ...sortByNeeds(services).flatMap(({ name, migrations }) =>
     migrations ? [{ module: name, directory: fileURLToPath(migrations) }] : [],
   ),
 ]
@@ -62,13 +63,13 @@ export async function buildServices(options: {
   connection: ConnectionOptions
   log: Log
   services: AnyService[]
-  /** Services whose declarations apply, if they are not the built ones (tests). */
+  /** Services whose instances and scopes are declared, if they differ from the built ones (in tests). */
   declared?: AnyService[]
   baseUrl: () => string
   now?: Clock
 }): Promise<BuiltServices> {
   const { config, log, connection } = options
-  const services = inOrder(options.services)
+  const services = sortByNeeds(options.services)
   const jobPool = connect(connection, { max: 1, translate: false, name: 'waypost-jobs', statementSeconds: 300 })
   const db = createDb(connection, { max: config.databaseConnections })
   try {
@@ -102,13 +103,13 @@ export async function buildServices(options: {
       scopes: scopesOf(options.declared ?? services),
       system: (tenantId) => systemCtx(tenantId, log, newId(), stop.signal),
     }
-    const gapListeners: (() => Promise<void>)[] = []
+    const resetListeners: (() => Promise<void>)[] = []
     let open = true
     const reload = async () => {
       try {
         secrets.setDataKey(await loadDataKey(db.sql, masterKey))
         await kit.jobs.createMissingQueues()
-        for (const listener of gapListeners) await listener()
+        for (const listener of resetListeners) await listener()
       } catch (error) {
         if (!open) return
         reloadFailed(log, { err: error })
@@ -118,14 +119,14 @@ export async function buildServices(options: {
     kit.bus.onReset(reload)
     const built = new Map<string, BuiltService<unknown>>()
     for (const service of services) {
-      const given = Object.fromEntries(
+      const apis = Object.fromEntries(
         Object.entries((service.needs ?? {}) as Needs).map(([key, need]) => [key, built.get(need.name)?.api]),
       )
       const settings = service.settings && config.of(service.settings)
-      built.set(service.provides.name, service.build({ ...kit, settings }, given))
+      built.set(service.provides.name, service.build({ ...kit, settings }, apis))
     }
     const bootstrapListeners: (() => void)[] = []
-    forgetFirstPasswords(kit, () => {
+    deleteChangedFirstPasswords(kit, () => {
       for (const listener of bootstrapListeners) listener()
     })
     return {
@@ -135,7 +136,7 @@ export async function buildServices(options: {
       services,
       migrated,
       ask: <T>(contract: Contract<T>) => built.get(contract.name)?.api as T,
-      onReset: (listener) => void gapListeners.push(listener),
+      onReset: (listener) => void resetListeners.push(listener),
       onBootstrapChange: (listener) => void bootstrapListeners.push(listener),
       beginStop: () => stop.abort(ProcessStopping()),
       async close() {

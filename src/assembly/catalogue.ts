@@ -14,7 +14,7 @@ import timeSync from '../services/time-sync/index.ts'
 import tokens from '../services/tokens/index.ts'
 import trafficLog from '../services/traffic-log/index.ts'
 
-/** All services of the platform; what each needs decides the order in which they are built. */
+/** All services of the platform. They are built in the order of their needs. */
 export const catalogue: AnyService[] = [
   identity,
   tenants,

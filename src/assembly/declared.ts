@@ -1,4 +1,4 @@
-/** Collects what services declare. */
+/** Collects the service instances and scopes that services declare. */
 import type { ConfigurationInstance } from '../kernel/configuration.ts'
 import type { AnyService } from '../kernel/define-service.ts'
 import { reservedInstances, reservedScopes } from './reserved.ts'

@@ -16,13 +16,13 @@ async function findingsWith(connection: ConnectionOptions) {
 test('the doctor warns of a database role that is a superuser, and not of one that only owns the database', async () => {
   const connection = await freshDatabase()
   const aboutRole = (findings: Awaited<ReturnType<typeof findingsWith>>) =>
-    findings.filter(({ what }) => what.includes('superuser'))
+    findings.filter(({ text }) => text.includes('superuser'))
   const [warning, ...more] = aboutRole(await findingsWith(await administrationOf(connection)))
   assert.equal(warning?.state, 'warning')
-  assert.match(warning.what, /connects as waypost, a superuser of the database/)
+  assert.match(warning.text, /connects as waypost, a superuser of the database/)
   assert.match(warning.todo ?? '', /WAYPOST_DATABASE_URL/)
   assert.deepEqual(more, [])
   const findings = await findingsWith(connection)
   assert.deepEqual(aboutRole(findings), [])
-  assert.ok(findings.some(({ state, what }) => state === 'ok' && what.startsWith('The database answers')))
+  assert.ok(findings.some(({ state, text }) => state === 'ok' && text.startsWith('The database answers')))
 })

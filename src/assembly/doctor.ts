@@ -16,16 +16,16 @@ import { migrationSources } from './build.ts'
 import { connectDatabase } from './database.ts'
 
 export interface Finding {
-  /** `warning`: it works, but not for long or not as well. */
+  /** `warning` means that the platform works, but may fail later or work worse. */
   state: 'ok' | 'warning' | 'error'
-  what: string
+  text: string
   /** The advice for the operator. */
   todo?: string
 }
 
-const ok = (what: string): Finding => ({ state: 'ok', what })
-const warning = (what: string, todo: string): Finding => ({ state: 'warning', what, todo })
-const problem = (what: string, todo: string): Finding => ({ state: 'error', what, todo })
+const ok = (text: string): Finding => ({ state: 'ok', text })
+const warning = (text: string, todo: string): Finding => ({ state: 'warning', text, todo })
+const problem = (text: string, todo: string): Finding => ({ state: 'error', text, todo })
 const reasonOf = (cause: unknown) => (cause as Error).message || String((cause as { code?: unknown }).code ?? cause)
 
 const nodeMajorMin = 24
@@ -80,8 +80,8 @@ function checkDataDirectory(directory: string): Finding {
       `The data directory ${directory} is not writable`,
       `Run as its owner (uid ${status.uid}), or chown it`,
     )
-  const us = process.getuid?.()
-  if (us !== undefined && us !== 0 && status.uid !== us)
+  const ownUid = process.getuid?.()
+  if (ownUid !== undefined && ownUid !== 0 && status.uid !== ownUid)
     return problem(`The data directory ${directory} belongs to uid ${status.uid}`, 'Run as that user, or chown it')
   if (status.mode & 0o022)
     return warning(`Other users can write to the data directory ${directory}`, `chmod 700 ${directory}`)
@@ -143,12 +143,12 @@ function* reportRunning(running: Running | undefined): Generator<Finding> {
   else if (running.health.status === 'ready') yield ok(`The platform runs at ${running.baseUrl} and is ready`)
   else {
     const problems = running.health.checks.filter(({ ok }) => !ok).map(({ name, problem }) => `${name}: ${problem}`)
-    const why = problems.join('; ') || running.health.status
-    yield problem(`The platform at ${running.baseUrl} is not ready (${why})`, 'Look at its log')
+    const reason = problems.join('; ') || running.health.status
+    yield problem(`The platform at ${running.baseUrl} is not ready (${reason})`, 'Look at its log')
   }
 }
 
-async function checkPort(setting: string, host: string, port: number, ours: string | undefined): Promise<Finding> {
+async function checkPort(setting: string, host: string, port: number, ownUrl: string | undefined): Promise<Finding> {
   if (port === 0) return ok(`${setting} uses any free port`)
   const failure = await new Promise<NodeJS.ErrnoException | undefined>((resolve) => {
     const server = createServer()
@@ -161,7 +161,7 @@ async function checkPort(setting: string, host: string, port: number, ours: stri
       `Port ${port} at ${host} cannot be opened: ${failure.message}`,
       `Choose another ${setting} or WAYPOST_HOST`,
     )
-  if (ours && portOf(ours) === port) return ok(`Port ${port} (${setting}) is in use by this platform`)
+  if (ownUrl && portOf(ownUrl) === port) return ok(`Port ${port} (${setting}) is in use by this platform`)
   return problem(`Port ${port} is in use by another program`, `Choose another ${setting}, or stop that program`)
 }
 
@@ -179,12 +179,12 @@ function checkPrograms(config: Config): Finding {
 }
 
 async function* checkDatabase(config: Config, log: Log): AsyncGenerator<Finding> {
-  const where = config.databaseUrl ? 'Check WAYPOST_DATABASE_URL and the server' : 'Look at the reason above'
+  const advice = config.databaseUrl ? 'Check WAYPOST_DATABASE_URL and the server' : 'Look at the reason above'
   let database: Awaited<ReturnType<typeof connectDatabase>>
   try {
     database = await connectDatabase(config, log)
   } catch (error) {
-    yield problem(`The database cannot be started: ${reasonOf(error)}`, where)
+    yield problem(`The database cannot be started: ${reasonOf(error)}`, advice)
     return
   }
   const pool = connect(database.connection, { max: 1, translate: false, name: 'waypost-doctor' })
@@ -210,37 +210,42 @@ async function* checkDatabase(config: Config, log: Log): AsyncGenerator<Finding>
     yield* checkMigrations(await readApplied(pool), readMigrations(migrationSources(catalogue)))
     yield* checkMasterKey(config, pool)
   } catch (error) {
-    yield problem(`The database does not answer: ${reasonOf(error)}`, where)
+    yield problem(`The database does not answer: ${reasonOf(error)}`, advice)
   } finally {
     await pool.end({ timeout: 2 })
     await database.stop()
   }
 }
 
-function checkClocks(offMs: number, doubtMs: number): Finding {
-  const off = Math.max(0, Math.abs(offMs) - doubtMs)
-  if (off < 1000) return ok('The clocks of the database and of this machine agree')
+function checkClocks(differenceMs: number, uncertaintyMs: number): Finding {
+  const certainDifferenceMs = Math.max(0, Math.abs(differenceMs) - uncertaintyMs)
+  if (certainDifferenceMs < 1000) return ok('The clocks of the database and of this machine agree')
   return warning(
-    `The clocks of the database and of this machine are ${(off / 1000).toFixed(1)} s apart`,
+    `The clocks of the database and of this machine are ${(certainDifferenceMs / 1000).toFixed(1)} s apart`,
     'Synchronize both with NTP',
   )
 }
 
-function* checkMigrations(applied: Awaited<ReturnType<typeof readApplied>>, ours: Migration[]): Generator<Finding> {
-  const known = new Map(ours.map((migration) => [`${migration.module}/${migration.name}`, migration.checksum]))
+function* checkMigrations(
+  applied: Awaited<ReturnType<typeof readApplied>>,
+  migrations: Migration[],
+): Generator<Finding> {
+  const checksums = new Map(
+    migrations.map((migration) => [`${migration.module}/${migration.name}`, migration.checksum]),
+  )
   for (const { module, name, checksum } of applied) {
-    const mine = known.get(`${module}/${name}`)
-    if (mine === checksum) continue
-    if (mine === undefined)
+    const programChecksum = checksums.get(`${module}/${name}`)
+    if (programChecksum === checksum) continue
+    if (programChecksum === undefined)
       yield problem(`The database has ${module}/${name}, which this version does not know`, 'Use the newer Waypost')
     else yield problem(`${module}/${name} differs from the one that was applied`, 'Use the Waypost that applied it')
     return
   }
-  if (applied.length === ours.length) yield ok('The database schema is that of this version')
+  if (applied.length === migrations.length) yield ok('The database schema is that of this version')
   else if (applied.length === 0) yield ok('The database is empty: the first start creates the tables')
   else
     yield warning(
-      `${ours.length - applied.length} migrations are missing`,
+      `${migrations.length - applied.length} migrations are missing`,
       'The next start applies them, or waypost migrate; make a backup first',
     )
 }

@@ -6,11 +6,11 @@ export const adminName = 'admin'
 /** Returns the name under which the encrypted password of the first administrator is stored. */
 export const vaultName = (tenantId: string) => `bootstrap/${tenantId}/admin`
 
-/** Deletes the stored password of the first administrator when that is changed. */
-export function forgetFirstPasswords({ bus, db, secrets }: Kit, changed: () => void) {
+/** Deletes the stored password of the first administrator when the administrator changes it. */
+export function deleteChangedFirstPasswords({ bus, db, secrets }: Kit, onDelete: () => void) {
   bus.handle('bootstrap.forget-password', PasswordChanged, async (sql, { tenantId, username }) => {
     if (username !== adminName) return
     await sql`update kernel.vault set sealed = ${secrets.seal('')} where name = ${vaultName(tenantId)}`
-    db.afterCommit(sql, changed)
+    db.afterCommit(sql, onDelete)
   })
 }

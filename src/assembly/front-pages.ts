@@ -25,7 +25,7 @@ ${body}
 </html>
 `
 
-const sign =
+const logo =
   '<svg viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="2" stroke-linejoin="round" xmlns="http://www.w3.org/2000/svg">' +
   '<path d="M12 2v3M12 12v10M5 5h12l3 3.5L17 12H5z"/></svg>'
 
@@ -44,7 +44,7 @@ function frontPage({ status, checks }: HealthReport): string {
     'Waypost',
     '<link rel="stylesheet" href="/assets/style.css">',
     `<main>
-<h1>${sign}Waypost</h1>
+<h1>${logo}Waypost</h1>
 <p>Version ${version}. The platform is <span class="${status === 'ready' ? 'ok' : 'bad'}">${status}</span>.</p>
 <nav>
 <a href="/docs"><strong>API reference</strong><span>every operation, with “try it”</span></a>
@@ -60,17 +60,17 @@ const types: Record<string, string> = { css: 'text/css', js: 'text/javascript', 
 
 export function mountFrontPages(http: HttpServer, platform: { baseUrl(): string; report(): Promise<HealthReport> }) {
   const { app } = http
-  const own = new URL('./pages/', import.meta.url)
+  const pagesDirectory = new URL('./pages/', import.meta.url)
   const swagger = join(dirname(createRequire(import.meta.url).resolve('@fastify/swagger-ui/package.json')), 'static')
-  const html = (path: string, text: () => Promise<string> | string) =>
+  const mountPage = (path: string, text: () => Promise<string> | string) =>
     app.get(path, async (_, reply) =>
       reply
         .type('text/html; charset=utf-8')
         .header('content-security-policy', securityPolicy)
         .send(await text()),
     )
-  // Read from disk on each request, because few people ask for it.
-  const asset = (path: string, read: () => string | Buffer) =>
+  // Read from disk on each request, because requests for assets are rare.
+  const mountAsset = (path: string, read: () => string | Buffer) =>
     app.get(path, (_, reply) =>
       reply
         .type(`${types[path.split('.').at(-1)!]}; charset=utf-8`)
@@ -84,12 +84,12 @@ export function mountFrontPages(http: HttpServer, platform: { baseUrl(): string;
     document ??= JSON.stringify(apiDocument(http, platform.baseUrl()))
     return reply.type('application/json; charset=utf-8').header('access-control-allow-origin', '*').send(document)
   })
-  html('/', async () => frontPage(await platform.report()))
-  html('/docs', () => docsPage)
-  asset('/assets/style.css', () => readFileSync(new URL('style.css', own)))
-  asset('/assets/icon.svg', () => sign.replace('currentColor', '#0b6e5f'))
-  asset('/docs/assets/docs.css', () => readFileSync(new URL('docs.css', own)))
-  asset('/docs/assets/docs.js', () => readFileSync(new URL('docs.js', own)))
+  mountPage('/', async () => frontPage(await platform.report()))
+  mountPage('/docs', () => docsPage)
+  mountAsset('/assets/style.css', () => readFileSync(new URL('style.css', pagesDirectory)))
+  mountAsset('/assets/icon.svg', () => logo.replace('currentColor', '#0b6e5f'))
+  mountAsset('/docs/assets/docs.css', () => readFileSync(new URL('docs.css', pagesDirectory)))
+  mountAsset('/docs/assets/docs.js', () => readFileSync(new URL('docs.js', pagesDirectory)))
   for (const file of ['swagger-ui.css', 'swagger-ui-bundle.js'])
-    asset(`/docs/assets/${file}`, () => readFileSync(join(swagger, file)))
+    mountAsset(`/docs/assets/${file}`, () => readFileSync(join(swagger, file)))
 }

@@ -9,7 +9,7 @@ import { createMetrics } from '../kernel/metrics.ts'
 import { catalogue } from './catalogue.ts'
 import { instancesOf, scopesOf } from './declared.ts'
 import { apiDocument } from './front-pages.ts'
-import { inOrder } from './order.ts'
+import { sortByNeeds } from './order.ts'
 
 /** A part of the kit that only accepts declarations (jobs, event handlers, metrics); any other call throws. */
 const unused = (name: string, declared: Record<string, () => unknown> = {}) =>
@@ -20,7 +20,7 @@ const unused = (name: string, declared: Record<string, () => unknown> = {}) =>
         throw new Error(`${name} is not available without a database`)
       }),
   })
-const declaring = (...names: string[]) => Object.fromEntries(names.map((name) => [name, () => {}]))
+const acceptDeclarations = (...names: string[]) => Object.fromEntries(names.map((name) => [name, () => {}]))
 
 export async function offlineApiDocument(baseUrl: string) {
   const log = await createLog({ level: 'silent', format: 'json' })
@@ -29,12 +29,12 @@ export async function offlineApiDocument(baseUrl: string) {
   const kit = {
     // Further connections would be opened on first use.
     db: unused('the database', { open: () => unused('the database') }),
-    bus: { ...declaring('subscribe', 'handle', 'onReset') },
-    members: { nodeId: '', ...declaring('declareOwnedRows', 'onJoin', 'onLeave', 'onReturn') },
-    signals: { ...declaring('on', 'onReset', 'answer') },
-    jobs: { ...declaring('handle') },
-    bulk: { ...declaring('handle', 'handleWalk') },
-    waits: { ...declaring('define') },
+    bus: { ...acceptDeclarations('subscribe', 'handle', 'onReset') },
+    members: { nodeId: '', ...acceptDeclarations('declareOwnedRows', 'onJoin', 'onLeave', 'onReturn') },
+    signals: { ...acceptDeclarations('on', 'onReset', 'answer') },
+    jobs: { ...acceptDeclarations('handle') },
+    bulk: { ...acceptDeclarations('handle', 'handleWalk') },
+    waits: { ...acceptDeclarations('define') },
     secrets: unused('the data key'),
     metrics,
     descriptors: createFileDescriptors({ limit: 1024, log, metrics }),
@@ -59,12 +59,12 @@ export async function offlineApiDocument(baseUrl: string) {
     connections: { share: kit.descriptors.http, perAddress: 1, acceptFailed: () => {} },
   })
   const built = new Map<string, BuiltService<unknown>>()
-  for (const service of inOrder(catalogue)) {
-    const given = Object.entries((service.needs ?? {}) as Needs).map(([key, need]) => [key, built.get(need.name)?.api])
+  for (const service of sortByNeeds(catalogue)) {
+    const apis = Object.entries((service.needs ?? {}) as Needs).map(([key, need]) => [key, built.get(need.name)?.api])
     const settings = service.settings && config.of(service.settings)
-    const made = service.build({ ...kit, settings }, Object.fromEntries(given)) as BuiltService<unknown>
-    built.set(service.provides.name, made)
-    for (const api of made.http ?? []) http.mount(api)
+    const builtService = service.build({ ...kit, settings }, Object.fromEntries(apis)) as BuiltService<unknown>
+    built.set(service.provides.name, builtService)
+    for (const api of builtService.http ?? []) http.mount(api)
   }
   await http.app.ready()
   const document = apiDocument(http, baseUrl)

@@ -1,11 +1,11 @@
 import type { AnyService, Needs } from '../kernel/define-service.ts'
 
 /** Sorts services so that each is built after those that it needs; throws if they need each other. */
-export function inOrder(services: AnyService[]): AnyService[] {
+export function sortByNeeds(services: AnyService[]): AnyService[] {
   const byContract = new Map(services.map((service) => [service.provides.name, service]))
-  const done: AnyService[] = []
+  const sorted: AnyService[] = []
   const visit = (service: AnyService, path: string[]) => {
-    if (done.includes(service)) return
+    if (sorted.includes(service)) return
     if (path.includes(service.name))
       throw new Error(`services need each other in a cycle: ${[...path, service.name].join(' → ')}`)
     for (const need of Object.values((service.needs ?? {}) as Needs)) {
@@ -13,8 +13,8 @@ export function inOrder(services: AnyService[]): AnyService[] {
       if (!provider) throw new Error(`${service.name} needs ${need.name}, which no service provides`)
       visit(provider, [...path, service.name])
     }
-    done.push(service)
+    sorted.push(service)
   }
   for (const service of services) visit(service, [])
-  return done
+  return sorted
 }

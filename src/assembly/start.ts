@@ -33,7 +33,7 @@ export interface Platform {
 export async function startPlatform(
   config: Config,
   log: Log,
-  opening: Promise<Database>,
+  databaseOpening: Promise<Database>,
   signal?: AbortSignal,
   services?: AnyService[],
 ): Promise<Platform> {
@@ -46,7 +46,7 @@ export async function startPlatform(
     if (errors.length > 0) throw errors[0]
   }
   try {
-    const database = await opening
+    const database = await databaseOpening
     closers.push(() => database.stop())
     signal?.throwIfAborted()
     const { catalogue } = await loading

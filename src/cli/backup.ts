@@ -12,7 +12,7 @@ import { createBlobs } from '../kernel/blobs/open.ts'
 import { monotonicMs, systemClock } from '../kernel/clock.ts'
 import { createLog } from '../kernel/log.ts'
 import { loadMasterKey } from '../kernel/secrets.ts'
-import { amount, describeContents, print, progressPrinter, secondsSince, size } from './output.ts'
+import { countText, describeContents, print, progressPrinter, secondsSince, sizeText } from './output.ts'
 
 export const usage = `usage: waypost backup <file> [--force] [--with-files | --without-files]
 
@@ -63,7 +63,7 @@ export async function run(args: string[]): Promise<number> {
   try {
     let rows = 0
     const printProgress = progressPrinter()
-    const made = await writeBackup({
+    const backup = await writeBackup({
       connection: database.connection,
       file,
       masterKey: loadMasterKey(config.masterKey, config.dataDirectory),
@@ -75,20 +75,20 @@ export async function run(args: string[]): Promise<number> {
           blobs: createBlobs(blobs, systemClock),
           tables: contentTables(catalogue),
           progress: (count: number, bytes: number) =>
-            printProgress(() => `${amount(count, 'content')} of files and blobs so far, ${size(bytes)}`),
+            printProgress(() => `${countText(count, 'content')} of files and blobs so far, ${sizeText(bytes)}`),
         },
       }),
       progress(table, added) {
         rows += added
-        printProgress(() => `${amount(rows, 'row')} so far, up to ${table}`)
+        printProgress(() => `${countText(rows, 'row')} so far, up to ${table}`)
       },
     })
     print(
-      `Wrote ${file}: ${amount(made.tables, 'table')}, ${amount(made.rows, 'row')}, ${size(made.fileBytes)} ` +
-        `(${size(made.bytes)} unpacked), in ${secondsSince(started)}.`,
+      `Wrote ${file}: ${countText(backup.tables, 'table')}, ${countText(backup.rows, 'row')}, ${sizeText(backup.fileBytes)} ` +
+        `(${sizeText(backup.bytes)} unpacked), in ${secondsSince(started)}.`,
     )
-    printContents(made.contents, blobs.s3 ? 'the S3 store' : 'the data directory')
-    print(`Read back and verified. SHA-256 ${made.sha256}`)
+    printContents(backup.contents, blobs.s3 ? 'the S3 store' : 'the data directory')
+    print(`Read back and verified. SHA-256 ${backup.sha256}`)
     print('It contains the key of the stored secrets: keep it as safe as the data directory (its mode is 0600).')
     const source =
       config.masterKey === undefined ? join(config.dataDirectory, 'keys', 'master.key') : 'WAYPOST_MASTER_KEY'
@@ -102,11 +102,11 @@ export async function run(args: string[]): Promise<number> {
   }
 }
 
-function printContents(contents: ContentTotals | undefined, place: string) {
+function printContents(contents: ContentTotals | undefined, store: string) {
   if (contents) for (const sentence of describeContents(contents)) print(sentence)
   else
     print(
-      `The backup does not include the contents of files and blobs: they are in ${place}, which needs its own backup` +
-        `${place === 'the S3 store' ? '; --with-files includes them.' : '.'}`,
+      `The backup does not include the contents of files and blobs: they are in ${store}, which needs its own backup` +
+        `${store === 'the S3 store' ? '; --with-files includes them.' : '.'}`,
     )
 }

@@ -2,9 +2,9 @@ import { readSettings } from '../config.ts'
 
 /** Prints the effective settings and their origin; secrets are masked. */
 export async function run(): Promise<number> {
-  const rows = [...readSettings().values()].map(({ name, value, from, secret }) => {
-    const shown = value === undefined ? '(unset)' : secret ? '********' : value
-    return [name, shown, from === 'default' ? 'default' : `from ${from === 'file' ? `${name}_FILE` : 'environment'}`]
+  const rows = [...readSettings().values()].map(({ name, value, origin, secret }) => {
+    const text = value === undefined ? '(unset)' : secret ? '********' : value
+    return [name, text, origin === 'default' ? 'default' : `from ${origin === 'file' ? `${name}_FILE` : 'environment'}`]
   })
   const width = (column: number) => Math.max(...rows.map((row) => row[column]!.length))
   for (const [name, value, from] of rows)

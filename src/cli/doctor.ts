@@ -18,8 +18,8 @@ export async function run(): Promise<number> {
   }
   print('✓ The settings are valid')
   let failed = false
-  for await (const { state, what, todo } of examine(config, await createLog({ ...config.log, level: 'silent' }))) {
-    print(`${signs[state]} ${what}${todo ? `\n    ${todo}` : ''}`)
+  for await (const { state, text, todo } of examine(config, await createLog({ ...config.log, level: 'silent' }))) {
+    print(`${signs[state]} ${text}${todo ? `\n    ${todo}` : ''}`)
     failed ||= state === 'error'
   }
   return failed ? 1 : 0

@@ -60,18 +60,18 @@ export async function run(args: string[]): Promise<number> {
         return
     }
     const owner = values.user
-      ? await userOf(identity, tenant, values.user)
+      ? await findUser(identity, tenant, values.user)
       : ({ type: 'client', id: realm.backendClientId } as const)
-    const made = await identity.operator.createApiKey(tenant, owner, {
+    const created = await identity.operator.createApiKey(tenant, owner, {
       name: name!,
       ...(values.scope && { scopes: values.scope }),
       ...(values.expires && { expiresAt: values.expires }),
     })
-    print(`API key ${made.id} of ${owner.type} ${values.user ?? owner.id}: ${made.key}`)
+    print(`API key ${created.id} of ${owner.type} ${values.user ?? owner.id}: ${created.key}`)
   })
 }
 
-async function userOf(identity: Identity, tenant: string, username: string) {
+async function findUser(identity: Identity, tenant: string, username: string) {
   const { users } = await identity.findUsers(tenant, { offset: 0, limit: null, search: username })
   const user = users.find((found) => found.username.toLowerCase() === username.toLowerCase())
   if (!user) throw new UsageError(`there is no user ${username} in tenant ${tenant}`)

@@ -4,9 +4,10 @@ import { monotonicMs } from '../kernel/clock.ts'
 
 export const print = (sentence: string) => void process.stdout.write(`${sentence}\n`)
 
-export const amount = (count: number, noun: string) => `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`
+export const countText = (count: number, noun: string) =>
+  `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`
 
-export function size(bytes: number): string {
+export function sizeText(bytes: number): string {
   const units = ['bytes', 'kB', 'MB', 'GB', 'TB']
   let value = bytes
   let unit = 0
@@ -28,14 +29,14 @@ export function progressPrinter(everyMs = 3000): (sentence: () => string) => voi
 
 /** Describes the contents of files and blobs in a backup. */
 export function describeContents({ count, bytes, missing, damaged }: ContentTotals): string[] {
-  const sentences = [`With ${amount(count, 'content')} of files and blobs, ${size(bytes)}.`]
+  const sentences = [`With ${countText(count, 'content')} of files and blobs, ${sizeText(bytes)}.`]
   if (missing > 0)
     sentences.push(
-      `Missing in the store when the backup was made: ${amount(missing, 'content')}. Downloading them fails with 404, as before the backup.`,
+      `Missing in the store when the backup was made: ${countText(missing, 'content')}. Downloading them fails with 404, as before the backup.`,
     )
   if (damaged > 0)
     sentences.push(
-      `Different from what was uploaded: ${amount(damaged, 'content')}. The backup has them as they were found.`,
+      `Different from what was uploaded: ${countText(damaged, 'content')}. The backup has them as they were found.`,
     )
   return sentences
 }

@@ -12,7 +12,7 @@ import { monotonicMs, systemClock } from '../kernel/clock.ts'
 import { createLog } from '../kernel/log.ts'
 import { readMigrations } from '../kernel/migrate.ts'
 import { findMasterKey, loadMasterKey, readMasterKey } from '../kernel/secrets.ts'
-import { amount, describeContents, print, progressPrinter, secondsSince, size } from './output.ts'
+import { countText, describeContents, print, progressPrinter, secondsSince, sizeText } from './output.ts'
 
 export const usage = `usage: waypost restore <file> [--yes | --check] [--without-files] [--key-file <file> | --unauthenticated]
 
@@ -66,7 +66,7 @@ export async function run(args: string[]): Promise<number> {
 }
 
 async function check(file: string, flags: Flags): Promise<number> {
-  const key = keyFor(loadConfig(), flags)
+  const key = readAuthenticationKey(loadConfig(), flags)
   const verified = await verifyBackup(file)
   describe(file, verified)
   print('Every checksum matches.')
@@ -80,18 +80,18 @@ async function check(file: string, flags: Flags): Promise<number> {
 }
 
 /** Returns undefined if this installation has no key yet. */
-function keyFor({ masterKey, dataDirectory }: Config, flags: Flags): Buffer | 'none' | undefined {
+function readAuthenticationKey({ masterKey, dataDirectory }: Config, flags: Flags): Buffer | 'none' | undefined {
   if (flags.unauthenticated) return 'none'
   const file = flags['key-file']
-  const found = file === undefined ? findMasterKey(masterKey, dataDirectory) : readMasterKey(file)
-  return found && backupKeyOf(found)
+  const key = file === undefined ? findMasterKey(masterKey, dataDirectory) : readMasterKey(file)
+  return key && backupKeyOf(key)
 }
 
 async function restore(file: string, flags: Flags): Promise<number> {
   const config = loadConfig()
   const started = monotonicMs()
   // Verify before a database is started or created for an unusable file.
-  const authentication = keyFor(config, flags)
+  const authentication = readAuthenticationKey(config, flags)
   const verified = await verifyBackup(file)
   describe(file, verified)
   if (!authentication)
@@ -118,16 +118,18 @@ async function restore(file: string, flags: Flags): Promise<number> {
           blobs: createBlobs(config.platform.blobs, systemClock),
           tables: contentTables(catalogue),
           progress: (count: number, bytes: number) =>
-            printProgress(() => `${amount(count, 'content')} of files and blobs so far, ${size(bytes)}`),
+            printProgress(() => `${countText(count, 'content')} of files and blobs so far, ${sizeText(bytes)}`),
         },
       }),
       progress(table) {
         tables++
-        printProgress(() => `${amount(tables, 'table')} so far, up to ${table}`)
+        printProgress(() => `${countText(tables, 'table')} so far, up to ${table}`)
       },
     })
-    if (result.existingData) return refuse(result.existingData)
-    print(`Restored ${amount(result.tables, 'table')}, ${amount(result.rows, 'row')}, in ${secondsSince(started)}.`)
+    if (result.existingData) return printExistingData(result.existingData)
+    print(
+      `Restored ${countText(result.tables, 'table')}, ${countText(result.rows, 'row')}, in ${secondsSince(started)}.`,
+    )
     printStored(result, config.platform.blobs.s3 ? 'the S3 store' : config.platform.blobs.directory)
     if (result.upgraded.length > 0) print(`Then applied ${result.upgraded.join(', ')}.`)
     print(
@@ -139,33 +141,33 @@ async function restore(file: string, flags: Flags): Promise<number> {
   }
 }
 
-function printStored({ contents, stored }: RestoreResult, place: string) {
+function printStored({ contents, stored }: RestoreResult, store: string) {
   if (stored)
     print(
-      `Wrote ${amount(stored.written, 'content')} of files and blobs to ${place}` +
-        `${stored.kept > 0 ? `; kept ${amount(stored.kept, 'content')} that the store already had.` : '.'}`,
+      `Wrote ${countText(stored.written, 'content')} of files and blobs to ${store}` +
+        `${stored.kept > 0 ? `; kept ${countText(stored.kept, 'content')} that the store already had.` : '.'}`,
     )
   else if (contents) print('Contents of files and blobs were left out.')
-  else print(`Contents of files and blobs were not in the backup; ${place} was not changed.`)
+  else print(`Contents of files and blobs were not in the backup; ${store} was not changed.`)
 }
 
 function describe(file: string, { manifest, tables, rows, fileBytes, sha256, contents }: Verified) {
   print(
     `${file}: made by Waypost ${manifest.program} with PostgreSQL ${manifest.postgres} at ${manifest.createdAt}, ` +
-      `${amount(tables, 'table')}, ${amount(rows, 'row')}, ${size(fileBytes)}.`,
+      `${countText(tables, 'table')}, ${countText(rows, 'row')}, ${sizeText(fileBytes)}.`,
   )
   for (const sentence of contents ? describeContents(contents) : ['Without contents of files and blobs.'])
     print(sentence)
   print(`SHA-256 ${sha256}`)
 }
 
-function refuse(existingData: NonNullable<RestoreResult['existingData']>): number {
-  const most = existingData.toSorted((a, b) => b.rows - a.rows)
+function printExistingData(existingData: NonNullable<RestoreResult['existingData']>): number {
+  const sorted = existingData.toSorted((a, b) => b.rows - a.rows)
   process.stderr.write(
-    `waypost: the database has data, which a restore replaces:\n\n${most
+    `waypost: the database has data, which a restore replaces:\n\n${sorted
       .slice(0, 10)
-      .map(({ table, rows }) => `  ${table.padEnd(40)} ${amount(rows, 'row')}\n`)
-      .join('')}${most.length > 10 ? `  and ${amount(most.length - 10, 'table')} more\n` : ''}\n` +
+      .map(({ table, rows }) => `  ${table.padEnd(40)} ${countText(rows, 'row')}\n`)
+      .join('')}${sorted.length > 10 ? `  and ${countText(sorted.length - 10, 'table')} more\n` : ''}\n` +
       'Nothing was changed. Run it again with --yes to replace all of it.\n',
   )
   return 2

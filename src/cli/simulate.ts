@@ -1,6 +1,6 @@
 import { loadConfig } from '../config.ts'
 import { monotonicMs, sleep } from '../kernel/clock.ts'
-import { amount, print } from './output.ts'
+import { countText, print } from './output.ts'
 import { createDevice, type Device } from './simulate/device.ts'
 import { OptionError, readOptions, type SimulateOptions, usage } from './simulate/options.ts'
 import { prepare, readBootstrap, SimulationError } from './simulate/platform.ts'
@@ -11,7 +11,7 @@ export { usage }
 
 const lineEveryMs = 5000
 /** Connections started in each tenth of a second. */
-const startsAtOnce = 50
+const startsPerBatch = 50
 
 /** Runs simulated devices until a signal. */
 export async function run(args: string[]): Promise<number> {
@@ -32,7 +32,7 @@ async function simulate(options: SimulateOptions, stopSignal: Promise<unknown>) 
   if (!address) throw new SimulationError('bootstrap.json has no MQTT address; give one with --url')
   const { versionName, endpoints, createToken } = await prepare(bootstrap, options.application, options.devices)
   print(
-    `${amount(options.devices, 'device')} of ${versionName} connect to ${address.protocol}//${address.host}, ` +
+    `${countText(options.devices, 'device')} of ${versionName} connect to ${address.protocol}//${address.host}, ` +
       `${options.rate} messages/s each. Ctrl-C stops.`,
   )
 
@@ -75,18 +75,18 @@ async function simulate(options: SimulateOptions, stopSignal: Promise<unknown>) 
 }
 
 async function startInBatches(devices: Device[], isRunning: () => boolean) {
-  for (let from = 0; from < devices.length && isRunning(); from += startsAtOnce) {
-    for (const device of devices.slice(from, from + startsAtOnce)) device.start()
-    if (from + startsAtOnce < devices.length) await sleep(100)
+  for (let from = 0; from < devices.length && isRunning(); from += startsPerBatch) {
+    for (const device of devices.slice(from, from + startsPerBatch)) device.start()
+    if (from + startsPerBatch < devices.length) await sleep(100)
   }
 }
 
 /** Prints errors of devices; an error that many devices share is printed once, until another one occurs. */
 function errorPrinter() {
   let last = ''
-  return (who: string, what: string) => {
-    if (what === last) return
-    last = what
-    process.stderr.write(`waypost: ${who}${what}\n`)
+  return (prefix: string, text: string) => {
+    if (text === last) return
+    last = text
+    process.stderr.write(`waypost: ${prefix}${text}\n`)
   }
 }

@@ -19,10 +19,10 @@ export async function run(): Promise<number> {
   const log = await createLog(config.log)
   // Exit explicitly: an open timer or connection must not keep the process alive. While Node removes the signal handlers of a process
   // that ends by itself, a repeated signal would kill it.
-  process.exit(await serve(config, log, stop))
+  process.exit(await runPlatform(config, log, stop))
 }
 
-async function serve(config: Config, log: Log, stop: StopRequest): Promise<number> {
+async function runPlatform(config: Config, log: Log, stop: StopRequest): Promise<number> {
   const opening = openDatabase(config, log)
   opening.catch(() => {}) // startPlatform awaits it and reports it
   const aborted = stop.received.then(() => sleep(abortLimitMs)).then(() => undefined)
@@ -30,12 +30,12 @@ async function serve(config: Config, log: Log, stop: StopRequest): Promise<numbe
   try {
     platform = await Promise.race([start(config, log, opening, stop.signal), aborted])
   } catch (error) {
-    if (error === stop.signal.reason) return await giveUp(log, opening, stop)
+    if (error === stop.signal.reason) return await abandonStart(log, opening, stop)
     log.debug({ err: error }, 'start failed')
     process.stderr.write(`waypost: ${(error as Error).message}\n`)
     return 1
   }
-  if (!platform) return await giveUp(log, opening, stop)
+  if (!platform) return await abandonStart(log, opening, stop)
   tuneGarbageCollection()
   announce(config, log, platform)
   log.info(`${await stop.received}: stopping`)
@@ -54,7 +54,7 @@ async function start(config: Config, log: Log, opening: Promise<Database>, signa
 }
 
 /** Ends an interrupted start. Nothing has been acknowledged yet, so closing the database is enough. */
-async function giveUp(log: Log, opening: Promise<Database>, stop: StopRequest): Promise<number> {
+async function abandonStart(log: Log, opening: Promise<Database>, stop: StopRequest): Promise<number> {
   log.info(`${await stop.received}: stopping before the start is complete`)
   const closing = opening.then(
     (database) => database.stop(),
@@ -66,12 +66,12 @@ async function giveUp(log: Log, opening: Promise<Database>, stop: StopRequest): 
 
 /** Exits with status 1 if stopping takes too long. */
 async function withinLimit(log: Log, stopping: Promise<void>) {
-  const overdue = setTimeout(() => {
+  const exitTimer = setTimeout(() => {
     stopTimedOut(log)
     process.exit(1)
   }, stopLimitMs)
   await stopping
-  clearTimeout(overdue)
+  clearTimeout(exitTimer)
 }
 
 /** Writes bootstrap.json, keeps it current and logs the addresses. */

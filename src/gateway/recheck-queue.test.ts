@@ -9,7 +9,7 @@ function aQueue() {
   const failures: { message: string; remaining: number; retryInMs: number }[] = []
   const stop = new AbortController()
   const queue = createRecheckQueue({
-    failed: (error, remaining, retryInMs) =>
+    logFailure: (error, remaining, retryInMs) =>
       void failures.push({ message: (error as Error).message, remaining, retryInMs }),
     stopping: stop.signal,
     times,

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
 export interface RecheckQueue {
-  /** Adds a check; a check of the same subject that has not started is replaced. A check of something that is gone returns at once. */
+  /** Adds a check; it replaces a check of the same subject that has not started. A check of a closed connection returns at once. */
   add(subject: unknown, check: () => Promise<void>): void
 }
 
@@ -10,12 +10,12 @@ export const recheckTimes = { atOnce: 16, retryMs: 200, retryMsMax: 1000 }
 
 interface Deps {
   /** Called when checks failed; of consecutive failures, only the 1st, 2nd, 4th, 8th … time. They are retried after `retryInMs`. */
-  failed(error: unknown, remaining: number, retryInMs: number): void
+  logFailure(error: unknown, remaining: number, retryInMs: number): void
   stopping: AbortSignal
   times?: typeof recheckTimes
 }
 
-export function createRecheckQueue({ failed, stopping, times = recheckTimes }: Deps): RecheckQueue {
+export function createRecheckQueue({ logFailure, stopping, times = recheckTimes }: Deps): RecheckQueue {
   const waiting = new Map<unknown, () => Promise<void>>()
   let running = false
 
@@ -47,7 +47,7 @@ export function createRecheckQueue({ failed, stopping, times = recheckTimes }: D
       if (!('error' in outcome) || stopping.aborted) continue
       failures = outcome.succeeded > 0 ? 1 : failures + 1
       const retryMs = Math.min(times.retryMs * 2 ** (failures - 1), times.retryMsMax)
-      if (Number.isInteger(Math.log2(failures))) failed(outcome.error, waiting.size, retryMs)
+      if (Number.isInteger(Math.log2(failures))) logFailure(outcome.error, waiting.size, retryMs)
       await delay(retryMs, undefined, { ref: false, signal: stopping }).catch(() => {})
     }
     running = false

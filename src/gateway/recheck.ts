@@ -24,7 +24,7 @@ export function createRecheck(
   const { clients, tenants, bindings, identify } = deps
   const connections = new Set<DeviceConnection>()
   const queue = createRecheckQueue({
-    failed: (err, remaining, retryInMs) => connectionRecheckFailed(log, { err, remaining, retryInMs }),
+    logFailure: (err, remaining, retryInMs) => connectionRecheckFailed(log, { err, remaining, retryInMs }),
     stopping,
   })
 

@@ -33,7 +33,7 @@ export function createAccessTokens({ now }: Pick<Kit, 'now'>, realms: Realms, de
   return {
     read,
     async verify(token) {
-      const { tenantId, kid } = unverifiedNames(token, realms)
+      const { tenantId, kid } = readUnverified(token, realms)
       let realm = await realms.get(tenantId)
       // Another node may have created this key a moment ago.
       if (realm && !realm.keys.some((key) => key.kid === kid)) realm = await realms.refresh(tenantId)
@@ -56,11 +56,11 @@ export function createAccessTokens({ now }: Pick<Kit, 'now'>, realms: Realms, de
 }
 
 /** Reads tenant and key id from the token. They are untrusted until the signature is verified. */
-function unverifiedNames(token: string, realms: Realms) {
+function readUnverified(token: string, realms: Realms) {
   try {
     const { kid } = decodeProtectedHeader(token)
     const { iss } = decodeJwt(token)
-    const tenantId = realms.tenantOf(iss ?? '')
+    const tenantId = realms.tenantOfIssuer(iss ?? '')
     if (tenantId !== undefined && kid !== undefined) return { tenantId, kid }
   } catch {
     // not a JWT

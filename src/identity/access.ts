@@ -18,12 +18,12 @@ const subjectsMax = 20_000
 export interface Subject {
   readonly tenantId: string
   readonly key: store.SubjectKey
-  /** The loaded caller, shared between requests; undefined if it is not loaded or invalidated. */
-  ready: Promise<Caller> | undefined
+  /** The loaded caller, shared between requests; undefined if it was not loaded or was invalidated. */
+  cachedCaller: Promise<Caller> | undefined
   /** True if the subject was loaded and does not exist, is disabled, or its realm is not available. */
-  refused: boolean
-  /** Epoch ms until which `ready` or `refused` is valid. */
-  until: number
+  isRejected: boolean
+  /** Milliseconds since the epoch until which `cachedCaller` or `isRejected` is valid. */
+  validUntil: number
   permissions: Permission[] | undefined
   loading: Promise<Caller> | undefined
   /** Increases with every invalidation. */
@@ -44,29 +44,29 @@ export function permissionsOf(
 ): Permission[] {
   const onPlatform = new Set<string>()
   const onTenant = new Set<string>()
-  const below = new Map<string, ReadonlySet<string>>()
-  const ofPlatform = tenantId === platformTenant
+  const onResources = new Map<string, ReadonlySet<string>>()
+  const isPlatformTenant = tenantId === platformTenant
   for (const role of roles) {
     for (const scope of heldScopes(role.scopes)) onTenant.add(scope)
-    if (!ofPlatform) continue
+    if (!isPlatformTenant) continue
     for (const scope of heldScopes(role.platformScopes)) onPlatform.add(scope)
     if (holdsEverything(tenantId, role.name)) onPlatform.add('*')
   }
   for (const [name, scopes] of grants) {
     const resource = canonicalResource(name)
     if (resource === platformSystem) {
-      if (ofPlatform) for (const scope of heldScopes(scopes)) onPlatform.add(scope)
+      if (isPlatformTenant) for (const scope of heldScopes(scopes)) onPlatform.add(scope)
     } else if (resource === tenantSystem) for (const scope of heldScopes(scopes)) onTenant.add(scope)
     else {
-      const known = below.get(resource)
+      const known = onResources.get(resource)
       const held = scopes.length === 1 && scopes[0] === '*' ? every : heldScopes(scopes)
-      below.set(resource, known ? new Set([...known, ...held]) : held)
+      onResources.set(resource, known ? new Set([...known, ...held]) : held)
     }
   }
   return [
     ...(onPlatform.size > 0 ? [{ resource: platformSystem, scopes: onPlatform }] : []),
     ...(onTenant.size > 0 ? [{ resource: tenantSystem, scopes: onTenant }] : []),
-    ...Array.from(below, ([resource, scopes]) => ({ resource, scopes })),
+    ...Array.from(onResources, ([resource, scopes]) => ({ resource, scopes })),
   ]
 }
 
@@ -75,11 +75,11 @@ const cacheKeyOf = ({ type, id, external }: store.SubjectKey) =>
 
 function invalidate(subject: Subject) {
   subject.generation++
-  subject.ready = undefined
+  subject.cachedCaller = undefined
   subject.permissions = undefined
   subject.loading = undefined
-  subject.refused = false
-  subject.until = 0
+  subject.isRejected = false
+  subject.validUntil = 0
 }
 
 export function createAccess({ db, bus, now }: Pick<Kit, 'db' | 'bus' | 'now'>): Access {
@@ -90,7 +90,7 @@ export function createAccess({ db, bus, now }: Pick<Kit, 'db' | 'bus' | 'now'>):
     bus,
   })
 
-  const matching = (tenantId: string, { type, id }: { type: string; id: string }) => {
+  const cachedSubjects = (tenantId: string, { type, id }: { type: string; id: string }) => {
     const known = subjects.get(`${tenantId}\n${type}\n${id}`)
     if (known || type !== 'user' || !id.includes(':')) return known ? [known] : []
     // A user of an external issuer has one entry for each set of roles in its tokens.
@@ -102,10 +102,10 @@ export function createAccess({ db, bus, now }: Pick<Kit, 'db' | 'bus' | 'now'>):
   bus.subscribe(RealmStatusChanged, invalidateTenant)
   bus.subscribe(AccessChanged, ({ tenantId, subject }) => {
     if (subject === undefined) invalidateTenant({ tenantId })
-    else matching(tenantId, subject).forEach(invalidate)
+    else cachedSubjects(tenantId, subject).forEach(invalidate)
   })
   bus.subscribe(CreatorGranted, ({ tenantId, subject, resource }) => {
-    for (const cached of matching(tenantId, subject)) {
+    for (const cached of cachedSubjects(tenantId, subject)) {
       // Requests in progress share this list. Appending takes no permission away from them.
       if (cached.permissions && !cached.loading) cached.permissions.push({ resource, scopes: every })
       else invalidate(cached)
@@ -115,11 +115,11 @@ export function createAccess({ db, bus, now }: Pick<Kit, 'db' | 'bus' | 'now'>):
   async function load(subject: Subject): Promise<Caller> {
     const { key, tenantId, generation } = subject
     const row = await store.findSubject(db.sql, key)
-    const current = subject.generation === generation
-    if (current) {
+    const isCurrent = subject.generation === generation
+    if (isCurrent) {
       subject.loading = undefined
-      subject.until = now().getTime() + cacheMs
-      subject.refused = !row
+      subject.validUntil = now().getTime() + cacheMs
+      subject.isRejected = !row
     }
     if (!row) throw invalidToken()
     const permissions = permissionsOf(tenantId, row.roles, row.grants)
@@ -131,38 +131,38 @@ export function createAccess({ db, bus, now }: Pick<Kit, 'db' | 'bus' | 'now'>):
       roles: row.roles.map(({ name }) => name),
       permissions,
     }
-    if (current) {
+    if (isCurrent) {
       subject.permissions = permissions
-      subject.ready = Promise.resolve(caller)
+      subject.cachedCaller = Promise.resolve(caller)
     }
     return caller
   }
 
   const access: Access = {
     subjectOf(key) {
-      const name = `${key.tenantId}\n${cacheKeyOf(key)}`
-      let subject = subjects.get(name)
+      const cacheKey = `${key.tenantId}\n${cacheKeyOf(key)}`
+      let subject = subjects.get(cacheKey)
       if (!subject) {
         subject = {
           tenantId: key.tenantId,
           key,
-          ready: undefined,
-          refused: false,
-          until: 0,
+          cachedCaller: undefined,
+          isRejected: false,
+          validUntil: 0,
           permissions: undefined,
           loading: undefined,
           generation: 0,
         }
-        subjects.set(name, subject)
+        subjects.set(cacheKey, subject)
       }
       return subject
     },
-    async callerOf(given) {
+    async callerOf(requested) {
       // Events invalidate only the cached entry; the given one may have been evicted.
-      const subject = access.subjectOf(given.key)
-      if (subject.until > now().getTime()) {
-        if (subject.ready) return await subject.ready
-        if (subject.refused) throw invalidToken()
+      const subject = access.subjectOf(requested.key)
+      if (subject.validUntil > now().getTime()) {
+        if (subject.cachedCaller) return await subject.cachedCaller
+        if (subject.isRejected) throw invalidToken()
       }
       if (!subject.loading) {
         subject.loading = load(subject)

@@ -14,7 +14,7 @@ export type LoginResult = { user: User } | Wait | 'wrong'
 export interface Accounts extends Pick<Identity, 'createUser' | 'findUsers' | 'deleteUser'> {
   find(tenantId: string, id: string): Promise<User | undefined>
   /** Checks a password. Wrong attempts are delayed and lead to a lockout, per account and per address. */
-  logIn(tenantId: string, given: { username: string; password: string; address: string }): Promise<LoginResult>
+  logIn(tenantId: string, credentials: { username: string; password: string; address: string }): Promise<LoginResult>
 }
 
 /** Rejects longer passwords without hashing them. */
@@ -29,25 +29,26 @@ export function createAccounts(
   return {
     find: (tenantId, id) => store.findUser(transaction.sql(), tenantId, id),
     async logIn(tenantId, { username, password, address }) {
-      const usable =
+      const isUsable =
         username.length <= usernameMax && Buffer.byteLength(password) <= passwordBytesMax && !username.includes('\0')
-      const known = usable && username.isWellFormed() ? await store.findForLogin(db.sql, tenantId, username) : undefined
+      const known =
+        isUsable && username.isWellFormed() ? await store.findForLogin(db.sql, tenantId, username) : undefined
       // Counts by user id, so that guesses by username and by e-mail address share one limit.
-      const account = `user\n${tenantId}\n${known?.id ?? username.toLowerCase()}`
-      const attempt = await lockout.reserve({ account, address })
+      const accountKey = `user\n${tenantId}\n${known?.id ?? username.toLowerCase()}`
+      const attempt = await lockout.reserve({ account: accountKey, address })
       if ('wait' in attempt) return attempt
       let matches: boolean
       try {
-        matches = usable && (await passwords.matches(password, known?.passwordHash))
+        matches = isUsable && (await passwords.matches(password, known?.passwordHash))
       } catch (error) {
-        await attempt.undecided()
+        await attempt.release()
         throw error
       }
       if (!known || !matches || !known.enabled) {
-        await attempt.failed()
+        await attempt.recordFailure()
         return 'wrong'
       }
-      await attempt.succeeded()
+      await attempt.recordSuccess()
       const { passwordHash: _, ...user } = known
       return { user }
     },

@@ -34,11 +34,11 @@ interface CachedKey {
   tenantId: string
   row: store.KeyRow
   owner: Subject
-  until: number
+  validUntil: number
   usedAt: number
-  ready: Promise<Caller> | undefined
-  /** The owner's state from which `ready` was computed; `ready` is stale if one of the three has changed. */
-  ownerReady: Promise<Caller> | undefined
+  cachedCaller: Promise<Caller> | undefined
+  /** The owner's state from which `cachedCaller` was computed; it is stale if one of the three has changed. */
+  ownerCaller: Promise<Caller> | undefined
   ownerPermissions: Permission[] | undefined
   ownerPermissionCount: number
 }
@@ -52,22 +52,22 @@ export interface KeyAccess {
 /** Limits the owner's permissions to the scopes of the key and adds the grants to the key that the owner has too. */
 export function permissionsOfKey(owner: Caller, row: Pick<store.KeyRow, 'scopes' | 'grants'>): readonly Permission[] {
   const granted = permissionsOf(owner.tenantId, [], row.grants).flatMap(({ resource, scopes }) => {
-    const where =
+    const grantedOn =
       resource === platformSystem
         ? onPlatform
         : resource === tenantSystem
           ? onTenant(owner.tenantId)
           : onResource(owner.tenantId, resource)
-    const held = [...scopes].filter((scope) => holds(owner, scope, where))
+    const held = [...scopes].filter((scope) => holds(owner, scope, grantedOn))
     return held.length > 0 ? [{ resource, scopes: new Set(held) }] : []
   })
   if (row.scopes === null) return granted.length > 0 ? [...owner.permissions, ...granted] : owner.permissions
-  const wanted = heldScopes(row.scopes)
-  const part = owner.permissions.flatMap(({ resource, scopes }) => {
-    const both = scopes.has(everyScope) ? wanted : new Set([...wanted].filter((scope) => scopes.has(scope)))
-    return both.size > 0 ? [{ resource, scopes: both }] : []
+  const keyScopes = heldScopes(row.scopes)
+  const limited = owner.permissions.flatMap(({ resource, scopes }) => {
+    const shared = scopes.has(everyScope) ? keyScopes : new Set([...keyScopes].filter((scope) => scopes.has(scope)))
+    return shared.size > 0 ? [{ resource, scopes: shared }] : []
   })
-  return [...part, ...granted]
+  return [...limited, ...granted]
 }
 
 export function createKeyAccess(kit: Pick<Kit, 'db' | 'bus' | 'now' | 'log'>, access: Access): KeyAccess {
@@ -75,7 +75,7 @@ export function createKeyAccess(kit: Pick<Kit, 'db' | 'bus' | 'now' | 'log'>, ac
   const keys = createCache<CachedKey>({
     max: keysMax,
     groupOf: ({ tenantId }) => tenantId,
-    isExpired: ({ until }) => until <= now().getTime(),
+    isExpired: ({ validUntil }) => validUntil <= now().getTime(),
     bus,
   })
   const pendingWrites = new Set<Promise<void>>()
@@ -89,10 +89,10 @@ export function createKeyAccess(kit: Pick<Kit, 'db' | 'bus' | 'now' | 'log'>, ac
   })
 
   /** Writes the time of the last use in the background, at most once a minute. */
-  function recordUse(known: CachedKey, at: number) {
-    if (at - known.usedAt < writeUseEveryMs) return
-    known.usedAt = at
-    const { tenantId, id } = known.row
+  function recordUse(cached: CachedKey, at: number) {
+    if (at - cached.usedAt < writeUseEveryMs) return
+    cached.usedAt = at
+    const { tenantId, id } = cached.row
     const written = store
       .touchKey(db.sql, tenantId, id, new Date(at))
       .catch((error) => lastUseOfKeyNotWritten(log, { err: error, tenantId, apiKey: id }))
@@ -100,27 +100,27 @@ export function createKeyAccess(kit: Pick<Kit, 'db' | 'bus' | 'now' | 'log'>, ac
     pendingWrites.add(written)
   }
 
-  async function find(text: string, at: number): Promise<CachedKey> {
+  async function loadKey(text: string, at: number): Promise<CachedKey> {
     const row = await store.findKey(db.sql, hashOfKey(text))
     if (!row || (row.expiresAt !== null && row.expiresAt.getTime() <= at)) throw invalidToken()
     return {
       tenantId: row.tenantId,
       row,
       owner: access.subjectOf({ tenantId: row.tenantId, type: row.ownerType, id: row.ownerId }),
-      until: Math.min(at + cacheMs, row.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY),
+      validUntil: Math.min(at + cacheMs, row.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY),
       usedAt: row.lastUsedAt?.getTime() ?? 0,
-      ready: undefined,
-      ownerReady: undefined,
+      cachedCaller: undefined,
+      ownerCaller: undefined,
       ownerPermissions: undefined,
       ownerPermissionCount: 0,
     }
   }
 
-  async function loadCaller(text: string, name: string, at: number): Promise<Caller> {
-    const known = (await keys.read(name, () => find(text, at)))!
-    known.owner = access.subjectOf(known.owner.key)
-    const owner = await access.callerOf(known.owner)
-    const { row } = known
+  async function loadCaller(text: string, keyHash: string, at: number): Promise<Caller> {
+    const cached = (await keys.read(keyHash, () => loadKey(text, at)))!
+    cached.owner = access.subjectOf(cached.owner.key)
+    const owner = await access.callerOf(cached.owner)
+    const { row } = cached
     const caller: Caller = {
       tenantId: owner.tenantId,
       subject: { type: 'api-key', id: row.id },
@@ -131,14 +131,14 @@ export function createKeyAccess(kit: Pick<Kit, 'db' | 'bus' | 'now' | 'log'>, ac
       permissions: permissionsOfKey(owner, row),
     }
     // If the owner changed meanwhile, the result answers this request and is not cached.
-    const held = known.owner.permissions
-    if (known.owner.ready !== undefined && held === owner.permissions) {
-      known.ready = Promise.resolve(caller)
-      known.ownerReady = known.owner.ready
-      known.ownerPermissions = held
-      known.ownerPermissionCount = owner.permissions.length
+    const ownerPermissions = cached.owner.permissions
+    if (cached.owner.cachedCaller !== undefined && ownerPermissions === owner.permissions) {
+      cached.cachedCaller = Promise.resolve(caller)
+      cached.ownerCaller = cached.owner.cachedCaller
+      cached.ownerPermissions = ownerPermissions
+      cached.ownerPermissionCount = owner.permissions.length
     }
-    recordUse(known, at)
+    recordUse(cached, at)
     return caller
   }
 
@@ -146,20 +146,20 @@ export function createKeyAccess(kit: Pick<Kit, 'db' | 'bus' | 'now' | 'log'>, ac
     callerOf(text) {
       // The length limit bounds the cost of hashing invalid keys.
       if (!text.startsWith(keyPrefix) || text.length > 128) return Promise.reject(invalidToken())
-      const name = hash('sha256', text, 'base64')
+      const keyHash = hash('sha256', text, 'base64')
       const at = now().getTime()
-      const known = keys.get(name)
+      const cached = keys.get(keyHash)
       if (
-        known?.ready !== undefined &&
-        known.until > at &&
-        known.ownerReady === known.owner.ready &&
-        known.owner.until > at &&
-        known.ownerPermissions?.length === known.ownerPermissionCount
+        cached?.cachedCaller !== undefined &&
+        cached.validUntil > at &&
+        cached.ownerCaller === cached.owner.cachedCaller &&
+        cached.owner.validUntil > at &&
+        cached.ownerPermissions?.length === cached.ownerPermissionCount
       ) {
-        recordUse(known, at)
-        return known.ready
+        recordUse(cached, at)
+        return cached.cachedCaller
       }
-      return loadCaller(text, name, at)
+      return loadCaller(text, keyHash, at)
     },
     async stop() {
       await Promise.all(pendingWrites)

@@ -22,20 +22,20 @@ const tokenLengthMax = 16 * 1024
 interface CachedToken {
   tenantId: string
   subject: Subject
-  until: number
+  validUntil: number
   /** Ids as in `TokensDenied`; empty for a token of an external issuer. */
   ids: string[]
 }
 
 export function createAuthenticate(
   { bus, now, baseUrl }: Pick<Kit, 'bus' | 'now' | 'baseUrl'>,
-  given: { verify(token: string): Promise<TokenOwner>; external: ExternalIssuers; access: Access; keys: KeyAccess },
+  deps: { verify(token: string): Promise<TokenOwner>; external: ExternalIssuers; access: Access; keys: KeyAccess },
 ): Authenticate {
-  const { access, keys, external } = given
+  const { access, keys, external } = deps
   const tokens = createCache<CachedToken>({
     max: tokensMax,
     groupOf: ({ tenantId }) => tenantId,
-    isExpired: ({ until }) => until <= now().getTime(),
+    isExpired: ({ validUntil }) => validUntil <= now().getTime(),
     bus,
   })
   const invalidateTenant = ({ tenantId }: { tenantId: string }) => tokens.dropGroup(tenantId)
@@ -48,55 +48,55 @@ export function createAuthenticate(
   })
 
   async function verify(token: string): Promise<CachedToken> {
-    const { iss } = claimsOf(token)
+    const { iss } = decodeClaims(token)
     if (typeof iss !== 'string') throw invalidToken()
-    const until = (exp: number) => Math.min(exp * 1000, now().getTime() + cacheMs)
+    const cachedUntil = (exp: number) => Math.min(exp * 1000, now().getTime() + cacheMs)
     if (iss.startsWith(`${baseUrl()}/auth/realms/`)) {
-      const { tenantId, sub, subjectType, jti, sid, exp } = await given.verify(token)
+      const { tenantId, sub, subjectType, jti, sid, exp } = await deps.verify(token)
       const subject = access.subjectOf({ tenantId, type: subjectType, id: sub })
-      return { tenantId, subject, until: until(exp), ids: [`jti:${jti}`, ...(sid ? [`sid:${sid}`] : [])] }
+      return { tenantId, subject, validUntil: cachedUntil(exp), ids: [`jti:${jti}`, ...(sid ? [`sid:${sid}`] : [])] }
     }
     const { tenantId, userId, user, exp } = await external.verify(token, iss)
     const subject = access.subjectOf({ tenantId, type: 'user', id: userId, external: user })
-    return { tenantId, subject, until: until(exp), ids: [] }
+    return { tenantId, subject, validUntil: cachedUntil(exp), ids: [] }
   }
 
-  async function lookUp(token: string, name: string): Promise<Caller> {
-    const known = (await tokens.read(name, () => verify(token)))!
-    known.subject = access.subjectOf(known.subject.key)
-    return await access.callerOf(known.subject)
+  async function lookUp(token: string, tokenHash: string): Promise<Caller> {
+    const cached = (await tokens.read(tokenHash, () => verify(token)))!
+    cached.subject = access.subjectOf(cached.subject.key)
+    return await access.callerOf(cached.subject)
   }
 
   // Hashing a token takes 5 % of the time of a read request, so the hashes of recent tokens are kept.
   const recentHashes = new Map<string, string>()
   function hashOf(token: string): string {
-    let name = recentHashes.get(token)
-    if (name === undefined) {
-      name = hash('sha256', token, 'base64')
+    let tokenHash = recentHashes.get(token)
+    if (tokenHash === undefined) {
+      tokenHash = hash('sha256', token, 'base64')
       if (recentHashes.size >= recentMax) recentHashes.clear()
-      recentHashes.set(token, name)
+      recentHashes.set(token, tokenHash)
     }
-    return name
+    return tokenHash
   }
 
-  function bearer(authorization: string): Promise<Caller> {
-    const token = tokenIn(authorization)
+  function authenticateBearer(authorization: string): Promise<Caller> {
+    const token = readBearerToken(authorization)
     if (token === undefined) return Promise.reject(invalidToken())
-    const name = hashOf(token)
-    const known = tokens.get(name)
-    if (known !== undefined) {
+    const tokenHash = hashOf(token)
+    const cached = tokens.get(tokenHash)
+    if (cached !== undefined) {
       const at = now().getTime()
-      const { ready, until } = known.subject
-      if (ready !== undefined && until > at) return ready
+      const { cachedCaller, validUntil } = cached.subject
+      if (cachedCaller !== undefined && validUntil > at) return cachedCaller
     }
-    return lookUp(token, name)
+    return lookUp(token, tokenHash)
   }
 
   return ({ authorization, apiKey }) => {
-    const byToken = authorization ? bearer(authorization) : undefined
+    const byToken = authorization ? authenticateBearer(authorization) : undefined
     if (!apiKey) return byToken ?? anonymous
     const byKey = keys.callerOf(apiKey)
-    // With both, both must be valid, and the caller is the token's.
+    // If a request has both, both must be valid, and the caller is that of the token.
     return byToken ? Promise.all([byToken, byKey]).then(([caller]) => caller) : byKey
   }
 }
@@ -104,13 +104,13 @@ export function createAuthenticate(
 const anonymous = Promise.resolve(undefined)
 
 /** Reads `Bearer <token>`. The scheme is case-insensitive (RFC 9110, 11.1). */
-function tokenIn(authorization: string): string | undefined {
+function readBearerToken(authorization: string): string | undefined {
   if (authorization.length > tokenLengthMax) return undefined
   if (authorization.startsWith('Bearer ') && authorization.charCodeAt(7) !== 32) return authorization.slice(7)
   return /^bearer +(\S+) *$/i.exec(authorization)?.[1]
 }
 
-function claimsOf(token: string) {
+function decodeClaims(token: string) {
   try {
     return decodeJwt(token)
   } catch {

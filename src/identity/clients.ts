@@ -1,4 +1,4 @@
-/** Decides about a client from its row: its secret, redirect addresses and origins. */
+/** Checks the secret, the redirect addresses and the origins of OpenID Connect clients. */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Secrets } from '../kernel/secrets.ts'
 import type { Client, Realm } from './types.ts'
@@ -8,41 +8,41 @@ const digest = (text: string) => createHash('sha256').update(text).digest()
 
 /** Compares a client secret. It is sealed and not hashed, because tenant manager v1 shows it again. */
 export function secretMatches(client: Client, secret: string, now: Date, secrets: Secrets): boolean {
-  const given = digest(secret)
-  const same = (sealed: string | undefined) =>
-    sealed !== undefined && timingSafeEqual(given, digest(secrets.open(sealed)))
-  if (same(client.secretSealed)) return true
-  return client.oldSecretUntil !== undefined && client.oldSecretUntil > now && same(client.oldSecretSealed)
+  const presented = digest(secret)
+  const isSame = (sealed: string | undefined) =>
+    sealed !== undefined && timingSafeEqual(presented, digest(secrets.open(sealed)))
+  if (isSame(client.secretSealed)) return true
+  return client.oldSecretUntil !== undefined && client.oldSecretUntil > now && isSame(client.oldSecretSealed)
 }
 
 const isWeb = ({ protocol }: URL) => protocol === 'https:' || protocol === 'http:'
 const runsScript = ({ protocol }: URL) => /^(javascript|data|vbscript|blob|file|about):$/.test(protocol)
 const isLoopback = (url: URL) => isWeb(url) && loopback.has(url.hostname)
 const withSlash = (path: string) => path.replace(/\/?$/, '/')
-const below = (url: URL, origin: string, path: string) =>
+const isBelow = (url: URL, origin: string, path: string) =>
   url.origin === origin && withSlash(url.pathname).startsWith(withSlash(path))
 
 /**
  * Allows any path of the base URL, loopback on any port (document 3; RFC 8252, 7.3) and registered addresses: exact, or
  * below `https://host/path/*`. An asterisk elsewhere is literal, so no registration allows every address.
  */
-export function redirectAllowed(baseUrl: string, client: Client, uri: unknown): boolean {
+export function isRedirectAllowed(baseUrl: string, client: Client, uri: unknown): boolean {
   const url = typeof uri === 'string' ? URL.parse(uri) : null
   if (!url || url.username || url.password || url.href.includes('#') || runsScript(url)) return false
   // Parsers disagree on backslashes, dot segments and control characters, so such addresses are not allowed.
   if (isWeb(url) && (/[\\\s]/.test(uri as string) || /\/\.{1,2}(\/|$)/.test((uri as string).split('?')[0]!)))
     return false
   const base = new URL(baseUrl)
-  if (isLoopback(url) || below(url, base.origin, base.pathname)) return true
+  if (isLoopback(url) || isBelow(url, base.origin, base.pathname)) return true
   return client.redirectUris.some((registered) => {
     if (!registered.endsWith('/*')) return registered === uri
     const prefix = URL.parse(registered.startsWith('/') ? baseUrl + registered : registered)
-    return !!prefix && isWeb(prefix) && isWeb(url) && below(url, prefix.origin, prefix.pathname.slice(0, -1))
+    return !!prefix && isWeb(prefix) && isWeb(url) && isBelow(url, prefix.origin, prefix.pathname.slice(0, -1))
   })
 }
 
 /** Allows the base URL's origin, loopback and registered origins; `+` (Keycloak) means those of the redirect addresses. */
-export function originAllowed(baseUrl: string, client: Client | undefined, origin: string): boolean {
+export function isOriginAllowed(baseUrl: string, client: Client | undefined, origin: string): boolean {
   const url = URL.parse(origin)
   if (!url || url.origin !== origin) return false
   if (origin === new URL(baseUrl).origin || isLoopback(url)) return true
@@ -53,7 +53,7 @@ export function originAllowed(baseUrl: string, client: Client | undefined, origi
   })
 }
 
-export const clientOf = (realm: Realm, id: unknown) => realm.clients.find((client) => client.id === id)
+export const findClient = (realm: Realm, id: unknown) => realm.clients.find((client) => client.id === id)
 
 /** Describes a client to the library. adjustments.ts replaces the checks of its secret and redirect addresses. */
 export function metadataOf(baseUrl: string, client: Client): Record<string, unknown> {

@@ -1,7 +1,7 @@
 import { type Authenticate, type Ctx, contract } from '../kernel/contract.ts'
 import type { Sql } from '../kernel/db.ts'
 
-/** Users and devices of AVAILABLE realms are accepted; all others get 401. */
+/** The status of a realm. Only users and devices of AVAILABLE realms are accepted; all others get 401. */
 export type RealmStatus = 'AVAILABLE' | 'SUSPENDED' | 'DISABLED' | 'CREATING' | 'UPDATING' | 'FAILED' | 'DELETED'
 
 export interface RoleSpec {
@@ -59,7 +59,7 @@ export interface NewUser {
   email?: string
   firstName?: string
   lastName?: string
-  /** Generated when absent. */
+  /** A password is generated if this is absent. */
   password?: string
   roles: string[]
 }

@@ -12,8 +12,8 @@ import { createSessions } from './sessions.ts'
 import { createSigningKeys } from './signing-keys.ts'
 import { deleteExpired } from './store/artefacts.ts'
 
-export function createCore(kit: Kit, given: { passwords?: Passwords } = {}) {
-  const passwords = given.passwords ?? createPasswords(kit.platform.passwordCost.scrypt)
+export function createCore(kit: Kit, replacements: { passwords?: Passwords } = {}) {
+  const passwords = replacements.passwords ?? createPasswords(kit.platform.passwordCost.scrypt)
   const transaction = createAmbientTransaction(kit.db)
   const deniedTokens = createDeniedTokens(kit)
   const realms = createRealms(kit)

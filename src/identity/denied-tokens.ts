@@ -1,4 +1,4 @@
-/** Access tokens that were revoked before they expire. Each node has all of them in memory, for fast checks. */
+/** Keeps a list of access tokens that were revoked before they expire. Each node has the list in memory, for fast checks. */
 import type { Sql } from '../kernel/db.ts'
 import type { Kit } from '../kernel/define-service.ts'
 import { TokensDenied } from './events.ts'
@@ -13,7 +13,7 @@ export interface DeniedTokens {
 }
 
 export function createDeniedTokens({ db, bus, now }: Pick<Kit, 'db' | 'bus' | 'now'>): DeniedTokens {
-  let known: Promise<Map<string, number>> | undefined
+  let deniedTokens: Promise<Map<string, number>> | undefined
   let sweepAt = 0
   const keyOf = (tenantId: string, id: string) => `${tenantId}\n${id}`
 
@@ -22,13 +22,13 @@ export function createDeniedTokens({ db, bus, now }: Pick<Kit, 'db' | 'bus' | 'n
       .findDenied(db.sql, now())
       .then((rows) => new Map(rows.map(({ tenantId, id, expiresAt }) => [keyOf(tenantId, id), expiresAt.getTime()])))
     loading.catch(() => {
-      if (known === loading) known = undefined
+      if (deniedTokens === loading) deniedTokens = undefined
     })
     return loading
   }
-  const current = () => {
-    known ??= readAll()
-    return known
+  const loadOnce = () => {
+    deniedTokens ??= readAll()
+    return deniedTokens
   }
 
   function sweep(map: Map<string, number>) {
@@ -40,7 +40,7 @@ export function createDeniedTokens({ db, bus, now }: Pick<Kit, 'db' | 'bus' | 'n
 
   bus.subscribe(TokensDenied, ({ tenantId, ids, expiresAt }) => {
     // Before the list is loaded there is no entry to add: the table contains these ids already.
-    known?.then(
+    deniedTokens?.then(
       (map) => {
         for (const id of ids) map.set(keyOf(tenantId, id), expiresAt * 1000)
         sweep(map)
@@ -49,24 +49,24 @@ export function createDeniedTokens({ db, bus, now }: Pick<Kit, 'db' | 'bus' | 'n
     )
   })
   bus.onReset(() => {
-    known = undefined
+    deniedTokens = undefined
   })
 
   return {
     async add(sql, tenantId, kind, values, until) {
       // Batches of 100 ids fit into one notification.
-      for (let at = 0; at < values.length; at += 100) {
-        const ids = values.slice(at, at + 100).map((value) => `${kind}:${value}`)
+      for (let start = 0; start < values.length; start += 100) {
+        const ids = values.slice(start, start + 100).map((value) => `${kind}:${value}`)
         await store.insertDenied(sql, tenantId, ids, until)
         await bus.publish(sql, TokensDenied, { tenantId, ids, expiresAt: Math.ceil(until.getTime() / 1000) })
       }
     },
     async has(tenantId, { jti, sid }) {
-      const map = await current()
+      const map = await loadOnce()
       const at = now().getTime()
-      const denied = (id: string) => (map.get(keyOf(tenantId, id)) ?? 0) > at
-      return denied(`jti:${jti}`) || (sid !== undefined && denied(`sid:${sid}`))
+      const isDenied = (id: string) => (map.get(keyOf(tenantId, id)) ?? 0) > at
+      return isDenied(`jti:${jti}`) || (sid !== undefined && isDenied(`sid:${sid}`))
     },
-    load: current,
+    load: loadOnce,
   }
 }

@@ -15,7 +15,7 @@ export const RealmStatusChanged = defineEvent<{ tenantId: string; status: RealmS
   },
 )
 
-/** `id` is `jti:…` of one access token or `sid:…` of a login; `expiresAt` in epoch seconds. */
+/** Denies tokens. An id is `jti:…` of one access token or `sid:…` of a login; `expiresAt` is in seconds since the epoch. */
 export const TokensDenied = defineEvent<{ tenantId: string; ids: string[]; expiresAt: number }>(
   'identity.tokens.denied',
   { description: 'Access tokens ended before they expired, by revocation, logout or deletion of their user' },

@@ -48,7 +48,7 @@ interface State extends Pick<Kit, 'db' | 'now' | 'log' | 'platform'> {
 
 interface Registrations {
   rows: readonly store.IssuerRow[]
-  until: number
+  validUntil: number
 }
 
 interface KeySet {
@@ -63,7 +63,7 @@ export function createExternalIssuers(
   const { bus, now } = kit
   const registrations = createCache<Registrations>({
     max: rowsMax,
-    isExpired: ({ until }) => until <= now().getTime(),
+    isExpired: ({ validUntil }) => validUntil <= now().getTime(),
     bus,
   })
   // Not dropped on a reset of the bus: the keys are not in our database.
@@ -77,7 +77,7 @@ export function createExternalIssuers(
 async function verify(state: State, token: string, issuer: string): Promise<ExternalToken> {
   const { now, log } = state
   if (issuer.length > issuerLengthMax || hasControls(issuer)) throw invalidToken()
-  const rows = await find(state, issuer)
+  const rows = await findRegistrations(state, issuer)
   if (rows.length === 0) throw invalidToken()
   let payload: JWTPayload
   try {
@@ -88,12 +88,12 @@ async function verify(state: State, token: string, issuer: string): Promise<Exte
       currentDate: now(),
       clockTolerance: 5,
     }
-    payload = (await jwtVerify(token, await keysOf(state, issuer), options)).payload
+    payload = (await jwtVerify(token, await findKeys(state, issuer), options)).payload
   } catch (error) {
     log.debug({ err: error, issuer }, 'token of an external issuer rejected')
     throw invalidToken()
   }
-  const row = tenantOf(state, issuer, rows, payload.aud)
+  const row = selectRegistration(state, issuer, rows, payload.aud)
   const { sub, exp } = payload
   if (typeof sub !== 'string' || sub === '' || sub.length > 255 || hasControls(sub)) throw invalidToken()
   if (typeof payload.typ === 'string' && otherTypes.has(payload.typ)) throw invalidToken()
@@ -103,31 +103,39 @@ async function verify(state: State, token: string, issuer: string): Promise<Exte
     exp: exp!,
     user: {
       roles: rolesOf(payload, row.rolesClaim),
-      username: textOf(payload.preferred_username),
-      email: textOf(payload.email),
+      username: validText(payload.preferred_username),
+      email: validText(payload.email),
     },
   }
 }
 
-async function find({ db, now, registrations }: State, issuer: string): Promise<readonly store.IssuerRow[]> {
-  const found = await registrations.read(issuer, async () => ({
+async function findRegistrations(
+  { db, now, registrations }: State,
+  issuer: string,
+): Promise<readonly store.IssuerRow[]> {
+  const cached = await registrations.read(issuer, async () => ({
     rows: await store.findIssuers(db.sql, issuer),
-    until: now().getTime() + cacheMs,
+    validUntil: now().getTime() + cacheMs,
   }))
-  return found!.rows
+  return cached!.rows
 }
 
 /** Returns the only registration that fits the audience; 401 if none or several fit. */
-function tenantOf({ log }: State, issuer: string, rows: readonly store.IssuerRow[], aud: unknown): store.IssuerRow {
-  const fitting = matching(rows, aud)
-  if (fitting.length === 1) return fitting[0]!
+function selectRegistration(
+  { log }: State,
+  issuer: string,
+  rows: readonly store.IssuerRow[],
+  aud: unknown,
+): store.IssuerRow {
+  const matching = matchingRegistrations(rows, aud)
+  if (matching.length === 1) return matching[0]!
   const tenants = rows.map(({ tenantId }) => tenantId)
   const audiences = [aud].flat()
   if (tenants.length > 1) ambiguousExternalToken(log, { issuer, tenants, audiences })
   throw invalidToken()
 }
 
-async function get({ platform }: State, address: string): Promise<Response> {
+async function fetchJson({ platform }: State, address: string): Promise<Response> {
   return await safeFetch(address, {
     headers: { accept: 'application/json' },
     allowPrivate: platform.allowPrivateAddresses,
@@ -137,9 +145,9 @@ async function get({ platform }: State, address: string): Promise<Response> {
 }
 
 async function discover(state: State, issuer: string): Promise<JWTVerifyGetKey> {
-  const answer = await get(state, `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`)
-  if (answer.status !== 200) throw new Error(`discovery answered with status ${answer.status}`)
-  const document = (await answer.json()) as { issuer?: unknown; jwks_uri?: unknown } | null
+  const response = await fetchJson(state, `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`)
+  if (response.status !== 200) throw new Error(`discovery answered with status ${response.status}`)
+  const document = (await response.json()) as { issuer?: unknown; jwks_uri?: unknown } | null
   if (document?.issuer !== issuer) throw new Error('the discovery document names another issuer')
   const address = document.jwks_uri
   if (typeof address !== 'string') throw new Error('the discovery document has no jwks_uri')
@@ -158,7 +166,7 @@ function remoteKeys(state: State, address: URL): JWTVerifyGetKey {
     [customFetch]: async (url) => {
       if (failedUntil > now().getTime()) throw new Error('the keys could not be fetched a moment ago')
       try {
-        const keys = await get(state, url)
+        const keys = await fetchJson(state, url)
         if (keys.status !== 200) throw new Error(`jwks_uri answered with status ${keys.status}`)
         const set = (await keys.json()) as { keys?: unknown } | null
         if (!Array.isArray(set?.keys)) throw new Error('jwks_uri has no keys')
@@ -171,7 +179,7 @@ function remoteKeys(state: State, address: URL): JWTVerifyGetKey {
   })
 }
 
-function keysOf(state: State, issuer: string): Promise<JWTVerifyGetKey> {
+function findKeys(state: State, issuer: string): Promise<JWTVerifyGetKey> {
   const { now, log, keySets, cooldowns } = state
   const at = now().getTime()
   const cached = keySets.get(issuer)
@@ -186,7 +194,10 @@ function keysOf(state: State, issuer: string): Promise<JWTVerifyGetKey> {
 }
 
 /** Selects registrations by audience. One without an audience fits all tokens, but only if it is the only one. */
-export function matching<R extends { audience: string | null }>(rows: readonly R[], aud: unknown): readonly R[] {
+export function matchingRegistrations<R extends { audience: string | null }>(
+  rows: readonly R[],
+  aud: unknown,
+): readonly R[] {
   const audiences = [aud].flat()
   if (rows.length === 1 && rows[0]!.audience === null) return rows
   return rows.filter(({ audience }) => audience !== null && audiences.includes(audience))
@@ -194,7 +205,7 @@ export function matching<R extends { audience: string | null }>(rows: readonly R
 
 const hasControls = (text: string) => /\p{Cc}/u.test(text) || !text.isWellFormed()
 
-const textOf = (value: unknown) =>
+const validText = (value: unknown) =>
   typeof value === 'string' && value !== '' && value.length <= 255 && !hasControls(value) ? value : undefined
 
 /** Reads a claim by its whole name, which may contain dots (`https://acme.example/roles`), or else by its path. */
@@ -215,7 +226,7 @@ export function rolesOf(payload: Record<string, unknown>, rolesClaim: string | n
     const value = claimAt(payload, claim)
     const list = typeof value === 'string' ? value.split(/[\s,]+/) : value
     if (!Array.isArray(list)) continue
-    const names = list.filter((name) => textOf(name) !== undefined) as string[]
+    const names = list.filter((name) => validText(name) !== undefined) as string[]
     return [...new Set(names)].sort().slice(0, rolesMax)
   }
   return []

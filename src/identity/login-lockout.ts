@@ -16,7 +16,7 @@ export interface AttemptKey {
   address: string
 }
 
-/** Rejects an attempt because of a lockout (`locked`), or because too many attempts are in progress. */
+/** The result for an attempt that is rejected: because of a lockout (`locked`), or because too many attempts are in progress. */
 export interface Wait {
   /** Seconds until the next attempt. */
   wait: number
@@ -25,10 +25,10 @@ export interface Wait {
 
 /** A reserved slot. The caller reports the result of the check with exactly one of the functions. */
 export interface ReservedAttempt {
-  succeeded(): Promise<void>
-  failed(): Promise<void>
-  /** The attempt could not be checked; it does not count. */
-  undecided(): Promise<void>
+  recordSuccess(): Promise<void>
+  recordFailure(): Promise<void>
+  /** Releases the slot of an attempt that could not be checked; it does not count. */
+  release(): Promise<void>
 }
 
 export interface LoginLockout {
@@ -65,7 +65,7 @@ export function createLoginLockout(
   type Key = ReturnType<typeof keysOf>[number]
   const ruleOf = ({ limit }: Key) => ({ limit, windowSeconds, lockSeconds })
 
-  const refusal = async (sql: Sql, key: Buffer): Promise<Wait> => {
+  const readWait = async (sql: Sql, key: Buffer): Promise<Wait> => {
     const { until } = await attempts.find(sql, [key], now())
     return { wait: secondsUntil(until), locked: until !== undefined }
   }
@@ -73,10 +73,10 @@ export function createLoginLockout(
   /** Reserves a slot for every key or none: an attempt that its account rejects does not count for its address. */
   async function reserveAll(keys: Key[]): Promise<Wait | undefined> {
     return await transaction.tx(async (sql) => {
-      for (const [at, entry] of keys.entries()) {
+      for (const [index, entry] of keys.entries()) {
         if (await attempts.reserve(sql, entry.key, now(), ruleOf(entry))) continue
-        for (const before of keys.slice(0, at)) await attempts.release(sql, before.key)
-        return await refusal(sql, entry.key)
+        for (const reserved of keys.slice(0, index)) await attempts.release(sql, reserved.key)
+        return await readWait(sql, entry.key)
       }
       return undefined
     })
@@ -96,13 +96,13 @@ export function createLoginLockout(
       const rejection = await reserveAll(keys)
       if (rejection) return rejection
       return {
-        succeeded: () =>
+        recordSuccess: () =>
           transaction.tx(async (sql) => {
             for (const { key, isAccount } of keys)
               await (isAccount ? attempts.recordSuccess(sql, key) : attempts.release(sql, key))
           }),
-        failed: async () => delay(await countFailures(keys)),
-        undecided: () =>
+        recordFailure: async () => delay(await countFailures(keys)),
+        release: () =>
           transaction.tx(async (sql) => {
             for (const { key } of keys) await attempts.release(sql, key)
           }),
@@ -110,8 +110,8 @@ export function createLoginLockout(
     },
     async read(who) {
       const keys = keysOf(who).map(({ key }) => key)
-      const found = await attempts.find(transaction.sql(), keys, now())
-      return { wait: found.until ? secondsUntil(found.until) : 0, known: found.known }
+      const state = await attempts.find(transaction.sql(), keys, now())
+      return { wait: state.until ? secondsUntil(state.until) : 0, known: state.known }
     },
     async countFailure(who) {
       const keys = keysOf(who)

@@ -11,11 +11,11 @@ import { scopePattern } from './scopes.ts'
 import type { SigningKeys } from './signing-keys.ts'
 import { findSubject } from './store/access.ts'
 
-const isScope = new RegExp(scopePattern)
-const isVisible = new RegExp(visibleText, 'u')
+const scopeExpression = new RegExp(scopePattern)
+const visibleTextExpression = new RegExp(visibleText, 'u')
 
 /** Validates a text as the schemas of the API do, because commands do not pass through them. */
-function check(field: string, text: string, shape: RegExp, max: number) {
+function rejectInvalid(field: string, text: string, shape: RegExp, max: number) {
   if (text === '' || text.length > max || !shape.test(text))
     throw invalidField(field, `expected at most ${max} characters that match ${shape.source}`)
 }
@@ -34,14 +34,14 @@ export function createOperator(
   }
   return {
     async addUser(tenantId, user) {
-      check('username', user.username, isVisible, 255)
+      rejectInvalid('username', user.username, visibleTextExpression, 255)
       return await users.create(system(tenantId), user)
     },
     setPassword: (tenantId, userId, password) => users.setPassword(system(tenantId), userId, password),
     removeUser: (tenantId, userId) => users.delete(system(tenantId), userId),
     async createApiKey(tenantId, owner, key) {
-      check('name', key.name, /^[^\0]*$/, 255)
-      for (const scope of key.scopes ?? []) check('scopes', scope, isScope, 128)
+      rejectInvalid('name', key.name, /^[^\0]*$/, 255)
+      for (const scope of key.scopes ?? []) rejectInvalid('scopes', scope, scopeExpression, 128)
       return await apiKeys.create(await contextOfOwner(tenantId, owner), key)
     },
     apiKeys: async (tenantId) => (await apiKeys.list(system(tenantId), { offset: 0, limit: 0 })).content,

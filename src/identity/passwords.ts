@@ -10,7 +10,7 @@ export interface Passwords {
   matches(password: string, hash: string | undefined): Promise<boolean>
 }
 
-const bytes = 32
+const keyBytes = 32
 /** Two checks at a time leave threads of Node's pool for other work. */
 const concurrentMax = 2
 const queuedMax = 64
@@ -31,7 +31,7 @@ export function createPasswords(cost: Cost): Passwords {
       () =>
         new Promise<Buffer>((resolve, reject) => {
           // Composed and decomposed accents give the same password (RFC 8265).
-          scrypt(password.normalize('NFC'), salt, bytes, { N, r, p, maxmem: 256 * N * r }, (error, key) =>
+          scrypt(password.normalize('NFC'), salt, keyBytes, { N, r, p, maxmem: 256 * N * r }, (error, key) =>
             error ? reject(error) : resolve(key),
           )
         }),
@@ -45,13 +45,13 @@ export function createPasswords(cost: Cost): Passwords {
     },
     async matches(password, hash) {
       const [, N, r, p, salt = '', key = ''] = hash?.split('$') ?? []
-      const given = await derive(
+      const presentedKey = await derive(
         password,
         Buffer.from(salt, 'base64url'),
         hash ? { N: Number(N), r: Number(r), p: Number(p) } : cost,
       )
-      const kept = Buffer.from(key, 'base64url')
-      return kept.length === bytes && timingSafeEqual(given, kept)
+      const storedKey = Buffer.from(key, 'base64url')
+      return storedKey.length === keyBytes && timingSafeEqual(presentedKey, storedKey)
     },
   }
 }

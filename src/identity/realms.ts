@@ -24,7 +24,7 @@ export interface Realms extends Pick<Identity, 'reserveRealm' | 'buildRealm' | '
   changed(sql: Sql, tenantId: string): Promise<void>
   issuerOf(tenantId: string): string
   /** Returns the tenant of an issuer; undefined for an external issuer. */
-  tenantOf(issuer: string): string | undefined
+  tenantOfIssuer(issuer: string): string | undefined
   /** Creates a new secret of the backend client; the old one stays valid for an hour. Undefined: no such client. */
   changeSecret(sql: Sql, tenantId: string, clientId: string): Promise<string | undefined>
 }
@@ -37,7 +37,7 @@ export function createRealms(deps: RealmDeps): Realms {
     ...createSnapshots(deps),
     issuerOf: (tenantId) => issuerOf(deps, tenantId),
     changed: (sql, tenantId) => changed(deps, sql, tenantId),
-    tenantOf(issuer) {
+    tenantOfIssuer(issuer) {
       const prefix = deps.baseUrl() + realmsPath
       const tenantId = issuer.startsWith(prefix) ? issuer.slice(prefix.length) : ''
       return isRealmName(tenantId) ? tenantId : undefined

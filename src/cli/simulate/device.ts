@@ -29,7 +29,7 @@ export interface Device {
 }
 
 const backOffFirstMs = 1000
-const backOffMostMs = 30_000
+const backOffMaxMs = 30_000
 const drainMs = 2000
 
 /** The state of one device. */
@@ -90,7 +90,7 @@ async function connect(state: State) {
       clientId: options.endpointId,
       onMessage: (topic, payload) =>
         void receive(state, topic, payload).catch((error) => options.onError(error.message)),
-      onClose: (why) => lost(state, why),
+      onClose: (why) => handleClose(state, why),
     })
     if (state.stopped) return opened.disconnect()
     state.link = opened
@@ -102,18 +102,18 @@ async function connect(state: State) {
   } catch (error) {
     options.statistics.count('errors')
     options.onError((error as Error).message)
-    lost(state)
+    handleClose(state)
   }
 }
 
-function lost(state: State, why?: string) {
+function handleClose(state: State, why?: string) {
   const expected = why === undefined || why === 'dropped' || why === 'disconnected'
   if (!expected && !state.stopped) state.options.onError(why)
   state.link = undefined
   clearTimeout(state.sampling)
   clearTimeout(state.interruption)
   if (state.stopped) return
-  const wait = Math.min(backOffMostMs, backOffFirstMs * 2 ** state.failures++)
+  const wait = Math.min(backOffMaxMs, backOffFirstMs * 2 ** state.failures++)
   state.retry = setTimeout(connect, wait * (0.5 + Math.random()), state)
 }
 
@@ -141,7 +141,7 @@ async function publish(state: State, topic: string, body: unknown): Promise<bool
 
 async function receive(state: State, topic: string, payload: Buffer) {
   const [, , extension = '', , ...path] = topic.split('/')
-  if (path.at(-1) === 'error') return await rejected(state, payload)
+  if (path.at(-1) === 'error') return await handleError(state, payload)
   if (path.at(-1) !== 'status' || payload.length === 0) return
   const body = JSON.parse(payload.toString()) as unknown
   if (extension === 'cex' && path[0] === 'command' && path[1]) await execute(state, path[1], body)
@@ -149,7 +149,7 @@ async function receive(state: State, topic: string, payload: Buffer) {
     await applyConfiguration(state, extension, path, body)
 }
 
-async function rejected(state: State, payload: Buffer) {
+async function handleError(state: State, payload: Buffer) {
   const { statusCode, reasonPhrase } = JSON.parse(payload.toString()) as {
     statusCode?: number
     reasonPhrase?: string

@@ -35,7 +35,7 @@ export function openLink({ url, clientId, onMessage, onClose }: LinkOptions): Pr
       ? tls.connect({ host, port, ...(!net.isIP(host) && { servername: host }) })
       : net.connect({ host, port, noDelay: true })
     const waiting = new Map<number, { resolve(): void; reject(error: Error): void }>()
-    let why = 'the platform closed the connection'
+    let closeReason = 'the platform closed the connection'
     let open = false
     let id = 0
     const send = (packet: mqtt.Packet) => void socket.write(mqtt.generate(packet))
@@ -49,7 +49,7 @@ export function openLink({ url, clientId, onMessage, onClose }: LinkOptions): Pr
             return
           }
           open = true
-          clearTimeout(late)
+          clearTimeout(connectTimer)
           resolve(link)
           return
         case 'publish':
@@ -64,11 +64,11 @@ export function openLink({ url, clientId, onMessage, onClose }: LinkOptions): Pr
     parser.on('error', (error: Error) => fail(error.message))
 
     const fail = (reason: string) => {
-      why = reason
+      closeReason = reason
       socket.destroy()
     }
-    const late = setTimeout(() => fail('the platform did not answer CONNECT'), connectTimeoutMs)
-    const beat = setInterval(() => open && send({ cmd: 'pingreq' }), (keepAliveSeconds * 1000) / 2)
+    const connectTimer = setTimeout(() => fail('the platform did not answer CONNECT'), connectTimeoutMs)
+    const pingTimer = setInterval(() => open && send({ cmd: 'pingreq' }), (keepAliveSeconds * 1000) / 2)
     socket.on(secure ? 'secureConnect' : 'connect', () =>
       send({
         cmd: 'connect',
@@ -83,15 +83,15 @@ export function openLink({ url, clientId, onMessage, onClose }: LinkOptions): Pr
     )
     socket.on('data', (bytes: Buffer) => void parser.parse(bytes))
     socket.on('error', (error) => {
-      why = error.message
+      closeReason = error.message
     })
     socket.on('close', () => {
-      clearTimeout(late)
-      clearInterval(beat)
-      for (const { reject } of waiting.values()) reject(new Error(why))
+      clearTimeout(connectTimer)
+      clearInterval(pingTimer)
+      for (const { reject } of waiting.values()) reject(new Error(closeReason))
       waiting.clear()
-      if (open) onClose(why)
-      else reject(new Error(why))
+      if (open) onClose(closeReason)
+      else reject(new Error(closeReason))
     })
 
     const nextId = () => {
@@ -108,7 +108,7 @@ export function openLink({ url, clientId, onMessage, onClose }: LinkOptions): Pr
           send({ cmd: 'publish', topic, payload, qos: 1, messageId, dup: false, retain: false })
         }),
       disconnect() {
-        why = 'disconnected'
+        closeReason = 'disconnected'
         socket.end(mqtt.generate({ cmd: 'disconnect' }))
         socket.destroySoon()
       },

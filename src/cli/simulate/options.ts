@@ -41,28 +41,27 @@ export function readOptions(args: string[]): SimulateOptions {
       seconds: { type: 'string' },
     },
   })
-  const devices = numberOf('devices', values.devices, 1, 10_000)
+  const devices = readNumber('devices', values.devices, 1, 10_000)
   if (!Number.isInteger(devices)) throw new OptionError('--devices: expected a whole number')
   if (!/^[a-z0-9][a-z0-9_-]{0,100}$/i.test(values.application))
     throw new OptionError('--application: expected letters, digits, - and _')
   return {
     devices,
-    rate: numberOf('rate', values.rate, 0.001, 100),
+    rate: readNumber('rate', values.rate, 0.001, 100),
     application: values.application,
-    url: values.url === undefined ? undefined : addressOf(values.url),
-    reconnectEverySeconds: numberOf('reconnect-every', values['reconnect-every'], 0, 1e6),
-    seconds: values.seconds === undefined ? undefined : numberOf('seconds', values.seconds, 0.1, 1e6),
+    url: values.url === undefined ? undefined : readAddress(values.url),
+    reconnectEverySeconds: readNumber('reconnect-every', values['reconnect-every'], 0, 1e6),
+    seconds: values.seconds === undefined ? undefined : readNumber('seconds', values.seconds, 0.1, 1e6),
   }
 }
 
-function numberOf(option: string, text: string, least: number, most: number): number {
+function readNumber(option: string, text: string, min: number, max: number): number {
   const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN
-  if (!(value >= least && value <= most))
-    throw new OptionError(`--${option}: expected a number from ${least} to ${most}`)
+  if (!(value >= min && value <= max)) throw new OptionError(`--${option}: expected a number from ${min} to ${max}`)
   return value
 }
 
-function addressOf(text: string): URL {
+function readAddress(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (!url || !['mqtt:', 'mqtts:'].includes(url.protocol) || url.hostname === '')
     throw new OptionError('--url: expected mqtt://host:port or mqtts://host:port')

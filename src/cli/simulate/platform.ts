@@ -39,31 +39,31 @@ export interface Prepared {
 }
 
 const versionSuffix = 'v1'
-const batchMost = 1000
+const batchMax = 1000
 const batchWaitMs = 60_000
 const tokenMargin = 0.8
 
 export async function prepare(bootstrap: Bootstrap, application: string, devices: number): Promise<Prepared> {
-  const ask = createAsk(bootstrap)
+  const callApi = createCallApi(bootstrap)
   const versionName = `${application}-${versionSuffix}`
   const applications = '/api/v1/applications'
-  const there = await ask('GET', `${applications}/${application}`, undefined, [200, 404])
-  if (there.status === 404)
-    await ask('POST', applications, { name: application, displayName: 'Simulated devices' }, [201, 409])
-  const versions: { name: string }[] = there.body?.versions ?? []
+  const existing = await callApi('GET', `${applications}/${application}`, undefined, [200, 404])
+  if (existing.status === 404)
+    await callApi('POST', applications, { name: application, displayName: 'Simulated devices' }, [201, 409])
+  const versions: { name: string }[] = existing.body?.versions ?? []
   if (!versions.some(({ name }) => name === versionName))
-    await ask('POST', `${applications}/${application}/app-versions`, { nameSuffix: versionSuffix }, [201, 409])
+    await callApi('POST', `${applications}/${application}/app-versions`, { nameSuffix: versionSuffix }, [201, 409])
 
   const endpoints = Array.from({ length: devices }, (_, index) => endpointOf(bootstrap, application, index + 1))
-  const known = await knownIds(ask, application)
-  const missing = endpoints.filter(({ endpointId }) => !known.has(endpointId))
-  for (let from = 0; from < missing.length; from += batchMost)
-    await register(ask, application, versionName, missing.slice(from, from + batchMost))
+  const existingIds = await findEndpointIds(callApi, application)
+  const missing = endpoints.filter(({ endpointId }) => !existingIds.has(endpointId))
+  for (let from = 0; from < missing.length; from += batchMax)
+    await register(callApi, application, versionName, missing.slice(from, from + batchMax))
   return {
     versionName,
     endpoints,
     createToken: async ({ endpointId, token }) =>
-      void (await ask(
+      void (await callApi(
         'POST',
         `/api/v1/endpoints/${endpointId}/tokens`,
         { applicationName: application, token },
@@ -79,14 +79,14 @@ function endpointOf({ default: realm }: Bootstrap, application: string, number: 
   return { endpointId, token }
 }
 
-async function knownIds(ask: Ask, application: string): Promise<Set<string>> {
+async function findEndpointIds(callApi: CallApi, application: string): Promise<Set<string>> {
   const query = new URLSearchParams({ applicationName: application, limit: '0' })
-  const { body } = await ask('GET', `/epr/api/v1/endpoints?${query}`)
+  const { body } = await callApi('GET', `/epr/api/v1/endpoints?${query}`)
   return new Set(body.content.map(({ endpointId }: { endpointId: string }) => endpointId))
 }
 
-async function register(ask: Ask, application: string, versionName: string, endpoints: SimulatedEndpoint[]) {
-  const { body } = await ask(
+async function register(callApi: CallApi, application: string, versionName: string, endpoints: SimulatedEndpoint[]) {
+  const { body } = await callApi(
     'POST',
     '/epr/api/v1/endpoints/batch',
     {
@@ -102,7 +102,7 @@ async function register(ask: Ask, application: string, versionName: string, endp
   const query = new URLSearchParams({ appName: application, taskId: body.taskId })
   const deadline = monotonicMs() + batchWaitMs
   for (;;) {
-    const { body: batch } = await ask('GET', `/epr/api/v1/endpoints/batch/status?${query}`)
+    const { body: batch } = await callApi('GET', `/epr/api/v1/endpoints/batch/status?${query}`)
     const [failed] = batch.failed
     if (failed) throw new SimulationError(`endpoint ${failed.endpointId} was not registered: ${failed.statusReason}`)
     if (batch.createdCount === endpoints.length) return
@@ -112,17 +112,17 @@ async function register(ask: Ask, application: string, versionName: string, endp
   }
 }
 
-interface Answer {
+interface ApiResponse {
   status: number
   // biome-ignore lint/suspicious/noExplicitAny: answers of many shapes, of which a few fields are used
   body: any
 }
 
-type Ask = (method: string, path: string, body?: unknown, expected?: number[]) => Promise<Answer>
+type CallApi = (method: string, path: string, body?: unknown, expected?: number[]) => Promise<ApiResponse>
 
-function createAsk({ baseUrl, default: realm }: Bootstrap): Ask {
+function createCallApi({ baseUrl, default: realm }: Bootstrap): CallApi {
   let [token, until] = ['', 0]
-  const request = async (path: string, init: RequestInit, expected: number[]): Promise<Answer> => {
+  const request = async (path: string, init: RequestInit, expected: number[]): Promise<ApiResponse> => {
     let response: Response
     try {
       response = await fetch(baseUrl + path, init)

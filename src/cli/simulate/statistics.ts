@@ -1,5 +1,5 @@
 /** Counts what happened, for the line that is printed every few seconds. */
-import { amount } from '../output.ts'
+import { countText } from '../output.ts'
 
 export interface Counts {
   acknowledged: number
@@ -19,7 +19,7 @@ export interface Statistics {
 }
 
 /** Limits the recorded times; enough for quantiles. */
-const keptTimes = 10_000
+const recordedTimesMax = 10_000
 
 export function createStatistics(): Statistics {
   const totals: Counts = { acknowledged: 0, commands: 0, configurations: 0, reconnections: 0, errors: 0 }
@@ -30,8 +30,8 @@ export function createStatistics(): Statistics {
       totals[what]++
     },
     took(milliseconds) {
-      if (times.length < keptTimes) times.push(milliseconds)
-      else times[Math.floor(Math.random() * keptTimes)] = milliseconds
+      if (times.length < recordedTimesMax) times.push(milliseconds)
+      else times[Math.floor(Math.random() * recordedTimesMax)] = milliseconds
     },
     line(connected, devices, seconds) {
       const acknowledged = totals.acknowledged - before.acknowledged
@@ -40,7 +40,7 @@ export function createStatistics(): Statistics {
       before = { ...totals }
       times = []
       return [
-        `${connected} of ${amount(devices, 'device')} connected`,
+        `${connected} of ${countText(devices, 'device')} connected`,
         `${(acknowledged / seconds).toFixed(1)} messages/s${sorted.length > 0 ? ` (p50 ${quantile(0.5)}, p99 ${quantile(0.99)})` : ''}`,
         totalsText(totals),
       ].join('; ')
@@ -51,9 +51,9 @@ export function createStatistics(): Statistics {
 
 export const totalsText = ({ acknowledged, commands, configurations, reconnections, errors }: Counts) =>
   [
-    `${amount(acknowledged, 'message')} acknowledged`,
-    `${amount(commands, 'command')} answered`,
-    `${amount(configurations, 'configuration')} applied`,
-    amount(reconnections, 'reconnection'),
-    amount(errors, 'error'),
+    `${countText(acknowledged, 'message')} acknowledged`,
+    `${countText(commands, 'command')} answered`,
+    `${countText(configurations, 'configuration')} applied`,
+    countText(reconnections, 'reconnection'),
+    countText(errors, 'error'),
   ].join(', ')

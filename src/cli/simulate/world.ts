@@ -20,7 +20,7 @@ const between = (low: number, value: number, high: number) => Math.min(high, Mat
 /** Creates measurements: warm in the afternoon, moving around a town, with a battery that is replaced when it is empty. */
 export function createWorld(number: number, random: () => number = Math.random): World {
   const wander = (step: number) => (random() - 0.5) * step
-  const usual = 18 + (number % 8)
+  const baseTemperature = 18 + (number % 8)
   let drift = 0
   let battery = 60 + random() * 40
   let latitude = 50.45 + wander(0.2)
@@ -34,7 +34,7 @@ export function createWorld(number: number, random: () => number = Math.random):
       if (battery < 5) battery = 100
       latitude = between(-89, latitude + wander(0.0005), 89)
       longitude = between(-179, longitude + wander(0.0008), 179)
-      const temperature = usual + warmth + drift
+      const temperature = baseTemperature + warmth + drift
       return {
         timestamp,
         temperature: rounded(temperature, 2),

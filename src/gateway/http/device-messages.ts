@@ -47,14 +47,17 @@ export function mountDeviceHttp(app: FastifyInstance, deps: DeviceHttpDeps) {
   app.setErrorHandler((error, request, reply) => {
     const code = (error as { code?: string }).code
     if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
-      refuse(request, 'packet_too_large')
-      return send(reply, failure({ statusCode: 413, reasonPhrase: `The body is larger than ${bodyLimitBytes} bytes` }))
+      recordRefusal(request, 'packet_too_large')
+      return send(
+        reply,
+        errorReply({ statusCode: 413, reasonPhrase: `The body is larger than ${bodyLimitBytes} bytes` }),
+      )
     }
     const status = (error as { statusCode?: number }).statusCode
     if (error instanceof PlatformError) reply.headers(error.headers ?? {})
     else if (status !== undefined && status >= 400 && status < 500)
-      return send(reply, failure({ statusCode: status, reasonPhrase: (error as Error).message }))
-    return send(reply, failure(describeError(error)))
+      return send(reply, errorReply({ statusCode: status, reasonPhrase: (error as Error).message }))
+    return send(reply, errorReply(describeError(error)))
   })
   for (const method of otherMethods) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
   for (const url of deviceRoots.map((root) => `${root}/*`)) {
@@ -65,12 +68,12 @@ export function mountDeviceHttp(app: FastifyInstance, deps: DeviceHttpDeps) {
       exposeHeadRoute: false,
       handler: (request, reply) => {
         reply.header('allow', 'POST')
-        return send(reply, failure(describeError(MethodNotAllowed({ method: request.method }))))
+        return send(reply, errorReply(describeError(MethodNotAllowed({ method: request.method }))))
       },
     })
   }
 
-  function refuse(request: FastifyRequest, reason: string, failure: Partial<Failure> = {}, topic?: Topic) {
+  function recordRefusal(request: FastifyRequest, reason: string, failure: Partial<Failure> = {}, topic?: Topic) {
     metrics.countRefusal(reason)
     deps.trafficLog.recordRefusal({
       transport: 'http',
@@ -88,14 +91,14 @@ export function mountDeviceHttp(app: FastifyInstance, deps: DeviceHttpDeps) {
     const tail = typeof topic === 'string' ? topic : readTail(text, prefixEnd(text))
     if (typeof topic === 'string' || typeof tail === 'string') {
       const problem = typeof topic === 'string' ? topic : (tail as keyof typeof topicProblems)
-      refuse(request, `topic_${problem}`)
+      recordRefusal(request, `topic_${problem}`)
       throw TopicMalformed({ problem: topicProblems[problem] })
     }
     const { address } = request
     const tokenKey = tokenKeyOf(topic)
     const seconds = tokenLockout.lockedSeconds(address, tokenKey)
     if (seconds > 0) {
-      refuse(request, 'too_many_guesses', {}, topic)
+      recordRefusal(request, 'too_many_guesses', {}, topic)
       throw tooMany(seconds)
     }
     let identified = await identify(topic, { transport: 'http', authentication: undefined })
@@ -103,7 +106,7 @@ export function mountDeviceHttp(app: FastifyInstance, deps: DeviceHttpDeps) {
       identified = await identify(topic, { transport: 'http', authentication: undefined })
     if (isFailure(identified)) {
       if (identified.countsForLockout) tokenLockout.recordFailure(address, tokenKey)
-      refuse(request, identified.reason, identified, topic)
+      recordRefusal(request, identified.reason, identified, topic)
       throw identified.error
     }
     tokenLockout.recordSuccess(address, tokenKey)
@@ -111,7 +114,7 @@ export function mountDeviceHttp(app: FastifyInstance, deps: DeviceHttpDeps) {
     const wait = admitMessage(identified.tenant.traffic, deps.tenantRate, monotonicMs(), payload.length)
     if (wait > 0) {
       const detail = 'the devices of the tenant send more messages or bytes a second than they may'
-      refuse(request, 'too_many_messages', { tenantId: identified.tenant.tenantId, detail }, topic)
+      recordRefusal(request, 'too_many_messages', { tenantId: identified.tenant.tenantId, detail }, topic)
       throw tooMany(Math.ceil(wait / 1000))
     }
     const { applicationName, versionName, endpointId, tenant, extension } = identified
@@ -139,7 +142,7 @@ const hasControls = /[\u0000-\u001f\u007f-\u009f]/
 
 const tooMany = (seconds: number) => TooManyRequests({ seconds }, { headers: { 'retry-after': String(seconds) } })
 
-const failure = (error: { statusCode: number; reasonPhrase: string }): Pick<Reply, 'statusCode' | 'payload'> => ({
+const errorReply = (error: { statusCode: number; reasonPhrase: string }): Pick<Reply, 'statusCode' | 'payload'> => ({
   statusCode: error.statusCode,
   payload: errorPayload(error),
 })

@@ -19,42 +19,46 @@ import { type BackendRow, findBackends, findRoleRights, findSubject } from '../s
 /** Built-in roles that have every declared scope of their tenant, but not `*`. */
 const administrators = ['tenant-admin', 'service']
 
-/** Ignores permissions on an application for its endpoints: identity does not know which endpoint belongs to it. */
+/** Returns the resource of a name. An endpoint has no application in its path, because identity does not know its application. */
 const resourceNamed = (tenantId: string, resource: string): Resource => {
   if (resource === platformSystem) return onPlatform
   return resource === tenantSystem ? onTenant(tenantId) : onResource(tenantId, resource)
 }
 
 /** Throws 403 with the first scope that the caller does not have on the resource. */
-export function mustHold(ctx: Ctx, scopes: Iterable<string>, resource: string) {
-  const where = resourceNamed(ctx.tenantId, resource)
-  const administers =
-    where.path.length > 1 &&
+export function requireScopes(ctx: Ctx, scopes: Iterable<string>, resource: string) {
+  const target = resourceNamed(ctx.tenantId, resource)
+  const isAdministrator =
+    target.path.length > 1 &&
     ctx.caller.tenantId === ctx.tenantId &&
     ctx.caller.roles.some((role) => administrators.includes(role))
   for (const scope of scopes) {
-    if (scope === everyScope && administers && holds(ctx.caller, 'identity:grant:create', onTenant(ctx.tenantId)))
+    if (scope === everyScope && isAdministrator && holds(ctx.caller, 'identity:grant:create', onTenant(ctx.tenantId)))
       continue
-    authorize(ctx, scope, where)
+    authorize(ctx, scope, target)
   }
 }
 
-export function mustHoldAll(ctx: Ctx, permissions: readonly Permission[]) {
-  for (const { resource, scopes } of permissions) mustHold(ctx, scopes, resource)
+export function requirePermissions(ctx: Ctx, permissions: readonly Permission[]) {
+  for (const { resource, scopes } of permissions) requireScopes(ctx, scopes, resource)
 }
 
 /** Requires every permission of these roles, because assigning a role grants them. 400 for an unknown role. */
-export async function mustHoldRoles(ctx: Ctx, sql: Sql, names: readonly string[], field = 'roles') {
+export async function requirePermissionsOfRoles(ctx: Ctx, sql: Sql, names: readonly string[], field = 'roles') {
   const { roles, grants } = await findRoleRights(sql, ctx.tenantId, [...names])
   const missing = names.find((name) => !roles.some((role) => role.name === name))
   if (missing !== undefined) throw invalidField(field, `there is no role ${missing}`)
-  mustHoldAll(ctx, permissionsOf(ctx.tenantId, roles, grants))
+  requirePermissions(ctx, permissionsOf(ctx.tenantId, roles, grants))
 }
 
 /** Requires every permission of the subject: a caller who sets its password or secret can act as it. */
-export async function mustHoldAllOf(ctx: Ctx, sql: Sql, subject: { type: 'user' | 'client'; id: string }) {
+export async function requirePermissionsOfSubject(
+  ctx: Ctx,
+  sql: Sql,
+  subject: { type: 'user' | 'client'; id: string },
+) {
   const found = await findSubject(sql, { tenantId: ctx.tenantId, ...subject }, { evenDisabled: true })
-  if (found) mustHoldAll(ctx, permissionsOf(ctx.tenantId, found.roles, found.grants))
+  if (found) requirePermissions(ctx, permissionsOf(ctx.tenantId, found.roles, found.grants))
 }
 
 const builtStatuses = new Set(['AVAILABLE', 'SUSPENDED', 'DISABLED'])
@@ -65,8 +69,8 @@ const tenantsPerBatch = 100
 export async function mayActAs(ctx: Ctx, sql: Sql, tenantIds: readonly string[]): Promise<Set<string>> {
   if (holds(ctx.caller, everyScope, onPlatform)) return new Set(tenantIds)
   const allowed = new Set<string>()
-  for (let at = 0; at < tenantIds.length; at += tenantsPerBatch)
-    for (const backend of await findBackends(sql, tenantIds.slice(at, at + tenantsPerBatch)))
+  for (let start = 0; start < tenantIds.length; start += tenantsPerBatch)
+    for (const backend of await findBackends(sql, tenantIds.slice(start, start + tenantsPerBatch)))
       if (holdsAllOf(ctx, backend)) allowed.add(backend.tenantId)
   return allowed
 }
@@ -77,7 +81,7 @@ function holdsAllOf(ctx: Ctx, { tenantId, clientId, status, roles, grants }: Bac
   // The permissions of the client are not known yet, and its secret will not change.
   if (!builtStatuses.has(status)) return holds(caller, everyScope, onTenant(tenantId))
   try {
-    mustHoldAll({ ...ctx, signal: ctx.signal, tenantId }, permissionsOf(tenantId, roles, grants))
+    requirePermissions({ ...ctx, signal: ctx.signal, tenantId }, permissionsOf(tenantId, roles, grants))
     return true
   } catch (error) {
     if (Forbidden.is(error)) return false

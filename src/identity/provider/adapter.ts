@@ -1,10 +1,10 @@
 /** Storage adapter of the library: one table for all of its models. */
 import { createHash } from 'node:crypto'
 import type { Adapter } from 'oidc-provider'
-import { clientOf, metadataOf } from '../clients.ts'
+import { findClient, metadataOf } from '../clients.ts'
 import * as store from '../store/artefacts.ts'
 import type { InstanceContext } from './instance-context.ts'
-import { extrasOf, tooMany } from './library.ts'
+import { extrasOf, tooManyAttempts } from './library.ts'
 
 /** Ids are secrets (a refresh token's id is the token), so only their hashes are stored. */
 const hash = (id: string) => createHash('sha256').update(id).digest()
@@ -20,13 +20,13 @@ export const createAdapter =
     const { transaction, sessions, lockout } = core
     const endLogin = (grantId: string) => transaction.tx((sql) => sessions.endLogin(sql, tenantId, grantId))
 
-    async function findClient(id: string) {
-      const client = clientOf(realm, id)
+    async function findClientMetadata(id: string) {
+      const client = findClient(realm, id)
       if (client) return metadataOf(kit.baseUrl(), client)
       const { ctx } = library.Provider
       if (ctx && clientAuthRoutes.has(ctx.oidc?.route ?? '')) {
         const counted = await lockout.countFailure({ account: undefined, address: extrasOf(ctx).address })
-        if (counted.wait > 0) throw tooMany(library, ctx, counted)
+        if (counted.wait > 0) throw tooManyAttempts(library, ctx, counted)
       }
       return undefined
     }
@@ -45,7 +45,7 @@ export const createAdapter =
         })
       },
       async find(id) {
-        if (model === 'Client') return findClient(id)
+        if (model === 'Client') return findClientMetadata(id)
         const payload = await store.findArtefact(transaction.sql(), tenantId, model, hash(id), kit.now())
         return payload && { ...payload, jti: id }
       },

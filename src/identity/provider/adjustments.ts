@@ -1,8 +1,8 @@
 /** Replaces methods of the library's models, where the library has no extension point. */
 import type { Provider } from 'oidc-provider'
-import { clientOf, redirectAllowed, secretMatches } from '../clients.ts'
+import { findClient, isRedirectAllowed, secretMatches } from '../clients.ts'
 import type { InstanceContext } from './instance-context.ts'
-import { extrasOf, tooMany } from './library.ts'
+import { extrasOf, tooManyAttempts } from './library.ts'
 
 export function adjustModels(provider: Provider, { kit, core, library, realm }: InstanceContext) {
   const { Client, Session, OIDCContext } = provider
@@ -12,8 +12,8 @@ export function adjustModels(provider: Provider, { kit, core, library, realm }: 
   OIDCContext.prototype.urlFor = (name, options) => provider.urlFor(name, options)
 
   const mayRedirect = function (this: { clientId: string; redirectUris: string[] }, uri: unknown) {
-    const client = clientOf(realm, this.clientId)
-    return client?.kind === 'frontend' && redirectAllowed(kit.baseUrl(), client, uri)
+    const client = findClient(realm, this.clientId)
+    return client?.kind === 'frontend' && isRedirectAllowed(kit.baseUrl(), client, uri)
   }
   Client.prototype.redirectUriAllowed = mayRedirect
   Client.prototype.postLogoutRedirectUriAllowed = mayRedirect
@@ -22,14 +22,14 @@ export function adjustModels(provider: Provider, { kit, core, library, realm }: 
     const ctx = library.Provider.ctx!
     const who = { account: `client\n${realm.tenantId}\n${this.clientId}`, address: extrasOf(ctx).address }
     const { wait, known } = await core.lockout.read(who)
-    if (wait > 0) throw tooMany(library, ctx, { wait, locked: true })
-    const client = clientOf(realm, this.clientId)
+    if (wait > 0) throw tooManyAttempts(library, ctx, { wait, locked: true })
+    const client = findClient(realm, this.clientId)
     if (client && secretMatches(client, secret, kit.now(), kit.secrets)) {
       if (known) await core.lockout.reset(who)
       return true
     }
     const counted = await core.lockout.countFailure(who)
-    if (counted.wait > 0) throw tooMany(library, ctx, counted)
+    if (counted.wait > 0) throw tooManyAttempts(library, ctx, counted)
     return false
   }
 

@@ -60,8 +60,8 @@ export async function createInstance(kit: Kit, core: Core, realm: Realm): Promis
 async function grantOfLogin(provider: Provider, { oidc }: Ctx) {
   const { clientId } = oidc.client
   const id = oidc.session.grantIdFor(clientId)
-  const known = id === undefined ? undefined : await provider.Grant.find(id)
-  const grant = known ?? new provider.Grant({ accountId: oidc.session.accountId, clientId })
+  const existing = id === undefined ? undefined : await provider.Grant.find(id)
+  const grant = existing ?? new provider.Grant({ accountId: oidc.session.accountId, clientId })
   const before = grant.getOIDCScope()
   grant.addOIDCScope(['openid', ...defaultScopes].join(' '))
   if (grant.getOIDCScope() !== before) await grant.save()
@@ -109,8 +109,8 @@ function configurationOf(context: InstanceContext) {
       Grant: loginSeconds,
       // A refresh token never outlives its login.
       RefreshToken: (ctx: Ctx) => {
-        const left = (ctx.oidc.grant?.exp ?? Number.POSITIVE_INFINITY) - epochSeconds(kit)
-        return Math.max(1, Math.min(realm.refreshTokenSeconds, left))
+        const remainingSeconds = (ctx.oidc.grant?.exp ?? Number.POSITIVE_INFINITY) - epochSeconds(kit)
+        return Math.max(1, Math.min(realm.refreshTokenSeconds, remainingSeconds))
       },
     },
     routes: {

@@ -17,12 +17,12 @@ export interface Instance {
 }
 
 export function createInstances(kit: Kit, core: Core) {
-  const instances = createCache<{ version: string; made: Promise<Instance> }>({ max: instancesMax })
+  const instances = createCache<{ version: string; instance: Promise<Instance> }>({ max: instancesMax })
 
-  function make(realm: Realm) {
-    const made = createInstance(kit, core, realm).then((provider) => ({ provider, handle: provider.callback() }))
-    const entry = { version: versionOf(realm), made }
-    made.catch(() => {
+  function createEntry(realm: Realm) {
+    const instance = createInstance(kit, core, realm).then((provider) => ({ provider, handle: provider.callback() }))
+    const entry = { version: versionOf(realm), instance }
+    instance.catch(() => {
       if (instances.get(realm.tenantId) === entry) instances.drop(realm.tenantId)
     })
     return entry
@@ -30,12 +30,12 @@ export function createInstances(kit: Kit, core: Core) {
 
   return {
     /** Returns the instance for this revision of the realm, after creating its signing key if needed. */
-    async of(given: Realm): Promise<Instance> {
-      const realm = await core.signingKeys.ensure(given)
-      const known = instances.get(realm.tenantId)
-      const entry = known?.version === versionOf(realm) ? known : make(realm)
-      if (entry !== known) instances.set(realm.tenantId, entry)
-      return entry.made
+    async of(requested: Realm): Promise<Instance> {
+      const realm = await core.signingKeys.ensure(requested)
+      const cached = instances.get(realm.tenantId)
+      const entry = cached?.version === versionOf(realm) ? cached : createEntry(realm)
+      if (entry !== cached) instances.set(realm.tenantId, entry)
+      return entry.instance
     },
     get size() {
       return instances.size

@@ -3,7 +3,7 @@
  * own JWT tokens cannot be introspected, revoked or used at userinfo.
  */
 import type { Account, Provider, Token } from 'oidc-provider'
-import { clientOf } from '../clients.ts'
+import { findClient } from '../clients.ts'
 import type { User } from '../types.ts'
 import { epochSeconds, type InstanceContext } from './instance-context.ts'
 
@@ -16,14 +16,14 @@ export function useJwtAccessTokens(provider: Provider, context: InstanceContext)
   const { tenantId } = realm
   const { AccessToken, ClientCredentials } = provider
 
-  const base = (token: Token) => {
+  const commonClaims = (token: Token) => {
     token.jti ??= token.generateTokenId()
     token.iat ??= epochSeconds(kit)
     token.exp ??= token.iat + token.expiration
     const { exp, iat, jti, clientId: azp, scope = '' } = token
     return { exp, iat, jti, iss: issuer, aud: 'account', typ: 'Bearer', azp, scope }
   }
-  const roles = (clientId: string, names: string[]) => ({
+  const roleClaims = (clientId: string, names: string[]) => ({
     realm_access: { roles: names },
     resource_access: { [clientId]: { roles: names } },
   })
@@ -31,18 +31,18 @@ export function useJwtAccessTokens(provider: Provider, context: InstanceContext)
   // Without a payload in the result the library stores nothing.
   AccessToken.prototype.getValueAndPayload = async function () {
     const { user } = library.Provider.ctx!.oidc.account as UserAccount
-    const claims = { ...userClaims(user), ...roles(this.clientId, user.roles) }
-    return { value: await signer.sign({ ...base(this), sub: user.id, sid: this.grantId, ...claims }) }
+    const claims = { ...userClaims(user), ...roleClaims(this.clientId, user.roles) }
+    return { value: await signer.sign({ ...commonClaims(this), sub: user.id, sid: this.grantId, ...claims }) }
   }
   ClientCredentials.prototype.getValueAndPayload = async function () {
-    const owner = clientOf(realm, this.clientId)!
+    const owner = findClient(realm, this.clientId)!
     return {
       value: await signer.sign({
-        ...base(this),
+        ...commonClaims(this),
         sub: owner.id,
         client_id: owner.id,
         preferred_username: `service-account-${owner.id}`,
-        ...roles(owner.id, owner.roles),
+        ...roleClaims(owner.id, owner.roles),
       }),
     }
   }

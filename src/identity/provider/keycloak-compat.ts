@@ -10,7 +10,7 @@ export interface Call {
   successStatus?: number | undefined
 }
 
-export function normalise(frontendClientId: string, call: Call): Call {
+export function normalizeCall(frontendClientId: string, call: Call): Call {
   const steps = [dropPublicClientSecret, logOutByRefreshToken, wrapToken, addDefaultScopes]
   return steps.reduce((current, step) => step(current, frontendClientId), call)
 }

@@ -29,7 +29,7 @@ const waitText = ({ wait, locked }: Wait) =>
   locked ? `too many failed attempts, try again in ${wait} s` : `too many attempts at once, try again in ${wait} s`
 
 /** Creates the 429 of a lockout in the error format of RFC 6749. */
-export function tooMany({ errors }: Library, ctx: Ctx, wait: Wait) {
+export function tooManyAttempts({ errors }: Library, ctx: Ctx, wait: Wait) {
   ctx.set('Retry-After', String(wait.wait))
   const error = new errors.TemporarilyUnavailable('too many attempts')
   return Object.assign(error, { status: 429, statusCode: 429, expose: true, error_description: waitText(wait) })

@@ -11,10 +11,10 @@ export function useOneStepLogout(provider: Provider, { library, mount }: Instanc
   const { errors } = library
 
   provider.use(async (ctx, next) => {
-    const given = ctx.method === 'POST' ? extrasOf(ctx).form : ctx.query
-    if (ctx.path !== `${connectPath}/logout` || typeof given.id_token_hint !== 'string') return next()
+    const parameters = ctx.method === 'POST' ? extrasOf(ctx).form : ctx.query
+    if (ctx.path !== `${connectPath}/logout` || typeof parameters.id_token_hint !== 'string') return next()
     try {
-      await logOut(ctx, given)
+      await logOut(ctx, parameters)
     } catch (error) {
       if (!(error instanceof errors.OIDCProviderError)) throw error
       ctx.status = error.statusCode
@@ -22,9 +22,9 @@ export function useOneStepLogout(provider: Provider, { library, mount }: Instanc
     }
   })
 
-  async function logOut(ctx: Ctx, given: Form) {
-    const { client, claims } = await readHint(given)
-    const { post_logout_redirect_uri: uri, state } = given
+  async function logOut(ctx: Ctx, parameters: Form) {
+    const { client, claims } = await readHint(parameters)
+    const { post_logout_redirect_uri: uri, state } = parameters
     if (uri !== undefined && !client.postLogoutRedirectUriAllowed(uri))
       throw new errors.InvalidRequest('post_logout_redirect_uri not registered')
     if (typeof claims.sid === 'string') await provider.Grant.adapter.destroy(claims.sid)

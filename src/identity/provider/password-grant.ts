@@ -1,7 +1,7 @@
 /** Adds the password grant (RFC 6749, 4.3), which the library lacks; modelled on its refresh grant. */
 import type { Ctx, Provider } from 'oidc-provider'
 import { epochSeconds, type InstanceContext } from './instance-context.ts'
-import { extrasOf, tooMany } from './library.ts'
+import { extrasOf, tooManyAttempts } from './library.ts'
 
 export function usePasswordGrant(provider: Provider, context: InstanceContext, findAccount: FindAccount) {
   const { kit, core, library, realm } = context
@@ -14,7 +14,7 @@ export function usePasswordGrant(provider: Provider, context: InstanceContext, f
       throw Object.assign(new errors.InvalidGrant('wrong user name or password'), {
         error_description: 'Invalid user credentials',
       })
-    if ('wait' in result) throw tooMany(library, ctx, result)
+    if ('wait' in result) throw tooManyAttempts(library, ctx, result)
     return result.user
   }
 

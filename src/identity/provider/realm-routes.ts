@@ -6,14 +6,14 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { isConnectionFailure } from '../../kernel/db.ts'
 import type { Kit } from '../../kernel/define-service.ts'
 import { PlatformError } from '../../kernel/errors.ts'
-import { clientOf, originAllowed } from '../clients.ts'
+import { findClient, isOriginAllowed } from '../clients.ts'
 import type { Core } from '../core.ts'
 import { identityRequestFailed } from '../log-messages.ts'
 import { errorPage } from '../pages/pages.ts'
 import { isRealmName } from '../realms.ts'
 import type { Realm } from '../types.ts'
 import { createInstances } from './instances.ts'
-import { type Call, normalise } from './keycloak-compat.ts'
+import { type Call, normalizeCall } from './keycloak-compat.ts'
 import type { Extras, Form } from './library.ts'
 import { sendPage, signIn } from './login.ts'
 
@@ -90,7 +90,8 @@ export function mountRealms(app: FastifyInstance, kit: Kit, core: Core) {
     reply.header('vary', 'Origin')
     const { origin } = headers
     if (!origin || !realm) return
-    if (!publicPath.test(path) && !originAllowed(kit.baseUrl(), clientOf(realm, realm.frontendClientId), origin)) return
+    if (!publicPath.test(path) && !isOriginAllowed(kit.baseUrl(), findClient(realm, realm.frontendClientId), origin))
+      return
     reply.header('access-control-allow-origin', origin)
     reply.header('access-control-expose-headers', 'WWW-Authenticate, Retry-After')
     if (method !== 'OPTIONS') return
@@ -164,7 +165,7 @@ function innerRequest(
   const isForm = request.headers['content-type']?.split(';')[0]?.trim().toLowerCase() === formType
   const given = Buffer.isBuffer(request.body) ? request.body : undefined
   const parsed: Form = isForm && given ? { ...querystring.parse(given.toString()) } : {}
-  const call: Call = normalise(realm.frontendClientId, { path: `/${path}`, headers: request.headers, form: parsed })
+  const call: Call = normalizeCall(realm.frontendClientId, { path: `/${path}`, headers: request.headers, form: parsed })
   const body = isForm ? Buffer.from(querystring.stringify(defined(call.form))) : given
 
   const headers: Call['headers'] = { ...call.headers, host: base.host, 'x-forwarded-proto': base.protocol.slice(0, -1) }

@@ -11,7 +11,7 @@ import { NoKeysForExternalUsers } from '../errors.ts'
 import type { ApiKey, NewApiKey } from './schemas.ts'
 import * as store from './store.ts'
 
-const missing = (id: string) => () => NotFound({ what: `API key ${id}` })
+const notFound = (id: string) => () => NotFound({ what: `API key ${id}` })
 
 const viewOf = (row: store.ApiKeyRow): ApiKey => ({
   id: row.id,
@@ -42,15 +42,15 @@ export function createApiKeys({ db, bus, now, newId }: Pick<Kit, 'db' | 'bus' | 
       const { count, rows } = await store.findApiKeys(db.sql, ctx.tenantId, windowOf(page))
       return { totalElements: count, content: rows.map(viewOf) }
     },
-    async create(ctx: Ctx, given: NewApiKey): Promise<ApiKey & { key: string }> {
+    async create(ctx: Ctx, newKey: NewApiKey): Promise<ApiKey & { key: string }> {
       const owner = await ownerOf(ctx)
-      const scopes = given.scopes ? canonicalScopes(given.scopes) : owner.scopes
-      for (const scope of given.scopes ? scopes! : []) {
+      const scopes = newKey.scopes ? canonicalScopes(newKey.scopes) : owner.scopes
+      for (const scope of newKey.scopes ? scopes! : []) {
         const held = holdsSomewhere(ctx.caller, scope) && (owner.scopes === null || owner.scopes.includes(scope))
         if (!held) throw Forbidden({ scope, resource: tenantSystem })
       }
-      const expiresAt = given.expiresAt === undefined ? owner.expiresAt : new Date(given.expiresAt)
-      if (given.expiresAt !== undefined && !(expiresAt!.getTime() > now().getTime()))
+      const expiresAt = newKey.expiresAt === undefined ? owner.expiresAt : new Date(newKey.expiresAt)
+      if (newKey.expiresAt !== undefined && !(expiresAt!.getTime() > now().getTime()))
         throw invalidField('expiresAt', 'expected a time in the future')
       if (expiresAt && expiresAt.getUTCFullYear() > 9999) throw invalidField('expiresAt', 'expected a year up to 9999')
       if (owner.expiresAt !== null && expiresAt!.getTime() > owner.expiresAt.getTime())
@@ -58,7 +58,7 @@ export function createApiKeys({ db, bus, now, newId }: Pick<Kit, 'db' | 'bus' | 
       const key = keyPrefix + newSecret()
       const row: store.ApiKeyRow = {
         id: newId(),
-        name: given.name,
+        name: newKey.name,
         ownerType: owner.ownerType,
         ownerId: owner.ownerId,
         scopes,
@@ -73,9 +73,9 @@ export function createApiKeys({ db, bus, now, newId }: Pick<Kit, 'db' | 'bus' | 
     },
     async delete(ctx: Ctx, id: string) {
       const access = { read: 'identity:api-key:read', scope: 'identity:api-key:delete' }
-      authorizeOrNotFound(ctx, access, onTenant(ctx.tenantId), missing(id))
+      authorizeOrNotFound(ctx, access, onTenant(ctx.tenantId), notFound(id))
       await db.tx(async (sql) => {
-        if (!(await store.deleteApiKey(sql, ctx.tenantId, id))) throw missing(id)()
+        if (!(await store.deleteApiKey(sql, ctx.tenantId, id))) throw notFound(id)()
         await bus.publish(sql, AccessChanged, { tenantId: ctx.tenantId, subject: { type: 'api-key', id } })
       })
     },

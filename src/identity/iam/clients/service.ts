@@ -5,10 +5,10 @@ import { windowOf } from '../../../kernel/paging.ts'
 import { onTenant } from '../../../kernel/permissions.ts'
 import type { Realms } from '../../realms.ts'
 import { NoSecret } from '../errors.ts'
-import { mustHoldAllOf } from '../escalation.ts'
+import { requirePermissionsOfSubject } from '../escalation.ts'
 import * as store from './store.ts'
 
-const missing = (id: string) => () => NotFound({ what: `Client ${id}` })
+const notFound = (id: string) => () => NotFound({ what: `Client ${id}` })
 
 export type Clients = ReturnType<typeof createClients>
 
@@ -23,14 +23,14 @@ export function createClients({ db }: Pick<Kit, 'db'>, realms: Realms) {
     },
     async changeSecret(ctx: Ctx, id: string): Promise<{ secret: string }> {
       const access = { read: 'identity:client:read', scope: 'identity:client:update' }
-      authorizeOrNotFound(ctx, access, onTenant(ctx.tenantId), missing(id))
+      authorizeOrNotFound(ctx, access, onTenant(ctx.tenantId), notFound(id))
       const client = await store.findClient(db.sql, ctx.tenantId, id)
-      if (!client) throw missing(id)()
+      if (!client) throw notFound(id)()
       if (client.kind === 'frontend') throw NoSecret({ id })
-      const own = ctx.caller.subject.type === 'client' && ctx.caller.subject.id === id
-      if (!own) await mustHoldAllOf(ctx, db.sql, { type: 'client', id })
+      const isCaller = ctx.caller.subject.type === 'client' && ctx.caller.subject.id === id
+      if (!isCaller) await requirePermissionsOfSubject(ctx, db.sql, { type: 'client', id })
       const secret = await db.tx((sql) => realms.changeSecret(sql, ctx.tenantId, id))
-      if (secret === undefined) throw missing(id)()
+      if (secret === undefined) throw notFound(id)()
       return { secret }
     },
   }

@@ -8,11 +8,11 @@ import type { Identity } from '../../contract.ts'
 import { AccessChanged, CreatorGranted } from '../../events.ts'
 import { canonicalResource, canonicalScopes } from '../../scopes.ts'
 import { deleteGrantsOn, insertCreatorGrant } from '../../store/access.ts'
-import { mustHold } from '../escalation.ts'
+import { requireScopes } from '../escalation.ts'
 import type { Grant, NewGrant, SubjectType } from './schemas.ts'
 import * as store from './store.ts'
 
-const missing = (id: string) => () => NotFound({ what: `Grant ${id}` })
+const notFound = (id: string) => () => NotFound({ what: `Grant ${id}` })
 
 const viewOf = ({ subjectType, subjectId, ...grant }: store.GrantRow): Grant => ({
   ...grant,
@@ -42,11 +42,11 @@ export function createGrants({ db, bus, now, newId }: Pick<Kit, 'db' | 'bus' | '
       const { count, rows } = await store.findGrants(db.sql, ctx.tenantId, filter, windowOf(page))
       return { totalElements: count, content: rows.map(viewOf) }
     },
-    async create(ctx, given) {
-      const resource = canonicalResource(given.resource)
-      const scopes = canonicalScopes(given.scopes)
-      mustHold(ctx, scopes, resource)
-      const { type, id } = given.subject
+    async create(ctx, newGrant) {
+      const resource = canonicalResource(newGrant.resource)
+      const scopes = canonicalScopes(newGrant.scopes)
+      requireScopes(ctx, scopes, resource)
+      const { type, id } = newGrant.subject
       const grant = { id: newId(), subjectType: type, subjectId: id, resource, scopes, createdAt: now() }
       await db.tx(async (sql) => {
         if (!(await store.subjectExists(sql, ctx.tenantId, type, id)))
@@ -58,10 +58,10 @@ export function createGrants({ db, bus, now, newId }: Pick<Kit, 'db' | 'bus' | '
     },
     async delete(ctx, id) {
       const access = { read: 'identity:grant:read', scope: 'identity:grant:delete' }
-      authorizeOrNotFound(ctx, access, onTenant(ctx.tenantId), missing(id))
+      authorizeOrNotFound(ctx, access, onTenant(ctx.tenantId), notFound(id))
       await db.tx(async (sql) => {
         const grant = await store.deleteGrant(sql, ctx.tenantId, id)
-        if (!grant) throw missing(id)()
+        if (!grant) throw notFound(id)()
         await publishChange(sql, ctx.tenantId, { type: grant.subjectType, id: grant.subjectId })
       })
     },

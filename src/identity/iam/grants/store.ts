@@ -46,13 +46,13 @@ export async function deleteGrant(sql: Sql, tenantId: string, id: string): Promi
  */
 export async function subjectExists(sql: Sql, tenantId: string, type: SubjectType, id: string): Promise<boolean> {
   const issuerId = id.includes(':') ? id.slice(0, id.indexOf(':')) : null
-  const found = {
+  const queries = {
     user: () => sql`select from identity.users where tenant_id = ${tenantId} and id = ${id} for key share`,
     role: () => sql`select from identity.roles where tenant_id = ${tenantId} and name = ${id} for key share`,
     client: () => sql`select from identity.clients where tenant_id = ${tenantId} and id = ${id} for key share`,
     'api-key': () => sql`select from identity.api_keys where tenant_id = ${tenantId} and id = ${id} for key share`,
   }[type]
-  if ((await found()).count > 0) return true
+  if ((await queries()).count > 0) return true
   if (type !== 'user' || issuerId === null) return false
   const rows = await sql`select from identity.issuers where tenant_id = ${tenantId} and id = ${issuerId} for key share`
   return rows.count > 0

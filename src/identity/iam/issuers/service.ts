@@ -6,12 +6,12 @@ import { onTenant } from '../../../kernel/permissions.ts'
 import { addressProblem } from '../../../kernel/safe-fetch.ts'
 import { AccessChanged, IssuersChanged } from '../../events.ts'
 import { IssuerTaken } from '../errors.ts'
-import { mustHoldRoles } from '../escalation.ts'
+import { requirePermissionsOfRoles } from '../escalation.ts'
 import { findRoleNames } from '../roles/store.ts'
 import type { Issuer, NewIssuer } from './schemas.ts'
 import * as store from './store.ts'
 
-const missing = (id: string) => () => NotFound({ what: `Issuer ${id}` })
+const notFound = (id: string) => () => NotFound({ what: `Issuer ${id}` })
 
 const viewOf = ({ audience, rolesClaim, ...row }: store.IssuerRow): Issuer => ({
   ...row,
@@ -24,7 +24,7 @@ export type Issuers = ReturnType<typeof createIssuers>
 export function createIssuers(kit: Pick<Kit, 'db' | 'bus' | 'now' | 'newId' | 'baseUrl' | 'platform'>) {
   const { db, bus, now, newId } = kit
 
-  function check(issuer: string) {
+  function rejectInvalid(issuer: string) {
     const problem = addressProblem(issuer, { allowPrivate: kit.platform.allowPrivateAddresses })
     if (problem) throw invalidField('issuer', problem)
     const url = new URL(issuer)
@@ -38,29 +38,29 @@ export function createIssuers(kit: Pick<Kit, 'db' | 'bus' | 'now' | 'newId' | 'b
       const { count, rows } = await store.findIssuers(db.sql, ctx.tenantId, windowOf(page))
       return { totalElements: count, content: rows.map(viewOf) }
     },
-    async create(ctx: Ctx, given: NewIssuer): Promise<Issuer> {
-      check(given.issuer)
+    async create(ctx: Ctx, newIssuer: NewIssuer): Promise<Issuer> {
+      rejectInvalid(newIssuer.issuer)
       const row: store.IssuerRow = {
         id: newId(),
-        issuer: given.issuer,
-        audience: given.audience ?? null,
-        rolesClaim: given.rolesClaim ?? null,
+        issuer: newIssuer.issuer,
+        audience: newIssuer.audience ?? null,
+        rolesClaim: newIssuer.rolesClaim ?? null,
         createdAt: now(),
       }
       await db.tx(async (sql) => {
         // The issuer's tokens can name any role of the tenant, so the caller needs the permissions of all roles.
-        await mustHoldRoles(ctx, sql, await findRoleNames(sql, ctx.tenantId))
-        if (!(await store.insertIssuer(sql, ctx.tenantId, row))) throw IssuerTaken({ issuer: given.issuer })
-        await bus.publish(sql, IssuersChanged, { tenantId: ctx.tenantId, issuer: given.issuer })
+        await requirePermissionsOfRoles(ctx, sql, await findRoleNames(sql, ctx.tenantId))
+        if (!(await store.insertIssuer(sql, ctx.tenantId, row))) throw IssuerTaken({ issuer: newIssuer.issuer })
+        await bus.publish(sql, IssuersChanged, { tenantId: ctx.tenantId, issuer: newIssuer.issuer })
       })
       return viewOf(row)
     },
     async delete(ctx: Ctx, id: string) {
       const access = { read: 'identity:issuer:read', scope: 'identity:issuer:delete' }
-      authorizeOrNotFound(ctx, access, onTenant(ctx.tenantId), missing(id))
+      authorizeOrNotFound(ctx, access, onTenant(ctx.tenantId), notFound(id))
       await db.tx(async (sql) => {
         const issuer = await store.deleteIssuer(sql, ctx.tenantId, id)
-        if (issuer === undefined) throw missing(id)()
+        if (issuer === undefined) throw notFound(id)()
         await bus.publish(sql, IssuersChanged, { tenantId: ctx.tenantId, issuer })
         await bus.publish(sql, AccessChanged, { tenantId: ctx.tenantId })
       })

@@ -6,11 +6,11 @@ import { onTenant, platformSystem, tenantSystem } from '../../../kernel/permissi
 import { AccessChanged } from '../../events.ts'
 import { splitScopes } from '../../scopes.ts'
 import { BuiltInRole, RoleTaken } from '../errors.ts'
-import { mustHold } from '../escalation.ts'
+import { requireScopes } from '../escalation.ts'
 import type { Role } from './schemas.ts'
 import * as store from './store.ts'
 
-const missing = (name: string) => () => NotFound({ what: `Role ${name}` })
+const notFound = (name: string) => () => NotFound({ what: `Role ${name}` })
 
 /** Names with a meaning to the platform. No custom role can have them, also in realms without the built-in role. */
 const reserved = ['platform-admin', 'tenant-admin', 'service']
@@ -30,7 +30,7 @@ export function createRoles({ db, bus }: Pick<Kit, 'db' | 'bus'>) {
       ctx,
       { read: 'identity:role:read', scope: `identity:role:${verb}` },
       onTenant(ctx.tenantId),
-      missing(name),
+      notFound(name),
     )
 
   return {
@@ -38,13 +38,13 @@ export function createRoles({ db, bus }: Pick<Kit, 'db' | 'bus'>) {
       const { count, rows } = await store.findRoles(db.sql, ctx.tenantId, windowOf(page))
       return { totalElements: count, content: rows.map(viewOf) }
     },
-    async create(ctx: Ctx, given: { name: string; description?: string; scopes: string[] }): Promise<Role> {
-      const { scopes, platformScopes } = splitScopes(given.scopes)
-      mustHold(ctx, scopes, tenantSystem)
-      mustHold(ctx, platformScopes, platformSystem)
-      const { name } = given
+    async create(ctx: Ctx, newRole: { name: string; description?: string; scopes: string[] }): Promise<Role> {
+      const { scopes, platformScopes } = splitScopes(newRole.scopes)
+      requireScopes(ctx, scopes, tenantSystem)
+      requireScopes(ctx, platformScopes, platformSystem)
+      const { name } = newRole
       if (reserved.includes(name)) throw RoleTaken({ name })
-      const role = { name, description: given.description ?? null, scopes, platformScopes, builtIn: false }
+      const role = { name, description: newRole.description ?? null, scopes, platformScopes, builtIn: false }
       await db.tx(async (sql) => {
         if (!(await store.insertRole(sql, ctx.tenantId, role))) throw RoleTaken({ name })
         // Tokens of external issuers may have named this role before it existed.
@@ -55,22 +55,22 @@ export function createRoles({ db, bus }: Pick<Kit, 'db' | 'bus'>) {
     async read(ctx: Ctx, name: string): Promise<Role> {
       authorizeRole(ctx, 'read', name)
       const role = await store.findRole(db.sql, ctx.tenantId, name)
-      if (!role) throw missing(name)()
+      if (!role) throw notFound(name)()
       return viewOf(role)
     },
-    async update(ctx: Ctx, name: string, given: { description?: string; scopes: string[] }) {
+    async update(ctx: Ctx, name: string, change: { description?: string; scopes: string[] }) {
       authorizeRole(ctx, 'update', name)
-      const { scopes, platformScopes } = splitScopes(given.scopes)
+      const { scopes, platformScopes } = splitScopes(change.scopes)
       await db.tx(async (sql) => {
         const role = await store.lockRole(sql, ctx.tenantId, name)
-        if (!role) throw missing(name)()
+        if (!role) throw notFound(name)()
         if (role.builtIn) throw BuiltInRole({ name })
         const added = (after: string[], before: string[]) => after.filter((scope) => !before.includes(scope))
-        mustHold(ctx, added(scopes, role.scopes), tenantSystem)
-        mustHold(ctx, added(platformScopes, role.platformScopes), platformSystem)
+        requireScopes(ctx, added(scopes, role.scopes), tenantSystem)
+        requireScopes(ctx, added(platformScopes, role.platformScopes), platformSystem)
         await store.updateRole(sql, ctx.tenantId, {
           name,
-          description: given.description ?? null,
+          description: change.description ?? null,
           scopes,
           platformScopes,
         })
@@ -81,7 +81,7 @@ export function createRoles({ db, bus }: Pick<Kit, 'db' | 'bus'>) {
       authorizeRole(ctx, 'delete', name)
       await db.tx(async (sql) => {
         const role = await store.lockRole(sql, ctx.tenantId, name)
-        if (!role) throw missing(name)()
+        if (!role) throw notFound(name)()
         if (role.builtIn) throw BuiltInRole({ name })
         await store.deleteRole(sql, ctx.tenantId, name)
         await bus.publish(sql, AccessChanged, { tenantId: ctx.tenantId })

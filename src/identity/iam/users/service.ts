@@ -12,19 +12,19 @@ import type { Sessions } from '../../sessions.ts'
 import { findUser, searchUsers } from '../../store/users.ts'
 import type { User } from '../../types.ts'
 import { LastAdministrator, UsernameTaken } from '../errors.ts'
-import { mustHoldAllOf, mustHoldRoles } from '../escalation.ts'
+import { requirePermissionsOfRoles, requirePermissionsOfSubject } from '../escalation.ts'
 import type { NewUser, UserChange } from './schemas.ts'
 import * as store from './store.ts'
 
 const unique = (names: readonly string[]) => [...new Set(names)]
-const administratorOf = (tenantId: string) => (tenantId === platformTenant ? 'platform-admin' : 'tenant-admin')
-const administers = (tenantId: string, { enabled, roles }: Pick<User, 'enabled' | 'roles'>) =>
-  enabled && roles.includes(administratorOf(tenantId))
+const administratorRole = (tenantId: string) => (tenantId === platformTenant ? 'platform-admin' : 'tenant-admin')
+const isAdministrator = (tenantId: string, { enabled, roles }: Pick<User, 'enabled' | 'roles'>) =>
+  enabled && roles.includes(administratorRole(tenantId))
 
 /** Drops undefined fields. */
 const definedFields = (fields: { [K in keyof store.UserFields]: store.UserFields[K] | undefined }) =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<store.UserFields>
-const missing = (id: string) => () => NotFound({ what: `User ${id}` })
+const notFound = (id: string) => () => NotFound({ what: `User ${id}` })
 
 interface Deps extends Pick<Kit, 'db' | 'bus' | 'now' | 'newId'> {
   passwords: Passwords
@@ -46,20 +46,20 @@ export function createUsers(
       const { count, users } = await searchUsers(db.sql, ctx.tenantId, filter)
       return { totalElements: count, content: users }
     },
-    create: (ctx: Ctx, user: NewUser) => create(deps, ctx, user),
+    create: (ctx: Ctx, user: NewUser) => createUser(deps, ctx, user),
     async read(ctx: Ctx, id: string) {
       authorizeUser(ctx, 'read', id)
-      return await find(db.sql, ctx, id)
+      return await findOrThrow(db.sql, ctx, id)
     },
-    update: (ctx: Ctx, id: string, given: UserChange) => change(deps, ctx, id, given),
-    setPassword: (ctx: Ctx, id: string, password: string) => change(deps, ctx, id, { password }),
-    setRoles: (ctx: Ctx, id: string, roles: string[]) => change(deps, ctx, id, { roles }),
+    update: (ctx: Ctx, id: string, changes: UserChange) => changeUser(deps, ctx, id, changes),
+    setPassword: (ctx: Ctx, id: string, password: string) => changeUser(deps, ctx, id, { password }),
+    setRoles: (ctx: Ctx, id: string, roles: string[]) => changeUser(deps, ctx, id, { roles }),
     async delete(ctx: Ctx, id: string) {
       authorizeUser(ctx, 'delete', id)
-      if (!(await db.tx((sql) => remove(deps, sql, ctx.tenantId, id)))) throw missing(id)()
+      if (!(await db.tx((sql) => removeUser(deps, sql, ctx.tenantId, id)))) throw notFound(id)()
     },
     /** Deletes a user without a permission check, for other services; false if there is no such user. */
-    remove: (sql: Sql, tenantId: string, id: string) => remove(deps, sql, tenantId, id),
+    remove: (sql: Sql, tenantId: string, id: string) => removeUser(deps, sql, tenantId, id),
   }
 }
 
@@ -68,11 +68,11 @@ const authorizeUser = (ctx: Ctx, verb: 'read' | 'update' | 'delete', id: string)
     ctx,
     { read: 'identity:user:read', scope: `identity:user:${verb}` },
     onTenant(ctx.tenantId),
-    missing(id),
+    notFound(id),
   )
-const find = async (sql: Sql, ctx: Ctx, id: string) => {
+const findOrThrow = async (sql: Sql, ctx: Ctx, id: string) => {
   const user = await findUser(sql, ctx.tenantId, id)
-  if (!user) throw missing(id)()
+  if (!user) throw notFound(id)()
   return user
 }
 
@@ -80,21 +80,21 @@ const publishChange = ({ bus }: Deps, sql: Sql, tenantId: string, id: string) =>
   bus.publish(sql, AccessChanged, { tenantId, subject: { type: 'user', id } })
 
 /** Throws 409 if the change would leave the realm without an enabled administrator. */
-async function refuseLastAdministrator(
+async function rejectLastAdministrator(
   sql: Sql,
   tenantId: string,
   before: User,
   after: Pick<User, 'enabled' | 'roles'>,
 ) {
-  if (!administers(tenantId, before) || administers(tenantId, after)) return
-  const role = administratorOf(tenantId)
+  if (!isAdministrator(tenantId, before) || isAdministrator(tenantId, after)) return
+  const role = administratorRole(tenantId)
   if ((await store.countOtherHolders(sql, tenantId, role, before.id)) === 0) throw LastAdministrator({ role })
 }
 
-async function create({ db, newId, passwords }: Deps, ctx: Ctx, user: NewUser): Promise<User> {
+async function createUser({ db, newId, passwords }: Deps, ctx: Ctx, user: NewUser): Promise<User> {
   const roles = unique(user.roles ?? [])
   // Checks the roles before hashing the password, which is slow; the transaction checks them again.
-  await mustHoldRoles(ctx, db.sql, roles)
+  await requirePermissionsOfRoles(ctx, db.sql, roles)
   const passwordHash = user.password === undefined ? null : await passwords.hash(user.password)
   const id = newId()
   const fields: store.UserFields = {
@@ -107,37 +107,37 @@ async function create({ db, newId, passwords }: Deps, ctx: Ctx, user: NewUser): 
     roles,
   }
   return await db.tx(async (sql) => {
-    await mustHoldRoles(ctx, sql, roles)
+    await requirePermissionsOfRoles(ctx, sql, roles)
     if (!(await store.insertUser(sql, { tenantId: ctx.tenantId, id, ...fields })))
       throw UsernameTaken({ username: user.username })
-    return await find(sql, ctx, id)
+    return await findOrThrow(sql, ctx, id)
   })
 }
 
-async function change(deps: Deps, ctx: Ctx, id: string, given: UserChange) {
+async function changeUser(deps: Deps, ctx: Ctx, id: string, changes: UserChange) {
   const { db, bus, now, passwords, sessions } = deps
   authorizeUser(ctx, 'update', id)
   // Takes only these fields: others in the body must not reach columns.
-  const { password, username, email, firstName, lastName, enabled } = given
+  const { password, username, email, firstName, lastName, enabled } = changes
   const { type, id: callerId } = ctx.caller.subject
   // Hashing is slow, so it happens before the transaction takes a connection.
-  const known = await find(db.sql, ctx, id)
+  const known = await findOrThrow(db.sql, ctx, id)
   if (password !== undefined && !(type === 'user' && callerId === id))
-    await mustHoldAllOf(ctx, db.sql, { type: 'user', id })
+    await requirePermissionsOfSubject(ctx, db.sql, { type: 'user', id })
   const passwordHash = password === undefined ? undefined : await passwords.hash(password)
-  const roles = given.roles && unique(given.roles)
+  const roles = changes.roles && unique(changes.roles)
   await db.tx(async (sql) => {
-    if (administers(ctx.tenantId, known)) await store.lockRealm(sql, ctx.tenantId)
+    if (isAdministrator(ctx.tenantId, known)) await store.lockRealm(sql, ctx.tenantId)
     await store.lockUser(sql, ctx.tenantId, id)
-    const user = await find(sql, ctx, id)
+    const user = await findOrThrow(sql, ctx, id)
     if (roles) {
       const added = roles.filter((role) => !user.roles.includes(role))
-      await mustHoldRoles(ctx, sql, added)
+      await requirePermissionsOfRoles(ctx, sql, added)
     }
     const after = { enabled: enabled ?? user.enabled, roles: roles ?? user.roles }
-    await refuseLastAdministrator(sql, ctx.tenantId, user, after)
-    const changes = definedFields({ username, email, firstName, lastName, enabled, roles, passwordHash })
-    if (!(await store.updateUser(sql, ctx.tenantId, id, changes, now())))
+    await rejectLastAdministrator(sql, ctx.tenantId, user, after)
+    const fields = definedFields({ username, email, firstName, lastName, enabled, roles, passwordHash })
+    if (!(await store.updateUser(sql, ctx.tenantId, id, fields, now())))
       throw UsernameTaken({ username: username ?? '' })
     if (passwordHash !== undefined || !after.enabled) await sessions.endSessions(sql, ctx.tenantId, { userId: id })
     if (passwordHash !== undefined)
@@ -146,14 +146,14 @@ async function change(deps: Deps, ctx: Ctx, id: string, given: UserChange) {
   })
 }
 
-async function remove(deps: Deps, sql: Sql, tenantId: string, id: string): Promise<boolean> {
+async function removeUser(deps: Deps, sql: Sql, tenantId: string, id: string): Promise<boolean> {
   const known = await findUser(sql, tenantId, id)
   if (!known) return false
-  if (administers(tenantId, known)) await store.lockRealm(sql, tenantId)
+  if (isAdministrator(tenantId, known)) await store.lockRealm(sql, tenantId)
   await store.lockUser(sql, tenantId, id)
   const user = await findUser(sql, tenantId, id)
   if (!user) return false
-  await refuseLastAdministrator(sql, tenantId, user, { enabled: false, roles: [] })
+  await rejectLastAdministrator(sql, tenantId, user, { enabled: false, roles: [] })
   await store.deleteKeyGrantsOf(sql, tenantId, id)
   const removed = await deps.accounts.deleteUser(sql, tenantId, id)
   if (removed) await publishChange(deps, sql, tenantId, id)

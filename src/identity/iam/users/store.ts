@@ -17,10 +17,10 @@ export async function insertUser(sql: Sql, user: UserFields & { tenantId: string
 }
 
 /** Updates a user; false if the username is taken, after which the transaction must roll back. */
-export async function updateUser(sql: Sql, tenantId: string, id: string, fields: Partial<UserFields>, at: Date) {
+export async function updateUser(sql: Sql, tenantId: string, id: string, fields: Partial<UserFields>, updatedAt: Date) {
   try {
     await sql`
-      update identity.users set ${sql({ ...fields, updatedAt: at } as Record<string, unknown> as never)}
+      update identity.users set ${sql({ ...fields, updatedAt: updatedAt } as Record<string, unknown> as never)}
       where tenant_id = ${tenantId} and id = ${id}`
     return true
   } catch (error) {
