@@ -92,7 +92,7 @@ test('the database address may have several hosts, and must be of PostgreSQL', (
 
 test('every setting has its origin', () => {
   const all = readSettings({ WAYPOST_PORT: '1' })
-  assert.deepEqual(all.get('PORT'), { name: 'WAYPOST_PORT', value: '1', from: 'environment', secret: false })
+  assert.deepEqual(all.get('PORT'), { name: 'WAYPOST_PORT', value: '1', origin: 'environment', secret: false })
   assert.equal(all.size, Object.keys(joinTables(settingTables)).length)
 })
 

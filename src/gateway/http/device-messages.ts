@@ -48,10 +48,8 @@ export function mountDeviceHttp(app: FastifyInstance, deps: DeviceHttpDeps) {
     const code = (error as { code?: string }).code
     if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
       recordRefusal(request, 'packet_too_large')
-      return send(
-        reply,
-        errorReply({ statusCode: 413, reasonPhrase: `The body is larger than ${bodyLimitBytes} bytes` }),
-      )
+      const reasonPhrase = `The body is larger than ${bodyLimitBytes} bytes`
+      return send(reply, errorReply({ statusCode: 413, reasonPhrase }))
     }
     const status = (error as { statusCode?: number }).statusCode
     if (error instanceof PlatformError) reply.headers(error.headers ?? {})
