@@ -17,6 +17,8 @@ interface Deps {
 
 export function createRecheckQueue({ logFailure, stopping, times = recheckTimes }: Deps): RecheckQueue {
   const waiting = new Map<unknown, () => Promise<void>>()
+  /** Subjects that are being checked; their next check waits for this one. */
+  const active = new Set<unknown>()
   let running = false
 
   /** Runs checks until none waits or one fails. While the database is unreachable, all others would fail, too. */
@@ -25,7 +27,9 @@ export function createRecheckQueue({ logFailure, stopping, times = recheckTimes 
     const worker = async () => {
       for (const [subject, check] of waiting) {
         if ('error' in outcome || stopping.aborted) return
+        if (active.has(subject)) continue
         waiting.delete(subject)
+        active.add(subject)
         try {
           await check()
           outcome.succeeded++
@@ -34,6 +38,7 @@ export function createRecheckQueue({ logFailure, stopping, times = recheckTimes 
           // At the end, so that a check that always fails does not block the others.
           if (!waiting.has(subject)) waiting.set(subject, check)
         }
+        active.delete(subject)
       }
     }
     await Promise.all(Array.from({ length: times.atOnce }, worker))
