@@ -35,7 +35,7 @@ export async function insertSignals(sql: Sql, rows: Omit<SignalRow, 'id'>[]): Pr
   return inserted.map(({ id }) => id)
 }
 
-/** Takes PostgreSQL half the time of the statement for several messages. */
+/** The usual case of one message, without arrays and sorting. */
 async function insertSignal(sql: Sql, { nodeId, address, topic, payload }: Omit<SignalRow, 'id'>): Promise<number[]> {
   const [row] = await sql<{ id: number }[]>`
     insert into kernel.signals (node_id, address, topic, payload)
