@@ -4,7 +4,6 @@ import { type ConfigurationInstance, defineInstance } from '../kernel/configurat
 
 /** APIs by their names in WAYPOST_AUTH, with their roots (document 3, "Words and roots"). They do not exist yet. */
 export const reservedApis: Record<string, string[]> = {
-  software: ['/otao/api/v1'],
   ingest: ['/asf/api/v1'],
   vpn: ['/vpms/api/v1'],
   rules: ['/re/api/v1'],

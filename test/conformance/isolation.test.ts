@@ -134,6 +134,12 @@ async function createResources() {
     id: batch.body.taskId,
     filterId,
   }
+  const software = `/otao/api/v1/applications/${app}/software/1.0.0`
+  await create(asService, `POST ${software}`, { rolloutStrategy: 'general', specification: { for: marker } })
+  const file = { method: 'PUT', headers: bearer(owner.token), body: marker }
+  assert.equal((await fetch(`${platform.baseUrl}${software}/file?filename=${marker}`, file)).status, 204)
+  await speakSoftware(endpointToken)
+  parameters.software = { appName: app, softwareVersion: '1.0.0', endpointId }
   parameters.timeseries = { applicationName: app, appVersionName: `${app}-v1` }
   const ecr = '/ecr/api/v1'
   const version = `${app}-v1`
@@ -163,6 +169,13 @@ async function sendSample(token: string, status: number) {
   const url = `${platform.baseUrl}/kp1/${marker}-app-v1/dcx/${token}/json`
   const answer = await fetch(url, { method: 'POST', body: JSON.stringify({ place: marker, [marker]: 7 }) })
   assert.equal(answer.status, status, await answer.text())
+}
+
+/** Reports a software version as a device of the owner. */
+async function speakSoftware(token: string) {
+  const url = `${platform.baseUrl}/kp1/${marker}-app-v1/cmx_ota/${token}/applied/json`
+  const answer = await fetch(url, { method: 'POST', body: JSON.stringify({ configId: '1.0.0', reasonPhrase: marker }) })
+  assert.equal(answer.status, 200, await answer.text())
 }
 
 const urlOf = ({ service, path }: SpecifiedOperation) =>
@@ -283,6 +296,10 @@ async function readAllOfOwner() {
     '/cex/api/v1/endpoints/commands/isolated7-app',
     '/cex/api/v1/endpoints/commands/batch/tasks?appName=isolated7-app',
     '/bcx/api/v1/applications/isolated7-app/files',
+    '/otao/api/v1/applications/isolated7-app/software',
+    '/otao/api/v1/applications/isolated7-app/software/endpoints',
+    '/otao/api/v1/applications/isolated7-app/software/endpoints/isolated7-endpoint',
+    '/otao/api/v1/applications/isolated7-app/software/1.0.0/file',
     '/bcx/api/v1/applications/isolated7-app/binary-data/list',
     '/bcx/api/v1/applications/isolated7-app/endpoints/isolated7-endpoint/files/isolated7-file',
   ]

@@ -15,6 +15,7 @@ export const served = [
   'timeseries',
   'configuration',
   'command',
+  'software',
 ]
 
 export interface SpecifiedOperation {

@@ -2,9 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { uploadTokens } from '../../src/services/binary-data/device.ts'
+import binaryData from '../../src/services/binary-data/index.ts'
 import commandService from '../../src/services/commands/index.ts'
 import configuration from '../../src/services/configuration/index.ts'
 import software from '../../src/services/software/index.ts'
+import tenants from '../../src/services/tenants/index.ts'
 import { dataCollection } from '../../src/services/time-series/device.ts'
 import timeSync from '../../src/services/time-sync/index.ts'
 import { eventually } from '../harness/eventually.ts'
@@ -13,7 +15,7 @@ import { invocations } from '../harness/invocations.ts'
 
 const samples: unknown[] = []
 const { device, aProvisionedEndpoint, admin, httpUrl, metadataOf } = await openGateway({
-  services: [...services, commandService, configuration, software, timeSync],
+  services: [...services, commandService, configuration, tenants, binaryData, software, timeSync],
   listeners: [
     dataCollection({
       timeSeries: { collect: async (_message, given) => void samples.push(...given) },

@@ -26,6 +26,8 @@ const methodsOf: Record<string, readonly string[]> = {
   /** Checks a candidate; nothing is stored. */
   validate: ['PUT'],
   send: ['POST'],
+  pause: ['POST'],
+  resume: ['POST'],
   // OpenID Connect
   authorize: ['GET'],
   logout: ['GET'],

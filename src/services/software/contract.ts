@@ -1,5 +1,5 @@
 import { contract } from '../../kernel/contract.ts'
-import type { DeviceConfigurations } from '../../kernel/device-configuration.ts'
 
-export type Software = DeviceConfigurations
+/** No other service calls this one; they handle its events. */
+export type Software = Record<never, never>
 export const Software = contract<Software>('software')

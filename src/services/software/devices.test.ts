@@ -1,0 +1,386 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { eventually } from '../../../test/harness/eventually.ts'
+import { openSoftware } from '../../../test/harness/software.ts'
+import { RolloutHalted, SoftwareOffered, SoftwareReported } from './events.ts'
+
+const at = await openSoftware()
+const { admin, device, waypost, aFleet, say, report, ask } = at
+const { sql } = waypost.kit.db
+
+/** A fleet with 1.0.0 as starting point and 2.0.0 for all of it. */
+async function aSimpleFleet() {
+  const fleet = await aFleet()
+  await fleet.release('1.0.0')
+  await fleet.release('2.0.0', { upgradableFrom: ['1.0.0'], specification: { board: 'esp32' } })
+  return fleet
+}
+
+suite('a device that polls', () => {
+  test('gets its target until it has applied it, then {}', async () => {
+    const { anEndpoint, read } = await aSimpleFleet()
+    const { topic, endpointId } = await anEndpoint()
+    assert.deepEqual((await say(topic, '/config/json')).body, {})
+    assert.equal((await admin(`GET /otao/api/v1/applications/x/software/endpoints/${endpointId}`)).status, 404)
+    await report(topic, '1.0.0')
+    assert.equal((await read(`/endpoints/${endpointId}`)).state, 'waiting')
+    const offered = await say(topic, '/config/json')
+    assert.deepEqual(offered.body, {
+      configId: '2.0.0',
+      config: { board: 'esp32' },
+      statusCode: 200,
+      reasonPhrase: 'ok',
+    })
+    assert.deepEqual((await say(topic, '/config/json', { configId: '2.0.0' })).body, {})
+    const { state, offeredVersion, targetVersion, attempts } = await read(`/endpoints/${endpointId}`)
+    assert.deepEqual([state, offeredVersion, targetVersion, attempts.length], ['offered', '2.0.0', '2.0.0', 1])
+    await ask(topic)
+    await report(topic, '2.0.0', { reasonPhrase: 'flashed' })
+    assert.equal(await ask(topic), undefined)
+    const after = await read(`/endpoints/${endpointId}`)
+    assert.deepEqual([after.state, after.currentVersion, after.targetVersion], ['current', '2.0.0', undefined])
+    assert.deepEqual([after.lastAppliedStatusCode, after.reasonPhrase], [200, 'flashed'])
+    assert.equal(after.attempts.length, 1)
+    assert.deepEqual([after.attempts[0].statusCode, after.attempts[0].reasonPhrase], [200, 'flashed'])
+  })
+
+  test('may name the version that it runs; that counts for this answer only', async () => {
+    const { anEndpoint, read, release } = await aSimpleFleet()
+    const { topic, endpointId } = await anEndpoint()
+    assert.equal(await ask(topic, '1.0.0'), '2.0.0')
+    assert.equal(await ask(topic), undefined)
+    assert.equal(await ask(topic, '7.7.7'), undefined)
+    const state = await read(`/endpoints/${endpointId}`)
+    assert.deepEqual([state.currentVersion, state.offeredVersion, state.state], [undefined, '2.0.0', 'offered'])
+    await release('3.0.0', { upgradableFrom: ['2.0.0'] })
+    assert.equal(await ask(topic, '2.0.0'), '3.0.0')
+    await report(topic, '1.0.0')
+    assert.equal(await ask(topic, '2.0.0'), undefined)
+    assert.equal(await ask(topic, '3.0.0'), undefined)
+  })
+
+  test('reports of unknown versions and names change nothing', async () => {
+    const { anEndpoint, read } = await aSimpleFleet()
+    const { topic, endpointId } = await anEndpoint()
+    await report(topic, '1.0.0')
+    await report(topic, 'some-configuration-id')
+    await report(topic, '2.0.0+other')
+    assert.equal((await say(topic, '/applied/json/other', { configId: '2.0.0' })).status, 200)
+    assert.deepEqual((await say(topic, '/config/json/other')).body, {})
+    assert.equal((await read(`/endpoints/${endpointId}`)).currentVersion, '1.0.0')
+    const sensor = await device()
+    await sensor.publish(`${topic}/applied/json/5`, { configId: 'none' })
+    assert.equal((await sensor.receives(`${topic}/applied/json/5/error`)).json.statusCode, 404)
+    for (const payload of ['{', '[]', '{}', '{"configId":5}', '{"configId":"1.0.0","statusCode":"x"}']) {
+      await sensor.publish(`${topic}/applied/json/6`, payload)
+      assert.equal((await sensor.receives(`${topic}/applied/json/6/error`)).json.statusCode, 400, payload)
+    }
+  })
+
+  test('that fails keeps its version and is offered the target again', async () => {
+    const { anEndpoint, read } = await aSimpleFleet()
+    const { topic, endpointId } = await anEndpoint()
+    await report(topic, '1.0.0')
+    await ask(topic)
+    await report(topic, '2.0.0', { statusCode: 500, reasonPhrase: 'no space' })
+    const failed = await read(`/endpoints/${endpointId}`)
+    assert.deepEqual([failed.state, failed.currentVersion, failed.targetVersion], ['failed', '1.0.0', '2.0.0'])
+    assert.deepEqual(
+      [failed.lastAppliedStatusCode, failed.reasonPhrase, failed.offeredVersion],
+      [500, 'no space', undefined],
+    )
+    assert.equal(await ask(topic), '2.0.0')
+    assert.equal((await read(`/endpoints/${endpointId}`)).attempts.length, 2)
+    await sql`
+      insert into software.attempts (tenant_id, endpoint_id, version, offered_date)
+      select 'default', ${endpointId}, '2.0.0', now() from generate_series(1, 105)`
+    await report(topic, '2.0.0', { statusCode: 500 })
+    await ask(topic)
+    assert.equal((await read(`/endpoints/${endpointId}`)).attempts.length, 100)
+    const [{ count } = {}] = await sql`select count(*) from software.attempts where endpoint_id = ${endpointId}`
+    assert.equal(count, 100)
+  })
+
+  test('takes the highest version, among equals the one that was created last, and explicit downgrades', async () => {
+    const { anEndpoint, release, put } = await aFleet()
+    await release('1.0.0')
+    const { topic } = await anEndpoint()
+    await report(topic, '1.0.0')
+    await release('0.9.0', { upgradableFrom: ['1.0.0'] })
+    assert.equal(await ask(topic), '0.9.0')
+    await release('1.10.0', { upgradableFrom: ['1.0.0'] })
+    await release('1.9.0', { upgradableFrom: ['1.0.0'] })
+    assert.equal(await ask(topic), '1.10.0')
+    await release('1.10.0+a', { upgradableFrom: ['1.0.0'] })
+    assert.equal(await ask(topic), '1.10.0+a')
+    await release('1.10.0-rc.1', { upgradableFrom: ['1.0.0'] })
+    assert.equal(await ask(topic), '1.10.0+a')
+    await put('1.10.0%2Ba', { rolloutStrategy: 'suspended', upgradableFrom: ['1.0.0'] })
+    await put('1.10.0', { upgradableFrom: [] })
+    assert.equal(await ask(topic), '1.10.0-rc.1')
+  })
+})
+
+suite('a connected device', () => {
+  async function connectedTo(topic: string, settings?: Parameters<typeof device>[0]) {
+    const sensor = await device(settings)
+    await sensor.publish(`${topic}/applied/json/1`, { configId: '1.0.0' })
+    await sensor.receives(`${topic}/applied/json/1/status`)
+    return sensor
+  }
+
+  test('is pushed a new target once, without asking, and again when it reconnects', async () => {
+    const { anEndpoint, release, put, read } = await aFleet()
+    await release('1.0.0')
+    const { topic, endpointId } = await anEndpoint()
+    const sensor = await connectedTo(topic)
+    await release('2.0.0', { upgradableFrom: ['1.0.0'], specification: { a: 1 } })
+    const { json } = await sensor.receives(`${topic}/config/json/status`)
+    assert.deepEqual(json, { configId: '2.0.0', config: { a: 1 }, statusCode: 200, reasonPhrase: 'ok' })
+    assert.equal((await read(`/endpoints/${endpointId}`)).state, 'offered')
+    await put('2.0.0', { upgradableFrom: ['1.0.0'], metadata: 1 })
+    await release('0.1.0')
+    await sensor.receivesNothing()
+    await sensor.end()
+    const again = await device()
+    await again.publish(`${topic}/config/json`, { observe: true })
+    const pushes = [
+      await again.receives(`${topic}/config/json/status`),
+      await again.receives(`${topic}/config/json/status`),
+    ]
+    assert.deepEqual(
+      pushes.map(({ json: { configId } }) => configId),
+      ['2.0.0', '2.0.0'],
+    )
+    assert.equal((await read(`/endpoints/${endpointId}`)).attempts.length, 1)
+  })
+
+  test('is pushed the next version after it reported the one before', async () => {
+    const { anEndpoint, release } = await aFleet()
+    await release('1.0.0')
+    await release('2.0.0', { upgradableFrom: ['1.0.0'] })
+    await release('3.0.0', { upgradableFrom: ['2.0.0'] })
+    const { topic } = await anEndpoint()
+    const sensor = await device({ protocolVersion: 5 })
+    await sensor.publish(`${topic}/applied/json/1`, { configId: '1.0.0' })
+    for (const version of ['2.0.0', '3.0.0']) {
+      assert.equal((await sensor.receives(`${topic}/config/json/status`)).json.configId, version)
+      await sensor.publish(`${topic}/applied/json/2`, { configId: version })
+      await sensor.receives(`${topic}/applied/json/2/status`)
+    }
+    await sensor.publish(`${topic}/config/json/7`)
+    assert.deepEqual((await sensor.receives(`${topic}/config/json/7/status`)).json, {})
+  })
+
+  test('with observe off gets nothing until it asks, and the offer is not recorded', async () => {
+    const { anEndpoint, release, read } = await aFleet()
+    await release('1.0.0')
+    const { topic, endpointId } = await anEndpoint()
+    const sensor = await connectedTo(topic)
+    await sensor.publish(`${topic}/config/json/3`, { observe: false })
+    await sensor.receives(`${topic}/config/json/3/status`)
+    await release('2.0.0', { upgradableFrom: ['1.0.0'] })
+    await sensor.receivesNothing(300)
+    await eventually(async () => {
+      const { state, attempts } = await read(`/endpoints/${endpointId}`)
+      assert.deepEqual([state, attempts.length], ['waiting', 0])
+    })
+    await sensor.publish(`${topic}/config/json/4`, { observe: true })
+    assert.equal((await sensor.receives(`${topic}/config/json/4/status`)).json.configId, '2.0.0')
+  })
+
+  test('follows pause, resume, suspension and failures', async () => {
+    const { anEndpoint, release, post, put, read } = await aFleet()
+    await release('1.0.0')
+    const { topic, endpointId } = await anEndpoint()
+    const sensor = await connectedTo(topic)
+    await release('2.0.0', { rolloutStrategy: 'suspended', upgradableFrom: ['1.0.0'] })
+    await post('/2.0.0/pause')
+    await post('/2.0.0/pause')
+    await put('2.0.0', { upgradableFrom: ['1.0.0'] })
+    await sensor.receivesNothing()
+    assert.equal(await ask(topic), undefined)
+    const paused = await read('/2.0.0/rollout')
+    assert.deepEqual(paused, {
+      rolloutState: 'paused',
+      counts: { waiting: 1, offered: 0, applied: 0, failed: 0 },
+      warnings: [],
+    })
+    assert.equal((await read(`/endpoints/${endpointId}`)).targetVersion, undefined)
+    await post('/2.0.0/resume')
+    await sensor.receives(`${topic}/config/json/status`)
+    assert.deepEqual((await read('/2.0.0/rollout')).counts, { waiting: 0, offered: 1, applied: 0, failed: 0 })
+    await sensor.publish(`${topic}/applied/json/2`, { configId: '2.0.0', statusCode: 400 })
+    await sensor.receives(`${topic}/applied/json/2/status`)
+    assert.deepEqual((await read('/2.0.0/rollout')).counts, { waiting: 0, offered: 0, applied: 0, failed: 1 })
+    await put('2.0.0', { upgradableFrom: ['1.0.0'] })
+    await sensor.receivesNothing()
+    await post('/2.0.0/pause')
+    await post('/2.0.0/resume')
+    assert.equal((await sensor.receives(`${topic}/config/json/status`)).json.configId, '2.0.0')
+    await sensor.publish(`${topic}/applied/json/3`, { configId: '2.0.0' })
+    await sensor.receives(`${topic}/applied/json/3/status`)
+    assert.deepEqual((await read('/2.0.0/rollout')).counts, { waiting: 0, offered: 0, applied: 1, failed: 0 })
+  })
+
+  test('is pushed a version when its rolloutDate comes, without a restart', async () => {
+    const { anEndpoint, release, aFilter } = await aFleet()
+    await release('1.0.0')
+    const { topic } = await anEndpoint({ group: 'canary' })
+    const sensor = await connectedTo(topic)
+    const filterId = await aFilter({ 'metadata.group': 'canary' })
+    const due = Math.ceil(Date.now() / 1000 + 1) * 1000
+    const rolloutDate = `${new Date(due).toISOString().slice(0, 19)}Z`
+    await release('2.0.0', {
+      rolloutStrategy: 'targeted',
+      upgradableFrom: ['1.0.0'],
+      filters: [{ filterId, rolloutDate }],
+    })
+    assert.equal(await ask(topic), undefined)
+    await sensor.receives(`${topic}/config/json/status`, due + 10_000 - Date.now())
+    assert.ok(Date.now() >= due)
+  })
+
+  test('is pushed a version when it begins to match a filter, and not offered it when it ceases to', async () => {
+    const { anEndpoint, release, aFilter, app } = await aFleet()
+    await release('1.0.0')
+    const { topic, endpointId } = await anEndpoint()
+    const sensor = await connectedTo(topic)
+    const filterId = await aFilter({ 'metadata.group': 'canary' })
+    await release('2.0.0', { rolloutStrategy: 'targeted', upgradableFrom: ['1.0.0'], filters: [{ filterId }] })
+    await sensor.receivesNothing()
+    const group = (value: string) => admin(`PUT /epr/api/v1/endpoints/${endpointId}/metadata`, { group: value })
+    assert.ok((await group('canary')).status < 300)
+    assert.equal((await sensor.receives(`${topic}/config/json/status`)).json.configId, '2.0.0')
+    await group('none')
+    await eventually(async () => assert.equal(await ask(topic), undefined))
+    const filter = `/epr/api/v1/applications/${app}/filters/${filterId}`
+    assert.equal((await admin(`PATCH ${filter}`, { documentQuery: { 'metadata.group': 'none' } })).status, 200)
+    await eventually(async () => assert.equal(await ask(topic), '2.0.0'))
+    assert.equal((await admin(`DELETE ${filter}`)).status, 204)
+    await eventually(async () => assert.equal(await ask(topic), undefined))
+  })
+})
+
+suite('a rollout', () => {
+  test('halts at its failure threshold, counts endpoints once and starts anew when it is resumed', async () => {
+    const { anEndpoint, release, read, post } = await aFleet()
+    const halts: unknown[] = []
+    waypost.kit.bus.subscribe(RolloutHalted, (event) => void halts.push(event))
+    await release('1.0.0')
+    await release('2.0.0', { upgradableFrom: ['1.0.0'], failureThreshold: { percent: 50, minimumAttempts: 4 } })
+    const endpoints = await Promise.all(Array.from({ length: 6 }, () => anEndpoint()))
+    for (const { topic } of endpoints) await report(topic, '1.0.0')
+    const fail = (n: number) => report(endpoints[n]!.topic, '2.0.0', { statusCode: 500 })
+    const pass = (n: number) => report(endpoints[n]!.topic, '2.0.0')
+    const state = async () => (await read('/2.0.0')).rolloutState
+    await fail(0)
+    await fail(0)
+    await fail(0)
+    await fail(0)
+    await fail(1)
+    await pass(2)
+    assert.equal(await state(), 'active')
+    await pass(3)
+    assert.equal(await state(), 'halted')
+    assert.match((await read('/2.0.0/rollout')).reason, /2 of the 4 endpoints/)
+    assert.equal(halts.length, 1)
+    assert.equal(await ask(endpoints[4]!.topic), undefined)
+    await post('/2.0.0/resume')
+    assert.equal((await read('/2.0.0/rollout')).reason, undefined)
+    assert.equal(await ask(endpoints[4]!.topic), '2.0.0')
+    await fail(0)
+    await pass(0)
+    await Promise.all([pass(1), pass(4), fail(5)])
+    assert.equal(await state(), 'active')
+    const { counts } = await read('/2.0.0/rollout')
+    assert.deepEqual(counts, { waiting: 0, offered: 0, applied: 5, failed: 1 })
+  })
+
+  test('reports that arrive at the same time are all counted', async () => {
+    const { anEndpoint, release, read } = await aFleet()
+    await release('1.0.0')
+    await release('2.0.0', { upgradableFrom: ['1.0.0'], failureThreshold: { percent: 100, minimumAttempts: 12 } })
+    const endpoints = await Promise.all(Array.from({ length: 12 }, () => anEndpoint()))
+    await Promise.all(endpoints.map(({ topic }) => report(topic, '2.0.0', { statusCode: 500 })))
+    assert.equal((await read('/2.0.0')).rolloutState, 'halted')
+  })
+
+  test('is previewed with another strategy, and lists add up', async () => {
+    const { anEndpoint, release, read, aFilter, software } = await aFleet()
+    await release('1.0.0')
+    await release('1.1.0')
+    const filterId = await aFilter({ 'metadata.group': 'canary' })
+    const endpoints = []
+    for (let n = 0; n < 7; n++) {
+      const one = await anEndpoint(n % 2 === 0 ? { group: 'canary' } : {})
+      await report(one.topic, n < 4 ? '1.0.0' : '1.1.0')
+      endpoints.push(one.endpointId)
+    }
+    await release('2.0.0', {
+      rolloutStrategy: 'suspended',
+      upgradableFrom: ['1.0.0', '1.1.0'],
+      filters: [{ filterId }],
+    })
+    const preview = (strategy: string) => read(`/2.0.0/preview${strategy}`)
+    assert.deepEqual(await preview(''), { endpointsCount: 0, byCurrentVersion: {}, sample: [] })
+    assert.deepEqual(await preview('?rolloutStrategy=general'), {
+      endpointsCount: 7,
+      byCurrentVersion: { '1.0.0': 4, '1.1.0': 3 },
+      sample: endpoints.toSorted(),
+    })
+    assert.deepEqual(await preview('?rolloutStrategy=targeted'), {
+      endpointsCount: 4,
+      byCurrentVersion: { '1.0.0': 2, '1.1.0': 2 },
+      sample: endpoints.filter((_, n) => n % 2 === 0).toSorted(),
+    })
+    assert.deepEqual((await read('/2.0.0/rollout')).counts, { waiting: 0, offered: 0, applied: 0, failed: 0 })
+    const list = await admin(`GET ${software}/endpoints?version=1.1.0&limit=2`)
+    assert.deepEqual([list.body.length, list.headers['x-total-count']], [2, '3'])
+    for (const [query, count] of [
+      ['', 7],
+      ['?limit=0', 7],
+      ['?offset=5', 2],
+      ['?state=current', 7],
+      ['?state=waiting', 0],
+      ['?targetVersion=2.0.0', 0],
+      ['?version=9.9.9', 0],
+      [`?endpointId=${endpoints[0]},${endpoints[1]},none`, 2],
+    ] as const)
+      assert.equal((await read(`/endpoints${query}`)).length, count, query)
+  })
+
+  test('tells others what was offered and reported', async () => {
+    const { anEndpoint, app } = await aSimpleFleet()
+    const told: object[] = []
+    waypost.kit.bus.subscribe(SoftwareOffered, (event) => void told.push(event))
+    waypost.kit.bus.subscribe(SoftwareReported, (event) => void told.push(event))
+    const { topic, endpointId } = await anEndpoint()
+    await report(topic, '1.0.0')
+    await ask(topic)
+    const place = { tenantId: 'default', applicationName: app }
+    const [{ reportedDate, ...first }, { offeredDate, ...second }] = told as [
+      Record<string, unknown>,
+      Record<string, unknown>,
+    ]
+    assert.deepEqual(first, { ...place, endpointId, version: '1.0.0', statusCode: 200 })
+    assert.deepEqual(second, { ...place, version: '2.0.0', endpointIds: [endpointId] })
+    assert.ok(reportedDate && offeredDate)
+  })
+})
+
+test('an unregistered endpoint takes its software state along', async () => {
+  const { anEndpoint, read } = await aSimpleFleet()
+  const { topic, endpointId } = await anEndpoint()
+  await report(topic, '1.0.0')
+  await ask(topic)
+  assert.equal((await read('/endpoints')).length, 1)
+  assert.equal((await admin(`DELETE /epr/api/v1/endpoints/${endpointId}`)).status, 204)
+  await eventually(async () => {
+    for (const table of ['endpoints', 'attempts', 'reports'])
+      assert.equal(
+        (await sql`select from ${sql.unsafe(`software.${table}`)} where endpoint_id = ${endpointId}`).length,
+        0,
+      )
+  })
+})

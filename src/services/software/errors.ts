@@ -1,0 +1,48 @@
+import { defineError } from '../../kernel/errors.ts'
+
+// One text for each kind of address: what is missing, of another tenant or not permitted looks the same.
+export const NoApplicationWithSoftware = defineError<{ appName: string }>(
+  'no_such_application_of_software',
+  404,
+  'There is no application {appName}, or the caller may not access its software',
+)
+export const NoSoftware = defineError<{ appName: string; softwareVersion: string }>(
+  'no_such_software',
+  404,
+  'There is no software version {softwareVersion} of application {appName}, or the caller may not access it',
+)
+export const NoSoftwareFile = defineError<{ appName: string; softwareVersion: string }>(
+  'no_such_software_file',
+  404,
+  'Software version {softwareVersion} of application {appName} has no such file, or the caller may not access it',
+)
+export const NoSoftwareEndpoint = defineError<{ appName: string; endpointId: string }>(
+  'no_such_software_endpoint',
+  404,
+  'Endpoint {endpointId} of application {appName} has reported no software and was offered none, or the caller may not access it',
+)
+export const SoftwareTaken = defineError<{ softwareVersion: string; appName: string }>(
+  'software_version_taken',
+  409,
+  'Software version {softwareVersion} of application {appName} already exists',
+)
+export const SoftwareInUse = defineError<{ softwareVersion: string }>(
+  'software_in_use',
+  409,
+  'Software version {softwareVersion} is the current version of at least one endpoint',
+)
+export const SpecificationTooLarge = defineError<{ limit: number }>(
+  'specification_too_large',
+  413,
+  'specification: it has more than {limit} bytes of JSON, which do not fit into a message to a device',
+)
+export const LinkRefused = defineError(
+  'software_link_refused',
+  403,
+  'The signature of the link is wrong or expired; the device gets a new link with its next request for software',
+)
+export const SoftwareContentLost = defineError(
+  'software_content_lost',
+  404,
+  'The content of the file is missing in the blob store; the log of the platform says more, tell its operator',
+)

@@ -1,0 +1,49 @@
+/**
+ * Signs download links. The signature is the sealed description of the link, so only the platform can make it, and it is valid for
+ * one content of one version. Nodes share the key; it survives a restore.
+ */
+import type { Secrets } from '../../kernel/secrets.ts'
+
+export interface Linked {
+  applicationName: string
+  version: string
+  fileId: string
+}
+
+const purpose = 'software-file'
+
+export const pathOfFile = ({ applicationName, version }: Pick<Linked, 'applicationName' | 'version'>) =>
+  `/applications/${encodeURIComponent(applicationName)}/software/${encodeURIComponent(version)}/file`
+
+export function signedLink(
+  secrets: Pick<Secrets, 'seal'>,
+  base: string,
+  { applicationName, version, fileId }: Linked,
+  expires: number,
+): string {
+  const signature = secrets.seal([purpose, applicationName, version, fileId, expires].join('\n'))
+  return `${base}/otao/api/v1${pathOfFile({ applicationName, version })}?expires=${expires}&signature=${signature}`
+}
+
+/** Returns the file that a link is for; undefined if the signature is wrong or expired. */
+export function verifyLink(
+  secrets: Pick<Secrets, 'open'>,
+  { applicationName, version }: Pick<Linked, 'applicationName' | 'version'>,
+  { expires, signature }: { expires: string; signature: string },
+  nowSeconds: number,
+): string | undefined {
+  // Base64 allows several texts for the same bytes; only the one that was issued counts.
+  const [, encoded = ''] = signature.split('.')
+  if (Buffer.from(encoded, 'base64url').toString('base64url') !== encoded) return undefined
+  let parts: string[]
+  try {
+    parts = secrets.open(signature).split('\n')
+  } catch {
+    // Any text can be sent as a signature; one that cannot be opened was not made here.
+    return undefined
+  }
+  const [forPurpose, forApplication, forVersion, fileId, until] = parts
+  const isRight =
+    forPurpose === purpose && forApplication === applicationName && forVersion === version && until === expires
+  return isRight && Number(until) >= nowSeconds ? fileId : undefined
+}

@@ -1,0 +1,145 @@
+import { offsetQuery } from '../../../kernel/paging.ts'
+import { DateTime, describedAs, Empty, Name, TextList, Type } from '../../../kernel/schema.ts'
+import { endpointId, noApplication, noSoftware, ofApplication, ofEndpoint, ofVersion } from './common.ts'
+import { rolloutState, rolloutStrategy, warnings } from './versions.ts'
+
+export const pauseRollout = {
+  name: 'software.rollout.pause',
+  summary: 'Pause the rollout of a software version',
+  description:
+    'The version is not offered until it is resumed. Endpoints that were offered it before may still apply it.',
+  params: ofVersion,
+  response: { 204: Empty('The rollout is paused.') },
+  fails: noSoftware,
+}
+export const resumeRollout = {
+  name: 'software.rollout.resume',
+  summary: 'Resume the rollout of a software version',
+  description: 'Ends a pause or a halt. Reports before this do not count for the failure threshold any more.',
+  params: ofVersion,
+  response: { 204: Empty('The rollout is active.') },
+  fails: noSoftware,
+}
+
+const count = (description: string) => Type.Integer({ minimum: 0, description })
+export const readRollout = {
+  name: 'software.rollout.get',
+  summary: 'Get the progress of a rollout',
+  params: ofVersion,
+  response: {
+    200: Type.Object(
+      {
+        rolloutState,
+        reason: Type.Optional(Type.String({ description: 'Why the rollout is halted.' })),
+        counts: Type.Object(
+          {
+            waiting: count('Endpoints whose target is this version and that were not offered it yet.'),
+            offered: count('Endpoints that were offered it and have not reported.'),
+            applied: count('Endpoints that run it.'),
+            failed: count('Endpoints that reported that they could not apply it, since the last resume.'),
+          },
+          { title: 'SoftwareRolloutCounts', description: 'Numbers of endpoints. Each endpoint is counted once.' },
+        ),
+        warnings,
+      },
+      { title: 'SoftwareRollout', description: 'The progress of a rollout.' },
+    ),
+  },
+  fails: noSoftware,
+}
+export const previewRollout = {
+  name: 'software.rollout.preview',
+  summary: 'Preview who would be offered a software version',
+  description:
+    'Computes the endpoints whose target the version would be now, if its rollout were active. Nothing changes.',
+  params: ofVersion,
+  query: Type.Object({
+    rolloutStrategy: Type.Optional(
+      describedAs(rolloutStrategy, 'Strategy to try: suspended, targeted or general. Default: that of the version.'),
+    ),
+  }),
+  response: {
+    200: Type.Object(
+      {
+        endpointsCount: count('Number of endpoints.'),
+        byCurrentVersion: Type.Record(Type.String(), Type.Integer(), {
+          description: 'Number of endpoints by the version that they run.',
+        }),
+        sample: Type.Array(Type.String({ description: 'Id of an endpoint.' }), {
+          description: 'Ids of at most 100 of the endpoints, in their order.',
+        }),
+      },
+      { title: 'SoftwareRolloutPreview', description: 'The endpoints that would be offered a version.' },
+    ),
+  },
+  fails: noSoftware,
+}
+
+// ── endpoints
+
+const endpointStates = ['current', 'waiting', 'offered', 'failed'] as const
+const state = Type.Enum([...endpointStates], {
+  description:
+    'current: nothing to do. waiting: the target was not offered yet. offered: a version was offered and not reported yet. ' +
+    'failed: the last report was that a version could not be applied.',
+})
+const described = {
+  endpointId,
+  currentVersion: Type.Optional(
+    Type.String({ description: 'The version that the endpoint last reported as applied.' }),
+  ),
+  targetVersion: Type.Optional(Type.String({ description: 'The version that the endpoint is offered. Absent: none.' })),
+  lastAppliedStatusCode: Type.Optional(Type.Integer({ description: 'Status code of the last report.' })),
+  reasonPhrase: Type.Optional(Type.String({ description: 'Reason in the last report.' })),
+  updatedDate: DateTime({ description: 'When the endpoint last reported or was offered a version, in UTC.' }),
+  state,
+  offeredVersion: Type.Optional(Type.String({ description: 'The version that was offered and not reported yet.' })),
+  offeredDate: Type.Optional(DateTime({ description: 'When it was offered, in UTC.' })),
+}
+const SoftwareEndpoint = Type.Object(described, {
+  title: 'SoftwareEndpoint',
+  description: 'The software of an endpoint that reported or was offered a version.',
+})
+const Attempt = Type.Object(
+  {
+    version: Type.String({ description: 'The version that was offered.' }),
+    offeredDate: DateTime({ description: 'When it was offered, in UTC.' }),
+    reportedDate: Type.Optional(DateTime({ description: 'When the endpoint reported, in UTC. Absent: not yet.' })),
+    statusCode: Type.Optional(Type.Integer({ description: 'Status code of the report; 2xx: applied.' })),
+    reasonPhrase: Type.Optional(Type.String({ description: 'Reason in the report.' })),
+  },
+  { title: 'SoftwareAttempt', description: 'One offer of a version to an endpoint.' },
+)
+
+export const listEndpoints = {
+  name: 'software.endpoints.list',
+  summary: 'List the software of endpoints',
+  description:
+    'Lists endpoints that reported or were offered a version, in the order of their ids. `X-Total-Count` holds the number of all.',
+  params: ofApplication,
+  query: Type.Object({
+    endpointId: Type.Optional(TextList({ description: 'Only these endpoints (ids). Default: all.' })),
+    version: Type.Optional(Name({ description: 'Only endpoints that run this version. Default: all.' })),
+    targetVersion: Type.Optional(Name({ description: 'Only endpoints with this target. Default: all.' })),
+    state: Type.Optional(
+      describedAs(state, 'Only endpoints in this state: current, waiting, offered or failed. Default: all.'),
+    ),
+    ...offsetQuery(1000),
+  }),
+  response: { 200: Type.Array(SoftwareEndpoint, { description: 'The endpoints.' }) },
+  fails: noApplication,
+}
+export const readEndpoint = {
+  name: 'software.endpoints.get',
+  summary: 'Get the software of an endpoint',
+  params: ofEndpoint,
+  response: {
+    200: Type.Object(
+      { ...described, attempts: Type.Array(Attempt, { description: 'The last offers, newest first, at most 100.' }) },
+      { title: 'SoftwareEndpointDetails', description: 'The software of an endpoint with its attempts.' },
+    ),
+  },
+  fails: {
+    404: 'The endpoint has reported no software and was offered none, or the caller lacks the scope on the application.',
+  },
+}

@@ -1,0 +1,45 @@
+/** Deletes software with its application or tenant, and the states of deleted endpoints. */
+import type { Sql } from '../../../kernel/db.ts'
+import { defineJob } from '../../../kernel/jobs.ts'
+import * as store from '../store/deletions.ts'
+import { blockChanges, type Place } from '../store/versions.ts'
+import type { Deps } from './deps.ts'
+
+export interface DeletionRules {
+  /** Deletes what was stored until `until`. An endpoint that was registered again keeps what it has since then. */
+  forgetEndpoints(sql: Sql, of: Place & { endpointIds: string[]; until: Date }): Promise<void>
+  forgetApplication(sql: Sql, place: Place): Promise<void>
+  forgetTenant(sql: Sql, tenantId: string): Promise<void>
+}
+
+const atOnce = 1000
+const ForgetApplication = defineJob<Place>('software.forget-application', { timeoutSeconds: 3600 })
+const ForgetTenant = defineJob<{ tenantId: string }>('software.forget-tenant', { timeoutSeconds: 3600 })
+
+export function createDeletionRules({ kit, applications, contents }: Omit<Deps, 'plans'>): DeletionRules {
+  const { db, jobs } = kit
+  // Software does not prevent the deletion of its application; the lock keeps a version from being created meanwhile.
+  applications.addUsage({
+    plural: 'software versions',
+    async count(sql, { applicationName, versionName }) {
+      if (versionName === undefined) await blockChanges(sql, applicationName)
+      return 0
+    },
+  })
+  jobs.handle(ForgetApplication, async (place, { signal }) => {
+    while (await db.tx((sql) => store.deleteRest(sql, place, atOnce))) signal.throwIfAborted()
+  })
+  jobs.handle(ForgetTenant, async ({ tenantId }, { signal }) => {
+    while (await db.tx((sql) => store.deleteOfTenant(sql, tenantId, atOnce))) signal.throwIfAborted()
+  })
+  return {
+    forgetEndpoints: store.deleteEndpoints,
+    async forgetApplication(sql, place) {
+      const contentKeys = await store.deleteApplication(sql, place)
+      await jobs.send(sql, ForgetApplication, { tenantId: place.tenantId, applicationName: place.applicationName })
+      if (contentKeys.length > 0) await contents.release(sql, place.tenantId, contentKeys)
+    },
+    // The contents of a deleted tenant are deleted by the service binary-data.
+    forgetTenant: (sql, tenantId) => jobs.send(sql, ForgetTenant, { tenantId }),
+  }
+}

@@ -1,0 +1,40 @@
+import type { Gateway } from '../../../gateway/contract.ts'
+import type { Ctx } from '../../../kernel/contract.ts'
+import type { Sql } from '../../../kernel/db.ts'
+import type { Kit } from '../../../kernel/define-service.ts'
+import { holds, onResource } from '../../../kernel/permissions.ts'
+import type { Applications } from '../../applications/contract.ts'
+import type { ServiceContents } from '../../binary-data/contract.ts'
+import { applicationResource, type Register } from '../../register/contract.ts'
+import type { SoftwareSettings } from '../settings.ts'
+import type { Place } from '../store/versions.ts'
+import type { Memberships } from './memberships.ts'
+import type { Plans } from './plans.ts'
+
+export interface Deps {
+  kit: Kit<SoftwareSettings>
+  applications: Applications
+  register: Register
+  gateway: Gateway
+  contents: ServiceContents
+  plans: Plans
+  memberships: Memberships
+}
+
+export const readScope = 'application:software:read'
+export const updateScope = 'application:software:update'
+export const deleteScope = 'application:software:delete'
+
+/** Returns the application if the caller has the scope on it. Missing permission is the same 404 as a missing application. */
+export async function accessible(
+  { applications }: Pick<Deps, 'applications'>,
+  ctx: Ctx,
+  { appName, scope }: { appName: string; scope: string },
+  missing: () => Error,
+  sql?: Sql,
+): Promise<Place> {
+  const { tenantId, caller } = ctx
+  const may = holds(caller, scope, onResource(tenantId, applicationResource(appName)))
+  if (!may || !(await applications.exists(ctx, { name: appName }, sql))) throw missing()
+  return { tenantId, applicationName: appName }
+}

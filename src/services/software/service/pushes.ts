@@ -1,0 +1,190 @@
+/**
+ * Pushes targets to connected endpoints. Each node pushes to its own connections, so nothing has to be taken over when a node dies: its
+ * endpoints reconnect, and then get their target. An offer is committed before it is sent, and taken back if no device got it.
+ */
+
+import { splitForEvents } from '../../../kernel/bus.ts'
+import type { Sql } from '../../../kernel/db.ts'
+import { configurationPush } from '../../../kernel/device-configuration.ts'
+import { defineSignal } from '../../../kernel/signals.ts'
+import { SoftwareOffered } from '../events.ts'
+import { signedLink } from '../links.ts'
+import { type PlannedVersion, targetOf, whyNoTarget } from '../plan.ts'
+import * as store from '../store/endpoints.ts'
+import { findVersion, type Place, type VersionRow } from '../store/versions.ts'
+import type { Background } from './background.ts'
+import type { Deps } from './deps.ts'
+import type { SoftwareMetrics } from './metrics.ts'
+
+export const extensionName = 'cmx_ota'
+
+export interface Pushes {
+  /** Pushes to all endpoints of the application that are connected to this node and have a new target. */
+  toApplication(place: Place): void
+  /** Pushes to these endpoints, wherever they are connected, after the commit of `sql`. */
+  toEndpoints(sql: Sql, place: Place, endpointIds: string[]): Promise<void>
+  /** Pushes to an endpoint that has just connected, also if it was offered its target before. */
+  onConnect(place: Place, endpointId: string): Promise<void>
+  /** Pushes to an endpoint of this node that has reported. */
+  afterReport(place: Place, endpointId: string): void
+  /** Returns what a device gets: the specification, with a link if the version has a file. */
+  configurationOf(row: VersionRow): { configId: string; config: unknown }
+  /** Records offers in a transaction; returns the endpoints that did not have them. */
+  record(sql: Sql, place: Place, offers: store.Offer[], at: Date): Promise<string[]>
+}
+
+/** Signals to a node that endpoints that are connected to it may have other targets. */
+const TargetsChanged = defineSignal<Place & { endpointIds: string[] }>('software.targets-changed')
+
+const atOnce = 500
+
+interface PushDeps extends Deps {
+  background: Background
+  metrics: SoftwareMetrics
+}
+
+export function createPushes(deps: PushDeps): Pushes {
+  const { kit, gateway, plans, background } = deps
+  const { db, signals, bus } = kit
+
+  const pushHere = (place: Place, endpointIds: string[], again = false) => push(deps, pushes, place, endpointIds, again)
+
+  async function toAllHere({ tenantId, applicationName }: Place) {
+    const place = { tenantId, applicationName }
+    if (!(await plans.latest(place))) return
+    const endpointIds: string[] = []
+    for (const endpoint of gateway.connectedHere())
+      if (endpoint.tenantId === tenantId && endpoint.applicationName === applicationName)
+        endpointIds.push(endpoint.endpointId)
+    for (let begin = 0; begin < endpointIds.length; begin += atOnce)
+      await pushHere(place, endpointIds.slice(begin, begin + atOnce))
+  }
+
+  signals.on(TargetsChanged, ({ endpointIds, ...place }) =>
+    background.run(() => pushHere(place, endpointIds.filter(gateway.isConnected))),
+  )
+  const keyOf = ({ tenantId, applicationName }: Place) => `${tenantId}\n${applicationName}`
+  const toApplication = (place: Place) => background.once(keyOf(place), () => toAllHere(place))
+  bus.onReset(() => {
+    const places = new Map<string, Place>()
+    for (const endpoint of gateway.connectedHere()) places.set(keyOf(endpoint), endpoint)
+    for (const place of places.values()) toApplication(place)
+  })
+
+  const pushes: Pushes = {
+    toApplication,
+    async toEndpoints(sql, place, endpointIds) {
+      const here = endpointIds.filter(gateway.isConnected)
+      if (here.length > 0) db.afterCommit(sql, () => background.run(() => pushHere(place, here)))
+      const nodes = await gateway.nodesOf(sql, endpointIds)
+      const byNode = Map.groupBy(nodes.keys(), (endpointId) => nodes.get(endpointId)!)
+      const messages = [...byNode].map(([nodeId, ids]) => ({
+        to: `node/${nodeId}` as const,
+        payload: { tenantId: place.tenantId, applicationName: place.applicationName, endpointIds: ids },
+      }))
+      if (messages.length > 0) await signals.sendEach(sql, TargetsChanged, messages)
+    },
+    async onConnect(place, endpointId) {
+      // Most applications have no software: then connects cost no query.
+      if (await plans.latest(place)) await pushHere(place, [endpointId], true)
+    },
+    afterReport: (place, endpointId) => background.run(() => pushHere(place, [endpointId])),
+    configurationOf: (row) => ({ configId: row.version, config: configOf(deps, row) }),
+    record: (sql, place, offers, at) => record(deps, sql, place, offers, at),
+  }
+  return pushes
+}
+
+function configOf({ kit }: Deps, { specification, fileId, applicationName, version }: VersionRow): unknown {
+  const config: unknown = specification === null ? {} : JSON.parse(specification)
+  if (fileId === null || typeof config !== 'object' || config === null || Array.isArray(config)) return config
+  const expires = Math.floor(kit.now().getTime() / 1000) + kit.settings.linkSeconds
+  const link = signedLink(kit.secrets, kit.baseUrl(), { applicationName, version, fileId }, expires)
+  return { ...config, link }
+}
+
+async function record({ kit: { bus } }: Deps, sql: Sql, place: Place, offers: store.Offer[], at: Date) {
+  const fresh = new Set(await store.insertOffers(sql, place, offers, at))
+  const byVersion = Map.groupBy(
+    offers.filter(({ endpointId }) => fresh.has(endpointId)),
+    ({ version }) => version,
+  )
+  const { tenantId, applicationName } = place
+  const of = { tenantId, applicationName, offeredDate: at.toISOString() }
+  if (bus.hasSubscribers(SoftwareOffered))
+    for (const [version, offered] of byVersion)
+      for (const endpointIds of splitForEvents(offered.map(({ endpointId }) => endpointId)))
+        await bus.publish(sql, SoftwareOffered, { ...of, version, endpointIds })
+  return [...fresh]
+}
+
+/** Reads the states of endpoints. Reads the filters of rows that were just created. */
+async function statesOf({ kit, memberships }: PushDeps, place: Place, endpointIds: string[]) {
+  const states = await store.findStates(kit.db.sql, place, endpointIds)
+  const unknown = states.filter(({ matched }) => !matched).map(({ endpointId }) => endpointId)
+  if (unknown.length === 0) return states
+  await kit.db.tx((sql) => memberships.refresh(sql, place, unknown))
+  return await store.findStates(kit.db.sql, place, endpointIds)
+}
+
+/** Decides who gets an offer, records the offers and sends them. With `again`, an offer is repeated. */
+async function push(deps: PushDeps, pushes: Pushes, place: Place, endpointIds: string[], again: boolean) {
+  if (endpointIds.length === 0) return
+  const { kit, plans, metrics } = deps
+  const states = await statesOf(deps, place, endpointIds)
+  if (states.length === 0) return
+  const plan = await plans.at(place, states[0]!.revision)
+  const now = kit.now().getTime()
+  const offers = new Map<string, store.Offer>()
+  const wanted = new Set<PlannedVersion>()
+  for (const state of states) {
+    const matches = { mask: state.filterMask, more: state.moreFilters }
+    const target = targetOf(plan, state.current, matches, now)
+    const refusal = target ? whyNotNow(state, target, again) : whyNoTarget(plan, state.current, matches, now)
+    if (!target || refusal) {
+      metrics.notOffered(refusal!, state.endpointId)
+      continue
+    }
+    wanted.add(target)
+    offers.set(state.endpointId, { endpointId: state.endpointId, number: target.number, version: target.version })
+  }
+  if (offers.size > 0) await send(deps, pushes, place, { offers, wanted, again, at: new Date(now) })
+}
+
+/** Returns why an endpoint with a target is not pushed it now. */
+function whyNotNow(state: store.EndpointState, target: PlannedVersion, again: boolean) {
+  if (again) return undefined
+  if (state.offered === target.number) return 'already_offered'
+  const failedSinceResume = (state.reportedDate?.getTime() ?? 0) >= (target.resumedAt ?? Number.NEGATIVE_INFINITY)
+  return state.failed === target.number && failedSinceResume ? 'already_failed' : undefined
+}
+
+async function send(
+  deps: PushDeps,
+  pushes: Pushes,
+  place: Place,
+  of: { offers: Map<string, store.Offer>; wanted: Set<PlannedVersion>; again: boolean; at: Date },
+) {
+  const { kit, gateway, metrics } = deps
+  const { offers, at } = of
+  const rows = new Map<number, VersionRow>()
+  for (const { version } of of.wanted) {
+    const row = await findVersion(kit.db.sql, { ...place, version })
+    if (row) rows.set(row.number, row)
+  }
+  const known = [...offers.values()].filter(({ number }) => rows.has(number))
+  const fresh = await kit.db.tx((sql) => pushes.record(sql, place, known, at))
+  const recorded = new Set(fresh)
+  const failed: store.Offer[] = []
+  await Promise.all(
+    known.map(async (offer) => {
+      if (!of.again && !recorded.has(offer.endpointId)) return
+      const configuration = pushes.configurationOf(rows.get(offer.number)!)
+      const outcome = await gateway.sendHere(offer.endpointId, configurationPush(extensionName, configuration))
+      if (outcome === 'sent') return metrics.offered('push')
+      metrics.notOffered(outcome, offer.endpointId)
+      if (recorded.has(offer.endpointId)) failed.push(offer)
+    }),
+  )
+  if (failed.length > 0) await store.deleteOffers(kit.db.sql, place, failed, at)
+}

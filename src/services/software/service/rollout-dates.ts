@@ -1,0 +1,95 @@
+/**
+ * Pushes versions when their rolloutDate comes. Every node has a timer for the next date and pushes to its own connections, so no
+ * node depends on another one, and nothing runs while no date is near.
+ */
+import type { Kit } from '../../../kernel/define-service.ts'
+import { SoftwareChanged } from '../events.ts'
+import { readingDatesFailed } from '../log-messages.ts'
+import { findDueApplications, findNextDate, type Place } from '../store/versions.ts'
+
+export interface RolloutDates {
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
+const retryMs = 1000
+const longestMs = 3_600_000
+/** Changes within this time lead to one query. */
+const settleMs = 50
+const pageSize = 1000
+
+export function createRolloutDates(
+  { db, bus, now, log }: Pick<Kit, 'db' | 'bus' | 'now' | 'log'>,
+  push: (place: Place) => void,
+): RolloutDates {
+  let timer: NodeJS.Timeout | undefined
+  let running: Promise<void> | undefined
+  let again = false
+  let isSoon = false
+  let stopped = true
+  /** Dates up to this time were handled. */
+  let handledUntil = now()
+
+  function schedule(ms: number) {
+    if (stopped) return
+    clearTimeout(timer)
+    timer = setTimeout(check, Math.min(ms, longestMs)).unref()
+  }
+
+  /** Pushes what became due since the last check, then waits for the next date. */
+  async function work() {
+    const until = now()
+    if (until > handledUntil) {
+      for (let from: Place | undefined = { tenantId: '', applicationName: '' }; from; ) {
+        const due: Place[] = await findDueApplications(db.sql, { after: handledUntil, until, from, limit: pageSize })
+        for (const place of due) push(place)
+        from = due.length < pageSize ? undefined : due.at(-1)
+      }
+      handledUntil = until
+    }
+    const next = await findNextDate(db.sql, handledUntil)
+    schedule(next ? Math.max(1, next.getTime() - now().getTime()) : longestMs)
+  }
+
+  function check() {
+    isSoon = false
+    running = work()
+      .catch((error) => {
+        readingDatesFailed(log, { err: error })
+        schedule(retryMs)
+      })
+      .finally(() => {
+        running = undefined
+        if (!again) return
+        again = false
+        soon()
+      })
+  }
+
+  /** Reads the dates again soon. Repeated calls do not postpone it. */
+  function soon() {
+    // A running check may have read the dates before this change, and sets the timer at its end.
+    if (running) again = true
+    if (running || isSoon) return
+    isSoon = true
+    schedule(settleMs)
+  }
+
+  bus.subscribe(SoftwareChanged, soon)
+  bus.onReset(soon)
+
+  return {
+    async start() {
+      stopped = false
+      isSoon = false
+      handledUntil = now()
+      check()
+      await running
+    },
+    async stop() {
+      stopped = true
+      clearTimeout(timer)
+      await running
+    },
+  }
+}

@@ -1,0 +1,245 @@
+/** Creates, changes and deletes software versions. */
+import type { Ctx } from '../../../kernel/contract.ts'
+import type { Sql } from '../../../kernel/db.ts'
+import { InvalidRequest, invalidField } from '../../../kernel/errors.ts'
+import { checkIfMatch, etagOf } from '../../../kernel/etag.ts'
+import { defineJob } from '../../../kernel/jobs.ts'
+import {
+  NoApplicationWithSoftware,
+  NoSoftware,
+  SoftwareInUse,
+  SoftwareTaken,
+  SpecificationTooLarge,
+} from '../errors.ts'
+import type { Plan, RolloutStrategy } from '../plan.ts'
+import { isSemanticVersion } from '../semantic-version.ts'
+import { forgetVersion } from '../store/deletions.ts'
+import { isCurrent } from '../store/endpoints.ts'
+import * as store from '../store/versions.ts'
+import { type SoftwareView, viewsOf } from '../views.ts'
+import { announceChange } from './announce.ts'
+import { accessible, type Deps, deleteScope, readScope, updateScope } from './deps.ts'
+
+export interface Target {
+  appName: string
+  softwareVersion: string
+}
+
+export interface ChangedFields {
+  metadata?: unknown
+  upgradableFrom?: string[] | undefined
+  rolloutStrategy: RolloutStrategy
+  filters?: { filterId: string; rolloutDate?: string | undefined }[] | undefined
+  skipDispatchingToEndpoint?: boolean | undefined
+  failureThreshold?: { percent: number; minimumAttempts?: number | undefined } | undefined
+}
+export type NewFields = ChangedFields & { specification?: unknown; filename?: string | undefined }
+
+export interface Shown {
+  view: SoftwareView
+  etag: string
+}
+
+export interface VersionRules {
+  create(ctx: Ctx, target: Target, fields: NewFields): Promise<Shown>
+  read(ctx: Ctx, target: Target): Promise<Shown>
+  /** Yields the versions in the order of their precedence, a few at a time: their specifications may be large. */
+  list(ctx: Ctx, appName: string): Promise<AsyncIterable<SoftwareView>>
+  update(ctx: Ctx, target: Target, fields: ChangedFields, ifMatch: string | undefined): Promise<void>
+  delete(ctx: Ctx, target: Target, ifMatch: string | undefined): Promise<void>
+  /** Stops offers of the version until it is resumed. */
+  pause(ctx: Ctx, target: Target): Promise<void>
+  resume(ctx: Ctx, target: Target): Promise<void>
+}
+
+/** A larger specification does not fit into a message to a device (document 5, 1.7). */
+const specificationBytesMax = 1_000_000
+/** Limits the size of plans, which nodes cache, and of the statement that computes targets. */
+const versionsMax = 500
+const listedAtOnce = 20
+const forgottenAtOnce = 1000
+
+const ForgetVersion = defineJob<store.Place & { number: number }>('software.forget-version', { timeoutSeconds: 3600 })
+
+export function createVersionRules(deps: Deps): VersionRules {
+  const { db, jobs } = deps.kit
+  jobs.handle(ForgetVersion, async (of, { signal }) => {
+    for (let after: string | undefined = ''; after !== undefined; ) {
+      signal.throwIfAborted()
+      after = await forgetVersion(db.sql, { ...of, after, limit: forgottenAtOnce })
+    }
+  })
+  return {
+    create: (ctx, target, fields) => create(deps, ctx, target, fields),
+    read: (ctx, target) => read(deps, ctx, target),
+    list: (ctx, appName) => list(deps, ctx, appName),
+    update: (ctx, target, fields, ifMatch) => update(deps, ctx, target, fields, ifMatch),
+    delete: (ctx, target, ifMatch) => remove(deps, ctx, target, ifMatch),
+    pause: (ctx, target) => setState(deps, ctx, target, 'paused'),
+    resume: (ctx, target) => setState(deps, ctx, target, 'active'),
+  }
+}
+
+const missing = (target: Target) => () => NoSoftware({ ...target })
+
+const shown = (plan: Plan, row: store.VersionRow): Shown => {
+  const view = viewsOf(plan)(row)
+  return { view, etag: etagOf(view) }
+}
+
+/** Finds a version in a transaction that holds the lock of its application. */
+async function locked(sql: Sql, place: store.Place, target: Target): Promise<store.VersionRow> {
+  await store.lockApplication(sql, place)
+  const row = await store.findVersion(sql, { ...place, version: target.softwareVersion })
+  if (!row) throw NoSoftware({ ...target })
+  return row
+}
+
+/** Runs a change of an existing version under the lock of its application. */
+async function change(
+  deps: Deps,
+  ctx: Ctx,
+  target: Target,
+  { scope, ifMatch }: { scope: string; ifMatch?: string | undefined },
+  work: (sql: Sql, place: store.Place, row: store.VersionRow, plan: Plan) => Promise<void>,
+) {
+  const place = await accessible(deps, ctx, { appName: target.appName, scope }, missing(target))
+  await deps.kit.db.tx(async (sql) => {
+    const row = await locked(sql, place, target)
+    const plan = await deps.plans.read(sql, place)
+    if (ifMatch !== undefined) checkIfMatch(ifMatch, shown(plan, row).etag)
+    await work(sql, place, row, plan)
+  })
+}
+
+async function create(deps: Deps, ctx: Ctx, target: Target, fields: NewFields): Promise<Shown> {
+  const { kit, plans, memberships } = deps
+  const { appName, softwareVersion: version } = target
+  const nowhere = () => NoApplicationWithSoftware({ appName })
+  await accessible(deps, ctx, { appName, scope: updateScope }, nowhere)
+  if (!isSemanticVersion(version)) throw invalidField('softwareVersion', 'expected a semantic version such as 1.2.3')
+  const specification = fields.specification === undefined ? null : JSON.stringify(fields.specification)
+  if (specification !== null && Buffer.byteLength(specification) > specificationBytesMax)
+    throw SpecificationTooLarge({ limit: specificationBytesMax })
+  const at = kit.now()
+  return await kit.db.tx(async (sql) => {
+    // The deletion of the application waits for this transaction; after a deletion, the check fails.
+    await store.holdApplication(sql, appName)
+    const place = await accessible(deps, ctx, { appName, scope: updateScope }, nowhere, sql)
+    await store.lockApplication(sql, place)
+    const plan = await plans.read(sql, place)
+    if (plan.byName.has(version)) throw SoftwareTaken({ ...target })
+    if (plan.versions.length >= versionsMax)
+      throw InvalidRequest({
+        problem: `An application can have ${versionsMax} software versions; delete old ones first`,
+      })
+    const { columns, filters } = await columnsOf(deps, sql, place, target, plan, fields)
+    const dates = { createdDate: at, updatedDate: at }
+    const own = { version, specification, filename: fields.filename ?? null }
+    const number = await store.insertVersion(sql, { ...place, ...columns, ...own, ...dates })
+    if (number === undefined) throw SoftwareTaken({ ...target })
+    await store.replaceRolloutFilters(sql, { ...place, number }, filters)
+    await memberships.sync(sql, place)
+    await announceChange(kit, sql, place)
+    const row = await store.findVersion(sql, { ...place, version })
+    return shown(await plans.read(sql, place), row!)
+  })
+}
+
+async function read(deps: Deps, ctx: Ctx, target: Target): Promise<Shown> {
+  const place = await accessible(deps, ctx, { appName: target.appName, scope: readScope }, missing(target))
+  const { sql } = deps.kit.db
+  const row = await store.findVersion(sql, { ...place, version: target.softwareVersion })
+  if (!row) throw NoSoftware({ ...target })
+  return shown(await deps.plans.read(sql, place), row)
+}
+
+async function list(deps: Deps, ctx: Ctx, appName: string): Promise<AsyncIterable<SoftwareView>> {
+  const place = await accessible(deps, ctx, { appName, scope: readScope }, () => NoApplicationWithSoftware({ appName }))
+  const { sql } = deps.kit.db
+  const plan = await deps.plans.read(sql, place)
+  const numbers = plan.versions.map(({ number }) => number).reverse()
+  const view = viewsOf(plan)
+  async function* pages() {
+    for (let begin = 0; begin < numbers.length; begin += listedAtOnce) {
+      const some = numbers.slice(begin, begin + listedAtOnce)
+      const rows = new Map((await store.findVersions(sql, { ...place, numbers: some })).map((row) => [row.number, row]))
+      for (const number of some) if (rows.has(number)) yield view(rows.get(number)!)
+    }
+  }
+  return pages()
+}
+
+async function update(deps: Deps, ctx: Ctx, target: Target, fields: ChangedFields, ifMatch: string | undefined) {
+  await change(deps, ctx, target, { scope: updateScope, ifMatch }, async (sql, place, { number }, plan) => {
+    const { columns, filters } = await columnsOf(deps, sql, place, target, plan, fields)
+    await store.updateVersion(sql, { ...place, number }, { ...columns, updatedDate: deps.kit.now() })
+    await store.replaceRolloutFilters(sql, { ...place, number }, filters)
+    await deps.memberships.sync(sql, place)
+    await announceChange(deps.kit, sql, place)
+  })
+}
+
+async function remove(deps: Deps, ctx: Ctx, target: Target, ifMatch: string | undefined) {
+  const { kit, contents, memberships } = deps
+  await change(deps, ctx, target, { scope: deleteScope, ifMatch }, async (sql, place, { number }) => {
+    await store.lockVersion(sql, { ...place, number })
+    if (await isCurrent(sql, { ...place, number })) throw SoftwareInUse({ ...target })
+    const contentKey = await store.deleteVersion(sql, { ...place, number })
+    await memberships.sync(sql, place)
+    await kit.jobs.send(sql, ForgetVersion, { ...place, number })
+    await announceChange(kit, sql, place)
+    if (contentKey !== null) await contents.release(sql, place.tenantId, [contentKey])
+  })
+}
+
+async function setState(deps: Deps, ctx: Ctx, target: Target, state: 'paused' | 'active') {
+  const at = deps.kit.now()
+  await change(deps, ctx, target, { scope: updateScope }, async (sql, place, { number }) => {
+    const to = { state, reason: null, at, resumed: state === 'active' }
+    if (await store.setRolloutState(sql, { ...place, number }, to)) await announceChange(deps.kit, sql, place)
+  })
+}
+
+/** Checks the fields that refer to other objects, and returns the columns of the version. */
+async function columnsOf(
+  deps: Deps,
+  sql: Sql,
+  place: store.Place,
+  { softwareVersion }: Target,
+  plan: Plan,
+  fields: ChangedFields,
+): Promise<{ columns: store.VersionFields; filters: store.RolloutFilter[] }> {
+  const { metadata, upgradableFrom = [], rolloutStrategy, filters = [], failureThreshold } = fields
+  const from = [...new Set(upgradableFrom)].map((version) => {
+    if (version === softwareVersion) throw invalidField('upgradableFrom', 'a version cannot be upgraded to itself')
+    const known = plan.byName.get(version)
+    if (!known) throw invalidField('upgradableFrom', `there is no version ${version} of this application`)
+    return known.number
+  })
+  const filterIds = [...new Set(filters.map(({ filterId }) => filterId))]
+  const found = filterIds.length > 0 ? await deps.register.findFilters(sql, place.tenantId, filterIds) : []
+  for (const filterId of filterIds)
+    if (!found.some((one) => one.filterId === filterId && one.applicationName === place.applicationName))
+      throw invalidField('filters', `there is no filter ${filterId} of this application`)
+  return {
+    columns: {
+      metadata: metadata === undefined ? null : JSON.stringify(metadata),
+      upgradableFrom: from,
+      rolloutStrategy,
+      skipDispatching: fields.skipDispatchingToEndpoint ?? false,
+      failurePercent: failureThreshold?.percent ?? null,
+      minimumAttempts: failureThreshold ? (failureThreshold.minimumAttempts ?? 10) : null,
+    },
+    filters: filters.map(({ filterId, rolloutDate }) => ({ filterId, rolloutDate: dateOf(rolloutDate) })),
+  }
+}
+
+/** Reads a date of the form yyyy-MM-ddTHH:mm:ssZ, which the schema has checked; days such as February 30 are left to check. */
+function dateOf(text: string | undefined): Date | null {
+  if (text === undefined) return null
+  const date = new Date(text)
+  if (Number.isNaN(date.getTime()) || `${date.toISOString().slice(0, 19)}Z` !== text)
+    throw invalidField('rolloutDate', 'expected a date and time such as 2026-01-31T08:00:00Z')
+  return date
+}
