@@ -67,7 +67,7 @@ test('a configuration that is written while the device connects arrives within a
         assert.ok(
           sensor.received.some((message) => message.topic === topic(status) && message.json.configId === configId),
         ),
-      { withinMs: 4000 },
+      { withinMs: 15_000 },
     )
     await sensor.end()
   }
