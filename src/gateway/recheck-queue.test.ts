@@ -68,6 +68,30 @@ test('a newer check of the same subject replaces the waiting one, and one that i
   assert.equal(failures.length, 1)
 })
 
+test('a newer check does not start while the current one of the same subject runs', async () => {
+  const { add } = aQueue()
+  const ran: string[] = []
+  const started = Promise.withResolvers<void>()
+  const mayEnd = Promise.withResolvers<void>()
+  add('a', async () => {
+    started.resolve()
+    await mayEnd.promise
+    ran.push('first')
+    throw new Error('too late')
+  })
+  await started.promise
+  add('a', async () => void ran.push('second'))
+  add('b', async () => void ran.push('other'))
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  mayEnd.resolve()
+  await eventually(() => assert.equal(ran.filter((name) => name === 'second').length, 1))
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  assert.deepEqual(
+    ran.filter((name) => name !== 'other'),
+    ['first', 'second'],
+  )
+})
+
 test('no check is retried when the process stops', async () => {
   const { add, failures, stop } = aQueue()
   let attempts = 0

@@ -17,6 +17,7 @@ interface Deps {
 
 export function createRecheckQueue({ logFailure, stopping, times = recheckTimes }: Deps): RecheckQueue {
   const waiting = new Map<unknown, () => Promise<void>>()
+  const checking = new Set<unknown>()
   /** Subjects that are being checked; their next check waits for this one. */
   const active = new Set<unknown>()
   let running = false
@@ -37,6 +38,8 @@ export function createRecheckQueue({ logFailure, stopping, times = recheckTimes 
           outcome.error = error
           // At the end, so that a check that always fails does not block the others.
           if (!waiting.has(subject)) waiting.set(subject, check)
+        } finally {
+          checking.delete(subject)
         }
         active.delete(subject)
       }
