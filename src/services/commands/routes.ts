@@ -1,4 +1,5 @@
 import { invalidField } from '../../kernel/errors.ts'
+import { bodyLimitBytes } from '../../kernel/http/body.ts'
 import type { Http, Reply } from '../../kernel/http/routes.ts'
 import { windowOf, windowOfPage } from '../../kernel/paging.ts'
 import { listOf } from '../../kernel/schema.ts'
@@ -59,11 +60,14 @@ export function routes(http: Http, commands: CommandsService, awaitSecondsMax: n
     }),
   )
 
-  http.post(`${all}/last`, { schema: schemas.listLastCommands, config: { scope: readScope } }, ({ ctx, body }) =>
-    commands.listLast(ctx, {
-      endpointIds: [...new Set(body.endpointIds)],
-      types: [...new Set(body.commandTypes)],
-    }),
+  http.post(
+    `${all}/last`,
+    { schema: schemas.listLastCommands, config: { scope: readScope, bodyBytesMax: bodyLimitBytes } },
+    ({ ctx, body }) =>
+      commands.listLast(ctx, {
+        endpointIds: [...new Set(body.endpointIds)],
+        types: [...new Set(body.commandTypes)],
+      }),
   )
 
   http.get(
