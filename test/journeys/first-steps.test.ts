@@ -5,6 +5,48 @@ import { commandsOf, runAsWritten } from '../harness/documents.ts'
 import { eventually } from '../harness/eventually.ts'
 import { startPlatform } from '../harness/platform.ts'
 
+/** Asserts that the output matches the patterns one after the other. */
+function assertInOrder(output: string, patterns: Record<string, RegExp>) {
+  let rest = output
+  for (const [section, pattern] of Object.entries(patterns)) {
+    const found = rest.match(pattern)
+    assert.ok(found, `${section}: ${pattern} is not in\n${rest}`)
+    rest = rest.slice(found.index! + found[0].length)
+  }
+}
+
+/** Expected output of the sections of the guide to commands, in their order. */
+const commandsOutput = {
+  invoke: /202 Accepted.*?location: \S+\/pump-1\/commands\/water\/1\s.*?"status":"PENDING"/is,
+  poll: /\[\{"id":1,"payload":\{"litres":2\}\}\]\n/,
+  result: /"status":"EXECUTED",.*?"statusCode":200,.*?"responsePayload":\{"watered":2\}/,
+  wait: /HTTP\/1\.1 200 OK.*?\n"blinked"\n/s,
+  expire: /202 Accepted.*?"commandId":1,"commandType":"water","endpointId":"pump-2","status":"EXPIRED"/s,
+  last: /\{"commandId":1,"commandType":"water","endpointId":"pump-1","status":"EXECUTED"/,
+  lastOfMany: /"commandType":"blink".*?"requestPayload":"twice".*?\{"endpointId":"pump-2","commands":\[\]\}/,
+  batchPoll: /\[\{"id":2\}\]\n/,
+  tasks: /"pendingCount":1,"executedCount":1,"expiredCount":0/,
+  task: /"executed":\[\{"endpointId":"pump-2","commandId":2\}\],"expired":\[\],"pending":\[\{"endpointId":"pump-1"/,
+  delete: /204 No Content/,
+}
+
+/** Expected output of the sections of the guide to software, in their order. */
+const softwareOutput = {
+  start: /\[\{"endpointId":"lamp-1",.*?"currentVersion":"1\.0\.0".*?"lamp-2".*?"lamp-3"/,
+  create: /"version":"1\.1\.0".*?204 No Content/s,
+  canary: /\{"endpointsCount":1,"byCurrentVersion":\{"1\.0\.0":1\},"sample":\["lamp-1"\]\}\n/,
+  notOffered: /\{\}\n/,
+  resumed: /206, 200000 more bytes\n/,
+  applied: /"counts":\{"waiting":0,"offered":0,"applied":1,"failed":0\}/,
+  preview: /"endpointsCount":2,.*?"sample":\["lamp-2","lamp-3"\]/,
+  pause: /204 No Content.*?\n\{\}\n.*?204 No Content/s,
+  halted: /"rolloutState":"halted","counts":\{.*?"applied":1,"failed":2\},.*?"reason":"2 of the 2 endpoints/,
+  failed: /"endpointId":"lamp-2".*?"state":"failed".*?"endpointId":"lamp-3"/,
+  downgrade: /\{"configId":"1\.0\.0"/,
+  rolledBack: /"counts":\{"waiting":0,"offered":0,"applied":3,"failed":0\},"warnings":\[\]/,
+  attempts: /"attempts":\[\{"version":"1\.0\.0".*?\{"version":"1\.1\.0"/,
+}
+
 const errorsIn = (stdout: string) => stdout.split('\n').filter((line) => line.startsWith('{"message"'))
 
 test('the commands of the README get a token, create an application and a tenant, and receive a message of a device', async () => {
@@ -14,6 +56,8 @@ test('the commands of the README get a token, create an application and a tenant
     'docs/guides/first-device.md',
     'docs/guides/files.md',
     'docs/guides/configurations.md',
+    'docs/guides/commands.md',
+    'docs/guides/software.md',
   ]
   const { status, stdout, stderr } = runAsWritten(documents.flatMap(commandsOf), { dataDirectory: directory })
   assert.equal(status, 0, stderr)
@@ -44,6 +88,7 @@ test('the commands of the README get a token, create an application and a tenant
     configured,
     /204 No Content[\s\S]*204 No Content[\s\S]*422 [\s\S]*"path":"\/interval"[\s\S]*204 No Content/,
   )
+  assertInOrder(stdout.slice(stdout.indexOf('"endpointId":"pump-1"')), { ...commandsOutput, ...softwareOutput })
   const asPlatform = await asService(bootstrap.platform)
   await eventually(async () => {
     const { body } = await asPlatform('GET /tenant-manager/api/v2/tenants?tenant_id=acme')
@@ -85,10 +130,5 @@ test('every command of the guides works after the first steps', async () => {
   const { status, stdout, stderr } = runAsWritten(commands, { dataDirectory: directory })
   assert.equal(status, 0, stderr)
   assert.deepEqual(errorsIn(stdout), [])
-  let rest = stdout
-  for (const [section, pattern] of Object.entries(expectedOutput)) {
-    const found = rest.match(pattern)
-    assert.ok(found, `${section}: ${pattern} is not in\n${rest}`)
-    rest = rest.slice(found.index! + found[0].length)
-  }
+  assertInOrder(stdout, expectedOutput)
 })
