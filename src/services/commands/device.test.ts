@@ -20,7 +20,11 @@ const rowOf = ({ id, type, payload }: OutstandingCommand) => ({
   payload: payload === undefined ? null : JSON.stringify(payload),
 })
 const nothing = commandExtension(
-  { outstanding: async () => [], results: async () => 0, catchUp: async () => {} },
+  {
+    outstanding: async () => [],
+    results: async (_endpoint, messages) => messages.map(() => 0),
+    catchUp: async () => {},
+  },
   { observe: async () => {} },
 )
 
@@ -39,29 +43,30 @@ function aDevice(...waiting: OutstandingCommand[]) {
   const stored: (CommandResult & { type: string })[] = []
   const calls: CommandResult[][] = []
   const caughtUp: string[] = []
+  const batches: number[] = []
+  const store = (type: string, result: CommandResult) => {
+    const index = waiting.findIndex((command) => command.type === type && command.id === result.id)
+    if (index < 0) return false
+    waiting.splice(index, 1)
+    stored.push({ type, ...result })
+    return true
+  }
   const commands: DeviceCommands = {
     outstanding: async (_endpoint, type) =>
       waiting.filter((command) => type === undefined || command.type === type).map(rowOf),
     catchUp: async ({ endpointId }) => void caughtUp.push(endpointId),
-    async results(_endpoint, type, results) {
-      calls.push(results)
+    async results(_endpoint, messages) {
+      batches.push(messages.length)
+      calls.push(...messages.map(({ results }) => results))
       await new Promise(setImmediate)
-      let known = 0
-      for (const result of results) {
-        const index = waiting.findIndex((command) => command.type === type && command.id === result.id)
-        if (index < 0) continue
-        waiting.splice(index, 1)
-        stored.push({ type, ...result })
-        known++
-      }
-      return known
+      return messages.map(({ type, results }) => results.filter((result) => store(type, result)).length)
     },
   }
   const observed: unknown[] = []
   const observe = async (...args: unknown[]) => void observed.push(args.slice(1))
   const extension = commandExtension(commands, { observe })
   const endpoint = aDeviceEndpoint({ endpointId: newId() })
-  return { extension, endpoint, stored, calls, observed, caughtUp, send: sendAndParse(extension, endpoint) }
+  return { extension, endpoint, stored, calls, batches, observed, caughtUp, send: sendAndParse(extension, endpoint) }
 }
 
 const reboot = { id: 1, type: 'reboot' }
@@ -179,6 +184,46 @@ suite('a result', () => {
       send('/command/reboot', '', { requestId: 1 }),
     ])
     assert.deepEqual(next?.payload, [])
+  })
+
+  test('is stored in one batch with those that arrive meanwhile, in order, and each message gets its own response', async () => {
+    const many = Array.from({ length: 50 }, (_, n) => ({ id: n + 1, type: 'reboot' }))
+    const { send, stored, batches } = aDevice(...many)
+    const requestId = 1
+    const answers = await Promise.allSettled([
+      ...many.map(({ id }) => send('/result/reboot', [{ id, statusCode: 200 }], { requestId })),
+      send('/result/reboot', [{ id: 7, statusCode: 500 }], { requestId }),
+      send('/result/light', [{ id: 8, statusCode: 500 }], { requestId }),
+    ])
+    assert.deepEqual(batches, [1, 51])
+    assert.deepEqual(
+      stored.map(({ id, statusCode }) => [id, statusCode]),
+      many.map(({ id }) => [id, 200]),
+    )
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [...many.map(() => 'fulfilled'), 'rejected', 'rejected'],
+    )
+  })
+
+  test('that follows a request for commands is not stored before it', async () => {
+    const { send, batches } = aDevice(reboot, light, light2)
+    const result = (type: string, id: number) => send(`/result/${type}`, [{ id, statusCode: 200 }])
+    const [, , polled] = await Promise.all([
+      result('reboot', 1),
+      result('light', 2),
+      send('/command', '', { requestId: 1 }),
+      result('light', 3),
+    ])
+    assert.deepEqual(polled?.payload, [{ id: 3, payload: null, type: 'light' }])
+    assert.deepEqual(batches, [1, 1, 1])
+  })
+
+  test('is stored in several batches if they are large', async () => {
+    const { send, batches } = aDevice()
+    const large = { id: 1, statusCode: 200, payload: 'x'.repeat(100_000) }
+    await Promise.all(Array.from({ length: 6 }, () => send('/result/reboot', [large])))
+    assert.deepEqual(batches, [1, 2, 2, 1])
   })
 
   test('is passed on once per id and in order, for any input', () =>

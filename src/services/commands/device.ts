@@ -9,6 +9,7 @@ import { bodyLimitBytes } from '../../kernel/http/body.ts'
 import { createKeyedMutex } from '../../kernel/keyed-mutex.ts'
 import { AnyJson, type Static, Type } from '../../kernel/schema.ts'
 import { commandIdMax, commandsText, extensionName } from './push.ts'
+import { createResultQueue } from './result-queue.ts'
 import type { DeviceCommands } from './service.ts'
 
 const request = jsonPayload(Type.Object({ observe: optional.flag() }), { empty: () => ({}) })
@@ -33,10 +34,13 @@ const firstResults = (results: Static<typeof Result>[]) => {
 }
 
 export function commandExtension(commands: DeviceCommands, gateway: Pick<Gateway, 'observe'>): Extension {
-  const inOrder = createKeyedMutex().run
+  const mutex = createKeyedMutex()
+  const inOrder = mutex.run
+  const storeResults = createResultQueue(commands, mutex)
 
   const outstanding = (endpoint: DeviceEndpoint, type: string | undefined, payload: Buffer): Promise<DeviceAnswer> => {
     const { observe } = request(payload)
+    storeResults.close(endpoint)
     return inOrder(endpoint.endpointId, async () => {
       if (typeof observe === 'boolean') await gateway.observe(endpoint, extensionName, type ?? everyName, observe)
       const found = await commands.outstanding(endpoint, type)
@@ -67,9 +71,8 @@ export function commandExtension(commands: DeviceCommands, gateway: Pick<Gateway
             ...(typeof reasonPhrase === 'string' && { reasonPhrase }),
             ...(value !== undefined && { payload: value }),
           }))
-        const known = await inOrder(endpoint.endpointId, async () =>
-          possible.length === 0 ? 0 : await commands.results(endpoint, type, possible),
-        )
+        const known =
+          possible.length === 0 ? 0 : await storeResults.add(endpoint, { type, results: possible }, payload.length)
         if (results.length > 0 && known === 0 && requestId !== undefined)
           throw InvalidRequest({ problem: `id: no command of type ${type} waits for ${one(results)}` })
         return {}

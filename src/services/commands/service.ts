@@ -5,7 +5,7 @@ import type { DeviceEndpoint } from '../../kernel/device.ts'
 import { invalidField } from '../../kernel/errors.ts'
 import type { Applications } from '../applications/contract.ts'
 import type { Register } from '../register/contract.ts'
-import type { CommandResult, Commands } from './contract.ts'
+import type { Commands } from './contract.ts'
 import { messageBytesMax } from './push.ts'
 import { createEndpointLookup } from './service/access.ts'
 import { createDeletions, type Deletions } from './service/deletions.ts'
@@ -13,7 +13,7 @@ import { createDispatch } from './service/dispatch.ts'
 import { createDispatched } from './service/dispatched.ts'
 import { type CommandState, createInvoke, type Invocation, type Invoked, stateKey } from './service/invocation.ts'
 import * as reading from './service/reading.ts'
-import { createStoreResults } from './service/results.ts'
+import { createStoreResults, type ResultMessage } from './service/results.ts'
 import * as tasks from './service/tasks.ts'
 import type { CommandView } from './service/values.ts'
 import { createWaitingCallers } from './service/waiting-callers.ts'
@@ -32,8 +32,8 @@ export interface Given {
 export interface DeviceCommands {
   /** Returns the outstanding commands of a type, or of all types, oldest first: as many as fit a message. */
   outstanding(endpoint: DeviceEndpoint, type?: string): Promise<OutstandingRow[]>
-  /** Returns how many results belong to outstanding commands; the others are ignored. */
-  results(endpoint: DeviceEndpoint, type: string, results: CommandResult[]): Promise<number>
+  /** Stores results in their order. Returns for each message how many belong to outstanding commands; the others are ignored. */
+  results(endpoint: DeviceEndpoint, messages: ResultMessage[]): Promise<number[]>
   /** Pushes the commands that were not pushed on the present connection of the endpoint. */
   catchUp(endpoint: DeviceEndpoint): Promise<void>
 }
@@ -128,7 +128,7 @@ export function createCommands(kit: Kit<CommandsSettings>, given: Given): Comman
         })
         return commandId
       },
-      results,
+      results: async (endpoint, type, given) => (await results(endpoint, [{ type, results: given }]))[0]!,
     },
     async stop() {
       await dispatch.settled()

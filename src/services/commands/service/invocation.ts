@@ -174,7 +174,6 @@ function createInsert({ kit, dispatch }: InvocationDeps): Insert {
 
 /** Stores commands and signals them to the nodes of their devices. After the commit, call `dispatch.committed`. */
 export async function insertAndSignal(sql: Sql, dispatch: Dispatch, commands: store.NewCommand[]) {
-  await store.lockEndpoints(sql, commands)
   const made = await store.insertCommands(sql, commands, outstandingMax)
   await dispatch.committing(
     sql,

@@ -10,8 +10,10 @@ import { type CommandState, stateKey } from './invocation.ts'
 import { parsed } from './values.ts'
 
 const atOnce = 200
-/** Larger messages are stored alone. */
+/** Larger groups are stored alone. */
 const sharedBytesMax = 20_000
+/** Approximate size of a result without its payload. */
+const rowBytes = 50
 
 export interface ResultDeps {
   kit: Pick<Kit, 'db' | 'bus'>
@@ -19,50 +21,70 @@ export interface ResultDeps {
   counted(known: number, unknown: number): void
 }
 
-export type StoreResults = (endpoint: DeviceEndpoint, type: string, results: CommandResult[]) => Promise<number>
-
-/** Returns a function that stores the results of one message; simultaneous messages share a transaction. */
-export function createStoreResults(deps: ResultDeps): StoreResults {
-  const shared = createBatcher((messages: store.NewResult[][]) => storeAll(deps, messages), atOnce)
-  return async ({ tenantId, endpointId }, type, results) => {
-    let bytes = 0
-    const rows = results.map(({ id, statusCode, reasonPhrase = null, payload }): store.NewResult => {
-      const text = payload === undefined ? null : JSON.stringify(payload)
-      bytes += text?.length ?? 0
-      return { tenantId, endpointId, type, commandId: id, statusCode, reasonPhrase, payload: text }
-    })
-    const known = (bytes > sharedBytesMax ? (await storeAll(deps, [rows]))[0] : await shared(rows)) ?? 0
-    deps.counted(known, results.length - known)
-    return known
-  }
+/** One message of a device: results of commands of one type. */
+export interface ResultMessage {
+  type: string
+  results: CommandResult[]
 }
 
 /** Returns for each message how many of its results belong to outstanding commands. */
-async function storeAll({ kit: { db, bus }, states }: ResultDeps, messages: store.NewResult[][]): Promise<number[]> {
-  const results = messages.flat()
+export type StoreResults = (endpoint: DeviceEndpoint, messages: ResultMessage[]) => Promise<number[]>
+
+/** Returns a function that stores the results of an endpoint; simultaneous calls for several endpoints share a transaction. */
+export function createStoreResults(deps: ResultDeps): StoreResults {
+  const shared = createBatcher((groups: store.NewResult[][]) => storeAll(deps, groups), atOnce)
+  return async ({ tenantId, endpointId }, messages) => {
+    let bytes = 0
+    const rowsOf = ({ type, results }: ResultMessage) =>
+      results.map(({ id, statusCode, reasonPhrase = null, payload }): store.NewResult => {
+        const text = payload === undefined ? null : JSON.stringify(payload)
+        bytes += rowBytes + (text?.length ?? 0)
+        return { tenantId, endpointId, type, commandId: id, statusCode, reasonPhrase, payload: text }
+      })
+    const rows = messages.map(rowsOf)
+    const all = rows.flat()
+    const executed = bytes > sharedBytesMax ? (await storeAll(deps, [all]))[0]! : (await shared(all))!
+    deps.counted(executed.size, all.length - executed.size)
+    return rows.map((message) => message.filter((row) => executed.has(row)).length)
+  }
+}
+
+/** The first result of a command in a batch counts, as if the messages were stored one after the other. */
+const resultKey = ({ type, ...place }: store.CommandPlace & { type: string }) => `${type} ${stateKey(place)}`
+
+/** Stores results in their order; returns for each group those that belong to outstanding commands. */
+async function storeAll(
+  { kit: { db, bus }, states }: ResultDeps,
+  groups: store.NewResult[][],
+): Promise<Set<store.NewResult>[]> {
   const byKey = new Map<string, store.NewResult>()
-  for (const result of results) if (!byKey.has(stateKey(result))) byKey.set(stateKey(result), result)
+  for (const result of groups.flat()) {
+    const key = resultKey(result)
+    if (!byKey.has(key)) byKey.set(key, result)
+  }
   const isPublished = bus.hasSubscribers(CommandResultReceived)
   const executed = await db.tx(async (sql) => {
-    const commands = await store.updateResults(sql, results, { withPayload: isPublished })
+    const commands = await store.updateResults(sql, [...byKey.values()], { withPayload: isPublished })
+    const resultOf = (command: store.ExecutedCommand) =>
+      byKey.get(resultKey({ ...command, type: command.commandType }))!
     await states.changed(
       sql,
       commands.flatMap((command): RowChange<CommandState>[] => {
-        const id = stateKey(command)
-        const state = { status: 'EXECUTED' as const, result: byKey.get(id)!.payload }
-        return command.waitingNode === null ? [] : [{ id, to: `node/${command.waitingNode}`, state }]
+        if (command.waitingNode === null) return []
+        const state = { status: 'EXECUTED' as const, result: resultOf(command).payload }
+        return [{ id: stateKey(command), to: `node/${command.waitingNode}`, state }]
       }),
     )
     if (isPublished)
       await bus.publishAll(
         sql,
         CommandResultReceived,
-        commands.map((command) => eventOf(command, byKey.get(stateKey(command))!)),
+        commands.map((command) => eventOf(command, resultOf(command))),
         { thisNodeOnly: true },
       )
-    return new Set(commands.map(stateKey))
+    return new Set(commands.map(resultOf))
   })
-  return messages.map((message) => message.filter((result) => executed.has(stateKey(result))).length)
+  return groups.map((group) => new Set(group.filter((result) => executed.has(result))))
 }
 
 const eventOf = (
