@@ -29,16 +29,16 @@ const version5 = (clientId: string): IClientOptions => ({
   properties: { sessionExpiryInterval: 3600 },
 })
 
-type Place = Awaited<ReturnType<typeof one.aProvisionedEndpoint>>
-const topicOf = ({ prefix }: Place) => `${prefix}/command/reboot/status`
+type Endpoint = Awaited<ReturnType<typeof one.aProvisionedEndpoint>>
+const topicOf = ({ prefix }: Endpoint) => `${prefix}/command/reboot/status`
 const payloadOf = (payload: unknown) => ({ ...push, payload })
 
-async function subscribeTo(device: TestDevice, place: Place) {
-  await device.client.subscribeAsync(`${place.prefix}/#`, { qos: 1 })
-  await eventually(() => assert.ok(one.gateway.isConnected(place.endpointId)))
+async function subscribeTo(device: TestDevice, endpoint: Endpoint) {
+  await device.client.subscribeAsync(`${endpoint.prefix}/#`, { qos: 1 })
+  await eventually(() => assert.ok(one.gateway.isConnected(endpoint.endpointId)))
 }
 
-async function leave(device: TestDevice, { endpointId }: Place, { db } = one.waypost.kit) {
+async function disconnect(device: TestDevice, { endpointId }: Endpoint, { db } = one.waypost.kit) {
   await device.end()
   await eventually(async () => {
     const [row] = await db.sql`select node_id, session_key from gateway.bindings where endpoint_id = ${endpointId}`
@@ -48,16 +48,16 @@ async function leave(device: TestDevice, { endpointId }: Place, { db } = one.way
 }
 
 /** Creates a disconnected device with a message in its session. */
-async function aSleeper(open: () => Promise<TestDevice>) {
-  const place = await one.aProvisionedEndpoint()
+async function anEndpointWithQueuedPush(open: () => Promise<TestDevice>) {
+  const endpoint = await one.aProvisionedEndpoint()
   const device = await open()
-  await subscribeTo(device, place)
-  await leave(device, place)
-  assert.equal(await one.gateway.send(place.endpointId, push), 'queued')
-  return place
+  await subscribeTo(device, endpoint)
+  await disconnect(device, endpoint)
+  assert.equal(await one.gateway.send(endpoint.endpointId, push), 'queued')
+  return endpoint
 }
 
-const presentations: [name: string, (device: TestDevice, place: Place) => Promise<unknown>][] = [
+const presentations: [name: string, (device: TestDevice, endpoint: Endpoint) => Promise<unknown>][] = [
   ['PUBLISH', (device, { prefix }) => device.publish(`${prefix}/json`, '1')],
   ['SUBSCRIBE', (device, { prefix }) => device.client.subscribeAsync(`${prefix}/#`, { qos: 1 })],
 ]
@@ -70,59 +70,63 @@ for (const [protocol, open] of protocols)
   for (const [how, presentTo] of presentations)
     test(`queued messages are sent only to a client that presents the token by ${how}: ${protocol}`, async () => {
       const clientId = aName()
-      const place = await aSleeper(() => open(clientId))
+      const endpoint = await anEndpointWithQueuedPush(() => open(clientId))
       const intruder = await open(clientId)
       assert.ok(intruder.sessionPresent)
       await intruder.receivesNothing()
-      assert.ok(!one.gateway.isConnected(place.endpointId))
+      assert.ok(!one.gateway.isConnected(endpoint.endpointId))
       // The intruder presents a token of its own endpoint and subscribes to everything.
-      const own = await one.aProvisionedEndpoint()
-      await intruder.publish(`${own.prefix}/json`, '1')
+      const intruderEndpoint = await one.aProvisionedEndpoint()
+      await intruder.publish(`${intruderEndpoint.prefix}/json`, '1')
       await intruder.client.subscribeAsync('#', { qos: 1 })
       await intruder.receivesNothing()
-      await leave(intruder, own)
+      await disconnect(intruder, intruderEndpoint)
 
       const victim = await open(clientId)
       await victim.receivesNothing(50)
-      await presentTo(victim, place)
-      assert.deepEqual((await victim.receives(topicOf(place))).json, push.payload)
-      await eventually(() => assert.ok(one.gateway.isConnected(place.endpointId)))
-      assert.equal(await one.gateway.send(place.endpointId, payloadOf('live')), 'delivered')
-      assert.equal((await victim.receives(topicOf(place))).json, 'live')
+      await presentTo(victim, endpoint)
+      assert.deepEqual((await victim.receives(topicOf(endpoint))).json, push.payload)
+      await eventually(() => assert.ok(one.gateway.isConnected(endpoint.endpointId)))
+      assert.equal(await one.gateway.send(endpoint.endpointId, payloadOf('live')), 'delivered')
+      assert.equal((await victim.receives(topicOf(endpoint))).json, 'live')
       await victim.receivesNothing(50)
       await victim.end()
     })
 
 test('only messages of endpoints whose tokens were presented are sent', async () => {
   const clientId = aName()
-  const places = [await one.aProvisionedEndpoint(), await one.aProvisionedEndpoint(), await one.aProvisionedEndpoint()]
+  const endpoints = [
+    await one.aProvisionedEndpoint(),
+    await one.aProvisionedEndpoint(),
+    await one.aProvisionedEndpoint(),
+  ]
   const hub = await one.device(version4(clientId))
-  for (const place of places) await subscribeTo(hub, place)
-  await leave(hub, places[0]!)
+  for (const endpoint of endpoints) await subscribeTo(hub, endpoint)
+  await disconnect(hub, endpoints[0]!)
   for (const n of [1, 2])
-    for (const { endpointId } of places)
+    for (const { endpointId } of endpoints)
       await eventually(async () => assert.equal(await one.gateway.send(endpointId, payloadOf(n)), 'queued'))
   const again = await one.device(version4(clientId))
-  for (const place of places.slice(0, 2)) {
-    await again.publish(`${place.prefix}/json`, '1')
-    for (const n of [1, 2]) assert.equal((await again.receives(topicOf(place))).json, n)
+  for (const endpoint of endpoints.slice(0, 2)) {
+    await again.publish(`${endpoint.prefix}/json`, '1')
+    for (const n of [1, 2]) assert.equal((await again.receives(topicOf(endpoint))).json, n)
     await again.receivesNothing(50)
   }
-  assert.ok(!one.gateway.isConnected(places[2]!.endpointId))
+  assert.ok(!one.gateway.isConnected(endpoints[2]!.endpointId))
   await again.end()
 })
 
 test('pushes to an endpoint whose token was not presented are queued, although the session is connected', async () => {
   const clientId = aName()
-  const place = await aSleeper(() => one.device(version4(clientId)))
+  const endpoint = await anEndpointWithQueuedPush(() => one.device(version4(clientId)))
   const intruder = await one.device(version4(clientId))
   await intruder.client.subscribeAsync('#', { qos: 1 })
-  for (const from of [one, two]) assert.equal(await from.gateway.send(place.endpointId, payloadOf('next')), 'queued')
+  for (const from of [one, two]) assert.equal(await from.gateway.send(endpoint.endpointId, payloadOf('next')), 'queued')
   await intruder.receivesNothing()
   // The intruder starts clean with the same client id.
   const clean = await one.device({ ...version4(clientId), clean: true })
   await clean.client.subscribeAsync('#', { qos: 1 })
-  for (const from of [one, two]) assert.equal(await from.gateway.send(place.endpointId, push), 'offline')
+  for (const from of [one, two]) assert.equal(await from.gateway.send(endpoint.endpointId, push), 'offline')
   await clean.receivesNothing()
   await clean.end()
 })
@@ -137,8 +141,8 @@ const request = (topic: string, messageId: number, qos: 1 | 2 = 2) =>
 test('unacknowledged messages are sent again, with their packet ids, only to a client that presents the token', async () => {
   const clientId = aName()
   const { prefix, endpointId } = await one.aProvisionedEndpoint()
-  const mine = { clientId, clean: false }
-  const victim = await connected(port, mine)
+  const options = { clientId, clean: false }
+  const victim = await connected(port, options)
   await subscribe(victim, `${prefix}/#`, 1)
   await eventually(() => assert.ok(one.gateway.isConnected(endpointId)))
   await one.gateway.startSend(endpointId, push)
@@ -154,7 +158,7 @@ test('unacknowledged messages are sent again, with their packet ids, only to a c
   while ((await victim.next()).cmd !== 'pubrel');
 
   // The intruder takes over the session while the victim is connected, and acknowledges all packet ids.
-  const intruder = await connected(port, mine)
+  const intruder = await connected(port, options)
   assert.equal(intruder.connack.sessionPresent, true)
   await victim.closed()
   for (let messageId = 1; messageId <= 10; messageId++) {
@@ -162,18 +166,18 @@ test('unacknowledged messages are sent again, with their packet ids, only to a c
     assert.equal((await intruder.next('pubrel')).messageId, messageId)
     intruder.send({ cmd: 'pubcomp', messageId })
   }
-  const own = await one.aProvisionedEndpoint()
-  await subscribe(intruder, `${own.prefix}/#`, 1)
-  await eventually(() => assert.ok(one.gateway.isConnected(own.endpointId)))
-  await one.gateway.startSend(own.endpointId, push)
+  const intruderEndpoint = await one.aProvisionedEndpoint()
+  await subscribe(intruder, `${intruderEndpoint.prefix}/#`, 1)
+  await eventually(() => assert.ok(one.gateway.isConnected(intruderEndpoint.endpointId)))
+  await one.gateway.startSend(intruderEndpoint.endpointId, push)
   const fresh = await intruder.next('publish')
-  assert.equal(fresh.topic, topicOf(own))
+  assert.equal(fresh.topic, topicOf(intruderEndpoint))
   const recordPacketId = [unacknowledged, half!, unseen!].map(({ messageId }) => messageId)
   assert.ok(!recordPacketId.includes(fresh.messageId))
   intruder.destroy()
 
   for (const at of [one, two]) {
-    const again = await connected(Number(new URL(at.mqttUrl).port), mine)
+    const again = await connected(Number(new URL(at.mqttUrl).port), options)
     assert.equal(again.connack.sessionPresent, true)
     again.send({ cmd: 'pingreq' })
     assert.equal((await again.next()).cmd, 'pingresp')
@@ -197,30 +201,31 @@ test('unacknowledged messages are sent again, with their packet ids, only to a c
 
 test('an intruder that takes over a session on another node gets none of its messages', async () => {
   const clientId = aName()
-  const place = await one.aProvisionedEndpoint()
+  const endpoint = await one.aProvisionedEndpoint()
   const victim = await one.device(version5(clientId))
-  await subscribeTo(victim, place)
+  await subscribeTo(victim, endpoint)
   victim.client.handleMessage = () => {}
-  await one.gateway.startSend(place.endpointId, payloadOf('in flight'))
-  await victim.receives(topicOf(place))
+  await one.gateway.startSend(endpoint.endpointId, payloadOf('in flight'))
+  await victim.receives(topicOf(endpoint))
 
   const intruder = await two.device(version5(clientId))
   assert.ok(intruder.sessionPresent)
   await victim.closed()
   await eventually(async () => {
-    const [row] = await sql`select node_id from gateway.bindings where endpoint_id = ${place.endpointId}`
+    const [row] = await sql`select node_id from gateway.bindings where endpoint_id = ${endpoint.endpointId}`
     assert.equal(row?.nodeId, null)
   })
-  for (const from of [one, two]) assert.equal(await from.gateway.send(place.endpointId, payloadOf('later')), 'queued')
+  for (const from of [one, two])
+    assert.equal(await from.gateway.send(endpoint.endpointId, payloadOf('later')), 'queued')
   await intruder.receivesNothing()
-  assert.ok(!two.gateway.isConnected(place.endpointId))
+  assert.ok(!two.gateway.isConnected(endpoint.endpointId))
 
   const back = await one.device(version5(clientId))
   await intruder.closed()
   await back.receivesNothing(50)
-  await back.publish(`${place.prefix}/json`, '1')
+  await back.publish(`${endpoint.prefix}/json`, '1')
   for (const expected of ['in flight', 'later', 'later'])
-    assert.equal((await back.receives(topicOf(place))).json, expected)
+    assert.equal((await back.receives(topicOf(endpoint))).json, expected)
   await back.end()
 })
 
@@ -228,12 +233,12 @@ test('a client with credentials gets queued messages without presenting a token'
   const clientId = aName()
   const { username, password } = await one.aBasicCredential()
   const open = () => one.device({ ...version4(clientId), username: `${username}@default`, password })
-  const place = await aSleeper(open)
+  const endpoint = await anEndpointWithQueuedPush(open)
   const anonymous = await one.device(version4(clientId))
   assert.ok(!anonymous.sessionPresent)
   const again = await open()
-  assert.deepEqual((await again.receives(topicOf(place))).json, push.payload)
-  await eventually(() => assert.ok(one.gateway.isConnected(place.endpointId)))
+  assert.deepEqual((await again.receives(topicOf(endpoint))).json, push.payload)
+  await eventually(() => assert.ok(one.gateway.isConnected(endpoint.endpointId)))
   await again.end()
 })
 
@@ -253,10 +258,14 @@ test('an error about an unknown token is not sent to the next connection', async
 
 test('UNSUBSCRIBE does not reveal to an anonymous client which tokens a session has subscribed to', async () => {
   const clientId = aName()
-  const place = await aSleeper(() => one.device(version5(clientId)))
+  const endpoint = await anEndpointWithQueuedPush(() => one.device(version5(clientId)))
   const intruder = await connected(port, { clientId, clean: false, protocolVersion: 5 })
-  const filter = (token: string) => `kp1/${place.version}/test/${token}/#`
-  intruder.send({ cmd: 'unsubscribe', messageId: 1, unsubscriptions: [filter('guess'), filter(place.token), 'else'] })
+  const filter = (token: string) => `kp1/${endpoint.version}/test/${token}/#`
+  intruder.send({
+    cmd: 'unsubscribe',
+    messageId: 1,
+    unsubscriptions: [filter('guess'), filter(endpoint.token), 'else'],
+  })
   const { granted } = (await intruder.next('unsuback')) as { granted?: number[] }
   assert.deepEqual(granted, [0, 0, 0x11])
   intruder.destroy()
@@ -287,18 +296,19 @@ test('QoS 2 packet ids of an earlier client do not suppress messages of the next
 test('messages that wait for a token count in the limit of the session and expire', async () => {
   const gate = await openGateway({ environment: { ...environment, WAYPOST_MQTT_QUEUED_MESSAGES: '3' } })
   const clientId = aName()
-  const [place, own] = [await gate.aProvisionedEndpoint(), await gate.aProvisionedEndpoint()]
+  const [withheld, presented] = [await gate.aProvisionedEndpoint(), await gate.aProvisionedEndpoint()]
   const victim = await gate.device(version4(clientId))
-  for (const { prefix } of [place, own]) await victim.client.subscribeAsync(`${prefix}/#`, { qos: 1 })
-  for (const { endpointId } of [place, own]) await eventually(() => assert.ok(gate.gateway.isConnected(endpointId)))
-  await leave(victim, place, gate.waypost.kit)
-  for (const _ of [1, 2]) assert.equal(await gate.gateway.send(place.endpointId, push), 'queued')
+  for (const { prefix } of [withheld, presented]) await victim.client.subscribeAsync(`${prefix}/#`, { qos: 1 })
+  for (const { endpointId } of [withheld, presented])
+    await eventually(() => assert.ok(gate.gateway.isConnected(endpointId)))
+  await disconnect(victim, withheld, gate.waypost.kit)
+  for (const _ of [1, 2]) assert.equal(await gate.gateway.send(withheld.endpointId, push), 'queued')
   const intruder = await gate.device(version4(clientId))
-  assert.equal(await gate.gateway.send(place.endpointId, push), 'queued')
-  assert.equal(await gate.gateway.send(place.endpointId, push), 'offline')
+  assert.equal(await gate.gateway.send(withheld.endpointId, push), 'queued')
+  assert.equal(await gate.gateway.send(withheld.endpointId, push), 'offline')
   // The held messages fill the session, whatever else the connection represents.
-  await intruder.publish(`${own.prefix}/json`, '1')
-  assert.equal(await gate.gateway.send(own.endpointId, push), 'offline')
+  await intruder.publish(`${presented.prefix}/json`, '1')
+  assert.equal(await gate.gateway.send(presented.endpointId, push), 'offline')
   await intruder.receivesNothing(50)
   await intruder.end()
 

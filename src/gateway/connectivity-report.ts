@@ -20,7 +20,7 @@ export interface ReportDeps {
   register: Pick<Register, 'setConnectivity'>
   extensions: () => ReadonlyMap<string, Extension>
   bindings: () => Pick<Bindings, 'setNumber' | 'removeReplaced'>
-  /** Reports to extensions that are running. */
+  /** Reports that extensions are still processing. */
   runningReports: Set<Promise<void>>
   isStopping(): boolean
 }
@@ -41,13 +41,13 @@ export async function reportChanges(deps: ReportDeps, changes: Change[]) {
   const { bound, numbered } = await db.tx(async (sql) => {
     const bound = await bind(deps, sql, changes)
     // An endpoint that another node has by now is not reported as disconnected.
-    const endings =
+    const disconnectNumbers =
       disconnected.length > 0
         ? await store.numberDisconnects(sql, nodeId, endpointIdsOf(disconnected))
         : new Map<string, number>()
     const numbered = changes.flatMap((change): Numbered[] => {
       const { endpointId } = change.endpoint
-      const number = isConnected(lastStep(change)) ? bound.get(endpointId)?.number : endings.get(endpointId)
+      const number = isConnected(lastStep(change)) ? bound.get(endpointId)?.number : disconnectNumbers.get(endpointId)
       return number === undefined ? [] : [{ change, number }]
     })
     await publish(deps, sql, numbered, nodeId)
@@ -177,9 +177,9 @@ export async function sweepNode(deps: ReportDeps, nodeId: string) {
     const steps = [{ connected: false, at: now() }]
     const numbered = await db.tx(async (sql) => {
       const endpointIds = rows.map(({ endpointId }) => endpointId)
-      const endings = await store.numberDisconnects(sql, nodeId, endpointIds)
+      const disconnectNumbers = await store.numberDisconnects(sql, nodeId, endpointIds)
       const numbered = rows.flatMap(({ endpointId, tenantId, applicationName, versionName }): Numbered[] => {
-        const number = endings.get(endpointId)
+        const number = disconnectNumbers.get(endpointId)
         const endpoint = { endpointId, tenantId, applicationName, versionName, token: '' }
         const change = { endpoint, binding: undefined, sessionKey: undefined, steps, transient: false }
         return number === undefined ? [] : [{ change, number }]

@@ -54,22 +54,22 @@ export async function findTask(sql: Sql, taskId: string): Promise<Task | undefin
 
 export async function findTasks(
   sql: Sql,
-  of: { tenantId: string; types: string[]; states: TaskState[] | null; before: number | null; limit: number },
+  query: { tenantId: string; types: string[]; states: TaskState[] | null; before: number | null; limit: number },
 ): Promise<(Task & { seq: number })[]> {
   const rows = await sql<(TaskRow & { seq: number })[]>`
     select seq, ${columns(sql)} from kernel.bulk_tasks
-    where tenant_id = ${of.tenantId} and type = any(${of.types}::text[])
-      and (${of.states}::text[] is null or state = any(${of.states}::text[]))
-      and (${of.before}::bigint is null or seq < ${of.before})
-    order by seq desc limit ${of.limit}`
+    where tenant_id = ${query.tenantId} and type = any(${query.types}::text[])
+      and (${query.states}::text[] is null or state = any(${query.states}::text[]))
+      and (${query.before}::bigint is null or seq < ${query.before})
+    order by seq desc limit ${query.limit}`
   return rows.map(({ seq, ...row }) => ({ ...taskOf(row), seq }))
 }
 
 /** Makes this run the only one that may write; an earlier run of the task stops at its next page. */
-export async function takeTask(sql: Sql, of: { taskId: string; type: string; runner: string }) {
+export async function takeTask(sql: Sql, run: { taskId: string; type: string; runner: string }) {
   const [row] = await sql<TaskRow[]>`
-    update kernel.bulk_tasks set runner = ${of.runner}, state = 'running', touched_at = now()
-    where task_id = ${of.taskId} and type = ${of.type} and state in ('waiting', 'running')
+    update kernel.bulk_tasks set runner = ${run.runner}, state = 'running', touched_at = now()
+    where task_id = ${run.taskId} and type = ${run.type} and state in ('waiting', 'running')
     returning ${columns(sql)}`
   return row && taskOf(row)
 }
@@ -112,19 +112,19 @@ export async function lockNextPage(sql: Sql, run: Run): Promise<NextPage | undef
 export async function savePage(
   sql: Sql,
   { taskId }: Run,
-  of: { page: number; outcomes: Outcome<unknown>[]; next: { page: number; doneInPage: number }; ended: boolean },
+  progress: { page: number; outcomes: Outcome<unknown>[]; next: { page: number; doneInPage: number }; ended: boolean },
 ) {
-  const failed = of.outcomes.filter((outcome) => outcome.failed !== undefined).length
-  const succeeded = of.outcomes.length - failed
+  const failed = progress.outcomes.filter((outcome) => outcome.failed !== undefined).length
+  const succeeded = progress.outcomes.length - failed
   await sql`
     with saved as (
-      update kernel.bulk_pages set results = results || ${sql.json(of.outcomes as never)},
+      update kernel.bulk_pages set results = results || ${sql.json(progress.outcomes as never)},
         succeeded = succeeded + ${succeeded}::integer, failed = failed + ${failed}::integer
-      where task_id = ${taskId} and page = ${of.page})
-    update kernel.bulk_tasks set cursor = ${of.next.page}, done_in_page = ${of.next.doneInPage},
+      where task_id = ${taskId} and page = ${progress.page})
+    update kernel.bulk_tasks set cursor = ${progress.next.page}, done_in_page = ${progress.next.doneInPage},
       succeeded = succeeded + ${succeeded}::integer, failed = failed + ${failed}::integer, problem = null,
-      touched_at = now(), state = ${of.ended ? 'finished' : 'running'},
-      finished_at = case when ${of.ended} then now() end
+      touched_at = now(), state = ${progress.ended ? 'finished' : 'running'},
+      finished_at = case when ${progress.ended} then now() end
     where task_id = ${taskId}`
 }
 
@@ -179,7 +179,7 @@ export interface PageRow {
 /** Returns pages that have items in this state, starting at a page. */
 export async function findPages(
   sql: Sql,
-  of: { taskId: string; from: number; state: 'succeeded' | 'failed' | 'pending' | undefined; limit: number },
+  query: { taskId: string; from: number; state: 'succeeded' | 'failed' | 'pending' | undefined; limit: number },
 ): Promise<PageRow[]> {
   const wanted = {
     succeeded: sql`and succeeded > 0`,
@@ -188,8 +188,8 @@ export async function findPages(
   }
   return await sql<PageRow[]>`
     select page, items, results from kernel.bulk_pages
-    where task_id = ${of.taskId} and page >= ${of.from} ${of.state ? wanted[of.state] : sql``}
-    order by page limit ${of.limit}`
+    where task_id = ${query.taskId} and page >= ${query.from} ${query.state ? wanted[query.state] : sql``}
+    order by page limit ${query.limit}`
 }
 
 export async function findPageSize(sql: Sql, taskId: string): Promise<number | undefined> {
