@@ -30,7 +30,7 @@ async function simulate(options: SimulateOptions, stopSignal: Promise<unknown>) 
   const bootstrap = readBootstrap(loadConfig().dataDirectory)
   const address = options.url ?? (bootstrap.mqttUrl ? new URL(bootstrap.mqttUrl) : undefined)
   if (!address) throw new SimulationError('bootstrap.json has no MQTT address; give one with --url')
-  const { versionName, endpoints, createToken } = await prepare(bootstrap, options.application, options.devices)
+  const { versionName, endpoints, createToken } = await prepare(bootstrap, options)
   print(
     `${countText(options.devices, 'device')} of ${versionName} connect to ${address.protocol}//${address.host}, ` +
       `${options.rate} messages/s each. Ctrl-C stops.`,
@@ -46,6 +46,9 @@ async function simulate(options: SimulateOptions, stopSignal: Promise<unknown>) 
       ...endpoint,
       everySeconds: 1 / options.rate,
       reconnectEverySeconds: options.reconnectEverySeconds,
+      failPercent: options.failPercent,
+      slowSeconds: options.slowSeconds,
+      software: options.software,
       statistics,
       onError: (what) => printError(`${endpoint.endpointId}: `, what),
       onUnknownToken: () => createToken(endpoint),

@@ -77,6 +77,46 @@ test('simulated devices send samples, respond to commands, apply configurations 
   await eventually(() => assert.equal(gateway.isConnected('simulator-0001'), false))
 })
 
+test('devices install software, and fail at commands and updates if they shall', async () => {
+  const software = '/otao/api/v1/applications/updates/software'
+  const rollout = async (version: string) => (await ask(`GET ${software}/${version}/rollout`)).body.counts
+  const release = async (version: string, from: string) => {
+    const body = { rolloutStrategy: 'general', upgradableFrom: [from], skipDispatchingToEndpoint: true }
+    const { status, text } = await ask(`POST ${software}/${version}`, body)
+    assert.equal(status, 201, text)
+    const file = await ask(`PUT ${software}/${version}/file?filename=firmware.bin`, Buffer.alloc(300_000, version))
+    assert.equal(file.status, 204, file.text)
+  }
+  const start = (...args: string[]) =>
+    simulate('--application', 'updates', '--devices', '2', '--reconnect-every', '0', ...args)
+
+  const working = start('--software', '1.0.0', '--slow', '0.2')
+  await areConnected('updates-0001', 'updates-0002')
+  await eventually(async () => assert.equal((await rollout('1.0.0')).applied, 2))
+  await release('1.1.0', '1.0.0')
+  await eventually(async () => assert.equal((await rollout('1.1.0')).applied, 2))
+  const before = Date.now()
+  const id = await commands.invoke('updates-0001', 'blink')
+  await eventually(async () => assert.equal((await commands.get('updates-0001', 'blink', id)).statusCode, 200))
+  assert.ok(Date.now() - before >= 100, 'a slow device takes at least half of the average time')
+  assert.equal(await working.stop('SIGTERM'), 0, working.output())
+  assert.match(working.output(), / 1 command answered, .* 2 updates installed, .* 0 errors\.\n$/)
+
+  const failing = start('--fail', '100')
+  await areConnected('updates-0001', 'updates-0002')
+  await release('1.2.0', '1.1.0')
+  await eventually(async () =>
+    assert.deepEqual(await rollout('1.2.0'), { waiting: 0, offered: 0, applied: 0, failed: 2 }),
+  )
+  const failed = await commands.invoke('updates-0002', 'blink')
+  await eventually(async () => {
+    const { statusCode, reasonPhrase } = await commands.get('updates-0002', 'blink', failed)
+    assert.deepEqual([statusCode, reasonPhrase], [500, 'simulated failure'])
+  })
+  assert.equal(await failing.stop('SIGTERM'), 0, failing.output())
+  assert.match(failing.output(), / 0 updates installed, /)
+})
+
 test('a second run reuses its endpoints and creates missing ones; the command reboot reconnects', async () => {
   const running = simulate('--devices', '4', '--rate', '2', '--reconnect-every', '0')
   await areConnected('simulator-0001', 'simulator-0004')
@@ -108,6 +148,9 @@ test('an error is reported in one line', async () => {
     [['--devices', '0'], /^waypost: --devices: expected a number from 1 to 10000\n\nusage: waypost simulate/, 2],
     [['--devices', '2.5'], /^waypost: --devices: expected a whole number/, 2],
     [['--rate', 'fast'], /^waypost: --rate: expected a number/, 2],
+    [['--fail', '101'], /^waypost: --fail: expected a number from 0 to 100\n/, 2],
+    [['--slow', '-1'], /^waypost: .*--slow/, 2],
+    [['--software', 'newest'], /^waypost: --software: expected a version such as 1\.0\.0\n/, 2],
     [['--url', 'http://127.0.0.1'], /^waypost: --url: expected mqtt:/, 2],
     [['--application', 'a/b'], /^waypost: --application: expected/, 2],
     [['--nonsense'], /^waypost: .*--nonsense/, 2],

@@ -1,5 +1,7 @@
-/** One simulated device: sends samples, answers commands, applies configurations and sometimes loses its connection. */
+/** One simulated device: sends samples, answers commands, applies configurations, installs software and sometimes loses its connection. */
+import { setTimeout as delay } from 'node:timers/promises'
 import { monotonicMs, systemClock } from '../../kernel/clock.ts'
+import { download } from './download.ts'
 import { type Link, openLink } from './link.ts'
 import type { Statistics } from './statistics.ts'
 import { createWorld, type World } from './world.ts'
@@ -14,6 +16,12 @@ export interface DeviceOptions {
   everySeconds: number
   /** Average interval of reconnections; 0 for none. */
   reconnectEverySeconds: number
+  /** Share of commands and software updates that fail, in percent. */
+  failPercent: number
+  /** Average time that a command or a software update takes. */
+  slowSeconds: number
+  /** Software version that the device reports when it starts. */
+  software: string | undefined
   statistics: Statistics
   /** Called when the platform rejects something or cannot be reached. */
   onError(what: string): void
@@ -31,6 +39,7 @@ export interface Device {
 const backOffFirstMs = 1000
 const backOffMaxMs = 30_000
 const drainMs = 2000
+const simulatedFailure = 'simulated failure'
 
 /** The state of one device. */
 interface State {
@@ -46,6 +55,11 @@ interface State {
   sampling: NodeJS.Timeout | undefined
   interruption: NodeJS.Timeout | undefined
   retry: NodeJS.Timeout | undefined
+  /** Commands and software versions that the device works on. It gets them again when it reconnects meanwhile. */
+  inProgress: Set<string>
+  softwareReported: boolean
+  /** Aborts downloads and delays when the device stops. */
+  stopping: AbortController
 }
 
 export function createDevice(options: DeviceOptions): Device {
@@ -62,6 +76,9 @@ export function createDevice(options: DeviceOptions): Device {
     sampling: undefined,
     interruption: undefined,
     retry: undefined,
+    inProgress: new Set(),
+    softwareReported: false,
+    stopping: new AbortController(),
   }
   return {
     start: () => void connect(state),
@@ -72,6 +89,7 @@ export function createDevice(options: DeviceOptions): Device {
 
 async function stop(state: State) {
   state.stopped = true
+  state.stopping.abort()
   for (const timer of [state.sampling, state.interruption, state.retry]) clearTimeout(timer)
   const deadline = monotonicMs() + drainMs
   while (state.link && state.link.pending() > 0 && monotonicMs() < deadline)
@@ -97,6 +115,7 @@ async function connect(state: State) {
     if (state.connectedBefore) options.statistics.count('reconnections')
     state.connectedBefore = true
     sample(state)
+    void reportSoftware(state)
     if (options.reconnectEverySeconds > 0)
       state.interruption = setTimeout(interrupt, options.reconnectEverySeconds * 1000 * (0.5 + Math.random()), state)
   } catch (error) {
@@ -128,8 +147,9 @@ function sample(state: State) {
 /** Resolves to true when the message was acknowledged. */
 async function publish(state: State, topic: string, body: unknown): Promise<boolean> {
   const sent = monotonicMs()
+  if (!state.link) return false
   try {
-    await state.link?.publish(topic, JSON.stringify(body))
+    await state.link.publish(topic, JSON.stringify(body))
   } catch {
     return false // the connection ended, which `onClose` reports
   }
@@ -145,8 +165,8 @@ async function receive(state: State, topic: string, payload: Buffer) {
   if (path.at(-1) !== 'status' || payload.length === 0) return
   const body = JSON.parse(payload.toString()) as unknown
   if (extension === 'cex' && path[0] === 'command' && path[1]) await execute(state, path[1], body)
-  if ((extension === 'cmx' || extension === 'cmx_ota') && path[0] === 'config')
-    await applyConfiguration(state, extension, path, body)
+  if (extension === 'cmx' && path[0] === 'config') await applyConfiguration(state, path, body)
+  if (extension === 'cmx_ota' && path[0] === 'config') await install(state, body)
 }
 
 async function handleError(state: State, payload: Buffer) {
@@ -161,27 +181,95 @@ async function handleError(state: State, payload: Buffer) {
   await state.options.onUnknownToken()
 }
 
+const hasFailed = ({ options }: State) => Math.random() * 100 < options.failPercent
+
+/** Waits as long as a command or an update takes; returns false if the device stops meanwhile. */
+async function work({ options, stopping: { signal } }: State): Promise<boolean> {
+  if (options.slowSeconds === 0) return true
+  const duration = options.slowSeconds * 1000 * (0.5 + Math.random())
+  return await delay(duration, true, { signal }).catch(() => false)
+}
+
+/** Runs a task and marks what the device works on meanwhile. */
+async function whileInProgress(state: State, keys: string[], task: () => Promise<void>) {
+  for (const key of keys) state.inProgress.add(key)
+  try {
+    await task()
+  } finally {
+    for (const key of keys) state.inProgress.delete(key)
+  }
+}
+
 async function execute(state: State, type: string, commands: unknown) {
-  if (!Array.isArray(commands) || commands.length === 0) return
-  const results = commands.map(({ id, payload }) => ({
-    id,
-    statusCode: 200,
-    reasonPhrase: 'done',
-    payload: { type, received: payload ?? null, battery: state.world.sample(systemClock()).battery },
-  }))
+  if (!Array.isArray(commands)) return
+  const keyOf = ({ id }: { id: number }) => `command ${id}`
+  const fresh = commands.filter((command) => !state.inProgress.has(keyOf(command)))
+  if (fresh.length > 0) await whileInProgress(state, fresh.map(keyOf), () => answer(state, type, fresh))
+}
+
+async function answer(state: State, type: string, commands: { id: number; payload?: unknown }[]) {
+  if (!(await work(state))) return
+  const results = commands.map(({ id, payload }) =>
+    hasFailed(state)
+      ? { id, statusCode: 500, reasonPhrase: simulatedFailure }
+      : {
+          id,
+          statusCode: 200,
+          reasonPhrase: 'done',
+          payload: { type, received: payload ?? null, battery: state.world.sample(systemClock()).battery },
+        },
+  )
   if (await publish(state, `${topicOf(state, 'cex')}/result/${type}`, results))
     for (const _ of results) state.options.statistics.count('commands')
   if (type === 'reboot') state.link?.drop()
 }
 
 /** Applies a configuration. `config/json[/<name>][/<request id>]/status` is answered at `applied/json[/<name>]`. */
-async function applyConfiguration(state: State, extension: string, path: string[], body: unknown) {
+async function applyConfiguration(state: State, path: string[], body: unknown) {
   const { configId, config } = (body ?? {}) as { configId?: string; config?: { reportEverySeconds?: unknown } | null }
   if (!configId) return
   const every = Number(config?.reportEverySeconds)
   if (every >= 0.01 && every <= 86_400) state.everyMs = every * 1000
   const name = path.slice(2, -1).filter((part) => !/^\d+$/.test(part))
   const report = { configId, statusCode: 200, reasonPhrase: 'applied' }
-  if (await publish(state, [topicOf(state, extension), 'applied/json', ...name].join('/'), report))
+  if (await publish(state, [topicOf(state, 'cmx'), 'applied/json', ...name].join('/'), report))
     state.options.statistics.count('configurations')
+}
+
+const reportInstalled = (state: State, report: { configId: string; statusCode: number; reasonPhrase: string }) =>
+  publish(state, `${topicOf(state, 'cmx_ota')}/applied/json`, report)
+
+/** Reports the version that the device starts with, once: the platform offers software only to devices whose version it knows. */
+async function reportSoftware(state: State) {
+  const { software } = state.options
+  if (software === undefined || state.softwareReported) return
+  state.softwareReported = await reportInstalled(state, {
+    configId: software,
+    statusCode: 200,
+    reasonPhrase: 'installed',
+  })
+}
+
+/** Installs the software that the device is offered: downloads its file, if it has one, and reports the outcome. */
+async function install(state: State, body: unknown) {
+  const { configId, config } = (body ?? {}) as { configId?: string; config?: { link?: unknown } | null }
+  const key = `software ${configId}`
+  if (!configId || state.inProgress.has(key)) return
+  await whileInProgress(state, [key], async () => {
+    const failure = await installationFailure(state, config?.link)
+    if (state.stopped) return
+    const report = failure ? { statusCode: 500, reasonPhrase: failure } : { statusCode: 200, reasonPhrase: 'installed' }
+    if ((await reportInstalled(state, { configId, ...report })) && !failure) state.options.statistics.count('updates')
+  })
+}
+
+/** Returns why the installation failed; undefined if it did not. */
+async function installationFailure(state: State, link: unknown): Promise<string | undefined> {
+  try {
+    if (typeof link === 'string') await download(link, state.stopping.signal)
+  } catch (error) {
+    return (error as Error).message
+  }
+  await work(state)
+  return hasFailed(state) ? simulatedFailure : undefined
 }

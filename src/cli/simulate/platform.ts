@@ -1,8 +1,9 @@
-/** Creates the application and endpoints of the simulated devices through the API, unless they exist. */
+/** Creates the application, endpoints and first software version of the simulated devices through the API, unless they exist. */
 import { createHmac } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { monotonicMs, sleep } from '../../kernel/clock.ts'
+import type { SimulateOptions } from './options.ts'
 
 export interface Bootstrap {
   baseUrl: string
@@ -43,7 +44,10 @@ const batchMax = 1000
 const batchWaitMs = 60_000
 const tokenMargin = 0.8
 
-export async function prepare(bootstrap: Bootstrap, application: string, devices: number): Promise<Prepared> {
+export async function prepare(
+  bootstrap: Bootstrap,
+  { application, devices, software }: Pick<SimulateOptions, 'application' | 'devices' | 'software'>,
+): Promise<Prepared> {
   const callApi = createCallApi(bootstrap)
   const versionName = `${application}-${versionSuffix}`
   const applications = '/api/v1/applications'
@@ -53,6 +57,10 @@ export async function prepare(bootstrap: Bootstrap, application: string, devices
   const versions: { name: string }[] = existing.body?.versions ?? []
   if (!versions.some(({ name }) => name === versionName))
     await callApi('POST', `${applications}/${application}/app-versions`, { nameSuffix: versionSuffix }, [201, 409])
+  if (software !== undefined) {
+    const path = `/otao/api/v1/applications/${application}/software/${encodeURIComponent(software)}`
+    await callApi('POST', path, { rolloutStrategy: 'general' }, [201, 409])
+  }
 
   const endpoints = Array.from({ length: devices }, (_, index) => endpointOf(bootstrap, application, index + 1))
   const existingIds = await findEndpointIds(callApi, application)

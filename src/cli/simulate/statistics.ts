@@ -5,6 +5,7 @@ export interface Counts {
   acknowledged: number
   commands: number
   configurations: number
+  updates: number
   reconnections: number
   errors: number
 }
@@ -22,7 +23,7 @@ export interface Statistics {
 const recordedTimesMax = 10_000
 
 export function createStatistics(): Statistics {
-  const totals: Counts = { acknowledged: 0, commands: 0, configurations: 0, reconnections: 0, errors: 0 }
+  const totals: Counts = { acknowledged: 0, commands: 0, configurations: 0, updates: 0, reconnections: 0, errors: 0 }
   let before = { ...totals }
   let times: number[] = []
   return {
@@ -49,11 +50,12 @@ export function createStatistics(): Statistics {
   }
 }
 
-export const totalsText = ({ acknowledged, commands, configurations, reconnections, errors }: Counts) =>
+export const totalsText = ({ acknowledged, commands, configurations, updates, reconnections, errors }: Counts) =>
   [
     `${countText(acknowledged, 'message')} acknowledged`,
     `${countText(commands, 'command')} answered`,
     `${countText(configurations, 'configuration')} applied`,
+    `${countText(updates, 'update')} installed`,
     countText(reconnections, 'reconnection'),
     countText(errors, 'error'),
   ].join(', ')
