@@ -1,22 +1,54 @@
 #!/bin/sh
-# A device made of mosquitto_pub and mosquitto_sub (Debian: mosquitto-clients).
+# A device made of mosquitto_pub and mosquitto_sub (Debian: mosquitto-clients), and of curl to download software.
 #   examples/mosquitto/device.sh <application version> <endpoint token> [host] [port]
-# Sends one sample, waits for a command, and sends its result.
+# Sends one sample and the software version that it runs, applies configurations, installs software, and ends after the first command.
 set -eu
 version=${1:?an application version, then an endpoint token} token=${2:?an endpoint token}
 host=${3:-127.0.0.1} port=${4:-1883}
+# QoS 1: mosquitto_pub ends when the platform has stored the message. MQTT 5: it prints a warning when the platform has rejected it.
+publish() { mosquitto_pub -V 5 -h "$host" -p "$port" -q 1 -t "kp1/$version/$1" -m "$2"; }
+# Prints a text field of JSON. A real device has a JSON parser.
+field() { grep -o "\"$1\": *\"[^\"]*\"" | head -n 1 | cut -d '"' -f 4; }
+# Downloads a link to a file. With -C -, curl continues a broken download where it ended.
+download() {
+  for _ in 1 2 3 4 5; do
+    curl --silent --show-error --fail -C - -o "$2" "$1" && return
+  done
+  return 1
+}
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
 
-# QoS 1: mosquitto_pub ends when the platform has stored the sample. MQTT 5: it prints a warning when the platform has rejected it.
-mosquitto_pub -V 5 -h "$host" -p "$port" -q 1 -t "kp1/$version/dcx/$token/json" -m '{"temperature": 21.5, "battery": 87}'
+publish "dcx/$token/json" '{"temperature": 21.5, "battery": 87}'
 echo 'sent a sample'
+publish "cmx_ota/$token/applied/json" '{"configId": "1.0.0", "statusCode": 200}'
 
-# mosquitto_sub requires a topic, although the platform pushes commands without a subscription. Commands that were created
-# before this connection are pushed now.
-command=$(mosquitto_sub -h "$host" -p "$port" -q 1 -C 1 -F '%t %p' -t "kp1/$version/cex/$token/command/+/status")
-echo "received $command"
+# Receives one message at a time. On each connection the platform pushes again what the device has not answered yet.
+# mosquitto_sub requires topics, although the platform pushes without a subscription.
+receive() {
+  mosquitto_sub -h "$host" -p "$port" -q 1 -C 1 -F '%t %p' -t "kp1/$version/cex/$token/command/+/status" \
+    -t "kp1/$version/cmx/$token/config/json/status" -t "kp1/$version/cmx_ota/$token/config/json/status"
+}
 
-type=$(echo "$command" | cut -d/ -f6)
-id=$(echo "$command" | grep -o '"id": *[0-9]*' | head -n 1 | grep -o '[0-9]*$')
-mosquitto_pub -h "$host" -p "$port" -q 1 -t "kp1/$version/cex/$token/result/$type" \
-  -m "[{\"id\": $id, \"statusCode\": 200, \"payload\": \"done by mosquitto_pub\"}]"
+while message=$(receive); do
+  echo "received $message"
+  code=200
+  case $message in
+    "kp1/$version/cex/"*) break ;;
+    "kp1/$version/cmx/"*) extension=cmx ;;
+    "kp1/$version/cmx_ota/"*)
+      extension=cmx_ota
+      link=$(echo "$message" | field link)
+      [ -z "$link" ] || download "$link" "$folder/software" || code=500
+      ;;
+    *) continue ;;
+  esac
+  id=$(echo "$message" | field configId)
+  publish "$extension/$token/applied/json" "{\"configId\": \"$id\", \"statusCode\": $code}"
+  rm -f "$folder/software"
+done
+
+type=$(echo "$message" | cut -d/ -f6)
+id=$(echo "$message" | grep -o '"id": *[0-9]*' | head -n 1 | grep -o '[0-9]*$')
+publish "cex/$token/result/$type" "[{\"id\": $id, \"statusCode\": 200, \"payload\": \"done by mosquitto_pub\"}]"
 echo "answered command $id"

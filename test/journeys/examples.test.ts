@@ -15,9 +15,19 @@ const { hostname, port } = new URL(mqttUrl)
 await ask('POST /api/v1/applications', { name: 'examples' })
 await ask('POST /api/v1/applications/examples/app-versions', { nameSuffix: 'v1' })
 
+const software = '/otao/api/v1/applications/examples/software'
+for (const [version, body] of [
+  ['1.0.0', { rolloutStrategy: 'general' }],
+  ['1.1.0', { rolloutStrategy: 'general', upgradableFrom: ['1.0.0'], skipDispatchingToEndpoint: true }],
+] as const)
+  await ask(`POST ${software}/${version}`, body)
+await ask(`PUT ${software}/1.1.0/file?filename=firmware.bin`, Buffer.alloc(300_000, 'firmware'))
+
+/** Registers an endpoint with a configuration. */
 async function anEndpoint(): Promise<{ endpointId: string; token: string }> {
   const { status, body } = await ask('POST /epr/api/v1/endpoints', { appVersion: { name: 'examples-v1' } })
   assert.equal(status, 201)
+  await ask(`PUT /ecr/api/v1/endpoints/${body.endpointId}/app-versions/examples-v1`, { interval: 5 })
   return body
 }
 
@@ -43,6 +53,18 @@ const sampleOf = (endpointId: string) =>
     assert.match(text, /temperature/)
   })
 
+/** Asserts that the device has applied its configuration and has downloaded and installed the new software. */
+const isUpToDate = (endpointId: string) =>
+  eventually(
+    async () => {
+      const statuses = await ask(`GET /ecr/api/v1/statuses?endpointId=${endpointId}`)
+      assert.equal(statuses.body.content[0].status, 'APPLIED')
+      const { body, text } = await ask(`GET ${software}/endpoints/${endpointId}`)
+      assert.equal(body.currentVersion, '1.1.0', text)
+    },
+    { withinMs: 20_000 },
+  )
+
 const assertResult = (endpointId: string, id: number, by: string) =>
   eventually(async () => {
     const { status, statusCode, responsePayload } = await commands.get(endpointId, 'blink', id)
@@ -54,6 +76,7 @@ test('mosquitto_pub and mosquitto_sub work as a device', async () => {
   const device = run('examples/mosquitto/device.sh', 'examples-v1', token, hostname, port)
   await device.says(/sent a sample/)
   await sampleOf(endpointId)
+  await isUpToDate(endpointId)
   const id = await commands.invoke(endpointId, 'blink', { times: 3 })
   await assertResult(endpointId, id, 'mosquitto_pub')
   assert.equal(await device.ended, 0)
@@ -64,6 +87,7 @@ test('curl works as a polling device', async () => {
   const device = run('examples/curl/device.sh', 'examples-v1', token, baseUrl)
   await device.says(/sent a sample/)
   await sampleOf(endpointId)
+  await isUpToDate(endpointId)
   const id = await commands.invoke(endpointId, 'blink', { times: 3 })
   await assertResult(endpointId, id, 'curl')
   assert.equal(await device.ended, 0)
@@ -80,6 +104,7 @@ for (const [by, command, args] of [
     const device = run(command, ...args(token))
     await device.says(/sample 1 is stored/)
     await sampleOf(endpointId)
+    await isUpToDate(endpointId)
     const id = await commands.invoke(endpointId, 'blink', { times: 3 })
     await device.says(new RegExp(`command ${id}: blink \\{"times": ?3\\}`))
     await assertResult(endpointId, id, by)
