@@ -12,7 +12,7 @@ import { defineService } from '../../src/kernel/define-service.ts'
 import { defineJob } from '../../src/kernel/jobs.ts'
 import { readMigrations } from '../../src/kernel/migrate.ts'
 import { backUp, connectionOf, masterKey, restore } from '../harness/backup.ts'
-import { client } from '../harness/client.ts'
+import { type Ask, client } from '../harness/client.ts'
 import { openCommands } from '../harness/commands.ts'
 import { temporaryDirectory } from '../harness/database.ts'
 import { eventually } from '../harness/eventually.ts'
@@ -104,7 +104,28 @@ test('a running platform reloads after a restore, even of a backup of another in
   assert.equal(source.kit.secrets.open(sealed), 'new', 'both have the same data key now')
 })
 
-/** Creates an endpoint that uploads, and functions to read its uploads. */
+/** Uploads the file of a software version. */
+async function aFirmwareAt(admin: Ask, app: string) {
+  const firmware = `/otao/api/v1/applications/${app}/software/1.0.0`
+  const content = 'firmware in the backup'
+  const created = await admin(`POST ${firmware}`, { rolloutStrategy: 'general' })
+  assert.equal(created.status, 201, created.text)
+  const uploaded = await admin(`PUT ${firmware}/file?filename=firmware.bin`, Buffer.from(content))
+  assert.equal(uploaded.status, 204, uploaded.text)
+  return {
+    async remove() {
+      assert.equal((await admin(`DELETE ${firmware}`)).status, 204)
+      assert.equal((await admin(`GET ${firmware}/file`)).status, 404)
+    },
+    async isRestored() {
+      const { status, headers, text } = await admin(`GET ${firmware}/file`)
+      const etag = `"${createHash('sha256').update(content).digest('hex')}"`
+      assert.deepEqual([status, headers.get('etag'), text], [200, etag, content])
+    },
+  }
+}
+
+/** Creates a software file and an endpoint that uploads, and functions to read its uploads. */
 async function aCameraAt(platform: RunningPlatform) {
   const admin = await platform.asService(platform.bootstrap.default)
   const place = await createFixtures(admin).aProvisionedEndpoint()
@@ -112,6 +133,7 @@ async function aCameraAt(platform: RunningPlatform) {
   const camera = `/bcx/api/v1/applications/${place.app}/endpoints/${place.endpointId}`
   return {
     admin,
+    firmware: await aFirmwareAt(admin, place.app),
     camera,
     download: (name: string) => admin(`GET ${camera}/files/${name}`),
     async upload(where: string, content: string | Uint8Array) {
@@ -178,7 +200,7 @@ test('the commands doctor, backup and restore work while the platform runs', asy
   const bootstrapFile = join(directory, 'bootstrap.json')
   const first = readFileSync(bootstrapFile, 'utf8')
   const file = join(temporaryDirectory(), 'a.backup')
-  const { admin, camera, upload, download } = await aCameraAt(platform)
+  const { admin, firmware, camera, upload, download } = await aCameraAt(platform)
   await upload('/files/kept', 'in the backup')
   await upload('/binary-data', randomBytes(300_000))
 
@@ -186,7 +208,7 @@ test('the commands doctor, backup and restore work while the platform runs', asy
   assert.equal(backup.code, 0, backup.stderr)
   assert.match(
     backup.stdout,
-    /Wrote .*: \d+ tables, [\d,]+ rows, .*in [\d.]+ s\.\nWith 2 contents of files and blobs, 300 kB\.\n.*SHA-256 [0-9a-f]{64}\n.*0600/,
+    /Wrote .*: \d+ tables, [\d,]+ rows, .*in [\d.]+ s\.\nWith 3 contents of files and blobs, 300 kB\.\n.*SHA-256 [0-9a-f]{64}\n.*0600/,
   )
   const [again, checked, refused] = await Promise.all([
     run('backup', file),
@@ -199,7 +221,7 @@ test('the commands doctor, backup and restore work while the platform runs', asy
   assert.equal(checked.code, 0, checked.stderr)
   assert.match(
     checked.stdout,
-    /With 2 contents of files and blobs, 300 kB\.\n.*\nEvery checksum matches.\n.*--key-file/,
+    /With 3 contents of files and blobs, 300 kB\.\n.*\nEvery checksum matches.\n.*--key-file/,
   )
   await elsewhere(command, file, join(directory, 'keys', 'master.key'))
   assert.equal(refused.code, 2, refused.stderr)
@@ -207,6 +229,7 @@ test('the commands doctor, backup and restore work while the platform runs', asy
 
   // Killed while contents are restored: no row has changed, and the next restore continues.
   await admin(`DELETE ${camera}/files/kept`)
+  await firmware.remove()
   const s3 = await openS3()
   const { origin, bucket, accessKey, secretKey } = s3.settings
   const inS3 = {
@@ -234,9 +257,9 @@ test('the commands doctor, backup and restore work while the platform runs', asy
   assert.equal(resumed.code, 0, resumed.stderr)
   assert.match(
     resumed.stdout,
-    /Wrote 1 content of files and blobs to the S3 store; kept 1 content that the store already had/,
+    /Wrote 2 contents of files and blobs to the S3 store; kept 1 content that the store already had/,
   )
-  assert.equal(s3.objects.size, 2)
+  assert.equal(s3.objects.size, 3)
   const [without, withThem, unclear] = await Promise.all([
     command(['backup', `${file}-2`], inS3),
     command(['backup', `${file}-3`, '--with-files'], inS3),
@@ -247,7 +270,7 @@ test('the commands doctor, backup and restore work while the platform runs', asy
     /does not include .*: they are in the S3 store, .*; --with-files includes them/,
     without.stderr,
   )
-  assert.match(withThem.stdout, /With 2 contents of files and blobs, 300 kB/, withThem.stderr)
+  assert.match(withThem.stdout, /With 3 contents of files and blobs, 300 kB/, withThem.stderr)
   assert.equal(unclear.code, 2, unclear.stderr)
   // The platform has its contents in files, and this one has gone there: as the rows of a backup without contents come back.
   const { status, text } = await download('kept')
@@ -262,9 +285,10 @@ test('the commands doctor, backup and restore work while the platform runs', asy
   assert.equal(readFileSync(bootstrapFile, 'utf8'), first)
   assert.match(
     restored.stdout,
-    /Wrote 1 content of files and blobs to .*blobs; kept 1 content that the store already had/,
+    /Wrote 2 contents of files and blobs to .*blobs; kept 1 content that the store already had/,
   )
   await eventually(async () => assert.equal((await download('kept')).text, 'in the backup'))
+  await firmware.isRestored()
 
   await examine(platform, command)
 })
