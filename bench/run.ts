@@ -22,6 +22,7 @@ const benches: Record<string, { title: string; load(): Promise<() => Promise<Fig
     title: 'Configurations of ten thousand endpoints',
     load: async () => (await import('./configuration.ts')).configuration,
   },
+  commands: { title: 'Commands', load: async () => (await import('./commands.ts')).commands },
   'traffic-log': {
     title: 'Ten million records of traffic',
     load: async () => (await import('./traffic-log.ts')).trafficLog,

@@ -36,12 +36,18 @@ export async function prepareData(devices = 10_000): Promise<PreparedData> {
   const directory = temporaryDirectory()
   const platform = await startPlatform(directory)
   const ask = client(platform.baseUrl, bearer(await serviceToken(platform, platform.bootstrap.default)))
+  const tokens = await createEndpoints(ask, devices)
+  await platform.stop()
+  return { directory, tokens }
+}
+
+/** Creates the application with a version, and endpoints `bench-<token>`; returns their tokens. */
+export async function createEndpoints(ask: Ask, devices: number): Promise<string[]> {
   await create(ask, 'POST /api/v1/applications', { name: applicationName }, 201)
   await create(ask, `POST /api/v1/applications/${applicationName}/app-versions`, { nameSuffix: 'v1' }, 201)
   const tokens = Array.from({ length: devices }, (_, n) => `device${String(n).padStart(6, '0')}`)
   for (let from = 0; from < devices; from += perBatch) await registerAll(ask, tokens.slice(from, from + perBatch))
-  await platform.stop()
-  return { directory, tokens }
+  return tokens
 }
 
 /** Starts the platform alone on the first core, and its database with the load on the second. */

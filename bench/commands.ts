@@ -1,0 +1,194 @@
+/** Measures commands: the round trip, many devices, callers that wait, and a device at another node than its caller. */
+import type { Pool } from '../src/kernel/db.ts'
+import { cpuSeconds } from '../test/harness/processes.ts'
+import { openCallers } from './commands/callers.ts'
+import { type AnsweringDevice, openDevice } from './commands/devices.ts'
+import { type BenchNodes, openBenchNodes, pathOf } from './commands/nodes.ts'
+import { waitingCallers } from './commands/waiting.ts'
+import { quantile } from './register/measure.ts'
+import type { Figure } from './report.ts'
+
+/** Set these for a quick run. */
+const seconds = Number(process.env.BENCH_SECONDS ?? 6)
+const callersThatWait = Number(process.env.BENCH_CALLERS ?? 10_000)
+const rounds = seconds * 100
+const warmUps = 150
+const deviceCount = 1000
+const commandsPerSecond = 2000
+const callersAtOnce = 256
+const openAtOnce = 50
+const commitsAtOnce = 64
+
+export async function commands(): Promise<Figure[]> {
+  const bench = await openBenchNodes(2 * deviceCount, callersThatWait + 500)
+  const sql = bench.connect(commitsAtOnce)
+  try {
+    await sql.unsafe(
+      'create table public.bench_commits (n bigint generated always as identity primary key, at timestamptz)',
+    )
+    const calm = await roundTrip(bench, sql)
+    const devices = await openDevices(bench)
+    const many = await manyDevices(bench, sql, quantile(calm.command, 0.99))
+    for (const device of devices) device.close()
+    const waiting = await waitingCallers(bench, bench.tokens.slice(deviceCount), callersThatWait, seconds)
+    return [...roundTripFigures(calm), ...many, ...waiting, ...(await otherNode(bench))]
+  } finally {
+    await sql.end({ timeout: 5 })
+    await bench.close()
+  }
+}
+
+const commit = (sql: Pool) => sql`insert into public.bench_commits (at) values (now())`
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const began = performance.now()
+  await work()
+  return performance.now() - began
+}
+
+interface RoundTrips {
+  /** A request of the device and its answer. */
+  request: number[]
+  commit: number[]
+  /** The sum of both. */
+  bare: number[]
+  command: number[]
+}
+
+/** Alternates commands with what they need at least. */
+async function roundTrip({ node, tokens, token }: BenchNodes, sql: Pool): Promise<RoundTrips> {
+  const device = await openDevice(node.mqttUrl, tokens[0]!)
+  const caller = await openCallers(node.baseUrl, 1, await token())
+  const times: RoundTrips = { request: [], commit: [], bare: [], command: [] }
+  for (let round = -warmUps; round < rounds; round++) {
+    const requestMs = await timed(device.request)
+    const commitMs = await timed(() => commit(sql))
+    const [command] = await caller.asFastAsPossible(once(pathOf(tokens[0]!)))
+    if (round < 0) continue
+    times.request.push(requestMs)
+    times.commit.push(commitMs)
+    times.bare.push(requestMs + commitMs)
+    times.command.push(command!)
+  }
+  device.close()
+  caller.close()
+  return times
+}
+
+function once(path: string) {
+  let next: string | undefined = path
+  return () => {
+    const given = next
+    next = undefined
+    return given
+  }
+}
+
+/**
+ * The ratios have no limit yet: the answer waits up to 15 ms for the traffic log, a command does not, so the ratios are too good. The
+ * limits of 4 (p50) and 5 (p99) need a gateway without traffic log, such as gateway/peers/core.ts.
+ */
+const roundTripFigures = ({ request, commit, bare, command }: RoundTrips): Figure[] => [
+  { name: 'Device request and answer with the traffic log: p50', value: quantile(request, 0.5), unit: 'ms' },
+  { name: 'One commit: p50', value: quantile(commit, 0.5), unit: 'ms' },
+  {
+    name: 'Device request and answer with the traffic log, and one commit: p50',
+    value: quantile(bare, 0.5),
+    unit: 'ms',
+  },
+  {
+    name: 'Device request and answer with the traffic log, and one commit: p99',
+    value: quantile(bare, 0.99),
+    unit: 'ms',
+  },
+  { name: 'Command round trip: p50', value: quantile(command, 0.5), unit: 'ms' },
+  { name: 'Command round trip: p99', value: quantile(command, 0.99), unit: 'ms', limit: { max: 15 } },
+  { name: '… p50 to request, answer and commit', value: quantile(command, 0.5) / quantile(bare, 0.5), unit: 'times' },
+  { name: '… p99 to request, answer and commit', value: quantile(command, 0.99) / quantile(bare, 0.99), unit: 'times' },
+]
+
+const ratio = (name: string, value: number, limit: { max: number } | { min: number }): Figure => ({
+  name,
+  value,
+  unit: 'times',
+  limit,
+})
+
+async function openDevices({ node, tokens }: BenchNodes): Promise<AnsweringDevice[]> {
+  const devices: AnsweringDevice[] = []
+  for (let from = 0; from < deviceCount; from += openAtOnce) {
+    const some = tokens.slice(from, from + openAtOnce)
+    devices.push(...(await Promise.all(some.map((token) => openDevice(node.mqttUrl, token)))))
+  }
+  return devices
+}
+
+async function manyDevices({ node, tokens, token }: BenchNodes, sql: Pool, calmP99: number): Promise<Figure[]> {
+  const callers = await openCallers(node.baseUrl, callersAtOnce, await token())
+  const path = (n: number) => pathOf(tokens[n % deviceCount]!)
+  await callers.atRate(commandsPerSecond / 4, 2, path)
+  const began = performance.now()
+  const times = await callers.atRate(commandsPerSecond, seconds, path)
+  const reached = times.length / ((performance.now() - began) / 1000)
+
+  const end = performance.now() + seconds * 1000
+  let n = 0
+  const cpu = cpuSeconds(node.pid)
+  const fastest = await callers.asFastAsPossible(() => (performance.now() < end ? path(n++) : undefined))
+  const cpuMs = ((cpuSeconds(node.pid) - cpu) * 1000) / fastest.length
+  callers.close()
+  const commits = await commitsPerSecond(sql)
+  const p99 = quantile(times, 0.99)
+  const name = `${commandsPerSecond} commands/s through ${deviceCount} devices`
+  return [
+    { name: `${name}: reached`, value: reached, unit: '/s', limit: { min: commandsPerSecond * 0.95 } },
+    { name: `${name}: p50`, value: quantile(times, 0.5), unit: 'ms' },
+    { name: `${name}: p99`, value: p99, unit: 'ms' },
+    ratio('… p99 to that of one command at a time', p99 / calmP99, { max: 3 }),
+    { name: `Commands of ${callersAtOnce} callers`, value: fastest.length / seconds, unit: '/s' },
+    { name: 'Processor time of the node for each command', value: cpuMs, unit: 'ms' },
+    { name: `Commits of a row over ${commitsAtOnce} connections`, value: commits, unit: '/s' },
+    ratio('… commands to commits', fastest.length / seconds / commits, { min: 0.5 }),
+  ]
+}
+
+async function commitsPerSecond(sql: Pool): Promise<number> {
+  const end = performance.now() + 3000
+  let count = 0
+  const lane = async () => {
+    while (performance.now() < end) {
+      await commit(sql)
+      count++
+    }
+  }
+  await Promise.all(Array.from({ length: commitsAtOnce }, lane))
+  return count / 3
+}
+
+/** Alternates commands to a device at the node of the caller and to one at another node. */
+async function otherNode({ node, startOther, tokens, token }: BenchNodes): Promise<Figure[]> {
+  const other = await startOther()
+  try {
+    const [here, there] = [await openDevice(node.mqttUrl, tokens[0]!), await openDevice(other.mqttUrl, tokens[1]!)]
+    const connection = await openCallers(node.baseUrl, 1, await token())
+    const times = [[], []] as [number[], number[]]
+    for (let round = -warmUps; round < rounds; round++) {
+      for (const n of [0, 1] as const) {
+        const [ms] = await connection.asFastAsPossible(once(pathOf(tokens[n]!)))
+        if (round >= 0) times[n].push(ms!)
+      }
+    }
+    here.close()
+    there.close()
+    connection.close()
+    const [same, different] = times.map((one) => quantile(one, 0.5)) as [number, number]
+    return [
+      { name: 'Two nodes, device at the node of the caller: p50', value: same, unit: 'ms' },
+      { name: 'Two nodes, device at the other node: p50', value: different, unit: 'ms' },
+      { name: 'Two nodes, device at the other node: p99', value: quantile(times[1], 0.99), unit: 'ms' },
+      ratio('… p50 to the same node', different / same, { max: 2 }),
+    ]
+  } finally {
+    await other.stop()
+  }
+}

@@ -1,0 +1,7 @@
+/** Loaded into the platform before it starts: SIGUSR2 collects garbage, so that memory can be compared. */
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc') as () => void
+process.on('SIGUSR2', () => collect())

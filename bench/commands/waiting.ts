@@ -1,0 +1,79 @@
+/** Measures ten thousand callers that wait: memory of each, and the latency of other requests. */
+import { sleep } from '../../src/kernel/clock.ts'
+import { memoryMb } from '../../test/harness/processes.ts'
+import { startProbe } from '../gateway/probe.ts'
+import { type HttpConnection, openHttpConnection } from '../register/http-connection.ts'
+import type { Figure } from '../report.ts'
+import { type BenchNodes, pathOf, probePath } from './nodes.ts'
+
+const atOnce = 250
+
+export async function waitingCallers(
+  { node, token, connect }: BenchNodes,
+  tokens: string[],
+  callers: number,
+  seconds: number,
+): Promise<Figure[]> {
+  const accessToken = await token()
+  const connections: HttpConnection[] = []
+  const sql = connect(1)
+  const probed = async () => {
+    const probe = await startProbe(node.baseUrl, probePath, accessToken)
+    await sleep(seconds * 1000)
+    return (await probe.stop()).p99Ms
+  }
+  try {
+    // Each connection has served a request before, so that only the wait is measured.
+    while (connections.length < callers) {
+      const opened = Array.from({ length: atOnce }, async () => {
+        const connection = await openHttpConnection(node.baseUrl)
+        await connection.ask('GET', probePath, accessToken)
+        return connection
+      })
+      connections.push(...(await Promise.all(opened)))
+    }
+    await probed()
+    const calmMs = await probed()
+    const before = await settledMemoryMb(node.pid)
+    let failure: Error | undefined
+    let closing = false
+    for (const [n, connection] of connections.entries()) {
+      connection.ask('POST', `${pathOf(tokens[n % tokens.length]!)}?awaitTimeout=60`, accessToken).catch((error) => {
+        if (!closing) failure ??= error
+      })
+      if (n % atOnce === 0) await sleep(20)
+    }
+    for (let waiting = 0; waiting < callers; await sleep(50)) {
+      if (failure) throw failure
+      const [row] = await sql<{ count: number }[]>`
+        select count(*)::integer from commands.commands where status_code is null and waiting_node is not null`
+      waiting = row!.count
+    }
+    const after = await settledMemoryMb(node.pid)
+    const busyMs = await probed()
+    if (failure) throw failure
+    closing = true
+    return [
+      {
+        name: `Memory of each of ${callers} callers that wait`,
+        value: ((after - before) * 1024) / callers,
+        unit: 'KB',
+        limit: { max: 10 },
+      },
+      { name: 'GET one application without them: p99', value: calmMs, unit: 'ms' },
+      { name: 'GET one application meanwhile: p99', value: busyMs, unit: 'ms' },
+      { name: '… meanwhile to without them', value: busyMs / calmMs, unit: 'times', limit: { max: 2 } },
+    ]
+  } finally {
+    for (const connection of connections) connection.close()
+    await sql.end({ timeout: 5 })
+  }
+}
+
+async function settledMemoryMb(pid: number): Promise<number> {
+  for (let n = 0; n < 3; n++) {
+    process.kill(pid, 'SIGUSR2')
+    await sleep(700)
+  }
+  return memoryMb([pid])
+}
