@@ -32,9 +32,14 @@ export interface Gateway {
   send(sql: Sql, endpointId: string, push: Push): Promise<Sending>
   /**
    * Sends to a connection of this node only. The message ends with the connection: no session keeps it, so that a service that sends
-   * again on connect sends nothing twice.
+   * again on connect sends nothing twice. `latest` is called directly before the push is sent and replaces it, or withdraws it with
+   * undefined: something may have changed during the checks.
    */
-  sendHere(endpointId: string, push: Push): Promise<'sent' | NotSentReason>
+  sendHere(
+    endpointId: string,
+    push: Push,
+    latest?: () => Push | undefined,
+  ): Promise<'sent' | 'withdrawn' | NotSentReason>
   /** Whether this node has a connection of the endpoint. */
   isConnected(endpointId: string): boolean
   /** Yields the endpoints that are connected to this node. */

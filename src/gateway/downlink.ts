@@ -110,7 +110,7 @@ export function createDownlink(deps: DownlinkDeps): Downlink {
   return {
     push: (binding, push) => sendToConnection(parts, binding, push),
     notSent: (endpointId, push, reason) => notSent(parts, { endpointId, push }, reason),
-    sendHere: (endpointId, push) => sendHere(parts, endpointId, push),
+    sendHere: (endpointId, push, latest) => sendHere(parts, endpointId, push, latest),
     nodesOf: (sql, endpointIds) => nodesOf(parts, sql, endpointIds),
     async send(sql, endpointId, push) {
       const transit: PushInTransit = { id: newId(), endpointId, push, sender: nodeId, hops: 0 }
@@ -171,20 +171,32 @@ const createSettle =
     else void signals.sendNow(`node/${sender}`, PushSettled, { id, delivery })
   }
 
-async function sendHere(parts: Parts, endpointId: string, push: Push): Promise<'sent' | NotSentReason> {
-  const reason = await problemOfSendingHere(parts, endpointId, push)
-  if (reason) notSent(parts, { endpointId, push }, reason)
-  return reason ?? 'sent'
+async function sendHere(
+  parts: Parts,
+  endpointId: string,
+  push: Push,
+  latest: () => Push | undefined = () => push,
+): Promise<'sent' | 'withdrawn' | NotSentReason> {
+  const outcome = await outcomeOfSendingHere(parts, endpointId, push, latest)
+  if (outcome !== 'sent' && outcome !== 'withdrawn') notSent(parts, { endpointId, push }, outcome)
+  return outcome
 }
 
 /** Sends to a connection of this node, or returns why not. */
-async function problemOfSendingHere(parts: Parts, endpointId: string, push: Push): Promise<NotSentReason | undefined> {
+async function outcomeOfSendingHere(
+  parts: Parts,
+  endpointId: string,
+  push: Push,
+  latest: () => Push | undefined,
+): Promise<'sent' | 'withdrawn' | NotSentReason> {
   const binding = parts.bindings.find(endpointId)
   if (!binding) return 'not_connected'
   if (!(await mayUseExtension(parts, endpointOf(binding), push))) return 'extension_not_allowed'
   if (!(await isObserved(parts, endpointId, push))) return 'not_observed'
   if (!binding.connection?.open) return 'not_connected'
-  return sendToConnection(parts, binding, push, undefined, { transient: true }) ? undefined : 'queue_full'
+  const current = latest()
+  if (!current) return 'withdrawn'
+  return sendToConnection(parts, binding, current, undefined, { transient: true }) ? 'sent' : 'queue_full'
 }
 
 async function nodesOf({ kit: { db, members }, findBinding }: Parts, sql: Sql, endpointIds: string[]) {

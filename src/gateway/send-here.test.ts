@@ -25,6 +25,9 @@ test('a push reaches a connection of this node, and the other node can find it',
   assert.equal(await here.sendHere(endpointId, push), 'sent')
   assert.deepEqual((await device.receives(`${prefix}/command/reboot/status`)).json, push.payload)
   assert.equal(await there.sendHere(endpointId, push), 'not_connected')
+  assert.equal(await here.sendHere(endpointId, push, () => undefined), 'withdrawn')
+  assert.equal(await here.sendHere(endpointId, push, () => ({ ...push, payload: [{ id: 2 }] })), 'sent')
+  assert.deepEqual((await device.receives(`${prefix}/command/reboot/status`)).json, [{ id: 2 }])
 
   const { sql } = two.waypost.kit.db
   const expected = new Map([[endpointId, one.waypost.kit.members.nodeId]])

@@ -84,6 +84,7 @@ export function createCommands(kit: Kit<CommandsSettings>, given: Given): Comman
   const results = createStoreResults({
     kit,
     states,
+    answered: dispatch.answered,
     counted(known, unknown) {
       if (known > 0) received.inc({ kind: 'known' }, known)
       if (unknown > 0) received.inc({ kind: 'unknown' }, unknown)

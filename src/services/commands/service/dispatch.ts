@@ -28,6 +28,8 @@ export interface Dispatch {
   tryOnce(place: store.Place, command: store.OutstandingRow): void
   /** Pushes all outstanding commands to an endpoint that has just connected to this node, and the new ones later on. */
   catchUp(place: store.Place): Promise<void>
+  /** Keeps a command out of a push that has read it already: its result was stored meanwhile. */
+  answered(endpointId: string, id: number): void
   /** Resolves when no push is under way. */
   settled(): Promise<void>
 }
@@ -46,6 +48,8 @@ interface Parts {
   gateway: Pick<Gateway, 'sendHere' | 'connectionOf' | 'nodesOf'>
   /** By connection of an endpoint. */
   pushed: WeakMap<object, Pushed>
+  /** By endpoint whose commands are being read and pushed: ids of commands that were answered since then. */
+  answered: Map<string, Set<number>>
   dispatched(place: store.Place, commands: store.OutstandingRow[]): void
   inOrder<T>(key: string, work: () => Promise<T>): Promise<T>
   position(place: store.Place): Promise<store.Position | undefined>
@@ -63,6 +67,7 @@ export function createDispatch({ kit, gateway, dispatched }: Pick<Parts, 'kit' |
     gateway,
     dispatched,
     pushed: new WeakMap(),
+    answered: new Map(),
     inOrder: createKeyedMutex().run,
     position: createBatcher<store.Place, store.Position>(
       (places) => store.findPositions(kit.db.sql, places),
@@ -90,6 +95,7 @@ export function createDispatch({ kit, gateway, dispatched }: Pick<Parts, 'kit' |
     once: (place, command) => once(parts, place, command),
     tryOnce: (place, command) => parts.start([place.endpointId], () => once(parts, place, command)),
     catchUp: (place) => catchUp(parts, place),
+    answered: (endpointId, id) => void parts.answered.get(endpointId)?.add(id),
     async settled() {
       while (running.size > 0) await Promise.all(running)
     },
@@ -138,7 +144,15 @@ const catchUp = (parts: Parts, place: store.Place, fresh?: store.OutstandingRow[
     const state = parts.pushed.get(connection)
     // Without a gap nothing else is new, so the commands need not be read.
     if (fresh && state && fresh[0]!.id === state.upTo + 1) await pushAll(parts, place, connection, state, fresh)
-    else await readAndPush(parts, place, connection, state ?? { upTo: 0 })
+    else {
+      // A device that reconnects sends results again at the same moment.
+      parts.answered.set(place.endpointId, new Set())
+      try {
+        await readAndPush(parts, place, connection, state ?? { upTo: 0 })
+      } finally {
+        parts.answered.delete(place.endpointId)
+      }
+    }
   })
 
 async function readAndPush(parts: Parts, place: store.Place, connection: object, state: Pushed) {
@@ -164,10 +178,15 @@ async function pushAll(
   commands: store.OutstandingRow[],
 ): Promise<boolean> {
   const { gateway, pushed } = parts
+  const answered = parts.answered.get(place.endpointId)
   const due = commands.filter(({ id }) => !state.beyond?.has(id))
   for (const [type, ofType] of Map.groupBy(due, (command) => command.type)) {
     if (gateway.connectionOf(place.endpointId) !== connection) return false
-    const outcome = await gateway.sendHere(place.endpointId, commandPush(type, ofType))
+    const outcome = await gateway.sendHere(
+      place.endpointId,
+      commandPush(type, ofType),
+      answered && (() => pushOfUnanswered(type, ofType, answered)),
+    )
     if (outcome === 'not_connected') return false
     if (outcome === 'queue_full') {
       pushed.set(connection, state)
@@ -182,6 +201,11 @@ async function pushAll(
   delete state.beyond
   pushed.set(connection, state)
   return true
+}
+
+function pushOfUnanswered(type: string, commands: store.OutstandingRow[], answered: Set<number>) {
+  const left = answered.size === 0 ? commands : commands.filter(({ id }) => !answered.has(id))
+  return left.length === 0 ? undefined : commandPush(type, left)
 }
 
 /** A device that reads slowly gets the rest when it has read. */

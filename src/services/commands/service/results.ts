@@ -19,6 +19,8 @@ export interface ResultDeps {
   kit: Pick<Kit, 'db' | 'bus'>
   states: RowWaits<CommandState>
   counted(known: number, unknown: number): void
+  /** Called for each command whose result is committed, before the device gets an acknowledgement. */
+  answered(endpointId: string, commandId: number): void
 }
 
 /** One message of a device: results of commands of one type. */
@@ -44,6 +46,7 @@ export function createStoreResults(deps: ResultDeps): StoreResults {
     const rows = messages.map(rowsOf)
     const all = rows.flat()
     const executed = bytes > sharedBytesMax ? (await storeAll(deps, [all]))[0]! : (await shared(all))!
+    for (const { commandId } of executed) deps.answered(endpointId, commandId)
     deps.counted(executed.size, all.length - executed.size)
     return rows.map((message) => message.filter((row) => executed.has(row)).length)
   }
