@@ -5,6 +5,7 @@ import { openGateway, services } from '../../../test/harness/gateway.ts'
 import type { Push } from '../../kernel/device.ts'
 import commandService from './index.ts'
 import { createDispatch, type Dispatch } from './service/dispatch.ts'
+import { createStoreResults } from './service/results.ts'
 
 const { admin, aProvisionedEndpoint, waypost } = await openGateway({
   services: [...services, commandService],
@@ -17,6 +18,7 @@ test('a command whose result is stored after it was read for a push is not pushe
   const sent: string[] = []
   let connection = {}
   let answeredDuringChecks: number[] = []
+  let answeredType = 'blink'
   const dispatch: Dispatch = createDispatch({
     kit: { ...waypost.kit, signals: { ...waypost.kit.signals, on() {} } },
     dispatched() {},
@@ -24,7 +26,7 @@ test('a command whose result is stored after it was read for a push is not pushe
       connectionOf: () => connection,
       nodesOf: async () => new Map(),
       async sendHere(_, push: Push, latest = () => push) {
-        for (const id of answeredDuringChecks) dispatch.answered(endpointId, id)
+        for (const id of answeredDuringChecks) dispatch.answered(endpointId, answeredType, id)
         const last = latest()
         if (!last) return 'withdrawn'
         sent.push(String(last.payload))
@@ -40,6 +42,34 @@ test('a command whose result is stored after it was read for a push is not pushe
   }
   assert.deepEqual(await pushedWith([1, 3]), ['[{"id":2}]'])
   assert.deepEqual(await pushedWith([1, 2, 3]), [])
+  answeredType = 'other'
+  assert.deepEqual(
+    await pushedWith([1]),
+    ['[{"id":1},{"id":2},{"id":3}]'],
+    'a result of another type is no result of the command',
+  )
   // It counts for the push under way only: here no result is stored in truth.
   assert.deepEqual(await pushedWith([]), ['[{"id":1},{"id":2},{"id":3}]'])
+})
+
+test('a repeated result of a command counts as its answer, although it changes nothing', async () => {
+  const { endpointId } = await aProvisionedEndpoint()
+  assert.equal((await admin(`POST /cex/api/v1/endpoints/${endpointId}/commands/blink?awaitTimeout=0`)).status, 202)
+  const answered: unknown[] = []
+  const storeResults = createStoreResults({
+    kit: waypost.kit,
+    states: { changed: async () => {} } as never,
+    counted() {},
+    answered: (...command) => void answered.push(command),
+  })
+  const send = () =>
+    storeResults({ tenantId: 'default', endpointId } as never, [
+      { type: 'blink', results: [{ id: 1, statusCode: 200 }] },
+    ])
+  assert.deepEqual(await send(), [1])
+  assert.deepEqual(await send(), [0])
+  assert.deepEqual(answered, [
+    [endpointId, 'blink', 1],
+    [endpointId, 'blink', 1],
+  ])
 })

@@ -28,8 +28,8 @@ export interface Dispatch {
   tryOnce(place: store.Place, command: store.OutstandingRow): void
   /** Pushes all outstanding commands to an endpoint that has just connected to this node, and the new ones later on. */
   catchUp(place: store.Place): Promise<void>
-  /** Keeps a command out of a push that has read it already: its result was stored meanwhile. */
-  answered(endpointId: string, id: number): void
+  /** Keeps a command out of a push that has read it already: its device has sent a result meanwhile. */
+  answered(endpointId: string, type: string, id: number): void
   /** Resolves when no push is under way. */
   settled(): Promise<void>
 }
@@ -48,8 +48,8 @@ interface Parts {
   gateway: Pick<Gateway, 'sendHere' | 'connectionOf' | 'nodesOf'>
   /** By connection of an endpoint. */
   pushed: WeakMap<object, Pushed>
-  /** By endpoint whose commands are being read and pushed: ids of commands that were answered since then. */
-  answered: Map<string, Set<number>>
+  /** By endpoint whose commands are being read and pushed: type and id of commands that were answered since then. */
+  answered: Map<string, Set<string>>
   dispatched(place: store.Place, commands: store.OutstandingRow[]): void
   inOrder<T>(key: string, work: () => Promise<T>): Promise<T>
   position(place: store.Place): Promise<store.Position | undefined>
@@ -95,7 +95,7 @@ export function createDispatch({ kit, gateway, dispatched }: Pick<Parts, 'kit' |
     once: (place, command) => once(parts, place, command),
     tryOnce: (place, command) => parts.start([place.endpointId], () => once(parts, place, command)),
     catchUp: (place) => catchUp(parts, place),
-    answered: (endpointId, id) => void parts.answered.get(endpointId)?.add(id),
+    answered: (endpointId, type, id) => void parts.answered.get(endpointId)?.add(`${type} ${id}`),
     async settled() {
       while (running.size > 0) await Promise.all(running)
     },
@@ -203,8 +203,8 @@ async function pushAll(
   return true
 }
 
-function pushOfUnanswered(type: string, commands: store.OutstandingRow[], answered: Set<number>) {
-  const left = answered.size === 0 ? commands : commands.filter(({ id }) => !answered.has(id))
+function pushOfUnanswered(type: string, commands: store.OutstandingRow[], answered: Set<string>) {
+  const left = answered.size === 0 ? commands : commands.filter(({ id }) => !answered.has(`${type} ${id}`))
   return left.length === 0 ? undefined : commandPush(type, left)
 }
 

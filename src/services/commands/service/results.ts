@@ -19,8 +19,11 @@ export interface ResultDeps {
   kit: Pick<Kit, 'db' | 'bus'>
   states: RowWaits<CommandState>
   counted(known: number, unknown: number): void
-  /** Called for each command whose result is committed, before the device gets an acknowledgement. */
-  answered(endpointId: string, commandId: number): void
+  /**
+   * Called for each result before the device gets its acknowledgement. A result of a command that is not outstanding counts, too: another
+   * node may have stored it after this one has read the command for a push.
+   */
+  answered(endpointId: string, type: string, commandId: number): void
 }
 
 /** One message of a device: results of commands of one type. */
@@ -46,7 +49,7 @@ export function createStoreResults(deps: ResultDeps): StoreResults {
     const rows = messages.map(rowsOf)
     const all = rows.flat()
     const executed = bytes > sharedBytesMax ? (await storeAll(deps, [all]))[0]! : (await shared(all))!
-    for (const { commandId } of executed) deps.answered(endpointId, commandId)
+    for (const { type, commandId } of all) deps.answered(endpointId, type, commandId)
     deps.counted(executed.size, all.length - executed.size)
     return rows.map((message) => message.filter((row) => executed.has(row)).length)
   }
