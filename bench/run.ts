@@ -23,6 +23,10 @@ const benches: Record<string, { title: string; load(): Promise<() => Promise<Fig
     load: async () => (await import('./configuration.ts')).configuration,
   },
   commands: { title: 'Commands', load: async () => (await import('./commands.ts')).commands },
+  software: {
+    title: 'Software of a million endpoints',
+    load: async () => (await import('./software.ts')).software,
+  },
   'traffic-log': {
     title: 'Ten million records of traffic',
     load: async () => (await import('./traffic-log.ts')).trafficLog,
