@@ -1,0 +1,44 @@
+/** The interface between the engine, which runs rules, and the executors of actions, one for each type. */
+import type { EndpointRef } from '../../register/contract.ts'
+import type { ActionDefinition, Stage } from '../model.ts'
+
+/** The run of a rule that an action belongs to. */
+export interface RunOfAction {
+  tenantId: string
+  ruleId: string
+  ruleVersion: number
+  /** Shared by all runs of a chain. */
+  traceId: string
+  /** The id of the action's trace, chosen before it runs; a webhook uses it for its delivery. */
+  id: string
+  /** How deep in the chain the rule runs, from 1. What an action causes is one deeper. */
+  depth: number
+  /** The event that started the rule. Actions that run again after a crash use it to avoid a second effect. */
+  eventId: string
+  /** Absent for a run without an endpoint. */
+  endpoint?: EndpointRef
+  raisedOn: { entityType: 'ENDPOINT' | 'ON_DEMAND'; entityId: string }
+  /** In a try, an executor describes what it would do instead of doing it. */
+  isTry: boolean
+}
+
+export type Evaluated =
+  /** `value` is the parsed JSON; undefined if the attribute is absent. */
+  { ok: true; value: unknown } | { ok: false; stage: Stage; reason: string }
+
+export interface ActionRun {
+  action: ActionDefinition
+  run: RunOfAction
+  /** Evaluates an attribute: a literal as it is, a script in the sandbox with the context of the rule. */
+  evaluate(attribute: string): Promise<Evaluated>
+  signal: AbortSignal
+}
+
+export type ActionOutcome =
+  | { outcome: 'SUCCESS'; metadata?: Record<string, unknown>; wouldDo?: unknown }
+  | { outcome: 'FAILURE'; stage: Stage; reason: string; metadata?: Record<string, unknown> }
+  /** The action goes on in the background, for example a webhook that waits for its next attempt. `ended` writes its trace later. */
+  | { outcome: 'PENDING' }
+
+/** Runs actions of one type. It never throws for what a user's script or a receiver did wrong. */
+export type Executor = (run: ActionRun) => Promise<ActionOutcome>

@@ -1,0 +1,80 @@
+/** Rules, actions and triggers as the parts of this service see them. */
+
+export const actionTypes = [
+  'webhook',
+  'rule-execution',
+  'send-email',
+  'command-invocation',
+  'metadata-update',
+  'data-sample',
+  'time-series',
+  'alert-activation',
+  'alert-resolution',
+] as const
+/** The segment of an action type in paths. */
+export type ActionType = (typeof actionTypes)[number]
+
+export const triggerTypes = [
+  'endpoint-metadata-updated',
+  'endpoint-data-samples-received',
+  'endpoint-time-series-updated',
+  'endpoint-command-dispatched',
+  'endpoint-command-result-received',
+  'alert-lifecycle-event',
+  'cron',
+] as const
+/** The segment of a trigger type in paths. */
+export type TriggerType = (typeof triggerTypes)[number]
+
+/** Writes a segment as the word in lists: `endpoint-metadata-updated` is ENDPOINT_METADATA_UPDATED. */
+export const typeWord = (segment: string) => segment.toUpperCase().replaceAll('-', '_')
+
+/** The entity type of an action's traces: `webhook` is WEBHOOK_ACTION. */
+export const traceEntityType = (type: ActionType) => `${typeWord(type)}_ACTION`
+
+/** Who last wrote a script. Its calls to the platform have the present permissions of this caller (5.14). */
+export interface Writer {
+  type: string
+  id: string
+}
+
+export interface RuleDefinition {
+  id: string
+  tenantId: string
+  name: string
+  expression: string
+  state: 'ENABLED' | 'DISABLED'
+  version: number
+  alertSettingId?: string
+  writer: Writer
+}
+
+export type ValueType = 'SCRIPT' | 'LITERAL'
+
+export interface ActionDefinition {
+  id: string
+  tenantId: string
+  type: ActionType
+  name: string
+  /** The fields of the type, by their names in the specification; literals of objects and arrays are JSON texts. */
+  fields: Record<string, unknown>
+  /** Of each attribute that is a constant or an expression. */
+  valueTypes: Record<string, ValueType>
+  alertSettingId?: string
+  writer: Writer
+}
+
+export interface TriggerDefinition {
+  id: string
+  tenantId: string
+  type: TriggerType
+  name: string
+  metadata?: Record<string, unknown>
+  appName?: string
+  appVersionName?: string
+  endpointIds?: string[]
+  /** The fields of the type: metadataKeys, timeSeriesNames, commandType, alertTypes, eventTypes, severityLevels, cronExpression, timezone. */
+  fields: Record<string, unknown>
+}
+
+export type Stage = 'EXPRESSION_EVALUATION' | 'ACTION_EXECUTION' | 'RULE_DISABLED' | 'TIMEOUT' | 'DEPTH_LIMIT'
