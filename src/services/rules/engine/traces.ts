@@ -1,0 +1,70 @@
+/** Traces: one for each rule and action that ran. They are written in batches, together with the end of their events. */
+import type { Sql } from '../../../kernel/db.ts'
+import type { ActionOutcome, RunOfAction } from '../actions/executor.ts'
+import { type ActionDefinition, type ActionType, type Stage, traceEntityType } from '../model.ts'
+
+export interface NewTrace {
+  id: string
+  /** Shared by all runs of a chain. */
+  traceId: string
+  tenantId: string
+  /** RULE, or the type of the action: WEBHOOK_ACTION. */
+  entityType: string
+  entityId: string
+  raisedOn: RunOfAction['raisedOn']
+  outcome: 'SUCCESS' | 'FAILURE'
+  stage?: Stage | undefined
+  reason?: string | undefined
+  metadata: Record<string, unknown>
+  durationMs: number
+  /** JSON text of the event of a rule that a trigger started. */
+  event?: string | undefined
+}
+
+/** Everything that the trace of a pending action needs. It is plain JSON, so that an executor can store it with its own row. */
+export interface PendingAction {
+  tenantId: string
+  /** The id of the trace, from `RunOfAction`. */
+  id: string
+  traceId: string
+  actionId: string
+  actionType: ActionType
+  ruleId: string
+  ruleVersion: number
+  eventId: string
+  raisedOn: RunOfAction['raisedOn']
+}
+
+/** Returns what an executor that answers PENDING keeps until the action ends. */
+export const pendingAction = (run: RunOfAction, action: ActionDefinition): PendingAction => ({
+  tenantId: run.tenantId,
+  id: run.id,
+  traceId: run.traceId,
+  actionId: action.id,
+  actionType: action.type,
+  ruleId: run.ruleId,
+  ruleVersion: run.ruleVersion,
+  eventId: run.eventId,
+  raisedOn: run.raisedOn,
+})
+
+export type EndedOutcome = Exclude<ActionOutcome, { outcome: 'PENDING' }>
+
+/** Writes the traces of actions that end after their rule. */
+export interface EndedActions {
+  /** Writes the trace in the transaction that records the end of the action, so that both happen or neither. */
+  ended(sql: Sql, action: PendingAction, outcome: EndedOutcome, durationMs: number): Promise<void>
+}
+
+export const traceOfAction = (action: PendingAction, outcome: EndedOutcome, durationMs: number): NewTrace => ({
+  id: action.id,
+  traceId: action.traceId,
+  tenantId: action.tenantId,
+  entityType: traceEntityType(action.actionType),
+  entityId: action.actionId,
+  raisedOn: action.raisedOn,
+  outcome: outcome.outcome,
+  ...(outcome.outcome === 'FAILURE' && { stage: outcome.stage, reason: outcome.reason }),
+  metadata: { ruleId: action.ruleId, eventId: action.eventId, durationMs: Math.round(durationMs), ...outcome.metadata },
+  durationMs,
+})
