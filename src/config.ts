@@ -98,7 +98,6 @@ const platform = {
   S3_ACCESS_KEY: { kind: 'text', default: undefined, secret: true, meaning: 'access key of the S3 store' },
   S3_SECRET_KEY: { kind: 'text', default: undefined, secret: true, meaning: 'secret key of the S3 store' },
   S3_REGION: { kind: 'text', default: 'us-east-1', meaning: 'region of the S3 store' },
-  SMTP_URL: { kind: 'url', default: undefined, secret: true, meaning: 'mail server; reserved, not used yet' },
   ALLOW_PRIVATE_ADDRESSES: {
     kind: 'switch',
     default: 'off',

@@ -22,6 +22,8 @@ export interface DeviceMessage {
   payload: Buffer
   receivedAt: Date
   correlationId: string
+  /** The run of a rule that sends the message in the name of the device; absent for messages of devices. */
+  cause?: string
 }
 
 /** The answer on success; without `payload` it has an empty payload. A Buffer is JSON text, sent as it is. */

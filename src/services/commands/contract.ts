@@ -17,9 +17,20 @@ export interface CommandResult {
   payload?: unknown
 }
 
+export interface AwaitedCommand {
+  commandId: number
+  /** PENDING: the wait ended before a result came. */
+  status: 'PENDING' | 'EXECUTED' | 'EXPIRED'
+  /** HTTP status that the device reports; absent: not executed. */
+  statusCode?: number
+  reasonPhrase?: string
+}
+
 export interface Commands {
   /** Invokes a command without waiting for its result; returns its id. Throws the errors that the HTTP operation answers. */
   invoke(ctx: Ctx, command: NewInvocation): Promise<number>
+  /** Invokes a command and waits up to `awaitMs` for its result. Throws the errors that the HTTP operation answers. */
+  invokeAndWait(ctx: Ctx, command: NewInvocation, awaitMs: number): Promise<AwaitedCommand>
   /**
    * Stores results in the name of a device, for services that stand between the platform and devices. Returns how many belong to
    * outstanding commands; the others are ignored.

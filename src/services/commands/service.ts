@@ -5,7 +5,7 @@ import type { DeviceEndpoint } from '../../kernel/device.ts'
 import { invalidField } from '../../kernel/errors.ts'
 import type { Applications } from '../applications/contract.ts'
 import type { Register } from '../register/contract.ts'
-import type { Commands } from './contract.ts'
+import type { Commands, NewInvocation } from './contract.ts'
 import { messageBytesMax } from './push.ts'
 import { createEndpointLookup } from './service/access.ts'
 import { createDeletions, type Deletions } from './service/deletions.ts'
@@ -116,18 +116,22 @@ export function createCommands(kit: Kit<CommandsSettings>, given: Given): Comman
     },
     deletions: createDeletions(kit, states),
     api: {
-      async invoke(ctx, { endpointId, commandType, payload, commandTtl = defaultTtlMs }) {
-        if (!/^[A-Za-z0-9_-]{1,255}$/.test(commandType))
-          throw invalidField('commandType', 'expected letters, digits, _ and -')
-        const text = payload === undefined ? null : JSON.stringify(payload)
-        const { commandId } = await invoke(ctx, {
+      invoke: async (ctx, command) => (await invoke(ctx, invocationOf(command, 0))).commandId,
+      async invokeAndWait(ctx, command, awaitMs) {
+        const { commandId, status } = await invoke(ctx, invocationOf(command, awaitMs))
+        if (status !== 'EXECUTED') return { commandId, status }
+        const { endpointId, commandType } = command
+        const { statusCode, reasonPhrase } = await reading.getCommand(readingDeps, ctx, {
           endpointId,
           commandType,
-          payload: text,
-          awaitMs: 0,
-          ttlMs: commandTtl,
+          commandId,
         })
-        return commandId
+        return {
+          commandId,
+          status,
+          ...(statusCode !== undefined && { statusCode }),
+          ...(reasonPhrase !== undefined && { reasonPhrase }),
+        }
       },
       results: async (endpoint, type, given) => (await results(endpoint, [{ type, results: given }]))[0]!,
     },
@@ -136,6 +140,17 @@ export function createCommands(kit: Kit<CommandsSettings>, given: Given): Comman
       await dispatched.settled()
     },
   }
+}
+
+/** Returns the invocation of another service; throws a 400 for a wrong type. */
+function invocationOf(
+  { endpointId, commandType, payload, commandTtl = defaultTtlMs }: NewInvocation,
+  awaitMs: number,
+): Invocation {
+  if (!/^[A-Za-z0-9_-]{1,255}$/.test(commandType))
+    throw invalidField('commandType', 'expected letters, digits, _ and -')
+  const text = payload === undefined ? null : JSON.stringify(payload)
+  return { endpointId, commandType, payload: text, awaitMs, ttlMs: commandTtl }
 }
 
 /** Reads the states of commands by the keys that callers wait for. */

@@ -29,7 +29,7 @@ export const endpointResource = ({ tenantId, applicationName, endpointId }: Omit
 export type MetadataChange =
   /** Replaces all keys except those in `keep`. With `only`, replaces only these keys and leaves all others as they are. */
   | { replace: Record<string, unknown>; keep?: string[]; only?: string[] }
-  | { merge: Record<string, unknown> }
+  | { merge: Record<string, unknown>; remove?: string[] }
   | { remove: string[] }
 
 export interface Connectivity {
@@ -66,8 +66,11 @@ export interface Register {
   findAll(endpointIds: string[]): Promise<Map<string, EndpointRef>>
   /** Returns the metadata with the connectivity keys, or undefined if the endpoint does not exist. */
   metadataOf(endpointId: string): Promise<Record<string, unknown> | undefined>
-  /** Returns false if the endpoint does not exist. Throws a 400 that names a key or value that cannot be stored. */
-  updateMetadata(endpointId: string, change: MetadataChange): Promise<boolean>
+  /**
+   * Returns false if the endpoint does not exist. Throws a 400 that names a key or value that cannot be stored. `cause` is in the
+   * event about the change: rules use it to limit chains.
+   */
+  updateMetadata(endpointId: string, change: MetadataChange, options?: { cause?: string }): Promise<boolean>
   /** Stores whether endpoints are connected. Ignores a change whose number is smaller than the stored one. */
   setConnectivity(changes: Connectivity[]): Promise<void>
   /** Sets the version that a device reports. Returns false if its application has no such version. */

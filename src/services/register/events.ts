@@ -44,10 +44,13 @@ export interface MetadataDifference {
   removed: Record<string, string>
 }
 
-export const MetadataUpdated = defineEvent<OfEndpoint & { versionName: string } & MetadataDifference>(
-  'register.endpoint.metadata-updated',
-  { description: 'Metadata of an endpoint changed (15/EME); values are JSON texts', key: byEndpoint },
-)
+export const MetadataUpdated = defineEvent<
+  /** `cause`: the run of a rule that made the change; absent for other changes. */
+  OfEndpoint & { versionName: string; cause?: string } & MetadataDifference
+>('register.endpoint.metadata-updated', {
+  description: 'Metadata of an endpoint changed (15/EME); values are JSON texts',
+  key: byEndpoint,
+})
 
 export const RelationsUpdated = defineEvent<{ tenantId: string; linked: Relation[]; unlinked: Relation[] }>(
   'register.relations.updated',

@@ -1,5 +1,5 @@
 import { contract } from '../../kernel/contract.ts'
-import type { DeviceMessage } from '../../kernel/device.ts'
+import type { DeviceEndpoint, DeviceMessage } from '../../kernel/device.ts'
 import type { RetentionConfiguration } from './configuration.ts'
 import type { Value } from './points.ts'
 
@@ -45,9 +45,14 @@ export interface RetentionEffect {
 export interface TimeSeries {
   /** Stores the samples of one message, all or none. Rejects the message if one of them is invalid. */
   collect(message: DeviceMessage, samples: unknown[]): Promise<void>
-  /** Stores all points or none. The caller makes sure that the endpoints are of this version. */
+  /**
+   * Takes samples in the name of an endpoint's device, on the same path as a message of the device, all or none. `cause` is in the
+   * events about them: rules use it to limit chains.
+   */
+  receive(endpoint: DeviceEndpoint, samples: unknown[], options: { cause: string }): Promise<void>
+  /** Stores all points or none. The caller makes sure that the endpoints are of this version. `cause` is in the events about them. */
   putPoints(
-    version: { tenantId: string; applicationName: string; versionName: string },
+    version: { tenantId: string; applicationName: string; versionName: string; cause?: string },
     points: NewPoint[],
   ): Promise<void>
   /** Returns latest values by endpoint number, including everything that this node has stored. */

@@ -1,5 +1,6 @@
 /** Extension `dcx` (2/DCP): devices send samples. */
 import { isUtf8 } from 'node:buffer'
+import type { Kit } from '../../kernel/define-service.ts'
 import type { DeviceMessage, Extension } from '../../kernel/device.ts'
 import { jsonPayload, resources } from '../../kernel/device-resources.ts'
 import { InvalidRequest, invalidField } from '../../kernel/errors.ts'
@@ -82,3 +83,12 @@ export function dataCollection({
     connectivityChanged,
   }
 }
+
+/** Returns a function that sends samples to the extension as a device would. */
+export const receiveFor =
+  ({ receive }: Extension, { now, newId }: Pick<Kit, 'now' | 'newId'>): TimeSeries['receive'] =>
+  async (endpoint, samples, { cause }) => {
+    const payload = Buffer.from(JSON.stringify(samples))
+    const of = { extension: 'dcx', resourcePath: '/json', receivedAt: now(), correlationId: newId() }
+    await receive({ endpoint, ...of, payload, cause })
+  }

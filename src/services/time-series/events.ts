@@ -8,6 +8,8 @@ export interface StoredPoint {
   /** ISO 8601, like `ingestionTimestamp`, the time at which the platform received the point. */
   timestamp: string
   ingestionTimestamp: string
+  /** The run of a rule that made the point; absent for points of devices and callers. */
+  cause?: string
   values: Record<string, Value>
 }
 
@@ -38,6 +40,8 @@ export interface ReceivedSamples {
   /** ISO 8601. */
   receivedAt: string
   correlationId: string
+  /** The run of a rule that made the samples; absent for samples of devices. */
+  cause?: string
   /** Samples as they were stored, with metadata if the application enables enrichment. */
   samples: unknown[]
 }

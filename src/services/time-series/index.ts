@@ -6,7 +6,7 @@ import { timeSeriesInstances } from './configuration.ts'
 import { TimeSeries } from './contract.ts'
 import { createEnrichment } from './device/enrichment.ts'
 import { createSamplePublisher } from './device/publish-samples.ts'
-import { dataCollection } from './device.ts'
+import { dataCollection, receiveFor } from './device.ts'
 import { registerEventHandlers } from './event-handlers.ts'
 import { routes } from './routes.ts'
 import { createTimeSeries } from './service.ts'
@@ -27,16 +27,15 @@ export default defineService({
   build(kit, { applications, register }) {
     const service = createTimeSeries(kit, { applications, register })
     registerEventHandlers(kit.bus, service)
+    const collection = dataCollection({
+      timeSeries: service.api,
+      enriched: createEnrichment(kit, register, applications),
+      publish: createSamplePublisher(kit),
+      connectivityChanged: service.connectivity.changed,
+    })
     return {
-      api: service.api,
-      device: [
-        dataCollection({
-          timeSeries: service.api,
-          enriched: createEnrichment(kit, register, applications),
-          publish: createSamplePublisher(kit),
-          connectivityChanged: service.connectivity.changed,
-        }),
-      ],
+      api: { ...service.api, receive: receiveFor(collection, kit) },
+      device: [collection],
       http: [
         {
           name: 'timeseries',

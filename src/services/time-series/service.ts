@@ -35,7 +35,8 @@ import { createWriteOrder } from './write/write-order.ts'
 import { concurrentWrites, createWriter } from './write/writer.ts'
 
 export interface TimeSeriesService {
-  api: TimeSeries
+  /** The contract without `receive`, which needs the device extension. */
+  api: Omit<TimeSeries, 'receive'>
   connectivity: ReturnType<typeof createConnectivitySeries>
   configured: ConfiguredSeries
   data: DataQuery

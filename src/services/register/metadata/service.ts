@@ -40,7 +40,7 @@ export interface MetadataOperations {
   deleteKey(ctx: Ctx, endpointId: string, key: string, ifMatch: string | undefined): Promise<string>
   keysOfApplication(ctx: Ctx, applicationName: string): Promise<Record<string, string[]>>
   /** Applies a change of the device itself. Returns false if the endpoint does not exist. */
-  change(endpointId: string, change: MetadataChange): Promise<boolean>
+  change(endpointId: string, change: MetadataChange, options?: { cause?: string }): Promise<boolean>
   setConnectivity(changes: Connectivity[]): Promise<void>
 }
 
@@ -67,7 +67,7 @@ export function createMetadataOperations(
     setKey: (ctx, endpointId, key, value, ifMatch) => setKey(deps, { ctx, endpointId, ifMatch }, key, value),
     deleteKey: (ctx, endpointId, key, ifMatch) => deleteKey(deps, { ctx, endpointId, ifMatch }, key),
     keysOfApplication: (ctx, name) => keysOfApplication(deps, ctx, name),
-    change: (endpointId, change) => changeForDevice(deps, endpointId, change),
+    change: (endpointId, change, options) => changeForDevice(deps, endpointId, change, options),
     setConnectivity: (changes) => setConnectivity(deps, changes),
   }
 }
@@ -92,6 +92,7 @@ async function save(
   row: store.EndpointRow,
   newMetadata: Metadata,
   isReserved: IsReserved,
+  { cause }: { cause?: string } = {},
 ): Promise<number> {
   const { endpointId, tenantId, applicationName, versionName, seq } = row
   // Checked first: comparing metadata of any size could block the main thread.
@@ -107,7 +108,8 @@ async function save(
     const after = { versionName, metadata: visibleMetadata({ ...row, metadata }) }
     await changes.notify(sql, [{ tenantId, applicationName, endpointId, seq, before, after }])
   }
-  await bus.publish(sql, MetadataUpdated, { tenantId, applicationName, versionName, endpointId, ...difference })
+  const of = { tenantId, applicationName, versionName, endpointId }
+  await bus.publish(sql, MetadataUpdated, { ...of, ...(cause !== undefined && { cause }), ...difference })
   return revision
 }
 
@@ -204,10 +206,11 @@ async function keysOfApplication({ db, applications }: Deps, ctx: Ctx, name: str
   )
 }
 
-const changeForDevice = (deps: Deps, endpointId: string, change: MetadataChange) =>
+const changeForDevice = (deps: Deps, endpointId: string, change: MetadataChange, options?: { cause?: string }) =>
   withLockedEndpoint(deps, endpointId, async (sql, row, isReserved) => {
     if (!row) return false
-    await save(deps, sql, row, applyChange(withoutReserved(row.metadata, isReserved), change, isReserved), isReserved)
+    const metadata = applyChange(withoutReserved(row.metadata, isReserved), change, isReserved)
+    await save(deps, sql, row, metadata, isReserved, options)
     return true
   })
 
@@ -221,16 +224,20 @@ function keysWritten(operation: unknown): string[] {
     .filter((key) => key !== undefined)
 }
 
+const without = (metadata: Metadata, keys: string[]) => pick(metadata, (key) => !keys.includes(key))
+
 function applyChange(metadata: Metadata, change: MetadataChange, isReserved: IsReserved): Metadata {
+  if ('merge' in change) {
+    const { merge, remove = [] } = change
+    checkKeyCount(merge)
+    for (const key of [...Object.keys(merge), ...remove]) checkWritableKey(key, isReserved)
+    return { ...without(metadata, remove), ...merge }
+  }
   if ('remove' in change) {
     for (const key of change.remove) checkWritableKey(key, isReserved)
-    return pick(metadata, (key) => !change.remove.includes(key))
+    return without(metadata, change.remove)
   }
-  checkKeyCount('merge' in change ? change.merge : change.replace)
-  if ('merge' in change) {
-    for (const key of Object.keys(change.merge)) checkWritableKey(key, isReserved)
-    return { ...metadata, ...change.merge }
-  }
+  checkKeyCount(change.replace)
   const { keep, only, replace } = change
   const isReplaced = (key: string) => only?.includes(key) ?? true
   const unchangedKeys = pick(metadata, (key) => !isReplaced(key) || (keep?.includes(key) ?? false))

@@ -37,8 +37,15 @@ export interface ActionRun {
 export type ActionOutcome =
   | { outcome: 'SUCCESS'; metadata?: Record<string, unknown>; wouldDo?: unknown }
   | { outcome: 'FAILURE'; stage: Stage; reason: string; metadata?: Record<string, unknown> }
-  /** The action goes on in the background, for example a webhook that waits for its next attempt. `ended` writes its trace later. */
-  | { outcome: 'PENDING' }
+  /**
+   * The action goes on in the background: webhooks and e-mails are durable, then sent. Whoever ends it writes its trace. `ended` resolves
+   * with the outcome if this node ended it; it may never resolve.
+   */
+  | { outcome: 'PENDING'; ended?: Promise<EndedOutcome> }
+
+export type EndedOutcome =
+  | { outcome: 'SUCCESS'; metadata?: Record<string, unknown> }
+  | { outcome: 'FAILURE'; stage: Stage; reason: string; metadata?: Record<string, unknown> }
 
 /** Runs actions of one type. It never throws for what a user's script or a receiver did wrong. */
 export type Executor = (run: ActionRun) => Promise<ActionOutcome>

@@ -60,13 +60,20 @@ function createPending(): Pending {
       return bytes > 4 * mebibyte
     },
     add(message, samples, messageBytes) {
-      const { endpoint, receivedAt, correlationId } = message
+      const { endpoint, receivedAt, correlationId, cause } = message
       const { endpointId, versionName } = endpoint
       const bytesPerSample = messageBytes / samples.length
       const samplesPerPart = Math.max(1, Math.min(samplesPerEvent, Math.floor(bytesPerEvent / bytesPerSample)))
       for (let from = 0; from < samples.length; from += samplesPerPart) {
         const part = samples.slice(from, from + samplesPerPart)
-        const received = { endpointId, versionName, receivedAt: receivedAt.toISOString(), correlationId, samples: part }
+        const received = {
+          endpointId,
+          versionName,
+          receivedAt: receivedAt.toISOString(),
+          correlationId,
+          ...(cause !== undefined && { cause }),
+          samples: part,
+        }
         parts.push({ of: endpoint, received, bytes: bytesPerSample * part.length })
       }
       count += samples.length

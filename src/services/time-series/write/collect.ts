@@ -61,7 +61,8 @@ export function createCollect({ plans, numbers, writer }: CollectDeps) {
     return writer.committed()
   }
 
-  function collect({ endpoint: origin, receivedAt: received }: DeviceMessage, samples: unknown[]): Promise<void> {
+  function collect({ endpoint, receivedAt: received, cause }: DeviceMessage, samples: unknown[]): Promise<void> {
+    const origin: Origin = cause === undefined ? endpoint : { ...endpoint, cause }
     const receivedAt = received.getTime()
     if (lookups.isBusy(origin.endpointId)) return afterLookup(origin, samples, receivedAt)
     const plan = plans.planOf(origin)

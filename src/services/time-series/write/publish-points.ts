@@ -26,14 +26,22 @@ export async function publishPoints(bus: Bus, sql: Sql, rows: Rows, numbers: Num
 
 /** Returns one point for each series of a row. */
 export function pointsOf(rows: Rows, row: number, numbers: Numbers): StoredPoint[] {
-  const { endpointId, versionName } = rows.origins[row]!
+  const { endpointId, versionName, cause } = rows.origins[row]!
   const timestamp = new Date(rows.times[row]!).toISOString()
   const ingestionTimestamp = new Date(rows.writtens[row]! / 1000).toISOString()
   const bySeries = new Map<string, StoredPoint>()
   for (const [index, field] of numbers.fieldsOf(rows.sets[row]!).entries()) {
     const [seriesName, valueName] = namesOf(field)
     const existing = bySeries.get(seriesName)
-    const point = existing ?? { endpointId, versionName, seriesName, timestamp, ingestionTimestamp, values: {} }
+    const point = existing ?? {
+      endpointId,
+      versionName,
+      seriesName,
+      timestamp,
+      ingestionTimestamp,
+      ...(cause !== undefined && { cause }),
+      values: {},
+    }
     point.values[valueName] = rows.values[row]![index]!
     if (!existing) bySeries.set(seriesName, point)
   }

@@ -13,6 +13,7 @@ interface Version {
   tenantId: string
   applicationName: string
   versionName: string
+  cause?: string
 }
 
 export function createPutPoints({ numbers, writer }: { numbers: Numbers; writer: Writer }) {

@@ -13,6 +13,8 @@ export interface Origin {
   applicationName: string
   versionName: string
   endpointId: string
+  /** The run of a rule that made the sample. */
+  cause?: string
 }
 
 export interface Rows extends Group {

@@ -1,0 +1,20 @@
+/**
+ * Chains of runs: what an action does may trigger further rules. The `cause` of a sample, point, metadata change or alert names the
+ * chain, so that the run that it triggers continues the chain one level deeper (5.13).
+ */
+
+export interface Chain {
+  /** Shared by all runs of the chain. */
+  traceId: string
+  /** The depth of a run in the chain, from 1. */
+  depth: number
+}
+
+/** Returns the cause of what a run does. */
+export const causeOf = ({ traceId, depth }: Chain) => `${traceId}/${depth + 1}`
+
+/** Returns the chain and depth of the run that a change triggers; undefined for a change that no rule made. */
+export function chainOf(cause: string | undefined): Chain | undefined {
+  const [, traceId, depth] = /^([^/]+)\/(\d+)$/.exec(cause ?? '') ?? []
+  return traceId === undefined ? undefined : { traceId, depth: Number(depth) }
+}
