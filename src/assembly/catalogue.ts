@@ -7,6 +7,7 @@ import commands from '../services/commands/index.ts'
 import configuration from '../services/configuration/index.ts'
 import credentials from '../services/credentials/index.ts'
 import register from '../services/register/index.ts'
+import rules from '../services/rules/index.ts'
 import software from '../services/software/index.ts'
 import tenants from '../services/tenants/index.ts'
 import timeSeries from '../services/time-series/index.ts'
@@ -30,4 +31,5 @@ export const catalogue: AnyService[] = [
   configuration,
   software,
   timeSync,
+  rules,
 ]

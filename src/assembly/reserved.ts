@@ -6,7 +6,6 @@ import { type ConfigurationInstance, defineInstance } from '../kernel/configurat
 export const reservedApis: Record<string, string[]> = {
   ingest: ['/asf/api/v1'],
   vpn: ['/vpms/api/v1'],
-  rules: ['/re/api/v1'],
   assets: ['/am'],
   lorawan: ['/api/v1', '/netc/api/v1', '/ttnc/api/v1'],
 }
@@ -19,49 +18,14 @@ export const reservedInstances: ConfigurationInstance[] = [
   reserved('am', 'Identity management', 'Asset manager'),
   reserved('asf', 'Data collection', 'Ingest pipelines'),
   reserved('netc', 'Communication', 'LoRaWAN connector'),
-  reserved('re', 'Command invocation', 'Rules engine'),
   reserved('vpms', 'Communication', 'VPN clients'),
 ]
 
 const existing = ['read', 'update', 'delete']
 
-/** Returns the scopes of one kind of action or trigger (document 3, 2.9): create on the tenant, the others on the object itself. */
-const library = (kind: string) => ({
-  ...scopes(`tenant:${kind}`, ['create'], heldBy.tenantAdmins),
-  ...scopes(kind, existing, heldBy.tenantAdmins),
-})
-const actions = [
-  'webhook',
-  'rule-execution',
-  'send-email',
-  'command-invocation',
-  'metadata-update',
-  'data-sample',
-  'time-series',
-  'alert-activation',
-  'alert-resolution',
-]
-const triggers = [
-  'endpoint-metadata-updated',
-  'endpoint-data-samples-received',
-  'endpoint-time-series-updated',
-  'endpoint-command-dispatched',
-  'endpoint-command-result-received',
-  'alert-lifecycle-event',
-  'cron',
-]
-
 /** Scopes that roles can already hold. */
 export const reservedScopes: Record<string, readonly string[]> = {
   ...scopes('vpnclient', ['create', ...existing], heldBy.tenantAdmins),
-
-  // Rules, actions, triggers, alerts
-  ...scopes('rule', [...existing, 'execute'], heldBy.tenantAdmins),
-  'tenant:rule:create': heldBy.tenantAdmins,
-  ...Object.assign({}, ...actions.map((action) => library(`${action}-action`))),
-  ...Object.assign({}, ...triggers.map((trigger) => library(`${trigger}-trigger`))),
-  'alert:read': heldBy.endpointReaders,
-  'alert:update': heldBy.endpointAdmins,
 
   // Assets
   'tenant:asset-type:create': heldBy.tenantAdmins,

@@ -1,0 +1,69 @@
+import { pageQuery } from '../../../../kernel/paging.ts'
+import { DateTime, Empty, ifMatchFails, Name, Text, Type } from '../../../../kernel/schema.ts'
+
+export const name = (of: string) => Name({ description: `Name of the ${of}.` })
+export const description = Type.Optional(Text({ maxLength: 4000, description: 'Free text. Default: none.' }))
+export const uiMetadata = Type.Optional(
+  Text({ maxLength: 65_536, description: 'Text for a user interface; the platform does not read it. Default: none.' }),
+)
+export const script = (text: string) => Type.String({ minLength: 1, maxLength: 65_536, description: text })
+export const state = Type.Enum(['ENABLED', 'DISABLED'], { description: 'Whether triggers start the rule.' })
+
+const optionalText = (text: string) => Type.Optional(Type.String({ description: text }))
+export const answered = {
+  description: optionalText('Free text.'),
+  uiMetadata: optionalText('Text for a user interface.'),
+  createdAt: DateTime({ description: 'When it was created, in UTC.' }),
+  updatedAt: DateTime({ description: 'When it was last changed, in UTC.' }),
+}
+
+const milliseconds = (text: string) => Type.Integer({ description: `${text}, in milliseconds; 0 without runs.` })
+export const Statistics = Type.Object(
+  {
+    minDuration: milliseconds('Duration of the shortest run'),
+    maxDuration: milliseconds('Duration of the longest run'),
+    avgDuration: milliseconds('Average duration of the runs'),
+    lastDuration: milliseconds('Duration of the last run'),
+    count: Type.Integer({ description: 'Number of runs.' }),
+  },
+  { title: 'RunStatistics', description: 'Statistics of runs, at most 5 seconds late.' },
+)
+
+/** The query of lists. */
+export const listQuery = {
+  ...pageQuery(100),
+  name: Type.Optional(Text({ description: 'Only those whose name contains this text, in any case. Default: all.' })),
+  description: Type.Optional(
+    Text({
+      maxLength: 4000,
+      description: 'Only those whose description contains this text, in any case. Default: all.',
+    }),
+  ),
+  sort: Type.Enum(['createdAt', 'updatedAt'], {
+    default: 'createdAt',
+    description: 'Field to sort by. Default: createdAt.',
+  }),
+  sortOrder: Type.Enum(['asc', 'desc'], { default: 'desc', description: 'Order of the sort. Default: desc.' }),
+}
+/** The query of lists of objects that alert settings are made of. */
+export const listQueryWithParts = {
+  ...listQuery,
+  include: Type.Optional(
+    Type.Enum(['ATTACHED_TO_ALERT_SETTING'], {
+      description:
+        'ATTACHED_TO_ALERT_SETTING lists only the parts of alert settings. Default: only those that belong to no alert setting.',
+    }),
+  ),
+}
+
+export const none = { 204: Empty('Done.') }
+export const created = { 201: Empty('Created. `Location` has its address.') }
+export const invalid = 'A field is missing or wrong; the message names it.'
+export const missing = (of: string) => `The ${of} does not exist, or the caller may not read it.`
+export const ofAlertSetting = 'It belongs to an alert setting, which alone may change it.'
+export const changeFails = (of: string) => ({
+  400: invalid,
+  404: missing(of),
+  409: ofAlertSetting,
+  ...ifMatchFails,
+})

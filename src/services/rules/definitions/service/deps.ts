@@ -1,0 +1,19 @@
+import type { Identity } from '../../../../identity/contract.ts'
+import type { Kit } from '../../../../kernel/define-service.ts'
+import type { Sandbox } from '../../../../sandbox/sandbox.ts'
+import type { Applications } from '../../../applications/contract.ts'
+import type { Register } from '../../../register/contract.ts'
+import type { Changes } from '../changes.ts'
+
+export interface DefinitionsGiven {
+  kit: Kit
+  identity: Identity
+  applications: Applications
+  register: Register
+  /** Parses scripts with the engine that runs them. */
+  check: Sandbox['check']
+}
+
+export interface Deps extends DefinitionsGiven {
+  changes: Changes
+}

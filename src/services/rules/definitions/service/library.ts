@@ -1,0 +1,175 @@
+/** What rules, actions, triggers, snippets, secrets and alert settings have in common: permissions, lists, ETags, changes. */
+import { isDeepStrictEqual } from 'node:util'
+import { authorizeOrNotFound, type Ctx } from '../../../../kernel/contract.ts'
+import type { Sql } from '../../../../kernel/db.ts'
+import type { PlatformError } from '../../../../kernel/errors.ts'
+import { checkIfMatch, etagOf } from '../../../../kernel/etag.ts'
+import { type Window, windowOfPage } from '../../../../kernel/paging.ts'
+import { holds, onResource, visibleResources } from '../../../../kernel/permissions.ts'
+import { PartOfAlertSetting } from '../../errors.ts'
+import * as store from '../store/library.ts'
+import type { Deps } from './deps.ts'
+
+/** A kind of objects: the rules, or the actions of one type. */
+export interface Kind {
+  table: store.Table
+  /** Of actions and triggers. */
+  type?: string
+  /** Name in scopes: `rule`, `webhook-action`. */
+  scope: string
+  /** Name in resources: `rule`, `action`. */
+  resource: string
+  missing(id: string): PlatformError
+  /** The column that counts changes. */
+  counter: 'version' | 'revision'
+  /** Whether nodes keep these objects in memory. */
+  isKept: boolean
+}
+
+export interface Row extends store.LibraryRow {
+  version?: number
+  revision?: number
+  alertSettingId?: string | null
+}
+
+export type Verb = 'read' | 'update' | 'delete' | 'execute'
+
+export interface ListQuery {
+  page: number
+  size: number
+  name?: string | undefined
+  description?: string | undefined
+  sort: 'createdAt' | 'updatedAt'
+  sortOrder: 'asc' | 'desc'
+  include?: string | undefined
+  ruleId?: string | undefined
+}
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+export const isUuid = (text: string) => uuid.test(text)
+
+export const resourceName = (kind: Pick<Kind, 'resource'>, id: string) => `${kind.resource}-${id}`
+const resourceOf = (kind: Kind, tenantId: string, id: string) => onResource(tenantId, resourceName(kind, id))
+export const etagOfRow = (kind: Kind, row: Row) => etagOf(kind.table, row.id, row[kind.counter])
+
+export const mayRead = (ctx: Ctx, kind: Kind, id: string) =>
+  holds(ctx.caller, `${kind.scope}:read`, resourceOf(kind, ctx.tenantId, id))
+
+/** Returns the object if the caller holds the scope on it; otherwise throws 404 or 403. With `lock`, `sql` is a transaction. */
+export async function requireRow<R extends Row>(
+  sql: Sql,
+  ctx: Ctx,
+  kind: Kind,
+  of: { id: string; verb: Verb; lock?: boolean },
+): Promise<R> {
+  const id = of.id.toLowerCase()
+  const place = { tenantId: ctx.tenantId, id, type: kind.type }
+  const find = of.lock ? store.lockRow : store.findRow
+  const row = isUuid(id) ? await find<R>(sql, kind.table, place) : undefined
+  if (!row) throw kind.missing(of.id)
+  const access = { read: `${kind.scope}:read`, scope: `${kind.scope}:${of.verb}` }
+  authorizeOrNotFound(ctx, access, resourceOf(kind, ctx.tenantId, id), () => kind.missing(of.id))
+  return row
+}
+
+/** Throws 409 for a part of an alert setting: only the setting may change it (document 5, 5.1). */
+export function requireOwn({ id, alertSettingId }: Row) {
+  if (alertSettingId) throw PartOfAlertSetting({ id, alertSettingId })
+}
+
+export async function list<R extends Row>({ kit: { db } }: Deps, ctx: Ctx, kind: Kind, of: ListQuery) {
+  const hasParts = kind.table === 'rules' || kind.table === 'actions' || kind.table === 'triggers'
+  const query: store.LibraryQuery = {
+    tenantId: ctx.tenantId,
+    type: kind.type,
+    visible: visibleResources(ctx.caller, `${kind.scope}:read`, ctx.tenantId, `${kind.resource}-`),
+    name: of.name,
+    description: of.description,
+    sort: of.sort,
+    descending: of.sortOrder === 'desc',
+    ofAlertSettings: hasParts ? of.include !== undefined : undefined,
+    ruleId: of.ruleId,
+    ...(windowOfPage(of) satisfies Window),
+  }
+  if (of.ruleId !== undefined && !isUuid(of.ruleId)) return { totalElements: 0, rows: [] as R[] }
+  const [totalElements, rows] = await Promise.all([
+    store.countRows(db.sql, kind.table, query),
+    store.findRows<R>(db.sql, kind.table, query),
+  ])
+  return { totalElements, rows }
+}
+
+/** Inserts an object in an open transaction, with the permissions of its creator. Returns its id. */
+export async function insert(deps: Deps, sql: Sql, ctx: Ctx, kind: Kind, columns: object): Promise<string> {
+  const { kit, identity, changes } = deps
+  const id = kit.newId()
+  const at = kit.now()
+  const { tenantId } = ctx
+  await store.insertRow(sql, kind.table, {
+    id,
+    tenantId,
+    ...(kind.type !== undefined && { type: kind.type }),
+    ...columns,
+    createdAt: at,
+    updatedAt: at,
+  })
+  await identity.grantCreator(sql, ctx, resourceName(kind, id))
+  if (kind.isKept) await changes.record(sql, tenantId, [id])
+  return id
+}
+
+/** Changes a locked object. Returns the number of its changes; undefined if the columns are as before. */
+export async function change(
+  { kit, changes }: Deps,
+  sql: Sql,
+  kind: Kind,
+  row: Row,
+  columns: object,
+): Promise<number | undefined> {
+  const before = Object.fromEntries(Object.keys(columns).map((name) => [name, row[name as keyof Row]]))
+  if (isDeepStrictEqual(before, columns)) return undefined
+  const counted = row[kind.counter]! + 1
+  const place = { tenantId: row.tenantId, id: row.id }
+  await store.updateRow(sql, kind.table, place, { ...columns, [kind.counter]: counted, updatedAt: kit.now() })
+  if (kind.isKept) await changes.record(sql, row.tenantId, [row.id])
+  return counted
+}
+
+/** Deletes an object of a caller, unless it belongs to an alert setting. `before` returns the ids of other objects that change. */
+export async function remove(
+  deps: Deps,
+  ctx: Ctx,
+  kind: Kind,
+  { id, ifMatch }: { id: string; ifMatch: string | undefined },
+  linked: (sql: Sql, row: Row) => Promise<string[]> = async () => [],
+) {
+  const { kit, identity, changes } = deps
+  await kit.db.tx(async (sql) => {
+    const row = await requireRow<Row>(sql, ctx, kind, { id, verb: 'delete', lock: true })
+    requireOwn(row)
+    checkIfMatch(ifMatch, etagOfRow(kind, row))
+    const others = await linked(sql, row)
+    await store.deleteRow(sql, kind.table, row)
+    await identity.forgetResource(sql, row.tenantId, resourceName(kind, row.id))
+    if (kind.isKept) await changes.record(sql, row.tenantId, [row.id, ...others])
+  })
+}
+
+export interface StatisticsView {
+  minDuration: number
+  maxDuration: number
+  avgDuration: number
+  lastDuration: number
+  count: number
+}
+
+export function statisticsView(row: store.StatisticsRow | undefined): StatisticsView {
+  const { count, totalMs, minMs, maxMs, lastMs } = row ?? { count: 0, totalMs: 0, minMs: 0, maxMs: 0, lastMs: 0 }
+  return {
+    minDuration: Math.round(minMs),
+    maxDuration: Math.round(maxMs),
+    avgDuration: count === 0 ? 0 : Math.round(totalMs / count),
+    lastDuration: Math.round(lastMs),
+    count,
+  }
+}

@@ -1,0 +1,158 @@
+/** Creates, reads, changes and deletes rules, with their versions. */
+import type { Ctx } from '../../../../kernel/contract.ts'
+import { checkIfMatch } from '../../../../kernel/etag.ts'
+import { windowOfPage } from '../../../../kernel/paging.ts'
+import { NoRule, NoRuleVersion } from '../../errors.ts'
+import { findStatistics } from '../store/library.ts'
+import { countVersions, findVersion, findVersions, insertVersion, type VersionRow } from '../store/rule-versions.ts'
+import { setWriter } from '../store/writers.ts'
+import type { Deps } from './deps.ts'
+import * as library from './library.ts'
+import { checkScript } from './scripts.ts'
+
+export const ruleKind: library.Kind = {
+  table: 'rules',
+  scope: 'rule',
+  resource: 'rule',
+  missing: (id) => NoRule({ id }),
+  counter: 'version',
+  isKept: true,
+}
+
+export interface RuleFields {
+  name: string
+  description?: string | undefined
+  expression: string
+  state?: 'ENABLED' | 'DISABLED' | undefined
+  uiMetadata?: string | undefined
+}
+
+export interface RuleRow extends library.Row {
+  expression: string
+  state: 'ENABLED' | 'DISABLED'
+  uiMetadata: string | null
+  version: number
+  writerType: string
+  writerId: string
+}
+
+export interface RuleView {
+  id: string
+  name: string
+  description?: string
+  expression: string
+  state: 'ENABLED' | 'DISABLED'
+  uiMetadata?: string
+  statistics: library.StatisticsView
+  version: number
+  createdAt: Date
+  updatedAt: Date
+}
+
+export interface RuleOperations {
+  create(ctx: Ctx, fields: RuleFields): Promise<string>
+  list(ctx: Ctx, query: library.ListQuery): Promise<{ totalElements: number; content: RuleView[] }>
+  read(ctx: Ctx, id: string): Promise<{ view: RuleView; etag: string }>
+  update(ctx: Ctx, id: string, fields: RuleFields, ifMatch: string | undefined): Promise<void>
+  delete(ctx: Ctx, id: string, ifMatch: string | undefined): Promise<void>
+  listVersions(ctx: Ctx, of: { id: string; page: number; size: number }): Promise<VersionPage>
+  readVersion(ctx: Ctx, of: { id: string; version: number }): Promise<VersionView>
+}
+
+export type VersionView = RuleFields & { version: number; updatedAt: Date; updatedBy: string }
+type VersionPage = { totalElements: number; content: VersionView[] }
+
+export const createRuleOperations = (deps: Deps): RuleOperations => ({
+  create: (ctx, fields) => create(deps, ctx, fields),
+  list: (ctx, query) => list(deps, ctx, query),
+  read: (ctx, id) => read(deps, ctx, id),
+  update: (ctx, id, fields, ifMatch) => update(deps, ctx, id, fields, ifMatch),
+  delete: (ctx, id, ifMatch) => library.remove(deps, ctx, ruleKind, { id, ifMatch }),
+  listVersions: (ctx, of) => listVersions(deps, ctx, of),
+  readVersion: (ctx, of) => readVersion(deps, ctx, of),
+})
+
+const columnsOf = ({ name, description, expression, state = 'ENABLED', uiMetadata }: RuleFields) => ({
+  name,
+  description: description ?? null,
+  expression,
+  state,
+  uiMetadata: uiMetadata ?? null,
+})
+
+export const writerOf = ({ caller: { subject } }: Ctx) => ({ writerType: subject.type, writerId: subject.id })
+const nameOf = ({ caller }: Ctx) => caller.username ?? caller.subject.id
+
+async function create(deps: Deps, ctx: Ctx, fields: RuleFields): Promise<string> {
+  const { kit } = deps
+  await checkScript(deps, ctx, 'expression', fields.expression)
+  return await kit.db.tx(async (sql) => {
+    const columns = columnsOf(fields)
+    const id = await library.insert(deps, sql, ctx, ruleKind, { ...columns, ...writerOf(ctx) })
+    const version = { version: 1, fields: columns, updatedAt: kit.now(), updatedBy: nameOf(ctx) }
+    await insertVersion(sql, { tenantId: ctx.tenantId, ruleId: id, ...version })
+    return id
+  })
+}
+
+async function list(deps: Deps, ctx: Ctx, query: library.ListQuery) {
+  const { totalElements, rows } = await library.list<RuleRow>(deps, ctx, ruleKind, query)
+  const statistics = await findStatistics(
+    deps.kit.db.sql,
+    rows.map(({ id }) => id),
+  )
+  return { totalElements, content: rows.map((row) => viewOf(row, library.statisticsView(statistics.get(row.id)))) }
+}
+
+async function read(deps: Deps, ctx: Ctx, id: string) {
+  const { sql } = deps.kit.db
+  const row = await library.requireRow<RuleRow>(sql, ctx, ruleKind, { id, verb: 'read' })
+  const statistics = library.statisticsView((await findStatistics(sql, [row.id])).get(row.id))
+  return { view: viewOf(row, statistics), etag: library.etagOfRow(ruleKind, row) }
+}
+
+async function update(deps: Deps, ctx: Ctx, id: string, fields: RuleFields, ifMatch: string | undefined) {
+  const { kit, changes } = deps
+  library.requireOwn(await library.requireRow(kit.db.sql, ctx, ruleKind, { id, verb: 'update' }))
+  await checkScript(deps, ctx, 'expression', fields.expression)
+  await kit.db.tx(async (sql) => {
+    const row = await library.requireRow<RuleRow>(sql, ctx, ruleKind, { id, verb: 'update', lock: true })
+    checkIfMatch(ifMatch, library.etagOfRow(ruleKind, row))
+    const columns = columnsOf(fields)
+    // Who writes the same text again takes the script over: it runs with the permissions of this caller from now on.
+    if (await setWriter(sql, 'rules', row, writerOf(ctx))) await changes.record(sql, row.tenantId, [row.id])
+    const version = await library.change(deps, sql, ruleKind, row, columns)
+    if (version === undefined) return
+    const written = { version, fields: columns, updatedAt: kit.now(), updatedBy: nameOf(ctx) }
+    await insertVersion(sql, { tenantId: row.tenantId, ruleId: row.id, ...written })
+  })
+}
+
+async function listVersions(deps: Deps, ctx: Ctx, of: { id: string; page: number; size: number }) {
+  const { sql } = deps.kit.db
+  const { id } = await library.requireRow(sql, ctx, ruleKind, { id: of.id, verb: 'read' })
+  const [totalElements, rows] = await Promise.all([countVersions(sql, id), findVersions(sql, id, windowOfPage(of))])
+  return { totalElements, content: rows.map(versionView) }
+}
+
+async function readVersion(deps: Deps, ctx: Ctx, of: { id: string; version: number }) {
+  const { sql } = deps.kit.db
+  const { id } = await library.requireRow(sql, ctx, ruleKind, { id: of.id, verb: 'read' })
+  const row = await findVersion(sql, id, of.version)
+  if (!row) throw NoRuleVersion(of)
+  return versionView(row)
+}
+
+/** Leaves out what is null in the database. */
+export const withoutNulls = <T extends object>(row: T) =>
+  Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as {
+    [K in keyof T]: Exclude<T[K], null>
+  }
+
+const versionView = ({ fields, ...row }: VersionRow) => ({ ...withoutNulls(fields), ...row }) as unknown as VersionView
+
+const viewOf = (row: RuleRow, statistics: library.StatisticsView): RuleView => {
+  const { id, name, description, expression, state, uiMetadata, version, createdAt, updatedAt } = row
+  const fields = withoutNulls({ id, name, description, expression, state, uiMetadata, version, createdAt, updatedAt })
+  return { ...fields, statistics }
+}

@@ -1,0 +1,132 @@
+/** SQL that rules, actions, triggers, snippets, secrets and alert settings have in common. */
+import { likePart, type Sql } from '../../../../kernel/db.ts'
+import type { Window } from '../../../../kernel/paging.ts'
+
+export type Table = 'rules' | 'actions' | 'triggers' | 'snippets' | 'secrets' | 'alert_settings'
+
+/** Columns of every table. `revision` is `version` for rules. */
+export interface LibraryRow {
+  id: string
+  tenantId: string
+  name: string
+  description: string | null
+  createdAt: Date
+  updatedAt: Date
+}
+
+export interface StatisticsRow {
+  count: number
+  totalMs: number
+  minMs: number
+  maxMs: number
+  lastMs: number
+}
+
+export interface Place {
+  tenantId: string
+  id: string
+  /** Of an action or trigger. */
+  type?: string | undefined
+}
+
+export interface LibraryQuery extends Window {
+  tenantId: string
+  type?: string | undefined
+  /** The ids that the caller may read. */
+  visible: 'all' | string[]
+  name?: string | undefined
+  description?: string | undefined
+  sort: 'createdAt' | 'updatedAt'
+  descending: boolean
+  /** Whether to list only the parts of alert settings, or only the others. Undefined for tables without such parts. */
+  ofAlertSettings?: boolean | undefined
+  /** Only actions attached to this rule; for rule-execution also those that execute it. */
+  ruleId?: string | undefined
+}
+
+const tableName = (sql: Sql, table: Table) =>
+  ({
+    rules: sql`rules.rules`,
+    actions: sql`rules.actions`,
+    triggers: sql`rules.triggers`,
+    snippets: sql`rules.snippets`,
+    secrets: sql`rules.secrets`,
+    alert_settings: sql`rules.alert_settings`,
+  })[table]
+
+const sortColumn = (sql: Sql, sort: LibraryQuery['sort']) =>
+  ({ createdAt: sql`t.created_at`, updatedAt: sql`t.updated_at` })[sort]
+
+const place = (sql: Sql, { tenantId, id, type }: Place) =>
+  sql`tenant_id = ${tenantId} and id = ${id} ${type === undefined ? sql`` : sql`and type = ${type}`}`
+
+const attachedTo = (sql: Sql, ruleId: string) => sql`
+  and (exists (select 1 from rules.rule_actions l where l.action_id = t.id and l.rule_id = ${ruleId})
+    or t.executes = ${ruleId})`
+
+const matching = (sql: Sql, table: Table, of: LibraryQuery) => sql`
+  from ${tableName(sql, table)} t where t.tenant_id = ${of.tenantId}
+    ${of.type === undefined ? sql`` : sql`and t.type = ${of.type}`}
+    ${of.visible === 'all' ? sql`` : sql`and t.id::text = any(${of.visible}::text[])`}
+    ${of.name ? sql`and t.name ilike ${likePart(of.name)}` : sql``}
+    ${of.description ? sql`and t.description ilike ${likePart(of.description)}` : sql``}
+    ${of.ofAlertSettings === undefined ? sql`` : of.ofAlertSettings ? sql`and t.alert_setting_id is not null` : sql`and t.alert_setting_id is null`}
+    ${of.ruleId === undefined ? sql`` : attachedTo(sql, of.ruleId)}`
+
+export async function countRows(sql: Sql, table: Table, query: LibraryQuery): Promise<number> {
+  const [row] = await sql<{ count: number }[]>`select count(*)::integer as count ${matching(sql, table, query)}`
+  return row!.count
+}
+
+export async function findRows<R extends LibraryRow>(sql: Sql, table: Table, query: LibraryQuery): Promise<R[]> {
+  const order = query.descending ? sql`desc` : sql`asc`
+  return await sql<R[]>`
+    select t.* ${matching(sql, table, query)} order by ${sortColumn(sql, query.sort)} ${order}, t.id ${order}
+    offset ${query.offset} limit ${query.limit}`
+}
+
+export async function findRow<R extends LibraryRow>(sql: Sql, table: Table, of: Place): Promise<R | undefined> {
+  const [row] = await sql<R[]>`select * from ${tableName(sql, table)} where ${place(sql, of)}`
+  return row
+}
+
+/** Finds a row and locks it until the transaction ends. */
+export async function lockRow<R extends LibraryRow>(sql: Sql, table: Table, of: Place): Promise<R | undefined> {
+  const [row] = await sql<R[]>`select * from ${tableName(sql, table)} where ${place(sql, of)} for update`
+  return row
+}
+
+/** Marks objects as JSON; arrays are arrays of PostgreSQL. */
+const withJson = (sql: Sql, columns: object) =>
+  Object.fromEntries(
+    Object.entries(columns).map(([name, value]) => [name, isPlainObject(value) ? sql.json(value) : value]),
+  )
+const isPlainObject = (value: unknown) =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date)
+
+export async function insertRow(sql: Sql, table: Table, row: object): Promise<void> {
+  await sql`insert into ${tableName(sql, table)} ${sql(withJson(sql, row))}`
+}
+
+export async function updateRow(sql: Sql, table: Table, of: Place, columns: object): Promise<void> {
+  await sql`update ${tableName(sql, table)} set ${sql(withJson(sql, columns))} where ${place(sql, of)}`
+}
+
+export async function deleteRow(sql: Sql, table: Table, of: Place): Promise<void> {
+  await sql`
+    with deleted as (delete from ${tableName(sql, table)} where ${place(sql, of)} returning id)
+    delete from rules.statistics where entity_id in (select id from deleted)`
+}
+
+export async function countOfTenant(sql: Sql, table: Table, tenantId: string): Promise<number> {
+  const [row] = await sql<{ count: number }[]>`
+    select count(*)::integer as count from ${tableName(sql, table)} where tenant_id = ${tenantId}`
+  return row!.count
+}
+
+export async function findStatistics(sql: Sql, ids: string[]): Promise<Map<string, StatisticsRow>> {
+  const rows = await sql<(StatisticsRow & { entityId: string })[]>`
+    select entity_id, count::double precision as count, total_ms, min_ms, max_ms, last_ms
+    from rules.statistics where entity_id = any(${ids}::uuid[])`
+  return new Map(rows.map(({ entityId, ...statistics }) => [entityId, statistics]))
+}

@@ -1,0 +1,51 @@
+/** SQL of revisions: which definitions of a tenant have changed. */
+import type { Sql } from '../../../../kernel/db.ts'
+
+/** Increases the revision of a tenant and stores the ids that changed with it. */
+export async function increaseRevision(sql: Sql, tenantId: string, ids: string[]): Promise<number> {
+  const [row] = await sql<{ revision: number }[]>`
+    with increased as (
+      insert into rules.revisions as r (tenant_id, revision, changed_xid) values (${tenantId}, 1, pg_current_xact_id())
+      on conflict (tenant_id) do update set revision = r.revision + 1, changed_xid = excluded.changed_xid
+      returning revision),
+    logged as (
+      insert into rules.changes (tenant_id, revision, ids, changed_at)
+      select ${tenantId}, revision, ${ids}::uuid[], statement_timestamp() from increased)
+    select revision::double precision as revision from increased`
+  return row!.revision
+}
+
+export async function findRevision(sql: Sql, tenantId: string): Promise<number> {
+  const [row] = await sql<{ revision: number }[]>`
+    select revision::double precision as revision from rules.revisions where tenant_id = ${tenantId}`
+  return row?.revision ?? 0
+}
+
+/**
+ * Finds the tenants whose definitions changed in transactions that were not complete at `since`, and the value for the next call. Without
+ * `since` only that value is read.
+ */
+export async function findChangedTenants(
+  sql: Sql,
+  since: string | undefined,
+): Promise<{ next: string; tenantIds: string[] }> {
+  const [row] = await sql<{ next: string; tenantIds: string[] }[]>`
+    select pg_snapshot_xmin(pg_current_snapshot())::text as next,
+      ${since === undefined ? sql`'{}'::text[]` : sql`array(select tenant_id from rules.revisions where changed_xid >= ${since}::text::xid8)`}
+      as tenant_ids`
+  return row!
+}
+
+/** Returns the ids that changed after a revision; undefined if some of them were deleted already. */
+export async function findChangedIds(sql: Sql, tenantId: string, after: number): Promise<string[] | undefined> {
+  const rows = await sql<{ revision: number; ids: string[] }[]>`
+    select revision::double precision as revision, ids from rules.changes
+    where tenant_id = ${tenantId} and revision > ${String(after)}::text::bigint order by revision`
+  const current = await findRevision(sql, tenantId)
+  if (rows.length < current - after) return undefined
+  return [...new Set(rows.flatMap(({ ids }) => ids))]
+}
+
+export async function deleteOldChanges(sql: Sql, seconds: number): Promise<void> {
+  await sql`delete from rules.changes where changed_at < statement_timestamp() - ${seconds} * interval '1 second'`
+}

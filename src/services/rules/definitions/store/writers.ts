@@ -1,0 +1,16 @@
+/** SQL of the callers that last wrote scripts. */
+import type { Sql } from '../../../../kernel/db.ts'
+
+/** Sets the writer. Returns false if it is the same as before. */
+export async function setWriter(
+  sql: Sql,
+  table: 'rules' | 'actions',
+  { tenantId, id }: { tenantId: string; id: string },
+  { writerType, writerId }: { writerType: string; writerId: string },
+): Promise<boolean> {
+  const { count } = await sql`
+    update ${table === 'rules' ? sql`rules.rules` : sql`rules.actions`}
+    set writer_type = ${writerType}, writer_id = ${writerId}
+    where tenant_id = ${tenantId} and id = ${id} and (writer_type, writer_id) <> (${writerType}, ${writerId})`
+  return count > 0
+}

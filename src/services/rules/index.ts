@@ -1,0 +1,48 @@
+import { Identity } from '../../identity/contract.ts'
+import { defineInstance } from '../../kernel/configuration.ts'
+import { defineService } from '../../kernel/define-service.ts'
+import { createSandbox } from '../../sandbox/sandbox.ts'
+import { Applications } from '../applications/contract.ts'
+import { Register } from '../register/contract.ts'
+import { Rules } from './contract.ts'
+import { createDefinitions } from './definitions/definitions.ts'
+import { sandboxFailed } from './log-messages.ts'
+import type { Part } from './part.ts'
+import { rulesScopes } from './scopes.ts'
+
+export default defineService({
+  name: 'rules',
+  provides: Rules,
+  needs: { identity: Identity, applications: Applications, register: Register },
+  migrations: new URL('./migrations/', import.meta.url),
+  instances: [
+    defineInstance({ name: 're', group: 'Command invocation', description: 'Rules engine', urlPrefix: '/re' }),
+  ],
+  scopes: rulesScopes,
+  build(kit, given) {
+    const sandbox = createSandbox({ onError: (error) => sandboxFailed(kit.log, { err: error }) })
+    const definitions = createDefinitions({ kit, ...given, check: sandbox.check })
+    const parts: Part[] = [definitions]
+    return {
+      api: {},
+      http: [
+        {
+          name: 'rules',
+          title: 'Rules, actions, triggers and alerts',
+          roots: ['/re/api/v1'],
+          routes(http) {
+            for (const part of parts) part.routes?.(http)
+          },
+        },
+      ],
+      periodic: parts.flatMap(({ periodic = [] }) => periodic),
+      async start() {
+        for (const part of parts) await part.start?.()
+      },
+      async stop() {
+        for (const part of parts.toReversed()) await part.stop?.()
+        await sandbox.stop()
+      },
+    }
+  },
+})

@@ -1,0 +1,14 @@
+import { defineLogMessage } from '../../kernel/define-log-message.ts'
+
+export const sandboxFailed = defineLogMessage({
+  level: 'error',
+  text: 'the sandbox failed; the scripts that it ran fail or run again',
+  cause: 'A host function of a script failed, or a thread of the sandbox died.',
+  action: 'Report the error with its text; the sandbox replaces the thread itself.',
+})
+export const readingRevisionsFailed = defineLogMessage({
+  level: 'warn',
+  text: 'reading which rules have changed failed; trying again in a second',
+  cause: 'The database did not answer.',
+  action: 'Check the database. Until then this node may run older versions of rules.',
+})

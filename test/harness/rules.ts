@@ -1,0 +1,33 @@
+/** Fixture of the rules tests: the service and those that it needs, with open MQTT and HTTP listeners. */
+import assert from 'node:assert/strict'
+import rules from '../../src/services/rules/index.ts'
+import tenants from '../../src/services/tenants/index.ts'
+import { openGateway, services } from './gateway.ts'
+import type { Ask, TestPlatformOptions } from './test-platform.ts'
+
+export const rulesServices = [...services, tenants, rules]
+export const rulesRoot = '/re/api/v1'
+
+export async function openRules(options: Partial<TestPlatformOptions> = {}) {
+  const at = await openGateway({ services: rulesServices, ...options })
+
+  const must = async (status: number, operation: string, body?: unknown, ask: Ask = at.admin) => {
+    const answer = await ask(operation, body)
+    assert.equal(answer.status, status, `${operation}: ${answer.text}`)
+    return answer
+  }
+  /** Creates an object below the root, and returns its id. */
+  async function make(path: string, body: unknown, ask: Ask = at.admin): Promise<string> {
+    const { headers } = await must(201, `POST ${rulesRoot}${path}`, body, ask)
+    return String(headers.location).split('/').at(-1)!
+  }
+  let count = 0
+  return {
+    ...at,
+    must,
+    make,
+    get: async (path: string, ask: Ask = at.admin) => (await must(200, `GET ${rulesRoot}${path}`, undefined, ask)).body,
+    aRule: (fields: object = {}, ask: Ask = at.admin) =>
+      make('/rules', { name: `rule ${++count}`, expression: 'return true', ...fields }, ask),
+  }
+}
