@@ -88,6 +88,7 @@ test('the commands of the README get a token, create an application and a tenant
     configured,
     /204 No Content[\s\S]*204 No Content[\s\S]*422 [\s\S]*"path":"\/interval"[\s\S]*204 No Content/,
   )
+  assert.equal(stderr, '')
   assertInOrder(stdout.slice(stdout.indexOf('"endpointId":"pump-1"')), { ...commandsOutput, ...softwareOutput })
   const asPlatform = await asService(bootstrap.platform)
   await eventually(async () => {
