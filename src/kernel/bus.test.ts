@@ -14,6 +14,10 @@ interface Said {
 }
 const Said = defineEvent<Said>('test.thing.said', { description: 'for tests', key: ({ thing }) => thing })
 
+const Recorded = defineEvent<{ tenantId: string; applicationName: string; endpointId: string }>('test.recorded', {
+  description: 'for tests',
+})
+
 const aService = (build: (kit: Kit) => void) =>
   defineService({
     name: 'test',
@@ -165,4 +169,32 @@ test('inParts splits a list into parts of limited size and keeps the order', () 
     'by the size of what the event holds',
   )
   assert.deepEqual([...splitForEvents([])], [])
+})
+
+test('a recorder stores the events that it wants in the transaction of the publisher', async () => {
+  const { kit } = await openTestPlatform({ services: [aService(() => {})] })
+  const { bus, db } = kit
+  const recorded: string[] = []
+  bus.record(Recorded, {
+    wants: ({ applicationName }) => applicationName !== 'other',
+    async record(sql, payloads) {
+      await sql`select 1`
+      recorded.push(...payloads.map(({ endpointId }) => endpointId))
+    },
+  })
+  const of = (applicationName: string, endpointId: string) => ({ tenantId: 't', applicationName, endpointId })
+  assert.equal(bus.isWanted(Recorded, of('one', 'a')), true)
+  assert.equal(bus.isWanted(Recorded, of('other', 'a')), false)
+  assert.equal(bus.hasSubscribers(Recorded), true)
+  await db.tx((sql) => bus.publishAll(sql, Recorded, [of('one', 'a'), of('other', 'b'), of('one', 'c')]))
+  await db.tx((sql) => bus.publish(sql, Recorded, of('other', 'd')))
+  assert.deepEqual(recorded, ['a', 'c'])
+  await assert.rejects(
+    db.tx(async (sql) => {
+      await bus.publish(sql, Recorded, of('one', 'e'))
+      throw new Error('rolled back')
+    }),
+  )
+  const [row] = await db.sql`select count(*)::int as n from kernel.outbox`
+  assert.equal(row!.n, 0)
 })

@@ -1,6 +1,7 @@
 /**
  * Events. `publish` stores them in the transaction of the change. `handle` registers a durable handler: it runs at least once, in order
- * per key (outbox.ts). `subscribe` is for caches: it is called on every node after the commit, and `onReset` when events may have been lost.
+ * per key (outbox.ts). `record` is for frequent events that their receiver stores itself. `subscribe` is for caches: it is called on
+ * every node after the commit, and `onReset` when events may have been lost.
  */
 import type { Db, Sql } from './db.ts'
 import type { Log } from './log.ts'
@@ -60,6 +61,22 @@ export interface PublishOptions {
   thisNodeOnly?: boolean
 }
 
+/** Where an event comes from. Members that the publisher does not know are absent. */
+export interface EventOrigin {
+  tenantId: string
+  applicationName?: string | undefined
+  versionName?: string | undefined
+  endpointId?: string | undefined
+}
+
+/** Stores events itself, in the transaction of their publisher. */
+export interface Recorder<P> {
+  /** Returns whether events of this origin are recorded. It is called for every event, before this is built, and must not lose any: if in doubt, it returns true. */
+  wants(origin: EventOrigin): boolean
+  /** Called with the wanted events, in the transaction that publishes them. */
+  record(sql: Sql, payloads: P[]): Promise<void>
+}
+
 export interface Bus {
   publish<P>(sql: Sql, event: EventType<P>, payload: P): Promise<void>
   /** Publishes several events with two statements, whatever their number. */
@@ -70,6 +87,10 @@ export interface Bus {
   onReset(listener: () => void): void
   /** Returns whether there are subscribers, for events that are expensive to build. */
   hasSubscribers<P>(event: EventType<P>): boolean
+  /** Returns whether events of this origin have a receiver, for frequent events that are expensive to build. */
+  isWanted<P>(event: EventType<P>, origin: EventOrigin): boolean
+  /** Registers a receiver that stores events itself. */
+  record<P extends EventOrigin>(event: EventType<P>, recorder: Recorder<P>): void
   /** Registers a durable handler; `subscription` is its unique name, such as `register.delete-filters`. */
   handle<P>(subscription: string, event: EventType<P>, handler: (sql: Sql, payload: P) => Promise<void>): void
   /** With `workers`, this process delivers events to durable handlers. */
@@ -95,6 +116,7 @@ export function createBus(deps: {
   const outbox = createOutbox(deps)
   const listeners = new Map<string, ((payload: never) => void)[]>()
   const subscriptions = new Map<string, string[]>()
+  const recorders = new Map<string, Recorder<EventOrigin>[]>()
 
   signals.on(Published, ({ event, payloads }) => {
     for (const payload of payloads) for (const listener of listeners.get(event) ?? []) listener(payload as never)
@@ -106,6 +128,10 @@ export function createBus(deps: {
     if (subscriptionNames.length > 0) {
       const rows = payloads.map((payload) => ({ key: event.key(payload), payload: JSON.stringify(payload) }))
       await outbox.insert(sql, subscriptionNames, event.name, rows)
+    }
+    for (const { wants, record } of recorders.get(event.name) ?? []) {
+      const wanted = (payloads as unknown as EventOrigin[]).filter(wants)
+      if (wanted.length > 0) await record(sql, wanted)
     }
     if (listeners.has(event.name)) {
       const to = event.bulky || options.thisNodeOnly ? (`node/${deps.nodeId}` as const) : 'all'
@@ -120,7 +146,14 @@ export function createBus(deps: {
       listeners.set(event.name, [...(listeners.get(event.name) ?? []), listener])
     },
     onReset: signals.onReset,
-    hasSubscribers: ({ name }) => listeners.has(name) || subscriptions.has(name),
+    hasSubscribers: ({ name }) => listeners.has(name) || subscriptions.has(name) || recorders.has(name),
+    isWanted: ({ name }, origin) =>
+      listeners.has(name) ||
+      subscriptions.has(name) ||
+      (recorders.get(name)?.some(({ wants }) => wants(origin)) ?? false),
+    record(event, recorder) {
+      recorders.set(event.name, [...(recorders.get(event.name) ?? []), recorder as unknown as Recorder<EventOrigin>])
+    },
     handle(subscription, event, handler) {
       outbox.add(subscription, handler as EventHandler)
       subscriptions.set(event.name, [...(subscriptions.get(event.name) ?? []), subscription])

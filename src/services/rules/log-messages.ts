@@ -12,3 +12,9 @@ export const readingRevisionsFailed = defineLogMessage({
   cause: 'The database did not answer.',
   action: 'Check the database. Until then this node may run older versions of rules.',
 })
+export const loadingRulesFailed = defineLogMessage({
+  level: 'error',
+  text: 'reading the rules of a tenant failed; trying again in a second',
+  cause: 'The database did not answer.',
+  action: 'Check the database. Until then events of the tenant are stored and wait.',
+})

@@ -15,6 +15,19 @@ export interface NewPoint {
   requestPath?: string
 }
 
+export interface SeriesOfEndpoint {
+  tenantId: string
+  applicationName: string
+  endpointId: string
+  seriesName: string
+}
+
+export interface Point {
+  /** ISO 8601. */
+  timestamp: string
+  values: Record<string, Value>
+}
+
 export interface LatestValue {
   seriesId: number
   timestamp: number
@@ -55,6 +68,12 @@ export interface TimeSeries {
     version: { tenantId: string; applicationName: string; versionName: string; cause?: string },
     points: NewPoint[],
   ): Promise<void>
+  /** Returns the newest points of a series of an endpoint, newest first. */
+  lastPoints(of: SeriesOfEndpoint, limit: number): Promise<Point[]>
+  /** Returns the points between two times, both included, oldest first. If there are more than `limit`, it returns undefined. */
+  pointsBetween(of: SeriesOfEndpoint, span: { from: number; to: number }, limit: number): Promise<Point[] | undefined>
+  /** Parses ISO 8601, `now` or `now-15m` to milliseconds; undefined if the text is neither. */
+  timeOf(text: string): number | undefined
   /** Returns latest values by endpoint number, including everything that this node has stored. */
   latestValues(endpointNos: number[]): Promise<Map<number, LatestValue[]>>
   /** Previews the configured retention, or a proposed one. */

@@ -61,7 +61,7 @@ export function dataCollection({
   ) {
     const enrichedSamples = await enriching
     await timeSeries.collect(message, enrichedSamples)
-    if (publish.isHandled()) await publish(message, enrichedSamples, samples)
+    if (publish.isHandled(message.endpoint)) await publish(message, enrichedSamples, samples)
     return emptyResponse
   }
 
@@ -69,7 +69,7 @@ export function dataCollection({
     if (samples.length === 0) return emptyResponse
     const enrichedSamples = enriched(message.endpoint, samples)
     // The usual case creates no promise besides that of the commit.
-    return publish.isHandled() || enrichedSamples instanceof Promise
+    return publish.isHandled(message.endpoint) || enrichedSamples instanceof Promise
       ? storeAndPublish(message, samples, enrichedSamples)
       : timeSeries.collect(message, enrichedSamples).then(toEmptyResponse)
   }

@@ -10,6 +10,8 @@ export interface StoredPoint {
   ingestionTimestamp: string
   /** The run of a rule that made the point; absent for points of devices and callers. */
   cause?: string
+  /** The same for all points of a message or request. */
+  messageId?: string
   values: Record<string, Value>
 }
 

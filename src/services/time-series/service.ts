@@ -18,6 +18,7 @@ import { createPacker, type Packer } from './pack/packer.ts'
 import { type ConfiguredSeries, createConfiguredSeries } from './read/configured-series.ts'
 import { createDataQuery, type DataQuery } from './read/data.ts'
 import { createLastQuery, type LastQuery } from './read/last.ts'
+import { createPointsOfEndpoint } from './read/points-of-endpoint.ts'
 import { createReader } from './read/reader.ts'
 import { createVisibleSeries } from './read/visible-series.ts'
 import type { TimeSeriesSettings } from './settings.ts'
@@ -96,9 +97,10 @@ export function createTimeSeries(kit: Kit<TimeSeriesSettings>, services: Service
     retention,
     afterPacking: createPeriodicDeletion({ deletions, retention }),
   })
+  const queries = createQueries({ visible: visibleSeries, reader, latest, retention })
   const retentionPreview = createRetentionPreview({ db: pools.reading, readLimit, numbers, applications, now })
   return {
-    ...createQueries({ visible: visibleSeries, reader, latest, retention }),
+    ...queries,
     connectivity: createConnectivitySeries({ log, applications, register, putPoints }),
     configured: createConfiguredSeries({ db: kit.db, applications }),
     points: createPointsRequest({ applications, register, putPoints }),
@@ -106,6 +108,7 @@ export function createTimeSeries(kit: Kit<TimeSeriesSettings>, services: Service
       collect: writePath.collect,
       putPoints,
       latestValues: latest.of,
+      ...createPointsOfEndpoint(kit, queries),
       previewRetention: retentionPreview.preview,
     },
     live,
@@ -153,7 +156,7 @@ function createWritePath(
     log,
     metrics,
     duringCommit: {
-      isNeeded: () => bus.hasSubscribers(PointsStored),
+      isNeeded: ({ origins }) => origins.some((origin) => bus.isWanted(PointsStored, origin)),
       run: (sql, rows) => publishPoints(bus, sql, rows, numbers),
     },
     stored(rows) {
@@ -172,7 +175,12 @@ function createWritePath(
   const onStored = (listener: (rows: Rows) => void) => void listeners.push(listener)
   onStored(latest.stored)
   return {
-    collect: createCollect({ plans: createExtractionPlans(applications), numbers, writer }),
+    collect: createCollect({
+      plans: createExtractionPlans(applications),
+      numbers,
+      writer,
+      isPublished: (origin) => bus.isWanted(PointsStored, origin),
+    }),
     putPoints: createPutPoints({ numbers, writer }),
     latest,
     position: order.position,

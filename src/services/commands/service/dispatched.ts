@@ -34,7 +34,7 @@ export function createDispatched({ db, bus, log }: Pick<Kit, 'db' | 'bus' | 'log
   }, atOnce)
   return {
     record({ tenantId, endpointId }, commands) {
-      if (!bus.hasSubscribers(CommandDispatched)) return
+      if (!bus.isWanted(CommandDispatched, { tenantId, endpointId })) return
       const places = commands.map(({ id }) => ({ tenantId, endpointId, commandId: id }))
       const run = write(places)
         .catch((error) => dispatchedNotRecorded(log, { err: error, endpointId }))

@@ -1,3 +1,4 @@
+import { currentCause } from '../../../kernel/cause.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
 import { authorizeOrNotFound } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'
@@ -92,7 +93,7 @@ async function save(
   row: store.EndpointRow,
   newMetadata: Metadata,
   isReserved: IsReserved,
-  { cause }: { cause?: string } = {},
+  { cause = currentCause() }: { cause?: string } = {},
 ): Promise<number> {
   const { endpointId, tenantId, applicationName, versionName, seq } = row
   // Checked first: comparing metadata of any size could block the main thread.

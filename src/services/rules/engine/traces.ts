@@ -1,6 +1,6 @@
 /** Traces: one for each rule and action that ran. They are written in batches, together with the end of their events. */
 import type { Sql } from '../../../kernel/db.ts'
-import type { ActionOutcome, RunOfAction } from '../actions/executor.ts'
+import type { EndedOutcome, RunOfAction } from '../actions/executor.ts'
 import { type ActionDefinition, type ActionType, type Stage, traceEntityType } from '../model.ts'
 
 export interface NewTrace {
@@ -47,8 +47,6 @@ export const pendingAction = (run: RunOfAction, action: ActionDefinition): Pendi
   eventId: run.eventId,
   raisedOn: run.raisedOn,
 })
-
-export type EndedOutcome = Exclude<ActionOutcome, { outcome: 'PENDING' }>
 
 /** Writes the traces of actions that end after their rule. */
 export interface EndedActions {

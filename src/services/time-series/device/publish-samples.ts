@@ -1,4 +1,5 @@
 /** Publishes received samples, if a service handles the event. */
+import { currentCause } from '../../../kernel/cause.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import type { DeviceMessage } from '../../../kernel/device.ts'
 import { createGroupCommit, type Group } from '../../../kernel/group-commit.ts'
@@ -7,7 +8,7 @@ import { type ReceivedSamples, SamplesReceived } from '../events.ts'
 export interface PublishSamples {
   /** Resolves when the event is durable. `sent` is the samples before enrichment. */
   (message: DeviceMessage, samples: unknown[], sent: unknown[]): Promise<void>
-  isHandled(): boolean
+  isHandled(endpoint: DeviceMessage['endpoint']): boolean
 }
 
 interface Pending extends Group {
@@ -43,7 +44,9 @@ export function createSamplePublisher({
     commit.current().add(message, samples, bytes)
     return commit.committed()
   }
-  return Object.assign(publish, { isHandled: () => bus.hasSubscribers(SamplesReceived) })
+  return Object.assign(publish, {
+    isHandled: (endpoint: DeviceMessage['endpoint']) => bus.isWanted(SamplesReceived, endpoint),
+  })
 }
 
 function createPending(): Pending {
@@ -60,7 +63,7 @@ function createPending(): Pending {
       return bytes > 4 * mebibyte
     },
     add(message, samples, messageBytes) {
-      const { endpoint, receivedAt, correlationId, cause } = message
+      const { endpoint, receivedAt, correlationId, cause = currentCause() } = message
       const { endpointId, versionName } = endpoint
       const bytesPerSample = messageBytes / samples.length
       const samplesPerPart = Math.max(1, Math.min(samplesPerEvent, Math.floor(bytesPerEvent / bytesPerSample)))

@@ -2,6 +2,7 @@
  * Turns a device message into rows. If endpoint, plan and sets are cached, which is nearly always, nothing is awaited
  * but the commit, whose promise all messages in it share.
  */
+import { currentCause } from '../../../kernel/cause.ts'
 import type { DeviceMessage } from '../../../kernel/device.ts'
 import { createKeyedMutex } from '../../../kernel/keyed-mutex.ts'
 import { SampleRefused } from '../errors.ts'
@@ -16,11 +17,13 @@ export interface CollectDeps {
   plans: ExtractionPlans
   numbers: Numbers
   writer: Writer
+  /** Returns whether a service wants the points of this endpoint, which then name their message. */
+  isPublished(origin: Origin): boolean
 }
 
 const resolvedPromise = Promise.resolve()
 
-export function createCollect({ plans, numbers, writer }: CollectDeps) {
+export function createCollect({ plans, numbers, writer, isPublished }: CollectDeps) {
   function extractAll(plan: Plan, samples: unknown[]): Extracted[] {
     const extractedSamples: Extracted[] = []
     for (let index = 0; index < samples.length; index++) {
@@ -61,9 +64,10 @@ export function createCollect({ plans, numbers, writer }: CollectDeps) {
     return writer.committed()
   }
 
-  function collect({ endpoint, receivedAt: received, cause }: DeviceMessage, samples: unknown[]): Promise<void> {
-    const origin: Origin = cause === undefined ? endpoint : { ...endpoint, cause }
-    const receivedAt = received.getTime()
+  function collect(message: DeviceMessage, samples: unknown[]): Promise<void> {
+    const { endpoint, correlationId, cause = currentCause() } = message
+    const origin: Origin = isPublished(endpoint) ? { ...endpoint, cause, messageId: correlationId } : endpoint
+    const receivedAt = message.receivedAt.getTime()
     if (lookups.isBusy(origin.endpointId)) return afterLookup(origin, samples, receivedAt)
     const plan = plans.planOf(origin)
     const endpointNo = numbers.endpointNo(origin)

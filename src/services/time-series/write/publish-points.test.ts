@@ -23,7 +23,8 @@ test('stored points are published in batches, with the commit that stores them, 
     timestamp: '1970-01-01T00:00:01.000Z',
   }
   assert.deepEqual(
-    publishedPoints.flat().map(({ ingestionTimestamp, ...point }) => {
+    publishedPoints.flat().map(({ ingestionTimestamp, messageId, ...point }) => {
+      assert.ok(messageId)
       assert.ok(Math.abs(Date.parse(ingestionTimestamp) - Date.now()) < 60_000)
       return point
     }),

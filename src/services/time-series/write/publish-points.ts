@@ -11,7 +11,9 @@ const pointsPerEvent = 500
 export async function publishPoints(bus: Bus, sql: Sql, rows: Rows, numbers: Numbers) {
   const byApplication = new Map<string, { tenantId: string; applicationName: string; points: StoredPoint[] }>()
   for (let row = 0; row < rows.count; row++) {
-    const { tenantId, applicationName } = rows.origins[row]!
+    const origin = rows.origins[row]!
+    if (!bus.isWanted(PointsStored, origin)) continue
+    const { tenantId, applicationName } = origin
     let event = byApplication.get(applicationName)
     if (!event) {
       event = { tenantId, applicationName, points: [] }
@@ -19,14 +21,16 @@ export async function publishPoints(bus: Bus, sql: Sql, rows: Rows, numbers: Num
     }
     event.points.push(...pointsOf(rows, row, numbers))
   }
+  const events: { tenantId: string; applicationName: string; points: StoredPoint[] }[] = []
   for (const { points, ...of } of byApplication.values())
     for (let from = 0; from < points.length; from += pointsPerEvent)
-      await bus.publish(sql, PointsStored, { ...of, points: points.slice(from, from + pointsPerEvent) })
+      events.push({ ...of, points: points.slice(from, from + pointsPerEvent) })
+  await bus.publishAll(sql, PointsStored, events)
 }
 
 /** Returns one point for each series of a row. */
 export function pointsOf(rows: Rows, row: number, numbers: Numbers): StoredPoint[] {
-  const { endpointId, versionName, cause } = rows.origins[row]!
+  const { endpointId, versionName, messageId, cause } = rows.origins[row]!
   const timestamp = new Date(rows.times[row]!).toISOString()
   const ingestionTimestamp = new Date(rows.writtens[row]! / 1000).toISOString()
   const bySeries = new Map<string, StoredPoint>()
@@ -40,6 +44,7 @@ export function pointsOf(rows: Rows, row: number, numbers: Numbers): StoredPoint
       timestamp,
       ingestionTimestamp,
       ...(cause !== undefined && { cause }),
+      ...(messageId !== undefined && { messageId }),
       values: {},
     }
     point.values[valueName] = rows.values[row]![index]!

@@ -1,5 +1,7 @@
 /** Stores points of callers and services through the same writer as samples of devices. */
 
+import { currentCause } from '../../../kernel/cause.ts'
+import { newId } from '../../../kernel/ids.ts'
 import { seriesName, valueNameProblem } from '../configuration.ts'
 import type { NewPoint } from '../contract.ts'
 import { PointRefused } from '../errors.ts'
@@ -30,10 +32,11 @@ export function createPutPoints({ numbers, writer }: { numbers: Numbers; writer:
       nonEmpty.map(({ point, valueNames }) => valueNames.map((name) => fieldOf(point.seriesName, name))),
     )
     const rows = writer.current()
+    const message = { messageId: newId(), cause: version.cause ?? currentCause() }
     for (const [index, { point, valueNames }] of nonEmpty.entries()) {
       const { endpointId, timestamp: at } = point
       const values = valueNames.map((name) => point.values[name]!)
-      rows.add(endpointNos.get(endpointId)!, at, false, sets[index]!, values, { ...version, endpointId })
+      rows.add(endpointNos.get(endpointId)!, at, false, sets[index]!, values, { ...version, endpointId, ...message })
     }
     await writer.committed()
   }

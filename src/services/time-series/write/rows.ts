@@ -14,7 +14,9 @@ export interface Origin {
   versionName: string
   endpointId: string
   /** The run of a rule that made the sample. */
-  cause?: string
+  cause?: string | undefined
+  /** The message of the sample, known if a service wants its points. */
+  messageId?: string
 }
 
 export interface Rows extends Group {

@@ -29,8 +29,8 @@ export interface WriterOptions {
   slots: Slots
   log: Log
   metrics: Metrics
-  /** Runs in the transaction that stores the rows, if `wanted` returns true. */
-  duringCommit?: { isNeeded(): boolean; run(sql: Sql, rows: Rows): Promise<void> }
+  /** Runs in the transaction that stores the rows, if `isNeeded` returns true. */
+  duringCommit?: { isNeeded(rows: Rows): boolean; run(sql: Sql, rows: Rows): Promise<void> }
   /** Called when the rows are durable. */
   stored?(rows: Rows): void
   timeoutMs?: number
@@ -77,7 +77,7 @@ export function createWriter(options: WriterOptions): Writer {
       if (hasConflict) await conflicts.resolve(sql, rows, slot)
       await copyRows(sql, slot, rows, false)
       for (const one of rewritten) await copyRows(sql, slot, one, true)
-      if (duringCommit?.isNeeded()) await duringCommit.run(sql, rows)
+      if (duringCommit?.isNeeded(rows)) await duringCommit.run(sql, rows)
     })
     for (const one of rewritten) outOfOrder.stored(one, slot)
   }
@@ -85,7 +85,8 @@ export function createWriter(options: WriterOptions): Writer {
   async function writeInto(slot: number, rows: Rows) {
     const rewritten = outOfOrder.storedTooEarly(rows, slot)
     const hasConflict = conflicts.needLookup(rows, slot)
-    if (rewritten.length === 0 && !hasConflict && !duringCommit?.isNeeded()) return await copySamples(db, slot, rows)
+    if (rewritten.length === 0 && !hasConflict && !duringCommit?.isNeeded(rows))
+      return await copySamples(db, slot, rows)
     if (!hasConflict) return await writeInTransaction(rows, rewritten, slot, false)
     // Serialized, so that the times of such an endpoint increase from write to write.
     const work = () => writeInTransaction(rows, rewritten, slot, true)

@@ -1,0 +1,72 @@
+/** Events that rules run for, as the engine stores them. */
+import type { TriggerType } from '../../model.ts'
+
+export interface EventEndpoint {
+  endpointId: string
+  applicationName: string
+  /** Absent for commands: it is read when the event runs. */
+  versionName?: string
+}
+
+/** One message of one endpoint, one tick of a schedule, one event of an alert. It runs once for each rule. */
+export interface RuleEvent {
+  type: TriggerType
+  /** The same if the event is stored again, so that its traces have the same ids. */
+  eventId: string
+  /** Milliseconds since 1970. */
+  at: number
+  endpoint?: EventEndpoint
+  /** The value of the trigger's key in `ctx.trigger`. */
+  payload: unknown
+  /** The run of a rule that caused the event; see chain.ts. */
+  cause?: string
+  /** Runs only for this trigger: schedules. */
+  triggerId?: string
+  /** Runs only for this rule: dead letters that are tried again. */
+  ruleId?: string
+}
+
+/** The key of each type in `ctx.trigger` (document 3, 2.9). */
+export const payloadKeys: Record<TriggerType, string> = {
+  'endpoint-metadata-updated': 'endpointMetadataUpdated',
+  'endpoint-data-samples-received': 'endpointDataSamplesReceived',
+  'endpoint-time-series-updated': 'endpointTimeSeriesUpdated',
+  'endpoint-command-dispatched': 'endpointCommandDispatched',
+  'endpoint-command-result-received': 'endpointCommandResultReceived',
+  'alert-lifecycle-event': 'alertLifecycleEvent',
+  cron: 'cron',
+}
+
+export interface MetadataPayload {
+  added: Record<string, string>
+  updated: Record<string, { newValue: string; oldValue: string }>
+  removed: Record<string, string>
+}
+export interface PointPayload {
+  timestamp: string
+  values: Record<string, unknown>
+}
+export type SeriesPayload = Record<string, PointPayload[]>
+export interface CommandPayload {
+  commandId: number
+  commandType: string
+  requestPayload?: unknown
+  statusCode?: number
+  reasonPhrase?: string
+  responsePayload?: unknown
+}
+export interface AlertPayload {
+  eventType: string
+  alert: { alertType: string; severityLevel: string } & Record<string, unknown>
+}
+
+/** Number of buckets of endpoints, by which nodes find earlier events of the same endpoints. */
+const bucketCount = 1024
+
+/** Returns the bucket of an endpoint (FNV-1a). */
+export function bucketOf(endpointId: string): number {
+  let hash = 0x811c9dc5
+  for (let index = 0; index < endpointId.length; index++)
+    hash = Math.imul(hash ^ endpointId.charCodeAt(index), 0x01000193)
+  return (hash >>> 0) % bucketCount
+}

@@ -1,0 +1,51 @@
+/** Reads points of one series of one endpoint for other services, with the queries of the API. */
+import type { Kit } from '../../../kernel/define-service.ts'
+import type { Point, SeriesOfEndpoint, TimeSeries } from '../contract.ts'
+import { timeOf } from '../times.ts'
+import type { DataQuery } from './data.ts'
+import type { LastQuery } from './last.ts'
+
+type Api = Pick<TimeSeries, 'lastPoints' | 'pointsBetween' | 'timeOf'>
+
+const responseBytesMax = 16 * 1024 * 1024
+
+export function createPointsOfEndpoint(
+  { system, now }: Pick<Kit, 'system' | 'now'>,
+  { data, last }: { data: DataQuery; last: LastQuery },
+): Api {
+  const filterOf = ({ applicationName, endpointId, seriesName }: SeriesOfEndpoint) => ({
+    applicationName,
+    endpointIds: [endpointId],
+    seriesNames: [seriesName],
+  })
+  return {
+    async lastPoints(of, limit) {
+      const request = { ...filterOf(of), until: undefined, offset: 0, limit }
+      const text = await textOf(await last.read(system(of.tenantId), request))
+      if (text === undefined) return []
+      const found = JSON.parse(text) as Record<string, Record<string, Point[]>>
+      return found[of.endpointId]?.[of.seriesName] ?? []
+    },
+    async pointsBetween(of, span, limit) {
+      const request = { ...filterOf(of), span, descending: false, reduction: undefined, format: 'json' as const }
+      const text = await textOf(await data.read(system(of.tenantId), request))
+      if (text === undefined) return undefined
+      const found = JSON.parse(text) as Record<string, Record<string, Point[]>>[]
+      const points = found.flatMap((element) => element[of.endpointId]?.[of.seriesName] ?? [])
+      return points.length > limit ? undefined : points
+    },
+    timeOf: (text) => timeOf(text, now()),
+  }
+}
+
+/** Returns the whole response; undefined if it is too large. */
+async function textOf(response: AsyncIterable<Buffer>): Promise<string | undefined> {
+  const parts: Buffer[] = []
+  let bytes = 0
+  for await (const part of response) {
+    bytes += part.length
+    if (bytes > responseBytesMax) return undefined
+    parts.push(part)
+  }
+  return Buffer.concat(parts).toString()
+}
