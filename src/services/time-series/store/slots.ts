@@ -76,9 +76,12 @@ export async function markPacked(sql: Sql, slot: number) {
   await sql`update time_series.slots set state = 'packed' where slot = ${slot}`
 }
 
-/** Drops a packed slot. Fails with 55P03 if a long read would make others wait. */
+/** Drops a packed slot, unless another node does so. Fails with 55P03 if a long read would make others wait. */
 export async function dropSlot(sql: Sql, slot: number) {
   await limitLockWait(sql, 300)
+  // Without this lock, a partition that another node drops at the same moment is an internal error of PostgreSQL (XX000).
+  const rows = await sql`select slot from time_series.slots where slot = ${slot} for update skip locked`
+  if (rows.length === 0) return
   await sql.unsafe(`drop table if exists ${partitionOf(slot)}`)
   await sql`delete from time_series.slots where slot = ${slot}`
 }
