@@ -14,6 +14,7 @@ import timeSeries from '../services/time-series/index.ts'
 import timeSync from '../services/time-sync/index.ts'
 import tokens from '../services/tokens/index.ts'
 import trafficLog from '../services/traffic-log/index.ts'
+import vpn from '../services/vpn/index.ts'
 
 /** All services of the platform. They are built in the order of their needs. */
 export const catalogue: AnyService[] = [
@@ -32,4 +33,5 @@ export const catalogue: AnyService[] = [
   software,
   timeSync,
   rules,
+  vpn,
 ]

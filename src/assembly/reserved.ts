@@ -5,7 +5,6 @@ import { type ConfigurationInstance, defineInstance } from '../kernel/configurat
 /** APIs by their names in WAYPOST_AUTH, with their roots (document 3, "Words and roots"). They do not exist yet. */
 export const reservedApis: Record<string, string[]> = {
   ingest: ['/asf/api/v1'],
-  vpn: ['/vpms/api/v1'],
   assets: ['/am'],
   lorawan: ['/api/v1', '/netc/api/v1', '/ttnc/api/v1'],
 }
@@ -18,15 +17,12 @@ export const reservedInstances: ConfigurationInstance[] = [
   reserved('am', 'Identity management', 'Asset manager'),
   reserved('asf', 'Data collection', 'Ingest pipelines'),
   reserved('netc', 'Communication', 'LoRaWAN connector'),
-  reserved('vpms', 'Communication', 'VPN clients'),
 ]
 
 const existing = ['read', 'update', 'delete']
 
 /** Scopes that roles can already hold. */
 export const reservedScopes: Record<string, readonly string[]> = {
-  ...scopes('vpnclient', ['create', ...existing], heldBy.tenantAdmins),
-
   // Assets
   'tenant:asset-type:create': heldBy.tenantAdmins,
   ...scopes('asset-type', existing, heldBy.tenantAdmins),

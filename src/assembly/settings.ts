@@ -8,6 +8,7 @@ import { rulesSettings } from '../services/rules/settings.ts'
 import { softwareSettings } from '../services/software/settings.ts'
 import { timeSeriesSettings } from '../services/time-series/settings.ts'
 import { trafficLogSettings } from '../services/traffic-log/settings.ts'
+import { vpnSettings } from '../services/vpn/settings.ts'
 
 /** Settings by the name of the service. `buildServices` rejects a service whose settings are missing here. */
 export const serviceSettings: Record<string, DeclaredSettings<unknown>> = {
@@ -19,4 +20,5 @@ export const serviceSettings: Record<string, DeclaredSettings<unknown>> = {
   commands: commandsSettings,
   software: softwareSettings,
   rules: rulesSettings,
+  vpn: vpnSettings,
 }

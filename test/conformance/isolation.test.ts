@@ -150,6 +150,13 @@ async function createResources() {
     config: `"${marker}"`,
   })
   parameters.configuration = { tenantId, appName: app, appVersionName: version, endpointId, filterId, configId }
+  const vpnClient = await asService('POST /vpms/api/v1/vpnclient', {
+    name: `${marker}-vpn`,
+    type: 'device',
+    endpointId,
+  })
+  assert.equal(vpnClient.status, 201, vpnClient.text)
+  parameters.vpn = { vpnclientID: vpnClient.body.data.id }
   parameters.identity = { tenant_id: tenantId, name: `${marker}-role` }
   idByCollection = { users: user, grants: grant, 'api-keys': key, issuers: issuer, clients: clients.body.content[0].id }
   Object.assign(idByCollection, { 'basic-credentials': basic, 'x509-credentials': certificate })
@@ -301,6 +308,8 @@ async function readAllOfOwner() {
     '/otao/api/v1/applications/isolated7-app/software/endpoints/isolated7-endpoint',
     '/otao/api/v1/applications/isolated7-app/software/1.0.0/file',
     '/bcx/api/v1/applications/isolated7-app/binary-data/list',
+    '/vpms/api/v1/vpnclient',
+    `/vpms/api/v1/vpnclient/${parameters.vpn!.vpnclientID}/config`,
     '/bcx/api/v1/applications/isolated7-app/endpoints/isolated7-endpoint/files/isolated7-file',
   ]
   const answers = await Promise.all(urls.map((url) => owner.asService(`GET ${url}`)))

@@ -1,10 +1,11 @@
 /** Certificate authorities of the platform and of tenants, and their revocation lists. */
-import { randomBytes, X509Certificate } from 'node:crypto'
+import { X509Certificate } from 'node:crypto'
 import type { Kit } from '../../../kernel/define-service.ts'
+import { newSerialNumber, toSecond } from '../../../kernel/pki/subject.ts'
+import type { PkiWorker } from '../../../kernel/pki/worker.ts'
+import type { Issuer } from '../../../kernel/pki/x509.ts'
 import { createSingleFlight } from '../../../kernel/single-flight.ts'
 import { NoRevocationList } from '../errors.ts'
-import type { PkiWorker } from '../pki/worker.ts'
-import type { Issuer } from '../pki/x509.ts'
 import * as store from '../store/authorities.ts'
 
 export interface RevocationList {
@@ -29,16 +30,6 @@ export const certificatesRoot = '/kpc/api/v1'
 /** A list is valid for a week and renewed daily, so a daily download is always valid for at least six days. */
 const listValidMs = 7 * 86_400_000
 const listRenewedMs = 86_400_000
-
-/** Returns a random positive number of exactly 16 octets in DER, in base 10. */
-export function newSerialNumber(): string {
-  const bytes = randomBytes(16)
-  bytes[0] = (bytes[0]! & 0x7f) | 0x40
-  return BigInt(`0x${bytes.toString('hex')}`).toString()
-}
-
-/** Rounds down, because X.509 dates have no fractions of a second. */
-export const toSecond = (date: Date) => new Date(Math.floor(date.getTime() / 1000) * 1000)
 
 export function createAuthorities({ db, now, newId, secrets, baseUrl }: Kit, worker: PkiWorker): Authorities {
   const singleFlight = createSingleFlight<void>()

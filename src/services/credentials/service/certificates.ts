@@ -1,14 +1,15 @@
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
+import { newSerialNumber, toSecond } from '../../../kernel/pki/subject.ts'
+import type { PkiWorker } from '../../../kernel/pki/worker.ts'
 import { NoCredential, TransitionRejected } from '../errors.ts'
 import { CertificateExpiresSoon, CredentialCreated, CredentialStateChanged } from '../events.ts'
-import type { PkiWorker } from '../pki/worker.ts'
 import type { CertificateCredential, IssuedCertificate } from '../schemas.ts'
 import { isAllowed, possibleFrom, type TargetState } from '../states.ts'
 import { markListOutdated } from '../store/authorities.ts'
 import * as store from '../store/certificates.ts'
-import { type Authorities, newSerialNumber, toSecond } from './authorities.ts'
+import type { Authorities } from './authorities.ts'
 
 export interface CertificateOperations {
   /** Yields pages, so that a slow reader holds no connection. */

@@ -8,19 +8,17 @@ import { isIP } from 'node:net'
 import { AsnConvert, OctetString } from '@peculiar/asn1-schema'
 import * as asn from '@peculiar/asn1-x509'
 import * as x509 from '@peculiar/x509'
+import { never, toSecond } from './subject.ts'
 
 const ecdsa = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
 const ecdsaWithSha256 = '1.2.840.10045.4.3.2'
-
-/** RFC 5280, 4.1.2.5: no expiration. An authority must outlive every certificate that it issues. */
-const never = new Date('9999-12-31T23:59:59Z')
 
 export interface Issuer {
   /** PEM, like all certificates and keys in this file. */
   certificate: string
   privateKey: string
-  /** URL of its revocation list. */
-  listAddress: string
+  /** URL of its revocation list, if it publishes one. */
+  listAddress?: string
 }
 
 export interface CertificateAndKey {
@@ -56,7 +54,7 @@ const part = (text: string) => [{ utf8String: text }]
 
 const pemOf = (certificate: x509.X509Certificate) => `${certificate.toString('pem').trim()}\n`
 
-/** Creates a certificate authority: the platform's without `issuer`, a tenant's with it. */
+/** Creates a certificate authority: a root without `issuer`, a tenant's with it. */
 export async function makeAuthority(
   of: Subject & { commonName: string; unit?: string; issuer?: Issuer },
 ): Promise<CertificateAndKey & { invalidAfter: Date }> {
@@ -72,7 +70,7 @@ export async function makeAuthority(
     notAfter: never,
     signingAlgorithm: ecdsa,
     extensions: [
-      // Path length: tenant authorities below the platform's, only clients below a tenant's.
+      // Path length: tenant authorities below a root, only clients below a tenant's.
       new x509.BasicConstraintsExtension(true, of.issuer ? 0 : 1, true),
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
       await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
@@ -128,7 +126,7 @@ async function signed(
     extensions: [
       ...certificate.extensions,
       await x509.AuthorityKeyIdentifierExtension.create(authority.publicKey),
-      new x509.CRLDistributionPointsExtension([by.listAddress]),
+      ...(by.listAddress === undefined ? [] : [new x509.CRLDistributionPointsExtension([by.listAddress])]),
     ],
   })
 }
@@ -198,5 +196,3 @@ export function makeRevocationList(of: {
 
 const extension = (extnID: string, value: object) =>
   new asn.Extension({ extnID, critical: false, extnValue: new OctetString(AsnConvert.serialize(value)) })
-
-const toSecond = (date: Date) => new Date(Math.floor(date.getTime() / 1000) * 1000)

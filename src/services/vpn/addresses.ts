@@ -1,0 +1,40 @@
+/** Addresses of the VPN (document 5, 8.2): a /20 for each tenant, whose last /24 is for administrators. Pure functions. */
+import type { Network } from './settings.ts'
+
+export type ClientType = 'admin' | 'device'
+
+export const rangePrefix = 20
+export const rangeSize = 4096
+export const adminSize = 256
+const adminOffset = rangeSize - adminSize
+
+/** Offsets that clients of a type can get: the first of the range and the second, the platform's own, are not given. */
+export const offsets: Record<ClientType, { first: number; last: number }> = {
+  device: { first: 2, last: adminOffset - 1 },
+  // The last address of the range is its broadcast address.
+  admin: { first: adminOffset + 1, last: rangeSize - 2 },
+}
+
+export const rangeCount = ({ prefix }: Network) => 2 ** (rangePrefix - prefix)
+
+export const addressText = (address: number) =>
+  [24, 16, 8, 0].map((shift) => Math.floor(address / 2 ** shift) % 256).join('.')
+
+export const addressNumber = (text: string) => text.split('.').reduce((sum, part) => sum * 256 + Number(part), 0)
+
+/** Returns the first address of the range that the address is in. */
+export const rangeStartOf = (address: number) => address - (address % rangeSize)
+
+/** Returns the platform's own address in the range of a client. */
+export const platformAddressOf = (address: number) => rangeStartOf(address) + 1
+
+export const adminStartOf = (rangeStart: number) => rangeStart + adminOffset
+
+/** Returns the range of a client's type, as in the field `subnet`. */
+export function subnetOf(type: ClientType, address: string): string {
+  const start = rangeStartOf(addressNumber(address))
+  return type === 'device' ? `${addressText(start)}/${rangePrefix}` : `${addressText(adminStartOf(start))}/24`
+}
+
+export const isInNetwork = ({ first, prefix }: Network, address: number) =>
+  address >= first && address < first + 2 ** (32 - prefix)

@@ -1,0 +1,11 @@
+import type { Bus } from '../../kernel/bus.ts'
+import { EndpointUnregistered } from '../register/events.ts'
+import { TenantDeleted } from '../tenants/events.ts'
+import type { VpnService } from './service.ts'
+
+export function registerEventHandlers(bus: Bus, vpn: VpnService) {
+  bus.handle('vpn.forget-endpoints', EndpointUnregistered, (sql, { tenantId, endpointIds, unregisteredDate }) =>
+    vpn.forgetEndpoints(sql, { tenantId, endpointIds, until: new Date(unregisteredDate) }),
+  )
+  bus.handle('vpn.forget-tenant', TenantDeleted, (sql, { tenantId }) => vpn.forgetTenant(sql, tenantId))
+}

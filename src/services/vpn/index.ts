@@ -1,0 +1,35 @@
+import { heldBy, Identity, scopes } from '../../identity/contract.ts'
+import { defineInstance } from '../../kernel/configuration.ts'
+import { defineService } from '../../kernel/define-service.ts'
+import { Register } from '../register/contract.ts'
+import { Vpn } from './contract.ts'
+import { registerEventHandlers } from './event-handlers.ts'
+import { routes } from './routes.ts'
+import { createVpn } from './service.ts'
+import { vpnSettings } from './settings.ts'
+
+export default defineService({
+  name: 'vpn',
+  provides: Vpn,
+  needs: { identity: Identity, register: Register },
+  migrations: new URL('./migrations/', import.meta.url),
+  settings: vpnSettings,
+  instances: [defineInstance({ name: 'vpms', group: 'Communication', description: 'VPN clients', urlPrefix: '/vpms' })],
+  scopes: scopes('vpnclient', ['create', 'read', 'update', 'delete'], heldBy.tenantAdmins),
+  build(kit, given) {
+    const service = createVpn(kit, given)
+    registerEventHandlers(kit.bus, service)
+    return {
+      api: service.api,
+      http: [
+        {
+          name: 'vpn',
+          title: 'VPN clients and their configuration files',
+          roots: ['/vpms/api/v1'],
+          routes: (http) => routes(http, service.clients),
+        },
+      ],
+      stop: service.stop,
+    }
+  },
+})

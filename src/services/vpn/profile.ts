@@ -1,0 +1,45 @@
+/** Writes the profile of a client, which OpenVPN imports as it is. It contains nothing that a user has entered. */
+export interface ProfileParts {
+  host: string
+  port: number
+  protocol: 'tcp' | 'udp'
+  /** The VPN's root authority, which has signed the certificate of the server. */
+  root: string
+  /** The authority of the tenant, which has signed the certificate of the client. */
+  authority: string
+  certificate: string
+  privateKey: string
+  tlsCrypt: string
+}
+
+/** Ciphers that both sides accept, the preferred one first. */
+export const dataCiphers = 'AES-256-GCM:AES-128-GCM:CHACHA20-POLY1305'
+
+export const inline = (name: string, content: string) => `<${name}>\n${content.trim()}\n</${name}>\n`
+
+/**
+ * The server trusts the root only, so that a new tenant needs no restart: clients send the authority of their tenant along
+ * (`extra-certs`). It is in `ca` too, for programs that ignore `extra-certs`: OpenSSL then completes the chain from there.
+ */
+export const profileText = (of: ProfileParts): string =>
+  [
+    'client',
+    'dev tun',
+    `proto ${of.protocol}`,
+    `remote ${of.host} ${of.port}`,
+    'resolv-retry infinite',
+    'nobind',
+    'persist-key',
+    'persist-tun',
+    'remote-cert-tls server',
+    'tls-version-min 1.2',
+    'auth SHA256',
+    `data-ciphers ${dataCiphers}`,
+    'verb 3',
+    '',
+  ].join('\n') +
+  inline('ca', of.authority.trim() + '\n' + of.root) +
+  inline('cert', of.certificate) +
+  inline('extra-certs', of.authority) +
+  inline('key', of.privateKey) +
+  inline('tls-crypt', of.tlsCrypt)

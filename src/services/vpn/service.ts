@@ -1,0 +1,41 @@
+/** Assembles the service: the operations for routes.ts and the server for the command `waypost vpn`. */
+import type { Identity } from '../../identity/contract.ts'
+import type { Sql } from '../../kernel/db.ts'
+import type { Kit } from '../../kernel/define-service.ts'
+import { createPkiWorker } from '../../kernel/pki/worker.ts'
+import type { Register } from '../register/contract.ts'
+import type { Vpn } from './contract.ts'
+import { createAuthorities } from './service/authorities.ts'
+import { type ClientOperations, createClientOperations, unlink } from './service/clients.ts'
+import type { VpnSettings } from './settings.ts'
+import { findClientsOfEndpoints } from './store/clients.ts'
+import { retireTenant } from './store/tenants.ts'
+
+export interface VpnService {
+  clients: ClientOperations
+  /** Revokes the clients of unregistered endpoints. An endpoint that was registered again keeps newer clients. */
+  forgetEndpoints(sql: Sql, of: { tenantId: string; endpointIds: string[]; until: Date }): Promise<void>
+  forgetTenant(sql: Sql, tenantId: string): Promise<void>
+  stop(): Promise<void>
+  api: Vpn
+}
+
+export function createVpn(
+  kit: Kit<VpnSettings>,
+  { identity, register }: { identity: Identity; register: Register },
+): VpnService {
+  const worker = createPkiWorker()
+  const authorities = createAuthorities(kit, worker)
+  return {
+    clients: createClientOperations({ kit, identity, register, authorities }),
+    async forgetEndpoints(sql, { tenantId, ...of }) {
+      const ids = await findClientsOfEndpoints(sql, { tenantId, ...of })
+      if (ids.length > 0) await unlink(sql, { tenantId, ids, at: kit.now() })
+    },
+    forgetTenant: (sql, tenantId) => retireTenant(sql, tenantId, kit.now()),
+    stop: worker.close,
+    api: {
+      async serve() {},
+    },
+  }
+}

@@ -1,0 +1,146 @@
+/** Certificate authorities of the VPN: its own root, which signs the server's certificate, and one below it for each tenant. */
+import { randomBytes, X509Certificate } from 'node:crypto'
+import type { Kit } from '../../../kernel/define-service.ts'
+import { never, newSerialNumber, toSecond } from '../../../kernel/pki/subject.ts'
+import type { PkiWorker } from '../../../kernel/pki/worker.ts'
+import type { CertificateAndKey } from '../../../kernel/pki/x509.ts'
+import { addressNumber, addressText, isInNetwork, rangeCount, rangeSize } from '../addresses.ts'
+import { NoVpnRange, VpnRangeOutside } from '../errors.ts'
+import type { VpnSettings } from '../settings.ts'
+import * as store from '../store/tenants.ts'
+
+/** The VPN's root and what its server has. */
+export interface Installation {
+  root: CertificateAndKey
+  tlsCrypt: string
+  server: CertificateAndKey
+}
+
+export interface TenantAuthority extends CertificateAndKey {
+  tenantId: string
+}
+
+export interface Authorities {
+  installation(): Promise<Installation>
+  /** Returns the authority of a tenant; the first call creates it and gives the tenant a range. */
+  ofTenant(tenantId: string): Promise<TenantAuthority>
+  issue(authority: TenantAuthority, commonName: string): Promise<IssuedCertificate>
+}
+
+export interface IssuedCertificate extends CertificateAndKey {
+  serialNumber: string
+  fingerprint: string
+  invalidAfter: Date
+}
+
+/** Common name of the server's certificate. */
+export const serverName = 'waypost-vpn'
+
+/** Connections of a deleted tenant end long before its range is given to another one. */
+const rangeRestSeconds = 60
+/** The server's certificate is renewed this long before it expires, or at half of its life. */
+const renewedDays = 30
+
+/** Returns the SHA-256 of a certificate in hexadecimal digits, as OpenVPN reports it without colons. */
+export const fingerprintOf = (certificate: string) =>
+  new X509Certificate(certificate).fingerprint256.replaceAll(':', '').toLowerCase()
+
+export function createAuthorities(
+  { db, now, newId, secrets, settings }: Pick<Kit<VpnSettings>, 'db' | 'now' | 'newId' | 'secrets' | 'settings'>,
+  worker: PkiWorker,
+): Authorities {
+  const dates = () => {
+    const notBefore = toSecond(now())
+    const days = settings.certificateDays
+    return { notBefore, notAfter: days === 0 ? never : new Date(notBefore.getTime() + days * 86_400_000) }
+  }
+
+  async function issueForServer(root: CertificateAndKey) {
+    const { notBefore, notAfter } = dates()
+    const made = await worker.make('makeCertificate', {
+      ...{ serialNumber: newSerialNumber(), commonName: serverName, notBefore, notAfter, issuer: root },
+      hosts: [serverName],
+    })
+    return {
+      serverCertificate: made.certificate,
+      sealedServerKey: secrets.seal(made.privateKey),
+      serverInvalidAfter: notAfter,
+    }
+  }
+
+  /** Creates root, key and server certificate. If nodes do so concurrently, the first insert wins. */
+  async function createInstallation(): Promise<store.InstallationRow> {
+    const root = await worker.make('makeAuthority', {
+      serialNumber: newSerialNumber(),
+      notBefore: toSecond(now()),
+      commonName: `Waypost VPN CA ${newId()}`,
+    })
+    await store.insertInstallation(db.sql, {
+      certificate: root.certificate,
+      sealedKey: secrets.seal(root.privateKey),
+      sealedTlsCrypt: secrets.seal(newTlsCryptKey()),
+      ...(await issueForServer(root)),
+    })
+    return (await store.findInstallation(db.sql))!
+  }
+
+  async function installation(): Promise<Installation> {
+    let row = (await store.findInstallation(db.sql)) ?? (await createInstallation())
+    const root = { certificate: row.certificate, privateKey: secrets.open(row.sealedKey) }
+    const renewedMs = Math.min(renewedDays, (settings.certificateDays || renewedDays) / 2) * 86_400_000
+    if (row.serverInvalidAfter.getTime() - now().getTime() < renewedMs) {
+      await store.updateServerCertificate(db.sql, await issueForServer(root))
+      row = (await store.findInstallation(db.sql))!
+    }
+    return {
+      root,
+      tlsCrypt: secrets.open(row.sealedTlsCrypt),
+      server: { certificate: row.serverCertificate, privateKey: secrets.open(row.sealedServerKey) },
+    }
+  }
+
+  async function createTenant(tenantId: string): Promise<store.TenantRow> {
+    const { root } = await installation()
+    const serialNumber = newSerialNumber()
+    const made = await worker.make('makeAuthority', {
+      ...{ serialNumber, notBefore: toSecond(now()), issuer: root, unit: tenantId },
+      commonName: `Waypost VPN tenant CA ${newId()}`,
+    })
+    const row = {
+      ...{ tenantId, certificate: made.certificate, serialNumber, fingerprint: fingerprintOf(made.certificate) },
+      sealedKey: secrets.seal(made.privateKey),
+    }
+    await db.tx((sql) =>
+      store.insertTenant(sql, row, {
+        networkStart: addressText(settings.network.first),
+        rangeCount: rangeCount(settings.network),
+        rangeSize,
+        restSeconds: rangeRestSeconds,
+      }),
+    )
+    const stored = await store.findTenant(db.sql, tenantId)
+    if (!stored) throw NoVpnRange()
+    return stored
+  }
+
+  return {
+    installation,
+    async ofTenant(tenantId) {
+      const row = (await store.findTenant(db.sql, tenantId)) ?? (await createTenant(tenantId))
+      if (!isInNetwork(settings.network, addressNumber(row.rangeStart)))
+        throw VpnRangeOutside({ range: `${row.rangeStart}/20` })
+      return { tenantId, certificate: row.certificate, privateKey: secrets.open(row.sealedKey) }
+    },
+    async issue(issuer, commonName) {
+      const [serialNumber, { notBefore, notAfter }] = [newSerialNumber(), dates()]
+      const made = await worker.make('makeCertificate', { serialNumber, commonName, notBefore, notAfter, issuer })
+      return { ...made, serialNumber, fingerprint: fingerprintOf(made.certificate), invalidAfter: notAfter }
+    },
+  }
+}
+
+/** Creates a key for `tls-crypt` in the format of `openvpn --genkey`. */
+function newTlsCryptKey(): string {
+  const lines = randomBytes(256).toString('hex').match(/.{32}/g)!
+  return ['-----BEGIN OpenVPN Static key V1-----', ...lines, '-----END OpenVPN Static key V1-----', ''].join('\n')
+}

@@ -1,0 +1,64 @@
+/** Checks public keys of OpenSSH (document 5, 8.6). */
+const line = /^([a-z0-9@.-]{4,64}) ([A-Za-z0-9+/]{16,16000}={0,2})(?: ([^\p{Cc}\u2028\u2029]{1,255}))?$/u
+
+export const sshKeyLength = 17_000
+const rsaBitsMin = 2048
+
+/** Number of fields behind the type in the key's bytes; each is a length of four bytes and as many bytes. */
+const fieldsByType: Record<string, number> = {
+  'ssh-ed25519': 1,
+  'ssh-rsa': 2,
+  'ecdsa-sha2-nistp256': 2,
+  'ecdsa-sha2-nistp384': 2,
+  'ecdsa-sha2-nistp521': 2,
+  'sk-ssh-ed25519@openssh.com': 2,
+  'sk-ecdsa-sha2-nistp256@openssh.com': 3,
+}
+
+const curvePointBytes: Record<string, number> = { nistp256: 65, nistp384: 97, nistp521: 133 }
+
+/** Returns what is wrong with the key, or undefined. */
+export function sshKeyProblem(text: string): string | undefined {
+  const [, type = '', base64 = ''] = line.exec(text) ?? []
+  const fieldCount = fieldsByType[type]
+  if (fieldCount === undefined)
+    return 'expected one line with a public key of OpenSSH: ed25519, ecdsa, sk-* or rsa, with an optional comment'
+  const bytes = Buffer.from(base64, 'base64')
+  if (bytes.toString('base64').replace(/=+$/, '') !== base64.replace(/=+$/, '')) return 'the key is not valid base64'
+  const fields = fieldsOf(bytes)
+  if (!fields || fields.length !== fieldCount + 1 || fields[0]!.toString('latin1') !== type)
+    return `the key is not a public key of the type ${type}`
+  return valueProblem(type, fields)
+}
+
+function valueProblem(type: string, fields: Buffer[]): string | undefined {
+  if (type === 'ssh-rsa') {
+    const bits = bitLength(fields[2]!)
+    if (bitLength(fields[1]!) < 2) return 'the RSA key has no usable exponent'
+    return bits < rsaBitsMin ? `expected an RSA key of at least ${rsaBitsMin} bits, this one has ${bits}` : undefined
+  }
+  const isComplete = type.includes('ed25519')
+    ? fields[1]!.length === 32
+    : type.endsWith(fields[1]!.toString('latin1')) || type.includes(`-${fields[1]!.toString('latin1')}@`)
+      ? fields[2]!.length === curvePointBytes[fields[1]!.toString('latin1')] && fields[2]![0] === 4
+      : false
+  return isComplete ? undefined : `the key is not a public key of the type ${type}`
+}
+
+function fieldsOf(bytes: Buffer): Buffer[] | undefined {
+  const fields: Buffer[] = []
+  for (let at = 0; at < bytes.length; ) {
+    if (at + 4 > bytes.length) return undefined
+    const end = at + 4 + bytes.readUInt32BE(at)
+    if (end > bytes.length) return undefined
+    fields.push(bytes.subarray(at + 4, end))
+    at = end
+  }
+  return fields
+}
+
+/** Returns the bits of a positive number; 0 for a negative one, which no key has. */
+function bitLength(bytes: Buffer): number {
+  if (bytes.length === 0 || bytes[0]! >= 0x80) return 0
+  return BigInt(`0x${bytes.toString('hex')}`).toString(2).length
+}
