@@ -8,8 +8,8 @@ import type { SeriesFragment } from './series-fragments.ts'
 
 /** Turns fragments of the same endpoints and series, in reading order, into fewer points. */
 export interface Reducer {
-  /** Returns the points that are complete. `span` is the time range of the part. */
-  add(fragment: SeriesFragment, span: Span): SeriesFragment | undefined
+  /** Returns the points that are complete. `part` is the time range of the part; no part of the same series follows the last. */
+  add(fragment: SeriesFragment, part: Span & { isLast: boolean }): SeriesFragment | undefined
   /** Returns the rest after the last part. */
   end(): Iterable<SeriesFragment>
 }
@@ -39,12 +39,12 @@ export function createAggregator(interval: Interval, aggregate: Aggregate, desce
   }
 
   return {
-    add(fragment, span) {
+    add(fragment, part) {
       const key = `${fragment.endpointNo} ${fragment.series.name}`
       const sums = incomplete.get(key)?.sums ?? new Map<string, Sum[]>()
       for (const { name, points, sums: chunkSums = [] } of fragment.columns)
         sums.set(name, mergeSums(sums.get(name) ?? [], sumsOfChunks(chunkSums, interval), sumsOf(points, interval)))
-      const start = incompleteStart(span)
+      const start = part.isLast ? undefined : incompleteStart(part)
       const carriedOver = new Map<string, Sum[]>()
       if (start !== undefined)
         for (const [name, intervalSums] of sums) {

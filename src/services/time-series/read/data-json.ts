@@ -1,4 +1,4 @@
-/** Writes points as JSON: an array of objects, each complete within one buffer. */
+/** Writes points as JSON: an array with one object for each endpoint, which has each series once. */
 
 import { putPoints, rowsOf } from './point-json.ts'
 import type { SeriesFragment } from './series-fragments.ts'
@@ -12,34 +12,30 @@ export interface IdentifiedPart {
 
 const bufferBytes = 128 * 1024
 
+/** Fragments of one series must follow each other, and those of one endpoint too. */
 export async function* jsonOf(parts: AsyncIterable<IdentifiedPart>, descending: boolean): AsyncGenerator<Buffer> {
   const text = createTextBuffer(bufferBytes + 1024)
-  let separator = '['
+  put(text, '[')
+  let endpoint: number | undefined
+  let seriesName: string | undefined
   for await (const { fragments, idOf } of parts) {
-    let open: number | undefined
     for (const { endpointNo, series, columns } of fragments) {
       const rows = rowsOf(columns, descending)
+      if (rows.count === 0) continue
+      const name = `${JSON.stringify(series.name)}:[`
+      if (endpoint !== endpointNo)
+        put(text, `${endpoint === undefined ? '' : ']}},'}{${JSON.stringify(idOf(endpointNo))}:{${name}`)
+      else put(text, seriesName === series.name ? ',' : `],${name}`)
+      endpoint = endpointNo
+      seriesName = series.name
       for (let rowIndex = 0; rowIndex < rows.count; ) {
-        if (text.length === 0) {
-          put(text, `${separator}{`)
-          separator = ','
-        }
-        if (open === endpointNo) put(text, ',')
-        else put(text, `${open === undefined ? '' : '},'}${JSON.stringify(idOf(endpointNo))}:{`)
-        open = endpointNo
-        put(text, `${JSON.stringify(series.name)}:[`)
+        if (rowIndex > 0) put(text, ',')
         rowIndex = putPoints(text, rows, rowIndex, bufferBytes)
-        put(text, ']')
-        if (text.length < bufferBytes) continue
-        put(text, '}}')
-        yield takeText(text)
-        open = undefined
+        if (text.length >= bufferBytes) yield takeText(text)
       }
     }
-    // The next part may have more points of the same series, and an object cannot have a key twice.
-    if (open === undefined) continue
-    put(text, '}}')
-    yield takeText(text)
+    if (text.length > 1) yield takeText(text)
   }
-  yield Buffer.from(separator === '[' ? '[]' : ']')
+  put(text, endpoint === undefined ? ']' : ']}}]')
+  yield takeText(text)
 }

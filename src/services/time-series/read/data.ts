@@ -42,9 +42,16 @@ export function createDataQuery(deps: {
     for await (const page of endpoints) {
       const idOf = new Map(page.map(({ endpointNo, endpointId }) => [endpointNo, endpointId]))
       const of = { tenantId: ctx.tenantId, applicationName, endpointNos: [...idOf.keys()], series }
-      const parts = reader.read({ ...of, ...span, descending, prefetch: true, ...readingFor(reduction) })
+      const parts = reader.read({
+        ...of,
+        ...span,
+        descending,
+        prefetch: true,
+        seriesFirst: true,
+        ...readingFor(reduction),
+      })
       for await (const fragments of reduction
-        ? reducedParts(parts, reducerFor(reduction, request))
+        ? reducedParts(parts, span, reducerFor(reduction, request))
         : fragmentsOfParts(parts))
         yield { fragments, idOf: (endpointNo: number) => idOf.get(endpointNo)! } satisfies IdentifiedPart
     }
@@ -65,20 +72,25 @@ async function* fragmentsOfParts(parts: AsyncIterable<Part>) {
   for await (const { fragments } of parts) yield fragments
 }
 
-/** Parts continue the same endpoints and series as long as they share the same lists. */
-async function* reducedParts(parts: AsyncIterable<Part>, reducer: Reducer): AsyncGenerator<Iterable<SeriesFragment>> {
+/** Parts continue the same endpoints and series as long as they share the same lists. Only a single series has several parts. */
+async function* reducedParts(
+  parts: AsyncIterable<Part>,
+  span: Span,
+  reducer: Reducer,
+): AsyncGenerator<Iterable<SeriesFragment>> {
   let before: Part | undefined
   for await (const part of parts) {
     if (before && (before.endpointNos !== part.endpointNos || before.series !== part.series)) yield reducer.end()
     before = part
-    yield reducedFragments(part, reducer)
+    yield reducedFragments(part, span, reducer)
   }
   yield reducer.end()
 }
 
-function* reducedFragments({ fragments, from, to }: Part, reducer: Reducer) {
+function* reducedFragments({ fragments, from, to }: Part, whole: Span, reducer: Reducer) {
+  const isLast = from === whole.from && to === whole.to
   for (const fragment of fragments) {
-    const reduced = reducer.add(fragment, { from, to })
+    const reduced = reducer.add(fragment, { from, to, isLast })
     if (reduced) yield reduced
   }
 }

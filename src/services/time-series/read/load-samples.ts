@@ -12,6 +12,12 @@ export interface LoadedSamples {
   remaining: Task[]
 }
 
+interface LoadOrder {
+  descending: boolean
+  /** A task with too many samples is split by series before it is split by time. */
+  seriesFirst: boolean
+}
+
 interface LoadOptions {
   inOrder: boolean
   withOrder: boolean
@@ -31,7 +37,7 @@ export interface SampleLimits {
 export function createSampleLoader(db: Db, { values: valuesMax, textBytes: textBytesMax }: SampleLimits) {
   const limitOf = ({ width }: SampleFormat) => Math.max(1, Math.floor(valuesMax / width)) + 1
 
-  function find(task: Task, format: SampleFormat, descending: boolean, options: LoadOptions) {
+  function find(task: Task, format: SampleFormat, { descending }: LoadOrder, options: LoadOptions) {
     const part = { ...format, ...task }
     if (isSingleTime(task)) return store.findSamplesAt(db.sql, part)
     const statementOptions = { limit: limitOf(format), ...options, descending }
@@ -43,17 +49,19 @@ export function createSampleLoader(db: Db, { values: valuesMax, textBytes: textB
   return async function load(
     task: Task,
     format: SampleFormat,
-    descending: boolean,
+    order: LoadOrder,
     options = cheapest,
   ): Promise<LoadedSamples> {
     const none: LoadedSamples = { loaded: task, points: new Map(), remaining: [] }
     if (format.sets.length === 0) return none
-    const rows = await find(task, format, descending, options)
+    const rows = await find(task, format, order, options)
     if (!rows) return none
-    const reload = (changes: Partial<LoadOptions>) => load(task, format, descending, { ...options, ...changes })
+    const reload = (changes: Partial<LoadOptions>) => load(task, format, order, { ...options, ...changes })
     if (rows.longBytes > textBytesMax) {
       if (task.endpointNos.length > 1)
         return { points: new Map(), remaining: task.endpointNos.map((no) => ({ ...task, endpointNos: [no] })) }
+      if (order.seriesFirst && task.series.length > 1)
+        return { points: new Map(), remaining: task.series.map((series) => ({ ...task, series: [series] })) }
       const limit = Math.max(2, Math.floor((countOf(rows) * textBytesMax) / rows.longBytes))
       return await reload({ inOrder: true, limit })
     }
@@ -67,8 +75,13 @@ export function createSampleLoader(db: Db, { values: valuesMax, textBytes: textB
       const parts = groupBySize(task.endpointNos, (no) => counts.get(no) ?? 0, limit - 1)
       return { points: new Map(), remaining: Array.from(parts, (endpointNos) => ({ ...task, endpointNos })) }
     }
+    if (isCut && order.seriesFirst && task.series.length > 1) {
+      const [count] = await store.countSamples(db.sql, { ...format, ...task })
+      const parts = groupBySize(task.series, () => count?.points ?? limit, task.series.length * (limit - 1))
+      return { points: new Map(), remaining: Array.from(parts, (series) => ({ ...task, series })) }
+    }
     if (isCut && !options.inOrder) return await reload({ inOrder: true })
-    const { loaded, remaining } = isCut ? cutAt(task, rangeOf(rows), descending) : { loaded: task, remaining: [] }
+    const { loaded, remaining } = isCut ? cutAt(task, rangeOf(rows), order.descending) : { loaded: task, remaining: [] }
     if (!loaded) return { points: new Map(), remaining }
     const points = samplePoints(rows, format, loaded)
     return points ? { loaded, points, remaining } : await reload({ withOrder: true })

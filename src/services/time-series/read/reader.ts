@@ -23,10 +23,9 @@ export interface ReadRequest extends Span {
   descending: boolean
   /** Reads the next part while the current one is used; for callers that want all parts. */
   prefetch: boolean
-  /**
-   * For reductions: parts are larger, and all parts of an endpoint and series come before those of the next. `sums`
-   * reads only the stored sums of chunks where these suffice.
-   */
+  /** All parts of an endpoint and series come before those of the next. */
+  seriesFirst?: boolean
+  /** For reductions: parts are larger. `sums` reads only the stored sums of chunks where these suffice. */
   reducing?: 'points' | 'sums'
   /** Intervals whose sums replace the points. */
   summing?: Interval
@@ -74,9 +73,9 @@ export function createReader({
   async function load(
     task: Task,
     format: SampleFormat,
-    { descending, reducing }: ReadRequest,
+    { descending, reducing, seriesFirst = false }: ReadRequest,
   ): Promise<{ loaded: Loaded | undefined; rest: Task[] }> {
-    const { loaded, points: samples, remaining: rest } = await loadSamples(task, format, descending)
+    const { loaded, points: samples, remaining: rest } = await loadSamples(task, format, { descending, seriesFirst })
     if (!loaded) return { loaded: undefined, rest }
     const { endpointNos, series, from, to } = loaded
     const part = { endpointNos, seriesIds: idsOf(series), from, to }
@@ -97,7 +96,7 @@ export function createReader({
       const { tenantId, descending } = request
       const sets = await store.findSetsWith(db.sql, request, idsOf(request.series))
       const pointsMax = limits.points * (request.reducing ? reductionFactor : 1)
-      const tasks = splitQuery(db.sql, request, { descending, pointsMax, seriesFirst: request.reducing !== undefined })
+      const tasks = splitQuery(db.sql, request, { descending, pointsMax, seriesFirst: request.seriesFirst === true })
       const splitTasks: Task[] = []
       const formatOf = cacheLast((series: SelectedSeries[]) => sampleFormat(sets, idsOf(series)))
 

@@ -24,15 +24,11 @@ const always = { fromDate: '2025-01-01', toDate: '2028-01-01' }
 
 type PointsByEndpoint = Record<string, Record<string, { timestamp: string; values: Record<string, Value> }[]>>
 
-/** Merges the objects of a response. */
+/** Merges the objects of a response. Each has one endpoint, and no endpoint is in two. */
 function whole(parts: PointsByEndpoint[]): PointsByEndpoint {
-  const all: PointsByEndpoint = {}
-  for (const part of parts)
-    for (const [endpointId, series] of Object.entries(part))
-      for (const [name, own] of Object.entries(series)) {
-        all[endpointId] ??= {}
-        all[endpointId][name] = [...(all[endpointId][name] ?? []), ...own]
-      }
+  for (const part of parts) assert.equal(Object.keys(part).length, 1)
+  const all: PointsByEndpoint = Object.assign({}, ...parts)
+  assert.equal(Object.keys(all).length, parts.length, 'an endpoint is in two elements')
   return all
 }
 
@@ -164,7 +160,8 @@ suite('aggregation of random points in parts of any size', () => {
       { path: 'a', name: 'a' },
       { path: 'b', name: 'b' },
     ]
-    const endpoint = await unregisteredEndpoint({ 'time-series': { 'auto-extract': false, names: { s: { values } } } })
+    const names = { s: { values }, t: { values: [{ path: 'c', name: 'c' }] } }
+    const endpoint = await unregisteredEndpoint({ 'time-series': { 'auto-extract': false, names } })
     const otherEndpoint = await registerEndpoint(endpoint)
     const others: Value[] = [null, 'text', true]
     for (let round = 0; round < 6; round++) {
@@ -173,6 +170,7 @@ suite('aggregation of random points in parts of any size', () => {
           timestamp: start + random(9) * random(9) * dayMs + random(400) * 200_000,
           ...(random(3) > 0 && { a: random(20) === 0 ? others[random(3)] : random(1000) / 4 }),
           ...(random(4) === 0 && { b: random(50) - 25 }),
+          ...(random(2) === 0 && { c: random(10) }),
         }))
         await collect(target, samples)
       }
@@ -188,20 +186,23 @@ suite('aggregation of random points in parts of any size', () => {
           ? { from: timeMin, to: timeMax }
           : { from: start + random(10) * dayMs - 5, to: start + random(70) * dayMs }
       const limits = { points: [1, 5, 30, 10_000][random(4)]!, sampleValues: [2, 20, 10_000][random(3)]! }
-      const reduction = { aggregate, interval: intervalOf(interval)! }
-      const of = { applicationName: endpoint.applicationName, endpointIds: undefined, seriesNames: ['s'] }
+      const reduction = round % 8 === 7 ? undefined : { aggregate, interval: intervalOf(interval)! }
+      const of = { applicationName: endpoint.applicationName, endpointIds: undefined, seriesNames: ['s', 't'] }
       const answer = await responseOf({ ...of, span, descending, reduction }, limits)
       const what = JSON.stringify({ interval, aggregate, descending, span, limits })
       for (const [index, { endpointId }] of [endpoint, otherEndpoint].entries()) {
-        const rows = new Map<number, Record<string, Value>>()
-        for (const name of ['a', 'b']) {
-          const own = (stored[index]![`s/${name}`] ?? []).filter(([time]) => time >= span.from && time <= span.to)
-          for (const [time, value] of expectedOf(own, interval, aggregate))
-            rows.set(time, { ...rows.get(time), [name]: value })
+        for (const series of ['s', 't']) {
+          const rows = new Map<number, Record<string, Value>>()
+          for (const name of series === 's' ? ['a', 'b'] : ['c']) {
+            const all = stored[index]![`${series}/${name}`] ?? []
+            const own = all.filter(([time]) => time >= span.from && time <= span.to)
+            for (const [time, value] of reduction ? expectedOf(own, interval, aggregate) : own)
+              rows.set(time, { ...rows.get(time), [name]: value })
+          }
+          const sorted = [...rows].sort(([a], [b]) => (descending ? b - a : a - b))
+          const expected = sorted.map(([time, own]) => ({ timestamp: iso(time), values: own }))
+          assert.deepEqual(answer[endpointId]?.[series] ?? [], expected, what)
         }
-        const sorted = [...rows].sort(([a], [b]) => (descending ? b - a : a - b))
-        const expected = sorted.map(([time, own]) => ({ timestamp: iso(time), values: own }))
-        assert.deepEqual(answer[endpointId]?.s ?? [], expected, what)
       }
     }
   })
