@@ -1,11 +1,15 @@
 /** Fixture of the rules tests: the service and those that it needs, with open MQTT and HTTP listeners. */
 import assert from 'node:assert/strict'
+import binaryData from '../../src/services/binary-data/index.ts'
+import commands from '../../src/services/commands/index.ts'
+import configuration from '../../src/services/configuration/index.ts'
 import rules from '../../src/services/rules/index.ts'
 import tenants from '../../src/services/tenants/index.ts'
+import timeSeries from '../../src/services/time-series/index.ts'
 import { openGateway, services } from './gateway.ts'
 import type { Ask, TestPlatformOptions } from './test-platform.ts'
 
-export const rulesServices = [...services, tenants, rules]
+export const rulesServices = [...services, tenants, binaryData, timeSeries, commands, configuration, rules]
 export const rulesRoot = '/re/api/v1'
 
 export async function openRules(options: Partial<TestPlatformOptions> = {}) {
@@ -29,5 +33,21 @@ export async function openRules(options: Partial<TestPlatformOptions> = {}) {
     get: async (path: string, ask: Ask = at.admin) => (await must(200, `GET ${rulesRoot}${path}`, undefined, ask)).body,
     aRule: (fields: object = {}, ask: Ask = at.admin) =>
       make('/rules', { name: `rule ${++count}`, expression: 'return true', ...fields }, ask),
+    anAction: (type: string, fields: object = {}, ask: Ask = at.admin) =>
+      make(`/action-types/${type}/actions`, { name: `action ${++count}`, ...sampleActions[type], ...fields }, ask),
+    aTrigger: (type: string, fields: object, ask: Ask = at.admin) =>
+      make(`/trigger-types/${type}/triggers`, { name: `trigger ${++count}`, ...fields }, ask),
   }
+}
+
+/** Fields that each action type requires, except rule-execution, which needs a rule. */
+export const sampleActions: Record<string, object> = {
+  webhook: { webhookUrl: 'https://example.org/hook' },
+  'send-email': { recipientsExpression: 'a@example.org', subjectExpression: 's', textExpression: 't' },
+  'command-invocation': { commandType: 'reboot' },
+  'metadata-update': { metadataExpression: '{"hot":true}' },
+  'data-sample': { dataSampleExpression: 'return { t: 1 }' },
+  'time-series': { timeSeriesName: 'comfort', valuesExpression: '21.5' },
+  'alert-activation': { alertType: 'HEAT' },
+  'alert-resolution': { alertType: 'HEAT' },
 }

@@ -1,12 +1,24 @@
 /** The part of the service that stores rules, actions, triggers and what belongs to them. */
 import type { Part } from '../part.ts'
 import { type ChangeListener, createChanges } from './changes.ts'
+import { actionRoutes } from './routes/actions.ts'
+import { linkRoutes } from './routes/links.ts'
 import { ruleRoutes } from './routes/rules.ts'
+import { secretRoutes } from './routes/secrets.ts'
+import { snippetRoutes } from './routes/snippets.ts'
+import { triggerRoutes } from './routes/triggers.ts'
+import { createActionOperations } from './service/actions.ts'
 import type { DefinitionsGiven, Deps } from './service/deps.ts'
-import { createRuleOperations, type RuleOperations } from './service/rules.ts'
+import { createLinkOperations } from './service/links.ts'
+import { createRuleOperations } from './service/rules.ts'
+import { createSecretValues, type SecretValues } from './service/secret-values.ts'
+import { createSecretOperations } from './service/secrets.ts'
+import { createSnippetOperations } from './service/snippets.ts'
+import { createTriggerOperations } from './service/triggers.ts'
 
 export interface DefinitionsPart extends Part {
-  rules: RuleOperations
+  /** Values of secrets for scripts, and their mask for texts that people see. */
+  secrets: SecretValues
   /** Registers a function that is called on every node after a change of a tenant's definitions. */
   onChange(listener: ChangeListener): void
 }
@@ -14,12 +26,16 @@ export interface DefinitionsPart extends Part {
 export function createDefinitions(given: DefinitionsGiven): DefinitionsPart {
   const changes = createChanges(given.kit)
   const deps: Deps = { ...given, changes }
-  const rules = createRuleOperations(deps)
   return {
-    rules,
+    secrets: createSecretValues(given.kit),
     onChange: changes.onChange,
     routes(http) {
-      ruleRoutes(http, rules)
+      ruleRoutes(http, createRuleOperations(deps))
+      actionRoutes(http, createActionOperations(deps))
+      triggerRoutes(http, createTriggerOperations(deps))
+      linkRoutes(http, createLinkOperations(deps))
+      snippetRoutes(http, createSnippetOperations(deps))
+      secretRoutes(http, createSecretOperations(deps))
     },
     periodic: changes.periodic,
     start: changes.start,

@@ -42,7 +42,7 @@ create table rules.secrets (
   constraint secret_name unique (tenant_id, name)
 );
 
--- `fields` has the fields as they were written; rules, triggers and actions with this `alert_setting_id` are made from them.
+-- `fields` has the fields as they were written. `parts` has the ids of the rules, triggers and actions that are made from them.
 create table rules.alert_settings (
   id uuid primary key,
   tenant_id text collate "C" not null,
@@ -51,6 +51,7 @@ create table rules.alert_settings (
   ui_metadata text,
   state text not null check (state in ('ENABLED', 'DISABLED')),
   fields jsonb not null,
+  parts jsonb not null,
   revision integer not null default 1,
   created_at timestamptz not null,
   updated_at timestamptz not null

@@ -73,7 +73,7 @@ export async function requireRow<R extends Row>(
 }
 
 /** Throws 409 for a part of an alert setting: only the setting may change it (document 5, 5.1). */
-export function requireOwn({ id, alertSettingId }: Row) {
+export function requireOwn({ id, alertSettingId }: { id: string; alertSettingId?: string | null }) {
   if (alertSettingId) throw PartOfAlertSetting({ id, alertSettingId })
 }
 
@@ -173,3 +173,6 @@ export function statisticsView(row: store.StatisticsRow | undefined): Statistics
     count,
   }
 }
+
+export const findById = (sql: Sql, kind: Kind, of: { tenantId: string; id: string }) =>
+  store.findRow<Row>(sql, kind.table, { ...of, type: kind.type })

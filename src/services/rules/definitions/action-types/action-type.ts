@@ -1,0 +1,82 @@
+/** The declaration of an action type. A new type is a file in this folder and a line in action-types.ts. */
+import { invalidField } from '../../../../kernel/errors.ts'
+import { type TSchema, Type } from '../../../../kernel/schema.ts'
+import type { ActionType } from '../../model.ts'
+
+/**
+ * The value of a literal: the text itself; JSON of an object; JSON of an object or an array; JSON if it is JSON, else the text; JSON if it
+ * is an array, else the text.
+ */
+export type LiteralKind = 'text' | 'object' | 'object or array' | 'value' | 'text or array'
+
+/** A field that is a constant or a script, as its text decides (document 5, 5.4). */
+export interface Attribute {
+  description: string
+  literal: LiteralKind
+  required?: boolean
+  /** Returns what is wrong with the value of a literal. */
+  problem?(value: unknown): string | undefined
+}
+
+export interface ActionTypeDefinition {
+  type: ActionType
+  /** Name in the API reference: `WebhookAction`. */
+  title: string
+  /** Says what an action of this type does, for the API reference. */
+  description: string
+  attributes: Readonly<Record<string, Attribute>>
+  /** Further fields, whose values are constants. */
+  fields: Readonly<Record<string, TSchema>>
+  /** Scopes that the writer needs on the tenant, because the action acts for it (document 5, 5.14). */
+  needs: readonly string[]
+  /** Checks fields together, and returns them with defaults. */
+  complete?(fields: Record<string, unknown>): Record<string, unknown>
+  example: Record<string, unknown>
+}
+
+export const attributeLength = 65_536
+
+export const attributeSchema = ({ description, required }: Attribute): TSchema => {
+  const text = `${description} A text that parses as a JavaScript function body with a \`return\` of its own is a script.`
+  const shape = Type.String({ minLength: 1, maxLength: attributeLength, description: text })
+  return required ? shape : Type.Optional(shape)
+}
+
+/** Parses a literal. Returns undefined if it is not what the attribute needs. */
+export function literalValue(kind: LiteralKind, text: string): { value: unknown } | undefined {
+  if (kind === 'text') return { value: text }
+  const parsed = parseJson(text)
+  const value = parsed?.value
+  if (kind === 'value') return parsed ?? { value: text }
+  if (kind === 'text or array') return Array.isArray(value) ? parsed : { value: text }
+  if (typeof value !== 'object' || value === null) return undefined
+  return kind === 'object' && Array.isArray(value) ? undefined : parsed
+}
+
+function parseJson(text: string): { value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(text) }
+  } catch {
+    return undefined
+  }
+}
+
+const given = (fields: Record<string, unknown>, names: string[]) => names.filter((name) => fields[name] !== undefined)
+
+/** Throws a 400 unless exactly one of the fields is given. */
+export function requireOne(fields: Record<string, unknown>, ...names: string[]) {
+  const count = given(fields, names).length
+  if (count !== 1) throw invalidField(names[0]!, `expected exactly one of ${names.join(' and ')}, got ${count}`)
+}
+
+/** Throws a 400 if more than one of the fields is given. */
+export function allowOne(fields: Record<string, unknown>, ...names: string[]) {
+  if (given(fields, names).length > 1) throw invalidField(names[0]!, `expected at most one of ${names.join(' and ')}`)
+}
+
+/** The attribute that selects the endpoints of an action. */
+export const endpointIdsExpression: Attribute = {
+  description:
+    'The endpoints to act on: an id, or an array of ids or of endpoints, at most 1,000. If absent: the endpoint of the run.',
+  literal: 'text or array',
+}

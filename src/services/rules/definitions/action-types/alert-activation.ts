@@ -1,0 +1,63 @@
+import { Text, Type } from '../../../../kernel/schema.ts'
+import { alertType, isAlertType, messageLength, severityLevel, severityLevels } from '../names.ts'
+import { type ActionTypeDefinition, type Attribute, allowOne, requireOne } from './action-type.ts'
+
+/** Fields that activation and resolution share. */
+export const alertTypeExpression: Attribute = {
+  description: 'The type of the alert. Give either this or `alertType`.',
+  literal: 'text',
+  problem: (value) =>
+    isAlertType(String(value)) ? undefined : 'expected 1 to 100 letters, digits, _, . and -, or a script',
+}
+export const alertFields = {
+  alertType: Type.Optional(alertType('Type of the alert. Give either this or `alertTypeExpression`.')),
+  message: Type.Optional(
+    Text({
+      maxLength: messageLength,
+      description: 'The reason, for people. Give this or `messageExpression`, or none.',
+    }),
+  ),
+  entityType: Type.Optional(
+    Type.Enum(['ENDPOINT', 'TENANT'], {
+      description: 'Whether the alert is of the endpoint or of the tenant. Default: ENDPOINT.',
+    }),
+  ),
+}
+export const messageExpression: Attribute = {
+  description: 'The reason, for people. Give this or `message`, or none.',
+  literal: 'text',
+}
+
+export const alertActivation: ActionTypeDefinition = {
+  type: 'alert-activation',
+  title: 'AlertActivationAction',
+  description: 'Opens an alert. If one of this type is open for the entity, it stays the only one.',
+  attributes: {
+    alertTypeExpression,
+    messageExpression,
+    severityLevelExpression: {
+      description: 'CRITICAL, HIGH, MEDIUM, LOW or INFO. Give this or `severityLevel`, or none.',
+      literal: 'text',
+      problem: (value) =>
+        severityLevels.includes(value as never)
+          ? undefined
+          : `expected one of ${severityLevels.join(', ')}, or a script`,
+    },
+    metadataExpression: { description: 'Metadata of the alert, an object. If absent: none.', literal: 'object' },
+  },
+  fields: {
+    ...alertFields,
+    severityLevel: Type.Optional(
+      severityLevel('Severity of the alert. If neither this nor the expression is given: MEDIUM.'),
+    ),
+  },
+  needs: ['alert:update'],
+  complete(fields) {
+    requireOne(fields, 'alertType', 'alertTypeExpression')
+    allowOne(fields, 'message', 'messageExpression')
+    allowOne(fields, 'severityLevel', 'severityLevelExpression')
+    const severity = fields.severityLevelExpression === undefined && { severityLevel: 'MEDIUM' }
+    return { entityType: 'ENDPOINT', ...severity, ...fields }
+  },
+  example: { name: 'too hot', alertType: 'HIGH_TEMPERATURE', severityLevel: 'HIGH', message: 'The room is too hot' },
+}

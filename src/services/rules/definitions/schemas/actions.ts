@@ -1,0 +1,114 @@
+import { contentPage } from '../../../../kernel/paging.ts'
+import { Empty, ifMatchFails, Name, type OperationSchema, Text, type TSchema, Type } from '../../../../kernel/schema.ts'
+import { type ActionTypeDefinition, attributeSchema } from '../action-types/action-type.ts'
+import * as common from './common.ts'
+
+const actionId = Type.Object({ actionId: Name({ description: 'Id of the action.' }) })
+
+const valueType = (name: string) =>
+  Type.Optional(Type.Enum(['SCRIPT', 'LITERAL'], { description: `Whether \`${name}\` is a script or a constant.` }))
+
+/** Returns the shape of `valueTypes` with a field for each attribute. */
+const valueTypesOf = ({ attributes, title }: ActionTypeDefinition, description: string) =>
+  Type.Object(Object.fromEntries(Object.keys(attributes).map((name) => [name, valueType(name)])), {
+    title: `${title}ValueTypes`,
+    description,
+  })
+
+const attributesOf = ({ attributes }: ActionTypeDefinition) =>
+  Object.fromEntries(Object.entries(attributes).map(([name, attribute]) => [name, attributeSchema(attribute)]))
+
+function bodyOf(definition: ActionTypeDefinition) {
+  const valueTypes = valueTypesOf(
+    definition,
+    'Decides for attributes whether they are scripts. If absent: their texts decide.',
+  )
+  return Type.Object(
+    {
+      name: common.name('action'),
+      description: common.description,
+      ...attributesOf(definition),
+      ...definition.fields,
+      valueTypes: Type.Optional(valueTypes),
+      uiMetadata: common.uiMetadata,
+    } as Record<string, TSchema>,
+    {
+      title: `${definition.title}Fields`,
+      description: `${definition.description} The action as it is written.`,
+      examples: [definition.example],
+    },
+  )
+}
+
+const answerOf = (definition: ActionTypeDefinition) =>
+  Type.Object(
+    {
+      id: Type.String({ description: 'Id of the action.' }),
+      name: Type.String({ description: 'Name of the action.' }),
+      ...attributesOf(definition),
+      ...definition.fields,
+      valueTypes: valueTypesOf(definition, 'Which attributes are scripts and which are constants.'),
+      statistics: common.Statistics,
+      ...common.answered,
+    } as Record<string, TSchema>,
+    { title: definition.title, description: definition.description },
+  )
+
+/** Returns the shapes of the operations of one action type. */
+export function actionSchemas(definition: ActionTypeDefinition) {
+  const { type, description, needs } = definition
+  const noun = `${type} action`
+  const article = /^[aeiou]/.test(type) ? 'an' : 'a'
+  const name = `${type.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())}Actions`
+  const answer = answerOf(definition)
+  const body = bodyOf(definition)
+  const forbidden = `The caller lacks a scope${needs.length > 0 ? `: writing such an action also needs ${needs.join(' and ')} on the tenant` : ''}.`
+  return {
+    create: {
+      name: `${name}.create`,
+      summary: `Create ${article} ${noun}`,
+      description: `${description} Scripts act with the present permissions of their writer.`,
+      body,
+      response: common.created,
+      fails: { 400: `${common.invalid} A script that does not parse is named with line and column.`, 403: forbidden },
+    },
+    list: {
+      name: `${name}.list`,
+      summary: `List ${noun}s`,
+      query: Type.Object({
+        ...common.listQueryWithParts,
+        ruleId: Type.Optional(
+          Text({
+            description: `Only actions attached to this rule${type === 'rule-execution' ? ', and those that execute it' : ''}. Default: all.`,
+          }),
+        ),
+      }),
+      response: { 200: contentPage(answer) },
+    },
+    get: {
+      name: `${name}.get`,
+      summary: `Get ${article} ${noun}`,
+      description: 'The ETag follows the fields; statistics do not count.',
+      params: actionId,
+      response: { 200: answer, 304: Empty() },
+      fails: { 404: common.missing('action') },
+    },
+    update: {
+      name: `${name}.update`,
+      summary: `Replace ${article} ${noun}`,
+      description: 'Absent fields get their defaults. The caller becomes the writer of its scripts.',
+      params: actionId,
+      body,
+      response: common.none,
+      fails: { ...common.changeFails('action'), 403: forbidden },
+    },
+    delete: {
+      name: `${name}.delete`,
+      summary: `Delete ${article} ${noun}`,
+      description: 'It is detached from all rules.',
+      params: actionId,
+      response: common.none,
+      fails: { 404: common.missing('action'), 409: common.ofAlertSetting, ...ifMatchFails },
+    },
+  } satisfies Record<string, OperationSchema>
+}

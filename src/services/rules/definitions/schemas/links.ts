@@ -1,0 +1,111 @@
+import { Name, Type } from '../../../../kernel/schema.ts'
+import * as common from './common.ts'
+
+const ruleId = Name({ description: 'Id of the rule.' })
+const ofRule = Type.Object({ ruleId })
+
+const Linked = (of: string, title: string) =>
+  Type.Object(
+    {
+      id: Type.String({ description: `Id of the ${of}.` }),
+      type: Type.String({ description: `Type of the ${of}, in capitals: the segment of its path with underscores.` }),
+      name: Type.String({ description: `Name of the ${of}.` }),
+    },
+    { title, description: `${of === 'action' ? 'An action' : 'A trigger'} of a rule.` },
+  )
+
+const idsMax = 1000
+const ids = (of: string) => {
+  const id = Name({ description: `Id of ${of}.` })
+  const object = Type.Object({ id }, { description: `An object with the id of ${of}.` })
+  return Type.Array(Type.Union([id, object], { description: `Id of ${of}, or an object with it.` }), {
+    maxItems: idsMax,
+    description: `Ids, each as a text or in an object. An id counts once.`,
+  })
+}
+const triggerIds = Type.Union(
+  [ids('a trigger'), Type.Object({ triggerIds: ids('a trigger') }, { description: 'The ids in an object.' })],
+  {
+    title: 'TriggersOfRule',
+    description: 'The triggers, as an array of ids or of objects with an `id`, or as `{triggerIds}`.',
+    examples: [['5a0a1f52-4a51-4f3c-a6b5-3d3c1f6d0c11']],
+  },
+)
+
+export const listTriggers = {
+  name: 'rules.triggers.list',
+  summary: 'List the triggers of a rule',
+  description: 'In the order in which they were attached.',
+  params: ofRule,
+  response: {
+    200: Type.Array(Linked('trigger', 'TriggerOfRule'), { description: 'The triggers of the rule.' }),
+  },
+  fails: { 404: common.missing('rule') },
+}
+export const listActions = {
+  name: 'rules.actions.list',
+  summary: 'List the actions of a rule',
+  description: 'In the order in which they were attached, in which they are run.',
+  params: ofRule,
+  response: {
+    200: Type.Object(
+      {
+        positiveActions: Type.Array(Linked('action', 'ActionOfRule'), {
+          description: 'Run unless the rule returns false, null or undefined.',
+        }),
+        negativeActions: Type.Array(Linked('action', 'ActionOfRule'), {
+          description: 'Run if the rule returns false.',
+        }),
+      },
+      { title: 'ActionsOfRule', description: 'The actions of a rule.' },
+    ),
+  },
+  fails: { 404: common.missing('rule') },
+}
+
+const linkFails = (of: string) => ({
+  400: `${common.invalid} An id of no ${of} of this type that the caller may read is a wrong field, and so are too many.`,
+  404: `${common.missing('rule')} Or there is no such type.`,
+  409: `The rule or ${of === 'action' ? 'an action' : 'a trigger'} belongs to an alert setting, which alone may change it.`,
+})
+
+export const putTriggers = {
+  name: 'rules.triggers.update',
+  summary: 'Replace the triggers of one type of a rule',
+  description: 'Those that stay keep their position, new ones are appended. A rule has at most 100 triggers.',
+  params: Type.Object({ ruleId, triggerType: Name({ description: 'Segment of the trigger type.' }) }),
+  body: triggerIds,
+  response: common.none,
+  fails: linkFails('trigger'),
+}
+export const addSchedules = {
+  name: 'rules.triggers.patch',
+  summary: 'Add schedules to a rule',
+  description: 'Triggers of type cron that the rule has already keep their position. A rule has at most 100 triggers.',
+  params: ofRule,
+  body: triggerIds,
+  response: common.none,
+  fails: linkFails('trigger'),
+}
+export const putActions = {
+  name: 'rules.actions.update',
+  summary: 'Replace the actions of one type of a rule',
+  description:
+    'Those that stay keep their position, new ones are appended. An absent list is empty. A rule has at most 100 actions; an action may be both positive and negative.',
+  params: Type.Object({ ruleId, actionType: Name({ description: 'Segment of the action type.' }) }),
+  body: Type.Object(
+    {
+      positiveActionIds: Type.Optional(ids('an action')),
+      negativeActionIds: Type.Optional(ids('an action')),
+      positiveActions: Type.Optional(ids('an action')),
+      negativeActions: Type.Optional(ids('an action')),
+    },
+    {
+      title: 'ActionIdsOfRule',
+      description: 'The actions of one type. `positiveActions` and `negativeActions` are other names of the two lists.',
+      examples: [{ positiveActionIds: ['5a0a1f52-4a51-4f3c-a6b5-3d3c1f6d0c11'], negativeActionIds: [] }],
+    },
+  ),
+  response: common.none,
+  fails: linkFails('action'),
+}

@@ -1,0 +1,62 @@
+import { contentPage } from '../../../../kernel/paging.ts'
+import { Empty, ifMatchFails, Name, Type } from '../../../../kernel/schema.ts'
+import * as common from './common.ts'
+
+const ofSnippet = Type.Object({ snippetId: Name({ description: 'Id of the snippet.' }) })
+const body = Type.Object(
+  {
+    name: common.name('snippet'),
+    description: common.description,
+    code: common.script('The text. It is not checked, because it may be a part of a script.'),
+  },
+  {
+    title: 'SnippetFields',
+    description: 'A snippet as it is written.',
+    examples: [{ name: 'last value', code: "ctx.endpoint.getTimeSeries('auto~temperature').last().values.value" }],
+  },
+)
+const { uiMetadata: _, ...answered } = common.answered
+const Snippet = Type.Object(
+  {
+    id: Type.String({ description: 'Id of the snippet.' }),
+    name: Type.String({ description: 'Name of the snippet.' }),
+    code: Type.String({ description: 'The text.' }),
+    ...answered,
+  },
+  { title: 'Snippet', description: 'A text of a script that people copy. Scripts do not see it.' },
+)
+
+export const createSnippet = {
+  name: 'snippets.create',
+  summary: 'Create a snippet',
+  body,
+  response: common.created,
+}
+export const listSnippets = {
+  name: 'snippets.list',
+  summary: 'List snippets',
+  query: Type.Object(common.listQuery),
+  response: { 200: contentPage(Snippet) },
+}
+export const getSnippet = {
+  name: 'snippets.get',
+  summary: 'Get a snippet',
+  params: ofSnippet,
+  response: { 200: Snippet, 304: Empty() },
+  fails: { 404: common.missing('snippet') },
+}
+export const updateSnippet = {
+  name: 'snippets.update',
+  summary: 'Replace a snippet',
+  params: ofSnippet,
+  body,
+  response: common.none,
+  fails: { 404: common.missing('snippet'), ...ifMatchFails },
+}
+export const deleteSnippet = {
+  name: 'snippets.delete',
+  summary: 'Delete a snippet',
+  params: ofSnippet,
+  response: common.none,
+  fails: { 404: common.missing('snippet'), ...ifMatchFails },
+}

@@ -1,0 +1,74 @@
+/** Snippets and secrets over the HTTP API, and the values of secrets for scripts. */
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { aCaller } from '../../../../test/harness/builders.ts'
+import { openRules, rulesRoot } from '../../../../test/harness/rules.ts'
+import { createMask, createSecretValues } from './service/secret-values.ts'
+
+const { waypost, admin, other, must, make, get } = await openRules()
+const values = createSecretValues(waypost.kit)
+
+test('a snippet is created, read, listed, changed and deleted', async () => {
+  const id = await make('/snippets', { name: 'last', code: 'not { a script' })
+  const path = `${rulesRoot}/snippets/${id}`
+  const { headers, body } = await admin(`GET ${path}`)
+  assert.deepEqual([body.name, body.code, 'description' in body], ['last', 'not { a script', false])
+  assert.equal((await admin(`GET ${path}`, undefined, { 'if-none-match': String(headers.etag) })).status, 304)
+  await must(204, `PUT ${path}`, { name: 'first', code: 'x', description: 'd' })
+  assert.equal((await admin(`DELETE ${path}`, undefined, { 'if-match': String(headers.etag) })).status, 412)
+  assert.equal((await get('/snippets?name=FIR')).content[0].code, 'x')
+  assert.equal((await other(`GET ${path}`)).status, 404)
+  await must(204, `DELETE ${path}`)
+  await must(404, `GET ${path}`)
+})
+
+suite('a secret', () => {
+  test('never shows its value, and is sealed in the database', async () => {
+    const id = await make('/secrets', { name: 'api.key-1', value: 'very-secret-7', description: 'd' })
+    const path = `${rulesRoot}/secrets/${id}`
+    for (const address of [path, `${rulesRoot}/secrets`])
+      assert.doesNotMatch((await must(200, `GET ${address}`)).text, /very-secret-7|v1\./)
+    const [row] = await waypost.kit.db.sql`select value from rules.secrets where id = ${id}`
+    assert.doesNotMatch(row!.value, /very-secret-7/)
+    assert.equal(await values.secretValue('default', 'api.key-1'), 'very-secret-7')
+    assert.equal(await values.secretValue('other', 'api.key-1'), undefined)
+  })
+
+  test('is changed in part, and the new value is in force at once', async () => {
+    const id = await make('/secrets', { name: 'part', value: 'old-value' })
+    assert.equal(await values.maskSecrets('default', 'a old-value b'), 'a *** b')
+    await must(204, `PUT ${rulesRoot}/secrets/${id}`, { value: 'new-value' })
+    assert.equal(await values.secretValue('default', 'part'), 'new-value')
+    assert.equal(await values.maskSecrets('default', 'a old-value new-value'), 'a old-value ***')
+    await must(204, `PUT ${rulesRoot}/secrets/${id}`, { name: 'renamed', description: 'kept value' })
+    assert.equal(await values.secretValue('default', 'renamed'), 'new-value')
+    await must(204, `DELETE ${rulesRoot}/secrets/${id}`)
+    assert.equal(await values.secretValue('default', 'renamed'), undefined)
+  })
+
+  test('has a unique name of letters, digits and a few signs', async () => {
+    const id = await make('/secrets', { name: 'unique', value: 'x' })
+    await must(409, `POST ${rulesRoot}/secrets`, { name: 'unique', value: 'y' })
+    const second = await make('/secrets', { name: 'second', value: 'x' })
+    await must(409, `PUT ${rulesRoot}/secrets/${second}`, { name: 'unique' })
+    await must(204, `PUT ${rulesRoot}/secrets/${id}`, { name: 'unique' })
+    for (const name of ['', 'a b', 'ä', 'x'.repeat(101)])
+      await must(400, `POST ${rulesRoot}/secrets`, { name, value: 'y' })
+    await must(400, `POST ${rulesRoot}/secrets`, { name: 'long', value: 'x'.repeat(8193) })
+    await must(201, `POST ${rulesRoot}/secrets`, { name: 'unique', value: 'y' }, other)
+  })
+
+  test('is read by a script only if its writer may read it', async () => {
+    const id = await make('/secrets', { name: 'guarded', value: 'g' })
+    const allowed = aCaller({ on: { [`secret-${id}`]: ['secret:read'] } })
+    assert.equal(await values.secretValue('default', 'guarded', allowed), 'g')
+    assert.equal(await values.secretValue('default', 'guarded', aCaller()), undefined)
+  })
+})
+
+test('a mask replaces values as they are, in JSON and in URLs, the longest first', () => {
+  const mask = createMask(['abc', 'abcdef', 'a "b"\n&c'])
+  assert.equal(mask('abcdef abc'), '*** ***')
+  assert.equal(mask(JSON.stringify({ v: 'a "b"\n&c' })), '{"v":"***"}')
+  assert.equal(mask(`?q=${encodeURIComponent('a "b"\n&c')}`), '?q=***')
+})

@@ -1,0 +1,60 @@
+/** Gives scripts the values of secrets, and masks them in texts that people see. */
+
+import { createCache } from '../../../../kernel/cache.ts'
+import type { Kit } from '../../../../kernel/define-service.ts'
+import { type Holder, holds, onResource } from '../../../../kernel/permissions.ts'
+import { DefinitionsChanged } from '../../events.ts'
+import { findSealedSecrets } from '../store/secrets.ts'
+import { resourceName } from './library.ts'
+import { secretKind } from './secrets.ts'
+
+export interface SecretValues {
+  /** Returns the value of a secret. With `reader`, only if it holds secret:read on the secret. */
+  secretValue(tenantId: string, name: string, reader?: Holder): Promise<string | undefined>
+  /** Replaces the values of all secrets of the tenant in a text. */
+  maskSecrets(tenantId: string, text: string): Promise<string>
+  /** Returns a function that replaces the values of all secrets of the tenant, for several texts. */
+  maskOf(tenantId: string): Promise<(text: string) => string>
+}
+
+export const mask = '***'
+
+interface TenantSecrets {
+  byName: ReadonlyMap<string, { id: string; value: string }>
+  mask(text: string): string
+}
+
+const tenantsMax = 1000
+
+export function createSecretValues({ db, bus, secrets }: Pick<Kit, 'db' | 'bus' | 'secrets'>): SecretValues {
+  const cache = createCache<TenantSecrets>({ max: tenantsMax, bus })
+  cache.dropOn(DefinitionsChanged, ({ tenantId }) => tenantId)
+  const read = (tenantId: string) =>
+    cache.read(tenantId, async () => {
+      const rows = await findSealedSecrets(db.sql, tenantId)
+      const opened = rows.map(({ id, name, value }) => [name, { id, value: secrets.open(value) }] as const)
+      return { byName: new Map(opened), mask: createMask(opened.map(([, { value }]) => value)) }
+    })
+  return {
+    async secretValue(tenantId, name, reader) {
+      const secret = (await read(tenantId))?.byName.get(name)
+      if (!secret) return undefined
+      const resource = onResource(tenantId, resourceName(secretKind, secret.id))
+      return reader && !holds(reader, 'secret:read', resource) ? undefined : secret.value
+    },
+    maskSecrets: async (tenantId, text) => (await read(tenantId))!.mask(text),
+    maskOf: async (tenantId) => (await read(tenantId))!.mask,
+  }
+}
+
+/** Returns a function that replaces the values: as they are, inside JSON, and inside URLs. Longer values come first, because they may contain others. */
+export function createMask(values: string[]): (text: string) => string {
+  const forms = values.flatMap((value) => [
+    value,
+    JSON.stringify(value).slice(1, -1),
+    encodeURIComponent(value.toWellFormed()),
+  ])
+  const distinct = [...new Set(forms)].filter((form) => form !== '').sort((one, other) => other.length - one.length)
+  if (distinct.length === 0) return (text) => text
+  return (text) => distinct.reduce((masked, form) => masked.replaceAll(form, mask), text)
+}

@@ -1,0 +1,28 @@
+import { Type } from '../../../../kernel/schema.ts'
+import { alertType, severityLevel } from '../names.ts'
+import { example, listOfNames, type TriggerTypeDefinition } from './trigger-type.ts'
+
+export const alertEventTypes = ['ACTIVATED', 'RESOLVED', 'ACKNOWLEDGED', 'UPDATED'] as const
+
+export const alertLifecycleEvent: TriggerTypeDefinition = {
+  type: 'alert-lifecycle-event',
+  title: 'AlertLifecycleEventTrigger',
+  description: 'Fires when an alert of an endpoint opens, changes, is acknowledged or resolved.',
+  fields: {
+    alertTypes: listOfNames(
+      alertType('Type of an alert.'),
+      'Fires only for alerts of these types. If absent: for all.',
+    ),
+    eventTypes: listOfNames(
+      Type.Enum([...alertEventTypes], { description: 'An event.' }),
+      'Fires only for these events. If absent: for all.',
+    ),
+    severityLevels: listOfNames(
+      severityLevel('A severity.'),
+      'Fires only for alerts of these severities. If absent: for all.',
+    ),
+  },
+  // Alerts of the tenant itself have no endpoint (document 5, 5.7); a trigger that names nothing fires for them.
+  isStandalone: true,
+  example: { ...example, eventTypes: ['ACTIVATED'], severityLevels: ['CRITICAL'] },
+}

@@ -1,0 +1,13 @@
+import { Type } from '../../../../kernel/schema.ts'
+import { commandType } from '../names.ts'
+import { example, type TriggerTypeDefinition } from './trigger-type.ts'
+
+export const endpointCommandDispatched: TriggerTypeDefinition = {
+  type: 'endpoint-command-dispatched',
+  title: 'EndpointCommandDispatchedTrigger',
+  description: 'Fires when a command is handed over to the device of an endpoint for the first time.',
+  fields: {
+    commandType: Type.Optional(commandType('Fires only for commands of this type. If absent: for all types.')),
+  },
+  example: { ...example, commandType: 'reboot' },
+}

@@ -1,0 +1,15 @@
+import { Name } from '../../../../kernel/schema.ts'
+import { example, listOfNames, type TriggerTypeDefinition } from './trigger-type.ts'
+
+export const endpointMetadataUpdated: TriggerTypeDefinition = {
+  type: 'endpoint-metadata-updated',
+  title: 'EndpointMetadataUpdatedTrigger',
+  description: 'Fires when metadata of an endpoint changes.',
+  fields: {
+    metadataKeys: listOfNames(
+      Name({ description: 'A metadata key.' }),
+      'Fires only if one of these keys changes. The script sees the whole change. If absent: any key.',
+    ),
+  },
+  example: { ...example, metadataKeys: ['battery'] },
+}
