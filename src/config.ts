@@ -65,6 +65,13 @@ const platform = {
       'proxies that write X-Forwarded-For: their number (1), or their addresses and networks (10.0.0.0/8,fd00::/8); ' +
       'off: the address of a client is that of its connection',
   },
+  CORS_ORIGINS: {
+    kind: 'origins',
+    default: '',
+    meaning:
+      'origins of web pages that may call the platform for any tenant, such as https://app.example.com, separated by ' +
+      'commas; *: all; the origins of the clients of a tenant may do so too',
+  },
   DATA: { kind: 'path', default: './data', meaning: 'directory of the embedded database, keys and blobs' },
   DATABASE_URL: {
     kind: 'database address',
@@ -234,6 +241,10 @@ function validated(name: string, setting: Setting, value: string): string {
       if (typeof read === 'string') throw invalidValue(read)
       return value
     }
+    case 'origins':
+      if (!originsIn(value).every((origin) => origin === '*' || URL.parse(origin)?.origin === origin))
+        throw invalidValue('origins such as https://app.example.com, without a path, separated by commas; or *')
+      return value
     case 'web address':
       if (!isWebAddress(value))
         throw invalidValue('an address such as https://host:port, without user, query and fragment')
@@ -248,6 +259,12 @@ function validated(name: string, setting: Setting, value: string): string {
       return value
   }
 }
+
+const originsIn = (value: string) =>
+  value
+    .split(',')
+    .map((origin) => origin.trim())
+    .filter((origin) => origin !== '')
 
 const proxiesOnText = (name: string) =>
   `${prefix}${name}=on is not enough, because clients can write X-Forwarded-For too; write how many proxies are in front ` +
@@ -311,6 +328,7 @@ export function loadConfig(environment: Environment = process.env) {
       host: value.HOST,
       trustProxy,
       allowPrivateAddresses: value.ALLOW_PRIVATE_ADDRESSES,
+      corsOrigins: originsIn(value.CORS_ORIGINS),
       // OWASP's recommendation for both. It is not a setting, so that it cannot be weakened; only tests of other things use less.
       passwordCost: { scrypt: { N: 2 ** 14, r: 8, p: 5 }, bcryptRounds: 10 },
       loginLockout: {

@@ -136,6 +136,7 @@ function createHttp(config: Config, log: Log, { kit, built, ask }: BuiltServices
     log,
     metrics: kit.metrics,
     authenticate: ask(Identity).authenticate,
+    origins: { isAllowed: ask(Identity).isOriginAllowed },
     callerWithoutAuthentication: withoutAuthentication(config.withoutAuthentication, log, [
       ...apis.map(({ name }) => name),
       ...Object.keys(reservedApis),

@@ -41,16 +41,20 @@ export function isRedirectAllowed(baseUrl: string, client: Client, uri: unknown)
   })
 }
 
-/** Allows the base URL's origin, loopback and registered origins; `+` (Keycloak) means those of the redirect addresses. */
-export function isOriginAllowed(baseUrl: string, client: Client | undefined, origin: string): boolean {
+/** Allows the base URL's origin, loopback, registered origins and those of redirect addresses. */
+export function isOriginAllowed(
+  baseUrl: string,
+  client: Pick<Client, 'webOrigins' | 'redirectUris'> | undefined,
+  origin: string,
+): boolean {
   const url = URL.parse(origin)
   if (!url || url.origin !== origin) return false
   if (origin === new URL(baseUrl).origin || isLoopback(url)) return true
-  return (client?.webOrigins ?? []).some((registered) => {
-    if (registered === '*') return true
-    if (registered === '+') return client!.redirectUris.some((uri) => URL.parse(uri)?.origin === origin)
-    return registered.replace(/\/$/, '') === origin
-  })
+  if (!client) return false
+  return (
+    client.webOrigins.some((registered) => registered === '*' || registered.replace(/\/$/, '') === origin) ||
+    client.redirectUris.some((uri) => URL.parse(uri)?.origin === origin)
+  )
 }
 
 export const findClient = (realm: Realm, id: unknown) => realm.clients.find((client) => client.id === id)

@@ -90,6 +90,8 @@ export interface Operator {
 export interface Identity {
   /** Returns the caller; undefined without token and key, 401 if one of them is invalid. */
   authenticate: Authenticate
+  /** Returns whether web pages of this origin may call the platform: for some tenant, or for this one (CORS). */
+  isOriginAllowed(origin: string, tenantId?: string): Promise<boolean>
   /**
    * Creates a realm in status CREATING with its two client ids and a generated backend secret, which `buildRealm` keeps.
    * An existing realm is returned unchanged.

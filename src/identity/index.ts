@@ -2,6 +2,7 @@ import { defineService } from '../kernel/define-service.ts'
 import { heldBy, Identity, scopes } from './contract.ts'
 import { createCore } from './core.ts'
 import { createManagement } from './management.ts'
+import { createOrigins } from './origins.ts'
 import { mountRealms } from './provider/realm-routes.ts'
 import { realmOperations } from './provider/reference.ts'
 
@@ -25,7 +26,15 @@ export default defineService({
     const { authenticate, mayActAs, grantCreator, forgetResource, deleteUser, operator, routes, stop } = management
     const forTenants = { reserveRealm, buildRealm, setRealmStatus, realm, realms, createUser, findUsers, deleteUser }
     return {
-      api: { authenticate, mayActAs, grantCreator, forgetResource, operator, ...forTenants },
+      api: {
+        authenticate,
+        isOriginAllowed: createOrigins(kit, core.realms),
+        mayActAs,
+        grantCreator,
+        forgetResource,
+        operator,
+        ...forTenants,
+      },
       http: [
         {
           name: 'identity',

@@ -11,6 +11,7 @@ export type Kind =
   | 'url'
   | 'web address'
   | 'proxies'
+  | 'origins'
   | 'database address'
 
 export interface Setting {
@@ -56,6 +57,8 @@ export interface PlatformSettings {
   /** Returns whether an address is one of our own proxies, whose X-Forwarded-For is trusted. */
   trustProxy: IsProxy
   allowPrivateAddresses: boolean
+  /** Origins of web pages that may call the platform, for all tenants. */
+  corsOrigins: string[]
   /** Cost of checking a password: scrypt for users, bcrypt for devices. */
   passwordCost: { scrypt: { N: number; r: number; p: number }; bcryptRounds: number }
   loginLockout: { account: number; address: number; windowSeconds: number; lockSeconds: number }

@@ -49,6 +49,7 @@ export async function openIdentity(
     ...(options.connection && { connection: options.connection }),
     ...(options.now && { now: options.now }),
     authenticate: (built) => built.ask(Identity).authenticate,
+    origins: (built) => built.ask(Identity).isOriginAllowed,
   })
   await waypost.http.app.listen({ host: '127.0.0.1', port })
   const api = waypost.ask(Identity)

@@ -10,6 +10,7 @@ import type { ConnectionOptions } from '../../src/kernel/db.ts'
 import type { AnyService } from '../../src/kernel/define-service.ts'
 import type { Extension } from '../../src/kernel/device.ts'
 import { Unauthenticated } from '../../src/kernel/errors.ts'
+import type { Origins } from '../../src/kernel/http/cors.ts'
 import { createHttpServer, type HttpServer } from '../../src/kernel/http/server.ts'
 import { newId } from '../../src/kernel/ids.ts'
 import { createLog } from '../../src/kernel/log.ts'
@@ -48,6 +49,8 @@ export interface TestPlatformOptions {
   slowPasswords?: boolean
   /** Authenticates real tokens; callers passed to `as` still work. */
   authenticate?: (waypost: BuiltServices) => Authenticate
+  /** Decides which web pages may call the platform; by default none. */
+  origins?: (waypost: BuiltServices) => Origins['isAllowed']
 }
 
 export async function openTestPlatform(options: TestPlatformOptions): Promise<TestPlatform> {
@@ -85,6 +88,7 @@ export async function openTestPlatform(options: TestPlatformOptions): Promise<Te
       if (headers.authorization || headers.apiKey) throw Unauthenticated()
       return undefined
     },
+    ...(options.origins && { origins: { isAllowed: options.origins(waypost) } }),
     callerWithoutAuthentication: () => undefined,
     rateLimit: { perCredential: 0, perAddress: 0 },
     trustProxy: config.trustProxy,

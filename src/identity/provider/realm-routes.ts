@@ -6,7 +6,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { isConnectionFailure } from '../../kernel/db.ts'
 import type { Kit } from '../../kernel/define-service.ts'
 import { PlatformError } from '../../kernel/errors.ts'
-import { findClient, isOriginAllowed } from '../clients.ts'
+import { isOriginAllowed } from '../clients.ts'
 import type { Core } from '../core.ts'
 import { identityRequestFailed } from '../log-messages.ts'
 import { errorPage } from '../pages/pages.ts'
@@ -23,6 +23,7 @@ const bodyLimit = 56 * 1024
 const pathPattern = /^[\w./~-]{1,500}$/
 /** Paths that every origin may read, because their content is public. */
 const publicPath = /^\.well-known\/|\/certs$/
+const tokenPath = 'protocol/openid-connect/token'
 const pagePath = /^(login\/|protocol\/openid-connect\/(auth|logout)(\/|$))/
 
 declare module 'fastify' {
@@ -90,9 +91,14 @@ export function mountRealms(app: FastifyInstance, kit: Kit, core: Core) {
     reply.header('vary', 'Origin')
     const { origin } = headers
     if (!origin || !realm) return
-    if (!publicPath.test(path) && !isOriginAllowed(kit.baseUrl(), findClient(realm, realm.frontendClientId), origin))
-      return
+    const ofInstallation = { webOrigins: kit.platform.corsOrigins, redirectUris: [] }
+    const isKnown = (registered: Parameters<typeof isOriginAllowed>[1]) =>
+      isOriginAllowed(kit.baseUrl(), registered, origin)
+    if (!publicPath.test(path) && !isKnown(ofInstallation) && !realm.clients.some(isKnown)) return
     reply.header('access-control-allow-origin', origin)
+    // Existing clients send cookies to the token endpoint. An origin that only `*` allows gets no response to such a request.
+    if (path === tokenPath && [ofInstallation, ...realm.clients].some((one) => isKnown(withoutAny(one))))
+      reply.header('access-control-allow-credentials', 'true')
     reply.header('access-control-expose-headers', 'WWW-Authenticate, Retry-After')
     if (method !== 'OPTIONS') return
     reply.header('access-control-allow-methods', 'GET, POST')
@@ -107,6 +113,11 @@ export function mountRealms(app: FastifyInstance, kit: Kit, core: Core) {
     return sendError(reply, status, error, text)
   }
 }
+
+const withoutAny = <C extends { webOrigins: string[] }>(client: C): C => ({
+  ...client,
+  webOrigins: client.webOrigins.filter((registered) => registered !== '*'),
+})
 
 const findRealm = async ({ realms }: Core, tenantId: string) =>
   isRealmName(tenantId) ? realms.get(tenantId) : undefined

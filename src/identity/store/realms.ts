@@ -198,3 +198,9 @@ export async function findLifetime(sql: Sql, tenantId: string): Promise<number> 
   const [row] = await sql`select access_token_seconds from identity.realms where tenant_id = ${tenantId}`
   return row?.accessTokenSeconds ?? 0
 }
+
+/** Returns the origins and redirect addresses of all clients that have any. */
+export async function findClientOrigins(sql: Sql): Promise<{ webOrigins: string[]; redirectUris: string[] }[]> {
+  return await sql`
+    select web_origins, redirect_uris from identity.clients where web_origins <> '{}' or redirect_uris <> '{}'`
+}

@@ -13,6 +13,7 @@ import type { Metrics } from '../metrics.ts'
 import { createRateLimit } from '../rate-limit.ts'
 import { bodyLimitBytes, readJsonBodies } from './body.ts'
 import type { HttpConnections } from './connections.ts'
+import { allowOrigins, type Origins } from './cors.ts'
 import { type EventStream, eventStreamType, openEventStream } from './event-stream.ts'
 import {
   createFormatsByRoot,
@@ -34,6 +35,8 @@ export interface HttpOptions {
   log: Log
   metrics: Metrics
   authenticate: Authenticate
+  /** Absent: no other origins. */
+  origins?: Origins
   /** Caller of requests without credentials if authentication of the API is off; undefined if it is on. */
   callerWithoutAuthentication(api: string): Caller | undefined
   rateLimit: { perCredential: number; perAddress: number }
@@ -81,6 +84,8 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   options.stopping?.addEventListener('abort', requestSignals.stop)
   const callers = createCallers(options, requestSignals)
   const state: State = { app, operations: [], apis: [], streams: new Set(), closing: false }
+  // First, so that refusals have the headers too, and preflight requests get their answer although no route has OPTIONS.
+  if (options.origins) allowOrigins(app, options.origins)
   addHooks(state, options, formats)
   const record = createRecord(options, state.operations)
   const openStream = (request: FastifyRequest, reply: FastifyReply) => {
