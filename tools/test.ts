@@ -17,6 +17,7 @@ const tools = {
   bsdutils: 'command -v script',
   chromium: 'command -v chromium',
   curl: 'command -v curl',
+  mosquitto: 'PATH=$PATH:/usr/sbin command -v mosquitto',
   'mosquitto-clients': 'command -v mosquitto_pub && command -v mosquitto_sub',
   'python3-paho-mqtt': pythonWith('paho.mqtt.client'),
 }

@@ -6,6 +6,7 @@ import binaryData from '../services/binary-data/index.ts'
 import commands from '../services/commands/index.ts'
 import configuration from '../services/configuration/index.ts'
 import credentials from '../services/credentials/index.ts'
+import lorawan from '../services/lorawan/index.ts'
 import register from '../services/register/index.ts'
 import rules from '../services/rules/index.ts'
 import software from '../services/software/index.ts'
@@ -34,4 +35,5 @@ export const catalogue: AnyService[] = [
   timeSync,
   rules,
   vpn,
+  lorawan,
 ]

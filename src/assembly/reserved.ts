@@ -6,7 +6,6 @@ import { type ConfigurationInstance, defineInstance } from '../kernel/configurat
 export const reservedApis: Record<string, string[]> = {
   ingest: ['/asf/api/v1'],
   assets: ['/am'],
-  lorawan: ['/api/v1', '/netc/api/v1', '/ttnc/api/v1'],
 }
 
 const reserved = (name: string, group: string, description: string) =>
@@ -16,7 +15,6 @@ const reserved = (name: string, group: string, description: string) =>
 export const reservedInstances: ConfigurationInstance[] = [
   reserved('am', 'Identity management', 'Asset manager'),
   reserved('asf', 'Data collection', 'Ingest pipelines'),
-  reserved('netc', 'Communication', 'LoRaWAN connector'),
 ]
 
 const existing = ['read', 'update', 'delete']
@@ -28,16 +26,4 @@ export const reservedScopes: Record<string, readonly string[]> = {
   ...scopes('asset-type', existing, heldBy.tenantAdmins),
   'asset-type:asset:create': heldBy.tenantAdmins,
   ...scopes('asset', existing, heldBy.tenantAdmins),
-
-  // LoRaWAN connector
-  'application:net-app-integration:create': heldBy.applicationAdmins,
-  'net-app-integration:read': heldBy.applicationReaders,
-  ...scopes('net-app-integration', ['update', 'delete'], heldBy.applicationAdmins),
-  'net-app-integration:net-device-integration:create': heldBy.applicationAdmins,
-  'net-device-integration:read': heldBy.applicationReaders,
-  ...scopes('net-device-integration', ['update', 'delete'], heldBy.applicationAdmins),
-  'tenant:net-account-integration:create': heldBy.tenantAdmins,
-  ...scopes('net-account-integration', existing, heldBy.tenantAdmins),
-  'net-account-integration:net-gateway-integration:create': heldBy.tenantAdmins,
-  ...scopes('net-gateway-integration', existing, heldBy.tenantAdmins),
 }

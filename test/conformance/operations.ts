@@ -17,6 +17,7 @@ export const served = [
   'command',
   'software',
   'vpn',
+  'lorawan',
 ]
 
 export interface SpecifiedOperation {

@@ -51,6 +51,16 @@ export interface FilterRef {
 /** Selects endpoints for a task: those that an active filter matches, or a list of distinct ids. */
 export type Selection = { filterId: string } | { endpointIds: string[] }
 
+/** An endpoint that another service registers along with an object of its own. */
+export interface EndpointToRegister {
+  endpointId: string
+  metadata: Record<string, unknown>
+  relations: ({ type: 'contains'; from: string } | { type: 'contains'; to: string })[]
+  poolIds: string[]
+  /** Place in the request of the caller, which error messages name: `devices[3]`. */
+  requestPath: string
+}
+
 export interface SelectionPage {
   endpoints: EndpointRef[]
   /** Endpoints on which the caller lacks the scope, each with the 404 or 403 that a request for it would get. */
@@ -62,6 +72,18 @@ export interface SelectionPage {
 /** Gives other services access to endpoints. They check permissions themselves: `find`, then `authorizeOrNotFound` with `endpointResource`. */
 export interface Register {
   find(endpointId: string): Promise<EndpointRef | undefined>
+  /**
+   * Registers endpoints with new ids in the transaction of a service that has checked that the caller may create them. Throws, for a
+   * relation with an endpoint that the caller may not update, a 404, and for other metadata or relations that cannot be stored a 400.
+   */
+  registerAll(
+    sql: Sql,
+    ctx: Ctx,
+    version: { tenantId: string; applicationName: string; versionName: string },
+    endpoints: EndpointToRegister[],
+  ): Promise<void>
+  /** Unregisters endpoints in the transaction of a service that has checked the permission of the caller. */
+  unregisterAll(sql: Sql, endpointIds: string[]): Promise<void>
   /** Finds many endpoints at once. The map has no entry for an endpoint that does not exist. */
   findAll(endpointIds: string[]): Promise<Map<string, EndpointRef>>
   /** Returns the metadata with the connectivity keys, or undefined if the endpoint does not exist. */

@@ -65,6 +65,8 @@ export function createRegister(
     tenants: createTenantDeletion(kit),
     api: {
       find,
+      registerAll: registration.registerAll,
+      unregisterAll: endpoints.unregisterAll,
       findAll: async (ids) => new Map((await store.findRefs(db.sql, ids)).map((ref) => [ref.endpointId, ref])),
       async metadataOf(endpointId) {
         const row = await store.findEndpoint(db.sql, endpointId)

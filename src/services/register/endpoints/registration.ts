@@ -7,7 +7,7 @@ import { invalidField } from '../../../kernel/errors.ts'
 import type { Applications, ApplicationVersionRef } from '../../applications/contract.ts'
 import type { Tokens } from '../../tokens/contract.ts'
 import { create, needsGrant, requireVersionForRegistration, update } from '../access.ts'
-import { endpointResourceName, type Relation } from '../contract.ts'
+import { type EndpointToRegister, endpointResourceName, type Register, type Relation } from '../contract.ts'
 import type { Changes } from '../endpoint-changes.ts'
 import { EndpointIdTaken, EndpointTokenTaken } from '../errors.ts'
 import { EndpointRegistered } from '../events.ts'
@@ -54,6 +54,7 @@ export interface RegistrationOperations {
     endpoints: NewEndpoint[],
     creator?: Ctx,
   ): Promise<CreationOutcome[]>
+  registerAll: Register['registerAll']
 }
 
 export function createRegistrationOperations(
@@ -109,8 +110,46 @@ export function createRegistrationOperations(
     return outcomes
   }
 
+  async function linkAll(sql: Sql, ctx: Ctx, tenantId: string, endpoints: EndpointToRegister[]) {
+    const links = endpoints.flatMap(({ endpointId, relations: wanted, requestPath }) =>
+      wanted.map((request) => ({ relation: relationOf(request, endpointId), requestPath })),
+    )
+    if (links.length === 0) return
+    const isNew = new Set(endpoints.map(({ endpointId }) => endpointId))
+    const related = new Set(links.flatMap(({ relation: { from, to } }) => [from, to]).filter((id) => !isNew.has(id)))
+    await lockRelations(sql, tenantId)
+    await relations.lockLinkedEndpoints(sql, ctx, tenantId, [...related])
+    const { failed } = await relations.connect(
+      sql,
+      tenantId,
+      links.map(({ relation }) => relation),
+    )
+    if (failed.length === 0) return
+    const [{ from, to, reason }] = failed as [(typeof failed)[number]]
+    const { requestPath } = links.findLast(({ relation }) => relation.from === from && relation.to === to)!
+    throw invalidField(`${requestPath}.endpointRelations`, reason)
+  }
+
   return {
     createEndpoints,
+
+    async registerAll(sql, ctx, version, endpoints) {
+      const reserved = reservedKeys(await connectivityKeys(version))
+      for (const { metadata, requestPath } of endpoints)
+        checkMetadata(metadata, reserved, `${requestPath}.endpointMetadata`)
+      const creator = needsGrant(ctx, version) ? ctx : undefined
+      const rows = endpoints.map(({ endpointId, metadata, poolIds }) => ({
+        endpointId,
+        metadata,
+        resourceGroupIds: poolIds,
+      }))
+      const outcomes = await createEndpoints(sql, version, rows, creator)
+      if (!(await applications.findVersion(version.versionName, sql)))
+        throw invalidField('appVersionName', `there is no application version ${version.versionName}`)
+      const taken = outcomes.findIndex((outcome) => typeof outcome !== 'object')
+      if (taken !== -1) throw EndpointIdTaken({ endpointId: endpoints[taken]!.endpointId })
+      await linkAll(sql, ctx, version.tenantId, endpoints)
+    },
 
     async register(ctx, registration) {
       const {

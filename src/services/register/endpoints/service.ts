@@ -31,6 +31,8 @@ export interface EndpointOperations {
   ): Promise<Document>
   delete(ctx: Ctx, endpointId: string): Promise<void>
   deleteMany(ctx: Ctx, endpointIds: string[]): Promise<Deletion>
+  /** Unregisters endpoints for another service, which has checked the permission of the caller. */
+  unregisterAll(sql: Sql, endpointIds: string[]): Promise<void>
   version(ctx: Ctx, endpointId: string): Promise<{ name: string; registeredDate: Date }>
   setVersion(ctx: Ctx, endpointId: string, versionName: string): Promise<void>
   /** Sets the version for the device itself. Returns false if its application has no such version. */
@@ -61,6 +63,7 @@ export function createEndpointOperations(
     read: (ctx, of) => read(deps, ctx, of),
     delete: (ctx, endpointId) => deleteOne(deps, ctx, endpointId),
     deleteMany: (ctx, endpointIds) => deleteMany(deps, ctx, [...new Set(endpointIds)]),
+    unregisterAll: async (sql, endpointIds) => void (await unregister(deps, sql, endpointIds)),
     async version(ctx, endpointId) {
       const row = requireEndpoint(ctx, endpointId, await store.findEndpoint(db.sql, endpointId))
       return { name: row.versionName, registeredDate: row.versionRegisteredDate }

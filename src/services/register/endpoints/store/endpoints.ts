@@ -41,9 +41,9 @@ export async function insertEndpoints(
         as g("endpointId" text, metadata jsonb, "resourceGroupIds" text[])),
     inserted as (
       insert into register.endpoints (endpoint_id, tenant_id, application_name, version_name, version_registered_date,
-        created_date, metadata, metadata_updated_date, resource_group_ids)
+        created_date, metadata, metadata_updated_date, resource_group_ids, pool_ids)
       select "endpointId", ${tenantId}, ${applicationName}, ${versionName}, ${at}, ${at}, metadata,
-        case when metadata <> '{}' then ${at}::timestamptz end, coalesce("resourceGroupIds", '{}')
+        case when metadata <> '{}' then ${at}::timestamptz end, coalesce("resourceGroupIds", '{}'), coalesce("resourceGroupIds", '{}')
       from given
       on conflict (endpoint_id) do nothing
       returning endpoint_id, seq, metadata),

@@ -1,0 +1,53 @@
+import { heldBy, Identity, scopes } from '../../identity/contract.ts'
+import { defineInstance } from '../../kernel/configuration.ts'
+import { defineService } from '../../kernel/define-service.ts'
+import { Applications } from '../applications/contract.ts'
+import { Commands } from '../commands/contract.ts'
+import { Register } from '../register/contract.ts'
+import { createCodecs } from './codecs.ts'
+import { Lorawan } from './contract.ts'
+import { registerEventHandlers } from './event-handlers.ts'
+import { sandboxFailed } from './log-messages.ts'
+import { routes } from './routes.ts'
+import { createLorawan } from './service.ts'
+
+const existing = ['read', 'update', 'delete']
+
+export default defineService({
+  name: 'lorawan',
+  provides: Lorawan,
+  needs: { identity: Identity, applications: Applications, register: Register, commands: Commands },
+  migrations: new URL('./migrations/', import.meta.url),
+  instances: [
+    defineInstance({ name: 'netc', group: 'Communication', description: 'LoRaWAN connector', urlPrefix: '/netc' }),
+  ],
+  scopes: {
+    'application:net-app-integration:create': heldBy.applicationAdmins,
+    'net-app-integration:read': heldBy.applicationReaders,
+    ...scopes('net-app-integration', ['update', 'delete'], heldBy.applicationAdmins),
+    'net-app-integration:net-device-integration:create': heldBy.applicationAdmins,
+    'net-device-integration:read': heldBy.applicationReaders,
+    ...scopes('net-device-integration', ['update', 'delete'], heldBy.applicationAdmins),
+    'tenant:net-account-integration:create': heldBy.tenantAdmins,
+    ...scopes('net-account-integration', existing, heldBy.tenantAdmins),
+    'net-account-integration:net-gateway-integration:create': heldBy.tenantAdmins,
+    ...scopes('net-gateway-integration', existing, heldBy.tenantAdmins),
+  },
+  build(kit, given) {
+    const codecs = createCodecs((error) => sandboxFailed(kit.log, { err: error }))
+    const service = createLorawan({ kit, ...given, codecs })
+    registerEventHandlers(kit.bus, service.deletions)
+    return {
+      api: {},
+      http: [
+        {
+          name: 'lorawan',
+          title: 'LoRaWAN connector',
+          roots: ['/api/v1', '/netc/api/v1', '/ttnc/api/v1'],
+          routes: (http) => routes(http, service),
+        },
+      ],
+      stop: codecs.stop,
+    }
+  },
+})

@@ -1,0 +1,124 @@
+import { contentPage, offsetQuery } from '../../../kernel/paging.ts'
+import { Empty, ifMatchFails, Name, Type } from '../../../kernel/schema.ts'
+import * as common from './common.ts'
+
+const ConnectionState = (description: string) => Type.Enum(['CONNECTED', 'DISCONNECTED'], { description })
+
+const fields = {
+  id: common.id('application integration'),
+  appName: Name({ description: 'Name of the application of the platform.' }),
+  ...common.connectionFields,
+  poolIds: common.poolIds,
+  status: common.Status('SUSPENDED: no session with the network; its uplinks are dropped, commands wait.'),
+  netConnectionState: ConnectionState('Whether the MQTT session with the network is up, on any node.'),
+  netConnectionError: Type.Optional(
+    Type.String({ description: 'Why there is no session; absent if there is no problem.' }),
+  ),
+  platformConnectionState: ConnectionState('DISCONNECTED while the tenant is not AVAILABLE.'),
+  platformConnectionError: Type.Optional(Type.String({ description: 'Why the tenant cannot communicate.' })),
+}
+const AppIntegration = Type.Object(fields, {
+  title: 'AppIntegration',
+  description: 'Links an application of the platform with an application of a LoRaWAN network.',
+})
+const DeviceOfIntegration = Type.Object(
+  {
+    id: common.id('device integration'),
+    appVersionName: Name({ description: 'Application version of the endpoint.' }),
+    netDeviceId: Name({ description: 'Id of the device in the network.' }),
+    endpointId: common.endpointId,
+    name: common.nameField,
+    description: Type.Optional(common.descriptionField),
+    status: common.Status('SUSPENDED: its uplinks are dropped, commands wait.'),
+  },
+  { title: 'DeviceOfIntegration', description: 'A device integration in the answer of its application integration.' },
+)
+const WithDevices = Type.Object(
+  {
+    ...fields,
+    devices: Type.Array(DeviceOfIntegration, { description: 'All device integrations, ordered by id.' }),
+  },
+  { title: 'AppIntegrationWithDevices', description: 'An application integration with its devices.' },
+)
+
+const params = Type.Object({ appIntegrationId: common.id('application integration') })
+const missing = 'The integration does not exist, or the caller may not read it.'
+const etagText =
+  'The ETag covers what people configure, and the list of devices; connection states and statistics do not change it.'
+
+export const createAppIntegration = {
+  name: 'appIntegrations.create',
+  summary: 'Create an application integration',
+  description:
+    'Connects the application with an application of a LoRaWAN network. A node opens the MQTT session right away; the answer does not wait for it.',
+  body: Type.Object(
+    { appName: fields.appName, ...common.newConnectionFields },
+    { title: 'NewAppIntegration', description: 'An application integration to create.' },
+  ),
+  response: { 201: AppIntegration },
+  fails: {
+    400: 'A field is malformed, the application does not exist or is not readable, a host must not be called, or the MQTT URL is missing.',
+    409: 'The application already has an integration, or `netUsername` has one with this identity server in the tenant.',
+  },
+}
+export const listAppIntegrations = {
+  name: 'appIntegrations.list',
+  summary: 'List application integrations',
+  description: 'Returns the integrations that the caller may read, ordered by id.',
+  query: Type.Object({
+    appName: Type.Optional(Name({ description: 'Only the integration of this application.' })),
+    status: common.statusQuery,
+    ...offsetQuery(0),
+  }),
+  response: { 200: contentPage(AppIntegration) },
+}
+export const getAppIntegration = {
+  name: 'appIntegrations.get',
+  summary: 'Get an application integration',
+  description: etagText,
+  params,
+  response: { 200: WithDevices, 304: Empty() },
+  fails: { 404: missing },
+}
+export const patchAppIntegration = {
+  name: 'appIntegrations.patch',
+  summary: 'Change an application integration',
+  description: 'A new API key is used at once: the session is opened again.',
+  params,
+  body: common.integrationPatch('AppIntegrationPatch'),
+  response: { 200: AppIntegration },
+  fails: { 404: missing, ...ifMatchFails },
+}
+export const deleteAppIntegration = {
+  name: 'appIntegrations.delete',
+  summary: 'Delete an application integration',
+  params,
+  response: { 204: Empty() },
+  fails: { 404: missing, 409: 'The integration has device integrations. Nothing was changed.', ...ifMatchFails },
+}
+export const updateAppIntegrationStatus = {
+  name: 'appIntegrations.status.update',
+  summary: 'Suspend or resume an application integration',
+  description:
+    'SUSPENDED closes the session: uplinks of that time are dropped, and commands wait. ACTIVE opens it again.',
+  params,
+  body: common.statusBody,
+  response: { 204: Empty() },
+  fails: { 404: missing },
+}
+const NetDevice = Type.Object(
+  {
+    netDeviceId: Type.String({ description: 'Id of the device in the network.' }),
+    name: Type.Optional(Type.String({ description: 'Its name in the network.' })),
+    devEui: Type.Optional(Type.String({ description: 'Its DevEUI, 16 hexadecimal digits.' })),
+  },
+  { title: 'NetDevice', description: 'A device of the network that has no device integration.' },
+)
+export const listNetDevices = {
+  name: 'appIntegrations.netDevices.list',
+  summary: 'List devices of the network that are not mapped',
+  description: 'Asks the network for the devices of its application and leaves out those with a device integration.',
+  params,
+  response: { 200: contentPage(NetDevice) },
+  fails: { 404: missing, 502: 'The network did not answer within 10 s, refused the key, or sent something else.' },
+}

@@ -1,0 +1,117 @@
+/** Shapes that application, device, account and gateway integrations share. */
+import { DateTime, JsonObject, Name, SerialId, Text, Type } from '../../../kernel/schema.ts'
+
+export const Status = (description: string) => Type.Enum(['ACTIVE', 'SUSPENDED'], { description })
+
+export const statusBody = Type.Object(
+  { status: Status('ACTIVE resumes, SUSPENDED suspends. The present status is accepted and changes nothing.') },
+  { title: 'IntegrationStatus', description: 'The new status of an integration.' },
+)
+/** Optional in queries: without it only active objects are listed. */
+export const statusQuery = Type.Optional(
+  Type.Enum(['ACTIVE', 'SUSPENDED'], {
+    description: 'Lists the objects with this status. Default: ACTIVE.',
+    default: 'ACTIVE',
+  }),
+)
+
+export const poolIds = Type.Array(Name({ description: 'Id of a pool.' }), {
+  maxItems: 100,
+  description: 'Ids of pools, kept and passed to endpoints that are registered along. Default: none.',
+})
+
+export const nameField = Name({ description: 'Name for people.' })
+export const descriptionField = Text({ maxLength: 4000, description: 'Description for people.' })
+
+/** The name is part of MQTT topics and of paths. */
+const netUsername = Name({
+  pattern: '^[^+#/\\s\\u0000-\\u001f\\u007f]+$',
+  description:
+    'User name at the network: for an application `<network application id>@<network tenant>`. Without `/`, `+`, `#` and spaces.',
+})
+const netApiKeyId = Type.String({
+  minLength: 1,
+  maxLength: 4096,
+  pattern: '^[!-~]+$',
+  description: 'API key of the network. It is encrypted at rest and never returned.',
+})
+const host = (what: string) =>
+  Name({
+    description: `${what}: \`host\`, \`host:port\` or a URL without a path. Without a scheme https, port 443; returned as given.`,
+  })
+
+export const connectionFields = {
+  netUsername,
+  netIdentityServerHost: host('Identity server of the network'),
+  netNetworkServerHost: Type.Optional(host('Network server; default: the identity server')),
+  netJoinServerHost: Type.Optional(host('Join server; default: the identity server')),
+  netApplicationServerHost: Type.Optional(host('Application server; default: the identity server')),
+  netPlainMqttServerUrl: Type.Optional(
+    Name({
+      description:
+        'MQTT server of the network: `mqtt://host[:1883]`, `mqtts://host[:8883]`, `tcp://…`, `ssl://…` or `host:port`; returned as given.',
+    }),
+  ),
+  netMqttIntegrationEnabled: Type.Boolean({
+    description: 'False: no MQTT session, and the URL is unused. Default: true.',
+  }),
+  name: nameField,
+  description: Type.Optional(descriptionField),
+}
+
+/** The same fields in a body that creates an integration. */
+export const newConnectionFields = {
+  ...connectionFields,
+  netApiKeyId,
+  netMqttIntegrationEnabled: Type.Optional(connectionFields.netMqttIntegrationEnabled),
+  poolIds: Type.Optional(poolIds),
+}
+
+export const integrationPatch = (title: string) =>
+  Type.Object(
+    {
+      netApiKeyId: Type.Optional(netApiKeyId),
+      name: Type.Optional(nameField),
+      description: Type.Optional(descriptionField),
+    },
+    { title, description: 'The fields to change; others stay.' },
+  )
+
+export const endpointFields = {
+  endpointMetadata: Type.Optional(
+    JsonObject({ description: 'Metadata of the endpoint that is registered along. Default: none.' }),
+  ),
+  endpointRelations: Type.Optional(
+    Type.Array(
+      Type.Union(
+        [
+          Type.Object(
+            {
+              type: Type.Literal('contains', { description: 'Kind of the relation.' }),
+              from: Name({ description: 'Id of the endpoint that contains the new one.' }),
+            },
+            {
+              title: 'RelationFrom',
+              description: 'Another endpoint contains the new one.',
+              additionalProperties: true,
+            },
+          ),
+          Type.Object(
+            {
+              type: Type.Literal('contains', { description: 'Kind of the relation.' }),
+              to: Name({ description: 'Id of the endpoint that the new one contains.' }),
+            },
+            { title: 'RelationTo', description: 'The new endpoint contains another one.', additionalProperties: true },
+          ),
+        ],
+        { description: 'A relation with an existing endpoint.' },
+      ),
+      { maxItems: 100, description: 'Relations of the endpoint that is registered along. Default: none.' },
+    ),
+  ),
+}
+
+export const id = (what: string) => SerialId({ description: `Id of the ${what}.` })
+export const endpointId = Type.String({ description: 'Id of the endpoint that stands for it.' })
+export const appVersionName = Name({ description: 'Application version of the endpoints that are registered along.' })
+export const date = DateTime

@@ -1,0 +1,54 @@
+/** SQL of account integrations. */
+import type { Sql } from '../../../kernel/db.ts'
+import type { Window } from '../../../kernel/paging.ts'
+import type { ConnectionFields, IntegrationRow, Status } from './app-integrations.ts'
+
+export async function insertAccount(
+  sql: Sql,
+  row: ConnectionFields & { tenantId: string; status: Status; createdAt: Date },
+): Promise<number> {
+  const [created] = await sql<{ id: number }[]>`insert into lorawan.account_integrations ${sql(row)} returning id`
+  return created!.id
+}
+
+export async function findAccount(sql: Sql, id: number): Promise<IntegrationRow | undefined> {
+  const [row] = await sql<IntegrationRow[]>`select * from lorawan.account_integrations where id = ${id}`
+  return row
+}
+
+export async function lockAccount(sql: Sql, id: number): Promise<IntegrationRow | undefined> {
+  const [row] = await sql<IntegrationRow[]>`select * from lorawan.account_integrations where id = ${id} for update`
+  return row
+}
+
+/** With `ids`, only these integrations are visible. */
+export async function findAccounts(
+  sql: Sql,
+  of: { tenantId: string; ids: number[] | null; status: Status },
+  { offset, limit }: Window,
+): Promise<{ total: number; rows: IntegrationRow[] }> {
+  const matches = () => sql`
+    tenant_id = ${of.tenantId} and status = ${of.status}
+      and (${of.ids}::integer[] is null or id = any(${of.ids}::integer[]))`
+  const [count] = await sql<{ count: number }[]>`
+    select count(*)::integer as count from lorawan.account_integrations where ${matches()}`
+  const rows = await sql<IntegrationRow[]>`
+    select * from lorawan.account_integrations where ${matches()} order by id offset ${offset} limit ${limit}`
+  return { total: count!.count, rows: [...rows] }
+}
+
+export async function updateAccount(
+  sql: Sql,
+  id: number,
+  change: { name: string; description: string | null; netApiKey: string },
+) {
+  await sql`update lorawan.account_integrations set ${sql(change)}, version = version + 1 where id = ${id}`
+}
+
+export async function updateAccountStatus(sql: Sql, id: number, status: Status) {
+  await sql`update lorawan.account_integrations set status = ${status}, version = version + 1 where id = ${id}`
+}
+
+export async function deleteAccount(sql: Sql, id: number) {
+  await sql`delete from lorawan.account_integrations where id = ${id}`
+}

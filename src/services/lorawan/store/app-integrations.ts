@@ -1,0 +1,108 @@
+/** SQL of application integrations and the state of their sessions. */
+import type { Fragment, Sql } from '../../../kernel/db.ts'
+import type { Window } from '../../../kernel/paging.ts'
+
+export type Status = 'ACTIVE' | 'SUSPENDED'
+
+/** The fields by which an application or account integration reaches its network. */
+export interface ConnectionFields {
+  netUsername: string
+  /** Sealed. */
+  netApiKey: string
+  netIdentityServerHost: string
+  netIdentityServerKey: string
+  netNetworkServerHost: string | null
+  netJoinServerHost: string | null
+  netApplicationServerHost: string | null
+  netPlainMqttServerUrl: string | null
+  netMqttIntegrationEnabled: boolean
+  name: string
+  description: string | null
+  poolIds: string[]
+}
+
+export interface IntegrationRow extends ConnectionFields {
+  id: number
+  tenantId: string
+  status: Status
+  version: number
+}
+
+export interface AppIntegrationRow extends IntegrationRow {
+  appName: string
+  /** The node that has the session. */
+  nodeId: string | null
+  isConnected: boolean
+  error: string | null
+}
+
+/** The integrations that a caller may read: all of the tenant, or those of these applications and ids. */
+export type Visibility = 'all' | { appNames: string[]; ids: number[] }
+
+const columns = (sql: Sql) => sql`
+  i.id, i.tenant_id, i.app_name, i.net_username, i.net_api_key, i.net_identity_server_host, i.net_identity_server_key,
+  i.net_network_server_host, i.net_join_server_host, i.net_application_server_host, i.net_plain_mqtt_server_url,
+  i.net_mqtt_integration_enabled, i.name, i.description, i.pool_ids, i.status, i.version,
+  s.node_id, coalesce(s.is_connected, false) as is_connected, s.error`
+
+const source = (sql: Sql) => sql`
+  lorawan.app_integrations i left join lorawan.sessions s on s.app_integration_id = i.id`
+
+export async function insertAppIntegration(
+  sql: Sql,
+  row: ConnectionFields & { tenantId: string; appName: string; status: Status; clientId: string; createdAt: Date },
+): Promise<number> {
+  const [created] = await sql<{ id: number }[]>`insert into lorawan.app_integrations ${sql(row)} returning id`
+  await sql`insert into lorawan.sessions (app_integration_id) values (${created!.id})`
+  return created!.id
+}
+
+export async function findAppIntegration(sql: Sql, id: number): Promise<AppIntegrationRow | undefined> {
+  const [row] = await sql<AppIntegrationRow[]>`select ${columns(sql)} from ${source(sql)} where i.id = ${id}`
+  return row
+}
+
+export async function lockAppIntegration(sql: Sql, id: number): Promise<AppIntegrationRow | undefined> {
+  const [row] = await sql<AppIntegrationRow[]>`
+    select ${columns(sql)} from ${source(sql)} where i.id = ${id} for update of i`
+  return row
+}
+
+const isVisible = (sql: Sql, visibility: Visibility): Fragment =>
+  visibility === 'all'
+    ? sql`true`
+    : sql`(i.app_name = any(${visibility.appNames}::text[]) or i.id = any(${visibility.ids}::integer[]))`
+
+export async function findAppIntegrations(
+  sql: Sql,
+  of: { tenantId: string; visibility: Visibility; status: Status; appName: string | null },
+  { offset, limit }: Window,
+): Promise<{ total: number; rows: AppIntegrationRow[] }> {
+  const matches = () => sql`
+    i.tenant_id = ${of.tenantId} and ${isVisible(sql, of.visibility)} and i.status = ${of.status}
+      and (${of.appName}::text is null or i.app_name = ${of.appName})`
+  const [count] = await sql<{ count: number }[]>`
+    select count(*)::integer as count from lorawan.app_integrations i where ${matches()}`
+  const rows = await sql<AppIntegrationRow[]>`
+    select ${columns(sql)} from ${source(sql)} where ${matches()} order by i.id offset ${offset} limit ${limit}`
+  return { total: count!.count, rows: [...rows] }
+}
+
+export async function updateAppIntegration(
+  sql: Sql,
+  id: number,
+  change: { name: string; description: string | null; netApiKey: string },
+) {
+  await sql`update lorawan.app_integrations set ${sql(change)}, version = version + 1 where id = ${id}`
+}
+
+/** What was published while the integration is suspended is dropped, so its next session starts clean. */
+export async function updateAppIntegrationStatus(sql: Sql, id: number, status: Status) {
+  await sql`update lorawan.app_integrations set status = ${status}, version = version + 1 where id = ${id}`
+  if (status === 'SUSPENDED')
+    await sql`update lorawan.sessions set starts_clean = true where app_integration_id = ${id}`
+}
+
+export async function deleteAppIntegration(sql: Sql, id: number) {
+  await sql`delete from lorawan.app_integrations where id = ${id}`
+}

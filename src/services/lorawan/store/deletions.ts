@@ -1,0 +1,49 @@
+/** SQL that deletes what belongs to deleted applications and tenants. */
+import type { Sql } from '../../../kernel/db.ts'
+
+/** Deletes the integration of a deleted application; its endpoints, and with them the devices, are gone already. */
+export async function deleteOfApplication(
+  sql: Sql,
+  { tenantId, applicationName }: { tenantId: string; applicationName: string },
+): Promise<number[]> {
+  await sql`delete from lorawan.device_integrations where tenant_id = ${tenantId} and app_name = ${applicationName}`
+  await sql`delete from lorawan.gateway_integrations where tenant_id = ${tenantId} and app_name = ${applicationName}`
+  const rows = await sql<{ id: number }[]>`
+    delete from lorawan.app_integrations where tenant_id = ${tenantId} and app_name = ${applicationName} returning id`
+  return rows.map(({ id }) => id)
+}
+
+/** Deletes up to `limit` devices and gateways of a tenant; returns how many. */
+export async function deleteSomeOfTenant(sql: Sql, tenantId: string, limit: number): Promise<number> {
+  let deleted = 0
+  for (const table of ['device_integrations', 'gateway_integrations'] as const) {
+    const { count } = await sql.unsafe(
+      `delete from lorawan.${table} where ctid = any(array(
+        select ctid from lorawan.${table} where tenant_id = $1 limit $2))`,
+      [tenantId, limit],
+    )
+    deleted += count
+  }
+  return deleted
+}
+
+/** Deletes the integrations of a tenant that has no devices and gateways any more; returns those of applications. */
+export async function deleteIntegrationsOfTenant(sql: Sql, tenantId: string): Promise<number[]> {
+  await sql`delete from lorawan.account_integrations where tenant_id = ${tenantId}`
+  const rows = await sql<{ id: number }[]>`
+    delete from lorawan.app_integrations where tenant_id = ${tenantId} returning id`
+  return rows.map(({ id }) => id)
+}
+
+export async function deleteGatewaysOfEndpoints(sql: Sql, endpointIds: string[], until: Date): Promise<number[]> {
+  const rows = await sql<{ id: number }[]>`
+    delete from lorawan.gateway_integrations
+    where endpoint_id = any(${endpointIds}::text[]) and created_at <= ${until} returning id`
+  return rows.map(({ id }) => id)
+}
+
+export async function updateVersionOfGateway(sql: Sql, endpointId: string, appVersionName: string) {
+  await sql`
+    update lorawan.gateway_integrations set app_version_name = ${appVersionName}, version = version + 1
+    where endpoint_id = ${endpointId}`
+}

@@ -1,0 +1,134 @@
+/** SQL of gateway integrations. */
+import type { Fragment, Sql } from '../../../kernel/db.ts'
+import type { Window } from '../../../kernel/paging.ts'
+import type { Status } from './app-integrations.ts'
+
+export interface NewGatewayIntegration {
+  netGatewayId: string
+  endpointId: string
+  name: string
+  description: string | null
+  endpointMetadata: Record<string, unknown> | null
+  endpointRelations: unknown[] | null
+  netGatewayInfo: Record<string, unknown> | null
+}
+
+export interface GatewayIntegrationRow extends NewGatewayIntegration {
+  id: number
+  tenantId: string
+  accountIntegrationId: number
+  appName: string
+  appVersionName: string
+  poolIds: string[]
+  status: Status
+  version: number
+}
+
+/** Returns the network ids of the gateways that were inserted; the others are taken. */
+export async function insertGateways(
+  sql: Sql,
+  of: {
+    tenantId: string
+    accountIntegrationId: number
+    netIdentityServerKey: string
+    appName: string
+    appVersionName: string
+    poolIds: string[]
+  },
+  gateways: NewGatewayIntegration[],
+  at: Date,
+): Promise<Set<string>> {
+  const rows = await sql<{ netGatewayId: string }[]>`
+    insert into lorawan.gateway_integrations (tenant_id, account_integration_id, net_identity_server_key, app_name,
+      app_version_name, pool_ids, net_gateway_id, endpoint_id, name, description, endpoint_metadata, endpoint_relations,
+      net_gateway_info, status, created_at)
+    select ${of.tenantId}, ${of.accountIntegrationId}, ${of.netIdentityServerKey}, ${of.appName}, ${of.appVersionName},
+      ${of.poolIds}::text[], g."netGatewayId", g."endpointId", g.name, g.description, g."endpointMetadata",
+      g."endpointRelations", g."netGatewayInfo", 'ACTIVE', ${at}::timestamptz
+    from jsonb_to_recordset(${sql.json(gateways)}) as g("netGatewayId" text, "endpointId" text, name text,
+      description text, "endpointMetadata" jsonb, "endpointRelations" jsonb, "netGatewayInfo" jsonb)
+    on conflict on constraint gateway_integration_gateway do nothing
+    returning net_gateway_id`
+  return new Set(rows.map(({ netGatewayId }) => netGatewayId))
+}
+
+/** Returns which of these gateway ids are taken, in any account integration of the tenant with the same identity server. */
+export async function findTakenGatewayIds(
+  sql: Sql,
+  of: { tenantId: string; netIdentityServerKey: string },
+  netGatewayIds: string[],
+): Promise<Set<string>> {
+  const rows = await sql<{ netGatewayId: string }[]>`
+    select net_gateway_id from lorawan.gateway_integrations
+    where tenant_id = ${of.tenantId} and net_identity_server_key = ${of.netIdentityServerKey}
+      and net_gateway_id = any(${netGatewayIds}::text[])`
+  return new Set(rows.map(({ netGatewayId }) => netGatewayId))
+}
+
+export async function findGateway(
+  sql: Sql,
+  of: { accountIntegrationId: number; id: number },
+): Promise<GatewayIntegrationRow | undefined> {
+  const [row] = await sql<GatewayIntegrationRow[]>`
+    select * from lorawan.gateway_integrations
+    where account_integration_id = ${of.accountIntegrationId} and id = ${of.id}`
+  return row
+}
+
+export async function lockGateway(
+  sql: Sql,
+  of: { accountIntegrationId: number; id: number },
+): Promise<GatewayIntegrationRow | undefined> {
+  const [row] = await sql<GatewayIntegrationRow[]>`
+    select * from lorawan.gateway_integrations
+    where account_integration_id = ${of.accountIntegrationId} and id = ${of.id} for update`
+  return row
+}
+
+export async function findGatewaysByNetId(
+  sql: Sql,
+  accountIntegrationId: number,
+  netGatewayIds: string[],
+): Promise<GatewayIntegrationRow[]> {
+  return await sql<GatewayIntegrationRow[]>`
+    select * from lorawan.gateway_integrations
+    where account_integration_id = ${accountIntegrationId} and net_gateway_id = any(${netGatewayIds}::text[])`
+}
+
+/** `nameLike` is a pattern of LIKE. With `ids`, only these gateways are visible. */
+export async function findGateways(
+  sql: Sql,
+  of: {
+    accountIntegrationId: number
+    ids: number[] | null
+    status: Status
+    appVersionName: string | null
+    netGatewayId: string | null
+    nameLike: string | null
+  },
+  { offset, limit }: Window,
+): Promise<{ total: number; rows: GatewayIntegrationRow[] }> {
+  const matches = (): Fragment => sql`
+    account_integration_id = ${of.accountIntegrationId} and status = ${of.status}
+      and (${of.ids}::integer[] is null or id = any(${of.ids}::integer[]))
+      and (${of.appVersionName}::text is null or app_version_name = ${of.appVersionName})
+      and (${of.netGatewayId}::text is null or net_gateway_id = ${of.netGatewayId})
+      and (${of.nameLike}::text is null or name ilike ${of.nameLike})`
+  const [count] = await sql<{ count: number }[]>`
+    select count(*)::integer as count from lorawan.gateway_integrations where ${matches()}`
+  const rows = await sql<GatewayIntegrationRow[]>`
+    select * from lorawan.gateway_integrations where ${matches()} order by id offset ${offset} limit ${limit}`
+  return { total: count!.count, rows: [...rows] }
+}
+
+export async function updateGateway(sql: Sql, id: number, change: Pick<GatewayIntegrationRow, 'name' | 'description'>) {
+  await sql`update lorawan.gateway_integrations set ${sql(change)}, version = version + 1 where id = ${id}`
+}
+
+export async function updateGatewayStatus(sql: Sql, id: number, status: Status) {
+  await sql`update lorawan.gateway_integrations set status = ${status}, version = version + 1 where id = ${id}`
+}
+
+export async function deleteGateway(sql: Sql, id: number) {
+  await sql`delete from lorawan.gateway_integrations where id = ${id}`
+}

@@ -1,0 +1,110 @@
+/** Fixture of the LoRaWAN tests: the services with open listeners, and integrations of a network that the test plays. */
+import assert from 'node:assert/strict'
+import { createServer, type IncomingMessage } from 'node:http'
+import commands from '../../src/services/commands/index.ts'
+import lorawan from '../../src/services/lorawan/index.ts'
+import tenants from '../../src/services/tenants/index.ts'
+import timeSeries from '../../src/services/time-series/index.ts'
+import { afterAllTests } from './database.ts'
+import { openGateway, services } from './gateway.ts'
+import type { Ask, TestPlatformOptions } from './test-platform.ts'
+
+export const lorawanServices = [...services, tenants, timeSeries, commands, lorawan]
+
+let count = 0
+
+export async function openLorawan(options: Partial<TestPlatformOptions> = {}) {
+  const at = await openGateway({
+    services: lorawanServices,
+    ...options,
+    environment: { WAYPOST_ALLOW_PRIVATE_ADDRESSES: 'on', ...options.environment },
+  })
+  return { ...at, ...lorawanFixtures(at) }
+}
+
+type Opened = Pick<Awaited<ReturnType<typeof openGateway>>, 'admin' | 'anApplication'>
+
+/** Returns functions that create integrations over the HTTP API. */
+export function lorawanFixtures({ admin, anApplication }: Opened) {
+  const must = async (status: number, operation: string, body?: unknown, ask: Ask = admin) => {
+    const answer = await ask(operation, body)
+    assert.equal(answer.status, status, `${operation}: ${answer.text}`)
+    return answer
+  }
+
+  /** Creates an application with an integration; by default without an MQTT session. */
+  async function anIntegration(fields: object = {}, ask: Ask = admin) {
+    const { app, version } = await anApplication(['v1'], ask)
+    const netUsername = `net-${++count}@ttn`
+    const { body } = await must(
+      201,
+      'POST /api/v1/integrations',
+      { ...aConnection(netUsername), appName: app, ...fields },
+      ask,
+    )
+    const path = `/api/v1/integrations/${body.id}`
+    return {
+      app,
+      version,
+      netUsername: body.netUsername as string,
+      id: body.id as number,
+      path,
+      integration: body,
+      /** Maps devices and returns the answer of each. */
+      async map(devices: object[]) {
+        const named = devices.map((device) => ({ name: 'device', ...device }))
+        const answer = await must(201, `POST ${path}/devices`, { appVersionName: version, devices: named }, ask)
+        assert.deepEqual(answer.body.failed, [])
+        // biome-ignore lint/suspicious/noExplicitAny: tests look at every field
+        return answer.body.created as any[]
+      },
+    }
+  }
+  return { must, anIntegration }
+}
+
+export const aConnection = (netUsername = `net-${++count}@ttn`) => ({
+  netUsername,
+  netApiKeyId: 'NNSXS.SECRET-KEY.ABCDEF',
+  netIdentityServerHost: 'eu1.example.com',
+  netMqttIntegrationEnabled: false,
+  name: 'the network',
+})
+
+export interface NetworkRequest {
+  method: string
+  path: string
+  authorization: string | undefined
+  // biome-ignore lint/suspicious/noExplicitAny: bodies of every shape
+  body: any
+}
+type NetworkAnswer = { status?: number; body?: unknown; text?: string; headers?: Record<string, string> } | 'never'
+
+/** Starts an HTTP server that plays the API of a network; it records requests and ends after the tests. */
+export async function aNetworkApi(answer: (request: NetworkRequest) => NetworkAnswer) {
+  const requests: NetworkRequest[] = []
+  const server = createServer(async (incoming: IncomingMessage, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of incoming) chunks.push(chunk)
+    const text = Buffer.concat(chunks).toString()
+    const { method = '', url = '' } = incoming
+    const request = {
+      method,
+      path: url,
+      authorization: incoming.headers.authorization,
+      body: text === '' ? undefined : JSON.parse(text),
+    }
+    requests.push(request)
+    const given = answer(request)
+    if (given === 'never') return
+    response.writeHead(given.status ?? 200, { 'content-type': 'application/json', ...given.headers })
+    response.end(given.text ?? JSON.stringify(given.body ?? {}))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  afterAllTests(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as { port: number }
+  return { host: `http://127.0.0.1:${port}`, port, requests }
+}
