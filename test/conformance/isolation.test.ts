@@ -140,6 +140,7 @@ async function createResources() {
   assert.equal((await fetch(`${platform.baseUrl}${software}/file?filename=${marker}`, file)).status, 204)
   await speakSoftware(endpointToken)
   parameters.software = { appName: app, softwareVersion: '1.0.0', endpointId }
+  await createIntegrations(app)
   parameters.timeseries = { applicationName: app, appVersionName: `${app}-v1` }
   const ecr = '/ecr/api/v1'
   const version = `${app}-v1`
@@ -170,6 +171,35 @@ async function createResources() {
   withoutPermissions = client(platform.baseUrl, bearer(await tokenOf(platform.baseUrl, tenantId, password)))
 }
 let idByCollection: Record<string, string> = {}
+
+/** Creates integrations with a LoRaWAN network, a device and a gateway. */
+async function createIntegrations(app: string) {
+  const network = {
+    netUsername: `${marker}@ttn`,
+    netApiKeyId: `${marker}-api-key`,
+    netIdentityServerHost: `${marker}.example.org`,
+    netMqttIntegrationEnabled: false,
+    name: `${marker}-network`,
+  }
+  const { asService } = owner
+  const appIntegrationId = await create(asService, 'POST /api/v1/integrations', { ...network, appName: app })
+  const accountIntegrationId = await create(asService, 'POST /api/v1/account-integrations', network)
+  const under = { appVersionName: `${app}-v1` }
+  const devices = await asService(`POST /api/v1/integrations/${appIntegrationId}/devices`, {
+    ...under,
+    devices: [{ netDeviceId: `${marker}-device`, name: marker }],
+  })
+  const gateways = await asService(`POST /api/v1/account-integrations/${accountIntegrationId}/gateways`, {
+    ...under,
+    gateways: [{ netGatewayId: `${marker}-gateway`, name: marker }],
+  })
+  parameters.lorawan = {
+    appIntegrationId,
+    accountIntegrationId,
+    deviceIntegrationId: devices.body.created[0].id,
+    gatewayIntegrationId: gateways.body.created[0].id,
+  }
+}
 
 /** Sends a message as a device of the owner; only the owner may see it, or that it was rejected. */
 async function sendSample(token: string, status: number) {
@@ -307,6 +337,10 @@ async function readAllOfOwner() {
     '/otao/api/v1/applications/isolated7-app/software/endpoints',
     '/otao/api/v1/applications/isolated7-app/software/endpoints/isolated7-endpoint',
     '/otao/api/v1/applications/isolated7-app/software/1.0.0/file',
+    '/api/v1/integrations',
+    '/api/v1/account-integrations',
+    `/api/v1/integrations/${parameters.lorawan!.appIntegrationId}/devices`,
+    `/api/v1/account-integrations/${parameters.lorawan!.accountIntegrationId}/gateways`,
     '/bcx/api/v1/applications/isolated7-app/binary-data/list',
     '/vpms/api/v1/vpnclient',
     `/vpms/api/v1/vpnclient/${parameters.vpn!.vpnclientID}/config`,

@@ -6,9 +6,6 @@ import * as devices from './schemas/devices.ts'
 import * as gateways from './schemas/gateways.ts'
 import type { LorawanService } from './service.ts'
 
-/** A thousand devices with metadata and formatters. */
-const itemsBytesMax = 16 * 1024 * 1024
-
 const scope = (name: string) => ({ scope: name })
 
 function sendIfChanged(
@@ -85,7 +82,6 @@ function deviceRoutes(http: Http, { devices: operations }: LorawanService) {
     config: {
       ...scope('net-app-integration:net-device-integration:create'),
       anyJson: 'inside' as const,
-      bodyBytesMax: itemsBytesMax,
     },
   }
   http.post(all, create, async ({ ctx, params, body }, reply) =>
@@ -183,7 +179,6 @@ function gatewayRoutes(http: Http, { gateways: operations }: LorawanService) {
     config: {
       ...scope('net-account-integration:net-gateway-integration:create'),
       anyJson: 'inside' as const,
-      bodyBytesMax: itemsBytesMax,
     },
   }
   http.post(all, create, async ({ ctx, params, body }, reply) =>
