@@ -133,9 +133,10 @@ export async function safeFetch(address: string | URL, options: SafeFetchOptions
 
 const originOf = (address: string | URL) => (URL.canParse(String(address)) ? new URL(address).origin : 'address')
 
-async function resolveAddress(
+/** Resolves the host of a URL once, and checks all of its addresses. */
+export async function resolveAddress(
   url: URL,
-  { allowPrivate, lookup = systemLookup }: SafeFetchOptions,
+  { allowPrivate, lookup = systemLookup }: Pick<SafeFetchOptions, 'allowPrivate' | 'lookup'>,
 ): Promise<LookupAddress> {
   const host = url.hostname.replace(/^\[|\]$/g, '')
   const family = isIP(host)

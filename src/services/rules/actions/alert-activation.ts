@@ -1,0 +1,34 @@
+import { type Severity, severities } from '../alerts/model.ts'
+import { causeOf } from '../chain.ts'
+import { alertTypeOf, entityOf, messageOf } from './alert-results.ts'
+import type { ActionDeps } from './deps.ts'
+import type { ActionOutcome, ActionRun } from './executor.ts'
+import { ActionFailed, objectOf, readEither, readJson } from './results.ts'
+
+/** Opens the alert of an entity and type, or renews the one that is open (5.15). */
+export async function alertActivation({ alerts }: ActionDeps, run: ActionRun): Promise<ActionOutcome> {
+  const entity = entityOf(run)
+  const alertType = await alertTypeOf(run)
+  const severityLevel = severityOf(await readEither(run, 'severityLevel'))
+  const message = await messageOf(run)
+  const given = await readJson(run, 'metadataExpression')
+  const metadata = given === undefined || given === null ? undefined : objectOf('metadataExpression', given)
+  const activation = { alertType, severityLevel, ...entity, ...(message !== undefined && { message }), metadata }
+  if (run.run.isTry) return { outcome: 'SUCCESS', wouldDo: activation }
+  const { alertSettingId } = run.action
+  const { alertId, change } = await alerts.activate({
+    ...activation,
+    tenantId: run.run.tenantId,
+    applicationName: run.run.endpoint?.applicationName,
+    alertSettingId,
+    cause: causeOf(run.run),
+  })
+  return { outcome: 'SUCCESS', metadata: { alertId, change } }
+}
+
+function severityOf(value: unknown): Severity {
+  if (value === undefined || value === null) return 'MEDIUM'
+  const severity = severities.find((level) => level === value)
+  if (!severity) throw new ActionFailed(`severityLevel: expected ${severities.join(', ')}`)
+  return severity
+}

@@ -1,0 +1,16 @@
+import { causeOf } from '../chain.ts'
+import { alertTypeOf, entityOf, messageOf } from './alert-results.ts'
+import type { ActionDeps } from './deps.ts'
+import type { ActionOutcome, ActionRun } from './executor.ts'
+
+/** Resolves the open alert of an entity and type. Without one it succeeds and changes nothing. */
+export async function alertResolution({ alerts }: ActionDeps, run: ActionRun): Promise<ActionOutcome> {
+  const entity = entityOf(run)
+  const alertType = await alertTypeOf(run)
+  const reason = await messageOf(run)
+  const resolution = { alertType, ...entity, ...(reason !== undefined && { reason }) }
+  if (run.run.isTry) return { outcome: 'SUCCESS', wouldDo: resolution }
+  const { tenantId } = run.run
+  const alertId = await alerts.resolveOpen({ ...resolution, tenantId, cause: causeOf(run.run) })
+  return { outcome: 'SUCCESS', ...(alertId !== undefined && { metadata: { alertId, change: 'RESOLVED' } }) }
+}

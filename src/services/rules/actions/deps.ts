@@ -1,0 +1,25 @@
+/** What the executors of actions need. */
+import type { Kit } from '../../../kernel/define-service.ts'
+import type { Commands } from '../../commands/contract.ts'
+import type { Register } from '../../register/contract.ts'
+import type { TimeSeries } from '../../time-series/contract.ts'
+import type { Alerts } from '../alerts/alerts.ts'
+import type { Deliveries } from '../deliveries/deliveries.ts'
+import type { Effects } from './effects.ts'
+import type { ActionOutcome, ActionRun } from './executor.ts'
+
+export interface ActionDeps {
+  kit: Pick<Kit, 'system' | 'now' | 'platform'>
+  register: Register
+  commands: Commands
+  timeSeries: TimeSeries
+  alerts: Alerts
+  deliveries: Deliveries
+  effects: Effects
+  /** True if WAYPOST_SMTP_URL is set. */
+  hasMailServer: boolean
+  /** Returns the value of a secret of the tenant; undefined if it has none of this name. */
+  secretValue(tenantId: string, name: string): Promise<string | undefined>
+  /** Executes a rule one level deeper in the chain of the run. The engine gives it. */
+  executeRule(ruleId: string, run: ActionRun): Promise<ActionOutcome>
+}

@@ -1,0 +1,51 @@
+/** Keeps actions from happening twice when the engine runs an event again, because the node that ran it first died. */
+import { createHash } from 'node:crypto'
+import { createBatcher } from '../../../kernel/batcher.ts'
+import type { Db } from '../../../kernel/db.ts'
+import { deleteOldEffects, findEffects, insertEffects } from '../deliveries/store.ts'
+import type { ActionRun } from './executor.ts'
+
+export interface Effects {
+  /** Runs `work` unless it has already succeeded for this key; returns whether it ran. */
+  once(key: string, work: () => Promise<void>): Promise<boolean>
+}
+
+/** An event is run again within seconds of a death; people retry dead letters later. */
+const keptSeconds = 3600
+const atOnce = 5000
+
+/** Returns the id of what an action does for an endpoint, the same in every run of the same event. */
+export function effectKey({ action, run }: Pick<ActionRun, 'action' | 'run'>, endpointId?: string): string {
+  const { eventId, ruleId, depth, endpoint } = run
+  const parts = [eventId, ruleId, depth, action.id, endpoint?.endpointId ?? '', endpointId ?? '']
+  const hex = createHash('sha256').update(JSON.stringify(parts)).digest('hex')
+  // The form of a UUID of version 8: custom.
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`
+}
+
+export function createEffects({ sql }: Pick<Db, 'sql'>): Effects {
+  const isKnown = createBatcher(async (keys: string[]) => {
+    const known = await findEffects(sql, keys)
+    return keys.map((key) => known.has(key))
+  }, 500)
+  const record = createBatcher(async (keys: string[]) => {
+    await insertEffects(sql, keys)
+    return keys
+  }, 500)
+  return {
+    async once(key, work) {
+      if (await isKnown(key)) return false
+      await work()
+      await record(key)
+      return true
+    },
+  }
+}
+
+export const deleteOld = ({ sql }: Pick<Db, 'sql'>) => ({
+  name: 'rules.effects',
+  everySeconds: 60,
+  async run() {
+    while ((await deleteOldEffects(sql, keptSeconds, atOnce)) === atOnce);
+  },
+})

@@ -1,0 +1,71 @@
+/** Actions on endpoints: the endpoint of the rule, or those that `endpointIdsExpression` names, of the same tenant only. */
+import { PlatformError } from '../../../kernel/errors.ts'
+import type { EndpointRef, Register } from '../../register/contract.ts'
+import type { ActionOutcome, ActionRun } from './executor.ts'
+import { ActionFailed, endpointIdsOf, readJson } from './results.ts'
+
+const attribute = 'endpointIdsExpression'
+const atOnce = 10
+
+export interface Targets {
+  endpoints: EndpointRef[]
+  /** Endpoints that do not exist, or belong to another tenant. */
+  failed: Failed[]
+}
+
+interface Failed {
+  endpointId: string
+  reason: string
+}
+
+export async function targetsOf(run: ActionRun, register: Pick<Register, 'findAll'>): Promise<Targets> {
+  const { endpoint, tenantId } = run.run
+  const isGiven = run.action.fields[attribute] !== undefined && run.action.fields[attribute] !== null
+  if (!isGiven && !endpoint) throw new ActionFailed('the run has no endpoint, and the action names none')
+  const ids = isGiven ? endpointIdsOf(attribute, await readJson(run, attribute)) : [endpoint!.endpointId]
+  const found = ids.length > 0 ? await register.findAll(ids) : new Map<string, EndpointRef>()
+  const targets: Targets = { endpoints: [], failed: [] }
+  for (const endpointId of ids) {
+    const known = found.get(endpointId)
+    if (known?.tenantId === tenantId) targets.endpoints.push(known)
+    else targets.failed.push({ endpointId, reason: 'there is no such endpoint' })
+  }
+  return targets
+}
+
+/** Does the work for all endpoints. Failures name their endpoint; the others are done (5.12). */
+export async function forEach(
+  { endpoints, failed }: Targets,
+  work: (endpoint: EndpointRef) => Promise<Record<string, unknown> | undefined>,
+): Promise<ActionOutcome> {
+  const failures = [...failed]
+  const results: Record<string, unknown>[] = []
+  for (let from = 0; from < endpoints.length; from += atOnce)
+    await Promise.all(
+      endpoints.slice(from, from + atOnce).map(async (endpoint) => {
+        try {
+          const result = await work(endpoint)
+          if (result) results.push({ endpointId: endpoint.endpointId, ...result })
+        } catch (error) {
+          failures.push({ endpointId: endpoint.endpointId, reason: reasonOf(error) })
+        }
+      }),
+    )
+  const metadata = results.length > 0 ? { results } : undefined
+  if (failures.length === 0) return { outcome: 'SUCCESS', ...(metadata && { metadata }) }
+  const [first] = failures
+  const more = failures.length > 1 ? `, and ${failures.length - 1} more` : ''
+  return {
+    outcome: 'FAILURE',
+    stage: 'ACTION_EXECUTION',
+    reason: `${first!.endpointId}: ${first!.reason}${more}`,
+    metadata: { ...metadata, failed: failures },
+  }
+}
+
+/** An error of the platform itself is thrown: the engine runs the event again. */
+function reasonOf(error: unknown): string {
+  if (error instanceof ActionFailed) return error.message
+  if (error instanceof PlatformError && error.status < 500) return error.message
+  throw error
+}

@@ -1,0 +1,147 @@
+/** Checks the results of expressions before an action does anything (5.5). A wrong one fails the action alone. */
+import { addressProblem } from '../../../kernel/safe-fetch.ts'
+import type { Stage } from '../model.ts'
+import type { ActionRun } from './executor.ts'
+
+/** Ends an action as a FAILURE. */
+export class ActionFailed extends Error {
+  readonly stage: Stage
+  readonly metadata: Record<string, unknown> | undefined
+
+  constructor(reason: string, stage: Stage = 'ACTION_EXECUTION', metadata?: Record<string, unknown>) {
+    super(reason)
+    this.stage = stage
+    this.metadata = metadata
+  }
+}
+
+const wrong = (attribute: string, expected: string) => new ActionFailed(`${attribute}: expected ${expected}`)
+
+/** Evaluates an attribute; undefined if it is absent. */
+export async function read({ evaluate }: Pick<ActionRun, 'evaluate'>, attribute: string): Promise<unknown> {
+  const evaluated = await evaluate(attribute)
+  if (!evaluated.ok) throw new ActionFailed(evaluated.reason, evaluated.stage)
+  return evaluated.value
+}
+
+/** Like `read`; a literal that is JSON is that JSON. */
+export async function readJson(run: ActionRun, attribute: string): Promise<unknown> {
+  const value = await read(run, attribute)
+  if (typeof value !== 'string' || run.action.valueTypes[attribute] !== 'LITERAL') return value
+  return parsed(value) ?? value
+}
+
+/** Reads a constant, or the expression that may be given instead of it. */
+export const readEither = (run: ActionRun, attribute: string): Promise<unknown> =>
+  run.action.fields[`${attribute}Expression`] === undefined ? read(run, attribute) : read(run, `${attribute}Expression`)
+
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Takes an object, or its JSON text. */
+export function objectOf(attribute: string, value: unknown): Record<string, unknown> {
+  const object = typeof value === 'string' ? parsed(value) : value
+  if (!isObject(object)) throw wrong(attribute, 'an object, or its JSON text')
+  return object
+}
+
+export function textOf(attribute: string, value: unknown): string {
+  if (typeof value !== 'string') throw wrong(attribute, 'text')
+  return value
+}
+
+/** Text as it is, nothing for undefined, and JSON for everything else. */
+export const textOrJson = (value: unknown) =>
+  typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value)
+
+// --- Webhooks ---
+
+export function webhookUrlOf(attribute: string, value: unknown, allowPrivate: boolean): URL {
+  const text = textOf(attribute, value)
+  const problem = addressProblem(text, { allowPrivate, allowHttp: true })
+  if (problem) throw new ActionFailed(`${attribute}: ${problem}`)
+  return new URL(text)
+}
+
+const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/
+const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/
+const headersMax = 100
+const headerBytesMax = 16 * 1024
+/** Hop-by-hop headers, and those that the platform sets. */
+const ownHeaders = new Set([
+  'connection',
+  'content-length',
+  'expect',
+  'host',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'x-waypost-delivery',
+  'x-waypost-signature',
+])
+
+export function headersOf(attribute: string, value: unknown): Record<string, string> {
+  if (value === undefined || value === null) return {}
+  const headers: Record<string, string> = {}
+  const fail = (problem: string) => new ActionFailed(`${attribute}: ${problem}`)
+  let bytes = 0
+  for (const [name, given] of Object.entries(objectOf(attribute, value))) {
+    const key = name.toLowerCase()
+    if (!headerName.test(name)) throw fail(`${JSON.stringify(name.slice(0, 100))} is no name of a header`)
+    if (ownHeaders.has(key)) throw fail(`the header ${name} is set by the platform`)
+    if (key in headers) throw fail(`the header ${name} is there twice`)
+    if (!['string', 'number', 'boolean'].includes(typeof given))
+      throw fail(`the value of ${name} is no text, number or boolean`)
+    const text = String(given)
+    if (!headerValue.test(text)) throw fail(`the value of ${name} has characters that a header cannot have`)
+    headers[key] = text
+    bytes += key.length + text.length
+  }
+  if (Object.keys(headers).length > headersMax || bytes > headerBytesMax)
+    throw fail(`expected at most ${headersMax} headers with ${headerBytesMax} characters`)
+  return headers
+}
+
+/** Text as it is, null or nothing an empty body, else JSON. */
+export const payloadOf = (value: unknown) =>
+  value === undefined || value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value)
+
+// --- Other actions ---
+
+const idsMax = 1000
+
+/** Takes one id, an array of ids or of endpoints. */
+export function endpointIdsOf(attribute: string, value: unknown): string[] {
+  const expected = () => wrong(attribute, `an endpoint id, or an array of ids or endpoints, at most ${idsMax}`)
+  const list = Array.isArray(value) ? value : [value]
+  if (list.length > idsMax) throw expected()
+  const ids = list.map((item) => {
+    const id = isObject(item) ? item.endpointId : item
+    if (typeof id !== 'string' || id === '' || id.length > 255 || id.includes('\0')) throw expected()
+    return id
+  })
+  return [...new Set(ids)]
+}
+
+const isoTime = /^\d{4}-\d{2}-\d{2}(?:[Tt ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:[Zz]|[+-]\d{2}:?\d{2})?)?$/
+
+/** Takes ISO text (a Date arrives as such) or milliseconds since 1970; returns milliseconds. */
+export function timeOf(attribute: string, value: unknown): number {
+  const time = typeof value === 'string' && isoTime.test(value) ? Date.parse(value) : value
+  if (typeof time !== 'number' || !Number.isFinite(time))
+    throw wrong(attribute, 'ISO 8601 text, milliseconds or a Date')
+  return Math.trunc(time)
+}

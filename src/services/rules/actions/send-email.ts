@@ -1,0 +1,38 @@
+import { type EmailContent, emailRetries, noMailServer } from '../deliveries/email.ts'
+import { pendingAction } from '../engine/traces.ts'
+import type { ActionDeps } from './deps.ts'
+import { effectKey } from './effects.ts'
+import { attachmentOf, recipientsOf, subjectOf } from './email-results.ts'
+import type { ActionOutcome, ActionRun } from './executor.ts'
+import { ActionFailed, read, readJson, textOrJson } from './results.ts'
+
+/** Stores an e-mail, which is then sent in the background. */
+export async function sendEmail({ deliveries, hasMailServer }: ActionDeps, run: ActionRun): Promise<ActionOutcome> {
+  const to = recipientsOf('recipientsExpression', await readRecipients(run))
+  const subject = subjectOf('subjectExpression', await read(run, 'subjectExpression'))
+  const text = textOrJson(await read(run, 'textExpression'))
+  const attachment = attachmentOf('attachmentExpression', await read(run, 'attachmentExpression'))
+  const isHtml = run.action.fields.contentType === 'HTML'
+  const content: EmailContent = { to, subject, text, isHtml, ...(attachment && { attachment }) }
+  if (run.run.isTry) {
+    const { isHtml: _, ...message } = content
+    return { outcome: 'SUCCESS', wouldDo: { ...message, contentType: isHtml ? 'HTML' : 'TEXT' } }
+  }
+  if (!hasMailServer) throw new ActionFailed(noMailServer)
+  const accepted = await deliveries.add({
+    id: effectKey(run),
+    type: 'send-email',
+    host: 'smtp',
+    content: JSON.stringify(content),
+    action: pendingAction(run.run, run.action),
+    retries: emailRetries,
+  })
+  if (!accepted.accepted) throw new ActionFailed(accepted.reason)
+  return { outcome: 'PENDING', ...(accepted.ended && { ended: accepted.ended }) }
+}
+
+/** A literal may be a JSON array. */
+async function readRecipients(run: ActionRun): Promise<unknown> {
+  const value = await readJson(run, 'recipientsExpression')
+  return typeof value === 'string' || Array.isArray(value) ? value : await read(run, 'recipientsExpression')
+}

@@ -1,0 +1,34 @@
+import type { Value } from '../../time-series/contract.ts'
+import { causeOf } from '../chain.ts'
+import type { ActionDeps } from './deps.ts'
+import { effectKey } from './effects.ts'
+import { forEach, targetsOf } from './endpoints.ts'
+import type { ActionOutcome, ActionRun } from './executor.ts'
+import { ActionFailed, isObject, read, readJson, textOf, timeOf } from './results.ts'
+
+/** Stores a point in a time series, by default at the present time. */
+export async function timeSeries(deps: ActionDeps, run: ActionRun): Promise<ActionOutcome> {
+  const { kit, register, effects } = deps
+  const targets = await targetsOf(run, register)
+  const seriesName = textOf('timeSeriesName', await read(run, 'timeSeriesName'))
+  const values = valuesOf(await readJson(run, 'valuesExpression'))
+  const given = await readJson(run, 'timestampExpression')
+  const timestamp = given === undefined || given === null ? kit.now().getTime() : timeOf('timestampExpression', given)
+  if (run.run.isTry) {
+    const endpointIds = targets.endpoints.map(({ endpointId }) => endpointId)
+    return { outcome: 'SUCCESS', wouldDo: { endpointIds, timeSeriesName: seriesName, timestamp, values } }
+  }
+  return await forEach(targets, async ({ endpointId, ...version }) => {
+    const point = { endpointId, seriesName, timestamp, values, requestPath: seriesName }
+    const put = () => deps.timeSeries.putPoints({ ...version, cause: causeOf(run.run) }, [point])
+    await effects.once(effectKey(run, endpointId), put)
+    return undefined
+  })
+}
+
+/** One value becomes `{value}`. */
+function valuesOf(value: unknown): Record<string, Value> {
+  if (value === undefined || value === null || Array.isArray(value))
+    throw new ActionFailed('valuesExpression: expected an object of values, or one value')
+  return (isObject(value) ? value : { value }) as Record<string, Value>
+}

@@ -1,0 +1,47 @@
+import type { WebhookContent } from '../deliveries/webhook.ts'
+import { pendingAction } from '../engine/traces.ts'
+import type { ActionDeps } from './deps.ts'
+import { effectKey } from './effects.ts'
+import type { ActionOutcome, ActionRun } from './executor.ts'
+import { ActionFailed, headersOf, payloadOf, read, readJson, webhookUrlOf } from './results.ts'
+
+/** Stores a POST request, which is then sent in the background (5.11). */
+export async function webhook(deps: ActionDeps, run: ActionRun): Promise<ActionOutcome> {
+  const { kit, deliveries } = deps
+  const url = webhookUrlOf('webhookUrl', await read(run, 'webhookUrl'), kit.platform.allowPrivateAddresses)
+  const headers = headersOf('headersExpression', await readJson(run, 'headersExpression'))
+  const body = payloadOf(await read(run, 'webhookPayloadExpression'))
+  const request = { url: url.href, headers: { 'content-type': 'application/json', ...headers }, body }
+  if (run.run.isTry) return { outcome: 'SUCCESS', wouldDo: { method: 'POST', ...request } }
+  const signingKey = await signingKeyOf(deps, run)
+  const content: WebhookContent = { ...request, ...(signingKey !== undefined && { signingKey }) }
+  const accepted = await deliveries.add({
+    id: effectKey(run),
+    type: 'webhook',
+    host: url.host,
+    content: JSON.stringify(content),
+    action: pendingAction(run.run, run.action),
+    retries: retriesOf(run.action.fields.retryConfig),
+  })
+  if (!accepted.accepted) throw new ActionFailed(accepted.reason)
+  return { outcome: 'PENDING', ...(accepted.ended && { ended: accepted.ended }) }
+}
+
+async function signingKeyOf({ secretValue }: ActionDeps, { action, run }: ActionRun): Promise<string | undefined> {
+  const name = action.fields.signingSecretName
+  if (typeof name !== 'string') return undefined
+  const value = await secretValue(run.tenantId, name)
+  if (value === undefined) throw new ActionFailed(`signingSecretName: there is no secret ${name}`)
+  return value
+}
+
+interface RetryConfig {
+  maxAttempts?: number
+  timeoutMs?: number
+  backoffMultiplier?: number
+}
+
+function retriesOf(config: unknown) {
+  const { maxAttempts = 1, timeoutMs = 1000, backoffMultiplier = 2 } = (config ?? {}) as RetryConfig
+  return { attemptsMax: maxAttempts, waitMs: timeoutMs, waitFactor: backoffMultiplier }
+}

@@ -1,0 +1,219 @@
+/** Activations and resolutions by rules, in batches: each batch is one transaction with a fixed number of statements. */
+import { createBatcher } from '../../../kernel/batcher.ts'
+import type { Sql } from '../../../kernel/db.ts'
+import type { Kit } from '../../../kernel/define-service.ts'
+import type { Register } from '../../register/contract.ts'
+import { AlertChanged } from '../events.ts'
+import type { AlertKey, LifecycleEventType, Severity } from './model.ts'
+import { rankOf } from './model.ts'
+import * as store from './store.ts'
+
+export interface Activation extends AlertKey {
+  severityLevel: Severity
+  /** Absent: the message of an open alert stays. */
+  message?: string
+  /** Absent: the metadata of an open alert stays. */
+  metadata?: Record<string, unknown> | undefined
+  applicationName?: string | undefined
+  alertSettingId?: string | undefined
+  cause: string
+}
+
+export interface Resolution extends AlertKey {
+  reason?: string
+  cause: string
+}
+
+export type Change = { activation: Activation } | { resolution: Resolution }
+
+export interface Changed {
+  alertId: string
+  /** RENEWED: only `lastActiveAt` moved. */
+  change: LifecycleEventType | 'RENEWED'
+}
+
+export interface ChangeDeps {
+  kit: Pick<Kit, 'db' | 'bus' | 'now' | 'newId'>
+  register: Pick<Register, 'metadataOf'>
+}
+
+const atOnce = 200
+const attemptsMax = 5
+
+export const keyOf = ({ tenantId, entityType, entityId, alertType }: AlertKey) =>
+  JSON.stringify([tenantId, entityType, entityId, alertType])
+const alertKeyOf = (change: Change): AlertKey => ('activation' in change ? change.activation : change.resolution)
+
+/** Returns a function that applies a change; undefined if there was nothing to resolve. */
+export function createAlertChanges(deps: ChangeDeps) {
+  return createBatcher<Change, Changed>((changes) => applyAll(deps, changes), atOnce)
+}
+
+/** Applies changes in their order. Several changes of one key go into transactions of their own. */
+async function applyAll(deps: ChangeDeps, changes: Change[]): Promise<(Changed | undefined)[]> {
+  const results = new Map<Change, Changed | undefined>()
+  for (let left = changes; left.length > 0; ) {
+    const round = new Map<string, Change>()
+    const later: Change[] = []
+    for (const change of left) {
+      const key = keyOf(alertKeyOf(change))
+      if (round.has(key)) later.push(change)
+      else round.set(key, change)
+    }
+    for (const [change, result] of await applyRound(deps, round)) results.set(change, result)
+    left = later
+  }
+  return changes.map((change) => results.get(change))
+}
+
+type Results = Map<Change, Changed | undefined>
+
+async function applyRound(deps: ChangeDeps, round: Map<string, Change>): Promise<Results> {
+  for (let attempt = 1; ; attempt++) {
+    const metadata = await metadataOfNew(deps, round)
+    const results = await deps.kit.db.tx((sql) => applyInTransaction(deps, sql, round, metadata))
+    if (results) return results
+    if (attempt === attemptsMax) throw new Error('alerts of these entities change too often')
+  }
+}
+
+type EntityMetadata = Map<string, Record<string, unknown> | undefined>
+
+/** Reads the metadata of the endpoints that get a new alert, before the transaction. */
+async function metadataOfNew({ kit, register }: ChangeDeps, round: Map<string, Change>): Promise<EntityMetadata> {
+  const activations = [...round.values()].flatMap((change) => ('activation' in change ? [change.activation] : []))
+  if (activations.length === 0) return new Map()
+  const open = new Set((await store.findOpen(kit.db.sql, activations)).map(keyOf))
+  const ids = activations
+    .filter((key) => key.entityType === 'ENDPOINT' && !open.has(keyOf(key)))
+    .map(({ entityId }) => entityId)
+  return new Map(await Promise.all([...new Set(ids)].map(async (id) => [id, await register.metadataOf(id)] as const)))
+}
+
+/** Returns undefined if an alert was resolved or opened meanwhile and its state is unknown: the caller tries again. */
+async function applyInTransaction(
+  deps: ChangeDeps,
+  sql: Sql,
+  round: Map<string, Change>,
+  metadata: EntityMetadata,
+): Promise<Results | undefined> {
+  const { kit } = deps
+  const at = kit.now()
+  const locked = await store.lockOpen(sql, [...round.values()].map(alertKeyOf))
+  const open = new Map(locked.map((row) => [keyOf(row), row]))
+  const missing = [...round].filter(([key, change]) => !open.has(key) && 'activation' in change)
+  const fresh = missing
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([, change]) => newAlert(kit.newId(), (change as { activation: Activation }).activation, metadata, at))
+  const made = fresh.length > 0 ? await store.insertAlerts(sql, fresh) : []
+  if (made.length < fresh.length) return undefined
+  for (const row of made) open.set(keyOf(row), row)
+  const news = new Set(made)
+  const writer = createEventWriter(deps, at)
+  const results: Results = new Map()
+  const updated: store.AlertRow[] = []
+  for (const [key, change] of round) {
+    const row = open.get(key)
+    if (!row) {
+      results.set(change, undefined)
+      continue
+    }
+    const kind = news.has(row) ? 'ACTIVATED' : applyTo(row, change, at)
+    if (kind !== 'ACTIVATED') updated.push(row)
+    if (kind !== 'RENEWED') writer.add(row, kind, { cause: causeIn(change) })
+    results.set(change, { alertId: row.id, change: kind })
+  }
+  if (updated.length > 0) await store.updateAlerts(sql, updated)
+  await writer.write(sql)
+  return results
+}
+
+const causeIn = (change: Change) => ('activation' in change ? change.activation.cause : change.resolution.cause)
+
+const newAlert = (id: string, activation: Activation, entityMetadata: EntityMetadata, at: Date): store.NewAlert => ({
+  id,
+  tenantId: activation.tenantId,
+  entityType: activation.entityType,
+  entityId: activation.entityId,
+  alertType: activation.alertType,
+  severity: rankOf(activation.severityLevel),
+  applicationName: activation.applicationName ?? null,
+  message: activation.message ?? null,
+  at,
+  alertSettingId: activation.alertSettingId ?? null,
+  metadata: activation.metadata ?? {},
+  entityMetadata: entityMetadata.get(activation.entityId) ?? null,
+})
+
+/** Changes the row of an open alert; returns what happened to it. */
+function applyTo(row: store.AlertRow, change: Change, at: Date): Changed['change'] {
+  if ('resolution' in change) {
+    resolve(row, change.resolution.reason, at)
+    return 'RESOLVED'
+  }
+  const { severityLevel, message = row.message, metadata = row.metadata } = change.activation
+  const severity = rankOf(severityLevel)
+  const isUpdated = severity !== row.severity || message !== row.message
+  // A node whose clock is behind must not move it back.
+  const lastActiveAt = at > row.lastActiveAt ? at : row.lastActiveAt
+  Object.assign(row, { severity, message, metadata, lastActiveAt })
+  return isUpdated ? 'UPDATED' : 'RENEWED'
+}
+
+export function resolve(row: store.AlertRow, reason: string | undefined, at: Date) {
+  Object.assign(row, { state: 'RESOLVED', resolvedAt: at, resolveReason: reason ?? null })
+}
+
+export interface EventDetails {
+  userId?: string
+  comment?: string
+  cause?: string
+}
+
+/** Collects lifecycle events; `write` stores them and publishes them. */
+export function createEventWriter({ kit }: Pick<ChangeDeps, 'kit'>, at: Date) {
+  const events: { row: store.AlertRow; eventType: LifecycleEventType; details: EventDetails; id: string }[] = []
+  return {
+    add(row: store.AlertRow, eventType: LifecycleEventType, details: EventDetails) {
+      events.push({ row, eventType, details, id: kit.newId() })
+    },
+    async write(sql: Sql) {
+      if (events.length === 0) return
+      await store.insertEvents(
+        sql,
+        events.map(({ row, eventType, details, id }) => ({
+          id,
+          alertId: row.id,
+          eventType,
+          at,
+          userId: details.userId ?? null,
+          payload: payloadOf(row, eventType, details),
+        })),
+      )
+      await kit.bus.publishAll(
+        sql,
+        AlertChanged,
+        events.map(({ row, eventType, details: { cause }, id }) => ({
+          tenantId: row.tenantId,
+          ...(row.applicationName !== null && { applicationName: row.applicationName }),
+          eventId: id,
+          eventType,
+          alert: store.viewOf(row),
+          ...(cause !== undefined && { cause }),
+        })),
+        { thisNodeOnly: true },
+      )
+    },
+  }
+}
+
+function payloadOf(row: store.AlertRow, eventType: LifecycleEventType, { comment }: EventDetails) {
+  const { severityLevel, message, acknowledgement, resolveReason } = store.viewOf(row)
+  return {
+    severityLevel,
+    acknowledgement,
+    ...(message !== undefined && { message }),
+    ...(eventType === 'RESOLVED' && resolveReason !== undefined && { resolveReason }),
+    ...(comment !== undefined && { comment }),
+  }
+}

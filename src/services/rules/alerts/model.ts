@@ -1,0 +1,48 @@
+/** Alerts: one is open for an entity and type at a time (5.15). */
+
+/** From the lowest rank to the highest. */
+export const severitiesByRank = ['INFO', 'LOW', 'MEDIUM', 'HIGH', 'CRITICAL'] as const
+export type Severity = (typeof severitiesByRank)[number]
+export const severities: readonly Severity[] = severitiesByRank.toReversed()
+export const rankOf = (severity: Severity) => severitiesByRank.indexOf(severity)
+
+export const entityTypes = ['ENDPOINT', 'TENANT'] as const
+export type EntityType = (typeof entityTypes)[number]
+
+export const alertStates = ['OPEN', 'RESOLVED'] as const
+export type AlertState = (typeof alertStates)[number]
+
+export const acknowledgements = ['ACKNOWLEDGED', 'UNACKNOWLEDGED'] as const
+export type Acknowledgement = (typeof acknowledgements)[number]
+
+export const lifecycleEventTypes = ['ACTIVATED', 'UPDATED', 'ACKNOWLEDGED', 'RESOLVED'] as const
+export type LifecycleEventType = (typeof lifecycleEventTypes)[number]
+
+/** The entity and type that can have one open alert. */
+export interface AlertKey {
+  tenantId: string
+  entityType: EntityType
+  entityId: string
+  alertType: string
+}
+
+/** An alert as the API and scripts see it. `message` and `activateReason` are the same text. */
+export interface AlertView {
+  id: string
+  alertType: string
+  severityLevel: Severity
+  entityType: EntityType
+  entityId: string
+  tenantId: string
+  state: AlertState
+  acknowledgement: Acknowledgement
+  message?: string
+  activateReason?: string
+  resolveReason?: string
+  startedAt: Date
+  lastActiveAt: Date
+  resolvedAt?: Date
+  alertSettingId?: string
+  metadata: Record<string, unknown>
+  entityMetadata?: Record<string, unknown>
+}

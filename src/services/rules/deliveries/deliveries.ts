@@ -1,0 +1,295 @@
+/**
+ * Durable deliveries. A delivery is stored first, in a commit that it shares with others; then the node that stored it sends it. Failed
+ * attempts and the end are stored the same way, the end together with the trace of the action. When a node dies, another takes over.
+ */
+import type { Kit } from '../../../kernel/define-service.ts'
+import type { EndedOutcome } from '../actions/executor.ts'
+import type { EndedActions, PendingAction } from '../engine/traces.ts'
+import { attemptFailed, contentLost, deliveryFailed } from '../log-messages.ts'
+import {
+  type Attempt,
+  type AttemptOutcome,
+  type DeliveryType,
+  outcomeOf,
+  type Retries,
+  type Send,
+  waitAfter,
+} from './model.ts'
+import { createDeliveryQueue, type DeliveryQueue } from './queue.ts'
+import * as store from './store.ts'
+import { createDeliveryWrites, type DeliveryWrites } from './writes.ts'
+
+export interface NewDelivery {
+  /** The same for every run of the same event, action and endpoint. Receivers get it as the id of the delivery. */
+  id: string
+  type: DeliveryType
+  host: string
+  /** JSON text of what is sent. */
+  content: string
+  action: PendingAction
+  retries: Retries
+}
+
+export type Accepted =
+  /** `ended` resolves when this node has ended it. */
+  | { accepted: true; ended: Promise<EndedOutcome> }
+  /** An earlier run of the same event has stored it. */
+  | { accepted: true; ended?: undefined }
+  | { accepted: false; reason: string }
+
+export interface Deliveries {
+  /** Resolves when the delivery is durable. */
+  add(delivery: NewDelivery): Promise<Accepted>
+  /** Forgets the deliveries of a tenant that wait on this node. */
+  dropTenant(tenantId: string): void
+  stop(): Promise<void>
+}
+
+export interface Limits {
+  underWayPerHost: number
+  waitingPerTenant: number
+}
+
+export const defaultLimits: Limits = { underWayPerHost: 16, waitingPerTenant: 10_000 }
+const underWayPerTenant = 64
+const underWayTotal = 512
+/** Contents that this node keeps in memory until they are sent; further ones are read from the database. */
+const contentBytesMax = 64 * 1024 * 1024
+const stopMs = 4000
+const takenAtOnce = 1000
+
+export interface DeliveriesDeps {
+  kit: Pick<Kit, 'db' | 'bus' | 'members' | 'secrets' | 'metrics' | 'log' | 'now'>
+  traces: EndedActions
+  send: Record<DeliveryType, Send>
+  limits?: Limits
+}
+
+/** A delivery that this node has to send. */
+interface Entry extends Retries {
+  id: string
+  tenantId: string
+  type: DeliveryType
+  host: string
+  action: PendingAction
+  attempts: Attempt[]
+  /** Absent if it must be read from the database. */
+  content: string | undefined
+  /** Set while it waits for its next attempt. */
+  timer?: NodeJS.Timeout
+  ended?(outcome: EndedOutcome): void
+}
+
+interface State extends DeliveriesDeps {
+  entries: Map<string, Entry>
+  /** Deliveries of each tenant that are not ended, including those being stored. */
+  counts: Map<string, number>
+  contentBytes: number
+  queue: DeliveryQueue<Entry>
+  writes: DeliveryWrites
+  sending: Set<Promise<void>>
+  stopped: boolean
+  counted(type: string, outcome: string): void
+}
+
+export function createDeliveries(deps: DeliveriesDeps): Deliveries {
+  const { kit, limits = defaultLimits } = deps
+  const { members, metrics } = kit
+  const ended = metrics.counter('waypost_rule_deliveries_total', 'Number of webhooks and e-mails that ended.', [
+    'type',
+    'outcome',
+  ])
+  // Each node has its share of a limit.
+  const share = (limit: number) => Math.max(1, Math.floor(limit / (members.others().length + 1)))
+  const queueLimits = {
+    perHost: () => share(limits.underWayPerHost),
+    perTenant: underWayPerTenant,
+    total: underWayTotal,
+  }
+  const state: State = {
+    ...deps,
+    entries: new Map(),
+    counts: new Map(),
+    contentBytes: 0,
+    queue: createDeliveryQueue<Entry>(queueLimits, (entry) => track(state, attempt(state, entry))),
+    writes: createDeliveryWrites(kit, deps.traces),
+    sending: new Set(),
+    stopped: false,
+    counted: (type, outcome) => ended.inc({ type, outcome }),
+  }
+  metrics.gauge(
+    'waypost_rule_deliveries_waiting',
+    'Number of webhooks and e-mails of this node that are not ended.',
+    [],
+    (gauge) => gauge.set(state.entries.size),
+  )
+  members.declareOwnedRows({
+    name: 'rules.deliveries',
+    owners: store.findOwners,
+    sweep: (nodeId) => takeOver(state, nodeId),
+  })
+  members.onReturn(() => void dropLost(state).catch((error) => deliveryFailed(kit.log, { err: error })))
+  return {
+    add: (delivery) => add(state, delivery, share(limits.waitingPerTenant)),
+    dropTenant: (tenantId) => drop(state, (entry) => entry.tenantId === tenantId),
+    stop: () => stop(state),
+  }
+}
+
+async function add(state: State, delivery: NewDelivery, waitingMax: number): Promise<Accepted> {
+  const { id, type, host, content, action, retries } = delivery
+  const { tenantId } = action
+  const count = state.counts.get(tenantId) ?? 0
+  if (count >= waitingMax)
+    return { accepted: false, reason: `${count} webhooks and e-mails of the tenant are waiting, the maximum` }
+  if (state.stopped) return { accepted: false, reason: 'the node is stopping' }
+  state.counts.set(tenantId, count + 1)
+  const { promise, resolve } = Promise.withResolvers<EndedOutcome>()
+  const row = {
+    id,
+    tenantId,
+    type,
+    host,
+    content: state.kit.secrets.seal(content),
+    action: JSON.stringify(action),
+    ...retries,
+  }
+  try {
+    if (!(await state.writes.insert(row)) || state.entries.has(id)) {
+      uncount(state, tenantId)
+      return { accepted: true }
+    }
+  } catch (error) {
+    uncount(state, tenantId)
+    throw error
+  }
+  const entry: Entry = {
+    id,
+    tenantId,
+    type,
+    host,
+    action,
+    ...retries,
+    attempts: [],
+    content: undefined,
+    ended: resolve,
+  }
+  if (state.contentBytes + content.length <= contentBytesMax) keepContent(state, entry, content)
+  state.entries.set(id, entry)
+  state.queue.push(entry)
+  return { accepted: true, ended: promise }
+}
+
+function uncount(state: State, tenantId: string) {
+  const count = state.counts.get(tenantId)! - 1
+  if (count > 0) state.counts.set(tenantId, count)
+  else state.counts.delete(tenantId)
+}
+
+function keepContent(state: State, entry: Entry, content: string) {
+  entry.content = content
+  state.contentBytes += content.length
+}
+
+function forget(state: State, entry: Entry) {
+  if (!state.entries.delete(entry.id)) return
+  state.contentBytes -= entry.content?.length ?? 0
+  clearTimeout(entry.timer)
+  uncount(state, entry.tenantId)
+}
+
+function track(state: State, work: Promise<void>): Promise<void> {
+  const tracked = work
+    .catch((error) => deliveryFailed(state.kit.log, { err: error }))
+    .finally(() => state.sending.delete(tracked))
+  state.sending.add(tracked)
+  return tracked
+}
+
+/** Sends a delivery once. Its place in the queue is free when the receiver has answered; the write goes on. */
+async function attempt(state: State, entry: Entry) {
+  const { kit, send } = state
+  const { id, tenantId, type } = entry
+  const content = entry.content ?? (await readContent(state, entry))
+  if (content === undefined || !state.entries.has(id)) return forget(state, entry)
+  const began = kit.now()
+  const outcome = await send[type]({ id, tenantId }, content)
+  const at = began.toISOString()
+  const durationMs = kit.now().getTime() - began.getTime()
+  const { ok, ...details } = outcome
+  const { isFinal: _, ...shown } = { isFinal: true, ...details }
+  entry.attempts.push({ at, durationMs, ...shown })
+  const isLast = ok || outcome.isFinal || entry.attempts.length >= entry.attemptsMax
+  void track(state, isLast ? end(state, entry, outcome) : waitForNext(state, entry))
+}
+
+async function readContent({ kit }: State, { id }: Entry): Promise<string | undefined> {
+  const sealed = await store.findContent(kit.db.sql, kit.members.nodeId, id)
+  if (sealed === undefined) contentLost(kit.log, { deliveryId: id })
+  return sealed === undefined ? undefined : kit.secrets.open(sealed)
+}
+
+async function end(state: State, entry: Entry, last: AttemptOutcome) {
+  const outcome = outcomeOf(entry.id, entry.attempts, last)
+  const durationMs = entry.attempts.reduce((sum, attempt) => sum + attempt.durationMs, 0)
+  const isOwn = await state.writes.end({ id: entry.id, action: entry.action, outcome, durationMs })
+  forget(state, entry)
+  if (!isOwn) return
+  state.counted(entry.type, outcome.outcome)
+  entry.ended?.(outcome)
+}
+
+async function waitForNext(state: State, entry: Entry) {
+  const waitMs = waitAfter(entry, entry.attempts.length)
+  attemptFailed(state.kit.log, { deliveryId: entry.id, attempts: entry.attempts.length })
+  const isOwn = await state.writes.failed({ id: entry.id, attempts: JSON.stringify(entry.attempts), waitMs })
+  if (!isOwn) return forget(state, entry)
+  enqueueAfter(state, entry, waitMs)
+}
+
+function enqueueAfter(state: State, entry: Entry, waitMs: number) {
+  if (state.stopped) return
+  if (waitMs <= 0) return state.queue.push(entry)
+  entry.timer = setTimeout(() => state.queue.push(entry), waitMs).unref()
+}
+
+/** Takes over the deliveries of a dead node. One that was under way there is sent once more. */
+async function takeOver(state: State, from: string) {
+  const { kit } = state
+  for (let more = !state.stopped; more; ) {
+    const taken = await store.takeOver(kit.db.sql, from, kit.members.nodeId, takenAtOnce)
+    for (const { action, attempts, dueInMs, ...row } of taken) {
+      const entry: Entry = { ...row, action: JSON.parse(action), attempts: JSON.parse(attempts), content: undefined }
+      state.counts.set(row.tenantId, (state.counts.get(row.tenantId) ?? 0) + 1)
+      state.entries.set(row.id, entry)
+      enqueueAfter(state, entry, dueInMs)
+    }
+    more = taken.length === takenAtOnce && !state.stopped
+  }
+}
+
+function drop(state: State, matches: (entry: Entry) => boolean) {
+  state.queue.remove(matches)
+  for (const entry of [...state.entries.values()].filter(matches)) forget(state, entry)
+}
+
+/** Other nodes took this one for dead: forgets the deliveries that they have taken over. */
+async function dropLost(state: State) {
+  const { kit, entries } = state
+  const owned = new Set(await store.findOwned(kit.db.sql, kit.members.nodeId, [...entries.keys()]))
+  drop(state, ({ id }) => !owned.has(id))
+}
+
+/** Waits for the attempts under way. The other deliveries stay in the database for another node, or for the next start. */
+async function stop(state: State) {
+  state.stopped = true
+  state.queue.stop()
+  for (const { timer } of state.entries.values()) clearTimeout(timer)
+  let timer: NodeJS.Timeout | undefined
+  const limit = new Promise<void>((done) => {
+    timer = setTimeout(done, stopMs)
+  })
+  while (state.sending.size > 0) if ((await Promise.race([Promise.all(state.sending), limit])) === undefined) break
+  clearTimeout(timer)
+  await state.writes.drained()
+}

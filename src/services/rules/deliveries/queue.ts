@@ -1,0 +1,114 @@
+/**
+ * Decides which delivery starts next. Deliveries of a tenant to one host start in their order, up to a limit under way; hosts and tenants
+ * that have reached a limit hold back nobody else.
+ */
+
+export interface QueueLimits {
+  /** Under way of one tenant to one host. */
+  perHost(): number
+  /** Under way of one tenant. */
+  perTenant: number
+  /** Under way of this node. */
+  total: number
+}
+
+export interface Queued {
+  tenantId: string
+  host: string
+}
+
+export interface DeliveryQueue<T extends Queued> {
+  push(item: T): void
+  /** Removes the items that wait and match. */
+  remove(matches: (item: T) => boolean): T[]
+  /** Starts nothing any more. */
+  stop(): void
+  readonly underWay: number
+  readonly waiting: number
+}
+
+interface Lane<T> {
+  tenantId: string
+  waiting: T[]
+  underWay: number
+}
+
+/** `start` sends an item; it never rejects. */
+export function createDeliveryQueue<T extends Queued>(
+  limits: QueueLimits,
+  start: (item: T) => Promise<void>,
+): DeliveryQueue<T> {
+  const lanes = new Map<string, Lane<T>>()
+  /** Lanes with items that only the limits of the tenant or the node hold back, in the order of their turns. */
+  const held = new Set<Lane<T>>()
+  const byTenant = new Map<string, number>()
+  let [underWay, waiting, stopped] = [0, 0, false]
+
+  const keyOf = ({ tenantId, host }: Queued) => `${tenantId} ${host}`
+  const hasRoom = ({ tenantId }: Lane<T>) => underWay < limits.total && (byTenant.get(tenantId) ?? 0) < limits.perTenant
+
+  function startNext(lane: Lane<T>): boolean {
+    if (stopped || lane.waiting.length === 0 || lane.underWay >= limits.perHost()) return false
+    if (!hasRoom(lane)) {
+      held.add(lane)
+      return false
+    }
+    const item = lane.waiting.shift()!
+    waiting--
+    lane.underWay++
+    underWay++
+    byTenant.set(lane.tenantId, (byTenant.get(lane.tenantId) ?? 0) + 1)
+    void start(item).finally(() => ended(lane, item))
+    return true
+  }
+
+  function ended(lane: Lane<T>, item: T) {
+    lane.underWay--
+    underWay--
+    const ofTenant = byTenant.get(lane.tenantId)! - 1
+    if (ofTenant > 0) byTenant.set(lane.tenantId, ofTenant)
+    else byTenant.delete(lane.tenantId)
+    if (lane.underWay === 0 && lane.waiting.length === 0) lanes.delete(keyOf(item))
+    // Lanes that were held back come first, so that tenants take turns.
+    for (const other of [...held]) {
+      if (!hasRoom(other)) continue
+      held.delete(other)
+      if (startNext(other) && other.waiting.length > 0) held.add(other)
+      if (underWay >= limits.total) break
+    }
+    while (startNext(lane));
+  }
+
+  return {
+    push(item) {
+      const key = keyOf(item)
+      const lane = lanes.get(key) ?? { tenantId: item.tenantId, waiting: [], underWay: 0 }
+      lanes.set(key, lane)
+      lane.waiting.push(item)
+      waiting++
+      while (startNext(lane));
+    },
+    remove(matches) {
+      const removed: T[] = []
+      for (const [key, lane] of lanes) {
+        const gone = lane.waiting.filter(matches)
+        if (gone.length === 0) continue
+        lane.waiting = lane.waiting.filter((item) => !matches(item))
+        removed.push(...gone)
+        if (lane.waiting.length === 0) held.delete(lane)
+        if (lane.waiting.length === 0 && lane.underWay === 0) lanes.delete(key)
+      }
+      waiting -= removed.length
+      return removed
+    },
+    stop() {
+      stopped = true
+    },
+    get underWay() {
+      return underWay
+    },
+    get waiting() {
+      return waiting
+    },
+  }
+}

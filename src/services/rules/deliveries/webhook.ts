@@ -1,0 +1,58 @@
+/** Sends webhooks: POST with the id of the delivery and, where the action names a secret, a signature. */
+import { createHmac } from 'node:crypto'
+import type { Clock } from '../../../kernel/clock.ts'
+import type { SafeConnections } from '../../../kernel/safe-connections.ts'
+import { RefusedAddress } from '../../../kernel/safe-fetch.ts'
+import type { AttemptOutcome, Send } from './model.ts'
+
+/** The content of a webhook. */
+export interface WebhookContent {
+  url: string
+  headers: Record<string, string>
+  body: string
+  /** The key of the signature; absent: not signed. */
+  signingKey?: string
+}
+
+export interface WebhookSenderDeps {
+  connections: SafeConnections
+  now: Clock
+  timeoutMs: number
+}
+
+/** Returns the value of X-Waypost-Signature: the HMAC-SHA256 of `<seconds>.<body>`. */
+export function signatureOf(key: string, seconds: number, body: string): string {
+  return `t=${seconds},v1=${createHmac('sha256', key).update(`${seconds}.${body}`).digest('hex')}`
+}
+
+export function createWebhookSender({ connections, now, timeoutMs }: WebhookSenderDeps): Send {
+  return async ({ id, tenantId }, content): Promise<AttemptOutcome> => {
+    const { url, headers, body, signingKey } = JSON.parse(content) as WebhookContent
+    const seconds = Math.floor(now().getTime() / 1000)
+    const own = {
+      'x-waypost-delivery': id,
+      ...(signingKey !== undefined && { 'x-waypost-signature': signatureOf(signingKey, seconds, body) }),
+    }
+    try {
+      const status = await connections.send(tenantId, url, {
+        method: 'POST',
+        headers: { ...headers, ...own },
+        body,
+        timeoutMs,
+      })
+      if (status >= 200 && status < 300) return { ok: true, status }
+      const redirect = status >= 300 && status < 400 ? '; redirects are not followed' : ''
+      return { ok: false, status, reason: `the receiver answered ${status}${redirect}`, isFinal: false }
+    } catch (error) {
+      if (error instanceof RefusedAddress)
+        return { ok: false, reason: `the address is refused: ${error.message}`, isFinal: true }
+      return { ok: false, reason: reasonOf(error), isFinal: false }
+    }
+  }
+}
+
+/** Describes the error of a connection without the address, whose path may hold a secret. */
+function reasonOf(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException
+  return code === undefined || message.includes(code) ? message : `${message} (${code})`
+}
