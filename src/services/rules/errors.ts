@@ -57,3 +57,8 @@ export const ScriptsBusy = defineError(
   'Too many scripts of this tenant are waiting; try again',
   { 'retry-after': '1' },
 )
+export const NoAlert = defineError<{ alertId: string }>(
+  'no_such_alert',
+  404,
+  'There is no alert {alertId}, or the caller may not read it',
+)

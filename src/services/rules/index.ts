@@ -4,11 +4,13 @@ import { defineService } from '../../kernel/define-service.ts'
 import { createSandbox } from '../../sandbox/sandbox.ts'
 import { Applications } from '../applications/contract.ts'
 import { Register } from '../register/contract.ts'
+import { createAlerts } from './alerts/alerts.ts'
 import { Rules } from './contract.ts'
 import { createDefinitions } from './definitions/definitions.ts'
 import { sandboxFailed } from './log-messages.ts'
 import type { Part } from './part.ts'
 import { rulesScopes } from './scopes.ts'
+import { rulesSettings } from './settings.ts'
 
 export default defineService({
   name: 'rules',
@@ -18,11 +20,13 @@ export default defineService({
   instances: [
     defineInstance({ name: 're', group: 'Command invocation', description: 'Rules engine', urlPrefix: '/re' }),
   ],
+  settings: rulesSettings,
   scopes: rulesScopes,
   build(kit, given) {
     const sandbox = createSandbox({ onError: (error) => sandboxFailed(kit.log, { err: error }) })
     const definitions = createDefinitions({ kit, ...given, check: sandbox.check })
-    const parts: Part[] = [definitions]
+    const alerts = createAlerts({ kit, ...given })
+    const parts: Part[] = [definitions, alerts]
     return {
       api: {},
       http: [

@@ -18,3 +18,10 @@ export const loadingRulesFailed = defineLogMessage({
   cause: 'The database did not answer.',
   action: 'Check the database. Until then events of the tenant are stored and wait.',
 })
+
+export const deliveryFailed = defineLogMessage({
+  level: 'error',
+  text: 'handling a webhook or e-mail failed; it stays stored, and is sent after the next start or by another node',
+  cause: 'The database did not answer, or a stored request could not be opened with the data key.',
+  action: 'Check the database. If this repeats, report it with the error.',
+})

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { createBatcher } from '../../../kernel/batcher.ts'
 import type { Db } from '../../../kernel/db.ts'
-import { deleteOldEffects, findEffects, insertEffects } from '../deliveries/store.ts'
+import * as store from '../deliveries/store.ts'
 import type { ActionRun } from './executor.ts'
 
 export interface Effects {
@@ -25,11 +25,11 @@ export function effectKey({ action, run }: Pick<ActionRun, 'action' | 'run'>, en
 
 export function createEffects({ sql }: Pick<Db, 'sql'>): Effects {
   const isKnown = createBatcher(async (keys: string[]) => {
-    const known = await findEffects(sql, keys)
+    const known = await store.findEffects(sql, keys)
     return keys.map((key) => known.has(key))
   }, 500)
   const record = createBatcher(async (keys: string[]) => {
-    await insertEffects(sql, keys)
+    await store.insertEffects(sql, keys)
     return keys
   }, 500)
   return {
@@ -42,10 +42,11 @@ export function createEffects({ sql }: Pick<Db, 'sql'>): Effects {
   }
 }
 
-export const deleteOld = ({ sql }: Pick<Db, 'sql'>) => ({
+/** Returns the periodic task that deletes the keys of events that are not run again. */
+export const deleteOldEffects = ({ sql }: Pick<Db, 'sql'>) => ({
   name: 'rules.effects',
   everySeconds: 60,
   async run() {
-    while ((await deleteOldEffects(sql, keptSeconds, atOnce)) === atOnce);
+    while ((await store.deleteOldEffects(sql, keptSeconds, atOnce)) === atOnce);
   },
 })

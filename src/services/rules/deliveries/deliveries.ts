@@ -5,7 +5,7 @@
 import type { Kit } from '../../../kernel/define-service.ts'
 import type { EndedOutcome } from '../actions/executor.ts'
 import type { EndedActions, PendingAction } from '../engine/traces.ts'
-import { attemptFailed, contentLost, deliveryFailed } from '../log-messages.ts'
+import { deliveryFailed } from '../log-messages.ts'
 import {
   type Attempt,
   type AttemptOutcome,
@@ -225,7 +225,6 @@ async function attempt(state: State, entry: Entry) {
 
 async function readContent({ kit }: State, { id }: Entry): Promise<string | undefined> {
   const sealed = await store.findContent(kit.db.sql, kit.members.nodeId, id)
-  if (sealed === undefined) contentLost(kit.log, { deliveryId: id })
   return sealed === undefined ? undefined : kit.secrets.open(sealed)
 }
 
@@ -241,7 +240,6 @@ async function end(state: State, entry: Entry, last: AttemptOutcome) {
 
 async function waitForNext(state: State, entry: Entry) {
   const waitMs = waitAfter(entry, entry.attempts.length)
-  attemptFailed(state.kit.log, { deliveryId: entry.id, attempts: entry.attempts.length })
   const isOwn = await state.writes.failed({ id: entry.id, attempts: JSON.stringify(entry.attempts), waitMs })
   if (!isOwn) return forget(state, entry)
   enqueueAfter(state, entry, waitMs)

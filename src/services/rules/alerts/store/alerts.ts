@@ -1,5 +1,5 @@
 /** SQL that changes alerts. */
-import type { Sql } from '../../../kernel/db.ts'
+import type { Sql } from '../../../../kernel/db.ts'
 import {
   type AlertKey,
   type AlertState,
@@ -7,7 +7,7 @@ import {
   type EntityType,
   type LifecycleEventType,
   severitiesByRank,
-} from './model.ts'
+} from '../model.ts'
 
 export interface AlertRow {
   id: string

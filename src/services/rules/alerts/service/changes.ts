@@ -1,12 +1,12 @@
 /** Activations and resolutions by rules, in batches: each batch is one transaction with a fixed number of statements. */
-import { createBatcher } from '../../../kernel/batcher.ts'
-import type { Sql } from '../../../kernel/db.ts'
-import type { Kit } from '../../../kernel/define-service.ts'
-import type { Register } from '../../register/contract.ts'
-import { AlertChanged } from '../events.ts'
-import type { AlertKey, LifecycleEventType, Severity } from './model.ts'
-import { rankOf } from './model.ts'
-import * as store from './store.ts'
+import { createBatcher } from '../../../../kernel/batcher.ts'
+import type { Sql } from '../../../../kernel/db.ts'
+import type { Kit } from '../../../../kernel/define-service.ts'
+import type { Register } from '../../../register/contract.ts'
+import { AlertChanged } from '../../events.ts'
+import type { AlertKey, LifecycleEventType, Severity } from '../model.ts'
+import { rankOf } from '../model.ts'
+import * as store from '../store/alerts.ts'
 
 export interface Activation extends AlertKey {
   severityLevel: Severity
@@ -195,7 +195,7 @@ export function createEventWriter({ kit }: Pick<ChangeDeps, 'kit'>, at: Date) {
         AlertChanged,
         events.map(({ row, eventType, details: { cause }, id }) => ({
           tenantId: row.tenantId,
-          ...(row.applicationName !== null && { applicationName: row.applicationName }),
+          ...(row.applicationName !== null && { applicationName: row.applicationName, endpointId: row.entityId }),
           eventId: id,
           eventType,
           alert: store.viewOf(row),

@@ -1,0 +1,59 @@
+/** The part of the service that does what actions say: the executors, and the deliveries that go on in the background. */
+import type { Kit } from '../../../kernel/define-service.ts'
+import { createSafeConnections } from '../../../kernel/safe-connections.ts'
+import { TenantDeleted } from '../../tenants/events.ts'
+import { createDeliveries, defaultLimits, type Limits } from '../deliveries/deliveries.ts'
+import { createEmailSender } from '../deliveries/email.ts'
+import { deleteOfTenant } from '../deliveries/store.ts'
+import { createWebhookSender } from '../deliveries/webhook.ts'
+import type { EndedActions } from '../engine/traces.ts'
+import type { ActionType } from '../model.ts'
+import type { Part } from '../part.ts'
+import type { RulesSettings } from '../settings.ts'
+import type { ActionDeps } from './deps.ts'
+import { createEffects, deleteOldEffects } from './effects.ts'
+import type { Executor } from './executor.ts'
+import { createExecutors } from './index.ts'
+
+export interface ActionsPart extends Part {
+  executors: Record<ActionType, Executor>
+}
+
+export interface ActionsGiven
+  extends Pick<ActionDeps, 'register' | 'commands' | 'timeSeries' | 'alerts' | 'secretValue' | 'executeRule'> {
+  kit: Kit<RulesSettings>
+  traces: EndedActions
+  limits?: Limits
+}
+
+const deletedAtOnce = 1000
+
+export function createActions({ kit, traces, limits = defaultLimits, ...given }: ActionsGiven): ActionsPart {
+  const { smtp, webhookTimeoutSeconds } = kit.settings
+  const connections = createSafeConnections({
+    allowPrivate: kit.platform.allowPrivateAddresses,
+    allowHttp: true,
+    perHost: limits.underWayPerHost,
+  })
+  const email = createEmailSender(() => {
+    if (smtp.url === undefined) return undefined
+    return { url: smtp.url, from: smtp.from ?? `waypost@${new URL(kit.baseUrl()).hostname}` }
+  })
+  const webhooks = createWebhookSender({ connections, now: kit.now, timeoutMs: webhookTimeoutSeconds * 1000 })
+  const send = { webhook: webhooks, 'send-email': email.send }
+  const deliveries = createDeliveries({ kit, traces, send, limits })
+  kit.bus.subscribe(TenantDeleted, ({ tenantId }) => deliveries.dropTenant(tenantId))
+  kit.bus.handle('rules.forget-deliveries-of-tenant', TenantDeleted, async (sql, { tenantId }) => {
+    while ((await deleteOfTenant(sql, tenantId, deletedAtOnce)) === deletedAtOnce);
+  })
+  const hasMailServer = smtp.url !== undefined
+  return {
+    executors: createExecutors({ kit, ...given, deliveries, effects: createEffects(kit.db), hasMailServer }),
+    periodic: [deleteOldEffects(kit.db)],
+    async stop() {
+      await deliveries.stop()
+      connections.close()
+      email.stop()
+    },
+  }
+}

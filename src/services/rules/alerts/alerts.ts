@@ -1,0 +1,48 @@
+import type { Kit } from '../../../kernel/define-service.ts'
+import type { Register } from '../../register/contract.ts'
+import type { Part } from '../part.ts'
+import type { RulesSettings } from '../settings.ts'
+import { alertRoutes } from './routes.ts'
+import { findAlert } from './service/access.ts'
+import { type Activation, type Changed, createAlertChanges, type Resolution } from './service/changes.ts'
+import { createAlertDeletions } from './service/deletions.ts'
+import * as operations from './service/operations.ts'
+import { createAlertReading } from './service/reading.ts'
+import { viewOf } from './store/alerts.ts'
+
+/** The calls of actions. */
+export interface Alerts {
+  activate(activation: Activation): Promise<Changed>
+  /** Resolves the open alert of an entity and type; returns its id, or undefined if none is open. */
+  resolveOpen(resolution: Resolution): Promise<string | undefined>
+}
+
+export interface AlertDeps {
+  kit: Pick<Kit<RulesSettings>, 'db' | 'bus' | 'jobs' | 'now' | 'newId' | 'settings'>
+  register: Pick<Register, 'metadataOf'>
+}
+
+export interface AlertsPart extends Part {
+  api: Alerts
+}
+
+export function createAlerts(deps: AlertDeps): AlertsPart {
+  const change = createAlertChanges(deps)
+  const { kit } = deps
+  return {
+    api: {
+      activate: async (activation) => (await change({ activation }))!,
+      resolveOpen: async (resolution) => (await change({ resolution }))?.alertId,
+    },
+    routes: (http) =>
+      alertRoutes(http, {
+        ...createAlertReading(kit),
+        get: async (ctx, alertId) => viewOf(await findAlert(kit.db.sql, ctx, { alertId }, 'alert:read')),
+        acknowledge: (ctx, of, given) => operations.acknowledge(deps, ctx, of, given),
+        resolve: (ctx, of, reason) => operations.resolveByCaller(deps, ctx, of, reason),
+        delete: (ctx, of) => operations.deleteOne(deps, ctx, of),
+        deleteAll: (ctx, alertIds) => operations.deleteAll(deps, ctx, alertIds),
+      }),
+    periodic: createAlertDeletions(kit),
+  }
+}

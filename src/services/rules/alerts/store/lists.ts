@@ -1,0 +1,164 @@
+/** SQL that lists alerts. */
+import type { Fragment, Sql } from '../../../../kernel/db.ts'
+import type { EntityType, LifecycleEventType } from '../model.ts'
+import { type AlertRow, alertColumns } from './alerts.ts'
+
+/** The alerts that a caller may read. */
+export type Visible =
+  | { tenantId: string; all: true }
+  | { tenantId: string; all: false; applications: string[]; endpoints: string[] }
+
+/** A dotted path into metadata; without a value it must exist. */
+export interface MetadataCriterion {
+  path: string[]
+  value?: string
+}
+
+export interface Criteria {
+  entityType?: EntityType | undefined
+  entityIds?: string[] | undefined
+  alertSettingId?: string | undefined
+  alertTypes?: string[] | undefined
+  states?: string[] | undefined
+  isAcknowledged?: boolean | undefined
+  severities?: number[] | undefined
+  metadata?: MetadataCriterion | undefined
+  entityMetadata?: MetadataCriterion | undefined
+  fromStartedAt?: Date | undefined
+  toStartedAt?: Date | undefined
+}
+
+export interface AlertPage {
+  sort: 'startedAt' | 'lastActiveAt' | 'severityLevel'
+  descending: boolean
+  offset: number
+  limit: number
+}
+
+function visibleOf(sql: Sql, of: Visible): Fragment {
+  if (of.all) return sql`a.tenant_id = ${of.tenantId}`
+  return sql`a.tenant_id = ${of.tenantId} and a.entity_type = 'ENDPOINT'
+    and (a.application_name = any(${of.applications}::text[]) or a.entity_id = any(${of.endpoints}::text[]))`
+}
+
+function conditionOf(sql: Sql, of: Visible & Criteria): Fragment {
+  const when = (isGiven: boolean, condition: () => Fragment) => (isGiven ? sql`and ${condition()}` : sql``)
+  const { entityType, entityIds, alertTypes, states, isAcknowledged, severities } = of
+  return sql`
+    ${visibleOf(sql, of)}
+    ${when(entityType !== undefined, () => sql`a.entity_type = ${entityType!}`)}
+    ${when(entityIds !== undefined, () => sql`a.entity_id = any(${entityIds!}::text[])`)}
+    ${when(of.alertSettingId !== undefined, () => sql`a.alert_setting_id = ${of.alertSettingId!}::uuid`)}
+    ${when(alertTypes !== undefined, () => sql`a.alert_type = any(${alertTypes!}::text[])`)}
+    ${when(states !== undefined, () => stateCondition(sql, states!))}
+    ${when(isAcknowledged !== undefined, () => sql`a.is_acknowledged = ${isAcknowledged!}`)}
+    ${when(severities !== undefined, () => sql`a.severity = any(${severities!}::smallint[])`)}
+    ${when(of.metadata !== undefined, () => metadataCondition(sql, sql`a.metadata`, of.metadata!))}
+    ${when(of.entityMetadata !== undefined, () => metadataCondition(sql, sql`a.entity_metadata`, of.entityMetadata!))}
+    ${when(of.fromStartedAt !== undefined, () => sql`a.started_at >= ${of.fromStartedAt!}`)}
+    ${when(of.toStartedAt !== undefined, () => sql`a.started_at <= ${of.toStartedAt!}`)}`
+}
+
+/** A constant instead of a parameter lets PostgreSQL use the index of open alerts. */
+function stateCondition(sql: Sql, states: string[]): Fragment {
+  if (states.length === 1) return states[0] === 'OPEN' ? sql`a.state = 'OPEN'` : sql`a.state = 'RESOLVED'`
+  return sql`a.state = any(${states}::text[])`
+}
+
+/** Compares as text. `@>` with the value as text, number or boolean finds the rows by index first. */
+function metadataCondition(sql: Sql, column: Fragment, { path, value }: MetadataCriterion): Fragment {
+  if (value === undefined) return sql`${column} #> ${path}::text[] is not null`
+  const same = sql`${column} #>> ${path}::text[] = ${value}`
+  const scalar = scalarOf(value)
+  // A number in the path may be the position in an array, which `@>` cannot express.
+  if (path.some((key) => /^-?\d+$/.test(key)) || scalar === 'object') return same
+  const nested = (leaf: unknown) => path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), leaf)
+  const asText = sql`${column} @> ${sql.json(nested(value))}`
+  if (scalar === 'text') return sql`${asText} and ${same}`
+  return sql`(${asText} or ${column} @> ${sql.json(nested(JSON.parse(value)))}) and ${same}`
+}
+
+/** Tells what a text could be in JSON: only text, also a number or boolean, or an object or array. */
+function scalarOf(value: string): 'text' | 'scalar' | 'object' {
+  try {
+    const parsed: unknown = JSON.parse(value)
+    return typeof parsed === 'object' && parsed !== null ? 'object' : parsed === null ? 'text' : 'scalar'
+  } catch {
+    return 'text'
+  }
+}
+
+export async function countAlerts(sql: Sql, of: Visible & Criteria): Promise<number> {
+  const [row] = await sql<{ count: number }[]>`
+    select count(*)::integer as count from rules.alerts a where ${conditionOf(sql, of)}`
+  return row!.count
+}
+
+/** Returns a page. Equal keys are ordered by id. */
+export async function findPage(sql: Sql, of: Visible & Criteria, page: AlertPage): Promise<AlertRow[]> {
+  const column = {
+    startedAt: sql`a.started_at`,
+    lastActiveAt: sql`a.last_active_at`,
+    severityLevel: sql`a.severity`,
+  }[page.sort]
+  const order = page.descending ? sql`${column} desc, a.id desc` : sql`${column} asc, a.id asc`
+  return await sql<AlertRow[]>`
+    select ${alertColumns(sql)} from rules.alerts a where ${conditionOf(sql, of)}
+    order by ${order} offset ${page.offset} limit ${page.limit}`
+}
+
+/** Returns the types of the visible alerts, jumping from one to the next in the index. */
+export async function findTypes(sql: Sql, of: Visible, entityType: EntityType | undefined): Promise<string[]> {
+  const condition = conditionOf(sql, { ...of, entityType })
+  const rows = await sql<{ alertType: string }[]>`
+    with recursive found as (
+      (select a.alert_type from rules.alerts a where ${condition} order by a.alert_type limit 1)
+      union all
+      select (
+        select a.alert_type from rules.alerts a where ${condition} and a.alert_type > f.alert_type
+        order by a.alert_type limit 1)
+      from found f where f.alert_type is not null)
+    select alert_type from found where alert_type is not null`
+  return rows.map(({ alertType }) => alertType)
+}
+
+/** Returns the keys that the metadata of the visible alerts have. */
+export async function findMetadataKeys(sql: Sql, of: Visible, kind: 'ALERT' | 'ENTITY'): Promise<string[]> {
+  const column = kind === 'ALERT' ? sql`a.metadata` : sql`a.entity_metadata`
+  const rows = await sql<{ key: string }[]>`
+    select distinct key collate "C" as key from (
+      select distinct ${column} as document from rules.alerts a
+      where ${visibleOf(sql, of)} and ${column} is not null and ${column} <> '{}') d,
+      jsonb_object_keys(d.document) as key
+    order by 1`
+  return rows.map(({ key }) => key)
+}
+
+export interface LifecycleEventRow {
+  id: string
+  eventType: LifecycleEventType
+  createdAt: Date
+  userId: string | null
+  payload: Record<string, unknown>
+}
+
+export async function findEvents(
+  sql: Sql,
+  of: {
+    alertId: string
+    eventType?: LifecycleEventType | undefined
+    descending: boolean
+    offset: number
+    limit: number
+  },
+): Promise<{ total: number; rows: LifecycleEventRow[] }> {
+  const condition = sql`
+    alert_id = ${of.alertId}::uuid ${of.eventType === undefined ? sql`` : sql`and event_type = ${of.eventType}`}`
+  const order = of.descending ? sql`created_at desc, id desc` : sql`created_at asc, id asc`
+  const [count] = await sql<{ total: number }[]>`
+    select count(*)::integer as total from rules.alert_events where ${condition}`
+  const rows = await sql<LifecycleEventRow[]>`
+    select id, event_type, created_at, user_id, payload from rules.alert_events where ${condition}
+    order by ${order} offset ${of.offset} limit ${of.limit}`
+  return { total: count!.total, rows }
+}
