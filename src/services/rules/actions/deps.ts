@@ -1,4 +1,4 @@
-/** What the executors of actions need. */
+/** The dependencies of the executors of actions. */
 import type { Kit } from '../../../kernel/define-service.ts'
 import type { Commands } from '../../commands/contract.ts'
 import type { Register } from '../../register/contract.ts'

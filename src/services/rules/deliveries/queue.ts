@@ -1,6 +1,6 @@
 /**
  * Decides which delivery starts next. Deliveries of a tenant to one host start in their order, up to a limit under way; hosts and tenants
- * that have reached a limit hold back nobody else.
+ * that have reached a limit do not hold back others.
  */
 
 export interface QueueLimits {
