@@ -253,16 +253,16 @@ suite('lists', () => {
   })
 
   test('of types and metadata keys', async () => {
-    const endpoint = await anEndpoint({ 'key-of-entity': 1 })
-    await activate(endpoint, { alertType: 'TYPE_1', metadata: { 'key-of-alert': { inner: 1 } } })
+    const endpoint = await anEndpoint({ keyOfEntity: 1 })
+    await activate(endpoint, { alertType: 'TYPE_1', metadata: { keyOfAlert: { inner: 1 } } })
     await activate(endpoint, { alertType: 'TYPE_2' })
     const types = (await admin(`GET ${root}/alerts/types`)).body as string[]
     assert.ok(types.includes('TYPE_1') && types.includes('TYPE_2'))
     assert.deepEqual(types, [...new Set(types)].sort())
     assert.ok(!(await admin(`GET ${root}/alerts/types?entityType=TENANT`)).body.includes('TYPE_1'))
     const keys = async (type: string) => (await admin(`GET ${root}/alerts/metadata-keys?metadataKeysType=${type}`)).body
-    assert.ok((await keys('ALERT')).includes('key-of-alert') && !(await keys('ALERT')).includes('key-of-entity'))
-    assert.ok((await keys('ENTITY')).includes('key-of-entity'))
+    assert.ok((await keys('ALERT')).includes('keyOfAlert') && !(await keys('ALERT')).includes('keyOfEntity'))
+    assert.ok((await keys('ENTITY')).includes('keyOfEntity'))
   })
 })
 

@@ -162,7 +162,7 @@ export const deleteAlert = {
 }
 
 export const deleteAlerts = {
-  name: 'alerts.delete-all',
+  name: 'alerts.deleteMany',
   summary: 'Delete several alerts',
   description: 'Deletes the alerts that exist and that the caller may delete, and names the others.',
   body: Type.Object(
@@ -216,7 +216,7 @@ export const listAlertTypes = {
 }
 
 export const listMetadataKeys = {
-  name: 'alerts.metadata-keys.list',
+  name: 'alerts.metadataKeys.list',
   summary: 'List the keys in the metadata of alerts',
   query: Type.Object({
     metadataKeysType: Type.Enum(['ALERT', 'ENTITY'], {
@@ -229,7 +229,7 @@ export const listMetadataKeys = {
 }
 
 export const acknowledgeAlert = {
-  name: 'alerts.acknowledge',
+  name: 'alerts.acknowledgement.update',
   summary: 'Acknowledge an alert, or take the acknowledgement back',
   description: 'A resolved alert stays as it is.',
   params: ofAlert,
@@ -250,7 +250,7 @@ export const acknowledgeAlert = {
 }
 
 export const resolveAlert = {
-  name: 'alerts.resolve',
+  name: 'alerts.resolution.update',
   summary: 'Resolve an alert',
   description: 'A resolved alert stays as it is. The next activation opens a new alert.',
   params: ofAlert,
@@ -276,7 +276,7 @@ const LifecycleEvent = Type.Object(
 )
 
 export const listLifecycleEvents = {
-  name: 'alerts.lifecycle-events.list',
+  name: 'alerts.lifecycleEvents.list',
   summary: 'List the lifecycle events of an alert',
   params: ofAlert,
   query: Type.Object({
