@@ -44,7 +44,7 @@ async function aProvider() {
       signers.set(kid, privateKey)
     },
     token: (claims: Record<string, unknown> = {}, kid = 'one', { alg = 'ES256', seconds = 300 } = {}) =>
-      new SignJWT({ sub: 'u-1', preferred_username: 'zoe', typ: 'Bearer', ...claims })
+      new SignJWT({ sub: 'u-1', aud: 'waypost', preferred_username: 'zoe', typ: 'Bearer', ...claims })
         .setProtectedHeader({ alg, kid })
         .setIssuer((claims.iss as string) ?? issuer)
         .setExpirationTime(Math.floor(Date.now() / 1000) + seconds)
@@ -67,7 +67,7 @@ describe('tokens of an external issuer', () => {
   })
   const admin = () => waypost.as(aTenantAdmin('acme'))
   async function register({ issuer }: { issuer: string }, more: Record<string, string> = {}) {
-    const made = await admin()(`POST ${root}/issuers`, { issuer, ...more })
+    const made = await admin()(`POST ${root}/issuers`, { issuer, audience: 'waypost', ...more })
     assert.equal(made.status, 201, made.text)
     return made.body.id as string
   }
@@ -107,6 +107,8 @@ describe('tokens of an external issuer', () => {
       ['not yet valid', await provider.token({ nbf: Math.floor(Date.now() / 1000) + 600 })],
       ['no subject', await provider.token({ sub: undefined })],
       ['an ID token', await provider.token({ typ: 'ID' })],
+      ['an ID token of another provider', await provider.token({ typ: undefined, nonce: 'n' })],
+      ['an ID token with a hash of its access token', await provider.token({ at_hash: 'x' })],
       ['a refresh token', await provider.token({ typ: 'Refresh' })],
       ['of an issuer that nobody registered', await stranger.token()],
       ['in the name of the issuer, by another', await stranger.token({ iss: provider.issuer })],
@@ -114,10 +116,10 @@ describe('tokens of an external issuer', () => {
     for (const [what, token] of bad) assert.equal(await statusOf(token), 401, what)
   })
 
-  test('the audience is checked if one is registered', async () => {
+  test('the audience is checked', async () => {
     const strict = await aProvider()
-    await register(strict, { audience: 'waypost' })
-    assert.equal(await statusOf(await strict.token()), 401)
+    await register(strict)
+    assert.equal(await statusOf(await strict.token({ aud: undefined })), 401)
     assert.equal(await statusOf(await strict.token({ aud: 'account' })), 401)
     assert.equal(await statusOf(await strict.token({ aud: ['account', 'waypost'] })), 200)
   })
@@ -135,18 +137,16 @@ describe('tokens of an external issuer', () => {
     const ownerOf = async (aud?: string | string[]) =>
       (await waypost.bearer(await shared.token({ n: n++, ...(aud && { aud }) }))(me)).body.tenantId
 
-    const first = await squat({})
-    assert.equal(await ownerOf('acme-app'), 'squatter', 'alone, it is all its own')
     await register(shared, { audience: 'acme-app' })
     assert.equal(await ownerOf('acme-app'), 'acme')
-    assert.equal(await ownerOf(), undefined, 'without an audience it could be anybody’s')
     assert.equal(await ownerOf('else'), undefined)
+    const taken = await other(`POST ${root}/issuers`, { issuer: shared.issuer, audience: 'acme-app' })
+    assert.equal(taken.status, 409, taken.text)
 
-    assert.equal((await other(`DELETE ${root}/issuers/${first}`)).status, 204)
     await squat({ audience: 'their-app' })
     assert.equal(await ownerOf(['acme-app', 'account']), 'acme')
     assert.equal(await ownerOf('their-app'), 'squatter')
-    assert.equal(await ownerOf(['acme-app', 'their-app']), undefined, 'ambiguous')
+    assert.equal(await ownerOf(['their-app', 'acme-app']), 'acme', 'the first registration wins')
   })
 
   test('keys are fetched once, and again for a new key id', async () => {
@@ -219,7 +219,7 @@ describe('tokens of an external issuer', () => {
 
   test('our own realms cannot be registered as external issuers', async () => {
     for (const issuer of ['http://waypost.test/auth/realms/acme', 'http://WAYPOST.test:80/', 'http://waypost.test']) {
-      const answer = await admin()(`POST ${root}/issuers`, { issuer })
+      const answer = await admin()(`POST ${root}/issuers`, { issuer, audience: 'waypost' })
       assert.equal(answer.status, 400, issuer)
       assert.match(answer.body.message, /our own/)
     }

@@ -8,7 +8,7 @@ import type { Kit } from '../kernel/define-service.ts'
 import { addressProblem, safeFetch } from '../kernel/safe-fetch.ts'
 import { IssuersChanged } from './events.ts'
 import { invalidToken } from './invalid-token.ts'
-import { ambiguousExternalToken, externalKeysNotFetched } from './log-messages.ts'
+import { externalKeysNotFetched } from './log-messages.ts'
 import * as store from './store/access.ts'
 
 /** Asymmetric algorithms only: an issuer publishes public keys, never a shared secret. */
@@ -93,10 +93,10 @@ async function verify(state: State, token: string, issuer: string): Promise<Exte
     log.debug({ err: error, issuer }, 'token of an external issuer rejected')
     throw invalidToken()
   }
-  const row = selectRegistration(state, issuer, rows, payload.aud)
+  if (isOtherToken(payload)) throw invalidToken()
+  const row = selectRegistration(rows, payload.aud)
   const { sub, exp } = payload
   if (typeof sub !== 'string' || sub === '' || sub.length > 255 || hasControls(sub)) throw invalidToken()
-  if (typeof payload.typ === 'string' && otherTypes.has(payload.typ)) throw invalidToken()
   return {
     tenantId: row.tenantId,
     userId: `${row.id}:${sub}`,
@@ -120,19 +120,19 @@ async function findRegistrations(
   return cached!.rows
 }
 
-/** Returns the only registration that fits the audience; 401 if none or several fit. */
-function selectRegistration(
-  { log }: State,
-  issuer: string,
-  rows: readonly store.IssuerRow[],
-  aud: unknown,
-): store.IssuerRow {
-  const matching = matchingRegistrations(rows, aud)
-  if (matching.length === 1) return matching[0]!
-  const tenants = rows.map(({ tenantId }) => tenantId)
+/** Returns the oldest registration that fits the audience, so that no later one can take its tokens; 401 if none fits. */
+function selectRegistration(rows: readonly store.IssuerRow[], aud: unknown): store.IssuerRow {
   const audiences = [aud].flat()
-  if (tenants.length > 1) ambiguousExternalToken(log, { issuer, tenants, audiences })
-  throw invalidToken()
+  const row = rows.find(({ audience }) => audience !== null && audiences.includes(audience))
+  if (!row) throw invalidToken()
+  return row
+}
+
+/** Returns whether it has claims that only ID, refresh and logout tokens have. Some issuers write `nonce` into access tokens too. */
+function isOtherToken({ typ, nonce, at_hash, c_hash }: JWTPayload): boolean {
+  if (at_hash !== undefined || c_hash !== undefined) return true
+  if (typeof typ === 'string') return otherTypes.has(typ)
+  return nonce !== undefined
 }
 
 async function fetchJson({ platform }: State, address: string): Promise<Response> {
@@ -191,16 +191,6 @@ function findKeys(state: State, issuer: string): Promise<JWTVerifyGetKey> {
   })
   keySets.set(issuer, entry)
   return entry.keys
-}
-
-/** Selects registrations by audience. One without an audience fits all tokens, but only if it is the only one. */
-export function matchingRegistrations<R extends { audience: string | null }>(
-  rows: readonly R[],
-  aud: unknown,
-): readonly R[] {
-  const audiences = [aud].flat()
-  if (rows.length === 1 && rows[0]!.audience === null) return rows
-  return rows.filter(({ audience }) => audience !== null && audiences.includes(audience))
 }
 
 const hasControls = (text: string) => /\p{Cc}/u.test(text) || !text.isWellFormed()

@@ -15,14 +15,6 @@ export const lastUseOfKeyNotWritten = defineLogMessage({
   action: 'Nothing, unless it repeats: then check the database. Only `lastUsedAt` of the key is affected.',
 })
 
-export const ambiguousExternalToken = defineLogMessage({
-  level: 'warn',
-  text: 'token of an external issuer rejected; its audience does not select one of the tenants that registered the issuer',
-  cause:
-    'Several tenants registered the same issuer, and the token contains the audience of none or of several of them.',
-  action: 'Let each tenant register the issuer with an audience of its own, and issue tokens with that audience.',
-})
-
 export const externalKeysNotFetched = defineLogMessage({
   level: 'warn',
   text: 'fetching the keys of an external issuer failed; its tokens are rejected, retrying after 10 s',

@@ -82,7 +82,10 @@ async function createResources() {
     scopes: ['application:read'],
   })
   const key = await create(asService, 'POST /iam/api/v1/api-keys', { name: `${marker}-key` })
-  const issuer = await create(asService, 'POST /iam/api/v1/issuers', { issuer: `https://${marker}.example.org` })
+  const issuer = await create(asService, 'POST /iam/api/v1/issuers', {
+    issuer: `https://${marker}.example.org`,
+    audience: 'waypost',
+  })
   const clients = await asService('GET /iam/api/v1/clients')
   const basic = await create(asService, 'POST /api/v1/basic-credentials', { username: `${marker}-device` })
   const certificate = await create(asService, 'POST /api/v1/x509-credentials', { commonName: `${marker}-device` })

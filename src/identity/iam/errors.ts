@@ -20,10 +20,10 @@ export const BuiltInRole = defineError<{ name: string }>(
   409,
   'Role {name} is built in and cannot be changed or deleted; create another role',
 )
-export const IssuerTaken = defineError<{ issuer: string }>(
+export const IssuerTaken = defineError<{ issuer: string; audience: string }>(
   'issuer_taken',
   409,
-  'The tenant has already registered the issuer {issuer}; remove that registration first',
+  'The issuer {issuer} is already registered with the audience {audience}',
 )
 export const NoKeysForExternalUsers = defineError(
   'no_keys_for_external_users',

@@ -74,7 +74,7 @@ describe('management of a realm', () => {
     const { body: role } = await made('/roles', { name: 'hidden-role', scopes: [] })
     const grant = { subject: { type: 'user', id: user.id }, resource: 'endpoint-1', scopes: ['endpoint:read'] }
     const { body: given } = await made('/grants', grant)
-    const { body: issuer } = await made('/issuers', { issuer: 'https://hidden.example' })
+    const { body: issuer } = await made('/issuers', { issuer: 'https://hidden.example', audience: 'waypost' })
     const operations = [
       `GET ${root}/users/ID`,
       `PUT ${root}/users/ID`,
@@ -217,13 +217,15 @@ describe('management of a realm', () => {
     ['POST /api-keys', { name: 'x', expiresAt: '9999-12-31T23:59:59-01:00' }, /expiresAt/],
     ['POST /api-keys', { name: 'x', expiresAt: '2001-01-01T00:00:00Z' }, /expiresAt/],
     ['POST /issuers', {}, /issuer/],
-    ['POST /issuers', { issuer: 'issuer' }, /issuer/],
-    ['POST /issuers', { issuer: 'ftp://issuer.example' }, /issuer/],
-    ['POST /issuers', { issuer: 'http://issuer.example' }, /issuer: expected an https/],
-    ['POST /issuers', { issuer: 'https://127.0.0.1' }, /issuer: .*private/],
-    ['POST /issuers', { issuer: 'https://localhost:8080' }, /issuer: .*private/],
-    ['POST /issuers', { issuer: 'https://u:p@issuer.example' }, /issuer/],
-    ['POST /issuers', { issuer: 'https://issuer.example?a=b' }, /issuer/],
+    ['POST /issuers', { issuer: 'https://issuer.example' }, /audience/],
+    ['POST /issuers', { issuer: 'https://issuer.example', audience: '' }, /audience/],
+    ['POST /issuers', { issuer: 'issuer', audience: 'waypost' }, /issuer/],
+    ['POST /issuers', { issuer: 'ftp://issuer.example', audience: 'waypost' }, /issuer/],
+    ['POST /issuers', { issuer: 'http://issuer.example', audience: 'waypost' }, /issuer: expected an https/],
+    ['POST /issuers', { issuer: 'https://127.0.0.1', audience: 'waypost' }, /issuer: .*private/],
+    ['POST /issuers', { issuer: 'https://localhost:8080', audience: 'waypost' }, /issuer: .*private/],
+    ['POST /issuers', { issuer: 'https://u:p@issuer.example', audience: 'waypost' }, /issuer/],
+    ['POST /issuers', { issuer: 'https://issuer.example?a=b', audience: 'waypost' }, /issuer/],
     ['GET /users?limit=-1', undefined, /limit/],
     ['GET /users?offset=x', undefined, /offset/],
     ['GET /grants?subjectType=thing', undefined, /subjectType/],
@@ -324,13 +326,14 @@ describe('management of a realm', () => {
     assert.equal((await admin(`POST ${root}/clients/none/secret`)).status, 404)
   })
 
-  test('an issuer can be registered once per tenant, also by several tenants', async () => {
+  test('an issuer can be registered once with an audience, and belongs to the tenant that did so first', async () => {
     const given = { issuer: 'https://idp.example/realms/x', audience: 'waypost', rolesClaim: 'groups' }
     const created = await made('/issuers', given)
     assert.equal(created.headers.location, `http://waypost.test${root}/issuers/${created.body.id}`)
     assert.deepEqual({ ...given, id: created.body.id, createdAt: created.body.createdAt }, created.body)
-    assert.equal((await stranger(`POST ${root}/issuers`, given)).status, 201)
     assert.equal((await stranger(`POST ${root}/issuers`, given)).status, 409)
+    assert.equal((await admin(`POST ${root}/issuers`, given)).status, 409)
+    assert.equal((await stranger(`POST ${root}/issuers`, { ...given, audience: 'theirs' })).status, 201)
     assert.ok((await admin(`GET ${root}/issuers`)).text.includes(created.body.id))
     assert.ok(!(await stranger(`GET ${root}/issuers`)).text.includes(created.body.id))
     assert.equal((await admin(`DELETE ${root}/issuers/${created.body.id}`)).status, 204)

@@ -7,7 +7,12 @@ export const Issuer = Type.Object(
   {
     id: Type.String({ description: 'Id of the registration.' }),
     issuer: Type.String({ description: 'Address of the issuer: the claim `iss` of its tokens.' }),
-    audience: Type.Optional(Type.String({ description: 'Text that the claim `aud` of its tokens must contain.' })),
+    audience: Type.Optional(
+      Type.String({
+        description:
+          'Text that the claim `aud` of its tokens must contain. Absent for registrations of older versions, which accept no tokens.',
+      }),
+    ),
     rolesClaim: Type.Optional(
       Type.String({ description: 'Path with dots to the claim with the names of roles. Absent: the default.' }),
     ),
@@ -23,12 +28,10 @@ export const NewIssuer = Type.Object(
       maxLength: issuerLengthMax,
       description: 'Address of the issuer: the claim `iss` of its tokens, beginning with `https://`.',
     }),
-    audience: Type.Optional(
-      Name({
-        description:
-          'Text that the claim `aud` of its tokens must contain; it distinguishes tenants that use the same issuer. Default: none.',
-      }),
-    ),
+    audience: Name({
+      description:
+        'Text that the claim `aud` of its tokens must contain. An issuer with an audience belongs to one tenant.',
+    }),
     rolesClaim: Type.Optional(
       Name({
         description:
@@ -54,7 +57,7 @@ export const createIssuer = {
     'roles of the tenant hold.',
   body: NewIssuer,
   response: { 201: Issuer },
-  fails: { 409: 'The tenant has already registered this issuer.' },
+  fails: { 409: 'This issuer is registered with this audience already, perhaps by another tenant.' },
 }
 export const deleteIssuer = {
   name: 'issuers.delete',

@@ -43,14 +43,14 @@ export function createIssuers(kit: Pick<Kit, 'db' | 'bus' | 'now' | 'newId' | 'b
       const row: store.IssuerRow = {
         id: newId(),
         issuer: newIssuer.issuer,
-        audience: newIssuer.audience ?? null,
+        audience: newIssuer.audience,
         rolesClaim: newIssuer.rolesClaim ?? null,
         createdAt: now(),
       }
       await db.tx(async (sql) => {
         // The issuer's tokens can name any role of the tenant, so the caller needs the permissions of all roles.
         await requirePermissionsOfRoles(ctx, sql, await findRoleNames(sql, ctx.tenantId))
-        if (!(await store.insertIssuer(sql, ctx.tenantId, row))) throw IssuerTaken({ issuer: newIssuer.issuer })
+        if (!(await store.insertIssuer(sql, ctx.tenantId, row))) throw IssuerTaken(newIssuer)
         await bus.publish(sql, IssuersChanged, { tenantId: ctx.tenantId, issuer: newIssuer.issuer })
       })
       return viewOf(row)

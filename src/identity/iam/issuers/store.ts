@@ -17,7 +17,7 @@ export async function findIssuers(sql: Sql, tenantId: string, { offset, limit }:
   return { count: (counted?.count ?? 0) as number, rows }
 }
 
-/** Inserts a registration; false if the tenant has registered this issuer. */
+/** Inserts a registration; false if this issuer is registered with this audience, by any tenant. */
 export async function insertIssuer(sql: Sql, tenantId: string, issuer: IssuerRow): Promise<boolean> {
   const { count } = await sql`insert into identity.issuers ${sql({ tenantId, ...issuer })} on conflict do nothing`
   return count === 1
