@@ -2,12 +2,15 @@
 import type { Part } from '../part.ts'
 import { type ChangeListener, createChanges } from './changes.ts'
 import { actionRoutes } from './routes/actions.ts'
+import { alertSettingRoutes } from './routes/alert-settings.ts'
 import { linkRoutes } from './routes/links.ts'
 import { ruleRoutes } from './routes/rules.ts'
 import { secretRoutes } from './routes/secrets.ts'
 import { snippetRoutes } from './routes/snippets.ts'
 import { triggerRoutes } from './routes/triggers.ts'
 import { createActionOperations } from './service/actions.ts'
+import { createAlertSettingOperations } from './service/alert-settings.ts'
+import { handleTenantDeletion } from './service/deletions.ts'
 import type { DefinitionsGiven, Deps } from './service/deps.ts'
 import { createLinkOperations } from './service/links.ts'
 import { createRuleOperations } from './service/rules.ts'
@@ -26,6 +29,7 @@ export interface DefinitionsPart extends Part {
 export function createDefinitions(given: DefinitionsGiven): DefinitionsPart {
   const changes = createChanges(given.kit)
   const deps: Deps = { ...given, changes }
+  handleTenantDeletion(deps)
   return {
     secrets: createSecretValues(given.kit),
     onChange: changes.onChange,
@@ -36,6 +40,7 @@ export function createDefinitions(given: DefinitionsGiven): DefinitionsPart {
       linkRoutes(http, createLinkOperations(deps))
       snippetRoutes(http, createSnippetOperations(deps))
       secretRoutes(http, createSecretOperations(deps))
+      alertSettingRoutes(http, createAlertSettingOperations(deps))
     },
     periodic: changes.periodic,
     start: changes.start,

@@ -118,6 +118,10 @@ export async function insert(deps: Deps, sql: Sql, ctx: Ctx, kind: Kind, columns
   return id
 }
 
+/** Returns whether the row has these columns already. */
+export const isSame = (row: Row, columns: object) =>
+  Object.entries(columns).every(([name, value]) => isDeepStrictEqual(row[name as keyof Row], value))
+
 /** Changes a locked object. Returns the number of its changes; undefined if the columns are as before. */
 export async function change(
   { kit, changes }: Deps,
@@ -126,8 +130,7 @@ export async function change(
   row: Row,
   columns: object,
 ): Promise<number | undefined> {
-  const before = Object.fromEntries(Object.keys(columns).map((name) => [name, row[name as keyof Row]]))
-  if (isDeepStrictEqual(before, columns)) return undefined
+  if (isSame(row, columns)) return undefined
   const counted = row[kind.counter]! + 1
   const place = { tenantId: row.tenantId, id: row.id }
   await store.updateRow(sql, kind.table, place, { ...columns, [kind.counter]: counted, updatedAt: kit.now() })

@@ -81,7 +81,7 @@ const columnsOf = ({ name, description, expression, state = 'ENABLED', uiMetadat
 })
 
 export const writerOf = ({ caller: { subject } }: Ctx) => ({ writerType: subject.type, writerId: subject.id })
-const nameOf = ({ caller }: Ctx) => caller.username ?? caller.subject.id
+export const nameOf = ({ caller }: Ctx) => caller.username ?? caller.subject.id
 
 async function create(deps: Deps, ctx: Ctx, fields: RuleFields): Promise<string> {
   const { kit } = deps

@@ -1,0 +1,103 @@
+/** Keeps the hidden parts of an alert setting in step with it. */
+import type { Ctx } from '../../../../kernel/contract.ts'
+import type { Sql } from '../../../../kernel/db.ts'
+import { type AlertSettingFields, type Part, type PartName, partLinks, partsOf } from '../alert-setting-parts.ts'
+import { replaceLinks } from '../store/alert-settings.ts'
+import { deleteRow, insertRow, lockRow, updateRow } from '../store/library.ts'
+import { insertVersion } from '../store/rule-versions.ts'
+import type { Deps } from './deps.ts'
+import { isSame, type Row } from './library.ts'
+import { nameOf, writerOf } from './rules.ts'
+import type { SelectionColumns } from './selection.ts'
+
+/** The ids of the parts that exist. */
+export type PartIds = Partial<Record<PartName, string>>
+
+const tableOf: Record<PartName, 'rules' | 'triggers' | 'actions'> = {
+  rule: 'rules',
+  trigger: 'triggers',
+  activation: 'actions',
+  resolution: 'actions',
+  noticeRule: 'rules',
+  noticeTrigger: 'triggers',
+  email: 'actions',
+  webhook: 'actions',
+}
+
+/** Creates, changes and deletes parts, so that they are what the setting says. Returns their ids. */
+export async function writeParts(
+  deps: Deps,
+  sql: Sql,
+  ctx: Ctx,
+  of: { id: string; given: AlertSettingFields; selection: SelectionColumns; parts: PartIds },
+): Promise<PartIds> {
+  const { kit, changes } = deps
+  const wanted = partsOf(of.id, of.given)
+  const ids: PartIds = {}
+  for (const [name, part] of Object.entries(wanted) as [PartName, Part][]) {
+    const columns = columnsOf(ctx, part, of.selection)
+    const existing = of.parts[name]
+    ids[name] = existing ?? kit.newId()
+    if (existing === undefined) await insertPart(deps, sql, ctx, { part, id: ids[name], columns, settingId: of.id })
+    else await changePart(deps, sql, ctx, { part, id: existing, columns })
+  }
+  const gone = (Object.keys(of.parts) as PartName[]).filter((name) => !wanted[name])
+  for (const name of gone) await deleteRow(sql, tableOf[name], { tenantId: ctx.tenantId, id: of.parts[name]! })
+  for (const { rule, triggers, positive, negative } of partLinks) {
+    const ruleId = ids[rule]
+    const present = (names: PartName[]) => names.flatMap((name) => ids[name] ?? [])
+    const links = { triggers: present(triggers), positive: present(positive), negative: present(negative) }
+    if (ruleId !== undefined) await replaceLinks(sql, { tenantId: ctx.tenantId, ruleId }, links)
+  }
+  await changes.record(sql, ctx.tenantId, [...Object.values(of.parts), ...Object.values(ids)])
+  return ids
+}
+
+export async function deletePartsOf({ changes }: Deps, sql: Sql, tenantId: string, parts: PartIds) {
+  for (const [name, id] of Object.entries(parts)) await deleteRow(sql, tableOf[name as PartName], { tenantId, id })
+  await changes.record(sql, tenantId, Object.values(parts))
+}
+
+const columnsOf = (ctx: Ctx, part: Part, selection: SelectionColumns): object => ({
+  ...part.columns,
+  ...(part.table === 'triggers' ? selection : writerOf(ctx)),
+})
+
+interface WrittenPart {
+  part: Part
+  id: string
+  columns: object
+}
+
+async function insertPart(
+  { kit }: Deps,
+  sql: Sql,
+  ctx: Ctx,
+  { part, id, columns, settingId }: WrittenPart & { settingId: string },
+) {
+  const at = kit.now()
+  const type = part.table === 'rules' ? {} : { type: part.type }
+  const own = { id, tenantId: ctx.tenantId, ...type, alertSettingId: settingId, createdAt: at, updatedAt: at }
+  await insertRow(sql, part.table, { ...own, ...columns })
+  if (part.table === 'rules') await addVersion(sql, ctx, { id, version: 1, fields: part.columns, updatedAt: at })
+}
+
+async function changePart({ kit }: Deps, sql: Sql, ctx: Ctx, { part, id, columns }: WrittenPart) {
+  const place = { tenantId: ctx.tenantId, id }
+  const row = await lockRow<Row>(sql, part.table, place)
+  if (!row || isSame(row, columns)) return
+  const updatedAt = kit.now()
+  // Another writer alone makes no version: the rule is as it was.
+  const isChanged = !isSame(row, part.columns)
+  const counter = part.table === 'rules' ? 'version' : 'revision'
+  const counted = row[counter]! + (isChanged ? 1 : 0)
+  await updateRow(sql, part.table, place, { ...columns, [counter]: counted, updatedAt })
+  if (part.table === 'rules' && isChanged)
+    await addVersion(sql, ctx, { id, version: counted, fields: part.columns, updatedAt })
+}
+
+const addVersion = (
+  sql: Sql,
+  ctx: Ctx,
+  { id, version, fields, updatedAt }: { id: string; version: number; fields: Record<string, unknown>; updatedAt: Date },
+) => insertVersion(sql, { tenantId: ctx.tenantId, ruleId: id, version, fields, updatedAt, updatedBy: nameOf(ctx) })

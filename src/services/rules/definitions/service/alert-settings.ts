@@ -1,0 +1,141 @@
+/** Alert settings, and the hidden rules, triggers and actions that follow them (document 5, 5.16). */
+import type { Ctx } from '../../../../kernel/contract.ts'
+import type { Sql } from '../../../../kernel/db.ts'
+import { invalidField } from '../../../../kernel/errors.ts'
+import { checkIfMatch } from '../../../../kernel/etag.ts'
+import { NoAlertSetting } from '../../errors.ts'
+import { isHttpUrl } from '../action-types/webhook.ts'
+import { type AlertSettingFields, ruleExpression } from '../alert-setting-parts.ts'
+import { setParts } from '../store/alert-settings.ts'
+import { deletePartsOf, type PartIds, writeParts } from './alert-setting-parts.ts'
+import type { Deps } from './deps.ts'
+import * as library from './library.ts'
+import { withoutNulls } from './rules.ts'
+import { checkScript } from './scripts.ts'
+import { checkSelection, type SelectionColumns } from './selection.ts'
+
+const settingKind: library.Kind = {
+  table: 'alert_settings',
+  scope: 'alert-setting',
+  resource: 'alert-setting',
+  missing: (id) => NoAlertSetting({ id }),
+  counter: 'revision',
+  isKept: false,
+}
+
+interface SettingRow extends library.Row {
+  uiMetadata: string | null
+  state: 'ENABLED' | 'DISABLED'
+  /** All fields but those that are columns. */
+  fields: Omit<AlertSettingFields, 'name' | 'description' | 'state' | 'uiMetadata'>
+  parts: PartIds
+}
+
+export type AlertSettingView = AlertSettingFields & { id: string; createdAt: Date; updatedAt: Date }
+
+export interface AlertSettingOperations {
+  create(ctx: Ctx, fields: AlertSettingFields): Promise<string>
+  list(ctx: Ctx, query: library.ListQuery): Promise<{ totalElements: number; content: AlertSettingView[] }>
+  read(ctx: Ctx, id: string): Promise<{ view: AlertSettingView; etag: string }>
+  update(ctx: Ctx, id: string, fields: AlertSettingFields, ifMatch: string | undefined): Promise<void>
+  delete(ctx: Ctx, id: string, ifMatch: string | undefined): Promise<void>
+}
+
+export const createAlertSettingOperations = (deps: Deps): AlertSettingOperations => ({
+  create: (ctx, fields) => create(deps, ctx, fields),
+  async list(ctx, query) {
+    const { totalElements, rows } = await library.list<SettingRow>(deps, ctx, settingKind, query)
+    return { totalElements, content: rows.map(viewOf) }
+  },
+  async read(ctx, id) {
+    const row = await library.requireRow<SettingRow>(deps.kit.db.sql, ctx, settingKind, { id, verb: 'read' })
+    return { view: viewOf(row), etag: library.etagOfRow(settingKind, row) }
+  },
+  update: (ctx, id, fields, ifMatch) => update(deps, ctx, id, fields, ifMatch),
+  delete: (ctx, id, ifMatch) =>
+    library.remove(deps, ctx, settingKind, { id, ifMatch }, async (sql, row) => {
+      await deletePartsOf(deps, sql, row.tenantId, (row as SettingRow).parts)
+      return []
+    }),
+})
+
+async function create(deps: Deps, ctx: Ctx, given: AlertSettingFields): Promise<string> {
+  await checkFields(deps, ctx, given)
+  const selection = await checkSelection(deps, ctx, given)
+  return await deps.kit.db.tx(async (sql) => {
+    const id = await library.insert(deps, sql, ctx, settingKind, { ...columnsOf(given), parts: {} })
+    await follow(deps, sql, ctx, { id, given, selection, parts: {} })
+    return id
+  })
+}
+
+async function update(deps: Deps, ctx: Ctx, id: string, given: AlertSettingFields, ifMatch: string | undefined) {
+  const { db } = deps.kit
+  const before = await library.requireRow<SettingRow>(db.sql, ctx, settingKind, { id, verb: 'update' })
+  await checkFields(deps, ctx, given)
+  const selection = await checkSelection(deps, ctx, given, { known: selectionOf(before.fields) })
+  await db.tx(async (sql) => {
+    const row = await library.requireRow<SettingRow>(sql, ctx, settingKind, { id, verb: 'update', lock: true })
+    checkIfMatch(ifMatch, library.etagOfRow(settingKind, row))
+    await library.change(deps, sql, settingKind, row, columnsOf(given))
+    await follow(deps, sql, ctx, { id: row.id, given, selection, parts: row.parts })
+  })
+}
+
+/** Writes the parts of a setting, and stores their ids. */
+async function follow(
+  deps: Deps,
+  sql: Sql,
+  ctx: Ctx,
+  of: { id: string; given: AlertSettingFields; selection: SelectionColumns; parts: PartIds },
+) {
+  const parts = await writeParts(deps, sql, ctx, of)
+  await setParts(sql, { tenantId: ctx.tenantId, id: of.id }, parts)
+}
+
+async function checkFields(deps: Deps, ctx: Ctx, given: AlertSettingFields) {
+  const { activationExpression, resolutionExpression, webhookUrl } = given
+  await checkScript(deps, ctx, 'activationExpression', activationExpression)
+  if (resolutionExpression !== undefined) {
+    await checkScript(deps, ctx, 'resolutionExpression', resolutionExpression)
+    // Both run as one script, which has the length limit of a script.
+    await checkScript(deps, ctx, 'resolutionExpression', ruleExpression(activationExpression, resolutionExpression))
+  }
+  if (webhookUrl !== undefined && !isHttpUrl(webhookUrl))
+    throw invalidField('webhookUrl', 'expected an http or https URL')
+}
+
+const columnsOf = ({ name, description, state = 'ENABLED', uiMetadata, ...given }: AlertSettingFields) => ({
+  name,
+  description: description ?? null,
+  state,
+  uiMetadata: uiMetadata ?? null,
+  fields: Object.fromEntries(
+    fieldNames.filter((field) => given[field] !== undefined).map((field) => [field, given[field]]),
+  ),
+})
+
+/** Other fields of a body are not stored. */
+const fieldNames = [
+  'alertType',
+  'severityLevel',
+  'appName',
+  'appVersionName',
+  'endpointIds',
+  'activationExpression',
+  'resolutionExpression',
+  'message',
+  'emailRecipients',
+  'webhookUrl',
+] as const
+
+const selectionOf = ({ appName, appVersionName, endpointIds }: SettingRow['fields']): SelectionColumns => ({
+  applicationName: appName ?? null,
+  versionName: appVersionName ?? null,
+  endpointIds: endpointIds ?? null,
+})
+
+const viewOf = (row: SettingRow): AlertSettingView => {
+  const { id, name, description, state, uiMetadata, fields, createdAt, updatedAt } = row
+  return { ...fields, ...withoutNulls({ id, name, description, state, uiMetadata, createdAt, updatedAt }) }
+}
