@@ -18,6 +18,41 @@ export interface Relation {
   to: string
 }
 
+/** A relation between two entities. The key of an endpoint is its id; keys of other entities contain a `/`, which ids never do. */
+export interface Containment {
+  from: string
+  to: string
+}
+
+export interface ContainmentSource {
+  /** Finds the relations of another service that directly contain these entities. */
+  containersOf(sql: Sql, tenantId: string, keys: string[], limit: number): Promise<Containment[]>
+}
+
+/** The relations between endpoints, for a service that adds relations between endpoints and other entities. */
+export interface Containments {
+  /** Queues transactions that lock the tenant's relations, so that waiting requests hold no connection; 429 if too many wait. */
+  serialize<T>(tenantId: string, work: () => Promise<T>): Promise<T>
+  /** Locks the tenant's relations until the transaction ends: two concurrent changes could create a cycle together. */
+  lock(sql: Sql, tenantId: string): Promise<void>
+  /** Finds endpoints and blocks their deletion until the transaction ends. */
+  lockEndpoints(sql: Sql, endpointIds: string[]): Promise<EndpointRef[]>
+  /** Registers relations with other entities. They count when the register looks for cycles. */
+  addSource(source: ContainmentSource): void
+  /** Returns the index of the first relation that would create a cycle with the relations before it and the stored ones of all services. */
+  firstCycle(sql: Sql, tenantId: string, relations: Containment[]): Promise<number | undefined>
+  /** Links endpoints; ignores what is linked already. The caller has checked permissions and cycles. */
+  link(sql: Sql, tenantId: string, relations: Containment[]): Promise<void>
+  /** Unlinks endpoints; ignores what is not linked. */
+  unlink(sql: Sql, tenantId: string, relations: Containment[]): Promise<void>
+  /** Columns tenant_id, from_id, to_id and created_date, as a part of a statement of another service. */
+  current(sql: Sql): Fragment
+  /** The same columns and ended_date, for relations that have ended. */
+  ended(sql: Sql): Fragment
+  /** The columns of `EndpointRef`, and the name of the endpoint: its metadata key `name` if that is a text, else null. */
+  endpoints(sql: Sql): Fragment
+}
+
 export const applicationResource = (applicationName: string) => `application-${applicationName}`
 export const endpointResourceName = (endpointId: string) => `endpoint-${endpointId}`
 
@@ -117,6 +152,8 @@ export interface Register {
    * that must show every endpoint without a copy of the register.
    */
   relation(sql: Sql): Fragment
+  /** Relations between endpoints, for the service `assets`. */
+  containments: Containments
   /** Returns the ids of the active filters that the endpoint matches. */
   matchingFilters(endpointId: string): Promise<string[]>
   /** Returns, of these filters, the active ones that each endpoint matches; endpoints that match none are missing in the map. */

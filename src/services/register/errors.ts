@@ -27,11 +27,6 @@ export const NoMetadataKey = defineError<{ key: string; endpointId: string }>(
   404,
   'Endpoint {endpointId} has no metadata key {key}',
 )
-export const PatchTestFailed = defineError<{ position: number; path: string }>(
-  'patch_test_failed',
-  409,
-  'Operation {position} of the patch failed: the value at {path} is not the tested one; nothing was changed',
-)
 export const NoBatch = defineError<{ taskId: string }>(
   'no_such_batch',
   404,

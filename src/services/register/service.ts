@@ -83,6 +83,7 @@ export function createRegister(
       findFilters: parts.filters.find,
       selectionPage,
       relation: store.endpointRelation,
+      containments: relations.containments,
       matchingFilters: (endpointId) => parts.filters.idsOf(db.sql, endpointId),
       matchesOf: parts.filters.matchesOf,
     },

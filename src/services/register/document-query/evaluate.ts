@@ -1,4 +1,5 @@
 /** Evaluates queries in memory. A query is compiled to closures, because each change of an endpoint evaluates many filters. */
+import { sameJson } from '../../../kernel/same-json.ts'
 import { type Comparison, isObject, type Json, type JsonObject, type Node, type Query, type Test } from './query.ts'
 import { isOfType } from './types.ts'
 
@@ -101,19 +102,6 @@ function equalityWith(values: Json[]): Check {
   const structures = values.filter((value) => typeof value === 'object' && value !== null)
   if (!structures.length) return (value) => scalars.has(value)
   return (value) => scalars.has(value) || structures.some((structure) => sameJson(structure, value))
-}
-
-/** Compares JSON. The order of an object's fields does not matter, since the database does not keep it. */
-export function sameJson(a: Json | undefined, b: Json | undefined): boolean {
-  if (Array.isArray(a))
-    return Array.isArray(b) && a.length === b.length && a.every((element, index) => sameJson(element, b[index]))
-  if (!isObject(a)) return a === b
-  if (!isObject(b)) return false
-  const names = Object.keys(a)
-  return (
-    names.length === Object.keys(b).length &&
-    names.every((name) => Object.hasOwn(b, name) && sameJson(a[name], b[name]))
-  )
 }
 
 const comparisons: Record<Comparison, (order: number) => boolean> = {

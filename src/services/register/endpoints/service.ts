@@ -84,9 +84,10 @@ async function unregister(deps: Deps, sql: Sql, endpointIds: string[]): Promise<
   const deleted = await store.deleteEndpoints(sql, endpointIds)
   if (deleted.length === 0) return []
   const ids = deleted.map(({ endpointId }) => endpointId)
-  await deleteRelationsOf(sql, ids)
+  const at = now()
+  await deleteRelationsOf(sql, ids, at)
   await changes.notify(sql, deleted)
-  const unregisteredDate = now().toISOString()
+  const unregisteredDate = at.toISOString()
   for (const [tenantId, ofTenant] of groupedBy(deleted, 'tenantId')) {
     await tokens.deleteTokens(
       sql,

@@ -1,8 +1,8 @@
 /** Checks, compares and patches metadata. Pure functions. */
 import { isDeepStrictEqual } from 'node:util'
 import { InvalidRequest, invalidField } from '../../../kernel/errors.ts'
+import { applyJsonPatch } from '../../../kernel/json-patch.ts'
 import type { MetadataDifference } from '../events.ts'
-import { applyJsonPatch } from './json-patch.ts'
 
 export type Metadata = Record<string, unknown>
 

@@ -5,11 +5,11 @@ import { InvalidRequest } from '../../../kernel/errors.ts'
 import { contentPageStream, contentPageText } from '../../../kernel/json-text.ts'
 import { createKeyedMutex } from '../../../kernel/keyed-mutex.ts'
 import { hasScopeOn, requireEndpoint, update, visibilityOf } from '../access.ts'
-import type { EndpointRef, Relation } from '../contract.ts'
+import type { ContainmentSource, Containments, EndpointRef, Relation } from '../contract.ts'
 import * as endpoints from '../endpoints/store/endpoints.ts'
 import { NoEndpoint } from '../errors.ts'
 import { RelationsUpdated } from '../events.ts'
-import { type Ancestry, createAncestry } from './ancestry.ts'
+import { ancestryOf, createContainments } from './containments.ts'
 import * as store from './store.ts'
 
 export interface LinkOutcome {
@@ -30,35 +30,43 @@ export interface RelationOperations {
   lockLinkedEndpoints(sql: Sql, ctx: Ctx, tenantId: string, endpointIds: string[]): Promise<void>
   /** Creates relations in the given order. The caller holds the lock on the tenant's relations. */
   connect(sql: Sql, tenantId: string, relations: Relation[]): Promise<LinkOutcome>
+  containments: Containments
 }
 
 const pageMax = 1000
-/** Limits the relations that a new one is checked against. Real hierarchies are far smaller. */
-const levelsMax = 1000
-const relationsAboveMax = 20_000
 const waitingMax = 200
 
-type Deps = Pick<Kit, 'db' | 'bus' | 'now'>
+type Deps = Pick<Kit, 'db' | 'bus' | 'now'> & {
+  /** Services that add relations with other entities, which count for cycles. */
+  sources: ContainmentSource[]
+}
 
-export function createRelationOperations(kit: Kit): RelationOperations {
+export function createRelationOperations({ db, bus, now }: Kit): RelationOperations {
   const queue = createKeyedMutex({ waitingMax })
+  const deps: Deps = { db, bus, now, sources: [] }
   return {
-    connect: (sql, tenantId, relations) => connect(kit, sql, tenantId, relations),
+    containments: createContainments(deps, deps.sources, queue.run),
+    connect: (sql, tenantId, relations) => connect(deps, sql, tenantId, relations),
     serialize: queue.run,
     lockLinkedEndpoints,
     link: async (ctx, relations) =>
       relations.length === 0
         ? { successful: [], failed: [] }
-        : await queue.run(ctx.tenantId, () => link(kit, ctx, relations)),
+        : await queue.run(ctx.tenantId, () => link(deps, ctx, relations)),
     unlink: async (ctx, relations) => {
-      if (relations.length > 0) await unlink(kit, ctx, relations)
+      if (relations.length > 0) await unlink(deps, ctx, relations)
     },
-    list: (ctx, of) => list(kit, ctx, of),
+    list: (ctx, of) => list(deps, ctx, of),
   }
 }
 
-async function connect({ bus, now }: Deps, sql: Sql, tenantId: string, relations: Relation[]): Promise<LinkOutcome> {
-  const ancestry = await ancestryOf(sql, [...new Set(relations.map(({ from }) => from))])
+async function connect(
+  { bus, now, sources }: Deps,
+  sql: Sql,
+  tenantId: string,
+  relations: Relation[],
+): Promise<LinkOutcome> {
+  const ancestry = await ancestryOf(sql, sources, tenantId, [...new Set(relations.map(({ from }) => from))])
   const newRelations = new Map<string, Relation>()
   // Checked in order, each against the ones before it.
   const results = relations.map((relation): LinkResult => {
@@ -82,24 +90,6 @@ async function connect({ bus, now }: Deps, sql: Sql, tenantId: string, relations
   if (outcome.successful.length > 0)
     await bus.publish(sql, RelationsUpdated, { tenantId, linked: outcome.successful, unlinked: [] })
   return outcome
-}
-
-/** Reads all relations above these endpoints, level by level. It reads upwards, because an endpoint can contain a million others. */
-async function ancestryOf(sql: Sql, endpointIds: string[]): Promise<Ancestry> {
-  const visited = new Set(endpointIds)
-  const relationsAbove: { from: string; to: string }[] = []
-  let next = endpointIds
-  for (let level = 0; next.length > 0; level++) {
-    const above = await store.findRelationsAbove(sql, next, relationsAboveMax + 1 - relationsAbove.length)
-    relationsAbove.push(...above)
-    if (level > levelsMax || relationsAbove.length > relationsAboveMax)
-      throw InvalidRequest({
-        problem: `relations: more than ${levelsMax} levels or ${relationsAboveMax} relations lie above these endpoints`,
-      })
-    next = [...new Set(above.map(({ from }) => from))].filter((id) => !visited.has(id))
-    for (const id of next) visited.add(id)
-  }
-  return createAncestry(relationsAbove)
 }
 
 /** Locks both ends of all relations. The caller must be allowed to update them (404 before 403), and they must have one tenant. */
@@ -130,10 +120,10 @@ const link = (deps: Deps, ctx: Ctx, relations: Relation[]) =>
     return await connect(deps, sql, tenantId, relations)
   })
 
-const unlink = ({ db, bus }: Deps, ctx: Ctx, relations: Relation[]) =>
+const unlink = ({ db, bus, now }: Deps, ctx: Ctx, relations: Relation[]) =>
   db.tx(async (sql) => {
     const tenantId = await lockEnds(sql, ctx, relations)
-    const deleted = await store.deleteRelations(sql, relations)
+    const deleted = await store.deleteRelations(sql, relations, now())
     const missing = relations.filter(
       ({ from, to }) => !deleted.some((relation) => relation.from === from && relation.to === to),
     )

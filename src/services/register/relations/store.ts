@@ -1,4 +1,4 @@
-import type { Sql } from '../../../kernel/db.ts'
+import type { Fragment, Sql } from '../../../kernel/db.ts'
 import type { EndpointRef, Relation } from '../contract.ts'
 import type { Visibility } from '../lists/query.ts'
 
@@ -28,21 +28,40 @@ export async function insertRelations(
     on conflict do nothing returning type, from_id as "from", to_id as "to"`
 }
 
-/** Deletes relations. Returns those that existed. */
-export async function deleteRelations(sql: Sql, relations: Relation[]): Promise<Relation[]> {
+/** Adds the rows of `deleted` to the ended relations. A relation never ends before it began, whatever the clocks of the nodes say. */
+const keepEnded = (sql: Sql, at: Date) => sql`
+  insert into register.ended_relations (tenant_id, from_id, to_id, type, created_date, ended_date)
+  select tenant_id, from_id, to_id, type, created_date, greatest(created_date, ${at}::timestamptz) from deleted`
+
+/** Ends relations. Returns those that existed. */
+export async function deleteRelations(sql: Sql, relations: Relation[], at: Date): Promise<Relation[]> {
   return await sql<Relation[]>`
-    delete from register.relations r
-    using unnest(${relations.map(({ type }) => type)}::text[], ${relations.map(({ from }) => from)}::text[],
-      ${relations.map(({ to }) => to)}::text[]) as g(type, from_id, to_id)
-    where r.type = g.type and r.from_id = g.from_id and r.to_id = g.to_id
-    returning r.type, r.from_id as "from", r.to_id as "to"`
+    with deleted as (
+      delete from register.relations r
+      using unnest(${relations.map(({ type }) => type)}::text[], ${relations.map(({ from }) => from)}::text[],
+        ${relations.map(({ to }) => to)}::text[]) as g(type, from_id, to_id)
+      where r.type = g.type and r.from_id = g.from_id and r.to_id = g.to_id
+      returning r.*),
+    ended as (${keepEnded(sql, at)})
+    select type, from_id as "from", to_id as "to" from deleted`
 }
 
-export async function deleteRelationsOf(sql: Sql, endpointIds: string[]) {
+export async function deleteRelationsOf(sql: Sql, endpointIds: string[], at: Date) {
   await sql`
-    delete from register.relations
-    where from_id = any(${endpointIds}::text[]) or to_id = any(${endpointIds}::text[])`
+    with deleted as (
+      delete from register.relations
+      where from_id = any(${endpointIds}::text[]) or to_id = any(${endpointIds}::text[])
+      returning *)
+    ${keepEnded(sql, at)}`
 }
+
+/** The relations that exist now, as a part of a statement of another service. */
+export const currentRelations = (sql: Sql): Fragment => sql`
+  select tenant_id, from_id, to_id, created_date from register.relations where type = 'contains'`
+
+/** The relations that have ended, as a part of a statement of another service. */
+export const endedRelations = (sql: Sql): Fragment => sql`
+  select tenant_id, from_id, to_id, created_date, ended_date from register.ended_relations where type = 'contains'`
 
 export type Direction = 'outbound' | 'inbound'
 

@@ -74,6 +74,11 @@ const allColumns = (sql: Sql) => sql`${refColumns(sql)}, seq, version_registered
 
 export const endpointRelation = (sql: Sql): Fragment => sql`select ${refColumns(sql)} from register.endpoints`
 
+/** Adds the metadata key `name` if it is a text; null otherwise. */
+export const namedEndpointRelation = (sql: Sql): Fragment => sql`
+  select ${refColumns(sql)}, case when jsonb_typeof(metadata -> 'name') = 'string' then metadata ->> 'name' end as name
+  from register.endpoints`
+
 export async function findRef(sql: Sql, endpointId: string): Promise<EndpointRef | undefined> {
   const [row] = await sql<EndpointRef[]>`
     select ${refColumns(sql)} from register.endpoints where endpoint_id = ${endpointId}`
@@ -229,6 +234,7 @@ export async function deleteEndpointsOfTenant(sql: Sql, tenantId: string, limit:
       select endpoint_id from register.endpoints where tenant_id = ${tenantId} order by seq limit ${limit})`
   if (count > 0) return true
   await sql`delete from register.relations where tenant_id = ${tenantId}`
+  await sql`delete from register.ended_relations where tenant_id = ${tenantId}`
   await sql`delete from register.counts where tenant_id = ${tenantId}`
   await sql`delete from register.count_differences where tenant_id = ${tenantId}`
   return false

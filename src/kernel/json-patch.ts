@@ -2,10 +2,14 @@
  * Applies JSON Patch (RFC 6902). Only own properties count, so `__proto__` and `toString` are ordinary names. The total size
  * of copies is limited, so that a short patch cannot cause much work.
  */
-import { InvalidRequest } from '../../../kernel/errors.ts'
-import { sameJson } from '../document-query/evaluate.ts'
-import type { Json } from '../document-query/query.ts'
-import { PatchTestFailed } from '../errors.ts'
+import { defineError, InvalidRequest } from './errors.ts'
+import { sameJson } from './same-json.ts'
+
+export const PatchTestFailed = defineError<{ position: number; path: string }>(
+  'patch_test_failed',
+  409,
+  'Operation {position} of the patch failed: the value at {path} is not the tested one; nothing was changed',
+)
 
 type Container = Record<string, unknown> | unknown[]
 
@@ -38,7 +42,7 @@ export function applyJsonPatch(document: unknown, operations: unknown[]): unknow
     const nothingAt = (pointer: string) => invalidOperation(`there is nothing to ${op} at ${pointer || 'the root'}`)
     if (op === 'test') {
       const location = locationOf(holder, path)
-      if (!sameJson(operation.value as Json, location?.value as Json)) throw PatchTestFailed({ position, path })
+      if (!sameJson(operation.value, location?.value)) throw PatchTestFailed({ position, path })
       continue
     }
     // A later operation may change the value, so it is copied: the patch itself must stay unchanged.

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
 import { applyPatch } from 'rfc6902'
-import { PlatformError } from '../../../kernel/errors.ts'
+import { PlatformError } from './errors.ts'
 import { applyJsonPatch } from './json-patch.ts'
 
 const statusOf = (given: unknown, operations: unknown[]): number | undefined => {
