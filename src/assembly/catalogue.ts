@@ -2,6 +2,7 @@ import gateway from '../gateway/index.ts'
 import identity from '../identity/index.ts'
 import type { AnyService } from '../kernel/define-service.ts'
 import applications from '../services/applications/index.ts'
+import assets from '../services/assets/index.ts'
 import binaryData from '../services/binary-data/index.ts'
 import commands from '../services/commands/index.ts'
 import configuration from '../services/configuration/index.ts'
@@ -32,6 +33,7 @@ export const catalogue: AnyService[] = [
   commands,
   configuration,
   software,
+  assets,
   timeSync,
   rules,
   vpn,

@@ -18,6 +18,7 @@ export const served = [
   'software',
   'vpn',
   'lorawan',
+  'assets',
 ]
 
 export interface SpecifiedOperation {

@@ -20,8 +20,8 @@ const methodsOf: Record<string, readonly string[]> = {
   /** A response that continues. */
   watch: ['GET'],
   preview: ['GET', 'POST'],
-  link: ['PUT'],
-  unlink: ['PUT'],
+  link: ['PUT', 'POST'],
+  unlink: ['PUT', 'POST'],
   rotate: ['POST'],
   /** Checks a candidate; nothing is stored. */
   validate: ['PUT'],

@@ -47,7 +47,7 @@ export interface Containments {
   unlink(sql: Sql, tenantId: string, relations: Containment[]): Promise<void>
   /** Columns tenant_id, from_id, to_id and created_date, as a part of a statement of another service. */
   current(sql: Sql): Fragment
-  /** The same columns and ended_date, for relations that have ended. */
+  /** The same columns, ended_date and number, for relations that have ended. Later ends have greater numbers. */
   ended(sql: Sql): Fragment
   /** The columns of `EndpointRef`, and the name of the endpoint: its metadata key `name` if that is a text, else null. */
   endpoints(sql: Sql): Fragment

@@ -1,5 +1,7 @@
--- Relations that have ended: each time in which a relation existed. Current relations are in register.relations.
+-- Relations that have ended: each time in which a relation existed. Current relations are in register.relations. The number orders them
+-- for readers.
 create table register.ended_relations (
+  number bigint generated always as identity primary key,
   tenant_id text collate "C" not null,
   from_id text collate "C" not null,
   to_id text collate "C" not null,
@@ -7,5 +9,5 @@ create table register.ended_relations (
   created_date timestamptz not null,
   ended_date timestamptz not null
 );
-create index ended_relations_outbound on register.ended_relations (tenant_id, from_id, to_id);
-create index ended_relations_inbound on register.ended_relations (tenant_id, to_id, from_id);
+create index ended_relations_outbound on register.ended_relations (tenant_id, from_id, number);
+create index ended_relations_inbound on register.ended_relations (tenant_id, to_id, number);

@@ -61,7 +61,7 @@ export const currentRelations = (sql: Sql): Fragment => sql`
 
 /** The relations that have ended, as a part of a statement of another service. */
 export const endedRelations = (sql: Sql): Fragment => sql`
-  select tenant_id, from_id, to_id, created_date, ended_date from register.ended_relations where type = 'contains'`
+  select tenant_id, from_id, to_id, created_date, ended_date, number from register.ended_relations where type = 'contains'`
 
 export type Direction = 'outbound' | 'inbound'
 

@@ -1,0 +1,8 @@
+import { contract } from '../../kernel/contract.ts'
+
+/** No other service calls this one. */
+export type Assets = Record<never, never>
+export const Assets = contract<Assets>('assets')
+
+export const assetResourceName = (assetId: string) => `asset-${assetId}`
+export const assetTypeResourceName = (assetTypeId: string) => `asset-type-${assetTypeId}`

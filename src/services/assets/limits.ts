@@ -1,0 +1,2 @@
+/** Characters of a definition. */
+export const definitionLengthMax = 262_144

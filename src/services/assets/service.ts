@@ -1,0 +1,34 @@
+/** Puts the parts of the asset manager together. */
+import type { Identity } from '../../identity/contract.ts'
+import type { Kit } from '../../kernel/define-service.ts'
+import type { Register } from '../register/contract.ts'
+import { type AssetOperations, createAssetOperations } from './service/assets.ts'
+import { createDeletionOperations, type DeletionOperations } from './service/deletions.ts'
+import { createRelationListOperations, type RelationListOperations } from './service/relation-lists.ts'
+import { createRelationOperations, type RelationOperations } from './service/relations.ts'
+import { createTreeOperations, type TreeOperations } from './service/trees.ts'
+import { type AssetTypeOperations, createAssetTypeOperations } from './service/types.ts'
+
+export interface AssetsService {
+  types: AssetTypeOperations
+  assets: AssetOperations
+  relations: RelationOperations & RelationListOperations & TreeOperations
+  deletions: DeletionOperations
+}
+
+export function createAssets(
+  kit: Kit,
+  { identity, register }: { identity: Identity; register: Register },
+): AssetsService {
+  const { db, bus, now, newId } = kit
+  return {
+    types: createAssetTypeOperations({ db, now, newId, identity }),
+    assets: createAssetOperations({ db, now, newId, identity }),
+    relations: {
+      ...createRelationOperations({ db, bus, now, register }),
+      ...createRelationListOperations({ db, register }),
+      ...createTreeOperations({ db, register }),
+    },
+    deletions: createDeletionOperations(kit, register),
+  }
+}

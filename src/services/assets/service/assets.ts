@@ -1,0 +1,161 @@
+/** Assets: definitions that conform to the schema of their type (document 5, 6.2 and 6.3). */
+import type { Identity } from '../../../identity/contract.ts'
+import type { Ctx } from '../../../kernel/contract.ts'
+import type { Kit } from '../../../kernel/define-service.ts'
+import { TooManyRequests } from '../../../kernel/errors.ts'
+import { checkIfMatch, etagOf } from '../../../kernel/etag.ts'
+import { applyJsonPatch } from '../../../kernel/json-patch.ts'
+import { createKeyedMutex } from '../../../kernel/keyed-mutex.ts'
+import type { Window } from '../../../kernel/paging.ts'
+import { assetResourceName } from '../contract.ts'
+import * as store from '../store/assets.ts'
+import { endRelationsOf } from '../store/relations.ts'
+import { findType, type Order } from '../store/types.ts'
+import { assetScopes, assetTypeScopes, grantCreator, requireAsset, requireAssetType, visibleAssets } from './access.ts'
+import { checkDefinition, type Definition, derivedOf, patchedDefinition, searchOf } from './definitions.ts'
+import { rowsOfPage } from './pages.ts'
+
+export interface AssetInput {
+  definition: Definition
+  uiJsonSchema?: string | undefined
+  poolIds?: string[] | undefined
+}
+
+export interface AssetFilter {
+  assetIds?: string[] | undefined
+  assetTypeIds?: string[] | undefined
+  search?: string | undefined
+}
+
+export interface AssetOperations {
+  create(ctx: Ctx, assetTypeId: string, input: AssetInput): Promise<store.AssetRow>
+  list(
+    ctx: Ctx,
+    filter: AssetFilter,
+    order: Order,
+    window: Window,
+  ): Promise<{ total: number; items: AsyncIterable<store.AssetRow> }>
+  get(ctx: Ctx, assetId: string): Promise<store.AssetRow>
+  /** Returns the new ETag. */
+  update(ctx: Ctx, assetId: string, input: AssetInput, ifMatch: string | undefined): Promise<string>
+  /** Applies a JSON Patch to the definition. Returns the new ETag. */
+  patch(ctx: Ctx, assetId: string, operations: unknown[], ifMatch: string | undefined): Promise<string>
+  delete(ctx: Ctx, assetId: string, ifMatch: string | undefined): Promise<void>
+}
+
+type Deps = Pick<Kit, 'db' | 'now' | 'newId'> & { identity: Pick<Identity, 'grantCreator' | 'forgetResource'> }
+
+export const etagOfAsset = ({
+  assetId,
+  revision,
+  updatedDate,
+}: Pick<store.AssetRow, 'assetId' | 'revision' | 'updatedDate'>) => etagOf([assetId, revision, updatedDate])
+
+/** Writers of one asset that wait on this node; those of other nodes make an attempt fail. */
+const waitingMax = 100
+const attemptsMax = 20
+
+export function createAssetOperations(deps: Deps): AssetOperations {
+  const { db } = deps
+  const writers = createKeyedMutex({ waitingMax })
+  const change = (ctx: Ctx, assetId: string, ifMatch: string | undefined, changeOf: ChangeOf) =>
+    writers.run(assetId, () => write(deps, ctx, assetId, ifMatch, changeOf))
+  return {
+    create: (ctx, assetTypeId, input) => create(deps, ctx, assetTypeId, input),
+    async list(ctx, { search, ...filter }, order, window) {
+      const { tenantId } = ctx
+      const visibleIds = visibleAssets(ctx, tenantId)
+      const selection = { ...filter, tenantId, visibleIds, search: search === undefined ? search : searchOf(search) }
+      const items = rowsOfPage(window, {
+        rows: (part) => store.findAssets(db.sql, selection, order, part),
+        ids: (part) => store.findAssetIds(db.sql, selection, order, part),
+        byIds: (ids) => store.findAssetsById(db.sql, ids),
+      })
+      return { total: await store.countAssets(db.sql, selection), items }
+    },
+    get: async (ctx, assetId) => requireAsset(ctx, assetId, await store.findAsset(db.sql, assetId), assetScopes.read),
+    update: (ctx, assetId, { definition, uiJsonSchema = null, poolIds }, ifMatch) =>
+      change(ctx, assetId, ifMatch, (old) => ({ definition, uiJsonSchema, poolIds: poolIds ?? old.poolIds })),
+    patch: (ctx, assetId, operations, ifMatch) =>
+      change(ctx, assetId, ifMatch, ({ definition, uiJsonSchema, poolIds }) => ({
+        definition: patchedDefinition(applyJsonPatch(JSON.parse(definition), operations)),
+        uiJsonSchema,
+        poolIds,
+      })),
+    delete: (ctx, assetId, ifMatch) => remove(deps, ctx, assetId, ifMatch),
+  }
+}
+
+async function create({ db, now, newId, identity }: Deps, ctx: Ctx, assetTypeId: string, input: AssetInput) {
+  for (let attempt = 1; attempt <= attemptsMax; attempt++) {
+    const found = await findType(db.sql, assetTypeId)
+    const { tenantId, definitionJsonSchema, revision } = requireAssetType(
+      ctx,
+      assetTypeId,
+      found,
+      assetTypeScopes.createAsset,
+    )
+    await checkDefinition(tenantId, definitionJsonSchema, input.definition.text)
+    const at = now()
+    const row: store.AssetRow = {
+      assetId: newId(),
+      tenantId,
+      assetTypeId,
+      definition: input.definition.text,
+      uiJsonSchema: input.uiJsonSchema ?? null,
+      poolIds: input.poolIds ?? null,
+      createdDate: at,
+      updatedDate: at,
+      revision: 1,
+    }
+    const inserted = await db.tx(async (sql) => {
+      if (!(await store.insertAsset(sql, { ...row, ...derivedOf(input.definition.value) }, revision))) return false
+      const resource = assetResourceName(row.assetId)
+      await grantCreator({ identity, sql }, ctx, { tenantId, resource, scopes: Object.values(assetScopes) })
+      return true
+    })
+    if (inserted) return row
+  }
+  throw TooManyRequests({ seconds: 1 })
+}
+
+type ChangeOf = (old: store.AssetRow) => {
+  definition: Definition
+  uiJsonSchema: string | null
+  poolIds: string[] | null
+}
+
+/**
+ * Validates and stores a change without a lock, because the schema can take two seconds. If the asset or its type changed meanwhile, it
+ * starts again.
+ */
+async function write(
+  { db, now }: Deps,
+  ctx: Ctx,
+  assetId: string,
+  ifMatch: string | undefined,
+  changeOf: ChangeOf,
+): Promise<string> {
+  for (let attempt = 1; attempt <= attemptsMax; attempt++) {
+    const found = await store.findAssetWithSchema(db.sql, assetId)
+    const old = requireAsset(ctx, assetId, found, assetScopes.update)
+    checkIfMatch(ifMatch, etagOfAsset(old))
+    const { definition, ...fields } = changeOf(old)
+    await checkDefinition(old.tenantId, old.definitionJsonSchema, definition.text)
+    const updatedDate = now()
+    const change = { ...fields, definition: definition.text, updatedDate, ...derivedOf(definition.value) }
+    if (await store.updateAsset(db.sql, old, change))
+      return etagOfAsset({ assetId, revision: old.revision + 1, updatedDate })
+  }
+  throw TooManyRequests({ seconds: 1 })
+}
+
+const remove = ({ db, now, identity }: Deps, ctx: Ctx, assetId: string, ifMatch: string | undefined) =>
+  db.tx(async (sql) => {
+    const found = requireAsset(ctx, assetId, await store.lockAsset(sql, assetId), assetScopes.delete)
+    checkIfMatch(ifMatch, etagOfAsset(found))
+    await store.deleteAsset(sql, assetId)
+    const { tenantId } = found
+    await endRelationsOf(sql, { tenantId, entityType: 'ASSET', entityIds: [assetId], endedDate: now() })
+    await identity.forgetResource(sql, tenantId, assetResourceName(assetId))
+  })

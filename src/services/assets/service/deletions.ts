@@ -1,0 +1,37 @@
+/** Ends relations of unregistered endpoints, and deletes what belongs to deleted tenants. */
+import type { Sql } from '../../../kernel/db.ts'
+import type { Kit } from '../../../kernel/define-service.ts'
+import { defineJob } from '../../../kernel/jobs.ts'
+import type { Register } from '../../register/contract.ts'
+import { deleteSomeOfTenant } from '../store/cleanup.ts'
+import { endRelationsOf } from '../store/relations.ts'
+
+export interface DeletionOperations {
+  endRelations(sql: Sql, of: { tenantId: string; endpointIds: string[]; unregisteredDate: Date }): Promise<void>
+  forgetTenant(sql: Sql, tenantId: string): Promise<void>
+}
+
+const ForgetTenant = defineJob<{ tenantId: string }>('assets.forget-tenant', { timeoutSeconds: 3600 })
+const rowsAtOnce = 5000
+
+export function createDeletionOperations(
+  { db, jobs }: Pick<Kit, 'db' | 'jobs'>,
+  register: Pick<Register, 'containments'>,
+): DeletionOperations {
+  jobs.handle(ForgetTenant, async ({ tenantId }) => {
+    while (await deleteSomeOfTenant(db.sql, tenantId, rowsAtOnce));
+  })
+  return {
+    async endRelations(sql, { tenantId, endpointIds, unregisteredDate: endedDate }) {
+      // An endpoint that was registered again with the same id keeps the relations that it got since then.
+      const existing = new Set(
+        (await register.containments.lockEndpoints(sql, endpointIds)).map(({ endpointId }) => endpointId),
+      )
+      const of = { tenantId, entityType: 'ENDPOINT' as const, endedDate }
+      const [gone, back] = [false, true].map((isBack) => endpointIds.filter((id) => existing.has(id) === isBack))
+      if (gone!.length > 0) await endRelationsOf(sql, { ...of, entityIds: gone! })
+      if (back!.length > 0) await endRelationsOf(sql, { ...of, entityIds: back!, createdUntil: endedDate })
+    },
+    forgetTenant: (sql, tenantId) => jobs.send(sql, ForgetTenant, { tenantId }),
+  }
+}

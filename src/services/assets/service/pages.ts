@@ -1,0 +1,21 @@
+/** Reads pages of objects that can be large. */
+import type { Window } from '../../../kernel/paging.ts'
+
+/** An object can have a quarter of a megabyte. */
+const rowsAtOnce = 100
+
+export interface PageReader<T> {
+  rows(window: Window): Promise<T[]>
+  ids(window: Window): Promise<string[]>
+  byIds(ids: string[]): Promise<T[]>
+}
+
+/** Yields the rows of a page. A long page is read in parts, so that no more than one part is in memory. */
+export async function* rowsOfPage<T>(window: Window, { rows, ids, byIds }: PageReader<T>): AsyncGenerator<T> {
+  if (window.limit !== null && window.limit <= rowsAtOnce) {
+    yield* await rows(window)
+    return
+  }
+  const all = await ids(window)
+  for (let at = 0; at < all.length; at += rowsAtOnce) yield* await byIds(all.slice(at, at + rowsAtOnce))
+}
