@@ -161,6 +161,17 @@ async function createResources() {
   })
   assert.equal(vpnClient.status, 201, vpnClient.text)
   parameters.vpn = { vpnclientID: vpnClient.body.data.id }
+  const am = '/am/api/v1'
+  const assetTypeId = await create(asService, `POST ${am}/asset-types`, {
+    displayName: `${marker}-type`,
+    definitionJsonSchema: '{}',
+  })
+  const definition = JSON.stringify({ name: marker })
+  const assetId = await create(asService, `POST ${am}/assets`, { assetTypeId, definition })
+  const contained = { type: 'CONTAINS', from: { entityType: 'ASSET', entityId: assetId } }
+  const to = { entityType: 'ENDPOINT', entityId: endpointId }
+  assert.equal((await asService(`POST ${am}/relations/link`, { ...contained, to })).status, 204)
+  parameters.assets = { assetTypeId, assetId }
   parameters.identity = { tenant_id: tenantId, name: `${marker}-role` }
   idByCollection = { users: user, grants: grant, 'api-keys': key, issuers: issuer, clients: clients.body.content[0].id }
   Object.assign(idByCollection, { 'basic-credentials': basic, 'x509-credentials': certificate })
@@ -347,6 +358,10 @@ async function readAllOfOwner() {
     '/bcx/api/v1/applications/isolated7-app/binary-data/list',
     '/vpms/api/v1/vpnclient',
     `/vpms/api/v1/vpnclient/${parameters.vpn!.vpnclientID}/config`,
+    '/am/api/v1/asset-types',
+    '/am/api/v1/assets',
+    '/am/api/v2/relations?entityIds=isolated7-endpoint',
+    '/am/api/v1/relation-sessions?entityId=isolated7-endpoint',
     '/bcx/api/v1/applications/isolated7-app/endpoints/isolated7-endpoint/files/isolated7-file',
   ]
   const answers = await Promise.all(urls.map((url) => owner.asService(`GET ${url}`)))
@@ -367,6 +382,8 @@ const bodyOf = ({ method, path }: SpecifiedOperation) => bodies.get(`${method} $
 
 /** Returns required query parameters; without them the request would be rejected before the permission check. */
 const queryOf = ({ service, path }: SpecifiedOperation) => {
+  if (path.endsWith('/v2/relations')) return `?entityIds=${marker}-endpoint,${parameters.assets!.assetId}`
+  if (/\/relation-(sessions|trees)$/.test(path)) return `?entityType=ENDPOINT&entityId=${marker}-endpoint`
   if (path.endsWith('/relations')) return '?relation=contains'
   const dates = 'fromDate=2026-01-01T00:00:00Z&toDate=2027-01-01T00:00:00Z'
   if (path.endsWith('/time-series/data')) return `?timeSeriesName=auto~${marker}&${dates}`

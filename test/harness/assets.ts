@@ -15,7 +15,11 @@ export function entity(name: EntityName) {
   return { entityType: entityType!, entityId: entityId! }
 }
 
-export const relation = (type: string, from: EntityName, to: EntityName) => ({ type, from: entity(from), to: entity(to) })
+export const relation = (type: string, from: EntityName, to: EntityName) => ({
+  type,
+  from: entity(from),
+  to: entity(to),
+})
 
 export const anySchema = '{"type":"object"}'
 
@@ -38,7 +42,11 @@ export async function openAssets(options: Partial<TestPlatformOptions> = {}) {
 
   let defaultType: Promise<string> | undefined
   async function anAsset(
-    { definition = {}, assetTypeId, ...more }: { definition?: unknown; assetTypeId?: string; uiJsonSchema?: string } = {},
+    {
+      definition = {},
+      assetTypeId,
+      ...more
+    }: { definition?: unknown; assetTypeId?: string; uiJsonSchema?: string } = {},
     ask: Ask = admin,
   ): Promise<EntityName> {
     defaultType ??= aType()

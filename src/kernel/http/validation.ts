@@ -111,7 +111,7 @@ export function compileLazily(app: FastifyInstance) {
 /** Creates the error, such as `admin.email: expected a string`, from which each error format takes what it needs. */
 function invalidRequest(errors: ErrorObject[], part: string): PlatformError {
   const fields: NonNullable<ErrorExtra['fields']> = {}
-  for (const error of errors) {
+  for (const error of withoutOtherAlternatives(errors)) {
     const problem = expectation(error)
     if (!problem) continue
     const name = fieldOf(error, part)
@@ -121,6 +121,21 @@ function invalidRequest(errors: ErrorObject[], part: string): PlatformError {
   const rest = Object.keys(fields).length - 1
   const more = rest > 0 ? ` (and ${rest} more: ${Object.keys(fields).slice(1, 21).join(', ')})` : ''
   return InvalidRequest({ problem: `${first[0]}: ${first[1][0]}${more}` }, { fields })
+}
+
+/**
+ * Leaves out alternatives of another type, if one of the right type has errors of its own: for an array in place of an object or an array,
+ * only the errors of its items matter.
+ */
+function withoutOtherAlternatives(errors: ErrorObject[]): ErrorObject[] {
+  const isChoice = ({ keyword }: ErrorObject) => keyword === 'anyOf' || keyword === 'oneOf'
+  const places = new Set(errors.filter(isChoice).map(({ instancePath }) => instancePath))
+  if (places.size === 0) return errors
+  const isOfChoice = (error: ErrorObject) =>
+    places.has(error.instancePath) && (error.keyword === 'type' || isChoice(error))
+  const ownErrors = errors.filter((error) => !isOfChoice(error))
+  const hasOwn = (place: string) => ownErrors.some(({ instancePath }) => `${instancePath}/`.startsWith(`${place}/`))
+  return errors.filter((error) => !(isOfChoice(error) && hasOwn(error.instancePath)))
 }
 
 function fieldOf({ instancePath, keyword, params }: ErrorObject, part: string): string {

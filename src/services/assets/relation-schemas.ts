@@ -149,7 +149,14 @@ export const getTree = {
               relationType: relationWords,
               ...nodeFields,
               children: Type.Array(
-                Type.Object({}, { additionalProperties: true, description: 'A node, as its parent.' }),
+                Type.Object(
+                  {},
+                  {
+                    additionalProperties: true,
+                    title: 'RelationTreeDescendant',
+                    description: 'A node with the same fields as RelationTreeNode.',
+                  },
+                ),
                 {
                   description: 'Nodes below, of the same form.',
                 },

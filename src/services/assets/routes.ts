@@ -116,12 +116,17 @@ const assetView = ({ assetId, assetTypeId, definition, uiJsonSchema, tenantId, p
   updatedAt: row.updatedDate,
 })
 
-/** Replaces the text of the definition by the text and its value. */
-function withDefinition<B extends { definition: string }>(body: B) {
-  const { definition: text } = body
-  if (text.trim() === '') throw invalidField('definition', 'expected JSON as text')
-  return { ...body, definition: { text, value: parseJson(Buffer.from(text), { plainData: true, part: 'definition' }) } }
-}
+/** Replaces the text of the definition by the text and how to parse it. */
+const withDefinition = <B extends { definition: string }>({ definition: text, ...body }: B) => ({
+  ...body,
+  definition: {
+    text,
+    parse() {
+      if (text.trim() === '') throw invalidField('definition', 'expected JSON as text')
+      return parseJson(Buffer.from(text), { plainData: true, part: 'definition' })
+    },
+  },
+})
 
 interface ListRequest extends AssetFilter {
   page?: number | undefined

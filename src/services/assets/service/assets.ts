@@ -95,6 +95,7 @@ async function create({ db, now, newId, identity }: Deps, ctx: Ctx, assetTypeId:
       found,
       assetTypeScopes.createAsset,
     )
+    const derived = derivedOf(input.definition.parse())
     await checkDefinition(tenantId, definitionJsonSchema, input.definition.text)
     const at = now()
     const row: store.AssetRow = {
@@ -109,7 +110,7 @@ async function create({ db, now, newId, identity }: Deps, ctx: Ctx, assetTypeId:
       revision: 1,
     }
     const inserted = await db.tx(async (sql) => {
-      if (!(await store.insertAsset(sql, { ...row, ...derivedOf(input.definition.value) }, revision))) return false
+      if (!(await store.insertAsset(sql, { ...row, ...derived }, revision))) return false
       const resource = assetResourceName(row.assetId)
       await grantCreator({ identity, sql }, ctx, { tenantId, resource, scopes: Object.values(assetScopes) })
       return true
@@ -141,9 +142,10 @@ async function write(
     const old = requireAsset(ctx, assetId, found, assetScopes.update)
     checkIfMatch(ifMatch, etagOfAsset(old))
     const { definition, ...fields } = changeOf(old)
+    const derived = derivedOf(definition.parse())
     await checkDefinition(old.tenantId, old.definitionJsonSchema, definition.text)
     const updatedDate = now()
-    const change = { ...fields, definition: definition.text, updatedDate, ...derivedOf(definition.value) }
+    const change = { ...fields, definition: definition.text, updatedDate, ...derived }
     if (await store.updateAsset(db.sql, old, change))
       return etagOfAsset({ assetId, revision: old.revision + 1, updatedDate })
   }

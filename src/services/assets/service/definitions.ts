@@ -8,10 +8,11 @@ const nameLengthMax = 255
 /** Equals the limit of request bodies. It is checked after a patch, which can nest values deeper. */
 const depthMax = 64
 
-/** A definition as text, and its value. */
+/** A definition as text. */
 export interface Definition {
   text: string
-  value: unknown
+  /** Parses the text; throws a 400 that names the definition. Called after the permission check, which may say 404. */
+  parse(): unknown
 }
 
 /** Lists the first violations in `errors`, and counts the others in `moreErrors`. */
@@ -43,7 +44,7 @@ export function patchedDefinition(value: unknown): Definition {
   if (text.length > definitionLengthMax)
     throw invalidField('definition', `expected at most ${definitionLengthMax} characters after the patch`)
   if (isDeeper(value, depthMax)) throw invalidField('definition', `nested deeper than ${depthMax} levels by the patch`)
-  return { text, value }
+  return { text, parse: () => value }
 }
 
 const isDeeper = (value: unknown, levels: number): boolean =>

@@ -1,5 +1,5 @@
 /** One level of a tree of relations. */
-import type { Sql } from '../../../kernel/db.ts'
+import type { Fragment, Sql } from '../../../kernel/db.ts'
 import type { EntityType, RegisterRelations, RelationType } from './relations.ts'
 import { isVisibleAsset, isVisibleEndpoint, type Visibility } from './visibility.ts'
 
@@ -24,45 +24,59 @@ interface Level {
   limit: number
 }
 
-/** Finds the readable children of these entities, in the order of their parents. */
-export async function findChildren(
-  sql: Sql,
-  register: RegisterRelations,
-  { tenantId, parents, visibility, limit }: Level,
-): Promise<TreeEdge[]> {
-  const parentsOf = (type: EntityType) => {
-    const positions = parents.flatMap(({ entityType }, index) => (entityType === type ? [index] : []))
-    return sql`unnest(${positions.map((index) => parents[index]!.entityId)}::text[], ${positions.map(String)}::text[]::int[])
-      as g(id, parent)`
-  }
-  const arms = (['ASSET', 'ENDPOINT'] as const)
-    .filter((type) => parents.some(({ entityType }) => entityType === type))
-    .flatMap((type) => [
-      sql`
-        select g.parent, r.type as relation_type, r.to_type as entity_type, r.to_id as entity_id, a.name
-        from ${parentsOf(type)} join assets.relations r
-          on r.tenant_id = ${tenantId} and r.from_type = ${type} and r.from_id = g.id and r.to_type = 'ASSET'
-        join assets.assets a on a.asset_id = r.to_id
-        where ${isVisibleAsset(sql, sql`r.to_id`, visibility)}`,
-      sql`
-        select g.parent, r.type, r.to_type, r.to_id, e.name
-        from ${parentsOf(type)} join assets.relations r
-          on r.tenant_id = ${tenantId} and r.from_type = ${type} and r.from_id = g.id and r.to_type = 'ENDPOINT'
-        join (${register.endpoints(sql)}) as e on e.endpoint_id = r.to_id and e.tenant_id = ${tenantId}
-        where ${isVisibleEndpoint(sql, visibility)}`,
-      ...(type === 'ENDPOINT'
-        ? [
-            sql`
-              select g.parent, 'CONTAINS', 'ENDPOINT', r.to_id, e.name
-              from ${parentsOf(type)} join (${register.current(sql)}) as r on r.from_id = g.id and r.tenant_id = ${tenantId}
-              join (${register.endpoints(sql)}) as e on e.endpoint_id = r.to_id and e.tenant_id = ${tenantId}
-              where ${isVisibleEndpoint(sql, visibility)}`,
-          ]
-        : []),
-    ])
+/**
+ * Finds the readable children of these entities, in the order of their parents. `offset 0` makes PostgreSQL look up each row by its key: without
+ * statistics it would join the whole tables.
+ */
+export async function findChildren(sql: Sql, register: RegisterRelations, level: Level): Promise<TreeEdge[]> {
+  const arms = [
+    ...(['ASSET', 'ENDPOINT'] as const)
+      .filter((type) => level.parents.some(({ entityType }) => entityType === type))
+      .map((type) => childrenOf(sql, register, level, type)),
+    ...(level.parents.some(({ entityType }) => entityType === 'ENDPOINT') ? [endpointsOf(sql, register, level)] : []),
+  ]
   const all = arms.reduce((left, right) => sql`${left} union all ${right}`)
-  return await sql<TreeEdge[]>`${all} order by parent, relation_type, entity_type, entity_id limit ${limit}`
+  return await sql<TreeEdge[]>`
+    ${all} order by parent, entity_type, entity_id, relation_type limit ${level.limit}`
 }
+
+const parentsOf = (sql: Sql, { parents }: Level, type: EntityType) => {
+  const positions = parents.flatMap(({ entityType }, index) => (entityType === type ? [index] : []))
+  return sql`unnest(${positions.map((index) => parents[index]!.entityId)}::text[], ${positions.map(String)}::text[]::int[])
+    as g(id, parent)`
+}
+
+/** Stops early at a parent with a million children, unless rows are left out afterwards. */
+const limited = (sql: Sql, { visibility: { assetIds, endpoints }, limit }: Level) =>
+  assetIds === 'all' && endpoints === 'all' ? sql`limit ${limit}` : sql`offset 0`
+
+const endpoint = (sql: Sql, register: RegisterRelations, { tenantId, visibility }: Level, condition: Fragment) => sql`
+  select e.name, true as found from (${register.endpoints(sql)}) as e
+  where ${condition} and e.endpoint_id = r.to_id and e.tenant_id = ${tenantId} and ${isVisibleEndpoint(sql, visibility)} offset 0`
+
+/** Relations of this service. */
+const childrenOf = (sql: Sql, register: RegisterRelations, level: Level, type: EntityType) => sql`
+  select g.parent, r.type as relation_type, r.to_type as entity_type, r.to_id as entity_id, coalesce(a.name, e.name) as name
+  from ${parentsOf(sql, level, type)}
+  cross join lateral (
+    select type, to_type, to_id from assets.relations
+    where tenant_id = ${level.tenantId} and from_type = ${type} and from_id = g.id
+    order by to_type, to_id, type ${limited(sql, level)}) as r
+  left join lateral (
+    select a.name, true as found from assets.assets a
+    where r.to_type = 'ASSET' and a.asset_id = r.to_id and ${isVisibleAsset(sql, sql`r.to_id`, level.visibility)}
+    offset 0) as a on true
+  left join lateral (${endpoint(sql, register, level, sql`r.to_type = 'ENDPOINT'`)}) as e on true
+  where a.found or e.found`
+
+/** Relations of the register. */
+const endpointsOf = (sql: Sql, register: RegisterRelations, level: Level) => sql`
+  select g.parent, 'CONTAINS', 'ENDPOINT', r.to_id, e.name
+  from ${parentsOf(sql, level, 'ENDPOINT')}
+  cross join lateral (
+    select c.to_id from (${register.current(sql)}) as c where c.from_id = g.id and c.tenant_id = ${level.tenantId}
+    order by c.to_id ${limited(sql, level)}) as r
+  cross join lateral (${endpoint(sql, register, level, sql`true`)}) as e`
 
 /** Returns the name of an entity; null if it has none. */
 export async function findName(

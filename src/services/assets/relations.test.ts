@@ -1,0 +1,275 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { am, type EntityName, entity, openAssets, relation } from '../../../test/harness/assets.ts'
+import { aCaller } from '../../../test/harness/builders.ts'
+import { EntityRelationsUpdated } from './events.ts'
+
+const platform = await openAssets()
+const { waypost, admin, other, expect, anAsset, aThing, link, unlink, relationsOf, sessionsOf, publishedEvents } =
+  platform
+const [linkUrl, unlinkUrl] = [`POST ${am}/relations/link`, `POST ${am}/relations/unlink`]
+const v2 = 'GET /am/api/v2/relations'
+
+suite('relations', () => {
+  test('link assets and endpoints, seen from both ends', async () => {
+    const [site, room, sensor, gateway] = [await anAsset(), await anAsset(), await aThing(), await aThing()]
+    await expect(204, linkUrl, relation('contains', site, room))
+    await link(
+      relation('CONTAINS', room, sensor),
+      relation('Manages', gateway, sensor),
+      relation('MANAGES', gateway, room),
+      relation('CONTAINS', gateway, sensor),
+    )
+    assert.deepEqual(await relationsOf(site), [`CONTAINS ${room}`])
+    assert.deepEqual(await relationsOf(room), [
+      `CONTAINS ${sensor}`,
+      `IS_CONTAINED_BY ${site}`,
+      `IS_MANAGED_BY ${gateway}`,
+    ])
+    assert.deepEqual(
+      await relationsOf(sensor),
+      [`IS_CONTAINED_BY ${room}`, `IS_CONTAINED_BY ${gateway}`, `IS_MANAGED_BY ${gateway}`].toSorted(),
+    )
+    const { entityId } = entity(site)
+    const { body } = await expect(200, `${v2}?entityIds=${entityId}`)
+    const { entityId: roomId } = entity(room)
+    const seen = { ofEntityType: 'ASSET', ofEntityId: entityId, entityType: 'ASSET', entityId: roomId }
+    assert.deepEqual(body, [{ ...seen, relationType: 'CONTAINS' }])
+    const several = await expect(200, `${v2}?entityIds=${entityId},none&entityIds=${roomId}`)
+    assert.equal(several.body.length, 4)
+    assert.deepEqual((await expect(200, `${v2}?entityIds=${entityId}&entityType=endpoint`)).body, [])
+  })
+
+  test('of what is linked, or not linked, change nothing and are 204', async () => {
+    const [a, b] = [await anAsset(), await aThing()]
+    for (let round = 0; round < 2; round++) await link(relation('CONTAINS', a, b), relation('CONTAINS', a, b))
+    assert.deepEqual(await relationsOf(a), [`CONTAINS ${b}`])
+    await unlink(relation('MANAGES', a, b), relation('CONTAINS', b, a))
+    assert.deepEqual(await relationsOf(a), [`CONTAINS ${b}`])
+    for (let round = 0; round < 2; round++) await unlink(relation('CONTAINS', a, b))
+    assert.deepEqual(await relationsOf(a), [])
+    await expect(204, linkUrl, [])
+    await expect(204, unlinkUrl, [])
+  })
+
+  test('CONTAINS between two endpoints is the relation of the register', async () => {
+    const [gateway, sensor] = [await aThing(), await aThing()]
+    const [from, to] = [entity(gateway).entityId, entity(sensor).entityId]
+    const registered = async () =>
+      (await expect(200, `GET /epr/api/v1/endpoints/${from}/relations?relation=contains`)).body.content
+    await link(relation('CONTAINS', gateway, sensor), relation('MANAGES', gateway, sensor))
+    assert.deepEqual(await registered(), [{ type: 'contains', from, to }])
+    assert.equal((await admin('PUT /epr/api/v1/relations/unlink', [{ type: 'contains', from, to }])).status, 204)
+    assert.deepEqual(await relationsOf(gateway), [`MANAGES ${sensor}`])
+    assert.equal((await admin('PUT /epr/api/v1/relations/link', [{ type: 'contains', from, to }])).status, 204)
+    assert.deepEqual(await relationsOf(gateway), [`CONTAINS ${sensor}`, `MANAGES ${sensor}`])
+    await unlink(relation('CONTAINS', gateway, sensor))
+    assert.deepEqual(await registered(), [])
+    const published = publishedEvents.filter(({ event }) => event === 'register.relations.updated').slice(-4)
+    assert.deepEqual(
+      published.map(({ payload }) => [payload.linked.length, payload.unlinked.length]),
+      [
+        [1, 0],
+        [0, 1],
+        [1, 0],
+        [0, 1],
+      ],
+    )
+  })
+
+  test('are created all or none; the error names the relation', async () => {
+    const [a, b, c] = [await anAsset(), await aThing(), await anAsset()]
+    const good = relation('CONTAINS', a, b)
+    const cases: [number, unknown, RegExp][] = [
+      [404, [good, relation('CONTAINS', a, 'ASSET none')], /ASSET none/],
+      [404, [good, relation('CONTAINS', a, `ENDPOINT ${entity(c).entityId}`)], /ENDPOINT/],
+      [400, [good, relation('MANAGES', a, a)], /^1\.to: .*itself/],
+      [400, [good, relation('CONTAINS', b, a)], /^1\.to: .*cycle/],
+      [400, [good, relation('CONTAINS', b, c), relation('CONTAINS', c, a)], /^2\.to: .*cycle/],
+      [400, relation('CONTAINS', a, a), /^to: .*itself/],
+      [400, [good, { ...good, type: 'OWNS' }], /^1\.type: expected CONTAINS or MANAGES/],
+      [
+        400,
+        { ...good, from: { entityType: 'TENANT', entityId: 'x' } },
+        /^from\.entityType: expected ASSET or ENDPOINT/,
+      ],
+      [400, [good, { ...good, to: undefined }], /^1\.to: is required/],
+      [400, { ...good, to: { entityType: 'ASSET' } }, /^to\.entityId: is required/],
+      [400, [{ ...good, from: 'x' }], /^0\.from: expected an object/],
+      [400, 'null', /^body: expected an object/],
+      [400, '7', /^body: expected an object/],
+      [400, Array(1001).fill(good), /1000/],
+    ]
+    for (const [status, body, message] of cases)
+      assert.match((await expect(status, linkUrl, body)).body.message, message)
+    for (const name of [a, b, c]) assert.deepEqual(await relationsOf(name), [])
+    assert.match((await expect(404, unlinkUrl, [good, relation('MANAGES', a, 'ENDPOINT none')])).body.message, /none/)
+  })
+
+  test('of CONTAINS form no cycle, over assets and endpoints, whichever service creates them', async () => {
+    const [e1, asset, e2, e3] = [await aThing(), await anAsset(), await aThing(), await aThing()]
+    await link(relation('CONTAINS', e1, asset), relation('CONTAINS', asset, e2), relation('CONTAINS', e2, e3))
+    const inRegister = (from: EntityName, to: EntityName) =>
+      admin('PUT /epr/api/v1/relations/link', [
+        { type: 'contains', from: entity(from).entityId, to: entity(to).entityId },
+      ])
+    const refused = await inRegister(e3, e1)
+    assert.equal(refused.status, 400)
+    assert.match(refused.body.failed[0].reason, /cycle/)
+    await expect(400, linkUrl, relation('CONTAINS', e3, asset))
+    await expect(400, linkUrl, relation('CONTAINS', e3, e1))
+    assert.equal((await inRegister(e1, e3)).status, 204)
+    await link(relation('MANAGES', e3, e1), relation('MANAGES', e1, e3))
+    await unlink(relation('CONTAINS', asset, e2))
+    // e1 still contains e3, but no longer by the asset.
+    await expect(400, linkUrl, relation('CONTAINS', e3, e1))
+    await link(relation('CONTAINS', e3, asset))
+  })
+
+  test('an endpoint and an asset with the same id are different entities', async () => {
+    const asset = await anAsset({ definition: { name: 'asset' } })
+    const { entityId } = entity(asset)
+    const { version } = await platform.anApplication()
+    await platform.anEndpoint(version, { endpointId: entityId, metadata: { name: 'endpoint' } })
+    const twin: EntityName = `ENDPOINT ${entityId}`
+    await link(relation('CONTAINS', asset, twin))
+    await expect(400, linkUrl, relation('CONTAINS', twin, asset))
+    assert.deepEqual(await relationsOf(asset), [`CONTAINS ${twin}`, `IS_CONTAINED_BY ${asset}`])
+    const url = `${v2}?entityIds=${entityId}&entityType=`
+    assert.equal((await expect(200, `${url}ENDPOINT`)).body[0].relationType, 'IS_CONTAINED_BY')
+    assert.equal((await expect(200, `${url}asset`)).body[0].relationType, 'CONTAINS')
+  })
+
+  test('are listed completely, however many they are', async () => {
+    const [hub, thing] = [await anAsset(), await aThing()]
+    const { entityId } = entity(hub)
+    await waypost.kit.db.sql`
+      insert into assets.relations (tenant_id, from_type, from_id, to_type, to_id, type, created_date)
+      select 'default', 'ASSET', ${entityId}, 'ASSET', 'bulk-' || n, 'CONTAINS', now() from generate_series(1, 2500) n`
+    await link(relation('CONTAINS', hub, thing), relation('MANAGES', hub, thing))
+    const found = await relationsOf(hub)
+    assert.equal(found.length, 2502)
+    assert.equal(new Set(found).size, 2502)
+    await waypost.kit.db.sql`delete from assets.relations where from_id = ${entityId} and to_id like 'bulk-%'`
+  })
+
+  test('refuse a wrong query', async () => {
+    for (const [url, field] of [
+      [v2, 'entityIds'],
+      [`${v2}?entityIds=`, 'entityIds'],
+      [`${v2}?entityIds=a&entityType=x`, 'entityType'],
+      [`${v2}?entityIds=${Array.from({ length: 1001 }, (_, n) => n)}`, 'entityIds'],
+      [`GET ${am}/relation-sessions`, 'entityId'],
+      [`GET ${am}/relation-sessions?entityId=a&entityType=x`, 'entityType'],
+      [`GET ${am}/relation-trees?entityId=a`, 'entityType'],
+      [`GET ${am}/relation-trees?entityType=ASSET`, 'entityId'],
+      [`GET ${am}/relation-trees?entityType=RULE&entityId=a`, 'entityType'],
+    ] as const)
+      assert.match((await expect(400, url)).body.message, new RegExp(field))
+    await expect(404, `GET ${am}/relation-sessions?entityId=none`)
+    await expect(404, `GET ${am}/relation-trees?entityType=asset&entityId=none`)
+  })
+
+  test('are published to services that handle them', async () => {
+    const payloads: unknown[] = []
+    waypost.kit.bus.subscribe(EntityRelationsUpdated, (payload) => payloads.push(payload))
+    const given = relation('CONTAINS', await anAsset(), await aThing())
+    await link(given)
+    await link(given)
+    await unlink(given)
+    await unlink(given)
+    assert.deepEqual(payloads, [
+      { tenantId: 'default', linked: [given], unlinked: [] },
+      { tenantId: 'default', linked: [], unlinked: [given] },
+    ])
+  })
+})
+
+suite('sessions of relations', () => {
+  test('are every time in which a relation existed, of both services', async () => {
+    const [asset, gateway, sensor] = [await anAsset(), await aThing(), await aThing()]
+    const contains = relation('CONTAINS', asset, gateway)
+    const [from, to] = [entity(gateway).entityId, entity(sensor).entityId]
+    await link(contains)
+    await unlink(contains)
+    await link(contains)
+    for (const word of ['link', 'unlink'])
+      await expect(204, `PUT /epr/api/v1/relations/${word}`, [{ type: 'contains', from, to }])
+    await link(relation('CONTAINS', gateway, sensor))
+    const sessions = await sessionsOf(gateway)
+    const summary = sessions.map((session: { to: object; endedAt?: string }) => [session.to, 'endedAt' in session])
+    assert.deepEqual(summary, [
+      [entity(gateway), false],
+      [entity(sensor), false],
+      [entity(gateway), true],
+      [entity(sensor), true],
+    ])
+    for (const { startedAt, endedAt } of sessions) assert.ok(endedAt === undefined || startedAt <= endedAt)
+    const { startedAt, ...first } = sessions[0]
+    assert.deepEqual(first, contains)
+    assert.ok(startedAt >= sessions[2].endedAt)
+    assert.deepEqual(
+      (await sessionsOf(asset)).map(({ type }: { type: string }) => type),
+      ['CONTAINS', 'CONTAINS'],
+    )
+  })
+
+  test('stay when the other end is deleted', async () => {
+    const [site, room, sensor] = [await anAsset(), await anAsset(), await aThing()]
+    await link(relation('CONTAINS', site, room), relation('CONTAINS', site, sensor))
+    await expect(204, `DELETE ${am}/assets/${entity(room).entityId}`)
+    const [running, ended, ...more] = await sessionsOf(site)
+    assert.deepEqual([running.to, ended.to, more], [entity(sensor), entity(room), []])
+    assert.ok(ended.endedAt && !running.endedAt)
+    await expect(404, `GET ${am}/relation-sessions?entityId=${entity(room).entityId}`)
+  })
+})
+
+suite('permissions on relations', () => {
+  test('each asset needs asset:update and each endpoint endpoint:update', async () => {
+    const [asset, thing] = [await anAsset(), await aThing()]
+    const [assetName, thingName] = [`asset-${entity(asset).entityId}`, `endpoint-${entity(thing).entityId}`]
+    const given = relation('CONTAINS', asset, thing)
+    const as = (on: Record<string, string[]>) => waypost.as(aCaller({ on }))
+    for (const url of [linkUrl, unlinkUrl]) {
+      for (const [status, on] of [
+        [404, {}],
+        [404, { [assetName]: ['asset:update'] }],
+        [404, { [thingName]: ['endpoint:update'] }],
+        [403, { [assetName]: ['asset:update'], [thingName]: ['endpoint:read'] }],
+        [403, { [assetName]: ['asset:read'], [thingName]: ['endpoint:update'] }],
+        [204, { [assetName]: ['asset:update'], [thingName]: ['endpoint:update'] }],
+      ] as [number, Record<string, string[]>][])
+        await expect(status, url, given, as(on))
+    }
+    assert.match((await expect(404, linkUrl, given, other)).body.message, /may not read it/)
+    const theirs = await aThing({}, other)
+    await expect(404, linkUrl, relation('CONTAINS', asset, theirs))
+  })
+
+  test('entities that the caller may not read are left out of lists and sessions', async () => {
+    const [site, seen, hidden, thing, secret] = [
+      await anAsset(),
+      await anAsset(),
+      await anAsset(),
+      await aThing(),
+      await aThing(),
+    ]
+    const all = [seen, hidden, thing, secret].map((to) => relation('CONTAINS', site, to))
+    await link(...all)
+    await unlink(all[1]!, all[3]!)
+    await link(...all)
+    const on = Object.fromEntries([
+      ...[site, seen].map((name) => [`asset-${entity(name).entityId}`, ['asset:read']]),
+      [`endpoint-${entity(thing).entityId}`, ['endpoint:read']],
+    ])
+    const reader = waypost.as(aCaller({ on }))
+    assert.deepEqual(await relationsOf(site, reader), [`CONTAINS ${seen}`, `CONTAINS ${thing}`].toSorted())
+    assert.deepEqual(await relationsOf(hidden, reader), [])
+    assert.equal((await sessionsOf(site, reader)).length, 2)
+    assert.equal((await sessionsOf(site)).length, 6)
+    await expect(404, `GET ${am}/relation-sessions?entityId=${entity(hidden).entityId}`, undefined, reader)
+    assert.deepEqual(await relationsOf(site, other), [])
+    await expect(404, `GET ${am}/relation-sessions?entityId=${entity(site).entityId}`, undefined, other)
+  })
+})

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { am, type EntityName, entity, openAssets, relation } from '../../../test/harness/assets.ts'
+import { aCaller } from '../../../test/harness/builders.ts'
+
+const { waypost, other, expect, anAsset, aThing, link, treeOf } = await openAssets()
+const { sql } = waypost.kit.db
+
+interface Tree {
+  relationType?: string
+  entityType: string
+  entityId: string
+  name?: string
+  truncated?: boolean
+  children: Tree[]
+}
+
+const sizeOf = ({ children }: Tree): number => children.reduce((sum, child) => sum + sizeOf(child), 1)
+const depthOf = ({ children }: Tree): number => Math.max(0, ...children.map((child) => 1 + depthOf(child)))
+
+/** Inserts relations between assets of the tenant that are named by these numbers, and the assets. */
+async function insertTree(prefix: string, edges: [from: number, to: number][]): Promise<EntityName> {
+  const { body } = await expect(201, `POST ${am}/asset-types`, { displayName: prefix, definitionJsonSchema: '{}' })
+  const ids = [...new Set([0, ...edges.flat()])]
+  await sql`
+    insert into assets.assets (asset_id, tenant_id, asset_type_id, definition, name, search_text, created_date, updated_date)
+    select ${prefix} || n, 'default', ${body.id}, '{}', 'n' || n, '', now(), now() from unnest(${ids.map(String)}::text[]) n`
+  await sql`
+    insert into assets.relations (tenant_id, from_type, from_id, to_type, to_id, type, created_date)
+    select 'default', 'ASSET', ${prefix} || f, 'ASSET', ${prefix} || t, 'CONTAINS', now()
+    from unnest(${edges.map(([from]) => String(from))}::text[], ${edges.map(([, to]) => String(to))}::text[]) as e(f, t)`
+  return `ASSET ${prefix}0`
+}
+
+suite('a tree of relations', () => {
+  test('has everything below an entity, with names, sorted by kind and id', async () => {
+    const [site, room, gateway, sensor, plain] = [
+      await anAsset({ definition: { name: 'Site' } }),
+      await anAsset({ definition: { name: 7 } }),
+      await aThing({ name: 'Gateway' }),
+      await aThing({ name: { text: 'x' } }),
+      await anAsset({ definition: { name: 'x'.repeat(300) } }),
+    ]
+    await link(
+      relation('CONTAINS', site, room),
+      relation('CONTAINS', room, gateway),
+      relation('CONTAINS', gateway, sensor),
+      relation('MANAGES', gateway, sensor),
+      relation('MANAGES', gateway, plain),
+    )
+    const node = (relationType: string, name: EntityName, children: unknown[] = [], more = {}) => ({
+      relationType,
+      ...entity(name),
+      ...more,
+      children,
+    })
+    assert.deepEqual(await treeOf(site), {
+      ...entity(site),
+      name: 'Site',
+      children: [
+        node('CONTAINS', room, [
+          node('CONTAINS', gateway, [node('MANAGES', plain), node('CONTAINS', sensor), node('MANAGES', sensor)], {
+            name: 'Gateway',
+          }),
+        ]),
+      ],
+    })
+    assert.deepEqual(await treeOf(sensor), { ...entity(sensor), children: [] })
+    const { entityId } = entity(gateway)
+    const lower = await expect(200, `GET ${am}/relation-trees?entityType=endpoint&entityId=${entityId}`)
+    assert.deepEqual([lower.body.entityType, lower.body.name, lower.body.children.length], ['ENDPOINT', 'Gateway', 3])
+  })
+
+  test('leaves out what the caller may not read, with everything below it', async () => {
+    const [site, room, hidden, below, thing, secret] = [
+      await anAsset(),
+      await anAsset(),
+      await anAsset(),
+      await anAsset(),
+      await aThing(),
+      await aThing(),
+    ]
+    await link(
+      ...[room, hidden, thing, secret].map((to) => relation('CONTAINS', site, to)),
+      relation('CONTAINS', hidden, below),
+      relation('CONTAINS', secret, below),
+      relation('CONTAINS', thing, secret),
+    )
+    const on = Object.fromEntries([
+      ...[site, room, below].map((name) => [`asset-${entity(name).entityId}`, ['asset:read']]),
+      [`endpoint-${entity(thing).entityId}`, ['endpoint:read']],
+    ])
+    const tree: Tree = await treeOf(site, waypost.as(aCaller({ on })))
+    assert.deepEqual(
+      tree.children.map(({ entityId, children }) => [entityId, children.length]).toSorted(),
+      [room, thing].map((name) => [entity(name).entityId, 0]).toSorted(),
+    )
+    assert.equal(sizeOf(await treeOf(site)), 9)
+    const url = `GET ${am}/relation-trees?entityType=ASSET&entityId=${entity(site).entityId}`
+    await expect(404, url, undefined, other)
+    await expect(
+      404,
+      url,
+      undefined,
+      waypost.as(aCaller({ on: { [`asset-${entity(room).entityId}`]: ['asset:read'] } })),
+    )
+  })
+
+  test('shows an entity that is managed from below once more, without children', async () => {
+    const [a, b] = [await anAsset(), await aThing()]
+    await link(relation('MANAGES', a, b), relation('MANAGES', b, a))
+    const tree: Tree = await treeOf(a)
+    assert.equal(sizeOf(tree), 3)
+    assert.deepEqual(tree.children[0]!.children[0], { relationType: 'MANAGES', ...entity(a), children: [] })
+    assert.equal(tree.truncated, undefined)
+  })
+
+  test('has at most 32 levels below its root', async () => {
+    const chain = (length: number) => Array.from({ length }, (_, n): [number, number] => [n, n + 1])
+    const whole: Tree = await treeOf(await insertTree('short-', chain(32)))
+    assert.deepEqual([depthOf(whole), whole.truncated], [32, undefined])
+    const cut: Tree = await treeOf(await insertTree('long-', chain(40)))
+    assert.deepEqual([depthOf(cut), sizeOf(cut), cut.truncated], [32, 33, true])
+  })
+
+  test('has at most 10,000 nodes, level by level', async () => {
+    const star = (children: number) => Array.from({ length: children }, (_, n): [number, number] => [0, n + 1])
+    const whole: Tree = await treeOf(await insertTree('star-', star(9999)))
+    assert.deepEqual([sizeOf(whole), whole.truncated], [10_000, undefined])
+    const cut: Tree = await treeOf(await insertTree('wide-', [...star(10_000), [1, 20_000]]))
+    assert.deepEqual([sizeOf(cut), depthOf(cut), cut.truncated], [10_000, 1, true])
+  })
+
+  test('of many ways between few entities is cut too, and costs little', async () => {
+    // Two entities on each level, each of which contains both of the next: 2^32 ways.
+    const edges = Array.from({ length: 32 }, (_, level) =>
+      [2 * level - 1, 2 * level].flatMap((from) =>
+        [2 * level + 1, 2 * level + 2].map((to): [number, number] => [Math.max(0, from), to]),
+      ),
+    ).flat()
+    const unique = [...new Map(edges.map((edge) => [String(edge), edge])).values()]
+    const tree: Tree = await treeOf(await insertTree('ladder-', unique))
+    assert.deepEqual([sizeOf(tree), tree.truncated], [10_000, true])
+  })
+})
