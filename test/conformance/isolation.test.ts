@@ -161,17 +161,7 @@ async function createResources() {
   })
   assert.equal(vpnClient.status, 201, vpnClient.text)
   parameters.vpn = { vpnclientID: vpnClient.body.data.id }
-  const am = '/am/api/v1'
-  const assetTypeId = await create(asService, `POST ${am}/asset-types`, {
-    displayName: `${marker}-type`,
-    definitionJsonSchema: '{}',
-  })
-  const definition = JSON.stringify({ name: marker })
-  const assetId = await create(asService, `POST ${am}/assets`, { assetTypeId, definition })
-  const contained = { type: 'CONTAINS', from: { entityType: 'ASSET', entityId: assetId } }
-  const to = { entityType: 'ENDPOINT', entityId: endpointId }
-  assert.equal((await asService(`POST ${am}/relations/link`, { ...contained, to })).status, 204)
-  parameters.assets = { assetTypeId, assetId }
+  await createAssets(endpointId)
   parameters.identity = { tenant_id: tenantId, name: `${marker}-role` }
   idByCollection = { users: user, grants: grant, 'api-keys': key, issuers: issuer, clients: clients.body.content[0].id }
   Object.assign(idByCollection, { 'basic-credentials': basic, 'x509-credentials': certificate })
@@ -213,6 +203,22 @@ async function createIntegrations(app: string) {
     deviceIntegrationId: devices.body.created[0].id,
     gatewayIntegrationId: gateways.body.created[0].id,
   }
+}
+
+/** Creates an asset type and an asset that contains the endpoint. */
+async function createAssets(endpointId: string) {
+  const { asService } = owner
+  const am = '/am/api/v1'
+  const assetTypeId = await create(asService, `POST ${am}/asset-types`, {
+    displayName: `${marker}-type`,
+    definitionJsonSchema: '{}',
+  })
+  const definition = JSON.stringify({ name: marker })
+  const assetId = await create(asService, `POST ${am}/assets`, { assetTypeId, definition })
+  const contained = { type: 'CONTAINS', from: { entityType: 'ASSET', entityId: assetId } }
+  const to = { entityType: 'ENDPOINT', entityId: endpointId }
+  assert.equal((await asService(`POST ${am}/relations/link`, { ...contained, to })).status, 204)
+  parameters.assets = { assetTypeId, assetId }
 }
 
 /** Sends a message as a device of the owner; only the owner may see it, or that it was rejected. */
