@@ -141,6 +141,7 @@ async function verifyPassword(
     tenantId: client.username!.slice(separator + 1),
     username: client.username!.slice(0, separator),
     password: client.password?.toString('utf8') ?? '',
+    address: client.address,
   }
   const verified = await credentials.verifyBasic(login)
   if (!verified) return badCredentials('wrong username or password, or the credentials were suspended or revoked')

@@ -1,6 +1,6 @@
 /**
- * Lockout after wrong passwords and secrets, per account and per address (document 4, section 1). An attempt reserves a
- * slot before it is checked, so concurrent guesses cannot exceed the limit; only wrong attempts count (README).
+ * Lockout after wrong passwords and secrets: per address, per account and address, and much later per account, so that nobody can
+ * lock out others. An attempt reserves a slot before it is checked, so concurrent guesses cannot exceed the limit (README).
  */
 import { createHash } from 'node:crypto'
 import { networkOf } from '../kernel/client-address.ts'
@@ -38,7 +38,7 @@ export interface LoginLockout {
   read(who: AttemptKey): Promise<{ wait: number; known: boolean }>
   /** Counts a failed fast check. With `wait` above 0 a lockout has begun meanwhile, and the attempt gets 429. */
   countFailure(who: AttemptKey): Promise<Wait>
-  /** Resets the counter of the account. */
+  /** Resets the counter of the account at this address. */
   reset(who: AttemptKey): Promise<void>
   prune(sql: Sql): Promise<void>
 }
@@ -47,6 +47,9 @@ export interface LoginLockout {
 const delayStepMs = 20
 const delayMaxMs = 400
 
+/** How many times as many wrong attempts an account may have from all addresses together. */
+export const fromAllAddresses = 50
+
 const hash = (text: string) => createHash('sha256').update(text).digest()
 
 export function createLoginLockout(
@@ -54,10 +57,16 @@ export function createLoginLockout(
   transaction: AmbientTransaction,
 ): LoginLockout {
   const { account, address, windowSeconds, lockSeconds } = platform.loginLockout
-  const keysOf = (who: AttemptKey) => [
-    { key: hash(`address\n${networkOf(who.address)}`), limit: address, isAccount: false },
-    ...(who.account === undefined ? [] : [{ key: hash(`account\n${who.account}`), limit: account, isAccount: true }]),
-  ]
+  const keysOf = (who: AttemptKey) => {
+    const network = networkOf(who.address)
+    const ofAddress = { key: hash(`address\n${network}`), limit: address, isPair: false }
+    if (who.account === undefined) return [ofAddress]
+    return [
+      ofAddress,
+      { key: hash(`pair\n${who.account}\n${network}`), limit: account, isPair: true },
+      { key: hash(`account\n${who.account}`), limit: account * fromAllAddresses, isPair: false },
+    ]
+  }
   const secondsUntil = (until: Date | undefined) =>
     until ? Math.max(1, Math.ceil((until.getTime() - now().getTime()) / 1000)) : 1
   const delay = (failures: number) => sleep(Math.min(delayMaxMs, failures * delayStepMs))
@@ -82,11 +91,12 @@ export function createLoginLockout(
     })
   }
 
-  /** Counts a wrong attempt for every key; returns the number for the account, or else for the address. */
+  /** Counts a wrong attempt for every key; returns the greatest number. */
   const countFailures = (keys: Key[]) =>
     transaction.tx(async (sql) => {
       let failures = 0
-      for (const entry of keys) failures = await attempts.recordFailure(sql, entry.key, now(), ruleOf(entry))
+      for (const entry of keys)
+        failures = Math.max(failures, await attempts.recordFailure(sql, entry.key, now(), ruleOf(entry)))
       return failures
     })
 
@@ -98,8 +108,8 @@ export function createLoginLockout(
       return {
         recordSuccess: () =>
           transaction.tx(async (sql) => {
-            for (const { key, isAccount } of keys)
-              await (isAccount ? attempts.recordSuccess(sql, key) : attempts.release(sql, key))
+            for (const { key, isPair } of keys)
+              await (isPair ? attempts.recordSuccess(sql, key) : attempts.release(sql, key))
           }),
         recordFailure: async () => delay(await countFailures(keys)),
         release: () =>
@@ -121,7 +131,7 @@ export function createLoginLockout(
       return { wait: 0, locked: false }
     },
     async reset(who) {
-      for (const { key, isAccount } of keysOf(who)) if (isAccount) await attempts.remove(transaction.sql(), key)
+      for (const { key, isPair } of keysOf(who)) if (isPair) await attempts.remove(transaction.sql(), key)
     },
     prune: (sql) => attempts.prune(sql, now(), windowSeconds),
   }

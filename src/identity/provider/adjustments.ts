@@ -22,12 +22,13 @@ export function adjustModels(provider: Provider, { kit, core, library, realm }: 
     const ctx = library.Provider.ctx!
     const who = { account: `client\n${realm.tenantId}\n${this.clientId}`, address: extrasOf(ctx).address }
     const { wait, known } = await core.lockout.read(who)
-    if (wait > 0) throw tooManyAttempts(library, ctx, { wait, locked: true })
     const client = findClient(realm, this.clientId)
+    // Also while it is locked: nobody guesses one of 2^256 secrets, but anybody could lock out a client.
     if (client && secretMatches(client, secret, kit.now(), kit.secrets)) {
       if (known) await core.lockout.reset(who)
       return true
     }
+    if (wait > 0) throw tooManyAttempts(library, ctx, { wait, locked: true })
     const counted = await core.lockout.countFailure(who)
     if (counted.wait > 0) throw tooManyAttempts(library, ctx, counted)
     return false

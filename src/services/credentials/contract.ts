@@ -14,6 +14,8 @@ export interface Credentials {
     tenantId: string
     username: string
     password: string
+    /** Guesses are counted for each username and address. */
+    address: string
   }): Promise<{ credentialId: string } | undefined>
   /**
    * Finds a certificate by issuer and serial number and checks signature, dates and state. The TLS handshake need not

@@ -12,7 +12,7 @@ import { createLastUses } from './last-use.ts'
 import { type Authorities, createAuthorities } from './service/authorities.ts'
 import { type BasicCredentialOperations, createBasicCredentialOperations } from './service/basic.ts'
 import { type CertificateOperations, createCertificateOperations } from './service/certificates.ts'
-import { createPasswordChecks } from './service/password-checks.ts'
+import { createPasswordChecks, fromAllAddresses } from './service/password-checks.ts'
 import { createVerification } from './service/verification.ts'
 import { markListOutdated, platformTenant, retireAuthority } from './store/authorities.ts'
 import { deleteBasicOfTenant } from './store/basic.ts'
@@ -35,7 +35,9 @@ export function createCredentials(kit: Kit): CredentialsService {
   const caches = createCaches(bus)
   const authorities = createAuthorities(kit, worker)
   const { account: limit, windowSeconds, lockSeconds } = kit.platform.loginLockout
-  const lockout = createLockout({ limit, windowSeconds, lockSeconds }, { nowMs: () => now().getTime() })
+  const lockoutOf = (limit: number) =>
+    createLockout({ limit, windowSeconds, lockSeconds }, { nowMs: () => now().getTime() })
+  const lockouts = { pairs: lockoutOf(limit), usernames: lockoutOf(limit * fromAllAddresses) }
   metrics.gauge('waypost_credentials_waiting', 'Number of passwords that wait to be checked.', [], (gauge) =>
     gauge.set(hashing.queuedCount()),
   )
@@ -53,7 +55,7 @@ export function createCredentials(kit: Kit): CredentialsService {
       await worker.close()
     },
     api: {
-      ...createVerification(kit, caches, createPasswordChecks(hashing, lockout), lastUses),
+      ...createVerification(kit, caches, createPasswordChecks(hashing, lockouts), lastUses),
       rootCertificate: authorities.root,
       async issueServerCertificate({ hosts, ttlSeconds }) {
         const issuer = await authorities.platform()

@@ -61,7 +61,7 @@ suite('a client with a password', () => {
       ['', 'right', created.password],
       ['default', '', ''],
     ] as const)
-      assert.equal(await node.api.verifyBasic({ tenantId, username, password }), undefined)
+      assert.equal(await node.api.verifyBasic({ tenantId, username, password, address: '192.0.2.1' }), undefined)
     assert.equal((await admin(`GET ${root}/basic-credentials/${created.id}`)).body.state, 'Inactive')
   })
 
@@ -166,6 +166,23 @@ suite('lockout after wrong passwords', () => {
     assert.equal(await checksDuring(() => guess(200)), 0, 'the second lock is longer')
     clockAheadMs += 60_000
     assert.equal(await checksDuring(() => guess(200)), 1)
+  })
+
+  test('wrong passwords from one address do not lock out others; from very many addresses they do', async () => {
+    const created = await aBasicCredential({ username: 'besieged' })
+    const guess = (n: number, address: string) => logIn({ username: 'besieged', password: `guess ${n}` }, address)
+    for (let n = 0; n < 8; n++) await guess(n, '198.51.100.7')
+    assert.equal(
+      (await otherNode.logIn(created, '198.51.100.7')) !== undefined,
+      true,
+      'another node has counted nothing',
+    )
+    assert.equal(await checksDuring(() => guess(100, '198.51.100.7')), 0, 'this address is locked')
+    assert.ok(await logIn(created, '203.0.113.1'), 'another address is not')
+    // Four guesses at each address until the limit for all addresses, which is fifty times as high.
+    for (let n = 0; n < 200; n++) await guess(1000 + n, `203.0.${n >> 2}.9`)
+    assert.equal(await checksDuring(() => guess(2000, '192.0.2.200')), 0)
+    clockAheadMs += 61_000
   })
 
   test('a repeated wrong password is neither checked nor counted, so a device with an old one causes no lockout', async () => {

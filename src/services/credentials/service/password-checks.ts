@@ -4,6 +4,7 @@
  */
 import { createHmac, randomBytes } from 'node:crypto'
 import { createCache } from '../../../kernel/cache.ts'
+import { networkOf } from '../../../kernel/client-address.ts'
 import type { Lockout } from '../../../kernel/lockout.ts'
 import { createSingleFlight } from '../../../kernel/single-flight.ts'
 import { cacheKeyOf } from '../cache.ts'
@@ -12,7 +13,7 @@ import type { Login } from '../store/basic.ts'
 
 export interface PasswordChecks {
   isCorrect(
-    client: { tenantId: string; username: string; password: string },
+    client: { tenantId: string; username: string; password: string; address: string },
     login: Login | undefined,
   ): Promise<boolean>
 }
@@ -23,7 +24,16 @@ const wrongMax = 10_000
 /** Unknown usernames share one queue, whatever tenant they name. */
 const unknownUsersQueue = ''
 
-export function createPasswordChecks(hashing: Hashing, lockout: Lockout): PasswordChecks {
+/** How many times as many wrong passwords a username may have from all addresses together. */
+export const fromAllAddresses = 50
+
+/** Counts wrong passwords: of a username at an address, so that nobody can lock out others, and of a username in all. */
+export interface Lockouts {
+  pairs: Lockout
+  usernames: Lockout
+}
+
+export function createPasswordChecks(hashing: Hashing, { pairs, usernames }: Lockouts): PasswordChecks {
   const hmacKey = randomBytes(32)
   const correctPasswords = createCache<true>({ max: correctMax })
   const wrongPasswords = createCache<true>({ max: wrongMax })
@@ -32,19 +42,23 @@ export function createPasswordChecks(hashing: Hashing, lockout: Lockout): Passwo
 
   async function check(
     cacheKey: string,
-    { account, queue, password, hash }: { account: string; queue: string; password: string; hash: string },
+    { account, pair, ...check }: { account: string; pair: string; queue: string; password: string; hash: string },
   ) {
-    if (lockout.lockedSeconds(account) > 0) return false
+    if (pairs.lockedSeconds(pair) > 0 || usernames.lockedSeconds(account) > 0) return false
     // Counted before the slow check, so that concurrent guesses cannot exceed the limit.
-    lockout.recordFailure(account)
-    const matches = await hashing.matches(queue, password, hash)
-    if (matches) lockout.reset(account)
+    pairs.recordFailure(pair)
+    usernames.recordFailure(account)
+    const matches = await hashing.matches(check.queue, check.password, check.hash)
+    if (matches) {
+      pairs.reset(pair)
+      usernames.reset(account)
+    }
     ;(matches ? correctPasswords : wrongPasswords).set(cacheKey, true)
     return matches
   }
 
   return {
-    async isCorrect({ tenantId, username, password }, login) {
+    async isCorrect({ tenantId, username, password, address }, login) {
       const account = cacheKeyOf(tenantId, username)
       const hash = login?.passwordHash ?? hashing.dummyHash
       const cacheKey = createHmac('sha256', hmacKey)
@@ -53,7 +67,8 @@ export function createPasswordChecks(hashing: Hashing, lockout: Lockout): Passwo
       if (correctPasswords.get(cacheKey)) return true
       if (wrongPasswords.get(cacheKey)) return false
       const queue = login ? tenantId : unknownUsersQueue
-      return await singleFlight(cacheKey, () => check(cacheKey, { account, queue, password, hash }))
+      const pair = `${networkOf(address)} ${account}`
+      return await singleFlight(`${pair} ${cacheKey}`, () => check(cacheKey, { account, pair, queue, password, hash }))
     },
   }
 }
