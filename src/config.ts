@@ -128,7 +128,8 @@ const platform = {
   LOGIN_ATTEMPTS_PER_ACCOUNT: {
     kind: 'integer',
     default: '10',
-    meaning: 'number of wrong passwords or secrets within five minutes that locks an account for the address they came from; ' +
+    meaning:
+      'number of wrong passwords or secrets within five minutes that locks an account for the address they came from; ' +
       'fifty times as many from all addresses together lock it for all',
   },
   LOGIN_ATTEMPTS_PER_ADDRESS: {
