@@ -1,0 +1,21 @@
+import './lang.ts'
+import './exceptions.ts'
+import './functions.ts'
+import './numbers.ts'
+import './strings.ts'
+import './regex.ts'
+import './lists.ts'
+import './deques.ts'
+import './sets.ts'
+import './maps.ts'
+import './tree-maps.ts'
+import './arrays.ts'
+import './math.ts'
+import './builders.ts'
+import './optionals.ts'
+import './streams.ts'
+import './collectors.ts'
+import { finishDefinitions } from '../define.ts'
+
+/* The table of classes that scripts can use: each file adds its classes, then their signatures are resolved. */
+finishDefinitions()

@@ -1,0 +1,109 @@
+import { keyText } from './equality.ts'
+import { unsupported } from './errors.ts'
+import { allocate, steps } from './meter.ts'
+import { mark, marksOf } from './values.ts'
+
+/** Bytes counted for an element of a list, and for an entry of a map or set. */
+const elementBytes = 16
+const entryBytes = 64
+
+const readOnlyCheck = (target: object): void => {
+  if (marksOf(target)?.readOnly) throw unsupported()
+}
+
+/** Returns the key under which a map or set holds this value: objects that are equal share one. */
+export function keyIn(target: object, key: unknown): unknown {
+  if (typeof key !== 'object' || key === null) return key
+  return marksOf(target)?.objectKeys?.get(keyText(key)) ?? key
+}
+
+function rememberKey(target: object, key: unknown): void {
+  const marks = marksOf(target)
+  if (marks?.compare) marks.sorted = undefined
+  if (typeof key !== 'object' || key === null) return
+  if (!marks?.objectKeys) mark(target, { objectKeys: new Map() })
+  marksOf(target)!.objectKeys!.set(keyText(key), key)
+}
+
+function forgetKey(target: object, key: unknown): void {
+  const marks = marksOf(target)
+  if (!marks) return
+  if (marks.compare) marks.sorted = undefined
+  if (typeof key === 'object' && key !== null) marks.objectKeys?.delete(keyText(key))
+}
+
+export const getEntry = (map: Map<unknown, unknown>, key: unknown): unknown => {
+  const value = map.get(typeof key === 'object' ? keyIn(map, key) : key)
+  return value === undefined ? null : value
+}
+
+/** Sets an entry and returns its former value. */
+export function putEntry(map: Map<unknown, unknown>, key: unknown, value: unknown): unknown {
+  readOnlyCheck(map)
+  const own = typeof key === 'object' ? keyIn(map, key) : key
+  const former = map.get(own)
+  if (former === undefined && !map.has(own)) {
+    allocate(entryBytes)
+    if (typeof own === 'object' || marksOf(map)) rememberKey(map, own)
+  }
+  map.set(own, value)
+  return former === undefined ? null : former
+}
+
+export function removeEntry(map: Map<unknown, unknown>, key: unknown): unknown {
+  readOnlyCheck(map)
+  const own = keyIn(map, key)
+  const former = map.get(own)
+  if (map.delete(own)) forgetKey(map, own)
+  return former === undefined ? null : former
+}
+
+export const hasKey = (map: Map<unknown, unknown> | Set<unknown>, key: unknown): boolean => map.has(keyIn(map, key))
+
+export function clearEntries(target: Map<unknown, unknown> | Set<unknown>): void {
+  readOnlyCheck(target)
+  target.clear()
+  const marks = marksOf(target)
+  if (!marks) return
+  marks.sorted = undefined
+  marks.objectKeys?.clear()
+}
+
+export function addItem(set: Set<unknown>, item: unknown): boolean {
+  readOnlyCheck(set)
+  const own = keyIn(set, item)
+  if (set.has(own)) return false
+  allocate(entryBytes)
+  if (typeof own === 'object' || marksOf(set)) rememberKey(set, own)
+  set.add(own)
+  return true
+}
+
+export function removeItem(set: Set<unknown>, item: unknown): boolean {
+  readOnlyCheck(set)
+  const own = keyIn(set, item)
+  if (!set.delete(own)) return false
+  forgetKey(set, own)
+  return true
+}
+
+function inOrder(target: Map<unknown, unknown> | Set<unknown>): unknown[] {
+  const marks = marksOf(target)
+  steps(1 + (target.size >> 3))
+  if (!marks?.compare) return [...target.keys()]
+  marks.sorted ??= [...target.keys()].sort(marks.compare)
+  return marks.sorted
+}
+
+/** Returns the keys of a map in its order; the caller must not change the array. */
+export const keysOf = (map: Map<unknown, unknown>): unknown[] => inOrder(map)
+/** Returns the elements of a set in its order; the caller must not change the array. */
+export const sortedItems = (set: Set<unknown>): unknown[] => inOrder(set)
+
+/** Checks that a list may change, and counts the elements that it gains. */
+export function growList(list: unknown[], count = 1): void {
+  if (marksOf(list)) readOnlyCheck(list)
+  allocate(elementBytes * count)
+}
+
+export const changeList = (list: unknown[]): void => readOnlyCheck(list)

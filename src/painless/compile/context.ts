@@ -1,0 +1,131 @@
+import type { Expression, FunctionNode, Statement } from '../ast.ts'
+import { castBetween, unchanged } from '../casts.ts'
+import { CompileError } from '../errors.ts'
+import { findType, type Type } from '../types.ts'
+
+/** The variables of one call; slot 0 holds the value that it returns. */
+export type Frame = unknown[]
+export type Run = (frame: Frame) => unknown
+
+/** A compiled expression: its static type and a closure that computes it. */
+export interface Compiled {
+  type: Type
+  run: Run
+  at: number
+  /** Present when the value is known at compile time. */
+  constant?: { value: unknown }
+  /** True for the literal `null`. */
+  isNull?: boolean
+  /** True when it may stand alone as a statement. */
+  isStatement?: boolean
+}
+
+export interface Variable {
+  name: string
+  type: Type
+  slot: number
+  readOnly: boolean
+}
+
+/** The state of one function, lambda or the script itself while it is compiled. */
+export interface FunctionScope {
+  slots: number
+  returns: Type
+  script: ScriptScope
+  /** Scope in which a lambda stands. */
+  outer?: Scope
+  /** Variables that a lambda takes along: slot outside → slot inside. */
+  captures: { from: Variable; to: Variable }[]
+}
+
+export interface Scope {
+  variables: Map<string, Variable>
+  parent: Scope | undefined
+  owner: FunctionScope
+  inLoop: boolean
+}
+
+export interface LocalFunction {
+  node: FunctionNode
+  parameters: Type[]
+  returns: Type
+  /** Takes arguments as the parameters hold them. */
+  call: (args: unknown[]) => unknown
+}
+
+/** State shared by the parts of the compiler; the functions let its files call each other without circular imports. */
+export interface ScriptScope {
+  functions: Map<string, LocalFunction>
+  regexEnabled: boolean
+  expression: (node: Expression, scope: Scope, target?: Type) => Compiled
+  body: (statements: Statement[], scope: Scope) => { run: (frame: Frame) => number; returns: boolean }
+}
+
+export const childScope = (parent: Scope, inLoop = parent.inLoop): Scope => ({
+  variables: new Map(),
+  parent,
+  owner: parent.owner,
+  inLoop,
+})
+
+/** Variables of one function at most; each call makes a frame for all of them. */
+const slotsMax = 1000
+
+export function declare(scope: Scope, name: string, type: Type, at: number, readOnly = false): Variable {
+  if (type.name === 'void')
+    throw new CompileError(at, `invalid declaration: type [void] is not a type of variable [${name}]`)
+  if (findVariable(scope, name)) throw new CompileError(at, `variable [${name}] is already defined`)
+  if (scope.owner.slots >= slotsMax) throw new CompileError(at, `A function has more than ${slotsMax} variables.`)
+  const variable = { name, type, slot: scope.owner.slots++, readOnly }
+  scope.variables.set(name, variable)
+  return variable
+}
+
+/** Finds a variable; one from outside a lambda is captured, and read-only inside. */
+export function findVariable(scope: Scope, name: string): Variable | undefined {
+  for (let current: Scope | undefined = scope; current; current = current.parent) {
+    const found = current.variables.get(name)
+    if (found) return found
+  }
+  const { owner } = scope
+  const captured = owner.captures.find(({ to }) => to.name === name)
+  if (captured) return captured.to
+  const from = owner.outer && findVariable(owner.outer, name)
+  if (!from) return undefined
+  const to = { ...from, slot: owner.slots++, readOnly: true }
+  owner.captures.push({ from, to })
+  return to
+}
+
+export function resolveType(name: string, at: number): Type {
+  const type = findType(name)
+  if (!type) throw new CompileError(at, `cannot resolve type [${name}]`)
+  return type
+}
+
+/** Casts a compiled expression; `internal` is true for arguments and results, where numbers may be boxed. */
+export function castTo(expression: Compiled, to: Type, explicit = false, internal = false): Compiled {
+  const { type, run, at } = expression
+  if (type === to) return expression
+  if (expression.isNull && !to.primitive) return { ...expression, type: to }
+  const convert = castBetween(type, to, explicit, internal)
+  if (!convert)
+    throw new CompileError(at, `Cannot cast from [${type.name}] to [${to.name}].`, 'java.lang.ClassCastException')
+  if (convert === unchanged) return { ...expression, type: to }
+  const apply = convert as (value: unknown) => unknown
+  if (expression.constant) {
+    const value = foldSafely(at, () => apply(expression.constant!.value))
+    return { type: to, run: () => value, at, constant: { value } }
+  }
+  return { type: to, at, run: (frame) => apply(run(frame)) }
+}
+
+/** Runs a computation on constants; what it throws is a mistake in the script. */
+export function foldSafely<T>(at: number, compute: () => T): T {
+  try {
+    return compute()
+  } catch (error) {
+    const javaClass = (error as { javaClass?: string }).javaClass
+    throw new CompileError(at, (error as Error).message, javaClass ?? 'java.lang.IllegalArgumentException')
+  }
+}

@@ -1,0 +1,205 @@
+import type { Expression, ExpressionOf } from '../ast.ts'
+import { boxerFor, castFromDef } from '../casts.ts'
+import { getEntry, putEntry } from '../collections.ts'
+import {
+  arrayIndex,
+  findGetter,
+  findSetter,
+  readField,
+  readIndex,
+  readItem,
+  writeField,
+  writeIndex,
+  writeItem,
+} from '../dynamic.ts'
+import { CompileError, nullPointer } from '../errors.ts'
+import { step } from '../meter.ts'
+import { boxedType, defType, findType, intType, isAssignable, type Type } from '../types.ts'
+import type { JavaArray } from '../values.ts'
+import { type Compiled, castTo, findVariable, type Run, type Scope } from './context.ts'
+
+type Read = (target: unknown, key: unknown) => unknown
+type Write = (target: unknown, key: unknown, value: unknown) => void
+
+/** Something with a value that can be read and perhaps assigned: a variable, field or element. */
+export interface Place {
+  type: Type
+  at: number
+  /** Slot of a variable. */
+  slot?: number
+  target?: Run
+  key?: Run
+  read?: Read
+  write?: Write
+  nullSafe?: boolean
+  /** Present when the value is known at compile time. */
+  constant?: { value: unknown }
+}
+
+const isMap = (type: Type): boolean => isAssignable(findType('Map')!, type)
+const isList = (type: Type): boolean => isAssignable(findType('List')!, type)
+
+/** Compiles what an assignment or a read refers to; undefined for expressions that have no place. */
+export function compilePlace(node: Expression, scope: Scope): Place | undefined {
+  switch (node.kind) {
+    case 'name': {
+      const variable = findVariable(scope, node.name)
+      if (!variable) throw new CompileError(node.at, `cannot resolve symbol [${node.name}]`)
+      return { type: variable.type, at: node.at, slot: variable.slot }
+    }
+    case 'field':
+      return fieldPlace(node, scope)
+    case 'index':
+      return indexPlace(node, scope)
+    default:
+      return undefined
+  }
+}
+
+function fieldPlace(node: ExpressionOf<'field'>, scope: Scope): Place {
+  if (node.target.kind === 'type') return staticField(node, node.target.type.name)
+  const target = scope.owner.script.expression(node.target, scope)
+  const place = { at: node.at, nullSafe: node.nullSafe, target: notNull(target, node.nullSafe, node.name).run }
+  const { name } = node
+  if (target.type === defType)
+    return {
+      ...place,
+      type: defType,
+      read: (object) => {
+        step()
+        return readField(object, name)
+      },
+      write: (object, _key, value) => {
+        step()
+        writeField(object, name, value)
+      },
+    }
+  const found = memberPlace(target.type, name, node.at)
+  if (node.nullSafe && found.type.primitive)
+    throw new CompileError(node.at, 'Result of null safe operator must be nullable')
+  if (node.nullSafe && target.type.primitive)
+    throw new CompileError(node.at, `The null safe operator cannot be applied to [${target.type.name}]`)
+  return { ...place, ...found }
+}
+
+function staticField(node: ExpressionOf<'field'>, typeName: string): Place {
+  const type = findType(typeName)!
+  const constant = type.info?.constants.get(node.name)
+  if (!constant) throw new CompileError(node.at, `static field [${type.name}, ${node.name}] not found`)
+  return { type: constant.type, at: node.at, constant: { value: constant.value } }
+}
+
+/** Finds a member by the static type of its object: length, getter and setter, key of a map, index of a list. */
+function memberPlace(type: Type, name: string, at: number): { type: Type; read?: Read; write?: Write } {
+  if (type.element) {
+    if (name !== 'length') throw new CompileError(at, `Field [${name}] does not exist for type [${type.name}].`)
+    return { type: intType, read: (array) => (array as JavaArray).items.length }
+  }
+  const { info } = boxedType(type)
+  const getter = info && findGetter(info, name)
+  const setter = info && findSetter(info, name)
+  if (getter || setter) {
+    const member = getter?.returns ?? setter!.parameters[0]!
+    return {
+      type: member,
+      ...(getter && { read: (object: unknown) => getter.call(object) }),
+      ...(setter && { write: (object: unknown, _key: unknown, value: unknown) => void setter.call(object, value) }),
+    }
+  }
+  if (isMap(type)) return { type: defType, ...mapMember(name) }
+  if (isList(type) && /^\d+$/.test(name)) return { type: defType, ...listMember(Number(name)) }
+  throw new CompileError(at, `field [${type.name}, ${name}] not found`)
+}
+
+const mapMember = (name: string): { read: Read; write: Write } => ({
+  read: (object) => getEntry(object as Map<unknown, unknown>, name),
+  write: (object, _key, value) => void putEntry(object as Map<unknown, unknown>, name, value),
+})
+
+const listMember = (index: number): { read: Read; write: Write } => ({
+  read: (object) => readItem(object as unknown[], index),
+  write: (object, _key, value) => writeItem(object as unknown[], index, value),
+})
+
+function indexPlace(node: ExpressionOf<'index'>, scope: Scope): Place {
+  const compile = scope.owner.script.expression
+  const target = compile(node.target, scope)
+  const index = compile(node.index, scope)
+  const place = { at: node.at, target: notNull(target, false, '[]').run }
+  const { type } = target
+  if (type === defType)
+    return { ...place, type: defType, key: castTo(index, defType).run, read: readIndex, write: writeIndex }
+  if (type.element) return { ...place, ...elementPlace(type.element), key: castTo(index, intType).run }
+  if (isMap(type))
+    return {
+      ...place,
+      type: defType,
+      key: castTo(index, defType).run,
+      read: (map, key) => getEntry(map as Map<unknown, unknown>, key),
+      write: (map, key, value) => void putEntry(map as Map<unknown, unknown>, key, value),
+    }
+  if (isList(type))
+    return {
+      ...place,
+      type: defType,
+      key: castTo(index, intType).run,
+      read: (list, key) => readItem(list as unknown[], key as number),
+      write: (list, key, value) => writeItem(list as unknown[], key as number, value),
+    }
+  throw new CompileError(node.at, `Attempting to address a non-array-like type [${type.name}] as an array.`)
+}
+
+const elementPlace = (element: Type): { type: Type; read: Read; write: Write } => ({
+  type: element,
+  read: (array, index) => (array as JavaArray).items[arrayIndex(array as JavaArray, index as number)],
+  write: (array, index, value) => {
+    const { items, elementType } = array as JavaArray
+    const own = arrayIndex(array as JavaArray, index as number)
+    items[own] = elementType === element.name ? value : recast(elementType, element, value)
+  },
+})
+
+/** An array may hold a narrower type than its variable says. */
+function recast(elementType: string, element: Type, value: unknown): unknown {
+  const cast = castFromDef(findType(elementType)!, false) as (value: unknown) => unknown
+  const box = boxerFor(element)
+  return cast(box ? box(value as never) : value)
+}
+
+/** Adds the check that an object is there before its members are used. */
+export function notNull(expression: Compiled, nullSafe: boolean, member: string): Compiled {
+  const { run, type } = expression
+  if (nullSafe || type.primitive || type === defType || expression.constant) return expression
+  return {
+    ...expression,
+    run: (frame) => {
+      const value = run(frame)
+      if (value === null) throw nullPointer(`cannot access member [${member}] of null`)
+      return value
+    },
+  }
+}
+
+/** Builds the closure that reads a place. */
+export function readPlace(place: Place): Run {
+  const { slot, target, key, read, nullSafe, constant } = place
+  if (constant) return () => constant.value
+  if (slot !== undefined) return (frame) => frame[slot]
+  if (!read || !target) throw new CompileError(place.at, 'This field can only be assigned.')
+  if (key) return (frame) => read(target(frame), key(frame))
+  if (nullSafe)
+    return (frame) => {
+      const object = target(frame)
+      return object === null ? null : read(object, null)
+    }
+  return (frame) => read(target(frame), null)
+}
+
+/** Checks that a place can be assigned. */
+export function checkAssignable(place: Place, node: Expression, scope: Scope): void {
+  if (node.kind === 'name') {
+    if (findVariable(scope, node.name)?.readOnly)
+      throw new CompileError(node.at, `invalid assignment: cannot assign a value to read-only variable [${node.name}]`)
+  } else if (!place.write)
+    throw new CompileError(node.at, 'invalid assignment: cannot assign a value to a read-only field')
+}

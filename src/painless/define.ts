@@ -1,0 +1,124 @@
+import {
+  type ClassInfo,
+  type Constant,
+  declareClass,
+  defType,
+  findType,
+  type Method,
+  type Type,
+  typeNamed,
+  voidType,
+} from './types.ts'
+import { boxerOf, type JavaFunction } from './values.ts'
+
+/** A function behind a signature; its parameters are the receiver and the arguments. */
+type Body = (...args: never[]) => unknown
+export type Methods = Record<string, Body>
+
+export interface Definition {
+  supers?: string[]
+  /** Constants by name: type and value as the type holds it. */
+  constants?: Record<string, [type: string, value: unknown]>
+  /** By parameter list: `(int,String)`. */
+  constructors?: Record<string, Body>
+  /** By signature: `int indexOf(String,int)`, `static int parseInt(String)`. */
+  methods?: Methods
+  /** Signature of the abstract method of a functional interface. */
+  functional?: string
+}
+
+const pending: (() => void)[] = []
+
+/** Adds a class to the table of what scripts can use. Signatures are resolved by `finishDefinitions`. */
+export function defineClass(name: string, definition: Definition): void {
+  const info = declareClass(name, definition.supers ?? [])
+  pending.push(() => fill(info, definition))
+}
+
+/** Resolves the signatures of all classes defined so far. */
+export function finishDefinitions(): void {
+  for (const task of pending.splice(0)) task()
+}
+
+const signaturePattern = /^(static )?([\w.[\]]+) (\w+)\(([^)]*)\)$/
+
+function fill(info: ClassInfo, definition: Definition): void {
+  for (const [name, [type, value]] of Object.entries(definition.constants ?? {}))
+    info.constants.set(name, { type: typeNamed(type), value } satisfies Constant)
+  for (const [text, body] of Object.entries(definition.constructors ?? {})) {
+    const parameters = parametersOf(text.slice(1, -1), info)
+    const short = info.name.replace(/^(?:[a-z0-9]+\.)+/, '')
+    info.constructors.set(parameters.length, {
+      name: 'new',
+      owner: info,
+      isStatic: true,
+      parameters,
+      returns: typeNamed(info.name),
+      call: body as JavaFunction,
+      signature: `${short}${text}`,
+    })
+  }
+  for (const [text, body] of Object.entries(definition.methods ?? {})) {
+    const method = parseMethod(text, info, body as JavaFunction)
+    const table = method.isStatic ? info.statics : info.methods
+    table.set(`${method.name}/${method.parameters.length}`, method)
+  }
+  if (definition.functional !== undefined) {
+    const method = functionalOf(definition.functional, info)
+    info.functional = method
+    info.methods.set(`${method.name}/${method.parameters.length}`, method)
+  }
+}
+
+function parseMethod(text: string, info: ClassInfo, call: JavaFunction): Method {
+  const match = signaturePattern.exec(text)
+  if (!match) throw new Error(`${info.name}: cannot read the signature ${text}`)
+  return {
+    name: match[3]!,
+    owner: info,
+    isStatic: match[1] !== undefined,
+    parameters: parametersOf(match[4]!, info),
+    returns: resolve(match[2]!, info),
+    call,
+    signature: text,
+  }
+}
+
+const resolve = (name: string, info: ClassInfo): Type => {
+  const type = findType(name)
+  if (!type) throw new Error(`${info.name}: no type ${name}`)
+  return type
+}
+
+const parametersOf = (text: string, info: ClassInfo): Type[] =>
+  text === '' ? [] : text.split(',').map((name) => resolve(name.trim(), info))
+
+/** Builds the method that calls a lambda: lambdas take and return references. */
+function functionalOf(text: string, info: ClassInfo): Method {
+  const method = parseMethod(text, info, () => undefined)
+  const boxers = method.parameters.map((type) => (type.primitive ? boxerOf(type.name) : undefined)) as (
+    | ((value: unknown) => unknown)
+    | undefined
+  )[]
+  const plain = boxers.every((boxer) => boxer === undefined)
+  const call = (receiver: unknown, ...args: unknown[]) =>
+    plain
+      ? (receiver as JavaFunction)(...args)
+      : (receiver as JavaFunction)(...args.map((arg, index) => boxers[index]?.(arg) ?? arg))
+  return { ...method, call: wrapResult(method.returns, call) }
+}
+
+/** The result of a lambda is a reference; a primitive result type needs the number inside. */
+function wrapResult(type: Type, call: JavaFunction): JavaFunction {
+  if (!type.primitive || type === voidType || type === defType) return call
+  const unbox = unboxers[type.name]
+  return unbox ? (...args) => unbox(call(...args)) : call
+}
+
+const unboxers: Record<string, (value: unknown) => unknown> = {
+  float: (value) => (typeof value === 'object' && value !== null ? (value as { value: number }).value : value),
+  double: (value) => (typeof value === 'object' && value !== null ? (value as { value: number }).value : value),
+  byte: (value) => (typeof value === 'object' && value !== null ? (value as { value: number }).value : value),
+  short: (value) => (typeof value === 'object' && value !== null ? (value as { value: number }).value : value),
+  char: (value) => (typeof value === 'object' && value !== null ? (value as { value: number }).value : value),
+}

@@ -1,0 +1,277 @@
+import { bigIntegerOf } from './big-integer.ts'
+import { keysOf, sortedItems } from './collections.ts'
+import { boxElement } from './dynamic.ts'
+import { illegalArgument, JavaThrow } from './errors.ts'
+import { boxText, textOf } from './text.ts'
+import { type Box, boxDouble, isJavaArray, javaClassOf } from './values.ts'
+
+/** A document or a part of it as scripts hold it: see values.ts. */
+export type DocumentValue = unknown
+export type DocumentMap = Map<unknown, unknown>
+
+/** Nesting of a document at most, read or written. */
+const depthMax = 256
+
+/** A text that is not JSON; `offset` is where it stops being JSON. */
+export class JsonError extends Error {
+  readonly offset: number
+  constructor(message: string, offset: number) {
+    super(`${message} at offset ${offset}`)
+    this.offset = offset
+  }
+}
+
+interface Reader {
+  text: string
+  at: number
+}
+
+/**
+ * Reads JSON so that integers keep 64 bits: objects become Maps, integers numbers or bigints, fractions doubles.
+ * Throws `JsonError`.
+ */
+export function parseDocument(text: string): DocumentValue {
+  const reader: Reader = { text, at: 0 }
+  const value = readValue(reader, 0)
+  skipSpace(reader)
+  if (reader.at < text.length) throw new JsonError('unexpected text after the JSON value', reader.at)
+  return value
+}
+
+function skipSpace(reader: Reader): number {
+  const { text } = reader
+  let code = text.charCodeAt(reader.at)
+  while (code === 32 || code === 10 || code === 13 || code === 9) code = text.charCodeAt(++reader.at)
+  return code
+}
+
+function readValue(reader: Reader, depth: number): unknown {
+  if (depth > depthMax) throw new JsonError(`nested more than ${depthMax} levels deep`, reader.at)
+  const code = skipSpace(reader)
+  switch (code) {
+    case 34:
+      return readString(reader)
+    case 123:
+      return readObject(reader, depth)
+    case 91:
+      return readArray(reader, depth)
+    case 116:
+      return readWord(reader, 'true', true)
+    case 102:
+      return readWord(reader, 'false', false)
+    case 110:
+      return readWord(reader, 'null', null)
+    default:
+      return readNumber(reader)
+  }
+}
+
+function readWord(reader: Reader, word: string, value: boolean | null): boolean | null {
+  if (!reader.text.startsWith(word, reader.at)) throw new JsonError('unexpected character', reader.at)
+  reader.at += word.length
+  return value
+}
+
+function readString(reader: Reader): string {
+  const { text } = reader
+  const start = reader.at + 1
+  for (let at = start; ; at++) {
+    const code = text.charCodeAt(at)
+    if (code === 34) {
+      reader.at = at + 1
+      return text.slice(start, at)
+    }
+    if (code === 92 || code < 32 || Number.isNaN(code)) return readEscapedString(reader, start)
+  }
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: JSON forbids exactly these
+const rest = /(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y
+
+function readEscapedString(reader: Reader, start: number): string {
+  rest.lastIndex = start
+  if (!rest.test(reader.text)) throw new JsonError('the string is not valid', start - 1)
+  reader.at = rest.lastIndex
+  return JSON.parse(reader.text.slice(start - 1, reader.at)) as string
+}
+
+function readObject(reader: Reader, depth: number): DocumentMap {
+  const map: DocumentMap = new Map()
+  reader.at++
+  if (skipSpace(reader) === 125) {
+    reader.at++
+    return map
+  }
+  for (;;) {
+    if (skipSpace(reader) !== 34) throw new JsonError('a field name is expected', reader.at)
+    const key = readString(reader)
+    if (skipSpace(reader) !== 58) throw new JsonError('a colon is expected', reader.at)
+    reader.at++
+    map.set(key, readValue(reader, depth + 1))
+    const code = skipSpace(reader)
+    reader.at++
+    if (code === 125) return map
+    if (code !== 44) throw new JsonError('a comma or } is expected', reader.at - 1)
+  }
+}
+
+function readArray(reader: Reader, depth: number): unknown[] {
+  const list: unknown[] = []
+  reader.at++
+  if (skipSpace(reader) === 93) {
+    reader.at++
+    return list
+  }
+  for (;;) {
+    list.push(readValue(reader, depth + 1))
+    const code = skipSpace(reader)
+    reader.at++
+    if (code === 93) return list
+    if (code !== 44) throw new JsonError('a comma or ] is expected', reader.at - 1)
+  }
+}
+
+const number = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y
+/** Digits of a number at most; longer ones would take long to convert. */
+const digitsMax = 1000
+
+function readNumber(reader: Reader): unknown {
+  number.lastIndex = reader.at
+  const match = number.exec(reader.text)
+  if (!match) throw new JsonError('unexpected character', reader.at)
+  reader.at = number.lastIndex
+  const text = match[0]
+  if (text.length > digitsMax)
+    throw new JsonError(`a number has more than ${digitsMax} digits`, reader.at - text.length)
+  if (match[1] !== undefined || match[2] !== undefined) return boxDouble(Number(text))
+  if (text.length < 10) return Number(text) | 0
+  const value = BigInt(text)
+  const small = Number(value)
+  if ((small | 0) === small) return small
+  return BigInt.asIntN(64, value) === value ? value : bigIntegerOf(value)
+}
+
+/** Converts a value that `JSON.parse` made; integers beyond 32 bits become longs. */
+export function fromPlain(value: unknown): DocumentValue {
+  if (typeof value === 'number') {
+    if (!Number.isInteger(value)) return value
+    return (value | 0) === value ? value | 0 : Number.isSafeInteger(value) ? BigInt(value) : value
+  }
+  if (Array.isArray(value)) return value.map(fromPlain)
+  if (typeof value === 'object' && value !== null && !(value instanceof Map))
+    return new Map(Object.entries(value).map(([key, item]) => [key, fromPlain(item)]))
+  return value === undefined ? null : value
+}
+
+interface Writer {
+  left: number
+}
+
+/** Characters of a written document at most. */
+const writeMax = 16 * 1024 * 1024
+
+/**
+ * Writes a document as JSON; throws `JavaThrow` when it refers to itself, is larger than `limit` characters or
+ * holds something that has no JSON form.
+ */
+export function writeDocument(value: DocumentValue, limit = writeMax): string {
+  return write(value, { left: limit }, 0)
+}
+
+function write(value: unknown, writer: Writer, depth: number): string {
+  switch (typeof value) {
+    case 'string': {
+      take(writer, value.length + 2)
+      return JSON.stringify(value)
+    }
+    case 'number':
+      take(writer, 8)
+      return (value | 0) === value ? String(value) : doubleJson(value)
+    case 'bigint':
+      take(writer, 8)
+      return value.toString()
+    case 'boolean':
+      take(writer, 5)
+      return value ? 'true' : 'false'
+  }
+  take(writer, 4)
+  if (value === null || value === undefined) return 'null'
+  if (depth > depthMax) throw illegalArgument('Iterable object is self-referencing itself or nested too deeply')
+  if (value instanceof Map) return writeMap(value, writer, depth)
+  if (Array.isArray(value)) return writeList(value, writer, depth)
+  return writeObject(value as object, writer, depth)
+}
+
+function take(writer: Writer, characters: number): void {
+  writer.left -= characters
+  if (writer.left < 0) throw new JavaThrow('java.lang.OutOfMemoryError', 'The document is too large.', true)
+}
+
+/** A fraction without digits stays a fraction: 5.0. */
+function doubleJson(value: number): string {
+  if (!Number.isFinite(value)) return `"${String(value)}"`
+  const text = Object.is(value, -0) ? '-0' : String(value)
+  return /[.e]/.test(text) ? text : `${text}.0`
+}
+
+function writeMap(map: DocumentMap, writer: Writer, depth: number): string {
+  let text = '{'
+  for (const key of keysOf(map)) {
+    const name = typeof key === 'string' ? key : textOf(key)
+    take(writer, name.length + 4)
+    if (text.length > 1) text += ','
+    text += `${JSON.stringify(name)}:${write(map.get(key), writer, depth + 1)}`
+  }
+  return `${text}}`
+}
+
+function writeList(list: unknown[], writer: Writer, depth: number): string {
+  let text = '['
+  for (let index = 0; index < list.length; index++)
+    text += (index > 0 ? ',' : '') + write(list[index], writer, depth + 1)
+  return `${text}]`
+}
+
+const dateClasses = /^java\.time\./
+
+function writeObject(value: object, writer: Writer, depth: number): string {
+  if ('box' in value) {
+    const box = value as Box
+    if (box.box === 'char') return JSON.stringify(boxText(box))
+    return box.box === 'float' || box.box === 'double'
+      ? doubleJson(box.box === 'float' ? Number(boxText(box)) : box.value)
+      : String(box.value)
+  }
+  if (value instanceof Set) return writeList(sortedItems(value), writer, depth)
+  if (isJavaArray(value))
+    return writeList(
+      value.items.map((item) => boxElement(value, item)),
+      writer,
+      depth,
+    )
+  const javaClass = javaClassOf(value)
+  if (javaClass === 'java.math.BigInteger' || javaClass === 'java.math.BigDecimal') return textOf(value)
+  const iterate = (value as { iterate?: () => unknown[] }).iterate
+  if (iterate) return writeList([...iterate.call(value)], writer, depth)
+  if (dateClasses.test(javaClass) || javaClass.startsWith('java.lang.String'))
+    return write(textOf(value), writer, depth)
+  throw illegalArgument(`cannot write value of type [${javaClass}] to a document`)
+}
+
+/** Converts a value to plain JavaScript; longs that a number cannot hold stay bigints. */
+export function toPlain(value: DocumentValue, depth = 0): unknown {
+  if (typeof value === 'bigint')
+    return value >= -9007199254740991n && value <= 9007199254740991n ? Number(value) : value
+  if (typeof value !== 'object' || value === null) return value
+  if (depth > depthMax) throw illegalArgument('Iterable object is self-referencing itself or nested too deeply')
+  if (value instanceof Map) {
+    const entries = keysOf(value).map((key) => [
+      typeof key === 'string' ? key : textOf(key),
+      toPlain(value.get(key), depth + 1),
+    ])
+    return Object.fromEntries(entries)
+  }
+  if (Array.isArray(value)) return value.map((item) => toPlain(item, depth + 1))
+  if ('box' in value) return (value as Box).box === 'char' ? boxText(value as Box) : (value as Box).value
+  return JSON.parse(writeDocument(value))
+}

@@ -1,0 +1,103 @@
+import type { Statement, TypeName } from './ast.ts'
+import { CompileError } from './errors.ts'
+import type { Token } from './lexer.ts'
+import { findType } from './types.ts'
+
+/** Nesting of statements and expressions that the parser accepts. */
+const nestingMax = 150
+
+const primitives = new Set(['boolean', 'byte', 'short', 'char', 'int', 'long', 'float', 'double', 'def', 'void'])
+
+/** A position in the list of tokens, with the questions that every part of the parser asks. */
+export interface Cursor {
+  tokens: Token[]
+  position: number
+  depth: number
+  /** Parses `{ … }`: lambdas hold statements, and statements hold lambdas. */
+  parseBlock: (cursor: Cursor) => Statement[]
+}
+
+export const peek = (cursor: Cursor, ahead = 0): Token =>
+  cursor.tokens[Math.min(cursor.position + ahead, cursor.tokens.length - 1)]!
+
+export const isNext = (cursor: Cursor, text: string, ahead = 0): boolean => {
+  const token = peek(cursor, ahead)
+  return token.text === text && (token.kind === 'op' || token.kind === 'keyword')
+}
+
+export function next(cursor: Cursor): Token {
+  const token = peek(cursor)
+  if (token.kind !== 'end') cursor.position++
+  return token
+}
+
+export function accept(cursor: Cursor, text: string): boolean {
+  if (!isNext(cursor, text)) return false
+  cursor.position++
+  return true
+}
+
+export function expect(cursor: Cursor, text: string): Token {
+  if (isNext(cursor, text)) return next(cursor)
+  return unexpected(cursor, `['${text}']`)
+}
+
+export function expectName(cursor: Cursor): Token {
+  if (peek(cursor).kind === 'id') return next(cursor)
+  return unexpected(cursor, '[a name]')
+}
+
+export function unexpected(cursor: Cursor, expected: string): never {
+  const token = peek(cursor)
+  throw new CompileError(
+    token.at,
+    token.kind === 'end'
+      ? `unexpected end of script but was expecting one of ${expected}.`
+      : `unexpected token ['${token.text}'] was expecting one of ${expected}.`,
+  )
+}
+
+/** Runs a part of the parser one level deeper. */
+export function nested<T>(cursor: Cursor, parse: () => T): T {
+  if (++cursor.depth > nestingMax)
+    throw new CompileError(peek(cursor).at, `The script is nested more than ${nestingMax} levels deep.`)
+  const result = parse()
+  cursor.depth--
+  return result
+}
+
+/** Reads the name of a type, with package and `[]`, if one stands `ahead` tokens on; `length` counts its tokens. */
+export function typeAhead(cursor: Cursor, ahead = 0, brackets = true): (TypeName & { length: number }) | undefined {
+  const first = peek(cursor, ahead)
+  let length = 1
+  let name = first.text
+  if (first.kind === 'keyword') {
+    if (!primitives.has(name)) return undefined
+  } else if (first.kind === 'id') {
+    let best = findType(name) ? { name, length } : undefined
+    while (isNext(cursor, '.', ahead + length) && peek(cursor, ahead + length + 1).kind === 'id') {
+      name += `.${peek(cursor, ahead + length + 1).text}`
+      length += 2
+      if (findType(name)) best = { name, length }
+      else if (length > 15) break
+    }
+    if (!best) return undefined
+    ;({ name, length } = best)
+  } else return undefined
+  while (brackets && isNext(cursor, '[', ahead + length) && isNext(cursor, ']', ahead + length + 1)) {
+    name += '[]'
+    length += 2
+  }
+  return { at: first.at, name, length }
+}
+
+export function expectType(cursor: Cursor): TypeName {
+  const type = typeAhead(cursor)
+  if (!type) {
+    const token = peek(cursor)
+    if (token.kind === 'id') throw new CompileError(token.at, `cannot resolve type [${token.text}]`)
+    return unexpected(cursor, '[a type]')
+  }
+  cursor.position += type.length
+  return type
+}

@@ -1,0 +1,214 @@
+import { type Limits, startMeter, step } from '../../../painless/meter.ts'
+import { type Config, ConfigError, finishConfig, flag, openConfig, optionalText, takeValue } from './config.ts'
+import { closeDocument, type IngestDocument, openDocument } from './document.ts'
+import { asProcessorError, type Failure, isFatal, ProcessorError } from './failure.ts'
+import type { Context, Run } from './processors/define.ts'
+import { findProcessor } from './processors/registry.ts'
+import { compileCondition, ScriptMistake, type ScriptSettings } from './scripts.ts'
+import type { CompileResult, Mistake, Outcome, Pipeline, PipelineInput } from './types.ts'
+
+/** Processors of a pipeline at most, with those of `on_failure`. */
+const processorsMax = 1000
+/** Processors inside `foreach` and `on_failure` inside each other at most. */
+const depthMax = 16
+
+/** Carries the position of the processor that failed up to the document. */
+class PositionedError extends ProcessorError {
+  readonly position: string
+  readonly processorType: string
+  readonly tag: string | undefined
+  constructor(error: ProcessorError, position: string, processorType: string, tag: string | undefined) {
+    super(error.type, error.message, error.causedBy, error.script)
+    this.position = position
+    this.processorType = processorType
+    this.tag = tag
+  }
+}
+
+interface Building {
+  mistakes: Mistake[]
+  count: number
+  lookup: Context['lookup']
+  settings: ScriptSettings
+}
+
+/**
+ * Compiles a pipeline: `definition` is its JSON as `parseDocument` reads it. `lookup` finds other pipelines by name
+ * when a document reaches a `pipeline` processor. The result can run or has a list of mistakes.
+ */
+export function compilePipeline(
+  definition: unknown,
+  lookup: Context['lookup'] = () => undefined,
+  settings: ScriptSettings = { regexEnabled: true },
+): CompileResult {
+  const building: Building = { mistakes: [], count: 0, lookup, settings }
+  startMeter()
+  if (!(definition instanceof Map)) return { mistakes: [mistake('', new ConfigError('a pipeline is an object'))] }
+  const processors = definition.get('processors')
+  if (!Array.isArray(processors))
+    return { mistakes: [mistake('processors', new ConfigError('required property is missing', 'processors'))] }
+  const main = compileList(processors, 'processors', building, 0)
+  const handlers: unknown = definition.get('on_failure')
+  const onFailure =
+    handlers === undefined || handlers === null ? undefined : compileHandlers(handlers, 'on_failure', building, 0)
+  if (building.mistakes.length > 0) return { mistakes: building.mistakes }
+  return { pipeline: makePipeline(onFailure ? withHandlers(main, onFailure) : main) }
+}
+
+function mistake(position: string, error: ConfigError): Mistake {
+  return {
+    position,
+    type: error.type,
+    reason: error.message,
+    property: error.property,
+    causedBy: error instanceof ScriptMistake ? error.causedBy : undefined,
+    script: error instanceof ScriptMistake ? error.script : undefined,
+  }
+}
+
+function compileList(definitions: unknown[], path: string, building: Building, depth: number): Run {
+  const runs = definitions.map((definition, index) =>
+    compileProcessor(definition, `${path}[${index}]`, building, depth),
+  )
+  return (document) => {
+    for (let index = 0; index < runs.length; index++) {
+      runs[index]!(document)
+      if (document.dropped) return
+    }
+  }
+}
+
+function compileHandlers(definitions: unknown, path: string, building: Building, depth: number): Run {
+  const ignored: Run = () => undefined
+  if (!Array.isArray(definitions) || definitions.length === 0) {
+    building.mistakes.push(
+      mistake(path, new ConfigError('must be a list of processors that is not empty', 'on_failure')),
+    )
+    return ignored
+  }
+  return compileList(definitions, path, building, depth + 1)
+}
+
+/** Compiles one `{type: options}`; a mistake is noted and the rest goes on, so that all are reported at once. */
+function compileProcessor(definition: unknown, path: string, building: Building, depth: number): Run {
+  let position = path
+  try {
+    if (++building.count > processorsMax) throw new ConfigError(`a pipeline has at most ${processorsMax} processors`)
+    if (depth > depthMax) throw new ConfigError('processors are nested too deeply')
+    if (!(definition instanceof Map) || definition.size !== 1)
+      throw new ConfigError('a processor is an object with one field, its type')
+    const [[type, options]] = [...definition] as [[string, unknown]]
+    position = `${path}.${type}`
+    const found = findProcessor(type)
+    if (!found) throw new ConfigError(`No processor type exists with name [${type}]`)
+    if (!(options instanceof Map)) throw new ConfigError('the options of a processor are an object')
+    const config = openConfig(type, options)
+    const wrap = compileCommon(config, position, building, depth)
+    const run = found.compile(config, contextFor(position, building, depth))
+    finishConfig(config)
+    return wrap(run)
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    building.mistakes.push(mistake(position, error))
+    return () => undefined
+  }
+}
+
+const contextFor = (position: string, building: Building, depth: number): Context => ({
+  settings: building.settings,
+  lookup: building.lookup,
+  compileProcessor: (definition, name) => compileProcessor(definition, `${position}.${name}`, building, depth + 1),
+  runPipeline: (pipeline, document) => pipeline.runInside(document),
+})
+
+/** Reads the options that every processor has and returns what they add to its run. */
+function compileCommon(config: Config, position: string, building: Building, depth: number): (run: Run) => Run {
+  const tag = optionalText(config, 'tag')
+  optionalText(config, 'description')
+  const ignoreFailure = flag(config, 'ignore_failure', false)
+  const condition = takeValue(config, 'if')
+  const test =
+    condition === undefined || condition === null ? undefined : compileCondition(condition, building.settings)
+  const handlers = takeValue(config, 'on_failure')
+  const onFailure =
+    handlers === undefined || handlers === null
+      ? undefined
+      : compileHandlers(handlers, `${position}.on_failure`, building, depth)
+  const type = config.processorType
+  return (run) => {
+    const guarded: Run = (document) => {
+      step()
+      try {
+        if (test && !test(document)) return
+        run(document)
+      } catch (error) {
+        throw positioned(error, position, type, tag)
+      }
+    }
+    const handled = onFailure ? withHandlers(guarded, onFailure) : guarded
+    return ignoreFailure ? ignoring(handled) : handled
+  }
+}
+
+const positioned = (error: unknown, position: string, type: string, tag: string | undefined): PositionedError =>
+  error instanceof PositionedError ? error : new PositionedError(asProcessorError(error), position, type, tag)
+
+const ignoring =
+  (run: Run): Run =>
+  (document) => {
+    try {
+      run(document)
+    } catch (error) {
+      if (!(error instanceof ProcessorError) || isFatal(error)) throw error
+    }
+  }
+
+const failureFields = ['on_failure_message', 'on_failure_processor_type', 'on_failure_processor_tag'] as const
+
+/** Runs the handlers when the processors fail; they find the failure in `_ingest`. */
+function withHandlers(run: Run, handlers: Run): Run {
+  return (document) => {
+    try {
+      run(document)
+    } catch (error) {
+      if (!(error instanceof PositionedError) || isFatal(error)) throw error
+      const ingest = document.ctx.get('_ingest') as Map<unknown, unknown>
+      ingest.set('on_failure_message', error.causedBy ? `${error.message}: ${error.causedBy.reason}` : error.message)
+      ingest.set('on_failure_processor_type', error.processorType)
+      ingest.set('on_failure_processor_tag', error.tag ?? null)
+      try {
+        handlers(document)
+      } finally {
+        for (const name of failureFields) ingest.delete(name)
+      }
+    }
+  }
+}
+
+function makePipeline(main: Run): Pipeline {
+  const run = (input: PipelineInput, limits?: Limits): Outcome => {
+    const { index, id, type = '_doc' } = input
+    startMeter(limits)
+    const document: IngestDocument = openDocument(input.source, index, type, id, input.timestamp)
+    try {
+      main(document)
+    } catch (error) {
+      return { failure: failureOf(error) }
+    }
+    return { document: document.dropped ? null : closeDocument(document, index, type, id) }
+  }
+  return { run, runInside: main }
+}
+
+function failureOf(error: unknown): Failure {
+  if (!(error instanceof PositionedError)) throw error
+  return {
+    processor: error.position,
+    processorType: error.processorType,
+    tag: error.tag,
+    type: error.type,
+    reason: error.message,
+    causedBy: error.causedBy,
+    script: error.script,
+  }
+}

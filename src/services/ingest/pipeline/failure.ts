@@ -1,0 +1,80 @@
+import { errorType, JavaThrow, type ScriptError } from '../../../painless/errors.ts'
+
+/** A processor that could not do its work; `type` and `reason` are those of the search engine. */
+export class ProcessorError extends Error {
+  readonly type: string
+  readonly causedBy: Cause | undefined
+  readonly script: ScriptDetails | undefined
+
+  constructor(type: string, reason: string, causedBy?: Cause, script?: ScriptDetails) {
+    super(reason)
+    this.type = type
+    this.causedBy = causedBy
+    this.script = script
+  }
+}
+
+export interface Cause {
+  type: string
+  reason: string
+}
+
+/** Where in a script an error happened. */
+export interface ScriptDetails {
+  scriptStack: string[]
+  script: string
+  lang: 'painless'
+  line: number
+  column: number
+  offset: number
+}
+
+/** Why a document failed. `processor` is the position of the processor, for example `processors[2].script`. */
+export interface Failure {
+  processor: string
+  processorType: string
+  tag: string | undefined
+  type: string
+  reason: string
+  causedBy: Cause | undefined
+  script: ScriptDetails | undefined
+}
+
+export const illegalArgument = (reason: string): ProcessorError =>
+  new ProcessorError('illegal_argument_exception', reason)
+
+export const scriptDetails = (error: ScriptError, source: string): ScriptDetails => ({
+  scriptStack: error.excerpt,
+  script: source,
+  lang: 'painless',
+  line: error.line,
+  column: error.column,
+  offset: error.offset,
+})
+
+export const scriptError = (error: ScriptError, source: string): ProcessorError =>
+  new ProcessorError(
+    'script_exception',
+    error.phase,
+    { type: errorType(error.javaClass), reason: error.message },
+    scriptDetails(error, source),
+  )
+
+/** Turns what a processor threw into an error with type and reason; anything else is a fault of ours and passes on. */
+export function asProcessorError(error: unknown): ProcessorError {
+  if (error instanceof ProcessorError) return error
+  if (error instanceof JavaThrow) return new ProcessorError(errorType(error.javaClass), error.message)
+  if (error instanceof RangeError) return new ProcessorError('out_of_memory_error', error.message)
+  throw error
+}
+
+/** Limits hold for the whole document, so neither `ignore_failure` nor `on_failure` can go on after one. */
+export const isFatal = (error: ProcessorError): boolean =>
+  ['painless_error', 'out_of_memory_error', 'stack_overflow_error'].includes(error.causedBy?.type ?? error.type)
+
+/** Returns the failure in one sentence, for `ingestError`. */
+export const failureSummary = ({ processor, type, reason, causedBy }: Failure) => ({
+  processor,
+  type,
+  reason: causedBy ? `${reason}: ${causedBy.reason}` : reason,
+})

@@ -1,0 +1,25 @@
+import type { Config } from '../config.ts'
+import type { IngestDocument } from '../document.ts'
+import type { ScriptSettings } from '../scripts.ts'
+import type { Pipeline } from '../types.ts'
+
+export type Run = (document: IngestDocument) => void
+
+/** Services that a processor may use while it is compiled. */
+export interface Context {
+  settings: ScriptSettings
+  /** Finds a pipeline by name when a document reaches the processor. */
+  lookup: (name: string) => Pipeline | undefined
+  /** Compiles the processor inside `foreach`. */
+  compileProcessor: (definition: unknown, path: string) => Run
+  /** Runs another pipeline on the same document. */
+  runPipeline: (pipeline: Pipeline, document: IngestDocument) => void
+}
+
+export interface ProcessorDefinition {
+  /** One sentence for the reference page. */
+  summary: string
+  /** Options with their meaning, for the reference page. */
+  options: Record<string, string>
+  compile: (config: Config, context: Context) => Run
+}

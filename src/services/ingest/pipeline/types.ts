@@ -1,0 +1,43 @@
+import type { Limits } from '../../../painless/meter.ts'
+import type { IngestDocument } from './document.ts'
+import type { Cause, Failure, ScriptDetails } from './failure.ts'
+
+/** A mistake in the definition of a pipeline. `position` is for example `processors[2].script`. */
+export interface Mistake {
+  position: string
+  type: string
+  reason: string
+  /** Option of the processor that is wrong. */
+  property: string | undefined
+  causedBy: Cause | undefined
+  script: ScriptDetails | undefined
+}
+
+/** A document as a pipeline takes it. `source` is changed in place: keep the text if you need it again. */
+export interface PipelineInput {
+  index: string
+  id: string
+  type?: string
+  source: Map<unknown, unknown>
+  /** ISO 8601 time for `_ingest.timestamp`. */
+  timestamp: string
+}
+
+export interface PipelineOutput {
+  index: string
+  type: string
+  id: string
+  source: Map<unknown, unknown>
+}
+
+/** The end of a run: the document, null when it was dropped, or why it failed. */
+export type Outcome = { document: PipelineOutput } | { document: null } | { failure: Failure }
+
+export interface Pipeline {
+  /** Runs all processors under one set of limits. */
+  run: (input: PipelineInput, limits?: Limits) => Outcome
+  /** Runs the processors on a document that another pipeline has open. */
+  runInside: (document: IngestDocument) => void
+}
+
+export type CompileResult = { pipeline: Pipeline } | { mistakes: Mistake[] }
