@@ -7,6 +7,7 @@ import binaryData from '../services/binary-data/index.ts'
 import commands from '../services/commands/index.ts'
 import configuration from '../services/configuration/index.ts'
 import credentials from '../services/credentials/index.ts'
+import ingest from '../services/ingest/index.ts'
 import lorawan from '../services/lorawan/index.ts'
 import register from '../services/register/index.ts'
 import rules from '../services/rules/index.ts'
@@ -35,6 +36,7 @@ export const catalogue: AnyService[] = [
   software,
   assets,
   timeSync,
+  ingest,
   rules,
   vpn,
   lorawan,

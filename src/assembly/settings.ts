@@ -4,6 +4,7 @@ import type { DeclaredSettings } from '../kernel/settings.ts'
 import { applicationsSettings } from '../services/applications/settings.ts'
 import { binaryDataSettings } from '../services/binary-data/settings.ts'
 import { commandsSettings } from '../services/commands/settings.ts'
+import { ingestSettings } from '../services/ingest/settings.ts'
 import { rulesSettings } from '../services/rules/settings.ts'
 import { softwareSettings } from '../services/software/settings.ts'
 import { timeSeriesSettings } from '../services/time-series/settings.ts'
@@ -19,6 +20,7 @@ export const serviceSettings: Record<string, DeclaredSettings<unknown>> = {
   'binary-data': binaryDataSettings,
   commands: commandsSettings,
   software: softwareSettings,
+  ingest: ingestSettings,
   rules: rulesSettings,
   vpn: vpnSettings,
 }

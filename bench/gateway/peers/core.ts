@@ -20,7 +20,7 @@ const noTrafficLog = defineService({
   provides: TrafficLog,
   needs: {},
   ...(migrations && { migrations }),
-  build: () => ({ api: { record: () => resolved, recordRefusal() {} } }),
+  build: () => ({ api: { record: () => resolved, recordRefusal() {}, statistics: (sql) => sql`select 1` } }),
 })
 const answer = Promise.resolve({})
 const nothing: Extension = { name: 'dcx', receive: () => answer }

@@ -1,4 +1,5 @@
 import { contract } from '../../kernel/contract.ts'
+import type { Sql } from '../../kernel/db.ts'
 import type { DeviceEndpoint, DeviceMessage } from '../../kernel/device.ts'
 import type { RetentionConfiguration } from './configuration.ts'
 import type { Value } from './points.ts'
@@ -55,9 +56,28 @@ export interface RetentionEffect {
   problems: { place: string; problem: string }[]
 }
 
+/** Rows of another service for the samples of one message. */
+export interface CompanionRows {
+  /** Approximate size in memory. */
+  readonly bytes: number
+}
+
+/** A service that stores rows of its own in the commit of samples. */
+export interface SampleCompanion {
+  /**
+   * Prepares rows for the samples of a message; undefined if there are none, which must cost next to nothing. Until the promise
+   * resolves, the message waits and its samples are not stored. Messages of one endpoint resolve in their order.
+   */
+  prepare(message: DeviceMessage, samples: unknown[]): Promise<CompanionRows | undefined> | undefined
+  /** Stores the rows of several messages. With `isRepeated` an earlier attempt may have stored them. */
+  store(sql: Sql, rows: CompanionRows[], isRepeated: boolean): Promise<void>
+}
+
 export interface TimeSeries {
   /** Stores the samples of one message, all or none. Rejects the message if one of them is invalid. */
   collect(message: DeviceMessage, samples: unknown[]): Promise<void>
+  /** Sets the service that stores rows of its own with every sample; only one can. */
+  setCompanion(companion: SampleCompanion): void
   /**
    * Takes samples in the name of an endpoint's device, on the same path as a message of the device, all or none. `cause` is in the
    * events about them: rules use it to limit chains.

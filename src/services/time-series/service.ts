@@ -5,7 +5,7 @@ import type { Db } from '../../kernel/db.ts'
 import type { Kit } from '../../kernel/define-service.ts'
 import type { Applications } from '../applications/contract.ts'
 import type { Register } from '../register/contract.ts'
-import type { TimeSeries } from './contract.ts'
+import type { SampleCompanion, TimeSeries } from './contract.ts'
 import { createDeletions, type Deletions } from './delete/deletions.ts'
 import { createPeriodicDeletion } from './delete/periodic-deletion.ts'
 import { createRetention, type Retention } from './delete/retention.ts'
@@ -106,6 +106,7 @@ export function createTimeSeries(kit: Kit<TimeSeriesSettings>, services: Service
     points: createPointsRequest({ applications, register, putPoints }),
     api: {
       collect: writePath.collect,
+      setCompanion: writePath.setCompanion,
       putPoints,
       latestValues: latest.of,
       ...createPointsOfEndpoint(kit, queries),
@@ -149,6 +150,7 @@ function createWritePath(
   const mark = createLatestMark(pools.writing, members.nodeId)
   const order = createWriteOrder(mark)
   const listeners: ((rows: Rows) => void)[] = []
+  let companion: SampleCompanion | undefined
   const writer = createWriter({
     db: pools.writing,
     order,
@@ -156,8 +158,12 @@ function createWritePath(
     log,
     metrics,
     duringCommit: {
-      isNeeded: ({ origins }) => origins.some((origin) => bus.isWanted(PointsStored, origin)),
-      run: (sql, rows) => publishPoints(bus, sql, rows, numbers),
+      isNeeded: ({ companionRows, origins }) =>
+        companionRows.length > 0 || origins.some((origin) => bus.isWanted(PointsStored, origin)),
+      async run(sql, rows) {
+        if (rows.companionRows.length > 0) await companion?.store(sql, rows.companionRows, rows.isRepeated)
+        await publishPoints(bus, sql, rows, numbers)
+      },
     },
     stored(rows) {
       for (const listener of listeners) listener(rows)
@@ -180,7 +186,12 @@ function createWritePath(
       numbers,
       writer,
       isPublished: (origin) => bus.isWanted(PointsStored, origin),
+      companion: () => companion,
     }),
+    setCompanion(given: SampleCompanion) {
+      if (companion) throw new Error('samples have a companion already')
+      companion = given
+    },
     putPoints: createPutPoints({ numbers, writer }),
     latest,
     position: order.position,

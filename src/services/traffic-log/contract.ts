@@ -1,4 +1,5 @@
 import { contract } from '../../kernel/contract.ts'
+import type { Fragment, Sql } from '../../kernel/db.ts'
 
 export interface TrafficRecord {
   correlationId: string
@@ -39,5 +40,10 @@ export interface TrafficLog {
   record(record: TrafficRecord): Promise<void>
   /** Enqueues a refusal and returns immediately. Refusals of the same kind within a second become one row with a count. */
   recordRefusal(refusal: Refusal): void
+  /**
+   * Returns the numbers of messages and bytes of each hour, application version and direction, as a part of a statement of another
+   * service: `from (${…}) as t`. Columns: since, application_name, version_name, outbound, messages, bytes.
+   */
+  statistics(sql: Sql, tenantId: string): Fragment
 }
 export const TrafficLog = contract<TrafficLog>('traffic-log')

@@ -14,7 +14,7 @@ import { NoOutcome, SearchTooLong } from './errors.ts'
 import { createPartitions, type Partitions } from './partitions.ts'
 import { createRefusals } from './refusals.ts'
 import type { TrafficLogSettings } from './settings.ts'
-import { advanceCounts } from './store/counts.ts'
+import { advanceCounts, trafficStatistics } from './store/counts.ts'
 import * as endpoints from './store/endpoints.ts'
 import * as lists from './store/lists.ts'
 import * as records from './store/records.ts'
@@ -106,7 +106,7 @@ export function createTrafficLog(kit: Kit<TrafficLogSettings>, applications: App
     async stop() {
       await Promise.all([writer.drained(), refusals.stop()])
     },
-    api: { record: writer.add, recordRefusal: refusals.add },
+    api: { record: writer.add, recordRefusal: refusals.add, statistics: trafficStatistics },
   }
 }
 

@@ -5,6 +5,7 @@
 import { currentCause } from '../../../kernel/cause.ts'
 import type { DeviceMessage } from '../../../kernel/device.ts'
 import { createKeyedMutex } from '../../../kernel/keyed-mutex.ts'
+import type { CompanionRows, SampleCompanion } from '../contract.ts'
 import { SampleRefused } from '../errors.ts'
 import type { Numbers } from '../numbers/numbers.ts'
 import type { SeriesSet } from '../store/numbers.ts'
@@ -19,11 +20,12 @@ export interface CollectDeps {
   writer: Writer
   /** Returns whether a service wants the points of this endpoint, which then name their message. */
   isPublished(origin: Origin): boolean
+  companion?(): SampleCompanion | undefined
 }
 
 const resolvedPromise = Promise.resolve()
 
-export function createCollect({ plans, numbers, writer, isPublished }: CollectDeps) {
+export function createCollect({ plans, numbers, writer, isPublished, companion }: CollectDeps) {
   function extractAll(plan: Plan, samples: unknown[]): Extracted[] {
     const extractedSamples: Extracted[] = []
     for (let index = 0; index < samples.length; index++) {
@@ -38,24 +40,49 @@ export function createCollect({ plans, numbers, writer, isPublished }: CollectDe
   const lookups = createKeyedMutex()
 
   /** Adds the samples after the lookup; later samples of the same endpoint come after them. */
-  function afterLookup(origin: Origin, samples: unknown[], receivedAt: number): Promise<void> {
-    const added = lookups.run(origin.endpointId, () => lookUpAndAdd(origin, samples, receivedAt))
+  function afterLookup(
+    origin: Origin,
+    samples: unknown[],
+    receivedAt: number,
+    companionRows: CompanionRows | undefined,
+  ): Promise<void> {
+    const added = lookups.run(origin.endpointId, () => lookUpAndAdd(origin, samples, receivedAt, companionRows))
     return added.then(({ committed }) => committed)
   }
 
-  async function lookUpAndAdd(origin: Origin, samples: unknown[], receivedAt: number) {
+  async function lookUpAndAdd(
+    origin: Origin,
+    samples: unknown[],
+    receivedAt: number,
+    companionRows: CompanionRows | undefined,
+  ) {
     const extractedSamples = extractAll(await plans.planOf(origin), samples)
-    if (extractedSamples.length === 0) return { committed: resolvedPromise }
+    if (extractedSamples.length === 0) return { committed: addOnlyCompanionRows(companionRows) }
     const endpointNo = await numbers.endpointNo(origin)
     const sets = await numbers.allSetsOf(
       origin,
       extractedSamples.map(({ fields }) => fields),
     )
-    return { committed: add(origin, endpointNo, receivedAt, extractedSamples, sets) }
+    return { committed: add(origin, endpointNo, receivedAt, extractedSamples, sets, companionRows) }
   }
 
-  function add(origin: Origin, endpointNo: number, receivedAt: number, all: Extracted[], sets: SeriesSet[][]) {
+  /** A sample without values has no row, but its companion rows are stored. */
+  function addOnlyCompanionRows(companionRows: CompanionRows | undefined): Promise<void> {
+    if (!companionRows) return resolvedPromise
+    writer.current().addCompanionRows(companionRows)
+    return writer.committed()
+  }
+
+  function add(
+    origin: Origin,
+    endpointNo: number,
+    receivedAt: number,
+    all: Extracted[],
+    sets: SeriesSet[][],
+    companionRows: CompanionRows | undefined,
+  ) {
     const rows = writer.current()
+    if (companionRows) rows.addCompanionRows(companionRows)
     for (let index = 0; index < all.length; index++) {
       const { at, values } = all[index]!
       const time = at ?? writer.timeOfArrival(endpointNo, receivedAt)
@@ -64,33 +91,35 @@ export function createCollect({ plans, numbers, writer, isPublished }: CollectDe
     return writer.committed()
   }
 
-  function collect(message: DeviceMessage, samples: unknown[]): Promise<void> {
+  function collect(message: DeviceMessage, samples: unknown[], companionRows?: CompanionRows): Promise<void> {
     const { endpoint, correlationId, cause = currentCause() } = message
     const origin: Origin = isPublished(endpoint) ? { ...endpoint, cause, messageId: correlationId } : endpoint
     const receivedAt = message.receivedAt.getTime()
-    if (lookups.isBusy(origin.endpointId)) return afterLookup(origin, samples, receivedAt)
+    if (lookups.isBusy(origin.endpointId)) return afterLookup(origin, samples, receivedAt, companionRows)
     const plan = plans.planOf(origin)
     const endpointNo = numbers.endpointNo(origin)
     if (plan instanceof Promise || typeof endpointNo !== 'number') {
       if (typeof endpointNo !== 'number') endpointNo.catch(() => {})
-      return afterLookup(origin, samples, receivedAt)
+      return afterLookup(origin, samples, receivedAt, companionRows)
     }
     const extractedSamples = extractAll(plan, samples)
-    if (extractedSamples.length === 0) return resolvedPromise
+    if (extractedSamples.length === 0) return addOnlyCompanionRows(companionRows)
     const sets: SeriesSet[][] = []
     for (let index = 0; index < extractedSamples.length; index++) {
       const sampleSets = numbers.setsOf(origin, extractedSamples[index]!.fields)
       if (sampleSets instanceof Promise) {
         sampleSets.catch(() => {})
-        return afterLookup(origin, samples, receivedAt)
+        return afterLookup(origin, samples, receivedAt, companionRows)
       }
       sets.push(sampleSets)
     }
-    return add(origin, endpointNo, receivedAt, extractedSamples, sets)
+    return add(origin, endpointNo, receivedAt, extractedSamples, sets, companionRows)
   }
 
   return (message: DeviceMessage, samples: unknown[]): Promise<void> => {
     try {
+      const prepared = companion?.()?.prepare(message, samples)
+      if (prepared) return prepared.then((rows) => collect(message, samples, rows))
       return collect(message, samples)
     } catch (error) {
       return Promise.reject(error)

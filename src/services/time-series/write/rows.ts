@@ -1,6 +1,7 @@
 /** Rows that are written together, and their encoding as binary COPY, sorted by endpoint, time and arrival. */
 
 import type { Group } from '../../../kernel/group-commit.ts'
+import type { CompanionRows } from '../contract.ts'
 import type { Value } from '../points.ts'
 import type { SeriesSet } from '../store/numbers.ts'
 
@@ -27,6 +28,10 @@ export interface Rows extends Group {
   readonly origins: Origin[]
   /** Number of each row in the order of writes; 0 before the rows are encoded. */
   readonly writtens: number[]
+  /** Rows of another service that are stored in the same commit. */
+  readonly companionRows: CompanionRows[]
+  /** True once a write was tried, which may have succeeded without an answer. */
+  isRepeated: boolean
   /** The group's first number in the order of writes, once it is known. */
   first: number | undefined
   /**
@@ -34,6 +39,7 @@ export interface Rows extends Group {
    * platform gave the time.
    */
   add(endpointNo: number, time: number, isStamped: boolean, sets: SeriesSet[], values: Value[], origin: Origin): void
+  addCompanionRows(rows: CompanionRows): void
   /** Returns every stamped sample with the index of its (first) row. */
   stamped(): { row: number; endpointNo: number; time: number }[]
   /** Moves stamped samples of these endpoints behind the given times, in order, and updates the times in `after`. */
@@ -77,7 +83,8 @@ export function createRows(valuesMax: number): Rows {
   const timeOrigins: number[] = []
   const samples: number[] = []
   const others = new Map<number, string>()
-  let [sampleCount, valueCount, textLength] = [0, 0, 0]
+  const companionRows: CompanionRows[] = []
+  let [sampleCount, valueCount, textLength, companionBytes] = [0, 0, 0, 0]
 
   function addRow(
     endpointNo: number,
@@ -112,15 +119,17 @@ export function createRows(valuesMax: number): Rows {
     values,
     origins,
     writtens,
+    companionRows,
+    isRepeated: false,
     first: undefined,
     get count() {
       return times.length
     },
     get bytes() {
-      return times.length * 150 + valueCount * 16 + textLength * 2
+      return times.length * 150 + valueCount * 16 + textLength * 2 + companionBytes
     },
     get isFull() {
-      return valueCount >= valuesMax || textLength > 4_000_000
+      return valueCount >= valuesMax || textLength > 4_000_000 || companionBytes > 8_000_000
     },
     add(endpointNo, time, isStamped, sampleSets, sampleValues, origin) {
       let [from, timeOrigin] = [0, isStamped ? timeFromPlatform : timeFromDevice]
@@ -138,6 +147,10 @@ export function createRows(valuesMax: number): Rows {
         from = to
       }
       sampleCount++
+    },
+    addCompanionRows(added) {
+      companionRows.push(added)
+      companionBytes += added.bytes
     },
     stamped: () => stampedOf(rows, timeOrigins),
     moveStamped: (after) => moveStamped(rows, timeOrigins, after),

@@ -101,6 +101,7 @@ export function createWriter(options: WriterOptions): Writer {
       try {
         await writeInto(slot, rows)
       } catch (error) {
+        rows.isRepeated = true
         const isTaken = isTimeTaken(error)
         if (!isTaken) slots.invalidate(slot)
         const isRetryable = isTaken || isSlotClosed(error) || codeOf(error) === undefinedTable

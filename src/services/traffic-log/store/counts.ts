@@ -46,15 +46,42 @@ async function countInSteps(sql: Sql, from: number, to: number) {
   }
 }
 
-const addCounts = (sql: Sql, where: Fragment) => sql`
-  with fresh as (
-    select tenant_id, date_bin('5 minutes', created_at, timestamptz 'epoch') as since, application_name, version_name, extension,
-      count(*) as n
-    from traffic_log.records where ${where} group by tenant_id, since, application_name, version_name, extension),
-  both_sizes as (
-    select tenant_id, 5 as minutes, since, application_name, version_name, extension, n from fresh
+/** Returns the records of five minutes, by everything that is counted. One scan serves both tables. */
+const countedRecords = (sql: Sql, where: Fragment) => sql`
+  select tenant_id, date_bin('5 minutes', created_at, timestamptz 'epoch') as since, application_name, version_name, extension,
+    outbound, count(*) as n, sum(traffic_log.payload_bytes(payload, additional_metadata)) as bytes
+  from traffic_log.records where ${where}
+  group by tenant_id, since, application_name, version_name, extension, outbound`
+
+const hourOf = (sql: Sql) => sql`date_bin('1 hour', since, timestamptz 'epoch')`
+
+/**
+ * Returns a relation with the columns since, application_name, version_name, outbound, messages and bytes. Records that are not
+ * counted yet are added.
+ */
+export const trafficStatistics = (sql: Sql, tenantId: string): Fragment => sql`
+  select since, application_name, version_name, outbound, sum(messages)::bigint as messages, sum(bytes)::bigint as bytes from (
+    select since, application_name, version_name, outbound, messages, bytes from traffic_log.hourly where tenant_id = ${tenantId}
     union all
-    select tenant_id, 60, date_bin('1 hour', since, timestamptz 'epoch') as hour, application_name, version_name, extension, sum(n)
+    select ${hourOf(sql)}, application_name, version_name, outbound, n, bytes from (${countedRecords(
+      sql,
+      sql`tenant_id = ${tenantId} and created_at >= (select counted_until from traffic_log.counting)`,
+    )}) recent) parts
+  group by since, application_name, version_name, outbound`
+
+const addCounts = (sql: Sql, where: Fragment) => sql`
+  with fresh as materialized (${countedRecords(sql, where)}),
+  hourly as (
+    insert into traffic_log.hourly as known (tenant_id, since, application_name, version_name, outbound, messages, bytes)
+    select tenant_id, ${hourOf(sql)} as hour, application_name, version_name, outbound, sum(n), sum(bytes) from fresh
+    group by tenant_id, hour, application_name, version_name, outbound
+    on conflict (tenant_id, since, application_name, version_name, outbound)
+      do update set messages = known.messages + excluded.messages, bytes = known.bytes + excluded.bytes),
+  both_sizes as (
+    select tenant_id, 5 as minutes, since, application_name, version_name, extension, sum(n) from fresh
+    group by tenant_id, since, application_name, version_name, extension
+    union all
+    select tenant_id, 60, ${hourOf(sql)} as hour, application_name, version_name, extension, sum(n)
     from fresh group by tenant_id, hour, application_name, version_name, extension)
   insert into traffic_log.counts as known (tenant_id, minutes, since, application_name, version_name, extension, count)
   select * from both_sizes
@@ -67,6 +94,7 @@ export async function deleteCounts(sql: Sql, tenantId: string, until: Date) {
   const hour = Math.floor(until.getTime() / hourMs) * hourMs
   const end = new Date(hour + hourMs)
   await sql`delete from traffic_log.counts where tenant_id = ${tenantId} and since < ${end}`
+  await sql`delete from traffic_log.hourly where tenant_id = ${tenantId} and since < ${end}`
   const counted = new Date(Math.min(end.getTime(), state?.countedUntil.getTime()))
   await addCounts(sql, sql`tenant_id = ${tenantId} and created_at >= ${new Date(hour)} and created_at < ${counted}`)
 }

@@ -61,6 +61,7 @@ export async function dropPartitionsOfDay(sql: TransactionSql, day: number): Pro
     throw error
   }
   await sql`delete from traffic_log.counts where since < ${isoOf(day + 1)}`
+  await sql`delete from traffic_log.hourly where since < ${isoOf(day + 1)}`
   await sql`delete from traffic_log.unregistered where unregistered_at < ${isoOf(day + 1)}`
   return true
 }

@@ -1,0 +1,5 @@
+import { contract } from '../../kernel/contract.ts'
+
+/** No service calls this one. */
+export type Ingest = Record<never, never>
+export const Ingest = contract<Ingest>('ingest')

@@ -1,0 +1,176 @@
+/** Makes documents of samples, and stores them in the commit of the samples (document 5, 7.4). */
+import type { Bus } from '../../../kernel/bus.ts'
+import { createCache } from '../../../kernel/cache.ts'
+import type { Sql, TransactionSql } from '../../../kernel/db.ts'
+import type { Kit } from '../../../kernel/define-service.ts'
+import type { DeviceEndpoint, DeviceMessage } from '../../../kernel/device.ts'
+import { ApplicationDeleted } from '../../applications/events.ts'
+import { TenantDeleted } from '../../tenants/events.ts'
+import type { CompanionRows, SampleCompanion } from '../../time-series/contract.ts'
+import { TemplateChanged } from '../events.ts'
+import { documentRejected } from '../log-messages.ts'
+import * as store from '../store/documents.ts'
+import { findFields, findTemplate, insertFields } from '../store/templates.ts'
+import type { DocumentOutcome } from '../workers/protocol.ts'
+import { createDocumentIds } from './document-ids.ts'
+import { createKnownFields, type Field, type KnownFields } from './fields.ts'
+import type { Partitions } from './partitions.ts'
+import type { PipelineQueue } from './pipeline-queue.ts'
+import type { DocumentRow } from './rows.ts'
+import { exactSamples, withError, writeDocument } from './sample-document.ts'
+
+/** The template of an application, as far as its documents need it. */
+interface Collecting {
+  indexNo: number
+  pipelineId: string | undefined
+  fields: KnownFields
+}
+
+interface Cached {
+  tenantId: string
+  /** Absent: the application has no template, and its samples are no documents. */
+  collecting?: Collecting
+}
+
+interface DocumentRows extends CompanionRows {
+  rows: DocumentRow[]
+  /** Indices with documents whose columns differ from their fields. */
+  changedIndexNo: number | undefined
+}
+
+export interface CompanionDeps {
+  kit: Pick<Kit, 'db' | 'bus' | 'now' | 'newId' | 'log'>
+  queue: PipelineQueue
+  partitions: Partitions
+  /** Called in the transaction that stores documents. */
+  stored?: ((sql: Sql, rows: DocumentRow[]) => Promise<void>) | undefined
+}
+
+const invalidData = /^(22|54)/
+const noPartition = '23514'
+const codeOf = (error: unknown) => (error as { code?: string } | null)?.code ?? ''
+
+export function createCompanion(deps: CompanionDeps): SampleCompanion {
+  const { kit, queue, partitions } = deps
+  const templates = createTemplateCache(kit.bus)
+  const newDocumentId = createDocumentIds(kit.newId)
+  /** Groups with a document that PostgreSQL did not accept: their documents are written one by one. */
+  const careful = new WeakSet<CompanionRows>()
+
+  const load = ({ tenantId, applicationName }: DeviceEndpoint) =>
+    templates.read(applicationName, async () => {
+      const row = await findTemplate(kit.db.sql, tenantId, applicationName)
+      if (!row) return { tenantId }
+      const fields = createKnownFields()
+      fields.add(await findFields(kit.db.sql, [row.indexNo]))
+      const { indexNo, defaultPipeline } = row
+      return { tenantId, collecting: { indexNo, pipelineId: defaultPipeline ?? undefined, fields } }
+    })
+
+  async function loadAndPrepare(message: DeviceMessage, samples: unknown[]) {
+    const cached = await load(message.endpoint)
+    return cached?.collecting ? await prepare(cached.collecting, message, samples) : undefined
+  }
+
+  async function prepare(collecting: Collecting, message: DeviceMessage, samples: unknown[]): Promise<DocumentRows> {
+    const { endpoint } = message
+    const arrivedAt = message.receivedAt.getTime()
+    const rows: DocumentRow[] = []
+    let isChanged = false
+    const add = (doc: string, ts: number | null) =>
+      rows.push({
+        id: newDocumentId(arrivedAt),
+        arrivedAt,
+        ts,
+        indexNo: collecting.indexNo,
+        endpointId: endpoint.endpointId,
+        versionName: endpoint.versionName,
+        doc,
+      })
+    const found: Field[] = []
+    const exact = exactSamples(message, samples)
+    const texts = exact.map((sample) => writeDocument(message, sample))
+    if (collecting.pipelineId === undefined) {
+      for (const [index, sample] of exact.entries()) {
+        add(texts[index]!, arrivedAt)
+        found.push(...collecting.fields.newFields({ dataSample: sample }))
+      }
+    } else {
+      const { pipelineId, indexNo } = collecting
+      const outcomes = await queue.run({ ...endpoint, pipelineId, indexNo }, texts)
+      for (const [index, outcome] of outcomes.entries()) isChanged = addOutcome(outcome, texts[index]!) || isChanged
+    }
+    if (found.length > 0) await recordFields(endpoint, collecting.indexNo, found)
+    const bytes = rows.reduce((sum, { doc }) => sum + doc.length * 3 + 300, 0)
+    return { bytes, rows, changedIndexNo: isChanged ? collecting.indexNo : undefined }
+
+    /** Returns whether columns of the document differ from its fields. */
+    function addOutcome(outcome: DocumentOutcome, text: string): boolean {
+      if ('dropped' in outcome) return false
+      if ('error' in outcome) {
+        add(withError(text, outcome.error), arrivedAt)
+        return false
+      }
+      const fields = outcome.fields ?? []
+      found.push(...fields)
+      add(outcome.doc, outcome.ts)
+      return outcome.envelopeChanged || outcome.ts === null
+    }
+  }
+
+  async function recordFields({ applicationName }: DeviceEndpoint, indexNo: number, fields: Field[]) {
+    try {
+      await insertFields(kit.db.sql, indexNo, fields)
+    } catch (error) {
+      // The cached template counts them as known.
+      templates.drop(applicationName)
+      throw error
+    }
+  }
+
+  async function write(sql: Sql, all: DocumentRow[], isRepeated: boolean, isCareful: boolean) {
+    await partitions.ensure(sql, all)
+    if (isCareful) {
+      for (const row of all) {
+        if (await store.insertOrReject(sql as TransactionSql, row)) continue
+        documentRejected(kit.log, { endpointId: row.endpointId, documentId: row.id })
+        const error = { processor: '', type: 'illegal_argument_exception', reason: 'the document cannot be stored' }
+        await store.insertDocuments(sql, [{ ...row, ts: row.arrivedAt, doc: JSON.stringify({ ingestError: error }) }])
+      }
+    } else if (isRepeated) await store.insertDocuments(sql, all)
+    else await store.copyDocuments(sql, all)
+    await deps.stored?.(sql, all)
+  }
+
+  return {
+    prepare(message, samples) {
+      const cached = templates.get(message.endpoint.applicationName)
+      if (!cached) return loadAndPrepare(message, samples)
+      return cached.collecting && prepare(cached.collecting, message, samples)
+    },
+    async store(sql, groups, isRepeated) {
+      const given = groups as DocumentRows[]
+      const all = given.flatMap(({ rows }) => rows)
+      if (all.length === 0) return
+      try {
+        await write(sql, all, isRepeated, careful.has(groups[0]!))
+        const changed = given.flatMap(({ changedIndexNo }) => changedIndexNo ?? [])
+        if (changed.length > 0) await store.markEnvelopeChanged(sql, [...new Set(changed)])
+      } catch (error) {
+        if (codeOf(error) === noPartition) partitions.invalidate()
+        if (!invalidData.test(codeOf(error)) || careful.has(groups[0]!)) throw error
+        // Without a code it counts as temporary, and the whole group is written again.
+        careful.add(groups[0]!)
+        throw new Error('a document was not accepted; writing documents one by one', { cause: error })
+      }
+    },
+  }
+}
+
+function createTemplateCache(bus: Bus) {
+  const cache = createCache<Cached>({ max: 100_000, groupOf: ({ tenantId }) => tenantId, bus })
+  cache.dropOn(TemplateChanged, ({ applicationName }) => applicationName)
+  cache.dropOn(ApplicationDeleted, ({ applicationName }) => applicationName)
+  bus.subscribe(TenantDeleted, ({ tenantId }) => cache.dropGroup(tenantId))
+  return cache
+}

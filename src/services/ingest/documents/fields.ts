@@ -1,0 +1,115 @@
+/** Notices fields that documents of an index did not have before. */
+import { parseDate } from '../query/dates.ts'
+
+export type FieldType = 'boolean' | 'long' | 'double' | 'date' | 'text'
+
+export interface Field {
+  /** Keys, joined by dots. */
+  path: string
+  type: FieldType
+  /** True if the value is in a list, or below one. */
+  listed: boolean
+}
+
+interface Node {
+  children: Map<string, Node>
+  /** A bit for each type, and for each type in a list. */
+  seen: number
+}
+
+export interface KnownFields {
+  /** Returns the fields of a document that were not seen before. */
+  newFields(document: unknown): Field[]
+  /** Records fields that others have seen. */
+  add(fields: Field[]): void
+}
+
+export const fieldsMax = 1000
+const pathLengthMax = 512
+const depthMax = 20
+
+const bits: Record<FieldType, number> = { boolean: 1, long: 2, double: 4, date: 8, text: 16 }
+const listedFactor = 32
+
+const newNode = (): Node => ({ children: new Map(), seen: 0 })
+
+/** Texts that look like a date are worth the attempt to parse them. */
+const isoStart = /^\d{4}-\d\d-\d\d/
+
+function typeOf(value: unknown): FieldType | undefined {
+  switch (typeof value) {
+    case 'boolean':
+      return 'boolean'
+    case 'bigint':
+      return 'long'
+    case 'number':
+      return Number.isInteger(value) ? 'long' : 'double'
+    case 'string':
+      return isoStart.test(value) && parseDate(value) !== undefined ? 'date' : 'text'
+    default:
+      return undefined
+  }
+}
+
+export function createKnownFields(): KnownFields {
+  const root = newNode()
+  let count = 0
+
+  function nodeAt(path: string[]): Node {
+    let node = root
+    for (const key of path) {
+      let child = node.children.get(key)
+      if (!child) {
+        child = newNode()
+        node.children.set(key, child)
+      }
+      node = child
+    }
+    return node
+  }
+
+  function visit(value: unknown, node: Node, path: string[], listed: boolean, found: Field[]) {
+    if (typeof value === 'object' && value !== null) {
+      if (Array.isArray(value)) {
+        for (const item of value) visit(item, node, path, true, found)
+        return
+      }
+      if (path.length >= depthMax) return
+      for (const key of Object.keys(value)) {
+        let child = node.children.get(key)
+        if (!child) {
+          if (count >= fieldsMax) continue
+          child = newNode()
+          node.children.set(key, child)
+        }
+        path.push(key)
+        visit((value as Record<string, unknown>)[key], child, path, listed, found)
+        path.pop()
+      }
+      return
+    }
+    const type = typeOf(value)
+    if (type === undefined) return
+    const bit = listed ? bits[type] * listedFactor : bits[type]
+    if ((node.seen & bit) !== 0) return
+    const text = path.join('.')
+    if (count >= fieldsMax || text.length > pathLengthMax) return
+    node.seen |= bit
+    count++
+    found.push({ path: text, type, listed })
+  }
+
+  return {
+    newFields(document) {
+      const found: Field[] = []
+      visit(document, root, [], false, found)
+      return found
+    },
+    add(fields) {
+      for (const { path, type, listed } of fields) {
+        nodeAt(path.split('.')).seen |= listed ? bits[type] * listedFactor : bits[type]
+        count++
+      }
+    },
+  }
+}

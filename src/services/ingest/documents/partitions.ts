@@ -1,0 +1,79 @@
+/** Creates the partitions of the coming days, and deletes documents that are too old. */
+import type { Clock } from '../../../kernel/clock.ts'
+import type { Db, Sql, TransactionSql } from '../../../kernel/db.ts'
+import { deletePart, deleteUnregisteredBefore } from '../store/documents.ts'
+import { createPartitions as create, dayMs, dropPartition, findDays } from '../store/partitions.ts'
+import { findRetentions } from '../store/templates.ts'
+
+export interface Partitions {
+  prepare(): Promise<void>
+  /** Creates missing partitions for documents, in the transaction that stores them. */
+  ensure(sql: Sql, rows: readonly { arrivedAt: number }[]): Promise<void>
+  invalidate(): void
+  /** Creates the partitions of the coming days; drops those whose documents are all too old, and deletes others by index. */
+  renew(sql: TransactionSql): Promise<void>
+}
+
+const ahead = 3
+const deletedAtOnce = 10_000
+
+export function createPartitions({ db, now }: { db: Db; now: Clock }, defaultDays: number): Partitions {
+  const cached = new Set<number>()
+  const today = () => Math.floor(now().getTime() / dayMs)
+
+  async function make(sql: Sql, days: number[]) {
+    const existing = new Set(await findDays(sql))
+    const missing = days.filter((day) => !existing.has(day))
+    if (missing.length > 0) await create(sql, missing)
+  }
+  const daysAhead = () => Array.from({ length: ahead + 1 }, (_, index) => today() + index)
+
+  async function deleteOld(sql: TransactionSql) {
+    const retentions = await findRetentions(sql)
+    const longest = Math.max(
+      ...[defaultDays, ...retentions.map(({ retentionDays }) => retentionDays)].map((days) =>
+        days === 0 ? Number.POSITIVE_INFINITY : days,
+      ),
+    )
+    if (Number.isFinite(longest)) {
+      const expired = (await findDays(sql)).filter((day) => day < today() - longest).sort((a, b) => a - b)
+      for (const day of expired) {
+        cached.delete(day)
+        if (!(await dropPartition(sql, day))) break
+      }
+      await deleteUnregisteredBefore(sql, new Date((today() - longest) * dayMs))
+    }
+    for (const { indexNo, retentionDays } of retentions) await deleteOfIndex(indexNo, retentionDays, longest)
+  }
+
+  /** Whole days are deleted, as where the setting decides. */
+  async function deleteOfIndex(indexNo: number, days: number, longest: number) {
+    if (days === 0 || days >= longest) return
+    const before = new Date((today() - days) * dayMs)
+    while (await db.tx((sql) => deletePart(sql, indexNo, before, deletedAtOnce)));
+  }
+
+  return {
+    async prepare() {
+      const days = daysAhead()
+      await db.tx((sql) => make(sql, days))
+      for (const day of days) cached.add(day)
+    },
+    async ensure(sql, rows) {
+      const days = new Set<number>()
+      for (const { arrivedAt } of rows) days.add(Math.floor(arrivedAt / dayMs))
+      const missing = [...days].filter((day) => !cached.has(day))
+      if (missing.length === 0) return
+      await make(sql, missing)
+      // They exist for others after the commit; until then `ensure` asks again.
+      db.afterCommit(sql, () => {
+        for (const day of missing) cached.add(day)
+      })
+    },
+    invalidate: () => cached.clear(),
+    async renew(sql) {
+      await make(sql, daysAhead())
+      await deleteOld(sql)
+    },
+  }
+}

@@ -1,0 +1,49 @@
+/** The JSON text of a document: a sample and where it came from (document 3, 1.20). */
+import type { DeviceMessage } from '../../../kernel/device.ts'
+import { mayHoldLongIntegers, parseExact, stringifyExact } from '../exact-json.ts'
+
+/**
+ * Returns the samples with integers of 64 bits, which the samples of time series are rounded without. Enriched samples keep what was
+ * added to them.
+ */
+export function exactSamples({ payload }: DeviceMessage, samples: unknown[]): unknown[] {
+  const text = payload.toString('utf8')
+  if (!mayHoldLongIntegers(text)) return samples
+  const parsed = parsedOrUndefined(text)
+  const exact = Array.isArray(parsed) ? parsed : [parsed]
+  if (exact.length !== samples.length) return samples
+  return samples.map((sample, index) => {
+    const sent = exact[index]
+    if (!isObject(sample) || !isObject(sent))
+      return typeof sample === typeof sent || typeof sent === 'bigint' ? sent : sample
+    return { ...sample, ...sent }
+  })
+}
+
+/** A message in the plain format is no JSON. */
+function parsedOrUndefined(text: string): unknown {
+  try {
+    return parseExact(text)
+  } catch {
+    return undefined
+  }
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+export function writeDocument({ endpoint, receivedAt }: DeviceMessage, sample: unknown): string {
+  const { tenantId, applicationName, versionName, endpointId } = endpoint
+  const envelope = JSON.stringify({
+    '@timestamp': receivedAt.toISOString(),
+    tenantId,
+    appName: applicationName,
+    appVersionName: versionName,
+    endpointId,
+  })
+  return `${envelope.slice(0, -1)},"dataSample":${stringifyExact(sample)}}`
+}
+
+/** Adds why the pipeline failed to a document that it leaves as it was. */
+export const withError = (document: string, error: { processor: string; type: string; reason: string }): string =>
+  `${document.slice(0, -1)},"ingestError":${JSON.stringify(error)}}`

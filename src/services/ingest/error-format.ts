@@ -1,0 +1,61 @@
+/** Errors that our clients and those of the search engine can read (document 5, 7.3). */
+import type { ErrorFormat } from '../../kernel/error-formats.ts'
+import type { PlatformError } from '../../kernel/errors.ts'
+import { Type } from '../../kernel/schema.ts'
+
+const typesByStatus: Record<number, string> = {
+  401: 'security_exception',
+  403: 'security_exception',
+  404: 'resource_not_found_exception',
+  413: 'content_too_long_exception',
+  415: 'content_type_exception',
+  429: 'es_rejected_execution_exception',
+}
+
+/** Types by the code of an error, in the words of the search engine. */
+const typesByCode: Record<string, string> = {
+  no_such_index: 'index_not_found_exception',
+  query_invalid: 'parsing_exception',
+  search_too_long: 'timeout_exception',
+  simulation_too_long: 'timeout_exception',
+}
+
+function typeOf({ status, code, details }: PlatformError): string {
+  if (typeof details?.type === 'string') return details.type
+  return typesByCode[code] ?? typesByStatus[status] ?? (status < 500 ? 'illegal_argument_exception' : 'exception')
+}
+
+/** Returns `{root_cause, type, reason}` with further fields, such as the position of a processor. */
+export function causeOf(type: string, reason: string, more: Record<string, unknown> = {}) {
+  const cause = { type, reason, ...more }
+  return { root_cause: [cause], ...cause }
+}
+
+const Reason = {
+  type: Type.String({ description: 'Kind of the error, in the words of the search engine.' }),
+  reason: Type.String({ description: 'What is wrong, and with which field or object.' }),
+}
+
+export const engineFormat: ErrorFormat = {
+  name: 'engine',
+  body(error) {
+    const { type: _, ...more } = error.details ?? {}
+    return { message: error.message, error: causeOf(typeOf(error), error.message, more), status: error.status }
+  },
+  schema: Type.Object(
+    {
+      message: Type.String({ description: 'What is wrong, and with which field or object.' }),
+      error: Type.Object(
+        {
+          root_cause: Type.Array(Type.Object(Reason, { additionalProperties: true, description: 'A cause.' }), {
+            description: 'The causes; always one.',
+          }),
+          ...Reason,
+        },
+        { additionalProperties: true, description: 'The same error for clients of the search engine.' },
+      ),
+      status: Type.Integer({ description: 'The HTTP status.' }),
+    },
+    { title: 'ErrorOfIngest', description: 'An error of the ingest facade.' },
+  ),
+}

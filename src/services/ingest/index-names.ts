@@ -1,0 +1,49 @@
+/** Index names are looked up, never split, because tenant IDs and application names may hold dashes (document 5, 7.2). */
+export interface DateRange {
+  /** Milliseconds since 1970; `to` is not part of the range. */
+  from: number
+  to: number
+}
+
+export interface Candidate {
+  applicationName: string
+  /** Absent: all dates. */
+  dates?: DateRange
+}
+
+const statisticsNames = ['platform-system-traffic-statistics', 'kaa-system-traffic-statistics']
+
+const datePattern = /^(?:\*|(\d{4})(?:[.-](\d{2})(?:[.-](\d{2}))?)?(?:[.-]?\*)?)$/
+
+/** Returns undefined if the text is no date; without a range for `*`. */
+function datesOf(text: string): { dates?: DateRange } | undefined {
+  const match = datePattern.exec(text)
+  if (!match) return undefined
+  const [, year, month, day] = match
+  if (year === undefined) return {}
+  const [y, m, d] = [Number(year), month === undefined ? 0 : Number(month) - 1, day === undefined ? 1 : Number(day)]
+  const from = Date.UTC(y, m, d)
+  const start = new Date(from)
+  // 2026.02.31 is no date.
+  if (start.getUTCFullYear() !== y || start.getUTCMonth() !== m || start.getUTCDate() !== d) return undefined
+  const to = day !== undefined ? Date.UTC(y, m, d + 1) : month !== undefined ? Date.UTC(y, m + 1) : Date.UTC(y + 1, 0)
+  return { dates: { from, to } }
+}
+
+export type ParsedIndex = { all: true } | { statistics: true; dates?: DateRange } | { candidates: Candidate[] }
+
+/** Returns what an index name may mean, the longest application name first; undefined if it is not of this tenant. */
+export function parseIndex(index: string, tenantId: string): ParsedIndex | undefined {
+  if (!index.startsWith(`${tenantId}-`)) return undefined
+  const rest = index.slice(tenantId.length + 1)
+  if (rest === '*') return { all: true }
+  const candidates: Candidate[] = [{ applicationName: rest }]
+  for (let dash = rest.lastIndexOf('-'); dash > 0; dash = rest.lastIndexOf('-', dash - 1)) {
+    const dated = datesOf(rest.slice(dash + 1))
+    if (dated) candidates.push({ applicationName: rest.slice(0, dash), ...dated })
+    if (rest.length - dash > 12) break
+  }
+  for (const { applicationName, dates } of candidates)
+    if (statisticsNames.includes(applicationName)) return { statistics: true, ...(dates && { dates }) }
+  return { candidates }
+}

@@ -1,0 +1,190 @@
+import { InvalidRequest, UnsupportedMediaType } from '../../kernel/errors.ts'
+import { parseJson } from '../../kernel/http/body.ts'
+import type { Http, Reply } from '../../kernel/http/routes.ts'
+import { sendText } from '../../kernel/http/send.ts'
+import { checkShape } from '../../kernel/http/validation.ts'
+import type { TSchema } from '../../kernel/schema.ts'
+import { itemTexts } from './json-items.ts'
+import * as schemas from './schemas.ts'
+import { deleteScope, readEndpointsScope, readScope, updateScope } from './service/access.ts'
+import type { IngestService } from './service.ts'
+
+const pipelines = '/_ingest/pipeline'
+const index = '/:tenantID-:applicationName'
+
+/** The framework splits the name at its first dash; services look it up as a whole. */
+const indexOf = ({ tenantID, applicationName }: { tenantID: string; applicationName: string }) =>
+  `${tenantID}-${applicationName}`
+
+const jsonType = /^application\/(?:[\w.+-]+\+)?(?:json|x-ndjson)\b/i
+
+/** Checks a body and returns its text, in which integers have all their digits. */
+function textOf(body: unknown, contentType: string | undefined, shape: TSchema): string {
+  const bytes = body as Buffer
+  if (bytes.length > 0 && !jsonType.test(contentType ?? ''))
+    throw UnsupportedMediaType({ given: (contentType ?? 'none').slice(0, 100), accepted: 'application/json' })
+  const value = parseJson(bytes, { plainData: 'inside', roundIntegers: true })
+  if (value === undefined) throw InvalidRequest({ problem: 'body: expected JSON' })
+  checkShape(shape, value, 'body')
+  return bytes.toString('utf8')
+}
+
+const acknowledged = { acknowledged: true }
+const rawJson = { rawBody: true, anyJson: true } as const
+
+/** Sends JSON text without a schema, which would round integers. */
+const sendJson = (reply: Reply, text: string) =>
+  sendText(
+    reply.serializer((value: string) => value),
+    text,
+  )
+
+export function routes(http: Http, service: IngestService) {
+  pipelineRoutes(http, service)
+  templateRoutes(http, service)
+  searchRoutes(http, service)
+}
+
+function pipelineRoutes(http: Http, { pipelines: operations }: IngestService) {
+  http.get(
+    pipelines,
+    { schema: schemas.listPipelines, config: { scope: readScope, on: 'tenant' } },
+    async ({ ctx }, reply) => sendJson(reply, await operations.list(ctx)),
+  )
+  http.put(
+    `${pipelines}/:pipelineID`,
+    { schema: schemas.putPipeline, config: { scope: updateScope, on: 'tenant', ...rawJson } },
+    async ({ ctx, params, body, headers }) => {
+      await operations.put(ctx, params.pipelineID, textOf(body, headers['content-type'], schemas.Pipeline))
+      return acknowledged
+    },
+  )
+  http.get(
+    `${pipelines}/:pipelineID`,
+    { schema: schemas.getPipeline, config: { scope: readScope, on: 'tenant' } },
+    async ({ ctx, params }, reply) => sendJson(reply, await operations.get(ctx, params.pipelineID)),
+  )
+  http.delete(
+    `${pipelines}/:pipelineID`,
+    { schema: schemas.deletePipeline, config: { scope: deleteScope, on: 'tenant' } },
+    async ({ ctx, params }) => {
+      await operations.delete(ctx, params.pipelineID)
+      return acknowledged
+    },
+  )
+  http.post(
+    `${pipelines}/simulate/:pipelineID`,
+    { schema: schemas.simulateStored, config: { scope: updateScope, on: 'tenant', ...rawJson } },
+    async ({ ctx, params, body, headers }, reply) => {
+      const text = textOf(body, headers['content-type'], schemas.Simulation)
+      return sendJson(reply, await operations.simulate(ctx, params.pipelineID, text))
+    },
+  )
+  http.post(
+    `${pipelines}/simulate/`,
+    { schema: schemas.simulateInline, config: { scope: updateScope, on: 'tenant', ...rawJson } },
+    async ({ ctx, body, headers }, reply) => {
+      const text = textOf(body, headers['content-type'], schemas.InlineSimulation)
+      return sendJson(reply, await operations.simulate(ctx, undefined, text))
+    },
+  )
+}
+
+function templateRoutes(http: Http, { templates, mappings }: IngestService) {
+  http.put(
+    `${index}/_template`,
+    { schema: schemas.putTemplate, config: { scope: updateScope, ...rawJson } },
+    async ({ ctx, params, body, headers }) => {
+      await templates.put(ctx, indexOf(params), textOf(body, headers['content-type'], schemas.TemplateRequest))
+      return acknowledged
+    },
+  )
+  http.get(
+    `${index}/_template`,
+    { schema: schemas.getTemplate, config: { scope: readScope } },
+    async ({ ctx, params }, reply) => sendJson(reply, await templates.get(ctx, indexOf(params))),
+  )
+  http.delete(
+    `${index}/_template`,
+    { schema: schemas.deleteTemplate, config: { scope: deleteScope } },
+    async ({ ctx, params }) => {
+      await templates.delete(ctx, indexOf(params))
+      return acknowledged
+    },
+  )
+  http.get(
+    `${index}/_mapping`,
+    { schema: schemas.getMapping, config: { scope: readScope } },
+    async ({ ctx, params }, reply) => sendJson(reply, await mappings.get(ctx, indexOf(params))),
+  )
+}
+
+function searchRoutes(http: Http, { searches }: IngestService) {
+  const access = { scope: [readScope, readEndpointsScope], deadlineSeconds: 60, ...rawJson }
+  http.post(
+    `${index}/_search`,
+    { schema: schemas.search, config: { ...access, bodyOptional: true } },
+    async ({ ctx, params, query, body, headers }, reply) => {
+      const isEmpty = (body as unknown as Buffer).length === 0
+      const text = isEmpty ? '{}' : textOf(body, headers['content-type'], schemas.SearchBody)
+      return sendJson(reply, await searches.search(ctx, indexOf(params), text, query))
+    },
+  )
+  http.post(`${index}/_msearch`, { schema: schemas.multiSearch, config: access }, async (request, reply) => {
+    const { ctx, params, body, headers } = request
+    const given = searchesIn(body as Buffer, headers['content-type'])
+    return sendJson(reply, await searches.searchMany(ctx, indexOf(params), given))
+  })
+}
+
+const searchesMax = 100
+
+/** Reads headers and bodies in turn: lines of JSON, an array, or a single body. */
+function searchesIn(body: Buffer, contentType: string | undefined): { index?: string; text: string }[] {
+  if (body.length === 0) throw InvalidRequest({ problem: 'body: expected headers and bodies of searches in turn' })
+  if (!jsonType.test(contentType ?? ''))
+    throw UnsupportedMediaType({ given: (contentType ?? 'none').slice(0, 100), accepted: 'application/x-ndjson' })
+  const texts = partsOf(body)
+  const parts = texts.map((text, place) => {
+    const value = parseJson(Buffer.from(text), { plainData: true, roundIntegers: true, part: `body[${place}]` })
+    if (typeof value !== 'object' || value === null || Array.isArray(value))
+      throw InvalidRequest({ problem: `body[${place}]: expected an object` })
+    return { value: value as Record<string, unknown>, text }
+  })
+  if (parts.length === 1) return [{ text: parts[0]!.text }]
+  if (parts.length % 2 !== 0)
+    throw InvalidRequest({ problem: 'body: expected a header and a body for each search; the last one has no body' })
+  if (parts.length > searchesMax * 2)
+    throw InvalidRequest({ problem: `body: expected at most ${searchesMax} searches` })
+  return Array.from({ length: parts.length / 2 }, (_, place) => {
+    const named = indexName(parts[place * 2]!.value.index, place * 2)
+    return { ...(named !== undefined && { index: named }), text: parts[place * 2 + 1]!.text }
+  })
+}
+
+function indexName(given: unknown, place: number): string | undefined {
+  const [name] = [given].flat()
+  if (name === undefined || name === null) return undefined
+  if (typeof name !== 'string' || [given].flat().length > 1)
+    throw InvalidRequest({ problem: `body[${place}].index: expected the name of one index` })
+  return name
+}
+
+/** An array or object may span lines; otherwise each line is a JSON text. */
+function partsOf(body: Buffer): string[] {
+  const text = body.toString('utf8')
+  const lines = text.split('\n').filter((line) => line.trim() !== '')
+  const isWhole = lines.length === 1 || !isJson(lines[0]!)
+  if (!isWhole) return lines
+  const value = parseJson(body, { plainData: true, roundIntegers: true })
+  return Array.isArray(value) ? itemTexts(text) : [text]
+}
+
+const isJson = (line: string) => {
+  try {
+    JSON.parse(line)
+    return true
+  } catch {
+    return false
+  }
+}

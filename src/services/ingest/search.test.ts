@@ -1,0 +1,436 @@
+import assert from 'node:assert/strict'
+import { before, suite, test } from 'node:test'
+import { asf, openIngest } from '../../../test/harness/ingest.ts'
+
+const { admin, aCollectingEndpoint, anEndpoint, send, search } = await openIngest()
+
+/** Samples, sent one after the other; `n` names them in the expectations. */
+const samples = [
+  { n: 1, temperature: 10, room: 'Lab One', on: true, tags: ['a', 'b'], at: '2026-01-01T00:30:00Z' },
+  { n: 2, temperature: 20.5, room: 'lab two', on: false, tags: ['b'], at: '2026-01-01T01:15:00Z' },
+  { n: 3, temperature: 30, room: 'office', on: true, tags: [], at: '2026-01-01T01:45:00Z', nested: { deep: 'x' } },
+  { n: 4, temperature: '40', room: 'Office', at: '2026-01-03T05:00:00Z', nested: { deep: null } },
+  {
+    n: 5,
+    code: 'A-1',
+    items: [
+      { k: 1, v: 'one' },
+      { k: 2, v: 'two' },
+    ],
+  },
+]
+
+let [index, first, second] = ['', '', '']
+before(async () => {
+  const endpoint = await aCollectingEndpoint({
+    mappings: { properties: { dataSample: { properties: { code: { type: 'keyword' } } } } },
+  })
+  const other = { ...(await anEndpoint(endpoint.version)), version: endpoint.version }
+  ;[index, first, second] = [endpoint.index, endpoint.endpointId, other.endpointId]
+  for (const sample of samples) await send(sample.n % 2 === 1 ? endpoint : other, sample)
+})
+
+type Hit = { _source: { dataSample: { n: number } } }
+const numbersOf = ({ hits }: { hits: { hits: Hit[] } }) => hits.hits.map(({ _source }) => _source.dataSample.n)
+
+suite('queries', () => {
+  const f = (name: string) => `dataSample.${name}`
+  const cases: [what: string, query: () => object, found: number[]][] = [
+    ['match_all', () => ({ match_all: {} }), [1, 2, 3, 4, 5]],
+    ['match_none', () => ({ match_none: {} }), []],
+    ['term of a number', () => ({ term: { [f('temperature')]: 20.5 } }), [2]],
+    ['term of a number that is text', () => ({ term: { [f('temperature')]: 40 } }), [4]],
+    ['term of a text', () => ({ term: { [f('room')]: { value: 'office' } } }), [3]],
+    ['term of .keyword', () => ({ term: { [`${f('room')}.keyword`]: 'Office' } }), [4]],
+    ['term of a boolean', () => ({ term: { [f('on')]: true } }), [1, 3]],
+    ['term of a boolean as text', () => ({ term: { [f('on')]: 'false' } }), [2]],
+    ['term of an item of a list', () => ({ term: { [f('tags')]: 'b' } }), [1, 2]],
+    ['term within a list of objects', () => ({ term: { [f('items.v')]: 'two' } }), [5]],
+    ['term of an endpoint', () => ({ term: { endpointId: second } }), [2, 4]],
+    ['terms of endpoints', () => ({ terms: { endpointId: [first, second, 'x'] } }), [1, 2, 3, 4, 5]],
+    ['terms', () => ({ terms: { [f('n')]: [1, '5', 9] } }), [1, 5]],
+    ['terms of nothing', () => ({ terms: { [f('n')]: [] } }), []],
+    ['term of an unknown field', () => ({ term: { 'no.such.field': 1 } }), []],
+    ['range of numbers', () => ({ range: { [f('temperature')]: { gte: 10, lt: 30 } } }), [1, 2]],
+    ['range of numbers as text', () => ({ range: { [f('temperature')]: { gt: '10' } } }), [2, 3, 4]],
+    ['range of dates', () => ({ range: { [f('at')]: { gte: '2026-01-01', lte: '2026-01-01' } } }), [1, 2, 3]],
+    [
+      'range of date math',
+      () => ({ range: { [f('at')]: { gte: '2026-01-01T01:00:00Z||/d', lt: '2026-01-01||+90m' } } }),
+      [1, 2],
+    ],
+    ['range of a time zone', () => ({ range: { [f('at')]: { gte: '2026-01-03T06:00', time_zone: '+01:00' } } }), [4]],
+    ['range of @timestamp', () => ({ range: { '@timestamp': { gte: 'now-5m', lte: 'now+5m' } } }), [1, 2, 3, 4, 5]],
+    ['range of @timestamp in the past', () => ({ range: { '@timestamp': { lt: 'now-1h' } } }), []],
+    ['range of texts', () => ({ range: { [f('room')]: { gte: 'o' } } }), [3]],
+    ['exists', () => ({ exists: { field: f('on') } }), [1, 2, 3]],
+    ['exists of an object', () => ({ exists: { field: f('nested') } }), [3, 4]],
+    [
+      'exists leaves out null and empty lists',
+      () => ({ bool: { should: [{ exists: { field: f('tags') } }, { exists: { field: f('nested.deep') } }] } }),
+      [1, 2, 3],
+    ],
+    ['prefix', () => ({ prefix: { [f('room')]: 'lab' } }), [2]],
+    ['prefix without case', () => ({ prefix: { [f('room')]: { value: 'LAB', case_insensitive: true } } }), [1, 2]],
+    ['prefix takes % and _ literally', () => ({ prefix: { [f('room')]: '%' } }), []],
+    ['match of words', () => ({ match: { [f('room')]: 'LAB office' } }), [1, 2, 3, 4]],
+    ['match of all words', () => ({ match: { [f('room')]: { query: 'two lab', operator: 'and' } } }), [2]],
+    ['match of a number', () => ({ match: { [f('n')]: 3 } }), [3]],
+    ['match of a keyword', () => ({ match: { [f('code')]: 'A' } }), []],
+    ['match of a whole keyword', () => ({ match: { [f('code')]: 'A-1' } }), [5]],
+    ['ids of nobody', () => ({ ids: { values: ['x', '00000000-0000-0000-0000-000000000000'] } }), []],
+    [
+      'must and must_not',
+      () => ({ bool: { must: { exists: { field: f('on') } }, must_not: [{ term: { [f('n')]: 1 } }] } }),
+      [2, 3],
+    ],
+    ['should', () => ({ bool: { should: [{ term: { [f('n')]: 1 } }, { term: { [f('n')]: 4 } }] } }), [1, 4]],
+    [
+      'should beside filter is optional',
+      () => ({ bool: { filter: [{ term: { [f('on')]: true } }], should: [{ term: { [f('n')]: 4 } }] } }),
+      [1, 3],
+    ],
+    [
+      'minimum_should_match',
+      () => ({
+        bool: { should: [{ term: { [f('on')]: true } }, { term: { [f('tags')]: 'b' } }], minimum_should_match: 2 },
+      }),
+      [1],
+    ],
+    [
+      'minimum_should_match in percent',
+      () => ({
+        bool: { should: [{ term: { [f('on')]: true } }, { term: { [f('tags')]: 'b' } }], minimum_should_match: '50%' },
+      }),
+      [1, 2, 3],
+    ],
+    ['an empty bool', () => ({ bool: {} }), [1, 2, 3, 4, 5]],
+    [
+      'must_not of a missing field',
+      () => ({ bool: { must_not: { range: { [f('temperature')]: { gt: 0 } } } } }),
+      [4, 5],
+    ],
+  ]
+  for (const [what, query, found] of cases)
+    test(what, async () => {
+      const answer = await search(index, { query: query() })
+      assert.deepEqual(numbersOf(answer), found)
+      assert.equal(answer.hits.total.value, found.length)
+    })
+
+  test('ids', async () => {
+    const { hits } = await search(index)
+    const ids = hits.hits.slice(1, 3).map(({ _id }: { _id: string }) => _id)
+    assert.deepEqual(numbersOf(await search(index, { query: { ids: { values: ids } } })), [2, 3])
+    assert.deepEqual(numbersOf(await search(index, { query: { term: { _id: ids[0] } } })), [2])
+  })
+
+  const wrong: [what: string, body: object, problem: RegExp][] = [
+    ['an unknown query', { query: { fuzzy: { a: 'b' } } }, /unknown query \[fuzzy\]/],
+    ['an unknown query inside', { query: { bool: { must: [{ script: {} }] } } }, /query\.bool\.must\[0\].*\[script\]/],
+    ['two queries', { query: { match_all: {}, match_none: {} } }, /exactly one query/],
+    ['a query that is a text', { query: 'x' }, /query: expected an object/],
+    ['an unknown aggregation', { aggs: { a: { top_hits: {} } } }, /aggs\.a: unknown aggregation \[top_hits\]/],
+    ['a global aggregation', { aggs: { a: { global: {} } } }, /unknown aggregation/],
+    ['an aggregation without a field', { aggs: { a: { avg: {} } } }, /aggs\.a\.avg\.field/],
+    ['a window beyond 10,000', { from: 9999, size: 2 }, /from \+ size/],
+    ['a negative size', { size: -1 }, /size/],
+    ['a wrong order', { sort: [{ a: 'up' }] }, /sort\[0\]\.a/],
+    ['a term of an object', { query: { term: { a: { value: {} } } } }, /query\.term\.a/],
+    ['a wrong time zone', { query: { range: { a: { gte: 1, time_zone: 'Mars/Base' } } } }, /time_zone/],
+    ['an interval of nothing', { aggs: { a: { histogram: { field: 'x', interval: 0 } } } }, /interval/],
+    [
+      'an unknown interval',
+      { aggs: { a: { date_histogram: { field: 'x', calendar_interval: '2d' } } } },
+      /calendar_interval/,
+    ],
+    ['a _source of a number', { _source: 5 }, /_source/],
+    ['terms of nothing at all', { query: { terms: { a: 'x' } } }, /query\.terms\.a/],
+  ]
+  for (const [what, body, problem] of wrong)
+    test(`rejects ${what}`, async () => {
+      const answer = await admin(`POST ${asf}/${index}/_search`, body)
+      assert.equal(answer.status, 400, answer.text)
+      assert.match(answer.body.message, problem)
+      assert.equal(answer.body.error.reason, answer.body.message)
+      assert.equal(answer.body.error.root_cause[0].type, answer.body.error.type)
+      assert.equal(answer.body.status, 400)
+    })
+
+  test('rejects ten thousand clauses, and deep nesting', async () => {
+    const clauses = Array.from({ length: 10_000 }, () => ({ match_all: {} }))
+    const many = await admin(`POST ${asf}/${index}/_search`, { query: { bool: { must: clauses } } })
+    assert.equal(many.status, 400)
+    assert.match(many.body.message, /at most 1024 clauses/)
+    let deep: object = { match_all: {} }
+    for (let depth = 0; depth < 25; depth++) deep = { bool: { must: deep } }
+    const nested = await admin(`POST ${asf}/${index}/_search`, { query: deep })
+    assert.equal(nested.status, 400)
+    assert.match(nested.body.message, /20 levels/)
+  })
+
+  test('a thousand clauses are answered', async () => {
+    const should = Array.from({ length: 1000 }, (_, n) => ({ term: { 'dataSample.n': n + 3 } }))
+    assert.deepEqual(numbersOf(await search(index, { query: { bool: { should } } })), [3, 4, 5])
+  })
+})
+
+suite('pages, order and parts', () => {
+  test('from and size cut the hits, not the total', async () => {
+    const answer = await search(index, { from: 1, size: 2, sort: [{ 'dataSample.n': 'desc' }] })
+    assert.deepEqual(numbersOf(answer), [4, 3])
+    assert.equal(answer.hits.total.value, 5)
+    assert.deepEqual(answer.hits.hits[0].sort, [4])
+    assert.equal((await search(index, { size: 0 })).hits.total.value, 5)
+    const counted = await search(index, { size: 0, track_total_hits: 2 })
+    assert.deepEqual(counted.hits.total, { value: 2, relation: 'gte' })
+    assert.equal((await search(index, { size: 1, track_total_hits: false })).hits.total, undefined)
+  })
+
+  test('missing values are last, or first where the search says so', async () => {
+    const by = (options: object) => search(index, { sort: [{ 'dataSample.on': options }, { 'dataSample.n': 'asc' }] })
+    assert.deepEqual(numbersOf(await by({ order: 'desc' })), [1, 3, 2, 4, 5])
+    assert.deepEqual(numbersOf(await by({ order: 'asc', missing: '_first' })), [4, 5, 2, 1, 3])
+  })
+
+  test('sorts by time and by endpoint', async () => {
+    assert.deepEqual(numbersOf(await search(index, { sort: [{ '@timestamp': { order: 'desc' } }] })), [5, 4, 3, 2, 1])
+    const [one] = [first, second].sort()
+    const sorted = await search(index, { sort: ['endpointId', { 'dataSample.n': 'asc' }] })
+    assert.deepEqual(numbersOf(sorted), one === first ? [1, 3, 5, 2, 4] : [2, 4, 1, 3, 5])
+  })
+
+  test('_source chooses fields', async () => {
+    const query = { term: { 'dataSample.n': 5 } }
+    const of = async (_source: unknown) => (await search(index, { query, _source })).hits.hits[0]._source
+    assert.equal(await of(false), undefined)
+    assert.deepEqual(await of('dataSample.n'), { dataSample: { n: 5 } })
+    assert.deepEqual(await of(['dataSample.items.k', 'endpointId']), {
+      endpointId: first,
+      dataSample: { items: [{ k: 1 }, { k: 2 }] },
+    })
+    assert.deepEqual(await of({ includes: ['dataSample.*'], excludes: ['*.items'] }), {
+      dataSample: { n: 5, code: 'A-1' },
+    })
+    assert.deepEqual(Object.keys(await of({ excludes: ['dataSample'] })).sort(), [
+      '@timestamp',
+      'appName',
+      'appVersionName',
+      'endpointId',
+      'tenantId',
+    ])
+  })
+
+  test('parameters of the address win over the body', async () => {
+    const { body } = await admin(`POST ${asf}/${index}/_search?size=1&sort=dataSample.n:desc&_source=dataSample.n`, {
+      size: 3,
+    })
+    assert.deepEqual(numbersOf(body), [5])
+    assert.equal((await admin(`POST ${asf}/${index}/_search?rest_total_hits_as_int=true`)).body.hits.total, 5)
+  })
+})
+
+suite('aggregations', () => {
+  const aggregate = async (aggs: object, query: object = { match_all: {} }) =>
+    (await search(index, { size: 0, query, aggs })).aggregations
+
+  test('metrics', async () => {
+    const field = 'dataSample.temperature'
+    const { avg, min, max, sum, count, different } = await aggregate({
+      avg: { avg: { field } },
+      min: { min: { field } },
+      max: { max: { field } },
+      sum: { sum: { field } },
+      count: { value_count: { field } },
+      different: { cardinality: { field: 'endpointId' } },
+    })
+    assert.deepEqual([avg.value, min.value, max.value, sum.value], [60.5 / 3, 10, 30, 60.5])
+    assert.deepEqual([count.value, different.value], [4, 2])
+  })
+
+  test('metrics of lists take every item, and of nothing no value', async () => {
+    const { sum, count, different, none, noSum } = await aggregate({
+      sum: { sum: { field: 'dataSample.items.k' } },
+      count: { value_count: { field: 'dataSample.tags' } },
+      different: { cardinality: { field: 'dataSample.tags' } },
+      none: { avg: { field: 'dataSample.nothing' } },
+      noSum: { sum: { field: 'dataSample.nothing' } },
+    })
+    assert.deepEqual([sum.value, count.value, different.value, none.value, noSum.value], [3, 3, 2, null, 0])
+  })
+
+  test('the greatest date is a date', async () => {
+    const { last } = await aggregate({ last: { max: { field: 'dataSample.at' } } })
+    assert.deepEqual(last, { value: Date.parse('2026-01-03T05:00:00Z'), value_as_string: '2026-01-03T05:00:00.000Z' })
+  })
+
+  test('terms with their size, order and the rest', async () => {
+    const { rooms, tags, on } = await aggregate({
+      rooms: { terms: { field: 'dataSample.room.keyword', size: 2, order: { _key: 'asc' } } },
+      tags: { terms: { field: 'dataSample.tags' } },
+      on: { terms: { field: 'dataSample.on', missing: 'unknown' } },
+    })
+    assert.equal(rooms.sum_other_doc_count, 2)
+    assert.equal(rooms.buckets.length, 2)
+    assert.deepEqual(tags.buckets, [
+      { key: 'b', doc_count: 2 },
+      { key: 'a', doc_count: 1 },
+    ])
+    assert.deepEqual(
+      on.buckets.map(({ key, doc_count: count }: { key: unknown; doc_count: number }) => [key, count]),
+      [
+        ['unknown', 2],
+        [1, 2],
+        [0, 1],
+      ].sort((a, b) => Number(b[1]) - Number(a[1]) || (a[0] === 'unknown' ? -1 : 1)),
+    )
+  })
+
+  test('terms in the order of a metric below', async () => {
+    const { endpoints } = await aggregate({
+      endpoints: {
+        terms: { field: 'endpointId', order: { coldest: 'desc' } },
+        aggs: { coldest: { min: { field: 'dataSample.temperature' } } },
+      },
+    })
+    assert.deepEqual(endpoints.buckets, [
+      { key: second, doc_count: 2, coldest: { value: 20.5 } },
+      { key: first, doc_count: 3, coldest: { value: 10 } },
+    ])
+  })
+
+  test('date_histogram fills gaps', async () => {
+    const { hours, days } = await aggregate({
+      hours: { date_histogram: { field: 'dataSample.at', fixed_interval: '1h', min_doc_count: 1 } },
+      days: { date_histogram: { field: 'dataSample.at', calendar_interval: 'day' } },
+    })
+    assert.deepEqual(hours.buckets, [
+      { key_as_string: '2026-01-01T00:00:00.000Z', key: Date.parse('2026-01-01T00:00:00Z'), doc_count: 1 },
+      { key_as_string: '2026-01-01T01:00:00.000Z', key: Date.parse('2026-01-01T01:00:00Z'), doc_count: 2 },
+      { key_as_string: '2026-01-03T05:00:00.000Z', key: Date.parse('2026-01-03T05:00:00Z'), doc_count: 1 },
+    ])
+    assert.deepEqual(
+      days.buckets.map(({ doc_count: count }: { doc_count: number }) => count),
+      [3, 0, 1],
+    )
+  })
+
+  test('date_histogram of a time zone', async () => {
+    for (const zone of ['-01:00', 'Atlantic/Azores']) {
+      const { days } = await aggregate({
+        days: {
+          date_histogram: { field: 'dataSample.at', calendar_interval: '1d', time_zone: zone, min_doc_count: 1 },
+        },
+      })
+      assert.deepEqual(
+        days.buckets.map(({ key, doc_count: count }: { key: number; doc_count: number }) => [
+          new Date(key).toISOString(),
+          count,
+        ]),
+        [
+          ['2025-12-31T01:00:00.000Z', 1],
+          ['2026-01-01T01:00:00.000Z', 2],
+          ['2026-01-03T01:00:00.000Z', 1],
+        ],
+        zone,
+      )
+    }
+  })
+
+  test('histogram with bounds', async () => {
+    const { steps } = await aggregate({
+      steps: { histogram: { field: 'dataSample.temperature', interval: 10, extended_bounds: { min: 0, max: 40 } } },
+    })
+    assert.deepEqual(
+      steps.buckets.map(({ key, doc_count: count }: { key: number; doc_count: number }) => [key, count]),
+      [
+        [0, 0],
+        [10, 1],
+        [20, 1],
+        [30, 1],
+        [40, 0],
+      ],
+    )
+  })
+
+  test('groups within groups, over three levels', async () => {
+    const { endpoints } = await aggregate({
+      endpoints: {
+        terms: { field: 'endpointId', order: { _count: 'desc' } },
+        aggs: {
+          days: {
+            date_histogram: { field: 'dataSample.at', calendar_interval: 'day', min_doc_count: 1 },
+            aggs: { tags: { terms: { field: 'dataSample.tags' } }, warm: { avg: { field: 'dataSample.temperature' } } },
+          },
+        },
+      },
+    })
+    const [one, two] = endpoints.buckets
+    assert.deepEqual([one.key, two.key], [first, second])
+    assert.equal(one.days.buckets.length, 1)
+    assert.deepEqual(one.days.buckets[0].warm, { value: 20 })
+    assert.deepEqual(one.days.buckets[0].tags.buckets.map(({ key }: { key: string }) => key).sort(), ['a', 'b'])
+    assert.deepEqual(
+      two.days.buckets.map(({ doc_count: count }: { doc_count: number }) => count),
+      [1, 1],
+    )
+    assert.deepEqual(two.days.buckets[1].warm, { value: null })
+  })
+
+  test('aggregations follow the query', async () => {
+    const { count } = await aggregate(
+      { count: { value_count: { field: 'endpointId' } } },
+      { term: { endpointId: second } },
+    )
+    assert.equal(count.value, 2)
+  })
+
+  test('too many buckets are refused', async () => {
+    const aggs = { a: { date_histogram: { field: 'dataSample.at', fixed_interval: '1s' } } }
+    const answer = await admin(`POST ${asf}/${index}/_search`, { aggs })
+    assert.equal(answer.status, 400)
+    assert.match(answer.body.message, /more than 10000 buckets/)
+  })
+})
+
+suite('several searches', () => {
+  const bodies = [
+    {},
+    { query: { term: { 'dataSample.n': 1 } } },
+    { index: 'default-no-such-app' },
+    {},
+    {},
+    { query: { odd: {} } },
+  ]
+  const expectAnswers = (body: { responses: { status: number; hits?: object }[] }) => {
+    assert.deepEqual(
+      body.responses.map(({ status }) => status),
+      [200, 404, 400],
+    )
+    assert.deepEqual(numbersOf(body.responses[0] as never), [1])
+  }
+
+  test('as lines', async () => {
+    const lines = `${bodies.map((body) => JSON.stringify(body)).join('\n')}\n`
+    const answer = await admin(`POST ${asf}/${index}/_msearch`, lines, { 'content-type': 'application/x-ndjson' })
+    assert.equal(answer.status, 200, answer.text)
+    expectAnswers(answer.body)
+  })
+
+  test('as an array', async () => {
+    const answer = await admin(`POST ${asf}/${index}/_msearch`, bodies)
+    assert.equal(answer.status, 200, answer.text)
+    expectAnswers(answer.body)
+  })
+
+  test('as one body', async () => {
+    const { body } = await admin(`POST ${asf}/${index}/_msearch`, { query: { term: { 'dataSample.n': 2 } } })
+    assert.deepEqual(body.responses.map(numbersOf), [[2]])
+  })
+
+  test('a header without a body is 400', async () => {
+    const answer = await admin(`POST ${asf}/${index}/_msearch`, [{}, {}, {}])
+    assert.equal(answer.status, 400)
+    assert.match(answer.body.message, /the last one has no body/)
+  })
+})

@@ -1,0 +1,57 @@
+/** Puts the service together. See README.md. */
+import type { Kit } from '../../kernel/define-service.ts'
+import { createCompanion } from './documents/companion.ts'
+import { createPartitions } from './documents/partitions.ts'
+import { createPipelineQueue } from './documents/pipeline-queue.ts'
+import { pipelineThreadFailed } from './log-messages.ts'
+import { createDeletions, type Deletions } from './service/deletions.ts'
+import type { Deps, Needs } from './service/deps.ts'
+import { createMappingOperations, type MappingOperations } from './service/mappings.ts'
+import { createPipelineSets } from './service/pipeline-sets.ts'
+import { createPipelineOperations, type PipelineOperations } from './service/pipelines.ts'
+import { scopeOf } from './service/scopes.ts'
+import { createSearchOperations, type SearchOperations } from './service/search.ts'
+import { statisticsSource } from './service/statistics.ts'
+import { createTemplateOperations, type TemplateOperations } from './service/templates.ts'
+import type { IngestSettings } from './settings.ts'
+import { documentsRelation } from './store/search/documents.ts'
+import { createPipelinePool } from './workers/pool.ts'
+
+export interface IngestService {
+  pipelines: PipelineOperations
+  templates: TemplateOperations
+  mappings: MappingOperations
+  searches: SearchOperations
+  deletions: Deletions
+  periodic: { name: string; everySeconds: number; run: ReturnType<typeof createPartitions>['renew'] }[]
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
+export function createIngest(kit: Kit<IngestSettings>, needs: Needs): IngestService {
+  const sets = createPipelineSets(kit)
+  const pool = createPipelinePool({
+    threads: kit.settings.threads,
+    now: kit.now,
+    onError: (error) => pipelineThreadFailed(kit.log, { err: error }),
+  })
+  const deps: Deps = { kit, ...needs, pool, sets }
+  const partitions = createPartitions(kit, kit.settings.documentDays)
+  kit.bus.onReset(partitions.invalidate)
+  needs.timeSeries.setCompanion(createCompanion({ kit, partitions, queue: createPipelineQueue({ pool, sets }) }))
+  return {
+    pipelines: createPipelineOperations(deps),
+    templates: createTemplateOperations(deps),
+    mappings: createMappingOperations(deps),
+    searches: createSearchOperations(deps, {
+      sourceOf: async (ctx, target) =>
+        'statistics' in target
+          ? statisticsSource(needs, ctx.tenantId, target)
+          : { relation: documentsRelation, scope: await scopeOf(kit.db.sql, ctx, target) },
+    }),
+    deletions: createDeletions(deps),
+    periodic: [{ name: 'ingest.partitions', everySeconds: 3600, run: partitions.renew }],
+    start: partitions.prepare,
+    stop: pool.stop,
+  }
+}

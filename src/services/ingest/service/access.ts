@@ -1,0 +1,76 @@
+/** From an index name to what the caller may see (document 5, 7.2 and 7.5). */
+import { authorize, authorizeOrNotFound, type Ctx } from '../../../kernel/contract.ts'
+import { holds, onResource, onTenant, visibleResources } from '../../../kernel/permissions.ts'
+import type { Applications } from '../../applications/contract.ts'
+import { NoIndex } from '../errors.ts'
+import { type DateRange, parseIndex } from '../index-names.ts'
+
+export const readScope = 'application:read'
+export const updateScope = 'application:update'
+export const deleteScope = 'application:delete'
+export const readEndpointsScope = 'endpoint:read'
+
+const applicationPrefix = 'application-'
+const endpointPrefix = 'endpoint-'
+const onApplication = (tenantId: string, name: string) => onResource(tenantId, applicationPrefix + name)
+
+/** The application of an index, and the dates that its name asks for. */
+export interface IndexOf {
+  applicationName: string
+  dates?: DateRange
+}
+
+/** Finds the application of an index name: 404 if there is none, or the caller may not read it; 403 without the scope. */
+export async function requireIndex(
+  applications: Pick<Applications, 'exists'>,
+  ctx: Ctx,
+  index: string,
+  scope: string,
+): Promise<IndexOf> {
+  const parsed = parseIndex(index, ctx.tenantId)
+  const notFound = () => NoIndex({ index })
+  if (!parsed || !('candidates' in parsed)) throw notFound()
+  for (const candidate of parsed.candidates) {
+    if (!(await applications.exists(ctx, { name: candidate.applicationName }))) continue
+    const resource = onApplication(ctx.tenantId, candidate.applicationName)
+    authorizeOrNotFound(ctx, { read: readScope, scope }, resource, notFound)
+    return candidate
+  }
+  throw notFound()
+}
+
+/** What a search may read. */
+export type Target =
+  | { statistics: true; dates?: DateRange | undefined }
+  | {
+      /** Names of applications, or all of the tenant. */
+      applications: string[] | 'all'
+      dates?: DateRange | undefined
+    }
+
+export async function searchTarget(
+  applications: Pick<Applications, 'exists'>,
+  ctx: Ctx,
+  index: string,
+): Promise<Target> {
+  const parsed = parseIndex(index, ctx.tenantId)
+  if (!parsed) throw NoIndex({ index })
+  if ('statistics' in parsed) {
+    authorize(ctx, readEndpointsScope, onTenant(ctx.tenantId))
+    return parsed
+  }
+  if ('all' in parsed) return { applications: visibleResources(ctx.caller, readScope, ctx.tenantId, applicationPrefix) }
+  const { applicationName, dates } = await requireIndex(applications, ctx, index, readScope)
+  return { applications: [applicationName], ...(dates && { dates }) }
+}
+
+/** Splits applications by what the caller may read of them: all documents, or those of single endpoints. */
+export function visibleDocuments({ caller, tenantId }: Ctx, applicationNames: string[]) {
+  const mayReadAll = (name: string) => holds(caller, readEndpointsScope, onApplication(tenantId, name))
+  const endpointIds = visibleResources(caller, readEndpointsScope, tenantId, endpointPrefix)
+  return {
+    whole: applicationNames.filter(mayReadAll),
+    partly: applicationNames.filter((name) => !mayReadAll(name)),
+    endpointIds: endpointIds === 'all' ? [] : [...new Set(endpointIds)],
+  }
+}

@@ -1,0 +1,44 @@
+/** Deletes what belongs to applications and tenants that no longer exist (document 5, 1.10). */
+import type { Sql } from '../../../kernel/db.ts'
+import { defineJob } from '../../../kernel/jobs.ts'
+import * as documents from '../store/documents.ts'
+import { deleteTenant, lockTenant } from '../store/pipelines.ts'
+import { deleteApplication } from '../store/templates.ts'
+import type { Deps } from './deps.ts'
+
+export interface Deletions {
+  forgetApplication(sql: Sql, tenantId: string, applicationName: string): Promise<void>
+  forgetTenant(sql: Sql, tenantId: string): Promise<void>
+  /** Documents of an endpoint stay, but callers of a new endpoint with the same id do not see them. */
+  recordUnregistered(sql: Sql, tenantId: string, endpointIds: string[], at: Date): Promise<void>
+}
+
+const atOnce = 10_000
+const DeleteDocuments = defineJob<{ indexNos: number[] }>('ingest.delete-documents', { timeoutSeconds: 3600 })
+
+export function createDeletions({ kit, applications }: Pick<Deps, 'kit' | 'applications'>): Deletions {
+  const { db, jobs } = kit
+  // Templates do not prevent the deletion of their application; the lock keeps one from being created meanwhile.
+  applications.addUsage({
+    plural: 'templates',
+    async count(sql, { tenantId, versionName }) {
+      if (versionName === undefined) await lockTenant(sql, tenantId)
+      return 0
+    },
+  })
+  jobs.handle(DeleteDocuments, async ({ indexNos }, { signal }) => {
+    for (const indexNo of indexNos)
+      while (await db.tx((sql) => documents.deletePart(sql, indexNo, undefined, atOnce))) signal.throwIfAborted()
+  })
+  return {
+    async forgetApplication(sql, tenantId, applicationName) {
+      const indexNo = await deleteApplication(sql, tenantId, applicationName)
+      if (indexNo !== undefined) await jobs.send(sql, DeleteDocuments, { indexNos: [indexNo] })
+    },
+    async forgetTenant(sql, tenantId) {
+      const indexNos = await deleteTenant(sql, tenantId)
+      if (indexNos.length > 0) await jobs.send(sql, DeleteDocuments, { indexNos })
+    },
+    recordUnregistered: documents.insertUnregistered,
+  }
+}

@@ -1,0 +1,106 @@
+/** The fields of documents: those of the template, and those that documents had. */
+import type { Ctx } from '../../../kernel/contract.ts'
+import type { Field } from '../documents/fields.ts'
+import { parseExact, stringifyExact } from '../exact-json.ts'
+import { isObject } from '../query/clauses.ts'
+import { findFields, findIndices, findTemplate } from '../store/templates.ts'
+import { searchTarget } from './access.ts'
+import type { Deps } from './deps.ts'
+import { statisticsName, statisticsTypes } from './statistics.ts'
+import type { Template } from './templates.ts'
+
+export interface MappingOperations {
+  /** Returns JSON text. */
+  get(ctx: Ctx, index: string): Promise<string>
+}
+
+type Properties = Record<string, unknown>
+
+const keyword = { type: 'keyword' }
+const envelope: Properties = {
+  '@timestamp': { type: 'date' },
+  tenantId: keyword,
+  appName: keyword,
+  appVersionName: keyword,
+  endpointId: keyword,
+}
+
+export function createMappingOperations({ kit, applications }: Deps): MappingOperations {
+  const { sql } = kit.db
+  return {
+    async get(ctx, index) {
+      const target = await searchTarget(applications, ctx, index)
+      const { tenantId } = ctx
+      if ('statistics' in target)
+        return stringifyExact({ [`${tenantId}-${statisticsName}`]: { mappings: { properties: statisticsTypes } } })
+      const indices = await findIndices(sql, tenantId, target.applications)
+      const fields = await findFields(
+        sql,
+        indices.map(({ indexNo }) => indexNo),
+      )
+      const byIndex = Map.groupBy(fields, ({ indexNo }) => indexNo)
+      const names = target.applications === 'all' ? indices.map((one) => one.applicationName) : target.applications
+      const result: Record<string, unknown> = {}
+      for (const name of names) {
+        const known = indices.find(({ applicationName }) => applicationName === name)
+        // An application of `*` that never had a template has no index.
+        if (!known && names.length > 1) continue
+        const row = await findTemplate(sql, tenantId, name)
+        const mappings = row ? (parseExact(row.template) as Template).mappings : {}
+        const seen = propertiesOf((known && byIndex.get(known.indexNo)) ?? [])
+        const properties = merged(seen, isObject(mappings.properties) ? mappings.properties : {})
+        result[`${tenantId}-${name}`] = { mappings: { ...mappings, properties } }
+      }
+      return stringifyExact(result)
+    },
+  }
+}
+
+function typeOf(types: Set<Field['type']>): Properties {
+  if (types.has('text') || types.size === 0)
+    return { type: 'text', fields: { keyword: { type: 'keyword', ignore_above: 256 } } }
+  if (types.size === 1) return { type: [...types][0] }
+  const isNumeric = [...types].every((type) => type === 'long' || type === 'double')
+  return isNumeric ? { type: 'double' } : typeOf(new Set(['text']))
+}
+
+function propertiesOf(fields: Field[]): Properties {
+  if (fields.length === 0) return {}
+  const properties: Properties = { ...envelope }
+  const byPath = Map.groupBy(fields, ({ path }) => path)
+  for (const [path, seen] of byPath) {
+    if (Object.hasOwn(envelope, path)) continue
+    const keys = path.split('.')
+    let place = properties
+    for (const key of keys.slice(0, -1)) {
+      const field = isObject(place[key]) ? place[key] : {}
+      if (!isObject(field.properties)) field.properties = {}
+      define(place, key, field)
+      place = field.properties as Properties
+    }
+    const last = keys.at(-1)!
+    if (!isObject(place[last])) define(place, last, typeOf(new Set(seen.map(({ type }) => type))))
+  }
+  return properties
+}
+
+/** A key of the user's data may be `__proto__`. */
+const define = (target: Properties, key: string, value: unknown) =>
+  Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true })
+
+/** Fields of the template win. */
+function merged(seen: Properties, given: Properties): Properties {
+  const result: Properties = { ...seen }
+  for (const [key, field] of Object.entries(given)) {
+    const other = Object.hasOwn(seen, key) ? seen[key] : undefined
+    const isNested = isObject(field) && isObject(other) && isObject(field.properties) && isObject(other.properties)
+    define(
+      result,
+      key,
+      isNested
+        ? { ...field, properties: merged(other.properties as Properties, field.properties as Properties) }
+        : field,
+    )
+  }
+  return result
+}

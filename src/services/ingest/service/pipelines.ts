@@ -1,0 +1,89 @@
+/** Pipelines of a tenant and their simulation. */
+import type { Ctx } from '../../../kernel/contract.ts'
+import { InvalidRequest, invalidField, TooManyRequests } from '../../../kernel/errors.ts'
+import { NoPipeline, PipelineInUse, PipelineUnusable, TooManyPipelines } from '../errors.ts'
+import { PipelinesChanged } from '../events.ts'
+import * as store from '../store/pipelines.ts'
+import { findUsers } from '../store/templates.ts'
+import type { Problem, Work } from '../workers/protocol.ts'
+import type { Deps } from './deps.ts'
+
+export interface PipelineOperations {
+  /** `definition` is JSON text. */
+  put(ctx: Ctx, pipelineId: string, definition: string): Promise<void>
+  /** Returns JSON text. */
+  get(ctx: Ctx, pipelineId: string): Promise<string>
+  list(ctx: Ctx): Promise<string>
+  delete(ctx: Ctx, pipelineId: string): Promise<void>
+  /** `body` is JSON text; without an id it contains the pipeline. Returns JSON text. */
+  simulate(ctx: Ctx, pipelineId: string | undefined, body: string): Promise<string>
+}
+
+const pipelinesMax = 1000
+/** All pipelines of a tenant travel to the threads together. */
+const bytesMax = 8 * 1024 * 1024
+
+const unusable = ({ type, reason, more }: Problem) =>
+  PipelineUnusable({ problem: reason }, { details: { type, ...more } })
+
+export function createPipelineOperations(deps: Deps): PipelineOperations {
+  const { db, bus, now } = deps.kit
+
+  // From the database: a caller sees what it has just written at another node.
+  async function run({ tenantId }: Ctx, work: Work) {
+    const set = { tenantId, ...(await store.findPipelineSet(db.sql, tenantId)) }
+    const named = work.kind === 'simulate' ? work.pipelineId : undefined
+    if (named !== undefined && !Object.hasOwn(set.pipelines, named)) throw NoPipeline({ pipelineId: named })
+    const result = await deps.pool.run(set, work)
+    if (!result) throw TooManyRequests({ seconds: 1 }, { headers: { 'retry-after': '1' } })
+    if ('problem' in result) throw unusable(result.problem)
+    return result.outcomes
+  }
+  const keyOf = ({ tenantId }: Ctx, pipelineId: string) => JSON.stringify(`${tenantId}-${pipelineId}`)
+
+  return {
+    async put(ctx, pipelineId, definition) {
+      checkId(pipelineId)
+      await run(ctx, { kind: 'check', definition })
+      const { tenantId } = ctx
+      await db.tx(async (sql) => {
+        await store.lockTenant(sql, tenantId)
+        const others = await store.countOthers(sql, tenantId, pipelineId)
+        if (others.count >= pipelinesMax) throw TooManyPipelines({ limit: pipelinesMax })
+        if (others.bytes + Buffer.byteLength(definition) > bytesMax)
+          throw InvalidRequest({ problem: `body: all pipelines of a tenant may have ${bytesMax} bytes together` })
+        await store.upsertPipeline(sql, { tenantId, pipelineId, definition, at: now() })
+        await bus.publish(sql, PipelinesChanged, { tenantId })
+      })
+    },
+    async get(ctx, pipelineId) {
+      const definition = await store.findPipeline(db.sql, ctx.tenantId, pipelineId)
+      if (definition === undefined) throw NoPipeline({ pipelineId })
+      return `{${keyOf(ctx, pipelineId)}:${definition}}`
+    },
+    async list(ctx) {
+      const rows = await store.findPipelines(db.sql, ctx.tenantId)
+      return `{${rows.map(({ pipelineId, definition }) => `${keyOf(ctx, pipelineId)}:${definition}`).join()}}`
+    },
+    delete: ({ tenantId }, pipelineId) =>
+      db.tx(async (sql) => {
+        await store.lockTenant(sql, tenantId)
+        const users = await findUsers(sql, tenantId, pipelineId)
+        if (users.length > 0) throw PipelineInUse({ pipelineId, applications: users.join(', ') })
+        if (!(await store.deletePipeline(sql, tenantId, pipelineId))) throw NoPipeline({ pipelineId })
+        await bus.publish(sql, PipelinesChanged, { tenantId })
+      }),
+    async simulate(ctx, pipelineId, body) {
+      const documents = await run(ctx, { kind: 'simulate', pipelineId, body })
+      return `{"docs":[${documents.join()}]}`
+    },
+  }
+}
+
+const idPattern = /^[A-Za-z0-9_.-]{1,255}$/
+
+function checkId(pipelineId: string) {
+  if (!idPattern.test(pipelineId))
+    throw invalidField('pipelineID', 'expected 1 to 255 letters, digits, underscores, dots and dashes')
+  if (pipelineId === 'simulate') throw invalidField('pipelineID', 'simulate is a fixed word of this API')
+}

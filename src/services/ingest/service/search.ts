@@ -1,0 +1,135 @@
+/** Searches documents in PostgreSQL, and answers in the shape of the search engine. */
+import { createConcurrencyLimit } from '../../../kernel/concurrency-limit.ts'
+import type { Ctx } from '../../../kernel/contract.ts'
+import { type Db, isStatementTimeout } from '../../../kernel/db.ts'
+import { PlatformError } from '../../../kernel/errors.ts'
+import { engineFormat } from '../error-format.ts'
+import { SearchTooLong } from '../errors.ts'
+import { parseExact, stringifyExact } from '../exact-json.ts'
+import type { Clause } from '../query/clauses.ts'
+import { readSearch, type SearchRequest } from '../query/request.ts'
+import type { Scope } from '../query/scope.ts'
+import { countHits, findHits, type Hit, inSnapshot, type Relation } from '../store/search/documents.ts'
+import { searchTarget, type Target } from './access.ts'
+import { aggregate } from './aggregate.ts'
+import type { Deps } from './deps.ts'
+import { createSourceFilter } from './source-filter.ts'
+
+export interface SearchOperations {
+  /** `body` is JSON text. Returns JSON text. */
+  search(ctx: Ctx, index: string, body: string, parameters: Record<string, unknown>): Promise<string>
+  searchMany(ctx: Ctx, index: string, searches: { index?: string; text: string }[]): Promise<string>
+}
+
+/** Where the documents of a search are. */
+export interface Source {
+  relation: Relation
+  scope: Scope
+}
+
+export interface SearchParts {
+  /** Finds the documents of a target; in PostgreSQL. */
+  sourceOf(ctx: Ctx, target: Target): Promise<Source>
+  /** Answers the search elsewhere; undefined: PostgreSQL does. */
+  forward?:
+    | ((ctx: Ctx, target: Target, body: Record<string, unknown>, request: SearchRequest) => Promise<string | undefined>)
+    | undefined
+}
+
+export const searchSeconds = 10
+const limits = { perTenant: 2, total: 4, waitingPerTenant: 100, waitMs: 20_000 }
+
+export function createSearchOperations(deps: Deps, parts: SearchParts): SearchOperations {
+  const { kit, applications } = deps
+  const db = kit.db.open({ max: limits.total, name: 'waypost-search', statementSeconds: searchSeconds })
+  const limit = createConcurrencyLimit(limits)
+
+  async function search(ctx: Ctx, index: string, body: string, parameters: Record<string, unknown>): Promise<string> {
+    const startedAt = kit.now().getTime()
+    const given = parseExact(body)
+    const request = readSearch(given, parameters, startedAt)
+    const target = await searchTarget(applications, ctx, index)
+    const forwarded = await parts.forward?.(ctx, target, { ...(given as object), ...parameters }, request)
+    if (forwarded !== undefined) return forwarded
+    const source = await parts.sourceOf(ctx, target)
+    const found = await limit.run(ctx.tenantId, () => run(db, source, request), ctx)
+    return answer(request, found, kit.now().getTime() - startedAt)
+  }
+
+  return {
+    search,
+    async searchMany(ctx, index, searches) {
+      const startedAt = kit.now().getTime()
+      const responses: string[] = []
+      for (const { index: other = index, text } of searches) {
+        ctx.signal.throwIfAborted()
+        responses.push(await search(ctx, other, text, {}).then(withStatus, failureText))
+      }
+      return `{"took":${kit.now().getTime() - startedAt},"responses":[${responses.join()}]}`
+    },
+  }
+}
+
+const withStatus = (text: string) => `${text.slice(0, -1)},"status":200}`
+
+/** A search that cannot be answered does not spoil the others; a failure of the platform does. */
+function failureText(error: unknown): string {
+  if (!(error instanceof PlatformError) || error.status >= 500) throw error
+  const { error: cause, status } = engineFormat.body(error)
+  return JSON.stringify({ error: cause, status })
+}
+
+interface Found {
+  hits: Hit[]
+  total: number
+  aggregations: Record<string, unknown> | undefined
+}
+
+async function run(db: Db, { relation, scope }: Source, request: SearchRequest): Promise<Found> {
+  const { query, postFilter, aggregations, countMax, size, from } = request
+  const hitsQuery: Clause = postFilter
+    ? { kind: 'bool', must: [query, postFilter], mustNot: [], should: [], minimum: 0 }
+    : query
+  try {
+    return await inSnapshot(db, searchSeconds, async (sql) => {
+      const hits = await findHits(sql, relation, scope, request, hitsQuery)
+      // A page that is not full shows the total.
+      const isComplete = hits.length < size && (hits.length > 0 || from === 0)
+      const total = isComplete
+        ? from + hits.length
+        : countMax === 0
+          ? hits.length
+          : await countHits(sql, relation, scope, hitsQuery, countMax)
+      const isEmpty = total === 0 && !postFilter && countMax > 0 ? 0 : undefined
+      const computed =
+        aggregations.length === 0 ? undefined : await aggregate({ sql, relation, scope, query }, aggregations, isEmpty)
+      return { hits, total, aggregations: computed }
+    })
+  } catch (error) {
+    if (isStatementTimeout(error)) throw SearchTooLong({ seconds: searchSeconds })
+    throw error
+  }
+}
+
+function answer(request: SearchRequest, { hits, total, aggregations }: Found, took: number): string {
+  const { source, sort, countMax, totalAsNumber } = request
+  const filter = typeof source === 'object' ? createSourceFilter(source) : undefined
+  const texts = hits.map(({ id, index, doc, sort: values }) => {
+    const shown = source === false ? '' : `,"_source":${filter ? stringifyExact(filter(parseExact(doc))) : doc}`
+    const sorted = values ? `,"sort":[${values.map((value) => value ?? 'null').join()}]` : ''
+    const score = sort.length === 0 ? '1.0' : 'null'
+    return `{"_index":${JSON.stringify(index)},"_type":"_doc","_id":"${id}","_score":${score}${shown}${sorted}}`
+  })
+  const value = Math.min(total, countMax)
+  const shownTotal = totalAsNumber
+    ? `"total":${total},`
+    : countMax === 0
+      ? ''
+      : `"total":{"value":${value},"relation":"${total > countMax ? 'gte' : 'eq'}"},`
+  const maxScore = hits.length > 0 && sort.length === 0 ? '1.0' : 'null'
+  const computed = aggregations ? `,"aggregations":${stringifyExact(aggregations)}` : ''
+  return (
+    `{"took":${took},"timed_out":false,"_shards":{"total":1,"successful":1,"skipped":0,"failed":0},` +
+    `"hits":{${shownTotal}"max_score":${maxScore},"hits":[${texts.join()}]}${computed}}`
+  )
+}

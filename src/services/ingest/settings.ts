@@ -1,0 +1,36 @@
+import { defineSettings, type SettingsOf } from '../../kernel/settings.ts'
+
+export const ingestSettings = defineSettings(
+  {
+    DOCUMENT_DAYS: {
+      kind: 'integer',
+      default: '30',
+      meaning: 'days that documents for search are kept, unless a template says otherwise; 0: for ever',
+    },
+    SEARCH_URL: {
+      kind: 'web address',
+      default: undefined,
+      meaning:
+        'an Elasticsearch or OpenSearch that gets the documents and answers searches; default: PostgreSQL does both',
+      secret: true,
+    },
+    SEARCH_QUEUE_DOCUMENTS: {
+      kind: 'integer',
+      default: '1000000',
+      meaning:
+        'documents that may wait for the search engine of WAYPOST_SEARCH_URL; further ones are kept in PostgreSQL only',
+    },
+    INGEST_THREADS: {
+      kind: 'integer',
+      default: '2',
+      meaning: 'threads of this process that run pipelines',
+    },
+  },
+  (value) => ({
+    documentDays: value.DOCUMENT_DAYS,
+    searchUrl: value.SEARCH_URL,
+    queueDocumentsMax: value.SEARCH_QUEUE_DOCUMENTS,
+    threads: Math.max(1, value.INGEST_THREADS),
+  }),
+)
+export type IngestSettings = SettingsOf<typeof ingestSettings>

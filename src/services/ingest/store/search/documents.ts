@@ -1,0 +1,120 @@
+/** SQL of searches: hits and totals. */
+import type { Db, Fragment, Sql } from '../../../../kernel/db.ts'
+import type { Clause } from '../../query/clauses.ts'
+import type { SearchRequest, SortKey } from '../../query/request.ts'
+import type { Scope } from '../../query/scope.ts'
+import { conditionOf, endpointCondition } from './conditions.ts'
+import { indexColumn, joined, sourceOf } from './fields.ts'
+
+/** Tables that a search can read, with the columns of `ingest.documents`. */
+export type Relation = (sql: Sql) => Fragment
+export const documentsRelation: Relation = (sql) => sql`ingest.documents`
+
+export interface Hit {
+  id: string
+  index: string
+  /** JSON text. */
+  doc: string
+  /** JSON text of each sort value. */
+  sort: string[] | null
+}
+
+/** Runs statements on one snapshot, so that hits, totals and aggregations agree; each with a time limit. */
+export async function inSnapshot<T>(db: Db, seconds: number, work: (sql: Sql) => Promise<T>): Promise<T> {
+  return (await db.sql.begin('isolation level repeatable read read only', async (sql) => {
+    // Compiling a plan to machine code takes longer than most searches.
+    await sql`select set_config('statement_timeout', ${String(seconds * 1000)}, true), set_config('jit', 'off', true)`
+    return await work(sql)
+  })) as T
+}
+
+const oneOf = (sql: Sql, indexNos: number[]) =>
+  indexNos.length === 1 ? sql`d.index_no = ${indexNos[0]!}` : sql`d.index_no = any(${indexNos}::int[])`
+
+/** Returns the condition of the documents that the caller may read. */
+function permittedCondition(sql: Sql, { tenantId, whole, partly, endpointIds }: Scope): Fragment {
+  if (partly.length === 0 || endpointIds.length === 0) return whole.length === 0 ? sql`false` : oneOf(sql, whole)
+  const ofEndpoints = sql`(${oneOf(sql, partly)} and ${endpointCondition(sql, endpointIds)} and not exists (
+    select 1 from ingest.unregistered u where u.tenant_id = ${tenantId} and u.endpoint_id = d.endpoint_id
+      and d.arrived_at <= u.unregistered_at))`
+  return whole.length === 0 ? ofEndpoints : sql`(${oneOf(sql, whole)} or ${ofEndpoints})`
+}
+
+/** Returns the condition of everything that the caller may see and that the query matches. */
+export function visibleCondition(sql: Sql, scope: Scope, query: Clause): Fragment {
+  const { dates } = scope
+  const parts: Fragment[] = [permittedCondition(sql, scope)]
+  if (dates) parts.push(sql`d.arrived_at >= ${new Date(dates.from)} and d.arrived_at < ${new Date(dates.to)}`)
+  if (query.kind !== 'all') parts.push(sql`(${conditionOf(sql, scope, query)})`)
+  return joined(sql, parts, 'and')
+}
+
+interface SortExpression {
+  expression: Fragment
+  /** The same as JSON text, for the answer. */
+  shown: Fragment
+  order: Fragment
+}
+
+function sortExpression(sql: Sql, scope: Scope, { field, descending, missingFirst }: SortKey): SortExpression {
+  const direction = descending ? 'desc' : 'asc'
+  const order = sql.unsafe(`${direction} nulls ${missingFirst ? 'first' : 'last'}`)
+  if (field === '_score') return { expression: sql`1`, shown: sql`'1.0'`, order: sql.unsafe('desc') }
+  if (field === '_doc') return { expression: sql`d.arrived_at`, shown: sql`${millis(sql, sql`d.arrived_at`)}`, order }
+  const source = sourceOf(sql, scope, field)
+  if (source.kind === 'time') {
+    // Without nulls, the plain order can be read from the index.
+    const plain = scope.envelopeChanged ? order : sql.unsafe(direction)
+    return { expression: source.column, shown: millis(sql, source.column), order: plain }
+  }
+  if (source.kind === 'text')
+    return { expression: source.column, shown: sql`to_jsonb(${source.column})::text`, order: sql.unsafe(direction) }
+  const expression =
+    source.kind === 'value'
+      ? sql`nullif(${source.value}, 'null')`
+      : sql`(select f.v from ${source.values} as f(v) where f.v <> 'null' order by f.v ${sql.unsafe(direction)} limit 1)`
+  return { expression, shown: sql`(${expression})::text`, order }
+}
+
+/** Returns a time as the JSON text of its milliseconds. */
+const millis = (sql: Sql, time: Fragment) => sql`(extract(epoch from ${time}) * 1000)::bigint::text`
+
+export async function findHits(
+  sql: Sql,
+  relation: Relation,
+  scope: Scope,
+  request: SearchRequest,
+  query: Clause,
+): Promise<Hit[]> {
+  if (request.size === 0) return []
+  const keys = request.sort.map((key) => sortExpression(sql, scope, key))
+  const byTime = scope.envelopeChanged ? sql`d.ts asc nulls last` : sql`d.ts`
+  const descends = request.sort[0]?.field === '@timestamp' && request.sort[0].descending
+  const order = keys.map(({ expression, order: direction }) => sql`${expression} ${direction},`)
+  const shown = keys.map((key) => key.shown)
+  return await sql<Hit[]>`
+    select d.id::text as id, ${indexColumn(sql, scope)} as index, ${request.source === false ? sql`'{}'` : sql`d.doc::text`} as doc,
+      ${shown.length === 0 ? sql`null::text[]` : sql`array[${joined(sql, shown, ',')}]`} as sort
+    from ${relation(sql)} d where ${visibleCondition(sql, scope, query)}
+    order by ${order.length === 0 ? sql`${byTime},` : order} d.id ${descends ? sql`desc` : sql``}
+    limit ${request.size} offset ${request.from}`.unprepared()
+}
+
+/** Counts at most `countMax` and one more. */
+export async function countHits(
+  sql: Sql,
+  relation: Relation,
+  scope: Scope,
+  query: Clause,
+  countMax: number,
+): Promise<number> {
+  const where = visibleCondition(sql, scope, query)
+  const [row] = Number.isFinite(countMax)
+    ? await sql<{ count: number }[]>`
+        select count(*)::float8 as count from (
+          select 1 from ${relation(sql)} d where ${where} limit ${countMax + 1}) found`.unprepared()
+    : await sql<
+        { count: number }[]
+      >`select count(*)::float8 as count from ${relation(sql)} d where ${where}`.unprepared()
+  return row!.count
+}

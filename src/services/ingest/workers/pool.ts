@@ -1,0 +1,267 @@
+/**
+ * Threads that run pipelines. Tenants take turns, and a tenant never has all threads. A watchdog ends a thread whose document does
+ * not end; that document fails, and the others continue on another thread.
+ */
+import { Worker } from 'node:worker_threads'
+import { monotonicMs } from '../../../kernel/clock.ts'
+import { createFairQueue, type FairQueue } from '../../../sandbox/queue.ts'
+import {
+  cells,
+  type DocumentOutcome,
+  type FromThread,
+  type PipelineSet,
+  type Problem,
+  type ToThread,
+  type Work,
+} from './protocol.ts'
+
+export interface PoolOptions {
+  threads: number
+  now(): Date
+  /** Reports a thread that ended unexpectedly. */
+  onError(error: unknown): void
+}
+
+/** The result of work: a problem of all of it, or an outcome for each document. */
+export type WorkResult = { problem: Problem } | { outcomes: (DocumentOutcome | string)[] }
+
+export interface PipelinePool {
+  /** Resolves to undefined if too much work waits. */
+  run(set: PipelineSet, work: Work): Promise<WorkResult | undefined>
+  stop(): Promise<void>
+  /** Threads that the watchdog has ended, for tests and metrics. */
+  readonly replaced: number
+}
+
+interface Job {
+  tenantId: string
+  bytes: number
+  set: PipelineSet
+  work: Work
+  outcomes: (DocumentOutcome | string)[]
+  stuck: [number, Problem][]
+  resolve(result: WorkResult): void
+}
+
+interface Thread {
+  worker: Worker
+  shared: Int32Array<SharedArrayBuffer>
+  isReady: boolean
+  job: Job | undefined
+  /** The version of each tenant's pipelines that the thread has. */
+  versions: Map<string, number>
+  seen: { current: number; at: number }
+  isKilled: boolean
+  idleSince: number
+}
+
+/** A document has one second (document 5, 7.6); the rest is for a thread that does not get the processor. */
+const documentMs = 1000
+const graceMs = 1000
+const startMs = 30_000
+const checkMs = 100
+const idleMs = 60_000
+const mebibyte = 1024 * 1024
+const queueLimits = { perTenant: 1000, bytesPerTenant: 32 * mebibyte, bytesTotal: 128 * mebibyte }
+/** Pipelines of so many tenants are kept by a thread. */
+const tenantsPerThread = 200
+const resourceLimits = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32, stackSizeMb: 8 }
+
+interface State extends Omit<PoolOptions, 'threads'> {
+  queue: FairQueue<Job>
+  threads: Set<Thread>
+  watchdog: NodeJS.Timeout | undefined
+  isStopped: boolean
+  replaced: number
+  maxThreads: number
+}
+
+const tooSlow: Problem = { type: 'timeout_exception', reason: `the pipeline ran for more than ${documentMs / 1000} s` }
+const tooLarge: Problem = {
+  type: 'circuit_breaking_exception',
+  reason: 'the pipeline needs more memory than a document may',
+}
+
+export function createPipelinePool(options: PoolOptions): PipelinePool {
+  const state: State = {
+    ...options,
+    maxThreads: options.threads,
+    queue: createFairQueue<Job>(queueLimits),
+    threads: new Set(),
+    watchdog: undefined,
+    isStopped: false,
+    replaced: 0,
+  }
+  return {
+    run(set, work) {
+      const { promise, resolve } = Promise.withResolvers<WorkResult | undefined>()
+      const job = { tenantId: set.tenantId, bytes: bytesOf(work), set, work, outcomes: [], stuck: [], resolve }
+      if (state.isStopped || !state.queue.add(job)) return Promise.resolve(undefined)
+      pump(state)
+      return promise
+    },
+    async stop() {
+      state.isStopped = true
+      clearInterval(state.watchdog)
+      for (const job of state.queue.removeAll()) fail(job, stopped)
+      await Promise.all([...state.threads].map(({ worker }) => worker.terminate()))
+    },
+    get replaced() {
+      return state.replaced
+    },
+  }
+}
+
+const stopped: Problem = { type: 'exception', reason: 'this node is stopping' }
+
+function bytesOf(work: Work): number {
+  if (work.kind === 'check') return work.definition.length
+  if (work.kind === 'simulate') return work.body.length
+  let bytes = 0
+  for (const document of work.documents) bytes += document.length
+  return bytes
+}
+
+const fail = (job: Job, problem: Problem) => job.resolve({ problem })
+
+/** Gives waiting work to free threads, and starts threads if there are too few. */
+function pump(state: State) {
+  while (state.queue.size > 0 && !state.isStopped) {
+    let thread = [...state.threads].find(({ isReady, job, isKilled }) => isReady && !job && !isKilled)
+    const isStarting = [...state.threads].some(({ isReady }) => !isReady)
+    if (!thread && state.threads.size < state.maxThreads && !isStarting) thread = startThread(state)
+    if (!thread?.isReady) return
+    const tenantId = state.queue.nextTenant((id) => mayRun(state, id))
+    const job = tenantId === undefined ? undefined : state.queue.take(tenantId)
+    if (!job) return
+    dispatch(state, thread, job)
+  }
+}
+
+/** One thread stays free for other tenants. */
+function mayRun({ threads, maxThreads }: State, tenantId: string): boolean {
+  let running = 0
+  for (const { job } of threads) if (job?.tenantId === tenantId) running++
+  return running < Math.max(1, maxThreads - 1)
+}
+
+function dispatch(state: State, thread: Thread, job: Job) {
+  const { tenantId, version, pipelines } = job.set
+  const isKnown = thread.versions.get(tenantId) === version
+  if (thread.versions.size > tenantsPerThread) thread.versions.clear()
+  thread.versions.set(tenantId, version)
+  const message: ToThread = {
+    work: remaining(job),
+    set: { tenantId, version, ...(!isKnown && { pipelines }) },
+    startAt: job.outcomes.length,
+    stuck: job.stuck,
+    now: state.now().getTime(),
+  }
+  thread.job = job
+  Atomics.store(thread.shared, cells.current, 0)
+  thread.seen = { current: 0, at: monotonicMs() }
+  thread.worker.ref()
+  thread.worker.postMessage(message)
+  state.watchdog ??= setInterval(checkThreads, checkMs, state).unref()
+}
+
+/** Documents that are done are not sent again. */
+function remaining({ work, outcomes }: Job): Work {
+  if (work.kind !== 'documents' || outcomes.length === 0) return work
+  return { ...work, documents: work.documents.map((document, index) => (index < outcomes.length ? '' : document)) }
+}
+
+function startThread(state: State): Thread {
+  const shared = new Int32Array(new SharedArrayBuffer(Object.keys(cells).length * 4))
+  // Without the environment and the arguments of the process, which a script must never reach.
+  const worker = new Worker(new URL('./thread.ts', import.meta.url), {
+    workerData: { shared },
+    env: {},
+    argv: [],
+    stdout: true,
+    stderr: true,
+    resourceLimits,
+  })
+  const thread: Thread = {
+    worker,
+    shared,
+    isReady: false,
+    job: undefined,
+    versions: new Map(),
+    seen: { current: 0, at: monotonicMs() },
+    isKilled: false,
+    idleSince: monotonicMs(),
+  }
+  state.threads.add(thread)
+  state.watchdog ??= setInterval(checkThreads, checkMs, state).unref()
+  let failure: (Error & { code?: string }) | undefined
+  worker.on('error', (error: Error) => (failure = error))
+  worker.on('exit', () => handleExit(state, thread, failure))
+  worker.on('message', (message: FromThread) => handleMessage(state, thread, message))
+  return thread
+}
+
+function handleMessage(state: State, thread: Thread, message: FromThread) {
+  if (message.type === 'ready') {
+    thread.isReady = true
+    thread.worker.unref()
+    return pump(state)
+  }
+  const { job } = thread
+  if (!job || thread.isKilled) return
+  thread.job = undefined
+  thread.idleSince = monotonicMs()
+  thread.worker.unref()
+  if (message.type === 'problem') fail(job, message.problem)
+  else {
+    job.outcomes.push(...message.outcomes)
+    if (message.isLast) job.resolve({ outcomes: job.outcomes })
+    else state.queue.putBack(job)
+  }
+  pump(state)
+}
+
+/** The document that ran fails; the rest of its job runs again. */
+function handleExit(state: State, thread: Thread, failure: (Error & { code?: string }) | undefined) {
+  state.threads.delete(thread)
+  const { job } = thread
+  if (state.isStopped) return job && fail(job, stopped)
+  const isTooLarge = failure?.code === 'ERR_WORKER_OUT_OF_MEMORY'
+  if (failure && !isTooLarge) state.onError(failure)
+  if (job) {
+    state.replaced++
+    const current = Atomics.load(thread.shared, cells.current)
+    const problem = isTooLarge ? tooLarge : tooSlow
+    if (current === 0) fail(job, problem)
+    else {
+      job.stuck.push([current - 1, problem])
+      state.queue.putBack(job)
+    }
+  } else if (!thread.isReady) {
+    for (const waiting of state.queue.removeAll())
+      fail(waiting, { type: 'exception', reason: 'the threads of pipelines cannot start' })
+  }
+  pump(state)
+}
+
+function checkThreads(state: State) {
+  const now = monotonicMs()
+  for (const thread of state.threads) {
+    const current = Atomics.load(thread.shared, cells.current)
+    if (!thread.isReady) {
+      if (now - thread.seen.at > startMs) end(thread)
+    } else if (!thread.job) {
+      if (now - thread.idleSince > idleMs) end(thread)
+    } else if (current !== thread.seen.current) thread.seen = { current, at: now }
+    else if (now - thread.seen.at > documentMs + graceMs) end(thread)
+  }
+  if (state.threads.size > 0) return
+  clearInterval(state.watchdog)
+  state.watchdog = undefined
+}
+
+function end(thread: Thread) {
+  if (thread.isKilled) return
+  thread.isKilled = true
+  void thread.worker.terminate()
+}
