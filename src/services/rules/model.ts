@@ -32,7 +32,7 @@ export const typeWord = (segment: string) => segment.toUpperCase().replaceAll('-
 /** The entity type of an action's traces: `webhook` is WEBHOOK_ACTION. */
 export const traceEntityType = (type: ActionType) => `${typeWord(type)}_ACTION`
 
-/** Who last wrote a script. Its calls to the platform have the present permissions of this caller (5.14). */
+/** The caller that last wrote a script. Its calls to the platform have the present permissions of this caller (5.14). */
 export interface Writer {
   type: string
   id: string
@@ -58,7 +58,7 @@ export interface ActionDefinition {
   name: string
   /** The fields of the type, by their names in the specification; literals of objects and arrays are JSON texts. */
   fields: Record<string, unknown>
-  /** Of each attribute that is a constant or an expression. */
+  /** Says of each attribute that is a constant or an expression which of them it is. */
   valueTypes: Record<string, ValueType>
   alertSettingId?: string
   writer: Writer

@@ -48,7 +48,7 @@ export const partLinks: {
   { rule: 'noticeRule', triggers: ['noticeTrigger'], positive: ['email', 'webhook'], negative: [] },
 ]
 
-/** Returns the parts of an alert setting. Those for notices are there only if somebody is to be notified. */
+/** Returns the parts of an alert setting. Those for notices are there only if the setting has recipients or a webhook. */
 export function partsOf(id: string, given: AlertSettingFields): Partial<Record<PartName, Part>> {
   const { name, alertType, severityLevel, message, state = 'ENABLED' } = given
   const expression = ruleExpression(given.activationExpression, given.resolutionExpression)

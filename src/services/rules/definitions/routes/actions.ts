@@ -15,7 +15,7 @@ export function actionRoutes(http: Http, actions: ActionOperations) {
     const scope = (verb: string) => `${type}-action:${verb}`
     const needs = [...definition.needs, ...(type === 'rule-execution' ? ['rule:execute'] : [])]
     const creating = { scope: [`tenant:${scope('create')}`, ...needs], bodyBytesMax }
-    // Of rule-execution actions the service checks rule:execute, on the rule that the body names.
+    // The service checks rule:execute itself, on the rule that the body names.
     const onCreate = type === 'rule-execution' ? creating : { ...creating, on: 'tenant' as const }
 
     http.post(path, { schema: schemas.create, config: onCreate }, async (request, reply) => {

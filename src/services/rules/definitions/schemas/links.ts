@@ -17,7 +17,8 @@ const Linked = (of: string, title: string) =>
 const idsMax = 1000
 const ids = (of: string) => {
   const id = Name({ description: `Id of ${of}.` })
-  const object = Type.Object({ id }, { description: `An object with the id of ${of}.` })
+  const title = of === 'a trigger' ? 'TriggerReference' : 'ActionReference'
+  const object = Type.Object({ id }, { title, description: `An object with the id of ${of}.` })
   return Type.Array(Type.Union([id, object], { description: `Id of ${of}, or an object with it.` }), {
     maxItems: idsMax,
     description: `Ids, each as a text or in an object. An id counts once.`,
@@ -80,7 +81,7 @@ export const putTriggers = {
 }
 export const addSchedules = {
   name: 'rules.triggers.patch',
-  summary: 'Add schedules to a rule',
+  summary: 'Link schedules to a rule',
   description: 'Triggers of type cron that the rule has already keep their position. A rule has at most 100 triggers.',
   params: ofRule,
   body: triggerIds,

@@ -1,4 +1,4 @@
-/** What rules, actions, triggers, snippets, secrets and alert settings have in common: permissions, lists, ETags, changes. */
+/** Permissions, lists, ETags and changes of rules, actions, triggers, snippets, secrets and alert settings. */
 import { isDeepStrictEqual } from 'node:util'
 import { authorizeOrNotFound, type Ctx } from '../../../../kernel/contract.ts'
 import type { Sql } from '../../../../kernel/db.ts'
@@ -13,7 +13,7 @@ import type { Deps } from './deps.ts'
 /** A kind of objects: the rules, or the actions of one type. */
 export interface Kind {
   table: store.Table
-  /** Of actions and triggers. */
+  /** Only actions and triggers have types. */
   type?: string
   /** Name in scopes: `rule`, `webhook-action`. */
   scope: string

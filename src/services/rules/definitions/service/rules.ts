@@ -119,7 +119,7 @@ async function update(deps: Deps, ctx: Ctx, id: string, fields: RuleFields, ifMa
     const row = await library.requireRow<RuleRow>(sql, ctx, ruleKind, { id, verb: 'update', lock: true })
     checkIfMatch(ifMatch, library.etagOfRow(ruleKind, row))
     const columns = columnsOf(fields)
-    // Who writes the same text again takes the script over: it runs with the permissions of this caller from now on.
+    // A caller that writes the same text again takes the script over: it runs with the permissions of this caller from now on.
     if (await setWriter(sql, 'rules', row, writerOf(ctx))) await changes.record(sql, row.tenantId, [row.id])
     const version = await library.change(deps, sql, ruleKind, row, columns)
     if (version === undefined) return

@@ -25,7 +25,7 @@ export interface StatisticsRow {
 export interface Place {
   tenantId: string
   id: string
-  /** Of an action or trigger. */
+  /** Only actions and triggers have types. */
   type?: string | undefined
 }
 
