@@ -1,6 +1,5 @@
 /** Fixture of the rules tests: the service and those that it needs, with open MQTT and HTTP listeners. */
 import assert from 'node:assert/strict'
-import binaryData from '../../src/services/binary-data/index.ts'
 import commands from '../../src/services/commands/index.ts'
 import configuration from '../../src/services/configuration/index.ts'
 import rules from '../../src/services/rules/index.ts'
@@ -9,7 +8,7 @@ import timeSeries from '../../src/services/time-series/index.ts'
 import { openGateway, services } from './gateway.ts'
 import type { Ask, TestPlatformOptions } from './test-platform.ts'
 
-export const rulesServices = [...services, tenants, binaryData, timeSeries, commands, configuration, rules]
+export const rulesServices = [...services, tenants, timeSeries, commands, configuration, rules]
 export const rulesRoot = '/re/api/v1'
 
 export async function openRules(options: Partial<TestPlatformOptions> = {}) {

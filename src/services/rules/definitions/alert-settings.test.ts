@@ -4,7 +4,7 @@ import { suite, test } from 'node:test'
 import { eventually } from '../../../../test/harness/eventually.ts'
 import { openRules, rulesRoot } from '../../../../test/harness/rules.ts'
 import { TenantDeleted } from '../../tenants/events.ts'
-import { loadDefinitions } from './store/load.ts'
+import { loadChanges, loadDefinitions } from './store/load.ts'
 
 const { waypost, admin, other, must, make, get, anApplication, anEndpoint } = await openRules()
 const { sql } = waypost.kit.db
@@ -169,4 +169,5 @@ test('the definitions of a deleted tenant are deleted', async () => {
     { withinMs: 15_000 },
   )
   assert.equal((await loadDefinitions(sql, 'other')).rules.length, 0)
+  assert.equal(await loadChanges(sql, 'other', 5), undefined)
 })

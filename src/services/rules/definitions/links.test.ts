@@ -5,7 +5,8 @@ import { aCaller } from '../../../../test/harness/builders.ts'
 import { openRules, rulesRoot } from '../../../../test/harness/rules.ts'
 import { loadDefinitions } from './store/load.ts'
 
-const { waypost, admin, other, must, get, aRule, anAction, aTrigger } = await openRules()
+const { waypost, admin, other, must, get, aRule, anAction, aTrigger, anApplication } = await openRules()
+const { app } = await anApplication()
 const cron = (fields: object = {}) => aTrigger('cron', { cronExpression: '0 0 * * *', ...fields })
 const triggersPath = (ruleId: string, type = 'cron') => `${rulesRoot}/rules/${ruleId}/trigger-types/${type}/triggers`
 const actionsPath = (ruleId: string, type = 'webhook') => `${rulesRoot}/rules/${ruleId}/action-types/${type}/actions`
@@ -15,7 +16,7 @@ suite('triggers of a rule', () => {
   test('are replaced by type; those that stay keep their place, new ones are appended', async () => {
     const ruleId = await aRule()
     const [a, b, c] = [await cron(), await cron({ name: 'named' }), await cron()]
-    const alert = await aTrigger('alert-lifecycle-event', {})
+    const alert = await aTrigger('alert-lifecycle-event', { appName: app })
     await must(204, `PUT ${triggersPath(ruleId)}`, [a, b, a])
     await must(204, `PUT ${triggersPath(ruleId, 'alert-lifecycle-event')}`, [alert])
     await must(204, `PUT ${triggersPath(ruleId)}`, [c, b])
@@ -47,7 +48,7 @@ suite('triggers of a rule', () => {
   test('that do not exist or that the caller may not read are 400; an unknown type or rule is 404', async () => {
     const ruleId = await aRule()
     const id = await cron()
-    const alert = await aTrigger('alert-lifecycle-event', {})
+    const alert = await aTrigger('alert-lifecycle-event', { appName: app })
     for (const body of [['nothing'], [crypto.randomUUID()], [alert], [id, crypto.randomUUID()]]) {
       const answer = await must(400, `PUT ${triggersPath(ruleId)}`, body)
       assert.match(answer.body.message, /^triggerIds: there is no cron trigger/)

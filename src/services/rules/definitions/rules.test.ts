@@ -1,6 +1,7 @@
 /** Rules over the HTTP API: fields, versions, ETags, lists, permissions. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import { aCaller } from '../../../../test/harness/builders.ts'
 import { openRules, rulesRoot } from '../../../../test/harness/rules.ts'
 import { loadChanges, loadDefinitions } from './store/load.ts'
 
@@ -66,6 +67,62 @@ suite('a rule', () => {
       assert.equal((await other(`DELETE ${path}`)).status, 404)
     }
   })
+})
+
+suite('a list', () => {
+  const marker = crypto.randomUUID()
+  const namesOf = async (query: string) =>
+    (await get(`/rules?description=${marker}&${query}`)).content.map(({ name }: { name: string }) => name)
+
+  test('has pages, in the order of creation or change', async () => {
+    const ids: string[] = []
+    for (const name of ['a', 'b', 'c']) ids.push(await aRule({ name, description: `of ${marker.toUpperCase()}` }))
+    assert.deepEqual(await namesOf(''), ['c', 'b', 'a'])
+    assert.deepEqual(await namesOf('sortOrder=asc&size=2'), ['a', 'b'])
+    assert.deepEqual(await namesOf('sortOrder=asc&size=2&page=1'), ['c'])
+    assert.equal((await get(`/rules?description=${marker}&size=1&page=7`)).totalElements, 3)
+    await must(204, `PUT ${rulesRoot}/rules/${ids[0]}`, { name: 'a2', description: marker, expression: 'return 1' })
+    assert.deepEqual(await namesOf('sort=updatedAt'), ['a2', 'c', 'b'])
+    for (const query of ['size=0', 'size=10001', 'page=-1', 'sort=name', 'sortOrder=up', 'include=x'])
+      await must(400, `GET ${rulesRoot}/rules?${query}`)
+  })
+
+  test('takes %, _ and quotes as plain characters', async () => {
+    for (const name of ['100%', '100_', "it's"]) await aRule({ name, description: marker })
+    assert.deepEqual(await namesOf(`name=${encodeURIComponent('0%')}`), ['100%'])
+    assert.deepEqual(await namesOf('name=0_'), ['100_'])
+    assert.deepEqual(await namesOf(`name=${encodeURIComponent("IT'S")}`), ["it's"])
+  })
+
+  test('shows what the caller may read', async () => {
+    const id = await aRule({ description: marker })
+    const reader = waypost.as(aCaller({ on: { [`rule-${id}`]: ['rule:read'] } }))
+    const { totalElements, content } = await get('/rules', reader)
+    assert.deepEqual([totalElements, content[0].id], [1, id])
+    assert.equal((await get('/rules', waypost.as(aCaller()))).totalElements, 0)
+    await must(403, `PUT ${rulesRoot}/rules/${id}`, { name: 'x', expression: 'return 1' }, reader)
+    await must(403, `POST ${rulesRoot}/rules`, { name: 'x' }, reader)
+  })
+
+  test('has statistics of runs', async () => {
+    const id = await aRule({ description: marker })
+    await sql`
+      insert into rules.statistics (entity_id, tenant_id, count, total_ms, min_ms, max_ms, last_ms)
+      values (${id}, 'default', 4, 10, 1.2, 4.6, 2.5)`
+    const statistics = { count: 4, minDuration: 1, maxDuration: 5, avgDuration: 3, lastDuration: 3 }
+    assert.deepEqual((await get(`/rules/${id}`)).statistics, statistics)
+    assert.deepEqual((await get('/rules?size=1')).content[0].statistics, statistics)
+  })
+})
+
+test('the last 100 versions are kept', async () => {
+  const id = await aRule()
+  for (let n = 2; n <= 102; n++)
+    await must(204, `PUT ${rulesRoot}/rules/${id}`, { name: `v${n}`, expression: 'return 1' })
+  const { totalElements, content } = await get(`/rules/${id}/versions?size=1`)
+  assert.deepEqual([totalElements, content.length, content[0].version], [100, 1, 102])
+  await must(404, `GET ${rulesRoot}/rules/${id}/versions/2`)
+  await must(200, `GET ${rulesRoot}/rules/${id}/versions/3`)
 })
 
 test('changes are recorded for the engine', async () => {

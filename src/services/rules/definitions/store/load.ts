@@ -35,7 +35,7 @@ export async function loadChanges(
   after: number,
 ): Promise<(Definitions & { gone: string[] }) | undefined> {
   const revision = await findRevision(sql, tenantId)
-  const ids = revision === after ? [] : await findChangedIds(sql, tenantId, after)
+  const ids = revision === after ? [] : await findChangedIds(sql, tenantId, { after, until: revision })
   if (!ids) return undefined
   if (ids.length === 0) return { revision, rules: [], actions: [], triggers: [], gone: [] }
   const found = await findDefinitions(sql, tenantId, ids)

@@ -36,14 +36,18 @@ export async function findChangedTenants(
   return row!
 }
 
-/** Returns the ids that changed after a revision; undefined if some of them were deleted already. */
-export async function findChangedIds(sql: Sql, tenantId: string, after: number): Promise<string[] | undefined> {
-  const rows = await sql<{ revision: number; ids: string[] }[]>`
-    select revision::double precision as revision, ids from rules.changes
-    where tenant_id = ${tenantId} and revision > ${String(after)}::text::bigint order by revision`
-  const current = await findRevision(sql, tenantId)
-  if (rows.length < current - after) return undefined
-  return [...new Set(rows.flatMap(({ ids }) => ids))]
+/** Returns the ids that changed after a revision and up to another; undefined if some of these revisions are no longer stored. */
+export async function findChangedIds(
+  sql: Sql,
+  tenantId: string,
+  { after, until }: { after: number; until: number },
+): Promise<string[] | undefined> {
+  // The revisions of a tenant start again if it is deleted or the database is restored.
+  if (until < after) return undefined
+  const rows = await sql<{ ids: string[] }[]>`
+    select ids from rules.changes where tenant_id = ${tenantId}
+      and revision > ${String(after)}::text::bigint and revision <= ${String(until)}::text::bigint`
+  return rows.length < until - after ? undefined : [...new Set(rows.flatMap(({ ids }) => ids))]
 }
 
 export async function deleteOldChanges(sql: Sql, seconds: number): Promise<void> {

@@ -7,7 +7,8 @@ export const alertEventTypes = ['ACTIVATED', 'RESOLVED', 'ACKNOWLEDGED', 'UPDATE
 export const alertLifecycleEvent: TriggerTypeDefinition = {
   type: 'alert-lifecycle-event',
   title: 'AlertLifecycleEventTrigger',
-  description: 'Fires when an alert of an endpoint opens, changes, is acknowledged or resolved.',
+  description:
+    'Fires when an alert opens, changes, is acknowledged or resolved: one of its endpoints, or of the tenant itself.',
   fields: {
     alertTypes: listOfNames(
       alertType('Type of an alert.'),
@@ -22,7 +23,5 @@ export const alertLifecycleEvent: TriggerTypeDefinition = {
       'Fires only for alerts of these severities. If absent: for all.',
     ),
   },
-  // Alerts of the tenant itself have no endpoint (document 5, 5.7); a trigger that names nothing fires for them.
-  isStandalone: true,
   example: { ...example, eventTypes: ['ACTIVATED'], severityLevels: ['CRITICAL'] },
 }

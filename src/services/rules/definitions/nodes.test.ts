@@ -1,0 +1,62 @@
+/** A change on one node is known on the others within a second, even if its message is lost. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { freshDatabase } from '../../../../test/harness/database.ts'
+import { eventually } from '../../../../test/harness/eventually.ts'
+import { openRules, rulesRoot } from '../../../../test/harness/rules.ts'
+import { createChanges } from './changes.ts'
+import { createSecretValues } from './service/secret-values.ts'
+import { increaseRevision } from './store/revisions.ts'
+
+const options = { connection: await freshDatabase(), environment: { WAYPOST_MASTER_KEY: 'k'.repeat(40) } }
+const one = await openRules(options)
+const two = await openRules(options)
+
+test('a node hears of changes of another node', async () => {
+  const heard: (string | undefined)[] = []
+  createChanges(two.waypost.kit).onChange((tenantId) => void heard.push(tenantId))
+  await one.aRule()
+  await eventually(() => assert.ok(heard.includes('default')), { withinMs: 1000 })
+})
+
+test('a node finds a change whose message was lost, also one that commits late', async () => {
+  const { sql } = one.waypost.kit.db
+  const heard: (string | undefined)[] = []
+  const changes = createChanges(two.waypost.kit)
+  changes.onChange((tenantId) => void heard.push(tenantId))
+  await changes.start()
+  try {
+    await eventually(() => assert.ok(heard.includes(undefined)), { withinMs: 3000 })
+    await one.waypost.kit.db.tx(async (late) => {
+      await increaseRevision(late, 'late', [])
+      await increaseRevision(sql, 'early', [])
+      await eventually(() => assert.ok(heard.includes('early')), { withinMs: 2500 })
+      assert.ok(!heard.includes('late'))
+    })
+    await eventually(() => assert.ok(heard.includes('late')), { withinMs: 2500 })
+  } finally {
+    await changes.stop()
+  }
+})
+
+test('a secret that is changed on one node has its new value on the other within a second', async () => {
+  const values = createSecretValues(two.waypost.kit)
+  const id = await one.make('/secrets', { name: 'shared', value: 'first' })
+  await eventually(async () => assert.equal(await values.secretValue('default', 'shared'), 'first'), { withinMs: 1000 })
+  await one.must(204, `PUT ${rulesRoot}/secrets/${id}`, { value: 'second' })
+  await eventually(async () => assert.equal(await values.secretValue('default', 'shared'), 'second'), {
+    withinMs: 1000,
+  })
+})
+
+test('links that two nodes change at the same time stay within the limit and in order', async () => {
+  const ruleId = await one.aRule()
+  const ids = await Promise.all(Array.from({ length: 20 }, () => one.aTrigger('cron', { cronExpression: '0 0 * * *' })))
+  const path = `${rulesRoot}/rules/${ruleId}/trigger-types/cron/triggers`
+  await Promise.all(ids.map((id, index) => (index % 2 === 0 ? one : two).must(204, `PATCH ${path}`, [id])))
+  const linked = (await one.get(`/rules/${ruleId}/triggers`)).map(({ id }: { id: string }) => id)
+  assert.deepEqual(linked.toSorted(), ids.toSorted())
+  const [row] = await one.waypost.kit.db.sql`
+    select count(distinct position) from rules.rule_triggers where rule_id = ${ruleId}`
+  assert.equal(row?.count, 20)
+})
