@@ -5,6 +5,7 @@ import type { Register } from '../../register/contract.ts'
 import type { TimeSeries } from '../../time-series/contract.ts'
 import type { Alerts } from '../alerts/alerts.ts'
 import type { Deliveries } from '../deliveries/deliveries.ts'
+import type { Retries } from '../deliveries/model.ts'
 import type { Effects } from './effects.ts'
 import type { ActionOutcome, ActionRun } from './executor.ts'
 
@@ -16,6 +17,8 @@ export interface ActionDeps {
   alerts: Alerts
   deliveries: Deliveries
   effects: Effects
+  /** Attempts of e-mails. */
+  emailRetries: Retries
   /** True if WAYPOST_SMTP_URL is set. */
   hasMailServer: boolean
   /** Returns the value of a secret of the tenant; undefined if it has none of this name. */

@@ -3,7 +3,8 @@ import type { Kit } from '../../../kernel/define-service.ts'
 import { createSafeConnections } from '../../../kernel/safe-connections.ts'
 import { TenantDeleted } from '../../tenants/events.ts'
 import { createDeliveries, defaultLimits, type Limits } from '../deliveries/deliveries.ts'
-import { createEmailSender } from '../deliveries/email.ts'
+import { createEmailSender, defaultEmailRetries } from '../deliveries/email.ts'
+import type { Retries } from '../deliveries/model.ts'
 import { deleteOfTenant } from '../deliveries/store.ts'
 import { createWebhookSender } from '../deliveries/webhook.ts'
 import type { EndedActions } from '../engine/traces.ts'
@@ -24,11 +25,18 @@ export interface ActionsGiven
   kit: Kit<RulesSettings>
   traces: EndedActions
   limits?: Limits
+  emailRetries?: Retries
 }
 
 const deletedAtOnce = 1000
 
-export function createActions({ kit, traces, limits = defaultLimits, ...given }: ActionsGiven): ActionsPart {
+export function createActions({
+  kit,
+  traces,
+  limits = defaultLimits,
+  emailRetries = defaultEmailRetries,
+  ...given
+}: ActionsGiven): ActionsPart {
   const { smtp, webhookTimeoutSeconds } = kit.settings
   const connections = createSafeConnections({
     allowPrivate: kit.platform.allowPrivateAddresses,
@@ -48,7 +56,14 @@ export function createActions({ kit, traces, limits = defaultLimits, ...given }:
   })
   const hasMailServer = smtp.url !== undefined
   return {
-    executors: createExecutors({ kit, ...given, deliveries, effects: createEffects(kit.db), hasMailServer }),
+    executors: createExecutors({
+      kit,
+      ...given,
+      deliveries,
+      effects: createEffects(kit.db),
+      emailRetries,
+      hasMailServer,
+    }),
     periodic: [deleteOldEffects(kit.db)],
     async stop() {
       await deliveries.stop()

@@ -1,4 +1,4 @@
-import { type EmailContent, emailRetries, noMailServer } from '../deliveries/email.ts'
+import { type EmailContent, noMailServer } from '../deliveries/email.ts'
 import { pendingAction } from '../engine/traces.ts'
 import type { ActionDeps } from './deps.ts'
 import { effectKey } from './effects.ts'
@@ -7,7 +7,8 @@ import type { ActionOutcome, ActionRun } from './executor.ts'
 import { ActionFailed, read, readJson, textOrJson } from './results.ts'
 
 /** Stores an e-mail, which is then sent in the background. */
-export async function sendEmail({ deliveries, hasMailServer }: ActionDeps, run: ActionRun): Promise<ActionOutcome> {
+export async function sendEmail(deps: ActionDeps, run: ActionRun): Promise<ActionOutcome> {
+  const { deliveries, emailRetries, hasMailServer } = deps
   const to = recipientsOf('recipientsExpression', await readRecipients(run))
   const subject = subjectOf('subjectExpression', await read(run, 'subjectExpression'))
   const text = textOrJson(await read(run, 'textExpression'))

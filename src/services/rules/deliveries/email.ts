@@ -18,7 +18,7 @@ export interface EmailSettings {
 }
 
 /** 5.11: three attempts for answers of 4xx or none. */
-export const emailRetries: Retries = { attemptsMax: 3, waitMs: 5000, waitFactor: 3 }
+export const defaultEmailRetries: Retries = { attemptsMax: 3, waitMs: 5000, waitFactor: 3 }
 
 const connectionsMax = 5
 

@@ -1,0 +1,260 @@
+/** Webhooks against real receivers: what is sent, wrong results, failures, retries, limits. */
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { suite, test } from 'node:test'
+import { openActions } from '../../../../test/harness/actions.ts'
+import { eventually } from '../../../../test/harness/eventually.ts'
+import { aReceiver, ok } from '../../../../test/harness/webhook-receiver.ts'
+import { newId } from '../../../kernel/ids.ts'
+
+const { waypost, run, start, traces, secrets } = await openActions({
+  environment: { WAYPOST_WEBHOOK_TIMEOUT_SECONDS: '1' },
+  limits: { underWayPerHost: 4, waitingPerTenant: 30 },
+})
+const { sql } = waypost.kit.db
+
+const post = (url: string, results: Record<string, unknown> = {}, fields: Record<string, unknown> = {}) =>
+  run('webhook', { fields: { webhookUrl: url, ...fields }, results })
+const attemptsOf = ({ metadata }: { metadata?: Record<string, unknown> }) =>
+  metadata!.attempts as { at: string; status?: number; reason?: string; durationMs: number }[]
+
+suite('a webhook', () => {
+  test('is a POST with body, headers and the id of the delivery', async () => {
+    const receiver = await aReceiver()
+    const outcome = await post(`${receiver.url}/hook?x=1`, {
+      headersExpression: { 'X-Room': 'north', 'x-count': 3, 'x-on': true },
+      webhookPayloadExpression: { t: 31, texts: ['ü'] },
+    })
+    assert.equal(outcome.outcome, 'SUCCESS')
+    const [{ method, path, headers, body } = {} as never] = receiver.requests
+    assert.deepEqual([method, path, body], ['POST', '/hook?x=1', '{"t":31,"texts":["ü"]}'])
+    assert.deepEqual(
+      [headers['content-type'], headers['x-room'], headers['x-count'], headers['x-on'], headers['x-waypost-signature']],
+      ['application/json', 'north', '3', 'true', undefined],
+    )
+    assert.equal(headers['x-waypost-delivery'], outcome.metadata!.deliveryId)
+    assert.deepEqual(
+      attemptsOf(outcome).map(({ status, reason }) => [status, reason]),
+      [[200, undefined]],
+    )
+    assert.equal((await sql`select 1 from rules.deliveries`).length, 0)
+    const trace = traces.find(({ outcome: { metadata } }) => metadata!.deliveryId === outcome.metadata!.deliveryId)
+    assert.equal(trace!.action.actionType, 'webhook')
+  })
+
+  test('has text as it is, nothing for null, and its own Content-Type', async () => {
+    const receiver = await aReceiver()
+    await post(receiver.url, {
+      webhookPayloadExpression: 'plain text',
+      headersExpression: '{"content-type":"text/plain"}',
+    })
+    await post(receiver.url, { webhookPayloadExpression: null })
+    await post(receiver.url, { webhookPayloadExpression: 0 })
+    await post(receiver.url)
+    assert.deepEqual(
+      receiver.requests.map(({ body, headers }) => [body, headers['content-type']]),
+      [
+        ['plain text', 'text/plain'],
+        ['', 'application/json'],
+        ['0', 'application/json'],
+        ['', 'application/json'],
+      ],
+    )
+  })
+
+  test('is signed if the action names a secret', async () => {
+    const receiver = await aReceiver()
+    secrets.set('hooks', 'key of the signature')
+    const signed = { signingSecretName: 'hooks' }
+    await post(receiver.url, { webhookPayloadExpression: { n: 1 } }, signed)
+    const [{ headers, body } = {} as never] = receiver.requests
+    const [, seconds, hex] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(String(headers['x-waypost-signature']))!
+    assert.equal(createHmac('sha256', 'key of the signature').update(`${seconds}.${body}`).digest('hex'), hex)
+    assert.ok(Math.abs(Number(seconds) - Date.now() / 1000) < 60)
+    const failed = await post(receiver.url, {}, { signingSecretName: 'unknown' })
+    assert.deepEqual([failed.outcome, receiver.requests.length], ['FAILURE', 1])
+  })
+
+  test('stored in the database is sealed', async () => {
+    const receiver = await aReceiver(() => {})
+    await start('webhook', {
+      fields: { webhookUrl: receiver.url, retryConfig: { maxAttempts: 1 } },
+      results: { headersExpression: { authorization: 'Bearer very-secret' } },
+    })
+    const [row] = await sql`select content from rules.deliveries`
+    assert.ok(row?.content.startsWith('v1.') && !row.content.includes('very-secret'))
+    await eventually(async () => assert.equal((await sql`select 1 from rules.deliveries`).length, 0))
+  })
+
+  test('of an event that runs again is not sent again', async () => {
+    const receiver = await aReceiver()
+    const again = { fields: { webhookUrl: receiver.url }, eventId: newId(), actionId: newId(), ruleId: newId() }
+    const [first, second] = await Promise.all([start('webhook', again), start('webhook', again)])
+    assert.ok(first.outcome === 'PENDING' && second.outcome === 'PENDING')
+    assert.deepEqual([second.ended, (await first.ended)?.outcome], [undefined, 'SUCCESS'])
+    assert.deepEqual(await start('webhook', again), { outcome: 'PENDING' })
+    await run('webhook', { ...again, actionId: newId() })
+    assert.equal(receiver.requests.length, 2)
+  })
+
+  test('in a try is described and not sent', async () => {
+    const receiver = await aReceiver()
+    const outcome = await run('webhook', {
+      fields: { webhookUrl: receiver.url },
+      results: { webhookPayloadExpression: { a: 1 } },
+      isTry: true,
+    })
+    assert.deepEqual(outcome, {
+      outcome: 'SUCCESS',
+      wouldDo: {
+        method: 'POST',
+        url: `${receiver.url}/`,
+        headers: { 'content-type': 'application/json' },
+        body: '{"a":1}',
+      },
+    })
+    assert.equal(receiver.connectionCount(), 0)
+  })
+})
+
+suite('a wrong result fails the action before anything is sent', () => {
+  const cases: [string, Record<string, unknown>, RegExp][] = [
+    ['no text as address', { webhookUrl: 5 }, /webhookUrl: expected text/],
+    ['no address', { webhookUrl: 'hooks' }, /webhookUrl: expected an absolute http/],
+    ['another protocol', { webhookUrl: 'ftp://example.org/' }, /webhookUrl: expected an absolute http/],
+    ['a password in the address', { webhookUrl: 'http://a:b@example.org/' }, /password/],
+    ['headers as array', { headersExpression: ['a'] }, /headersExpression: expected an object/],
+    ['headers as number', { headersExpression: 5 }, /headersExpression: expected an object/],
+    ['headers as broken JSON', { headersExpression: '{' }, /headersExpression: expected an object/],
+    ['a header with a line break', { headersExpression: { a: 'x\r\nx-evil: 1' } }, /value of a/],
+    ['a name with a line break', { headersExpression: { 'a\r\nb': 'x' } }, /no name of a header/],
+    ['an empty name', { headersExpression: { '': 'x' } }, /no name of a header/],
+    ['a name with a colon', { headersExpression: { 'a:b': 'x' } }, /no name of a header/],
+    ['a value beyond Latin-1', { headersExpression: { a: '✓' } }, /value of a/],
+    ['a value that is an object', { headersExpression: { a: {} } }, /value of a/],
+    ['a value that is null', { headersExpression: { a: null } }, /value of a/],
+    ['the same header twice', { headersExpression: { a: '1', A: '2' } }, /twice/],
+    [
+      'too many headers',
+      { headersExpression: Object.fromEntries(Array.from({ length: 101 }, (_, n) => [`h${n}`, n])) },
+      /at most 100/,
+    ],
+    ['headers that are too long', { headersExpression: { a: 'x'.repeat(20_000) } }, /at most/],
+    ...[
+      'Host',
+      'content-length',
+      'Connection',
+      'keep-alive',
+      'Transfer-Encoding',
+      'TE',
+      'trailer',
+      'Upgrade',
+      'proxy-authorization',
+      'X-Waypost-Delivery',
+      'x-waypost-signature',
+    ].map((name): [string, Record<string, unknown>, RegExp] => [
+      `the header ${name}`,
+      { headersExpression: { [name]: 'x' } },
+      /set by the platform/,
+    ]),
+  ]
+  for (const [name, results, reason] of cases)
+    test(name, async () => {
+      const receiver = await aReceiver()
+      const outcome = await run('webhook', { fields: { webhookUrl: receiver.url }, results })
+      assert.ok(outcome.outcome === 'FAILURE' && outcome.stage === 'ACTION_EXECUTION')
+      assert.match(outcome.reason, reason)
+      assert.equal(receiver.connectionCount(), 0)
+    })
+
+  test('a script that throws fails with its own stage', async () => {
+    const outcome = await run('webhook', { failing: { webhookUrl: 'line 1, column 2: no' } })
+    assert.deepEqual(outcome, { outcome: 'FAILURE', stage: 'EXPRESSION_EVALUATION', reason: 'line 1, column 2: no' })
+  })
+})
+
+suite('failures', () => {
+  test('are retried with growing waits, and the trace lists the attempts', async () => {
+    const receiver = await aReceiver()
+    receiver.respond = (response) => void response.writeHead([500, 404, 204][receiver.requests.length - 1]!).end()
+    const outcome = await post(
+      receiver.url,
+      {},
+      { retryConfig: { maxAttempts: 5, timeoutMs: 100, backoffMultiplier: 3 } },
+    )
+    assert.equal(outcome.outcome, 'SUCCESS')
+    const attempts = attemptsOf(outcome)
+    assert.deepEqual(
+      attempts.map(({ status, reason }) => [status, reason]),
+      [
+        [500, 'the receiver answered 500'],
+        [404, 'the receiver answered 404'],
+        [204, undefined],
+      ],
+    )
+    const waits = attempts.slice(1).map(({ at }, n) => Date.parse(at) - Date.parse(attempts[n]!.at))
+    assert.ok(waits[0]! >= 99 && waits[1]! >= 299, String(waits))
+    assert.equal(new Set(receiver.requests.map(({ headers }) => headers['x-waypost-delivery'])).size, 1)
+  })
+
+  test('are final after the last attempt; without retryConfig there is one', async () => {
+    const receiver = await aReceiver((response) => void response.writeHead(503).end())
+    const once = await post(receiver.url)
+    assert.deepEqual([once.outcome, receiver.requests.length], ['FAILURE', 1])
+    const twice = await post(receiver.url, {}, { retryConfig: { maxAttempts: 2, timeoutMs: 100 } })
+    assert.ok(twice.outcome === 'FAILURE' && twice.stage === 'ACTION_EXECUTION')
+    assert.match(twice.reason, /answered 503 \(attempt 2\)/)
+    assert.equal(receiver.requests.length, 3)
+  })
+
+  test('a redirect is a failure and is not followed', async () => {
+    const target = await aReceiver()
+    const receiver = await aReceiver((response) => void response.writeHead(302, { location: target.url }).end())
+    const outcome = await post(receiver.url)
+    assert.ok(outcome.outcome === 'FAILURE')
+    assert.match(outcome.reason, /302; redirects are not followed/)
+    assert.equal(target.connectionCount(), 0)
+  })
+
+  test('a receiver that is down or silent does not delay another', async () => {
+    const silent = await aReceiver(() => {})
+    const receiver = await aReceiver()
+    const began = Date.now()
+    const waiting = Promise.all(Array.from({ length: 8 }, () => post(silent.url)))
+    await Promise.all(Array.from({ length: 8 }, () => post(receiver.url)))
+    assert.ok(Date.now() - began < 900)
+    const outcomes = await waiting
+    for (const outcome of outcomes) {
+      assert.ok(outcome.outcome === 'FAILURE')
+      assert.match(outcome.reason, /no response headers within 1 s/)
+    }
+    assert.ok(silent.underWayMax <= 4)
+  })
+
+  test('more deliveries than may wait fail and say so', async () => {
+    const receiver = await aReceiver((response) => void setTimeout(() => ok(response, {} as never, {} as never), 100))
+    const outcomes = await Promise.all(Array.from({ length: 40 }, () => post(receiver.url)))
+    const failed = outcomes.filter((outcome) => outcome.outcome === 'FAILURE')
+    assert.equal(failed.length, 10)
+    for (const outcome of failed)
+      assert.match(outcome.outcome === 'FAILURE' ? outcome.reason : '', /30 webhooks .* waiting/)
+    assert.ok(receiver.underWayMax <= 4)
+    assert.equal(receiver.requests.length, 30)
+  })
+})
+
+test('guarded addresses are refused, as literals and as names, and are not retried', async () => {
+  const guarded = await openActions({ environment: { WAYPOST_ALLOW_PRIVATE_ADDRESSES: 'off' } })
+  const retryConfig = { maxAttempts: 3, timeoutMs: 100 }
+  for (const webhookUrl of [
+    'http://127.0.0.1:9/',
+    'http://[::1]/',
+    'https://169.254.169.254/',
+    'http://localhost/',
+    'http://2130706433/',
+  ]) {
+    const outcome = await guarded.run('webhook', { fields: { webhookUrl, retryConfig } })
+    assert.ok(outcome.outcome === 'FAILURE', webhookUrl)
+    assert.match(outcome.reason, /loopback or private/)
+  }
+})
