@@ -33,6 +33,11 @@ const commands: Record<string, Command> = {
     summary: 'run simulated devices against the platform: waypost simulate --devices 10',
     load: () => import('./cli/simulate.ts'),
   },
+  vpn: {
+    takesArguments: true,
+    summary: 'run the VPN server beside the platform; waypost vpn config prints its configuration',
+    load: () => import('./cli/vpn.ts'),
+  },
   config: { summary: 'show the effective settings and their origin', load: () => import('./cli/config.ts') },
   openapi: { takesArguments: true, summary: 'print the API reference', load: () => import('./cli/openapi.ts') },
 }

@@ -10,7 +10,7 @@ export interface Database {
   stop(): Promise<void>
 }
 
-const postgresDirectory = (config: Config) => join(config.dataDirectory, 'postgres')
+export const postgresDirectory = (config: Config) => join(config.dataDirectory, 'postgres')
 
 /** Locks the data directory and opens the database. A second process with the same directory is rejected. */
 export async function openDatabase(config: Config, log: Log): Promise<Database> {

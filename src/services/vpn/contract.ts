@@ -1,11 +1,10 @@
 import { contract } from '../../kernel/contract.ts'
 
-/** Runs the VPN server, for the command `waypost vpn`. */
-export interface Vpn {
-  /**
-   * Runs the server until `stop` aborts. While another process runs it, this one waits and takes over. `report` gets one line
-   * for each change, such as what is missing.
-   */
-  serve(options: { stop: AbortSignal; report(line: string): void }): Promise<void>
+/** This machine or user cannot run the VPN server; the message says what is missing. */
+export class CannotServe extends Error {
+  override readonly name = 'CannotServe'
 }
+
+/** No service calls this one. `waypost vpn` runs the server (assembly/vpn.ts). */
+export type Vpn = Record<never, never>
 export const Vpn = contract<Vpn>('vpn')

@@ -1,4 +1,4 @@
-/** Assembles the service: the operations for routes.ts and the server for the command `waypost vpn`. */
+/** Assembles the service. The server of the command `waypost vpn` is in server/. */
 import type { Identity } from '../../identity/contract.ts'
 import type { Sql } from '../../kernel/db.ts'
 import type { Kit } from '../../kernel/define-service.ts'
@@ -9,12 +9,15 @@ import { createAuthorities } from './service/authorities.ts'
 import { type ClientOperations, createClientOperations, unlink } from './service/clients.ts'
 import type { VpnSettings } from './settings.ts'
 import { findClientsOfEndpoints } from './store/clients.ts'
+import { setAvailable } from './store/server.ts'
 import { retireTenant } from './store/tenants.ts'
 
 export interface VpnService {
   clients: ClientOperations
   /** Revokes the clients of unregistered endpoints. An endpoint that was registered again keeps newer clients. */
   forgetEndpoints(sql: Sql, of: { tenantId: string; endpointIds: string[]; until: Date }): Promise<void>
+  /** Lets the clients of a tenant connect, or ends their connections. */
+  setAvailable(sql: Sql, tenantId: string, available: boolean): Promise<void>
   forgetTenant(sql: Sql, tenantId: string): Promise<void>
   stop(): Promise<void>
   api: Vpn
@@ -32,10 +35,9 @@ export function createVpn(
       const ids = await findClientsOfEndpoints(sql, { tenantId, ...of })
       if (ids.length > 0) await unlink(sql, { tenantId, ids, at: kit.now() })
     },
+    setAvailable,
     forgetTenant: (sql, tenantId) => retireTenant(sql, tenantId, kit.now()),
     stop: worker.close,
-    api: {
-      async serve() {},
-    },
+    api: {},
   }
 }

@@ -1,0 +1,76 @@
+/** Runs the VPN server for the command `waypost vpn`, in a process of its own beside the platform. */
+import type { Config } from '../config.ts'
+import { gatewaySettings } from '../gateway/settings.ts'
+import { systemClock } from '../kernel/clock.ts'
+import { createDb } from '../kernel/db.ts'
+import { connectEmbeddedPostgres } from '../kernel/embedded-postgres.ts'
+import { newId } from '../kernel/ids.ts'
+import { createPkiWorker } from '../kernel/pki/worker.ts'
+import { createSecrets, findMasterKey, readDataKey } from '../kernel/secrets.ts'
+import { createServerData, type ServerData } from '../services/vpn/server/data.ts'
+import { firewallRules } from '../services/vpn/server/firewall.ts'
+import { hiddenInstallation, protocols, serverConfig } from '../services/vpn/server/openvpn-config.ts'
+import { findPrograms, missingParts, portProblem } from '../services/vpn/server/programs.ts'
+import { serveVpn } from '../services/vpn/server/serve.ts'
+import { createAuthorities } from '../services/vpn/service/authorities.ts'
+import { vpnSettings } from '../services/vpn/settings.ts'
+import { postgresDirectory } from './database.ts'
+
+/** Serves until `stop` aborts. */
+export const runVpnServer = (config: Config, stop: AbortSignal, report: (line: string) => void) =>
+  serveVpn({
+    settings: config.of(vpnSettings),
+    platformPorts: platformPorts(config),
+    openData: () => openData(config),
+    stop,
+    report,
+  })
+
+/** Returns the ports that devices reach in the VPN: those of the platform, and of its public address. */
+function platformPorts(config: Config): number[] {
+  const { mqttPort, mqttsPort } = config.of(gatewaySettings)
+  const url = config.baseUrl === undefined ? undefined : new URL(config.baseUrl)
+  const publicPort = url && Number(url.port || (url.protocol === 'https:' ? 443 : 80))
+  return [...new Set([config.port, mqttPort, mqttsPort, publicPort ?? 0])].filter((port) => port > 0)
+}
+
+/** Opens connections of its own. The embedded database has another socket after each start, so this is called again then. */
+async function openData(config: Config): Promise<ServerData> {
+  const connection = config.databaseUrl
+    ? { url: config.databaseUrl }
+    : await connectEmbeddedPostgres(postgresDirectory(config))
+  if (!connection) throw new Error(`no platform runs on ${config.dataDirectory}`)
+  const masterKey = findMasterKey(config.masterKey, config.dataDirectory)
+  if (!masterKey) throw new Error(`${config.dataDirectory} has no master key; set WAYPOST_DATA or WAYPOST_MASTER_KEY`)
+  const db = createDb(connection, { max: 4 })
+  const worker = createPkiWorker()
+  const close = async () => {
+    await worker.close()
+    await db.close()
+  }
+  try {
+    const dataKey = await readDataKey(db.sql, masterKey)
+    if (!dataKey) throw new Error('no platform has been started on this database')
+    const secrets = createSecrets(dataKey)
+    const settings = config.of(vpnSettings)
+    const authorities = createAuthorities({ db, now: systemClock, newId, secrets, settings }, worker)
+    return createServerData({ db, secrets, authorities, worker, now: systemClock, close })
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/** Returns what the server would run with, without keys, and what is missing for it. */
+export async function describeVpnServer(config: Config): Promise<{ text: string; missing: string[] }> {
+  const { port, network } = config.of(vpnSettings)
+  const files = { socket: '(a temporary folder)/server.sock', revocationLists: '(a temporary folder)/revoked.pem' }
+  const configs = protocols.map(
+    (protocol) =>
+      `# OpenVPN, ${protocol.toUpperCase()}\n\n${serverConfig({ protocol, port, files, dropRights: true }, hiddenInstallation)}`,
+  )
+  const rules = `# Firewall (nft -f -)\n\n${firewallRules({ network, platformPorts: platformPorts(config) })}`
+  const ports = await Promise.all(protocols.map((protocol) => portProblem(protocol, port)))
+  const missing = [...missingParts(findPrograms()), ...ports.filter((problem) => problem !== undefined)]
+  return { text: [...configs, rules].join('\n'), missing }
+}

@@ -1,0 +1,169 @@
+/** Decides who may connect to one OpenVPN process, and ends connections that are not permitted any more. */
+import { addressNumber, addressText, isInNetwork, platformAddressOf } from '../addresses.ts'
+import type { Network } from '../settings.ts'
+import type { VerificationRow } from '../store/server.ts'
+import type { HostNetwork } from './host-network.ts'
+import {
+  acceptAgainCommand,
+  acceptCommand,
+  type ClientNotice,
+  denyCommand,
+  dropCommand,
+  haltCommand,
+} from './management.ts'
+import type { Protocol } from './openvpn-config.ts'
+
+export interface Connections {
+  take(notice: ClientNotice): void
+  /** Ids of the clients that are connected or being connected. */
+  ids(): string[]
+  /** Ends the connections of these clients: first it asks them to end, when called again it drops them. */
+  end(ids: string[]): void
+  /** Takes the ids of clients that were connected since the last call. */
+  takeSeen(): string[]
+  /** Ends a connection that still has the address of a new client. */
+  endAddress(address: string, exceptId: string): void
+}
+
+interface Connection {
+  id: string
+  cid: string
+  fingerprint: string
+  address: string
+  isHalted: boolean
+}
+
+export interface ConnectionDeps {
+  protocol: Protocol
+  network: Network
+  host: Pick<HostNetwork, 'addClient' | 'removeClient'>
+  /** Reads the client; throws while the database is not reachable. */
+  find(id: string): Promise<VerificationRow | undefined>
+  /** Ends a connection of any process that still has the address. */
+  freeAddress(address: string, exceptId: string): void
+  send(command: string): void
+  report(line: string): void
+  sleep(ms: number): Promise<void>
+}
+
+const netmask = '255.255.240.0'
+const retryMs = 1000
+/** OpenVPN gives a client a minute for its handshake. */
+const attemptsMax = 55
+
+export function createConnections(deps: ConnectionDeps): Connections {
+  const byCid = new Map<string, Connection>()
+  const pending = new Set<string>()
+  const seen = new Set<string>()
+
+  async function connect(notice: ClientNotice) {
+    const { cid } = notice
+    const id = notice.env.get('X509_0_CN') ?? ''
+    pending.add(cid)
+    const row = await findPatiently(deps, id, () => pending.has(cid))
+    // Without an answer OpenVPN lets nobody in.
+    if (row === 'unknown' || !pending.delete(cid)) return
+    const refusal = refusalOf(deps, row, notice)
+    if (refusal !== undefined) {
+      deps.report(`refused VPN client ${shown(id)}: ${refusal}`)
+      deps.send(denyCommand(notice))
+      return
+    }
+    const { address, fingerprint } = row!
+    deps.freeAddress(address, id)
+    byCid.set(cid, { id, cid, fingerprint, address, isHalted: false })
+    const gateway = addressText(platformAddressOf(addressNumber(address)))
+    await deps.host.addClient(deps.protocol, { address, gateway })
+    deps.send(acceptCommand(notice, { address, netmask, gateway }))
+  }
+
+  /** A client exchanges keys again every hour. The periodic check ends its connection if it is not permitted any more. */
+  function connectAgain(notice: ClientNotice) {
+    const connection = byCid.get(notice.cid)
+    const isSame =
+      connection &&
+      connection.id === notice.env.get('X509_0_CN') &&
+      connection.fingerprint === digestOf(notice, 0) &&
+      !connection.isHalted
+    deps.send(isSame ? acceptAgainCommand(notice) : denyCommand(notice))
+  }
+
+  async function disconnect({ cid }: ClientNotice) {
+    pending.delete(cid)
+    const connection = byCid.get(cid)
+    if (!connection) return
+    byCid.delete(cid)
+    seen.add(connection.id)
+    const isTaken = [...byCid.values()].some(({ address }) => address === connection.address)
+    if (!isTaken) await deps.host.removeClient(deps.protocol, connection.address)
+  }
+
+  const take = async (notice: ClientNotice) => {
+    if (notice.kind === 'CONNECT') await connect(notice)
+    else if (notice.kind === 'REAUTH') connectAgain(notice)
+    else if (notice.kind === 'DISCONNECT') await disconnect(notice)
+    else seen.add(byCid.get(notice.cid)?.id ?? '')
+  }
+  return {
+    take: (notice) =>
+      void take(notice).catch((error) => deps.report(`a VPN client failed: ${(error as Error).message}`)),
+    ids: () => [...new Set([...byCid.values()].map(({ id }) => id))],
+    end(ids) {
+      const ending = new Set(ids)
+      for (const connection of byCid.values()) {
+        if (!ending.has(connection.id)) continue
+        deps.send(connection.isHalted ? dropCommand(connection.id) : haltCommand(connection.cid))
+        if (!connection.isHalted)
+          deps.report(`ended the connection of VPN client ${connection.id}: not permitted any more`)
+        connection.isHalted = true
+      }
+    },
+    endAddress(address, exceptId) {
+      for (const connection of byCid.values())
+        if (connection.address === address && connection.id !== exceptId) deps.send(dropCommand(connection.id))
+    },
+    takeSeen() {
+      const ids = [...seen].filter((id) => id !== '')
+      seen.clear()
+      return ids
+    },
+  }
+}
+
+async function findPatiently(
+  { find, sleep }: ConnectionDeps,
+  id: string,
+  isWaiting: () => boolean,
+): Promise<VerificationRow | undefined | 'unknown'> {
+  if (!/^[0-9a-f-]{36}$/.test(id)) return undefined
+  for (let attempt = 0; attempt < attemptsMax && isWaiting(); attempt++)
+    try {
+      return await find(id)
+    } catch {
+      await sleep(retryMs)
+    }
+  return 'unknown'
+}
+
+const digestOf = ({ env }: ClientNotice, depth: number) =>
+  env.get(`tls_digest_sha256_${depth}`)?.replaceAll(':', '').toLowerCase()
+
+/** Returns why the client may not connect, or undefined. The digests prove that its own tenant's authority issued the certificate. */
+function refusalOf(
+  { protocol, network }: Pick<ConnectionDeps, 'protocol' | 'network'>,
+  row: VerificationRow | undefined,
+  notice: ClientNotice,
+): string | undefined {
+  if (!row) return 'it is unknown'
+  if (row.state !== 'active') return 'it is revoked'
+  if (digestOf(notice, 0) !== row.fingerprint) return 'its certificate is another one'
+  if (digestOf(notice, 1) !== row.authorityFingerprint) return 'its certificate is of another tenant'
+  if (row.isExpired) return 'its certificate is expired'
+  if (!row.isAvailable) return 'its tenant is not available'
+  if (row.protocol !== protocol) return `its protocol is ${row.protocol}`
+  if (!isInNetwork(network, addressNumber(row.address))) return `${row.address} is not in WAYPOST_VPN_NETWORK`
+  return undefined
+}
+
+/** Shortens a name that a client chose itself, for the log. */
+const shown = (name: string) => JSON.stringify(name.slice(0, 64))

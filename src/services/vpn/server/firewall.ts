@@ -1,0 +1,65 @@
+/** The rules of nftables for document 5, 8.3: administrators reach devices of their tenant, devices the platform, nobody anything else. */
+import { addressText, adminStartOf, rangeCount, rangeSize } from '../addresses.ts'
+import type { Network } from '../settings.ts'
+import { deviceOf, protocols } from './openvpn-config.ts'
+
+export const tableName = 'waypost_vpn'
+
+/** Replaces the rules at once, or creates them. The ranges of all possible tenants are in, so that a new tenant changes no rule. */
+export function firewallRules({ network, platformPorts }: { network: Network; platformPorts: number[] }): string {
+  const starts = Array.from({ length: rangeCount(network) }, (_, index) => network.first + index * rangeSize)
+  const devicesOf = (start: number) => `${addressText(start + 2)}-${addressText(adminStartOf(start) - 1)}`
+  const adminsOf = (start: number) => `${addressText(adminStartOf(start))}-${addressText(start + rangeSize - 1)}`
+  const devices = `{ ${protocols.map((protocol) => `"${deviceOf(protocol)}"`).join(', ')} }`
+  const all = `${addressText(network.first)}/${network.prefix}`
+  const pairs = (name: string, pairOf: (start: number) => string) => `
+  set ${name} {
+    type ipv4_addr . ipv4_addr
+    flags interval
+    elements = { ${starts.map(pairOf).join(',\n      ')} }
+  }`
+  const ports = platformPorts.length === 0 ? [] : [`tcp dport { ${platformPorts.join(', ')} } accept`]
+  return `table inet ${tableName} {}
+delete table inet ${tableName}
+table inet ${tableName} {${pairs('admin_to_device', (start) => `${adminsOf(start)} . ${devicesOf(start)}`)}
+${pairs('device_to_admin', (start) => `${devicesOf(start)} . ${adminsOf(start)}`)}
+${pairs('device_to_platform', (start) => `${devicesOf(start)} . ${addressText(start + 1)}`)}
+
+  chain forward {
+    type filter hook forward priority filter - 10; policy accept;
+    iifname ${devices} jump between
+    oifname ${devices} jump between
+  }
+  chain between {
+    iifname != ${devices} drop
+    oifname != ${devices} drop
+    ct state invalid drop
+    ip saddr . ip daddr @admin_to_device accept
+    ct state established,related ip saddr . ip daddr @device_to_admin accept
+    drop
+  }
+
+  chain input {
+    type filter hook input priority filter - 10; policy accept;
+    iifname ${devices} jump to_platform
+    iifname != "lo" ip daddr ${all} iifname != ${devices} drop
+  }
+  chain to_platform {
+    ip saddr . ip daddr != @device_to_platform drop
+    icmp type echo-request accept
+    ct state established,related accept
+    ${[...ports, 'drop'].join('\n    ')}
+  }
+
+  chain output {
+    type filter hook output priority filter - 10; policy accept;
+    oifname ${devices} jump from_platform
+  }
+  chain from_platform {
+    icmp type redirect drop
+    ct state established,related accept
+    drop
+  }
+}
+`
+}

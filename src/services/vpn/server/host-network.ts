@@ -1,0 +1,66 @@
+/** Firewall, addresses and routes of this machine. */
+import { writeFileSync } from 'node:fs'
+import type { Network } from '../settings.ts'
+import { firewallRules, tableName } from './firewall.ts'
+import { deviceOf, type Protocol } from './openvpn-config.ts'
+import { type Programs, runProgram } from './programs.ts'
+
+export interface HostNetwork {
+  loadFirewall(): Promise<void>
+  removeFirewall(): Promise<void>
+  /** Makes the device of an OpenVPN process forward packets, before it has any client. */
+  openDevice(protocol: Protocol): Promise<void>
+  /** Leads packets for a client to the device, and gives the device the platform's address in the client's range. */
+  addClient(protocol: Protocol, client: { address: string; gateway: string }): Promise<void>
+  removeClient(protocol: Protocol, address: string): Promise<void>
+}
+
+export function createHostNetwork(
+  { ip, nft }: Pick<Programs, 'ip' | 'nft'>,
+  rules: { network: Network; platformPorts: number[] },
+): HostNetwork {
+  const run = createBatches((lines) => runProgram(ip, ['-force', '-batch', '-'], `${lines.join('\n')}\n`))
+  return {
+    loadFirewall: () => runProgram(nft, ['-f', '-'], firewallRules(rules)),
+    removeFirewall: () => runProgram(nft, ['-f', '-'], `table inet ${tableName} {}\ndelete table inet ${tableName}\n`),
+    async openDevice(protocol) {
+      const device = deviceOf(protocol)
+      // Only between these devices: the machine does not become a router for its other networks.
+      for (const [name, value] of Object.entries({ forwarding: 1, send_redirects: 0, accept_redirects: 0 }))
+        writeFileSync(`/proc/sys/net/ipv4/conf/${device}/${name}`, String(value))
+      await run([`link set dev ${device} up txqueuelen 1000`])
+    },
+    addClient: (protocol, { address, gateway }) =>
+      run([
+        `address replace ${gateway}/32 dev ${deviceOf(protocol)}`,
+        `route replace ${address}/32 dev ${deviceOf(protocol)}`,
+      ]),
+    removeClient: (protocol, address) => run([`route flush exact ${address}/32 dev ${deviceOf(protocol)}`]),
+  }
+}
+
+/** Collects the commands that arrive while the program runs, so that many clients need few processes. */
+function createBatches(runLines: (lines: string[]) => Promise<void>): (lines: string[]) => Promise<void> {
+  let waiting: { lines: string[]; done: PromiseWithResolvers<void> }[] = []
+  let running = false
+  async function drain() {
+    running = true
+    while (waiting.length > 0) {
+      const batch = waiting
+      waiting = []
+      try {
+        await runLines(batch.flatMap(({ lines }) => lines))
+        for (const { done } of batch) done.resolve()
+      } catch (error) {
+        for (const { done } of batch) done.reject(error)
+      }
+    }
+    running = false
+  }
+  return (lines) => {
+    const done = Promise.withResolvers<void>()
+    waiting.push({ lines, done })
+    if (!running) void drain()
+    return done.promise
+  }
+}

@@ -1,0 +1,82 @@
+/** Writes the configuration of an OpenVPN server. It reaches OpenVPN through its standard input, so that no key is on a disk. */
+import { dataCiphers, inline } from '../profile.ts'
+import type { Installation } from '../service/authorities.ts'
+
+export type Protocol = 'tcp' | 'udp'
+export const protocols: readonly Protocol[] = ['udp', 'tcp']
+
+export const deviceOf = (protocol: Protocol) => `wpvpn-${protocol}`
+
+export interface ServerFiles {
+  /** Socket on which this process waits for OpenVPN. */
+  socket: string
+  revocationLists: string
+}
+
+/** Clients that one OpenVPN process accepts; its default is 1024. */
+const clientsMax = 16_384
+
+/**
+ * `management-client-auth` lets nobody in unless this process answers, and `management-client` ends OpenVPN when this process ends: there
+ * is no way to connect that the database has not allowed. Scripts are off, and clients cannot reach each other inside of OpenVPN.
+ */
+export function serverConfig(
+  of: { protocol: Protocol; port: number; files: ServerFiles; dropRights: boolean },
+  { root, server, tlsCrypt }: Installation,
+): string {
+  const { protocol, files } = of
+  return [
+    'mode server',
+    'tls-server',
+    `proto ${protocol === 'udp' ? 'udp' : 'tcp-server'}`,
+    `port ${of.port}`,
+    `dev ${deviceOf(protocol)}`,
+    'dev-type tun',
+    'topology subnet',
+    'push "topology subnet"',
+    // This process sets addresses and routes.
+    'ifconfig-noexec',
+    'route-noexec',
+    'script-security 0',
+    `max-clients ${clientsMax}`,
+    'keepalive 10 60',
+    'persist-key',
+    'persist-tun',
+    // The kernel module checks source addresses in its own way, which our tests do not cover.
+    'disable-dco',
+    'dh none',
+    'tls-version-min 1.2',
+    'auth SHA256',
+    `data-ciphers ${dataCiphers}`,
+    'allow-compression no',
+    'verify-client-cert require',
+    'remote-cert-tls client',
+    `crl-verify ${quoted(files.revocationLists)}`,
+    `management ${quoted(files.socket)} unix`,
+    'management-client',
+    'management-client-auth',
+    'management-hold',
+    // Clients have a certificate and neither user name nor password.
+    'auth-user-pass-optional',
+    ...(protocol === 'udp' ? ['multihome', 'explicit-exit-notify 1'] : ['tcp-nodelay']),
+    ...(of.dropRights ? ['user nobody', 'group nogroup'] : []),
+    'verb 3',
+    '',
+    inline('ca', root.certificate),
+    inline('cert', server.certificate),
+    inline('key', server.privateKey),
+    inline('tls-crypt', tlsCrypt),
+  ].join('\n')
+}
+
+/** Quotes a path for a configuration of OpenVPN. */
+const quoted = (path: string) => `"${path.replace(/["\\]/g, '\\$&')}"`
+
+const hidden = '(not shown)'
+
+/** What `waypost vpn config` prints instead of certificates and keys. */
+export const hiddenInstallation: Installation = {
+  root: { certificate: hidden, privateKey: hidden },
+  server: { certificate: hidden, privateKey: hidden },
+  tlsCrypt: hidden,
+}

@@ -1,0 +1,102 @@
+/** Starts an OpenVPN process and talks to it through its management interface. */
+import { spawn } from 'node:child_process'
+import { rmSync } from 'node:fs'
+import { createServer, type Socket } from 'node:net'
+import { type ClientNotice, createManagementParser } from './management.ts'
+
+export interface OpenVpn {
+  /** Resolves when it accepts clients; rejects with the reason if it ends before. */
+  started: Promise<void>
+  /** Resolves when the process has ended, with the last lines of its log. */
+  ended: Promise<string>
+  send(command: string): void
+  stop(): Promise<void>
+}
+
+const logLinesKept = 5
+const stopMs = 5000
+
+export interface OpenVpnOptions {
+  program: string
+  config: string
+  socketPath: string
+  onClient(notice: ClientNotice): void
+  /** Called when the device exists, before clients can connect. */
+  prepare(): Promise<void>
+}
+
+export function startOpenVpn({ program, config, socketPath, onClient, prepare }: OpenVpnOptions): OpenVpn {
+  const started = Promise.withResolvers<void>()
+  started.promise.catch(() => {}) // its caller awaits it
+  const ended = Promise.withResolvers<string>()
+  let management: Socket | undefined
+  let ready = false
+  const early: ClientNotice[] = []
+
+  const send = (command: string) => void management?.write(command)
+  async function begin() {
+    await prepare()
+    ready = true
+    started.resolve()
+    for (const notice of early.splice(0)) onClient(notice)
+  }
+
+  rmSync(socketPath, { force: true })
+  const server = createServer((socket) => {
+    // One OpenVPN process; nobody else may speak for it.
+    server.close()
+    management = socket
+    socket.setEncoding('utf8')
+    socket.on('error', () => {}) // the end of the process is handled below
+    const parse = createManagementParser({
+      client: (notice) => (ready ? onClient(notice) : void early.push(notice)),
+      hold: () => send('state on\nhold release\n'),
+      state(name) {
+        if (name === 'CONNECTED' && !ready) begin().catch((error) => fail((error as Error).message))
+      },
+    })
+    socket.on('data', parse)
+  })
+  server.on('error', (error) => fail(error.message))
+
+  const log: string[] = []
+  let child: ReturnType<typeof launch> | undefined
+  const launch = () => spawn(program, ['--config', 'stdin'], { stdio: ['pipe', 'pipe', 'pipe'], cwd: '/' })
+  function fail(reason: string) {
+    started.reject(new Error(reason))
+    child?.kill('SIGTERM')
+    if (!child) ended.resolve(reason)
+  }
+  server.listen(socketPath, () => {
+    child = launch()
+    const keep = (text: string) => {
+      log.push(...text.split('\n').filter((line) => line.trim() !== ''))
+      log.splice(0, log.length - logLinesKept)
+    }
+    child.stdout.setEncoding('utf8').on('data', keep)
+    child.stderr.setEncoding('utf8').on('data', keep)
+    child.stdin.on('error', () => {}) // it ended before it has read everything
+    child.stdin.end(config)
+    child.on('error', (error) => log.push(error.message))
+    child.on('close', (code, signal) => {
+      server.close()
+      management?.destroy()
+      const reason = `OpenVPN ended (${signal ?? `exit code ${code}`}): ${log.join(' | ')}`
+      started.reject(new Error(reason))
+      ended.resolve(reason)
+    })
+  })
+
+  return {
+    started: started.promise,
+    ended: ended.promise,
+    send,
+    async stop() {
+      child?.kill('SIGTERM')
+      const timer = setTimeout(() => child?.kill('SIGKILL'), stopMs)
+      if (!child) fail('stopped')
+      await ended.promise
+      clearTimeout(timer)
+    },
+  }
+}

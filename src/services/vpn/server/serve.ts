@@ -1,0 +1,224 @@
+/** Runs the VPN server: one OpenVPN process for UDP and one for TCP, with the firewall, as long as this process has the lease. */
+import { chmodSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { hostname, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { monotonicMs, sleep } from '../../../kernel/clock.ts'
+import { newId } from '../../../kernel/ids.ts'
+import { CannotServe } from '../contract.ts'
+import type { VpnSettings } from '../settings.ts'
+import type { ServerData } from './data.ts'
+import { createHostNetwork, type HostNetwork } from './host-network.ts'
+import { createLeaseWatch } from './lease.ts'
+import { protocols } from './openvpn-config.ts'
+import { createServerProcess, type ServerProcess } from './process.ts'
+import { findPrograms, missingParts, type Programs } from './programs.ts'
+
+export interface ServeOptions {
+  settings: VpnSettings
+  /** Ports of the platform that devices reach. */
+  platformPorts: number[]
+  /** Connects to the database; throws the reason in words. */
+  openData(): Promise<ServerData>
+  stop: AbortSignal
+  report(line: string): void
+}
+
+const tickMs = 1000
+/**
+ * Tunnels stay open this long without a database: longer than a restart of the platform takes. Then they close, because nobody could
+ * say any more who is revoked.
+ */
+const withoutDatabaseMs = 30_000
+/** Of ticks: revocation lists are a second line of defence, and `lastConnected` is exact to the minute. */
+const listsEvery = 5
+const seenEvery = 60
+
+/** The state of one run of the command. */
+interface Run extends ServeOptions {
+  holder: string
+  data: ServerData | undefined
+  answeredMs: number
+  mine: boolean
+  served: Served | undefined
+  problem: string | undefined
+  reported: string
+}
+
+/** What exists while this process serves. */
+interface Served {
+  directory: string
+  revocationLists: string
+  host: HostNetwork
+  processes: ServerProcess[]
+  ticks: number
+}
+
+/** Serves until `stop` aborts. Throws what is missing, in words, if it could not begin. */
+export async function serveVpn(options: ServeOptions): Promise<void> {
+  const run: Run = {
+    ...options,
+    holder: newId(),
+    data: undefined,
+    answeredMs: monotonicMs(),
+    mine: false,
+    served: undefined,
+    problem: undefined,
+    reported: '',
+  }
+  const watch = createLeaseWatch({ holder: run.holder, host: hostname() })
+  const programs = findPrograms()
+  const missing = missingParts(programs)
+  try {
+    while (!run.stop.aborted) {
+      await tick(run, watch, programs as Programs, missing)
+      await pause(run.stop)
+    }
+  } finally {
+    await end(run)
+  }
+}
+
+async function tick(run: Run, watch: ReturnType<typeof createLeaseWatch>, programs: Programs, missing: string[]) {
+  try {
+    run.data ??= await run.openData()
+    if (!run.mine) {
+      const lease = await watch.look(run.data)
+      run.mine = lease.mine
+      if (!lease.mine)
+        reportOnce(run, `another process runs the VPN server (${lease.host}); this one takes over when it stops`)
+    }
+    if (run.mine) await hold(run, programs, missing)
+    run.answeredMs = monotonicMs()
+  } catch (error) {
+    if (error instanceof CannotServe) throw error
+    reportOnce(run, `the database is not reachable: ${(error as Error).message}; trying again`)
+    await run.data?.close().catch(() => {})
+    run.data = undefined
+    if (run.served && monotonicMs() - run.answeredMs > withoutDatabaseMs) {
+      run.report('closing all tunnels: without the database nobody knows who is revoked')
+      await stopServing(run)
+    }
+  }
+}
+
+/** One second of the process that has the lease. */
+async function hold(run: Run, programs: Programs, missing: string[]) {
+  const data = run.data!
+  if (missing.length > 0) {
+    run.problem = missing.join('. ')
+    throw new CannotServe(missing.join('\n'))
+  }
+  run.served ??= await beginServing(run, programs)
+  const { served } = run
+  const installation = await data.installation()
+  if (served.ticks % listsEvery === 0) await writeLists(run, served)
+  await Promise.all(served.processes.map((process) => process.keepRunning(installation)))
+  const problems = served.processes.flatMap((process) => process.problem() ?? [])
+  run.problem = problems.length === 0 ? run.problem : problems.join('. ')
+  if (problems.length === 0) run.problem = undefined
+  const running = served.processes.some((process) => process.isRunning())
+  if (!(await data.writeBeat(run.holder, { running, ...(run.problem !== undefined && { problem: run.problem }) }))) {
+    run.report('another process has taken over the VPN server; closing all tunnels')
+    run.mine = false
+    await stopServing(run)
+    return
+  }
+  await checkConnections(data, served)
+  served.ticks++
+}
+
+async function checkConnections(data: ServerData, { processes, ticks }: Served) {
+  const ids = processes.flatMap(({ connections }) => connections.ids())
+  const notPermitted = ids.length === 0 ? [] : await data.findNotPermitted(ids)
+  for (const { connections } of processes) connections.end(notPermitted)
+  const seen = new Set(processes.flatMap(({ connections }) => connections.takeSeen()))
+  if (ticks % seenEvery === 0) for (const id of ids) seen.add(id)
+  if (seen.size > 0) await data.saveConnected([...seen])
+}
+
+async function beginServing(run: Run, programs: Programs): Promise<Served> {
+  const { settings, platformPorts, report } = run
+  const host = createHostNetwork(programs, { network: settings.network, platformPorts })
+  let directory: string
+  try {
+    await host.loadFirewall()
+    directory = mkdtempSync(join(tmpdir(), 'waypost-vpn-'))
+    // OpenVPN gives up its rights and reads the revocation lists again when they change.
+    chmodSync(directory, 0o711)
+  } catch (error) {
+    run.problem = (error as Error).message
+    throw new CannotServe(wordsOf(error))
+  }
+  const revocationLists = join(directory, 'revoked.pem')
+  const served: Served = { directory, revocationLists, host, processes: [], ticks: 0 }
+  const find = async (id: string) => {
+    if (!run.data) throw new Error('the database is not reachable')
+    return await run.data.findForVerification(id)
+  }
+  const freeAddress = (address: string, exceptId: string) => {
+    for (const { connections } of served.processes) connections.endAddress(address, exceptId)
+  }
+  served.processes = protocols.map((protocol) =>
+    createServerProcess({
+      ...{ protocol, directory, revocationLists, host, find, freeAddress, report, sleep },
+      port: settings.port,
+      program: programs.openvpn,
+      network: settings.network,
+    }),
+  )
+  return served
+}
+
+async function writeLists(run: Run, { directory, revocationLists }: Served) {
+  const lists = await run.data!.changedLists()
+  if (lists === undefined) return
+  try {
+    const next = join(directory, 'next.pem')
+    writeFileSync(next, lists, { mode: 0o644 })
+    renameSync(next, revocationLists)
+  } catch (error) {
+    // Clients are still checked against the database.
+    run.problem = `writing the revocation lists failed: ${wordsOf(error)}`
+    reportOnce(run, run.problem)
+  }
+}
+
+function wordsOf(error: unknown): string {
+  const { code, message, path } = error as NodeJS.ErrnoException
+  if (code === 'ENOSPC') return `the disk of ${path ?? tmpdir()} is full`
+  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS')
+    return `${path ?? 'a file'} cannot be written (${code})`
+  return message
+}
+
+async function stopServing(run: Run) {
+  const { served } = run
+  run.served = undefined
+  if (!served) return
+  await Promise.all(served.processes.map((process) => process.stop()))
+  await served.host.removeFirewall().catch((error) => run.report((error as Error).message))
+  rmSync(served.directory, { recursive: true, force: true })
+}
+
+async function end(run: Run) {
+  await stopServing(run)
+  if (run.mine) await run.data?.releaseLease(run.holder, run.problem).catch(() => {})
+  await run.data?.close().catch(() => {})
+}
+
+function reportOnce(run: Run, line: string) {
+  if (line !== run.reported) run.report(line)
+  run.reported = line
+}
+
+const pause = (stop: AbortSignal) =>
+  new Promise<void>((resolve) => {
+    if (stop.aborted) return resolve()
+    const finish = () => {
+      clearTimeout(timer)
+      stop.removeEventListener('abort', finish)
+      resolve()
+    }
+    const timer = setTimeout(finish, tickMs)
+    stop.addEventListener('abort', finish)
+  })

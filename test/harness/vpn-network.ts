@@ -1,0 +1,149 @@
+/** Network namespaces for tests of the VPN: one for the server, one for each client, and programs in them. */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+import { afterAllTests, temporaryDirectory } from './database.ts'
+import { eventually } from './eventually.ts'
+import { environmentOf } from './platform.ts'
+
+/** The address that clients connect to. */
+export const serverHost = '198.51.100.1'
+/** The ports that peers listen on. */
+export const peerPort = 7000
+
+const main = resolve(import.meta.dirname, '../../bin/main.mjs')
+const peerProgram = resolve(import.meta.dirname, 'vpn-peer.mjs')
+
+/** Fails with the reason in words where namespaces or tunnels are not possible. */
+function run(command: string, ...args: string[]): string {
+  try {
+    return execFileSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
+  } catch (error) {
+    const { stderr = '', message } = error as { stderr?: string; message: string }
+    throw new Error(
+      `tests of the VPN need root, network namespaces and /dev/net/tun; "${command} ${args.join(' ')}" failed: ${stderr.trim() || message}`,
+    )
+  }
+}
+
+export interface Peer {
+  connect(to: string, port?: number): Promise<string>
+  send(to: string, text: string, options?: { from?: string; port?: number }): Promise<string>
+  /** Texts of all datagrams that have arrived. */
+  received(): string[]
+}
+
+export interface VpnNetwork {
+  server: string
+  /** Creates the namespace of a client, which reaches the server. */
+  addNamespace(): string
+  run(namespace: string, ...command: string[]): string
+  spawn(namespace: string, command: string[], env?: NodeJS.ProcessEnv): Program
+  peer(namespace: string, name: string, ports?: number[]): Promise<Peer>
+  /** Runs `waypost vpn` in the namespace of the server. */
+  startServer(directory: string, environment: Record<string, string>): Program
+  /** Runs OpenVPN with a profile. */
+  startClient(namespace: string, profile: string): Program
+}
+
+export interface Program {
+  process: ChildProcess
+  output(): string
+  ended: Promise<number | null>
+}
+
+let count = 0
+
+export function createVpnNetwork(): VpnNetwork {
+  const tag = `wp${process.pid % 100_000}${String.fromCharCode(97 + (count++ % 26))}`
+  const namespaces: string[] = []
+  const programs: Program[] = []
+  afterAllTests(async () => {
+    for (const { process } of programs) process.kill('SIGTERM')
+    await Promise.all(programs.map(({ ended }) => ended))
+    for (const name of namespaces) run('ip', 'netns', 'delete', name)
+  })
+
+  const inside = (namespace: string, ...command: string[]) => run('ip', 'netns', 'exec', namespace, ...command)
+  function addNamespace(): string {
+    const name = `${tag}-${namespaces.length}`
+    run('ip', 'netns', 'add', name)
+    namespaces.push(name)
+    run('ip', '-netns', name, 'link', 'set', 'lo', 'up')
+    return name
+  }
+  function start(command: string, args: string[], env?: NodeJS.ProcessEnv): Program {
+    const child = spawn(command, args, { ...(env && { env }), stdio: ['pipe', 'pipe', 'pipe'] })
+    let output = ''
+    child.stdout!.on('data', (text) => (output += text))
+    child.stderr!.on('data', (text) => (output += text))
+    child.stdin!.on('error', () => {})
+    const ended = new Promise<number | null>((done) => child.on('close', done))
+    const program = { process: child, output: () => output, ended }
+    programs.push(program)
+    return program
+  }
+
+  const server = addNamespace()
+  run('ip', '-netns', server, 'address', 'add', `${serverHost}/32`, 'dev', 'lo')
+  const spawnIn: VpnNetwork['spawn'] = (namespace, command, env) =>
+    start('ip', ['netns', 'exec', namespace, ...command], env)
+  return {
+    server,
+    addNamespace() {
+      const name = addNamespace()
+      const number = namespaces.length
+      const [near, far] = [`192.0.2.${number * 4 + 1}`, `192.0.2.${number * 4 + 2}`]
+      run('ip', '-netns', server, 'link', 'add', `v${number}`, 'type', 'veth', 'peer', 'name', 'up0', 'netns', name)
+      for (const [namespace, device, address] of [
+        [server, `v${number}`, near],
+        [name, 'up0', far],
+      ] as const) {
+        run('ip', '-netns', namespace, 'address', 'add', `${address}/30`, 'dev', device)
+        run('ip', '-netns', namespace, 'link', 'set', device, 'up')
+      }
+      run('ip', '-netns', name, 'route', 'add', 'default', 'via', near)
+      return name
+    },
+    run: inside,
+    spawn: spawnIn,
+    async peer(namespace, name, ports = [peerPort]) {
+      return await talkTo(spawnIn(namespace, [process.execPath, peerProgram, name, ...ports.map(String)]))
+    },
+    startServer: (directory, environment) =>
+      spawnIn(server, [process.execPath, main, 'vpn'], environmentOf(directory, environment)),
+    startClient(namespace, profile) {
+      const file = join(temporaryDirectory(), 'client.ovpn')
+      writeFileSync(file, profile, { mode: 0o600 })
+      return spawnIn(namespace, ['openvpn', '--config', file, '--dev', 'tun0', '--connect-retry', '1', '1'])
+    },
+  }
+}
+
+/** Longer than an answer takes on a busy machine; used for connections that must not come about, too. */
+const connectMs = 1000
+
+async function talkTo({ process: child, output }: Program): Promise<Peer> {
+  const texts: string[] = []
+  const waiting = new Map<number, (result: string) => void>()
+  let id = 0
+  createInterface({ input: child.stdout! }).on('line', (line) => {
+    const message = JSON.parse(line)
+    if (message.received !== undefined) texts.push(message.received)
+    waiting.get(message.id)?.(message.result)
+  })
+  const ask = (command: object) =>
+    new Promise<string>((done) => {
+      waiting.set(++id, done)
+      child.stdin!.write(`${JSON.stringify({ id, ...command })}\n`)
+    })
+  await eventually(() => {
+    if (!output().includes('"ready"')) throw new Error(`the peer did not start: ${output()}`)
+  })
+  return {
+    connect: (to, port = peerPort) => ask({ command: 'connect', to, port, ms: connectMs }),
+    send: (to, text, { from, port = peerPort } = {}) => ask({ command: 'send', to, port, text, ...(from && { from }) }),
+    received: () => texts,
+  }
+}
