@@ -18,7 +18,10 @@ const tools = {
   chromium: 'command -v chromium',
   curl: 'command -v curl',
   mosquitto: 'PATH=$PATH:/usr/sbin command -v mosquitto',
+  iproute2: 'PATH=$PATH:/usr/sbin command -v ip',
   'mosquitto-clients': 'command -v mosquitto_pub && command -v mosquitto_sub',
+  nftables: 'PATH=$PATH:/usr/sbin command -v nft',
+  openvpn: 'PATH=$PATH:/usr/sbin command -v openvpn',
   'python3-paho-mqtt': pythonWith('paho.mqtt.client'),
 }
 

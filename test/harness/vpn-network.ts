@@ -60,7 +60,7 @@ export function createVpnNetwork(): VpnNetwork {
   const namespaces: string[] = []
   const programs: Program[] = []
   afterAllTests(async () => {
-    for (const { process } of programs) process.kill('SIGTERM')
+    for (const { process } of programs) process.kill('SIGKILL')
     await Promise.all(programs.map(({ ended }) => ended))
     for (const name of namespaces) run('ip', 'netns', 'delete', name)
   })
@@ -87,6 +87,8 @@ export function createVpnNetwork(): VpnNetwork {
 
   const server = addNamespace()
   run('ip', '-netns', server, 'address', 'add', `${serverHost}/32`, 'dev', 'lo')
+  // The machine is a router for its other networks: only the firewall keeps their packets away from the VPN.
+  inside(server, 'sh', '-c', 'echo 1 > /proc/sys/net/ipv4/ip_forward')
   const spawnIn: VpnNetwork['spawn'] = (namespace, command, env) =>
     start('ip', ['netns', 'exec', namespace, ...command], env)
   return {

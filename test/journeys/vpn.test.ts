@@ -30,6 +30,7 @@ interface Client {
 let network: VpnNetwork
 let platform: RunningPlatform
 let server: Program
+const profiles = new Map<string, string>()
 const clients = {} as Record<'admin' | 'tcpAdmin' | 'device' | 'tcpDevice' | 'otherAdmin' | 'otherDevice', Client>
 
 async function aClient(ask: Ask, input: object): Promise<Client> {
@@ -37,6 +38,7 @@ async function aClient(ask: Ask, input: object): Promise<Client> {
   assert.equal(created.status, 201, created.text)
   const { id, ipAddress } = created.body.data
   const profile = await ask(`GET ${root}/${id}/config`)
+  profiles.set(id, profile.text)
   const namespace = network.addNamespace()
   const program = network.startClient(namespace, profile.text)
   const peer = await network.peer(namespace, id)
@@ -114,4 +116,89 @@ test('administrators reach the devices of their tenant, devices the platform, an
     ),
   )
   assert.deepEqual(reached.filter(Boolean), [])
+})
+
+test('packets with the address of another client reach nobody, inside of tunnels and beside them', async () => {
+  const { admin, tcpAdmin, device, tcpDevice, otherAdmin, otherDevice } = clients
+  const everyone = Object.values(clients)
+  const takeAddress = (namespace: string, address: string, device: string) =>
+    network.run(namespace, 'ip', 'address', 'replace', `${address}/32`, 'dev', device)
+  const tunnels: [from: Client, as: Client, to: Client][] = [
+    [device, admin, tcpDevice],
+    [otherDevice, admin, device],
+    [otherAdmin, admin, tcpDevice],
+    [otherAdmin, tcpAdmin, device],
+    [tcpDevice, otherAdmin, otherDevice],
+    [device, tcpDevice, admin],
+  ]
+  for (const [from, as, to] of tunnels) {
+    takeAddress(from.namespace, as.address, 'tun0')
+    network.run(from.namespace, 'ip', 'route', 'replace', `${to.address}/32`, 'dev', 'tun0')
+    const text = `from ${from.address} as ${as.address}`
+    assert.equal(await from.peer.send(to.address, text, { from: as.address }), 'sent')
+    network.run(from.namespace, 'ip', 'address', 'delete', `${as.address}/32`, 'dev', 'tun0')
+  }
+  // A machine beside the VPN, for which the server is the router.
+  const beside = network.addNamespace()
+  const outside = await network.peer(beside, 'outside')
+  takeAddress(beside, admin.address, 'lo')
+  for (const { address } of everyone)
+    if (address !== admin.address) await outside.send(address, 'from outside', { from: admin.address })
+  assert.equal(await outside.connect(device.address.replace(/\d+$/, '1'), platformPort), 'timeout')
+  // The other way: through the tunnel to a network of the server.
+  const [, besideAddress = ''] = /inet (192\.0\.2\.\d+)/.exec(network.run(beside, 'ip', '-4', 'address'))!
+  for (const from of everyone) {
+    network.run(from.namespace, 'ip', 'route', 'replace', `${besideAddress}/32`, 'dev', 'tun0')
+    await from.peer.send(besideAddress, 'to outside')
+  }
+  // These arrive after whatever the messages above would have brought.
+  for (const to of [device, tcpDevice]) await admin.peer.send(to.address, 'allowed')
+  await otherAdmin.peer.send(otherDevice.address, 'allowed')
+  for (const { peer } of [device, tcpDevice, otherDevice])
+    await eventually(() => assert.deepEqual(peer.received(), ['allowed']))
+  for (const { peer } of [admin, tcpAdmin, otherAdmin]) assert.deepEqual(peer.received(), [])
+  assert.deepEqual(outside.received(), [])
+})
+
+const sessionsOf = ({ program }: Client) => program.output().split('Initialization Sequence Completed').length - 1
+
+test('tunnels stay open while the platform restarts', async () => {
+  const { admin, device, tcpDevice } = clients
+  const before = Object.values(clients).map(sessionsOf)
+  assert.equal(await platform.kill('SIGTERM'), 0)
+  for (const to of [device, tcpDevice]) assert.equal(await admin.peer.connect(to.address), to.id)
+  platform = await startPlatform({ environment, directory: platform.directory })
+  const ask = await platform.asService(platform.bootstrap.default)
+  await eventually(async () => assert.deepEqual((await ask(`GET ${root}`)).body.server, { running: true }))
+  for (const to of [device, tcpDevice]) assert.equal(await admin.peer.connect(to.address), to.id)
+  assert.deepEqual(Object.values(clients).map(sessionsOf), before)
+})
+
+test('revoked clients are cut off within 10 seconds, and their profiles are refused', async () => {
+  const { device, tcpDevice, tcpAdmin } = clients
+  const ask = await platform.asService(platform.bootstrap.default)
+  const revoked = [device, tcpDevice]
+  for (const { id } of revoked) assert.equal((await ask(`DELETE ${root}/${id}`)).status, 204)
+  for (const { address } of revoked)
+    await eventually(async () => assert.equal((await tcpAdmin.peer.connect(address)).length > 7, false), {
+      withinMs: 9_000,
+    })
+  for (const { id, namespace, program } of revoked) {
+    await eventually(() => assert.ok(program.process.exitCode !== null, 'ENDED ' + program.output().slice(-3000)))
+    const again = network.startClient(namespace, profiles.get(id)!)
+    await eventually(() =>
+      assert.match(again.output(), /AUTH_FAILED|revoked|TLS Error|Connection reset/i, again.output()),
+    )
+    assert.doesNotMatch(again.output(), /Initialization Sequence Completed/)
+    again.process.kill('SIGKILL')
+  }
+})
+
+test('the server ends with its process, and takes the tunnels and the firewall along', async () => {
+  server.process.kill('SIGTERM')
+  assert.equal(await server.ended, 0)
+  assert.equal(network.run(network.server, 'nft', 'list', 'ruleset').trim(), '')
+  assert.doesNotMatch(network.run(network.server, 'ip', 'link'), /wpvpn/)
+  const ask = await platform.asService(platform.bootstrap.default)
+  assert.equal((await ask(`GET ${root}`)).body.server.running, false)
 })
