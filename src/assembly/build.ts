@@ -11,6 +11,7 @@ import { type ConnectionOptions, connect, createDb } from '../kernel/db.ts'
 import type { AnyService, BuiltService, Kit, Needs } from '../kernel/define-service.ts'
 import { ProcessStopping } from '../kernel/errors.ts'
 import { createFileDescriptors } from '../kernel/file-descriptors.ts'
+import { createInternalCalls } from '../kernel/http/internal-calls.ts'
 import { newId } from '../kernel/ids.ts'
 import { createJobs } from '../kernel/jobs.ts'
 import type { Log } from '../kernel/log.ts'
@@ -98,6 +99,7 @@ export async function buildServices(options: {
       newId,
       baseUrl: options.baseUrl,
       settings: undefined,
+      internalCalls: createInternalCalls(),
       platform: config.platform,
       instances: instancesOf(options.declared ?? services),
       scopes: scopesOf(options.declared ?? services),

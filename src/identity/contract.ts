@@ -1,4 +1,4 @@
-import { type Authenticate, type Ctx, contract } from '../kernel/contract.ts'
+import { type Authenticate, type Caller, type Ctx, contract } from '../kernel/contract.ts'
 import type { Sql } from '../kernel/db.ts'
 
 /** The status of a realm. Only users and devices of AVAILABLE realms are accepted; all others get 401. */
@@ -92,6 +92,8 @@ export interface Identity {
   authenticate: Authenticate
   /** Returns whether web pages of this origin may call the platform: for some tenant, or for this one (CORS). */
   isOriginAllowed(origin: string, tenantId?: string): Promise<boolean>
+  /** Returns a subject with its present permissions; undefined if it is deleted, disabled or expired, or its realm is not available. */
+  callerNow(tenantId: string, subject: { type: string; id: string }): Promise<Caller | undefined>
   /**
    * Creates a realm in status CREATING with its two client ids and a generated backend secret, which `buildRealm` keeps.
    * An existing realm is returned unchanged.

@@ -23,11 +23,13 @@ export default defineService({
     const management = createManagement(kit, core)
     const { reserveRealm, buildRealm, setRealmStatus, realm, realms } = core.realms
     const { createUser, findUsers } = core.accounts
-    const { authenticate, mayActAs, grantCreator, forgetResource, deleteUser, operator, routes, stop } = management
+    const { authenticate, callerNow, mayActAs, grantCreator, forgetResource, deleteUser, operator, routes, stop } =
+      management
     const forTenants = { reserveRealm, buildRealm, setRealmStatus, realm, realms, createUser, findUsers, deleteUser }
     return {
       api: {
         authenticate,
+        callerNow,
         isOriginAllowed: createOrigins(kit, core.realms),
         mayActAs,
         grantCreator,

@@ -4,6 +4,7 @@ import type { Http } from '../kernel/http/routes.ts'
 import { createAccess } from './access.ts'
 import { createKeyAccess } from './api-key-access.ts'
 import { createAuthenticate } from './authenticate.ts'
+import { createCallerNow } from './caller-now.ts'
 import type { Identity } from './contract.ts'
 import type { Core } from './core.ts'
 import { createExternalIssuers } from './external-issuers.ts'
@@ -24,7 +25,10 @@ import { createUsers } from './iam/users/service.ts'
 import { createOperator } from './operator.ts'
 
 export interface Management
-  extends Pick<Identity, 'authenticate' | 'mayActAs' | 'grantCreator' | 'forgetResource' | 'deleteUser' | 'operator'> {
+  extends Pick<
+    Identity,
+    'authenticate' | 'callerNow' | 'mayActAs' | 'grantCreator' | 'forgetResource' | 'deleteUser' | 'operator'
+  > {
   routes(http: Http): void
   stop(): Promise<void>
 }
@@ -41,6 +45,7 @@ export function createManagement(kit: Kit, core: Core): Management {
   const issuers = createIssuers(kit)
   return {
     authenticate: createAuthenticate(kit, { verify: core.accessTokens.verify, external, access, keys }),
+    callerNow: createCallerNow(kit, access),
     mayActAs: (ctx, tenantIds) => mayActAs(ctx, kit.db.sql, tenantIds),
     grantCreator: grants.grantCreator,
     forgetResource: grants.forgetResource,

@@ -9,6 +9,7 @@ import type { Db } from './db.ts'
 import type { Extension } from './device.ts'
 import type { ErrorFormat } from './error-formats.ts'
 import type { FileDescriptors } from './file-descriptors.ts'
+import type { InternalCalls } from './http/internal-calls.ts'
 import type { Http, Operation } from './http/routes.ts'
 import type { NewId } from './ids.ts'
 import type { Jobs } from './jobs.ts'
@@ -50,6 +51,8 @@ export interface Kit<S = unknown> {
   instances: ReadonlyMap<string, ConfigurationInstance>
   /** All declared scopes, with the built-in roles that hold them. */
   scopes: ReadonlyMap<string, readonly string[]>
+  /** Calls the platform's own API with the permissions of a caller. */
+  internalCalls: InternalCalls
   /** Settings that do not belong to a single service. */
   platform: PlatformSettings
   /** Returns a context with the platform itself as the caller, for a tenant. */

@@ -110,12 +110,19 @@ export interface KeyRow {
   grants: [resource: string, scopes: string[]][]
 }
 
+const selectKey = (sql: Sql) => sql`
+  select k.tenant_id, k.id, k.owner_type, k.owner_id, k.scopes, k.expires_at, k.last_used_at,
+    coalesce((select jsonb_agg(jsonb_build_array(g.resource, g.scopes)) from identity.grants g
+      where g.tenant_id = k.tenant_id and g.subject_type = 'api-key' and g.subject_id = k.id), '[]') as grants
+  from identity.api_keys k`
+
 export async function findKey(sql: Sql, hash: Buffer): Promise<KeyRow | undefined> {
-  const [row] = await sql<KeyRow[]>`
-    select k.tenant_id, k.id, k.owner_type, k.owner_id, k.scopes, k.expires_at, k.last_used_at,
-      coalesce((select jsonb_agg(jsonb_build_array(g.resource, g.scopes)) from identity.grants g
-        where g.tenant_id = k.tenant_id and g.subject_type = 'api-key' and g.subject_id = k.id), '[]') as grants
-    from identity.api_keys k where k.hash = ${hash}`
+  const [row] = await sql<KeyRow[]>`${selectKey(sql)} where k.hash = ${hash}`
+  return row
+}
+
+export async function findKeyById(sql: Sql, tenantId: string, id: string): Promise<KeyRow | undefined> {
+  const [row] = await sql<KeyRow[]>`${selectKey(sql)} where k.tenant_id = ${tenantId} and k.id = ${id}`
   return row
 }
 

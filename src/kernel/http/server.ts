@@ -23,6 +23,7 @@ import {
   sendError,
   tooManyRequests,
 } from './failures.ts'
+import { internalCaller } from './internal-calls.ts'
 import { createListeners } from './listeners.ts'
 import { createNameCheck } from './operation-names.ts'
 import { createRequestSignals, type RequestSignals } from './request-signals.ts'
@@ -197,7 +198,7 @@ function addHooks(state: State, { log, metrics, rateLimit }: HttpOptions, format
       limitBodyTime(request.raw)
       sendContinue(request.raw, reply.raw)
     }
-    const seconds = perAddress.take(networkOf(request.address))
+    const seconds = internalCaller() ? 0 : perAddress.take(networkOf(request.address))
     if (seconds > 0) done(tooManyRequests(seconds))
     else if (request.url.includes('%00')) done(nulError(request))
     // Before the body is parsed, because the caller is not authenticated yet.
@@ -225,6 +226,8 @@ function createCallers(options: HttpOptions, requestSignals: RequestSignals) {
   const perCredential = createRequestLimit(options.rateLimit.perCredential)
 
   async function callerOf({ headers }: FastifyRequest, api: string): Promise<Caller> {
+    const internal = internalCaller()
+    if (internal) return internal
     const apiKey = headers['x-identity-api-key'] ?? headers['x-iamcore-api-key']
     const caller =
       (await options.authenticate({ authorization: headers.authorization, apiKey: apiKey?.toString() })) ??

@@ -5,7 +5,7 @@ create table rules.events (
   node_id text collate "C" not null,
   tenant_id text collate "C" not null,
   -- Hashes of the endpoints, so that a node can find earlier events of the same endpoints at other nodes.
-  buckets smallint[] not null,
+  buckets integer[] not null,
   content text not null,
   -- True if another node stored the row and has died since.
   is_taken_over boolean not null default false,

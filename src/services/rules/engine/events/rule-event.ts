@@ -60,13 +60,10 @@ export interface AlertPayload {
   alert: { alertType: string; severityLevel: string } & Record<string, unknown>
 }
 
-/** Number of buckets of endpoints, by which nodes find earlier events of the same endpoints. */
-const bucketCount = 1024
-
-/** Returns the bucket of an endpoint (FNV-1a). */
+/** Returns a hash of an endpoint's id (FNV-1a), by which nodes find earlier events of the same endpoint. */
 export function bucketOf(endpointId: string): number {
   let hash = 0x811c9dc5
   for (let index = 0; index < endpointId.length; index++)
     hash = Math.imul(hash ^ endpointId.charCodeAt(index), 0x01000193)
-  return (hash >>> 0) % bucketCount
+  return hash | 0
 }

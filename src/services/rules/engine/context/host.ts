@@ -1,0 +1,180 @@
+/** Answers the calls that scripts make: reads of endpoints, HTTP requests, secrets. Every argument comes from a script. */
+
+import type { Caller } from '../../../../kernel/contract.ts'
+import { isConnectionFailure } from '../../../../kernel/db.ts'
+import { holds } from '../../../../kernel/permissions.ts'
+import { CallRefused, type HostCall } from '../../../../sandbox/job.ts'
+import type { Configuration } from '../../../configuration/contract.ts'
+import { type EndpointRef, endpointResource, type Register } from '../../../register/contract.ts'
+import type { Point, TimeSeries } from '../../../time-series/contract.ts'
+import { type HttpClient, requestOf } from './http-client.ts'
+import { pointsMax } from './limits.ts'
+import type { EndpointInput } from './world.ts'
+
+export interface HostDeps {
+  register: Pick<Register, 'find' | 'findAll' | 'metadataOf' | 'relatedEndpoints' | 'matchingFilters'>
+  timeSeries: Pick<TimeSeries, 'lastPoints' | 'pointsBetween' | 'timeOf'>
+  configuration: Pick<Configuration, 'effective'>
+  http: HttpClient
+  /** Returns the value of a secret; undefined if there is none of this name. */
+  secretOf(tenantId: string, name: string): Promise<string | undefined>
+}
+
+/** What a script may do. */
+export interface HostAccess {
+  tenantId: string
+  endpoint: EndpointRef | undefined
+  /** Returns who calls the platform: the writer of the script with present permissions, or the caller of an evaluation. */
+  caller(): Promise<Caller | undefined>
+  /** False in evaluations and tries. */
+  hasSecrets: boolean
+  /** In a try, only GET requests to the platform are sent. */
+  isTry: boolean
+  /** The run that requests to the platform belong to. */
+  cause: string
+  /** Endpoints given as children: evaluations. They are visible as far as the caller may read them. */
+  children?: string[] | undefined
+}
+
+export interface Host {
+  call: HostCall
+  /** Values of secrets that the script has read. */
+  secrets: Set<string>
+  /** True after a call failed because of the platform, not of the script. */
+  hasFailed(): boolean
+}
+
+/** The database could not be reached; the run is repeated. */
+const unavailable = 'the platform is not available'
+
+export function createHost(deps: HostDeps, access: HostAccess): Host {
+  /** The endpoints that the script has seen; it cannot read others. */
+  const seen = new Map<string, EndpointRef>()
+  if (access.endpoint) seen.set(access.endpoint.endpointId, access.endpoint)
+  const secrets = new Set<string>()
+  let hasFailed = false
+
+  const show = (endpoints: EndpointRef[]): EndpointInput[] =>
+    endpoints
+      .filter(({ tenantId }) => tenantId === access.tenantId)
+      .map((endpoint) => {
+        seen.set(endpoint.endpointId, endpoint)
+        return inputOf(endpoint)
+      })
+
+  async function givenChildren(ids: string[]): Promise<EndpointInput[]> {
+    const caller = await access.caller()
+    const found = [...(await deps.register.findAll(ids.slice(0, 1000))).values()]
+    return show(found.filter((endpoint) => caller && holds(caller, 'endpoint:read', endpointResource(endpoint))))
+  }
+
+  async function read(what: unknown, endpointId: unknown, args: unknown[]): Promise<unknown> {
+    if (what === 'children' && access.children) return await givenChildren(access.children)
+    const endpoint = typeof endpointId === 'string' ? seen.get(endpointId) : undefined
+    if (!endpoint) throw new CallRefused('the endpoint of an evaluation has metadata and children only')
+    return await readEndpoint(deps, endpoint, what, args, show)
+  }
+
+  async function answer(name: string, args: unknown[], signal: AbortSignal): Promise<unknown> {
+    if (name === 'read') return await read(args[0], args[1], args.slice(2))
+    if (name === 'secret') {
+      if (!access.hasSecrets) throw new CallRefused('secrets are available only in runs of rules')
+      const value = await deps.secretOf(access.tenantId, requireText(args[0], 'the name of a secret'))
+      if (value !== undefined && value !== '') secrets.add(value)
+      return value ?? null
+    }
+    if (name === 'http') return await deps.http(requestOf(args[0], args[1], args[2]), access, signal)
+    throw new CallRefused(`there is no function ${name}`)
+  }
+
+  return {
+    secrets,
+    hasFailed: () => hasFailed,
+    async call(name, args, signal) {
+      try {
+        return await answer(name, args, signal)
+      } catch (error) {
+        if (!isConnectionFailure(error)) throw error
+        hasFailed = true
+        throw new CallRefused(unavailable)
+      }
+    },
+  }
+}
+
+export const inputOf = ({ endpointId, applicationName, versionName }: EndpointRef): EndpointInput => ({
+  endpointId,
+  appName: applicationName,
+  appVersionName: versionName,
+})
+
+async function readEndpoint(
+  { register, timeSeries, configuration }: HostDeps,
+  endpoint: EndpointRef,
+  what: unknown,
+  args: unknown[],
+  show: (endpoints: EndpointRef[]) => EndpointInput[],
+): Promise<unknown> {
+  const { endpointId } = endpoint
+  switch (what) {
+    case 'metadata':
+      return (await register.metadataOf(endpointId)) ?? {}
+    case 'last':
+      return await lastPoints(timeSeries, endpoint, args)
+    case 'range':
+      return await pointsBetween(timeSeries, endpoint, args)
+    case 'children':
+      return show(await register.relatedEndpoints(endpointId, 'outbound'))
+    case 'parents':
+      return show(await register.relatedEndpoints(endpointId, 'inbound'))
+    case 'configuration': {
+      const name =
+        args[0] === undefined || args[0] === null ? undefined : requireText(args[0], 'the name of a configuration')
+      return (await configuration.effective(endpoint, name))?.config ?? null
+    }
+    case 'filters':
+      return await register.matchingFilters(endpointId)
+    default:
+      throw new CallRefused('there is no such read')
+  }
+}
+
+const seriesOf = ({ tenantId, applicationName, endpointId }: EndpointRef, name: unknown) => ({
+  tenantId,
+  applicationName,
+  endpointId,
+  seriesName: requireText(name, 'the name of a time series'),
+})
+
+async function lastPoints(
+  timeSeries: HostDeps['timeSeries'],
+  endpoint: EndpointRef,
+  [name, count]: unknown[],
+): Promise<Point[]> {
+  if (typeof count !== 'number' || !Number.isInteger(count) || count < 1 || count > pointsMax)
+    throw new CallRefused(`last() takes a number from 1 to ${pointsMax}`)
+  return await timeSeries.lastPoints(seriesOf(endpoint, name), count)
+}
+
+async function pointsBetween(
+  timeSeries: HostDeps['timeSeries'],
+  endpoint: EndpointRef,
+  [name, from, to]: unknown[],
+): Promise<Point[]> {
+  const span = { from: timeOf(timeSeries, from, 'now-100y'), to: timeOf(timeSeries, to, 'now') }
+  const points = await timeSeries.pointsBetween(seriesOf(endpoint, name), span, pointsMax)
+  if (!points) throw new CallRefused(`range() found more than ${pointsMax} points; choose a shorter time`)
+  return points
+}
+
+function timeOf(timeSeries: HostDeps['timeSeries'], value: unknown, absent: string): number {
+  if (typeof value === 'number' && Number.isFinite(value)) return Math.round(value)
+  const time = timeSeries.timeOf(value === undefined || value === null ? absent : String(value))
+  if (time === undefined) throw new CallRefused('range() takes ISO 8601, milliseconds, Date, or now-15m')
+  return time
+}
+
+function requireText(value: unknown, what: string): string {
+  if (typeof value !== 'string' || value === '') throw new CallRefused(`${what} is a text`)
+  return value
+}

@@ -1,0 +1,46 @@
+/** Limits of a script (document 5, 5.13). docs/reference/rules-context.md is generated from them. */
+import { defaultLimits, type Limits, memoryMax, scriptLength } from '../../../../sandbox/limits.ts'
+
+export const httpCalls = 20
+export const endpointReads = 100
+export const secretReads = 100
+export const httpTimeoutMs = 5000
+export const httpBytes = 1024 * 1024
+export const pointsMax = 10_000
+/** Depth and runs of a chain. */
+export const chainDepth = 10
+export const chainRuns = 200
+/** Time for the actions of a rule that was executed on demand, after the rule has ended. */
+export const actionsWaitMs = 5000
+
+/** One object for all runs, because the sandbox sends equal objects only once. */
+export const scriptLimits: Partial<Limits> = {
+  calls: { http: httpCalls, read: endpointReads, secret: secretReads },
+  // A page of 10,000 points has more than the default.
+  callBytes: 4 * 1024 * 1024,
+}
+
+const seconds = (ms: number) => `${ms / 1000} seconds`
+const mebibytes = (bytes: number) => `${bytes / 1024 / 1024} MiB`
+
+/** The limits in words, for the documentation. */
+export const limitsInWords: [limit: string, value: string, beyond: string][] = [
+  ['Length of a script', `${scriptLength} characters`, 'the rule or action is refused with 400'],
+  ['Time, including calls', seconds(defaultLimits.timeMs), 'the run fails with stage TIMEOUT'],
+  ['Steps (loop iterations, calls)', `${defaultLimits.steps / 1e6} million`, 'the run fails with stage TIMEOUT'],
+  ['Memory of all values', mebibytes(memoryMax), 'the run fails'],
+  ['Size of the result', mebibytes(defaultLimits.resultBytes), 'the run fails'],
+  [
+    'Lines of `console.log`',
+    `${defaultLimits.logLines} lines and ${defaultLimits.logBytes / 1024} KiB`,
+    'a last line says so',
+  ],
+  ['Calls of `httpClient`', String(httpCalls), 'the call throws'],
+  ['Time of one call', seconds(httpTimeoutMs), 'the call returns an `error`'],
+  ['Size of one response', mebibytes(httpBytes), 'the call returns an `error`'],
+  ['Reads of endpoints', String(endpointReads), 'the read throws'],
+  ['Reads of secrets', String(secretReads), 'the read throws'],
+  ['Points of `range` and `last`', String(pointsMax), 'the read throws'],
+  ['Depth of a chain of runs', String(chainDepth), 'the run fails with stage DEPTH_LIMIT'],
+  ['Runs of a chain', String(chainRuns), 'the run fails with stage DEPTH_LIMIT'],
+]

@@ -1,0 +1,143 @@
+/** Writes traces in batches, in one transaction with the end of their events, so that an event ends exactly once. */
+import { type Clock, sleep } from '../../../kernel/clock.ts'
+import type { Db, Sql } from '../../../kernel/db.ts'
+import type { Kit } from '../../../kernel/define-service.ts'
+import { createGroupCommit, type Group, type GroupCommit } from '../../../kernel/group-commit.ts'
+import { type DeadLetterRow, insertDeadLetters } from './store/dead-letters.ts'
+import { deleteEvents } from './store/events.ts'
+import { copyTraces, exists, insertChanges, type TraceChange } from './store/traces.ts'
+import { createTraceRows, type TraceRows } from './trace-rows.ts'
+import { type EndedActions, type NewTrace, traceOfAction } from './traces.ts'
+
+export interface LedgerEntry {
+  traces?: NewTrace[]
+  deadLetters?: DeadLetterRow[]
+  /** The row of `rules.events` whose events have all ended. */
+  endedRow?: number
+}
+
+export interface Ledger extends EndedActions {
+  /** Resolves when the entry is durable. It waits while the database is unreachable. */
+  write(entry: LedgerEntry): Promise<void>
+  drained(): Promise<void>
+}
+
+interface Pages extends Group {
+  rows: TraceRows
+  first: NewTrace | undefined
+  changes: Map<string, TraceChange>
+  deadLetters: DeadLetterRow[]
+  endedRows: number[]
+}
+
+const rowsMax = 5000
+const bytesMax = 4 * 1024 * 1024
+const pendingBytesMax = 64 * 1024 * 1024
+const hourMs = 3_600_000
+
+/** Returns microseconds since 1970 that increase with every call, so that traces have an order. */
+export function createMicros(now: Clock) {
+  let last = 0
+  return () => {
+    last = Math.max(last + 1, now().getTime() * 1000)
+    return last
+  }
+}
+
+export function createLedger({ db, log, metrics, now }: Pick<Kit, 'db' | 'log' | 'metrics' | 'now'>): Ledger {
+  const nextMicros = createMicros(now)
+  const commit = createGroupCommit<Pages>({
+    name: 'rule_traces',
+    create: createPages,
+    write: (pages, attempt) => writePages(db, pages, attempt),
+    isTemporary: (error) => !/^(22|54)/.test((error as { code?: string } | null)?.code ?? ''),
+    log,
+    metrics,
+    everyMs: 15,
+    concurrentWrites: 2,
+    pendingBytesMax,
+    // An event whose end is not written runs again after a restart, so the writer does not give up.
+    timeoutMs: hourMs,
+  })
+  return {
+    async write(entry) {
+      const pages = await roomFor(commit)
+      for (const trace of entry.traces ?? []) addTrace(pages, trace, nextMicros())
+      pages.deadLetters.push(...(entry.deadLetters ?? []))
+      if (entry.endedRow !== undefined) pages.endedRows.push(entry.endedRow)
+      await commit.committed()
+    },
+    async ended(sql, action, outcome, durationMs) {
+      const pages = createPages()
+      addTrace(pages, traceOfAction(action, outcome, durationMs), nextMicros())
+      await writeTraces(sql, pages)
+    },
+    drained: commit.drained,
+  }
+}
+
+async function roomFor(commit: GroupCommit<Pages>): Promise<Pages> {
+  for (;;)
+    try {
+      return commit.current()
+    } catch {
+      await sleep(50)
+    }
+}
+
+function createPages(): Pages {
+  const rows = createTraceRows()
+  const deadLetters: DeadLetterRow[] = []
+  const endedRows: number[] = []
+  return {
+    rows,
+    first: undefined,
+    changes: new Map(),
+    deadLetters,
+    endedRows,
+    get count() {
+      return rows.count
+    },
+    get bytes() {
+      return rows.bytes + deadLetters.length * 1000 + endedRows.length * 50
+    },
+    get isFull() {
+      return rows.count >= rowsMax || rows.bytes >= bytesMax
+    },
+  }
+}
+
+function addTrace(pages: Pages, trace: NewTrace, micros: number) {
+  pages.first ??= trace
+  pages.rows.add(trace, micros)
+  const day = new Date(micros / 1000).toISOString().slice(0, 10)
+  const { tenantId, entityId, entityType, durationMs } = trace
+  const key = `${entityId} ${day}`
+  const change = pages.changes.get(key)
+  if (change) {
+    change.count++
+    change.totalMs += durationMs
+    change.minMs = Math.min(change.minMs, durationMs)
+    change.maxMs = Math.max(change.maxMs, durationMs)
+    change.lastMs = durationMs
+    return
+  }
+  const sums = { count: 1, totalMs: durationMs, minMs: durationMs, maxMs: durationMs, lastMs: durationMs }
+  pages.changes.set(key, { tenantId, entityId, entityType, day, ...sums })
+}
+
+async function writePages(db: Db, pages: Pages, attempt: number) {
+  const { first, deadLetters, endedRows } = pages
+  // The earlier attempt was committed if its first trace exists; the other statements have no second effect.
+  const areTracesWritten = attempt > 0 && first !== undefined && (await exists(db.sql, first))
+  await db.tx(async (sql) => {
+    if (first !== undefined && !areTracesWritten) await writeTraces(sql, pages)
+    if (deadLetters.length > 0) await insertDeadLetters(sql, deadLetters)
+    if (endedRows.length > 0) await deleteEvents(sql, endedRows)
+  })
+}
+
+async function writeTraces(sql: Sql, { rows, changes }: Pages) {
+  await copyTraces(sql, () => rows.finish())
+  await insertChanges(sql, [...changes.values()])
+}

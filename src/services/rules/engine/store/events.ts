@@ -1,0 +1,75 @@
+/** SQL of events that wait for their rules. */
+import type { Sql } from '../../../../kernel/db.ts'
+
+export interface EventRow {
+  id: number
+  tenantId: string
+  content: string
+  isTakenOver: boolean
+  takeovers: number
+}
+
+export interface NewEventRow {
+  tenantId: string
+  /** Hashes of the endpoints. */
+  buckets: number[]
+  content: string
+}
+
+/** Returns the ids of the rows in their order. */
+export async function insertEvents(sql: Sql, nodeId: string, rows: NewEventRow[]): Promise<number[]> {
+  const inserted = await sql<{ id: number }[]>`
+    insert into rules.events (node_id, tenant_id, buckets, content)
+    select ${nodeId}, tenant_id, buckets::integer[], content
+    from unnest(
+      ${rows.map(({ tenantId }) => tenantId)}::text[], ${rows.map(({ buckets }) => `{${buckets.join()}}`)}::text[],
+      ${rows.map(({ content }) => content)}::text[]) with ordinality as given (tenant_id, buckets, content, n)
+    order by n returning id`
+  return inserted.map(({ id }) => id)
+}
+
+export async function deleteEvents(sql: Sql, ids: number[]): Promise<void> {
+  await sql`delete from rules.events where id = any(${ids}::bigint[])`
+}
+
+/** Returns the buckets of these that an earlier row has which another node runs, or which was taken over. */
+export async function findBlocked(
+  sql: Sql,
+  of: { tenantId: string; id: number; nodeId: string; buckets: number[] },
+): Promise<Set<number>> {
+  const rows = await sql<{ bucket: number }[]>`
+    select distinct bucket from rules.events e, unnest(e.buckets) as bucket
+    where e.tenant_id = ${of.tenantId} and e.id < ${of.id} and (e.node_id <> ${of.nodeId} or e.is_taken_over)
+      and e.buckets && ${of.buckets}::integer[] and bucket = any(${of.buckets}::integer[])`
+  return new Set(rows.map(({ bucket }) => bucket))
+}
+
+/** Reads rows of a tenant that this node does not hold in memory, oldest first. */
+export const findRows = (sql: Sql, of: { nodeId: string; tenantId: string; held: number[]; limit: number }) => sql<
+  EventRow[]
+>`
+  select id, tenant_id, content, is_taken_over, takeovers from rules.events
+  where node_id = ${of.nodeId} and tenant_id = ${of.tenantId} and id <> all(${of.held}::bigint[])
+  order by id limit ${of.limit}`
+
+/** Gives the rows of a dead node to this one; returns their tenants. */
+export async function takeOver(sql: Sql, from: string, to: string): Promise<string[]> {
+  const rows = await sql<{ tenantId: string }[]>`
+    with taken as (
+      update rules.events set node_id = ${to}, is_taken_over = true, takeovers = takeovers + 1
+      where node_id = ${from} returning tenant_id)
+    select distinct tenant_id from taken`
+  return rows.map(({ tenantId }) => tenantId)
+}
+
+export async function findOwners(sql: Sql): Promise<string[]> {
+  const rows = await sql<{ nodeId: string }[]>`
+    select distinct node_id from rules.events union select distinct node_id from rules.replays where status = 'RUNNING'`
+  return rows.map(({ nodeId }) => nodeId)
+}
+
+/** Counts events of all nodes, for tests. */
+export async function countRows(sql: Sql): Promise<number> {
+  const [row] = await sql<{ count: number }[]>`select count(*)::integer as count from rules.events`
+  return row!.count
+}

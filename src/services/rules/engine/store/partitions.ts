@@ -1,0 +1,47 @@
+/** SQL of the partitions of traces, one for each day (UTC). */
+import type { Sql, TransactionSql } from '../../../../kernel/db.ts'
+
+export const dayMs = 86_400_000
+
+const isoOf = (day: number) => new Date(day * dayMs).toISOString()
+const nameOf = (day: number) => `traces_${isoOf(day).slice(0, 10).replaceAll('-', '')}`
+
+/** Returns the days since 1970 that have partitions. */
+export async function findDays(sql: Sql): Promise<number[]> {
+  const rows = await sql<{ name: string }[]>`
+    select c.relname::text as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
+    where i.inhparent = 'rules.traces'::regclass`
+  return rows.flatMap(({ name }) => {
+    const [, year, month, date] = name.match(/_(\d{4})(\d{2})(\d{2})$/) ?? []
+    return date ? [Date.UTC(Number(year), Number(month) - 1, Number(date)) / dayMs] : []
+  })
+}
+
+/** Creates partitions in a transaction. They are attached after creation, so that readers and writers are not blocked. */
+export async function createPartitions(sql: Sql, days: number[]): Promise<void> {
+  await sql`select pg_advisory_xact_lock(hashtextextended('rules.partitions', 0))`
+  for (const day of days) {
+    const name = `rules.${nameOf(day)}`
+    const [existing] = await sql`select to_regclass(${name}) is not null as yes`
+    if (existing?.yes) continue
+    await sql.unsafe(`create table ${name} (like rules.traces including defaults including storage)`)
+    await sql.unsafe(
+      `alter table rules.traces attach partition ${name} for values from ('${isoOf(day)}') to ('${isoOf(day + 1)}')`,
+    )
+  }
+}
+
+/** Drops the partition of a day. Returns false if a reader holds a lock for 300 ms; writers must not wait longer. */
+export async function dropPartition(sql: TransactionSql, day: number): Promise<boolean> {
+  try {
+    await sql.savepoint(async (inner) => {
+      await inner`select set_config('lock_timeout', '300', true)`
+      await inner.unsafe(`drop table if exists rules.${nameOf(day)}`)
+    })
+  } catch (error) {
+    if ((error as { code?: string }).code === '55P03') return false
+    throw error
+  }
+  await sql`delete from rules.trace_sums where day <= ${isoOf(day).slice(0, 10)}::text::date`
+  return true
+}
