@@ -3,10 +3,14 @@ import { defineInstance } from '../../kernel/configuration.ts'
 import { defineService } from '../../kernel/define-service.ts'
 import { createSandbox } from '../../sandbox/sandbox.ts'
 import { Applications } from '../applications/contract.ts'
+import { Configuration } from '../configuration/contract.ts'
 import { Register } from '../register/contract.ts'
+import { TimeSeries } from '../time-series/contract.ts'
 import { createAlerts } from './alerts/alerts.ts'
 import { Rules } from './contract.ts'
 import { createDefinitions } from './definitions/definitions.ts'
+import { ruleWorld } from './engine/context/world.ts'
+import { createEngine } from './engine/engine.ts'
 import { sandboxFailed } from './log-messages.ts'
 import type { Part } from './part.ts'
 import { rulesScopes } from './scopes.ts'
@@ -15,7 +19,13 @@ import { rulesSettings } from './settings.ts'
 export default defineService({
   name: 'rules',
   provides: Rules,
-  needs: { identity: Identity, applications: Applications, register: Register },
+  needs: {
+    identity: Identity,
+    applications: Applications,
+    register: Register,
+    timeSeries: TimeSeries,
+    configuration: Configuration,
+  },
   migrations: new URL('./migrations/', import.meta.url),
   instances: [
     defineInstance({ name: 're', group: 'Command invocation', description: 'Rules engine', urlPrefix: '/re' }),
@@ -23,10 +33,14 @@ export default defineService({
   settings: rulesSettings,
   scopes: rulesScopes,
   build(kit, given) {
-    const sandbox = createSandbox({ onError: (error) => sandboxFailed(kit.log, { err: error }) })
+    const sandbox = createSandbox({
+      worlds: { rule: ruleWorld },
+      onError: (error) => sandboxFailed(kit.log, { err: error }),
+    })
     const definitions = createDefinitions({ kit, ...given, check: sandbox.check })
     const alerts = createAlerts({ kit, ...given })
-    const parts: Part[] = [definitions, alerts]
+    const engine = createEngine({ kit, ...given, ...definitions.secrets, sandbox, changes: definitions })
+    const parts: Part[] = [definitions, alerts, engine]
     return {
       api: {},
       http: [

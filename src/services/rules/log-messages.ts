@@ -25,3 +25,15 @@ export const deliveryFailed = defineLogMessage({
   cause: 'The database did not answer, or a stored request could not be opened with the data key.',
   action: 'Check the database. If this repeats, report it with the error.',
 })
+export const waitingEventsFailed = defineLogMessage({
+  level: 'error',
+  text: 'an operation on waiting events of rules failed; trying again',
+  cause: 'The database did not answer, or the process is stopping.',
+  action: 'Check the database. The events stay stored until they have run.',
+})
+export const runOfRuleFailed = defineLogMessage({
+  level: 'error',
+  text: 'the platform could not run a rule; trying again, five times in all',
+  cause: 'The database did not answer, or an action failed unexpectedly; `err` has the reason.',
+  action: 'Look at the error. After five tries the event is a dead letter, which can be tried again.',
+})

@@ -2,7 +2,7 @@
 import { type Clock, sleep } from '../../../kernel/clock.ts'
 import type { Db, Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
-import { createGroupCommit, type Group, type GroupCommit } from '../../../kernel/group-commit.ts'
+import { createGroupCommit, type Group } from '../../../kernel/group-commit.ts'
 import { type DeadLetterRow, insertDeadLetters } from './store/dead-letters.ts'
 import { deleteEvents } from './store/events.ts'
 import { copyTraces, exists, insertChanges, type TraceChange } from './store/traces.ts'
@@ -54,18 +54,45 @@ export function createLedger({ db, log, metrics, now }: Pick<Kit, 'db' | 'log' |
     log,
     metrics,
     everyMs: 15,
-    concurrentWrites: 2,
+    // One at a time: the end of an event must not be durable before its traces.
+    concurrentWrites: 1,
     pendingBytesMax,
     // An event whose end is not written runs again after a restart, so the writer does not give up.
     timeoutMs: hourMs,
   })
+  /** The entries that wait for room, which are added in their order. */
+  let waiting: Promise<unknown> | undefined
+
+  function add({ traces = [], deadLetters = [], endedRow }: LedgerEntry): Promise<void> {
+    const pages = commit.current()
+    for (const trace of traces) addTrace(pages, trace, nextMicros())
+    pages.deadLetters.push(...deadLetters)
+    if (endedRow !== undefined) pages.endedRows.push(endedRow)
+    return commit.committed()
+  }
+  async function addWithRoom(entry: LedgerEntry): Promise<{ committed: Promise<void> }> {
+    for (;;)
+      try {
+        return { committed: add(entry) }
+      } catch {
+        await sleep(50)
+      }
+  }
+
   return {
-    async write(entry) {
-      const pages = await roomFor(commit)
-      for (const trace of entry.traces ?? []) addTrace(pages, trace, nextMicros())
-      pages.deadLetters.push(...(entry.deadLetters ?? []))
-      if (entry.endedRow !== undefined) pages.endedRows.push(entry.endedRow)
-      await commit.committed()
+    write(entry) {
+      if (!waiting)
+        try {
+          return add(entry)
+        } catch {
+          // Too much is pending: this entry and those after it wait.
+        }
+      const added = (waiting ?? Promise.resolve()).then(() => addWithRoom(entry))
+      waiting = added
+      void added.then(() => {
+        if (waiting === added) waiting = undefined
+      })
+      return added.then(({ committed }) => committed)
     },
     async ended(sql, action, outcome, durationMs) {
       const pages = createPages()
@@ -74,15 +101,6 @@ export function createLedger({ db, log, metrics, now }: Pick<Kit, 'db' | 'log' |
     },
     drained: commit.drained,
   }
-}
-
-async function roomFor(commit: GroupCommit<Pages>): Promise<Pages> {
-  for (;;)
-    try {
-      return commit.current()
-    } catch {
-      await sleep(50)
-    }
 }
 
 function createPages(): Pages {

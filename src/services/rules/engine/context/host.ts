@@ -16,8 +16,8 @@ export interface HostDeps {
   timeSeries: Pick<TimeSeries, 'lastPoints' | 'pointsBetween' | 'timeOf'>
   configuration: Pick<Configuration, 'effective'>
   http: HttpClient
-  /** Returns the value of a secret; undefined if there is none of this name. */
-  secretOf(tenantId: string, name: string): Promise<string | undefined>
+  /** Returns the value of a secret that the reader may read; undefined if there is none of this name. */
+  secretValue(tenantId: string, name: string, reader: Caller): Promise<string | undefined>
 }
 
 /** What a script may do. */
@@ -38,8 +38,8 @@ export interface HostAccess {
 
 export interface Host {
   call: HostCall
-  /** Values of secrets that the script has read. */
-  secrets: Set<string>
+  /** True after the script has read a secret, whose value is masked in everything that people see. */
+  hasReadSecrets(): boolean
   /** True after a call failed because of the platform, not of the script. */
   hasFailed(): boolean
 }
@@ -51,7 +51,7 @@ export function createHost(deps: HostDeps, access: HostAccess): Host {
   /** The endpoints that the script has seen; it cannot read others. */
   const seen = new Map<string, EndpointRef>()
   if (access.endpoint) seen.set(access.endpoint.endpointId, access.endpoint)
-  const secrets = new Set<string>()
+  let hasReadSecrets = false
   let hasFailed = false
 
   const show = (endpoints: EndpointRef[]): EndpointInput[] =>
@@ -79,16 +79,17 @@ export function createHost(deps: HostDeps, access: HostAccess): Host {
     if (name === 'read') return await read(args[0], args[1], args.slice(2))
     if (name === 'secret') {
       if (!access.hasSecrets) throw new CallRefused('secrets are available only in runs of rules')
-      const value = await deps.secretOf(access.tenantId, requireText(args[0], 'the name of a secret'))
-      if (value !== undefined && value !== '') secrets.add(value)
-      return value ?? null
+      const secretName = requireText(args[0], 'the name of a secret')
+      const reader = await access.caller()
+      hasReadSecrets = true
+      return (reader && (await deps.secretValue(access.tenantId, secretName, reader))) ?? null
     }
     if (name === 'http') return await deps.http(requestOf(args[0], args[1], args[2]), access, signal)
     throw new CallRefused(`there is no function ${name}`)
   }
 
   return {
-    secrets,
+    hasReadSecrets: () => hasReadSecrets,
     hasFailed: () => hasFailed,
     async call(name, args, signal) {
       try {

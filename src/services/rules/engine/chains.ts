@@ -1,0 +1,23 @@
+/** Counts the runs of chains. A chain runs where its events are stored, so each node counts its own; the depth is limited anyway. */
+import { LRUCache } from 'lru-cache'
+import { chainDepth, chainRuns } from './context/limits.ts'
+
+export interface Chains {
+  /** Counts a run. Returns why it must not run. */
+  begin(traceId: string, depth: number): string | undefined
+}
+
+const chainsMax = 50_000
+
+export function createChains(): Chains {
+  const runs = new LRUCache<string, number>({ max: chainsMax })
+  return {
+    begin(traceId, depth) {
+      if (depth > chainDepth) return `the chain of rules is more than ${chainDepth} deep`
+      const count = (runs.get(traceId) ?? 0) + 1
+      // A chain of one run, which nearly all are, is not counted until it continues.
+      if (depth > 1 || count > 1) runs.set(traceId, Math.max(2, count))
+      return count > chainRuns ? `the chain of rules has more than ${chainRuns} runs` : undefined
+    },
+  }
+}

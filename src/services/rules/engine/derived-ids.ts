@@ -1,0 +1,21 @@
+/** Ids that follow from an event, so that an event which runs again after a crash has the same ones. */
+import { hash } from 'node:crypto'
+
+const hexLength = 20
+
+/** Returns a UUID that begins with the time, followed by hash digits (version 8 of RFC 9562). */
+function uuidOf(atMs: number, digits: string): string {
+  const time = Math.max(0, Math.floor(atMs)).toString(16).padStart(12, '0').slice(-12)
+  const variant = '89ab'[Number.parseInt(digits[3]!, 16) & 3]
+  return `${time.slice(0, 8)}-${time.slice(8)}-8${digits.slice(0, 3)}-${variant}${digits.slice(4, 7)}-${digits.slice(7, 19)}`
+}
+
+/** Returns the id of the chain that an event starts with a rule, and the id of the rule's trace. */
+export function idsOfRun(atMs: number, eventId: string, ruleId: string): { traceId: string; id: string } {
+  const digits = hash('sha256', `${eventId} ${ruleId}`, 'hex')
+  return { traceId: uuidOf(atMs, digits), id: uuidOf(atMs, digits.slice(hexLength)) }
+}
+
+/** Returns the id of a trace from its place in a chain. */
+export const derivedId = (atMs: number, ...parts: (string | number)[]): string =>
+  uuidOf(atMs, hash('sha256', parts.join(' '), 'hex'))

@@ -1,0 +1,144 @@
+/** The part of the service that runs rules. README.md explains it. */
+import type { Identity } from '../../../identity/contract.ts'
+import type { Kit } from '../../../kernel/define-service.ts'
+import type { Sandbox } from '../../../sandbox/sandbox.ts'
+import type { Configuration } from '../../configuration/contract.ts'
+import type { Register } from '../../register/contract.ts'
+import type { TimeSeries } from '../../time-series/contract.ts'
+import type { ActionOutcome, ActionRun, Executor, RunOfAction } from '../actions/executor.ts'
+import type { Changes } from '../definitions/changes.ts'
+import type { ActionType } from '../model.ts'
+import type { Part } from '../part.ts'
+import type { RulesSettings } from '../settings.ts'
+import { createChains } from './chains.ts'
+import type { HostDeps } from './context/host.ts'
+import { createHttpClient } from './context/http-client.ts'
+import { derivedId } from './derived-ids.ts'
+import { createProcessor } from './events/process.ts'
+import { createQueue } from './events/queue.ts'
+import { createRecorder } from './events/recorder.ts'
+import { createLedger } from './ledger.ts'
+import { createLibrary } from './library.ts'
+import { createTracePartitions } from './partitions.ts'
+import { engineRoutes } from './routes.ts'
+import { createRunner, type RuleRun, type RunnerDeps } from './run.ts'
+import type { EngineDeps } from './service/deps.ts'
+import { createExecutions } from './service/executions.ts'
+import { createTraceQueries } from './service/trace-queries.ts'
+import { findOwners, takeOver } from './store/events.ts'
+import { addUpChanges } from './store/traces.ts'
+import type { EndedActions } from './traces.ts'
+
+export interface EngineGiven extends Pick<HostDeps, 'secretValue'>, Pick<RunnerDeps, 'maskOf'> {
+  kit: Kit<RulesSettings>
+  identity: Pick<Identity, 'callerNow'>
+  register: Register
+  timeSeries: TimeSeries
+  configuration: Configuration
+  sandbox: Pick<Sandbox, 'run' | 'check'>
+  changes: Pick<Changes, 'onChange'>
+}
+
+export interface EnginePart extends Part, EndedActions {
+  /** Sets the executors, which themselves need the engine. */
+  use(executors: Partial<Record<ActionType, Executor>>): void
+  /** Executes a rule one level deeper in the chain of the run. */
+  executeRule(ruleId: string, run: ActionRun): Promise<ActionOutcome>
+  /** Resolves when no event waits or runs on this node, for tests. */
+  settled(): Promise<void>
+}
+
+const addUpSeconds = 2
+
+export function createEngine(given: EngineGiven): EnginePart {
+  const { kit } = given
+  const library = createLibrary({ ...kit, changes: given.changes })
+  const ledger = createLedger(kit)
+  const partitions = createTracePartitions(kit, kit.settings.traceDays)
+  let executors: Partial<Record<ActionType, Executor>> = {}
+  const contexts = new WeakMap<RunOfAction, { run: RuleRun; data: unknown }>()
+  const host: HostDeps = { ...given, http: createHttpClient(kit) }
+  const run = createRunner({
+    ...host,
+    kit,
+    sandbox: given.sandbox,
+    chains: createChains(),
+    actionOf: library.action,
+    executors: () => executors,
+    callerOf: given.identity.callerNow,
+    maskOf: given.maskOf,
+    onAction: (of, ruleRun, data) => void contexts.set(of, { run: ruleRun, data }),
+  })
+  const processor = createProcessor({ kit, library, register: given.register, run, ledger })
+  const queue = createQueue({
+    kit,
+    run: processor.run,
+    ended: (row) => ledger.write({ endedRow: row.id }),
+    reject: (row) => processor.reject(row, 'the queue is full: too many events of this tenant are waiting'),
+  })
+  createRecorder(kit, library, queue.add)
+  declareRows(kit, queue.load)
+  const deps: EngineDeps = { ...given, host, library, ledger, run }
+  const operations = { executions: createExecutions(deps), traces: createTraceQueries(deps) }
+  return {
+    ended: ledger.ended,
+    use(given) {
+      executors = given
+    },
+    executeRule: (ruleId, action) => executeRule(deps, contexts, ruleId, action),
+    settled: queue.settled,
+    routes: (http) => engineRoutes(http, operations),
+    periodic: [
+      { name: 'rules.partitions', everySeconds: 3600, run: partitions.renew },
+      { name: 'rules.statistics', everySeconds: addUpSeconds, run: async (sql) => void (await addUpChanges(sql)) },
+    ],
+    async start() {
+      await partitions.prepare()
+      await library.start()
+    },
+    async stop() {
+      await queue.stop()
+      await ledger.drained()
+      await library.stop()
+    },
+  }
+}
+
+/** Takes over the events of nodes that have died. */
+function declareRows({ db, members }: Pick<Kit, 'db' | 'members'>, load: (tenantId: string) => void) {
+  members.declareOwnedRows({
+    name: 'rules.events',
+    owners: findOwners,
+    async sweep(nodeId) {
+      for (const tenantId of await takeOver(db.sql, nodeId, members.nodeId)) load(tenantId)
+    },
+  })
+}
+
+/** Runs a rule with the trigger, endpoint and data of the rule that executes it. Its traces are written with those of the chain. */
+async function executeRule(
+  { library, run, ledger }: EngineDeps,
+  contexts: WeakMap<RunOfAction, { run: RuleRun; data: unknown }>,
+  ruleId: string,
+  { run: of }: ActionRun,
+): Promise<ActionOutcome> {
+  const context = contexts.get(of)
+  const rule = library.rule(of.tenantId, ruleId)
+  if (!context || !rule) {
+    const reason = `there is no rule ${ruleId}`
+    return { outcome: 'FAILURE', stage: 'ACTION_EXECUTION', reason }
+  }
+  const { onRuleEnded: _, ...parent } = context.run
+  const result = await run({
+    ...parent,
+    rule,
+    data: context.data,
+    depth: of.depth + 1,
+    id: derivedId(parent.at, of.id, ruleId),
+  })
+  void ledger.write({ traces: result.traces })
+  const [trace] = result.traces
+  const metadata = { executedRuleId: ruleId }
+  if (result.isSuccess) return { outcome: 'SUCCESS', metadata }
+  return { outcome: 'FAILURE', stage: trace!.stage!, reason: trace!.reason!, metadata }
+}

@@ -1,0 +1,214 @@
+/** Runs an event for all rules that it matches, each to an end: done, failed with a trace, or dead letter. */
+import { sleep } from '../../../../kernel/clock.ts'
+import type { Kit } from '../../../../kernel/define-service.ts'
+import { ProcessStopping } from '../../../../kernel/errors.ts'
+import { SandboxStopped } from '../../../../sandbox/pool.ts'
+import type { EndpointRef, Register } from '../../../register/contract.ts'
+import { chainOf } from '../../chain.ts'
+import type { LinkedRule } from '../../definitions/store/load.ts'
+import { runOfRuleFailed } from '../../log-messages.ts'
+import { type TriggerDefinition, typeWord } from '../../model.ts'
+import { derivedId, idsOfRun } from '../derived-ids.ts'
+import type { Ledger } from '../ledger.ts'
+import type { Library } from '../library.ts'
+import { failedBefore, type RuleRun, type Runner } from '../run.ts'
+import type { DeadLetterRow } from '../store/dead-letters.ts'
+import { findExisting } from '../store/traces.ts'
+import { payloadFor } from '../trigger-index.ts'
+import type { StoredRow } from './recorder.ts'
+import { payloadKeys, type RuleEvent } from './rule-event.ts'
+
+export interface ProcessDeps {
+  kit: Pick<Kit, 'db' | 'log' | 'now' | 'metrics' | 'stopping'>
+  library: Library
+  register: Pick<Register, 'find'>
+  run: Runner
+  ledger: Ledger
+}
+
+export interface Processor {
+  run(row: StoredRow, event: RuleEvent): Promise<void>
+  /** Fails the events of a row with a trace that says why. */
+  reject(row: StoredRow, reason: string): Promise<void>
+}
+
+/** Tries of the platform itself, and how often other nodes take over a row whose nodes died. */
+const triesMax = 5
+const pauseMs = [100, 500, 2000, 5000]
+/** Events whose JSON is longer are not kept with their traces. */
+const eventLength = 65_536
+
+export function createProcessor(deps: ProcessDeps): Processor {
+  const { metrics } = deps.kit
+  const received = metrics.counter(
+    'waypost_rule_events_received_total',
+    'Number of events that rules were to run for, each counted for each of its rules.',
+  )
+  const ended = metrics.counter('waypost_rule_events_total', 'Number of ended events of rules, by outcome.', [
+    'outcome',
+  ])
+  const counters = {
+    received: () => received.inc(),
+    ended: (outcome: 'done' | 'failed' | 'dead') => ended.inc({ outcome }),
+  }
+  return {
+    run: (row, event) => processEvent(deps, counters, row, event, undefined),
+    async reject(row, reason) {
+      for (const event of row.events) await processEvent(deps, counters, row, event, reason)
+      await deps.ledger.write({ endedRow: row.id })
+    },
+  }
+}
+
+interface Counters {
+  received(): void
+  ended(outcome: 'done' | 'failed' | 'dead'): void
+}
+
+async function processEvent(
+  deps: ProcessDeps,
+  counters: Counters,
+  { tenantId, isTakenOver, takeovers }: StoredRow,
+  event: RuleEvent,
+  rejection: string | undefined,
+) {
+  const { library } = deps
+  await library.current(tenantId)
+  const endpoint = event.endpoint && (await endpointOf(deps, tenantId, event.endpoint))
+  // An endpoint that was unregistered meanwhile has no rules.
+  if (event.endpoint && !endpoint) return
+  const known = endpoint ? { ...event, endpoint } : event
+  for (const { rule, trigger } of matchesOf(library, tenantId, known)) {
+    const run = runOf(rule, trigger, event, endpoint)
+    if (isTakenOver && (await hasRun(deps, run))) continue
+    counters.received()
+    if (rejection !== undefined) {
+      counters.ended('failed')
+      await deps.ledger.write(failedBefore(run, 'EXPRESSION_EVALUATION', rejection))
+    } else if (takeovers >= triesMax) {
+      counters.ended('dead')
+      const reason = `the process that ran the event died ${takeovers} times`
+      await deps.ledger.write({ deadLetters: [deadLetterOf(deps, run, event, reason)] })
+    } else await runToEnd(deps, counters, run, event)
+  }
+}
+
+async function endpointOf(
+  { register }: ProcessDeps,
+  tenantId: string,
+  { endpointId, applicationName, versionName }: NonNullable<RuleEvent['endpoint']>,
+): Promise<EndpointRef | undefined> {
+  if (versionName !== undefined) return { tenantId, endpointId, applicationName, versionName }
+  return await retried(async () => {
+    const found = await register.find(endpointId)
+    return found?.tenantId === tenantId ? found : undefined
+  })
+}
+
+/** Repeats a read while the database is not available. */
+async function retried<T>(read: () => Promise<T>): Promise<T> {
+  for (let attempt = 0; ; attempt++)
+    try {
+      return await read()
+    } catch (error) {
+      if (attempt === triesMax) throw error
+      await sleep(pauseMs[Math.min(attempt, pauseMs.length - 1)]!)
+    }
+}
+
+/** Returns each rule that the event starts once, with the first of its triggers that match. */
+function matchesOf(
+  library: Library,
+  tenantId: string,
+  event: RuleEvent,
+): { rule: LinkedRule; trigger: TriggerDefinition }[] {
+  const found = new Map<string, { rule: LinkedRule; trigger: TriggerDefinition; position: number }>()
+  for (const { trigger, ruleIds } of library.index.match(tenantId, event))
+    for (const ruleId of ruleIds) {
+      const rule = library.rule(tenantId, ruleId)
+      if (!rule || rule.state !== 'ENABLED' || (event.ruleId !== undefined && event.ruleId !== ruleId)) continue
+      const position = rule.triggerIds.indexOf(trigger.id)
+      const before = found.get(ruleId)
+      if (!before || position < before.position) found.set(ruleId, { rule, trigger, position })
+    }
+  return [...found.values()]
+}
+
+/** Returns the members of `ctx.trigger`. */
+export const triggerMembers = (trigger: TriggerDefinition, payload: unknown, versionName: string | undefined) => ({
+  id: trigger.id,
+  name: trigger.name,
+  type: typeWord(trigger.type),
+  ...(trigger.metadata !== undefined && { metadata: trigger.metadata }),
+  ...(versionName !== undefined && { appVersionName: versionName }),
+  [payloadKeys[trigger.type]]: payload,
+})
+
+function runOf(
+  rule: LinkedRule,
+  trigger: TriggerDefinition,
+  event: RuleEvent,
+  endpoint: EndpointRef | undefined,
+): RuleRun {
+  // Samples and points of a message have the same id, so the type belongs to it.
+  const ids = idsOfRun(event.at, `${event.type} ${event.eventId}`, rule.id)
+  const chain = chainOf(event.cause) ?? { traceId: ids.traceId, depth: 1 }
+  const members = triggerMembers(trigger, payloadFor(trigger, event.payload), endpoint?.versionName)
+  const text = JSON.stringify({ trigger: members, ...(endpoint && { endpointId: endpoint.endpointId }) })
+  return {
+    rule,
+    ...chain,
+    id: ids.id,
+    eventId: event.eventId,
+    at: event.at,
+    endpoint,
+    raisedOn: endpoint
+      ? { entityType: 'ENDPOINT', entityId: endpoint.endpointId }
+      : { entityType: 'ON_DEMAND', entityId: trigger.id },
+    trigger: members,
+    triggerKey: payloadKeys[trigger.type],
+    triggerId: trigger.id,
+    triggerType: typeWord(trigger.type),
+    event: text.length <= eventLength ? text : undefined,
+    isTry: false,
+  }
+}
+
+/** Returns whether a node that died has run this already and written its trace. */
+const hasRun = async ({ kit }: ProcessDeps, { traceId, id }: RuleRun) =>
+  (await findExisting(kit.db.sql, [{ traceId, id }])).size > 0
+
+async function runToEnd(deps: ProcessDeps, counters: Counters, run: RuleRun, event: RuleEvent) {
+  const { kit, ledger } = deps
+  for (let attempt = 1; ; attempt++)
+    try {
+      const result = await deps.run(run)
+      counters.ended(result.isSuccess ? 'done' : 'failed')
+      // The row ends after this, in the same order, so a crash in between repeats nothing that has a trace.
+      void ledger.write({ traces: result.traces })
+      return
+    } catch (error) {
+      if (error instanceof SandboxStopped || kit.stopping.aborted) throw ProcessStopping()
+      runOfRuleFailed(kit.log, { err: error, ruleId: run.rule.id, tenantId: run.rule.tenantId, attempt })
+      if (attempt === triesMax) {
+        counters.ended('dead')
+        const reason = error instanceof Error ? error.message : String(error)
+        return await ledger.write({ deadLetters: [deadLetterOf(deps, run, event, reason)] })
+      }
+      await sleep(pauseMs[attempt - 1]!)
+    }
+}
+
+function deadLetterOf({ kit }: ProcessDeps, run: RuleRun, event: RuleEvent, reason: string): DeadLetterRow {
+  return {
+    id: derivedId(event.at, 'dead letter', run.id),
+    tenantId: run.rule.tenantId,
+    ruleId: run.rule.id,
+    triggerId: run.triggerId!,
+    endpointId: run.endpoint?.endpointId ?? null,
+    eventId: event.eventId,
+    reason,
+    event: JSON.stringify(event),
+    createdAt: kit.now(),
+  }
+}

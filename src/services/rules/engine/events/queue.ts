@@ -1,0 +1,282 @@
+/**
+ * Runs the stored events of this node: in order for each endpoint, in parallel for different ones, with a limit for each tenant. What does
+ * not fit into memory stays in the database until there is room.
+ */
+import { sleep } from '../../../../kernel/clock.ts'
+import type { Kit } from '../../../../kernel/define-service.ts'
+import { waitingEventsFailed } from '../../log-messages.ts'
+import { findBlocked, findRows } from '../store/events.ts'
+import type { StoredRow } from './recorder.ts'
+import { bucketOf, type RuleEvent } from './rule-event.ts'
+
+export interface QueueOptions {
+  kit: Pick<Kit, 'db' | 'log'> & { members: Pick<Kit['members'], 'nodeId' | 'isAlone'> }
+  /** Runs an event for its rules. It rejects only if the process stops. */
+  run(row: StoredRow, event: RuleEvent): Promise<void>
+  /** Called when all events of a row have run; resolves when this is durable. */
+  ended(row: StoredRow): Promise<void>
+  /** Fails the events of a row without running them, because too many wait. */
+  reject(row: StoredRow): Promise<void>
+}
+
+export interface Queue {
+  add(rows: StoredRow[]): void
+  /** Reads rows of a tenant that other nodes have left. */
+  load(tenantId: string): void
+  /** Number of events that wait or run. */
+  readonly size: number
+  /** Resolves when no event waits or runs. */
+  settled(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** Events that run at the same time. Rules of a tenant wait for each other in the sandbox anyway. */
+const runningPerTenant = 256
+const bytesPerTenant = 8 * 1024 * 1024
+/** Beyond this number the events of a tenant fail. */
+export const waitingMax = 100_000
+const rowsPerLoad = 50
+const recheckMs = 50
+
+interface Item {
+  row: Held
+  event: RuleEvent
+  /** False while an earlier event of the endpoint runs at another node. */
+  isOpen: boolean
+}
+
+/** The waiting events of one endpoint, by the id of their row. */
+interface Lane {
+  items: Item[]
+  isRunning: boolean
+}
+
+interface Held {
+  row: StoredRow
+  /** Events that have not ended. */
+  left: number
+}
+
+interface Tenant {
+  id: string
+  lanes: Map<string, Lane>
+  /** Lanes whose first event could run. */
+  ready: Lane[]
+  running: number
+  bytes: number
+  /** Rows in memory, including those whose end is being written. */
+  held: Set<number>
+  /** True if rows of the tenant may be in the database only. */
+  hasMore: boolean
+  isLoading: boolean
+  waiting: number
+}
+
+export function createQueue(options: QueueOptions): Queue {
+  const tenants = new Map<string, Tenant>()
+  const writes = new Set<Promise<void>>()
+  const running = new Set<Promise<void>>()
+  const state = { options, tenants, writes, running, size: 0, isStopped: false }
+  return {
+    add(rows) {
+      for (const row of rows) addRow(state, row)
+    },
+    load(tenantId) {
+      const tenant = tenantOf(state, tenantId)
+      tenant.hasMore = true
+      loadMore(state, tenant)
+    },
+    get size() {
+      return state.size
+    },
+    async settled() {
+      while (state.size > 0 || writes.size > 0 || [...tenants.values()].some(({ hasMore }) => hasMore)) await sleep(5)
+    },
+    async stop() {
+      state.isStopped = true
+      await Promise.all(running)
+      await Promise.all(writes)
+    },
+  }
+}
+
+interface State {
+  options: QueueOptions
+  tenants: Map<string, Tenant>
+  /** Ends of rows that are being written. */
+  writes: Set<Promise<void>>
+  running: Set<Promise<void>>
+  size: number
+  isStopped: boolean
+}
+
+function tenantOf({ tenants }: State, id: string): Tenant {
+  let tenant = tenants.get(id)
+  if (!tenant) {
+    tenant = {
+      id,
+      lanes: new Map(),
+      ready: [],
+      running: 0,
+      bytes: 0,
+      held: new Set(),
+      hasMore: false,
+      isLoading: false,
+      waiting: 0,
+    }
+    tenants.set(id, tenant)
+  }
+  return tenant
+}
+
+/** Takes a row into memory, unless there is no room; then it is read again later. */
+function addRow(state: State, row: StoredRow) {
+  const tenant = tenantOf(state, row.tenantId)
+  if (state.isStopped || tenant.held.has(row.id)) return
+  if (tenant.waiting > waitingMax) return rejectRow(state, tenant, row)
+  if (tenant.hasMore || tenant.bytes > bytesPerTenant) {
+    tenant.hasMore = true
+    return loadMore(state, tenant)
+  }
+  hold(state, tenant, row)
+}
+
+function hold(state: State, tenant: Tenant, row: StoredRow) {
+  tenant.held.add(row.id)
+  tenant.bytes += row.bytes
+  tenant.waiting += row.events.length
+  state.size += row.events.length
+  const held: Held = { row, left: row.events.length }
+  if (held.left === 0) return endRow(state, tenant, held)
+  const isGated = row.isTakenOver || !state.options.kit.members.isAlone()
+  const items = row.events.map((event): Item => ({ row: held, event, isOpen: !isGated }))
+  for (const item of items) insertItem(tenant, item)
+  if (isGated) void openGates(state, tenant, held, items)
+  else pump(state, tenant)
+}
+
+const laneKeyOf = ({ endpoint, triggerId = '' }: RuleEvent) => endpoint?.endpointId ?? `trigger ${triggerId}`
+
+/** Inserts an event by the order of rows: one that was taken over comes before later ones of this node. */
+function insertItem(tenant: Tenant, item: Item) {
+  const key = laneKeyOf(item.event)
+  let lane = tenant.lanes.get(key)
+  if (!lane) {
+    lane = { items: [], isRunning: false }
+    tenant.lanes.set(key, lane)
+  }
+  const { items } = lane
+  let at = items.length
+  while (at > 0 && items[at - 1]!.row.row.id > item.row.row.id) at--
+  items.splice(at, 0, item)
+  if (!lane.isRunning && items[0]!.isOpen) tenant.ready.push(lane)
+}
+
+/** Opens the events of a row whose endpoints have no earlier events at other nodes, until all are open. */
+async function openGates(state: State, tenant: Tenant, { row }: Held, items: Item[]) {
+  const { db, members, log } = state.options.kit
+  let closed = items
+  while (closed.length > 0 && !state.isStopped) {
+    const buckets = [...new Set(closed.map(({ event }) => bucketOf(event.endpoint?.endpointId ?? '')))]
+    try {
+      const of = { tenantId: tenant.id, id: row.id, nodeId: members.nodeId, buckets }
+      const blocked = await findBlocked(db.sql, of)
+      closed = closed.filter((item) => {
+        if (item.event.endpoint && blocked.has(bucketOf(item.event.endpoint.endpointId))) return true
+        item.isOpen = true
+        const lane = tenant.lanes.get(laneKeyOf(item.event))
+        if (lane && !lane.isRunning && lane.items[0] === item) tenant.ready.push(lane)
+        return false
+      })
+      pump(state, tenant)
+    } catch (error) {
+      waitingEventsFailed(log, { err: error, tenantId: tenant.id })
+      await sleep(1000)
+    }
+    if (closed.length > 0) await sleep(recheckMs)
+  }
+}
+
+/** Starts events of lanes that are ready, up to the limit of the tenant. */
+function pump(state: State, tenant: Tenant) {
+  while (tenant.running < runningPerTenant && tenant.ready.length > 0 && !state.isStopped) {
+    const lane = tenant.ready.shift()!
+    const item = lane.items[0]
+    // A lane may be in the list twice.
+    if (lane.isRunning || !item?.isOpen) continue
+    lane.items.shift()
+    lane.isRunning = true
+    tenant.running++
+    const run = runItem(state, tenant, lane, item).finally(() => state.running.delete(run))
+    state.running.add(run)
+  }
+}
+
+async function runItem(state: State, tenant: Tenant, lane: Lane, { row: held, event }: Item) {
+  let hasEnded = false
+  try {
+    await state.options.run(held.row, event)
+    hasEnded = true
+  } catch (error) {
+    if (!state.isStopped) waitingEventsFailed(state.options.kit.log, { err: error, tenantId: tenant.id })
+  }
+  tenant.running--
+  lane.isRunning = false
+  if (lane.items.length === 0) tenant.lanes.delete(laneKeyOf(event))
+  else if (lane.items[0]!.isOpen) tenant.ready.push(lane)
+  if (!hasEnded) return
+  tenant.waiting--
+  state.size--
+  held.left--
+  if (held.left === 0) endRow(state, tenant, held)
+  pump(state, tenant)
+}
+
+function endRow(state: State, tenant: Tenant, { row }: Held) {
+  tenant.bytes -= row.bytes
+  track(state, tenant, row.id, state.options.ended(row))
+}
+
+/** Remembers a row until its end is durable, so that it is not read from the database again. */
+function track(state: State, tenant: Tenant, id: number, write: Promise<void>) {
+  const done = write
+    .catch((error) => waitingEventsFailed(state.options.kit.log, { err: error, tenantId: tenant.id }))
+    .finally(() => {
+      state.writes.delete(done)
+      tenant.held.delete(id)
+      if (tenant.hasMore) loadMore(state, tenant)
+      else if (tenant.held.size === 0 && tenant.lanes.size === 0) state.tenants.delete(tenant.id)
+    })
+  state.writes.add(done)
+}
+
+function rejectRow(state: State, tenant: Tenant, row: StoredRow) {
+  tenant.held.add(row.id)
+  track(state, tenant, row.id, state.options.reject(row))
+}
+
+/** Reads rows of the tenant from the database when half of the room is free. */
+function loadMore(state: State, tenant: Tenant) {
+  if (tenant.isLoading || state.isStopped || tenant.bytes > bytesPerTenant / 2) return
+  tenant.isLoading = true
+  void readRows(state, tenant).finally(() => {
+    tenant.isLoading = false
+    if (tenant.hasMore) loadMore(state, tenant)
+  })
+}
+
+async function readRows(state: State, tenant: Tenant) {
+  const { db, members, log } = state.options.kit
+  const of = { nodeId: members.nodeId, tenantId: tenant.id, held: [...tenant.held], limit: rowsPerLoad }
+  try {
+    const rows = await findRows(db.sql, of)
+    if (rows.length < rowsPerLoad) tenant.hasMore = false
+    for (const { content, ...row } of rows)
+      if (!tenant.held.has(row.id) && !state.isStopped)
+        hold(state, tenant, { ...row, events: JSON.parse(content) as RuleEvent[], bytes: content.length })
+  } catch (error) {
+    if (state.isStopped) return
+    waitingEventsFailed(log, { err: error, tenantId: tenant.id })
+    await sleep(1000)
+  }
+}

@@ -1,0 +1,136 @@
+/** Stores the events that triggers may match, in the transaction in which other services publish them. */
+import { currentCause } from '../../../../kernel/cause.ts'
+import type { Sql } from '../../../../kernel/db.ts'
+import type { Kit } from '../../../../kernel/define-service.ts'
+import { CommandDispatched, CommandResultReceived } from '../../../commands/events.ts'
+import { MetadataUpdated } from '../../../register/events.ts'
+import { PointsStored, SamplesReceived } from '../../../time-series/events.ts'
+import type { TriggerType } from '../../model.ts'
+import type { Library } from '../library.ts'
+import { insertEvents } from '../store/events.ts'
+import { commandEvent, metadataEvent, pointEvents, sampleEvents, type TenantEvents } from './convert.ts'
+import { bucketOf, type RuleEvent } from './rule-event.ts'
+
+/** A stored row of events. */
+export interface StoredRow {
+  id: number
+  tenantId: string
+  events: RuleEvent[]
+  /** Length of its JSON. */
+  bytes: number
+  isTakenOver: boolean
+  takeovers: number
+}
+
+export interface Recorder {
+  /** Stores events with the commit of `sql`; afterwards this node runs them. */
+  store(sql: Sql, of: TenantEvents[]): Promise<void>
+}
+
+/** Rows are not larger than this, so that a row which is taken over repeats little. */
+const eventsPerRow = 200
+
+export function createRecorder(
+  kit: Pick<Kit, 'db' | 'bus' | 'members' | 'now' | 'newId'>,
+  library: Pick<Library, 'wants'>,
+  stored: (rows: StoredRow[]) => void,
+): Recorder {
+  const { db, bus, members, now, newId } = kit
+
+  /** The statement is not awaited: it is sent with the next one or COMMIT, which fails if it fails. */
+  async function store(sql: Sql, of: TenantEvents[]) {
+    const rows = of.flatMap(({ tenantId, events }) => split(events).map((part) => ({ tenantId, events: part })))
+    if (rows.length === 0) return
+    const contents = rows.map(({ events }) => JSON.stringify(events))
+    const inserted = insertEvents(
+      sql,
+      members.nodeId,
+      rows.map(({ tenantId, events }, index) => ({ tenantId, buckets: bucketsOf(events), content: contents[index]! })),
+    )
+    inserted.catch(() => {})
+    db.afterCommit(sql, () => {
+      void inserted.then((ids) =>
+        stored(
+          rows.map((row, index) => ({
+            ...row,
+            id: ids[index]!,
+            bytes: contents[index]!.length,
+            isTakenOver: false,
+            takeovers: 0,
+          })),
+        ),
+      )
+    })
+  }
+
+  const wants = (type: TriggerType) => (origin: Parameters<Library['wants']>[1]) => library.wants(type, origin)
+  /** Leaves out the messages of a batch that no trigger can match. */
+  const wanted = (of: TenantEvents[]) =>
+    of
+      .map(({ tenantId, events }) => ({
+        tenantId,
+        events: events.filter(({ type, endpoint }) => library.wants(type, { tenantId, ...endpoint })),
+      }))
+      .filter(({ events }) => events.length > 0)
+
+  bus.record(SamplesReceived, {
+    wants: wants('endpoint-data-samples-received'),
+    record: (sql, received) => store(sql, wanted(sampleEvents(received))),
+  })
+  bus.record(PointsStored, {
+    wants: wants('endpoint-time-series-updated'),
+    record: (sql, points) => store(sql, wanted(pointEvents(points, newId))),
+  })
+  bus.record(MetadataUpdated, {
+    wants: wants('endpoint-metadata-updated'),
+    record: (sql, updates) =>
+      store(
+        sql,
+        byTenant(updates, (update) => metadataEvent(update, newId(), now().getTime())),
+      ),
+  })
+  bus.record(CommandDispatched, {
+    wants: wants('endpoint-command-dispatched'),
+    record: (sql, commands) =>
+      store(
+        sql,
+        byTenant(commands, (one) => commandEvent('endpoint-command-dispatched', one, now().getTime())),
+      ),
+  })
+  bus.record(CommandResultReceived, {
+    wants: wants('endpoint-command-result-received'),
+    record: (sql, commands) =>
+      store(
+        sql,
+        byTenant(commands, (one) => commandEvent('endpoint-command-result-received', one, now().getTime())),
+      ),
+  })
+  return { store }
+}
+
+const bucketsOf = (events: RuleEvent[]) => [
+  ...new Set(events.flatMap(({ endpoint }) => (endpoint ? [bucketOf(endpoint.endpointId)] : []))),
+]
+
+export function byTenant<P extends { tenantId: string }>(
+  payloads: P[],
+  convert: (payload: P) => RuleEvent,
+): TenantEvents[] {
+  const groups = Map.groupBy(payloads, ({ tenantId }) => tenantId)
+  return Array.from(groups, ([tenantId, all]) => ({
+    tenantId,
+    events: all.map((one) => withCurrentCause(convert(one))),
+  }))
+}
+
+function withCurrentCause(event: RuleEvent): RuleEvent {
+  const cause = event.cause ?? currentCause()
+  return cause === undefined ? event : { ...event, cause }
+}
+
+function split(events: RuleEvent[]): RuleEvent[][] {
+  if (events.length <= eventsPerRow) return [events]
+  return Array.from({ length: Math.ceil(events.length / eventsPerRow) }, (_, index) =>
+    events.slice(index * eventsPerRow, (index + 1) * eventsPerRow),
+  )
+}

@@ -1,0 +1,312 @@
+/** Runs a rule and its actions, and describes what happened as traces. */
+import { monotonicMs } from '../../../kernel/clock.ts'
+import type { Caller } from '../../../kernel/contract.ts'
+import type { Kit } from '../../../kernel/define-service.ts'
+import type { Failure, Outcome } from '../../../sandbox/outcome.ts'
+import { type Sandbox, SandboxBusy } from '../../../sandbox/sandbox.ts'
+import type { EndpointRef } from '../../register/contract.ts'
+import type { ActionOutcome, ActionRun, EndedOutcome, Evaluated, Executor, RunOfAction } from '../actions/executor.ts'
+import { causeOf } from '../chain.ts'
+import type { LinkedRule } from '../definitions/store/load.ts'
+import type { ActionDefinition, ActionType, Stage, Writer } from '../model.ts'
+import type { Chains } from './chains.ts'
+import { reasonOf, stageOf } from './context/failure-text.ts'
+import { createHost, type Host, type HostDeps, inputOf } from './context/host.ts'
+import { scriptLimits } from './context/limits.ts'
+import type { ContextInput } from './context/world.ts'
+import { derivedId } from './derived-ids.ts'
+import { type NewTrace, pendingAction, traceOfAction } from './traces.ts'
+
+/** A run of a rule. */
+export interface RuleRun {
+  rule: LinkedRule
+  traceId: string
+  /** The id of the rule's trace. */
+  id: string
+  depth: number
+  eventId: string
+  /** Milliseconds since 1970; ids of traces begin with it. */
+  at: number
+  endpoint: EndpointRef | undefined
+  raisedOn: RunOfAction['raisedOn']
+  /** `ctx.trigger`. */
+  trigger?: Record<string, unknown> | undefined
+  /** The key of the trigger's payload. */
+  triggerKey?: string | undefined
+  triggerId?: string | undefined
+  triggerType?: string | undefined
+  data?: unknown
+  members?: Record<string, unknown> | undefined
+  body?: unknown
+  /** JSON text of the event, for the trace. */
+  event?: string | undefined
+  isTry: boolean
+  /** Called when the rule has ended, before its actions run; they add to the result. */
+  onRuleEnded?(result: RunResult): void
+  /** Who calls the platform, if not the writer of each script: tries. */
+  caller?: Caller | undefined
+}
+
+export interface PendingTrace {
+  id: string
+  /** Resolves when the action has ended on this node; may never resolve. */
+  ended: Promise<EndedOutcome> | undefined
+  toTrace(outcome: EndedOutcome): NewTrace
+}
+
+export interface RunResult {
+  isSuccess: boolean
+  /** The returned value as text, with secrets masked; undefined if the rule failed. */
+  returned: string | undefined
+  /** Traces of everything that has ended, in order. Those of pending actions are written by whoever ends them. */
+  traces: NewTrace[]
+  pending: PendingTrace[]
+  /** What the actions would have done in a try. */
+  effects: { actionId: string; type: ActionType; wouldDo: unknown }[]
+}
+
+/** The platform itself failed, not the script: the run is repeated. */
+export class PlatformFailed extends Error {
+  override readonly name = 'PlatformFailed'
+}
+
+export interface RunnerDeps extends HostDeps {
+  kit: Pick<Kit, 'now' | 'stopping'>
+  sandbox: Pick<Sandbox, 'run'>
+  chains: Chains
+  actionOf(tenantId: string, actionId: string): ActionDefinition | undefined
+  executors(): Partial<Record<ActionType, Executor>>
+  /** Returns the writer of a script with its present permissions. */
+  callerOf(tenantId: string, writer: Writer): Promise<Caller | undefined>
+  /** Returns a function that masks the secrets of a tenant. */
+  maskOf(tenantId: string): Promise<(text: string) => string>
+  /** Registers the run of an action, so that a rule-execution action finds its context. */
+  onAction(run: RunOfAction, of: RuleRun, data: unknown): void
+}
+
+const valueLength = 10_000
+
+export type Runner = (run: RuleRun) => Promise<RunResult>
+
+export const createRunner =
+  (deps: RunnerDeps): Runner =>
+  async (run) => {
+    const refused = run.isTry ? undefined : deps.chains.begin(run.traceId, run.depth)
+    if (refused !== undefined) return failedBefore(run, 'DEPTH_LIMIT', refused)
+    if (run.rule.state === 'DISABLED' && !run.isTry)
+      return failedBefore(run, 'RULE_DISABLED', `rule ${run.rule.id} is disabled`)
+    const began = monotonicMs()
+    const { outcome, host } = await evaluate(deps, run, run.rule.writer, run.rule.expression, run.data ?? {})
+    const durationMs = monotonicMs() - began
+    const mask = host.hasReadSecrets() ? await deps.maskOf(run.rule.tenantId) : undefined
+    const trace = traceOfRule(run, outcome, durationMs, mask)
+    if (!outcome.ok) return failedWith(trace)
+    const text = returnedText(outcome.json)
+    const returned = mask ? mask(text) : text
+    const result: RunResult = { isSuccess: true, returned, traces: [trace], pending: [], effects: [] }
+    run.onRuleEnded?.(result)
+    const data = outcome.kept.data === undefined ? {} : JSON.parse(outcome.kept.data)
+    await runActions(deps, run, outcome.json, data, result)
+    return result
+  }
+
+const failedWith = (trace: NewTrace): RunResult => ({
+  isSuccess: false,
+  returned: undefined,
+  traces: [trace],
+  pending: [],
+  effects: [],
+})
+
+export function failedBefore(run: RuleRun, stage: Stage, reason: string): RunResult {
+  const trace: NewTrace = {
+    ...baseTrace(run),
+    outcome: 'FAILURE',
+    stage,
+    reason,
+    metadata: metadataOf(run, 0),
+    durationMs: 0,
+  }
+  return failedWith(trace)
+}
+
+const metadataOf = (run: RuleRun, durationMs: number) => ({
+  ruleVersion: run.rule.version,
+  ...(run.triggerId !== undefined && { triggerId: run.triggerId }),
+  ...(run.triggerType !== undefined && { triggerType: run.triggerType }),
+  eventId: run.eventId,
+  durationMs: Math.round(durationMs),
+})
+
+const baseTrace = (run: RuleRun) => ({
+  id: run.id,
+  traceId: run.traceId,
+  tenantId: run.rule.tenantId,
+  entityType: 'RULE',
+  entityId: run.rule.id,
+  raisedOn: run.raisedOn,
+  ...(run.event !== undefined && { event: run.event }),
+})
+
+function traceOfRule(run: RuleRun, outcome: Outcome, durationMs: number, mask?: (text: string) => string): NewTrace {
+  const masked = (text: string) => (mask ? mask(text) : text)
+  const metadata = {
+    ...metadataOf(run, durationMs),
+    ...(outcome.ok && { returnedValue: cut(masked(returnedText(outcome.json))) }),
+    ...(outcome.log.length > 0 && { log: mask ? outcome.log.map(mask) : outcome.log }),
+  }
+  const base = { ...baseTrace(run), metadata, durationMs }
+  if (outcome.ok) return { ...base, outcome: 'SUCCESS' }
+  return {
+    ...base,
+    outcome: 'FAILURE',
+    stage: stageOf(outcome),
+    reason: masked(reasonIn(run, outcome, run.rule.expression)),
+  }
+}
+
+const cut = (text: string) => (text.length > valueLength ? `${text.slice(0, valueLength)}…` : text)
+
+/** Returns a value as texts show it: texts as they are, everything else as JSON. */
+export function returnedText(json: string): string {
+  return json.startsWith('"') ? (JSON.parse(json) as string) : json
+}
+
+const reasonIn = (run: RuleRun, failure: Failure, script: string) =>
+  reasonOf(failure, script, { hasEndpoint: run.endpoint !== undefined, triggerKey: run.triggerKey })
+
+/** Runs a script with the context of a rule. Throws PlatformFailed if the platform failed. */
+async function evaluate(
+  deps: RunnerDeps,
+  run: RuleRun,
+  writer: Writer,
+  script: string,
+  data: unknown,
+): Promise<{ outcome: Outcome; host: Host }> {
+  const { tenantId } = run.rule
+  const host = createHost(deps, {
+    tenantId,
+    endpoint: run.endpoint,
+    caller: async () => (run.isTry ? run.caller : await deps.callerOf(tenantId, writer)),
+    hasSecrets: !run.isTry,
+    isTry: run.isTry,
+    cause: causeOf(run),
+  })
+  const outcome = await runScript(deps.sandbox, { tenantId, input: contextOf(run, data), script, call: host.call })
+  if (host.hasFailed()) throw new PlatformFailed('the database is not available')
+  return { outcome, host }
+}
+
+const contextOf = ({ endpoint, trigger, members, body, rule }: RuleRun, data: unknown): ContextInput => ({
+  tenantId: rule.tenantId,
+  endpoint: endpoint && inputOf(endpoint),
+  trigger,
+  data,
+  members,
+  body,
+})
+
+/** Runs a script in the world of rules. A full queue of the tenant is a failure like those of scripts. */
+export async function runScript(
+  sandbox: Pick<Sandbox, 'run'>,
+  { tenantId, input, script, call }: { tenantId: string; input: ContextInput; script: string; call: Host['call'] },
+): Promise<Outcome> {
+  try {
+    return await sandbox.run({
+      tenantId,
+      world: 'rule',
+      input: JSON.stringify(input),
+      script,
+      keep: keptMembers,
+      limits: scriptLimits,
+      call,
+    })
+  } catch (error) {
+    if (!(error instanceof SandboxBusy)) throw error
+    return { ok: false, reason: 'ERROR', message: `the queue is full: ${error.message}`, log: [], durationMs: 0 }
+  }
+}
+const keptMembers = ['data']
+
+/** Returns the actions of a returned value: positive for true and other values, negative for false, none for null. */
+function actionsOf({ rule }: RuleRun, json: string): string[] {
+  if (json === 'null') return []
+  return json === 'false' ? rule.negativeActionIds : rule.positiveActionIds
+}
+
+/** Runs the actions in the order of attachment; a failed one does not stop the others. `data` is `ctx.data` as the rule left it. */
+async function runActions(deps: RunnerDeps, run: RuleRun, json: string, data: unknown, result: RunResult) {
+  const state = { data }
+  for (const [position, actionId] of actionsOf(run, json).entries()) {
+    const action = deps.actionOf(run.rule.tenantId, actionId)
+    if (action) await runAction(deps, run, action, position, state, result)
+  }
+}
+
+async function runAction(
+  deps: RunnerDeps,
+  run: RuleRun,
+  action: ActionDefinition,
+  position: number,
+  state: { data: unknown },
+  result: RunResult,
+) {
+  const { rule, traceId, depth, eventId, endpoint, raisedOn, isTry } = run
+  const of: RunOfAction = {
+    tenantId: rule.tenantId,
+    ruleId: rule.id,
+    ruleVersion: rule.version,
+    traceId,
+    id: derivedId(run.at, run.id, action.id, position),
+    depth,
+    eventId,
+    ...(endpoint && { endpoint }),
+    raisedOn,
+    isTry,
+  }
+  deps.onAction(of, run, state.data)
+  let hasReadSecrets = false
+  const log: string[] = []
+  const evaluateAttribute = async (attribute: string): Promise<Evaluated> => {
+    const value = action.fields[attribute]
+    if (value === undefined || action.valueTypes[attribute] !== 'SCRIPT') return { ok: true, value }
+    const { outcome, host } = await evaluate(deps, run, action.writer, String(value), state.data)
+    if (host.hasReadSecrets()) hasReadSecrets = true
+    log.push(...outcome.log)
+    if (!outcome.ok)
+      return { ok: false, stage: stageOf(outcome), reason: `${attribute}: ${reasonIn(run, outcome, String(value))}` }
+    if (outcome.kept.data !== undefined) state.data = JSON.parse(outcome.kept.data)
+    return { ok: true, value: JSON.parse(outcome.json) }
+  }
+  const began = monotonicMs()
+  const outcome = await execute(deps, { action, run: of, evaluate: evaluateAttribute, signal: deps.kit.stopping })
+  const pending = pendingAction(of, action)
+  if (outcome.outcome === 'PENDING') {
+    const toTrace = (ended: EndedOutcome) => traceOfAction(pending, ended, monotonicMs() - began)
+    return void result.pending.push({ id: of.id, ended: outcome.ended, toTrace })
+  }
+  if (isTry && outcome.outcome === 'SUCCESS')
+    result.effects.push({ actionId: action.id, type: action.type, wouldDo: outcome.wouldDo ?? null })
+  const metadata = { ...outcome.metadata, ...(log.length > 0 && { log }) }
+  const trace = traceOfAction(pending, { ...outcome, metadata }, monotonicMs() - began)
+  result.traces.push(hasReadSecrets ? maskTrace(trace, await deps.maskOf(rule.tenantId)) : trace)
+}
+
+async function execute(deps: RunnerDeps, run: ActionRun): Promise<ActionOutcome> {
+  const executor = deps.executors()[run.action.type]
+  if (!executor) throw new Error(`there is no executor of ${run.action.type} actions`)
+  return await executor(run)
+}
+
+const maskTrace = (trace: NewTrace, mask: (text: string) => string): NewTrace => ({
+  ...trace,
+  ...(trace.reason !== undefined && { reason: mask(trace.reason) }),
+  metadata: maskValue(trace.metadata, mask) as Record<string, unknown>,
+})
+
+function maskValue(value: unknown, mask: (text: string) => string): unknown {
+  if (typeof value === 'string') return mask(value)
+  if (Array.isArray(value)) return value.map((one) => maskValue(one, mask))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, maskValue(one, mask)]))
+}

@@ -1,0 +1,187 @@
+/** Executes rules on demand and evaluates expressions. */
+import { currentCause } from '../../../../kernel/cause.ts'
+import type { Ctx } from '../../../../kernel/contract.ts'
+import { invalidField } from '../../../../kernel/errors.ts'
+import { holds } from '../../../../kernel/permissions.ts'
+import { type EndpointRef, endpointResource } from '../../../register/contract.ts'
+import { causeOf, chainOf } from '../../chain.ts'
+import { requireRow } from '../../definitions/service/library.ts'
+import { ruleKind } from '../../definitions/service/rules.ts'
+import type { LinkedRule } from '../../definitions/store/load.ts'
+import { NoRule } from '../../errors.ts'
+import { reasonOf } from '../context/failure-text.ts'
+import { createHost } from '../context/host.ts'
+import { actionsWaitMs } from '../context/limits.ts'
+import { derivedId } from '../derived-ids.ts'
+import type { RunResult } from '../run.ts'
+import { runScript } from '../run.ts'
+import type { NewTrace } from '../traces.ts'
+import type { EngineDeps } from './deps.ts'
+
+export interface ExecutionResult {
+  returnedValue: string
+  traces: TraceView[]
+}
+
+export interface TraceView {
+  id: string
+  traceId: string
+  entityType: string
+  entityId: string
+  raisedOnEntityType: string
+  raisedOnEntityId: string
+  outcome: string
+  stage?: string
+  reason?: string
+  metadata: Record<string, unknown>
+  createdAt: Date
+}
+
+export interface Executions {
+  execute(ctx: Ctx, ruleId: string, body: unknown): Promise<ExecutionResult>
+  evaluate(ctx: Ctx, request: EvaluationRequest): Promise<unknown>
+}
+
+export interface EvaluationRequest {
+  expression: string
+  endpointMetadata?: unknown
+  childrenEndpoints?: string[] | undefined
+}
+
+/** Names of `ctx` that a body cannot replace. */
+const platformMembers = new Set(['tenantId', 'toolbox', 'trigger', 'endpoint', 'data', 'body'])
+
+export const createExecutions = (deps: EngineDeps): Executions => ({
+  execute: (ctx, ruleId, body) => execute(deps, ctx, ruleId, body),
+  evaluate: (ctx, request) => evaluate(deps, ctx, request),
+})
+
+/** Returns the rule as it is now, if the caller may execute it. */
+export async function requireRule({ kit, library }: EngineDeps, ctx: Ctx, ruleId: string): Promise<LinkedRule> {
+  const { id, tenantId } = await requireRow(kit.db.sql, ctx, ruleKind, { id: ruleId, verb: 'execute' })
+  await library.current(tenantId)
+  const rule = library.rule(tenantId, id)
+  if (!rule) throw NoRule({ id: ruleId })
+  return rule
+}
+
+/** Returns the endpoint that a body names, if the caller may read it. */
+export async function readableEndpoint(
+  { register }: EngineDeps,
+  { caller, tenantId }: Ctx,
+  endpointId: unknown,
+): Promise<EndpointRef | undefined> {
+  const endpoint = typeof endpointId === 'string' ? await register.find(endpointId) : undefined
+  if (!endpoint || endpoint.tenantId !== tenantId) return undefined
+  return holds(caller, 'endpoint:read', endpointResource(endpoint)) ? endpoint : undefined
+}
+
+async function execute(deps: EngineDeps, ctx: Ctx, ruleId: string, body: unknown): Promise<ExecutionResult> {
+  const { kit, run, ledger } = deps
+  const rule = await requireRule(deps, ctx, ruleId)
+  const members = membersOf(body)
+  const endpoint = members && (await readableEndpoint(deps, ctx, members.endpointId))
+  const at = kit.now().getTime()
+  const eventId = kit.newId()
+  const chain = chainOf(currentCause()) ?? { traceId: derivedId(at, eventId, 'chain'), depth: 1 }
+  let result: RunResult | undefined
+  const ruleEnded = Promise.withResolvers<void>()
+  const allEnded = run({
+    rule,
+    ...chain,
+    id: derivedId(at, eventId, rule.id),
+    eventId,
+    at,
+    endpoint,
+    raisedOn: { entityType: 'ON_DEMAND', entityId: endpoint?.endpointId ?? rule.id },
+    members,
+    body,
+    isTry: false,
+    onRuleEnded(running) {
+      result = running
+      ruleEnded.resolve()
+    },
+  }).then((ended) => {
+    result = ended
+    // The answer does not wait for the traces to be durable.
+    void ledger.write({ traces: ended.traces })
+    return ended
+  })
+  allEnded.then(() => ruleEnded.resolve(), ruleEnded.reject)
+  await ruleEnded.promise
+  const ended = await waitForActions(allEnded)
+  const { returned, traces } = result!
+  const createdAt = kit.now()
+  return { returnedValue: returned ?? '', traces: [...traces, ...ended].map((trace) => viewOf(trace, createdAt)) }
+}
+
+/** Waits until all actions have ended, but not for long. Returns the traces of those that ended in the background. */
+async function waitForActions(running: Promise<RunResult>): Promise<NewTrace[]> {
+  const endedLater: NewTrace[] = []
+  const all = running.then(({ pending }) =>
+    Promise.all(
+      pending.map(async ({ ended, toTrace }) => {
+        endedLater.push(toTrace(await (ended ?? new Promise<never>(() => {}))))
+      }),
+    ),
+  )
+  await withTimeLimit(all, actionsWaitMs)
+  return endedLater
+}
+
+/** Resolves with the work, or after a time. */
+function withTimeLimit(work: Promise<unknown>, ms: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, ms)
+    work.then(
+      () => resolve(),
+      (error) => reject(error),
+    )
+    void work.finally(() => clearTimeout(timer)).catch(() => {})
+  })
+}
+
+/** Returns the members that a body adds to `ctx`. */
+function membersOf(body: unknown): Record<string, unknown> | undefined {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return undefined
+  return Object.fromEntries(Object.entries(body).filter(([name]) => !platformMembers.has(name)))
+}
+
+export const viewOf = (trace: NewTrace, createdAt: Date): TraceView => ({
+  id: trace.id,
+  traceId: trace.traceId,
+  entityType: trace.entityType,
+  entityId: trace.entityId,
+  raisedOnEntityType: trace.raisedOn.entityType,
+  raisedOnEntityId: trace.raisedOn.entityId,
+  outcome: trace.outcome,
+  ...(trace.stage !== undefined && { stage: trace.stage }),
+  ...(trace.reason !== undefined && { reason: trace.reason }),
+  metadata: trace.metadata,
+  createdAt,
+})
+
+async function evaluate(deps: EngineDeps, ctx: Ctx, request: EvaluationRequest): Promise<unknown> {
+  const { expression, endpointMetadata, childrenEndpoints } = request
+  const { tenantId } = ctx
+  const hasEndpoint = endpointMetadata !== undefined || childrenEndpoints !== undefined
+  const host = createHost(deps.host, {
+    tenantId,
+    endpoint: undefined,
+    caller: async () => ctx.caller,
+    hasSecrets: false,
+    isTry: false,
+    cause: currentCause() ?? causeOf({ traceId: derivedId(deps.kit.now().getTime(), deps.kit.newId()), depth: 1 }),
+    children: childrenEndpoints ?? [],
+  })
+  const input = {
+    tenantId,
+    endpoint: hasEndpoint ? { endpointId: '', metadata: endpointMetadata ?? {} } : undefined,
+    data: {},
+    members: { endpointMetadata, childrenEndpoints },
+  }
+  const outcome = await runScript(deps.sandbox, { tenantId, input, script: expression, call: host.call })
+  if (outcome.ok) return JSON.parse(outcome.json)
+  const kind = { hasEndpoint, triggerKey: undefined, isEvaluation: true }
+  throw invalidField('expression', reasonOf(outcome, expression, kind))
+}

@@ -1,0 +1,100 @@
+/** Lists and deletes traces. */
+import type { Ctx } from '../../../../kernel/contract.ts'
+import { invalidField } from '../../../../kernel/errors.ts'
+import { windowOfPage } from '../../../../kernel/paging.ts'
+import { visibleResources } from '../../../../kernel/permissions.ts'
+import { isUuid } from '../../definitions/service/library.ts'
+import * as store from '../store/traces.ts'
+import type { EngineDeps } from './deps.ts'
+import type { TraceView } from './executions.ts'
+
+export interface TraceQuery {
+  page: number
+  size: number
+  traceId?: string | undefined
+  entityType?: string | undefined
+  entityId?: string | undefined
+  raisedOnEntityType?: string | undefined
+  raisedOnEntityId?: string | undefined
+  outcome?: string | undefined
+  fromCreatedAt?: string | undefined
+  toCreatedAt?: string | undefined
+}
+
+export interface TraceQueries {
+  list(ctx: Ctx, query: TraceQuery): Promise<{ totalElements: number; content: TraceView[] }>
+  delete(ctx: Ctx, beforeDate: string | undefined): Promise<void>
+}
+
+/** Beyond this number, the traces that a filter matches are not counted. */
+const countMax = 100_000
+
+export const createTraceQueries = (deps: EngineDeps): TraceQueries => ({
+  list: (ctx, query) => list(deps, ctx, query),
+  async delete({ tenantId }, beforeDate) {
+    const before = dateOf(deps, 'beforeDate', beforeDate)
+    await deps.kit.db.tx(async (sql) => {
+      await sql.withoutTimeLimit()
+      await store.deleteTraces(sql, tenantId, before)
+    })
+  },
+})
+
+/** Parses ISO 8601, `now-15m` or milliseconds since 1970. */
+export function dateOf({ timeSeries }: EngineDeps, field: string, text: string | undefined): Date | undefined {
+  if (text === undefined) return undefined
+  const time = /^\d{1,15}$/.test(text) ? Number(text) : timeSeries.timeOf(text)
+  if (time === undefined) throw invalidField(field, 'expected ISO 8601, now-15m or milliseconds since 1970')
+  return new Date(time)
+}
+
+async function list(deps: EngineDeps, ctx: Ctx, query: TraceQuery) {
+  const { sql } = deps.kit.db
+  const filter = filterOf(deps, ctx, query)
+  if ([query.traceId, query.entityId].some((id) => id !== undefined && !isUuid(id)))
+    return { totalElements: 0, content: [] }
+  const [totalElements, rows] = await Promise.all([
+    count(deps, filter),
+    store.findTraces(sql, filter, windowOfPage(query)),
+  ])
+  return { totalElements, content: rows.map(viewOfRow) }
+}
+
+function filterOf(deps: EngineDeps, { caller, tenantId }: Ctx, query: TraceQuery): store.TraceFilter {
+  const { entityType, raisedOnEntityType, outcome } = query
+  return {
+    tenantId,
+    visible: visibleResources(caller, 'rule:read', tenantId, 'rule-'),
+    traceId: query.traceId,
+    entityId: query.entityId,
+    // The older word.
+    entityType: entityType === 'RULE_ACTION' ? 'RULE_EXECUTION_ACTION' : entityType,
+    isOnDemand: raisedOnEntityType === undefined ? undefined : raisedOnEntityType === 'ON_DEMAND',
+    raisedOnId: query.raisedOnEntityId,
+    isFailure: outcome === undefined ? undefined : outcome === 'FAILURE',
+    from: dateOf(deps, 'fromCreatedAt', query.fromCreatedAt),
+    to: dateOf(deps, 'toCreatedAt', query.toCreatedAt),
+  }
+}
+
+/** Counts from the sums by day if these suffice, because counting millions of rows takes seconds. */
+async function count({ kit }: EngineDeps, filter: store.TraceFilter): Promise<number> {
+  const { tenantId, entityId, visible, ...rest } = filter
+  const isPlain = visible === 'all' && Object.values(rest).every((value) => value === undefined)
+  if (isPlain) return await store.countFromSums(kit.db.sql, { tenantId, entityId })
+  return await store.countTraces(kit.db.sql, filter, countMax)
+}
+
+const viewOfRow = (row: store.TraceRow): TraceView => ({
+  id: row.id,
+  traceId: row.traceId,
+  entityType: row.entityType,
+  entityId: row.entityId,
+  raisedOnEntityType: row.isOnDemand ? 'ON_DEMAND' : 'ENDPOINT',
+  raisedOnEntityId: row.raisedOnId,
+  outcome: row.isFailure ? 'FAILURE' : 'SUCCESS',
+  ...(row.stage !== null && { stage: row.stage }),
+  ...(row.reason !== null && { reason: row.reason }),
+  metadata: JSON.parse(row.metadata),
+  createdAt: row.createdAt,
+})
