@@ -46,7 +46,8 @@ export function createInternalCalls(): InternalCalls {
         headers,
         ...(body !== undefined && { payload: body }),
       }
-      const response = await callers.run(caller, () => server!.inject(request))
+      // The request is sent when it is awaited.
+      const response = await callers.run(caller, async () => await server!.inject(request))
       const texts = Object.entries(response.headers).map(([name, value]): [string, string] => [name, String(value)])
       return { status: response.statusCode, headers: Object.fromEntries(texts), body: response.body }
     },

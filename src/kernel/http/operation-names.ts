@@ -28,6 +28,12 @@ const methodsOf: Record<string, readonly string[]> = {
   send: ['POST'],
   pause: ['POST'],
   resume: ['POST'],
+  /** Runs something that is stored, or a candidate for it. */
+  execute: ['POST'],
+  evaluate: ['POST'],
+  /** Runs without effects. */
+  try: ['POST'],
+  retry: ['POST'],
   // OpenID Connect
   authorize: ['GET'],
   logout: ['GET'],

@@ -3,9 +3,11 @@ import { defineInstance } from '../../kernel/configuration.ts'
 import { defineService } from '../../kernel/define-service.ts'
 import { createSandbox } from '../../sandbox/sandbox.ts'
 import { Applications } from '../applications/contract.ts'
+import { Commands } from '../commands/contract.ts'
 import { Configuration } from '../configuration/contract.ts'
 import { Register } from '../register/contract.ts'
 import { TimeSeries } from '../time-series/contract.ts'
+import { createActions } from './actions/part.ts'
 import { createAlerts } from './alerts/alerts.ts'
 import { Rules } from './contract.ts'
 import { createDefinitions } from './definitions/definitions.ts'
@@ -24,6 +26,7 @@ export default defineService({
     applications: Applications,
     register: Register,
     timeSeries: TimeSeries,
+    commands: Commands,
     configuration: Configuration,
   },
   migrations: new URL('./migrations/', import.meta.url),
@@ -40,7 +43,11 @@ export default defineService({
     const definitions = createDefinitions({ kit, ...given, check: sandbox.check })
     const alerts = createAlerts({ kit, ...given })
     const engine = createEngine({ kit, ...given, ...definitions.secrets, sandbox, changes: definitions })
-    const parts: Part[] = [definitions, alerts, engine]
+    const { ended, executeRule } = engine
+    const { secretValue } = definitions.secrets
+    const actions = createActions({ kit, ...given, alerts: alerts.api, secretValue, executeRule, traces: { ended } })
+    engine.use(actions.executors)
+    const parts: Part[] = [definitions, alerts, actions, engine]
     return {
       api: {},
       http: [

@@ -4,6 +4,7 @@ import type { EventType } from '../../../../kernel/bus.ts'
 import type { CommandDispatched, CommandResultReceived } from '../../../commands/events.ts'
 import type { MetadataUpdated } from '../../../register/events.ts'
 import type { PointsStored, SamplesReceived } from '../../../time-series/events.ts'
+import type { AlertChanged } from '../../events.ts'
 import type { RuleEvent, SeriesPayload } from './rule-event.ts'
 
 type PayloadOf<E> = E extends EventType<infer P> ? P : never
@@ -125,5 +126,19 @@ export function commandEvent(
     at,
     endpoint: { endpointId, applicationName },
     payload,
+  }
+}
+
+export function alertEvent(change: PayloadOf<typeof AlertChanged>, at: number): RuleEvent {
+  const { applicationName, endpointId, eventId, eventType, alert, cause } = change
+  const endpoint =
+    applicationName !== undefined && endpointId !== undefined ? { endpointId, applicationName } : undefined
+  return {
+    type: 'alert-lifecycle-event',
+    eventId,
+    at,
+    ...(endpoint && { endpoint }),
+    payload: { eventType, alert },
+    ...withCause(cause),
   }
 }

@@ -126,7 +126,7 @@ function matchesOf(
   for (const { trigger, ruleIds } of library.index.match(tenantId, event))
     for (const ruleId of ruleIds) {
       const rule = library.rule(tenantId, ruleId)
-      if (!rule || rule.state !== 'ENABLED' || (event.ruleId !== undefined && event.ruleId !== ruleId)) continue
+      if (rule?.state !== 'ENABLED' || (event.ruleId !== undefined && event.ruleId !== ruleId)) continue
       const position = rule.triggerIds.indexOf(trigger.id)
       const before = found.get(ruleId)
       if (!before || position < before.position) found.set(ruleId, { rule, trigger, position })

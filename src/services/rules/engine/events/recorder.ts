@@ -5,10 +5,11 @@ import type { Kit } from '../../../../kernel/define-service.ts'
 import { CommandDispatched, CommandResultReceived } from '../../../commands/events.ts'
 import { MetadataUpdated } from '../../../register/events.ts'
 import { PointsStored, SamplesReceived } from '../../../time-series/events.ts'
+import { AlertChanged } from '../../events.ts'
 import type { TriggerType } from '../../model.ts'
 import type { Library } from '../library.ts'
 import { insertEvents } from '../store/events.ts'
-import { commandEvent, metadataEvent, pointEvents, sampleEvents, type TenantEvents } from './convert.ts'
+import { alertEvent, commandEvent, metadataEvent, pointEvents, sampleEvents, type TenantEvents } from './convert.ts'
 import { bucketOf, type RuleEvent } from './rule-event.ts'
 
 /** A stored row of events. */
@@ -103,6 +104,14 @@ export function createRecorder(
       store(
         sql,
         byTenant(commands, (one) => commandEvent('endpoint-command-result-received', one, now().getTime())),
+      ),
+  })
+  bus.record(AlertChanged, {
+    wants: wants('alert-lifecycle-event'),
+    record: (sql, changes) =>
+      store(
+        sql,
+        byTenant(changes, (change) => alertEvent(change, now().getTime())),
       ),
   })
   return { store }

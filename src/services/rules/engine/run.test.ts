@@ -1,0 +1,233 @@
+/** Rules on demand, evaluations, the context of scripts and traces, over the HTTP API. */
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { eventually } from '../../../../test/harness/eventually.ts'
+import { openRules, rulesRoot } from '../../../../test/harness/rules.ts'
+
+const { admin, other, must, get, make, aRule, anAction, anApplication } = await openRules()
+
+async function anEndpoint(version: string, fields: object): Promise<string> {
+  const { body } = await must(201, 'POST /epr/api/v1/endpoints', { appVersion: { name: version }, ...fields })
+  return body.endpointId
+}
+
+const execute = async (ruleId: string, body?: unknown) =>
+  (await must(200, `POST ${rulesRoot}/rules/${ruleId}/execute`, body)).body
+const evaluate = (expression: string, fields: object = {}) =>
+  admin(`POST ${rulesRoot}/expressions/evaluation`, { expression, ...fields })
+const value = async (expression: string, fields: object = {}) => {
+  const answer = await evaluate(expression, fields)
+  assert.equal(answer.status, 200, answer.text)
+  return answer.body
+}
+const problem = async (expression: string, fields: object = {}) => {
+  const answer = await evaluate(expression, fields)
+  assert.equal(answer.status, 400, answer.text)
+  return answer.body.message as string
+}
+const attach = (ruleId: string, type: string, positiveActionIds: string[], negativeActionIds: string[] = []) =>
+  must(204, `PUT ${rulesRoot}/rules/${ruleId}/action-types/${type}/actions`, { positiveActionIds, negativeActionIds })
+
+suite('an evaluation', () => {
+  test('answers what the expression returns', async () => {
+    assert.deepEqual(await value('return { a: [1, null, "x"] }'), { a: [1, null, 'x'] })
+    assert.equal(await value('return undefined'), null)
+    assert.equal(await value('return "text"'), 'text')
+    assert.equal(await value('return ctx.tenantId'), 'default')
+  })
+
+  test('has the metadata and children that were given', async () => {
+    const { version } = await anApplication()
+    const endpointId = await anEndpoint(version, { metadata: { level: 7 } })
+    const given = { endpointMetadata: { level: 10 }, childrenEndpoints: [endpointId, 'unknown'] }
+    assert.deepEqual(
+      await value(
+        `return [ctx.endpointMetadata.level, ctx.endpoint.getMetadata('level'), ctx.childrenEndpoints.length,
+          ctx.endpoint.getChildren().map((one) => one.getMetadata('level'))]`,
+        given,
+      ),
+      [10, 10, 2, [7]],
+    )
+  })
+
+  test('that fails is 400 in the words of users', async () => {
+    assert.equal(
+      await problem('const a = 1\nreturn   ctx.endpoint.getMetadata()'),
+      'expression: line 2, column 10: ctx.endpoint is absent in an evaluation without endpointMetadata',
+    )
+    assert.match(await problem('return {{'), /line 1, column \d+/)
+    assert.match(await problem('const a = {}; a.a = a; return a'), /contains itself/)
+    assert.match(await problem('return 10n'), /BigInt/)
+    assert.match(await problem("return ctx.toolbox.secrets.get('x')"), /secrets are available only in runs of rules/)
+    assert.equal((await admin(`POST ${rulesRoot}/expressions/evaluation`, {})).status, 400)
+    assert.equal((await admin(`POST ${rulesRoot}/expressions/evaluation`, { expression: 5 })).status, 400)
+  })
+
+  test('encodes and decodes base64', async () => {
+    for (const text of ['', 'a', 'ab', 'abc', 'Zürich ☂ 😀'])
+      assert.deepEqual(
+        await value(
+          `const t = ${JSON.stringify(text)}, e = ctx.toolbox.base64.encode(t); return [e, ctx.toolbox.base64.decode(e)]`,
+        ),
+        [Buffer.from(text).toString('base64'), text],
+      )
+    assert.match(await problem("return ctx.toolbox.base64.decode('%')"), /base64/)
+  })
+
+  test('calls only guarded addresses', async () => {
+    for (const url of [
+      'http://127.0.0.1:1/',
+      'http://localhost/',
+      'http://169.254.169.254/',
+      'file:///etc/passwd',
+      'x',
+    ])
+      assert.ok((await value(`return ctx.toolbox.httpClient.get(${JSON.stringify(url)})`)).error, url)
+    assert.match(await problem("return ctx.toolbox.httpClient.get('http://x', { headers: { host: 'y' } })"), /host/)
+  })
+
+  test('calls the platform with the permissions of the caller', async () => {
+    const { version } = await anApplication()
+    const endpointId = await anEndpoint(version, { metadata: { city: 'Kyiv' } })
+    const call = `return ctx.toolbox.httpClient.get('/epr/api/v1/endpoints/${endpointId}/metadata', { platform: true })`
+    const { statusCode, body } = await value(call)
+    assert.deepEqual([statusCode, body], [200, { city: 'Kyiv' }])
+    const foreign = await other(`POST ${rulesRoot}/expressions/evaluation`, { expression: call })
+    assert.equal(foreign.body.statusCode, 404)
+    assert.match(
+      (await value("return ctx.toolbox.httpClient.get('https://x/', { platform: true })")).error,
+      /address is a path/,
+    )
+  })
+})
+
+suite('a rule on demand', () => {
+  test('returns its value as text, with a trace', async () => {
+    const cases: [expression: string, text: string][] = [
+      ['return "plain"', 'plain'],
+      ['return { a: 1 }', '{"a":1}'],
+      ['return null', 'null'],
+      ['', 'null'],
+      ['return false', 'false'],
+    ]
+    for (const [expression, text] of cases) {
+      const ruleId = await aRule({ expression: expression || ';' })
+      const { returnedValue, traces } = await execute(ruleId)
+      assert.equal(returnedValue, text)
+      const [trace] = traces
+      assert.deepEqual(
+        [trace.entityType, trace.entityId, trace.raisedOnEntityType, trace.raisedOnEntityId, trace.outcome],
+        ['RULE', ruleId, 'ON_DEMAND', ruleId, 'SUCCESS'],
+      )
+      assert.equal(trace.metadata.ruleVersion, 1)
+    }
+  })
+
+  test('sees the fields of the body, but cannot replace members of the platform', async () => {
+    const ruleId = await aRule({
+      expression: 'console.log("n", ctx.n); return [ctx.n, ctx.tenantId, ctx.body, ctx.trigger]',
+    })
+    const { returnedValue, traces } = await execute(ruleId, { n: 5, tenantId: 'x', trigger: 1 })
+    assert.deepEqual(JSON.parse(returnedValue), [5, 'default', { n: 5, tenantId: 'x', trigger: 1 }, null])
+    assert.deepEqual(traces[0].metadata.log, ['n 5'])
+    const list = await aRule({ expression: 'return ctx.body' })
+    assert.equal((await execute(list, [1, 2])).returnedValue, '[1,2]')
+  })
+
+  test('has the endpoint that the body names, if the caller may read it', async () => {
+    const { app, version } = await anApplication()
+    const endpointId = await anEndpoint(version, { metadata: { battery: { level: 3 } } })
+    const ruleId = await aRule({ expression: 'return [ctx.endpoint, ctx.endpoint.getMetadata().battery.level]' })
+    const { returnedValue, traces } = await execute(ruleId, { endpointId })
+    assert.deepEqual(JSON.parse(returnedValue), [{ endpointId, appName: app, appVersionName: version }, 3])
+    assert.deepEqual([traces[0].raisedOnEntityType, traces[0].raisedOnEntityId], ['ON_DEMAND', endpointId])
+    const failed = await execute(ruleId, { endpointId: 'unknown' })
+    assert.deepEqual(
+      [failed.returnedValue, failed.traces[0].outcome, failed.traces[0].stage, failed.traces[0].reason],
+      ['', 'FAILURE', 'EXPRESSION_EVALUATION', 'line 1, column 23: ctx.endpoint is absent in a run without endpoint'],
+    )
+  })
+
+  test('runs positive actions for true, negative ones for false, and none for null', async () => {
+    const { version } = await anApplication()
+    const endpointId = await anEndpoint(version, { metadata: {} })
+    const ruleId = await aRule({ expression: 'ctx.data.seen = 42; return ctx.result' })
+    const yes = await anAction('metadata-update', { metadataExpression: 'return { yes: ctx.data.seen }' })
+    const no = await anAction('metadata-update', { metadataExpression: 'return { no: ctx.data.seen }' })
+    await attach(ruleId, 'metadata-update', [yes], [no])
+    const ran = async (result: unknown) => (await execute(ruleId, { result, endpointId })).traces.slice(1)
+    assert.deepEqual((await ran(null)).length, 0)
+    const [positive, ...rest] = await ran(true)
+    assert.deepEqual([positive.entityId, positive.outcome, rest.length], [yes, 'SUCCESS', 0], positive.reason)
+    assert.equal((await ran(false))[0].entityId, no)
+    const { body } = await must(200, `GET /epr/api/v1/endpoints/${endpointId}/metadata`)
+    assert.deepEqual(body, { yes: 42, no: 42 })
+  })
+
+  test('of another tenant, or unknown, is 404', async () => {
+    const ruleId = await aRule()
+    for (const ask of [other]) await must(404, `POST ${rulesRoot}/rules/${ruleId}/execute`, {}, ask)
+    await must(404, `POST ${rulesRoot}/rules/unknown/execute`, {})
+  })
+
+  test('that is disabled leaves a trace that says so', async () => {
+    const ruleId = await aRule({ state: 'DISABLED' })
+    const { traces } = await execute(ruleId)
+    assert.equal(traces[0].stage, 'RULE_DISABLED')
+  })
+
+  test('that executes itself ends at the depth limit', async () => {
+    const ruleId = await aRule({ expression: 'return true' })
+    const actionId = await make('/action-types/rule-execution/actions', { name: 'again', ruleId })
+    await attach(ruleId, 'rule-execution', [actionId])
+    const { traces } = await execute(ruleId)
+    const chain = await eventually(async () => {
+      const { content, totalElements } = await get(`/traces?traceId=${traces[0].traceId}`)
+      assert.equal(totalElements, 21)
+      return content
+    })
+    const limited = chain.filter(({ stage }: { stage?: string }) => stage === 'DEPTH_LIMIT')
+    assert.ok(limited.length >= 1)
+    assert.match(limited[0].reason, /more than 10 deep/)
+  })
+})
+
+suite('traces', () => {
+  test('are listed newest first, by every filter', async () => {
+    const ruleId = await aRule({ expression: 'if (ctx.bad) throw new Error("no"); return 1' })
+    const ran = [await execute(ruleId), await execute(ruleId, { bad: true })]
+    const of = (query: string) => get(`/traces?entityId=${ruleId}${query}`)
+    await eventually(async () => assert.equal((await of('')).totalElements, 2))
+    const ids = ({ content }: { content: { id: string }[] }) => content.map(({ id }) => id)
+    const [first, second] = ran.map(({ traces }) => traces[0])
+    assert.deepEqual(ids(await of('')), [second.id, first.id])
+    assert.deepEqual(ids(await of('&outcome=FAILURE')), [second.id])
+    assert.deepEqual(ids(await of(`&traceId=${first.traceId}`)), [first.id])
+    assert.deepEqual(ids(await of('&entityType=RULE&raisedOnEntityType=ON_DEMAND')), [second.id, first.id])
+    assert.deepEqual(ids(await of('&entityType=RULE_ACTION')), [])
+    assert.deepEqual(ids(await of(`&raisedOnEntityId=${ruleId}`)), [second.id, first.id])
+    assert.deepEqual(ids(await of('&raisedOnEntityType=ENDPOINT')), [])
+    assert.deepEqual(ids(await of('&fromCreatedAt=now-1h&toCreatedAt=now')), [second.id, first.id])
+    assert.deepEqual(ids(await of('&toCreatedAt=2020-01-01T00:00:00Z')), [])
+    assert.deepEqual(ids(await of('&size=1&page=1')), [first.id])
+    const { content } = await of('&outcome=FAILURE')
+    assert.deepEqual([content[0].stage, content[0].reason], ['EXPRESSION_EVALUATION', 'line 1, column 24: no'])
+    for (const query of ['outcome=x', 'entityType=x', 'fromCreatedAt=x', 'size=0', 'size=10001', 'page=-1'])
+      await must(400, `GET ${rulesRoot}/traces?${query}`)
+  })
+
+  test('of another tenant are invisible, and deleted by a tenant for itself', async () => {
+    const ruleId = await aRule()
+    await execute(ruleId)
+    await eventually(async () => assert.equal((await get(`/traces?entityId=${ruleId}`)).totalElements, 1))
+    const foreign = await other(`GET ${rulesRoot}/traces?entityId=${ruleId}`)
+    assert.deepEqual(foreign.body, { totalElements: 0, content: [] })
+    assert.equal((await other(`DELETE ${rulesRoot}/traces`)).status, 204)
+    assert.equal((await get(`/traces?entityId=${ruleId}`)).totalElements, 1)
+    await must(204, `DELETE ${rulesRoot}/traces?beforeDate=2020-01-01T00:00:00Z`)
+    assert.equal((await get(`/traces?entityId=${ruleId}`)).totalElements, 1)
+    await must(400, `DELETE ${rulesRoot}/traces?beforeDate=x`)
+    await must(204, `DELETE ${rulesRoot}/traces`)
+    assert.deepEqual(await get(`/traces?entityId=${ruleId}`), { totalElements: 0, content: [] })
+  })
+})

@@ -1,0 +1,245 @@
+/** Rules that triggers start: which events match, what scripts see, in which order they run, and that chains end. */
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { eventually } from '../../../../test/harness/eventually.ts'
+import { openRules, rulesRoot } from '../../../../test/harness/rules.ts'
+import { Register } from '../../register/contract.ts'
+
+const at = await openRules()
+const { waypost, must, get, aRule, anAction, aTrigger, aProvisionedEndpoint } = at
+
+const linkTrigger = (ruleId: string, type: string, ids: string[]) =>
+  must(204, `PUT ${rulesRoot}/rules/${ruleId}/trigger-types/${type}/triggers`, ids)
+const linkAction = (ruleId: string, type: string, positiveActionIds: string[]) =>
+  must(204, `PUT ${rulesRoot}/rules/${ruleId}/action-types/${type}/actions`, {
+    positiveActionIds,
+    negativeActionIds: [],
+  })
+
+/** Creates a rule with a trigger; returns their ids and a function that waits for the traces of the rule, oldest first. */
+async function aTriggeredRule(type: string, trigger: object, expression: string) {
+  const ruleId = await aRule({ expression })
+  const triggerId = await aTrigger(type, trigger)
+  await linkTrigger(ruleId, type, [triggerId])
+  const traces = (count: number) =>
+    eventually(async () => {
+      const { content } = await get(`/traces?entityId=${ruleId}&size=1000`)
+      assert.equal(content.length, count)
+      return content.reverse()
+    })
+  return { ruleId, triggerId, traces }
+}
+const returned = (traces: { metadata: { returnedValue?: string } }[]) =>
+  traces.map(({ metadata }) => metadata.returnedValue && JSON.parse(metadata.returnedValue))
+
+/** Sends samples of a device over HTTP. */
+async function send(endpoint: { version: string; token: string }, samples: unknown) {
+  const sensor = await at.device()
+  const publish = (one: unknown) => sensor.publish(`kp1/${endpoint.version}/dcx/${endpoint.token}/json`, one)
+  await publish(samples)
+  return { publish, end: () => sensor.end() }
+}
+
+suite('samples', () => {
+  test('start a rule once for each message, with the whole message', async () => {
+    const endpoint = await aProvisionedEndpoint()
+    const { ruleId, triggerId, traces } = await aTriggeredRule(
+      'endpoint-data-samples-received',
+      { appName: endpoint.app, metadata: { floor: 2 } },
+      'return [ctx.trigger.endpointDataSamplesReceived.dataSamples, ctx.trigger.name, ctx.trigger.type, ctx.trigger.metadata, ctx.trigger.appVersionName, ctx.endpoint.endpointId]',
+    )
+    const sensor = await send(endpoint, [{ t: 1 }, { t: 2 }])
+    await sensor.publish({ t: 3 })
+    await sensor.end()
+    const found = await traces(2)
+    const rest = [found[0].metadata.returnedValue && JSON.parse(found[0].metadata.returnedValue)[1]]
+    assert.deepEqual(returned(found), [
+      [
+        [{ t: 1 }, { t: 2 }],
+        rest[0],
+        'ENDPOINT_DATA_SAMPLES_RECEIVED',
+        { floor: 2 },
+        endpoint.version,
+        endpoint.endpointId,
+      ],
+      [[{ t: 3 }], rest[0], 'ENDPOINT_DATA_SAMPLES_RECEIVED', { floor: 2 }, endpoint.version, endpoint.endpointId],
+    ])
+    const { metadata, raisedOnEntityType, raisedOnEntityId } = found[0]
+    assert.deepEqual(
+      [raisedOnEntityType, raisedOnEntityId, metadata.triggerId, metadata.triggerType, metadata.ruleVersion],
+      ['ENDPOINT', endpoint.endpointId, triggerId, 'ENDPOINT_DATA_SAMPLES_RECEIVED', 1],
+    )
+    assert.ok(metadata.eventId)
+    assert.ok(ruleId)
+  })
+
+  test('are run in order', async () => {
+    const endpoint = await aProvisionedEndpoint()
+    const { traces } = await aTriggeredRule(
+      'endpoint-data-samples-received',
+      { endpointIds: [endpoint.endpointId] },
+      'return ctx.trigger.endpointDataSamplesReceived.dataSamples[0].n',
+    )
+    const sensor = await send(endpoint, { n: 0 })
+    await Promise.all(Array.from({ length: 60 }, (_, n) => sensor.publish({ n: n + 1 })))
+    await sensor.end()
+    assert.deepEqual(
+      returned(await traces(61)),
+      Array.from({ length: 61 }, (_, n) => n),
+    )
+  })
+
+  test('do not start disabled rules, rules of other applications, or rules that were detached', async () => {
+    const [one, two] = [await aProvisionedEndpoint(), await aProvisionedEndpoint()]
+    const rule = await aTriggeredRule('endpoint-data-samples-received', { appVersionName: one.version }, 'return 1')
+    const other = await aTriggeredRule('endpoint-data-samples-received', { appName: two.app }, 'return 2')
+    const sensor = await send(one, { t: 1 })
+    await rule.traces(1)
+    await must(204, `PUT ${rulesRoot}/rules/${rule.ruleId}`, { name: 'off', expression: 'return 1', state: 'DISABLED' })
+    await sensor.publish({ t: 2 })
+    await must(204, `PUT ${rulesRoot}/rules/${rule.ruleId}`, { name: 'on', expression: 'return 3', state: 'ENABLED' })
+    await sensor.publish({ t: 3 })
+    const found = await rule.traces(2)
+    assert.deepEqual(returned(found), [1, 3])
+    assert.deepEqual(
+      found.map(({ metadata }: { metadata: { ruleVersion: number } }) => metadata.ruleVersion),
+      [1, 3],
+    )
+    await linkTrigger(rule.ruleId, 'endpoint-data-samples-received', [])
+    await sensor.publish({ t: 4 })
+    await sensor.end()
+    await rule.traces(2)
+    await other.traces(0)
+  })
+
+  test('that a data-sample action makes loop only to the depth limit, in one chain', async () => {
+    const endpoint = await aProvisionedEndpoint()
+    const rule = await aTriggeredRule('endpoint-data-samples-received', { appName: endpoint.app }, 'return true')
+    const action = await anAction('data-sample', { dataSampleExpression: 'return { again: 1 }' })
+    await linkAction(rule.ruleId, 'data-sample', [action])
+    const sensor = await send(endpoint, { t: 1 })
+    await sensor.end()
+    const found = await rule.traces(11)
+    assert.equal(new Set(found.map(({ traceId }: { traceId: string }) => traceId)).size, 1)
+    assert.equal(found.at(-1).stage, 'DEPTH_LIMIT')
+  })
+})
+
+suite('points', () => {
+  test('start a rule once for each message, with the series that its trigger names', async () => {
+    const endpoint = await aProvisionedEndpoint()
+    const { traces } = await aTriggeredRule(
+      'endpoint-time-series-updated',
+      { appName: endpoint.app, timeSeriesNames: ['auto~t'] },
+      `const points = ctx.trigger.endpointTimeSeriesUpdated
+       return [Object.keys(points), points['auto~t'].map((p) => p.values.value), ctx.endpoint.getTimeSeries('auto~t').last().values.value,
+         ctx.endpoint.getTimeSeries('auto~t').last(2).length, ctx.endpoint.getTimeSeries('auto~t').range('now-1h', 'now').map((p) => p.values.value),
+         ctx.endpoint.getTimeSeries('auto~none').last()]`,
+    )
+    const now = Date.now()
+    const sensor = await send(endpoint, [
+      { timestamp: now - 1000, t: 2, u: 3 },
+      { timestamp: now - 2000, t: 1 },
+    ])
+    await sensor.publish({ u: 5 })
+    await sensor.end()
+    assert.deepEqual(returned(await traces(1)), [[['auto~t'], [1, 2], 2, 2, [1, 2], null]])
+  })
+})
+
+suite('metadata', () => {
+  test('starts rules whose trigger names a changed key, with texts', async () => {
+    const endpoint = await aProvisionedEndpoint()
+    const script = 'return ctx.trigger.endpointMetadataUpdated'
+    const all = await aTriggeredRule('endpoint-metadata-updated', { appName: endpoint.app }, script)
+    const some = await aTriggeredRule(
+      'endpoint-metadata-updated',
+      { endpointIds: [endpoint.endpointId], metadataKeys: ['level'] },
+      script,
+    )
+    const register = waypost.ask(Register)
+    await register.updateMetadata(endpoint.endpointId, { merge: { city: 'Kyiv', on: true, list: [1] } })
+    await register.updateMetadata(endpoint.endpointId, { merge: { level: 20, city: 'Lviv' } })
+    await register.updateMetadata(endpoint.endpointId, { remove: ['level'] })
+    const changes = [
+      { added: { city: 'Kyiv', on: 'true', list: '[1]' }, updated: {}, removed: {} },
+      { added: { level: '20' }, updated: { city: { newValue: 'Lviv', oldValue: 'Kyiv' } }, removed: {} },
+      { added: {}, updated: {}, removed: { level: '20' } },
+    ]
+    assert.deepEqual(returned(await all.traces(3)), changes)
+    assert.deepEqual(returned(await some.traces(2)), changes.slice(1))
+  })
+
+  test('that a rule changes through the API of the platform continues its chain', async () => {
+    const endpoint = await aProvisionedEndpoint()
+    const { traces } = await aTriggeredRule(
+      'endpoint-metadata-updated',
+      { appName: endpoint.app },
+      `const path = '/epr/api/v1/endpoints/' + ctx.endpoint.endpointId + '/metadata/n'
+       return ctx.toolbox.httpClient.put(path, { platform: true, body: Math.random() }).statusCode ?? 'none'`,
+    )
+    await waypost.ask(Register).updateMetadata(endpoint.endpointId, { merge: { n: 0 } })
+    // The writer of the rule is no user of this tenant's realm, so it has no permissions.
+    assert.deepEqual(
+      (await traces(1)).map(({ metadata }: { metadata: { returnedValue: string } }) => metadata.returnedValue),
+      ['none'],
+    )
+  })
+})
+
+suite('commands and alerts', () => {
+  test('start rules when a command is dispatched and when its result arrives', async () => {
+    const endpoint = await aProvisionedEndpoint()
+    const dispatched = await aTriggeredRule(
+      'endpoint-command-dispatched',
+      { appVersionName: endpoint.version, commandType: 'blink' },
+      'return ctx.trigger.endpointCommandDispatched',
+    )
+    const result = await aTriggeredRule(
+      'endpoint-command-result-received',
+      { appName: endpoint.app },
+      'return ctx.trigger.endpointCommandResultReceived',
+    )
+    const sensor = await at.device()
+    const topic = `kp1/${endpoint.version}/cex/${endpoint.token}`
+    await sensor.publish(`${topic}/result/none`, [])
+    await must(202, `POST /cex/api/v1/endpoints/${endpoint.endpointId}/commands/blink?awaitTimeout=0`, { n: 1 })
+    const [command] = (await sensor.receives(`${topic}/command/blink/status`)).json
+    await sensor.publish(`${topic}/result/blink`, [{ id: command.id, statusCode: 200, payload: 'ok' }])
+    await sensor.end()
+    const of = { commandId: 1, commandType: 'blink', requestPayload: { n: 1 } }
+    assert.deepEqual(returned(await dispatched.traces(1)), [of])
+    assert.deepEqual(returned(await result.traces(1)), [{ ...of, statusCode: 200, responsePayload: 'ok' }])
+  })
+
+  test('start rules when an alert opens', async () => {
+    const endpoint = await aProvisionedEndpoint()
+    const alerts = await aTriggeredRule(
+      'alert-lifecycle-event',
+      { appName: endpoint.app, eventTypes: ['ACTIVATED'], alertTypes: ['HEAT'] },
+      'const { eventType, alert } = ctx.trigger.alertLifecycleEvent; return [eventType, alert.alertType, alert.entityId]',
+    )
+    const rule = await aTriggeredRule('endpoint-data-samples-received', { appName: endpoint.app }, 'return true')
+    await linkAction(rule.ruleId, 'alert-activation', [await anAction('alert-activation', { alertType: 'HEAT' })])
+    const sensor = await send(endpoint, { t: 50 })
+    await sensor.publish({ t: 51 })
+    await sensor.end()
+    const [first] = await rule.traces(2)
+    const [opened] = await alerts.traces(1)
+    assert.deepEqual(returned([opened]), [['ACTIVATED', 'HEAT', endpoint.endpointId]])
+    assert.equal(opened.traceId, first.traceId)
+  })
+})
+
+test('counters of events add up', async () => {
+  const text = await waypost.kit.metrics.text()
+  const of = (name: string) => Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1] ?? 0)
+  const ended = ['done', 'failed', 'dead'].map((outcome) => of(`waypost_rule_events_total\\{outcome="${outcome}"\\}`))
+  assert.ok(of('waypost_rule_events_received_total') > 60)
+  assert.equal(
+    of('waypost_rule_events_received_total'),
+    ended.reduce((sum, one) => sum + one, 0),
+  )
+  const [row] = await waypost.kit.db.sql`select count(*)::int as n from rules.events`
+  assert.equal(row!.n, 0)
+})
