@@ -25,11 +25,7 @@ function typeOf({ status, code, details }: PlatformError): string {
   return typesByCode[code] ?? typesByStatus[status] ?? (status < 500 ? 'illegal_argument_exception' : 'exception')
 }
 
-/** Returns `{root_cause, type, reason}` with further fields, such as the position of a processor. */
-export function causeOf(type: string, reason: string, more: Record<string, unknown> = {}) {
-  const cause = { type, reason, ...more }
-  return { root_cause: [cause], ...cause }
-}
+const causeOf = (type: string, reason: string) => ({ root_cause: [{ type, reason }], type, reason })
 
 const Reason = {
   type: Type.String({ description: 'Kind of the error, in the words of the search engine.' }),
@@ -39,8 +35,9 @@ const Reason = {
 export const engineFormat: ErrorFormat = {
   name: 'engine',
   body(error) {
-    const { type: _, ...more } = error.details ?? {}
-    return { message: error.message, error: causeOf(typeOf(error), error.message, more), status: error.status }
+    // The mistakes of a pipeline come as a whole error, with the position of each.
+    const whole = error.details?.error as Record<string, unknown> | undefined
+    return { message: error.message, error: whole ?? causeOf(typeOf(error), error.message), status: error.status }
   },
   schema: Type.Object(
     {

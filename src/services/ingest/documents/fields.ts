@@ -27,6 +27,8 @@ export interface KnownFields {
 export const fieldsMax = 1000
 const pathLengthMax = 512
 const depthMax = 20
+/** Keys without a value of a type count as well. */
+const nodesMax = 10_000
 
 const bits: Record<FieldType, number> = { boolean: 1, long: 2, double: 4, date: 8, text: 16 }
 const listedFactor = 32
@@ -47,13 +49,18 @@ function typeOf(value: unknown): FieldType | undefined {
     case 'string':
       return isoStart.test(value) && parseDate(value) !== undefined ? 'date' : 'text'
     default:
-      return undefined
+      return isBox(value) ? (value.box === 'double' || value.box === 'float' ? 'double' : 'long') : undefined
   }
 }
 
-export function createKnownFields(): KnownFields {
+/** A number of a script whose type a plain number does not show. */
+const isBox = (value: unknown): value is { box: string } =>
+  typeof value === 'object' && value !== null && typeof (value as { box?: unknown }).box === 'string' && 'value' in value
+
+/** With `isOfScript` documents are as scripts have them: maps instead of objects, and boxed numbers. */
+export function createKnownFields({ isOfScript = false } = {}): KnownFields {
   const root = newNode()
-  let count = 0
+  let [count, nodes] = [0, 0]
 
   function nodeAt(path: string[]): Node {
     let node = root
@@ -68,6 +75,18 @@ export function createKnownFields(): KnownFields {
     return node
   }
 
+  function visitField(key: string, value: unknown, node: Node, path: string[], listed: boolean, found: Field[]) {
+    let child = node.children.get(key)
+    if (!child) {
+      if (nodes++ >= nodesMax) return
+      child = newNode()
+      node.children.set(key, child)
+    }
+    path.push(key)
+    visit(value, child, path, listed, found)
+    path.pop()
+  }
+
   function visit(value: unknown, node: Node, path: string[], listed: boolean, found: Field[]) {
     if (typeof value === 'object' && value !== null) {
       if (Array.isArray(value)) {
@@ -75,18 +94,12 @@ export function createKnownFields(): KnownFields {
         return
       }
       if (path.length >= depthMax) return
-      for (const key of Object.keys(value)) {
-        let child = node.children.get(key)
-        if (!child) {
-          if (count >= fieldsMax) continue
-          child = newNode()
-          node.children.set(key, child)
-        }
-        path.push(key)
-        visit((value as Record<string, unknown>)[key], child, path, listed, found)
-        path.pop()
-      }
-      return
+      if (!isOfScript)
+        for (const key of Object.keys(value))
+          visitField(key, (value as Record<string, unknown>)[key], node, path, listed, found)
+      else if (value instanceof Map)
+        for (const [key, inner] of value) visitField(String(key), inner, node, path, listed, found)
+      if (!isOfScript || !isBox(value)) return
     }
     const type = typeOf(value)
     if (type === undefined) return

@@ -23,8 +23,8 @@ const pipelinesMax = 1000
 /** All pipelines of a tenant travel to the threads together. */
 const bytesMax = 8 * 1024 * 1024
 
-const unusable = ({ type, reason, more }: Problem) =>
-  PipelineUnusable({ problem: reason }, { details: { type, ...more } })
+const unusable = ({ type, reason, error }: Problem) =>
+  PipelineUnusable({ problem: reason }, { details: error ? { error } : { type } })
 
 export function createPipelineOperations(deps: Deps): PipelineOperations {
   const { db, bus, now } = deps.kit

@@ -12,8 +12,8 @@ export interface PipelineSet {
 export interface Problem {
   type: string
   reason: string
-  /** For example the position of the processor. */
-  more?: Record<string, unknown>
+  /** The error as the search engine writes it, with the position of each mistake. */
+  error?: Record<string, unknown>
 }
 
 export type Work =

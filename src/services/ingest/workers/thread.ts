@@ -1,10 +1,171 @@
-/** Entry point of a thread that runs pipelines. */
-import { parentPort } from 'node:worker_threads'
+/** Entry point of a thread that runs pipelines. Pipelines are compiled once for each version of a tenant's pipelines. */
+import { parentPort, workerData } from 'node:worker_threads'
+import { parseDocument } from '../../../painless/json.ts'
+import { createKnownFields, type KnownFields } from '../documents/fields.ts'
+import { compilePipeline } from '../pipeline/compile.ts'
+import { failureSummary } from '../pipeline/failure.ts'
+import type { CompileResult, Pipeline } from '../pipeline/types.ts'
+import { failureBody, mistakesBody, writeOutcome } from '../pipeline/write.ts'
+import { monotonicMs } from '../../../kernel/clock.ts'
+import {
+  cells,
+  type DocumentOutcome,
+  type FromThread,
+  type PipelineSet,
+  type Problem,
+  sliceMs,
+  type ToThread,
+  type Work,
+} from './protocol.ts'
+import { envelopeOf, isSameEnvelope, storageProblem, timestampOf } from './stored-document.ts'
 
-parentPort?.on('message', () =>
-  parentPort?.postMessage({
-    type: 'problem',
-    problem: { type: 'exception', reason: 'this build cannot run pipelines yet' },
-  }),
-)
-parentPort?.postMessage({ type: 'ready' })
+interface Tenant extends PipelineSet {
+  compiled: Map<string, CompileResult>
+}
+
+type DocumentMap = Map<unknown, unknown>
+
+const tenantsMax = 200
+/** Bytes of a document that a pipeline has made. */
+const documentBytesMax = 2 * 1024 * 1024
+
+const { shared } = workerData as { shared: Int32Array<SharedArrayBuffer> }
+const tenants = new Map<string, Tenant>()
+/** Fields that this thread has reported, by the number of the index. */
+const fieldsByIndex = new Map<number, KnownFields>()
+
+const send = (message: FromThread) => parentPort?.postMessage(message)
+
+function tenantOf({ tenantId, version, pipelines }: ToThread['set']): Tenant {
+  const known = tenants.get(tenantId)
+  if (known?.version === version) return known
+  if (tenants.size > tenantsMax) tenants.clear()
+  const tenant: Tenant = { tenantId, version, pipelines: pipelines ?? {}, compiled: new Map() }
+  tenants.set(tenantId, tenant)
+  return tenant
+}
+
+function compiledOf(tenant: Tenant, pipelineId: string): CompileResult | undefined {
+  const known = tenant.compiled.get(pipelineId)
+  if (known) return known
+  if (!Object.hasOwn(tenant.pipelines, pipelineId)) return undefined
+  const result = compilePipeline(parseDocument(tenant.pipelines[pipelineId]!), lookupOf(tenant))
+  tenant.compiled.set(pipelineId, result)
+  return result
+}
+
+/** A pipeline may name another one as templates do: with or without the tenant ID in front. */
+const lookupOf = (tenant: Tenant) => (name: string) => {
+  const prefix = `${tenant.tenantId}-`
+  const result =
+    compiledOf(tenant, name) ?? (name.startsWith(prefix) ? compiledOf(tenant, name.slice(prefix.length)) : undefined)
+  return result && 'pipeline' in result ? result.pipeline : undefined
+}
+
+function problemOf(result: CompileResult | undefined): Problem | undefined {
+  if (!result) return { type: 'resource_not_found_exception', reason: 'the pipeline was deleted' }
+  if ('pipeline' in result) return undefined
+  const error = mistakesBody(result.mistakes)
+  return { type: String(error.type), reason: String(error.reason), error }
+}
+
+function compile(tenant: Tenant, work: Work, body: DocumentMap | undefined): CompileResult | undefined {
+  if (work.kind === 'check') return compilePipeline(parseDocument(work.definition), lookupOf(tenant))
+  if (work.pipelineId !== undefined) return compiledOf(tenant, work.pipelineId)
+  return compilePipeline(body?.get('pipeline'), lookupOf(tenant))
+}
+
+/** Runs documents until they are done or the slice of time is over. */
+function runAll(
+  { startAt, stuck }: ToThread,
+  count: number,
+  run: (index: number) => DocumentOutcome | string,
+  failed: (problem: Problem) => DocumentOutcome | string,
+) {
+  const outcomes: (DocumentOutcome | string)[] = []
+  const endsAt = monotonicMs() + sliceMs
+  let index = startAt
+  for (; index < count && (index === startAt || monotonicMs() < endsAt); index++) {
+    const problem = stuck.find(([stuckIndex]) => stuckIndex === index)?.[1]
+    Atomics.store(shared, cells.current, index + 1)
+    outcomes.push(problem ? failed(problem) : run(index))
+  }
+  send({ type: 'outcomes', outcomes, isLast: index >= count })
+}
+
+const isoOf = (ms: number) => new Date(ms).toISOString()
+
+function runDocuments(message: ToThread, work: Extract<Work, { kind: 'documents' }>, pipeline: Pipeline) {
+  const { documents, indexNo } = work
+  const timestamp = isoOf(message.now)
+  let fields = fieldsByIndex.get(indexNo)
+  if (!fields) {
+    if (fieldsByIndex.size > 1000) fieldsByIndex.clear()
+    fields = createKnownFields({ isOfScript: true })
+    fieldsByIndex.set(indexNo, fields)
+  }
+  const failed = ({ type, reason }: Problem): DocumentOutcome => ({ error: { processor: '', type, reason } })
+  runAll(message, documents.length, (index) => runDocument(documents[index]!, pipeline, timestamp, fields), failed)
+}
+
+function runDocument(text: string, pipeline: Pipeline, timestamp: string, known: KnownFields): DocumentOutcome {
+  const source = parseDocument(text) as DocumentMap
+  const envelope = envelopeOf(source)
+  const written = writeOutcome(pipeline.run({ index: '_index', id: '_id', source, timestamp }), documentBytesMax)
+  if ('failure' in written) return { error: failureSummary(written.failure) }
+  if (written.document === null) return { dropped: true }
+  const problem = storageProblem(written.text)
+  if (problem) return { error: { processor: '', type: 'illegal_argument_exception', reason: problem } }
+  const fields = known.newFields(written.document.source)
+  return {
+    doc: written.text,
+    ts: timestampOf(written.document.source),
+    envelopeChanged: !isSameEnvelope(envelope, written.document.source),
+    ...(fields.length > 0 && { fields }),
+  }
+}
+
+function runSimulation(message: ToThread, body: DocumentMap, pipeline: Pipeline) {
+  const documents = body.get('docs') as DocumentMap[]
+  const timestamp = isoOf(message.now)
+  const failed = ({ type, reason }: Problem) =>
+    JSON.stringify({ error: { root_cause: [{ type, reason }], type, reason } })
+  runAll(message, documents.length, (index) => simulate(documents[index]!, pipeline, timestamp), failed)
+}
+
+function simulate(document: DocumentMap, pipeline: Pipeline, timestamp: string): string {
+  const text = (name: string, byDefault: string) => (document.get(name) as string | undefined) ?? byDefault
+  const input = {
+    index: text('_index', '_index'),
+    type: text('_type', '_doc'),
+    id: text('_id', '_id'),
+    source: document.get('_source') as DocumentMap,
+    timestamp,
+  }
+  const written = writeOutcome(pipeline.run(input), documentBytesMax)
+  if ('failure' in written) return JSON.stringify({ error: failureBody(written.failure) })
+  if (written.document === null) return 'null'
+  const { index, type, id } = written.document
+  const place = JSON.stringify({ _index: index, _type: type, _id: id }).slice(0, -1)
+  return `{"doc":${place},"_source":${written.text}},"_ingest":${JSON.stringify({ timestamp })}}`
+}
+
+function handle(message: ToThread) {
+  const { work } = message
+  const tenant = tenantOf(message.set)
+  // The watchdog sees which document a compilation is for.
+  Atomics.store(shared, cells.current, message.startAt + 1)
+  const isStuck = work.kind === 'check' && message.stuck[0]
+  if (isStuck) return send({ type: 'problem', problem: isStuck[1] })
+  const body = work.kind === 'simulate' ? (parseDocument(work.body) as DocumentMap) : undefined
+  const result = compile(tenant, work, body)
+  const problem = problemOf(result)
+  if (problem) return send({ type: 'problem', problem })
+  const { pipeline } = result as { pipeline: Pipeline }
+  if (work.kind === 'check') return send({ type: 'outcomes', outcomes: [], isLast: true })
+  if (work.kind === 'simulate') return runSimulation(message, body!, pipeline)
+  return runDocuments(message, work, pipeline)
+}
+
+parentPort?.on('message', handle)
+send({ type: 'ready' })

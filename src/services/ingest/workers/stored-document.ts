@@ -1,0 +1,27 @@
+/** What the table of documents needs to know about a document that a pipeline has made. */
+import { parseDate } from '../query/dates.ts'
+
+type DocumentMap = Map<unknown, unknown>
+
+const envelopeFields = ['tenantId', 'appName', 'appVersionName', 'endpointId']
+
+export const envelopeOf = (source: DocumentMap): unknown[] => envelopeFields.map((name) => source.get(name))
+
+export const isSameEnvelope = (envelope: unknown[], source: DocumentMap): boolean =>
+  envelopeFields.every((name, place) => source.get(name) === envelope[place])
+
+/** Returns `@timestamp` in milliseconds, or null if it is no date. */
+export function timestampOf(source: DocumentMap): number | null {
+  const value = source.get('@timestamp')
+  if (typeof value === 'string') return parseDate(value) ?? null
+  if (typeof value === 'number' || typeof value === 'bigint') return parseDate(String(value)) ?? null
+  return null
+}
+
+const unstorable = /(?:^|[^\\])(?:\\\\)*\\u(?:0000|d[89a-f][0-9a-f]{2})/i
+
+/** PostgreSQL stores neither NUL nor lone surrogates. */
+export function storageProblem(text: string): string | undefined {
+  const isStorable = text.isWellFormed() && !(text.includes('\\u') && unstorable.test(text))
+  return isStorable ? undefined : 'the document has a text with NUL or a lone surrogate, which cannot be stored'
+}
