@@ -100,7 +100,7 @@ export function createCompanion(deps: CompanionDeps): SampleCompanion {
       const outcomes = await queue.run({ ...endpoint, pipelineId, indexNo }, texts)
       for (const [index, outcome] of outcomes.entries()) isChanged = addOutcome(outcome, texts[index]!) || isChanged
     }
-    if (found.length > 0) await recordFields(endpoint, collecting.indexNo, found)
+    if (found.length > 0 || unrecorded.size > 0) await recordFields(collecting.indexNo, found)
     const bytes = rows.reduce((sum, { doc }) => sum + doc.length * 3 + 300, 0)
     return { bytes, rows, changedIndexNo: isChanged ? collecting.indexNo : undefined }
 
@@ -118,14 +118,15 @@ export function createCompanion(deps: CompanionDeps): SampleCompanion {
     }
   }
 
-  async function recordFields({ applicationName }: DeviceEndpoint, indexNo: number, fields: Field[]) {
-    try {
-      await insertFields(kit.db.sql, indexNo, fields)
-    } catch (error) {
-      // The cached template counts them as known.
-      templates.drop(applicationName)
-      throw error
-    }
+  /** Fields whose insert failed; they are inserted with the next ones of their index. */
+  const unrecorded = new Map<number, Field[]>()
+
+  async function recordFields(indexNo: number, fields: Field[]) {
+    const all = [...(unrecorded.get(indexNo) ?? []), ...fields]
+    if (all.length === 0) return
+    unrecorded.set(indexNo, all)
+    await insertFields(kit.db.sql, indexNo, all)
+    unrecorded.delete(indexNo)
   }
 
   async function write(sql: Sql, all: DocumentRow[], isRepeated: boolean, isCareful: boolean) {

@@ -55,7 +55,10 @@ function typeOf(value: unknown): FieldType | undefined {
 
 /** A number of a script whose type a plain number does not show. */
 const isBox = (value: unknown): value is { box: string } =>
-  typeof value === 'object' && value !== null && typeof (value as { box?: unknown }).box === 'string' && 'value' in value
+  typeof value === 'object' &&
+  value !== null &&
+  typeof (value as { box?: unknown }).box === 'string' &&
+  'value' in value
 
 /** With `isOfScript` documents are as scripts have them: maps instead of objects, and boxed numbers. */
 export function createKnownFields({ isOfScript = false } = {}): KnownFields {

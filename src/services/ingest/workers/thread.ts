@@ -1,12 +1,12 @@
 /** Entry point of a thread that runs pipelines. Pipelines are compiled once for each version of a tenant's pipelines. */
 import { parentPort, workerData } from 'node:worker_threads'
+import { monotonicMs } from '../../../kernel/clock.ts'
 import { parseDocument } from '../../../painless/json.ts'
 import { createKnownFields, type KnownFields } from '../documents/fields.ts'
 import { compilePipeline } from '../pipeline/compile.ts'
 import { failureSummary } from '../pipeline/failure.ts'
 import type { CompileResult, Pipeline } from '../pipeline/types.ts'
 import { failureBody, mistakesBody, writeOutcome } from '../pipeline/write.ts'
-import { monotonicMs } from '../../../kernel/clock.ts'
 import {
   cells,
   type DocumentOutcome,
