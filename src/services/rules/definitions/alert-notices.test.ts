@@ -1,0 +1,107 @@
+/** An alert setting at work: samples open and resolve alerts, and each opening and resolution is announced once. */
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { eventually } from '../../../../test/harness/eventually.ts'
+import { aMailServer } from '../../../../test/harness/mail-server.ts'
+import { openRules, rulesRoot } from '../../../../test/harness/rules.ts'
+import { aReceiver } from '../../../../test/harness/webhook-receiver.ts'
+
+const mail = await aMailServer()
+const receiver = await aReceiver()
+const { must, make, get, aProvisionedEndpoint, httpUrl } = await openRules({
+  environment: { WAYPOST_SMTP_URL: mail.url, WAYPOST_ALLOW_PRIVATE_ADDRESSES: 'on' },
+})
+type Endpoint = Awaited<ReturnType<typeof aProvisionedEndpoint>>
+
+const send = async ({ version, token }: Endpoint, temperature: number) => {
+  const url = `${httpUrl}/kp1/${version}/dcx/${token}/json`
+  const answer = await fetch(url, { method: 'POST', body: JSON.stringify({ temperature }) })
+  assert.equal(answer.status, 200)
+}
+const sample = 'const [{ temperature }] = ctx.trigger.endpointDataSamplesReceived.dataSamples;'
+const settingOf = ({ app }: Endpoint) => ({
+  name: 'heat',
+  alertType: 'HEAT',
+  severityLevel: 'HIGH',
+  appName: app,
+  message: 'Too hot',
+  activationExpression: `${sample} return temperature > 30`,
+})
+const alertsOf = async ({ endpointId }: Endpoint) => (await get(`/alerts?entityIds=${endpointId}`)).content
+const stateOf = (endpoint: Endpoint, state: string) =>
+  eventually(async () =>
+    assert.deepEqual(
+      (await alertsOf(endpoint)).map((alert: { state: string }) => alert.state),
+      [state],
+    ),
+  )
+
+suite('an alert setting', () => {
+  test('opens an alert and resolves it, and announces each once', async () => {
+    const endpoint = await aProvisionedEndpoint()
+    const id = await make('/alert-settings', {
+      ...settingOf(endpoint),
+      emailRecipients: ['ann@example.org', 'Bo <bo@example.org>'],
+      webhookUrl: `${receiver.url}/alerts`,
+    })
+    for (const temperature of [20, 31, 35, 33]) await send(endpoint, temperature)
+    await stateOf(endpoint, 'OPEN')
+    const [alert] = await alertsOf(endpoint)
+    assert.deepEqual([alert.alertSettingId, alert.severityLevel, alert.message], [id, 'HIGH', 'Too hot'])
+    await eventually(() => assert.deepEqual([mail.mails.length, receiver.requests.length], [1, 1]), {
+      withinMs: 15_000,
+    })
+    for (const temperature of [29, 20]) await send(endpoint, temperature)
+    await stateOf(endpoint, 'RESOLVED')
+    await eventually(() => assert.deepEqual([mail.mails.length, receiver.requests.length], [2, 2]), {
+      withinMs: 15_000,
+    })
+    const [opened, resolved] = mail.mails
+    assert.deepEqual(opened!.to, ['ann@example.org', 'bo@example.org'])
+    assert.match(opened!.text, /^Subject: Alert: HEAT \(HIGH\)/m)
+    assert.match(opened!.text, /Message: Too hot/)
+    assert.match(resolved!.text, /^Subject: Resolved: HEAT \(HIGH\)/m)
+    const told = receiver.requests.map(({ body }) => JSON.parse(body))
+    assert.deepEqual(
+      told.map(({ eventType, alert }) => [eventType, alert.id, alert.entityId]),
+      ['ACTIVATED', 'RESOLVED'].map((eventType) => [eventType, alert.id, endpoint.endpointId]),
+    )
+    const { content } = await get('/traces?outcome=FAILURE&size=100')
+    assert.deepEqual(content, [])
+  })
+
+  test('with a resolution keeps the alert open between the two limits', async () => {
+    const endpoint = await aProvisionedEndpoint()
+    await make('/alert-settings', {
+      ...settingOf(endpoint),
+      resolutionExpression: `${sample} return temperature < 25 // cool`,
+    })
+    await send(endpoint, 31)
+    await stateOf(endpoint, 'OPEN')
+    const [{ lastActiveAt }] = await alertsOf(endpoint)
+    await send(endpoint, 27)
+    await send(endpoint, 32)
+    await eventually(async () => assert.notEqual((await alertsOf(endpoint))[0].lastActiveAt, lastActiveAt))
+    await stateOf(endpoint, 'OPEN')
+    await send(endpoint, 24)
+    await stateOf(endpoint, 'RESOLVED')
+  })
+
+  test('that is disabled does nothing, and its alerts stay when it is deleted', async () => {
+    const endpoint = await aProvisionedEndpoint()
+    const setting = settingOf(endpoint)
+    const id = await make('/alert-settings', setting)
+    await send(endpoint, 31)
+    await stateOf(endpoint, 'OPEN')
+    await must(204, `PUT ${rulesRoot}/alert-settings/${id}`, { ...setting, state: 'DISABLED' })
+    await send(endpoint, 20)
+    await must(204, `PUT ${rulesRoot}/alert-settings/${id}`, setting)
+    await send(endpoint, 33)
+    await eventually(async () => {
+      const { content } = await get(`/traces?raisedOnEntityId=${endpoint.endpointId}&entityType=RULE`)
+      assert.equal(content.length, 2)
+    })
+    await must(204, `DELETE ${rulesRoot}/alert-settings/${id}`)
+    await stateOf(endpoint, 'OPEN')
+  })
+})
