@@ -41,8 +41,8 @@ export interface VpnNetwork {
   run(namespace: string, ...command: string[]): string
   spawn(namespace: string, command: string[], env?: NodeJS.ProcessEnv): Program
   peer(namespace: string, name: string, ports?: number[]): Promise<Peer>
-  /** Runs `waypost vpn` in the namespace of the server. */
-  startServer(directory: string, environment: Record<string, string>): Program
+  /** Runs `waypost vpn` in the namespace of the server, perhaps through another program. */
+  startServer(directory: string, environment: Record<string, string>, through?: string[]): Program
   /** Runs OpenVPN with a profile. */
   startClient(namespace: string, profile: string): Program
 }
@@ -113,8 +113,8 @@ export function createVpnNetwork(): VpnNetwork {
     async peer(namespace, name, ports = [peerPort]) {
       return await talkTo(spawnIn(namespace, [process.execPath, peerProgram, name, ...ports.map(String)]))
     },
-    startServer: (directory, environment) =>
-      spawnIn(server, [process.execPath, main, 'vpn'], environmentOf(directory, environment)),
+    startServer: (directory, environment, through = []) =>
+      spawnIn(server, [...through, process.execPath, main, 'vpn'], environmentOf(directory, environment)),
     startClient(namespace, profile) {
       const file = join(temporaryDirectory(), 'client.ovpn')
       writeFileSync(file, profile, { mode: 0o600 })

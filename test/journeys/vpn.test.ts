@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import type { Ask } from '../harness/client.ts'
 import { eventually } from '../harness/eventually.ts'
-import { type RunningPlatform, startPlatform } from '../harness/platform.ts'
+import { type RunningPlatform, runCommand, startPlatform } from '../harness/platform.ts'
 import {
   createVpnNetwork,
   type Peer,
@@ -30,6 +30,8 @@ interface Client {
 let network: VpnNetwork
 let platform: RunningPlatform
 let server: Program
+/** A program on the machine of the server. */
+let host: Peer
 const profiles = new Map<string, string>()
 const clients = {} as Record<'admin' | 'tcpAdmin' | 'device' | 'tcpDevice' | 'otherAdmin' | 'otherDevice', Client>
 
@@ -45,18 +47,32 @@ async function aClient(ask: Ask, input: object): Promise<Client> {
   return { id, address: ipAddress, namespace, peer, program, ask }
 }
 
+/** Without rights the command ends and says what is missing, and so does the API. */
+async function refusedWithoutRights() {
+  const { ended, output } = network.startServer(platform.directory, environment, [
+    ...['setpriv', '--bounding-set', '-net_admin'],
+  ])
+  assert.equal(await ended, 1)
+  assert.match(output(), /cannot run here[\s\S]*CAP_NET_ADMIN/)
+  const ask = await platform.asService(platform.bootstrap.default)
+  const { server: state } = (await ask(`GET ${root}`)).body
+  assert.equal(state.running, false)
+  assert.match(state.problem, /CAP_NET_ADMIN/)
+}
+
 const isConnected = ({ namespace, address }: Client) =>
   network.run(namespace, 'ip', '-4', '-oneline', 'address', 'show').includes(` ${address}/20 `)
 
 before(async () => {
   network = createVpnNetwork()
   platform = await startPlatform({ environment })
+  await refusedWithoutRights()
   server = network.startServer(platform.directory, { ...environment, WAYPOST_PORT: String(platformPort) })
   const [mine, theirs] = [
     await platform.asService(platform.bootstrap.default),
     await platform.asService(platform.bootstrap.platform),
   ]
-  await network.peer(network.server, 'platform', [platformPort, otherPort])
+  host = await network.peer(network.server, 'platform', [platformPort, otherPort])
   const wanted: [keyof typeof clients, Ask, object][] = [
     ['admin', mine, { type: 'admin' }],
     ['tcpAdmin', mine, { type: 'admin', protocol: 'tcp' }],
@@ -70,6 +86,13 @@ before(async () => {
       clients[name] = await aClient(ask, input)
     }),
   )
+})
+
+test('waypost vpn config prints what the server would run with, and no key', async () => {
+  const { stdout } = await runCommand(['vpn', 'config'], { environment })
+  for (const part of ['proto udp', 'proto tcp-server', 'management-client-auth', 'table inet waypost_vpn'])
+    assert.ok(stdout.includes(part), part)
+  assert.ok(!stdout.includes('BEGIN'))
 })
 
 test('clients connect over UDP and TCP with their profiles and get their addresses', async () => {
@@ -116,6 +139,8 @@ test('administrators reach the devices of their tenant, devices the platform, an
     ),
   )
   assert.deepEqual(reached.filter(Boolean), [])
+  const answers = await Promise.all([device, admin].map(({ address }) => host.connect(address)))
+  for (const answer of answers) assert.notEqual(answer.length, device.id.length)
 })
 
 test('packets with the address of another client reach nobody, inside of tunnels and beside them', async () => {
@@ -194,7 +219,26 @@ test('revoked clients are cut off within 10 seconds, and their profiles are refu
   }
 })
 
-test('the server ends with its process, and takes the tunnels and the firewall along', async () => {
+test('when the process of the server is killed the tunnels end, another takes over, and nobody revoked gets in', async () => {
+  const { otherAdmin, otherDevice } = clients
+  const sessions = sessionsOf(otherAdmin)
+  server.process.kill('SIGKILL')
+  await server.ended
+  await eventually(() => assert.doesNotMatch(network.run(network.server, 'ip', 'link'), /wpvpn/))
+  const ask = await platform.asService(platform.bootstrap.platform)
+  assert.equal((await ask(`DELETE ${root}/${otherDevice.id}`)).status, 204)
+  // Clients notice a silent server after a minute.
+  for (const { program } of [otherAdmin, otherDevice]) program.process.kill('SIGUSR1')
+  server = network.startServer(platform.directory, { ...environment, WAYPOST_PORT: String(platformPort) })
+  await eventually(() => assert.match(server.output(), /accepts clients/), { withinMs: 10_000 })
+  await eventually(() => assert.ok(sessionsOf(otherAdmin) > sessions, otherAdmin.program.output()), {
+    withinMs: 20_000,
+  })
+  assert.notEqual(await otherAdmin.peer.connect(otherDevice.address), otherDevice.id)
+  assert.equal(sessionsOf(otherDevice), 1)
+})
+
+test('a server that is stopped leaves neither tunnels nor rules behind', async () => {
   server.process.kill('SIGTERM')
   assert.equal(await server.ended, 0)
   assert.equal(network.run(network.server, 'nft', 'list', 'ruleset').trim(), '')

@@ -73,7 +73,12 @@ export function createConnections(deps: ConnectionDeps): Connections {
     deps.freeAddress(address, id)
     byCid.set(cid, { id, cid, fingerprint, address, isHalted: false })
     const gateway = addressText(platformAddressOf(addressNumber(address)))
-    await deps.host.addClient(deps.protocol, { address, gateway })
+    try {
+      await deps.host.addClient(deps.protocol, { address, gateway })
+    } catch (error) {
+      byCid.delete(cid)
+      throw error
+    }
     deps.send(acceptCommand(notice, { address, netmask, gateway }))
   }
 

@@ -14,14 +14,17 @@ export const silentMs = 7000
 const gapMs = 3000
 
 /** Watches with the own clock only, and only while the database answers: a restart of the database is no death of the holder. */
-export function createLeaseWatch({ holder, host }: { holder: string; host: string }): LeaseWatch {
+export function createLeaseWatch(
+  { holder, host }: { holder: string; host: string },
+  clock: () => number = monotonicMs,
+): LeaseWatch {
   let seen: LeaseRow | undefined
   let sinceMs = 0
   let lookedMs = Number.NEGATIVE_INFINITY
   return {
     async look(data) {
       const row = await data.findLease()
-      const nowMs = monotonicMs()
+      const nowMs = clock()
       const isSame = row !== undefined && seen?.holder === row.holder && seen.beat === row.beat
       if (!isSame || nowMs - lookedMs > gapMs) sinceMs = nowMs
       seen = row

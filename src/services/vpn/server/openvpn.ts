@@ -15,6 +15,8 @@ export interface OpenVpn {
 
 const logLinesKept = 5
 const stopMs = 5000
+/** Less than the heartbeat may be silent. */
+const startMs = 5000
 
 export interface OpenVpnOptions {
   program: string
@@ -29,6 +31,9 @@ export function startOpenVpn({ program, config, socketPath, onClient, prepare }:
   const started = Promise.withResolvers<void>()
   started.promise.catch(() => {}) // its caller awaits it
   const ended = Promise.withResolvers<string>()
+  const startTimer = setTimeout(() => fail(`OpenVPN did not start within ${startMs / 1000} s`), startMs)
+  const endStart = () => clearTimeout(startTimer)
+  started.promise.then(endStart, endStart)
   let management: Socket | undefined
   let ready = false
   const early: ClientNotice[] = []
@@ -62,7 +67,9 @@ export function startOpenVpn({ program, config, socketPath, onClient, prepare }:
   const log: string[] = []
   let child: ReturnType<typeof launch> | undefined
   const launch = () => spawn(program, ['--config', 'stdin'], { stdio: ['pipe', 'pipe', 'pipe'], cwd: '/' })
+  let failure: string | undefined
   function fail(reason: string) {
+    failure ??= reason
     started.reject(new Error(reason))
     child?.kill('SIGTERM')
     if (!child) ended.resolve(reason)
@@ -81,7 +88,7 @@ export function startOpenVpn({ program, config, socketPath, onClient, prepare }:
     child.on('close', (code, signal) => {
       server.close()
       management?.destroy()
-      const reason = `OpenVPN ended (${signal ?? `exit code ${code}`}): ${log.join(' | ')}`
+      const reason = failure ?? `OpenVPN ended (${signal ?? `exit code ${code}`}): ${log.join(' | ')}`
       started.reject(new Error(reason))
       ended.resolve(reason)
     })

@@ -43,6 +43,7 @@ export function createServerProcess(deps: ProcessDeps): ServerProcess {
   let problem: string | undefined
   let pauseMs = 1000
   let nextMs = 0
+  let certificate = ''
   let stopped = false
   const newConnections = () => createConnections({ ...deps, send: (command) => running?.send(command) })
   let connections = newConnections()
@@ -68,6 +69,7 @@ export function createServerProcess(deps: ProcessDeps): ServerProcess {
       prepare: () => deps.host.openDevice(protocol),
     })
     running = started
+    certificate = installation.server.certificate
     void started.ended.then((reason) => {
       if (running !== started) return
       running = undefined
@@ -88,6 +90,12 @@ export function createServerProcess(deps: ProcessDeps): ServerProcess {
       return connections
     },
     async keepRunning(installation) {
+      // OpenVPN reads its certificate only once.
+      if (running && certificate !== installation.server.certificate) {
+        const old = running
+        running = undefined
+        await old.stop()
+      }
       if (!running && !stopped && monotonicMs() >= nextMs) await start(installation)
     },
     isRunning: () => running !== undefined && problem === undefined,

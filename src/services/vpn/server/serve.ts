@@ -41,6 +41,8 @@ interface Run extends ServeOptions {
   mine: boolean
   served: Served | undefined
   problem: string | undefined
+  /** Why the revocation lists are not written. */
+  listProblem: string | undefined
   reported: string
 }
 
@@ -63,6 +65,7 @@ export async function serveVpn(options: ServeOptions): Promise<void> {
     mine: false,
     served: undefined,
     problem: undefined,
+    listProblem: undefined,
     reported: '',
   }
   const watch = createLeaseWatch({ holder: run.holder, host: hostname() })
@@ -80,18 +83,28 @@ export async function serveVpn(options: ServeOptions): Promise<void> {
 
 async function tick(run: Run, watch: ReturnType<typeof createLeaseWatch>, programs: Programs, missing: string[]) {
   try {
-    run.data ??= await run.openData()
+    if (!run.data) {
+      run.data = await run.openData()
+      if (run.reported !== '') run.report('the database is reachable')
+      run.reported = ''
+    }
     if (!run.mine) {
       const lease = await watch.look(run.data)
       run.mine = lease.mine
       if (!lease.mine)
         reportOnce(run, `another process runs the VPN server (${lease.host}); this one takes over when it stops`)
     }
-    if (run.mine) await hold(run, programs, missing)
+    if (missing.length > 0) {
+      run.problem = missing.join('. ')
+      throw new CannotServe(missing.join('\n'))
+    }
+    if (run.mine) await hold(run, programs)
     run.answeredMs = monotonicMs()
   } catch (error) {
     if (error instanceof CannotServe) throw error
-    reportOnce(run, `the database is not reachable: ${(error as Error).message}; trying again`)
+    // What is missing does not depend on the database.
+    if (missing.length > 0) throw new CannotServe(missing.join('\n'))
+    reportOnce(run, `the database failed: ${(error as Error).message}; trying again`)
     await run.data?.close().catch(() => {})
     run.data = undefined
     if (run.served && monotonicMs() - run.answeredMs > withoutDatabaseMs) {
@@ -102,20 +115,15 @@ async function tick(run: Run, watch: ReturnType<typeof createLeaseWatch>, progra
 }
 
 /** One second of the process that has the lease. */
-async function hold(run: Run, programs: Programs, missing: string[]) {
+async function hold(run: Run, programs: Programs) {
   const data = run.data!
-  if (missing.length > 0) {
-    run.problem = missing.join('. ')
-    throw new CannotServe(missing.join('\n'))
-  }
   run.served ??= await beginServing(run, programs)
   const { served } = run
   const installation = await data.installation()
   if (served.ticks % listsEvery === 0) await writeLists(run, served)
   await Promise.all(served.processes.map((process) => process.keepRunning(installation)))
-  const problems = served.processes.flatMap((process) => process.problem() ?? [])
-  run.problem = problems.length === 0 ? run.problem : problems.join('. ')
-  if (problems.length === 0) run.problem = undefined
+  const problems = [...served.processes.map((process) => process.problem()), run.listProblem].filter(Boolean)
+  run.problem = problems.length === 0 ? undefined : problems.join('. ')
   const running = served.processes.some((process) => process.isRunning())
   if (!(await data.writeBeat(run.holder, { running, ...(run.problem !== undefined && { problem: run.problem }) }))) {
     run.report('another process has taken over the VPN server; closing all tunnels')
@@ -146,8 +154,8 @@ async function beginServing(run: Run, programs: Programs): Promise<Served> {
     // OpenVPN gives up its rights and reads the revocation lists again when they change.
     chmodSync(directory, 0o711)
   } catch (error) {
-    run.problem = (error as Error).message
-    throw new CannotServe(wordsOf(error))
+    run.problem = wordsOf(error)
+    throw new CannotServe(run.problem)
   }
   const revocationLists = join(directory, 'revoked.pem')
   const served: Served = { directory, revocationLists, host, processes: [], ticks: 0 }
@@ -176,10 +184,11 @@ async function writeLists(run: Run, { directory, revocationLists }: Served) {
     const next = join(directory, 'next.pem')
     writeFileSync(next, lists, { mode: 0o644 })
     renameSync(next, revocationLists)
+    run.listProblem = undefined
   } catch (error) {
     // Clients are still checked against the database.
-    run.problem = `writing the revocation lists failed: ${wordsOf(error)}`
-    reportOnce(run, run.problem)
+    run.listProblem = `Writing the revocation lists failed: ${wordsOf(error)}`
+    reportOnce(run, run.listProblem)
   }
 }
 
