@@ -24,7 +24,24 @@ export type NotSentReason =
   | 'queue_full'
   | 'token_not_valid'
 
+/** A message that a network between device and platform has received, such as a LoRaWAN uplink. */
+export interface CarriedMessage {
+  endpoint: DeviceEndpoint
+  extension: string
+  resourcePath: string
+  payload: Buffer
+  /** The time of samples that have none of their own. */
+  sampleTime?: Date
+  /** Recorded in the traffic log: the network, for example. */
+  metadata: Record<string, unknown>
+}
+
 export interface Gateway {
+  /**
+   * Passes a message to its extension and the traffic log as if the device had sent it to this platform. Resolves when both are durable,
+   * with the status that the device would get: 401 if the tenant is not available, 404 if the version may not use the extension.
+   */
+  receive(message: CarriedMessage): Promise<{ statusCode: number; reasonPhrase?: string }>
   /**
    * Sends a push to the connection of the endpoint, on any node, or queues it in the session. With the `sql` of a `db.tx` it is sent
    * with the commit; with `db.sql` immediately. A push whose name the device does not observe is `offline`.

@@ -12,6 +12,7 @@ import type { Tokens } from '../services/tokens/contract.ts'
 import type { TrafficLog } from '../services/traffic-log/contract.ts'
 import { createAddressLockout } from './address-lockout.ts'
 import { type Bindings, createBindings } from './bindings.ts'
+import { createReceiveCarried } from './carried-messages.ts'
 import { createClients } from './clients.ts'
 import { createConnectionLimits, slotOf } from './connection-limits.ts'
 import type { ConnectionState } from './connection-state.ts'
@@ -81,6 +82,7 @@ export function createGateway(kit: Kit<GatewaySettings>, given: NeededServices):
   const { bindings, downlink, pushOnConnect, connectivity } = delivery
   return {
     api: {
+      receive: createReceiveCarried(kit, { ...admission, trafficLog: given.trafficLog }),
       send: downlink.send,
       sendHere: downlink.sendHere,
       isConnected: (endpointId) => bindings.find(endpointId) !== undefined,

@@ -22,6 +22,8 @@ export interface DeviceMessage {
   payload: Buffer
   receivedAt: Date
   correlationId: string
+  /** The time of samples that have none of their own, where a network recorded it; by default they get the time of arrival. */
+  sampleTime?: Date
   /** The run of a rule that sends the message in the name of the device; absent for messages of devices. */
   cause?: string
 }

@@ -6,6 +6,7 @@ import lorawan from '../../src/services/lorawan/index.ts'
 import tenants from '../../src/services/tenants/index.ts'
 import timeSeries from '../../src/services/time-series/index.ts'
 import { afterAllTests } from './database.ts'
+import { eventually } from './eventually.ts'
 import { openGateway, services } from './gateway.ts'
 import type { Ask, TestPlatformOptions } from './test-platform.ts'
 
@@ -60,7 +61,34 @@ export function lorawanFixtures({ admin, anApplication }: Opened) {
       },
     }
   }
-  return { must, anIntegration }
+
+  /** Returns the values of a series of an application by endpoint: `[[time, value], …]`, oldest first. */
+  async function valuesOf(app: string, series: string, ask: Ask = admin): Promise<Record<string, [string, unknown][]>> {
+    const dates = 'fromDate=2000-01-01T00:00:00Z&toDate=2100-01-01T00:00:00Z'
+    const path = `/epts/api/v1/applications/${app}/time-series/data?timeSeriesName=${series}&${dates}`
+    const { body } = await must(200, `GET ${path}`, undefined, ask)
+    const values: Record<string, [string, unknown][]> = {}
+    for (const part of body as Record<string, Record<string, { timestamp: string; values: { value: unknown } }[]>>[])
+      for (const [endpointId, bySeries] of Object.entries(part))
+        for (const { timestamp, values: found } of bySeries[series] ?? []) {
+          values[endpointId] ??= []
+          values[endpointId].push([timestamp, found.value])
+        }
+    return values
+  }
+
+  /** Waits until the session of an integration is in a state; returns the integration. */
+  const untilState = (path: string, state: 'CONNECTED' | 'DISCONNECTED', error?: RegExp, ask: Ask = admin) =>
+    eventually(
+      async () => {
+        const { body } = await must(200, `GET ${path}`, undefined, ask)
+        assert.equal(body.netConnectionState, state, body.netConnectionError)
+        if (error) assert.match(body.netConnectionError ?? '', error)
+        return body
+      },
+      { withinMs: 15_000 },
+    )
+  return { must, anIntegration, valuesOf, untilState }
 }
 
 export const aConnection = (netUsername = `net-${++count}@ttn`) => ({

@@ -1,4 +1,5 @@
 import { type Ctx, contract } from '../../kernel/contract.ts'
+import type { Sql } from '../../kernel/db.ts'
 import type { DeviceEndpoint } from '../../kernel/device.ts'
 
 export interface NewInvocation {
@@ -26,7 +27,37 @@ export interface AwaitedCommand {
   reasonPhrase?: string
 }
 
+export interface EndpointPlace {
+  tenantId: string
+  endpointId: string
+}
+
+/** A command that waits for its result. */
+export interface OutstandingCommand {
+  id: number
+  type: string
+  /** JSON text; null for a command without payload. */
+  payload: string | null
+}
+
+/** A service that hands commands over to devices that have no connection to the gateway. It ignores endpoints that are not its own. */
+export interface CommandCarrier {
+  /** Called in the transaction that stores commands, so that the node that reaches the devices gets a signal with the commit. */
+  committing(sql: Sql, endpoints: EndpointPlace[]): Promise<void>
+  /** Called after that commit. */
+  committed(endpoints: EndpointPlace[]): void
+  /** Hands over a command with `commandTtl=0`. Returns false if the device cannot be reached now. */
+  once(endpoint: EndpointPlace, command: OutstandingCommand): Promise<boolean>
+}
+
 export interface Commands {
+  addCarrier(carrier: CommandCarrier): void
+  /** Returns the outstanding commands of an endpoint, oldest first, as many as fit a message to a device. */
+  outstanding(endpoint: EndpointPlace): Promise<OutstandingCommand[]>
+  /** Returns, of these endpoints, the ids of those with outstanding commands. */
+  waiting(endpoints: EndpointPlace[]): Promise<Set<string>>
+  /** Records that a carrier has handed commands over. */
+  handedOver(endpoint: EndpointPlace, commands: OutstandingCommand[]): void
   /** Invokes a command without waiting for its result; returns its id. Throws the errors that the HTTP operation answers. */
   invoke(ctx: Ctx, command: NewInvocation): Promise<number>
   /** Invokes a command and waits up to `awaitMs` for its result. Throws the errors that the HTTP operation answers. */

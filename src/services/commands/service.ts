@@ -19,7 +19,7 @@ import type { CommandView } from './service/values.ts'
 import { createWaitingCallers } from './service/waiting-callers.ts'
 import type { CommandsSettings } from './settings.ts'
 import { findStates, type PageQuery } from './store/commands.ts'
-import { findOutstanding, type OutstandingRow } from './store/outstanding.ts'
+import { findOutstanding, findPositions, type OutstandingRow } from './store/outstanding.ts'
 import type { TaskQuery } from './store/tasks.ts'
 
 export interface Given {
@@ -116,6 +116,13 @@ export function createCommands(kit: Kit<CommandsSettings>, given: Given): Comman
     },
     deletions: createDeletions(kit, states),
     api: {
+      addCarrier: dispatch.addCarrier,
+      outstanding: async (place) => (await findOutstanding(db.sql, place, { bytesMax: messageBytesMax })).commands,
+      async waiting(places) {
+        const positions = await findPositions(db.sql, places)
+        return new Set(places.filter((_, index) => positions[index]?.isWaiting).map(({ endpointId }) => endpointId))
+      },
+      handedOver: dispatched.record,
       invoke: async (ctx, command) => (await invoke(ctx, invocationOf(command, 0))).commandId,
       async invokeAndWait(ctx, command, awaitMs) {
         const { commandId, status } = await invoke(ctx, invocationOf(command, awaitMs))

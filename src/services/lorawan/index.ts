@@ -1,22 +1,32 @@
+import { Gateway } from '../../gateway/contract.ts'
 import { heldBy, Identity, scopes } from '../../identity/contract.ts'
 import { defineInstance } from '../../kernel/configuration.ts'
 import { defineService } from '../../kernel/define-service.ts'
 import { Applications } from '../applications/contract.ts'
 import { Commands } from '../commands/contract.ts'
 import { Register } from '../register/contract.ts'
+import { TrafficLog } from '../traffic-log/contract.ts'
 import { createCodecs } from './codecs.ts'
 import { Lorawan } from './contract.ts'
 import { registerEventHandlers } from './event-handlers.ts'
 import { sandboxFailed } from './log-messages.ts'
 import { routes } from './routes.ts'
 import { createLorawan } from './service.ts'
+import { createConnector } from './session/connector.ts'
 
 const existing = ['read', 'update', 'delete']
 
 export default defineService({
   name: 'lorawan',
   provides: Lorawan,
-  needs: { identity: Identity, applications: Applications, register: Register, commands: Commands },
+  needs: {
+    identity: Identity,
+    applications: Applications,
+    register: Register,
+    gateway: Gateway,
+    commands: Commands,
+    trafficLog: TrafficLog,
+  },
   migrations: new URL('./migrations/', import.meta.url),
   instances: [
     defineInstance({ name: 'netc', group: 'Communication', description: 'LoRaWAN connector', urlPrefix: '/netc' }),
@@ -36,6 +46,7 @@ export default defineService({
   build(kit, given) {
     const codecs = createCodecs((error) => sandboxFailed(kit.log, { err: error }))
     const service = createLorawan({ kit, ...given, codecs })
+    const connector = createConnector({ kit, ...given, codecs })
     registerEventHandlers(kit.bus, service.deletions)
     return {
       api: {},
@@ -47,6 +58,12 @@ export default defineService({
           routes: (http) => routes(http, service),
         },
       ],
+      periodic: connector.periodic,
+      // Sessions open after the gateway, which passes their messages on, and close with its listeners.
+      async open() {
+        connector.start()
+        return { addresses: {}, close: connector.stop }
+      },
       stop: codecs.stop,
     }
   },

@@ -7,3 +7,38 @@ export const sandboxFailed = defineLogMessage({
   cause: 'A thread of the sandbox ended, or an internal call failed; `err` says which.',
   action: 'Report it with `err`. The connector goes on with new threads.',
 })
+
+export const uplinkNotStored = defineLogMessage({
+  level: 'warn',
+  text: 'storing a LoRaWAN uplink failed; retrying in 1 s, and the network keeps it until then',
+  cause: 'The database was unavailable or refused the statement; `err` says which.',
+  action: 'Check the database if it happens repeatedly.',
+})
+
+export const statisticsNotWritten = defineLogMessage({
+  level: 'warn',
+  text: 'writing the statistics of LoRaWAN devices failed; retrying in 1 s',
+  cause: 'The database was unavailable or refused the statement; `err` says which.',
+  action: 'Check the database if it happens repeatedly. Uplinks are not affected.',
+})
+
+export const sessionsNotClaimed = defineLogMessage({
+  level: 'warn',
+  text: 'reading LoRaWAN sessions failed; retrying in 2 s',
+  cause: 'The database was unavailable or refused the statement; `err` says which.',
+  action: 'Check the database if it happens repeatedly. Open sessions go on.',
+})
+
+export const sessionStateNotWritten = defineLogMessage({
+  level: 'warn',
+  text: 'writing the state of a LoRaWAN session failed; lists show an older state',
+  cause: 'The database was unavailable or refused the statement; `err` says which.',
+  action: 'Check the database if it happens repeatedly.',
+})
+
+export const downlinkFailed = defineLogMessage({
+  level: 'warn',
+  text: 'handing commands over to a LoRaWAN device failed; they are read again after a second and with the next connection',
+  cause: 'The database was unavailable, or the session ended meanwhile; `err` says which.',
+  action: 'Nothing, unless it happens repeatedly: then check the database.',
+})

@@ -7,6 +7,7 @@ import { createBatcher } from '../../../kernel/batcher.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { createKeyedMutex } from '../../../kernel/keyed-mutex.ts'
+import type { CommandCarrier } from '../contract.ts'
 import { pushFailed } from '../log-messages.ts'
 import { commandPush, messageBytesMax } from '../push.ts'
 import { CommandOnce, CommandsWaiting } from '../signals.ts'
@@ -18,6 +19,7 @@ export interface Fresh extends store.Place {
 }
 
 export interface Dispatch {
+  addCarrier(carrier: CommandCarrier): void
   /** Sends the signals to the nodes that have the endpoints, with the commit of `sql`. Call `committed` after it. */
   committing(sql: Sql, endpoints: store.Place[]): Promise<void>
   /** Pushes commands that were committed. Does not wait for the pushes. */
@@ -46,6 +48,7 @@ interface Pushed {
 interface Parts {
   kit: Pick<Kit, 'db' | 'signals' | 'members' | 'log'>
   gateway: Pick<Gateway, 'sendHere' | 'connectionOf' | 'nodesOf'>
+  carriers: CommandCarrier[]
   /** By connection of an endpoint. */
   pushed: WeakMap<object, Pushed>
   /** By endpoint whose commands are being read and pushed: type and id of commands that were answered since then. */
@@ -66,6 +69,7 @@ export function createDispatch({ kit, gateway, dispatched }: Pick<Parts, 'kit' |
     kit,
     gateway,
     dispatched,
+    carriers: [],
     pushed: new WeakMap(),
     answered: new Map(),
     inOrder: createKeyedMutex().run,
@@ -90,8 +94,15 @@ export function createDispatch({ kit, gateway, dispatched }: Pick<Parts, 'kit' |
     parts.start([place.endpointId], () => sendOnce(parts, place, { id, type, payload }))
   })
   return {
-    committing: (sql, endpoints) => signal(parts, sql, elsewhere(parts, endpoints)),
-    committed: (fresh) => committed(parts, fresh),
+    addCarrier: (carrier) => void parts.carriers.push(carrier),
+    async committing(sql, endpoints) {
+      await signal(parts, sql, elsewhere(parts, endpoints))
+      for (const carrier of parts.carriers) await carrier.committing(sql, endpoints)
+    },
+    committed(fresh) {
+      committed(parts, fresh)
+      for (const carrier of parts.carriers) carrier.committed(fresh)
+    },
     once: (place, command) => once(parts, place, command),
     tryOnce: (place, command) => parts.start([place.endpointId], () => once(parts, place, command)),
     catchUp: (place) => catchUp(parts, place),
@@ -222,9 +233,11 @@ async function once(parts: Parts, place: store.Place, command: store.Outstanding
   const { kit, gateway } = parts
   const { endpointId } = place
   if (gateway.connectionOf(endpointId)) return await sendOnce(parts, place, command)
-  if (kit.members.isAlone()) return false
-  const node = (await gateway.nodesOf(kit.db.sql, [endpointId])).get(endpointId)
-  if (node === undefined) return false
+  const node = kit.members.isAlone() ? undefined : (await gateway.nodesOf(kit.db.sql, [endpointId])).get(endpointId)
+  if (node === undefined) {
+    for (const carrier of parts.carriers) if (await carrier.once(place, command)) return true
+    return false
+  }
   return await kit.signals.sendNow(`node/${node}`, CommandOnce, { ...place, ...command })
 }
 

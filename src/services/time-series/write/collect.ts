@@ -26,11 +26,12 @@ export interface CollectDeps {
 const resolvedPromise = Promise.resolve()
 
 export function createCollect({ plans, numbers, writer, isPublished, companion }: CollectDeps) {
-  function extractAll(plan: Plan, samples: unknown[]): Extracted[] {
+  function extractAll(plan: Plan, samples: unknown[], sampleTime: number | undefined): Extracted[] {
     const extractedSamples: Extracted[] = []
     for (let index = 0; index < samples.length; index++) {
       const extracted = extract(plan, samples[index])
       if ('problem' in extracted) throw sampleRejected(index, extracted.problem)
+      extracted.at ??= sampleTime
       if (extracted.values.length > 0) extractedSamples.push(extracted)
     }
     return extractedSamples
@@ -45,8 +46,11 @@ export function createCollect({ plans, numbers, writer, isPublished, companion }
     samples: unknown[],
     receivedAt: number,
     companionRows: CompanionRows | undefined,
+    sampleTime: number | undefined,
   ): Promise<void> {
-    const added = lookups.run(origin.endpointId, () => lookUpAndAdd(origin, samples, receivedAt, companionRows))
+    const added = lookups.run(origin.endpointId, () =>
+      lookUpAndAdd(origin, samples, receivedAt, companionRows, sampleTime),
+    )
     return added.then(({ committed }) => committed)
   }
 
@@ -55,8 +59,9 @@ export function createCollect({ plans, numbers, writer, isPublished, companion }
     samples: unknown[],
     receivedAt: number,
     companionRows: CompanionRows | undefined,
+    sampleTime: number | undefined,
   ) {
-    const extractedSamples = extractAll(await plans.planOf(origin), samples)
+    const extractedSamples = extractAll(await plans.planOf(origin), samples, sampleTime)
     if (extractedSamples.length === 0) return { committed: addOnlyCompanionRows(companionRows) }
     const endpointNo = await numbers.endpointNo(origin)
     const sets = await numbers.allSetsOf(
@@ -95,21 +100,22 @@ export function createCollect({ plans, numbers, writer, isPublished, companion }
     const { endpoint, correlationId, cause = currentCause() } = message
     const origin: Origin = isPublished(endpoint) ? { ...endpoint, cause, messageId: correlationId } : endpoint
     const receivedAt = message.receivedAt.getTime()
-    if (lookups.isBusy(origin.endpointId)) return afterLookup(origin, samples, receivedAt, companionRows)
+    const sampleTime = message.sampleTime?.getTime()
+    if (lookups.isBusy(origin.endpointId)) return afterLookup(origin, samples, receivedAt, companionRows, sampleTime)
     const plan = plans.planOf(origin)
     const endpointNo = numbers.endpointNo(origin)
     if (plan instanceof Promise || typeof endpointNo !== 'number') {
       if (typeof endpointNo !== 'number') endpointNo.catch(() => {})
-      return afterLookup(origin, samples, receivedAt, companionRows)
+      return afterLookup(origin, samples, receivedAt, companionRows, sampleTime)
     }
-    const extractedSamples = extractAll(plan, samples)
+    const extractedSamples = extractAll(plan, samples, sampleTime)
     if (extractedSamples.length === 0) return addOnlyCompanionRows(companionRows)
     const sets: SeriesSet[][] = []
     for (let index = 0; index < extractedSamples.length; index++) {
       const sampleSets = numbers.setsOf(origin, extractedSamples[index]!.fields)
       if (sampleSets instanceof Promise) {
         sampleSets.catch(() => {})
-        return afterLookup(origin, samples, receivedAt, companionRows)
+        return afterLookup(origin, samples, receivedAt, companionRows, sampleTime)
       }
       sets.push(sampleSets)
     }

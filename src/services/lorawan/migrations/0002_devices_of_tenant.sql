@@ -1,0 +1,1 @@
+create index device_integrations_of_tenant on lorawan.device_integrations (tenant_id);

@@ -1,0 +1,87 @@
+/** Tells the node that has the session of a device that commands wait for it (contract of the command service). */
+import { createCache } from '../../../kernel/cache.ts'
+import type { Sql } from '../../../kernel/db.ts'
+import type { Kit } from '../../../kernel/define-service.ts'
+import type { CommandCarrier, EndpointPlace } from '../../commands/contract.ts'
+import { DeviceIntegrationsChanged } from '../events.ts'
+import { downlinkFailed } from '../log-messages.ts'
+import { findHolders, type HeldEndpoint, hasDevices } from '../store/sessions.ts'
+import type { Downlinks } from './downlinks.ts'
+import type { Sessions } from './sessions.ts'
+import { DownlinkOnce, DownlinksWaiting } from './signals.ts'
+
+/** Commands that are invoked on another node in this time may not know yet that the endpoint is a device of a network. */
+const settleMs = 1000
+
+export function createCarrier(
+  kit: Pick<Kit, 'db' | 'bus' | 'signals' | 'members' | 'log'>,
+  { sessions, downlinks }: { sessions: Sessions; downlinks: Downlinks },
+): CommandCarrier {
+  const { db, bus, signals, members } = kit
+  const tenants = createCache<{ hasDevices: boolean }>({ max: 10_000, bus })
+  tenants.dropOn(DeviceIntegrationsChanged, ({ tenantId }) => tenantId)
+
+  const start = (appIntegrationId: number, endpointIds: string[]) => {
+    const publisher = sessions.find(appIntegrationId)
+    if (publisher?.isConnected) downlinks.start(publisher, endpointIds)
+  }
+  signals.on(DownlinksWaiting, ({ appIntegrationId, endpointIds }) => start(appIntegrationId, endpointIds))
+  signals.answer(DownlinkOnce, async ({ appIntegrationId, tenantId, endpointId, ...command }) => {
+    const publisher = sessions.find(appIntegrationId)
+    return publisher?.isConnected ? await downlinks.once(publisher, { tenantId, endpointId }, command) : false
+  })
+  // A device that is new or resumed may have commands that wait.
+  bus.subscribe(DeviceIntegrationsChanged, ({ appIntegrationId, endpointIds }) => {
+    start(appIntegrationId, endpointIds)
+    setTimeout(() => start(appIntegrationId, endpointIds), settleMs).unref()
+  })
+
+  async function holdersOf(sql: Sql, endpoints: EndpointPlace[]): Promise<HeldEndpoint[]> {
+    const found: HeldEndpoint[] = []
+    for (const [tenantId, ofTenant] of Map.groupBy(endpoints, (endpoint) => endpoint.tenantId)) {
+      const known =
+        tenants.get(tenantId) ??
+        (await tenants.read(tenantId, async () => ({ hasDevices: await hasDevices(db.sql, tenantId) })))
+      if (!known?.hasDevices) continue
+      const ids = ofTenant.map(({ endpointId }) => endpointId)
+      found.push(...(await findHolders(sql, tenantId, ids)))
+    }
+    return found
+  }
+
+  const messagesOf = (holders: HeldEndpoint[]) =>
+    [...Map.groupBy(holders, ({ nodeId, appIntegrationId }) => `${nodeId} ${appIntegrationId}`).values()].map(
+      (group) => {
+        const [{ nodeId, appIntegrationId }] = group as [HeldEndpoint]
+        const endpointIds = group.map(({ endpointId }) => endpointId)
+        return { to: `node/${nodeId}` as const, payload: { appIntegrationId, endpointIds } }
+      },
+    )
+
+  return {
+    async committing(sql, endpoints) {
+      if (endpoints.length === 0) return
+      const messages = messagesOf(await holdersOf(sql, endpoints))
+      if (messages.length > 0) await signals.sendEach(sql, DownlinksWaiting, messages)
+    },
+    committed(endpoints) {
+      // A node that has taken the session during the transaction is found now, or reads the commands when it connects.
+      const again = async () => {
+        for (const { to, payload } of messagesOf(await holdersOf(db.sql, endpoints)))
+          await signals.sendNow(to, DownlinksWaiting, payload)
+      }
+      void again().catch((error) => downlinkFailed(kit.log, { err: error }))
+    },
+    async once(place, command) {
+      const [holder] = await holdersOf(db.sql, [place])
+      if (!holder) return false
+      const { appIntegrationId, nodeId } = holder
+      if (nodeId !== members.nodeId)
+        return await signals
+          .request(nodeId, DownlinkOnce, { ...place, appIntegrationId, ...command })
+          .catch(() => false)
+      const publisher = sessions.find(appIntegrationId)
+      return publisher?.isConnected ? await downlinks.once(publisher, place, command) : false
+    },
+  }
+}

@@ -1,0 +1,242 @@
+/** Turns commands into downlinks on the node that has the session, and reports of the network into results. */
+import type { Kit } from '../../../kernel/define-service.ts'
+import { createKeyedMutex } from '../../../kernel/keyed-mutex.ts'
+import type { Commands, EndpointPlace, OutstandingCommand } from '../../commands/contract.ts'
+import type { TrafficLog } from '../../traffic-log/contract.ts'
+import type { Codecs } from '../codecs.ts'
+import { downlinkFailed } from '../log-messages.ts'
+import * as store from '../store/downlinks.ts'
+import { findLinkedEndpoint } from '../store/uplinks.ts'
+import { correlationPrefix, isBase64, parseReport, type ReportWord } from '../uplink-message.ts'
+import { type Device, deviceOf } from './devices.ts'
+import type { Statistics } from './statistics.ts'
+
+export interface DownlinkDeps {
+  kit: Pick<Kit, 'db' | 'log' | 'now' | 'newId' | 'metrics'>
+  commands: Commands
+  trafficLog: Pick<TrafficLog, 'record'>
+  codecs: Pick<Codecs, 'encode'>
+  statistics: Statistics
+}
+
+/** The session by which downlinks are published. */
+export interface Publisher {
+  appIntegrationId: number
+  tenantId: string
+  username: string
+  readonly isConnected: boolean
+  publish(topic: string, payload: string): Promise<void>
+}
+
+export interface Downlinks {
+  /** Publishes the outstanding commands of these endpoints that were not published yet. Does not wait. */
+  start(publisher: Publisher, endpointIds: string[]): void
+  /** Publishes those of all devices of the integration, after a connect. Does not wait. */
+  startAll(publisher: Publisher): void
+  /** Publishes a command with `commandTtl=0`. */
+  once(publisher: Publisher, place: EndpointPlace, command: OutstandingCommand): Promise<boolean>
+  /** Handles a report of the network. Resolves when the result is durable. */
+  report(publisher: Publisher, word: ReportWord, payload: Buffer): Promise<void>
+  settled(): Promise<void>
+}
+
+const endpointsAtOnce = 500
+const retryMs = 1000
+
+export function createDownlinks(deps: DownlinkDeps): Downlinks {
+  const { kit } = deps
+  const counter = kit.metrics.counter('waypost_lorawan_downlinks_total', 'Number of LoRaWAN downlinks, by outcome.', [
+    'outcome',
+  ])
+  const inOrder = createKeyedMutex().run
+  const running = new Set<Promise<unknown>>()
+  const track = (work: Promise<unknown>, again?: () => void) => {
+    const run = work
+      .catch((error) => {
+        downlinkFailed(kit.log, { err: error })
+        if (again) setTimeout(again, retryMs).unref()
+      })
+      .finally(() => running.delete(run))
+    running.add(run)
+  }
+
+  const start: Downlinks['start'] = (publisher, endpointIds) => {
+    for (const endpointId of endpointIds) {
+      const again = () => publisher.isConnected && start(publisher, [endpointId])
+      track(
+        inOrder(endpointId, () => publishOutstanding(deps, publisher, endpointId, counter.inc.bind(counter))),
+        again,
+      )
+    }
+  }
+  const startAll: Downlinks['startAll'] = (publisher) =>
+    track(startWaiting(deps, publisher, start), () => publisher.isConnected && startAll(publisher))
+  return {
+    start,
+    startAll,
+    once: (publisher, place, command) =>
+      inOrder(place.endpointId, async () => {
+        const device = await deviceFor(deps, publisher, place.endpointId)
+        if (!device || !publisher.isConnected) return false
+        return await publishOne(deps, publisher, device, command, counter.inc.bind(counter))
+      }),
+    report: (publisher, word, payload) => report(deps, publisher, word, payload, counter.inc.bind(counter)),
+    async settled() {
+      while (running.size > 0) await Promise.all(running)
+    },
+  }
+}
+
+type Count = (labels: { outcome: string }) => void
+
+/** Returns the active device of an endpoint, if it belongs to this integration. */
+async function deviceFor({ kit }: DownlinkDeps, { appIntegrationId }: Publisher, endpointId: string) {
+  const row = await findLinkedEndpoint(kit.db.sql, endpointId)
+  return row?.appIntegrationId === appIntegrationId && row.status === 'ACTIVE' ? deviceOf(row) : undefined
+}
+
+async function startWaiting(deps: DownlinkDeps, publisher: Publisher, start: Downlinks['start']) {
+  const { appIntegrationId, tenantId } = publisher
+  for (let after = 0; publisher.isConnected; ) {
+    const of = { appIntegrationId, after, limit: endpointsAtOnce }
+    const endpoints = await store.findEndpointsAfter(deps.kit.db.sql, of)
+    const waiting = await deps.commands.waiting(endpoints.map(({ endpointId }) => ({ tenantId, endpointId })))
+    start(publisher, [...waiting])
+    if (endpoints.length < endpointsAtOnce) return
+    after = endpoints.at(-1)!.id
+  }
+}
+
+async function publishOutstanding(deps: DownlinkDeps, publisher: Publisher, endpointId: string, count: Count) {
+  if (!publisher.isConnected) return
+  const device = await deviceFor(deps, publisher, endpointId)
+  if (!device) return
+  const place = { tenantId: device.tenantId, endpointId }
+  const [outstanding, published] = await Promise.all([
+    deps.commands.outstanding(place),
+    store.findPublished(deps.kit.db.sql, place),
+  ])
+  for (const command of outstanding)
+    if (!published.has(command.id)) {
+      if (!publisher.isConnected) return
+      await publishOne(deps, publisher, device, command, count)
+    }
+}
+
+/** Publishes a command; one that cannot be encoded ends with 400. Returns false if the connection ended before the acknowledgement. */
+async function publishOne(
+  deps: DownlinkDeps,
+  publisher: Publisher,
+  device: Device,
+  command: OutstandingCommand,
+  count: Count,
+): Promise<boolean> {
+  const { kit, commands } = deps
+  const { tenantId, endpointId, netDeviceId } = device
+  const encoded = await encode(deps, device, command)
+  if ('problem' in encoded) {
+    deps.statistics.failed(device.id, `command ${command.id}: ${encoded.problem}`)
+    count({ outcome: 'not encoded' })
+    const result = { id: command.id, statusCode: 400, reasonPhrase: encoded.problem.slice(0, phraseLength) }
+    await commands.results(device.endpoint, command.type, [result])
+    return true
+  }
+  const correlationId = await store.insertDownlink(kit.db.sql, {
+    correlationId: correlationPrefix + kit.newId(),
+    deviceIntegrationId: device.id,
+    ...{ tenantId, endpointId, commandId: command.id, commandType: command.type },
+    isConfirmed: device.downlinkConfirmed,
+  })
+  const downlink = {
+    f_port: encoded.fPort,
+    confirmed: device.downlinkConfirmed,
+    priority: 'NORMAL',
+    correlation_ids: [correlationId],
+    ...encoded.payload,
+  }
+  const text = JSON.stringify({ downlinks: [downlink] })
+  try {
+    await publisher.publish(`v3/${publisher.username}/devices/${netDeviceId}/down/push`, text)
+  } catch {
+    return false
+  }
+  await store.updatePublished(kit.db.sql, correlationId)
+  count({ outcome: 'published' })
+  commands.handedOver({ tenantId, endpointId }, [command])
+  recordTraffic(deps, device, command, text)
+  return true
+}
+
+function recordTraffic({ kit, trafficLog }: DownlinkDeps, device: Device, command: OutstandingCommand, text: string) {
+  const { appIntegrationId, id: deviceIntegrationId, netDeviceId } = device
+  // Not awaited: the traffic log reports its own failures.
+  void trafficLog.record({
+    ...device.endpoint,
+    correlationId: kit.newId(),
+    direction: 'OUTBOUND',
+    extension: 'cex',
+    resourcePath: `/command/${command.type}`,
+    payload: Buffer.from(text),
+    additionalMetadata: { transport: 'lorawan', appIntegrationId, deviceIntegrationId, netDeviceId },
+    createdAt: kit.now(),
+  })
+}
+
+type Encoding = { fPort: number; payload: object } | { problem: string }
+
+/** An object goes through the formatter, or to that of the network; a text is base64, or is encoded (document 5, 9.5). */
+async function encode({ codecs }: DownlinkDeps, device: Device, { payload }: OutstandingCommand): Promise<Encoding> {
+  const value: unknown = payload === null ? undefined : JSON.parse(payload)
+  const { tenantId, formatter, downlinkFPort: fPort } = device
+  if (typeof value === 'string') {
+    const frame = isBase64(value) ? value : Buffer.from(value).toString('base64')
+    return { fPort, payload: { frm_payload: frame } }
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return { problem: 'The payload of a command to a LoRaWAN device is an object or a text' }
+  if (!device.encodes || formatter === null) return { fPort, payload: { decoded_payload: value } }
+  const encoded = await codecs.encode({ tenantId, formatter, data: value, fPort })
+  if ('error' in encoded) return { problem: encoded.error }
+  return { fPort: encoded.fPort ?? fPort, payload: { frm_payload: encoded.bytes.toString('base64') } }
+}
+
+const phraseLength = 255
+
+/** The result that a report means; undefined for `sent` of a confirmed downlink, on which `ack` or `nack` follows. */
+function resultOf(word: ReportWord, isConfirmed: boolean, reason: string | undefined) {
+  switch (word) {
+    case 'sent':
+      return isConfirmed ? undefined : { statusCode: 200, reasonPhrase: 'Sent' }
+    case 'ack':
+      return { statusCode: 200, reasonPhrase: 'Acknowledged' }
+    case 'nack':
+      return { statusCode: 504, reasonPhrase: 'The device did not acknowledge the downlink' }
+    case 'failed':
+      return {
+        statusCode: 502,
+        reasonPhrase: (reason ?? 'The network could not send the downlink').slice(0, phraseLength),
+      }
+  }
+}
+
+async function report(
+  deps: DownlinkDeps,
+  { appIntegrationId }: Publisher,
+  word: ReportWord,
+  payload: Buffer,
+  count: Count,
+) {
+  const { correlationIds, reason } = parseReport(word, payload)
+  if (correlationIds.length === 0) return
+  for (const row of await store.findDownlinks(deps.kit.db.sql, appIntegrationId, correlationIds)) {
+    const result = resultOf(word, row.isConfirmed, reason)
+    if (!result) continue
+    const { tenantId, endpointId, appName: applicationName, appVersionName: versionName } = row
+    const endpoint = { tenantId, applicationName, versionName, endpointId }
+    await deps.commands.results(endpoint, row.commandType, [{ id: row.commandId, ...result }])
+    await store.deleteDownlink(deps.kit.db.sql, row.correlationId)
+    count({ outcome: word })
+    if (result.statusCode !== 200)
+      deps.statistics.failed(row.deviceIntegrationId, `command ${row.commandId}: ${result.reasonPhrase}`)
+  }
+}

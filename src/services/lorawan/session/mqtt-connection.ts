@@ -1,0 +1,308 @@
+/**
+ * A connection to the MQTT server of a network, as a client of MQTT 3.1.1. Messages with QoS 1 are acknowledged by the caller, when they
+ * are stored. A client library would acknowledge by itself and hold several times the memory of an idle connection.
+ */
+import { connect as connectTcp, isIP, type Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+import mqtt, { type Packet } from 'mqtt-packet'
+import { monotonicMs } from '../../../kernel/clock.ts'
+import { RefusedAddress, resolveAddress } from '../../../kernel/safe-fetch.ts'
+import type { MqttAddress } from '../hosts.ts'
+
+export interface IncomingMessage {
+  topic: string
+  payload: Buffer
+  qos: 0 | 1 | 2
+  /** Undefined at QoS 0, which needs no acknowledgement. */
+  messageId: number | undefined
+}
+
+export interface ConnectionOptions {
+  address: MqttAddress
+  clientId: string
+  username: string
+  password: string
+  /** True discards the session that the broker keeps. */
+  isClean: boolean
+  allowPrivate: boolean
+  /** Acknowledge on the given connection: a message id means another message on another one. */
+  onMessage(message: IncomingMessage, connection: MqttConnection): void
+  /** Called once, with the reason in words; undefined if this side closed it. */
+  onClose(problem: string | undefined): void
+}
+
+export interface MqttConnection {
+  /** Rejects if the broker refuses one of the filters. */
+  subscribe(filters: string[]): Promise<void>
+  /** Publishes with QoS 1. Resolves when the broker has acknowledged, rejects when the connection closes before. */
+  publish(topic: string, payload: string): Promise<void>
+  acknowledge(messageId: number): void
+  pause(): void
+  resume(): void
+  readonly isOpen: boolean
+  /** Sends DISCONNECT and closes. */
+  close(): void
+}
+
+/** A connection that failed, with the reason in words. It never contains the key. */
+export class ConnectionProblem extends Error {
+  override readonly name = 'ConnectionProblem'
+}
+
+const answerMs = 10_000
+const keepAliveSeconds = 60
+const packetBytesMax = 1024 * 1024
+const sweepMs = 5000
+
+interface Waiting {
+  done(packet: Packet): void
+  fail(problem: Error): void
+}
+
+interface State {
+  options: ConnectionOptions
+  connection: MqttConnection
+  socket: Socket
+  isOpen: boolean
+  nextId: number
+  /** Packets that wait for an answer, by message id; 0 is CONNECT. */
+  waiting: Map<number, Waiting>
+  sentAt: number
+  pingedAt: number | undefined
+}
+
+/** All open connections, for one timer that keeps them alive. */
+const open = new Set<State>()
+let sweeper: NodeJS.Timeout | undefined
+
+function sweep() {
+  const now = monotonicMs()
+  for (const state of open) {
+    if (state.pingedAt !== undefined && now - state.pingedAt > 2 * answerMs)
+      fail(state, 'the network no longer answers')
+    else if (state.pingedAt === undefined && now - state.sentAt > (keepAliveSeconds * 1000) / 2) {
+      state.pingedAt = now
+      send(state, { cmd: 'pingreq' })
+    }
+  }
+  if (open.size > 0) return
+  clearInterval(sweeper)
+  sweeper = undefined
+}
+
+/** Connects and logs in. Rejects with ConnectionProblem. */
+export async function connectMqtt(options: ConnectionOptions): Promise<MqttConnection> {
+  const socket = await openSocket(options)
+  const state: Omit<State, 'connection'> = {
+    options,
+    socket,
+    isOpen: true,
+    nextId: 0,
+    waiting: new Map(),
+    sentAt: monotonicMs(),
+    pingedAt: undefined,
+  }
+  return await logIn(Object.assign(state, { connection: connectionOf(state as State) }))
+}
+
+async function logIn(state: State): Promise<MqttConnection> {
+  const { options } = state
+  read(state)
+  const { clientId, username, password, isClean: clean } = options
+  const connected = answerOf(state, 0)
+  send(state, {
+    cmd: 'connect',
+    protocolId: 'MQTT',
+    protocolVersion: 4,
+    ...{ clientId, username, password: Buffer.from(password), clean, keepalive: keepAliveSeconds },
+  })
+  const packet = await connected
+  if (packet.cmd !== 'connack' || packet.returnCode !== 0) {
+    const problem =
+      refusals[packet.cmd === 'connack' ? (packet.returnCode ?? 0) : 0] ?? 'the network refuses the session'
+    fail(state, problem)
+    throw new ConnectionProblem(problem)
+  }
+  open.add(state)
+  sweeper ??= setInterval(sweep, sweepMs).unref()
+  return state.connection
+}
+
+const credentialsRefused = 'the network refuses the user name or the API key'
+const refusals: Record<number, string> = {
+  1: 'the network does not accept MQTT 3.1.1',
+  2: 'the network refuses the client id',
+  3: 'the network is not available',
+  4: credentialsRefused,
+  5: credentialsRefused,
+}
+
+async function openSocket({ address, allowPrivate }: ConnectionOptions): Promise<Socket> {
+  const { host, port, isTls } = address
+  const at = `${host}:${port}`
+  const deadline = AbortSignal.timeout(answerMs)
+  try {
+    const target = await Promise.race([
+      resolveAddress(new URL(`https://${isIP(host) === 6 ? `[${host}]` : host}`), { allowPrivate }),
+      aborted(deadline),
+    ])
+    const to = { host: target.address, port }
+    // The name is checked against the certificate; the connection goes to the address that was checked.
+    const socket = isTls ? connectTls({ ...to, ...(isIP(host) === 0 && { servername: host }) }) : connectTcp(to)
+    try {
+      await Promise.race([opened(socket, isTls ? 'secureConnect' : 'connect'), aborted(deadline)])
+    } catch (error) {
+      socket.on('error', () => {})
+      socket.destroy()
+      throw error
+    }
+    socket.setNoDelay(true)
+    return socket
+  } catch (error) {
+    throw new ConnectionProblem(socketProblem(at, host, error))
+  }
+}
+
+const aborted = (signal: AbortSignal) =>
+  new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
+
+const opened = (socket: Socket, event: 'connect' | 'secureConnect') =>
+  new Promise<void>((resolve, reject) => {
+    socket.once('error', reject)
+    socket.once('close', () => reject(new Error('closed')))
+    socket.once(event, () => {
+      socket.removeAllListeners('close').removeListener('error', reject)
+      resolve()
+    })
+  })
+
+function socketProblem(at: string, host: string, error: unknown): string {
+  if (error instanceof RefusedAddress) return error.message
+  const { name, code = '', message } = error as NodeJS.ErrnoException
+  if (name === 'TimeoutError') return `${at} did not answer within ${answerMs / 1000} s`
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `the name ${host} cannot be resolved (${code})`
+  if (code === 'ECONNREFUSED') return `${at} refuses the connection`
+  if (/CERT|SELF_SIGNED|ERR_TLS|UNABLE_TO|ERR_SSL|EPROTO/.test(code)) return `TLS with ${at} failed: ${message}`
+  return `${at} cannot be reached${code === '' ? '' : ` (${code})`}`
+}
+
+function read(state: State) {
+  const { socket, options } = state
+  const parser = mqtt.parser({ protocolVersion: 4 })
+  // The list of received bytes is not part of the types of the parser.
+  const buffered = (parser as unknown as { _list: { length: number } })._list
+  parser.on('packet', (packet) => receive(state, packet))
+  parser.on('error', () => fail(state, 'the network sent something that is not MQTT'))
+  socket.on('data', (chunk) => {
+    if (!state.isOpen) return
+    parser.parse(chunk)
+    if (buffered.length > packetBytesMax) fail(state, `the network sent a packet of more than ${packetBytesMax} bytes`)
+  })
+  const { host, port } = options.address
+  socket.on('error', (error) => fail(state, socketProblem(`${host}:${port}`, host, error)))
+  socket.on('close', () => fail(state, 'the network closed the connection'))
+}
+
+function receive(state: State, packet: Packet) {
+  if (!state.isOpen) return
+  switch (packet.cmd) {
+    case 'publish': {
+      const { topic, qos, messageId } = packet
+      // A copy: the buffer of the parser is reused.
+      const payload = Buffer.from(packet.payload)
+      if (qos === 2) fail(state, 'the network sent a message with QoS 2, which was not asked for')
+      else
+        state.options.onMessage({ topic, payload, qos, messageId: qos === 0 ? undefined : messageId }, state.connection)
+      return
+    }
+    case 'pingresp':
+      state.pingedAt = undefined
+      return
+    case 'connack':
+    case 'suback':
+    case 'puback': {
+      const id = packet.cmd === 'connack' ? 0 : (packet.messageId ?? -1)
+      const waiting = state.waiting.get(id)
+      state.waiting.delete(id)
+      waiting?.done(packet)
+      return
+    }
+  }
+}
+
+/** Ends the connection for a reason in words; undefined if this side wants it. */
+function fail(state: State, problem: string | undefined) {
+  if (!state.isOpen) return
+  state.isOpen = false
+  open.delete(state)
+  if (problem !== undefined) state.socket.destroy()
+  for (const { fail } of state.waiting.values()) fail(new ConnectionProblem(problem ?? 'the connection was closed'))
+  state.waiting.clear()
+  state.options.onClose(problem)
+}
+
+function send(state: State, packet: Packet) {
+  if (!state.isOpen) return
+  state.sentAt = monotonicMs()
+  state.socket.write(mqtt.generate(packet))
+}
+
+/** Resolves with the answer to a packet; a broker that does not answer in time ends the connection. */
+function answerOf(state: State, id: number): Promise<Packet> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => fail(state, 'the network does not answer'), answerMs).unref()
+    state.waiting.set(id, {
+      done(packet) {
+        clearTimeout(timer)
+        resolve(packet)
+      },
+      fail(problem) {
+        clearTimeout(timer)
+        reject(problem)
+      },
+    })
+    if (!state.isOpen) fail(state, undefined)
+  })
+}
+
+function newMessageId(state: State): number {
+  do state.nextId = (state.nextId % 65_535) + 1
+  while (state.waiting.has(state.nextId))
+  return state.nextId
+}
+
+const connectionOf = (state: State): MqttConnection => ({
+  get isOpen() {
+    return state.isOpen
+  },
+  async subscribe(filters) {
+    const messageId = newMessageId(state)
+    const answer = answerOf(state, messageId)
+    send(state, { cmd: 'subscribe', messageId, subscriptions: filters.map((topic) => ({ topic, qos: 1 })) })
+    const packet = await answer
+    const granted = packet.cmd === 'suback' ? packet.granted : []
+    const refused = filters.filter((_, index) => ((granted[index] as number | undefined) ?? 128) >= 128)
+    if (refused.length === 0) return
+    const problem = `the network refuses the subscription to ${refused[0]}`
+    fail(state, problem)
+    throw new ConnectionProblem(problem)
+  },
+  async publish(topic, payload) {
+    if (!state.isOpen) throw new ConnectionProblem('the connection is closed')
+    const messageId = newMessageId(state)
+    const answer = answerOf(state, messageId)
+    send(state, { cmd: 'publish', topic, payload, qos: 1, messageId, dup: false, retain: false })
+    await answer
+  },
+  acknowledge: (messageId) => send(state, { cmd: 'puback', messageId }),
+  pause: () => void state.socket.pause(),
+  resume: () => void state.socket.resume(),
+  close() {
+    if (!state.isOpen) return
+    send(state, { cmd: 'disconnect' })
+    fail(state, undefined)
+    state.socket.end()
+    // A broker that does not close its side must not keep the socket.
+    setTimeout(() => state.socket.destroy(), 2000).unref()
+  },
+})

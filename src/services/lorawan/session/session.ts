@@ -1,0 +1,195 @@
+/**
+ * The session of one integration on this node: connects, subscribes, reconnects with growing pauses, passes messages on and acknowledges
+ * them when they are handled. It reports its state only when it changes.
+ */
+import { monotonicMs, sleep } from '../../../kernel/clock.ts'
+import type { MqttAddress } from '../hosts.ts'
+import { ConnectionProblem, connectMqtt, type IncomingMessage, type MqttConnection } from './mqtt-connection.ts'
+
+export interface SessionOptions {
+  address: MqttAddress
+  clientId: string
+  username: string
+  password: string
+  allowPrivate: boolean
+  startsClean: boolean
+  /** Rejects, or resolves to false, if this node does not have the session any more: then it does not connect. */
+  mayConnect(): Promise<boolean>
+  /** Waits until this node may open another connection. */
+  limited<T>(work: () => Promise<T>): Promise<T>
+  changed(state: { isConnected: boolean; error: string | null }): void
+  /** Called after the broker has discarded the session that it kept. */
+  cleaned(): void
+  /** Resolves when the message may be acknowledged. */
+  handle(topic: string, payload: Buffer): Promise<void>
+  /** Called on each connection, after the subscription. */
+  connected(): void
+}
+
+export interface Session {
+  readonly isConnected: boolean
+  /** Rejects if the session is not connected. */
+  publish(topic: string, payload: string): Promise<void>
+  /** Ends the session. With `discard`, the broker forgets its subscriptions and messages. */
+  stop(options?: { discard?: boolean }): Promise<void>
+}
+
+const pauseMinMs = 1000
+const pauseMaxMs = 60_000
+/** Above these, the connection is not read until messages are handled. */
+const inFlightMax = 200
+const inFlightBytesMax = 2 * 1024 * 1024
+
+interface State {
+  options: SessionOptions
+  connection: MqttConnection | undefined
+  startsClean: boolean
+  isStopped: boolean
+  pauseMs: number
+  timer: NodeJS.Timeout | undefined
+  connecting: Promise<void> | undefined
+  inFlight: number
+  inFlightBytes: number
+  isPaused: boolean
+  connectedAt: number
+  reported: string
+}
+
+export function startSession(options: SessionOptions): Session {
+  const state: State = {
+    options,
+    connection: undefined,
+    startsClean: options.startsClean,
+    isStopped: false,
+    pauseMs: pauseMinMs,
+    timer: undefined,
+    connecting: undefined,
+    inFlight: 0,
+    inFlightBytes: 0,
+    isPaused: false,
+    connectedAt: 0,
+    reported: '',
+  }
+  attempt(state)
+  return {
+    get isConnected() {
+      return state.connection?.isOpen === true
+    },
+    async publish(topic, payload) {
+      if (!state.connection) throw new ConnectionProblem('the session is not connected')
+      await state.connection.publish(topic, payload)
+    },
+    stop: ({ discard = false } = {}) => stop(state, discard),
+  }
+}
+
+export const filtersOf = (username: string) => [
+  `v3/${username}/devices/+/up`,
+  ...['sent', 'ack', 'nack', 'failed'].map((word) => `v3/${username}/devices/+/down/${word}`),
+]
+
+function attempt(state: State) {
+  state.connecting = connect(state)
+    .catch((error) => disconnected(state, error instanceof ConnectionProblem ? error.message : undefined))
+    .finally(() => {
+      state.connecting = undefined
+    })
+}
+
+async function connect(state: State) {
+  const { options } = state
+  if (!(await options.mayConnect()) || state.isStopped) return
+  await options.limited(async () => {
+    if (state.isStopped) return
+    if (state.startsClean) {
+      await discardSession(options)
+      state.startsClean = false
+      options.cleaned()
+    }
+    let isReady = false
+    const connection = await connectMqtt({
+      ...options,
+      isClean: false,
+      onMessage: (message, from) => receive(state, message, from),
+      onClose(problem) {
+        state.connection = undefined
+        if (isReady) disconnected(state, problem)
+      },
+    })
+    state.connection = connection
+    if (state.isStopped) return connection.close()
+    await connection.subscribe(filtersOf(options.username))
+    isReady = true
+    state.connectedAt = monotonicMs()
+    report(state, { isConnected: true, error: null })
+    options.connected()
+  })
+}
+
+/** Logs in with a clean session and out again, so that the broker forgets the kept one. */
+async function discardSession(options: SessionOptions) {
+  const connection = await connectMqtt({ ...options, isClean: true, onMessage() {}, onClose() {} })
+  connection.close()
+}
+
+function receive(state: State, { topic, payload, messageId }: IncomingMessage, connection: MqttConnection) {
+  state.inFlight++
+  state.inFlightBytes += payload.length
+  if (!state.isPaused && isFull(state)) {
+    state.isPaused = true
+    connection.pause()
+  }
+  const done = () => {
+    state.inFlight--
+    state.inFlightBytes -= payload.length
+    if (!state.isPaused || isFull(state)) return
+    state.isPaused = false
+    state.connection?.resume()
+  }
+  // A message that cannot be handled because the node stops is not acknowledged: the broker sends it to the next node.
+  state.options
+    .handle(topic, payload)
+    .then(() => {
+      if (messageId !== undefined) connection.acknowledge(messageId)
+    })
+    .catch(() => {})
+    .finally(done)
+}
+
+const isFull = ({ inFlight, inFlightBytes }: State) => inFlight >= inFlightMax || inFlightBytes >= inFlightBytesMax
+
+/** Reports the reason and connects again later; a session that lasted begins with the shortest pause. */
+function disconnected(state: State, problem: string | undefined) {
+  state.connection = undefined
+  state.isPaused = false
+  if (state.isStopped) return
+  report(state, { isConnected: false, error: problem ?? 'the platform could not open the session; retrying' })
+  if (state.connectedAt > 0 && monotonicMs() - state.connectedAt > state.pauseMs) state.pauseMs = pauseMinMs
+  state.connectedAt = 0
+  clearTimeout(state.timer)
+  state.timer = setTimeout(() => attempt(state), state.pauseMs).unref()
+  state.pauseMs = Math.min(state.pauseMs * 2, pauseMaxMs)
+}
+
+function report(state: State, next: { isConnected: boolean; error: string | null }) {
+  const text = JSON.stringify(next)
+  if (text === state.reported) return
+  state.reported = text
+  state.options.changed(next)
+}
+
+const drainMs = 3000
+const drainStepMs = 20
+
+async function stop(state: State, discard: boolean) {
+  state.isStopped = true
+  clearTimeout(state.timer)
+  await Promise.race([state.connecting, sleep(drainMs)])
+  const { connection } = state
+  connection?.pause()
+  // Messages that are being stored are acknowledged, so that the next node does not get them again.
+  for (let waitedMs = 0; state.inFlight > 0 && connection?.isOpen && waitedMs < drainMs; waitedMs += drainStepMs)
+    await sleep(drainStepMs)
+  connection?.close()
+  if (discard) await discardSession(state.options).catch(() => {})
+}

@@ -1,0 +1,251 @@
+/**
+ * Opens the MQTT sessions of integrations on this node. Each session belongs to one node: the row in `lorawan.sessions` names it. Nodes take
+ * sessions that have none at once, and again every few seconds; the members sweep frees those of a node that has died.
+ */
+import type { Identity } from '../../../identity/contract.ts'
+import { RealmStatusChanged } from '../../../identity/events.ts'
+import { createSemaphore } from '../../../kernel/concurrency-limit.ts'
+import type { Kit } from '../../../kernel/define-service.ts'
+import { createKeyedMutex } from '../../../kernel/keyed-mutex.ts'
+import { AppIntegrationChanged } from '../events.ts'
+import { parseMqttUrl } from '../hosts.ts'
+import { sessionStateNotWritten, sessionsNotClaimed } from '../log-messages.ts'
+import * as store from '../store/sessions.ts'
+import type { Publisher } from './downlinks.ts'
+import { type Session, startSession } from './session.ts'
+import { SessionsFree } from './signals.ts'
+
+export interface SessionDeps {
+  kit: Kit
+  identity: Pick<Identity, 'realms'>
+  /** Resolves when the message may be acknowledged. */
+  handle(publisher: Publisher, topic: string, payload: Buffer): Promise<void>
+  connected(publisher: Publisher): void
+}
+
+export interface Sessions {
+  /** The session of an integration, if this node has it. */
+  find(appIntegrationId: number): Publisher | undefined
+  start(): void
+  stop(): Promise<void>
+}
+
+/** A session that this node has. */
+interface Held extends store.SessionRow {
+  /** Undefined while the tenant is not available. */
+  session: Session | undefined
+  publisher: Publisher
+}
+
+interface Parts extends SessionDeps {
+  held: Map<number, Held>
+  inOrder<T>(id: string, work: () => Promise<T>): Promise<T>
+  limited<T>(work: () => Promise<T>): Promise<T>
+  isStopped: boolean
+  claiming: Promise<void> | undefined
+  /** Somebody asked to claim while a claim was running. */
+  isClaimWanted: boolean
+}
+
+const claimMs = 2000
+const refreshMs = 10_000
+const claimedAtOnce = 100
+const connectsAtOnce = 50
+
+export function createSessions(deps: SessionDeps): Sessions {
+  const { kit } = deps
+  const { bus, members, signals } = kit
+  const parts: Parts = {
+    ...deps,
+    held: new Map(),
+    inOrder: createKeyedMutex().run,
+    limited: createSemaphore(connectsAtOnce),
+    isStopped: true,
+    claiming: undefined,
+    isClaimWanted: false,
+  }
+  kit.metrics.gauge(
+    'waypost_lorawan_sessions',
+    'Number of LoRaWAN sessions of this node, by state.',
+    ['state'],
+    (gauge) => {
+      const connected = [...parts.held.values()].filter(({ session }) => session?.isConnected).length
+      gauge.set({ state: 'connected' }, connected)
+      gauge.set({ state: 'disconnected' }, parts.held.size - connected)
+    },
+  )
+  bus.subscribe(AppIntegrationChanged, ({ appIntegrationId }) => {
+    if (parts.held.has(appIntegrationId)) refresh(parts, [appIntegrationId])
+    else claim(parts)
+  })
+  bus.subscribe(RealmStatusChanged, ({ tenantId }) => {
+    const ofTenant = [...parts.held.values()].filter((held) => held.tenantId === tenantId)
+    for (const held of ofTenant) refresh(parts, [held.appIntegrationId])
+  })
+  signals.on(SessionsFree, () => claim(parts))
+  signals.onReset(() => {
+    refresh(parts, [...parts.held.keys()])
+    claim(parts)
+  })
+  members.declareOwnedRows({
+    name: 'lorawan.sessions',
+    owners: store.findNodesWithSessions,
+    sweep: async (nodeId) => {
+      if ((await store.releaseSessions(kit.db.sql, nodeId, null)) > 0) await signals.sendNow('all', SessionsFree, {})
+    },
+  })
+  const timers: NodeJS.Timeout[] = []
+  return {
+    find: (id) => parts.held.get(id)?.publisher,
+    start() {
+      parts.isStopped = false
+      claim(parts)
+      timers.push(
+        setInterval(() => claim(parts), claimMs).unref(),
+        setInterval(() => refresh(parts, [...parts.held.keys()]), refreshMs).unref(),
+      )
+    },
+    async stop() {
+      for (const timer of timers.splice(0)) clearInterval(timer)
+      await stopAll(parts)
+    },
+  }
+}
+
+/** Takes sessions that no node has. Does not wait; calls while it runs cause another run. */
+function claim(parts: Parts) {
+  parts.isClaimWanted = true
+  if (parts.isStopped || parts.claiming) return
+  parts.claiming = claimAll(parts)
+    .catch((error) => sessionsNotClaimed(parts.kit.log, { err: error }))
+    .finally(() => {
+      parts.claiming = undefined
+      if (parts.isClaimWanted) claim(parts)
+    })
+}
+
+async function claimAll(parts: Parts) {
+  const { kit } = parts
+  while (parts.isClaimWanted && !parts.isStopped) {
+    parts.isClaimWanted = false
+    const rows = await store.claimSessions(kit.db.sql, kit.members.nodeId, claimedAtOnce)
+    const available = await availableTenants(parts, rows)
+    for (const row of rows)
+      change(parts, row.appIntegrationId, async () => {
+        // A row that this node already had was freed by a sweep: the old session ends.
+        await parts.held.get(row.appIntegrationId)?.session?.stop()
+        open(parts, row, available.has(row.tenantId))
+      })
+    if (rows.length === claimedAtOnce) parts.isClaimWanted = true
+  }
+}
+
+/** Adapts sessions of this node to their rows: closes those that are gone, opens those that have changed anew. Does not wait. */
+function refresh(parts: Parts, ids: number[]) {
+  if (parts.isStopped || ids.length === 0) return
+  const { kit } = parts
+  const read = async () => {
+    const rows = await store.findSessions(kit.db.sql, kit.members.nodeId, ids)
+    const available = await availableTenants(parts, rows)
+    const byId = new Map(rows.map((row) => [row.appIntegrationId, row]))
+    for (const id of ids) change(parts, id, () => adapt(parts, id, byId.get(id), available))
+  }
+  void read().catch((error) => sessionsNotClaimed(kit.log, { err: error }))
+}
+
+/** Runs changes of one session one after the other. A failed one is repeated with the next refresh. */
+function change(parts: Parts, id: number, work: () => Promise<void>) {
+  void parts.inOrder(String(id), work).catch((error) => sessionsNotClaimed(parts.kit.log, { err: error }))
+}
+
+async function availableTenants({ identity }: Parts, rows: store.SessionRow[]): Promise<Set<string>> {
+  const realms = await identity.realms([...new Set(rows.map(({ tenantId }) => tenantId))])
+  return new Set([...realms.values()].filter(({ status }) => status === 'AVAILABLE').map(({ tenantId }) => tenantId))
+}
+
+const configured = ({ claim, clientId, netUsername, netApiKey, netPlainMqttServerUrl }: store.SessionRow) =>
+  JSON.stringify([claim, clientId, netUsername, netApiKey, netPlainMqttServerUrl])
+
+async function adapt(parts: Parts, id: number, row: store.SessionRow | undefined, available: Set<string>) {
+  const held = parts.held.get(id)
+  if (!held || parts.isStopped) return
+  if (!row) {
+    parts.held.delete(id)
+    await end(parts, held)
+  } else if (configured(row) !== configured(held)) {
+    await held.session?.stop()
+    open(parts, row, available.has(row.tenantId))
+  } else if (available.has(row.tenantId) !== (held.session !== undefined)) {
+    await held.session?.stop()
+    open(parts, row, available.has(row.tenantId))
+  }
+}
+
+/** Ends a session that is no longer wanted. If another node has it, its broker keeps what it has for that node. */
+async function end({ kit }: Parts, { appIntegrationId, session, claim }: Held) {
+  const { nodeId } = kit.members
+  const isOurs = await store.isUnwanted(kit.db.sql, { appIntegrationId, nodeId, claim })
+  await session?.stop({ discard: isOurs })
+  if (isOurs) await store.releaseSessions(kit.db.sql, nodeId, [appIntegrationId])
+}
+
+/** Opens a session; without an available tenant it waits for it, disconnected. */
+function open(parts: Parts, row: store.SessionRow, isAvailable: boolean) {
+  if (parts.isStopped) return
+  const { kit } = parts
+  const { appIntegrationId, tenantId, claim, netUsername: username } = row
+  const of = { appIntegrationId, nodeId: kit.members.nodeId, claim }
+  const held: Held = {
+    ...row,
+    session: undefined,
+    publisher: {
+      appIntegrationId,
+      tenantId,
+      username,
+      get isConnected() {
+        return held.session?.isConnected === true
+      },
+      publish: async (topic, payload) => await held.session?.publish(topic, payload),
+    },
+  }
+  parts.held.set(appIntegrationId, held)
+  const write = (state: { isConnected: boolean; error: string | null }) =>
+    void store
+      .updateState(kit.db.sql, of, state)
+      .catch((error) => sessionStateNotWritten(kit.log, { err: error, appIntegrationId }))
+  if (!isAvailable) return write({ isConnected: false, error: null })
+  const { allowPrivateAddresses: allowPrivate } = kit.platform
+  const address = parseMqttUrl(row.netPlainMqttServerUrl, { allowPrivate })
+  if ('problem' in address) return write({ isConnected: false, error: `netPlainMqttServerUrl: ${address.problem}` })
+  held.session = startSession({
+    address,
+    clientId: row.clientId,
+    username,
+    password: kit.secrets.open(row.netApiKey),
+    allowPrivate,
+    startsClean: row.startsClean,
+    mayConnect: () => store.isClaimed(kit.db.sql, of),
+    limited: parts.limited,
+    changed: write,
+    cleaned: () => void store.updateCleaned(kit.db.sql, of).catch(() => {}),
+    handle: (topic, payload) => parts.handle(held.publisher, topic, payload),
+    connected: () => parts.connected(held.publisher),
+  })
+}
+
+async function stopAll(parts: Parts) {
+  const { kit } = parts
+  parts.isStopped = true
+  await parts.claiming
+  const sessions = [...parts.held.values()]
+  await Promise.all(sessions.map(({ session }) => session?.stop()))
+  parts.held.clear()
+  if (sessions.length === 0) return
+  try {
+    await store.releaseSessions(kit.db.sql, kit.members.nodeId, null)
+    await kit.signals.sendNow('all', SessionsFree, {})
+  } catch (error) {
+    // The other nodes sweep the rows of this one.
+    sessionsNotClaimed(kit.log, { err: error })
+  }
+}

@@ -1,0 +1,22 @@
+import { defineRequest, defineSignal } from '../../../kernel/signals.ts'
+
+/** Sessions have no node: after a death, a stop or a restart. */
+export const SessionsFree = defineSignal<Record<never, never>>('lorawan.sessions-free')
+
+/** Informs the node that has the session that these endpoints have new commands. */
+export const DownlinksWaiting = defineSignal<{ appIntegrationId: number; endpointIds: string[] }>(
+  'lorawan.downlinks-waiting',
+)
+
+/** Asks the node that has the session to publish a command with `commandTtl=0`. */
+export const DownlinkOnce = defineRequest<
+  {
+    tenantId: string
+    endpointId: string
+    appIntegrationId: number
+    id: number
+    type: string
+    payload: string | null
+  },
+  boolean
+>('lorawan.downlink-once')

@@ -1,0 +1,122 @@
+/** Reads the messages of a network: uplinks and reports on downlinks. Pure functions; nothing in a message is trusted. */
+import { createHash } from 'node:crypto'
+
+export interface Uplink {
+  sessionKey: string
+  fCnt: number
+  fPort: number
+  /** Milliseconds since 1970; undefined if the network gave no usable time. */
+  receivedAt: number | undefined
+  /** Undefined without `frm_payload`. */
+  bytes: Buffer | undefined
+  decoded: unknown
+}
+
+type Json = Record<string, unknown>
+
+const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Returns the uplink, or what is wrong with it. */
+export function parseUplink(payload: Buffer): Uplink | { problem: string } {
+  const message = parseJson(payload)
+  if (message === undefined) return { problem: 'the uplink is not JSON' }
+  const uplink = isObject(message) ? message.uplink_message : undefined
+  if (!isObject(message) || !isObject(uplink)) return { problem: 'the uplink has no object uplink_message' }
+  const { session_key_id: session, f_cnt: fCnt = 0, f_port: fPort = 0, frm_payload: frame } = uplink
+  if (!isCount(fCnt, 0xffff_ffff)) return { problem: 'uplink_message.f_cnt: expected a number of 32 bits' }
+  if (!isCount(fPort, 255)) return { problem: 'uplink_message.f_port: expected a number from 0 to 255' }
+  if (session !== undefined && session !== null && (typeof session !== 'string' || session.length > 255))
+    return { problem: 'uplink_message.session_key_id: expected a text of up to 255 characters' }
+  const bytes = typeof frame === 'string' ? base64(frame) : undefined
+  if (frame !== undefined && frame !== null && bytes === undefined)
+    return { problem: 'uplink_message.frm_payload: expected base64' }
+  return {
+    // A network that names neither session nor counter: only the same message again is the same uplink.
+    sessionKey: session || uplink.f_cnt !== undefined ? storable(String(session ?? '')) : digestOf(payload),
+    fCnt,
+    fPort,
+    receivedAt: timeOf(message.received_at) ?? timeOf(uplink.received_at),
+    bytes,
+    decoded: uplink.decoded_payload,
+  }
+}
+
+const digestOf = (payload: Buffer) => `payload ${createHash('sha256').update(payload).digest('base64url')}`
+
+/** PostgreSQL cannot store NUL or half of a surrogate pair. */
+const storable = (text: string) => text.replaceAll('\0', '').toWellFormed()
+
+const isCount = (value: unknown, max: number): value is number =>
+  Number.isInteger(value) && (value as number) >= 0 && (value as number) <= max
+
+const base64Pattern = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
+
+export const isBase64 = (text: string) => base64Pattern.test(text)
+
+const base64 = (text: string): Buffer | undefined => (isBase64(text) ? Buffer.from(text, 'base64') : undefined)
+
+const timePattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/
+
+/** Networks write times with up to nine digits of a second. */
+function timeOf(value: unknown): number | undefined {
+  if (typeof value !== 'string' || !timePattern.test(value)) return undefined
+  const time = Date.parse(value.replace(/(\.\d{3})\d+/, '$1'))
+  return Number.isNaN(time) ? undefined : time
+}
+
+function parseJson(payload: Buffer): unknown {
+  try {
+    return JSON.parse(payload.toString('utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+export type ReportWord = 'sent' | 'ack' | 'nack' | 'failed'
+
+export interface DownlinkReport {
+  correlationIds: string[]
+  /** Why the network could not send the downlink. */
+  reason: string | undefined
+}
+
+/** The correlation ids of our own downlinks begin with it. */
+export const correlationPrefix = 'waypost:'
+
+const idsMax = 20
+
+export function parseReport(word: ReportWord, payload: Buffer): DownlinkReport {
+  const message = parseJson(payload)
+  if (!isObject(message)) return { correlationIds: [], reason: undefined }
+  const part = message[`downlink_${word}`]
+  const downlink = isObject(part) && isObject(part.downlink) ? part.downlink : undefined
+  const ids = [message, part, downlink].flatMap((place) => {
+    const list = isObject(place) ? place.correlation_ids : undefined
+    return Array.isArray(list) ? list : []
+  })
+  const own = ids.filter((id) => typeof id === 'string' && id.startsWith(correlationPrefix) && id.length <= 100)
+  return { correlationIds: [...new Set<string>(own)].slice(0, idsMax), reason: reasonIn(part) }
+}
+
+function reasonIn(part: unknown): string | undefined {
+  const error = isObject(part) ? part.error : undefined
+  if (typeof error === 'string') return error
+  if (!isObject(error)) return undefined
+  const { message_format: format, name, message } = error
+  return [message, format, name].find((text): text is string => typeof text === 'string' && text !== '')
+}
+
+export type Topic = { kind: 'up'; netDeviceId: string } | { kind: 'down'; netDeviceId: string; word: ReportWord }
+
+/** Returns what a topic means; undefined for topics of other users, and others that were not asked for. */
+export function parseTopic(topic: string, username: string): Topic | undefined {
+  const prefix = `v3/${username}/devices/`
+  if (!topic.startsWith(prefix)) return undefined
+  const [netDeviceId = '', kind, word, ...rest] = topic.slice(prefix.length).split('/')
+  if (netDeviceId === '' || rest.length > 0) return undefined
+  if (kind === 'up' && word === undefined) return { kind, netDeviceId }
+  if (kind === 'down' && isWord(word)) return { kind, netDeviceId, word }
+  return undefined
+}
+
+const isWord = (word: string | undefined): word is ReportWord => ['sent', 'ack', 'nack', 'failed'].includes(word ?? '')
