@@ -72,9 +72,8 @@ export interface GivenRun {
   failing?: Record<string, string>
   endpoint?: EndpointRef
   isTry?: boolean
-  eventId?: string
-  actionId?: string
-  ruleId?: string
+  /** The id of the action's run, the same if its event runs again. */
+  id?: string
   depth?: number
   traceId?: string
 }
@@ -125,7 +124,7 @@ function actionRun(type: ActionType, given: GivenRun): ActionRun {
   const { fields = {}, results = {}, failing = {}, endpoint, isTry = false } = given
   return {
     action: {
-      id: given.actionId ?? newId(),
+      id: newId(),
       tenantId: 'default',
       type,
       name: 'action',
@@ -141,12 +140,12 @@ function actionRun(type: ActionType, given: GivenRun): ActionRun {
     },
     run: {
       tenantId: 'default',
-      ruleId: given.ruleId ?? newId(),
+      ruleId: newId(),
       ruleVersion: 1,
       traceId: given.traceId ?? newId(),
-      id: newId(),
+      id: given.id ?? newId(),
       depth: given.depth ?? 1,
-      eventId: given.eventId ?? newId(),
+      eventId: newId(),
       ...(endpoint && { endpoint }),
       raisedOn: { entityType: endpoint ? 'ENDPOINT' : 'ON_DEMAND', entityId: endpoint?.endpointId ?? 'rule' },
       isTry,

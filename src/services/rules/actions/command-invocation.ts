@@ -2,14 +2,14 @@ import type { ActionDeps } from './deps.ts'
 import { effectKey } from './effects.ts'
 import { forEach, targetsOf } from './endpoints.ts'
 import type { ActionOutcome, ActionRun } from './executor.ts'
-import { ActionFailed, read, readJson } from './results.ts'
+import { ActionFailed, readJson } from './results.ts'
 
 /** Invokes a command. With `awaitTimeout` it succeeds only if the device answers with 2xx in time. */
 export async function commandInvocation(deps: ActionDeps, run: ActionRun): Promise<ActionOutcome> {
   const { kit, register, commands, effects } = deps
   const { fields } = run.action
   const targets = await targetsOf(run, register)
-  const commandType = commandTypeOf(await read(run, 'commandType'))
+  const commandType = commandTypeOf(fields.commandType)
   const payload = await readJson(run, 'commandPayloadExpression')
   const commandTtl = numberOf(fields.commandTtl)
   const awaitTimeout = numberOf(fields.awaitTimeout) ?? 0

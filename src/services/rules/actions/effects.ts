@@ -14,11 +14,9 @@ export interface Effects {
 const keptSeconds = 3600
 const atOnce = 5000
 
-/** Returns the id of what an action does for an endpoint, the same in every run of the same event. */
-export function effectKey({ action, run }: Pick<ActionRun, 'action' | 'run'>, endpointId?: string): string {
-  const { eventId, ruleId, depth, endpoint } = run
-  const parts = [eventId, ruleId, depth, action.id, endpoint?.endpointId ?? '', endpointId ?? '']
-  const hex = createHash('sha256').update(JSON.stringify(parts)).digest('hex')
+/** Returns the id of what an action does for an endpoint. Ids of runs follow from their events, so it is the same if an event runs again. */
+export function effectKey({ run }: Pick<ActionRun, 'run'>, endpointId: string): string {
+  const hex = createHash('sha256').update(`${run.id} ${endpointId}`).digest('hex')
   // The form of a UUID of version 8: custom.
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }

@@ -24,6 +24,8 @@ export interface ActionsGiven
   extends Pick<ActionDeps, 'register' | 'commands' | 'timeSeries' | 'alerts' | 'secretValue' | 'executeRule'> {
   kit: Kit<RulesSettings>
   traces: EndedActions
+  /** Returns a function that masks the secrets of a tenant. */
+  maskOf?(tenantId: string): Promise<(text: string) => string>
   limits?: Limits
   emailRetries?: Retries
 }
@@ -33,6 +35,7 @@ const deletedAtOnce = 1000
 export function createActions({
   kit,
   traces,
+  maskOf,
   limits = defaultLimits,
   emailRetries = defaultEmailRetries,
   ...given
@@ -49,7 +52,7 @@ export function createActions({
   })
   const webhooks = createWebhookSender({ connections, now: kit.now, timeoutMs: webhookTimeoutSeconds * 1000 })
   const send = { webhook: webhooks, 'send-email': email.send }
-  const deliveries = createDeliveries({ kit, traces, send, limits })
+  const deliveries = createDeliveries({ kit, traces, send, limits, ...(maskOf && { maskOf }) })
   kit.bus.subscribe(TenantDeleted, ({ tenantId }) => deliveries.dropTenant(tenantId))
   kit.bus.handle('rules.forget-deliveries-of-tenant', TenantDeleted, async (sql, { tenantId }) => {
     while ((await deleteOfTenant(sql, tenantId, deletedAtOnce)) === deletedAtOnce);

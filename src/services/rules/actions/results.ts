@@ -32,8 +32,10 @@ export async function readJson(run: ActionRun, attribute: string): Promise<unkno
 }
 
 /** Reads a constant, or the expression that may be given instead of it. */
-export const readEither = (run: ActionRun, attribute: string): Promise<unknown> =>
-  run.action.fields[`${attribute}Expression`] === undefined ? read(run, attribute) : read(run, `${attribute}Expression`)
+export const readEither = async (run: ActionRun, attribute: string): Promise<unknown> =>
+  run.action.fields[`${attribute}Expression`] === undefined
+    ? run.action.fields[attribute]
+    : await read(run, `${attribute}Expression`)
 
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)

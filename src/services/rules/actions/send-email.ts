@@ -1,7 +1,6 @@
 import { type EmailContent, noMailServer } from '../deliveries/email.ts'
 import { pendingAction } from '../engine/traces.ts'
 import type { ActionDeps } from './deps.ts'
-import { effectKey } from './effects.ts'
 import { attachmentOf, recipientsOf, subjectOf } from './email-results.ts'
 import type { ActionOutcome, ActionRun } from './executor.ts'
 import { ActionFailed, read, readJson, textOrJson } from './results.ts'
@@ -21,7 +20,8 @@ export async function sendEmail(deps: ActionDeps, run: ActionRun): Promise<Actio
   }
   if (!hasMailServer) throw new ActionFailed(noMailServer)
   const accepted = await deliveries.add({
-    id: effectKey(run),
+    // Ids of runs follow from their events, so an event that runs again is not sent again.
+    id: run.run.id,
     type: 'send-email',
     host: 'smtp',
     content: JSON.stringify(content),

@@ -4,13 +4,13 @@ import type { ActionDeps } from './deps.ts'
 import { effectKey } from './effects.ts'
 import { forEach, targetsOf } from './endpoints.ts'
 import type { ActionOutcome, ActionRun } from './executor.ts'
-import { ActionFailed, isObject, read, readJson, textOf, timeOf } from './results.ts'
+import { ActionFailed, isObject, readJson, textOf, timeOf } from './results.ts'
 
 /** Stores a point in a time series, by default at the present time. */
 export async function timeSeries(deps: ActionDeps, run: ActionRun): Promise<ActionOutcome> {
   const { kit, register, effects } = deps
   const targets = await targetsOf(run, register)
-  const seriesName = textOf('timeSeriesName', await read(run, 'timeSeriesName'))
+  const seriesName = textOf('timeSeriesName', run.action.fields.timeSeriesName)
   const values = valuesOf(await readJson(run, 'valuesExpression'))
   const given = await readJson(run, 'timestampExpression')
   const timestamp = given === undefined || given === null ? kit.now().getTime() : timeOf('timestampExpression', given)

@@ -88,12 +88,12 @@ suite('a webhook', () => {
 
   test('of an event that runs again is not sent again', async () => {
     const receiver = await aReceiver()
-    const again = { fields: { webhookUrl: receiver.url }, eventId: newId(), actionId: newId(), ruleId: newId() }
+    const again = { fields: { webhookUrl: receiver.url }, id: newId() }
     const [first, second] = await Promise.all([start('webhook', again), start('webhook', again)])
     assert.ok(first.outcome === 'PENDING' && second.outcome === 'PENDING')
     assert.deepEqual([second.ended, (await first.ended)?.outcome], [undefined, 'SUCCESS'])
     assert.deepEqual(await start('webhook', again), { outcome: 'PENDING' })
-    await run('webhook', { ...again, actionId: newId() })
+    await run('webhook', { ...again, id: newId() })
     assert.equal(receiver.requests.length, 2)
   })
 

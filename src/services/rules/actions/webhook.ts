@@ -1,7 +1,6 @@
 import type { WebhookContent } from '../deliveries/webhook.ts'
 import { pendingAction } from '../engine/traces.ts'
 import type { ActionDeps } from './deps.ts'
-import { effectKey } from './effects.ts'
 import type { ActionOutcome, ActionRun } from './executor.ts'
 import { ActionFailed, headersOf, payloadOf, read, readJson, webhookUrlOf } from './results.ts'
 
@@ -16,7 +15,8 @@ export async function webhook(deps: ActionDeps, run: ActionRun): Promise<ActionO
   const signingKey = await signingKeyOf(deps, run)
   const content: WebhookContent = { ...request, ...(signingKey !== undefined && { signingKey }) }
   const accepted = await deliveries.add({
-    id: effectKey(run),
+    // Ids of runs follow from their events, so an event that runs again is not sent again.
+    id: run.run.id,
     type: 'webhook',
     host: url.host,
     content: JSON.stringify(content),

@@ -62,6 +62,8 @@ export interface DeliveriesDeps {
   kit: Pick<Kit, 'db' | 'bus' | 'members' | 'secrets' | 'metrics' | 'log' | 'now'>
   traces: EndedActions
   send: Record<DeliveryType, Send>
+  /** Returns a function that masks the secrets of a tenant. */
+  maskOf?(tenantId: string): Promise<(text: string) => string>
   limits?: Limits
 }
 
@@ -229,13 +231,23 @@ async function readContent({ kit }: State, { id }: Entry): Promise<string | unde
 }
 
 async function end(state: State, entry: Entry, last: AttemptOutcome) {
-  const outcome = outcomeOf(entry.id, entry.attempts, last)
+  const outcome = await masked(state, entry.tenantId, outcomeOf(entry.id, entry.attempts, last))
   const durationMs = entry.attempts.reduce((sum, attempt) => sum + attempt.durationMs, 0)
   const isOwn = await state.writes.end({ id: entry.id, action: entry.action, outcome, durationMs })
   forget(state, entry)
   if (!isOwn) return
   state.counted(entry.type, outcome.outcome)
   entry.ended?.(outcome)
+}
+
+/** Masks secrets in the reasons of failures, which may name the host or what a mail server answered. */
+async function masked({ maskOf }: State, tenantId: string, outcome: EndedOutcome): Promise<EndedOutcome> {
+  if (!maskOf || outcome.outcome === 'SUCCESS') return outcome
+  const mask = await maskOf(tenantId)
+  const attempts = (outcome.metadata!.attempts as Attempt[]).map((attempt) =>
+    attempt.reason === undefined ? attempt : { ...attempt, reason: mask(attempt.reason) },
+  )
+  return { ...outcome, reason: mask(outcome.reason), metadata: { ...outcome.metadata, attempts } }
 }
 
 async function waitForNext(state: State, entry: Entry) {
