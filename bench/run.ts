@@ -27,6 +27,7 @@ const benches: Record<string, { title: string; load(): Promise<() => Promise<Fig
     title: 'Software of a million endpoints',
     load: async () => (await import('./software.ts')).software,
   },
+  assets: { title: 'Assets', load: async () => (await import('./assets.ts')).assets },
   'traffic-log': {
     title: 'Ten million records of traffic',
     load: async () => (await import('./traffic-log.ts')).trafficLog,

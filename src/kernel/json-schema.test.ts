@@ -134,6 +134,29 @@ suite('a hostile schema costs its own request only', () => {
     assert.equal(await validateJson('hostile', '{"type":"number"}', '1'), 'valid')
   })
 
+  test('requests of the same tenant that wait with it are answered, each for itself', async () => {
+    const slow = JSON.stringify(exponential())
+    const verdicts = await Promise.all(
+      Array.from({ length: 60 }, (_, n) =>
+        n === 20 ? validateJson('many', slow, '1') : validateJson('many', '{"type":"number"}', n % 2 ? '1' : '"x"'),
+      ),
+    )
+    for (const [n, verdict] of verdicts.entries())
+      if (n === 20) assert.ok(typeof verdict === 'object' && 'unusable' in verdict)
+      else if (n % 2) assert.equal(verdict, 'valid')
+      else assert.ok(typeof verdict === 'object' && 'violations' in verdict)
+  })
+
+  test('more than a hundred waiting requests of a tenant get 429, those of another tenant do not', async () => {
+    const outcomes = await Promise.allSettled([
+      ...Array.from({ length: 120 }, () => validateJson('flood', '{"type":"number"}', '1')),
+      validateJson('calm', '{"type":"number"}', '1'),
+    ])
+    const refused = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason.status] : []))
+    assert.deepEqual(refused, Array(19).fill(429))
+    assert.equal(outcomes.at(-1)?.status, 'fulfilled')
+  })
+
   test('a pattern that backtracks in other engines takes linear time', async () => {
     assert.equal(await problemOf({ pattern: '^(a+)+$' }), undefined)
     assert.deepEqual(await verdictOf({ pattern: '^(a+)+$' }, `${'a'.repeat(50_000)}!`), [

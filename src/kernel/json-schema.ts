@@ -2,14 +2,9 @@
  * JSON schemas that users define (document 5, 1.8): draft-07 where `$schema` is absent, 2019-09 and 2020-12. Remote references, and patterns
  * that cannot be run in linear time, make a schema unusable. Schemas run in threads with a time limit (json-schema/threads.ts).
  */
-import { type ConcurrencyLimit, createConcurrencyLimit } from './concurrency-limit.ts'
 import type { Violations } from './json-schema/compile.ts'
-import {
-  createSchemaThreads,
-  type SchemaAnswer,
-  type SchemaRequest,
-  type SchemaThreads,
-} from './json-schema/threads.ts'
+import { createSchemaQueue, type SchemaQueue } from './json-schema/queue.ts'
+import type { SchemaAnswer, SchemaRequest } from './json-schema/threads.ts'
 
 export type { Violation, Violations } from './json-schema/compile.ts'
 
@@ -18,16 +13,12 @@ export const schemaLengthMax = 64 * 1024
 
 export type Verdict = 'valid' | { violations: Violations } | { unusable: Violations }
 
-/** One thread for a tenant at a time, so that slow schemas of one tenant leave threads for the others. */
-const limits = { total: 4, perTenant: 1, waitingPerTenant: 100, waitMs: 10_000 }
-
 // Created with the first schema of the process, and shared by all services.
-let shared: { threads: SchemaThreads; limit: ConcurrencyLimit } | undefined
+let queue: SchemaQueue | undefined
 
 function ask(tenantId: string, request: SchemaRequest): Promise<SchemaAnswer> {
-  shared ??= { threads: createSchemaThreads(), limit: createConcurrencyLimit(limits) }
-  const { threads, limit } = shared
-  return limit.run(tenantId, () => threads.ask(request))
+  queue ??= createSchemaQueue()
+  return queue.ask(tenantId, request)
 }
 
 /** Returns why a schema cannot be used; undefined if it can. Throws 429 if the tenant has too many requests at a time. */

@@ -1,6 +1,6 @@
 /**
- * Threads that compile and apply JSON schemas of users. A request has a thread of its own and a time limit: a schema, pattern or value that
- * takes long costs its own request, and neither the event loop nor the requests of others.
+ * Threads that compile and apply JSON schemas of users. Each request has a time limit: a schema, pattern or value that takes long costs its own
+ * request, and neither the event loop nor the requests of others.
  */
 import { Worker } from 'node:worker_threads'
 import type { Violations } from './compile.ts'
@@ -13,9 +13,21 @@ export interface SchemaRequest {
 
 export type SchemaAnswer = Violations | { unusable: Violations }
 
+/** A batch of requests, with each schema once. */
+export interface ThreadMessage {
+  schemas: string[]
+  requests: { schema: number; data?: string | undefined }[]
+}
+
+/** Null stands for a schema that can be used, or a value without violations. */
+export type ThreadAnswer = SchemaAnswer | null
+
 export interface SchemaThreads {
-  /** Answers `unusable` if the thread exceeds its time or its memory. */
-  ask(request: SchemaRequest): Promise<SchemaAnswer>
+  /**
+   * Answers the requests one after the other, on one thread. A request that exceeds its time or memory ends the thread and gets `unusable`; the
+   * other requests of the batch then have no answer.
+   */
+  ask(requests: SchemaRequest[]): Promise<(SchemaAnswer | Error | undefined)[]>
 }
 
 /** Limits of one request, from its begin on the thread. A schema of 64 KiB compiles within 100 ms. */
@@ -24,13 +36,20 @@ const resourceLimits = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 
 /** The start of a thread loads Ajv. */
 const startLimitMs = 30_000
 const idleMs = 60_000
+/** How often a busy thread is checked. A thread that begins a request between two checks has up to this time more. */
+const checkMs = 250
+
+/** The value of `progress` before the thread begins with the first request. */
+export const notBegun = -1
 
 interface Thread {
   worker: Worker
+  /** The index of the request that the thread works on. */
+  progress: Int32Array
   /** Ends the thread if it exceeds a limit, or has no request for a while. */
   timer: NodeJS.Timeout | undefined
-  /** Answers the current request. */
-  give: ((answer: SchemaAnswer | Error) => void) | undefined
+  /** Answers the current batch. */
+  give: ((answers: (SchemaAnswer | Error | undefined)[]) => void) | undefined
 }
 
 const exceeded = (message: string): SchemaAnswer => ({ unusable: { violations: [{ path: '', message }], more: 0 } })
@@ -38,32 +57,45 @@ const tooSlow = () =>
   exceeded(`the schema takes more than ${timeLimitMs / 1000} s to compile or to validate this value`)
 const tooLarge = () => exceeded('the schema takes too much memory to compile or to validate this value')
 
-/** The caller limits how many requests run at a time: each of them occupies one thread. */
+/** The caller limits how many batches run at a time: each of them occupies one thread. */
 export function createSchemaThreads(): SchemaThreads {
   /** Threads without a request; the last one was used last, and has the most recent schemas compiled. */
   const free: Thread[] = []
 
+  /** Ends a thread. The answer is that of the request which it works on; without a begun request, that of the first one. */
   function end(thread: Thread, answer?: SchemaAnswer | Error) {
     clearTimeout(thread.timer)
     const index = free.indexOf(thread)
     if (index >= 0) free.splice(index, 1)
-    if (answer !== undefined) thread.give?.(answer)
+    if (answer !== undefined && thread.give) {
+      const answers: (SchemaAnswer | Error | undefined)[] = []
+      answers[Math.max(0, Atomics.load(thread.progress, 0))] = answer
+      thread.give(answers)
+    }
     thread.give = undefined
     void thread.worker.terminate()
   }
 
-  function limitTime(thread: Thread, ms: number) {
-    clearTimeout(thread.timer)
-    thread.timer = setTimeout(() => end(thread, tooSlow()), ms)
+  /** Checks that the thread proceeds to the next request in time. */
+  function watch(thread: Thread, seen = notBegun, ms = 0) {
+    thread.timer = setTimeout(() => {
+      const current = Atomics.load(thread.progress, 0)
+      const sinceMs = current === seen ? ms + checkMs : 0
+      if (sinceMs >= (current === notBegun ? startLimitMs : timeLimitMs)) end(thread, tooSlow())
+      else watch(thread, current, sinceMs)
+    }, checkMs)
   }
 
   function newThread(): Thread {
+    const progress = new Int32Array(new SharedArrayBuffer(4))
     // Without the environment and the arguments of the process, which a schema must never reach.
-    const worker = new Worker(new URL('./worker-thread.ts', import.meta.url), { env: {}, argv: [], resourceLimits })
-    const thread: Thread = { worker, timer: undefined, give: undefined }
-    worker.on('message', (message: 'began' | SchemaAnswer) => {
-      if (message === 'began') return limitTime(thread, timeLimitMs)
-      thread.give?.(message)
+    const worker = new Worker(new URL('./worker-thread.ts', import.meta.url), {
+      ...{ env: {}, argv: [], resourceLimits },
+      workerData: { progress },
+    })
+    const thread: Thread = { worker, progress, timer: undefined, give: undefined }
+    worker.on('message', (answers: ThreadAnswer[]) => {
+      thread.give?.(answers.map((answer) => answer ?? { violations: [], more: 0 }))
       release(thread)
     })
     worker.on('error', (error: Error & { code?: string }) =>
@@ -82,13 +114,21 @@ export function createSchemaThreads(): SchemaThreads {
   }
 
   return {
-    ask: (request) =>
-      new Promise((resolve, reject) => {
+    ask: (requests) =>
+      new Promise((resolve) => {
         const thread = free.pop() ?? newThread()
-        thread.give = (answer) => (answer instanceof Error ? reject(answer) : resolve(answer))
+        clearTimeout(thread.timer)
+        Atomics.store(thread.progress, 0, notBegun)
+        thread.give = resolve
         thread.worker.ref()
-        limitTime(thread, startLimitMs)
-        thread.worker.postMessage(request)
+        watch(thread)
+        thread.worker.postMessage(messageOf(requests))
       }),
   }
+}
+
+function messageOf(requests: SchemaRequest[]): ThreadMessage {
+  const schemas = [...new Set(requests.map(({ schema }) => schema))]
+  const indexOf = new Map(schemas.map((schema, index) => [schema, index]))
+  return { schemas, requests: requests.map(({ schema, data }) => ({ schema: indexOf.get(schema)!, data })) }
 }

@@ -1,8 +1,8 @@
 /** Entry point of a thread that compiles and applies JSON schemas, one request at a time. */
-import { parentPort } from 'node:worker_threads'
+import { parentPort, workerData } from 'node:worker_threads'
 import { LRUCache } from 'lru-cache'
 import { compileSchema, SchemaError, type Violations } from './compile.ts'
-import type { SchemaAnswer, SchemaRequest } from './threads.ts'
+import type { SchemaAnswer, SchemaRequest, ThreadAnswer, ThreadMessage } from './threads.ts'
 
 /** Compiled schemas by their text; the memory of a validator is some times its text. */
 const compiled = new LRUCache<string, (data: string) => Violations>({ maxSize: 1024 * 1024, sizeCalculation: () => 1 })
@@ -26,8 +26,14 @@ function answerTo({ schema, data }: SchemaRequest): SchemaAnswer {
   }
 }
 
-parentPort?.on('message', (request: SchemaRequest) => {
-  // The time limit starts here: it does not include the start of the thread.
-  parentPort?.postMessage('began')
-  parentPort?.postMessage(answerTo(request))
+const { progress } = workerData as { progress: Int32Array }
+
+parentPort?.on('message', ({ schemas, requests }: ThreadMessage) => {
+  const answers = requests.map(({ schema, data }, index): ThreadAnswer => {
+    // The time limit of a request starts here: it does not include the start of the thread.
+    Atomics.store(progress, 0, index)
+    const answer = answerTo({ schema: schemas[schema]!, data })
+    return 'violations' in answer && answer.violations.length === 0 ? null : answer
+  })
+  parentPort?.postMessage(answers)
 })

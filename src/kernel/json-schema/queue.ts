@@ -1,0 +1,88 @@
+/**
+ * Gives the requests of each tenant to one thread at a time. Requests that arrive while the thread is busy form the next batch, because a
+ * message to a thread costs several validations.
+ */
+import { monotonicMs } from '../clock.ts'
+import { createConcurrencyLimit } from '../concurrency-limit.ts'
+import { TooManyRequests } from '../errors.ts'
+import { createSchemaThreads, type SchemaAnswer, type SchemaRequest } from './threads.ts'
+
+export interface SchemaQueue {
+  /** Throws 429 if the tenant has too many requests at a time. */
+  ask(tenantId: string, request: SchemaRequest): Promise<SchemaAnswer>
+}
+
+const waitingMax = 100
+const waitMsMax = 10_000
+/** One thread for a tenant at a time, so that slow schemas of one tenant leave threads for the others. */
+const limits = { total: 4, perTenant: 1, waitMs: waitMsMax }
+const batchMax = 64
+/** Characters of a batch: a long request has a thread of its own, whose memory is limited. */
+const batchLengthMax = 256 * 1024
+
+interface Waiting {
+  request: SchemaRequest
+  since: number
+  resolve(answer: SchemaAnswer): void
+  reject(error: unknown): void
+}
+
+const tooMany = () => TooManyRequests({ seconds: 1 }, { headers: { 'retry-after': '1' } })
+
+export function createSchemaQueue(): SchemaQueue {
+  const threads = createSchemaThreads()
+  const limit = createConcurrencyLimit(limits)
+  /** The waiting requests of each tenant that has a thread, or waits for one. */
+  const queues = new Map<string, Waiting[]>()
+
+  async function run(tenantId: string, queue: Waiting[]) {
+    while (queue.length > 0) {
+      const batch = nextBatch(queue)
+      if (batch.length === 0) continue
+      try {
+        const answers = await limit.run(tenantId, () => threads.ask(batch.map(({ request }) => request)))
+        queue.unshift(...batch.filter((waiting, index) => !settle(waiting, answers[index])))
+      } catch (error) {
+        for (const { reject } of batch) reject(error)
+      }
+    }
+    queues.delete(tenantId)
+  }
+
+  return {
+    ask: (tenantId, request) =>
+      new Promise((resolve, reject) => {
+        const waiting: Waiting = { request, since: monotonicMs(), resolve, reject }
+        const queue = queues.get(tenantId)
+        if (queue && queue.length >= waitingMax) reject(tooMany())
+        else if (queue) queue.push(waiting)
+        else {
+          const started = [waiting]
+          queues.set(tenantId, started)
+          void run(tenantId, started)
+        }
+      }),
+  }
+}
+
+/** Takes the next requests from the queue; rejects those that have waited too long. */
+function nextBatch(queue: Waiting[]): Waiting[] {
+  const batch: Waiting[] = []
+  for (let length = 0; queue.length > 0 && batch.length < batchMax; ) {
+    const { schema, data = '' } = queue[0]!.request
+    length += schema.length + data.length
+    if (batch.length > 0 && length > batchLengthMax) break
+    const waiting = queue.shift()!
+    if (monotonicMs() - waiting.since > waitMsMax) waiting.reject(tooMany())
+    else batch.push(waiting)
+  }
+  return batch
+}
+
+/** Returns false if the request has no answer, because the thread ended with another request of its batch. It is asked again. */
+function settle({ resolve, reject }: Waiting, answer: SchemaAnswer | Error | undefined): boolean {
+  if (answer === undefined) return false
+  if (answer instanceof Error) reject(answer)
+  else resolve(answer)
+  return true
+}
