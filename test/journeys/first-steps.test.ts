@@ -124,12 +124,31 @@ const expectedOutput = {
   retention: /"name":"auto~temperature",.*?"unpacked":4/s,
 }
 
+/** Expected output of the sections of the guide to assets, in their order. */
+const assetsOutput = {
+  types: /"totalElements":2,.*?"type":"PLACE".*?"type":"MACHINE"/,
+  created: /"definition":"\{\\"name\\": \\"Pump\\"/,
+  violated: /HTTP\/1\.1 400 .*?"errors":\[\{"path":"\/serial"/s,
+  patched: /"definition":"\{\\"name\\":\\"Pump\\",\\"serial\\":\\"PU-17\\",\\"hours\\":120\}"/,
+  search: /"totalElements":1,.*?Boiler room/,
+  list: /"totalElements":1,.*?PU-17/,
+  relations: /"relationType":"MANAGES".*?"relationType":"IS_CONTAINED_BY"/,
+  tree: /"name":"North building","children":\[.*?"name":"Boiler room","children":\[.*?"name":"Pump","children":\[.*?"name":"Pump meter"/,
+  cycle: /to: this would create a cycle/,
+  session: /\[\{"type":"MANAGES",.*?"startedAt":".*?","endedAt":"/,
+}
+
 test('every command of the guides works after the first steps', async () => {
   const { directory } = await startPlatform()
-  const guides = ['endpoints', 'time-series'].flatMap((name) => commandsOf(`docs/guides/${name}.md`))
+  const guides = ['endpoints', 'time-series', 'assets'].flatMap((name) => commandsOf(`docs/guides/${name}.md`))
   const commands = [commandsOf('README.md')[0]!, ...guides]
   const { status, stdout, stderr } = runAsWritten(commands, { dataDirectory: directory })
   assert.equal(status, 0, stderr)
-  assert.deepEqual(errorsIn(stdout), [])
+  // The guide to assets shows how a wrong definition and a cycle are refused.
+  assert.deepEqual(
+    errorsIn(stdout).filter((line) => !/violates the schema|would create a cycle/.test(line)),
+    [],
+  )
   assertInOrder(stdout, expectedOutput)
+  assertInOrder(stdout.slice(stdout.indexOf('"endpointId":"pump-meter"')), assetsOutput)
 })
