@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { commandsOf, runAsWritten } from '../harness/documents.ts'
 import { eventually } from '../harness/eventually.ts'
+import { aMailServer } from '../harness/mail-server.ts'
 import { startPlatform } from '../harness/platform.ts'
 
 /** Asserts that the output matches the patterns one after the other. */
@@ -151,4 +152,35 @@ test('every command of the guides works after the first steps', async () => {
   )
   assertInOrder(stdout, expectedOutput)
   assertInOrder(stdout.slice(stdout.indexOf('"endpointId":"pump-meter"')), assetsOutput)
+})
+
+/** Expected output of the sections of the guide to rules, in their order. */
+const rulesOutput = {
+  create: /rule [-0-9a-f]{36}, trigger [-0-9a-f]{36}, actions [-0-9a-f]{36} and [-0-9a-f]{36}\n/,
+  valueTypes: /"recipientsExpression":"LITERAL","subjectExpression":"SCRIPT","textExpression":"LITERAL"/,
+  link: /204 No Content.*?\{"positiveActions":\[\{.*?"type":"ALERT_ACTIVATION".*?"type":"SEND_EMAIL"/s,
+  alert: /"totalElements":1,.*?"alertType":"HIGH_TEMPERATURE".*?"state":"OPEN"/,
+  traces: /"entityType":"RULE",.*?"outcome":"SUCCESS"/,
+  hysteresis: /204 No Content.*?"totalElements":1,.*?"state":"OPEN".*?"totalElements":1,.*?"state":"RESOLVED"/s,
+  versions: /"totalElements":2,.*?"version":2.*?"version":1/s,
+  syntax: /\{"message":"expression: line 1, column \d+: /,
+  setting: /"totalElements":1,.*?"alertType":"FROST".*?"state":"RESOLVED"/,
+  parts: /"totalElements":2,.*?"name":"frost"/,
+  end: /204 No Content.*?204 No Content/s,
+}
+
+test('the commands of the guide to rules open and resolve alerts, and e-mails are sent', async () => {
+  const mail = await aMailServer()
+  const { directory } = await startPlatform({ environment: { WAYPOST_SMTP_URL: mail.url } })
+  const commands = [commandsOf('README.md')[0]!, ...commandsOf('docs/guides/rules.md')]
+  const { status, stdout, stderr } = runAsWritten(commands, { dataDirectory: directory })
+  assert.equal(status, 0, stderr)
+  assert.deepEqual(
+    errorsIn(stdout).filter((line) => !line.includes('expression: line 1')),
+    [],
+  )
+  assertInOrder(stdout, rulesOutput)
+  const subjects = () => mail.mails.map(({ text }) => /^Subject: (.*)$/m.exec(text)![1]).sort()
+  const expected = ['Alert: FROST (CRITICAL)', 'Resolved: FROST (CRITICAL)', 'Too hot: room-1']
+  await eventually(() => assert.deepEqual(subjects(), expected), { withinMs: 40_000 })
 })
