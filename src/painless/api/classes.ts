@@ -15,6 +15,7 @@ import './builders.ts'
 import './optionals.ts'
 import './streams.ts'
 import './collectors.ts'
+import './time.ts'
 import { finishDefinitions } from '../define.ts'
 
 /* The table of classes that scripts can use: each file adds its classes, then their signatures are resolved. */

@@ -247,7 +247,7 @@ function compileElvis(node: ExpressionOf<'elvis'>, scope: Scope): Compiled {
 
 function compileConditional(node: ExpressionOf<'conditional'>, scope: Scope, target?: Type): Compiled {
   const condition = castTo(compileExpression(node.condition, scope), booleanType)
-  if (condition.constant) throw new CompileError(node.at, 'Extraneous conditional statement.')
+  if (node.condition.kind === 'boolean') throw new CompileError(node.at, 'Extraneous conditional statement.')
   const yes = compileExpression(node.yes, scope, target)
   const no = compileExpression(node.no, scope, target)
   const type = commonType(yes, no)

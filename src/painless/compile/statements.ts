@@ -167,7 +167,7 @@ function conditionOf(node: Expression, scope: Scope): Compiled {
 
 function ifStatement(node: StatementOf<'if'>, scope: Scope, last: boolean): CompiledStatement {
   const condition = conditionOf(node.condition, scope)
-  if (condition.constant) throw new CompileError(node.at, 'Extraneous if statement.')
+  if (node.condition.kind === 'boolean') throw new CompileError(node.at, 'Extraneous if statement.')
   if (node.yes.length === 0) throw new CompileError(node.at, 'Extraneous if statement.')
   const yes = compileBlock(node.yes, scope, last)
   const no = node.no && compileBlock(node.no, scope, last)
@@ -196,9 +196,9 @@ function loopResult(exec: Exec, endless: boolean, body: CompiledStatement | unde
 function loopCondition(node: Expression | undefined, scope: Scope, at: number): { test: Run; endless: boolean } {
   if (!node) return { test: () => true, endless: true }
   const condition = conditionOf(node, scope)
-  if (condition.constant && !condition.constant.value)
-    throw new CompileError(at, 'Extraneous loop: its condition is always false.')
-  return { test: condition.run, endless: condition.constant !== undefined }
+  const literal = node.kind === 'boolean'
+  if (literal && !node.value) throw new CompileError(at, 'Extraneous loop: its condition is always false.')
+  return { test: condition.run, endless: literal }
 }
 
 function loopBody(body: Statement[] | undefined, scope: Scope, at: number): CompiledStatement | undefined {

@@ -1,3 +1,4 @@
+import { date } from './date.ts'
 import type { ProcessorDefinition } from './define.ts'
 import { append, remove, rename, set } from './fields.ts'
 import { drop, fail, foreach, pipeline, script } from './flow.ts'
@@ -8,6 +9,7 @@ import { convert, json } from './values.ts'
 export const processors: Record<string, ProcessorDefinition> = {
   append,
   convert,
+  date,
   drop,
   fail,
   foreach,

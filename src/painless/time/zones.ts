@@ -1,0 +1,107 @@
+import { JavaThrow } from '../errors.ts'
+import { dateTimeError, daysFromCivil } from './civil.ts'
+
+/** A time zone: a fixed offset in seconds, or a region of the time zone database. */
+export interface Zone {
+  id: string
+  /** Offset of a zone that has only one. */
+  fixed: number | undefined
+}
+
+const utc: Zone = { id: 'Z', fixed: 0 }
+
+/** Regions kept with their formatter and last offset. */
+const regions = new Map<string, { format: Intl.DateTimeFormat; hour: number; offset: number }>()
+const regionsMax = 600
+
+export function offsetText(seconds: number): string {
+  if (seconds === 0) return 'Z'
+  const size = Math.abs(seconds)
+  const two = (value: number) => String(Math.floor(value)).padStart(2, '0')
+  const rest = size % 60 === 0 ? '' : `:${two(size % 60)}`
+  return `${seconds < 0 ? '-' : '+'}${two(size / 3600)}:${two((size / 60) % 60)}${rest}`
+}
+
+/** Reads `Z`, `+1`, `+01`, `+0100`, `+01:00` and `+01:00:00`; undefined for anything else. */
+export function parseOffset(text: string): number | undefined {
+  if (text === 'Z' || text === 'z') return 0
+  const match = /^([+-])(\d{1,2})(?::?(\d{2}))?(?::?(\d{2}))?$/.exec(text)
+  if (!match) return undefined
+  const seconds = Number(match[2]) * 3600 + Number(match[3] ?? 0) * 60 + Number(match[4] ?? 0)
+  if (seconds > 18 * 3600 || Number(match[3] ?? 0) > 59) return undefined
+  return match[1] === '-' ? -seconds : seconds
+}
+
+export const fixedZone = (seconds: number): Zone => (seconds === 0 ? utc : { id: offsetText(seconds), fixed: seconds })
+
+const abbreviations: Record<string, string> = { EST: '-05:00', MST: '-07:00', HST: '-10:00' }
+
+/** Returns the zone with this id; throws when there is none. */
+export function findZone(id: string): Zone {
+  const offset = parseOffset(abbreviations[id] ?? id)
+  if (offset !== undefined) return fixedZone(offset)
+  if (id === 'UTC' || id === 'GMT' || id === 'UT' || id === 'Etc/UTC') return { id, fixed: 0 }
+  const prefixed = /^(?:UTC|GMT|UT)([+-].+)$/.exec(id)
+  if (prefixed) {
+    const own = parseOffset(prefixed[1]!)
+    if (own !== undefined) return { id, fixed: own }
+  }
+  regionOf(id)
+  return { id, fixed: undefined }
+}
+
+function regionOf(id: string) {
+  const known = regions.get(id)
+  if (known) return known
+  if (!/^[A-Za-z][A-Za-z0-9~/._+-]{1,60}$/.test(id))
+    throw dateTimeError(`Invalid ID for region-based ZoneId, invalid format: ${id}`)
+  try {
+    const format = new Intl.DateTimeFormat('en-US', {
+      timeZone: id,
+      hourCycle: 'h23',
+      year: 'numeric',
+      month: 'numeric',
+      day: 'numeric',
+      hour: 'numeric',
+      minute: 'numeric',
+      second: 'numeric',
+      era: 'short',
+    })
+    if (regions.size >= regionsMax) regions.clear()
+    const region = { format, hour: Number.NaN, offset: 0 }
+    regions.set(id, region)
+    return region
+  } catch {
+    throw new JavaThrow('java.time.zone.ZoneRulesException', `Unknown time-zone ID: ${id}`)
+  }
+}
+
+/** Seconds that the platform's calendar can show: about 270,000 years around 1970. */
+const secondsMax = 8.64e12
+
+/** Returns the offset of a zone at a time. */
+export function offsetAt(zone: Zone, epochSeconds: number): number {
+  if (zone.fixed !== undefined) return zone.fixed
+  const region = regionOf(zone.id)
+  const seconds = Math.max(-secondsMax, Math.min(secondsMax, epochSeconds))
+  // Offsets change on quarters of an hour.
+  const quarter = Math.floor(seconds / 900)
+  if (region.hour === quarter) return region.offset
+  const parts: Record<string, string> = {}
+  for (const { type, value } of region.format.formatToParts(quarter * 900_000)) parts[type] = value
+  const year = parts.era === 'BC' ? 1 - Number(parts.year) : Number(parts.year)
+  const days = daysFromCivil(year, Number(parts.month), Number(parts.day))
+  const local = days * 86400 + Number(parts.hour) * 3600 + Number(parts.minute) * 60 + Number(parts.second)
+  region.hour = quarter
+  region.offset = local - quarter * 900
+  return region.offset
+}
+
+/** Returns the offset for a local time; in a gap the one before it, in an overlap the earlier one. */
+export function offsetForLocal(zone: Zone, localSeconds: number): number {
+  if (zone.fixed !== undefined) return zone.fixed
+  const before = offsetAt(zone, localSeconds - 86400)
+  const after = offsetAt(zone, localSeconds + 86400)
+  if (offsetAt(zone, localSeconds - before) === before) return before
+  return offsetAt(zone, localSeconds - after) === after ? after : before
+}
