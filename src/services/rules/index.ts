@@ -44,8 +44,14 @@ export default defineService({
     const alerts = createAlerts({ kit, ...given })
     const engine = createEngine({ kit, ...given, ...definitions.secrets, sandbox, changes: definitions })
     const { ended, executeRule } = engine
-    const { secretValue } = definitions.secrets
-    const actions = createActions({ kit, ...given, alerts: alerts.api, secretValue, executeRule, traces: { ended } })
+    const actions = createActions({
+      kit,
+      ...given,
+      ...definitions.secrets,
+      alerts: alerts.api,
+      executeRule,
+      traces: { ended },
+    })
     engine.use(actions.executors)
     const parts: Part[] = [definitions, alerts, actions, engine]
     return {
