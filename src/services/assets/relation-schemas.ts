@@ -53,16 +53,13 @@ export const unlinkEntities = {
   fails: { 404: noEntity },
 }
 
-const entityType = (whose: string) =>
-  Type.Optional(Name({ maxLength: 16, description: `\`ASSET\` or \`ENDPOINT\`: kind of ${whose}. Default: any.` }))
-
 export const listRelations = {
   name: 'assets.relations.list',
   summary: 'List the relations of assets and endpoints',
   description: 'Entities that do not exist, or that the caller may not read, are left out.',
   query: Type.Object({
     entityIds: TextList({ description: 'Ids of assets and endpoints, at most 1000.' }),
-    entityType: entityType('these entities'),
+    entityType: Type.Optional(Name({ maxLength: 16, description: '`ASSET` or `ENDPOINT`. Default: both.' })),
   }),
   response: {
     200: Type.Array(
@@ -95,7 +92,12 @@ export const listSessions = {
     'Relations that exist come first, then those that have ended. A relation that was created again has a session for each time.',
   query: Type.Object({
     entityId: Name({ description: 'Id of the asset or endpoint.' }),
-    entityType: entityType('the entity'),
+    entityType: Type.Optional(
+      Name({
+        maxLength: 16,
+        description: '`ASSET` or `ENDPOINT`. Default: the asset with this id, else the endpoint.',
+      }),
+    ),
   }),
   response: {
     200: Type.Array(

@@ -59,7 +59,8 @@ export function createAssetOperations(deps: Deps): AssetOperations {
   const { db } = deps
   const writers = createKeyedMutex({ waitingMax })
   const change = (ctx: Ctx, assetId: string, ifMatch: string | undefined, changeOf: ChangeOf) =>
-    writers.run(assetId, () => write(deps, ctx, assetId, ifMatch, changeOf))
+    // The tenant of the caller is part of the key, so that requests of others for the same id do not wait here.
+    writers.run(`${ctx.tenantId} ${assetId}`, () => write(deps, ctx, assetId, ifMatch, changeOf))
   return {
     create: (ctx, assetTypeId, input) => create(deps, ctx, assetTypeId, input),
     async list(ctx, { search, ...filter }, order, window) {
