@@ -1,5 +1,6 @@
 /** Puts the parts of the asset manager together. */
 import type { Identity } from '../../identity/contract.ts'
+import { createConcurrencyLimit } from '../../kernel/concurrency-limit.ts'
 import type { Kit } from '../../kernel/define-service.ts'
 import type { Register } from '../register/contract.ts'
 import { type AssetOperations, createAssetOperations } from './service/assets.ts'
@@ -16,18 +17,22 @@ export interface AssetsService {
   deletions: DeletionOperations
 }
 
+/** Searches and trees read many rows; those of one tenant leave connections and processor time for the others. */
+const scanLimits = { perTenant: 2, total: 4, waitingPerTenant: 50, waitMs: 10_000 }
+
 export function createAssets(
   kit: Kit,
   { identity, register }: { identity: Identity; register: Register },
 ): AssetsService {
   const { db, bus, now, newId } = kit
+  const scans = createConcurrencyLimit(scanLimits)
   return {
     types: createAssetTypeOperations({ db, now, newId, identity }),
-    assets: createAssetOperations({ db, now, newId, identity }),
+    assets: createAssetOperations({ db, now, newId, identity, scans }),
     relations: {
       ...createRelationOperations({ db, bus, now, register }),
       ...createRelationListOperations({ db, register }),
-      ...createTreeOperations({ db, register }),
+      ...createTreeOperations({ db, register }, scans),
     },
     deletions: createDeletionOperations(kit, register),
   }

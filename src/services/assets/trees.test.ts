@@ -3,7 +3,7 @@ import { suite, test } from 'node:test'
 import { am, type EntityName, entity, openAssets, relation } from '../../../test/harness/assets.ts'
 import { aCaller } from '../../../test/harness/builders.ts'
 
-const { waypost, other, expect, anAsset, aThing, link, treeOf } = await openAssets()
+const { waypost, admin, other, expect, anAsset, aThing, link, treeOf } = await openAssets()
 const { sql } = waypost.kit.db
 
 interface Tree {
@@ -141,5 +141,17 @@ suite('a tree of relations', () => {
     const unique = [...new Map(edges.map((edge) => [String(edge), edge])).values()]
     const tree: Tree = await treeOf(await insertTree('ladder-', unique))
     assert.deepEqual([sizeOf(tree), tree.truncated], [10_000, true])
+  })
+
+  test('of too many requests at the same time is 429 for the tenant, and not for another one', async () => {
+    const root = await insertTree('busy-', [[0, 1]])
+    const url = `GET ${am}/relation-trees?entityType=ASSET&entityId=${entity(root).entityId}`
+    const [answers, theirs] = await Promise.all([
+      Promise.all(Array.from({ length: 70 }, () => admin(url))),
+      other(`GET ${am}/assets?search=x`),
+    ])
+    assert.deepEqual([...new Set(answers.map(({ status }) => status))].toSorted(), [200, 429])
+    assert.ok(answers.filter(({ status }) => status === 200).length >= 52)
+    assert.equal(theirs.status, 200)
   })
 })

@@ -1,5 +1,6 @@
 /** Assets: definitions that conform to the schema of their type (document 5, 6.2 and 6.3). */
 import type { Identity } from '../../../identity/contract.ts'
+import type { ConcurrencyLimit } from '../../../kernel/concurrency-limit.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { TooManyRequests } from '../../../kernel/errors.ts'
@@ -13,7 +14,7 @@ import { endRelationsOf } from '../store/relations.ts'
 import { findType, type Order } from '../store/types.ts'
 import { assetScopes, assetTypeScopes, grantCreator, requireAsset, requireAssetType, visibleAssets } from './access.ts'
 import { checkDefinition, type Definition, derivedOf, patchedDefinition, searchOf } from './definitions.ts'
-import { rowsOfPage } from './pages.ts'
+import { rowsOfIds, rowsOfPage } from './pages.ts'
 
 export interface AssetInput {
   definition: Definition
@@ -43,7 +44,11 @@ export interface AssetOperations {
   delete(ctx: Ctx, assetId: string, ifMatch: string | undefined): Promise<void>
 }
 
-type Deps = Pick<Kit, 'db' | 'now' | 'newId'> & { identity: Pick<Identity, 'grantCreator' | 'forgetResource'> }
+type Deps = Pick<Kit, 'db' | 'now' | 'newId'> & {
+  identity: Pick<Identity, 'grantCreator' | 'forgetResource'>
+  /** Limits requests that read many rows. */
+  scans: ConcurrencyLimit
+}
 
 export const etagOfAsset = ({
   assetId,
@@ -63,17 +68,7 @@ export function createAssetOperations(deps: Deps): AssetOperations {
     writers.run(`${ctx.tenantId} ${assetId}`, () => write(deps, ctx, assetId, ifMatch, changeOf))
   return {
     create: (ctx, assetTypeId, input) => create(deps, ctx, assetTypeId, input),
-    async list(ctx, { search, ...filter }, order, window) {
-      const { tenantId } = ctx
-      const visibleIds = visibleAssets(ctx, tenantId)
-      const selection = { ...filter, tenantId, visibleIds, search: search === undefined ? search : searchOf(search) }
-      const items = rowsOfPage(window, {
-        rows: (part) => store.findAssets(db.sql, selection, order, part),
-        ids: (part) => store.findAssetIds(db.sql, selection, order, part),
-        byIds: (ids) => store.findAssetsById(db.sql, ids),
-      })
-      return { total: await store.countAssets(db.sql, selection), items }
-    },
+    list: (ctx, filter, order, window) => list(deps, ctx, filter, order, window),
     get: async (ctx, assetId) => requireAsset(ctx, assetId, await store.findAsset(db.sql, assetId), assetScopes.read),
     update: (ctx, assetId, { definition, uiJsonSchema = null, poolIds }, ifMatch) =>
       change(ctx, assetId, ifMatch, (old) => ({ definition, uiJsonSchema, poolIds: poolIds ?? old.poolIds })),
@@ -85,6 +80,33 @@ export function createAssetOperations(deps: Deps): AssetOperations {
       })),
     delete: (ctx, assetId, ifMatch) => remove(deps, ctx, assetId, ifMatch),
   }
+}
+
+async function list(
+  { db, scans }: Deps,
+  ctx: Ctx,
+  { search, ...filter }: AssetFilter,
+  order: Order,
+  window: Window,
+): ReturnType<AssetOperations['list']> {
+  const { tenantId } = ctx
+  const selection = { ...filter, tenantId, visibleIds: visibleAssets(ctx, tenantId) }
+  const byIds = (ids: string[]) => store.findAssetsById(db.sql, ids)
+  if (search === undefined) {
+    const items = rowsOfPage(window, {
+      rows: (part) => store.findAssets(db.sql, selection, order, part),
+      ids: (part) => store.findAssetIds(db.sql, selection, order, part),
+      byIds,
+    })
+    return { total: await store.countAssets(db.sql, selection), items }
+  }
+  const found = { ...selection, search: searchOf(search) }
+  const work = async () => ({
+    total: await store.countAssets(db.sql, found),
+    ids: await store.findAssetIds(db.sql, found, order, window),
+  })
+  const { total, ids } = await scans.run(tenantId, work, ctx)
+  return { total, items: rowsOfIds(ids, byIds) }
 }
 
 async function create({ db, now, newId, identity }: Deps, ctx: Ctx, assetTypeId: string, input: AssetInput) {

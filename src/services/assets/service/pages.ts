@@ -16,6 +16,10 @@ export async function* rowsOfPage<T>(window: Window, { rows, ids, byIds }: PageR
     yield* await rows(window)
     return
   }
-  const all = await ids(window)
-  for (let at = 0; at < all.length; at += rowsAtOnce) yield* await byIds(all.slice(at, at + rowsAtOnce))
+  yield* rowsOfIds(await ids(window), byIds)
+}
+
+/** Yields the rows with these ids, read in parts. */
+export async function* rowsOfIds<T>(ids: string[], byIds: PageReader<T>['byIds']): AsyncGenerator<T> {
+  for (let at = 0; at < ids.length; at += rowsAtOnce) yield* await byIds(ids.slice(at, at + rowsAtOnce))
 }

@@ -1,4 +1,5 @@
 /** Trees of relations, downwards from an entity (document 5, 6.4). */
+import type { ConcurrencyLimit } from '../../../kernel/concurrency-limit.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
 import { NoEntity } from '../errors.ts'
 import type { RelatedEntity } from '../events.ts'
@@ -34,17 +35,19 @@ interface Leaf {
   parent: Leaf | undefined
 }
 
-export function createTreeOperations(deps: ListDeps): TreeOperations {
+export function createTreeOperations(deps: ListDeps, scans: ConcurrencyLimit): TreeOperations {
   return {
-    async tree(ctx, { entityType, entityId }) {
-      const [found] = await findReadable(deps, ctx, [entityId], entityType)
-      if (!found) throw NoEntity({ entityType, entityId })
-      const name = await findName(deps.db.sql, deps.register.containments, found)
-      const root: Tree = { entityType, entityId, ...(name !== null && { name }), children: [] }
-      if (await grow(childrenReader(deps, ctx, found.tenantId), root)) root.truncated = true
-      return root
-    },
+    tree: (ctx, root) => scans.run(ctx.tenantId, () => readTree(deps, ctx, root), ctx),
   }
+}
+
+async function readTree(deps: ListDeps, ctx: Ctx, { entityType, entityId }: RelatedEntity): Promise<Tree> {
+  const [found] = await findReadable(deps, ctx, [entityId], entityType)
+  if (!found) throw NoEntity({ entityType, entityId })
+  const name = await findName(deps.db.sql, deps.register.containments, found)
+  const root: Tree = { entityType, entityId, ...(name !== null && { name }), children: [] }
+  if (await grow(childrenReader(deps, ctx, found.tenantId), root)) root.truncated = true
+  return root
 }
 
 /** Adds the levels below the root, one after the other. Returns whether a limit was reached. */
