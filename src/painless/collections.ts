@@ -7,8 +7,30 @@ import { mark, marksOf } from './values.ts'
 const elementBytes = 16
 const entryBytes = 64
 
+/**
+ * The document in progress: a map that also has entries which are computed when they are read (its metadata), and
+ * that conditions must not change. Kept here rather than in the map, whose growth would cost more than the script.
+ */
+const overlay: { map: Map<unknown, unknown> | undefined; locked: boolean; read: (key: unknown) => unknown } = {
+  map: undefined,
+  locked: false,
+  read: () => undefined,
+}
+
+/** Sets the map with further entries; `read` returns undefined for a key that it does not have. */
+export function setOverlay(map: Map<unknown, unknown> | undefined, read: (key: unknown) => unknown): void {
+  overlay.map = map
+  overlay.read = read
+  overlay.locked = false
+}
+
+/** Makes the document read-only or not. */
+export function lockOverlay(locked: boolean): void {
+  overlay.locked = locked
+}
+
 const readOnlyCheck = (target: object): void => {
-  if (marksOf(target)?.readOnly) throw unsupported()
+  if (target === overlay.map ? overlay.locked : marksOf(target)?.readOnly) throw unsupported()
 }
 
 /** Returns the key under which a map or set holds this value: objects that are equal share one. */
@@ -34,7 +56,8 @@ function forgetKey(target: object, key: unknown): void {
 
 export const getEntry = (map: Map<unknown, unknown>, key: unknown): unknown => {
   const value = map.get(typeof key === 'object' ? keyIn(map, key) : key)
-  return value === undefined ? null : value
+  if (value !== undefined) return value
+  return map === overlay.map ? (overlay.read(key) ?? null) : null
 }
 
 /** Sets an entry and returns its former value. */
@@ -58,7 +81,8 @@ export function removeEntry(map: Map<unknown, unknown>, key: unknown): unknown {
   return former === undefined ? null : former
 }
 
-export const hasKey = (map: Map<unknown, unknown> | Set<unknown>, key: unknown): boolean => map.has(keyIn(map, key))
+export const hasKey = (map: Map<unknown, unknown> | Set<unknown>, key: unknown): boolean =>
+  map.has(keyIn(map, key)) || (map === overlay.map && overlay.read(key) !== undefined)
 
 export function clearEntries(target: Map<unknown, unknown> | Set<unknown>): void {
   readOnlyCheck(target)

@@ -1,6 +1,6 @@
 import { type Limits, startMeter, step } from '../../../painless/meter.ts'
 import { type Config, ConfigError, finishConfig, flag, openConfig, optionalText, takeValue } from './config.ts'
-import { closeDocument, type IngestDocument, openDocument } from './document.ts'
+import { closeDocument, ingestOf, openDocument } from './document.ts'
 import { asProcessorError, type Failure, isFatal, ProcessorError } from './failure.ts'
 import type { Context, Run } from './processors/define.ts'
 import { findProcessor } from './processors/registry.ts'
@@ -172,7 +172,7 @@ function withHandlers(run: Run, handlers: Run): Run {
       run(document)
     } catch (error) {
       if (!(error instanceof PositionedError) || isFatal(error)) throw error
-      const ingest = document.ctx.get('_ingest') as Map<unknown, unknown>
+      const ingest = ingestOf(document)
       ingest.set('on_failure_message', error.causedBy ? `${error.message}: ${error.causedBy.reason}` : error.message)
       ingest.set('on_failure_processor_type', error.processorType)
       ingest.set('on_failure_processor_tag', error.tag ?? null)
@@ -187,15 +187,14 @@ function withHandlers(run: Run, handlers: Run): Run {
 
 function makePipeline(main: Run): Pipeline {
   const run = (input: PipelineInput, limits?: Limits): Outcome => {
-    const { index, id, type = '_doc' } = input
     startMeter(limits)
-    const document: IngestDocument = openDocument(input.source, index, type, id, input.timestamp)
+    const document = openDocument(input)
     try {
       main(document)
     } catch (error) {
       return { failure: failureOf(error) }
     }
-    return { document: document.dropped ? null : closeDocument(document, index, type, id) }
+    return { document: document.dropped ? null : closeDocument(document) }
   }
   return { run, runInside: main }
 }

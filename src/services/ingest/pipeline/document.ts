@@ -1,45 +1,78 @@
+import { getEntry, hasKey, setOverlay } from '../../../painless/collections.ts'
 import { textOf } from '../../../painless/text.ts'
 import { javaClassOf } from '../../../painless/values.ts'
 import { illegalArgument } from './failure.ts'
+import type { PipelineInput, PipelineOutput } from './types.ts'
 
-/** A document on its way through a pipeline: `ctx` holds its fields, its metadata and `_ingest`. */
+/** A document on its way through a pipeline: `ctx` holds its fields, and its metadata where it was changed. */
 export interface IngestDocument {
   ctx: Map<unknown, unknown>
+  index: string
+  type: string
+  id: string
+  timestamp: string
+  /** `_ingest`, made when it is used. */
+  ingest: Map<unknown, unknown> | undefined
   dropped: boolean
   /** Names of the pipelines that are running, outermost first. */
   pipelines: string[]
 }
 
-const metadataFields = ['_index', '_type', '_id', '_ingest'] as const
-
-/** Adds the metadata to the fields of a document. */
-export function openDocument(
-  source: Map<unknown, unknown>,
-  index: string,
-  type: string,
-  id: string,
-  timestamp: string,
-): IngestDocument {
-  source.set('_index', index)
-  source.set('_type', type)
-  source.set('_id', id)
-  source.set('_ingest', new Map([['timestamp', timestamp]]))
-  return { ctx: source, dropped: false, pipelines: [] }
+/** Returns `_ingest`. */
+export function ingestOf(document: IngestDocument): Map<unknown, unknown> {
+  document.ingest ??= new Map([['timestamp', document.timestamp]])
+  return document.ingest
 }
 
-const metadataText = (value: unknown, fallback: string): string =>
-  value === null || value === undefined ? fallback : textOf(value)
+/** Returns the metadata field with this name; undefined for any other name. */
+function metadata(document: IngestDocument, key: unknown): unknown {
+  switch (key) {
+    case '_index':
+      return document.index
+    case '_id':
+      return document.id
+    case '_type':
+      return document.type
+    case '_ingest':
+      return ingestOf(document)
+    default:
+      return undefined
+  }
+}
 
-/** Takes the metadata out again; a script may have changed it. */
-export function closeDocument({ ctx }: IngestDocument, index: string, type: string, id: string) {
-  const result = {
-    index: metadataText(ctx.get('_index'), index),
-    type: metadataText(ctx.get('_type'), type),
-    id: metadataText(ctx.get('_id'), id),
+/** Makes the metadata readable as fields of `ctx`, for scripts, templates and paths alike. */
+export function openDocument({ source, index, type = '_doc', id, timestamp }: PipelineInput): IngestDocument {
+  const document: IngestDocument = {
+    ctx: source,
+    index,
+    type,
+    id,
+    timestamp,
+    ingest: undefined,
+    dropped: false,
+    pipelines: [],
+  }
+  setOverlay(source, (key) => metadata(document, key))
+  return document
+}
+
+/** Takes a metadata field that was assigned out of the fields. */
+function taken(ctx: Map<unknown, unknown>, name: string, fallback: string): string {
+  const value = ctx.get(name)
+  if (value === undefined) return fallback
+  ctx.delete(name)
+  return value === null ? fallback : textOf(value)
+}
+
+export function closeDocument({ ctx, index, type, id }: IngestDocument): PipelineOutput {
+  setOverlay(undefined, () => undefined)
+  ctx.delete('_ingest')
+  return {
+    index: taken(ctx, '_index', index),
+    type: taken(ctx, '_type', type),
+    id: taken(ctx, '_id', id),
     source: ctx,
   }
-  for (const name of metadataFields) ctx.delete(name)
-  return result
 }
 
 /** Splits `a.b.0` into its parts; `_source.` in front is ignored. */
@@ -68,8 +101,8 @@ function resolvePart(value: unknown, part: string, path: string): unknown {
   if (value === null || value === undefined)
     throw illegalArgument(`cannot resolve [${part}] from null as part of path [${path}]`)
   if (value instanceof Map) {
-    const found: unknown = value.get(part)
-    if (found === undefined && !value.has(part))
+    const found = getEntry(value, part)
+    if (found === null && !hasKey(value, part))
       throw illegalArgument(`field [${part}] not present as part of path [${path}]`)
     return found
   }
@@ -88,8 +121,10 @@ export function getField(document: IngestDocument, path: string, parts = splitPa
 export function findField(document: IngestDocument, parts: string[]): unknown {
   let value: unknown = document.ctx
   for (const part of parts) {
-    if (value instanceof Map) value = value.get(part)
-    else if (Array.isArray(value)) value = /^\d{1,9}$/.test(part) ? value[Number(part)] : undefined
+    if (value instanceof Map) {
+      const found: unknown = value.get(part)
+      value = found !== undefined ? found : (getEntry(value, part) ?? undefined)
+    } else if (Array.isArray(value)) value = /^\d{1,9}$/.test(part) ? value[Number(part)] : undefined
     else return undefined
     if (value === undefined) return undefined
   }
@@ -102,8 +137,8 @@ export function setField(document: IngestDocument, path: string, value: unknown,
   for (let index = 0; index < parts.length - 1; index++) {
     const part = parts[index]!
     if (parent instanceof Map) {
-      let next: unknown = parent.get(part)
-      if (next === undefined) {
+      let next: unknown = getEntry(parent, part)
+      if (next === null && !parent.has(part)) {
         next = new Map()
         parent.set(part, next)
       }

@@ -1,6 +1,7 @@
+import { lockOverlay } from '../../../painless/collections.ts'
 import { ScriptError } from '../../../painless/errors.ts'
 import { compileScript } from '../../../painless/script.ts'
-import { mark, marksOf } from '../../../painless/values.ts'
+import { mark } from '../../../painless/values.ts'
 import { ConfigError } from './config.ts'
 import type { IngestDocument } from './document.ts'
 import { type ScriptDetails, scriptDetails, scriptError } from './failure.ts'
@@ -93,15 +94,14 @@ export function compileCondition(value: unknown, settings: ScriptSettings): (doc
   const { source, params } = readScript(value)
   const script = compile(source, settings, 'boolean')
   return ({ ctx }) => {
-    const marks = marksOf(ctx) ?? marksOf(mark(ctx, {}))!
-    marks.readOnly = true
+    lockOverlay(true)
     try {
       return script.run(ctx, params) as boolean
     } catch (error) {
       if (error instanceof ScriptError) throw scriptError(error, source)
       throw error
     } finally {
-      marks.readOnly = false
+      lockOverlay(false)
     }
   }
 }

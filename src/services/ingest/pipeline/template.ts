@@ -1,3 +1,4 @@
+import { getEntry } from '../../../painless/collections.ts'
 import { allocateText, step } from '../../../painless/meter.ts'
 import { textOf } from '../../../painless/text.ts'
 import { ConfigError } from './config.ts'
@@ -108,7 +109,7 @@ function lookup(stack: unknown[], name: string): unknown {
 }
 
 function child(value: unknown, part: string): unknown {
-  if (value instanceof Map) return value.get(part)
+  if (value instanceof Map) return getEntry(value, part) ?? undefined
   if (!Array.isArray(value)) return undefined
   return part === 'size' ? value.length : /^\d{1,9}$/.test(part) ? value[Number(part)] : undefined
 }

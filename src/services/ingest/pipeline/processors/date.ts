@@ -98,9 +98,7 @@ function zoneOf(text: string): Template<Zone> {
 
 /** Returns the year of `_ingest.timestamp`, which dates without year take. */
 function yearOf(document: IngestDocument): number {
-  const ingest = document.ctx.get('_ingest')
-  const timestamp = ingest instanceof Map ? textOf(ingest.get('timestamp')) : ''
-  const year = Number(/^(\d{4})/.exec(timestamp)?.[1])
+  const year = Number(/^(\d{4})/.exec(document.timestamp)?.[1])
   return Number.isNaN(year) ? 1970 : year
 }
 

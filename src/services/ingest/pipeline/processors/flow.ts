@@ -1,7 +1,7 @@
 import { allocate, step } from '../../../../painless/meter.ts'
 import { javaClassOf } from '../../../../painless/values.ts'
 import { ConfigError, flag, requiredText, requiredValue, takeValue } from '../config.ts'
-import { findField, getField, type IngestDocument, setField } from '../document.ts'
+import { findField, getField, type IngestDocument, ingestOf, setField } from '../document.ts'
 import { illegalArgument, ProcessorError } from '../failure.ts'
 import { compileAction } from '../scripts.ts'
 import { compileTemplate } from '../template.ts'
@@ -71,9 +71,6 @@ export const foreach: ProcessorDefinition = {
     }
   },
 }
-
-const ingestOf = (document: IngestDocument): Map<unknown, unknown> =>
-  document.ctx.get('_ingest') as Map<unknown, unknown>
 
 /** Runs the processor with `_ingest._value` set and returns what it leaves there. */
 function visit(document: IngestDocument, value: unknown, inner: Run): unknown {
