@@ -29,7 +29,7 @@ export async function offlineApiDocument(baseUrl: string) {
   const kit = {
     // Further connections would be opened on first use.
     db: unused('the database', { open: () => unused('the database') }),
-    bus: { ...acceptDeclarations('subscribe', 'handle', 'onReset') },
+    bus: { ...acceptDeclarations('subscribe', 'handle', 'record', 'onReset') },
     members: { nodeId: '', ...acceptDeclarations('declareOwnedRows', 'onJoin', 'onLeave', 'onReturn') },
     signals: { ...acceptDeclarations('on', 'onReset', 'answer') },
     jobs: { ...acceptDeclarations('handle') },
