@@ -27,6 +27,10 @@ const benches: Record<string, { title: string; load(): Promise<() => Promise<Fig
     title: 'Software of a million endpoints',
     load: async () => (await import('./software.ts')).software,
   },
+  'rules-webhooks': {
+    title: 'Webhooks of rules',
+    load: async () => (await import('./rules-webhooks.ts')).rulesWebhooks,
+  },
   assets: { title: 'Assets', load: async () => (await import('./assets.ts')).assets },
   'traffic-log': {
     title: 'Ten million records of traffic',

@@ -20,13 +20,18 @@ export interface BenchNodes {
 export const pathOf = (token: string) => `/cex/api/v1/endpoints/bench-${token}/commands/blink`
 export const probePath = `/api/v1/applications/${applicationName}`
 
-export async function openBenchNodes(endpoints: number, httpConnections: number): Promise<BenchNodes> {
+export async function openBenchNodes(
+  endpoints: number,
+  httpConnections: number,
+  settings: Record<string, string> = {},
+): Promise<BenchNodes> {
   const directory = temporaryDirectory()
   const server = await startEmbeddedPostgres({ directory: join(directory, 'postgres'), log: () => {} })
   const { host, port, user, password, database } = server.connection
   const [one, two] = nodeDirectories(2) as [string, string]
   const environment = {
     ...withoutLimits,
+    ...settings,
     WAYPOST_DATABASE_URL: `postgres://${user}:${password}@/${database}?host=${encodeURIComponent(host)}&port=${port}`,
     WAYPOST_MASTER_KEY: 'the same for both of these nodes, of course',
     WAYPOST_HTTP_CONNECTIONS: String(httpConnections),
