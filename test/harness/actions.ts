@@ -5,12 +5,12 @@ import { newId } from '../../src/kernel/ids.ts'
 import { Commands } from '../../src/services/commands/contract.ts'
 import commands from '../../src/services/commands/index.ts'
 import { type EndpointRef, Register } from '../../src/services/register/contract.ts'
-import type { ActionOutcome, ActionRun, EndedOutcome } from '../../src/services/rules/actions/executor.ts'
+import type { ActionOutcome, ActionRun } from '../../src/services/rules/actions/executor.ts'
 import { type ActionsPart, createActions } from '../../src/services/rules/actions/part.ts'
 import { createAlerts } from '../../src/services/rules/alerts/alerts.ts'
 import type { Limits } from '../../src/services/rules/deliveries/deliveries.ts'
 import type { Retries } from '../../src/services/rules/deliveries/model.ts'
-import type { PendingAction } from '../../src/services/rules/engine/traces.ts'
+import type { EndedAction } from '../../src/services/rules/engine/traces.ts'
 import type { ActionType } from '../../src/services/rules/model.ts'
 import { type RulesSettings, rulesSettings } from '../../src/services/rules/settings.ts'
 import tenants from '../../src/services/tenants/index.ts'
@@ -18,12 +18,6 @@ import { TimeSeries } from '../../src/services/time-series/contract.ts'
 import timeSeries from '../../src/services/time-series/index.ts'
 import { openGateway, services } from './gateway.ts'
 import type { TestPlatformOptions } from './test-platform.ts'
-
-export interface RecordedTrace {
-  action: PendingAction
-  outcome: EndedOutcome
-  durationMs: number
-}
 
 const Actions = contract<ActionsPart>('rules')
 
@@ -33,7 +27,7 @@ export interface ActionsOptions {
 }
 
 /** A service with the tables of rules and the parts that act, but without the engine. */
-function actionsService(traces: RecordedTrace[], secrets: Map<string, string>, options: ActionsOptions) {
+function actionsService(traces: EndedAction[], secrets: Map<string, string>, options: ActionsOptions) {
   return defineService({
     name: 'rules',
     provides: Actions,
@@ -47,8 +41,8 @@ function actionsService(traces: RecordedTrace[], secrets: Map<string, string>, o
         ...given,
         alerts: alerts.api,
         traces: {
-          async ended(sql, action, outcome, durationMs) {
-            kit.db.afterCommit(sql, () => traces.push({ action, outcome, durationMs }))
+          async ended(sql, actions) {
+            kit.db.afterCommit(sql, () => traces.push(...actions))
           },
         },
         secretValue: async (_tenantId, name) => secrets.get(name),
@@ -79,7 +73,7 @@ export interface GivenRun {
 }
 
 export async function openActions(options: Partial<TestPlatformOptions> & ActionsOptions = {}) {
-  const traces: RecordedTrace[] = []
+  const traces: EndedAction[] = []
   const secrets = new Map<string, string>()
   const { limits, emailRetries, environment, ...rest } = options
   const at = await openGateway({

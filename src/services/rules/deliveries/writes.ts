@@ -2,15 +2,11 @@
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { createGroupCommit, type Group } from '../../../kernel/group-commit.ts'
-import type { EndedOutcome } from '../actions/executor.ts'
-import type { EndedActions, PendingAction } from '../engine/traces.ts'
+import type { EndedAction, EndedActions } from '../engine/traces.ts'
 import * as store from './store.ts'
 
-export interface EndedDelivery {
+export interface EndedDelivery extends EndedAction {
   id: string
-  action: PendingAction
-  outcome: EndedOutcome
-  durationMs: number
 }
 
 export interface DeliveryWrites {
@@ -60,16 +56,20 @@ type WritesKit = Pick<Kit, 'db' | 'members' | 'log' | 'metrics'>
 export function createDeliveryWrites(kit: WritesKit, traces: EndedActions): DeliveryWrites {
   const { db, members } = kit
   const { nodeId } = members
-  const inserts = groupCommit<store.NewDelivery>(kit, 'rule_deliveries', async (rows, attempt) => {
-    const ids = [...rows.items.keys()]
-    const stored = await store.insertDeliveries(db.sql, nodeId, [...rows.items.values()])
-    // The commit of an earlier attempt may have succeeded without an answer.
-    return attempt === 0 ? stored : await store.findOwned(db.sql, nodeId, ids)
-  })
-  const failures = groupCommit<store.FailedAttempt>(kit, 'rule_delivery_attempts', (rows) =>
+  const inserts = groupCommit<store.NewDelivery>(
+    kit,
+    { name: 'rule_deliveries', everyMs: 3 },
+    async (rows, attempt) => {
+      const ids = [...rows.items.keys()]
+      const stored = await store.insertDeliveries(db.sql, nodeId, [...rows.items.values()])
+      // The commit of an earlier attempt may have succeeded without an answer.
+      return attempt === 0 ? stored : await store.findOwned(db.sql, nodeId, ids)
+    },
+  )
+  const failures = groupCommit<store.FailedAttempt>(kit, { name: 'rule_delivery_attempts', everyMs: 15 }, (rows) =>
     store.updateAttempts(db.sql, nodeId, [...rows.items.values()]),
   )
-  const ends = groupCommit<EndedDelivery>(kit, 'rule_delivery_ends', async (rows, attempt) => {
+  const ends = groupCommit<EndedDelivery>(kit, { name: 'rule_delivery_ends', everyMs: 15 }, async (rows, attempt) => {
     const ids = await db.tx((sql) => endAll(sql, nodeId, rows.items, traces))
     return attempt === 0 ? ids : [...rows.items.keys()]
   })
@@ -85,16 +85,16 @@ export function createDeliveryWrites(kit: WritesKit, traces: EndedActions): Deli
 
 async function endAll(sql: Sql, nodeId: string, ended: Map<string, EndedDelivery>, traces: EndedActions) {
   const ids = await store.deleteDeliveries(sql, nodeId, [...ended.keys()])
-  for (const id of ids) {
-    const { action, outcome, durationMs } = ended.get(id)!
-    await traces.ended(sql, action, outcome, durationMs)
-  }
+  await traces.ended(
+    sql,
+    ids.map((id) => ended.get(id)!),
+  )
   return ids
 }
 
 function groupCommit<T>(
   { log, metrics }: WritesKit,
-  name: string,
+  { name, everyMs }: { name: string; everyMs: number },
   write: (rows: Rows<T>, attempt: number) => Promise<string[]>,
 ) {
   const commit = createGroupCommit<Rows<T>>({
@@ -106,7 +106,7 @@ function groupCommit<T>(
     isTemporary: (error) => !/^(22|23|54)/.test((error as { code?: string } | null)?.code ?? ''),
     log,
     metrics,
-    everyMs: 3,
+    everyMs,
     // One at a time, so that deliveries start in the order in which they were added.
     concurrentWrites: 1,
     pendingBytesMax: 128 * 1024 * 1024,

@@ -94,10 +94,11 @@ export function createLedger({ db, log, metrics, now }: Pick<Kit, 'db' | 'log' |
       })
       return added.then(({ committed }) => committed)
     },
-    async ended(sql, action, outcome, durationMs) {
+    async ended(sql, actions) {
       const pages = createPages()
-      addTrace(pages, traceOfAction(action, outcome, durationMs), nextMicros())
-      await writeTraces(sql, pages)
+      for (const { action, outcome, durationMs } of actions)
+        addTrace(pages, traceOfAction(action, outcome, durationMs), nextMicros())
+      if (actions.length > 0) await writeTraces(sql, pages)
     },
     drained: commit.drained,
   }

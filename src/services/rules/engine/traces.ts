@@ -48,10 +48,16 @@ export const pendingAction = (run: RunOfAction, action: ActionDefinition): Pendi
   raisedOn: run.raisedOn,
 })
 
+export interface EndedAction {
+  action: PendingAction
+  outcome: EndedOutcome
+  durationMs: number
+}
+
 /** Writes the traces of actions that end after their rule. */
 export interface EndedActions {
-  /** Writes the trace in the transaction that records the end of the action, so that both happen or neither. */
-  ended(sql: Sql, action: PendingAction, outcome: EndedOutcome, durationMs: number): Promise<void>
+  /** Writes the traces in the transaction that records the end of the actions, so that both happen or neither. */
+  ended(sql: Sql, actions: EndedAction[]): Promise<void>
 }
 
 export const traceOfAction = (action: PendingAction, outcome: EndedOutcome, durationMs: number): NewTrace => ({
