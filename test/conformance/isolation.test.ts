@@ -154,13 +154,7 @@ async function createResources() {
     config: `"${marker}"`,
   })
   parameters.configuration = { tenantId, appName: app, appVersionName: version, endpointId, filterId, configId }
-  const vpnClient = await asService('POST /vpms/api/v1/vpnclient', {
-    name: `${marker}-vpn`,
-    type: 'device',
-    endpointId,
-  })
-  assert.equal(vpnClient.status, 201, vpnClient.text)
-  parameters.vpn = { vpnclientID: vpnClient.body.data.id }
+  await createVpnClient(endpointId)
   await createAssets(endpointId)
   parameters.identity = { tenant_id: tenantId, name: `${marker}-role` }
   idByCollection = { users: user, grants: grant, 'api-keys': key, issuers: issuer, clients: clients.body.content[0].id }
@@ -175,6 +169,13 @@ async function createResources() {
   withoutPermissions = client(platform.baseUrl, bearer(await tokenOf(platform.baseUrl, tenantId, password)))
 }
 let idByCollection: Record<string, string> = {}
+
+async function createVpnClient(endpointId: string) {
+  const body = { name: `${marker}-vpn`, type: 'device', endpointId }
+  const { status, text, body: created } = await owner.asService('POST /vpms/api/v1/vpnclient', body)
+  assert.equal(status, 201, text)
+  parameters.vpn = { vpnclientID: created.data.id }
+}
 
 /** Creates integrations with a LoRaWAN network, a device and a gateway. */
 async function createIntegrations(app: string) {

@@ -48,6 +48,15 @@ const softwareOutput = {
   attempts: /"attempts":\[\{"version":"1\.0\.0".*?\{"version":"1\.1\.0"/,
 }
 
+/** Expected output of the sections of the guide to the VPN, in their order. */
+const vpnOutput = {
+  vpnClient: /"name":"router-1",.*?"ipAddress":"10\.80\.0\.2".*?"application":"greenhouse"/,
+  vpnProfiles:
+    /router-1\.ovpn:proto udp\nrouter-1\.ovpn:remote \S+ 1194\nrouter-1\.ovpn:remote-cert-tls server\nalice\.ovpn:proto tcp\n/,
+  vpnServer: /"name":"alice".*?"count":2,"page":1,"pageSize":10,"server":\{"running":false,"problem":"No process runs/,
+  vpnRevoked: /204 No Content.*?"state":"revoked"/s,
+}
+
 const errorsIn = (stdout: string) => stdout.split('\n').filter((line) => line.startsWith('{"message"'))
 
 test('the commands of the README get a token, create an application and a tenant, and receive a message of a device', async () => {
@@ -59,6 +68,7 @@ test('the commands of the README get a token, create an application and a tenant
     'docs/guides/configurations.md',
     'docs/guides/commands.md',
     'docs/guides/software.md',
+    'docs/guides/vpn.md',
   ]
   const { status, stdout, stderr } = runAsWritten(documents.flatMap(commandsOf), { dataDirectory: directory })
   assert.equal(status, 0, stderr)
@@ -90,7 +100,11 @@ test('the commands of the README get a token, create an application and a tenant
     /204 No Content[\s\S]*204 No Content[\s\S]*422 [\s\S]*"path":"\/interval"[\s\S]*204 No Content/,
   )
   assert.equal(stderr, '')
-  assertInOrder(stdout.slice(stdout.indexOf('"endpointId":"pump-1"')), { ...commandsOutput, ...softwareOutput })
+  assertInOrder(stdout.slice(stdout.indexOf('"endpointId":"pump-1"')), {
+    ...commandsOutput,
+    ...softwareOutput,
+    ...vpnOutput,
+  })
   const asPlatform = await asService(bootstrap.platform)
   await eventually(async () => {
     const { body } = await asPlatform('GET /tenant-manager/api/v2/tenants?tenant_id=acme')

@@ -61,7 +61,7 @@ export function createConnections(deps: ConnectionDeps): Connections {
     const id = notice.env.get('X509_0_CN') ?? ''
     pending.add(cid)
     const row = await findPatiently(deps, id, () => pending.has(cid))
-    // Without an answer OpenVPN lets nobody in.
+    // Without an answer OpenVPN rejects the client.
     if (row === 'unknown' || !pending.delete(cid)) return
     const refusal = refusalOf(deps, row, notice)
     if (refusal !== undefined) {

@@ -1,4 +1,4 @@
-/** What the server reads from the database, and writes there. */
+/** The server's access to the database. */
 
 import type { Clock } from '../../../kernel/clock.ts'
 import type { Db } from '../../../kernel/db.ts'

@@ -1,4 +1,4 @@
-/** The rules of nftables for document 5, 8.3: administrators reach devices of their tenant, devices the platform, nobody anything else. */
+/** The rules of nftables for document 5, 8.3: administrators reach devices of their tenant, devices the platform; all else is dropped. */
 import { addressText, adminStartOf, rangeCount, rangeSize } from '../addresses.ts'
 import type { Network } from '../settings.ts'
 import { deviceOf, protocols } from './openvpn-config.ts'

@@ -17,7 +17,7 @@ export interface ServerFiles {
 const clientsMax = 16_384
 
 /**
- * `management-client-auth` lets nobody in unless this process answers, and `management-client` ends OpenVPN when this process ends: there
+ * `management-client-auth` rejects every client unless this process answers, and `management-client` ends OpenVPN when this process ends: there
  * is no way to connect that the database has not allowed. Scripts are off, and clients cannot reach each other inside of OpenVPN.
  */
 export function serverConfig(
@@ -74,7 +74,7 @@ const quoted = (path: string) => `"${path.replace(/["\\]/g, '\\$&')}"`
 
 const hidden = '(not shown)'
 
-/** What `waypost vpn config` prints instead of certificates and keys. */
+/** Stands for certificates and keys in the output of `waypost vpn config`. */
 export const hiddenInstallation: Installation = {
   root: { certificate: hidden, privateKey: hidden },
   server: { certificate: hidden, privateKey: hidden },

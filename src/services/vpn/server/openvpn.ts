@@ -48,7 +48,7 @@ export function startOpenVpn({ program, config, socketPath, onClient, prepare }:
 
   rmSync(socketPath, { force: true })
   const server = createServer((socket) => {
-    // One OpenVPN process; nobody else may speak for it.
+    // One OpenVPN process connects; further connections are rejected.
     server.close()
     management = socket
     socket.setEncoding('utf8')

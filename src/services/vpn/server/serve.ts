@@ -25,11 +25,11 @@ export interface ServeOptions {
 
 const tickMs = 1000
 /**
- * Tunnels stay open this long without a database: longer than a restart of the platform takes. Then they close, because nobody could
- * say any more who is revoked.
+ * Tunnels stay open this long without a database: longer than a restart of the platform takes. Then they close, because
+ * revocations could not be read any more.
  */
 const withoutDatabaseMs = 30_000
-/** Of ticks: revocation lists are a second line of defence, and `lastConnected` is exact to the minute. */
+/** Numbers of ticks: revocation lists are a second line of defence, and `lastConnected` is exact to the minute. */
 const listsEvery = 5
 const seenEvery = 60
 
@@ -46,7 +46,7 @@ interface Run extends ServeOptions {
   reported: string
 }
 
-/** What exists while this process serves. */
+/** The parts that exist while this process serves. */
 interface Served {
   directory: string
   revocationLists: string
@@ -102,13 +102,13 @@ async function tick(run: Run, watch: ReturnType<typeof createLeaseWatch>, progra
     run.answeredMs = monotonicMs()
   } catch (error) {
     if (error instanceof CannotServe) throw error
-    // What is missing does not depend on the database.
+    // The missing parts do not depend on the database.
     if (missing.length > 0) throw new CannotServe(missing.join('\n'))
     reportOnce(run, `the database failed: ${(error as Error).message}; trying again`)
     await run.data?.close().catch(() => {})
     run.data = undefined
     if (run.served && monotonicMs() - run.answeredMs > withoutDatabaseMs) {
-      run.report('closing all tunnels: without the database nobody knows who is revoked')
+      run.report('closing all tunnels: revocations cannot be read without the database')
       await stopServing(run)
     }
   }

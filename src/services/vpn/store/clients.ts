@@ -155,7 +155,7 @@ export async function revokeClients(
   sql: Sql,
   { tenantId, ids, at }: { tenantId: string; ids: string[]; at: Date },
 ): Promise<number> {
-  // Before the clients: whoever creates one locks the tenant first, too.
+  // Before the clients, because their creation locks the tenant first, too.
   await sql`update vpn.tenants set revision = revision + 1 where tenant_id = ${tenantId}`
   const { count } = await sql`
     with revoked as (

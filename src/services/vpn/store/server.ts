@@ -31,7 +31,7 @@ export async function findLease(sql: Sql): Promise<LeaseRow | undefined> {
   return row
 }
 
-/** Takes the lease if nobody has changed it since it was `seen`; false if another process was faster. */
+/** Takes the lease if it has not changed since it was `seen`; false if another process was faster. */
 export async function takeLease(
   sql: Sql,
   { holder, host, seen }: { holder: string; host: string; seen: LeaseRow | undefined },
