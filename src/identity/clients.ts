@@ -41,6 +41,12 @@ export function isRedirectAllowed(baseUrl: string, client: Client, uri: unknown)
   })
 }
 
+/** Returns whether an address can be registered: absolute, without user, fragment and script; an asterisk only as `/*` at the end. */
+export function isRedirectPattern(uri: string): boolean {
+  const url = URL.parse(uri.endsWith('/*') ? uri.slice(0, -1) : uri)
+  return !!url && !url.username && !url.password && !/[#*\\\s]/.test(url.href) && !runsScript(url)
+}
+
 /** Allows the base URL's origin, loopback, registered origins and those of redirect addresses. */
 export function isOriginAllowed(
   baseUrl: string,

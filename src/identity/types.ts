@@ -24,6 +24,8 @@ export interface Client {
   kind: 'frontend' | 'backend'
   redirectUris: string[]
   webOrigins: string[]
+  /** Logins of this client need PKCE. */
+  pkceRequired: boolean
   /** Roles of the service account. */
   roles: string[]
   secretSealed: string | undefined

@@ -124,7 +124,11 @@ describe('a caller can grant only permissions that they have', () => {
   })
 
   test('registering an issuer requires the permissions of all roles', async () => {
-    await refused(`POST ${root}/issuers`, { issuer: 'https://mine.example' }, /(endpoint|application):create/)
+    await refused(
+      `POST ${root}/issuers`,
+      { issuer: 'https://mine.example', audience: 'waypost' },
+      /(endpoint|application):create/,
+    )
   })
 
   test('a key cannot have scopes that its owner lacks', async () => {
@@ -148,6 +152,9 @@ describe('a caller can grant only permissions that they have', () => {
     assert.equal((await admin(`POST ${root}/grants`, { ...grant, resource: 'tenant-system' })).status, 403)
     assert.equal((await admin(`PUT ${root}/users/${makerId}/password`, { password: 'forgotten' })).status, 204)
     assert.equal((await admin(`POST ${root}/clients/acme-back/secret`)).status, 200)
-    assert.equal((await admin(`POST ${root}/issuers`, { issuer: 'https://ours.example' })).status, 201)
+    assert.equal(
+      (await admin(`POST ${root}/issuers`, { issuer: 'https://ours.example', audience: 'waypost' })).status,
+      201,
+    )
   })
 })

@@ -312,8 +312,24 @@ describe('management of a realm', () => {
     assert.deepEqual(body, {
       totalElements: 2,
       content: [
-        { id: 'acme-back', kind: 'backend', public: false, redirectUris: [], webOrigins: [], roles: ['service'] },
-        { id: 'acme-front', kind: 'frontend', public: true, redirectUris: [], webOrigins: [], roles: [] },
+        {
+          id: 'acme-back',
+          kind: 'backend',
+          public: false,
+          redirectUris: [],
+          webOrigins: [],
+          pkceRequired: true,
+          roles: ['service'],
+        },
+        {
+          id: 'acme-front',
+          kind: 'frontend',
+          public: true,
+          redirectUris: [],
+          webOrigins: [],
+          pkceRequired: true,
+          roles: [],
+        },
       ],
     })
     const { backendClientSecret } = (await waypost.api.realm('acme'))!

@@ -1,6 +1,7 @@
 /** Translates requests of Keycloak's clients into requests that the library accepts. */
 import { wrap } from './jwt-access-tokens.ts'
 import { connectPath, defaultScopes, type Form } from './library.ts'
+import { withOpaqueTokens } from './refresh-tokens.ts'
 
 export interface Call {
   path: string
@@ -11,8 +12,23 @@ export interface Call {
 }
 
 export function normalizeCall(frontendClientId: string, call: Call): Call {
-  const steps = [dropPublicClientSecret, logOutByRefreshToken, wrapToken, addDefaultScopes]
+  const steps = [
+    openRefreshTokens,
+    dropPublicClientSecret,
+    dropSecondSecret,
+    logOutByRefreshToken,
+    wrapToken,
+    addDefaultScopes,
+  ]
   return steps.reduce((current, step) => step(current, frontendClientId), call)
+}
+
+const openRefreshTokens = (call: Call): Call => ({ ...call, form: withOpaqueTokens(call.form) })
+
+/** Removes the secret in the body if the header has it too: keycloak-connect sends both, and the library rejects two methods. */
+function dropSecondSecret(call: Call): Call {
+  const { client_secret: secret, ...form } = call.form
+  return secret !== undefined && isBasic(call.headers.authorization) ? { ...call, form } : call
 }
 
 /** Removes the secret of a public client: existing SDKs send one, and Keycloak ignores it. */

@@ -6,6 +6,7 @@ import { identityRequestFailed } from '../log-messages.ts'
 import { libraryHeaders } from '../pages/pages.ts'
 import type { InstanceContext } from './instance-context.ts'
 import { connectPath, extrasOf } from './library.ts'
+import { refreshClaims } from './refresh-tokens.ts'
 
 /** Grant types that consume a code or refresh token and create a new one. */
 const exchangeGrants = new Set<unknown>(['refresh_token', 'authorization_code'])
@@ -37,26 +38,35 @@ export const setPageHeaders: Middleware = async (ctx, next) => {
 }
 
 /** Adapts responses to Keycloak's. */
-export const answerLikeKeycloak: Middleware = async (ctx, next) => {
-  await next()
-  const { successStatus } = extrasOf(ctx)
-  if (successStatus !== undefined && ctx.status === 200) ctx.status = successStatus // and Koa drops the body
-  if (ctx.status === 404 && !ctx.body) {
-    ctx.body = { error: 'not_found', error_description: 'there is nothing at this path' }
-    ctx.status = 404
+export const answerLikeKeycloak =
+  ({ issuer, signer }: InstanceContext): Middleware =>
+  async (ctx, next) => {
+    await next()
+    const { successStatus } = extrasOf(ctx)
+    if (successStatus !== undefined && ctx.status === 200) ctx.status = successStatus // and Koa drops the body
+    if (ctx.status === 404 && !ctx.body) {
+      ctx.body = { error: 'not_found', error_description: 'there is nothing at this path' }
+      ctx.status = 404
+    }
+    if (ctx.status !== 200) return
+    const body = ctx.body as Record<string, unknown>
+    if (ctx.routerName === 'token') {
+      const refreshToken = body.refresh_token ? ctx.oidc.entities.RefreshToken : undefined
+      body.refresh_expires_in = refreshToken?.remainingTTL ?? 0
+      if (refreshToken) {
+        const { exp, iat, accountId: sub, clientId: azp, grantId: sid, scope = '' } = refreshToken
+        const claims = { exp, iat, iss: issuer, aud: issuer, ...(sub && { sub }), azp, sid, scope }
+        body.refresh_token = await signer.sign(refreshClaims(body.refresh_token as string, claims))
+      }
+    }
+    if (ctx.routerName === 'introspection' && body.active) {
+      // The token model has no audience, because userinfo rejects tokens with one. It is added here.
+      const { AccessToken, ClientCredentials } = ctx.oidc.entities
+      body.aud = (AccessToken ?? ClientCredentials)?.extra?.aud
+      body.username = body.preferred_username
+    }
+    if (ctx.routerName === 'discovery') body.response_modes_supported = ['query', 'fragment', 'form_post']
   }
-  if (ctx.status !== 200) return
-  const body = ctx.body as Record<string, unknown>
-  if (ctx.routerName === 'token')
-    body.refresh_expires_in = body.refresh_token ? ctx.oidc.entities.RefreshToken?.remainingTTL : 0
-  if (ctx.routerName === 'introspection' && body.active) {
-    // The token model has no audience, because userinfo rejects tokens with one. It is added here.
-    const { AccessToken, ClientCredentials } = ctx.oidc.entities
-    body.aud = (AccessToken ?? ClientCredentials)?.extra?.aud
-    body.username = body.preferred_username
-  }
-  if (ctx.routerName === 'discovery') body.response_modes_supported = ['query', 'fragment', 'form_post']
-}
 
 /** Outermost middleware: answers and logs unexpected errors, and sets the CORS headers. */
 export const answerUnexpectedErrors =

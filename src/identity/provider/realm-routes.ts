@@ -12,6 +12,7 @@ import { identityRequestFailed } from '../log-messages.ts'
 import { errorPage } from '../pages/pages.ts'
 import { isRealmName } from '../realms.ts'
 import type { Realm } from '../types.ts'
+import { isFrame, serveFrame } from './frames.ts'
 import { createInstances } from './instances.ts'
 import { type Call, normalizeCall } from './keycloak-compat.ts'
 import type { Extras, Form } from './library.ts'
@@ -69,6 +70,11 @@ export function mountRealms(app: FastifyInstance, kit: Kit, core: Core) {
     // Loaded before a transaction begins, which must not take a second connection.
     await core.deniedTokens.load()
     const { provider, handle } = await instances.of(realm)
+    if (isFrame(path))
+      return serveFrame(request, reply, {
+        ...{ baseUrl: kit.baseUrl(), core, realm, provider, path },
+        query: request.originalQuery,
+      })
     const allowedOrigin = reply.getHeader('access-control-allow-origin')?.toString()
     const { inner, form } = innerRequest(kit.baseUrl(), realm, request, { path, allowedOrigin })
     const hijackReply = () => {

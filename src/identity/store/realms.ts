@@ -34,6 +34,7 @@ interface ClientRow {
   kind: 'frontend' | 'backend'
   redirect_uris: string[]
   web_origins: string[]
+  own: OwnClientSettings
   roles: string[]
   secret_sealed: string | null
   old_secret_sealed: string | null
@@ -47,11 +48,27 @@ interface KeyRow {
   retired_at: string | null
 }
 
+/** What a tenant registered for a client, in addition to the template of its realm. */
+export interface OwnClientSettings {
+  redirectUris?: string[]
+  webOrigins?: string[]
+  pkceRequired?: boolean
+}
+
+export const effectiveSettings = (client: {
+  redirectUris: string[]
+  webOrigins: string[]
+  own: OwnClientSettings
+}) => ({
+  redirectUris: [...new Set([...client.redirectUris, ...(client.own.redirectUris ?? [])])],
+  webOrigins: [...new Set([...client.webOrigins, ...(client.own.webOrigins ?? [])])],
+  pkceRequired: client.own.pkceRequired ?? true,
+})
+
 const clientOf = (row: ClientRow): Client => ({
   id: row.id,
   kind: row.kind,
-  redirectUris: row.redirect_uris,
-  webOrigins: row.web_origins,
+  ...effectiveSettings({ redirectUris: row.redirect_uris, webOrigins: row.web_origins, own: row.own }),
   roles: row.roles,
   secretSealed: row.secret_sealed ?? undefined,
   oldSecretSealed: row.old_secret_sealed ?? undefined,
@@ -201,6 +218,8 @@ export async function findLifetime(sql: Sql, tenantId: string): Promise<number> 
 
 /** Returns the origins and redirect addresses of all clients that have any. */
 export async function findClientOrigins(sql: Sql): Promise<{ webOrigins: string[]; redirectUris: string[] }[]> {
-  return await sql`
-    select web_origins, redirect_uris from identity.clients where web_origins <> '{}' or redirect_uris <> '{}'`
+  const rows = await sql<{ webOrigins: string[]; redirectUris: string[]; own: OwnClientSettings }[]>`
+    select web_origins, redirect_uris, own from identity.clients
+    where web_origins <> '{}' or redirect_uris <> '{}' or own <> '{}'`
+  return rows.map(effectiveSettings)
 }

@@ -8,6 +8,11 @@ export function clientRoutes(http: Http, clients: Clients) {
     { schema: schemas.listClients, config: { scope: 'identity:client:read', on: 'tenant' } },
     ({ ctx, query }) => clients.list(ctx, query),
   )
+  http.patch(
+    '/clients/:id',
+    { schema: schemas.changeClient, config: { scope: 'identity:client:update', on: 'resource' } },
+    ({ ctx, params, body }) => clients.change(ctx, params.id, body),
+  )
   http.post(
     '/clients/:id/secret',
     { schema: schemas.changeSecret, config: { scope: 'identity:client:update', on: 'resource' } },

@@ -15,12 +15,55 @@ export const Client = Type.Object(
     webOrigins: Type.Array(Type.String({ description: 'Origin, such as `https://app.example.com`.' }), {
       description: 'Origins of web pages that may call the platform (CORS).',
     }),
+    pkceRequired: Type.Boolean({ description: 'true: logins of this client need PKCE with S256.' }),
     roles: roleNames('Roles of the service account of the client.'),
   },
   { title: 'Client', description: 'An OAuth 2.0 client of the tenant.' },
 )
 export type Client = Static<typeof Client>
 
+const listMax = 100
+export const ClientChange = Type.Object(
+  {
+    redirectUris: Type.Optional(
+      Type.Array(
+        Type.String({ minLength: 1, maxLength: 2000, description: 'Absolute address, or a prefix that ends in `/*`.' }),
+        { maxItems: listMax, description: 'Addresses that a login may return to, beside those of the realm template.' },
+      ),
+    ),
+    webOrigins: Type.Optional(
+      Type.Array(
+        Type.String({
+          minLength: 1,
+          maxLength: 300,
+          description: 'Origin, such as `https://app.example.com`; `*`: all.',
+        }),
+        {
+          maxItems: listMax,
+          description: 'Origins of web pages that may call the platform (CORS), beside those of the realm template.',
+        },
+      ),
+    ),
+    pkceRequired: Type.Optional(
+      Type.Boolean({ description: 'false: logins without PKCE are accepted, for older applications. Default: true.' }),
+    ),
+  },
+  { title: 'ClientChange', description: 'Settings of a client that the tenant registers itself.' },
+)
+export type ClientChange = Static<typeof ClientChange>
+
+export const changeClient = {
+  name: 'clients.patch',
+  summary: 'Change the addresses and origins of a client',
+  description: 'Replaces the lists that are given. Addresses and origins of the realm template stay.',
+  params: byId('client'),
+  body: ClientChange,
+  response: { 200: Client },
+  fails: {
+    400: 'An address or an origin is not valid.',
+    404: 'The tenant has no client with this id, or the caller may not read it.',
+  },
+}
 export const listClients = {
   name: 'clients.list',
   summary: 'List clients',

@@ -1,14 +1,25 @@
 import { authorizeOrNotFound, type Ctx } from '../../../kernel/contract.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
-import { NotFound } from '../../../kernel/errors.ts'
+import { invalidField, NotFound } from '../../../kernel/errors.ts'
 import { windowOf } from '../../../kernel/paging.ts'
 import { onTenant } from '../../../kernel/permissions.ts'
+import { isRedirectPattern } from '../../clients.ts'
 import type { Realms } from '../../realms.ts'
+import { effectiveSettings } from '../../store/realms.ts'
 import { NoSecret } from '../errors.ts'
 import { requirePermissionsOfSubject } from '../escalation.ts'
+import type { Client, ClientChange } from './schemas.ts'
 import * as store from './store.ts'
 
 const notFound = (id: string) => () => NotFound({ what: `Client ${id}` })
+
+const viewOf = ({ id, kind, roles, ...client }: store.ClientRow): Client => ({
+  id,
+  kind,
+  public: kind === 'frontend',
+  ...effectiveSettings(client),
+  roles,
+})
 
 export type Clients = ReturnType<typeof createClients>
 
@@ -18,8 +29,29 @@ export function createClients({ db }: Pick<Kit, 'db'>, realms: Realms) {
       const { count, rows } = await store.findClients(db.sql, ctx.tenantId, windowOf(page))
       return {
         totalElements: count,
-        content: rows.map((client) => ({ ...client, public: client.kind === 'frontend' })),
+        content: rows.map(viewOf),
       }
+    },
+    async change(ctx: Ctx, id: string, change: ClientChange): Promise<Client> {
+      const access = { read: 'identity:client:read', scope: 'identity:client:update' }
+      authorizeOrNotFound(ctx, access, onTenant(ctx.tenantId), notFound(id))
+      const { redirectUris, webOrigins, pkceRequired } = change
+      for (const [index, uri] of (redirectUris ?? []).entries())
+        if (!isRedirectPattern(uri)) throw invalidField(`redirectUris[${index}]`, 'expected an absolute address')
+      for (const [index, origin] of (webOrigins ?? []).entries())
+        if (origin !== '*' && URL.parse(origin)?.origin !== origin)
+          throw invalidField(`webOrigins[${index}]`, 'expected an origin such as https://app.example.com, or *')
+      const own = {
+        ...(redirectUris && { redirectUris }),
+        ...(webOrigins && { webOrigins }),
+        ...(pkceRequired !== undefined && { pkceRequired }),
+      }
+      const client = await db.tx(async (sql) => {
+        if (!(await store.updateOwnSettings(sql, ctx.tenantId, id, own))) throw notFound(id)()
+        await realms.changed(sql, ctx.tenantId)
+        return await store.findClient(sql, ctx.tenantId, id)
+      })
+      return viewOf(client!)
     },
     async changeSecret(ctx: Ctx, id: string): Promise<{ secret: string }> {
       const access = { read: 'identity:client:read', scope: 'identity:client:update' }

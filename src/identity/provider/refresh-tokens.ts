@@ -1,0 +1,32 @@
+/**
+ * Gives refresh tokens the form of a JWT, because existing clients read their `exp`. The claim `jti` is the library's opaque token,
+ * which stays the secret: who presents it needs no valid signature.
+ */
+import { decodeJwt, type JWTPayload } from 'jose'
+import type { Form } from './library.ts'
+
+export const refreshType = 'Refresh'
+
+export const refreshClaims = (value: string, claims: JWTPayload): JWTPayload => ({
+  ...claims,
+  jti: value,
+  typ: refreshType,
+})
+
+/** Returns the library's token in a JWT of ours; other texts as they are. */
+export function opaqueToken(value: string): string {
+  if (value.split('.').length !== 3) return value
+  try {
+    const { typ, jti } = decodeJwt(value)
+    return typ === refreshType && typeof jti === 'string' ? jti : value
+  } catch {
+    return value
+  }
+}
+
+export function withOpaqueTokens(form: Form): Form {
+  const opened = { ...form }
+  for (const name of ['refresh_token', 'token'])
+    if (typeof opened[name] === 'string') opened[name] = opaqueToken(opened[name])
+  return opened
+}
