@@ -4,6 +4,7 @@ import http from 'node:http'
 import net from 'node:net'
 import { before, test } from 'node:test'
 import { decodeJwt } from 'jose'
+import { aTenantAdmin } from '../../test/harness/builders.ts'
 import { freePort } from '../../test/harness/free-port.ts'
 import {
   aBrowser,
@@ -286,4 +287,16 @@ test('with an https base URL with a path, links are https and cookies are secure
     query.set('redirect_uri', uri)
     assert.equal((await auth()).status, 400, uri)
   }
+})
+
+test('a client may be allowed to sign in without PKCE', async () => {
+  const withoutPkce = new URL(client.authUrl(pkce().challenge))
+  withoutPkce.searchParams.delete('code_challenge')
+  withoutPkce.searchParams.delete('code_challenge_method')
+  const refused = await aBrowser().go(withoutPkce.href)
+  assert.match(refused.location ?? '', /error=invalid_request/)
+  const change = `PATCH /iam/api/v1/clients/${realm.frontend}`
+  assert.equal((await waypost.as(aTenantAdmin('acme'))(change, { pkceRequired: false })).status, 200)
+  const accepted = await aBrowser().go(withoutPkce.href)
+  assert.match(accepted.location ?? '', /\/login\//)
 })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { aCaller, aTenantAdmin } from '../../../test/harness/builders.ts'
 import { openRealms, type Realms } from '../../../test/harness/iam.ts'
+import { aRealm } from '../../../test/harness/realms.ts'
 import type { Ask } from '../../../test/harness/test-platform.ts'
 
 const root = '/iam/api/v1'
@@ -340,6 +341,49 @@ describe('management of a realm', () => {
     assert.notEqual(changed.body.secret, backendClientSecret)
     assert.equal((await admin(`POST ${root}/clients/acme-front/secret`)).status, 404)
     assert.equal((await admin(`POST ${root}/clients/none/secret`)).status, 404)
+  })
+
+  test('a tenant registers addresses and origins of its clients, which a new build of the realm keeps', async () => {
+    const own = {
+      redirectUris: ['https://app.example/in/*', 'com.example.app:/in'],
+      webOrigins: ['https://app.example'],
+      pkceRequired: false,
+    }
+    const changed = await admin(`PATCH ${root}/clients/acme-front`, own)
+    assert.equal(changed.status, 200, changed.text)
+    assert.deepEqual(changed.body, { id: 'acme-front', kind: 'frontend', public: true, roles: [], ...own })
+    await waypost.kit.db.tx((sql) =>
+      waypost.api.buildRealm(
+        sql,
+        aRealm('acme', {
+          frontendClient: {
+            id: 'acme-front',
+            redirectUris: ['https://old.example'],
+            webOrigins: ['https://app.example'],
+          },
+          backendClient: { id: 'acme-back', roles: ['service'] },
+        }),
+      ),
+    )
+    const { body } = await admin(`GET ${root}/clients`)
+    const front = body.content.find(({ id }: { id: string }) => id === 'acme-front')
+    assert.deepEqual(front.redirectUris, ['https://old.example', ...own.redirectUris])
+    assert.deepEqual(front.webOrigins, ['https://app.example'])
+    assert.deepEqual((await admin(`PATCH ${root}/clients/acme-front`, { webOrigins: [] })).body.pkceRequired, false)
+    const wrong: [object, RegExp][] = [
+      [{ webOrigins: ['https://app.example/path'] }, /webOrigins\[0\]/],
+      [{ webOrigins: ['https://ok.example', 'null'] }, /webOrigins\[1\]/],
+      [{ redirectUris: ['javascript:alert(1)'] }, /redirectUris\[0\]/],
+      [{ redirectUris: ['https://*.example/'] }, /redirectUris\[0\]/],
+      [{ redirectUris: ['/relative'] }, /redirectUris\[0\]/],
+      [{ pkceRequired: 'no' }, /pkceRequired/],
+    ]
+    for (const [given, problem] of wrong) {
+      const answer = await admin(`PATCH ${root}/clients/acme-front`, given)
+      assert.equal(answer.status, 400, JSON.stringify(given))
+      assert.match(answer.body.message, problem)
+    }
+    assert.equal((await stranger(`PATCH ${root}/clients/acme-front`, own)).status, 404)
   })
 
   test('an issuer can be registered once with an audience, and belongs to the tenant that did so first', async () => {

@@ -5,7 +5,7 @@ import { findClient, isOriginAllowed } from '../clients.ts'
 import type { Core } from '../core.ts'
 import { cookieResultPage, cookieTestPage, loginStatusPage } from '../pages/frames.ts'
 import type { Realm } from '../types.ts'
-import { connectPath } from './library.ts'
+import { connectPath, sessionCookie } from './library.ts'
 import { sendPage } from './login.ts'
 
 const root = connectPath.slice(1)
@@ -29,16 +29,17 @@ export async function serveFrame(request: FastifyRequest, reply: FastifyReply, f
     return sendPage(reply, 200, cookieTestPage(`${issuer.pathname}/`, issuer.protocol === 'https:'))
   if (path === `${root}/3p-cookies/step2.html`) return sendPage(reply, 200, cookieResultPage(request.headers.cookie))
   if (path === statusPage) return sendPage(reply, 200, loginStatusPage())
-  if (path === `${statusPage}/init`) return reply.code(await loginStatus(frame)).send()
+  if (path === `${statusPage}/init`) return reply.code(await loginStatus(frame, request.headers.cookie ?? '')).send()
   return reply.code(404).send()
 }
 
-/** Returns 204 while the login exists, 404 when it has ended, and 403 for a page that may not ask. */
-async function loginStatus({ baseUrl, core, realm, provider, query }: FrameRequest): Promise<number> {
+/** Returns 204 if the login is as the page knows it, 404 if it has ended or begun, and 403 for a page that may not ask. */
+async function loginStatus({ baseUrl, core, realm, provider, query }: FrameRequest, cookies: string): Promise<number> {
   const { client_id: clientId, origin, session } = Object.fromEntries(new URLSearchParams(query))
   const client = findClient(realm, clientId)
   if (!client || origin === undefined || !isOriginAllowed(baseUrl, client, origin)) return 403
-  if (!session) return 204
+  // Whether the cookie is still valid is found out by the sign-in without a page that follows.
+  if (!session) return cookies.includes(`${sessionCookie}=`) ? 404 : 204
   const denied = await core.deniedTokens.has(realm.tenantId, { jti: '', sid: session })
   return !denied && (await provider.Grant.find(session)) ? 204 : 404
 }

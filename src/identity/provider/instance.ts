@@ -10,7 +10,7 @@ import { createAdapter } from './adapter.ts'
 import { adjustModels } from './adjustments.ts'
 import { epochSeconds, type InstanceContext } from './instance-context.ts'
 import { type UserAccount, useJwtAccessTokens, userClaims } from './jwt-access-tokens.ts'
-import { connectPath, defaultScopes, extrasOf, loadLibrary } from './library.ts'
+import { connectPath, defaultScopes, extrasOf, loadLibrary, sessionCookie } from './library.ts'
 import { useOneStepLogout } from './logout.ts'
 import { answerLikeKeycloak, answerUnexpectedErrors, inOneTransaction, setPageHeaders } from './middleware.ts'
 import { usePasswordGrant } from './password-grant.ts'
@@ -131,7 +131,7 @@ function configurationOf(context: InstanceContext) {
     },
     cookies: {
       keys: [kit.secrets.open(realm.cookieKeySealed)],
-      names: { session: 'waypost_session', interaction: 'waypost_interaction', resume: 'waypost_resume' },
+      names: { session: sessionCookie, interaction: 'waypost_interaction', resume: 'waypost_resume' },
       // With path '/' the realms would overwrite each other's cookies.
       long: { path: `${mount}/`, httpOnly: true, sameSite: 'lax', signed: true },
       short: { httpOnly: true, sameSite: 'lax', signed: true },

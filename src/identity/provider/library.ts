@@ -35,5 +35,6 @@ export function tooManyAttempts({ errors }: Library, ctx: Ctx, wait: Wait) {
   return Object.assign(error, { status: 429, statusCode: 429, expose: true, error_description: waitText(wait) })
 }
 
+export const sessionCookie = 'waypost_session'
 export const connectPath = '/protocol/openid-connect'
 export const defaultScopes = ['profile', 'email']

@@ -4,7 +4,7 @@ import { isConnectionFailure } from '../../kernel/db.ts'
 import { PlatformError } from '../../kernel/errors.ts'
 import { identityRequestFailed } from '../log-messages.ts'
 import { libraryHeaders } from '../pages/pages.ts'
-import type { InstanceContext } from './instance-context.ts'
+import { epochSeconds, type InstanceContext } from './instance-context.ts'
 import { connectPath, extrasOf } from './library.ts'
 import { refreshClaims } from './refresh-tokens.ts'
 
@@ -39,7 +39,7 @@ export const setPageHeaders: Middleware = async (ctx, next) => {
 
 /** Adapts responses to Keycloak's. */
 export const answerLikeKeycloak =
-  ({ issuer, signer }: InstanceContext): Middleware =>
+  ({ kit, issuer, signer }: InstanceContext): Middleware =>
   async (ctx, next) => {
     await next()
     const { successStatus } = extrasOf(ctx)
@@ -54,8 +54,9 @@ export const answerLikeKeycloak =
       const refreshToken = body.refresh_token ? ctx.oidc.entities.RefreshToken : undefined
       body.refresh_expires_in = refreshToken?.remainingTTL ?? 0
       if (refreshToken) {
-        const { exp, iat, accountId: sub, clientId: azp, grantId: sid, scope = '' } = refreshToken
-        const claims = { exp, iat, iss: issuer, aud: issuer, ...(sub && { sub }), azp, sid, scope }
+        const { remainingTTL, accountId: sub, clientId: azp, grantId: sid, scope = '' } = refreshToken
+        const iat = epochSeconds(kit)
+        const claims = { iat, exp: iat + remainingTTL, iss: issuer, aud: issuer, ...(sub && { sub }), azp, sid, scope }
         body.refresh_token = await signer.sign(refreshClaims(body.refresh_token as string, claims))
       }
     }
