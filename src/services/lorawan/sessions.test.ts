@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { suite, test } from 'node:test'
+import { getCACertificates, setDefaultCACertificates } from 'node:tls'
+import { afterAllTests, temporaryDirectory } from '../../../test/harness/database.ts'
+import { eventually } from '../../../test/harness/eventually.ts'
+import { openLorawan } from '../../../test/harness/lorawan.ts'
+import { aBroker } from '../../../test/harness/mosquitto.ts'
+
+const { must, admin, anIntegration, untilState, valuesOf, setTenantStatus } = await openLorawan()
+const users = Array.from({ length: 30 }, (_, n) => `app${n}@ttn`)
+
+const enabled = (port: number, fields: object = {}) => ({
+  netMqttIntegrationEnabled: true,
+  netPlainMqttServerUrl: `mqtt://127.0.0.1:${port}`,
+  netUsername: users.pop()!,
+  ...fields,
+})
+
+/** Creates a self-signed certificate for localhost. */
+function aCertificate() {
+  const directory = temporaryDirectory()
+  const [key, certificate] = [join(directory, 'key.pem'), join(directory, 'certificate.pem')]
+  const names = 'subjectAltName=DNS:localhost'
+  const subject = ['-subj', '/CN=localhost', '-addext', names, '-days', '2']
+  execFileSync(
+    'openssl',
+    [
+      'req',
+      '-x509',
+      '-newkey',
+      'ec',
+      '-pkeyopt',
+      'ec_paramgen_curve:prime256v1',
+      '-nodes',
+      '-keyout',
+      key,
+      '-out',
+      certificate,
+      ...subject,
+    ],
+    { stdio: 'ignore' },
+  )
+  return { key: readFileSync(key, 'utf8'), certificate: readFileSync(certificate, 'utf8') }
+}
+
+/** Starts a TCP server that treats each connection in its own way. */
+async function aServer(accept: Parameters<typeof createServer>[1]) {
+  const server = createServer(accept!)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  afterAllTests(() => void server.close())
+  return (server.address() as { port: number }).port
+}
+
+suite('a session says why it is not connected', () => {
+  test('nobody listens', async () => {
+    const { path } = await anIntegration(enabled(1))
+    const { platformConnectionState } = await untilState(path, 'DISCONNECTED', /127\.0\.0\.1:1 refuses the connection/)
+    assert.equal(platformConnectionState, 'CONNECTED')
+  })
+
+  test('the name does not exist', async () => {
+    const { path } = await anIntegration(enabled(1, { netPlainMqttServerUrl: 'mqtt://no-such-host.invalid' }))
+    await untilState(path, 'DISCONNECTED', /no-such-host\.invalid cannot be resolved/)
+  })
+
+  test('the key is wrong; a right one is used at once', async () => {
+    const broker = await aBroker(users)
+    const { path } = await anIntegration({ ...enabled(broker.port), netApiKeyId: 'wrong-key-1' })
+    const { netConnectionError } = await untilState(path, 'DISCONNECTED', /refuses the user name or the API key/)
+    assert.ok(!netConnectionError.includes('wrong-key-1'))
+    const listed = (await must(200, 'GET /api/v1/integrations')).body.content.find(({ id }: { id: number }) =>
+      path.endsWith(`/${id}`),
+    )
+    assert.equal(listed.netConnectionError, netConnectionError)
+    await must(200, `PATCH ${path}`, { netApiKeyId: broker.password })
+    assert.equal((await untilState(path, 'CONNECTED')).netConnectionError, undefined)
+  })
+
+  test('the server closes in mid-message, sends no MQTT, or says nothing', async () => {
+    const closing = await aServer((socket) => socket.end(Buffer.from([0x20, 0x02])))
+    const a = await anIntegration(enabled(closing))
+    await untilState(a.path, 'DISCONNECTED', /closed the connection/)
+    const other = await aServer((socket) => socket.write('HTTP/1.1 400 Bad Request\r\n\r\n'))
+    const b = await anIntegration(enabled(other))
+    await untilState(b.path, 'DISCONNECTED', /not MQTT|does not answer|closed/)
+    const silent = await aServer(() => {})
+    const c = await anIntegration(enabled(silent))
+    await untilState(c.path, 'DISCONNECTED', /does not answer/)
+  })
+
+  test('the pauses grow from one second', async () => {
+    const attempts: number[] = []
+    const port = await aServer((socket) => {
+      attempts.push(Date.now())
+      socket.destroy()
+    })
+    await anIntegration(enabled(port))
+    await eventually(() => assert.ok(attempts.length >= 4), { withinMs: 15_000 })
+    const pauses = attempts.slice(1).map((time, index) => (time - attempts[index]!) / 1000)
+    for (const [index, least] of [0.9, 1.9, 3.9].entries()) assert.ok(pauses[index]! > least, `${pauses}`)
+  })
+})
+
+suite('TLS', () => {
+  test('a trusted certificate for the name is accepted, others are refused in words', async () => {
+    const tls = aCertificate()
+    const broker = await aBroker(users, { tls })
+    const of = (host: string) => enabled(1, { netPlainMqttServerUrl: `mqtts://${host}:${broker.port}` })
+    const untrusted = await anIntegration(of('localhost'))
+    await untilState(untrusted.path, 'DISCONNECTED', /TLS with localhost:\d+ failed: .*certificate/)
+    setDefaultCACertificates([...getCACertificates(), tls.certificate])
+    await untilState(untrusted.path, 'CONNECTED')
+    const wrongName = await anIntegration(of('127.0.0.1'))
+    await untilState(wrongName.path, 'DISCONNECTED', /TLS with .* failed/)
+    const network = await broker.network()
+    const [device] = await untrusted.map([{ netDeviceId: 'dev' }])
+    await network.uplink(untrusted.netUsername, 'dev', { f_cnt: 1, decoded_payload: { t: 1 } })
+    await eventually(async () => assert.equal((await valuesOf(untrusted.app, 'auto~t'))[device.endpointId]?.length, 1))
+  })
+})
+
+suite('a session follows its integration', () => {
+  test('suspended: no session and no error, and what was published meanwhile is dropped', async () => {
+    const broker = await aBroker(users)
+    const network = await broker.network()
+    const { path, netUsername, map, app } = await anIntegration(enabled(broker.port))
+    const [device] = await map([{ netDeviceId: 'dev' }])
+    await untilState(path, 'CONNECTED')
+    await must(204, `PUT ${path}/status`, { status: 'SUSPENDED' })
+    assert.equal((await untilState(path, 'DISCONNECTED')).netConnectionError, undefined)
+    await network.uplink(netUsername, 'dev', { f_cnt: 1, decoded_payload: { t: 1 } })
+    await must(204, `PUT ${path}/status`, { status: 'ACTIVE' })
+    await untilState(path, 'CONNECTED')
+    await network.uplink(netUsername, 'dev', { f_cnt: 2, decoded_payload: { t: 2 } })
+    await eventually(async () =>
+      assert.deepEqual(
+        (await valuesOf(app, 'auto~t'))[device.endpointId]?.map(([, value]) => value),
+        [2],
+      ),
+    )
+  })
+
+  test('without MQTT: none, and no error', async () => {
+    const { path } = await anIntegration({ netUsername: users.pop()! })
+    assert.equal((await untilState(path, 'DISCONNECTED')).netConnectionError, undefined)
+  })
+
+  test('the tenant is suspended: none until it is available again', async () => {
+    const broker = await aBroker(users)
+    const { path } = await anIntegration(enabled(broker.port))
+    await untilState(path, 'CONNECTED')
+    await setTenantStatus('default', 'SUSPENDED')
+    const { platformConnectionState } = await untilState(path, 'DISCONNECTED')
+    await setTenantStatus('default', 'AVAILABLE')
+    assert.equal(platformConnectionState, 'DISCONNECTED')
+    await untilState(path, 'CONNECTED')
+  })
+
+  test('the broker restarts: what it keeps meanwhile arrives, once', async () => {
+    const broker = await aBroker(users)
+    let network = await broker.network()
+    const { path, netUsername, map, app } = await anIntegration(enabled(broker.port))
+    const [device] = await map([{ netDeviceId: 'dev' }])
+    await untilState(path, 'CONNECTED')
+    const send = (from: number) =>
+      Promise.all(
+        Array.from({ length: 20 }, (_, n) =>
+          network.uplink(netUsername, 'dev', { f_cnt: from + n, decoded_payload: { t: from + n } }),
+        ),
+      )
+    await send(0)
+    await network.end()
+    await broker.stop()
+    await untilState(path, 'DISCONNECTED', /closed the connection|refuses the connection/)
+    await broker.start()
+    network = await broker.network()
+    // The broker keeps these for the session of the platform, which has not come back yet.
+    await send(20)
+    await eventually(
+      async () => {
+        const values = (await valuesOf(app, 'auto~t'))[device.endpointId] ?? []
+        assert.deepEqual(
+          values.map(([, value]) => value).toSorted((a, b) => Number(a) - Number(b)),
+          Array.from({ length: 40 }, (_, n) => n),
+        )
+      },
+      { withinMs: 20_000 },
+    )
+    await untilState(path, 'CONNECTED')
+    assert.equal((await admin(`GET ${path}/devices/${device.id}`)).body.statistics.dropped, 0)
+  })
+
+  test('a deleted integration leaves no session at the broker', async () => {
+    const broker = await aBroker(users)
+    const network = await broker.network()
+    const count = async () => {
+      const reading = new Promise<string>((resolve) => {
+        network.client.removeAllListeners('message').once('message', (_, payload) => resolve(payload.toString()))
+      })
+      await network.client.subscribeAsync('$SYS/broker/clients/total')
+      const text = await reading
+      await network.client.unsubscribeAsync('$SYS/broker/clients/total')
+      return Number(text)
+    }
+    const { path } = await anIntegration(enabled(broker.port))
+    await untilState(path, 'CONNECTED')
+    await must(204, `DELETE ${path}`)
+    await eventually(async () => assert.equal(await count(), 1), { withinMs: 20_000 })
+  })
+})
