@@ -62,3 +62,15 @@ export const NoAlert = defineError<{ alertId: string }>(
   404,
   'There is no alert {alertId}, or the caller may not read it',
 )
+export const NoDeadLetter = defineError<{ id: string }>(
+  'no_such_dead_letter',
+  404,
+  'There is no dead letter {id}, or the caller may not read its rule',
+)
+export const NoReplay = defineError<{ id: string }>('no_such_replay', 404, 'There is no replay {id} of this rule')
+export const TooManyReplays = defineError(
+  'too_many_replays',
+  429,
+  'Two replays of this tenant are running; try again when one has ended',
+  { 'retry-after': '10' },
+)

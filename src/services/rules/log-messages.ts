@@ -37,3 +37,15 @@ export const runOfRuleFailed = defineLogMessage({
   cause: 'The database did not answer, or an action failed unexpectedly; `err` has the reason.',
   action: 'Look at the error. After five tries the event is a dead letter, which can be tried again.',
 })
+export const tickFailed = defineLogMessage({
+  level: 'error',
+  text: 'starting rules of schedules failed; these ticks are lost unless another node runs them',
+  cause: 'The database did not answer.',
+  action: 'Check the database. The next ticks run as planned.',
+})
+export const replayFailed = defineLogMessage({
+  level: 'error',
+  text: 'a replay of a rule failed',
+  cause: 'The database did not answer, or the sandbox could not run the rule.',
+  action: 'Look at the error; the user can start the replay again.',
+})

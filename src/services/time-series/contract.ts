@@ -92,6 +92,8 @@ export interface TimeSeries {
   lastPoints(of: SeriesOfEndpoint, limit: number): Promise<Point[]>
   /** Returns the points between two times, both included, oldest first. If there are more than `limit`, it returns undefined. */
   pointsBetween(of: SeriesOfEndpoint, span: { from: number; to: number }, limit: number): Promise<Point[] | undefined>
+  /** Returns the samples in a message of a device; undefined if it has none or is invalid. */
+  samplesOf(message: { resourcePath: string; payload: Buffer }): unknown[] | undefined
   /** Parses ISO 8601, `now` or `now-15m` to milliseconds; undefined if the text is neither. */
   timeOf(text: string): number | undefined
   /** Returns latest values by endpoint number, including everything that this node has stored. */

@@ -39,6 +39,17 @@ export function plainSample(metric: string, payload: Buffer): Record<string, unk
   return { [`${metric}-value`]: value, [`${metric}-unit`]: unit === '' ? 'number' : unit }
 }
 
+/** Returns the samples of a message, for services that read recorded messages. */
+export function samplesOf({ resourcePath, payload }: { resourcePath: string; payload: Buffer }): unknown[] | undefined {
+  const [, kind, metric] = /^\/(json|plain)(?:\/([^/]*))?/.exec(resourcePath) ?? []
+  try {
+    if (kind === 'json') return samplesIn(payload)
+    return kind === 'plain' && metric ? [plainSample(metric, payload)] : undefined
+  } catch {
+    return undefined
+  }
+}
+
 const emptyResponse = {}
 const toEmptyResponse = () => emptyResponse
 

@@ -6,7 +6,7 @@ import { timeSeriesInstances } from './configuration.ts'
 import { TimeSeries } from './contract.ts'
 import { createEnrichment } from './device/enrichment.ts'
 import { createSamplePublisher } from './device/publish-samples.ts'
-import { dataCollection, receiveFor } from './device.ts'
+import { dataCollection, receiveFor, samplesOf } from './device.ts'
 import { registerEventHandlers } from './event-handlers.ts'
 import { routes } from './routes.ts'
 import { createTimeSeries } from './service.ts'
@@ -34,7 +34,7 @@ export default defineService({
       connectivityChanged: service.connectivity.changed,
     })
     return {
-      api: { ...service.api, receive: receiveFor(collection, kit) },
+      api: { ...service.api, receive: receiveFor(collection, kit), samplesOf },
       device: [collection],
       http: [
         {

@@ -36,8 +36,8 @@ import { createWriteOrder } from './write/write-order.ts'
 import { concurrentWrites, createWriter } from './write/writer.ts'
 
 export interface TimeSeriesService {
-  /** The contract without `receive`, which needs the device extension. */
-  api: Omit<TimeSeries, 'receive'>
+  /** The contract without those functions that need the device extension. */
+  api: Omit<TimeSeries, 'receive' | 'samplesOf'>
   connectivity: ReturnType<typeof createConnectivitySeries>
   configured: ConfiguredSeries
   data: DataQuery

@@ -35,7 +35,34 @@ export interface Refusal {
   detail?: string
 }
 
+export interface InboundQuery {
+  tenantId: string
+  extension: string
+  endpointIds?: string[] | undefined
+  /** Only messages after this time, in microseconds since 1970. */
+  afterMicros: number
+  to: Date
+  limit: number
+}
+
+/** A message of a device as it was recorded. */
+export interface InboundMessage {
+  createdAt: Date
+  /** The same time in microseconds, for the next page. */
+  micros: number
+  endpointId: string
+  applicationName: string
+  versionName: string
+  correlationId: string
+  resourcePath: string
+  payload: Buffer
+  /** True if only the beginning of the payload was kept. */
+  isTruncated: boolean
+}
+
 export interface TrafficLog {
+  /** Returns recorded messages of devices, oldest first. */
+  inbound(query: InboundQuery): Promise<InboundMessage[]>
   /** Resolves when the record is durable. Callers may ignore the promise: the traffic log reports failed writes itself. */
   record(record: TrafficRecord): Promise<void>
   /** Enqueues a refusal and returns immediately. Refusals of the same kind within a second become one row with a count. */

@@ -16,6 +16,7 @@ import { createRefusals } from './refusals.ts'
 import type { TrafficLogSettings } from './settings.ts'
 import { advanceCounts, trafficStatistics } from './store/counts.ts'
 import * as endpoints from './store/endpoints.ts'
+import { findInbound } from './store/inbound.ts'
 import * as lists from './store/lists.ts'
 import * as records from './store/records.ts'
 import { findRefusals, insertRefusals, type RefusalRow } from './store/refusals.ts'
@@ -106,7 +107,12 @@ export function createTrafficLog(kit: Kit<TrafficLogSettings>, applications: App
     async stop() {
       await Promise.all([writer.drained(), refusals.stop()])
     },
-    api: { record: writer.add, recordRefusal: refusals.add, statistics: trafficStatistics },
+    api: {
+      record: writer.add,
+      recordRefusal: refusals.add,
+      statistics: trafficStatistics,
+      inbound: (query) => findInbound(kit.db.sql, query),
+    },
   }
 }
 

@@ -1,10 +1,13 @@
 /** The part of the service that runs rules. README.md explains it. */
 import type { Identity } from '../../../identity/contract.ts'
+import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import type { Sandbox } from '../../../sandbox/sandbox.ts'
 import type { Configuration } from '../../configuration/contract.ts'
 import type { Register } from '../../register/contract.ts'
+import { TenantDeleted } from '../../tenants/events.ts'
 import type { TimeSeries } from '../../time-series/contract.ts'
+import type { TrafficLog } from '../../traffic-log/contract.ts'
 import type { ActionOutcome, ActionRun, Executor, RunOfAction } from '../actions/executor.ts'
 import type { Changes } from '../definitions/changes.ts'
 import type { ActionType } from '../model.ts'
@@ -13,6 +16,7 @@ import type { RulesSettings } from '../settings.ts'
 import { createChains } from './chains.ts'
 import type { HostDeps } from './context/host.ts'
 import { createHttpClient } from './context/http-client.ts'
+import { createScheduler } from './cron/scheduler.ts'
 import { derivedId } from './derived-ids.ts'
 import { createProcessor } from './events/process.ts'
 import { createQueue } from './events/queue.ts'
@@ -20,13 +24,18 @@ import { createRecorder } from './events/recorder.ts'
 import { createLedger } from './ledger.ts'
 import { createLibrary } from './library.ts'
 import { createTracePartitions } from './partitions.ts'
-import { engineRoutes } from './routes.ts'
+import { type EngineOperations, engineRoutes } from './routes.ts'
 import { createRunner, type RuleRun, type RunnerDeps } from './run.ts'
+import { createDeadLetters } from './service/dead-letters.ts'
 import type { EngineDeps } from './service/deps.ts'
 import { createExecutions } from './service/executions.ts'
+import { createReplays, type Replays } from './service/replays.ts'
 import { createTraceQueries } from './service/trace-queries.ts'
+import { createTry } from './service/tries.ts'
 import { findOwners, takeOver } from './store/events.ts'
-import { addUpChanges } from './store/traces.ts'
+import { deleteOldReplays } from './store/replays.ts'
+import { deleteOldTicks } from './store/ticks.ts'
+import { addUpChanges, deleteOfTenant } from './store/traces.ts'
 import type { EndedActions } from './traces.ts'
 
 export interface EngineGiven extends Pick<HostDeps, 'secretValue'>, Pick<RunnerDeps, 'maskOf'> {
@@ -35,6 +44,7 @@ export interface EngineGiven extends Pick<HostDeps, 'secretValue'>, Pick<RunnerD
   register: Register
   timeSeries: TimeSeries
   configuration: Configuration
+  trafficLog: Pick<TrafficLog, 'inbound'>
   sandbox: Pick<Sandbox, 'run' | 'check'>
   changes: Pick<Changes, 'onChange'>
 }
@@ -49,6 +59,11 @@ export interface EnginePart extends Part, EndedActions {
 }
 
 const addUpSeconds = 2
+
+async function deleteOld(sql: Sql) {
+  await deleteOldTicks(sql)
+  await deleteOldReplays(sql)
+}
 
 export function createEngine(given: EngineGiven): EnginePart {
   const { kit } = given
@@ -76,10 +91,19 @@ export function createEngine(given: EngineGiven): EnginePart {
     ended: (row) => ledger.write({ endedRow: row.id }),
     reject: (row) => processor.reject(row, 'the queue is full: too many events of this tenant are waiting'),
   })
-  createRecorder(kit, library, queue.add)
-  declareRows(kit, queue.load)
+  const recorder = createRecorder(kit, library, queue.add)
+  const scheduler = createScheduler(kit, { library, register: given.register, recorder })
   const deps: EngineDeps = { ...given, host, library, ledger, run }
-  const operations = { executions: createExecutions(deps), traces: createTraceQueries(deps) }
+  const replays = createReplays({ ...deps, trafficLog: given.trafficLog, callerOf: given.identity.callerNow })
+  declareRows(kit, queue.load, replays)
+  kit.bus.handle('rules.delete-traces', TenantDeleted, (sql, { tenantId }) => deleteOfTenant(sql, tenantId))
+  const operations: EngineOperations = {
+    executions: createExecutions(deps),
+    traces: createTraceQueries(deps),
+    tryRule: createTry(deps),
+    replays,
+    deadLetters: createDeadLetters(deps, recorder),
+  }
   return {
     ended: ledger.ended,
     use(given) {
@@ -90,13 +114,17 @@ export function createEngine(given: EngineGiven): EnginePart {
     routes: (http) => engineRoutes(http, operations),
     periodic: [
       { name: 'rules.partitions', everySeconds: 3600, run: partitions.renew },
+      { name: 'rules.delete-ticks', everySeconds: 3600, run: deleteOld },
       { name: 'rules.statistics', everySeconds: addUpSeconds, run: async (sql) => void (await addUpChanges(sql)) },
     ],
     async start() {
       await partitions.prepare()
       await library.start()
+      scheduler.start()
     },
     async stop() {
+      await scheduler.stop()
+      await replays.stop()
       await queue.stop()
       await ledger.drained()
       await library.stop()
@@ -105,12 +133,17 @@ export function createEngine(given: EngineGiven): EnginePart {
 }
 
 /** Takes over the events of nodes that have died. */
-function declareRows({ db, members }: Pick<Kit, 'db' | 'members'>, load: (tenantId: string) => void) {
+function declareRows(
+  { db, members }: Pick<Kit, 'db' | 'members'>,
+  load: (tenantId: string) => void,
+  replays: Replays,
+) {
   members.declareOwnedRows({
     name: 'rules.events',
     owners: findOwners,
     async sweep(nodeId) {
       for (const tenantId of await takeOver(db.sql, nodeId, members.nodeId)) load(tenantId)
+      await replays.takeOver(nodeId)
     },
   })
 }

@@ -125,3 +125,156 @@ export const deleteTraces = {
 }
 
 export { invalid, missingRule, ofRule, Trace, text }
+
+const Effect = Type.Object(
+  {
+    actionId: text('Id of the action.'),
+    type: text('Type of the action, as in paths.'),
+    wouldDo: AnyJson({ description: 'What the action would have done.' }),
+  },
+  { title: 'Effect', description: 'What an action would have done.' },
+)
+
+export const tryRule = {
+  name: 'rules.try',
+  summary: 'Try a rule without effects',
+  description:
+    'Runs the rule, or another expression, on a recorded or given event. Nothing is sent or changed: `httpClient` answers an error ' +
+    'unless the request is a GET with `platform: true`, and secrets are not available.',
+  params: ofRule,
+  body: Type.Object(
+    {
+      traceId: Type.Optional(Text({ description: 'A chain in which the rule ran; its event is used. Default: none.' })),
+      trigger: Type.Optional(
+        JsonObject({ description: '`ctx.trigger` of the run. Default: none.' }),
+      ),
+      endpointId: Type.Optional(Text({ description: 'Endpoint of the run. Default: that of the event.' })),
+      expression: Type.Optional(
+        Type.String({ minLength: 1, maxLength: 65_536, description: 'Expression to run. Default: that of the rule.' }),
+      ),
+    },
+    {
+      title: 'Try',
+      description: 'An event, and perhaps another expression.',
+      examples: [{ trigger: { endpointDataSamplesReceived: { dataSamples: [{ temperature: 35 }] } } }],
+    },
+  ),
+  response: {
+    200: Type.Object(
+      {
+        returnedValue: text('What the rule returned; empty if it failed.'),
+        traces: Type.Array(Trace, { description: 'What the rule and its actions did, in order; they are not stored.' }),
+        effects: Type.Array(Effect, { description: 'What the actions would have done.' }),
+      },
+      { title: 'TryResult', description: 'The result of a try.' },
+    ),
+  },
+  fails: { 400: invalid, 404: missingRule },
+}
+
+export const createReplay = {
+  name: 'rules.replays.create',
+  summary: 'Replay a rule over recorded messages',
+  description:
+    'Runs the rule, or another expression, without effects for the recorded samples of a time, in the background. Compare what it ' +
+    'returns with what happened then.',
+  params: ofRule,
+  body: Type.Object(
+    {
+      from: Text({ description: 'Start of the time: ISO 8601, relative such as now-1d, or milliseconds.' }),
+      to: Text({ description: 'End of the time.' }),
+      endpointIds: Type.Optional(
+        Type.Array(Text({ description: 'Id of an endpoint.' }), {
+          minItems: 1,
+          maxItems: 1000,
+          description: 'Only messages of these endpoints. Default: those of the triggers of the rule.',
+        }),
+      ),
+      expression: Type.Optional(
+        Type.String({ minLength: 1, maxLength: 65_536, description: 'Expression to run. Default: that of the rule.' }),
+      ),
+    },
+    { title: 'ReplayRequest', description: 'The messages to replay.', examples: [{ from: 'now-1d', to: 'now' }] },
+  ),
+  response: {
+    202: Type.Object(
+      { replayId: text('Id of the replay.') },
+      { title: 'ReplayStarted', description: 'The replay runs. `Location` has its address.' },
+    ),
+  },
+  fails: { 400: invalid, 404: missingRule },
+}
+
+const Difference = Type.Object(
+  {
+    eventId: text('Id of the message in the traffic log.'),
+    endpointId: text('Endpoint that sent the message.'),
+    at: text('When the message arrived, in UTC.'),
+    before: Type.Union([Type.String(), Type.Null()], { description: 'What the rule returned then; null if it did not run.' }),
+    now: text('What it returns now.'),
+  },
+  { title: 'ReplayDifference', description: 'A message for which the rule returns something else.' },
+)
+
+export const getReplay = {
+  name: 'rules.replays.get',
+  summary: 'Get a replay',
+  description: 'Replays are kept for 7 days.',
+  params: Type.Object({
+    ruleId: Name({ description: 'Id of the rule.' }),
+    replayId: Name({ description: 'Id of the replay.' }),
+  }),
+  response: {
+    200: Type.Object(
+      {
+        status: text('RUNNING, COMPLETED or FAILED.'),
+        reason: Type.Optional(text('Why it failed.')),
+        progress: Type.Number({ description: 'Part of the time that is done, from 0 to 1.' }),
+        eventsCount: Type.Integer({ description: 'Number of messages that the rule ran for.' }),
+        skippedCount: Type.Integer({ description: 'Number of messages without a complete payload.' }),
+        differences: Type.Array(Difference, { description: 'The first 1,000 differences.' }),
+      },
+      { title: 'Replay', description: 'A replay and its differences.' },
+    ),
+  },
+  fails: { 404: 'The rule or the replay does not exist, or the caller may not read the rule.' },
+}
+
+const DeadLetter = Type.Object(
+  {
+    id: text('Id of the dead letter.'),
+    ruleId: text('Rule that was to run.'),
+    triggerId: text('Trigger that started it.'),
+    endpointId: Type.Optional(text('Endpoint of the event.')),
+    eventId: text('Id of the event.'),
+    reason: text('Why the platform could not run it.'),
+    createdAt: DateTime({ description: 'When the last try ended, in UTC.' }),
+  },
+  { title: 'DeadLetter', description: 'An event that the platform itself could not run for a rule, after five tries.' },
+)
+const ofDeadLetter = Type.Object({ deadLetterId: Name({ description: 'Id of the dead letter.' }) })
+const missingDeadLetter = 'The dead letter does not exist, or the caller may not read its rule.'
+
+export const listDeadLetters = {
+  name: 'rules.deadLetters.list',
+  summary: 'List dead letters',
+  description: 'Newest first.',
+  query: Type.Object(pageQuery(100)),
+  response: { 200: contentPage(DeadLetter) },
+  fails: { 400: invalid },
+}
+export const retryDeadLetter = {
+  name: 'rules.deadLetters.retry',
+  summary: 'Retry a dead letter',
+  description: 'The event runs again for its rule. If that fails, there is a new dead letter.',
+  params: ofDeadLetter,
+  response: { 204: Empty('Done.') },
+  fails: { 404: missingDeadLetter },
+}
+export const deleteDeadLetter = {
+  name: 'rules.deadLetters.delete',
+  summary: 'Delete a dead letter',
+  params: ofDeadLetter,
+  response: { 204: Empty('Done.') },
+  fails: { 404: missingDeadLetter },
+}

@@ -144,14 +144,17 @@ export const triggerMembers = (trigger: TriggerDefinition, payload: unknown, ver
   [payloadKeys[trigger.type]]: payload,
 })
 
+/** Samples and points of a message have the same id, and all endpoints of a tick, so these belong to the ids of the run. */
+export const idsOfEvent = ({ type, eventId, at, endpoint }: RuleEvent, ruleId: string) =>
+  idsOfRun(at, `${type} ${eventId} ${endpoint?.endpointId ?? ''}`, ruleId)
+
 function runOf(
   rule: LinkedRule,
   trigger: TriggerDefinition,
   event: RuleEvent,
   endpoint: EndpointRef | undefined,
 ): RuleRun {
-  // Samples and points of a message have the same id, so the type belongs to it.
-  const ids = idsOfRun(event.at, `${event.type} ${event.eventId}`, rule.id)
+  const ids = idsOfEvent(event, rule.id)
   const chain = chainOf(event.cause) ?? { traceId: ids.traceId, depth: 1 }
   const members = triggerMembers(trigger, payloadFor(trigger, event.payload), endpoint?.versionName)
   const text = JSON.stringify({ trigger: members, ...(endpoint && { endpointId: endpoint.endpointId }) })

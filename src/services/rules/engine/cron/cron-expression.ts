@@ -1,0 +1,170 @@
+/** Times of cron expressions (document 5, 5.9): the next tick after a time, in a time zone with changes of clocks. */
+
+export interface CronExpression {
+  seconds: number[]
+  minutes: number[]
+  hours: number[]
+  daysOfMonth: Set<number>
+  months: Set<number>
+  daysOfWeek: Set<number>
+  /** If both days are restricted, either is enough. */
+  isEitherDay: boolean
+}
+
+const monthNames = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC']
+const dayNames = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT']
+const dayMs = 86_400_000
+/** Months after which a combination such as 29 February and a weekday has come, or never comes. */
+const searchMonths = 41 * 12
+
+/** Parses an expression of five fields, or of six with seconds in front. It was checked when it was written. */
+export function parseCron(expression: string): CronExpression {
+  const parts = expression.trim().split(/\s+/)
+  const [second, minute, hour, dayOfMonth, month, dayOfWeek] = (parts.length === 5 ? ['0', ...parts] : parts) as [
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+  ]
+  const isFree = (field: string) => field.startsWith('*') || field.startsWith('?')
+  return {
+    seconds: valuesOf(second, 0, 59),
+    minutes: valuesOf(minute, 0, 59),
+    hours: valuesOf(hour, 0, 23),
+    daysOfMonth: new Set(valuesOf(dayOfMonth, 1, 31)),
+    months: new Set(valuesOf(month, 1, 12, monthNames)),
+    daysOfWeek: new Set(valuesOf(dayOfWeek, 0, 7, dayNames).map((day) => day % 7)),
+    isEitherDay: !isFree(dayOfMonth) && !isFree(dayOfWeek),
+  }
+}
+
+/** Returns the values of a field in their order. */
+function valuesOf(field: string, from: number, to: number, names: string[] = []): number[] {
+  const values = new Set<number>()
+  const numberOf = (text: string) => {
+    const named = names.indexOf(text.toUpperCase())
+    return named >= 0 ? named + from : Number(text)
+  }
+  for (const item of field.split(',')) {
+    const [range = '', step] = item.split('/')
+    const [first = '', last] = range.split('-')
+    const isAll = range === '*' || range === '?'
+    const start = isAll ? from : numberOf(first)
+    // A step after a single value continues to the end of the field.
+    let end = isAll ? to : last === undefined ? (step === undefined ? start : to) : numberOf(last)
+    // A week may end with Sunday as 0.
+    if (end < start && to === 7) end = 7
+    for (let value = start; value <= end; value += Number(step ?? 1)) values.add(value)
+  }
+  return [...values].sort((a, b) => a - b)
+}
+
+/** Local times as milliseconds, as if they were in UTC. */
+type Local = number
+
+export interface TimeZone {
+  /** Returns local time minus UTC. */
+  offsetAt(time: number): number
+}
+
+const zones = new Map<string, TimeZone>()
+
+export function timeZone(name: string): TimeZone {
+  let zone = zones.get(name)
+  if (!zone) {
+    zone = name === 'UTC' ? { offsetAt: () => 0 } : createTimeZone(name)
+    zones.set(name, zone)
+  }
+  return zone
+}
+
+function createTimeZone(name: string): TimeZone {
+  const format = new Intl.DateTimeFormat('en-US', {
+    timeZone: name,
+    hourCycle: 'h23',
+    era: 'short',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+    second: 'numeric',
+  })
+  return {
+    offsetAt(time) {
+      const whole = Math.floor(time / 1000) * 1000
+      const parts: Record<string, number> = {}
+      for (const { type, value } of format.formatToParts(whole)) parts[type] = Number(value)
+      const { year, month, day, hour, minute, second } = parts as Record<string, number>
+      return Date.UTC(year!, month! - 1, day!, hour!, minute!, second!) - whole
+    },
+  }
+}
+
+/**
+ * Returns the instant of a local time. One that comes twice is the first of the two, one that a change of clocks leaves out is the
+ * first instant after the change.
+ */
+function instantOf(local: Local, zone: TimeZone): number {
+  const [before, after] = [zone.offsetAt(local - dayMs), zone.offsetAt(local + dayMs)]
+  const [early, late] = [local - Math.max(before, after), local - Math.min(before, after)]
+  if (early + zone.offsetAt(early) === local) return early
+  if (late + zone.offsetAt(late) === local) return late
+  return firstAfterChange(early, late, zone)
+}
+
+/** Finds the instant between two times at which the offset changes. */
+function firstAfterChange(from: number, to: number, zone: TimeZone): number {
+  let [low, high] = [Math.floor(from / 1000), Math.ceil(to / 1000)]
+  const offset = zone.offsetAt(low * 1000)
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2)
+    if (zone.offsetAt(middle * 1000) === offset) low = middle
+    else high = middle
+  }
+  return high * 1000
+}
+
+/** Returns the first tick after a time; undefined if there is none. */
+export function nextTick(cron: CronExpression, zone: TimeZone, after: number): number | undefined {
+  const start: Local = Math.floor((after + zone.offsetAt(after)) / 1000) * 1000
+  for (const local of localTimes(cron, start)) {
+    const instant = instantOf(local, zone)
+    if (instant > after) return instant
+  }
+  return undefined
+}
+
+/** Yields the local times of an expression from a time on. */
+function* localTimes(cron: CronExpression, start: Local): Generator<Local> {
+  for (const day of daysFrom(cron, Math.floor(start / dayMs) * dayMs))
+    for (const hour of cron.hours) {
+      const hourTime = day + hour * 3_600_000
+      if (hourTime + 3_600_000 <= start) continue
+      for (const minute of cron.minutes) {
+        const minuteTime = hourTime + minute * 60_000
+        if (minuteTime + 60_000 <= start) continue
+        for (const second of cron.seconds) if (minuteTime + second * 1000 >= start) yield minuteTime + second * 1000
+      }
+    }
+}
+
+/** Yields the days of an expression; months that it leaves out are not searched. */
+function* daysFrom(cron: CronExpression, first: Local): Generator<Local> {
+  let day = first
+  for (let months = 0; months < searchMonths; months++) {
+    const date = new Date(day)
+    const nextMonth = Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1)
+    if (cron.months.has(date.getUTCMonth() + 1))
+      for (; day < nextMonth; day += dayMs) if (matchesDay(cron, new Date(day))) yield day
+    day = nextMonth
+  }
+}
+
+function matchesDay({ daysOfMonth, daysOfWeek, isEitherDay }: CronExpression, date: Date): boolean {
+  const isDayOfMonth = daysOfMonth.has(date.getUTCDate())
+  const isDayOfWeek = daysOfWeek.has(date.getUTCDay())
+  return isEitherDay ? isDayOfMonth || isDayOfWeek : isDayOfMonth && isDayOfWeek
+}

@@ -1,0 +1,137 @@
+/** Fires schedules: every node knows all ticks, and the one that inserts a tick first runs it. */
+import type { Sql } from '../../../../kernel/db.ts'
+import type { Kit } from '../../../../kernel/define-service.ts'
+import type { Register } from '../../../register/contract.ts'
+import { tickFailed } from '../../log-messages.ts'
+import type { TriggerDefinition } from '../../model.ts'
+import type { Recorder } from '../events/recorder.ts'
+import type { EventEndpoint, RuleEvent } from '../events/rule-event.ts'
+import type { Library } from '../library.ts'
+import { findEndpointPage, insertTicks } from '../store/ticks.ts'
+import { type CronExpression, nextTick, parseCron, type TimeZone, timeZone } from './cron-expression.ts'
+import { createTimeHeap } from './heap.ts'
+
+export interface Scheduler {
+  start(): void
+  stop(): Promise<void>
+}
+
+interface Planned {
+  trigger: TriggerDefinition
+  cron: CronExpression
+  zone: TimeZone
+}
+
+export interface Tick {
+  trigger: TriggerDefinition
+  plannedAt: Date
+}
+
+/** A tick that is later than this is not made up. */
+const lateMs = 30_000
+const timerMaxMs = 3_600_000
+const ticksAtOnce = 500
+const endpointsPerPage = 1000
+
+export function createScheduler(
+  kit: Pick<Kit, 'db' | 'log' | 'now'>,
+  deps: { library: Library; register: Pick<Register, 'relation'>; recorder: Recorder },
+): Scheduler {
+  const { db, log, now } = kit
+  const planned = new Map<string, Planned>()
+  const heap = createTimeHeap<Planned>()
+  let timer: NodeJS.Timeout | undefined
+  let firing: Promise<void> = Promise.resolve()
+  let isStarted = false
+
+  function plan(one: Planned, after: number) {
+    const next = nextTick(one.cron, one.zone, after)
+    if (next !== undefined) heap.push(next, one)
+  }
+
+  /** Plans new and changed triggers. Those that are gone stay in the heap until their time comes. */
+  function update() {
+    if (!isStarted) return
+    const present = new Set<string>()
+    for (const { trigger } of deps.library.index.ofType('cron')) {
+      present.add(trigger.id)
+      const { cronExpression, timezone = 'UTC' } = trigger.fields as { cronExpression: string; timezone?: string }
+      const known = planned.get(trigger.id)
+      if (known?.trigger === trigger) continue
+      const one = { trigger, cron: parseCron(cronExpression), zone: timeZone(timezone) }
+      planned.set(trigger.id, one)
+      plan(one, now().getTime())
+    }
+    for (const id of planned.keys()) if (!present.has(id)) planned.delete(id)
+    arm()
+  }
+
+  function arm() {
+    clearTimeout(timer)
+    if (!isStarted || heap.first === undefined) return
+    const wait = Math.min(timerMaxMs, Math.max(0, heap.first - now().getTime()))
+    timer = setTimeout(fireDue, wait).unref()
+  }
+
+  function fireDue() {
+    const at = now().getTime()
+    const due: Tick[] = []
+    for (let next = heap.popUntil(at); next; next = heap.popUntil(at)) {
+      const { time, item } = next
+      if (planned.get(item.trigger.id) !== item) continue
+      if (at - time <= lateMs) due.push({ trigger: item.trigger, plannedAt: new Date(time) })
+      plan(item, Math.max(time, at - lateMs))
+    }
+    for (let from = 0; from < due.length; from += ticksAtOnce) {
+      const ticks = due.slice(from, from + ticksAtOnce)
+      firing = firing.then(() => fire(ticks)).catch((error) => tickFailed(log, { err: error, ticks: ticks.length }))
+    }
+    arm()
+  }
+
+  async function fire(ticks: Tick[]) {
+    await db.tx(async (sql) => {
+      const mine = await insertTicks(sql, ticks)
+      for (const tick of mine) await storeTick(sql, deps, tick)
+    })
+  }
+
+  deps.library.onChange(update)
+  return {
+    start() {
+      isStarted = true
+      update()
+    },
+    async stop() {
+      isStarted = false
+      clearTimeout(timer)
+      await firing
+    },
+  }
+}
+
+/** Stores the events of a tick: one without endpoint, or one for each endpoint that the trigger covers. */
+async function storeTick(
+  sql: Sql,
+  { register, recorder }: { register: Pick<Register, 'relation'>; recorder: Recorder },
+  { trigger, plannedAt }: Tick,
+) {
+  const { id, tenantId, appName, appVersionName, endpointIds } = trigger
+  const event: RuleEvent = {
+    type: 'cron',
+    eventId: `${id}/${plannedAt.toISOString()}`,
+    at: plannedAt.getTime(),
+    payload: { triggerId: id, firedAt: plannedAt.toISOString() },
+    triggerId: id,
+  }
+  if (appName === undefined && appVersionName === undefined && endpointIds === undefined)
+    return await recorder.store(sql, [{ tenantId, events: [event] }])
+  const of = { tenantId, appName, appVersionName, endpointIds, limit: endpointsPerPage }
+  for (let after = ''; ; ) {
+    const page: EventEndpoint[] = await findEndpointPage(sql, register.relation(sql), { ...of, after })
+    if (page.length > 0)
+      await recorder.store(sql, [{ tenantId, events: page.map((endpoint) => ({ ...event, endpoint })) }])
+    if (page.length < endpointsPerPage) return
+    after = page.at(-1)!.endpointId
+  }
+}

@@ -1,0 +1,246 @@
+/** Replays rules over recorded messages and tells where they would return something else than they did. */
+import type { Caller, Ctx } from '../../../../kernel/contract.ts'
+import { invalidField } from '../../../../kernel/errors.ts'
+import type { InboundMessage, TrafficLog } from '../../../traffic-log/contract.ts'
+import { isUuid } from '../../definitions/service/library.ts'
+import { checkScript } from '../../definitions/service/scripts.ts'
+import type { LinkedRule } from '../../definitions/store/load.ts'
+import { NoReplay, TooManyReplays } from '../../errors.ts'
+import { replayFailed } from '../../log-messages.ts'
+import { type TriggerDefinition, typeWord, type Writer } from '../../model.ts'
+import { derivedId } from '../derived-ids.ts'
+import { idsOfEvent, triggerMembers } from '../events/process.ts'
+import type { RuleEvent } from '../events/rule-event.ts'
+import * as store from '../store/replays.ts'
+import { findMetadata } from '../store/traces.ts'
+import type { EngineDeps } from './deps.ts'
+import { requireRule } from './executions.ts'
+import { dateOf } from './trace-queries.ts'
+
+export interface ReplayRequest {
+  from: string
+  to: string
+  endpointIds?: string[] | undefined
+  expression?: string | undefined
+}
+
+export interface ReplayView {
+  status: string
+  reason?: string
+  progress: number
+  eventsCount: number
+  skippedCount: number
+  differences: store.Difference[]
+}
+
+export interface Replays {
+  create(ctx: Ctx, ruleId: string, request: ReplayRequest): Promise<string>
+  read(ctx: Ctx, ruleId: string, replayId: string): Promise<ReplayView>
+  /** Continues the replays of a node that has died. */
+  takeOver(nodeId: string): Promise<void>
+  stop(): Promise<void>
+}
+
+interface Deps extends EngineDeps {
+  trafficLog: Pick<TrafficLog, 'inbound'>
+  callerOf(tenantId: string, writer: Writer): Promise<Caller | undefined>
+}
+
+const messagesPerPage = 200
+const differencesMax = 1000
+const runningMax = 2
+const eventType = 'endpoint-data-samples-received'
+
+export function createReplays(deps: Deps): Replays {
+  const { kit } = deps
+  const { db, members, log } = kit
+  const running = new Set<Promise<void>>()
+  let isStopped = false
+
+  function start(row: store.ReplayRow) {
+    const work = replay(deps, row, () => isStopped)
+      .catch(async (error) => {
+        if (isStopped) return
+        replayFailed(log, { err: error, replayId: row.id })
+        await store.updateReplay(db.sql, { ...row, status: 'FAILED', reason: 'the platform failed; start it again' })
+      })
+      .finally(() => running.delete(work))
+    running.add(work)
+  }
+
+  return {
+    async create(ctx, ruleId, request) {
+      const row = await newReplay(deps, ctx, ruleId, request)
+      await db.tx(async (sql) => {
+        if ((await store.countRunning(sql, ctx.tenantId)) >= runningMax) throw TooManyReplays()
+        await store.insertReplay(sql, row, kit.now())
+      })
+      start({ ...row, status: 'RUNNING', reason: null, eventsCount: 0, skippedCount: 0, differences: [] })
+      return row.id
+    },
+    async read(ctx, ruleId, replayId) {
+      const { id } = await requireRule(deps, ctx, ruleId)
+      const of = { tenantId: ctx.tenantId, ruleId: id, id: replayId }
+      const row = isUuid(replayId) ? await store.findReplay(db.sql, of) : undefined
+      if (!row) throw NoReplay({ id: replayId })
+      return viewOf(row)
+    },
+    async takeOver(nodeId) {
+      for (const row of await store.takeOverReplays(db.sql, nodeId, members.nodeId)) start(row)
+    },
+    async stop() {
+      isStopped = true
+      await Promise.all(running)
+    },
+  }
+}
+
+async function newReplay(deps: Deps, ctx: Ctx, ruleId: string, request: ReplayRequest) {
+  const rule = await requireRule(deps, ctx, ruleId)
+  const from = dateOf(deps, 'from', request.from)!
+  const to = dateOf(deps, 'to', request.to)!
+  if (from >= to) throw invalidField('to', 'expected a time after from')
+  const { expression, endpointIds } = request
+  if (expression !== undefined) await checkScript({ check: deps.sandbox.check }, ctx, 'expression', expression)
+  if (endpointIds) await requireEndpoints(deps, ctx, endpointIds)
+  const { subject } = ctx.caller
+  return {
+    id: deps.kit.newId(),
+    tenantId: ctx.tenantId,
+    ruleId: rule.id,
+    nodeId: deps.kit.members.nodeId,
+    expression: expression ?? rule.expression,
+    endpointIds: endpointIds ?? null,
+    fromTime: from,
+    toTime: to,
+    positionMicros: from.getTime() * 1000 - 1,
+    callerType: subject.type,
+    callerId: subject.id,
+  }
+}
+
+async function requireEndpoints({ register }: Deps, { tenantId }: Ctx, endpointIds: string[]) {
+  const found = await register.findAll(endpointIds)
+  const unknown = endpointIds.find((id) => found.get(id)?.tenantId !== tenantId)
+  if (unknown !== undefined) throw invalidField('endpointIds', `there is no endpoint ${unknown}`)
+}
+
+function viewOf({ status, reason, fromTime, toTime, positionMicros, eventsCount, skippedCount, differences }: store.ReplayRow): ReplayView {
+  const [from, to] = [fromTime.getTime(), toTime.getTime()]
+  const part = (positionMicros / 1000 - from) / (to - from)
+  return {
+    status,
+    ...(reason !== null && { reason }),
+    progress: status === 'COMPLETED' ? 1 : Math.max(0, Math.min(1, Math.round(part * 1000) / 1000)),
+    eventsCount,
+    skippedCount,
+    differences,
+  }
+}
+
+/** Runs page by page; each page is stored, so that another node can continue after it. */
+async function replay(deps: Deps, row: store.ReplayRow, isStopped: () => boolean) {
+  const { kit, library, trafficLog } = deps
+  const { tenantId, ruleId, toTime } = row
+  const endpointIds = row.endpointIds ?? undefined
+  for (let current = row; !isStopped(); ) {
+    await library.current(tenantId)
+    const rule = library.rule(tenantId, ruleId)
+    if (!rule) return void (await store.updateReplay(kit.db.sql, { ...current, status: 'FAILED', reason: 'the rule was deleted' }))
+    const of = { tenantId, extension: 'dcx', endpointIds, afterMicros: current.positionMicros, to: toTime }
+    const messages = await trafficLog.inbound({ ...of, limit: messagesPerPage })
+    current = await replayPage(deps, { ...rule, expression: row.expression }, current, messages)
+    if (messages.length < messagesPerPage) current = { ...current, status: 'COMPLETED' }
+    if (!(await store.updateReplay(kit.db.sql, current)) || current.status !== 'RUNNING') return
+  }
+}
+
+async function replayPage(deps: Deps, rule: LinkedRule, row: store.ReplayRow, messages: InboundMessage[]) {
+  const triggers = triggersOf(deps, rule)
+  const events: { event: RuleEvent; trigger: TriggerDefinition | undefined }[] = []
+  let skipped = 0
+  for (const message of messages) {
+    const trigger = row.endpointIds ? triggers[0] : triggers.find((one) => covers(one, message))
+    if (!trigger && triggers.length > 0 && !row.endpointIds) continue
+    const samples = message.isTruncated ? undefined : deps.timeSeries.samplesOf(message)
+    if (samples) events.push({ event: eventOf(message, samples), trigger })
+    else skipped++
+  }
+  const ids = events.map(({ event }) => idsOfEvent(event, rule.id).traceId)
+  const before = await findMetadata(deps.kit.db.sql, ids)
+  const caller = await deps.callerOf(row.tenantId, { type: row.callerType, id: row.callerId })
+  const differences = [...row.differences]
+  for (const [index, { event, trigger }] of events.entries()) {
+    const now = await returnedNow(deps, rule, event, trigger, caller)
+    const found = before.get(ids[index]!)
+    const then = found ? textOf(found) : null
+    const { eventId, endpoint, at } = event
+    if (now !== then && differences.length < differencesMax)
+      differences.push({ eventId, endpointId: endpoint!.endpointId, at: new Date(at).toISOString(), before: then, now })
+  }
+  return {
+    ...row,
+    positionMicros: messages.at(-1)?.micros ?? row.positionMicros,
+    eventsCount: row.eventsCount + events.length,
+    skippedCount: row.skippedCount + skipped,
+    differences,
+  }
+}
+
+const triggersOf = ({ library }: Deps, rule: LinkedRule): TriggerDefinition[] =>
+  rule.triggerIds.flatMap((id) => {
+    const trigger = library.index.get(id)?.trigger
+    return trigger?.type === eventType ? [trigger] : []
+  })
+
+const covers = ({ appName, appVersionName, endpointIds }: TriggerDefinition, message: InboundMessage) =>
+  appName === message.applicationName ||
+  appVersionName === message.versionName ||
+  (endpointIds?.includes(message.endpointId) ?? false)
+
+const eventOf = (message: InboundMessage, samples: unknown[]): RuleEvent => ({
+  type: eventType,
+  eventId: message.correlationId,
+  at: message.createdAt.getTime(),
+  endpoint: {
+    endpointId: message.endpointId,
+    applicationName: message.applicationName,
+    versionName: message.versionName,
+  },
+  payload: { dataSamples: samples },
+})
+
+/** Returns what a trace says that the rule returned. */
+function textOf({ isFailure, reason, metadata }: { isFailure: boolean; reason: string | null; metadata: string }): string {
+  return isFailure ? `failed: ${reason}` : String((JSON.parse(metadata) as { returnedValue?: unknown }).returnedValue)
+}
+
+async function returnedNow(
+  deps: Deps,
+  rule: LinkedRule,
+  event: RuleEvent,
+  trigger: TriggerDefinition | undefined,
+  caller: Caller | undefined,
+): Promise<string> {
+  const { endpointId, applicationName, versionName } = event.endpoint!
+  const { tenantId } = rule
+  const members = trigger
+    ? triggerMembers(trigger, event.payload, versionName)
+    : { type: typeWord(eventType), appVersionName: versionName, endpointDataSamplesReceived: event.payload }
+  const { traces } = await deps.run({
+    rule: { ...rule, positiveActionIds: [], negativeActionIds: [] },
+    traceId: derivedId(event.at, event.eventId, 'replay'),
+    id: derivedId(event.at, event.eventId, rule.id),
+    depth: 1,
+    eventId: event.eventId,
+    at: event.at,
+    endpoint: { tenantId, endpointId, applicationName, versionName: versionName! },
+    raisedOn: { entityType: 'ENDPOINT', entityId: endpointId },
+    trigger: members,
+    triggerKey: 'endpointDataSamplesReceived',
+    isTry: true,
+    caller,
+  })
+  const [{ outcome, reason, metadata }] = traces as [(typeof traces)[0]]
+  return textOf({ isFailure: outcome === 'FAILURE', reason: reason ?? null, metadata: JSON.stringify(metadata) })
+}

@@ -1,0 +1,79 @@
+/** SQL of replays. */
+import type { Sql } from '../../../../kernel/db.ts'
+
+export interface Difference {
+  eventId: string
+  endpointId: string
+  at: string
+  /** What the rule returned then; null if it did not run. */
+  before: string | null
+  now: string
+}
+
+export interface ReplayRow {
+  id: string
+  tenantId: string
+  ruleId: string
+  nodeId: string
+  status: 'RUNNING' | 'COMPLETED' | 'FAILED'
+  reason: string | null
+  expression: string
+  endpointIds: string[] | null
+  fromTime: Date
+  toTime: Date
+  positionMicros: number
+  eventsCount: number
+  skippedCount: number
+  differences: Difference[]
+  callerType: string
+  callerId: string
+}
+
+const columns = (sql: Sql) => sql`
+  id, tenant_id, rule_id, node_id, status, reason, expression, endpoint_ids, from_time, to_time,
+  position_micros::float8 as position_micros, events_count, skipped_count, differences, caller_type, caller_id`
+
+export async function insertReplay(
+  sql: Sql,
+  row: Omit<ReplayRow, 'status' | 'reason' | 'eventsCount' | 'skippedCount' | 'differences'>,
+  at: Date,
+): Promise<void> {
+  await sql`insert into rules.replays ${sql({ ...row, status: 'RUNNING', createdAt: at, updatedAt: at })}`
+}
+
+export async function findReplay(
+  sql: Sql,
+  of: { tenantId: string; ruleId: string; id: string },
+): Promise<ReplayRow | undefined> {
+  const [row] = await sql<ReplayRow[]>`
+    select ${columns(sql)} from rules.replays
+    where id = ${of.id} and tenant_id = ${of.tenantId} and rule_id = ${of.ruleId}`
+  return row
+}
+
+/** Stores the progress of a replay that this node runs; returns false if it was deleted or taken over. */
+export async function updateReplay(
+  sql: Sql,
+  row: Pick<ReplayRow, 'id' | 'nodeId' | 'status' | 'reason' | 'positionMicros' | 'eventsCount' | 'skippedCount' | 'differences'>,
+): Promise<boolean> {
+  const { count } = await sql`
+    update rules.replays set status = ${row.status}, reason = ${row.reason},
+      position_micros = ${String(row.positionMicros)}::text::bigint, events_count = ${row.eventsCount},
+      skipped_count = ${row.skippedCount}, differences = ${sql.json(row.differences)}, updated_at = now()
+    where id = ${row.id} and node_id = ${row.nodeId} and status = 'RUNNING'`
+  return count > 0
+}
+
+/** Gives the running replays of a dead node to this one. */
+export const takeOverReplays = (sql: Sql, from: string, to: string) => sql<ReplayRow[]>`
+  update rules.replays set node_id = ${to} where node_id = ${from} and status = 'RUNNING' returning ${columns(sql)}`
+
+export async function countRunning(sql: Sql, tenantId: string): Promise<number> {
+  const [row] = await sql<{ count: number }[]>`
+    select count(*)::integer as count from rules.replays where tenant_id = ${tenantId} and status = 'RUNNING'`
+  return row!.count
+}
+
+export async function deleteOldReplays(sql: Sql): Promise<void> {
+  await sql`delete from rules.replays where updated_at < now() - interval '7 days'`
+}
