@@ -20,7 +20,14 @@ const noTrafficLog = defineService({
   provides: TrafficLog,
   needs: {},
   ...(migrations && { migrations }),
-  build: () => ({ api: { record: () => resolved, recordRefusal() {}, statistics: (sql) => sql`select 1` } }),
+  build: () => ({
+    api: {
+      record: () => resolved,
+      recordRefusal() {},
+      statistics: (sql) => sql`select 1`,
+      inbound: async () => [],
+    },
+  }),
 })
 const answer = Promise.resolve({})
 const nothing: Extension = { name: 'dcx', receive: () => answer }

@@ -7,6 +7,7 @@ import { Commands } from '../commands/contract.ts'
 import { Configuration } from '../configuration/contract.ts'
 import { Register } from '../register/contract.ts'
 import { TimeSeries } from '../time-series/contract.ts'
+import { TrafficLog } from '../traffic-log/contract.ts'
 import { createActions } from './actions/part.ts'
 import { createAlerts } from './alerts/alerts.ts'
 import { Rules } from './contract.ts'
@@ -26,6 +27,7 @@ export default defineService({
     applications: Applications,
     register: Register,
     timeSeries: TimeSeries,
+    trafficLog: TrafficLog,
     commands: Commands,
     configuration: Configuration,
   },

@@ -133,11 +133,7 @@ export function createEngine(given: EngineGiven): EnginePart {
 }
 
 /** Takes over the events of nodes that have died. */
-function declareRows(
-  { db, members }: Pick<Kit, 'db' | 'members'>,
-  load: (tenantId: string) => void,
-  replays: Replays,
-) {
+function declareRows({ db, members }: Pick<Kit, 'db' | 'members'>, load: (tenantId: string) => void, replays: Replays) {
   members.declareOwnedRows({
     name: 'rules.events',
     owners: findOwners,

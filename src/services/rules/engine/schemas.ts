@@ -145,9 +145,7 @@ export const tryRule = {
   body: Type.Object(
     {
       traceId: Type.Optional(Text({ description: 'A chain in which the rule ran; its event is used. Default: none.' })),
-      trigger: Type.Optional(
-        JsonObject({ description: '`ctx.trigger` of the run. Default: none.' }),
-      ),
+      trigger: Type.Optional(JsonObject({ description: '`ctx.trigger` of the run. Default: none.' })),
       endpointId: Type.Optional(Text({ description: 'Endpoint of the run. Default: that of the event.' })),
       expression: Type.Optional(
         Type.String({ minLength: 1, maxLength: 65_536, description: 'Expression to run. Default: that of the rule.' }),
@@ -210,7 +208,9 @@ const Difference = Type.Object(
     eventId: text('Id of the message in the traffic log.'),
     endpointId: text('Endpoint that sent the message.'),
     at: text('When the message arrived, in UTC.'),
-    before: Type.Union([Type.String(), Type.Null()], { description: 'What the rule returned then; null if it did not run.' }),
+    before: Type.Union([Type.String(), Type.Null()], {
+      description: 'What the rule returned then; null if it did not run.',
+    }),
     now: text('What it returns now.'),
   },
   { title: 'ReplayDifference', description: 'A message for which the rule returns something else.' },
@@ -229,7 +229,7 @@ export const getReplay = {
       {
         status: text('RUNNING, COMPLETED or FAILED.'),
         reason: Type.Optional(text('Why it failed.')),
-        progress: Type.Number({ description: 'Part of the time that is done, from 0 to 1.' }),
+        progress: Type.Unsafe<number>({ type: 'number', description: 'Part of the time that is done, from 0 to 1.' }),
         eventsCount: Type.Integer({ description: 'Number of messages that the rule ran for.' }),
         skippedCount: Type.Integer({ description: 'Number of messages without a complete payload.' }),
         differences: Type.Array(Difference, { description: 'The first 1,000 differences.' }),

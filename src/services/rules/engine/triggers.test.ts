@@ -1,44 +1,12 @@
 /** Rules that triggers start: which events match, what scripts see, in which order they run, and that chains end. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { eventually } from '../../../../test/harness/eventually.ts'
-import { openRules, rulesRoot } from '../../../../test/harness/rules.ts'
+import { rulesRoot } from '../../../../test/harness/rules.ts'
+import { openTriggeredRules, returned } from '../../../../test/harness/triggered-rules.ts'
 import { Register } from '../../register/contract.ts'
 
-const at = await openRules()
-const { waypost, must, get, aRule, anAction, aTrigger, aProvisionedEndpoint } = at
-
-const linkTrigger = (ruleId: string, type: string, ids: string[]) =>
-  must(204, `PUT ${rulesRoot}/rules/${ruleId}/trigger-types/${type}/triggers`, ids)
-const linkAction = (ruleId: string, type: string, positiveActionIds: string[]) =>
-  must(204, `PUT ${rulesRoot}/rules/${ruleId}/action-types/${type}/actions`, {
-    positiveActionIds,
-    negativeActionIds: [],
-  })
-
-/** Creates a rule with a trigger; returns their ids and a function that waits for the traces of the rule, oldest first. */
-async function aTriggeredRule(type: string, trigger: object, expression: string) {
-  const ruleId = await aRule({ expression })
-  const triggerId = await aTrigger(type, trigger)
-  await linkTrigger(ruleId, type, [triggerId])
-  const traces = (count: number) =>
-    eventually(async () => {
-      const { content } = await get(`/traces?entityId=${ruleId}&size=1000`)
-      assert.equal(content.length, count)
-      return content.reverse()
-    })
-  return { ruleId, triggerId, traces }
-}
-const returned = (traces: { metadata: { returnedValue?: string } }[]) =>
-  traces.map(({ metadata }) => metadata.returnedValue && JSON.parse(metadata.returnedValue))
-
-/** Sends samples of a device over HTTP. */
-async function send(endpoint: { version: string; token: string }, samples: unknown) {
-  const sensor = await at.device()
-  const publish = (one: unknown) => sensor.publish(`kp1/${endpoint.version}/dcx/${endpoint.token}/json`, one)
-  await publish(samples)
-  return { publish, end: () => sensor.end() }
-}
+const at = await openTriggeredRules()
+const { waypost, must, anAction, aProvisionedEndpoint, aTriggeredRule, linkTrigger, linkAction, send } = at
 
 suite('samples', () => {
   test('start a rule once for each message, with the whole message', async () => {
@@ -52,7 +20,7 @@ suite('samples', () => {
     await sensor.publish({ t: 3 })
     await sensor.end()
     const found = await traces(2)
-    const rest = [found[0].metadata.returnedValue && JSON.parse(found[0].metadata.returnedValue)[1]]
+    const rest = [returned(found)[0][1]]
     assert.deepEqual(returned(found), [
       [
         [{ t: 1 }, { t: 2 }],
@@ -64,7 +32,7 @@ suite('samples', () => {
       ],
       [[{ t: 3 }], rest[0], 'ENDPOINT_DATA_SAMPLES_RECEIVED', { floor: 2 }, endpoint.version, endpoint.endpointId],
     ])
-    const { metadata, raisedOnEntityType, raisedOnEntityId } = found[0]
+    const { metadata, raisedOnEntityType, raisedOnEntityId } = found[0]!
     assert.deepEqual(
       [raisedOnEntityType, raisedOnEntityId, metadata.triggerId, metadata.triggerType, metadata.ruleVersion],
       ['ENDPOINT', endpoint.endpointId, triggerId, 'ENDPOINT_DATA_SAMPLES_RECEIVED', 1],
@@ -102,7 +70,7 @@ suite('samples', () => {
     const found = await rule.traces(2)
     assert.deepEqual(returned(found), [1, 3])
     assert.deepEqual(
-      found.map(({ metadata }: { metadata: { ruleVersion: number } }) => metadata.ruleVersion),
+      found.map(({ metadata }) => metadata.ruleVersion),
       [1, 3],
     )
     await linkTrigger(rule.ruleId, 'endpoint-data-samples-received', [])
@@ -120,8 +88,8 @@ suite('samples', () => {
     const sensor = await send(endpoint, { t: 1 })
     await sensor.end()
     const found = await rule.traces(11)
-    assert.equal(new Set(found.map(({ traceId }: { traceId: string }) => traceId)).size, 1)
-    assert.equal(found.at(-1).stage, 'DEPTH_LIMIT')
+    assert.equal(new Set(found.map(({ traceId }) => traceId)).size, 1)
+    assert.equal(found.at(-1)?.stage, 'DEPTH_LIMIT')
   })
 })
 
@@ -181,7 +149,7 @@ suite('metadata', () => {
     await waypost.ask(Register).updateMetadata(endpoint.endpointId, { merge: { n: 0 } })
     // The writer of the rule is no user of this tenant's realm, so it has no permissions.
     assert.deepEqual(
-      (await traces(1)).map(({ metadata }: { metadata: { returnedValue: string } }) => metadata.returnedValue),
+      (await traces(1)).map(({ metadata }) => metadata.returnedValue),
       ['none'],
     )
   })
@@ -226,8 +194,8 @@ suite('commands and alerts', () => {
     await sensor.end()
     const [first] = await rule.traces(2)
     const [opened] = await alerts.traces(1)
-    assert.deepEqual(returned([opened]), [['ACTIVATED', 'HEAT', endpoint.endpointId]])
-    assert.equal(opened.traceId, first.traceId)
+    assert.deepEqual(returned([opened!]), [['ACTIVATED', 'HEAT', endpoint.endpointId]])
+    assert.equal(opened!.traceId, first!.traceId)
   })
 })
 

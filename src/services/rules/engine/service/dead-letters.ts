@@ -1,7 +1,7 @@
 /** Lists dead letters, and deletes or retries them. */
 import type { Ctx } from '../../../../kernel/contract.ts'
-import { windowOfPage } from '../../../../kernel/paging.ts'
 import { authorizeOrNotFound } from '../../../../kernel/contract.ts'
+import { windowOfPage } from '../../../../kernel/paging.ts'
 import { onResource, visibleResources } from '../../../../kernel/permissions.ts'
 import { isUuid } from '../../definitions/service/library.ts'
 import { NoDeadLetter } from '../../errors.ts'

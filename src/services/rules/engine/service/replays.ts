@@ -125,7 +125,16 @@ async function requireEndpoints({ register }: Deps, { tenantId }: Ctx, endpointI
   if (unknown !== undefined) throw invalidField('endpointIds', `there is no endpoint ${unknown}`)
 }
 
-function viewOf({ status, reason, fromTime, toTime, positionMicros, eventsCount, skippedCount, differences }: store.ReplayRow): ReplayView {
+function viewOf({
+  status,
+  reason,
+  fromTime,
+  toTime,
+  positionMicros,
+  eventsCount,
+  skippedCount,
+  differences,
+}: store.ReplayRow): ReplayView {
   const [from, to] = [fromTime.getTime(), toTime.getTime()]
   const part = (positionMicros / 1000 - from) / (to - from)
   return {
@@ -146,7 +155,12 @@ async function replay(deps: Deps, row: store.ReplayRow, isStopped: () => boolean
   for (let current = row; !isStopped(); ) {
     await library.current(tenantId)
     const rule = library.rule(tenantId, ruleId)
-    if (!rule) return void (await store.updateReplay(kit.db.sql, { ...current, status: 'FAILED', reason: 'the rule was deleted' }))
+    if (!rule)
+      return void (await store.updateReplay(kit.db.sql, {
+        ...current,
+        status: 'FAILED',
+        reason: 'the rule was deleted',
+      }))
     const of = { tenantId, extension: 'dcx', endpointIds, afterMicros: current.positionMicros, to: toTime }
     const messages = await trafficLog.inbound({ ...of, limit: messagesPerPage })
     current = await replayPage(deps, { ...rule, expression: row.expression }, current, messages)
@@ -211,7 +225,15 @@ const eventOf = (message: InboundMessage, samples: unknown[]): RuleEvent => ({
 })
 
 /** Returns what a trace says that the rule returned. */
-function textOf({ isFailure, reason, metadata }: { isFailure: boolean; reason: string | null; metadata: string }): string {
+function textOf({
+  isFailure,
+  reason,
+  metadata,
+}: {
+  isFailure: boolean
+  reason: string | null
+  metadata: string
+}): string {
   return isFailure ? `failed: ${reason}` : String((JSON.parse(metadata) as { returnedValue?: unknown }).returnedValue)
 }
 

@@ -54,7 +54,10 @@ export async function findReplay(
 /** Stores the progress of a replay that this node runs; returns false if it was deleted or taken over. */
 export async function updateReplay(
   sql: Sql,
-  row: Pick<ReplayRow, 'id' | 'nodeId' | 'status' | 'reason' | 'positionMicros' | 'eventsCount' | 'skippedCount' | 'differences'>,
+  row: Pick<
+    ReplayRow,
+    'id' | 'nodeId' | 'status' | 'reason' | 'positionMicros' | 'eventsCount' | 'skippedCount' | 'differences'
+  >,
 ): Promise<boolean> {
   const { count } = await sql`
     update rules.replays set status = ${row.status}, reason = ${row.reason},

@@ -1,0 +1,238 @@
+/** Schedules, tries, replays and dead letters over the HTTP API. */
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { eventually } from '../../../../test/harness/eventually.ts'
+import { rulesRoot } from '../../../../test/harness/rules.ts'
+import { openTriggeredRules, returned } from '../../../../test/harness/triggered-rules.ts'
+import { newId } from '../../../kernel/ids.ts'
+
+const at = await openTriggeredRules()
+const {
+  waypost,
+  other,
+  must,
+  get,
+  aRule,
+  anAction,
+  aProvisionedEndpoint,
+  aTriggeredRule,
+  linkTrigger,
+  linkAction,
+  send,
+} = at
+const { sql } = waypost.kit.db
+
+suite('a schedule', () => {
+  test('runs each tick once, without an endpoint, at the time planned', async () => {
+    const { ruleId, triggerId } = await aTriggeredRule(
+      'cron',
+      { cronExpression: '* * * * * *', timezone: 'Europe/Berlin' },
+      'return [ctx.trigger.cron.firedAt, ctx.trigger.cron.triggerId, ctx.endpoint === undefined]',
+    )
+    const found = await eventually(
+      async () => {
+        const { content } = await get(`/traces?entityId=${ruleId}`)
+        assert.ok(content.length >= 3)
+        return content.reverse()
+      },
+      { withinMs: 15_000 },
+    )
+    await linkTrigger(ruleId, 'cron', [])
+    const fired = returned(found).map(([firedAt, id, isAbsent]) => {
+      assert.deepEqual([id, isAbsent], [triggerId, true])
+      assert.equal(new Date(firedAt).getMilliseconds(), 0)
+      return firedAt
+    })
+    assert.equal(new Set(fired).size, fired.length)
+    assert.deepEqual(fired, fired.toSorted())
+    assert.deepEqual([found[0].raisedOnEntityType, found[0].raisedOnEntityId], ['ON_DEMAND', triggerId])
+  })
+
+  test('runs for every endpoint that its trigger covers', async () => {
+    const { app, version, endpointId } = await aProvisionedEndpoint()
+    const second = await at.anEndpoint(version)
+    const { ruleId } = await aTriggeredRule(
+      'cron',
+      { cronExpression: '* * * * * *', appName: app },
+      'return ctx.endpoint.appName',
+    )
+    await eventually(
+      async () => {
+        const { content } = await get(`/traces?entityId=${ruleId}`)
+        const raisedOn = new Set(content.map(({ raisedOnEntityId }: { raisedOnEntityId: string }) => raisedOnEntityId))
+        assert.deepEqual(raisedOn, new Set([endpointId, second.endpointId]))
+      },
+      { withinMs: 15_000 },
+    )
+    await linkTrigger(ruleId, 'cron', [])
+  })
+})
+
+suite('a try', () => {
+  const tryRule = async (ruleId: string, body: object) =>
+    (await must(200, `POST ${rulesRoot}/rules/${ruleId}/try`, body)).body
+
+  test('runs the rule on a given event and tells what the actions would do', async () => {
+    const { endpointId } = await aProvisionedEndpoint()
+    const ruleId = await aRule({ expression: 'return ctx.trigger.endpointDataSamplesReceived.dataSamples[0].t > 30' })
+    const actionId = await anAction('metadata-update', {
+      metadataExpression: 'return { hot: ctx.endpoint.endpointId }',
+    })
+    await linkAction(ruleId, 'metadata-update', [actionId])
+    const trigger = { endpointDataSamplesReceived: { dataSamples: [{ t: 31 }] } }
+    const { returnedValue, traces, effects } = await tryRule(ruleId, { trigger, endpointId })
+    assert.deepEqual([returnedValue, traces.length, effects.length], ['true', 2, 1])
+    assert.deepEqual([effects[0].actionId, effects[0].type], [actionId, 'metadata-update'])
+    assert.match(JSON.stringify(effects[0].wouldDo), new RegExp(endpointId))
+    assert.deepEqual(await at.metadataOf(endpointId), {})
+    assert.equal((await tryRule(ruleId, { trigger, expression: 'return 5' })).returnedValue, '5')
+    assert.deepEqual(await get(`/traces?entityId=${ruleId}`), { totalElements: 0, content: [] })
+  })
+
+  test('repeats the event of a trace', async () => {
+    const endpoint = await aProvisionedEndpoint()
+    const { ruleId, traces } = await aTriggeredRule(
+      'endpoint-data-samples-received',
+      { appName: endpoint.app },
+      'return ctx.trigger.endpointDataSamplesReceived.dataSamples[0].n',
+    )
+    await (await send(endpoint, { n: 7 })).end()
+    const { traceId } = (await traces(1))[0]!
+    const expression = 'return [ctx.trigger.endpointDataSamplesReceived.dataSamples[0].n * 2, ctx.endpoint.endpointId]'
+    const { returnedValue } = await tryRule(ruleId, { traceId, expression })
+    assert.deepEqual(JSON.parse(returnedValue), [14, endpoint.endpointId])
+  })
+
+  test('sends no requests but GET to the platform, and has no secrets', async () => {
+    const ruleId = await aRule()
+    const answer = async (call: string) =>
+      JSON.parse((await tryRule(ruleId, { expression: `return ctx.toolbox.httpClient.${call}` })).returnedValue)
+    assert.match((await answer("get('https://example.org')")).error, /in a try/)
+    assert.match((await answer("put('/epr/api/v1/x', { platform: true })")).error, /in a try/)
+    assert.equal((await answer("get('/epr/api/v1/endpoints/none', { platform: true })")).statusCode, 404)
+    const { traces } = await tryRule(ruleId, { expression: "return ctx.toolbox.secrets.get('x')" })
+    assert.match(traces[0].reason, /secrets are available only/)
+  })
+
+  test('with wrong fields is 400, of another tenant 404', async () => {
+    const ruleId = await aRule()
+    const path = `POST ${rulesRoot}/rules/${ruleId}/try`
+    for (const [body, field] of [
+      [{ expression: 'return {{' }, 'expression'],
+      [{ traceId: newId() }, 'traceId'],
+      [{ traceId: 'x' }, 'traceId'],
+      [{ endpointId: 'unknown' }, 'endpointId'],
+      [{ trigger: 5 }, 'trigger'],
+      [{ traceId: newId(), trigger: {} }, 'trigger'],
+    ] as const)
+      assert.match((await must(400, path, body)).body.message, new RegExp(`^${field}`), JSON.stringify(body))
+    await must(404, path, {}, other)
+  })
+})
+
+suite('a replay', () => {
+  test('finds the recorded messages for which the rule would return something else', async () => {
+    const endpoint = await aProvisionedEndpoint()
+    const { ruleId, traces } = await aTriggeredRule(
+      'endpoint-data-samples-received',
+      { appName: endpoint.app },
+      'return ctx.trigger.endpointDataSamplesReceived.dataSamples[0].t > 30',
+    )
+    const sensor = await send(endpoint, { t: 10 })
+    for (const t of [25, 35, 45]) await sensor.publish({ t })
+    await sensor.end()
+    await traces(4)
+    const path = `${rulesRoot}/rules/${ruleId}/replays`
+    const expression = 'return ctx.trigger.endpointDataSamplesReceived.dataSamples[0].t > 20'
+    const body = { from: 'now-1h', to: String(Date.now() + 1000), expression }
+    const { body: started, headers } = await must(202, `POST ${path}`, body)
+    assert.ok(headers.location?.endsWith(`${path}/${started.replayId}`))
+    const replay = await eventually(async () => {
+      const view = await get(`/rules/${ruleId}/replays/${started.replayId}`)
+      assert.equal(view.status, 'COMPLETED')
+      return view
+    })
+    assert.deepEqual([replay.progress, replay.eventsCount, replay.skippedCount], [1, 4, 0])
+    assert.deepEqual(
+      replay.differences.map(({ endpointId, before, now }: Record<string, string>) => [endpointId, before, now]),
+      [[endpoint.endpointId, 'false', 'true']],
+    )
+    await must(404, `GET ${path}/${started.replayId}`, undefined, other)
+    await must(404, `GET ${path}/${newId()}`)
+    await traces(4)
+  })
+
+  test('with wrong fields is 400', async () => {
+    const path = `POST ${rulesRoot}/rules/${await aRule()}/replays`
+    for (const [body, field] of [
+      [{ to: 'now' }, 'from'],
+      [{ from: 'x', to: 'now' }, 'from'],
+      [{ from: 'now', to: 'now-1h' }, 'to'],
+      [{ from: 'now-1h', to: 'now', endpointIds: ['unknown'] }, 'endpointIds'],
+      [{ from: 'now-1h', to: 'now', endpointIds: [] }, 'endpointIds'],
+      [{ from: 'now-1h', to: 'now', expression: '{{' }, 'expression'],
+    ] as const)
+      assert.match((await must(400, path, body)).body.message, new RegExp(field), JSON.stringify(body))
+  })
+})
+
+suite('a dead letter', () => {
+  async function aDeadLetter() {
+    const endpoint = await aProvisionedEndpoint()
+    const { ruleId, triggerId, traces } = await aTriggeredRule(
+      'endpoint-data-samples-received',
+      { appName: endpoint.app },
+      'return ctx.trigger.endpointDataSamplesReceived.dataSamples[0].n',
+    )
+    const id = newId()
+    const event = JSON.stringify({
+      type: 'endpoint-data-samples-received',
+      eventId: 'e-1',
+      at: Date.now(),
+      endpoint: { endpointId: endpoint.endpointId, applicationName: endpoint.app, versionName: endpoint.version },
+      payload: { dataSamples: [{ n: 9 }] },
+    })
+    await sql`insert into rules.dead_letters ${sql({
+      id,
+      tenantId: 'default',
+      ruleId,
+      triggerId,
+      endpointId: endpoint.endpointId,
+      eventId: 'e-1',
+      reason: 'the database is not available',
+      event,
+      createdAt: new Date(),
+    })}`
+    return { id, ruleId, triggerId, endpointId: endpoint.endpointId, traces }
+  }
+
+  test('is listed with its reason, and runs again when it is retried', async () => {
+    const { id, ruleId, triggerId, endpointId, traces } = await aDeadLetter()
+    const found = async () => (await get('/dead-letters')).content.filter((one: { id: string }) => one.id === id)
+    const [{ createdAt, ...letter }] = await found()
+    assert.ok(createdAt)
+    assert.deepEqual(letter, {
+      id,
+      ruleId,
+      triggerId,
+      endpointId,
+      eventId: 'e-1',
+      reason: 'the database is not available',
+    })
+    assert.deepEqual((await other(`GET ${rulesRoot}/dead-letters`)).body, { totalElements: 0, content: [] })
+    await must(404, `POST ${rulesRoot}/dead-letters/${id}/retry`, undefined, other)
+    await must(204, `POST ${rulesRoot}/dead-letters/${id}/retry`)
+    assert.deepEqual(returned(await traces(1)), [9])
+    assert.deepEqual(await found(), [])
+    await must(404, `POST ${rulesRoot}/dead-letters/${id}/retry`)
+  })
+
+  test('can be deleted', async () => {
+    const { id, traces } = await aDeadLetter()
+    await must(404, `DELETE ${rulesRoot}/dead-letters/${id}`, undefined, other)
+    await must(204, `DELETE ${rulesRoot}/dead-letters/${id}`)
+    await must(404, `DELETE ${rulesRoot}/dead-letters/${id}`)
+    await must(404, `DELETE ${rulesRoot}/dead-letters/x`)
+    await traces(0)
+  })
+})

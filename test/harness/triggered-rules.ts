@@ -1,0 +1,57 @@
+/** Rules with triggers and what their runs returned, for tests of the engine. */
+import assert from 'node:assert/strict'
+import { eventually } from './eventually.ts'
+import { openRules, rulesRoot } from './rules.ts'
+import type { TestPlatformOptions } from './test-platform.ts'
+
+interface TraceOfRun {
+  id: string
+  traceId: string
+  outcome: string
+  stage?: string
+  reason?: string
+  raisedOnEntityType: string
+  raisedOnEntityId: string
+  // biome-ignore lint/suspicious/noExplicitAny: tests look at metadata of every shape
+  metadata: any
+}
+
+export async function openTriggeredRules(options: Partial<TestPlatformOptions> = {}) {
+  const at = await openRules(options)
+  const { must, get, aRule, aTrigger } = at
+
+  const linkTrigger = (ruleId: string, type: string, ids: string[]) =>
+    must(204, `PUT ${rulesRoot}/rules/${ruleId}/trigger-types/${type}/triggers`, ids)
+  const linkAction = (ruleId: string, type: string, positiveActionIds: string[]) => {
+    const body = { positiveActionIds, negativeActionIds: [] }
+    return must(204, `PUT ${rulesRoot}/rules/${ruleId}/action-types/${type}/actions`, body)
+  }
+  return {
+    ...at,
+    linkTrigger,
+    linkAction,
+    /** Creates a rule with a trigger; returns their ids and a function that waits for the traces of the rule, oldest first. */
+    async aTriggeredRule(type: string, trigger: object, expression: string) {
+      const ruleId = await aRule({ expression })
+      const triggerId = await aTrigger(type, trigger)
+      await linkTrigger(ruleId, type, [triggerId])
+      const traces = (count: number): Promise<TraceOfRun[]> =>
+        eventually(async () => {
+          const { content } = await get(`/traces?entityId=${ruleId}&size=1000`)
+          assert.equal(content.length, count)
+          return content.reverse()
+        })
+      return { ruleId, triggerId, traces }
+    },
+    /** Connects the device of an endpoint and sends samples; returns how to send more. */
+    async send(endpoint: { version: string; token: string }, samples: unknown) {
+      const sensor = await at.device()
+      const publish = (one: unknown) => sensor.publish(`kp1/${endpoint.version}/dcx/${endpoint.token}/json`, one)
+      await publish(samples)
+      return { publish, end: () => sensor.end() }
+    },
+  }
+}
+
+export const returned = (traces: TraceOfRun[]) =>
+  traces.map(({ metadata }) => metadata.returnedValue && JSON.parse(metadata.returnedValue))
