@@ -20,6 +20,7 @@ import { type RunningPlatform, startPlatform } from '../harness/platform.ts'
 import { uploadTokenOf } from '../harness/upload-token.ts'
 import { type Shape, sampleOf } from './bad-input.ts'
 import { inlinedDocument } from './document.ts'
+import { createRulesOf, rulesUrls } from './isolated-rules.ts'
 import { operations, type SpecifiedOperation, shapeOf } from './operations.ts'
 
 interface Realm {
@@ -242,7 +243,7 @@ const urlOf = ({ service, path }: SpecifiedOperation) =>
     const value =
       ['identity', 'credentials'].includes(service) && name === 'id'
         ? idByCollection[collection ?? '']
-        : parameters[service]?.[name]
+        : (parameters[service]?.[name] ?? parameters[service]?.[`${name} ${path.split('/')[5]}`])
     assert.ok(value, `no value for ${name} of ${path}`)
     return encodeURIComponent(value)
   })
@@ -312,6 +313,8 @@ before(async () => {
   owner = await aTenant(marker)
   otherTenant = await aTenant('stranger')
   await createResources()
+  const rulesOn = { marker, endpointId: `${marker}-endpoint`, app: `${marker}-app` }
+  parameters.rules = await createRulesOf(owner.asService, create, rulesOn)
   await makeInvalidTokens()
   snapshot = await readAllOfOwner()
 })
@@ -331,6 +334,7 @@ test('the owner sees the messages, samples and refusals of its devices', async (
 let snapshot = ''
 async function readAllOfOwner() {
   const urls = [
+    ...rulesUrls,
     '/api/v1/applications',
     '/api/v1/app-configs/applications/isolated7-app',
     '/iam/api/v1/users',

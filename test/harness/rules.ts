@@ -6,6 +6,7 @@ import rules from '../../src/services/rules/index.ts'
 import tenants from '../../src/services/tenants/index.ts'
 import timeSeries from '../../src/services/time-series/index.ts'
 import { openGateway, services } from './gateway.ts'
+import { sampleActions } from './sample-actions.ts'
 import type { Ask, TestPlatformOptions } from './test-platform.ts'
 
 export const rulesServices = [...services, tenants, timeSeries, commands, configuration, rules]
@@ -37,16 +38,4 @@ export async function openRules(options: Partial<TestPlatformOptions> = {}) {
     aTrigger: (type: string, fields: object, ask: Ask = at.admin) =>
       make(`/trigger-types/${type}/triggers`, { name: `trigger ${++count}`, ...fields }, ask),
   }
-}
-
-/** Fields that each action type requires, except rule-execution, which needs a rule. */
-export const sampleActions: Record<string, object> = {
-  webhook: { webhookUrl: 'https://example.org/hook' },
-  'send-email': { recipientsExpression: 'a@example.org', subjectExpression: 's', textExpression: 't' },
-  'command-invocation': { commandType: 'reboot' },
-  'metadata-update': { metadataExpression: '{"hot":true}' },
-  'data-sample': { dataSampleExpression: 'return { t: 1 }' },
-  'time-series': { timeSeriesName: 'comfort', valuesExpression: '21.5' },
-  'alert-activation': { alertType: 'HEAT' },
-  'alert-resolution': { alertType: 'HEAT' },
 }

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { aCaller } from '../../../../test/harness/builders.ts'
-import { openRules, rulesRoot, sampleActions } from '../../../../test/harness/rules.ts'
+import { openRules, rulesRoot } from '../../../../test/harness/rules.ts'
+import { sampleActions } from '../../../../test/harness/sample-actions.ts'
 import { actionTypes } from '../model.ts'
 import { valueOfLiteral } from './action-types.ts'
 

@@ -1,4 +1,3 @@
-import { invalidField } from '../../../../kernel/errors.ts'
 import type { Http } from '../../../../kernel/http/routes.ts'
 import * as schemas from '../schemas/links.ts'
 import type { LinkOperations } from '../service/links.ts'
@@ -7,23 +6,7 @@ type Ids = (string | { id: string })[]
 const idsOf = (given: Ids) => given.map((one) => (typeof one === 'string' ? one : one.id))
 const triggersOf = (body: Ids | { triggerIds: Ids }) => idsOf(Array.isArray(body) ? body : body.triggerIds)
 
-interface ActionLists {
-  positiveActionIds?: Ids
-  negativeActionIds?: Ids
-  positiveActions?: Ids
-  negativeActions?: Ids
-}
-
-/** Reads the two lists under either of their names. An object with none of them is rejected, because it may be misspelled. */
-function actionsOf(body: ActionLists) {
-  for (const sign of ['positive', 'negative'] as const)
-    if (body[`${sign}Actions`] && body[`${sign}ActionIds`])
-      throw invalidField(`${sign}ActionIds`, `is given twice, also as ${sign}Actions`)
-  const positive = body.positiveActionIds ?? body.positiveActions
-  const negative = body.negativeActionIds ?? body.negativeActions
-  if (!positive && !negative) throw invalidField('positiveActionIds', 'expected this or negativeActionIds')
-  return { positive: idsOf(positive ?? []), negative: idsOf(negative ?? []) }
-}
+const listOf = (given: Ids | undefined) => given && idsOf(given)
 
 export function linkRoutes(http: Http, links: LinkOperations) {
   const read = { scope: 'rule:read' }
@@ -54,7 +37,14 @@ export function linkRoutes(http: Http, links: LinkOperations) {
     '/rules/:ruleId/action-types/:actionType/actions',
     { schema: schemas.putActions, config: update },
     async ({ ctx, params, body }, reply) => {
-      await links.setActions(ctx, { ruleId: params.ruleId, type: params.actionType }, actionsOf(body))
+      const { positiveActionIds, negativeActionIds, positiveActions, negativeActions } = body
+      const named = {
+        positiveActionIds: listOf(positiveActionIds),
+        negativeActionIds: listOf(negativeActionIds),
+        positiveActions: listOf(positiveActions),
+        negativeActions: listOf(negativeActions),
+      }
+      await links.setActions(ctx, { ruleId: params.ruleId, type: params.actionType }, named)
       return reply.code(204).send()
     },
   )

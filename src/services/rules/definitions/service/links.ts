@@ -20,9 +20,12 @@ export interface LinkedView {
   name: string
 }
 
+/** The two lists, each under one of its two names. */
 export interface NamedActions {
-  positive: string[]
-  negative: string[]
+  positiveActionIds?: string[] | undefined
+  negativeActionIds?: string[] | undefined
+  positiveActions?: string[] | undefined
+  negativeActions?: string[] | undefined
 }
 
 export interface LinkOperations {
@@ -86,12 +89,13 @@ async function setActions(
   const type = actionTypes.find((known) => known === segment)
   await changeLinks(deps, ctx, ruleId, async (sql, of) => {
     if (!type) throw NoActionType({ type: segment })
+    const lists = listsOf(named)
     const before = await store.findActionsOfRule(sql, of.ruleId)
     const after = before.filter((action) => action.type !== type).map(({ id }) => id)
     let changed = 0
     for (const isPositive of [true, false]) {
       const field = isPositive ? 'positiveActionIds' : 'negativeActionIds'
-      const given = isPositive ? named.positive : named.negative
+      const given = isPositive ? lists.positive : lists.negative
       const ids = await attachable(sql, ctx, { table: 'actions', type, field }, given)
       const ofType = before.filter((action) => action.type === type && action.isPositive === isPositive)
       const known = ofType.map(({ id }) => id)
@@ -106,6 +110,17 @@ async function setActions(
       throw invalidField('positiveActionIds', `a rule has at most ${attachedMax} actions`)
     return changed > 0
   })
+}
+
+/** Returns both lists. A body with none of them is rejected, because it may be misspelled. */
+function listsOf(named: NamedActions) {
+  for (const sign of ['positive', 'negative'] as const)
+    if (named[`${sign}Actions`] && named[`${sign}ActionIds`])
+      throw invalidField(`${sign}ActionIds`, `is given twice, also as ${sign}Actions`)
+  const positive = named.positiveActionIds ?? named.positiveActions
+  const negative = named.negativeActionIds ?? named.negativeActions
+  if (!positive && !negative) throw invalidField('positiveActionIds', 'expected this or negativeActionIds')
+  return { positive: positive ?? [], negative: negative ?? [] }
 }
 
 /** Runs a change of a rule's links under the lock of the rule, and records it if `work` returns true. */
