@@ -104,11 +104,13 @@ suite('an asset', () => {
     const definitions = { ...Object.fromEntries(levels), l26: { type: 'string' } }
     const slow = JSON.stringify({ definitions, $ref: '#/definitions/l0' })
     const assetTypeId = await aType({ definitionJsonSchema: slow })
-    const began = Date.now()
-    const [answer] = await Promise.all([
-      admin(`POST ${assets}`, { assetTypeId, definition: '1' }),
-      other('GET /am/api/v1/assets').then(() => assert.ok(Date.now() - began < 1500)),
-    ])
+    let isAnswered = false
+    const answering = admin(`POST ${assets}`, { assetTypeId, definition: '1' }).finally(() => {
+      isAnswered = true
+    })
+    await expect(200, `GET ${assets}`, undefined, other)
+    assert.equal(isAnswered, false)
+    const answer = await answering
     assert.equal(answer.status, 400, answer.text)
     assert.match(answer.body.message, /definition: cannot be validated: the schema takes/)
   })
@@ -198,7 +200,7 @@ suite('a JSON Patch of an asset', () => {
     const shifts = Array.from({ length: 1000 }, () => ({ op: 'add', path: '/list/0', value: 2 }))
     const began = Date.now()
     await patched(large, shifts)
-    assert.ok(Date.now() - began < 3000)
+    assert.ok(Date.now() - began < 10_000)
     const grown = { op: 'add', path: '/b', value: 'x'.repeat(200_000) }
     assert.match(await patched({ a: 'x'.repeat(100_000) }, [grown], 400), /262144 characters/)
   })
