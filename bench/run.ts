@@ -38,6 +38,7 @@ const benches: Record<string, { title: string; load(): Promise<() => Promise<Fig
   },
   'time-series': { title: 'Time series', load: async () => (await import('./time-series.ts')).timeSeries },
   sandbox: { title: 'Sandbox for scripts', load: async () => (await import('./sandbox.ts')).sandbox },
+  vpn: { title: 'VPN', load: async () => (await import('./vpn.ts')).vpn },
   gateway: { title: 'Devices', load: async () => (await import('./gateway.ts')).gateway },
 }
 

@@ -171,6 +171,21 @@ suite('VPN clients over HTTP', () => {
   })
 })
 
+suite('the creator of a client', () => {
+  test('holds every scope on it without a permission on the tenant', async () => {
+    const [row] = await sql`select backend_client_id as id from identity.realms where tenant_id = 'default'`
+    const caller = aCaller({ on: { 'tenant-system': ['vpnclient:create'] } })
+    const creator = waypost.as({ ...caller, subject: { type: 'client', id: row!.id } })
+    const { id } = await aClient({}, creator)
+    const granted = () => sql`select scopes from identity.grants where resource = ${`vpnclient-${id}`}`
+    assert.deepEqual([...(await granted())], [{ scopes: ['*'] }])
+    assert.equal((await admin(`DELETE ${root}/${id}`)).status, 204)
+    assert.equal((await granted()).length, 1)
+    assert.equal((await admin(`DELETE ${root}/${id}`)).status, 204)
+    assert.equal((await granted()).length, 0)
+  })
+})
+
 suite('profiles', () => {
   test('a profile is complete, always the same, and contains nothing that a user has entered', async () => {
     const secret = { description: 'remote evil.example 1', username: 'mallory', sshKey: `${ed25519} up-script` }

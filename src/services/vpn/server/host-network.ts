@@ -28,7 +28,7 @@ export function createHostNetwork(
       // Only between these devices: the machine does not become a router for its other networks.
       for (const [name, value] of Object.entries({ forwarding: 1, send_redirects: 0, accept_redirects: 0 }))
         writeFileSync(`/proc/sys/net/ipv4/conf/${device}/${name}`, String(value))
-      await run([`link set dev ${device} up txqueuelen 1000`])
+      await run([`link set dev ${device} up`])
     },
     addClient: (protocol, { address, gateway }) =>
       run([

@@ -4,7 +4,7 @@ import type { Identity } from '../../../identity/contract.ts'
 import { authorizeOrNotFound, type Ctx } from '../../../kernel/contract.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { invalidField } from '../../../kernel/errors.ts'
-import { holds, onResource, visibleResources } from '../../../kernel/permissions.ts'
+import { holds, onResource, onTenant, visibleResources } from '../../../kernel/permissions.ts'
 import { endpointResource, type Register } from '../../register/contract.ts'
 import { type ClientType, offsets, subnetOf } from '../addresses.ts'
 import { NoVpnAddress, NoVpnClient, NoVpnProfile, VpnClientRevoked } from '../errors.ts'
@@ -61,6 +61,7 @@ export const readScope = 'vpnclient:read'
 export const createScope = 'vpnclient:create'
 export const updateScope = 'vpnclient:update'
 export const deleteScope = 'vpnclient:delete'
+const allScopes = [createScope, readScope, updateScope, deleteScope]
 
 const prefix = 'vpnclient-'
 const resourceOf = (id: string) => `${prefix}${id}`
@@ -83,7 +84,7 @@ export function createClientOperations(deps: ClientDeps): ClientOperations {
 }
 
 async function create(deps: ClientDeps, ctx: Ctx, input: ClientInput): Promise<VpnClient> {
-  const { kit, identity, register, authorities } = deps
+  const { kit, register, authorities } = deps
   const { db, newId, secrets, now } = kit
   const { tenantId } = ctx
   if (input.sshKey !== undefined) checkedSshKey(input.sshKey)
@@ -102,23 +103,32 @@ async function create(deps: ClientDeps, ctx: Ctx, input: ClientInput): Promise<V
     sealedKey: secrets.seal(privateKey),
     created: now(),
   }
-  const address = await db.tx(async (sql) => {
-    await identity.grantCreator(sql, ctx, resourceOf(id))
-    const { first, last } = offsets[input.type]
-    // The columns count from the first address of the range that was never given.
-    const start = input.type === 'admin' ? first - 1 : 0
-    const given =
-      (await store.insertWithNewAddress(sql, client, { start, last })) ??
-      (await store.insertWithFreeAddress(sql, client))
-    if (given === undefined) throw await noAddress(sql, tenantId, input.type)
-    return given
-  })
+  const address = await insert(deps, ctx, client)
   // The endpoint may have been unregistered meanwhile, before the event handler could find this client.
   if (endpoint && !(await register.find(endpoint.endpointId))) {
     await db.tx((sql) => unlink(sql, { tenantId, ids: [id], at: now() }))
     throw unknownEndpoint(endpoint.endpointId)
   }
   return viewOf({ ...client, address, state: 'active', hasSshKey: client.sshKey !== null, lastConnected: null })
+}
+
+/** Inserts the client with an address, and grants its creator every scope on it, unless it has them on the tenant. */
+async function insert({ kit: { db }, identity }: ClientDeps, ctx: Ctx, client: store.NewClient): Promise<string> {
+  const { tenantId, type } = client
+  const { first, last } = offsets[type]
+  // The columns count from the first address of the range, or of its part for administrators.
+  const range = { start: type === 'admin' ? first - 1 : 0, last }
+  const isPermitted = allScopes.every((scope) => holds(ctx.caller, scope, onTenant(tenantId)))
+  // The usual case is one statement, which is one round trip.
+  const given = isPermitted ? await store.insertWithNewAddress(db.sql, client, range) : undefined
+  if (given !== undefined) return given
+  return await db.tx(async (sql) => {
+    if (!isPermitted) await identity.grantCreator(sql, ctx, resourceOf(client.id))
+    const address =
+      (await store.insertWithNewAddress(sql, client, range)) ?? (await store.insertWithFreeAddress(sql, client))
+    if (address === undefined) throw await noAddress(sql, tenantId, type)
+    return address
+  })
 }
 
 async function noAddress(sql: Parameters<typeof findTenant>[0], tenantId: string, type: ClientType) {

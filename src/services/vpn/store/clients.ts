@@ -50,7 +50,7 @@ const columns = (sql: Sql) => sql`
 
 /** Inserts a client with the next address that was never given; undefined if there is none. */
 export async function insertWithNewAddress(
-  sql: TransactionSql,
+  sql: Sql,
   client: NewClient,
   { start, last }: { start: number; last: number },
 ): Promise<string | undefined> {
