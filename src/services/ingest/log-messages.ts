@@ -12,3 +12,27 @@ export const pipelineThreadFailed = defineLogMessage({
   cause: 'A defect of the platform, or a machine without memory.',
   action: 'Report it, with the error in the line. Documents that could not be processed have `ingestError`.',
 })
+export const engineFailed = defineLogMessage({
+  level: 'warn',
+  text: 'sending documents to the search engine failed; they wait in PostgreSQL, retrying',
+  cause: 'The search engine of WAYPOST_SEARCH_URL is not reachable, overloaded, or refuses the credentials.',
+  action: 'Check the search engine. Samples are acknowledged meanwhile, and documents follow in order.',
+})
+export const engineAnswersAgain = defineLogMessage({
+  level: 'warn',
+  text: 'the search engine takes documents again',
+  cause: 'It had failed before.',
+  action: 'Nothing: the documents that waited are being sent.',
+})
+export const engineRefused = defineLogMessage({
+  level: 'warn',
+  text: 'the search engine did not accept documents; they are in PostgreSQL only',
+  cause: 'A field has another type than in earlier documents, or the index has too many fields.',
+  action: 'Look at the reason. Change the template or the pipeline of the application.',
+})
+export const queueIsFull = defineLogMessage({
+  level: 'error',
+  text: 'too many documents wait for the search engine; further ones are in PostgreSQL only and are not sent',
+  cause: 'The search engine was away for long, and WAYPOST_SEARCH_QUEUE_DOCUMENTS is reached.',
+  action: 'Check the search engine, or raise the limit. Samples are stored and acknowledged as usual.',
+})

@@ -3,6 +3,9 @@ import type { Kit } from '../../kernel/define-service.ts'
 import { createCompanion } from './documents/companion.ts'
 import { createPartitions } from './documents/partitions.ts'
 import { createPipelineQueue } from './documents/pipeline-queue.ts'
+import { createEngine } from './engine/client.ts'
+import { createForward } from './engine/forward.ts'
+import { createSender } from './engine/sender.ts'
 import { pipelineThreadFailed } from './log-messages.ts'
 import { createDeletions, type Deletions } from './service/deletions.ts'
 import type { Deps, Needs } from './service/deps.ts'
@@ -14,6 +17,7 @@ import { createSearchOperations, type SearchOperations } from './service/search.
 import { statisticsSource } from './service/statistics.ts'
 import { createTemplateOperations, type TemplateOperations } from './service/templates.ts'
 import type { IngestSettings } from './settings.ts'
+import { findUnregistered } from './store/outgoing.ts'
 import { documentsRelation } from './store/search/documents.ts'
 import { createPipelinePool } from './workers/pool.ts'
 
@@ -38,7 +42,9 @@ export function createIngest(kit: Kit<IngestSettings>, needs: Needs): IngestServ
   const deps: Deps = { kit, ...needs, pool, sets }
   const partitions = createPartitions(kit, kit.settings.documentDays)
   kit.bus.onReset(partitions.invalidate)
-  needs.timeSeries.setCompanion(createCompanion({ kit, partitions, queue: createPipelineQueue({ pool, sets }) }))
+  const external = createExternalEngine(kit)
+  const queue = createPipelineQueue({ pool, sets })
+  needs.timeSeries.setCompanion(createCompanion({ kit, partitions, queue, stored: external?.sender.enqueue }))
   return {
     pipelines: createPipelineOperations(deps),
     templates: createTemplateOperations(deps),
@@ -48,10 +54,28 @@ export function createIngest(kit: Kit<IngestSettings>, needs: Needs): IngestServ
         'statistics' in target
           ? statisticsSource(needs, ctx.tenantId, target)
           : { relation: documentsRelation, scope: await scopeOf(kit.db.sql, ctx, target) },
+      forward: external?.forward,
     }),
     deletions: createDeletions(deps),
     periodic: [{ name: 'ingest.partitions', everySeconds: 3600, run: partitions.renew }],
-    start: partitions.prepare,
-    stop: pool.stop,
+    async start() {
+      await partitions.prepare()
+      external?.sender.start()
+    },
+    async stop() {
+      await external?.sender.stop()
+      await pool.stop()
+    },
+  }
+}
+
+/** Returns undefined if PostgreSQL answers searches itself. */
+function createExternalEngine(kit: Kit<IngestSettings>) {
+  const { searchUrl, queueDocumentsMax } = kit.settings
+  if (searchUrl === undefined) return undefined
+  const engine = createEngine(searchUrl)
+  return {
+    sender: createSender(kit, engine, queueDocumentsMax),
+    forward: createForward(engine, (tenantId, endpointIds) => findUnregistered(kit.db.sql, tenantId, endpointIds)),
   }
 }

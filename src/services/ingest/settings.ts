@@ -1,4 +1,4 @@
-import { defineSettings, type SettingsOf } from '../../kernel/settings.ts'
+import { ConfigurationError, defineSettings, type SettingsOf } from '../../kernel/settings.ts'
 
 export const ingestSettings = defineSettings(
   {
@@ -8,7 +8,7 @@ export const ingestSettings = defineSettings(
       meaning: 'days that documents for search are kept, unless a template says otherwise; 0: for ever',
     },
     SEARCH_URL: {
-      kind: 'web address',
+      kind: 'url',
       default: undefined,
       meaning:
         'an Elasticsearch or OpenSearch that gets the documents and answers searches; default: PostgreSQL does both',
@@ -28,9 +28,18 @@ export const ingestSettings = defineSettings(
   },
   (value) => ({
     documentDays: value.DOCUMENT_DAYS,
-    searchUrl: value.SEARCH_URL,
+    searchUrl: webAddress(value.SEARCH_URL),
     queueDocumentsMax: value.SEARCH_QUEUE_DOCUMENTS,
     threads: Math.max(1, value.INGEST_THREADS),
   }),
 )
+
+function webAddress(url: string | undefined): string | undefined {
+  if (url !== undefined && !/^https?:\/\//i.test(url))
+    throw new ConfigurationError(
+      'WAYPOST_SEARCH_URL is not valid; expected an address such as https://user:password@host:9200',
+    )
+  return url
+}
+
 export type IngestSettings = SettingsOf<typeof ingestSettings>

@@ -2,6 +2,7 @@
 import type { Sql } from '../../../kernel/db.ts'
 import { defineJob } from '../../../kernel/jobs.ts'
 import * as documents from '../store/documents.ts'
+import { insertDeletion } from '../store/outgoing.ts'
 import { deleteTenant, lockTenant } from '../store/pipelines.ts'
 import { deleteApplication } from '../store/templates.ts'
 import type { Deps } from './deps.ts'
@@ -30,14 +31,19 @@ export function createDeletions({ kit, applications }: Pick<Deps, 'kit' | 'appli
     for (const indexNo of indexNos)
       while (await db.tx((sql) => documents.deletePart(sql, indexNo, undefined, atOnce))) signal.throwIfAborted()
   })
+  async function deleteDocuments(sql: Sql, indexNos: number[]) {
+    await jobs.send(sql, DeleteDocuments, { indexNos })
+    if (kit.settings.searchUrl !== undefined) for (const indexNo of indexNos) await insertDeletion(sql, indexNo)
+  }
+
   return {
     async forgetApplication(sql, tenantId, applicationName) {
       const indexNo = await deleteApplication(sql, tenantId, applicationName)
-      if (indexNo !== undefined) await jobs.send(sql, DeleteDocuments, { indexNos: [indexNo] })
+      if (indexNo !== undefined) await deleteDocuments(sql, [indexNo])
     },
     async forgetTenant(sql, tenantId) {
       const indexNos = await deleteTenant(sql, tenantId)
-      if (indexNos.length > 0) await jobs.send(sql, DeleteDocuments, { indexNos })
+      if (indexNos.length > 0) await deleteDocuments(sql, indexNos)
     },
     recordUnregistered: documents.insertUnregistered,
   }

@@ -30,10 +30,8 @@ export interface Source {
 export interface SearchParts {
   /** Finds the documents of a target; in PostgreSQL. */
   sourceOf(ctx: Ctx, target: Target): Promise<Source>
-  /** Answers the search elsewhere; undefined: PostgreSQL does. */
-  forward?:
-    | ((ctx: Ctx, target: Target, body: Record<string, unknown>, request: SearchRequest) => Promise<string | undefined>)
-    | undefined
+  /** Answers searches of documents elsewhere; absent: PostgreSQL does. */
+  forward?: ((ctx: Ctx, scope: Scope, request: SearchRequest) => Promise<string>) | undefined
 }
 
 export const searchSeconds = 10
@@ -46,12 +44,10 @@ export function createSearchOperations(deps: Deps, parts: SearchParts): SearchOp
 
   async function search(ctx: Ctx, index: string, body: string, parameters: Record<string, unknown>): Promise<string> {
     const startedAt = kit.now().getTime()
-    const given = parseExact(body)
-    const request = readSearch(given, parameters, startedAt)
+    const request = readSearch(parseExact(body), parameters, startedAt)
     const target = await searchTarget(applications, ctx, index)
-    const forwarded = await parts.forward?.(ctx, target, { ...(given as object), ...parameters }, request)
-    if (forwarded !== undefined) return forwarded
     const source = await parts.sourceOf(ctx, target)
+    if (parts.forward && !('statistics' in target)) return await parts.forward(ctx, source.scope, request)
     const found = await limit.run(ctx.tenantId, () => run(db, source, request), ctx)
     return answer(request, found, kit.now().getTime() - startedAt)
   }

@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict'
+import { before, suite, test } from 'node:test'
+import { asf, openIngest } from '../../../test/harness/ingest.ts'
+
+const { admin, aCollectingEndpoint, anEndpoint, send, search } = await openIngest()
+
+/** Samples, sent one after the other; `n` names them in the expectations. */
+const samples = [
+  { n: 1, temperature: 10, room: 'Lab One', on: true, tags: ['a', 'b'], at: '2026-01-01T00:30:00Z' },
+  { n: 2, temperature: 20.5, room: 'lab two', on: false, tags: ['b'], at: '2026-01-01T01:15:00Z' },
+  { n: 3, temperature: 30, room: 'office', on: true, tags: [], at: '2026-01-01T01:45:00Z', nested: { deep: 'x' } },
+  { n: 4, temperature: '40', room: 'Office', at: '2026-01-03T05:00:00Z', nested: { deep: null } },
+  {
+    n: 5,
+    code: 'A-1',
+    items: [
+      { k: 1, v: 'one' },
+      { k: 2, v: 'two' },
+    ],
+  },
+]
+
+let [index, first, second] = ['', '', '']
+before(async () => {
+  const endpoint = await aCollectingEndpoint({
+    mappings: { properties: { dataSample: { properties: { code: { type: 'keyword' } } } } },
+  })
+  const other = { ...(await anEndpoint(endpoint.version)), version: endpoint.version }
+  ;[index, first, second] = [endpoint.index, endpoint.endpointId, other.endpointId]
+  for (const sample of samples) await send(sample.n % 2 === 1 ? endpoint : other, sample)
+})
+
+suite('aggregations', () => {
+  const aggregate = async (aggs: object, query: object = { match_all: {} }) =>
+    (await search(index, { size: 0, query, aggs })).aggregations
+
+  test('metrics', async () => {
+    const field = 'dataSample.temperature'
+    const { avg, min, max, sum, count, different } = await aggregate({
+      avg: { avg: { field } },
+      min: { min: { field } },
+      max: { max: { field } },
+      sum: { sum: { field } },
+      count: { value_count: { field } },
+      different: { cardinality: { field: 'endpointId' } },
+    })
+    assert.deepEqual([avg.value, min.value, max.value, sum.value], [60.5 / 3, 10, 30, 60.5])
+    assert.deepEqual([count.value, different.value], [4, 2])
+  })
+
+  test('metrics of lists take every item, and of nothing no value', async () => {
+    const { sum, count, different, none, noSum } = await aggregate({
+      sum: { sum: { field: 'dataSample.items.k' } },
+      count: { value_count: { field: 'dataSample.tags' } },
+      different: { cardinality: { field: 'dataSample.tags' } },
+      none: { avg: { field: 'dataSample.nothing' } },
+      noSum: { sum: { field: 'dataSample.nothing' } },
+    })
+    assert.deepEqual([sum.value, count.value, different.value, none.value, noSum.value], [3, 3, 2, null, 0])
+  })
+
+  test('the greatest date is a date', async () => {
+    const { last } = await aggregate({ last: { max: { field: 'dataSample.at' } } })
+    assert.deepEqual(last, { value: Date.parse('2026-01-03T05:00:00Z'), value_as_string: '2026-01-03T05:00:00.000Z' })
+  })
+
+  test('terms with their size, order and the rest', async () => {
+    const { rooms, tags, on } = await aggregate({
+      rooms: { terms: { field: 'dataSample.room.keyword', size: 2, order: { _key: 'asc' } } },
+      tags: { terms: { field: 'dataSample.tags' } },
+      on: { terms: { field: 'dataSample.on', missing: 'unknown' } },
+    })
+    assert.equal(rooms.sum_other_doc_count, 2)
+    assert.equal(rooms.buckets.length, 2)
+    assert.deepEqual(tags.buckets, [
+      { key: 'b', doc_count: 2 },
+      { key: 'a', doc_count: 1 },
+    ])
+    assert.deepEqual(
+      on.buckets.map(({ key, doc_count: count }: { key: unknown; doc_count: number }) => [key, count]),
+      [
+        ['unknown', 2],
+        [1, 2],
+        [0, 1],
+      ].sort((a, b) => Number(b[1]) - Number(a[1]) || (a[0] === 'unknown' ? -1 : 1)),
+    )
+  })
+
+  test('terms in the order of a metric below', async () => {
+    const { endpoints } = await aggregate({
+      endpoints: {
+        terms: { field: 'endpointId', order: { coldest: 'desc' } },
+        aggs: { coldest: { min: { field: 'dataSample.temperature' } } },
+      },
+    })
+    assert.deepEqual(endpoints.buckets, [
+      { key: second, doc_count: 2, coldest: { value: 20.5 } },
+      { key: first, doc_count: 3, coldest: { value: 10 } },
+    ])
+  })
+
+  test('date_histogram fills gaps', async () => {
+    const { hours, days } = await aggregate({
+      hours: { date_histogram: { field: 'dataSample.at', fixed_interval: '1h', min_doc_count: 1 } },
+      days: { date_histogram: { field: 'dataSample.at', calendar_interval: 'day' } },
+    })
+    assert.deepEqual(hours.buckets, [
+      { key_as_string: '2026-01-01T00:00:00.000Z', key: Date.parse('2026-01-01T00:00:00Z'), doc_count: 1 },
+      { key_as_string: '2026-01-01T01:00:00.000Z', key: Date.parse('2026-01-01T01:00:00Z'), doc_count: 2 },
+      { key_as_string: '2026-01-03T05:00:00.000Z', key: Date.parse('2026-01-03T05:00:00Z'), doc_count: 1 },
+    ])
+    assert.deepEqual(
+      days.buckets.map(({ doc_count: count }: { doc_count: number }) => count),
+      [3, 0, 1],
+    )
+  })
+
+  test('date_histogram of a time zone', async () => {
+    for (const zone of ['-01:00', 'Atlantic/Azores']) {
+      const { days } = await aggregate({
+        days: {
+          date_histogram: { field: 'dataSample.at', calendar_interval: '1d', time_zone: zone, min_doc_count: 1 },
+        },
+      })
+      assert.deepEqual(
+        days.buckets.map(({ key, doc_count: count }: { key: number; doc_count: number }) => [
+          new Date(key).toISOString(),
+          count,
+        ]),
+        [
+          ['2025-12-31T01:00:00.000Z', 1],
+          ['2026-01-01T01:00:00.000Z', 2],
+          ['2026-01-03T01:00:00.000Z', 1],
+        ],
+        zone,
+      )
+    }
+  })
+
+  test('histogram with bounds', async () => {
+    const { steps } = await aggregate({
+      steps: { histogram: { field: 'dataSample.temperature', interval: 10, extended_bounds: { min: 0, max: 40 } } },
+    })
+    assert.deepEqual(
+      steps.buckets.map(({ key, doc_count: count }: { key: number; doc_count: number }) => [key, count]),
+      [
+        [0, 0],
+        [10, 1],
+        [20, 1],
+        [30, 1],
+        [40, 0],
+      ],
+    )
+  })
+
+  test('groups within groups, over three levels', async () => {
+    const { endpoints } = await aggregate({
+      endpoints: {
+        terms: { field: 'endpointId', order: { _count: 'desc' } },
+        aggs: {
+          days: {
+            date_histogram: { field: 'dataSample.at', calendar_interval: 'day', min_doc_count: 1 },
+            aggs: { tags: { terms: { field: 'dataSample.tags' } }, warm: { avg: { field: 'dataSample.temperature' } } },
+          },
+        },
+      },
+    })
+    const [one, two] = endpoints.buckets
+    assert.deepEqual([one.key, two.key], [first, second])
+    assert.equal(one.days.buckets.length, 1)
+    assert.deepEqual(one.days.buckets[0].warm, { value: 20 })
+    assert.deepEqual(one.days.buckets[0].tags.buckets.map(({ key }: { key: string }) => key).sort(), ['a', 'b'])
+    assert.deepEqual(
+      two.days.buckets.map(({ doc_count: count }: { doc_count: number }) => count),
+      [1, 1],
+    )
+    assert.deepEqual(two.days.buckets[1].warm, { value: null })
+  })
+
+  test('aggregations follow the query', async () => {
+    const { count } = await aggregate(
+      { count: { value_count: { field: 'endpointId' } } },
+      { term: { endpointId: second } },
+    )
+    assert.equal(count.value, 2)
+  })
+
+  test('too many buckets are refused', async () => {
+    const aggs = { a: { date_histogram: { field: 'dataSample.at', fixed_interval: '1s' } } }
+    const answer = await admin(`POST ${asf}/${index}/_search`, { aggs })
+    assert.equal(answer.status, 400)
+    assert.match(answer.body.message, /more than 10000 buckets/)
+  })
+})

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { after, suite, test } from 'node:test'
+import { aCaller } from '../../../test/harness/builders.ts'
+import { eventually } from '../../../test/harness/eventually.ts'
+import { asf, openIngest } from '../../../test/harness/ingest.ts'
+import { openSearchEngine } from '../../../test/harness/search-engine.ts'
+
+const engine = await openSearchEngine()
+const { waypost, admin, aCollectingEndpoint, anEndpoint, send, search } = await openIngest({
+  environment: { WAYPOST_SEARCH_URL: engine.url, WAYPOST_SEARCH_QUEUE_DOCUMENTS: '20', WAYPOST_LOG_LEVEL: 'silent' },
+})
+after(engine.close)
+
+const { sql } = waypost.kit.db
+const within = { withinMs: 20_000 }
+const sampleNumbers = ({ hits }: { hits: { hits: { _source: { dataSample: { n: number } } }[] } }) =>
+  hits.hits.map(({ _source }) => _source.dataSample.n)
+
+suite('an external search engine', () => {
+  test('gets the same documents and answers searches', async () => {
+    const endpoint = await aCollectingEndpoint({
+      mappings: { properties: { dataSample: { properties: { n: { type: 'long' } } } } },
+    })
+    for (const n of [1, 2, 3]) await send(endpoint, { n })
+    await eventually(async () => assert.deepEqual(sampleNumbers(await search(endpoint.index)), [1, 2, 3]), within)
+    const found = await search(endpoint.index, {
+      query: { bool: { must: [{ range: { 'dataSample.n': { gte: 2 } } }], must_not: { term: { 'dataSample.n': 3 } } } },
+    })
+    assert.deepEqual(sampleNumbers(found), [2])
+    assert.deepEqual(Object.keys(found.hits.hits[0]._source).sort(), [
+      '@timestamp',
+      'appName',
+      'appVersionName',
+      'dataSample',
+      'endpointId',
+      'tenantId',
+    ])
+    const [stored] =
+      await sql`select id::text as id, doc from ingest.documents where endpoint_id = ${endpoint.endpointId} order by id`
+    assert.equal(found.hits.hits[0]._index.startsWith(`${endpoint.index}-2`), true)
+    assert.ok(engine.documents.has(`${found.hits.hits[0]._index}/${stored!.id}`))
+    const template = engine.state.templates.get(`waypost-${endpoint.index}`) as never as {
+      template: { mappings: { properties: Record<string, unknown> } }
+    }
+    assert.deepEqual(template.template.mappings.properties.dataSample, { properties: { n: { type: 'long' } } })
+    assert.deepEqual([...engine.state.authorizations], [`Basic ${Buffer.from('elastic:pass word').toString('base64')}`])
+    await eventually(async () => assert.equal((await sql`select 1 from ingest.outgoing`).length, 0), within)
+  })
+
+  test('permissions are part of the query that it gets', async () => {
+    const endpoint = await aCollectingEndpoint()
+    const other = { ...(await anEndpoint(endpoint.version)), version: endpoint.version }
+    await send(endpoint, { n: 1 })
+    await send(other, { n: 2 })
+    await eventually(async () => assert.equal((await search(endpoint.index)).hits.total.value, 2), within)
+    const on = {
+      [`application-${endpoint.app}`]: ['application:read'],
+      [`endpoint-${other.endpointId}`]: ['endpoint:read'],
+    }
+    const caller = waypost.as(aCaller({ on }))
+    const { body } = await caller(`POST ${asf}/${endpoint.index}/_search`)
+    assert.deepEqual(sampleNumbers(body), [2])
+    const unknown = await admin(`POST ${asf}/${endpoint.index}/_search`, { aggs: { a: { global: {} } } })
+    assert.equal(unknown.status, 400)
+  })
+
+  test('an application whose name begins like another one is apart', async () => {
+    const endpoint = await aCollectingEndpoint()
+    const longer = `${endpoint.app}-2`
+    assert.equal((await admin('POST /api/v1/applications', { name: longer })).status, 201)
+    assert.equal((await admin(`POST /api/v1/applications/${longer}/app-versions`, { nameSuffix: 'v1' })).status, 201)
+    const other = { ...(await anEndpoint(`${longer}-v1`)), version: `${longer}-v1` }
+    assert.equal((await admin(`PUT ${asf}/default-${longer}/_template`, {})).status, 200)
+    await send(endpoint, { n: 1 })
+    await send(other, { n: 2 })
+    await eventually(async () => assert.deepEqual(sampleNumbers(await search(`default-${longer}`)), [2]), within)
+    assert.deepEqual(sampleNumbers(await search(endpoint.index)), [1])
+  })
+
+  test('while it is away samples are acknowledged, documents wait up to the limit and follow in order', async () => {
+    const endpoint = await aCollectingEndpoint()
+    engine.state.isAway = true
+    const answer = await admin(`POST ${asf}/${endpoint.index}/_search`)
+    assert.equal(answer.status, 503)
+    assert.match(answer.body.message, /the engine is away/)
+    for (let n = 1; n <= 15; n++) await send(endpoint, { n })
+    assert.equal((await sql`select 1 from ingest.outgoing`).length, 15)
+    engine.state.isAway = false
+    await eventually(async () => assert.equal((await search(endpoint.index)).hits.total.value, 15), within)
+    assert.deepEqual(
+      sampleNumbers(await search(endpoint.index, { size: 20 })),
+      Array.from({ length: 15 }, (_, place) => place + 1),
+    )
+  })
+
+  test('documents beyond the limit stay in PostgreSQL', async () => {
+    const endpoint = await aCollectingEndpoint()
+    engine.state.isAway = true
+    for (let n = 1; n <= 25; n++) await send(endpoint, { n })
+    // The node learns how many wait once a second.
+    await eventually(async () => {
+      await send(endpoint, { n: 0 })
+      const [{ waiting } = { waiting: 0 }] = await sql`select count(*)::int as waiting from ingest.outgoing`
+      const [{ stored } = { stored: 0 }] = await sql`
+        select count(*)::int as stored from ingest.documents where endpoint_id = ${endpoint.endpointId}`
+      assert.ok(waiting < stored, `${waiting} of ${stored} wait`)
+    }, within)
+    engine.state.isAway = false
+    await eventually(async () => assert.equal((await sql`select 1 from ingest.outgoing`).length, 0), within)
+  })
+
+  test('documents of a deleted application are deleted there, too', async () => {
+    const endpoint = await aCollectingEndpoint()
+    await send(endpoint, { n: 1 })
+    const ofApplication = () => [...engine.documents.values()].filter(({ _source }) => _source.appName === endpoint.app)
+    await eventually(() => assert.equal(ofApplication().length, 1), within)
+    assert.equal((await admin(`DELETE /epr/api/v1/endpoints/${endpoint.endpointId}`)).status, 204)
+    assert.equal((await admin(`DELETE /api/v1/applications/${endpoint.app}`)).status, 204)
+    await eventually(() => assert.equal(ofApplication().length, 0), within)
+  })
+})

@@ -1,0 +1,18 @@
+/** Names of indices and fields in the search engine. */
+import { createHash } from 'node:crypto'
+
+/** The field that the platform adds to documents. Permissions go by it, and searches never show it. */
+export const ownField = '@waypost'
+export const ownIndex = `${ownField}.index`
+export const ownEndpoint = `${ownField}.endpointId`
+export const ownArrival = `${ownField}.arrivedAt`
+
+/** The search engine takes lower case only: names that differ in their case get different ends. */
+export function engineName(tenantId: string, applicationName: string): string {
+  const name = `${tenantId}-${applicationName}`
+  const lower = name.toLowerCase()
+  if (lower === name) return name
+  return `${lower}-${createHash('sha256').update(name).digest('hex').slice(0, 8)}`
+}
+
+export const dayOf = (at: Date) => at.toISOString().slice(0, 10).replaceAll('-', '.')

@@ -1,0 +1,188 @@
+/** Sends documents to the search engine: one node at a time, in the order of the queue, until the search engine has them. */
+import { monotonicMs, sleep } from '../../../kernel/clock.ts'
+import type { Sql } from '../../../kernel/db.ts'
+import type { Kit } from '../../../kernel/define-service.ts'
+import type { DocumentRow } from '../documents/rows.ts'
+import { TemplateChanged } from '../events.ts'
+import { engineAnswersAgain, engineFailed, engineRefused, queueIsFull } from '../log-messages.ts'
+import * as store from '../store/outgoing.ts'
+import { findTemplate } from '../store/templates.ts'
+import { type Engine, failureOf, reasonOf } from './client.ts'
+import { dayOf, engineName, ownField, ownIndex } from './names.ts'
+
+export interface Sender {
+  /** Adds documents to the queue, in the transaction that stores them, unless too many wait. */
+  enqueue(sql: Sql, rows: DocumentRow[]): Promise<void>
+  start(): void
+  stop(): Promise<void>
+}
+
+const pauseMs = 1000
+const pauseMaxMs = 10_000
+/** Another node takes over within 10 s of a death. */
+const leaseSeconds = 8
+const renewMs = 2000
+const documentsPerRequest = 1000
+const bytesPerRequest = 8 * 1024 * 1024
+const sayAgainMs = 60_000
+
+export function createSender(
+  kit: Pick<Kit, 'db' | 'bus' | 'log' | 'members' | 'metrics'>,
+  engine: Engine,
+  waitingMax: number,
+): Sender {
+  const { db, log, members } = kit
+  const skipped = kit.metrics.counter(
+    'waypost_ingest_documents_not_sent_total',
+    'Number of documents that the search engine does not get, because too many waited for it.',
+  )
+  let [waiting, saidAt, failures] = [0, Number.NEGATIVE_INFINITY, 0]
+  let isStopped = false
+  let loop: Promise<void> | undefined
+  /** Applications whose template the search engine has, by their index, with the text that it got. */
+  const templates = new Map<number, string>()
+
+  kit.bus.subscribe(TemplateChanged, () => templates.clear())
+
+  async function sendBatch(): Promise<boolean> {
+    const rows = await store.findOutgoing(db.sql, documentsPerRequest, bytesPerRequest)
+    const [first] = rows
+    if (!first) return false
+    // A deletion comes between the documents before and after it.
+    const end = rows.findIndex(({ isDeletion }) => isDeletion)
+    const batch = first.isDeletion ? [first] : end < 0 ? rows : rows.slice(0, end)
+    if (first.isDeletion) await deleteIndex(first.indexNo)
+    else await sendDocuments(batch)
+    await store.deleteOutgoing(
+      db.sql,
+      batch.map(({ no }) => no),
+    )
+    return true
+  }
+
+  async function sendDocuments(rows: store.OutgoingRow[]) {
+    const present = rows.filter(({ doc, tenantId }) => doc !== null && tenantId !== null)
+    for (const row of present) await ensureTemplate(row)
+    if (present.length === 0) return
+    const { status, text } = await engine.request('POST', '/_bulk', present.map(linesOf).join(''))
+    if (status !== 200) throw new Error(reasonOf({ status, text }))
+    const { errors, items = [] } = JSON.parse(text) as {
+      errors: boolean
+      items?: Record<string, { status: number; error?: { reason?: string } }>[]
+    }
+    if (!errors) return
+    const failed = items.flatMap((item) => Object.values(item)).filter((item) => item.status >= 300)
+    const busy = failed.find(({ status: code }) => code === 429 || code >= 500)
+    if (busy) throw new Error(busy.error?.reason ?? `status ${busy.status}`)
+    // A document that the search engine does not accept would hold up all others for ever.
+    engineRefused(log, { documents: failed.length, reason: failed[0]?.error?.reason })
+  }
+
+  /** Gives the search engine the types of the template and of our own field before the first document. */
+  async function ensureTemplate({ indexNo, tenantId, applicationName }: store.OutgoingRow) {
+    if (templates.has(indexNo)) return
+    const row = await findTemplate(db.sql, tenantId!, applicationName!)
+    const given = row ? (JSON.parse(row.template) as { mappings?: { properties?: object } }).mappings?.properties : {}
+    const name = engineName(tenantId!, applicationName!)
+    const body = JSON.stringify(templateOf(name, given ?? {}))
+    const answer = await engine.request('PUT', `/_index_template/${encodeURIComponent(`waypost-${name}`)}`, body)
+    if (answer.status >= 300) throw new Error(`index template: ${reasonOf(answer)}`)
+    templates.set(indexNo, body)
+  }
+
+  async function deleteIndex(indexNo: number) {
+    const body = JSON.stringify({ query: { term: { [ownIndex]: indexNo } } })
+    const path = '/*/_delete_by_query?conflicts=proceed&allow_no_indices=true&expand_wildcards=open'
+    const answer = await engine.request('POST', path, body)
+    if (answer.status >= 300 && answer.status !== 404) throw new Error(reasonOf(answer))
+    templates.delete(indexNo)
+  }
+
+  let heldAt = Number.NEGATIVE_INFINITY
+
+  async function sendWhileHeld() {
+    while (!isStopped) {
+      if (monotonicMs() - heldAt > renewMs) {
+        heldAt = Number.NEGATIVE_INFINITY
+        if (!(await store.holdSender(db.sql, members.nodeId, leaseSeconds))) return
+        heldAt = monotonicMs()
+        waiting = await store.estimateWaiting(db.sql)
+      }
+      if (!(await sendBatch())) return
+      if (failures > 0) engineAnswersAgain(log, { failures })
+      failures = 0
+    }
+  }
+
+  async function run() {
+    while (!isStopped) {
+      try {
+        await sendWhileHeld()
+        waiting = await store.estimateWaiting(db.sql)
+      } catch (error) {
+        if (isStopped) return
+        if (failures++ === 0) engineFailed(log, { reason: failureOf(error), waiting })
+      }
+      await pause(Math.min(pauseMaxMs, pauseMs * 2 ** Math.min(failures, 5)))
+    }
+  }
+
+  async function pause(ms: number) {
+    const endsAt = monotonicMs() + ms
+    while (!isStopped && monotonicMs() < endsAt) await sleep(100)
+  }
+
+  return {
+    async enqueue(sql, rows) {
+      if (waiting < waitingMax) return await store.insertOutgoing(sql, rows)
+      skipped.inc(rows.length)
+      if (monotonicMs() - saidAt < sayAgainMs) return
+      saidAt = monotonicMs()
+      queueIsFull(log, { waiting, limit: waitingMax })
+    },
+    start() {
+      loop = run()
+    },
+    async stop() {
+      isStopped = true
+      await loop
+      await store.releaseSender(db.sql, members.nodeId)
+    },
+  }
+}
+
+const keyword = { type: 'keyword' }
+
+function templateOf(name: string, properties: object) {
+  return {
+    index_patterns: [`${name}-*`],
+    // The longer of two names that begin alike wins.
+    priority: 200 + name.length,
+    template: {
+      mappings: {
+        properties: {
+          '@timestamp': { type: 'date' },
+          tenantId: keyword,
+          appName: keyword,
+          appVersionName: keyword,
+          endpointId: keyword,
+          ...properties,
+          [ownField]: {
+            properties: {
+              index: { type: 'integer' },
+              endpointId: keyword,
+              arrivedAt: { type: 'date', format: 'epoch_millis' },
+            },
+          },
+        },
+      },
+    },
+  }
+}
+
+function linesOf({ tenantId, applicationName, id, arrivedAt, indexNo, endpointId, doc }: store.OutgoingRow): string {
+  const _index = `${engineName(tenantId!, applicationName!)}-${dayOf(arrivedAt!)}`
+  const own = JSON.stringify({ [ownField]: { index: indexNo, endpointId, arrivedAt: arrivedAt!.getTime() } })
+  const source = doc === '{}' ? own : `${doc!.slice(0, -1)},${own.slice(1)}`
+  return `${JSON.stringify({ index: { _index, _id: id } })}\n${source}\n`
+}
