@@ -40,7 +40,8 @@ export function createIngest(kit: Kit<IngestSettings>, needs: Needs): IngestServ
     onError: (error) => pipelineThreadFailed(kit.log, { err: error }),
   })
   const deps: Deps = { kit, ...needs, pool, sets }
-  const partitions = createPartitions(kit, kit.settings.documentDays)
+  const deletions = createDeletions(deps)
+  const partitions = createPartitions(kit, kit.settings.documentDays, deletions.deleteBefore)
   kit.bus.onReset(partitions.invalidate)
   const external = createExternalEngine(kit)
   const queue = createPipelineQueue({ pool, sets })
@@ -56,7 +57,7 @@ export function createIngest(kit: Kit<IngestSettings>, needs: Needs): IngestServ
           : { relation: documentsRelation, scope: await scopeOf(kit.db.sql, ctx, target) },
       forward: external?.forward,
     }),
-    deletions: createDeletions(deps),
+    deletions,
     periodic: [{ name: 'ingest.partitions', everySeconds: 3600, run: partitions.renew }],
     async start() {
       await partitions.prepare()

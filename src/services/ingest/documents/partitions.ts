@@ -1,7 +1,7 @@
 /** Creates the partitions of the coming days, and deletes documents that are too old. */
 import type { Clock } from '../../../kernel/clock.ts'
 import type { Db, Sql, TransactionSql } from '../../../kernel/db.ts'
-import { deletePart, deleteUnregisteredBefore } from '../store/documents.ts'
+import { deleteUnregisteredBefore } from '../store/documents.ts'
 import { createPartitions as create, dayMs, dropPartition, findDays } from '../store/partitions.ts'
 import { findRetentions } from '../store/templates.ts'
 
@@ -15,9 +15,13 @@ export interface Partitions {
 }
 
 const ahead = 3
-const deletedAtOnce = 10_000
 
-export function createPartitions({ db, now }: { db: Db; now: Clock }, defaultDays: number): Partitions {
+/** `deleteBefore` deletes the documents of an index that are older, later and in parts. */
+export function createPartitions(
+  { db, now }: { db: Db; now: Clock },
+  defaultDays: number,
+  deleteBefore: (sql: Sql, indexNo: number, before: Date) => Promise<void>,
+): Partitions {
   const cached = new Set<number>()
   const today = () => Math.floor(now().getTime() / dayMs)
 
@@ -43,14 +47,9 @@ export function createPartitions({ db, now }: { db: Db; now: Clock }, defaultDay
       }
       await deleteUnregisteredBefore(sql, new Date((today() - longest) * dayMs))
     }
-    for (const { indexNo, retentionDays } of retentions) await deleteOfIndex(indexNo, retentionDays, longest)
-  }
-
-  /** Whole days are deleted, as where the setting decides. */
-  async function deleteOfIndex(indexNo: number, days: number, longest: number) {
-    if (days === 0 || days >= longest) return
-    const before = new Date((today() - days) * dayMs)
-    while (await db.tx((sql) => deletePart(sql, indexNo, before, deletedAtOnce)));
+    // Whole days are deleted, as where the setting decides.
+    for (const { indexNo, retentionDays: days } of retentions)
+      if (days > 0 && days < longest) await deleteBefore(sql, indexNo, new Date((today() - days) * dayMs))
   }
 
   return {

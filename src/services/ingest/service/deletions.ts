@@ -10,12 +10,18 @@ import type { Deps } from './deps.ts'
 export interface Deletions {
   forgetApplication(sql: Sql, tenantId: string, applicationName: string): Promise<void>
   forgetTenant(sql: Sql, tenantId: string): Promise<void>
+  /** Enqueues a job that deletes the documents of an index that arrived before. */
+  deleteBefore(sql: Sql, indexNo: number, before: Date): Promise<void>
   /** Documents of an endpoint stay, but callers of a new endpoint with the same id do not see them. */
   recordUnregistered(sql: Sql, tenantId: string, endpointIds: string[], at: Date): Promise<void>
 }
 
 const atOnce = 10_000
-const DeleteDocuments = defineJob<{ indexNos: number[] }>('ingest.delete-documents', { timeoutSeconds: 3600 })
+const DeleteDocuments = defineJob<{
+  indexNos: number[]
+  /** ISO 8601. Absent: all. */
+  before?: string
+}>('ingest.delete-documents', { timeoutSeconds: 3600 })
 
 export function createDeletions({ kit, applications }: Pick<Deps, 'kit' | 'applications'>): Deletions {
   const { db, jobs } = kit
@@ -27,9 +33,10 @@ export function createDeletions({ kit, applications }: Pick<Deps, 'kit' | 'appli
       return 0
     },
   })
-  jobs.handle(DeleteDocuments, async ({ indexNos }, { signal }) => {
+  jobs.handle(DeleteDocuments, async ({ indexNos, before }, { signal }) => {
+    const until = before === undefined ? undefined : new Date(before)
     for (const indexNo of indexNos)
-      while (await db.tx((sql) => documents.deletePart(sql, indexNo, undefined, atOnce))) signal.throwIfAborted()
+      while (await db.tx((sql) => documents.deletePart(sql, indexNo, until, atOnce))) signal.throwIfAborted()
   })
   async function deleteDocuments(sql: Sql, indexNos: number[]) {
     await jobs.send(sql, DeleteDocuments, { indexNos })
@@ -46,5 +53,7 @@ export function createDeletions({ kit, applications }: Pick<Deps, 'kit' | 'appli
       if (indexNos.length > 0) await deleteDocuments(sql, indexNos)
     },
     recordUnregistered: documents.insertUnregistered,
+    deleteBefore: (sql, indexNo, before) =>
+      jobs.send(sql, DeleteDocuments, { indexNos: [indexNo], before: before.toISOString() }),
   }
 }
