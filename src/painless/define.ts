@@ -1,8 +1,11 @@
 import {
+  allClasses,
+  ancestorsOf,
   type ClassInfo,
   type Constant,
   declareClass,
   defType,
+  findClass,
   findType,
   type Method,
   type Type,
@@ -38,6 +41,21 @@ export function defineClass(name: string, definition: Definition): void {
 /** Resolves the signatures of all classes defined so far. */
 export function finishDefinitions(): void {
   for (const task of pending.splice(0)) task()
+  for (const info of allClasses()) markOverridden(info)
+}
+
+const sameShape = (one: Method, two: Method): boolean =>
+  one.parameters.every((type, index) => type === two.parameters[index]) &&
+  (one.returns === two.returns || (!one.returns.primitive && !two.returns.primitive))
+
+/** Marks the methods above a class that it replaces. */
+function markOverridden(info: ClassInfo): void {
+  for (const ancestor of ancestorsOf(info))
+    if (ancestor !== info.name)
+      for (const [key, method] of info.methods) {
+        const replaced = findClass(ancestor)?.methods.get(key)
+        if (replaced && sameShape(replaced, method)) replaced.overridden = true
+      }
 }
 
 const signaturePattern = /^(static )?([\w.[\]]+) (\w+)\(([^)]*)\)$/

@@ -28,6 +28,7 @@ function equalObjects(left: object, right: object): boolean {
       Array.isArray(right) && left.length === right.length && left.every((item, index) => equal(item, right[index]))
     )
   if (left instanceof Map) return right instanceof Map && equalMaps(left, right)
+  if (left instanceof Set && 'iterate' in right) return equalObjects(right, left)
   if (left instanceof Set)
     return right instanceof Set && left.size === right.size && [...left].every((item) => hasEqual(right, item))
   if ('box' in left)

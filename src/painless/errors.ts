@@ -69,6 +69,18 @@ export const unsupported = (message: string | null = null): JavaThrow =>
 export const indexOutOfBounds = (index: number, length: number): JavaThrow =>
   new JavaThrow('java.lang.IndexOutOfBoundsException', `Index ${index} out of bounds for length ${length}`)
 
+/** Turns what the host threw into an exception of the language; undefined for an error that is not about a script. */
+export function asJavaThrow(error: unknown): JavaThrow | undefined {
+  if (error instanceof JavaThrow) return error
+  if (error instanceof TypeError) return nullPointer('a method was called with null or with a value that it cannot use')
+  if (!(error instanceof RangeError)) return undefined
+  if (/call stack/.test(error.message))
+    return new JavaThrow('java.lang.StackOverflowError', 'Too many calls are open.', true)
+  return /string length|allocation|array length/i.test(error.message)
+    ? new JavaThrow('java.lang.OutOfMemoryError', 'A value is too large.', true)
+    : illegalArgument('a method was called with a number out of its range')
+}
+
 /** Returns the error type as the search engine writes it: `illegal_argument_exception`. */
 export function errorType(javaClass: string): string {
   const name = javaClass.slice(javaClass.lastIndexOf('.') + 1)

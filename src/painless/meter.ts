@@ -19,7 +19,14 @@ const clockInterval = 2048
  * The counters of the document being processed. Scripts run synchronously, so one set of counters per thread is
  * enough, and a closure reaches it without a parameter.
  */
-const meter = { steps: 0, nextCheck: 0, bytes: 0, deadline: 0, depth: 0, limits: documentLimits }
+const meter = {
+  steps: documentLimits.steps,
+  nextCheck: 0,
+  bytes: documentLimits.bytes,
+  deadline: 0,
+  depth: 0,
+  limits: documentLimits,
+}
 
 /** Resets the counters; called once for each document. */
 export function startMeter(limits: Limits = documentLimits): void {

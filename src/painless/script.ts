@@ -12,7 +12,7 @@ import {
 } from './compile/context.ts'
 import { compileExpression } from './compile/expressions.ts'
 import { compileBlock, trace } from './compile/statements.ts'
-import { CompileError, JavaThrow, ScriptError } from './errors.ts'
+import { asJavaThrow, CompileError, ScriptError } from './errors.ts'
 import { enterCall, leaveCall, startMeter } from './meter.ts'
 import { parseScript } from './parse-statement.ts'
 import { defType, type Type, voidType } from './types.ts'
@@ -88,13 +88,8 @@ function runner(source: string, owner: FunctionScope, exec: (frame: Frame) => nu
 }
 
 function asScriptError(error: unknown, source: string): unknown {
-  if (error instanceof JavaThrow)
-    return new ScriptError('runtime error', error.javaClass, error.message, source, trace.at)
-  if (!(error instanceof RangeError)) return error
-  const deep = /call stack/.test(error.message)
-  return deep
-    ? new ScriptError('runtime error', 'java.lang.StackOverflowError', 'Too many calls are open.', source, trace.at)
-    : new ScriptError('runtime error', 'java.lang.OutOfMemoryError', error.message, source, trace.at)
+  const own = asJavaThrow(error)
+  return own ? new ScriptError('runtime error', own.javaClass, own.message, source, trace.at) : error
 }
 
 function declareFunctions(nodes: FunctionNode[], script: ScriptScope): void {

@@ -15,7 +15,9 @@ import './builders.ts'
 import './optionals.ts'
 import './streams.ts'
 import './collectors.ts'
+import './decimals.ts'
 import './time.ts'
+import './ingest.ts'
 import { finishDefinitions } from '../define.ts'
 
 /* The table of classes that scripts can use: each file adds its classes, then their signatures are resolved. */

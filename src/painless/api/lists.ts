@@ -49,6 +49,16 @@ export function itemsOf(collection: unknown): unknown[] {
   throw new JavaThrow('java.lang.NullPointerException', 'the collection is null')
 }
 
+/** An iterator of a list itself: removing moves its position back. */
+function liveIterator(list: List): Iteration {
+  const iterator = iteratorOf(list, (_item, index) => {
+    changeList(list)
+    list.splice(index, 1)
+    iterator.next = index
+  })
+  return iterator
+}
+
 function nextOf(self: Iteration): unknown {
   step()
   if (self.next >= self.items.length) throw noSuchElement('The iterator has no more elements.')
@@ -212,7 +222,9 @@ defineClass('java.util.Collection', {
       itemsOf(other).every((item) => contains(self, item)),
     'boolean isEmpty()': (self: unknown) => itemsOf(self).length === 0,
     'Iterator iterator()': (self: List | JavaSet) =>
-      iteratorOf(copyAll(itemsOf(self)), (item) => void removeOne(self, item)),
+      Array.isArray(self)
+        ? liveIterator(self)
+        : iteratorOf(copyAll(itemsOf(self)), (item) => void removeOne(self, item)),
     'boolean remove(def)': removeOne,
     'boolean removeAll(Collection)': (self: List | JavaSet, other: unknown) =>
       keep(self, (item) => !contains(other, item)),
@@ -270,7 +282,7 @@ defineClass('java.util.List', {
       steps(1 + (self.length >> 3))
       return self.findLastIndex((other) => equal(item, other))
     },
-    'ListIterator listIterator()': (self: List) => iteratorOf(self, (_item, index) => void self.splice(index, 1)),
+    'ListIterator listIterator()': (self: List) => liveIterator(self),
     'def remove(int)': removeAt,
     'void replaceAll(UnaryOperator)': (self: List, by: Fn) => {
       changeList(self)

@@ -54,11 +54,6 @@ defineClass('java.util.AbstractMap.SimpleEntry', {
   constructors: { '(def,def)': (key: unknown, value: unknown) => entryOf(new Map([[key, value]]), key) },
 })
 
-const entriesOf = (map: JavaMap): Entry[] => {
-  allocate(48 * map.size)
-  return keysOf(map).map((key) => entryOf(map, key))
-}
-
 export const asSet = (items: unknown[]): JavaSet => {
   allocate(32 * items.length)
   const set = new Set<unknown>()
@@ -66,7 +61,7 @@ export const asSet = (items: unknown[]): JavaSet => {
   return mark(set, { javaClass: 'java.util.LinkedHashSet' })
 }
 
-/** The entries and values of a map are copies; removing from them is refused rather than lost. */
+/** Marks a map that scripts cannot change. */
 const fixed = <T extends object>(value: T): T => mark(value, { readOnly: true })
 
 function getByPath(target: unknown, path: string, fallback: (() => unknown) | undefined): unknown {
@@ -167,8 +162,7 @@ const mapMethods: Methods = {
     const value = getEntry(self, key)
     return value === null ? null : compute(self, key, by(key, value))
   },
-  'Set entrySet()': (self: JavaMap) =>
-    fixed(mark(new Set<unknown>(entriesOf(self)), { javaClass: 'java.util.LinkedHashSet' })),
+  'Set entrySet()': (self: JavaMap) => viewOf(self, 'java.util.HashMap.EntrySet', (key) => entryOf(self, key)),
   'void forEach(BiConsumer)': (self: JavaMap, action: Fn) => {
     for (const [key, value] of pairs(self)) action(key, value)
   },
@@ -264,7 +258,7 @@ interface ViewOf extends JavaObject {
 function viewOf(map: JavaMap, javaClass: string, pick: (key: unknown) => unknown): ViewOf {
   allocate(64)
   const iterate = () => {
-    allocate(8 * map.size)
+    allocate(32 * map.size)
     return keysOf(map).map(pick)
   }
   return {
@@ -299,6 +293,10 @@ function dropWhere(
 defineClass('java.util.HashMap.KeySet', {
   supers: ['java.util.Set'],
   methods: viewMethods((view, item) => void removeEntry(view.map, item)),
+})
+defineClass('java.util.HashMap.EntrySet', {
+  supers: ['java.util.Set'],
+  methods: viewMethods((view, item) => void removeEntry(view.map, (item as Entry).key_)),
 })
 defineClass('java.util.HashMap.Values', {
   supers: ['java.util.Collection'],

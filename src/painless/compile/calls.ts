@@ -1,5 +1,5 @@
 import type { Expression, ExpressionOf } from '../ast.ts'
-import { dynamicCall } from '../dynamic.ts'
+import { classOfValue, dynamicCall } from '../dynamic.ts'
 import { CompileError } from '../errors.ts'
 import { step } from '../meter.ts'
 import { boxedType, defType, findClass, findMethod, type Method, type Type } from '../types.ts'
@@ -112,9 +112,23 @@ function dynamicMethod(node: ExpressionOf<'method'>, target: Compiled, scope: Sc
   return { type: defType, at: node.at, isStatement: true, run }
 }
 
+/** Calls the method of the object's own class; the last class is remembered. */
+function virtualCall(method: Method): Method['call'] {
+  let lastClass: string | undefined
+  let own = method.call
+  return (receiver, ...args) => {
+    const className = javaClassOf(receiver)
+    if (className !== lastClass) {
+      own = findMethod(classOfValue(receiver), method.name, method.parameters.length)?.call ?? method.call
+      lastClass = className
+    }
+    return own(receiver, ...args)
+  }
+}
+
 /** Builds the closure that calls a method whose class is known. */
 function invoke(method: Method, receiver: Run | undefined, args: Run[], nullSafe = false): Run {
-  const { call } = method
+  const call = method.overridden && receiver ? virtualCall(method) : method.call
   const [first, second] = args
   if (!receiver) {
     if (args.length === 1)

@@ -1,6 +1,6 @@
 import type { Expression, ExpressionOf } from '../ast.ts'
 import { boxerFor, castBetween, castFromDef } from '../casts.ts'
-import { callMethod, dynamicCall } from '../dynamic.ts'
+import { callMethod, classOfValue } from '../dynamic.ts'
 import { CompileError, illegalArgument, JavaThrow, nullPointer } from '../errors.ts'
 import { allocate, enterCall, leaveCall } from '../meter.ts'
 import { boxedType, defType, findMethod, functionalMethod, type Method, type Type, voidType } from '../types.ts'
@@ -65,16 +65,21 @@ export function lateFunction(node: Expression, scope: Scope): Run {
     const captured = capture?.(frame)
     return {
       late: (method: Method, type: Type) => {
-        try {
-          return named(resolveReference(node, scope, method, capture !== undefined)(captured), type.name)
-        } catch (error) {
-          if (!(error instanceof CompileError)) throw error
-          throw error.javaClass.endsWith('ClassCastException')
-            ? new JavaThrow('java.lang.invoke.LambdaConversionException', error.message)
-            : illegalArgument(error.message)
-        }
+        return atRunTime(() => named(resolveReference(node, scope, method, capture !== undefined)(captured), type.name))
       },
     }
+  }
+}
+
+/** A reference that is resolved at run time throws instead of being refused. */
+function atRunTime<T>(resolve: () => T): T {
+  try {
+    return resolve()
+  } catch (error) {
+    if (!(error instanceof CompileError)) throw error
+    throw error.javaClass.endsWith('ClassCastException')
+      ? new JavaThrow('java.lang.invoke.LambdaConversionException', error.message)
+      : illegalArgument(error.message)
   }
 }
 
@@ -147,7 +152,7 @@ type FromCapture = (captured: unknown) => JavaFunction
 function referenceMaker(node: ExpressionOf<'reference'>, scope: Scope, method: Method): (frame: Frame) => JavaFunction {
   const capture = captureOf(node, scope)
   const make = resolveReference(node, scope, method, capture !== undefined)
-  return (frame) => make(capture?.(frame))
+  return (frame) => atRunTime(() => make(capture?.(frame)))
 }
 
 /** Returns the closure that reads the variable before `::`; undefined for types and `this`. */
@@ -216,8 +221,10 @@ function variableReference(node: ExpressionOf<'reference'>, scope: Scope, method
   const { type } = findVariable(scope, node.target as string)!
   if (type === defType)
     return (receiver) => {
-      const call = dynamicCall(node.name, arity)
-      return (...args) => call(receiver, args)
+      const found = findMethod(classOfValue(receiver), node.name, arity)
+      if (!found) throw unknownReference(node, node.target as string, method)
+      checkResult(node, found.returns, method)
+      return (...args) => callMethod(found, receiver, args)
     }
   const info = boxedType(type).info
   const found = info && findMethod(info, node.name, arity)

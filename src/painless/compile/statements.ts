@@ -1,5 +1,5 @@
 import type { Expression, Statement, StatementOf } from '../ast.ts'
-import { CompileError, JavaThrow, nullPointer } from '../errors.ts'
+import { asJavaThrow, CompileError, nullPointer } from '../errors.ts'
 import { callDepth, restoreDepth, step } from '../meter.ts'
 import { booleanType, defType, isSubclass, typeNamed, voidType } from '../types.ts'
 import { defaultValue } from './arrays.ts'
@@ -287,8 +287,9 @@ function tryStatement(node: StatementOf<'try'>, scope: Scope, last: boolean): Co
     const depth = callDepth()
     try {
       return body.exec(frame)
-    } catch (error) {
-      if (!(error instanceof JavaThrow) || error.fatal) throw error
+    } catch (thrown) {
+      const error = asJavaThrow(thrown)
+      if (!error || error.fatal) throw thrown
       const handler = catches.find(({ className }) => isSubclass(error.javaClass, className))
       if (!handler) throw error
       restoreDepth(depth)

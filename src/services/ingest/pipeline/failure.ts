@@ -1,4 +1,4 @@
-import { errorType, JavaThrow, type ScriptError } from '../../../painless/errors.ts'
+import { errorType, type ScriptError } from '../../../painless/errors.ts'
 
 /** A processor that could not do its work; `type` and `reason` are those of the search engine. */
 export class ProcessorError extends Error {
@@ -63,8 +63,8 @@ export const scriptError = (error: ScriptError, source: string): ProcessorError 
 /** Turns what a processor threw into an error with type and reason; anything else is a fault of ours and passes on. */
 export function asProcessorError(error: unknown): ProcessorError {
   if (error instanceof ProcessorError) return error
-  if (error instanceof JavaThrow) return new ProcessorError(errorType(error.javaClass), error.message)
-  if (error instanceof RangeError) return new ProcessorError('out_of_memory_error', error.message)
+  const own = error instanceof TypeError ? undefined : asJavaThrow(error)
+  if (own) return new ProcessorError(errorType(own.javaClass), own.message)
   throw error
 }
 
