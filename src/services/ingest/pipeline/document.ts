@@ -2,21 +2,7 @@ import { getEntry, hasKey, setOverlay } from '../../../painless/collections.ts'
 import { textOf } from '../../../painless/text.ts'
 import { javaClassOf } from '../../../painless/values.ts'
 import { illegalArgument } from './failure.ts'
-import type { PipelineInput, PipelineOutput } from './types.ts'
-
-/** A document on its way through a pipeline: `ctx` holds its fields, and its metadata where it was changed. */
-export interface IngestDocument {
-  ctx: Map<unknown, unknown>
-  index: string
-  type: string
-  id: string
-  timestamp: string
-  /** `_ingest`, made when it is used. */
-  ingest: Map<unknown, unknown> | undefined
-  dropped: boolean
-  /** Names of the pipelines that are running, outermost first. */
-  pipelines: string[]
-}
+import type { IngestDocument, PipelineInput, PipelineOutput } from './types.ts'
 
 /** Returns `_ingest`. */
 export function ingestOf(document: IngestDocument): Map<unknown, unknown> {

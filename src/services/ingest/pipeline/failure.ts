@@ -1,4 +1,4 @@
-import { errorType, type ScriptError } from '../../../painless/errors.ts'
+import { asJavaThrow, errorType, type ScriptError } from '../../../painless/errors.ts'
 
 /** A processor that could not do its work; `type` and `reason` are those of the search engine. */
 export class ProcessorError extends Error {

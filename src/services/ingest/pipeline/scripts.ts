@@ -3,8 +3,8 @@ import { ScriptError } from '../../../painless/errors.ts'
 import { compileScript } from '../../../painless/script.ts'
 import { mark } from '../../../painless/values.ts'
 import { ConfigError } from './config.ts'
-import type { IngestDocument } from './document.ts'
 import { type ScriptDetails, scriptDetails, scriptError } from './failure.ts'
+import type { IngestDocument } from './types.ts'
 
 /** A script that does not compile. */
 export class ScriptMistake extends ConfigError {

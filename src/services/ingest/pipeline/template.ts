@@ -2,7 +2,7 @@ import { getEntry } from '../../../painless/collections.ts'
 import { allocateText, step } from '../../../painless/meter.ts'
 import { textOf } from '../../../painless/text.ts'
 import { ConfigError } from './config.ts'
-import type { IngestDocument } from './document.ts'
+import type { IngestDocument } from './types.ts'
 
 /** Makes a text, or a value with texts inside, from a document. */
 export type Template<T = string> = (document: IngestDocument) => T

@@ -1,6 +1,19 @@
 import type { Limits } from '../../../painless/meter.ts'
-import type { IngestDocument } from './document.ts'
 import type { Cause, Failure, ScriptDetails } from './failure.ts'
+
+/** A document on its way through a pipeline: `ctx` holds its fields, and its metadata where it was changed. */
+export interface IngestDocument {
+  ctx: Map<unknown, unknown>
+  index: string
+  type: string
+  id: string
+  timestamp: string
+  /** `_ingest`, made when it is used. */
+  ingest: Map<unknown, unknown> | undefined
+  dropped: boolean
+  /** Names of the pipelines that are running, outermost first. */
+  pipelines: string[]
+}
 
 /** A mistake in the definition of a pipeline. `position` is for example `processors[2].script`. */
 export interface Mistake {

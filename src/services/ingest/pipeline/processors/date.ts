@@ -4,9 +4,10 @@ import { formatTemporal, formatterOf, namedFormatters, parseLenient } from '../.
 import { instant, type Temporal, zonedInstant } from '../../../../painless/time/temporal.ts'
 import { findZone, type Zone } from '../../../../painless/time/zones.ts'
 import { type Config, ConfigError, optionalText, requiredText, textList } from '../config.ts'
-import { getField, type IngestDocument, setField } from '../document.ts'
+import { getField, setField } from '../document.ts'
 import { illegalArgument } from '../failure.ts'
 import { compileTemplate, isTemplate, type Template } from '../template.ts'
+import type { IngestDocument } from '../types.ts'
 import type { ProcessorDefinition } from './define.ts'
 import { checkedPath } from './paths.ts'
 

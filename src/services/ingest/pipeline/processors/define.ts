@@ -1,7 +1,6 @@
 import type { Config } from '../config.ts'
-import type { IngestDocument } from '../document.ts'
 import type { ScriptSettings } from '../scripts.ts'
-import type { Pipeline } from '../types.ts'
+import type { IngestDocument, Pipeline } from '../types.ts'
 
 export type Run = (document: IngestDocument) => void
 

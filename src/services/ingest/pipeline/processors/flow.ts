@@ -1,10 +1,11 @@
 import { allocate, step } from '../../../../painless/meter.ts'
 import { javaClassOf } from '../../../../painless/values.ts'
 import { ConfigError, flag, requiredText, requiredValue, takeValue } from '../config.ts'
-import { findField, getField, type IngestDocument, ingestOf, setField } from '../document.ts'
+import { findField, getField, ingestOf, setField } from '../document.ts'
 import { illegalArgument, ProcessorError } from '../failure.ts'
 import { compileAction } from '../scripts.ts'
 import { compileTemplate } from '../template.ts'
+import type { IngestDocument } from '../types.ts'
 import type { ProcessorDefinition, Run } from './define.ts'
 import { checkedPath } from './paths.ts'
 
