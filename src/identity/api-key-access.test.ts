@@ -51,8 +51,13 @@ describe('API keys', () => {
     const [row] = await waypost.kit.db
       .sql`select to_jsonb(k)::text as text from identity.api_keys k where id = ${keyId}`
     assert.ok(!row!.text.includes(key))
-    for (const header of ['x-identity-api-key', 'x-iamcore-api-key', 'X-IAMCORE-API-KEY']) {
-      const { body } = await waypost.withKey(key, header)(me)
+    const callers = [
+      ...['x-identity-api-key', 'x-iamcore-api-key', 'X-IAMCORE-API-KEY'].map((name) => waypost.withKey(key, name)),
+      waypost.bearer(key),
+    ]
+    assert.equal((await waypost.bearer(`${key.slice(0, -1)}x`)(me)).status, 401)
+    for (const ask of callers) {
+      const { body } = await ask(me)
       assert.deepEqual(body, {
         tenantId: 'acme',
         subject: { type: 'api-key', id: keyId },

@@ -8,7 +8,7 @@ import { createCache } from '../kernel/cache.ts'
 import type { Authenticate, Caller } from '../kernel/contract.ts'
 import type { Kit } from '../kernel/define-service.ts'
 import { type Access, cacheMs, type Subject } from './access.ts'
-import type { KeyAccess } from './api-key-access.ts'
+import { type KeyAccess, keyPrefix } from './api-key-access.ts'
 import { IssuersChanged, RealmChanged, RealmStatusChanged, TokensDenied } from './events.ts'
 import type { ExternalIssuers } from './external-issuers.ts'
 import { invalidToken } from './invalid-token.ts'
@@ -82,6 +82,7 @@ export function createAuthenticate(
   function authenticateBearer(authorization: string): Promise<Caller> {
     const token = readBearerToken(authorization)
     if (token === undefined) return Promise.reject(invalidToken())
+    if (token.startsWith(keyPrefix)) return keys.callerOf(token)
     const tokenHash = hashOf(token)
     const cached = tokens.get(tokenHash)
     if (cached !== undefined) {

@@ -4,6 +4,7 @@
  */
 import type { Static, TSchema } from 'typebox'
 import { Type } from './shapes.ts'
+import { timePattern, timeText } from './times.ts'
 
 export { type Static, type TSchema, Type }
 
@@ -28,6 +29,10 @@ const storable = '^(?!0000|0001-01-01)[^:]+:[0-9]{2}:[0-5][0-9](\\.[0-9]+)?([Zz]
 /** A point in time in requests: ISO 8601 text. */
 export const DateTimeText = (options: { description?: string } = {}) =>
   Type.String({ format: 'date-time', pattern: storable, maxLength: 40, ...options })
+
+/** A point in time in requests, in every form that document 5, 10.7 accepts; `timeOf` parses it. */
+export const RequestTime = ({ description }: { description: string }) =>
+  Type.String({ pattern: timePattern, maxLength: 40, description: `${description} ${timeText}` })
 
 /** Any JSON value; stored unchanged. */
 export const AnyJson = (options: { title?: string; description?: string; examples?: unknown[] } = {}) =>

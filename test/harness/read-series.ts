@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict'
 import { createConcurrencyLimit } from '../../src/kernel/concurrency-limit.ts'
 import type { Db } from '../../src/kernel/db.ts'
+import { timeMax, timeMin } from '../../src/kernel/times.ts'
 import { type Value, valueAt } from '../../src/services/time-series/points.ts'
 import { createReader, type ReaderLimits } from '../../src/services/time-series/read/reader.ts'
 import type { SelectedSeries } from '../../src/services/time-series/read/selected-series.ts'
 import { findEndpointNumbers, findSeries } from '../../src/services/time-series/store/numbers.ts'
-import { timeMax, timeMin } from '../../src/services/time-series/times.ts'
 
 export interface ReadRequest {
   endpoints: { tenantId: string; applicationName: string; endpointId: string }[]

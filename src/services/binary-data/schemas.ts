@@ -1,5 +1,5 @@
 import { contentPage, offsetQuery } from '../../kernel/paging.ts'
-import { Bytes, DateTime, DateTimeText, Empty, Name, Text, TextList, Type } from '../../kernel/schema.ts'
+import { Bytes, DateTime, Empty, Name, RequestTime, Text, TextList, Type } from '../../kernel/schema.ts'
 
 const url = { description: 'Address to download the content from.' }
 const size = { description: 'Size of the content in bytes.' }
@@ -39,8 +39,8 @@ const sort = Type.Enum(['ASC', 'DESC'], {
 const endpointIds = Type.Optional(
   TextList({ description: 'Only items of these endpoints (ids). Default: all that the caller may read.' }),
 )
-const fromDate = DateTimeText({ description: 'Only items created at this date and time or later (ISO 8601).' })
-const toDate = DateTimeText({ description: 'Only items created at this date and time or earlier (ISO 8601).' })
+const fromDate = RequestTime({ description: 'Only items created at this date and time or later.' })
+const toDate = RequestTime({ description: 'Only items created at this date and time or earlier.' })
 
 const appName = Name({ description: 'Name of the application.' })
 const endpointId = Name({ description: 'Id of the endpoint.' })

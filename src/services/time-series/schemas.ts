@@ -1,4 +1,15 @@
-import { DateTime, describedAs, Empty, Events, JsonObject, Name, Text, TextList, Type } from '../../kernel/schema.ts'
+import {
+  DateTime,
+  describedAs,
+  Empty,
+  Events,
+  JsonObject,
+  Name,
+  RequestTime,
+  Text,
+  TextList,
+  Type,
+} from '../../kernel/schema.ts'
 
 const SeriesConfig = Type.Object(
   {
@@ -34,13 +45,12 @@ export const readConfig = {
 const noApplication = { 404: 'The application does not exist, or the caller may not read it.' }
 const application = Type.Object({ applicationName: Name({ description: 'Name of the application.' }) })
 
-const dateText =
-  'ISO 8601 (UTC if it has no time zone), `now`, or `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y.'
-const dateOptions = {
-  maxLength: 40,
-  pattern: '^(now(-[0-9]{1,9}[smhdwMy])?|[0-9]{4}-[0-9]{2}-[0-9]{2}.*)$',
-}
-const date = (what: string) => Type.String({ ...dateOptions, description: `${what} ${dateText}` })
+const date = (what: string) => RequestTime({ description: what })
+const format = Type.Optional(
+  Type.Enum(['json', 'csv'], {
+    description: 'Format of the response. Default: as the header `Accept` asks for, else json.',
+  }),
+)
 
 const endpointsText =
   'Only points of these endpoints (ids). Default: all that the caller may read. Endpoints that do not exist or that the caller may ' +
@@ -115,10 +125,9 @@ const reduction = {
   ),
 }
 const dataText =
-  'The response is streamed: an array of objects, each of them whole in one chunk. An endpoint or a series may occur again in a ' +
-  'later object; its points continue there in the order of `sort`. Values that a point does not have are left out, as are ' +
-  'endpoints and series without points.\n\n' +
-  'With `Accept: text/csv` the response is CSV (RFC 4180) with the columns timestamp, endpointId, series, and one for each name ' +
+  'The response is streamed: an array with one object for each endpoint, which has each series once. Values that a point does ' +
+  'not have are left out, as are endpoints and series without points.\n\n' +
+  'With `Accept: text/csv` or `format=csv` the response is CSV (RFC 4180) with the columns timestamp, endpointId, series, and one for each name ' +
   'of a value. A text that a spreadsheet would read as a formula gets an apostrophe in front; a missing value and null are ' +
   'empty, an empty text is `""`.'
 const pointsText = 'Points by id of the endpoint, then by name of the series.'
@@ -128,7 +137,7 @@ const dataAnswer = {
       title: 'PointsByEndpoint',
       description: pointsText,
     }),
-    { description: 'The points, in one or several objects for each endpoint.' },
+    { description: 'The points, one object for each endpoint.' },
   ),
 }
 
@@ -142,6 +151,7 @@ export const readData = {
     endpointId,
     ...span,
     ...reduction,
+    format,
   }),
   response: dataAnswer,
   alsoAs: ['text/csv'],
@@ -159,6 +169,7 @@ export const searchData = {
       endpointIDs,
       ...span,
       ...reduction,
+      format,
     },
     {
       title: 'DataSearch',

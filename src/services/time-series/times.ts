@@ -1,26 +1,5 @@
-/** Parses times of requests and devices to milliseconds. */
-
-/** The years 1 to 9999, which every ISO 8601 parser accepts. */
-export const timeMin = Date.parse('0001-01-01T00:00:00Z')
-export const timeMax = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
-
-const isoDate = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/i
-const zoned = /(?:Z|[+-]\d{2}:?\d{2})$/i
-
-/** Parses ISO 8601; a time without a zone is in UTC. */
-export function timeOfText(text: string): number | undefined {
-  if (!isoDate.test(text)) return undefined
-  // Date.parse would turn 30 February into 2 March.
-  if (Number(text.slice(8, 10)) > daysOf(Number(text.slice(0, 4)), Number(text.slice(5, 7)))) return undefined
-  const normal = text.replace(',', '.').replace(' ', 'T')
-  const time = Date.parse(normal.length > 10 && !zoned.test(normal) ? `${normal}Z` : normal)
-  return Number.isNaN(time) ? undefined : time
-}
-
-function daysOf(year: number, month: number): number {
-  if (month === 2) return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28
-  return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31
-}
+/** Time ranges of queries. */
+import { timeOf } from '../../kernel/times.ts'
 
 /** Matches fractions finer than a millisecond, which points do not have. */
 const finer = /[.,]\d{3}\d*[1-9]/
@@ -41,30 +20,4 @@ export function startOf(text: string, isInclusive: boolean, now: Date): number |
 export function endOf(text: string, isInclusive: boolean, now: Date): number | undefined {
   const time = timeOf(text, now)
   return time === undefined ? undefined : isInclusive || finer.test(text) ? time : time - 1
-}
-
-const relative = /^now(?:-(\d{1,9})([smhdwMy]))?$/
-
-const unitMs: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }
-
-/** Parses `now`, `now-15m` or ISO 8601. Months and years are those of the calendar. */
-export function timeOf(text: string, now: Date): number | undefined {
-  const match = relative.exec(text)
-  if (!match) return timeOfText(text)
-  const [, amount = '0', unit = 's'] = match
-  const ms = unitMs[unit]
-  const time =
-    ms === undefined ? monthsBefore(now, Number(amount) * (unit === 'y' ? 12 : 1)) : now.getTime() - Number(amount) * ms
-  // Times before the year 1 become its beginning.
-  return Number.isNaN(time) ? timeMin : Math.max(time, timeMin)
-}
-
-/** Returns the same day of an earlier month, or its last day: a month before 31 March is 28 February. */
-function monthsBefore(now: Date, months: number): number {
-  const first = new Date(now)
-  first.setUTCDate(1)
-  first.setUTCMonth(first.getUTCMonth() - months)
-  const last = new Date(Date.UTC(first.getUTCFullYear(), first.getUTCMonth() + 1, 0)).getUTCDate()
-  first.setUTCDate(Math.min(now.getUTCDate(), last))
-  return first.getTime()
 }

@@ -53,6 +53,8 @@ for (const counted of [false, true])
       [`fromCreatedAt=${at(60).toISOString()}&toCreatedAt=${at(120).toISOString()}`, ['c', 'b']],
       [`fromCreatedAt=${at(120).toISOString()}`, ['d', 'd', 'c']],
       [`toCreatedAt=${at(60).toISOString()}`, ['b', 'a']],
+      [`toCreatedAt=${at(60).getTime()}`, ['b', 'a']],
+      ['fromCreatedAt=now-100y', ['d', 'd', 'c', 'b', 'a']],
       [`toCreatedAt=${at(60).toISOString()}&extension=dcx&endpointIds=one&payload=h`, ['a']],
       ['appVersionName=&payload=&resourcePath=&endpointIds=', ['d', 'd', 'c', 'b', 'a']],
     ]

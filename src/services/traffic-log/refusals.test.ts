@@ -69,7 +69,15 @@ suite('refusals', () => {
     assert.equal((await admin(`${url}?reason=token_unknown`)).body.totalElements, 0)
   })
 
-  const bad = ['page=x', 'size=0', 'size=1001', 'fromCreatedAt=now', `reason=${'x'.repeat(65)}`, 'reason=%00']
+  const bad = [
+    'page=x',
+    'size=0',
+    'size=1001',
+    'fromCreatedAt=soon',
+    'fromCreatedAt=2026-02-30',
+    `reason=${'x'.repeat(65)}`,
+    'reason=%00',
+  ]
   for (const query of bad)
     test(`${query.slice(0, 30)} is rejected`, async () => {
       const answer = await admin(`${url}?${query}`)

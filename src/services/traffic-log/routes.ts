@@ -2,6 +2,7 @@ import { invalidField } from '../../kernel/errors.ts'
 import type { Http } from '../../kernel/http/routes.ts'
 import { windowOfPage } from '../../kernel/paging.ts'
 import { listOf } from '../../kernel/schema.ts'
+import { timeOf, timeText } from '../../kernel/times.ts'
 import * as schemas from './schemas.ts'
 import { readRefusals, type TrafficLogService } from './service.ts'
 import { allTime, type Span } from './traffic-query.ts'
@@ -9,13 +10,21 @@ import { allTime, type Span } from './traffic-query.ts'
 const endpointsMax = 1000
 
 /** Converts inclusive bounds to a span. The last millisecond is included whole, because responses show no microseconds. */
-function spanOf({ fromCreatedAt, toCreatedAt }: { fromCreatedAt?: string; toCreatedAt?: string }): Span {
+function spanOf({ fromCreatedAt, toCreatedAt }: { fromCreatedAt?: string; toCreatedAt?: string }, now: Date): Span {
   if (fromCreatedAt === undefined && toCreatedAt === undefined) return allTime
-  const from = fromCreatedAt === undefined ? allTime.from : Math.max(allTime.from, Date.parse(fromCreatedAt))
-  const to = toCreatedAt === undefined ? allTime.to : Math.min(allTime.to, Date.parse(toCreatedAt) + 1)
+  const from =
+    fromCreatedAt === undefined ? allTime.from : Math.max(allTime.from, momentOf('fromCreatedAt', fromCreatedAt, now))
+  const to =
+    toCreatedAt === undefined ? allTime.to : Math.min(allTime.to, momentOf('toCreatedAt', toCreatedAt, now) + 1)
   if (fromCreatedAt !== undefined && toCreatedAt !== undefined && to <= from)
     throw invalidField('toCreatedAt', 'expected a moment that is not before fromCreatedAt')
   return { from, to }
+}
+
+function momentOf(field: string, text: string, now: Date): number {
+  const time = timeOf(text, now)
+  if (time === undefined) throw invalidField(field, `expected ${timeText}`)
+  return time
 }
 
 export function routes(http: Http, log: TrafficLogService) {
@@ -35,7 +44,7 @@ export function routes(http: Http, log: TrafficLogService) {
         resourcePath: query.resourcePath,
         requestId: query.requestId,
         descending: query.sortOrder === 'desc',
-        span: spanOf(query),
+        span: spanOf(query, log.now()),
         offset: query.page * query.size,
         limit: query.size,
       })
@@ -48,7 +57,9 @@ export function routes(http: Http, log: TrafficLogService) {
     { schema: schemas.listRefusals, config: { scope: readRefusals, on: 'tenant' } },
     async ({ ctx, query }, reply) => {
       const { reason, tenantId } = query
-      return reply.send(await log.listRefusals(ctx, { tenantId, reason, span: spanOf(query), ...windowOfPage(query) }))
+      return reply.send(
+        await log.listRefusals(ctx, { tenantId, reason, span: spanOf(query, log.now()), ...windowOfPage(query) }),
+      )
     },
   )
 }

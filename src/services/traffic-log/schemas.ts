@@ -1,5 +1,5 @@
 import { contentPage, pageQuery } from '../../kernel/paging.ts'
-import { DateTime, DateTimeText, JsonObject, Name, Text, TextList, Type } from '../../kernel/schema.ts'
+import { DateTime, JsonObject, Name, RequestTime, Text, TextList, Type } from '../../kernel/schema.ts'
 
 export const extensions = ['dcx', 'cmx', 'cmx_ota', 'cex', 'epmx', 'rsx', 'bcx', 'adx'] as const
 
@@ -13,10 +13,10 @@ const ofTenant = Type.Optional(
   }),
 )
 const from = Type.Optional(
-  DateTimeText({ description: 'Only records from this date and time on (ISO 8601, inclusive). Default: the oldest.' }),
+  RequestTime({ description: 'Only records from this date and time on (inclusive). Default: the oldest.' }),
 )
 const to = Type.Optional(
-  DateTimeText({ description: 'Only records up to this date and time (ISO 8601, inclusive). Default: the newest.' }),
+  RequestTime({ description: 'Only records up to this date and time (inclusive). Default: the newest.' }),
 )
 
 const TrafficRecord = Type.Object(

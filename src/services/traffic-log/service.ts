@@ -1,4 +1,5 @@
 import { STATUS_CODES } from 'node:http'
+import type { Clock } from '../../kernel/clock.ts'
 import { type ConcurrencyLimit, createConcurrencyLimit } from '../../kernel/concurrency-limit.ts'
 import { type Ctx, requireTenantAccess } from '../../kernel/contract.ts'
 import type { Db, Sql } from '../../kernel/db.ts'
@@ -58,6 +59,7 @@ export interface TrafficLogService {
   /** Creates the partitions of the coming days and drops expired ones. */
   renewPartitions(sql: Sql): Promise<void>
   count(sql: Sql): Promise<void>
+  now: Clock
   start(): Promise<void>
   stop(): Promise<void>
   api: TrafficLog
@@ -88,6 +90,7 @@ export function createTrafficLog(kit: Kit<TrafficLogSettings>, applications: App
   const searches = createConcurrencyLimit({ perTenant: 2, total: 4, waitingPerTenant: 20 })
   jobs.handle(DeleteTenantRecords, ({ tenantId, until }) => deleteRecords(db, tenantId, new Date(until)))
   return {
+    now,
     list: (ctx, request) => list({ db, searches }, ctx, request),
     listRefusals: (ctx, request) => listRefusals({ db, searches }, ctx, request),
     async outcome(endpoint, extension, requestId) {

@@ -3,6 +3,7 @@ import type { Kit } from '../../../kernel/define-service.ts'
 import { Forbidden, InvalidRequest } from '../../../kernel/errors.ts'
 import type { Window } from '../../../kernel/paging.ts'
 import { holds, onResource, visibleResources } from '../../../kernel/permissions.ts'
+import { timeOf, timeText } from '../../../kernel/times.ts'
 import type { Applications } from '../../applications/contract.ts'
 import { applicationResource, type Register } from '../../register/contract.ts'
 import { NoApplication } from '../errors.ts'
@@ -36,7 +37,7 @@ const idsMax = 1000
 const read = 'endpoint:read'
 
 export function createListOperations(
-  { db }: Kit,
+  { db, now }: Kit,
   { applications, register }: { applications: Applications; register: Register },
 ): ListOperations {
   /** Returns the endpoints of the application that the caller may read, or undefined for all. */
@@ -55,8 +56,18 @@ export function createListOperations(
     throw NoApplication({ appName })
   }
 
+  function isoOf(field: string, text: string | undefined): string | undefined {
+    if (text === undefined) return undefined
+    const time = timeOf(text, now())
+    if (time === undefined) throw InvalidRequest({ problem: `${field}: expected ${timeText}` })
+    return new Date(time).toISOString()
+  }
+
   async function queryOf(ctx: Ctx, request: ListRequest): Promise<store.ItemQuery> {
-    const { kind, appName, name, fromDate: from, toDate: to, sort } = request
+    const { kind, appName, name, sort } = request
+    const from = isoOf('fromDate', request.fromDate)
+    // Responses show no microseconds, so the last millisecond is included whole.
+    const to = isoOf('toDate', request.toDate)?.replace('Z', '999Z')
     const endpointIds = request.endpointIds?.length === 0 ? undefined : request.endpointIds
     if (endpointIds && endpointIds.length > idsMax)
       throw InvalidRequest({ problem: `endpointId: expected at most ${idsMax} ids` })

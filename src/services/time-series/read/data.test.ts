@@ -127,6 +127,8 @@ suite('historical points', () => {
     for (const fromDate of ['now-2d', 'now-1w', 'now-1M', 'now-1y'])
       assert.deepEqual(await seen(fromDate), [1, 10, 1500])
     assert.deepEqual(await seen('now'), [])
+    assert.deepEqual(await seen(String(Date.now() - 300_000)), [1], 'milliseconds since 1970')
+    assert.deepEqual(await seen('0'), [1, 10, 1500])
   })
 
   test('are filtered by endpoints, in every form of a list', async () => {

@@ -2,11 +2,11 @@
 
 import type { ConcurrencyLimit } from '../../../kernel/concurrency-limit.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
+import { timeMax, timeMin } from '../../../kernel/times.ts'
 import type { Retention } from '../delete/retention.ts'
 import type { KeptSince } from '../delete/retention-limits.ts'
 import { dayMs } from '../pack/chunk-builder.ts'
 import type { NumberedEndpoint } from '../store/numbers.ts'
-import { timeMax, timeMin } from '../times.ts'
 import type { LatestValues } from '../write/latest-values.ts'
 import { type AlignedRows, putPoints, rowAt, rowsOf } from './point-json.ts'
 import type { Reader } from './reader.ts'

@@ -1,7 +1,7 @@
 /** Reads points of one series of one endpoint for other services, with the queries of the API. */
 import type { Kit } from '../../../kernel/define-service.ts'
+import { timeOf } from '../../../kernel/times.ts'
 import type { Point, SeriesOfEndpoint, TimeSeries } from '../contract.ts'
-import { timeOf } from '../times.ts'
 import type { DataQuery } from './data.ts'
 import type { LastQuery } from './last.ts'
 

@@ -17,7 +17,7 @@ const read = { scope: ['endpoint:read', 'time-series:read'] }
 
 export function dataRoutes(http: Http, { data, now }: TimeSeriesService) {
   async function respond(request: DataHttpRequest, reply: Reply, body: Body) {
-    const format = wantsCsv(request.raw.headers.accept) ? 'csv' : 'json'
+    const format = body.format ?? (wantsCsv(request.raw.headers.accept) ? 'csv' : 'json')
     const buffers = await data.read(request.ctx, {
       ...request.params,
       endpointIds: nonEmpty(body.endpointIDs),

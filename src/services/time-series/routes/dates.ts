@@ -1,7 +1,8 @@
 import { invalidField } from '../../../kernel/errors.ts'
+import { timeText } from '../../../kernel/times.ts'
 import { endOf, type Span, startOf } from '../times.ts'
 
-const expected = 'expected ISO 8601, now, or now-<n> with one of s, m, h, d, w, M, y'
+const expected = `expected ${timeText}`
 
 interface Dates {
   fromDate: string

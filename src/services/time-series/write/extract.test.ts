@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { readConfiguration } from '../../../kernel/configuration-reader.ts'
+import { timeOf } from '../../../kernel/times.ts'
 import { type TimeSeriesConfiguration, timeSeriesInstance } from '../configuration.ts'
-import { timeOf } from '../times.ts'
 import { extract } from './extract.ts'
 import { planOf } from './extraction-plan.ts'
 

@@ -1,9 +1,9 @@
 /** Extracts values of series from a sample: those that the plan names, and every top-level number (document 3, 3.2). */
 
+import { timeMax, timeMin, timeOfText } from '../../../kernel/times.ts'
 import { defaultValueName, seriesName } from '../configuration.ts'
 import { fieldOf } from '../numbers/field.ts'
 import type { Value } from '../points.ts'
-import { timeMax, timeMin, timeOfText } from '../times.ts'
 import type { Plan, ValueType } from './extraction-plan.ts'
 
 export interface Extracted {

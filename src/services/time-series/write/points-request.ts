@@ -1,11 +1,11 @@
 /** Points that callers write: permissions and validation. */
 import { authorize, authorizeOrNotFound, type Ctx } from '../../../kernel/contract.ts'
 import { holds, onResource } from '../../../kernel/permissions.ts'
+import { timeOfText } from '../../../kernel/times.ts'
 import type { Applications } from '../../applications/contract.ts'
 import { applicationResource, type EndpointRef, endpointResource, type Register } from '../../register/contract.ts'
 import type { NewPoint, TimeSeries, Value } from '../contract.ts'
 import { NoEndpoint, NoVersion, OfOtherVersion, PointRefused } from '../errors.ts'
-import { timeOfText } from '../times.ts'
 
 export interface PointsRequest {
   /** Stores all points or none. `body` maps endpoint id → series → points. */

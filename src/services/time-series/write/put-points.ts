@@ -2,12 +2,12 @@
 
 import { currentCause } from '../../../kernel/cause.ts'
 import { newId } from '../../../kernel/ids.ts'
+import { timeMax, timeMin } from '../../../kernel/times.ts'
 import { seriesName, valueNameProblem } from '../configuration.ts'
 import type { NewPoint } from '../contract.ts'
 import { PointRefused } from '../errors.ts'
 import { fieldOf } from '../numbers/field.ts'
 import type { Numbers } from '../numbers/numbers.ts'
-import { timeMax, timeMin } from '../times.ts'
 import { autoPrefix, valueProblem } from './extract.ts'
 import type { Writer } from './writer.ts'
 

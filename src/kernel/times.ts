@@ -1,0 +1,59 @@
+/** Parses times of requests and devices to milliseconds (document 5, 10.7). */
+
+/** The years 1 to 9999, which every ISO 8601 parser accepts. */
+export const timeMin = Date.parse('0001-01-01T00:00:00Z')
+export const timeMax = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
+
+const isoDate = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/i
+const zoned = /(?:Z|[+-]\d{2}:?\d{2})$/i
+
+/** Parses ISO 8601; a time without a zone is in UTC. */
+export function timeOfText(text: string): number | undefined {
+  if (!isoDate.test(text)) return undefined
+  // Date.parse would turn 30 February into 2 March.
+  if (Number(text.slice(8, 10)) > daysOf(Number(text.slice(0, 4)), Number(text.slice(5, 7)))) return undefined
+  const normal = text.replace(',', '.').replace(' ', 'T')
+  const time = Date.parse(normal.length > 10 && !zoned.test(normal) ? `${normal}Z` : normal)
+  return Number.isNaN(time) ? undefined : time
+}
+
+function daysOf(year: number, month: number): number {
+  if (month === 2) return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28
+  return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31
+}
+
+const relative = /^now(?:-(\d{1,9})([smhdwMy]))?$/
+
+const unitMs: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }
+
+/** Milliseconds since 1970. */
+const milliseconds = /^-?\d{1,15}$/
+
+/** What `timeOf` accepts, for error messages and the API reference. */
+export const timeText =
+  'ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970.'
+/** Matches texts that may be times. */
+export const timePattern = '^(now(-[0-9]{1,9}[smhdwMy])?|[0-9]{4}-[0-9]{2}-[0-9]{2}.*|-?[0-9]{1,15})$'
+
+/** Parses `now`, `now-15m`, milliseconds since 1970 or ISO 8601. Months and years are those of the calendar. */
+export function timeOf(text: string, now: Date): number | undefined {
+  if (milliseconds.test(text)) return Math.min(timeMax, Math.max(timeMin, Number(text)))
+  const match = relative.exec(text)
+  if (!match) return timeOfText(text)
+  const [, amount = '0', unit = 's'] = match
+  const ms = unitMs[unit]
+  const time =
+    ms === undefined ? monthsBefore(now, Number(amount) * (unit === 'y' ? 12 : 1)) : now.getTime() - Number(amount) * ms
+  // Times before the year 1 become its beginning.
+  return Number.isNaN(time) ? timeMin : Math.max(time, timeMin)
+}
+
+/** Returns the same day of an earlier month, or its last day: a month before 31 March is 28 February. */
+function monthsBefore(now: Date, months: number): number {
+  const first = new Date(now)
+  first.setUTCDate(1)
+  first.setUTCMonth(first.getUTCMonth() - months)
+  const last = new Date(Date.UTC(first.getUTCFullYear(), first.getUTCMonth() + 1, 0)).getUTCDate()
+  first.setUTCDate(Math.min(now.getUTCDate(), last))
+  return first.getTime()
+}
