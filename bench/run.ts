@@ -68,7 +68,7 @@ function writeSection(title: string, text: string) {
   const sections = read().split(/^(?=## )/m)
   const section = `## ${title}\n\n${text}\n`
   const index = sections.findIndex((section) => section.startsWith(`## ${title}\n`))
-  if (index === -1) sections.push(section)
+  if (index === -1) sections.push(`\n${section}`)
   else sections[index] = section
   writeFileSync(file, `${sections.join('').trimEnd()}\n`)
 }
