@@ -3,6 +3,7 @@ import { Agent, createServer, request } from 'node:http'
 import net, { type AddressInfo } from 'node:net'
 import { sleep } from '../src/kernel/clock.ts'
 import { type Ask, bearer, client } from '../test/harness/client.ts'
+import { cpuSeconds } from '../test/harness/processes.ts'
 import { openBenchNodes } from './commands/nodes.ts'
 import { versionName } from './gateway/bench-platform.ts'
 import { connect, publish } from './gateway/packets.ts'
@@ -33,13 +34,14 @@ export async function rulesWebhooks(): Promise<Figure[]> {
     const send = await openDevices(bench.node.mqttUrl, bench.tokens.slice(0, deviceCount))
     await measure(receiver, send, warmUpSeconds)
     await measure(receiver, bareSender(receiver.url), 2)
-    const results: { bare: Measured; rule: Measured }[] = []
+    const results: Results[] = []
     // Alternating parts, because the machine is not equally busy all the time.
-    for (let part = 0; part < 3; part++)
-      results.push({
-        bare: await measure(receiver, bareSender(receiver.url), seconds / 3),
-        rule: await measure(receiver, send, seconds / 3),
-      })
+    for (let part = 0; part < 3; part++) {
+      const bare = await measure(receiver, bareSender(receiver.url), seconds / 3)
+      const before = cpuSeconds(bench.node.pid)
+      const rule = await measure(receiver, send, seconds / 3)
+      results.push({ bare, rule, cpu: cpuSeconds(bench.node.pid) - before })
+    }
     return figuresOf(results)
   } finally {
     receiver.close()
@@ -53,7 +55,14 @@ interface Measured {
   repeated: number
 }
 
-function figuresOf(results: { bare: Measured; rule: Measured }[]): Figure[] {
+interface Results {
+  bare: Measured
+  rule: Measured
+  /** Processor seconds of the node during the part with the rule. */
+  cpu: number
+}
+
+function figuresOf(results: Results[]): Figure[] {
   const bare = results.flatMap(({ bare: { latencies } }) => latencies)
   const rule = results.flatMap(({ rule: { latencies } }) => latencies)
   const sum = (of: (result: Measured) => number) => results.reduce((total, { rule }) => total + of(rule), 0)
@@ -67,6 +76,11 @@ function figuresOf(results: { bare: Measured; rule: Measured }[]): Figure[] {
       value: quantile(rule, 0.99) / quantile(bare, 0.99),
       unit: 'times',
       limit: { max: 10 },
+    },
+    {
+      name: '… processor time of the node for a message, with its threads',
+      value: (results.reduce((total, { cpu }) => total + cpu, 0) / rule.length) * 1e6,
+      unit: 'µs',
     },
     { name: '… lost messages', value: sum(({ lost }) => lost), unit: 'messages', limit: { max: 0 } },
     { name: '… requests sent again', value: sum(({ repeated }) => repeated), unit: 'requests', limit: { max: 0 } },
