@@ -27,7 +27,7 @@ interface Receiver {
 }
 
 export async function rulesWebhooks(): Promise<Figure[]> {
-  const bench = await openBenchNodes(deviceCount, 500, { WAYPOST_ALLOW_PRIVATE_ADDRESSES: 'on' })
+  const bench = await openBenchNodes(deviceCount, 500, { WAYPOST_ALLOW_PRIVATE_ADDRESSES: 'on', NODE_OPTIONS: '' })
   const receiver = await openReceiver()
   try {
     await createRule(client(bench.node.baseUrl, bearer(await bench.token())), receiver.url)

@@ -31,12 +31,12 @@ export async function openBenchNodes(
   const [one, two] = nodeDirectories(2) as [string, string]
   const environment = {
     ...withoutLimits,
-    ...settings,
     WAYPOST_DATABASE_URL: `postgres://${user}:${password}@/${database}?host=${encodeURIComponent(host)}&port=${port}`,
     WAYPOST_MASTER_KEY: 'the same for both of these nodes, of course',
     WAYPOST_HTTP_CONNECTIONS: String(httpConnections),
     WAYPOST_HTTP_CONNECTIONS_PER_ADDRESS: String(httpConnections),
     NODE_OPTIONS: `--max-semi-space-size=2 --import=${join(import.meta.dirname, 'collect-garbage.ts')}`,
+    ...settings,
   }
   const node = await startPlatform(one, environment)
   const token = () => serviceToken(node, node.bootstrap.default)
