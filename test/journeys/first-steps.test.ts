@@ -198,3 +198,20 @@ test('the commands of the guide to rules open and resolve alerts, and e-mails ar
   const expected = ['Alert: FROST (CRITICAL)', 'Resolved: FROST (CRITICAL)', 'Too hot: room-1']
   await eventually(() => assert.deepEqual(subjects(), expected), { withinMs: 40_000 })
 })
+
+/** Expected output of the sections of the guide to webhooks, in their order. */
+const webhooksOutput = {
+  forged: /\n401\n/,
+  link: /204 No Content/,
+  handled: /rejected\nhandled \{"door":"door-1","open":true\}\n/,
+  trace: /"entityType":"WEBHOOK_ACTION".*?"outcome":"SUCCESS".*?"attempts":\[\{.*?ECONNREFUSED.*?"status":204/,
+}
+
+test('the commands of the guide to webhooks call a receiver that checks signatures, also after it was down', async () => {
+  const { directory } = await startPlatform({ environment: { WAYPOST_ALLOW_PRIVATE_ADDRESSES: 'on' } })
+  const commands = [commandsOf('README.md')[0]!, ...commandsOf('docs/guides/webhooks.md')]
+  const { status, stdout, stderr } = runAsWritten(commands, { dataDirectory: directory })
+  assert.equal(status, 0, stderr)
+  assert.deepEqual(errorsIn(stdout), [])
+  assertInOrder(stdout, webhooksOutput)
+})
