@@ -1,6 +1,7 @@
 /** The gateway's state of a connection, and of the endpoints that are bound to it. */
 import type { Destination } from './dispatch.ts'
-import type { Accepted, Connection, Qos } from './mqtt/host.ts'
+import type { Subscribed } from './host/subscribed.ts'
+import type { Accepted, Connection } from './mqtt/host.ts'
 import { newTraffic, type Traffic, type TrafficRate } from './rate-limits.ts'
 import type { Method, Tenant } from './tenants.ts'
 import { prefixEnd } from './topic.ts'
@@ -27,7 +28,7 @@ export interface ConnectionState {
   routes: Map<string, Route> | undefined
   /** First of the linked list of endpoints that the connection represents. */
   endpoints: Binding | undefined
-  subscriptions: Map<string, Qos> | undefined
+  subscriptions: Subscribed | undefined
   /** Settles when earlier messages are identified; later ones wait for it, to keep their order. */
   identifying: Promise<unknown> | undefined
   traffic: Traffic

@@ -13,16 +13,16 @@ import type { Bindings } from './bindings.ts'
 import type { Binding } from './connection-state.ts'
 import type { Delivery, Gateway, NotSentReason } from './contract.ts'
 import { createCorrelationIds, payloadOf } from './dispatch.ts'
+import { pushQos, withIdentifiers } from './host/subscribed.ts'
 import type { Identify } from './identify.ts'
 import { forwardedPushLost, pushLost } from './log-messages.ts'
 import type { GatewayMetrics } from './metrics.ts'
-import type { Message, Qos, Sessions } from './mqtt/host.ts'
+import type { Message, Sessions } from './mqtt/host.ts'
 import type { Observation } from './observation.ts'
 import { createPushOutcomes, type PushOutcomes } from './push-outcomes.ts'
 import { PushForwarded, PushSettled } from './signals.ts'
 import * as store from './store/bindings.ts'
 import type { Tenants } from './tenants.ts'
-import { filterMatches } from './topic.ts'
 
 export interface Downlink {
   send: Gateway['send']
@@ -222,7 +222,9 @@ function sendToConnection(
   if (!connection?.open) return false
   const topic = topicOf({ versionName, token }, push)
   const payload = payloadOf(push.payload)
-  const message = { topic, payload, qos: qosFor(connection.state.subscriptions, topic), recipientId, transient }
+  const { subscriptions } = connection.state
+  const qos = pushQos(subscriptions, topic)
+  const message = withIdentifiers(subscriptions, { topic, payload, qos, recipientId, transient })
   if (!connection.send(message, settle && ((outcome) => settle(deliveries[outcome])))) return false
   const endpoint = endpointOf(binding)
   record(parts, endpoint, push, payload, 'sent')
@@ -320,9 +322,3 @@ export const endpointOf = ({ tenant, applicationName, versionName, endpointId }:
   versionName,
   endpointId,
 })
-
-/** Returns the greatest QoS of the matching subscriptions; 0 without any. */
-function qosFor(subscriptions: ReadonlyMap<string, Qos> | undefined, topic: string): Qos {
-  if (subscriptions) for (const [filter, qos] of subscriptions) if (qos > 0 && filterMatches(filter, topic)) return qos
-  return 0
-}

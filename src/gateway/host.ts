@@ -7,7 +7,8 @@ import { handleMessage, slowDown } from './host/messages.ts'
 import type { HostDeps, HostParts } from './host/parts.ts'
 import { recordRefusal } from './host/refusals.ts'
 import { resolveRoute, runInOrder } from './host/routes.ts'
-import { bindSubscribedEndpoints, grantedQos, recordSubscriptions } from './host/subscriptions.ts'
+import { grantedQos } from './host/subscribed.ts'
+import { bindSubscribedEndpoints, recordSubscriptions } from './host/subscriptions.ts'
 import type { Host } from './mqtt/host.ts'
 import { countTraffic, trafficRate } from './rate-limits.ts'
 import { endpointOfFilter } from './topic.ts'
@@ -62,7 +63,7 @@ export function createHost(deps: HostDeps): Host<ConnectionState> {
     },
 
     unsubscribe(connection, filters) {
-      for (const filter of filters) connection.state.subscriptions?.delete(filter)
+      for (const filter of filters) connection.state.subscriptions?.byFilter.delete(filter)
     },
 
     mayDeliver: parts.mayDeliver,

@@ -183,6 +183,25 @@ test('MQTT 5: answers carry the correlation data and go to a response topic of t
   await assert.rejects(sensor.publish(`kp1/nowhere/test/x/json`, '1'), { code: 0x90 })
 })
 
+test('answers have the QoS that a matching subscription was granted, and in MQTT 5 its identifiers', async () => {
+  const { prefix } = await aProvisionedEndpoint()
+  const sensor = await device({ protocolVersion: 5 })
+  const answer = async (requestId: number) => {
+    await sensor.publish(`${prefix}/json/${requestId}`, '1', { qos: 1 })
+    const { packet } = await sensor.receives(`${prefix}/json/${requestId}/status`)
+    return { qos: packet.qos, identifiers: packet.properties?.subscriptionIdentifier }
+  }
+  assert.deepEqual(await answer(1), { qos: 1, identifiers: undefined }, 'without a subscription')
+  const subscribe = (filter: string, qos: 0 | 1, subscriptionIdentifier: number) =>
+    sensor.client.subscribeAsync(filter, { qos, properties: { subscriptionIdentifier } })
+  await subscribe(`${prefix}/json/2/#`, 0, 7)
+  assert.deepEqual(await answer(2), { qos: 0, identifiers: 7 })
+  assert.deepEqual(await answer(3), { qos: 1, identifiers: undefined }, 'it does not match')
+  await subscribe(`${prefix}/json/+/status`, 1, 9)
+  const both = await answer(2)
+  assert.deepEqual([both.qos, [both.identifiers].flat().sort()], [1, [7, 9]])
+})
+
 test('an application says which extensions its versions may use', async () => {
   const { app, version } = await anApplication(['v1', 'v2'])
   const { token } = await anEndpoint(version)

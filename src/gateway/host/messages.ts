@@ -7,6 +7,7 @@ import { countTraffic } from '../rate-limits.ts'
 import { readTail } from '../topic.ts'
 import type { HostParts } from './parts.ts'
 import { publishCodeOf, rejectTopic } from './refusals.ts'
+import { responseQos, withIdentifiers } from './subscribed.ts'
 import { lookupsMax } from './subscriptions.ts'
 
 export type Acknowledged = Promise<PublishCode | undefined> | PublishCode | undefined
@@ -75,9 +76,13 @@ function sendResponse(
   if (!reply.isSent && (responseTopic === undefined || isError)) return
   const responseTo = isError ? `${topic}/error` : (responseTopic ?? `${topic}/status`)
   const correlationData = properties?.correlationData
-  connection.send(
-    correlationData === undefined
-      ? { topic: responseTo, payload: reply.payload, qos, recipientId }
-      : { topic: responseTo, payload: reply.payload, qos, properties: { correlationData }, recipientId },
-  )
+  const { subscriptions } = connection.state
+  const response: Message = {
+    topic: responseTo,
+    payload: reply.payload,
+    qos: responseQos(subscriptions, responseTo, qos),
+    recipientId,
+    ...(correlationData !== undefined && { properties: { correlationData } }),
+  }
+  connection.send(withIdentifiers(subscriptions, response))
 }

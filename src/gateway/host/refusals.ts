@@ -7,6 +7,7 @@ import type { Failure } from '../identify.ts'
 import type { Message, PublishCode } from '../mqtt/host.ts'
 import { type Topic, type TopicProblem, tokenKeyOf, topicProblems } from '../topic.ts'
 import type { HostParts } from './parts.ts'
+import { responseQos, withIdentifiers } from './subscribed.ts'
 
 const countedTokensMax = 64
 const notRouted = 0x10
@@ -59,7 +60,11 @@ export function rejectMessage(
   recordRefusal(parts, connection, failure, topic)
   if (failure.countsForLockout && topic) countWrongToken(parts, connection, topic)
   const error = describeError(failure.error)
-  connection.send({ topic: `${message.topic}/error`, payload: errorPayload(error), qos: message.qos })
+  const { subscriptions } = connection.state
+  const errorTopic = `${message.topic}/error`
+  const qos = responseQos(subscriptions, errorTopic, message.qos)
+  const response = { topic: errorTopic, payload: errorPayload(error), qos }
+  connection.send(withIdentifiers(subscriptions, response))
   if (failure.close) connection.close('not_authorized', authenticationRequired)
   return publishCodeOf(error.statusCode)
 }

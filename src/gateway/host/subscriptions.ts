@@ -3,22 +3,20 @@
 import type { DeviceConnection } from '../connection-state.ts'
 import { isFailure } from '../identify.ts'
 import { subscriberLookupFailed } from '../log-messages.ts'
-import type { Qos, Subscription } from '../mqtt/host.ts'
+import type { Subscription } from '../mqtt/host.ts'
 import { endpointOfFilter, type Topic, tokenKeyOf } from '../topic.ts'
 import type { HostParts } from './parts.ts'
 import { authenticationRequired, countWrongToken, recordRefusal, tooManyGuesses } from './refusals.ts'
 import { acceptToken, runInOrder } from './routes.ts'
+import { addSubscriptions, noSubscriptions } from './subscribed.ts'
 
 /** Back-pressure: a connection is not read while this many endpoints of its subscriptions are being looked up. */
 export const lookupsMax = 1000
 
-/** Pushes are sent at most once or at least once; QoS 2 is granted as 1. */
-export const grantedQos = (requested: Qos): Qos => (requested > 1 ? 1 : requested)
-
 export function recordSubscriptions({ state }: DeviceConnection, subscriptions: Subscription[]) {
   if (subscriptions.length === 0) return
-  state.subscriptions ??= new Map()
-  for (const { filter, qos } of subscriptions) state.subscriptions.set(filter, grantedQos(qos))
+  state.subscriptions ??= noSubscriptions()
+  addSubscriptions(state.subscriptions, subscriptions)
 }
 
 export function bindSubscribedEndpoints(parts: HostParts, connection: DeviceConnection, subscriptions: Subscription[]) {
