@@ -27,6 +27,7 @@ const benches: Record<string, { title: string; load(): Promise<() => Promise<Fig
     title: 'Software of a million endpoints',
     load: async () => (await import('./software.ts')).software,
   },
+  rules: { title: 'Rules', load: async () => (await import('./rules.ts')).rules },
   'rules-webhooks': {
     title: 'Webhooks of rules',
     load: async () => (await import('./rules-webhooks.ts')).rulesWebhooks,

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { eventually } from '../../../../test/harness/eventually.ts'
 import { openRules, rulesRoot } from '../../../../test/harness/rules.ts'
+import { contextMembers } from './context/members.ts'
 
 const { admin, other, must, get, make, aRule, anAction, anApplication } = await openRules()
 
@@ -98,6 +99,30 @@ suite('an evaluation', () => {
       (await value("return ctx.toolbox.httpClient.get('https://x/', { platform: true })")).error,
       /address is a path/,
     )
+  })
+})
+
+suite('the context', () => {
+  test('has exactly the members that its documentation lists', async () => {
+    const { version } = await anApplication()
+    const endpointId = await anEndpoint(version, { metadata: {} })
+    const ruleId = await aRule({
+      expression: `const names = []
+        const walk = (value, path) => {
+          for (const key of Object.getOwnPropertyNames(value)) {
+            const one = value[key]
+            if (typeof one === 'object' && one !== null && !['data', 'body'].includes(key)) walk(one, path + '.' + key)
+            else if (key !== 'endpointId' || path.length > 3) names.push(path + '.' + key)
+          }
+        }
+        walk(ctx, 'ctx')
+        return names`,
+    })
+    const found: string[] = JSON.parse((await execute(ruleId, { endpointId })).returnedValue)
+    const documented = contextMembers.map(({ name }) => name.replace(/\(.*$/, ''))
+    const groups = ['ctx.endpoint', 'ctx.trigger', 'ctx.endpointMetadata', 'ctx.childrenEndpoints', 'console.log']
+    const expected = documented.filter((name) => !groups.includes(name) && !name.startsWith('ctx.trigger.'))
+    assert.deepEqual(new Set(found), new Set(expected))
   })
 })
 

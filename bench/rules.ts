@@ -1,0 +1,60 @@
+/** Measures the rules engine: evaluations, executions, samples with rules, and traces. */
+import { bearer, client } from '../test/harness/client.ts'
+import { prepareData } from './gateway/bench-platform.ts'
+import { removeDirectory } from './platform.ts'
+import { type Figure, median } from './report.ts'
+import { evaluations } from './rules/evaluations.ts'
+import { ingestWithRules } from './rules/ingest.ts'
+import { traces } from './rules/traces.ts'
+import { type BenchPlatform, startBenchPlatform } from './time-series/bench-platform.ts'
+
+/** Duration of one load; set a shorter one for a quick run. */
+const seconds = Number(process.env.BENCH_SECONDS ?? 8)
+const devices = 1000
+const executionsCount = 400
+
+export async function rules(): Promise<Figure[]> {
+  const { figures, bareMs } = await evaluations()
+  const prepared = await prepareData(devices)
+  try {
+    const bench = await startBenchPlatform(prepared)
+    const ofPlatform = await measureExecutions(bench, bareMs)
+    const ofTraces = await traces(bench).finally(bench.stop)
+    return [...figures, ...ofPlatform, ...ofTraces, ...(await ingestWithRules(prepared, seconds))]
+  } finally {
+    removeDirectory(prepared.directory)
+  }
+}
+
+/** Compares an execution to an authenticated read and one bare evaluation. */
+async function measureExecutions(bench: BenchPlatform, bareMs: number): Promise<Figure[]> {
+  const ask = client(bench.platform.baseUrl, bearer(await bench.token()))
+  const created = await ask('POST /re/api/v1/rules', { name: 'bench', expression: 'return ctx.limit > 5' })
+  const path = `/re/api/v1/rules/${created.headers.get('location')?.split('/').at(-1)}`
+  const times = { read: [] as number[], execute: [] as number[] }
+  for (let index = -50; index < executionsCount; index++) {
+    const read = await timeOf(() => ask(`GET ${path}`))
+    const execute = await timeOf(() => ask(`POST ${path}/execute`, { limit: index }))
+    if (index < 0) continue
+    times.read.push(read)
+    times.execute.push(execute)
+  }
+  const [read, execute] = [median(times.read), median(times.execute)]
+  return [
+    { name: 'Authenticated read of a rule, p50', value: read, unit: 'ms' },
+    { name: 'Execution of a rule without actions, p50', value: execute, unit: 'ms' },
+    {
+      name: 'Execution against a read and a bare evaluation',
+      value: execute / (read + bareMs),
+      unit: 'times',
+      limit: { max: 3 },
+    },
+  ]
+}
+
+async function timeOf(request: () => Promise<{ status: number; text: string }>): Promise<number> {
+  const began = performance.now()
+  const { status, text } = await request()
+  if (status !== 200) throw new Error(`${status}: ${text}`)
+  return performance.now() - began
+}

@@ -1,0 +1,44 @@
+/** Hostile scripts through evaluations and executions, and what other tenants notice of them. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { hostileScripts, hostTexts } from '../../../../test/harness/hostile-scripts.ts'
+import { openRules, rulesRoot } from '../../../../test/harness/rules.ts'
+
+const { admin, other, must, aRule } = await openRules()
+
+// Those that end at once; the bench of the sandbox runs all of them with the limits of production.
+const quick = hostileScripts.filter(
+  ({ uses, fails }) => uses === 'steps' && !fails?.includes('TIMEOUT') && !fails?.includes('MEMORY'),
+)
+
+test('hostile scripts are 400 in evaluations and failures in executions, and show nothing of the host', async () => {
+  assert.ok(quick.length > 60)
+  const pid = process.pid
+  for (const { name, script } of quick.filter((_, index) => index % 3 === 0)) {
+    const evaluated = await admin(`POST ${rulesRoot}/expressions/evaluation`, { expression: script })
+    assert.ok(evaluated.status === 200 || evaluated.status === 400, `${name}: ${evaluated.status}`)
+    assert.doesNotMatch(evaluated.text, hostTexts, name)
+    if (evaluated.status === 200) continue
+    const created = await admin(`POST ${rulesRoot}/rules`, { name: 'hostile', expression: script })
+    if (created.status === 400) continue
+    const ruleId = String(created.headers.location).split('/').at(-1)!
+    const { body } = await must(200, `POST ${rulesRoot}/rules/${ruleId}/execute`, {})
+    assert.equal(body.traces[0].outcome, 'FAILURE', name)
+    assert.ok(body.traces[0].reason, name)
+    assert.doesNotMatch(JSON.stringify(body), hostTexts, name)
+  }
+  assert.equal(process.pid, pid)
+})
+
+test('an endless loop ends with stage TIMEOUT, and another tenant does not wait for it', async () => {
+  const ruleId = await aRule({ expression: 'for (;;);' })
+  const loop = must(200, `POST ${rulesRoot}/rules/${ruleId}/execute`, {})
+  const began = process.hrtime.bigint()
+  for (let n = 0; n < 20; n++) {
+    const { body } = await must(200, `POST ${rulesRoot}/expressions/evaluation`, { expression: `return ${n}` }, other)
+    assert.equal(body, n)
+  }
+  assert.ok(Number(process.hrtime.bigint() - began) / 1e6 < 4000)
+  const { traces } = (await loop).body
+  assert.deepEqual([traces[0].outcome, traces[0].stage], ['FAILURE', 'TIMEOUT'])
+})
