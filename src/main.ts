@@ -38,6 +38,11 @@ const commands: Record<string, Command> = {
     summary: 'run the VPN server beside the platform; waypost vpn config prints its configuration',
     load: () => import('./cli/vpn.ts'),
   },
+  rules: {
+    takesArguments: true,
+    summary: 'try a rule on an event without effects: waypost rules try <file> --event <file>',
+    load: () => import('./cli/rules.ts'),
+  },
   config: { summary: 'show the effective settings and their origin', load: () => import('./cli/config.ts') },
   openapi: { takesArguments: true, summary: 'print the API reference', load: () => import('./cli/openapi.ts') },
 }

@@ -55,7 +55,8 @@ export async function createRulesOf(
   })
   ids.snippetId = await make('/snippets', { code: marker })
   ids.secretId = await make('/secrets', { value: marker })
-  ids.replayId = crypto.randomUUID()
+  const now = new Date().toISOString()
+  ids.replayId = (await must(`POST ${rule}/replays`, { from: '2026-01-01T00:00:00Z', to: now })).replayId
   // Dead letters need a fault of the platform; one that does not exist answers as an invisible one does.
   ids.deadLetterId = crypto.randomUUID()
   return ids

@@ -16,6 +16,7 @@ export const served = [
   'configuration',
   'command',
   'software',
+  'rules',
   'vpn',
   'lorawan',
   'assets',

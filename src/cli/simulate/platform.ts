@@ -124,11 +124,14 @@ interface ApiResponse {
   status: number
   // biome-ignore lint/suspicious/noExplicitAny: answers of many shapes, of which a few fields are used
   body: any
+  /** The header `Location`. */
+  location: string | null
 }
 
 type CallApi = (method: string, path: string, body?: unknown, expected?: number[]) => Promise<ApiResponse>
 
-function createCallApi({ baseUrl, default: realm }: Bootstrap): CallApi {
+/** Returns a function that calls the API as the backend client of the tenant `default`. */
+export function createCallApi({ baseUrl, default: realm }: Bootstrap): CallApi {
   let [token, until] = ['', 0]
   const request = async (path: string, init: RequestInit, expected: number[]): Promise<ApiResponse> => {
     let response: Response
@@ -143,6 +146,7 @@ function createCallApi({ baseUrl, default: realm }: Bootstrap): CallApi {
     return {
       status: response.status,
       body: text.startsWith('{') || text.startsWith('[') ? JSON.parse(text) : undefined,
+      location: response.headers.get('location'),
     }
   }
   const authorization = async () => {
