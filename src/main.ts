@@ -43,6 +43,11 @@ const commands: Record<string, Command> = {
     summary: 'try a rule on an event without effects: waypost rules try <file> --event <file>',
     load: () => import('./cli/rules.ts'),
   },
+  lorawan: {
+    takesArguments: true,
+    summary: 'try a payload formatter: waypost lorawan decode <codec> --bytes <hex> --port 1',
+    load: () => import('./cli/lorawan.ts'),
+  },
   config: { summary: 'show the effective settings and their origin', load: () => import('./cli/config.ts') },
   openapi: { takesArguments: true, summary: 'print the API reference', load: () => import('./cli/openapi.ts') },
 }

@@ -1,0 +1,14 @@
+// GlobalSat LS-111: carbon dioxide, temperature and humidity.
+function decodeUplink(input) {
+  const view = new DataView(Uint8Array.from(input.bytes).buffer)
+  const names = { 1: 'co2', 2: 'co', 3: 'pm25' }
+  const [gas] = input.bytes
+  if (!names[gas]) return { errors: ['unknown device type'] }
+  return {
+    data: {
+      temperature: view.getInt16(1) / 100,
+      humidity: view.getInt16(3) / 100,
+      [names[gas]]: view.getUint16(5),
+    },
+  }
+}
