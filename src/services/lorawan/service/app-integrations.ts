@@ -62,7 +62,7 @@ export interface AppIntegrationOperations {
   netDevices(ctx: Ctx, id: number): Promise<{ totalElements: number; content: NetDevice[] }>
 }
 
-/** The scopes that somebody who creates an integration needs to work with it. */
+/** The scopes that the creator of an integration needs to work with it. */
 const creatorScopes = [
   ...[appScopes.read, appScopes.update, appScopes.delete, appScopes.createDevice],
   ...Object.values(deviceScopes),

@@ -1,4 +1,4 @@
-/** Tells the node that has the session of a device that commands wait for it (contract of the command service). */
+/** Signals the node that has the session of a device when commands wait for it (contract of the command service). */
 import { createCache } from '../../../kernel/cache.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'

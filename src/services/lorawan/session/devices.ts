@@ -26,7 +26,7 @@ interface Entry {
 const mebibyte = 1024 * 1024
 const cacheBytes = 64 * mebibyte
 const lookupsAtOnce = 500
-/** A network may publish the uplinks of thousands of devices that nobody has mapped. */
+/** A network may publish the uplinks of thousands of devices that are not mapped. */
 const unmappedMs = 10_000
 
 const keyOf = (appIntegrationId: number, netDeviceId: string) => `${appIntegrationId} ${netDeviceId}`

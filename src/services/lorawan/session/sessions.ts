@@ -43,7 +43,7 @@ interface Parts extends SessionDeps {
   limited<T>(work: () => Promise<T>): Promise<T>
   isStopped: boolean
   claiming: Promise<void> | undefined
-  /** Somebody asked to claim while a claim was running. */
+  /** True if another claim was requested while one is running. */
   isClaimWanted: boolean
 }
 

@@ -96,7 +96,7 @@ export async function updateAppIntegration(
   await sql`update lorawan.app_integrations set ${sql(change)}, version = version + 1 where id = ${id}`
 }
 
-/** What was published while the integration is suspended is dropped, so its next session starts clean. */
+/** Uplinks that are published during a suspension are dropped, so the next session starts clean. */
 export async function updateAppIntegrationStatus(sql: Sql, id: number, status: Status) {
   await sql`update lorawan.app_integrations set status = ${status}, version = version + 1 where id = ${id}`
   if (status === 'SUSPENDED')

@@ -1,7 +1,7 @@
 /** SQL of sessions: which node has the MQTT session of an integration, and its state. */
 import type { Sql } from '../../../kernel/db.ts'
 
-/** What a node needs to open a session. */
+/** A session with the columns that a node needs to open it. */
 export interface SessionRow {
   appIntegrationId: number
   tenantId: string

@@ -7,7 +7,7 @@ import { invalidField } from '../../../kernel/errors.ts'
 import type { Applications, ApplicationVersionRef } from '../../applications/contract.ts'
 import type { Tokens } from '../../tokens/contract.ts'
 import { create, needsGrant, requireVersionForRegistration, update } from '../access.ts'
-import { type EndpointToRegister, endpointResourceName, type Register, type Relation } from '../contract.ts'
+import { endpointResourceName, type Register, type Relation } from '../contract.ts'
 import type { Changes } from '../endpoint-changes.ts'
 import { EndpointIdTaken, EndpointTokenTaken } from '../errors.ts'
 import { EndpointRegistered } from '../events.ts'
@@ -15,6 +15,7 @@ import { type ConnectivityKeysOf, reservedKeys } from '../metadata/connectivity-
 import { checkMetadata, type Metadata } from '../metadata/metadata.ts'
 import type { LinkOutcome, RelationOperations } from '../relations/service.ts'
 import { lockRelations } from '../relations/store.ts'
+import { createRegisterAll, relationOf } from './registration-for-services.ts'
 import * as store from './store/endpoints.ts'
 
 /** A relation with an existing endpoint. The endpoint to register is the other end. */
@@ -110,46 +111,10 @@ export function createRegistrationOperations(
     return outcomes
   }
 
-  async function linkAll(sql: Sql, ctx: Ctx, tenantId: string, endpoints: EndpointToRegister[]) {
-    const links = endpoints.flatMap(({ endpointId, relations: wanted, requestPath }) =>
-      wanted.map((request) => ({ relation: relationOf(request, endpointId), requestPath })),
-    )
-    if (links.length === 0) return
-    const isNew = new Set(endpoints.map(({ endpointId }) => endpointId))
-    const related = new Set(links.flatMap(({ relation: { from, to } }) => [from, to]).filter((id) => !isNew.has(id)))
-    await lockRelations(sql, tenantId)
-    await relations.lockLinkedEndpoints(sql, ctx, tenantId, [...related])
-    const { failed } = await relations.connect(
-      sql,
-      tenantId,
-      links.map(({ relation }) => relation),
-    )
-    if (failed.length === 0) return
-    const [{ from, to, reason }] = failed as [(typeof failed)[number]]
-    const { requestPath } = links.findLast(({ relation }) => relation.from === from && relation.to === to)!
-    throw invalidField(`${requestPath}.endpointRelations`, reason)
-  }
-
   return {
     createEndpoints,
 
-    async registerAll(sql, ctx, version, endpoints) {
-      const reserved = reservedKeys(await connectivityKeys(version))
-      for (const { metadata, requestPath } of endpoints)
-        checkMetadata(metadata, reserved, `${requestPath}.endpointMetadata`)
-      const creator = needsGrant(ctx, version) ? ctx : undefined
-      const rows = endpoints.map(({ endpointId, metadata, poolIds }) => ({
-        endpointId,
-        metadata,
-        resourceGroupIds: poolIds,
-      }))
-      const outcomes = await createEndpoints(sql, version, rows, creator)
-      if (!(await applications.findVersion(version.versionName, sql)))
-        throw invalidField('appVersionName', `there is no application version ${version.versionName}`)
-      const taken = outcomes.findIndex((outcome) => typeof outcome !== 'object')
-      if (taken !== -1) throw EndpointIdTaken({ endpointId: endpoints[taken]!.endpointId })
-      await linkAll(sql, ctx, version.tenantId, endpoints)
-    },
+    registerAll: createRegisterAll({ applications, relations, connectivityKeys, createEndpoints }),
 
     async register(ctx, registration) {
       const {
@@ -207,8 +172,3 @@ const rowOf = ({ endpointId, metadata, resourceGroupIds }: NewEndpoint): store.N
   metadata,
   ...(resourceGroupIds && { resourceGroupIds }),
 })
-
-const relationOf = (request: RelationRequest, self: string): Relation =>
-  'from' in request
-    ? { type: request.type, from: request.from, to: self }
-    : { type: request.type, from: self, to: request.to }
