@@ -3,6 +3,7 @@
  * certificate authority and renewed 30 days before it expires.
  */
 import { readFileSync, statSync } from 'node:fs'
+import { isIP } from 'node:net'
 import type { SecureContextOptions } from 'node:tls'
 import type { Kit } from '../kernel/define-service.ts'
 import type { Credentials } from '../services/credentials/contract.ts'
@@ -50,7 +51,10 @@ export function createServerCertificate(
       fileVersion = versionOfFiles()
       return { ca, cert: readFileSync(certificateFile), key: readFileSync(keyFile) }
     }
-    const issued = await credentials.issueServerCertificate({ hosts: hostsOf(baseUrl(), host), ttlSeconds })
+    const issued = await credentials.issueServerCertificate({
+      hosts: hostsOf(baseUrl(), host, settings.certificateHosts),
+      ttlSeconds,
+    })
     invalidAfter = issued.invalidAfter
     return { ca, cert: issued.certificateChain, key: issued.privateKey }
   }
@@ -79,8 +83,10 @@ export function createServerCertificate(
 }
 
 /** Returns the host names and addresses of the certificate, the public name first. */
-export function hostsOf(baseUrl: string, host: string): string[] {
+export function hostsOf(baseUrl: string, host: string, more: string[] = []): string[] {
   const listenHost = host === '0.0.0.0' || host === '::' ? [] : [host]
-  const all = [new URL(baseUrl).hostname.replace(/^\[|\]$/g, ''), ...listenHost, 'localhost', '127.0.0.1', '::1']
-  return [...new Set(all)]
+  const publicHost = new URL(baseUrl).hostname.replace(/^\[|\]$/g, '')
+  // Existing devices connect to a name of its own for MQTT.
+  const forMqtt = isIP(publicHost) || publicHost === 'localhost' ? [] : [`mqtt.${publicHost}`]
+  return [...new Set([publicHost, ...forMqtt, ...more, ...listenHost, 'localhost', '127.0.0.1', '::1'])]
 }

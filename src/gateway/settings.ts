@@ -15,6 +15,12 @@ export const gatewaySettings = defineSettings(
         'PEM file with the certificate chain for MQTT over TLS; default: the certificate authority of the platform ' +
         'issues one',
     },
+    MQTTS_HOSTS: {
+      kind: 'text',
+      default: '',
+      meaning:
+        'further host names and addresses in the certificate that the platform issues for MQTT over TLS, separated by commas',
+    },
     MQTTS_KEY_FILE: { kind: 'path', default: undefined, meaning: 'PEM file with the private key of that certificate' },
     MQTT_CONNECT_TIMEOUT_SECONDS: {
       kind: 'integer',
@@ -75,6 +81,9 @@ export const gatewaySettings = defineSettings(
     /** PEM files; without them the platform's own certificate authority issues the server certificate. */
     certificateFile: value.MQTTS_CERTIFICATE_FILE,
     keyFile: value.MQTTS_KEY_FILE,
+    certificateHosts: value.MQTTS_HOSTS.split(',')
+      .map((host) => host.trim())
+      .filter(Boolean),
     connectTimeoutSeconds: Math.max(1, value.MQTT_CONNECT_TIMEOUT_SECONDS),
     /** Maximum number of connections from one address; 0: only the total is limited. */
     connectionsPerAddress: value.MQTT_CONNECTIONS_PER_ADDRESS,

@@ -43,3 +43,26 @@ test('a client that leaves while the certificate is issued does no harm', async 
   await once(staying, 'secureConnect')
   staying.destroy()
 })
+
+test('the certificate names the public host, the same with mqtt in front, and the hosts of the operator', async () => {
+  const named = await openGateway({
+    environment: { WAYPOST_BASE_URL: 'https://iot.example.com', WAYPOST_MQTTS_HOSTS: 'devices.example.net, 192.0.2.7' },
+  })
+  const { hostname: host, port: at } = new URL(named.mqttsUrl)
+  const socket = connect({
+    host: '127.0.0.1',
+    port: Number(at),
+    servername: 'mqtt.iot.example.com',
+    rejectUnauthorized: false,
+  })
+  await once(socket, 'secureConnect')
+  const { subjectaltname = '' } = socket.getPeerCertificate()
+  socket.destroy()
+  for (const name of [
+    'DNS:iot.example.com',
+    'DNS:mqtt.iot.example.com',
+    'DNS:devices.example.net',
+    'IP Address:192.0.2.7',
+  ])
+    assert.ok(subjectaltname.includes(name), `${name} is not in ${subjectaltname} (${host})`)
+})
