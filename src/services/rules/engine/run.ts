@@ -7,6 +7,7 @@ import { type Sandbox, SandboxBusy } from '../../../sandbox/sandbox.ts'
 import type { EndpointRef } from '../../register/contract.ts'
 import type { ActionOutcome, ActionRun, EndedOutcome, Evaluated, Executor, RunOfAction } from '../actions/executor.ts'
 import { causeOf } from '../chain.ts'
+import { valueOfLiteral } from '../definitions/action-types.ts'
 import type { LinkedRule } from '../definitions/store/load.ts'
 import type { ActionDefinition, ActionType, Stage, Writer } from '../model.ts'
 import type { Chains } from './chains.ts'
@@ -269,12 +270,15 @@ async function runAction(
   const log: string[] = []
   const evaluateAttribute = async (attribute: string): Promise<Evaluated> => {
     const value = action.fields[attribute]
-    if (value === undefined || action.valueTypes[attribute] !== 'SCRIPT') return { ok: true, value }
-    const { outcome, host } = await evaluate(deps, run, action.writer, String(value), state.data)
+    if (typeof value !== 'string') return { ok: true, value }
+    if (action.valueTypes[attribute] === 'LITERAL')
+      return { ok: true, value: valueOfLiteral(action.type, attribute, value) }
+    if (action.valueTypes[attribute] !== 'SCRIPT') return { ok: true, value }
+    const { outcome, host } = await evaluate(deps, run, action.writer, value, state.data)
     if (host.hasReadSecrets()) hasReadSecrets = true
     log.push(...outcome.log)
     if (!outcome.ok)
-      return { ok: false, stage: stageOf(outcome), reason: `${attribute}: ${reasonIn(run, outcome, String(value))}` }
+      return { ok: false, stage: stageOf(outcome), reason: `${attribute}: ${reasonIn(run, outcome, value)}` }
     if (outcome.kept.data !== undefined) state.data = JSON.parse(outcome.kept.data)
     return { ok: true, value: JSON.parse(outcome.json) }
   }
