@@ -1,3 +1,4 @@
+import { readText } from './meter.ts'
 import {
   allClasses,
   ancestorsOf,
@@ -77,7 +78,8 @@ function fill(info: ClassInfo, definition: Definition): void {
     })
   }
   for (const [text, body] of Object.entries(definition.methods ?? {})) {
-    const method = parseMethod(text, info, body as JavaFunction)
+    const parsed = parseMethod(text, info, body as JavaFunction)
+    const method = isText.test(info.name) && !parsed.isStatic && !cheap.has(parsed.name) ? metered(parsed) : parsed
     const table = method.isStatic ? info.statics : info.methods
     table.set(`${method.name}/${method.parameters.length}`, method)
   }
@@ -85,6 +87,28 @@ function fill(info: ClassInfo, definition: Definition): void {
     const method = functionalOf(definition.functional, info)
     info.functional = method
     info.methods.set(`${method.name}/${method.parameters.length}`, method)
+  }
+}
+
+const isText = /^java\.lang\.(?:String|CharSequence|StringBuilder|StringBuffer)$/
+/** Methods of texts whose work does not grow with the text. */
+const cheap = new Set(['append', 'capacity', 'charAt', 'codePointAt', 'isEmpty', 'length', 'setLength', 'toString'])
+
+const lengthOf = (value: unknown): number => {
+  if (typeof value === 'string') return value.length
+  const builder = (value as { value?: unknown } | null)?.value
+  return typeof builder === 'string' ? builder.length : 0
+}
+
+/** Counts the lengths of the texts that a method reads. */
+function metered(method: Method): Method {
+  const { call } = method
+  return {
+    ...method,
+    call: (self, first, ...rest) => {
+      readText(lengthOf(self) + lengthOf(first))
+      return call(self, first, ...rest)
+    },
   }
 }
 

@@ -1,5 +1,5 @@
 import { classCast, nullPointer } from './errors.ts'
-import { steps } from './meter.ts'
+import { readText, steps } from './meter.ts'
 import { type Box, isJavaArray, type JavaArray, javaClassOf, marksOf, numberKind, plainNumber } from './values.ts'
 
 /*
@@ -15,6 +15,7 @@ interface Comparing {
 
 /** Returns what `equals` says: the same class and the same value. */
 export function equal(left: unknown, right: unknown): boolean {
+  if (typeof left === 'string') readText(left.length)
   if (left === right) return true
   if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null)
     return Number.isNaN(left) && Number.isNaN(right)
@@ -53,7 +54,10 @@ function equalMaps(left: Map<unknown, unknown>, right: Map<unknown, unknown>): b
 /** Returns a text that equal objects share and others do not. */
 export function keyText(value: unknown): string {
   steps(1)
-  if (typeof value === 'string') return JSON.stringify(value)
+  if (typeof value === 'string') {
+    readText(value.length)
+    return JSON.stringify(value)
+  }
   if (typeof value !== 'object' || value === null) return `${typeof value}:${String(value)}`
   if (Array.isArray(value)) return `[${value.map(keyText).join()}]`
   if (value instanceof Map)
@@ -93,6 +97,7 @@ export function compareDoubles(left: number, right: number): number {
 /** Compares strings as Java: the difference of the first unequal characters, else of the lengths. */
 export function compareStrings(left: string, right: string): number {
   const shared = Math.min(left.length, right.length)
+  readText(shared)
   for (let index = 0; index < shared; index++) {
     const difference = left.charCodeAt(index) - right.charCodeAt(index)
     if (difference !== 0) return difference
@@ -126,6 +131,7 @@ const comparedWith = (left: unknown, right: unknown): string =>
 
 /** Returns the hash of a text as Java computes it. */
 export function stringHash(text: string): number {
+  readText(text.length)
   let hash = 0
   for (let index = 0; index < text.length; index++) hash = (Math.imul(31, hash) + text.charCodeAt(index)) | 0
   return hash

@@ -64,7 +64,7 @@ export const illegalArgument = (message: string): JavaThrow =>
   new JavaThrow('java.lang.IllegalArgumentException', message)
 export const classCast = (message: string): JavaThrow => new JavaThrow('java.lang.ClassCastException', message)
 export const nullPointer = (message: string): JavaThrow => new JavaThrow('java.lang.NullPointerException', message)
-export const unsupported = (message: string | null = null): JavaThrow =>
+export const unsupported = (message = 'the value is read-only'): JavaThrow =>
   new JavaThrow('java.lang.UnsupportedOperationException', message)
 export const indexOutOfBounds = (index: number, length: number): JavaThrow =>
   new JavaThrow('java.lang.IndexOutOfBoundsException', `Index ${index} out of bounds for length ${length}`)

@@ -13,7 +13,7 @@ export const documentLimits: Limits = { steps: 1_000_000, milliseconds: 1000, by
 /** Function calls that may be open at the same time. */
 const depthMax = 400
 /** Steps between two looks at the clock. */
-const clockInterval = 2048
+const clockInterval = 256
 
 /**
  * The counters of the document being processed. Scripts run synchronously, so one set of counters per thread is
@@ -83,6 +83,11 @@ export function allocate(bytes: number): void {
 export function allocateText(characters: number): void {
   allocate(characters * 2 + 32)
   if (characters > 256) steps(characters >> 8)
+}
+
+/** Counts the work of a look at a long text. */
+export function readText(characters: number): void {
+  if (characters > 256) steps(characters >> 6)
 }
 
 export function enterCall(): void {

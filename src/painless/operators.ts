@@ -1,7 +1,7 @@
 import type { BinaryOperator } from './ast.ts'
 import { equal } from './equality.ts'
 import { classCast, JavaThrow, nullPointer } from './errors.ts'
-import { allocateText, step } from './meter.ts'
+import { allocateText, readText, step } from './meter.ts'
 import { textOf } from './text.ts'
 import {
   type Box,
@@ -184,6 +184,7 @@ export const defOperations: Record<Arithmetic, DefOperation> = {
 
 /** `==` of references: numbers by value across types, everything else by `equals`. */
 export function defEquals(left: unknown, right: unknown): boolean {
+  if (typeof left === 'string') readText(left.length)
   if (left === right) return true
   if (typeof left === 'string' || typeof right === 'string' || left === null || right === null) return false
   const leftKind = numberKind(left)

@@ -99,3 +99,11 @@ export function trimText(text: string): string {
   while (end > start && text.charCodeAt(end - 1) <= 32) end--
   return text.slice(start, end)
 }
+
+/** Joins texts; their memory is counted before they are joined. */
+export function joinTexts(parts: string[], delimiter: string): string {
+  let length = 0
+  for (const part of parts) length += part.length + delimiter.length
+  allocateText(length)
+  return parts.join(delimiter)
+}

@@ -1,7 +1,7 @@
 import { defineClass } from '../define.ts'
 import { allocateText } from '../meter.ts'
 import { concat } from '../operators.ts'
-import { textOf } from '../text.ts'
+import { joinTexts, textOf } from '../text.ts'
 import { isJavaArray, type JavaArray, type JavaObject } from '../values.ts'
 import { charsText, sequenceText, stringIndex, substring } from './strings.ts'
 
@@ -104,7 +104,7 @@ function newJoiner(delimiter: unknown, prefix: unknown, suffix: unknown): Joiner
     delimiter: sequenceText(delimiter),
     prefix: sequenceText(prefix),
     suffix: sequenceText(suffix),
-    text: () => joiner.prefix + joiner.parts.join(joiner.delimiter) + joiner.suffix,
+    text: () => joiner.prefix + joinTexts(joiner.parts, joiner.delimiter) + joiner.suffix,
   }
   return joiner
 }

@@ -13,7 +13,7 @@ import { writeItem } from '../dynamic.ts'
 import { compareNatural, equal } from '../equality.ts'
 import { indexOutOfBounds, JavaThrow, unsupported } from '../errors.ts'
 import { allocate, step, steps } from '../meter.ts'
-import { textOf } from '../text.ts'
+import { joinTexts, textOf } from '../text.ts'
 import { isJavaArray, type JavaArray, type JavaObject, mark } from '../values.ts'
 import {
   asBoolean,
@@ -42,7 +42,10 @@ export const iteratorOf = (items: unknown[], remove?: Iteration['remove']): Iter
 
 /** Returns the elements of a List, Set, Deque or another Iterable. */
 export function itemsOf(collection: unknown): unknown[] {
-  if (Array.isArray(collection)) return collection
+  if (Array.isArray(collection)) {
+    steps(collection.length >> 6)
+    return collection
+  }
   if (collection instanceof Set) return sortedItems(collection)
   const own = (collection as { iterate?: () => Iterable<unknown> } | null)?.iterate
   if (own) return [...own.call(collection)]
@@ -182,9 +185,10 @@ const augmented: Methods = {
     return groups
   },
   'String join(String)': (self: unknown, delimiter: string) =>
-    itemsOf(self)
-      .map((item) => textOf(item))
-      .join(delimiter),
+    joinTexts(
+      itemsOf(self).map((item) => textOf(item)),
+      delimiter,
+    ),
   'double sum()': (self: unknown) => itemsOf(self).reduce((sum: number, item) => sum + asDouble(item), 0),
   'double sum(ToDoubleFunction)': (self: unknown, by: Fn) =>
     itemsOf(self).reduce((sum: number, item) => sum + asDouble(by(item)), 0),

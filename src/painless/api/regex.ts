@@ -11,6 +11,8 @@ export interface Pattern extends JavaObject {
   source: string
   flags: number
   regex: RE2JS
+  /** Instructions of the compiled expression: a match takes at most this many steps for each character. */
+  size: number
   text: () => string
 }
 
@@ -50,9 +52,15 @@ export function compilePattern(source: string, letterFlags: string | number): Pa
   if (flags & flagBits.DOTALL) own |= RE2JS.DOTALL
   const text =
     flags & flagBits.LITERAL ? RE2JS.quote(source) : flags & flagBits.COMMENTS ? withoutComments(source) : source
+  const regex = compileRegex(text, own, source)
+  const size = regex.matcher('').programSize()
+  allocate(size * 64)
+  return { javaClass: 'java.util.regex.Pattern', source, flags, regex, size, text: () => source }
+}
+
+function compileRegex(text: string, flags: number, source: string): RE2JS {
   try {
-    const regex = RE2JS.compile(text, own)
-    return { javaClass: 'java.util.regex.Pattern', source, flags, regex, text: () => source }
+    return RE2JS.compile(text, flags)
   } catch (error) {
     throw new JavaThrow('java.util.regex.PatternSyntaxException', `${(error as Error).message} near: ${source}`)
   }
@@ -61,10 +69,10 @@ export function compilePattern(source: string, letterFlags: string | number): Pa
 const withoutComments = (source: string): string =>
   source.replace(/\\[\s\S]|\[(?:\\[\s\S]|[^\]\\])*\]|#[^\n]*|\s+/g, (part) => (/^[\\[]/.test(part) ? part : ''))
 
-const inputOf = (text: unknown): string => {
+const inputOf = (text: unknown, pattern?: Pattern): string => {
   if (text === null) throw nullPointer('the text of a regular expression is null')
   const input = textOf(text)
-  steps(1 + (input.length >> 4))
+  steps(1 + Math.ceil(((pattern?.size ?? 16) * input.length) / 256))
   return input
 }
 
@@ -74,19 +82,23 @@ const needPattern = (pattern: unknown): Pattern => {
 }
 
 export const findPattern = (pattern: unknown, text: unknown): boolean =>
-  needPattern(pattern).regex.matcher(inputOf(text)).find()
+  needPattern(pattern)
+    .regex.matcher(inputOf(text, pattern as Pattern))
+    .find()
 export const matchPattern = (pattern: unknown, text: unknown): boolean =>
-  needPattern(pattern).regex.matcher(inputOf(text)).matches()
+  needPattern(pattern)
+    .regex.matcher(inputOf(text, pattern as Pattern))
+    .matches()
 
 export function matcherOf(pattern: Pattern, text: unknown): Matcher {
-  const input = inputOf(text)
+  const input = inputOf(text, pattern)
   allocate(256)
   return { javaClass: 'java.util.regex.Matcher', pattern, input, matcher: pattern.regex.matcher(input), matched: false }
 }
 
 /** Splits as Java: without limit, empty parts at the end are left out. */
 export function splitText(pattern: Pattern, text: unknown, limit: number): JavaArray {
-  const input = inputOf(text)
+  const input = inputOf(text, pattern)
   const matcher = pattern.regex.matcher(input)
   const items: string[] = []
   let start = 0

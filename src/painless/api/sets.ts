@@ -141,7 +141,11 @@ defineClass('java.util.Collections', {
     'static int binarySearch(List,def,Comparator)': (list: List, key: unknown, by: Fn) =>
       search(list, key, comparing(by)),
     'static boolean disjoint(Collection,Collection)': (left: unknown, right: unknown) =>
-      !itemsOf(left).some((item) => itemsOf(right).some((other) => equal(item, other))),
+      !itemsOf(left).some((item) => {
+        const others = itemsOf(right)
+        steps(1 + (others.length >> 3))
+        return others.some((other) => equal(item, other))
+      }),
     'static List emptyList()': () => readOnlyList([]),
     'static Map emptyMap()': () => mark(new Map(), { readOnly: true }),
     'static Set emptySet()': () => mark(new Set(), { readOnly: true }),

@@ -2,7 +2,7 @@ import { defineClass } from '../define.ts'
 import { compareStrings, stringHash } from '../equality.ts'
 import { illegalArgument, JavaThrow, nullPointer } from '../errors.ts'
 import { allocateText, steps } from '../meter.ts'
-import { boxText, doubleText, floatText, textOf, trimText } from '../text.ts'
+import { boxText, doubleText, floatText, joinTexts, textOf, trimText } from '../text.ts'
 import { type Box, isJavaArray, type JavaArray } from '../values.ts'
 import type { Fn, List } from './helpers.ts'
 import { type Pattern, replaceWith, splitText } from './regex.ts'
@@ -165,7 +165,10 @@ defineClass('java.lang.String', {
     'String decodeBase64()': (self: string) => decodeBase64(self),
     'static String copyValueOf(char[])': (value: JavaArray) => charsText(value),
     'static String join(CharSequence,Iterable)': (delimiter: unknown, items: List) =>
-      sized([...items].map((item) => textOf(item)).join(sequenceText(delimiter))),
+      joinTexts(
+        [...items].map((item) => textOf(item)),
+        sequenceText(delimiter),
+      ),
     'static String valueOf(def)': (value: unknown) =>
       isJavaArray(value) && value.elementType === 'char' ? charsText(value) : textOf(value),
   },

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { JavaThrow } from './errors.ts'
+import { type DocumentMap, fromPlain, JsonError, parseDocument, toPlain, writeDocument } from './json.ts'
+import { javaClassOf } from './values.ts'
+
+test('integers keep 64 bits and more, and 5 is not 5.0', () => {
+  const text =
+    '{"int":5,"double":5.0,"long":9007199254740993,"min":-9223372036854775808,"big":123456789012345678901234567890,"zero":-0.0,"small":1e-7}'
+  const document = parseDocument(text) as DocumentMap
+  const classes = [...document.values()].map((value) => javaClassOf(value).replace(/^.*\./, ''))
+  assert.deepEqual(classes, ['Integer', 'Double', 'Long', 'Long', 'BigInteger', 'Double', 'Double'])
+  assert.equal(writeDocument(document), text)
+})
+
+test('every JSON value is read and written as JSON.parse and JSON.stringify do', () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => {
+      const text = JSON.stringify(value)
+      const document = parseDocument(text)
+      assert.deepEqual(JSON.parse(writeDocument(document)), JSON.parse(text))
+      assert.deepEqual(toPlain(document), JSON.parse(text))
+      assert.deepEqual(toPlain(fromPlain(JSON.parse(text))), JSON.parse(text))
+    }),
+  )
+})
+
+test('names such as __proto__ are ordinary fields', () => {
+  const document = parseDocument('{"__proto__":{"polluted":true},"constructor":1}') as DocumentMap
+  assert.deepEqual([...document.keys()], ['__proto__', 'constructor'])
+  assert.equal(writeDocument(document), '{"__proto__":{"polluted":true},"constructor":1}')
+  assert.equal(({} as { polluted?: boolean }).polluted, undefined)
+})
+
+test('text that is not JSON is refused with its position', () => {
+  const wrong = [
+    '',
+    '{',
+    '[1,]',
+    '{"a" 1}',
+    '{"a":1,}',
+    '01',
+    '1 2',
+    'nul',
+    '"\u0001"',
+    '"\\x"',
+    '{a:1}',
+    '+1',
+    '.5',
+    '1.',
+    "'a'",
+    `${'['.repeat(300)}`,
+  ]
+  for (const text of wrong) assert.throws(() => parseDocument(text), JsonError, text)
+})
+
+test('documents that refer to themselves or are too large are refused', () => {
+  const loop: unknown[] = []
+  loop.push(loop)
+  assert.throws(() => writeDocument(loop), JavaThrow)
+  const text = 'x'.repeat(10_000)
+  assert.throws(() => writeDocument(new Array(10_000).fill(text)), /too large/)
+  let doubling: unknown = [1]
+  for (let index = 0; index < 100; index++) doubling = [doubling, doubling]
+  assert.throws(() => writeDocument(doubling), /too large/)
+})

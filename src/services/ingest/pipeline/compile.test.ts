@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { parseDocument } from '../../../painless/json.ts'
+import { compilePipeline } from './compile.ts'
+import type { Mistake } from './types.ts'
+import { mistakesBody } from './write.ts'
+
+function mistakes(definition: unknown): Mistake[] {
+  const result = compilePipeline(parseDocument(JSON.stringify(definition)))
+  return 'mistakes' in result ? result.mistakes : []
+}
+
+const one = (processor: unknown): string => {
+  const found = mistakes({ processors: [processor] })
+  assert.equal(found.length, 1, JSON.stringify(processor))
+  const { position, type, reason, causedBy } = found[0]!
+  return `${position} ${type}: ${reason}${causedBy ? ` (${causedBy.type}: ${causedBy.reason})` : ''}`
+}
+
+test('every mistake of a definition is reported with its position', () => {
+  const found = mistakes({
+    processors: [
+      { set: { field: 'a' } },
+      { nonsense: {} },
+      { script: { source: 'ctx.a = ' } },
+      { foreach: { field: 'l', processor: { gsub: { field: 'x', pattern: '(', replacement: '' } } } },
+      { drop: { on_failure: [{ rename: { field: 'a' } }] } },
+    ],
+    on_failure: [{ set: { field: 'a', value: 1, valu: 2 } }],
+  })
+  assert.deepEqual(
+    found.map(({ position, type, property }) => [position, type, property]),
+    [
+      ['processors[0].set', 'parse_exception', 'value'],
+      ['processors[1].nonsense', 'parse_exception', undefined],
+      ['processors[2].script', 'script_exception', undefined],
+      ['processors[3].foreach.processor.gsub', 'parse_exception', 'pattern'],
+      ['processors[4].drop.on_failure[0].rename', 'parse_exception', 'target_field'],
+      ['on_failure[0].set', 'parse_exception', undefined],
+    ],
+  )
+})
+
+test('wrong options are refused with the words of the search engine', () => {
+  assert.equal(one({ set: { field: 'a' } }), 'processors[0].set parse_exception: [value] required property is missing')
+  assert.equal(
+    one({ set: { field: 1, value: 1 } }),
+    "processors[0].set parse_exception: [field] property isn't a string, but of type [java.lang.Integer]",
+  )
+  assert.equal(
+    one({ nonsense: {} }),
+    'processors[0].nonsense parse_exception: No processor type exists with name [nonsense]',
+  )
+  assert.match(
+    one({ set: { field: 'a', value: 1, x: 1 } }),
+    /doesn't support one or more provided configuration parameters \[x\]/,
+  )
+  assert.match(
+    one({ convert: { field: 'a', type: 'date' } }),
+    /\[type\] type \[date\] not supported, cannot convert field\./,
+  )
+  assert.match(one({ set: { field: 'a..b', value: 1 } }), /path \[a\.\.b\] is not valid/)
+  assert.match(one({ set: { field: 'a', value: '{{#x}}' } }), /does not close the section \[x\]/)
+  assert.match(one({ date: { field: 'a', formats: ['foo'] } }), /Invalid format/)
+  assert.match(one({ date: { field: 'a', formats: ['UNIX'], timezone: 'Mars/Base' } }), /Mars\/Base/)
+  assert.match(
+    one({ set: { field: 'a', value: 1, if: 'ctx.a + ' } }),
+    /script_exception: compile error \(illegal_argument_exception: unexpected end/,
+  )
+  assert.match(one({ set: { field: 'a', value: 1, if: '1' } }), /class_cast_exception/)
+  assert.match(one('set'), /a processor is an object/)
+  assert.match(one({ set: {}, drop: {} }), /a processor is an object with one field/)
+  assert.match(one({ constructor: {} }), /No processor type exists/)
+  assert.match(one({ __proto__x: {} }), /No processor type exists/)
+})
+
+test('stored scripts and other languages are refused', () => {
+  assert.match(one({ script: { id: 'stored' } }), /\[id\] stored scripts are not supported/)
+  assert.match(one({ script: { source: '1', lang: 'groovy' } }), /script_lang not supported \[groovy\]/)
+  assert.match(one({ script: {} }), /must specify either \[source\]/)
+})
+
+test('a script that does not compile shows line, column and excerpt', () => {
+  const [found] = mistakes({ processors: [{ script: { source: 'int a = 1;\nctx.b = a.foo();' } }] })
+  assert.deepEqual([found?.script?.line, found?.script?.column], [2, 11])
+  assert.match(found!.script!.scriptStack[0]!, /ctx\.b = a\.foo\(\);/)
+  const body = mistakesBody([found!])
+  assert.equal(body.type, 'script_exception')
+  assert.match(String(body.reason), /^processors\[0\]\.script: compile error: method \[int, foo\/0\] not found$/)
+})
+
+test('definitions that are no pipelines or too large are refused', () => {
+  for (const wrong of [1, [], 'x', {}, { processors: {} }, { processors: 'x' }]) assert.equal(mistakes(wrong).length, 1)
+  assert.ok(mistakes({ processors: new Array(1100).fill({ drop: {} }) }).length > 0)
+  let nested: unknown = { drop: {} }
+  for (let index = 0; index < 30; index++) nested = { foreach: { field: 'a', processor: nested } }
+  assert.match(JSON.stringify(mistakes({ processors: [nested] })), /nested too deeply/)
+})
