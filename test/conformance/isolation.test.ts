@@ -138,12 +138,7 @@ async function createResources() {
     id: batch.body.taskId,
     filterId,
   }
-  const software = `/otao/api/v1/applications/${app}/software/1.0.0`
-  await create(asService, `POST ${software}`, { rolloutStrategy: 'general', specification: { for: marker } })
-  const file = { method: 'PUT', headers: bearer(owner.token), body: marker }
-  assert.equal((await fetch(`${platform.baseUrl}${software}/file?filename=${marker}`, file)).status, 204)
-  await speakSoftware(endpointToken)
-  parameters.software = { appName: app, softwareVersion: '1.0.0', endpointId }
+  await createSoftware({ app, endpointId, endpointToken })
   await createIntegrations(app)
   parameters.timeseries = { applicationName: app, appVersionName: `${app}-v1` }
   const ecr = '/ecr/api/v1'
@@ -170,6 +165,20 @@ async function createResources() {
   withoutPermissions = client(platform.baseUrl, bearer(await tokenOf(platform.baseUrl, tenantId, password)))
 }
 let idByCollection: Record<string, string> = {}
+
+async function createSoftware({
+  app,
+  endpointId,
+  endpointToken,
+}: Record<'app' | 'endpointId' | 'endpointToken', string>) {
+  const { asService } = owner
+  const software = `/otao/api/v1/applications/${app}/software/1.0.0`
+  await create(asService, `POST ${software}`, { rolloutStrategy: 'general', specification: { for: marker } })
+  const file = { method: 'PUT', headers: bearer(owner.token), body: marker }
+  assert.equal((await fetch(`${platform.baseUrl}${software}/file?filename=${marker}`, file)).status, 204)
+  await speakSoftware(endpointToken)
+  parameters.software = { appName: app, softwareVersion: '1.0.0', endpointId }
+}
 
 async function createVpnClient(endpointId: string) {
   const body = { name: `${marker}-vpn`, type: 'device', endpointId }
