@@ -152,6 +152,7 @@ async function createResources() {
   parameters.configuration = { tenantId, appName: app, appVersionName: version, endpointId, filterId, configId }
   await createVpnClient(endpointId)
   await createAssets(endpointId)
+  await createIngest(app, endpointToken)
   parameters.identity = { tenant_id: tenantId, name: `${marker}-role` }
   idByCollection = { users: user, grants: grant, 'api-keys': key, issuers: issuer, clients: clients.body.content[0].id }
   Object.assign(idByCollection, { 'basic-credentials': basic, 'x509-credentials': certificate })
@@ -230,6 +231,18 @@ async function createAssets(endpointId: string) {
   const to = { entityType: 'ENDPOINT', entityId: endpointId }
   assert.equal((await asService(`POST ${am}/relations/link`, { ...contained, to })).status, 204)
   parameters.assets = { assetTypeId, assetId }
+}
+
+/** Creates a pipeline, a template and a document. The pipeline has a name that every tenant may use. */
+async function createIngest(app: string, endpointToken: string) {
+  const { asService, tenantId } = owner
+  const asf = '/asf/api/v1'
+  const pipeline = { description: marker, processors: [] }
+  assert.equal((await asService(`PUT ${asf}/_ingest/pipeline/pipe`, pipeline)).status, 200)
+  const template = { mappings: { properties: { [marker]: { type: 'keyword' } } } }
+  assert.equal((await asService(`PUT ${asf}/${tenantId}-${app}/_template`, template)).status, 200)
+  await sendSample(endpointToken, 200)
+  parameters.ingest = { tenantID: tenantId, applicationName: app, pipelineID: 'pipe' }
 }
 
 /** Sends a message as a device of the owner; only the owner may see it, or that it was rejected. */
@@ -378,6 +391,9 @@ async function readAllOfOwner() {
     '/bcx/api/v1/applications/isolated7-app/binary-data/list',
     '/vpms/api/v1/vpnclient',
     `/vpms/api/v1/vpnclient/${parameters.vpn!.vpnclientID}/config`,
+    '/asf/api/v1/_ingest/pipeline',
+    '/asf/api/v1/isolated7-isolated7-app/_template',
+    '/asf/api/v1/isolated7-isolated7-app/_mapping',
     '/am/api/v1/asset-types',
     '/am/api/v1/assets',
     '/am/api/v2/relations?entityIds=isolated7-endpoint',
@@ -417,8 +433,8 @@ const queryOf = ({ service, path }: SpecifiedOperation) => {
 const needsAccessToken = ({ scopes }: SpecifiedOperation) =>
   !scopes.includes('none') && !scopes.includes('X-Auth-Token')
 const needsScope = ({ scopes }: SpecifiedOperation) => !scopes.includes('authenticated')
-/** Returns whether the path has a name that exists in every tenant: instances and servers of the platform, clients of a realm. */
-const isSameInEveryTenant = (path: string) => /\{serviceInstanceName\}|\{pk\}|\/clients\//.test(path)
+/** Returns whether the path has a name that every tenant may use: of instances, servers, clients of a realm, pipelines. */
+const isSameInEveryTenant = (path: string) => /\{serviceInstanceName\}|\{pk\}|\/clients\/|\{pipelineID\}/.test(path)
 /** Returns whether the path names one resource of the owner. */
 const namesOwnResource = ({ path }: SpecifiedOperation) => path.includes('{') && !isSameInEveryTenant(path)
 /** Returns whether the scope is required on the tenant or the platform itself. */
@@ -426,7 +442,8 @@ const isOnTenantOrPlatform = ({ service, path, scopes }: SpecifiedOperation) =>
   service.startsWith('tenant-') ||
   (service === 'identity' && !path.includes('{')) ||
   scopes.some((scope) => scope.startsWith('platform:') || scope.startsWith('tenant:')) ||
-  path.endsWith('tenant-configs')
+  path.endsWith('tenant-configs') ||
+  path.includes('/_ingest/')
 
 /** Returns the response without the names that the caller has sent itself. */
 const withoutSentNames = (text: string, operation: SpecifiedOperation) =>

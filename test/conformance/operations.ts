@@ -20,6 +20,7 @@ export const served = [
   'vpn',
   'lorawan',
   'assets',
+  'ingest',
 ]
 
 export interface SpecifiedOperation {

@@ -153,9 +153,23 @@ const assetsOutput = {
   session: /\[\{"type":"MANAGES",.*?"startedAt":".*?","endedAt":"/,
 }
 
+/** Expected output of the sections of the guide to pipelines, in their order. */
+const pipelinesOutput = {
+  simulated: /\{"docs":\[\{"doc":.*?"fahrenheit":212.*?\{"error":\{"root_cause"/,
+  stored: /\{"acknowledged":true\}\n\{"acknowledged":true\}/,
+  template: /"default-greenhouse":\{"order":0,"index_patterns":\["default-greenhouse-\*"\]/,
+  found: /"total":\{"value":1,"relation":"eq"\}.*?"_source":\{"hot":true,"dataSample":\{"celsius":100,"fahrenheit":212/,
+  failed: /"total":\{"value":1,.*?"ingestError":\{"type":/,
+  hours: /"aggregations":\{"hours":\{"buckets":\[.*?"warmest":\{"value":212\},"endpoints":\{"value":1\}/,
+  mapping: /"default-greenhouse":\{"mappings":.*?"fahrenheit":\{"type":"(?:double|long)"\}/,
+  statistics: /"direction":"INBOUND"/,
+}
+
 test('every command of the guides works after the first steps', async () => {
   const { directory } = await startPlatform()
-  const guides = ['endpoints', 'time-series', 'assets'].flatMap((name) => commandsOf(`docs/guides/${name}.md`))
+  const guides = ['endpoints', 'time-series', 'assets', 'pipelines'].flatMap((name) =>
+    commandsOf(`docs/guides/${name}.md`),
+  )
   const commands = [commandsOf('README.md')[0]!, ...guides]
   const { status, stdout, stderr } = runAsWritten(commands, { dataDirectory: directory })
   assert.equal(status, 0, stderr)
@@ -166,6 +180,7 @@ test('every command of the guides works after the first steps', async () => {
   )
   assertInOrder(stdout, expectedOutput)
   assertInOrder(stdout.slice(stdout.indexOf('"endpointId":"pump-meter"')), assetsOutput)
+  assertInOrder(stdout.slice(stdout.indexOf('"endpointId":"oven-1"')), pipelinesOutput)
 })
 
 /** Expected output of the sections of the guide to rules, in their order. */

@@ -91,7 +91,11 @@ create table ingest.outgoing (
   unique (id)
 );
 
--- A date in a document: ISO 8601, else null. Texts of devices may look like a date without being one.
+-- A date in a document: ISO 8601, else null. Texts of devices may look like a date without being one, such as 2026-02-31, and a
+-- cast would fail. The time zone of the session is UTC.
 create function ingest.date_of(value text) returns timestamptz language sql stable parallel safe as $$
-  select case when value ~ '^\d{4}-\d\d-\d\d' and pg_input_is_valid(value, 'timestamptz') then value::timestamptz end
+  select case when value ~ '^(?!0000)\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])([T ]([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9})?)?([Zz]|[+-](0\d|1[0-4])(:?[0-5]\d)?)?)?$'
+    then case when substr(value, 9, 2)::int
+        <= extract(day from make_date(substr(value, 1, 4)::int, substr(value, 6, 2)::int, 1) + interval '1 month - 1 day')
+      then value::timestamptz end end
 $$;

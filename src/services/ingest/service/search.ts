@@ -56,6 +56,8 @@ export function createSearchOperations(deps: Deps, parts: SearchParts): SearchOp
     search,
     async searchMany(ctx, index, searches) {
       const startedAt = kit.now().getTime()
+      // The index of the address must exist, also if headers name others.
+      await searchTarget(applications, ctx, index)
       const responses: string[] = []
       for (const { index: other = index, text } of searches) {
         ctx.signal.throwIfAborted()

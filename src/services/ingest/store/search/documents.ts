@@ -23,7 +23,9 @@ export interface Hit {
 export async function inSnapshot<T>(db: Db, seconds: number, work: (sql: Sql) => Promise<T>): Promise<T> {
   return (await db.sql.begin('isolation level repeatable read read only', async (sql) => {
     // Compiling a plan to machine code takes longer than most searches.
-    await sql`select set_config('statement_timeout', ${String(seconds * 1000)}, true), set_config('jit', 'off', true)`
+    await sql`
+      select set_config('statement_timeout', ${String(seconds * 1000)}, true), set_config('jit', 'off', true),
+        set_config('TimeZone', 'UTC', true)`
     return await work(sql)
   })) as T
 }
