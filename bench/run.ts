@@ -33,6 +33,7 @@ const benches: Record<string, { title: string; load(): Promise<() => Promise<Fig
     load: async () => (await import('./rules-webhooks.ts')).rulesWebhooks,
   },
   assets: { title: 'Assets', load: async () => (await import('./assets.ts')).assets },
+  ingest: { title: 'Documents and their search', load: async () => (await import('./ingest.ts')).ingest },
   'traffic-log': {
     title: 'Ten million records of traffic',
     load: async () => (await import('./traffic-log.ts')).trafficLog,

@@ -51,10 +51,10 @@ export function createIngest(kit: Kit<IngestSettings>, needs: Needs): IngestServ
     templates: createTemplateOperations(deps),
     mappings: createMappingOperations(deps),
     searches: createSearchOperations(deps, {
-      sourceOf: async (ctx, target) =>
+      sourceOf: async (ctx, target, request) =>
         'statistics' in target
           ? statisticsSource(needs, ctx.tenantId, target)
-          : { relation: documentsRelation, scope: await scopeOf(kit.db.sql, ctx, target) },
+          : { relation: documentsRelation, scope: await scopeOf(kit.db.sql, ctx, target, request) },
       forward: external?.forward,
     }),
     deletions,

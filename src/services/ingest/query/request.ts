@@ -25,6 +25,8 @@ export interface SearchRequest {
   /** The greatest number that is counted exactly; Infinity: all. */
   countMax: number
   aggregations: Aggregation[]
+  /** True if a query compares words, for which the types of the template count. */
+  usesMatch: boolean
   /** True if the caller wants `hits.total` as a number. */
   totalAsNumber: boolean
 }
@@ -55,9 +57,12 @@ export function readSearch(body: unknown, parameters: Body, now: number): Search
   const size = integer(given.size, 10, 'size')
   if (from + size > windowMax)
     throw invalid(`from + size: expected at most ${windowMax}; use a range and a sort to go further`)
+  const query = readQuery(given.query, now)
+  const postFilter = given.post_filter === undefined ? undefined : readQuery(given.post_filter, now)
   return {
-    query: readQuery(given.query, now),
-    postFilter: given.post_filter === undefined ? undefined : readQuery(given.post_filter, now),
+    query,
+    postFilter,
+    usesMatch: usesMatch(query) || (postFilter !== undefined && usesMatch(postFilter)),
     from,
     size,
     sort: readSort(given.sort),
@@ -67,6 +72,10 @@ export function readSearch(body: unknown, parameters: Body, now: number): Search
     totalAsNumber: String(given.rest_total_hits_as_int) === 'true',
   }
 }
+
+const usesMatch = (clause: Clause): boolean =>
+  clause.kind === 'match' ||
+  (clause.kind === 'bool' && [clause.must, clause.mustNot, clause.should].some((all) => all.some(usesMatch)))
 
 function integer(given: unknown, byDefault: number, name: string): number {
   if (given === undefined || given === null) return byDefault

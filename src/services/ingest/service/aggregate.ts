@@ -27,11 +27,11 @@ const keyOf = (keys: string[]) => `[${keys.join()}]`
 export async function aggregate(
   search: Omit<Search, 'buckets'>,
   aggregations: Aggregation[],
-  total: number | undefined,
+  isEmpty: boolean,
 ): Promise<Result> {
   const result: Result = {}
   const counted = { ...search, buckets: 0 }
-  await addAll(counted, aggregations, [], new Map([[topKey, result]]), total === 0)
+  await addAll(counted, aggregations, [], new Map([[topKey, result]]), isEmpty)
   return result
 }
 

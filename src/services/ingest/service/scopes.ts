@@ -3,18 +3,23 @@ import type { Ctx } from '../../../kernel/contract.ts'
 import { authorize } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import { onResource } from '../../../kernel/permissions.ts'
-import type { Field } from '../documents/fields.ts'
+import type { FieldType } from '../documents/fields.ts'
 import { parseExact } from '../exact-json.ts'
 import { isObject } from '../query/clauses.ts'
 import type { KnownField, Scope } from '../query/scope.ts'
-import { findFields, findIndices, findTemplate } from '../store/templates.ts'
+import { findSearchedIndices, type SearchedIndex } from '../store/templates.ts'
 import { readEndpointsScope, type Target, visibleDocuments } from './access.ts'
 import type { Template } from './templates.ts'
 
 type DocumentTarget = Exclude<Target, { statistics: true }>
 
-export async function scopeOf(sql: Sql, ctx: Ctx, { applications, dates }: DocumentTarget): Promise<Scope> {
-  const indices = await findIndices(sql, ctx.tenantId, applications)
+export async function scopeOf(
+  sql: Sql,
+  ctx: Ctx,
+  { applications, dates }: DocumentTarget,
+  { usesMatch }: { usesMatch: boolean },
+): Promise<Scope> {
+  const indices = await findSearchedIndices(sql, ctx.tenantId, applications)
   const names = applications === 'all' ? indices.map(({ applicationName }) => applicationName) : applications
   const visible = visibleDocuments(ctx, names)
   // A caller that may read no endpoint of the application lacks a permission; see document 5, 7.5.
@@ -27,12 +32,6 @@ export async function scopeOf(sql: Sql, ctx: Ctx, { applications, dates }: Docum
     authorize(ctx, readEndpointsScope, onResource(ctx.tenantId, `application-${applications[0]}`))
   const numbersOf = (chosen: string[]) =>
     indices.filter(({ applicationName }) => chosen.includes(applicationName)).map(({ indexNo }) => indexNo)
-  const fields = knownFields(
-    await findFields(
-      sql,
-      indices.map(({ indexNo }) => indexNo),
-    ),
-  )
   return {
     tenantId: ctx.tenantId,
     indices: new Map(indices.map(({ indexNo, applicationName }) => [indexNo, applicationName])),
@@ -41,29 +40,30 @@ export async function scopeOf(sql: Sql, ctx: Ctx, { applications, dates }: Docum
     partly: numbersOf(visible.partly),
     endpointIds: visible.endpointIds,
     envelopeChanged: indices.some(({ envelopeChanged }) => envelopeChanged),
-    fields,
-    keywords: await keywordsOf(sql, ctx.tenantId, names),
+    fields: knownFields(indices),
+    keywords: usesMatch ? keywordsOf(indices) : new Set(),
   }
 }
 
-function knownFields(rows: Field[]): Map<string, KnownField> {
-  const fields = new Map<string, { types: Set<Field['type']>; listed: boolean }>()
-  for (const { path, type, listed } of rows) {
-    const known = fields.get(path)
-    if (!known) fields.set(path, { types: new Set([type]), listed })
-    else {
-      known.types.add(type)
-      known.listed ||= listed
+function knownFields(indices: SearchedIndex[]): Map<string, KnownField> {
+  const known = new Map<string, { types: Set<FieldType>; listed: boolean }>()
+  for (const { fields } of indices)
+    for (const [path, type, listed] of fields ?? []) {
+      const field = known.get(path)
+      if (!field) known.set(path, { types: new Set([type]), listed })
+      else {
+        field.types.add(type)
+        field.listed ||= listed
+      }
     }
-  }
-  return fields
+  return known
 }
 
 /** Returns the fields that the template of a single application declares as keywords. */
-async function keywordsOf(sql: Sql, tenantId: string, names: string[]): Promise<Set<string>> {
+function keywordsOf(indices: SearchedIndex[]): Set<string> {
   const keywords = new Set<string>()
-  const row = names.length === 1 ? await findTemplate(sql, tenantId, names[0]!) : undefined
-  if (!row) return keywords
+  const template = indices.length === 1 ? indices[0]!.template : null
+  if (template === null) return keywords
   const visit = (properties: unknown, path: string) => {
     if (!isObject(properties)) return
     for (const [name, field] of Object.entries(properties)) {
@@ -73,6 +73,6 @@ async function keywordsOf(sql: Sql, tenantId: string, names: string[]): Promise<
       visit(field.properties, inner)
     }
   }
-  visit((parseExact(row.template) as Template).mappings.properties, '')
+  visit((parseExact(template) as Template).mappings.properties, '')
   return keywords
 }

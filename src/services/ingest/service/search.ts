@@ -1,7 +1,7 @@
 /** Searches documents in PostgreSQL, and answers in the shape of the search engine. */
 import { createConcurrencyLimit } from '../../../kernel/concurrency-limit.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
-import { type Db, isStatementTimeout } from '../../../kernel/db.ts'
+import { type Db, isStatementTimeout, type Sql } from '../../../kernel/db.ts'
 import { PlatformError } from '../../../kernel/errors.ts'
 import { engineFormat } from '../error-format.ts'
 import { SearchTooLong } from '../errors.ts'
@@ -9,7 +9,7 @@ import { parseExact, stringifyExact } from '../exact-json.ts'
 import type { Clause } from '../query/clauses.ts'
 import { readSearch, type SearchRequest } from '../query/request.ts'
 import type { Scope } from '../query/scope.ts'
-import { countHits, findHits, type Hit, inSnapshot, type Relation } from '../store/search/documents.ts'
+import { findPage, type Hit, inSnapshot, type Relation } from '../store/search/documents.ts'
 import { searchTarget, type Target } from './access.ts'
 import { aggregate } from './aggregate.ts'
 import type { Deps } from './deps.ts'
@@ -29,7 +29,7 @@ export interface Source {
 
 export interface SearchParts {
   /** Finds the documents of a target; in PostgreSQL. */
-  sourceOf(ctx: Ctx, target: Target): Promise<Source>
+  sourceOf(ctx: Ctx, target: Target, request: SearchRequest): Promise<Source>
   /** Answers searches of documents elsewhere; absent: PostgreSQL does. */
   forward?: ((ctx: Ctx, scope: Scope, request: SearchRequest) => Promise<string>) | undefined
 }
@@ -46,7 +46,7 @@ export function createSearchOperations(deps: Deps, parts: SearchParts): SearchOp
     const startedAt = kit.now().getTime()
     const request = readSearch(parseExact(body), parameters, startedAt)
     const target = await searchTarget(applications, ctx, index)
-    const source = await parts.sourceOf(ctx, target)
+    const source = await parts.sourceOf(ctx, target, request)
     if (parts.forward && !('statistics' in target)) return await parts.forward(ctx, source.scope, request)
     const found = await limit.run(ctx.tenantId, () => run(db, source, request), ctx)
     return answer(request, found, kit.now().getTime() - startedAt)
@@ -84,24 +84,21 @@ interface Found {
 }
 
 async function run(db: Db, { relation, scope }: Source, request: SearchRequest): Promise<Found> {
-  const { query, postFilter, aggregations, countMax, size, from } = request
+  const { query, postFilter, aggregations, countMax, from } = request
   const hitsQuery: Clause = postFilter
     ? { kind: 'bool', must: [query, postFilter], mustNot: [], should: [], minimum: 0 }
     : query
   try {
-    return await inSnapshot(db, searchSeconds, async (sql) => {
-      const hits = await findHits(sql, relation, scope, request, hitsQuery)
-      // A page that is not full shows the total.
-      const isComplete = hits.length < size && (hits.length > 0 || from === 0)
-      const total = isComplete
-        ? from + hits.length
-        : countMax === 0
-          ? hits.length
-          : await countHits(sql, relation, scope, hitsQuery, countMax)
-      const isEmpty = total === 0 && !postFilter && countMax > 0 ? 0 : undefined
-      const computed =
-        aggregations.length === 0 ? undefined : await aggregate({ sql, relation, scope, query }, aggregations, isEmpty)
-      return { hits, total, aggregations: computed }
+    const find = async (sql: Sql) => {
+      const { hits, total } = await findPage(sql, relation, scope, request, hitsQuery)
+      return { hits, total: total ?? from + hits.length }
+    }
+    // One statement sees one snapshot anyway.
+    if (aggregations.length === 0) return { ...(await find(db.sql)), aggregations: undefined }
+    return await inSnapshot(db, async (sql) => {
+      const found = await find(sql)
+      const isEmpty = found.total === 0 && !postFilter && countMax > 0
+      return { ...found, aggregations: await aggregate({ sql, relation, scope, query }, aggregations, isEmpty) }
     })
   } catch (error) {
     if (isStatementTimeout(error)) throw SearchTooLong({ seconds: searchSeconds })

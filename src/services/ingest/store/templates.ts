@@ -105,3 +105,23 @@ export async function insertFields(sql: Sql, indexNo: number, fields: Field[]) {
     order by path, type, listed
     on conflict do nothing`
 }
+
+export interface SearchedIndex extends IndexRow {
+  /** JSON text; null without a template. */
+  template: string | null
+  fields: [path: string, type: Field['type'], listed: boolean][] | null
+}
+
+/** Returns everything that a search needs to know of indices, with one statement. */
+export async function findSearchedIndices(
+  sql: Sql,
+  tenantId: string,
+  names: string[] | 'all',
+): Promise<SearchedIndex[]> {
+  return await sql<SearchedIndex[]>`
+    select i.index_no, i.application_name, i.envelope_changed, t.template,
+      (select json_agg(json_build_array(f.path, f.type, f.listed)) from ingest.fields f where f.index_no = i.index_no) as fields
+    from ingest.indices i
+    left join ingest.templates t on t.tenant_id = i.tenant_id and t.application_name = i.application_name
+    where i.tenant_id = ${tenantId} ${names === 'all' ? sql`` : sql`and i.application_name = any(${names}::text[])`}`
+}

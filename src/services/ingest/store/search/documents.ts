@@ -19,13 +19,11 @@ export interface Hit {
   sort: string[] | null
 }
 
-/** Runs statements on one snapshot, so that hits, totals and aggregations agree; each with a time limit. */
-export async function inSnapshot<T>(db: Db, seconds: number, work: (sql: Sql) => Promise<T>): Promise<T> {
+/** Runs statements on one snapshot, so that hits, totals and aggregations agree. */
+export async function inSnapshot<T>(db: Db, work: (sql: Sql) => Promise<T>): Promise<T> {
   return (await db.sql.begin('isolation level repeatable read read only', async (sql) => {
     // Compiling a plan to machine code takes longer than most searches.
-    await sql`
-      select set_config('statement_timeout', ${String(seconds * 1000)}, true), set_config('jit', 'off', true),
-        set_config('TimeZone', 'UTC', true)`
+    await sql`select set_config('jit', 'off', true)`
     return await work(sql)
   })) as T
 }
@@ -81,42 +79,50 @@ function sortExpression(sql: Sql, scope: Scope, { field, descending, missingFirs
 /** Returns a time as the JSON text of its milliseconds. */
 const millis = (sql: Sql, time: Fragment) => sql`(extract(epoch from ${time}) * 1000)::bigint::text`
 
-export async function findHits(
+interface Page {
+  hits: Hit[]
+  /** Counted up to `countMax` and one more; undefined if it is not known. */
+  total: number | undefined
+}
+
+/** Finds hits and their total with one statement. */
+export async function findPage(
   sql: Sql,
   relation: Relation,
   scope: Scope,
   request: SearchRequest,
   query: Clause,
-): Promise<Hit[]> {
-  if (request.size === 0) return []
+): Promise<Page> {
+  const { size, from, countMax } = request
+  if (size === 0)
+    return { hits: [], total: countMax === 0 ? 0 : await countHits(sql, relation, scope, query, countMax) }
   const keys = request.sort.map((key) => sortExpression(sql, scope, key))
   const byTime = scope.envelopeChanged ? sql`d.ts asc nulls last` : sql`d.ts`
   const descends = request.sort[0]?.field === '@timestamp' && request.sort[0].descending
   const order = keys.map(({ expression, order: direction }) => sql`${expression} ${direction},`)
   const shown = keys.map((key) => key.shown)
-  return await sql<Hit[]>`
+  const where = visibleCondition(sql, scope, query)
+  const page = sql`
     select d.id::text as id, ${indexColumn(sql, scope)} as index, ${request.source === false ? sql`'{}'` : sql`d.doc::text`} as doc,
       ${shown.length === 0 ? sql`null::text[]` : sql`array[${joined(sql, shown, ',')}]`} as sort
-    from ${relation(sql)} d where ${visibleCondition(sql, scope, query)}
+    from ${relation(sql)} d where ${where}
     order by ${order.length === 0 ? sql`${byTime},` : order} d.id ${descends ? sql`desc` : sql``}
-    limit ${request.size} offset ${request.from}`.unprepared()
+    limit ${size} offset ${from}`
+  const total = countMax === 0 ? sql`select null::float8 as total` : countStatement(sql, relation, where, countMax)
+  const rows = await sql<(Hit & { total: number | null })[]>`
+    select page.*, counted.total from (${page}) page cross join (${total}) counted`.unprepared()
+  if (rows.length > 0) return { hits: rows, total: rows[0]!.total ?? undefined }
+  const isKnown = from === 0 || countMax === 0
+  return { hits: [], total: isKnown ? 0 : await countHits(sql, relation, scope, query, countMax) }
 }
 
-/** Counts at most `countMax` and one more. */
-export async function countHits(
-  sql: Sql,
-  relation: Relation,
-  scope: Scope,
-  query: Clause,
-  countMax: number,
-): Promise<number> {
+const countStatement = (sql: Sql, relation: Relation, where: Fragment, countMax: number): Fragment =>
+  Number.isFinite(countMax)
+    ? sql`select count(*)::float8 as total from (select 1 from ${relation(sql)} d where ${where} limit ${countMax + 1}) found`
+    : sql`select count(*)::float8 as total from ${relation(sql)} d where ${where}`
+
+async function countHits(sql: Sql, relation: Relation, scope: Scope, query: Clause, countMax: number): Promise<number> {
   const where = visibleCondition(sql, scope, query)
-  const [row] = Number.isFinite(countMax)
-    ? await sql<{ count: number }[]>`
-        select count(*)::float8 as count from (
-          select 1 from ${relation(sql)} d where ${where} limit ${countMax + 1}) found`.unprepared()
-    : await sql<
-        { count: number }[]
-      >`select count(*)::float8 as count from ${relation(sql)} d where ${where}`.unprepared()
-  return row!.count
+  const [row] = await sql<{ total: number }[]>`${countStatement(sql, relation, where, countMax)}`.unprepared()
+  return row!.total
 }

@@ -1,0 +1,18 @@
+/** Measures searches over ten million documents, and the rate of devices with and without documents. */
+import { devices } from './ingest/devices.ts'
+import { searches } from './ingest/searches.ts'
+import type { Figure } from './report.ts'
+
+const parts: Record<string, () => Promise<Figure[]>> = { searches, devices }
+
+/** Runs all parts, or those in BENCH_PARTS. */
+export async function ingest(): Promise<Figure[]> {
+  const requested = process.env.BENCH_PARTS?.split(',') ?? Object.keys(parts)
+  const figures: Figure[] = []
+  for (const name of requested) {
+    const part = parts[name]
+    if (!part) throw new Error(`no part ${name}; there are ${Object.keys(parts).join(', ')}`)
+    figures.push(...(await part()))
+  }
+  return figures
+}
