@@ -3,8 +3,9 @@ import { suite, test } from 'node:test'
 import { aCaller, aTenantAdmin } from '../../../test/harness/builders.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
 import { asf, openIngest } from '../../../test/harness/ingest.ts'
+import { TenantDeleted } from '../tenants/events.ts'
 
-const { waypost, admin, aCollectingEndpoint, anEndpoint, send, search } = await openIngest()
+const { waypost, admin, aCollectingEndpoint, anApplication, anEndpoint, send, search } = await openIngest()
 
 const everything = {
   aggs: {
@@ -97,6 +98,26 @@ suite('what is deleted', () => {
     assert.equal((await admin(`GET ${asf}/${endpoint.index}/_template`)).status, 404)
     assert.equal((await search(endpoint.index)).hits.total.value, 0)
   })
+})
+
+test('a deleted tenant takes everything along', async () => {
+  const other = waypost.as(aTenantAdmin('other'))
+  const { version, app } = await anApplication(['v1'], other)
+  const { token, endpointId } = await anEndpoint(version, other)
+  assert.equal((await other(`PUT ${asf}/_ingest/pipeline/p`, { processors: [] })).status, 200)
+  assert.equal((await other(`PUT ${asf}/other-${app}/_template`, {})).status, 200)
+  await send({ version, token }, { n: 1 })
+  const { db, bus } = waypost.kit
+  await db.tx((sql) => bus.publish(sql, TenantDeleted, { tenantId: 'other' }))
+  await eventually(
+    async () => {
+      const { sql } = db
+      assert.equal((await sql`select 1 from ingest.documents where endpoint_id = ${endpointId}`).length, 0)
+      for (const table of ['pipelines', 'templates', 'indices'])
+        assert.equal((await sql.unsafe(`select 1 from ingest.${table} where tenant_id = 'other'`)).length, 0, table)
+    },
+    { withinMs: 15_000 },
+  )
 })
 
 suite('traffic statistics', () => {

@@ -177,7 +177,9 @@ export async function findGroups(
     const source = sourceOf(sql, scope, field)
     if (source.kind !== 'values') {
       const plain = source.kind === 'value' ? plainValue(sql, source, '').value : source.column
-      return metricOf(sql, metric, { numbers: numbersOf(sql, source, plain), values: plain })
+      // Numbers are checked by their own type; a second check would read the field again.
+      const direct = source.kind === 'value' ? source.value : source.column
+      return metricOf(sql, metric, { numbers: numbersOf(sql, source, direct), values: plain })
     }
     joins.push(sql`cross join lateral (
       select f.v from ${source.values} as f(v) where jsonb_typeof(f.v) not in ${sql.unsafe(composites)}) m`)
