@@ -147,7 +147,9 @@ export const TemplateRequest = Type.Object(
           'kept; 0: for ever; absent: `WAYPOST_DOCUMENT_DAYS`.',
       }),
     ),
-    order: Type.Optional(Type.Integer({ description: 'Is kept and returned. Default: 0.' })),
+    order: Type.Optional(
+      Type.Integer({ minimum: 0, maximum: 2_147_483_647, description: 'Is kept and returned. Default: 0.' }),
+    ),
   },
   {
     title: 'IngestTemplate',
