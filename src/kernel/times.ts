@@ -29,7 +29,7 @@ const unitMs: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86
 /** Milliseconds since 1970. */
 const milliseconds = /^-?\d{1,15}$/
 
-/** What `timeOf` accepts, for error messages and the API reference. */
+/** Describes what `timeOf` accepts, for error messages and the API reference. */
 export const timeText =
   'ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970.'
 /** Matches texts that may be times. */

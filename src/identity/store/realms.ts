@@ -48,7 +48,7 @@ interface KeyRow {
   retired_at: string | null
 }
 
-/** What a tenant registered for a client, in addition to the template of its realm. */
+/** Settings that a tenant registered for a client, in addition to the template of its realm. */
 export interface OwnClientSettings {
   redirectUris?: string[]
   webOrigins?: string[]

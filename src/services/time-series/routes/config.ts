@@ -1,6 +1,6 @@
 import type { Http } from '../../../kernel/http/routes.ts'
 import { listOf } from '../../../kernel/schema.ts'
-import * as schemas from '../schemas.ts'
+import * as schemas from '../schemas/points.ts'
 import type { TimeSeriesService } from '../service.ts'
 
 export function configRoutes(http: Http, { configured }: TimeSeriesService) {

@@ -1,7 +1,7 @@
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { Http, Reply, Request } from '../../../kernel/http/routes.ts'
 import { listOf, type OperationSchema, type Static } from '../../../kernel/schema.ts'
-import * as schemas from '../schemas.ts'
+import * as schemas from '../schemas/points.ts'
 import type { TimeSeriesService } from '../service.ts'
 import { nonEmpty, untilOf } from './dates.ts'
 import { jsonType, sendBuffers } from './send.ts'

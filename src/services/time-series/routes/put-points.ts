@@ -1,5 +1,5 @@
 import type { Http } from '../../../kernel/http/routes.ts'
-import * as schemas from '../schemas.ts'
+import * as schemas from '../schemas/points.ts'
 import type { TimeSeriesService } from '../service.ts'
 
 export function pointRoutes(http: Http, { points }: TimeSeriesService) {

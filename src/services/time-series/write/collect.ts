@@ -25,18 +25,18 @@ export interface CollectDeps {
 
 const resolvedPromise = Promise.resolve()
 
-export function createCollect({ plans, numbers, writer, isPublished, companion }: CollectDeps) {
-  function extractAll(plan: Plan, samples: unknown[], sampleTime: number | undefined): Extracted[] {
-    const extractedSamples: Extracted[] = []
-    for (let index = 0; index < samples.length; index++) {
-      const extracted = extract(plan, samples[index])
-      if ('problem' in extracted) throw sampleRejected(index, extracted.problem)
-      extracted.at ??= sampleTime
-      if (extracted.values.length > 0) extractedSamples.push(extracted)
-    }
-    return extractedSamples
+function extractAll(plan: Plan, samples: unknown[], sampleTime: number | undefined): Extracted[] {
+  const extractedSamples: Extracted[] = []
+  for (let index = 0; index < samples.length; index++) {
+    const extracted = extract(plan, samples[index])
+    if ('problem' in extracted) throw sampleRejected(index, extracted.problem)
+    extracted.at ??= sampleTime
+    if (extracted.values.length > 0) extractedSamples.push(extracted)
   }
+  return extractedSamples
+}
 
+export function createCollect({ plans, numbers, writer, isPublished, companion }: CollectDeps) {
   /** Endpoints whose samples wait for a lookup. */
   const lookups = createKeyedMutex()
 
