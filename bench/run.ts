@@ -28,6 +28,10 @@ const benches: Record<string, { title: string; load(): Promise<() => Promise<Fig
     load: async () => (await import('./software.ts')).software,
   },
   rules: { title: 'Rules', load: async () => (await import('./rules.ts')).rules },
+  'faults-rules': {
+    title: 'Rules during crashes',
+    load: async () => (await import('./faults-rules.ts')).faultsRules,
+  },
   'rules-webhooks': {
     title: 'Webhooks of rules',
     load: async () => (await import('./rules-webhooks.ts')).rulesWebhooks,

@@ -1,0 +1,228 @@
+/**
+ * Kills one of two nodes with SIGKILL, again and again, while devices send samples to both and a schedule ticks every second. Asserts that
+ * every acknowledged sample leads to its webhook, that no webhook which its receiver acknowledged is sent again more than once, that no
+ * tick runs twice, that no alert is open twice, and that the statistics equal the traces.
+ */
+import assert from 'node:assert/strict'
+import { sleep } from '../../src/kernel/clock.ts'
+import { connect } from '../../src/kernel/db.ts'
+import type { Ask } from '../harness/client.ts'
+import { freshDatabase } from '../harness/database.ts'
+import { eventually } from '../harness/eventually.ts'
+import { nodeDirectories, type RunningPlatform, startPlatform } from '../harness/platform.ts'
+import { databaseUrl } from '../harness/postgres-server.ts'
+import { seededRandom } from '../harness/seeded-random.ts'
+import { aReceiver } from '../harness/webhook-receiver.ts'
+import { killAll } from './kill.ts'
+
+export interface EffectsKillReport {
+  rounds: number
+  /** Acknowledged samples, each with its webhook. */
+  samples: number
+  /** Samples that were sent more than once, because their first request had no answer. */
+  retransmitted: number
+  webhooks: number
+  /** Webhooks that were under way when their node died, and were sent once more. */
+  repeatedWebhooks: number
+  ticks: number
+  alerts: number
+  traces: number
+}
+
+const app = 'plant'
+const version = `${app}-v1`
+const deviceCount = 10
+const root = '/re/api/v1'
+
+export async function killEffectRounds(options: { rounds: number; seed: number }): Promise<EffectsKillReport> {
+  const random = seededRandom(options.seed)
+  const connection = await freshDatabase()
+  const environment = {
+    WAYPOST_DATABASE_URL: await databaseUrl(connection),
+    WAYPOST_MASTER_KEY: 'k'.repeat(40),
+    WAYPOST_ALLOW_PRIVATE_ADDRESSES: 'on',
+    WAYPOST_LOG_LEVEL: 'error',
+  }
+  const directories = nodeDirectories(2)
+  const start = (index: number) => startPlatform({ directory: directories[index]!, environment })
+  const nodes: RunningPlatform[] = [await start(0)]
+  nodes.push(await start(1))
+  const secrets = nodes[0]!.bootstrap.default
+  const receiver = await aReceiver()
+  const rules = await prepare(await nodes[0]!.asService(secrets), receiver.url)
+  const load = startLoad(nodes, random)
+  for (let round = 0; round < options.rounds; round++) {
+    await sleep(500 + random() * 1500)
+    const victim = Math.floor(random() * 2)
+    await killAll(nodes[victim]!)
+    nodes[victim] = await start(victim)
+  }
+  const { acknowledged, retransmitted } = await load.stop()
+  const sql = connect(connection, { max: 2, name: 'faults' })
+  try {
+    await eventually(
+      async () => {
+        const [row] = await sql`
+          select (select count(*) from rules.events)::int as events, (select count(*) from rules.deliveries)::int as deliveries`
+        assert.deepEqual({ ...row }, { events: 0, deliveries: 0 })
+      },
+      { withinMs: 60_000 },
+    )
+    const ask = await nodes[0]!.asService(secrets)
+    const report = verifyRequests(receiver.requests, acknowledged)
+    const [alerts] = await sql`
+      select coalesce(sum(count), 0)::int as count, coalesce(max(open), 0)::int as open from (
+        select count(*) as count, count(*) filter (where state = 'OPEN') as open
+        from rules.alerts group by entity_id, alert_type) a`
+    assert.ok(alerts!.open <= 1, 'an alert is open twice')
+    const traces = await verifyStatistics(ask, rules)
+    for (const node of nodes) assert.equal(await node.kill('SIGTERM'), 0)
+    return {
+      rounds: options.rounds,
+      samples: acknowledged.length,
+      retransmitted,
+      ...report,
+      alerts: alerts!.count,
+      traces,
+    }
+  } finally {
+    await sql.end({ timeout: 5 })
+  }
+}
+
+async function must(ask: Ask, status: number, operation: string, body?: unknown) {
+  const answer = await ask(operation, body)
+  assert.equal(answer.status, status, `${operation}: ${answer.text}`)
+  return answer
+}
+
+interface Prepared {
+  rules: string[]
+  /** The type and id of each action. */
+  actions: [string, string][]
+}
+
+/** Creates endpoints, a rule that opens and resolves alerts and calls a webhook for each sample, and a rule that ticks. */
+async function prepare(ask: Ask, url: string): Promise<Prepared> {
+  await must(ask, 201, 'POST /api/v1/applications', { name: app })
+  await must(ask, 201, `POST /api/v1/applications/${app}/app-versions`, { nameSuffix: 'v1' })
+  for (let n = 0; n < deviceCount; n++)
+    await must(ask, 201, 'POST /epr/api/v1/endpoints', {
+      appVersion: { name: version },
+      endpointId: `d${n}`,
+      endpointToken: `token-${n}`,
+    })
+  const make = async (path: string, body: unknown) =>
+    (await must(ask, 201, `POST ${root}${path}`, body)).headers.get('location')!.split('/').at(-1)!
+  const sample = 'ctx.trigger.endpointDataSamplesReceived.dataSamples[0]'
+  const retryConfig = { maxAttempts: 3, timeoutMs: 200 }
+  const hook = (name: string, payload: string) =>
+    make('/action-types/webhook/actions', { name, webhookUrl: url, webhookPayloadExpression: payload, retryConfig })
+  const hot = await make('/rules', { name: 'hot', expression: `return ${sample}.n % 2 === 0` })
+  const samples = await make('/trigger-types/endpoint-data-samples-received/triggers', { name: 's', appName: app })
+  const sent = await hook('sample', `return { n: ${sample}.n }`)
+  const open = await make('/action-types/alert-activation/actions', { name: 'open', alertType: 'EVEN' })
+  const close = await make('/action-types/alert-resolution/actions', { name: 'close', alertType: 'EVEN' })
+  const link = (rule: string, path: string, body: unknown) => must(ask, 204, `PUT ${root}/rules/${rule}/${path}`, body)
+  await link(hot, 'action-types/alert-activation/actions', { positiveActionIds: [open] })
+  await link(hot, 'action-types/alert-resolution/actions', { negativeActionIds: [close] })
+  await link(hot, 'action-types/webhook/actions', { positiveActionIds: [sent], negativeActionIds: [sent] })
+  await link(hot, 'trigger-types/endpoint-data-samples-received/triggers', [samples])
+  const tick = await make('/rules', { name: 'tick', expression: 'return true' })
+  const schedule = await make('/trigger-types/cron/triggers', { name: 'each second', cronExpression: '* * * * * *' })
+  const ticked = await hook('tick', 'return { tick: ctx.trigger.cron.firedAt }')
+  await link(tick, 'action-types/webhook/actions', { positiveActionIds: [ticked] })
+  await link(tick, 'trigger-types/cron/triggers', [schedule])
+  return {
+    rules: [hot, tick],
+    actions: [
+      ['webhook', sent],
+      ['alert-activation', open],
+      ['alert-resolution', close],
+      ['webhook', ticked],
+    ],
+  }
+}
+
+/** Sends numbered samples of all devices to random nodes. A sample without an answer is sent again until it is acknowledged. */
+function startLoad(nodes: RunningPlatform[], random: () => number) {
+  const acknowledged: number[] = []
+  let [next, retransmitted, isRunning] = [0, 0, true]
+  async function send(device: number, n: number): Promise<boolean> {
+    const node = nodes[Math.floor(random() * nodes.length)]!
+    try {
+      const url = `${node.baseUrl}/kp1/${version}/dcx/token-${device}/json`
+      const answer = await fetch(url, {
+        method: 'POST',
+        body: JSON.stringify({ n }),
+        signal: AbortSignal.timeout(5000),
+      })
+      await answer.text()
+      return answer.status === 200
+    } catch {
+      return false
+    }
+  }
+  const devices = Array.from({ length: deviceCount }, async (_, device) => {
+    while (isRunning) {
+      const n = next++
+      for (let attempt = 0; !(await send(device, n)); attempt++) {
+        if (attempt === 0) retransmitted++
+        await sleep(50)
+      }
+      acknowledged.push(n)
+      await sleep(random() * 40)
+    }
+  })
+  return {
+    async stop() {
+      isRunning = false
+      await Promise.all(devices)
+      return { acknowledged, retransmitted }
+    },
+  }
+}
+
+function verifyRequests(requests: Awaited<ReturnType<typeof aReceiver>>['requests'], acknowledged: number[]) {
+  const byDelivery = Map.groupBy(requests, ({ headers }) => String(headers['x-waypost-delivery']))
+  const bodies = [...byDelivery.values()].map(([first]) => JSON.parse(first!.body) as { n?: number; tick?: string })
+  for (const [id, list] of byDelivery) {
+    assert.ok(list.length <= 2, `delivery ${id} was sent ${list.length} times`)
+    assert.equal(new Set(list.map(({ body }) => body)).size, 1)
+  }
+  const arrived = new Set(bodies.map(({ n }) => n))
+  assert.deepEqual(
+    acknowledged.filter((n) => !arrived.has(n)),
+    [],
+    'samples without their webhook',
+  )
+  const ticks = bodies.flatMap(({ tick }) => (tick === undefined ? [] : [tick]))
+  assert.equal(new Set(ticks).size, ticks.length, 'a tick ran twice')
+  const repeatedWebhooks = [...byDelivery.values()].filter((list) => list.length > 1).length
+  return { webhooks: byDelivery.size, repeatedWebhooks, ticks: ticks.length }
+}
+
+/** Disables the rules, then compares. Returns the number of traces. */
+async function verifyStatistics(ask: Ask, { rules, actions }: Prepared): Promise<number> {
+  for (const id of rules) {
+    const { body } = await must(ask, 200, `GET ${root}/rules/${id}`)
+    const { name, expression } = body
+    await must(ask, 204, `PUT ${root}/rules/${id}`, { name, expression, state: 'DISABLED' })
+  }
+  let total = 0
+  const paths = [
+    ...rules.map((id) => ['/rules', id]),
+    ...actions.map(([type, id]) => [`/action-types/${type}/actions`, id]),
+  ]
+  for (const [path, id] of paths)
+    await eventually(
+      async () => {
+        const { statistics } = (await must(ask, 200, `GET ${root}${path}/${id}`)).body
+        const { totalElements } = (await must(ask, 200, `GET ${root}/traces?entityId=${id}&size=1`)).body
+        assert.equal(statistics.count, totalElements, `${path}/${id}`)
+        total += totalElements
+      },
+      { withinMs: 15_000 },
+    )
+  return total
+}

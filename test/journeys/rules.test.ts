@@ -1,0 +1,146 @@
+/** A hot room, from the sensor to the people: MQTT → rule → alert → e-mail and webhook, over two nodes. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { freshDatabase } from '../harness/database.ts'
+import { aDevice } from '../harness/device.ts'
+import { eventually } from '../harness/eventually.ts'
+import { aMailServer } from '../harness/mail-server.ts'
+import { nodeDirectories, startPlatform } from '../harness/platform.ts'
+import { databaseUrl } from '../harness/postgres-server.ts'
+import { aReceiver } from '../harness/webhook-receiver.ts'
+
+const root = '/re/api/v1'
+
+test('a hot room opens an alert, people get an e-mail and a webhook, and all of it ends when the room is cool', async () => {
+  const [mail, receiver] = [await aMailServer(), await aReceiver()]
+  const environment = {
+    WAYPOST_DATABASE_URL: await databaseUrl(await freshDatabase()),
+    WAYPOST_MASTER_KEY: 'k'.repeat(40),
+    WAYPOST_ALLOW_PRIVATE_ADDRESSES: 'on',
+    WAYPOST_SMTP_URL: mail.url,
+    WAYPOST_LOG_LEVEL: 'error',
+  }
+  const [first, second] = nodeDirectories(2) as [string, string]
+  const one = await startPlatform({ directory: first, environment })
+  const two = await startPlatform({ directory: second, environment })
+  const secrets = one.bootstrap.default
+  const [askOne, askTwo] = [await one.asService(secrets), await two.asService(secrets)]
+  const must = async (status: number, operation: string, body?: unknown, ask = askOne) => {
+    const answer = await ask(operation, body)
+    assert.equal(answer.status, status, `${operation}: ${answer.text}`)
+    return answer
+  }
+  const make = async (path: string, body: unknown) =>
+    (await must(201, `POST ${root}${path}`, body)).headers.get('location')!.split('/').at(-1)!
+
+  await must(201, 'POST /api/v1/applications', { name: 'house' })
+  await must(201, 'POST /api/v1/applications/house/app-versions', { nameSuffix: 'v1' })
+  await must(201, 'POST /epr/api/v1/endpoints', {
+    appVersion: { name: 'house-v1' },
+    endpointId: 'room-1',
+    endpointToken: 'room-1-token',
+    metadata: { floor: 2 },
+  })
+
+  // Hysteresis: above 30 the alert opens, below 25 it is resolved.
+  const sample = 'ctx.trigger.endpointDataSamplesReceived.dataSamples[0].temperature'
+  const expression = `const t = ${sample}; return t > 30 ? true : t < 25 ? false : null`
+  const rule = await make('/rules', { name: 'too hot', expression })
+  const open = await make('/action-types/alert-activation/actions', {
+    name: 'open',
+    alertType: 'HOT',
+    severityLevelExpression: `return ${sample} > 40 ? 'CRITICAL' : 'HIGH'`,
+    messageExpression: `return ${sample} + ' degrees'`,
+  })
+  const close = await make('/action-types/alert-resolution/actions', { name: 'close', alertType: 'HOT' })
+  const samples = await make('/trigger-types/endpoint-data-samples-received/triggers', {
+    name: 'samples',
+    appVersionName: 'house-v1',
+  })
+  const link = (of: string, path: string, body: unknown) => must(204, `PUT ${root}/rules/${of}/${path}`, body, askTwo)
+  await link(rule, 'action-types/alert-activation/actions', { positiveActionIds: [open] })
+  await link(rule, 'action-types/alert-resolution/actions', { negativeActionIds: [close] })
+  await link(rule, 'trigger-types/endpoint-data-samples-received/triggers', [samples])
+
+  // A second rule reports what happens to alerts.
+  const event = 'ctx.trigger.alertLifecycleEvent'
+  const report = await make('/rules', { name: 'report', expression: 'return true' })
+  const email = await make('/action-types/send-email/actions', {
+    name: 'mail',
+    recipientsExpression: 'caretaker@example.org',
+    subjectExpression: `return ${event}.eventType + ': ' + ${event}.alert.message`,
+    textExpression: `return 'Floor ' + ctx.endpoint.getMetadata().floor`,
+  })
+  const hook = await make('/action-types/webhook/actions', {
+    name: 'hook',
+    webhookUrl: receiver.url,
+    webhookPayloadExpression: `return { event: ${event}.eventType, severity: ${event}.alert.severityLevel }`,
+  })
+  const alertEvents = await make('/trigger-types/alert-lifecycle-event/triggers', {
+    name: 'alerts',
+    appName: 'house',
+    alertTypes: ['HOT'],
+    eventTypes: ['ACTIVATED', 'UPDATED', 'RESOLVED'],
+  })
+  await link(report, 'action-types/send-email/actions', { positiveActionIds: [email] })
+  await link(report, 'action-types/webhook/actions', { positiveActionIds: [hook] })
+  await link(report, 'trigger-types/alert-lifecycle-event/triggers', [alertEvents])
+
+  // Each sample goes to the other node.
+  const devices = [await aDevice(one.mqttUrl), await aDevice(two.mqttUrl)]
+  const send = async (temperature: number, n: number) => {
+    const topic = `kp1/house-v1/dcx/room-1-token/json/${n}`
+    const device = devices[n % 2]!
+    await device.publish(topic, { temperature })
+    await device.receives(`${topic}/status`)
+  }
+  const hooks = () => receiver.requests.map(({ body }) => Object.values(JSON.parse(body)).join(' '))
+  const subjects = () => mail.mails.map(({ text }) => /^Subject: (.*?)\r?$/m.exec(text)![1])
+  const steps: [temperature: number, hooks: string[], subjects: string[]][] = [
+    [28, [], []],
+    [31, ['ACTIVATED HIGH'], ['ACTIVATED: 31 degrees']],
+    [31, ['ACTIVATED HIGH'], ['ACTIVATED: 31 degrees']],
+    [41, ['ACTIVATED HIGH', 'UPDATED CRITICAL'], ['ACTIVATED: 31 degrees', 'UPDATED: 41 degrees']],
+    [27, ['ACTIVATED HIGH', 'UPDATED CRITICAL'], ['ACTIVATED: 31 degrees', 'UPDATED: 41 degrees']],
+    [
+      20,
+      ['ACTIVATED HIGH', 'UPDATED CRITICAL', 'RESOLVED CRITICAL'],
+      ['ACTIVATED: 31 degrees', 'UPDATED: 41 degrees', 'RESOLVED: 41 degrees'],
+    ],
+  ]
+  for (const [n, [temperature, expectedHooks, expectedSubjects]] of steps.entries()) {
+    await send(temperature, n)
+    await eventually(
+      () => {
+        assert.deepEqual(hooks(), expectedHooks)
+        assert.deepEqual(subjects(), expectedSubjects)
+      },
+      { withinMs: 20_000 },
+    )
+  }
+  assert.match(mail.mails[0]!.text, /Floor 2/)
+
+  const { body } = await must(200, `GET ${root}/alerts?entityIds=room-1`, undefined, askTwo)
+  assert.deepEqual(
+    [body.totalElements, body.content[0].state, body.content[0].severityLevel, body.content[0].entityMetadata.floor],
+    [1, 'RESOLVED', 'CRITICAL', 2],
+  )
+  // The chain: rule, activation, rule of the alert, e-mail and webhook share one trace id.
+  await eventually(async () => {
+    const { content } = (await must(200, `GET ${root}/traces?entityId=${hook}`)).body
+    assert.equal(content.length, 3)
+    const chain = (await must(200, `GET ${root}/traces?traceId=${content[0].traceId}`)).body.content
+    assert.deepEqual(
+      chain.map(({ entityType, outcome }: Record<string, string>) => `${entityType} ${outcome}`).sort(),
+      [
+        'ALERT_RESOLUTION_ACTION SUCCESS',
+        'RULE SUCCESS',
+        'RULE SUCCESS',
+        'SEND_EMAIL_ACTION SUCCESS',
+        'WEBHOOK_ACTION SUCCESS',
+      ],
+    )
+  })
+  for (const device of devices) await device.end()
+  for (const node of [one, two]) assert.equal(await node.kill('SIGTERM'), 0)
+})
