@@ -43,6 +43,10 @@ const benches: Record<string, { title: string; load(): Promise<() => Promise<Fig
     load: async () => (await import('./traffic-log.ts')).trafficLog,
   },
   'time-series': { title: 'Time series', load: async () => (await import('./time-series.ts')).timeSeries },
+  'ingest-pipeline': {
+    title: 'Documents through a pipeline',
+    load: async () => (await import('./ingest-pipeline.ts')).ingestPipeline,
+  },
   sandbox: { title: 'Sandbox for scripts', load: async () => (await import('./sandbox.ts')).sandbox },
   vpn: { title: 'VPN', load: async () => (await import('./vpn.ts')).vpn },
   gateway: { title: 'Devices', load: async () => (await import('./gateway.ts')).gateway },

@@ -43,6 +43,11 @@ const commands: Record<string, Command> = {
     summary: 'try a rule on an event without effects: waypost rules try <file> --event <file>',
     load: () => import('./cli/rules.ts'),
   },
+  pipeline: {
+    takesArguments: true,
+    summary: 'try an ingest pipeline: waypost pipeline simulate <file>',
+    load: () => import('./cli/pipeline.ts'),
+  },
   lorawan: {
     takesArguments: true,
     summary: 'try a payload formatter: waypost lorawan decode <codec> --bytes <hex> --port 1',

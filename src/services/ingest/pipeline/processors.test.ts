@@ -51,6 +51,7 @@ check('set sets fields, from values, templates and other fields', [
     '{"t":"a\\"b"}',
     '{"t":"a\\"b","q":"a\\\\\\"b|a\\"b|idx|a\\\\\\"b|"}',
   ],
+  [[{ set: { field: 'q', value: '{{t}}', media_type: 'text/plain' } }], '{"t":"a\\"b"}', '{"t":"a\\"b","q":"a\\"b"}'],
   [[{ set: { field: 'a', value: 2, override: false } }], '{"a":1}', '{"a":1}'],
   [[{ set: { field: 'a', value: 2, override: false } }], '{"a":null}', '{"a":2}'],
   [[{ set: { field: 'a', value: '{{no}}', ignore_empty_value: true } }], '{"a":1}', '{"a":1}'],

@@ -1,7 +1,7 @@
 import { getEntry } from '../../../painless/collections.ts'
 import { allocateText, step } from '../../../painless/meter.ts'
 import { textOf } from '../../../painless/text.ts'
-import { ConfigError } from './config.ts'
+import { type Config, ConfigError, optionalText } from './config.ts'
 import type { IngestDocument } from './types.ts'
 
 /** Makes a text, or a value with texts inside, from a document. */
@@ -14,13 +14,13 @@ const depthMax = 16
 
 /**
  * Compiles a mustache template: `{{field}}`, `{{{field}}}`, `{{&field}}`, sections, inverted sections and comments.
- * Two braces escape the value for use inside a JSON string, three leave it as it is.
+ * Two braces escape the value for the media type, three leave it as it is.
  */
-export function compileTemplate(text: string): Template {
+export function compileTemplate(text: string, mediaType = defaultMediaType): Template {
   if (!text.includes('{{')) return () => text
   const tags = tokenize(text)
   const cursor = { at: 0 }
-  const parts = parse(tags, cursor, undefined, 0)
+  const parts = parse(tags, cursor, undefined, 0, escapes[mediaType]!)
   return (document) => {
     step()
     const { ctx } = document
@@ -56,7 +56,13 @@ function tokenize(text: string): Tag[] {
   return tags
 }
 
-function parse(tags: Tag[], cursor: { at: number }, section: string | undefined, depth: number): Part[] {
+function parse(
+  tags: Tag[],
+  cursor: { at: number },
+  section: string | undefined,
+  depth: number,
+  escaped: (text: string) => string,
+): Part[] {
   if (depth > depthMax) throw new ConfigError('the sections of a template are nested too deeply')
   const parts: Part[] = []
   while (cursor.at < tags.length) {
@@ -66,9 +72,9 @@ function parse(tags: Tag[], cursor: { at: number }, section: string | undefined,
       return parts
     }
     if (kind === 'text') parts.push(() => name)
-    else if (kind === 'value') parts.push((stack) => escapeJson(shown(lookup(stack, name))))
+    else if (kind === 'value') parts.push((stack) => escaped(shown(lookup(stack, name))))
     else if (kind === 'raw') parts.push((stack) => shown(lookup(stack, name)))
-    else parts.push(sectionPart(kind, name, parse(tags, cursor, name, depth + 1)))
+    else parts.push(sectionPart(kind, name, parse(tags, cursor, name, depth + 1, escaped)))
   }
   if (section !== undefined) throw new ConfigError(`the template does not close the section [${section}]`)
   return parts
@@ -92,7 +98,25 @@ function sectionPart(kind: '#' | '^', name: string, inner: Part[]): Part {
 }
 
 const shown = (value: unknown): string => (value === undefined || value === null ? '' : textOf(value))
-const escapeJson = (text: string): string => JSON.stringify(text).slice(1, -1)
+
+/** How `{{field}}` is written for each media type. */
+const escapes: Record<string, (text: string) => string> = {
+  'application/json': (text) => JSON.stringify(text).slice(1, -1),
+  'text/plain': (text) => text,
+  'application/x-www-form-urlencoded': (text) => encodeURIComponent(text.toWellFormed()).replaceAll('%20', '+'),
+}
+const defaultMediaType = 'application/json'
+
+/** Reads the option `media_type`. */
+export function mediaTypeOf(config: Config): string {
+  const name = optionalText(config, 'media_type') ?? defaultMediaType
+  if (!Object.hasOwn(escapes, name))
+    throw new ConfigError(
+      `property does not contain a supported media type [${name}]; must be one of ${Object.keys(escapes).join(', ')}`,
+      'media_type',
+    )
+  return name
+}
 
 function lookup(stack: unknown[], name: string): unknown {
   if (name === '.') return stack.at(-1)
@@ -115,14 +139,16 @@ function child(value: unknown, part: string): unknown {
 }
 
 /** Compiles a value in which every text is a template; lists and objects are copied for each document. */
-export function compileValue(value: unknown): Template<unknown> {
-  if (typeof value === 'string') return compileTemplate(value)
+export function compileValue(value: unknown, mediaType = defaultMediaType): Template<unknown> {
+  if (typeof value === 'string') return compileTemplate(value, mediaType)
   if (Array.isArray(value)) {
-    const items = value.map(compileValue)
+    const items = value.map((item) => compileValue(item, mediaType))
     return (document) => items.map((item) => item(document))
   }
   if (value instanceof Map) {
-    const entries = [...value].map(([key, item]) => [compileTemplate(String(key)), compileValue(item)] as const)
+    const entries = [...value].map(
+      ([key, item]) => [compileTemplate(String(key), mediaType), compileValue(item, mediaType)] as const,
+    )
     return (document) => new Map(entries.map(([key, item]) => [key(document), item(document)]))
   }
   return () => value

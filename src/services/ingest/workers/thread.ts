@@ -5,8 +5,9 @@ import { parseDocument } from '../../../painless/json.ts'
 import { createKnownFields, type KnownFields } from '../documents/fields.ts'
 import { compilePipeline } from '../pipeline/compile.ts'
 import { failureSummary } from '../pipeline/failure.ts'
+import { simulateDocument } from '../pipeline/simulate.ts'
 import type { CompileResult, Pipeline } from '../pipeline/types.ts'
-import { failureBody, mistakesBody, writeOutcome } from '../pipeline/write.ts'
+import { mistakesBody, writeOutcome } from '../pipeline/write.ts'
 import {
   cells,
   type DocumentOutcome,
@@ -130,24 +131,12 @@ function runSimulation(message: ToThread, body: DocumentMap, pipeline: Pipeline)
   const timestamp = isoOf(message.now)
   const failed = ({ type, reason }: Problem) =>
     JSON.stringify({ error: { root_cause: [{ type, reason }], type, reason } })
-  runAll(message, documents.length, (index) => simulate(documents[index]!, pipeline, timestamp), failed)
-}
-
-function simulate(document: DocumentMap, pipeline: Pipeline, timestamp: string): string {
-  const text = (name: string, byDefault: string) => (document.get(name) as string | undefined) ?? byDefault
-  const input = {
-    index: text('_index', '_index'),
-    type: text('_type', '_doc'),
-    id: text('_id', '_id'),
-    source: document.get('_source') as DocumentMap,
-    timestamp,
-  }
-  const written = writeOutcome(pipeline.run(input), documentBytesMax)
-  if ('failure' in written) return JSON.stringify({ error: failureBody(written.failure) })
-  if (written.document === null) return 'null'
-  const { index, type, id } = written.document
-  const place = JSON.stringify({ _index: index, _type: type, _id: id }).slice(0, -1)
-  return `{"doc":${place},"_source":${written.text}},"_ingest":${JSON.stringify({ timestamp })}}`
+  runAll(
+    message,
+    documents.length,
+    (index) => simulateDocument(documents[index]!, pipeline, timestamp, documentBytesMax),
+    failed,
+  )
 }
 
 function handle(message: ToThread) {

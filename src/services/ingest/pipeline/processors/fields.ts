@@ -3,7 +3,7 @@ import { allocate, step } from '../../../../painless/meter.ts'
 import { ConfigError, flag, optionalText, requiredText, requiredValue, takeValue, textList } from '../config.ts'
 import { findField, getField, removeField, setField, splitPath } from '../document.ts'
 import { illegalArgument } from '../failure.ts'
-import { compileTemplate, compileValue, isTemplate, type Template } from '../template.ts'
+import { compileTemplate, compileValue, isTemplate, mediaTypeOf, type Template } from '../template.ts'
 import type { ProcessorDefinition } from './define.ts'
 import { checkedPath } from './paths.ts'
 
@@ -35,22 +35,17 @@ export const set: ProcessorDefinition = {
     override: 'Whether a field that already has a value other than null is set, default true.',
     ignore_empty_value: 'Whether a value that is null or an empty text changes nothing, default false.',
     media_type:
-      'Media type for encoding the value: `application/json`, `text/plain` or `application/x-www-form-urlencoded`.',
+      'How `{{field}}` is escaped: `application/json` (default), `text/plain` or `application/x-www-form-urlencoded`.',
   },
   compile: (config) => {
     const { path, parts } = compilePath(requiredText(config, 'field'))
     const from = optionalText(config, 'copy_from')
     if (from !== undefined && takeValue(config, 'value') !== undefined)
       throw new ConfigError('cannot set both `copy_from` and `value` in the same processor', 'copy_from')
-    const value = from === undefined ? compileValue(requiredValue(config, 'value')) : copyFrom(from)
+    const mediaType = mediaTypeOf(config)
+    const value = from === undefined ? compileValue(requiredValue(config, 'value'), mediaType) : copyFrom(from)
     const override = flag(config, 'override', true)
     const ignoreEmpty = flag(config, 'ignore_empty_value', false)
-    const mediaType = optionalText(config, 'media_type')
-    if (
-      mediaType !== undefined &&
-      !['application/json', 'text/plain', 'application/x-www-form-urlencoded'].includes(mediaType)
-    )
-      throw new ConfigError(`property does not contain a supported media type [${mediaType}]`, 'media_type')
     return (document) => {
       const name = path(document)
       const split = parts(name)
@@ -147,13 +142,13 @@ export const append: ProcessorDefinition = {
     field: 'Field to append to; a template.',
     value: 'Value or list of values; texts in it are templates.',
     allow_duplicates: 'Whether values that the list already has are appended, default true.',
-    media_type: 'Media type for encoding the value.',
+    media_type:
+      'How `{{field}}` is escaped: `application/json` (default), `text/plain` or `application/x-www-form-urlencoded`.',
   },
   compile: (config) => {
     const { path, parts } = compilePath(requiredText(config, 'field'))
-    const value = compileValue(requiredValue(config, 'value'))
+    const value = compileValue(requiredValue(config, 'value'), mediaTypeOf(config))
     const duplicates = flag(config, 'allow_duplicates', true)
-    optionalText(config, 'media_type')
     return (document) => {
       const name = path(document)
       const split = parts(name)

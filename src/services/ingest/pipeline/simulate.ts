@@ -1,0 +1,67 @@
+import { JsonError, parseDocument } from '../../../painless/json.ts'
+import { compilePipeline } from './compile.ts'
+import type { Pipeline } from './types.ts'
+import { failureBody, mistakesBody, writeOutcome } from './write.ts'
+
+type DocumentMap = Map<unknown, unknown>
+
+/** Runs one document of a simulation and returns its part of the answer as JSON text; `null` for a dropped one. */
+export function simulateDocument(document: DocumentMap, pipeline: Pipeline, timestamp: string, limit?: number): string {
+  const text = (name: string, byDefault: string) => (document.get(name) as string | undefined) ?? byDefault
+  const input = {
+    index: text('_index', '_index'),
+    type: text('_type', '_doc'),
+    id: text('_id', '_id'),
+    source: document.get('_source') as DocumentMap,
+    timestamp,
+  }
+  const written = writeOutcome(pipeline.run(input), limit)
+  if ('failure' in written) return JSON.stringify({ error: failureBody(written.failure) })
+  if (written.document === null) return 'null'
+  const { index, type, id } = written.document
+  const place = JSON.stringify({ _index: index, _type: type, _id: id }).slice(0, -1)
+  return `{"doc":${place},"_source":${written.text}},"_ingest":${JSON.stringify({ timestamp })}}`
+}
+
+/** The end of a simulation without a platform: the answer, or why there is none. */
+export type FileSimulation = { documents: string[] } | { problem: string; mistakes: string[] }
+
+const problem = (text: string, mistakes: string[] = []): FileSimulation => ({ problem: text, mistakes })
+
+/**
+ * Simulates a file `{pipeline: {processors}, docs: [{_source}]}`; `{processors, docs}` is accepted too. `pipelines`
+ * may hold further pipelines by name, for `pipeline` processors.
+ */
+export function simulateFile(text: string, timestamp: string): FileSimulation {
+  let body: unknown
+  try {
+    body = parseDocument(text)
+  } catch (error) {
+    if (error instanceof JsonError) return problem(`the file is not JSON: ${error.message}`)
+    throw error
+  }
+  if (!(body instanceof Map)) return problem('the file must hold an object with pipeline and docs')
+  const documents: unknown = body.get('docs')
+  if (!Array.isArray(documents) || !documents.every(isDocument))
+    return problem('docs must be a list of objects with _source')
+  const others = compileOthers(body.get('pipelines'))
+  const result = compilePipeline(body.get('pipeline') ?? body, others)
+  if ('mistakes' in result)
+    return problem(
+      'the pipeline has mistakes',
+      result.mistakes.map((mistake) => String(mistakesBody([mistake]).reason)),
+    )
+  return { documents: documents.map((document) => simulateDocument(document, result.pipeline, timestamp)) }
+}
+
+const isDocument = (value: unknown): value is DocumentMap => value instanceof Map && value.get('_source') instanceof Map
+
+function compileOthers(definitions: unknown): (name: string) => Pipeline | undefined {
+  const compiled = new Map<string, Pipeline>()
+  const lookup = (name: string) => compiled.get(name)
+  for (const [name, definition] of definitions instanceof Map ? definitions : []) {
+    const result = compilePipeline(definition, lookup)
+    if ('pipeline' in result) compiled.set(String(name), result.pipeline)
+  }
+  return lookup
+}
