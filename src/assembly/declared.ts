@@ -1,11 +1,10 @@
 /** Collects the service instances and scopes that services declare. */
 import type { ConfigurationInstance } from '../kernel/configuration.ts'
 import type { AnyService } from '../kernel/define-service.ts'
-import { reservedInstances, reservedScopes } from './reserved.ts'
 
 /** Returns all service instances by name, sorted. */
 export function instancesOf(services: AnyService[]): ReadonlyMap<string, ConfigurationInstance> {
-  const all: ConfigurationInstance[] = [...services.flatMap(({ instances = [] }) => instances), ...reservedInstances]
+  const all: ConfigurationInstance[] = services.flatMap(({ instances = [] }) => instances)
   const byName = new Map<string, ConfigurationInstance>()
   for (const instance of all.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     if (byName.has(instance.name)) throw new Error(`the service instance ${instance.name} is declared twice`)
@@ -16,7 +15,7 @@ export function instancesOf(services: AnyService[]): ReadonlyMap<string, Configu
 
 /** Returns all scopes with the built-in roles that hold them, sorted. */
 export function scopesOf(services: AnyService[]): ReadonlyMap<string, readonly string[]> {
-  const all = [...services.flatMap(({ scopes = {} }) => Object.entries(scopes)), ...Object.entries(reservedScopes)]
+  const all = services.flatMap(({ scopes = {} }) => Object.entries(scopes))
   const byName = new Map<string, readonly string[]>()
   for (const [scope, holders] of all.toSorted(([a], [b]) => (a < b ? -1 : 1))) {
     if (byName.has(scope)) throw new Error(`the scope ${scope} is declared twice`)

@@ -14,7 +14,6 @@ import { type BuiltServices, buildServices } from './build.ts'
 import type { Database } from './database.ts'
 import { mountFrontPages } from './front-pages.ts'
 import { stopAfterFailedStartFailed } from './log-messages.ts'
-import { reservedApis } from './reserved.ts'
 
 export interface Platform {
   platformServices: BuiltServices
@@ -137,10 +136,11 @@ function createHttp(config: Config, log: Log, { kit, built, ask }: BuiltServices
     metrics: kit.metrics,
     authenticate: ask(Identity).authenticate,
     origins: { isAllowed: ask(Identity).isOriginAllowed },
-    callerWithoutAuthentication: withoutAuthentication(config.withoutAuthentication, log, [
-      ...apis.map(({ name }) => name),
-      ...Object.keys(reservedApis),
-    ]),
+    callerWithoutAuthentication: withoutAuthentication(
+      config.withoutAuthentication,
+      log,
+      apis.map(({ name }) => name),
+    ),
     rateLimit: config.rateLimit,
     scopes: kit.scopes,
     trustProxy: config.trustProxy,
