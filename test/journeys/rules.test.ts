@@ -1,6 +1,7 @@
 /** A hot room, from the sensor to the people: MQTT → rule → alert → e-mail and webhook, over two nodes. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Ask } from '../harness/client.ts'
 import { freshDatabase } from '../harness/database.ts'
 import { aDevice } from '../harness/device.ts'
 import { eventually } from '../harness/eventually.ts'
@@ -11,28 +12,14 @@ import { aReceiver } from '../harness/webhook-receiver.ts'
 
 const root = '/re/api/v1'
 
-test('a hot room opens an alert, people get an e-mail and a webhook, and all of it ends when the room is cool', async () => {
-  const [mail, receiver] = [await aMailServer(), await aReceiver()]
-  const environment = {
-    WAYPOST_DATABASE_URL: await databaseUrl(await freshDatabase()),
-    WAYPOST_MASTER_KEY: 'k'.repeat(40),
-    WAYPOST_ALLOW_PRIVATE_ADDRESSES: 'on',
-    WAYPOST_SMTP_URL: mail.url,
-    WAYPOST_LOG_LEVEL: 'error',
-  }
-  const [first, second] = nodeDirectories(2) as [string, string]
-  const one = await startPlatform({ directory: first, environment })
-  const two = await startPlatform({ directory: second, environment })
-  const secrets = one.bootstrap.default
-  const [askOne, askTwo] = [await one.asService(secrets), await two.asService(secrets)]
-  const must = async (status: number, operation: string, body?: unknown, ask = askOne) => {
-    const answer = await ask(operation, body)
-    assert.equal(answer.status, status, `${operation}: ${answer.text}`)
-    return answer
-  }
+type Must = (status: number, operation: string, body?: unknown, ask?: Ask) => Promise<Awaited<ReturnType<Ask>>>
+
+/** Creates the endpoint and both rules; links are made at another node. Returns the id of the webhook action. */
+async function prepare(must: Must, linkingAsk: Ask, url: string): Promise<string> {
   const make = async (path: string, body: unknown) =>
     (await must(201, `POST ${root}${path}`, body)).headers.get('location')!.split('/').at(-1)!
-
+  const link = (of: string, path: string, body: unknown) =>
+    must(204, `PUT ${root}/rules/${of}/${path}`, body, linkingAsk)
   await must(201, 'POST /api/v1/applications', { name: 'house' })
   await must(201, 'POST /api/v1/applications/house/app-versions', { nameSuffix: 'v1' })
   await must(201, 'POST /epr/api/v1/endpoints', {
@@ -57,7 +44,6 @@ test('a hot room opens an alert, people get an e-mail and a webhook, and all of 
     name: 'samples',
     appVersionName: 'house-v1',
   })
-  const link = (of: string, path: string, body: unknown) => must(204, `PUT ${root}/rules/${of}/${path}`, body, askTwo)
   await link(rule, 'action-types/alert-activation/actions', { positiveActionIds: [open] })
   await link(rule, 'action-types/alert-resolution/actions', { negativeActionIds: [close] })
   await link(rule, 'trigger-types/endpoint-data-samples-received/triggers', [samples])
@@ -73,7 +59,7 @@ test('a hot room opens an alert, people get an e-mail and a webhook, and all of 
   })
   const hook = await make('/action-types/webhook/actions', {
     name: 'hook',
-    webhookUrl: receiver.url,
+    webhookUrl: url,
     webhookPayloadExpression: `return { event: ${event}.eventType, severity: ${event}.alert.severityLevel }`,
   })
   const alertEvents = await make('/trigger-types/alert-lifecycle-event/triggers', {
@@ -85,6 +71,29 @@ test('a hot room opens an alert, people get an e-mail and a webhook, and all of 
   await link(report, 'action-types/send-email/actions', { positiveActionIds: [email] })
   await link(report, 'action-types/webhook/actions', { positiveActionIds: [hook] })
   await link(report, 'trigger-types/alert-lifecycle-event/triggers', [alertEvents])
+  return hook
+}
+
+test('a hot room opens an alert, people get an e-mail and a webhook, and all of it ends when the room is cool', async () => {
+  const [mail, receiver] = [await aMailServer(), await aReceiver()]
+  const environment = {
+    WAYPOST_DATABASE_URL: await databaseUrl(await freshDatabase()),
+    WAYPOST_MASTER_KEY: 'k'.repeat(40),
+    WAYPOST_ALLOW_PRIVATE_ADDRESSES: 'on',
+    WAYPOST_SMTP_URL: mail.url,
+    WAYPOST_LOG_LEVEL: 'error',
+  }
+  const [first, second] = nodeDirectories(2) as [string, string]
+  const one = await startPlatform({ directory: first, environment })
+  const two = await startPlatform({ directory: second, environment })
+  const secrets = one.bootstrap.default
+  const [askOne, askTwo] = [await one.asService(secrets), await two.asService(secrets)]
+  const must: Must = async (status, operation, body, ask = askOne) => {
+    const answer = await ask(operation, body)
+    assert.equal(answer.status, status, `${operation}: ${answer.text}`)
+    return answer
+  }
+  const hook = await prepare(must, askTwo, receiver.url)
 
   // Each sample goes to the other node.
   const devices = [await aDevice(one.mqttUrl), await aDevice(two.mqttUrl)]
