@@ -35,7 +35,11 @@ export function callMethod(method: Method, receiver: unknown, args: unknown[]): 
 }
 
 function castArgument(method: Method, arg: unknown, index: number): unknown {
-  if (!isLate(arg)) return method.casts![index]!(arg)
+  if (!isLate(arg)) {
+    if (typeof arg === 'string' && method.parameters[index]!.primitive)
+      throw wrongType(arg, method.parameters[index]!.name)
+    return method.casts![index]!(arg)
+  }
   const type = method.parameters[index]!
   const target = functionalMethod(type)
   if (!target)
@@ -120,7 +124,18 @@ export function writeItem(list: unknown[], index: number, value: unknown): void 
   list[checkedIndex(index, list.length, 'IndexOutOfBoundsException')] = value
 }
 
-const toIndex = castFromDef(typeNamed('int'), false) as (value: unknown) => number
+/** A text where a number is expected; other wrong types are class cast exceptions. */
+const wrongType = (value: unknown, type: string): JavaThrow =>
+  new JavaThrow(
+    'java.lang.invoke.WrongMethodTypeException',
+    `cannot convert a value of type [${javaClassOf(value)}] to [${type}]`,
+  )
+
+const castIndex = castFromDef(typeNamed('int'), false) as (value: unknown) => number
+const toIndex = (index: unknown): number => {
+  if (typeof index === 'string') throw wrongType(index, 'int')
+  return castIndex(index)
+}
 
 /** Reads `target[index]` of a reference. */
 export function readIndex(target: unknown, index: unknown): unknown {

@@ -65,7 +65,7 @@ const growing: Record<string, string> = {
   'many arrays': 'List l = []; while (true) l.add(new long[100000])',
   'copies of a list': 'Collections.nCopies(2000000000, 1)',
   'lambdas without end': 'List l = []; while (true) { int i = l.size(); l.add(Optional.of(1).map(x -> x + i)) }',
-  'regular expressions without end': "while (true) Pattern.compile('(a{1,50}){1,15}b')",
+  'matchers without end': "while (true) { def p = /(a{1,50}){1,15}b/; p.matcher('aaa').find() }",
   'dates without end': "while (true) ZonedDateTime.parse('2020-01-01T00:00:00Z').plusDays(1L)",
   'exceptions without end': "List l = []; while (true) l.add(new Exception('x'))",
   'JSON without end': "String s = '[1]'; while (true) s = Json.dump([Json.load(s), Json.load(s)])",

@@ -260,8 +260,7 @@ function writeObject(value: object, writer: Writer, depth: number): string {
 
 /** Converts a value to plain JavaScript; longs that a number cannot hold stay bigints. */
 export function toPlain(value: DocumentValue, depth = 0): unknown {
-  if (typeof value === 'bigint')
-    return value >= -9007199254740991n && value <= 9007199254740991n ? Number(value) : value
+  if (typeof value === 'bigint') return BigInt(Number(value)) === value ? Number(value) : value
   if (typeof value !== 'object' || value === null) return value
   if (depth > depthMax) throw illegalArgument('Iterable object is self-referencing itself or nested too deeply')
   if (value instanceof Map) {

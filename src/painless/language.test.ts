@@ -181,6 +181,8 @@ checkFailures('wrong types are refused', [
   ['def x = 1.5; x & 1', 'ClassCastException'],
   ['List l = [1]; Map m = l', 'ClassCastException'],
   ["(char)'ab'", 'ClassCastException'],
+  ['12 ==~ /cat/', 'ClassCastException'],
+  ['StringBuilder b = new StringBuilder(); [1].stream().mapToLong(i -> b.setLength(i))', 'ClassCastException'],
 ])
 
 checkFailures('mistakes of a script have a name', [
@@ -205,6 +207,8 @@ checkFailures('mistakes of a script have a name', [
 
 checkFailures('exceptions have the class that Java gives them', [
   ['return 1 / 0', 'ArithmeticException'],
+  ["def l = [1]; l.get('x')", 'WrongMethodTypeException'],
+  ["def l = [1]; l['x']", 'WrongMethodTypeException'],
   ['def x = null; x.foo', 'NullPointerException'],
   ['int x = params.none', 'NullPointerException'],
   ['String s = null; s.length()', 'NullPointerException'],
@@ -234,8 +238,13 @@ test('an error shows line, column and the text around it', () => {
 })
 
 test('regular expressions can be switched off', () => {
-  for (const source of ["'a' ==~ /a/", "Pattern.compile('a')", '/a/.matcher("a").find()'])
+  for (const source of ["'a' ==~ /a/", "Pattern.quote('a')", '/a/.matcher("a").find()'])
     assert.throws(() => run(source, false), /Regexes are disabled/, source)
+})
+
+test('a loop may run 999,999 times', () => {
+  assert.equal(run('for (int x = 0; x < 999999; ++x) {}'), null)
+  assert.throws(() => run('for (int x = 0; x < 1000000; ++x) {}'), /1000000 steps/)
 })
 
 test('a script is compiled once and keeps nothing between runs', () => {

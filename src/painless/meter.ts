@@ -40,13 +40,13 @@ export function startMeter(limits: Limits = documentLimits): void {
 
 /** Counts one step of a script. */
 export function step(): void {
-  if (--meter.steps < meter.nextCheck) checkMeter()
+  if (--meter.steps <= meter.nextCheck) checkMeter()
 }
 
 /** Counts the steps of an operation whose cost grows with its operands. */
 export function steps(count: number): void {
   meter.steps -= count
-  if (meter.steps < meter.nextCheck) checkMeter()
+  if (meter.steps <= meter.nextCheck) checkMeter()
 }
 
 function checkMeter(): void {

@@ -45,6 +45,7 @@ const hierarchy: Record<string, string> = {
   'java.text.ParseException': 'java.lang.Exception',
   'java.util.concurrent.TimeoutException': 'java.lang.Exception',
   'java.lang.invoke.LambdaConversionException': 'java.lang.Exception',
+  'java.lang.invoke.WrongMethodTypeException': 'java.lang.RuntimeException',
 }
 
 for (const [name, parent] of Object.entries(hierarchy))

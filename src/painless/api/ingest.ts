@@ -69,6 +69,7 @@ defineClass('org.opensearch.painless.api.Json', {
   methods: {
     'static def load(String)': readJson,
     'static String dump(def)': (value: unknown) => sized(writeDocument(value)),
+    'static String dump(def,boolean)': (value: unknown) => sized(writeDocument(value)),
   },
 })
 

@@ -25,6 +25,7 @@ import {
   type List,
   noSuchElement,
 } from './helpers.ts'
+import { getByPath } from './paths.ts'
 
 /** An Iterator over the elements that a collection had when it was made. */
 export interface Iteration extends JavaObject {
@@ -281,6 +282,8 @@ defineClass('java.util.List', {
     },
     'def get(int)': (self: List, index: number) => self[checkIndex(self, index)],
     'int getLength()': (self: List) => self.length,
+    'def getByPath(String)': (self: List, path: string) => getByPath(self, path, undefined),
+    'def getByPath(String,def)': (self: List, path: string, fallback: unknown) => getByPath(self, path, () => fallback),
     'int indexOf(def)': (self: List, item: unknown) => indexIn(self, item),
     'int lastIndexOf(def)': (self: List, item: unknown) => {
       steps(1 + (self.length >> 3))

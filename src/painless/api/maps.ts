@@ -1,12 +1,13 @@
 import { addItem, clearEntries, getEntry, hasKey, keysOf, putEntry, removeEntry } from '../collections.ts'
 import { defineClass, type Methods } from '../define.ts'
 import { compareNatural, equal, keyText } from '../equality.ts'
-import { illegalArgument, unsupported } from '../errors.ts'
-import { allocate, step } from '../meter.ts'
+import { unsupported } from '../errors.ts'
+import { allocate } from '../meter.ts'
 import { textOf } from '../text.ts'
 import { type JavaObject, mark } from '../values.ts'
 import { asBoolean, asDouble, type Fn, type JavaMap, type JavaSet } from './helpers.ts'
 import { itemsOf } from './lists.ts'
+import { getByPath } from './paths.ts'
 
 /** An entry of a map: `setValue` writes to the map that it comes from. */
 export interface Entry extends JavaObject {
@@ -63,26 +64,6 @@ export const asSet = (items: unknown[]): JavaSet => {
 
 /** Marks a map that scripts cannot change. */
 const fixed = <T extends object>(value: T): T => mark(value, { readOnly: true })
-
-function getByPath(target: unknown, path: string, fallback: (() => unknown) | undefined): unknown {
-  let current: unknown = target
-  for (const part of path.split('.')) {
-    step()
-    let next: unknown
-    if (current instanceof Map) next = hasKey(current, part) ? getEntry(current, part) : undefined
-    else if (Array.isArray(current)) {
-      if (!/^\d+$/.test(part))
-        throw illegalArgument(`Could not parse [${part}] as a int index into list at path [${path}]`)
-      next = current[Number(part)]
-    } else if (current !== null && current !== undefined) next = undefined
-    if (next === undefined) {
-      if (fallback) return fallback()
-      throw illegalArgument(`Could not find value at path [${path}]`)
-    }
-    current = next
-  }
-  return current
-}
 
 const pairs = (map: JavaMap): [unknown, unknown][] => keysOf(map).map((key) => [key, getEntry(map, key)])
 const filtered = (map: JavaMap, test: Fn): JavaMap => {

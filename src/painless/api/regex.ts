@@ -37,7 +37,7 @@ const flagBits = {
   CANON_EQ: 128,
   UNICODE_CHARACTER_CLASS: 256,
 }
-const letters: Record<string, number> = { i: 2, x: 4, m: 8, l: 16, s: 32, u: 64, c: 128, U: 256 }
+const letters: Record<string, number> = { i: 2, x: 4, m: 8, l: 16, s: 32, u: 64, c: 128, U: 256 | 64 }
 
 export function compilePattern(source: string, letterFlags: string | number): Pattern {
   let flags = 0
@@ -186,10 +186,6 @@ const patternTest =
 defineClass('java.util.regex.Pattern', {
   constants: Object.fromEntries(Object.entries(flagBits).map(([name, value]) => [name, ['int', value]])),
   methods: {
-    'static Pattern compile(String)': (source: string) => compilePattern(source, 0),
-    'static Pattern compile(String,int)': compilePattern,
-    'static boolean matches(String,CharSequence)': (source: string, text: unknown) =>
-      matchPattern(compilePattern(source, 0), text),
     'static String quote(String)': (text: string) => RE2JS.quote(text),
     'Predicate asPredicate()': (self: Pattern) => patternTest(self, false),
     'Predicate asMatchPredicate()': (self: Pattern) => patternTest(self, true),

@@ -227,7 +227,7 @@ function comparison(operator: Comparison, at: number, left: Compiled, right: Com
 
 function regexMatch(operator: '=~' | '==~', at: number, left: Compiled, right: Compiled, scope: Scope): Compiled {
   if (!scope.owner.script.regexEnabled) throw regexDisabled(at)
-  const text = castTo(left, left.type === stringType() ? stringType() : defType).run
+  const text = castTo(left, stringType()).run
   const pattern = castTo(right, findType('Pattern')!).run
   const test = operator === '=~' ? findPattern : matchPattern
   return { type: booleanType, at, run: (frame) => test(pattern(frame), text(frame)) }

@@ -100,6 +100,11 @@ export function compileExpression(node: Expression, scope: Scope, target?: Type)
   }
 }
 
+const invalidConstant = (value: bigint, long: boolean, digits: string): string => {
+  const hint = ` If you want a long constant then change it to [${digits}L].`
+  return `Invalid ${long ? 'long' : 'int'} constant [${digits}].${!long && BigInt.asIntN(64, value) === value ? hint : ''}`
+}
+
 const smallRanges: Record<string, [number, number]> = { byte: [-128, 127], short: [-32768, 32767], char: [0, 65535] }
 
 /** A literal takes the type byte, short or char where that is expected and its value fits. */
@@ -111,7 +116,7 @@ function integerLiteral({ text, at, negative }: ExpressionOf<'int'>, target?: Ty
   const value = negative ? -size : size
   const bits = long ? 64 : 32
   if (BigInt.asIntN(bits, value) !== value)
-    throw new CompileError(at, `Invalid ${long ? 'long' : 'int'} constant [${negative ? '-' : ''}${digits}].`)
+    throw new CompileError(at, invalidConstant(value, long, `${negative ? '-' : ''}${digits}`))
   if (long) return constant(longType, at, value)
   const range = target && smallRanges[target.name]
   const fits = range && value >= range[0] && value <= range[1]

@@ -137,7 +137,7 @@ function bodyOf(node: ExpressionOf<'lambda'>, scope: Scope, returns: Type): Run 
   }
   const value = scope.owner.script.expression(node.body, scope, returns)
   if (returns === voidType || value.type === voidType) {
-    if (returns !== voidType && returns !== defType)
+    if (returns !== voidType)
       throw new CompileError(node.at, `Cannot cast from [void] to [${returns.name}].`, 'java.lang.ClassCastException')
     return (frame) => {
       value.run(frame)

@@ -219,8 +219,8 @@ function looping(test: Run, body: Exec | undefined, after: Run | undefined, at: 
   return (frame) => {
     for (;;) {
       trace.at = at
-      step()
       if (!test(frame)) return normal
+      step()
       if (body) {
         const end = body(frame)
         if (end === broken) return normal

@@ -137,7 +137,8 @@ function compileCommon(config: Config, position: string, building: Building, dep
   const type = config.processorType
   return (run) => {
     const guarded: Run = (document) => {
-      step()
+      // Processors of the pipeline itself are few; nested pipelines can run many times.
+      if (document.pipelines.length > 0) step()
       try {
         if (test && !test(document)) return
         run(document)

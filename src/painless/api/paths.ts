@@ -1,0 +1,38 @@
+import { getEntry, hasKey } from '../collections.ts'
+import { illegalArgument } from '../errors.ts'
+import { step } from '../meter.ts'
+import { javaClassOf } from '../values.ts'
+
+/** Checks a path such as `a.0.b` and splits it. */
+function splitPath(path: string): string[] {
+  if (path === '') throw illegalArgument('Missing path')
+  const parts = path.split('.')
+  if (parts.at(-1) === '') throw illegalArgument(`Trailing '.' in path [${path}]`)
+  const empty = parts.indexOf('')
+  if (empty >= 0) throw illegalArgument(`Extra '.' in path [${path}] at index [${empty}]`)
+  return parts
+}
+
+/** Returns the value at a path through maps and lists; a missing one is an error unless there is a default. */
+export function getByPath(target: unknown, path: string, fallback: (() => unknown) | undefined): unknown {
+  let current: unknown = target
+  for (const [index, part] of splitPath(path).entries()) {
+    step()
+    const next = childAt(current, part, path, index)
+    if (next === undefined) {
+      if (fallback) return fallback()
+      throw illegalArgument(`Could not find value at path [${path}]`)
+    }
+    current = next
+  }
+  return current
+}
+
+function childAt(current: unknown, part: string, path: string, index: number): unknown {
+  if (current instanceof Map) return hasKey(current, part) ? getEntry(current, part) : undefined
+  if (!Array.isArray(current))
+    throw illegalArgument(`Non-container [${javaClassOf(current)}] at [${part}], index [${index}] in path [${path}]`)
+  if (!/^\d{1,9}$/.test(part))
+    throw illegalArgument(`Could not parse [${part}] as a int index into list at path [${path}] and index [${index}]`)
+  return current[Number(part)]
+}
