@@ -14,14 +14,18 @@ test('integers keep 64 bits and more, and 5 is not 5.0', () => {
   assert.equal(writeDocument(document), text)
 })
 
+/** A long with more digits than a number has stays a bigint; JSON.parse rounds it. */
+const asNumbers = (value: unknown): unknown =>
+  JSON.parse(JSON.stringify(value, (_key, item: unknown) => (typeof item === 'bigint' ? Number(item) : item)))
+
 test('every JSON value is read and written as JSON.parse and JSON.stringify do', () => {
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => {
       const text = JSON.stringify(value)
       const document = parseDocument(text)
       assert.deepEqual(JSON.parse(writeDocument(document)), JSON.parse(text))
-      assert.deepEqual(toPlain(document), JSON.parse(text))
-      assert.deepEqual(toPlain(fromPlain(JSON.parse(text))), JSON.parse(text))
+      assert.deepEqual(asNumbers(toPlain(document)), JSON.parse(text))
+      assert.deepEqual(asNumbers(toPlain(fromPlain(JSON.parse(text)))), JSON.parse(text))
     }),
   )
 })
