@@ -49,3 +49,9 @@ export const replayFailed = defineLogMessage({
   cause: 'The database did not answer, or the sandbox could not run the rule.',
   action: 'Look at the error; the user can start the replay again.',
 })
+export const partitionsFailed = defineLogMessage({
+  level: 'error',
+  text: 'creating the partitions of traces failed; the periodic task tries again within an hour',
+  cause: 'The database did not answer.',
+  action: 'Check the database. Traces wait in memory until their partition exists.',
+})

@@ -1,6 +1,6 @@
 /** The part of the service that runs rules. README.md explains it. */
 import type { Identity } from '../../../identity/contract.ts'
-import type { Sql } from '../../../kernel/db.ts'
+import type { Sql, TransactionSql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import type { Sandbox } from '../../../sandbox/sandbox.ts'
 import type { Configuration } from '../../configuration/contract.ts'
@@ -10,6 +10,7 @@ import type { TimeSeries } from '../../time-series/contract.ts'
 import type { TrafficLog } from '../../traffic-log/contract.ts'
 import type { ActionOutcome, ActionRun, Executor, RunOfAction } from '../actions/executor.ts'
 import type { Changes } from '../definitions/changes.ts'
+import { partitionsFailed } from '../log-messages.ts'
 import type { ActionType } from '../model.ts'
 import type { Part } from '../part.ts'
 import type { RulesSettings } from '../settings.ts'
@@ -25,7 +26,7 @@ import { createLedger } from './ledger.ts'
 import { createLibrary } from './library.ts'
 import { createTracePartitions } from './partitions.ts'
 import { type EngineOperations, engineRoutes } from './routes.ts'
-import { createRunner, type RuleRun, type RunnerDeps } from './run.ts'
+import { createRunner, type RuleRun, type RunnerDeps, type RunState } from './run.ts'
 import { createDeadLetters } from './service/dead-letters.ts'
 import type { EngineDeps } from './service/deps.ts'
 import { createExecutions } from './service/executions.ts'
@@ -35,7 +36,7 @@ import { createTry } from './service/tries.ts'
 import { findOwners, takeOver } from './store/events.ts'
 import { deleteOldReplays } from './store/replays.ts'
 import { deleteOldTicks } from './store/ticks.ts'
-import { addUpChanges, deleteOfTenant } from './store/traces.ts'
+import { addUpChanges, changesPerStatement, deleteOfTenant } from './store/traces.ts'
 import type { EndedActions } from './traces.ts'
 
 export interface EngineGiven extends Pick<HostDeps, 'secretValue'>, Pick<RunnerDeps, 'maskOf'> {
@@ -60,6 +61,10 @@ export interface EnginePart extends Part, EndedActions {
 
 const addUpSeconds = 2
 
+async function addUpAll(sql: TransactionSql) {
+  while ((await addUpChanges(sql)) === changesPerStatement);
+}
+
 async function deleteOld(sql: Sql) {
   await deleteOldTicks(sql)
   await deleteOldReplays(sql)
@@ -71,7 +76,7 @@ export function createEngine(given: EngineGiven): EnginePart {
   const ledger = createLedger(kit)
   const partitions = createTracePartitions(kit, kit.settings.traceDays)
   let executors: Partial<Record<ActionType, Executor>> = {}
-  const contexts = new WeakMap<RunOfAction, { run: RuleRun; data: unknown }>()
+  const contexts = new WeakMap<RunOfAction, { run: RuleRun; state: RunState }>()
   const host: HostDeps = { ...given, http: createHttpClient(kit) }
   const run = createRunner({
     ...host,
@@ -82,7 +87,7 @@ export function createEngine(given: EngineGiven): EnginePart {
     executors: () => executors,
     callerOf: given.identity.callerNow,
     maskOf: given.maskOf,
-    onAction: (of, ruleRun, data) => void contexts.set(of, { run: ruleRun, data }),
+    onAction: (of, ruleRun, state) => void contexts.set(of, { run: ruleRun, state }),
   })
   const processor = createProcessor({ kit, library, register: given.register, run, ledger })
   const queue = createQueue({
@@ -96,6 +101,8 @@ export function createEngine(given: EngineGiven): EnginePart {
   const deps: EngineDeps = { ...given, host, library, ledger, run }
   const replays = createReplays({ ...deps, trafficLog: given.trafficLog, callerOf: given.identity.callerNow })
   declareRows(kit, queue.load, replays)
+  // A restored database may lack the partitions of today.
+  kit.bus.onReset(() => void partitions.prepare().catch((error) => partitionsFailed(kit.log, { err: error })))
   kit.bus.handle('rules.delete-traces', TenantDeleted, (sql, { tenantId }) => deleteOfTenant(sql, tenantId))
   const operations: EngineOperations = {
     executions: createExecutions(deps),
@@ -115,7 +122,7 @@ export function createEngine(given: EngineGiven): EnginePart {
     periodic: [
       { name: 'rules.partitions', everySeconds: 3600, run: partitions.renew },
       { name: 'rules.delete-ticks', everySeconds: 3600, run: deleteOld },
-      { name: 'rules.statistics', everySeconds: addUpSeconds, run: async (sql) => void (await addUpChanges(sql)) },
+      { name: 'rules.statistics', everySeconds: addUpSeconds, run: addUpAll },
     ],
     async start() {
       await partitions.prepare()
@@ -147,7 +154,7 @@ function declareRows({ db, members }: Pick<Kit, 'db' | 'members'>, load: (tenant
 /** Runs a rule with the trigger, endpoint and data of the rule that executes it. Its traces are written with those of the chain. */
 async function executeRule(
   { library, run, ledger }: EngineDeps,
-  contexts: WeakMap<RunOfAction, { run: RuleRun; data: unknown }>,
+  contexts: WeakMap<RunOfAction, { run: RuleRun; state: RunState }>,
   ruleId: string,
   { run: of }: ActionRun,
 ): Promise<ActionOutcome> {
@@ -161,7 +168,7 @@ async function executeRule(
   const result = await run({
     ...parent,
     rule,
-    data: context.data,
+    ...context.state,
     depth: of.depth + 1,
     id: derivedId(parent.at, of.id, ruleId),
   })

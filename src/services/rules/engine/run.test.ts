@@ -109,7 +109,8 @@ suite('the context', () => {
     const ruleId = await aRule({
       expression: `const names = []
         const walk = (value, path) => {
-          for (const key of Object.getOwnPropertyNames(value)) {
+          const prototype = path === 'ctx.endpoint' ? Object.getOwnPropertyNames(Object.getPrototypeOf(value)) : []
+          for (const key of [...Object.getOwnPropertyNames(value), ...prototype]) {
             const one = value[key]
             if (typeof one === 'object' && one !== null && !['data', 'body'].includes(key)) walk(one, path + '.' + key)
             else if (key !== 'endpointId' || path.length > 3) names.push(path + '.' + key)

@@ -37,6 +37,8 @@ export interface RuleRun {
   triggerId?: string | undefined
   triggerType?: string | undefined
   data?: unknown
+  /** True if `data` may contain the value of a secret that an earlier script of the chain has read. */
+  mayHaveSecrets?: boolean | undefined
   members?: Record<string, unknown> | undefined
   body?: unknown
   /** JSON text of the event, for the trace. */
@@ -82,10 +84,16 @@ export interface RunnerDeps extends HostDeps {
   /** Returns a function that masks the secrets of a tenant. */
   maskOf(tenantId: string): Promise<(text: string) => string>
   /** Registers the run of an action, so that a rule-execution action finds its context. */
-  onAction(run: RunOfAction, of: RuleRun, data: unknown): void
+  onAction(run: RunOfAction, of: RuleRun, state: RunState): void
 }
 
 const valueLength = 10_000
+
+/** What the scripts of a run hand on to those after them. */
+export interface RunState {
+  data: unknown
+  mayHaveSecrets: boolean
+}
 
 export type Runner = (run: RuleRun) => Promise<RunResult>
 
@@ -99,7 +107,8 @@ export const createRunner =
     const began = monotonicMs()
     const { outcome, host } = await evaluate(deps, run, run.rule.writer, run.rule.expression, run.data ?? {})
     const durationMs = monotonicMs() - began
-    const mask = host.hasReadSecrets() ? await deps.maskOf(run.rule.tenantId) : undefined
+    const mayHaveSecrets = run.mayHaveSecrets === true || host.hasReadSecrets()
+    const mask = mayHaveSecrets ? await deps.maskOf(run.rule.tenantId) : undefined
     const trace = traceOfRule(run, outcome, durationMs, mask)
     if (!outcome.ok) return failedWith(trace)
     const text = returnedText(outcome.json)
@@ -107,7 +116,7 @@ export const createRunner =
     const result: RunResult = { isSuccess: true, returned, traces: [trace], pending: [], effects: [] }
     run.onRuleEnded?.(result)
     const data = outcome.kept.data === undefined ? {} : JSON.parse(outcome.kept.data)
-    await runActions(deps, run, outcome.json, data, result)
+    await runActions(deps, run, outcome.json, { data, mayHaveSecrets }, result)
     return result
   }
 
@@ -193,24 +202,38 @@ async function evaluate(
     isTry: run.isTry,
     cause: causeOf(run),
   })
-  const outcome = await runScript(deps.sandbox, { tenantId, input: contextOf(run, data), script, call: host.call })
+  const keep = hasActions(run) ? keepData : keepNothing
+  const of = { tenantId, input: contextOf(run, data), script, call: host.call, keep }
+  const outcome = await runScript(deps.sandbox, of)
   if (host.hasFailed()) throw new PlatformFailed('the database is not available')
   return { outcome, host }
 }
 
+const hasActions = ({ rule: { positiveActionIds, negativeActionIds } }: RuleRun) =>
+  positiveActionIds.length + negativeActionIds.length > 0
+
 const contextOf = ({ endpoint, trigger, members, body, rule }: RuleRun, data: unknown): ContextInput => ({
+  ...members,
   tenantId: rule.tenantId,
   endpoint: endpoint && inputOf(endpoint),
   trigger,
   data,
-  members,
-  body,
+  ...(body !== undefined && { body }),
 })
+
+interface ScriptRun {
+  tenantId: string
+  input: ContextInput
+  script: string
+  call: Host['call']
+  /** Members of the context to return; each takes time. */
+  keep?: string[]
+}
 
 /** Runs a script in the world of rules. A full queue of the tenant is a failure like those of scripts. */
 export async function runScript(
   sandbox: Pick<Sandbox, 'run'>,
-  { tenantId, input, script, call }: { tenantId: string; input: ContextInput; script: string; call: Host['call'] },
+  { tenantId, input, script, call, keep = keepNothing }: ScriptRun,
 ): Promise<Outcome> {
   try {
     return await sandbox.run({
@@ -218,7 +241,7 @@ export async function runScript(
       world: 'rule',
       input: JSON.stringify(input),
       script,
-      keep: keptMembers,
+      keep,
       limits: scriptLimits,
       call,
     })
@@ -227,7 +250,8 @@ export async function runScript(
     return { ok: false, reason: 'ERROR', message: `the queue is full: ${error.message}`, log: [], durationMs: 0 }
   }
 }
-const keptMembers = ['data']
+const keepNothing: string[] = []
+const keepData = ['data']
 
 /** Returns the actions of a returned value: positive for true and other values, negative for false, none for null. */
 function actionsOf({ rule }: RuleRun, json: string): string[] {
@@ -235,9 +259,8 @@ function actionsOf({ rule }: RuleRun, json: string): string[] {
   return json === 'false' ? rule.negativeActionIds : rule.positiveActionIds
 }
 
-/** Runs the actions in the order of attachment; a failed one does not stop the others. `data` is `ctx.data` as the rule left it. */
-async function runActions(deps: RunnerDeps, run: RuleRun, json: string, data: unknown, result: RunResult) {
-  const state = { data }
+/** Runs the actions in the order of attachment; a failed one does not stop the others. */
+async function runActions(deps: RunnerDeps, run: RuleRun, json: string, state: RunState, result: RunResult) {
   for (const [position, actionId] of actionsOf(run, json).entries()) {
     const action = deps.actionOf(run.rule.tenantId, actionId)
     if (action) await runAction(deps, run, action, position, state, result)
@@ -249,7 +272,7 @@ async function runAction(
   run: RuleRun,
   action: ActionDefinition,
   position: number,
-  state: { data: unknown },
+  state: RunState,
   result: RunResult,
 ) {
   const { rule, traceId, depth, eventId, endpoint, raisedOn, isTry } = run
@@ -265,8 +288,7 @@ async function runAction(
     raisedOn,
     isTry,
   }
-  deps.onAction(of, run, state.data)
-  let hasReadSecrets = false
+  deps.onAction(of, run, state)
   const log: string[] = []
   const evaluateAttribute = async (attribute: string): Promise<Evaluated> => {
     const value = action.fields[attribute]
@@ -275,7 +297,7 @@ async function runAction(
       return { ok: true, value: valueOfLiteral(action.type, attribute, value) }
     if (action.valueTypes[attribute] !== 'SCRIPT') return { ok: true, value }
     const { outcome, host } = await evaluate(deps, run, action.writer, value, state.data)
-    if (host.hasReadSecrets()) hasReadSecrets = true
+    if (host.hasReadSecrets()) state.mayHaveSecrets = true
     log.push(...outcome.log)
     if (!outcome.ok)
       return { ok: false, stage: stageOf(outcome), reason: `${attribute}: ${reasonIn(run, outcome, value)}` }
@@ -293,7 +315,7 @@ async function runAction(
     result.effects.push({ actionId: action.id, type: action.type, wouldDo: outcome.wouldDo ?? null })
   const metadata = { ...outcome.metadata, ...(log.length > 0 && { log }) }
   const trace = traceOfAction(pending, { ...outcome, metadata }, monotonicMs() - began)
-  result.traces.push(hasReadSecrets ? maskTrace(trace, await deps.maskOf(rule.tenantId)) : trace)
+  result.traces.push(state.mayHaveSecrets ? maskTrace(trace, await deps.maskOf(rule.tenantId)) : trace)
 }
 
 async function execute(deps: RunnerDeps, run: ActionRun): Promise<ActionOutcome> {

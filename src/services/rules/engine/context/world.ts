@@ -1,4 +1,4 @@
-/** Builds `ctx` inside the sandbox. The text of `buildContext` is compiled there, so it can use nothing from outside. */
+/** Builds `ctx` inside the sandbox. The text of `createWorld` is compiled there, so it can use nothing from outside. */
 
 export interface EndpointInput {
   endpointId: string
@@ -8,54 +8,70 @@ export interface EndpointInput {
   metadata?: unknown
 }
 
-/** The JSON that a context is built from. */
+/** The JSON that a context is built from: its own members, and those of a body. */
 export interface ContextInput {
   tenantId: string
   endpoint?: EndpointInput | undefined
   trigger?: Record<string, unknown> | undefined
   data: unknown
-  /** Members of the body of an execution on demand, or of an evaluation. */
-  members?: Record<string, unknown> | undefined
   body?: unknown
+  [member: string]: unknown
 }
 
 type Call = (name: string, ...args: unknown[]) => unknown
 
-function buildContext(input: ContextInput, call: Call): Record<string, unknown> {
+/**
+ * Prepares everything that all contexts share once for the memory image, because building it for each run would take as long as a short
+ * script. Scripts may change it, but every run starts from the image again.
+ */
+function createWorld() {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
+  let host: Call
+  const knownMetadata = new Map<object, unknown>()
 
-  const read = (what: string, endpointId: string, ...args: unknown[]) => call('read', what, endpointId, ...args)
+  const read = (what: string, endpointId: unknown, ...args: unknown[]) => host('read', what, endpointId, ...args)
   const timeOf = (value: unknown) => (value instanceof Date ? value.getTime() : value)
-
-  const endpointOf = ({ metadata, ...ref }: EndpointInput): Record<string, unknown> => {
-    const { endpointId } = ref
-    let known = metadata
-    const methods = {
-      getMetadata(key?: string) {
-        if (known === undefined) known = read('metadata', endpointId)
-        return key === undefined ? known : (known as Record<string, unknown>)[key]
-      },
-      getTimeSeries(name: string) {
-        return {
-          last(count?: number) {
-            const points = read('last', endpointId, name, count ?? 1) as unknown[]
-            return count === undefined ? (points[0] ?? null) : points
-          },
-          range: (from: unknown, to: unknown) => read('range', endpointId, name, timeOf(from), timeOf(to)),
-        }
-      },
-      getChildren: () => (read('children', endpointId) as EndpointInput[]).map(endpointOf),
-      getParents: () => (read('parents', endpointId) as EndpointInput[]).map(endpointOf),
-      getConfiguration: (name?: string) => read('configuration', endpointId, name),
-      getFilters: () => read('filters', endpointId),
+  const endpointPrototype = {}
+  const endpointOf = (endpoint: EndpointInput): EndpointInput => {
+    const { metadata } = endpoint
+    if (metadata !== undefined) {
+      knownMetadata.set(endpoint, metadata)
+      delete endpoint.metadata
     }
-    const endpoint = { ...ref }
-    // Not enumerable, so that the JSON of an endpoint has its names only.
-    for (const [name, value] of Object.entries(methods)) Object.defineProperty(endpoint, name, { value })
-    return endpoint
+    return Object.setPrototypeOf(endpoint, endpointPrototype)
   }
+  const methods: Record<string, (this: EndpointInput, ...args: never[]) => unknown> = {
+    getMetadata(key?: string) {
+      if (!knownMetadata.has(this)) knownMetadata.set(this, read('metadata', this.endpointId))
+      const all = knownMetadata.get(this)
+      return key === undefined ? all : (all as Record<string, unknown>)[key]
+    },
+    getTimeSeries(name: string) {
+      const { endpointId } = this
+      return {
+        last(count?: number) {
+          const points = read('last', endpointId, name, count ?? 1) as unknown[]
+          return count === undefined ? (points[0] ?? null) : points
+        },
+        range: (from: unknown, to: unknown) => read('range', endpointId, name, timeOf(from), timeOf(to)),
+      }
+    },
+    getChildren() {
+      return (read('children', this.endpointId) as EndpointInput[]).map(endpointOf)
+    },
+    getParents() {
+      return (read('parents', this.endpointId) as EndpointInput[]).map(endpointOf)
+    },
+    getConfiguration(name?: string) {
+      return read('configuration', this.endpointId, name)
+    },
+    getFilters() {
+      return read('filters', this.endpointId)
+    },
+  }
+  for (const [name, value] of Object.entries(methods)) Object.defineProperty(endpointPrototype, name, { value })
 
-  const request = (method: string) => (url: unknown, options?: unknown) => call('http', method, url, options ?? {})
+  const request = (method: string) => (url: unknown, options?: unknown) => host('http', method, url, options ?? {})
   const bytesOf = (text: string) => {
     const escaped = encodeURIComponent(text)
     const bytes: number[] = []
@@ -99,13 +115,7 @@ function buildContext(input: ContextInput, call: Call): Record<string, unknown> 
     }
   }
 
-  const ctx: Record<string, unknown> = { ...input.members }
-  ctx.tenantId = input.tenantId
-  ctx.data = input.data
-  if (input.body !== undefined) ctx.body = input.body
-  if (input.trigger) ctx.trigger = input.trigger
-  if (input.endpoint) ctx.endpoint = endpointOf(input.endpoint)
-  ctx.toolbox = {
+  const toolbox = {
     httpClient: {
       get: request('GET'),
       post: request('POST'),
@@ -114,10 +124,15 @@ function buildContext(input: ContextInput, call: Call): Record<string, unknown> 
       delete: request('DELETE'),
     },
     base64: { encode, decode },
-    secrets: { get: (name: unknown) => call('secret', name) ?? undefined },
+    secrets: { get: (name: unknown) => host('secret', name) ?? undefined },
   }
-  return ctx
+  return (ctx: ContextInput, call: Call): ContextInput => {
+    host = call
+    if (ctx.endpoint) endpointOf(ctx.endpoint)
+    ctx.toolbox = toolbox
+    return ctx
+  }
 }
 
 /** The world of rules, for the sandbox. */
-export const ruleWorld = buildContext.toString()
+export const ruleWorld = `(${createWorld})()`

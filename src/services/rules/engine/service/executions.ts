@@ -178,7 +178,8 @@ async function evaluate(deps: EngineDeps, ctx: Ctx, request: EvaluationRequest):
     tenantId,
     endpoint: hasEndpoint ? { endpointId: '', metadata: endpointMetadata ?? {} } : undefined,
     data: {},
-    members: { endpointMetadata, childrenEndpoints },
+    endpointMetadata,
+    childrenEndpoints,
   }
   const outcome = await runScript(deps.sandbox, { tenantId, input, script: expression, call: host.call })
   if (outcome.ok) return JSON.parse(outcome.json)

@@ -158,6 +158,8 @@ export async function deleteOfTenant(sql: Sql, tenantId: string): Promise<void> 
   await sql`delete from rules.events where tenant_id = ${tenantId}`
 }
 
+export const changesPerStatement = 20_000
+
 /**
  * Adds the changes up to the statistics of rules and actions and the sums by day. A change of a rule that was deleted meanwhile counts
  * only in the sums.
@@ -166,7 +168,7 @@ export async function addUpChanges(sql: TransactionSql): Promise<number> {
   const rows = await sql`
     with taken as (
       delete from rules.trace_changes where id in (
-        select id from rules.trace_changes order by id limit 20000 for update skip locked)
+        select id from rules.trace_changes order by id limit ${changesPerStatement} for update skip locked)
       returning *),
     sums as (
       insert into rules.trace_sums as s (day, tenant_id, entity_id, count)
