@@ -1,8 +1,10 @@
 /** Rules that triggers start: which events match, what scripts see, in which order they run, and that chains end. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import { aTenantAdmin } from '../../../../test/harness/builders.ts'
 import { rulesRoot } from '../../../../test/harness/rules.ts'
 import { openTriggeredRules, returned } from '../../../../test/harness/triggered-rules.ts'
+import { Identity } from '../../../identity/contract.ts'
 import { Register } from '../../register/contract.ts'
 
 const at = await openTriggeredRules()
@@ -138,20 +140,36 @@ suite('metadata', () => {
     assert.deepEqual(returned(await some.traces(2)), changes.slice(1))
   })
 
-  test('that a rule changes through the API of the platform continues its chain', async () => {
+  test('that a rule changes through the API of the platform continues its chain, with the rights of its writer', async () => {
     const endpoint = await aProvisionedEndpoint()
-    const { traces } = await aTriggeredRule(
-      'endpoint-metadata-updated',
-      { appName: endpoint.app },
-      `const path = '/epr/api/v1/endpoints/' + ctx.endpoint.endpointId + '/metadata/n'
-       return ctx.toolbox.httpClient.put(path, { platform: true, body: Math.random() }).statusCode ?? 'none'`,
-    )
-    await waypost.ask(Register).updateMetadata(endpoint.endpointId, { merge: { n: 0 } })
-    // The writer of the rule is no user of this tenant's realm, so it has no permissions.
+    const identity = waypost.ask(Identity)
+    const caller = await waypost.kit.db.tx(async (sql) => {
+      const { id } = (await identity.createUser(sql, 'default', { username: 'writer', roles: [] }))!
+      const user = { ...aTenantAdmin(), subject: { type: 'user' as const, id } }
+      const ctx = { ...waypost.kit.system('default'), caller: user }
+      await identity.grantCreator(sql, ctx, `endpoint-${endpoint.endpointId}`)
+      return user
+    })
+    const writer = waypost.as(caller)
+    const script = `const path = '/epr/api/v1/endpoints/' + ctx.endpoint.endpointId + '/metadata/n'
+      return ctx.toolbox.httpClient.put(path, { platform: true, body: Math.random() })`
+    const { ruleId, traces } = await aTriggeredRule('endpoint-metadata-updated', { appName: endpoint.app }, script)
+    const update = (n: number) => waypost.ask(Register).updateMetadata(endpoint.endpointId, { merge: { n } })
+    await update(0)
+    // The writer of the rule is no user of this realm yet, so it has no permissions.
+    assert.match(returned(await traces(1))[0].error, /no permissions any more/)
+    const rule = { name: 'again', expression: script }
+    await must(204, `PUT ${rulesRoot}/rules/${ruleId}`, rule, writer)
+    await update(1)
+    const chain = (await traces(12)).slice(1)
+    assert.equal(new Set(chain.map(({ traceId }) => traceId)).size, 1)
     assert.deepEqual(
-      (await traces(1)).map(({ metadata }) => metadata.returnedValue),
-      ['none'],
+      chain.map(({ stage, metadata }) => stage ?? JSON.parse(metadata.returnedValue).statusCode),
+      [...Array.from({ length: 10 }, () => 204), 'DEPTH_LIMIT'],
     )
+    await waypost.kit.db.tx((sql) => identity.deleteUser(sql, 'default', caller.subject.id))
+    await update(2)
+    assert.match(returned(await traces(13)).at(-1).error, /no permissions any more/)
   })
 })
 
