@@ -6,7 +6,7 @@ import { openRules, rulesRoot } from '../../../../test/harness/rules.ts'
 
 const { admin, other, must, aRule } = await openRules()
 
-// Those that end at once; the bench of the sandbox runs all of them with the limits of production.
+// Scripts that end at once; the bench of the sandbox runs all of them with the limits of production.
 const quick = hostileScripts.filter(
   ({ uses, fails }) => uses === 'steps' && !fails?.includes('TIMEOUT') && !fails?.includes('MEMORY'),
 )

@@ -46,7 +46,7 @@ export interface RuleRun {
   isTry: boolean
   /** Called when the rule has ended, before its actions run; they add to the result. */
   onRuleEnded?(result: RunResult): void
-  /** Who calls the platform, if not the writer of each script: tries. */
+  /** The caller of the platform, if not the writer of each script: tries. */
   caller?: Caller | undefined
 }
 
@@ -64,7 +64,7 @@ export interface RunResult {
   /** Traces of everything that has ended, in order. Those of pending actions are written by whoever ends them. */
   traces: NewTrace[]
   pending: PendingTrace[]
-  /** What the actions would have done in a try. */
+  /** Effects that the actions would have had; only in a try. */
   effects: { actionId: string; type: ActionType; wouldDo: unknown }[]
 }
 
@@ -89,7 +89,7 @@ export interface RunnerDeps extends HostDeps {
 
 const valueLength = 10_000
 
-/** What the scripts of a run hand on to those after them. */
+/** State that the scripts of a run hand on to those after them. */
 export interface RunState {
   data: unknown
   mayHaveSecrets: boolean

@@ -104,7 +104,7 @@ test('an event matches the same triggers as in a plain scan, whatever was change
             found.map(({ trigger: of, ruleIds }) => [of.id, ruleIds]).sort(),
             expected.map(({ trigger: of, rules }) => [of.id, rules]).sort(),
           )
-          // What matches is wanted, also if the publisher does not know the version or the application.
+          // An event that matches is wanted, also if the publisher does not know the version or the application.
           const { versionName: _, ...withoutVersion } = one.endpoint!
           for (const origin of [one.endpoint!, withoutVersion, {}])
             if (found.length > 0) assert.ok(index.wants(one.type, { tenantId: tenant, ...origin }))

@@ -7,6 +7,7 @@ import { CallRefused, type HostCall } from '../../../../sandbox/job.ts'
 import type { Configuration } from '../../../configuration/contract.ts'
 import { type EndpointRef, endpointResource, type Register } from '../../../register/contract.ts'
 import type { Point, TimeSeries } from '../../../time-series/contract.ts'
+import type { HostAccess } from './access.ts'
 import { type HttpClient, requestOf } from './http-client.ts'
 import { pointsMax } from './limits.ts'
 import type { EndpointInput } from './world.ts'
@@ -18,22 +19,6 @@ export interface HostDeps {
   http: HttpClient
   /** Returns the value of a secret that the reader may read; undefined if there is none of this name. */
   secretValue(tenantId: string, name: string, reader: Caller): Promise<string | undefined>
-}
-
-/** What a script may do. */
-export interface HostAccess {
-  tenantId: string
-  endpoint: EndpointRef | undefined
-  /** Returns who calls the platform: the writer of the script with present permissions, or the caller of an evaluation. */
-  caller(): Promise<Caller | undefined>
-  /** False in evaluations and tries. */
-  hasSecrets: boolean
-  /** In a try, only GET requests to the platform are sent. */
-  isTry: boolean
-  /** The run that requests to the platform belong to. */
-  cause: string
-  /** Endpoints given as children: evaluations. They are visible as far as the caller may read them. */
-  children?: string[] | undefined
 }
 
 export interface Host {

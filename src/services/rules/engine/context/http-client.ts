@@ -3,7 +3,7 @@ import { withCause } from '../../../../kernel/cause.ts'
 import type { Kit } from '../../../../kernel/define-service.ts'
 import { RefusedAddress, safeFetch } from '../../../../kernel/safe-fetch.ts'
 import { CallRefused } from '../../../../sandbox/job.ts'
-import type { HostAccess } from './host.ts'
+import type { HostAccess } from './access.ts'
 import { httpBytes, httpTimeoutMs } from './limits.ts'
 
 export interface ScriptRequest {

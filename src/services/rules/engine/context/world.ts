@@ -20,12 +20,64 @@ export interface ContextInput {
 
 type Call = (name: string, ...args: unknown[]) => unknown
 
+interface Base64 {
+  encode(value: unknown): string
+  decode(value: unknown): string
+}
+
+/** Base64 of texts in UTF-8; QuickJS has no functions for either. */
+function createBase64(): Base64 {
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
+  const bytesOf = (text: string) => {
+    const escaped = encodeURIComponent(text)
+    const bytes: number[] = []
+    for (let index = 0; index < escaped.length; index++)
+      if (escaped[index] === '%') {
+        bytes.push(Number.parseInt(escaped.slice(index + 1, index + 3), 16))
+        index += 2
+      } else bytes.push(escaped.charCodeAt(index))
+    return bytes
+  }
+  const encode = (value: unknown) => {
+    const bytes = bytesOf(String(value))
+    const parts: string[] = []
+    for (let index = 0; index < bytes.length; index += 3) {
+      const group = (bytes[index]! << 16) | ((bytes[index + 1] ?? 0) << 8) | (bytes[index + 2] ?? 0)
+      const letters = [18, 12, 6, 0].map((shift) => alphabet[(group >> shift) & 63]).join('')
+      const left = bytes.length - index
+      parts.push(left >= 3 ? letters : left === 2 ? `${letters.slice(0, 3)}=` : `${letters.slice(0, 2)}==`)
+    }
+    return parts.join('')
+  }
+  const decode = (value: unknown) => {
+    const letters = String(value).replace(/[\s=]/g, '').replace(/-/g, '+').replace(/_/g, '/')
+    let escaped = ''
+    let group = 0
+    let bits = 0
+    for (const letter of letters) {
+      const code = alphabet.indexOf(letter)
+      if (code < 0) throw new Error(`${letter} is not a letter of base64`)
+      group = (group << 6) | code
+      bits += 6
+      if (bits < 8) continue
+      bits -= 8
+      escaped += `%${((group >> bits) & 255).toString(16).padStart(2, '0')}`
+      group &= (1 << bits) - 1
+    }
+    try {
+      return decodeURIComponent(escaped)
+    } catch {
+      throw new Error('the decoded bytes are not UTF-8')
+    }
+  }
+  return { encode, decode }
+}
+
 /**
  * Prepares everything that all contexts share once for the memory image, because building it for each run would take as long as a short
  * script. Scripts may change it, but every run starts from the image again.
  */
-function createWorld() {
-  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
+function createWorld(base64: Base64) {
   let host: Call
   const knownMetadata = new Map<object, unknown>()
 
@@ -72,49 +124,6 @@ function createWorld() {
   for (const [name, value] of Object.entries(methods)) Object.defineProperty(endpointPrototype, name, { value })
 
   const request = (method: string) => (url: unknown, options?: unknown) => host('http', method, url, options ?? {})
-  const bytesOf = (text: string) => {
-    const escaped = encodeURIComponent(text)
-    const bytes: number[] = []
-    for (let index = 0; index < escaped.length; index++)
-      if (escaped[index] === '%') {
-        bytes.push(Number.parseInt(escaped.slice(index + 1, index + 3), 16))
-        index += 2
-      } else bytes.push(escaped.charCodeAt(index))
-    return bytes
-  }
-  const encode = (value: unknown) => {
-    const bytes = bytesOf(String(value))
-    const parts: string[] = []
-    for (let index = 0; index < bytes.length; index += 3) {
-      const group = (bytes[index]! << 16) | ((bytes[index + 1] ?? 0) << 8) | (bytes[index + 2] ?? 0)
-      const letters = [18, 12, 6, 0].map((shift) => alphabet[(group >> shift) & 63]).join('')
-      const left = bytes.length - index
-      parts.push(left >= 3 ? letters : left === 2 ? `${letters.slice(0, 3)}=` : `${letters.slice(0, 2)}==`)
-    }
-    return parts.join('')
-  }
-  const decode = (value: unknown) => {
-    const letters = String(value).replace(/[\s=]/g, '').replace(/-/g, '+').replace(/_/g, '/')
-    let escaped = ''
-    let group = 0
-    let bits = 0
-    for (const letter of letters) {
-      const code = alphabet.indexOf(letter)
-      if (code < 0) throw new Error(`${letter} is not a letter of base64`)
-      group = (group << 6) | code
-      bits += 6
-      if (bits < 8) continue
-      bits -= 8
-      escaped += `%${((group >> bits) & 255).toString(16).padStart(2, '0')}`
-      group &= (1 << bits) - 1
-    }
-    try {
-      return decodeURIComponent(escaped)
-    } catch {
-      throw new Error('the decoded bytes are not UTF-8')
-    }
-  }
-
   const toolbox = {
     httpClient: {
       get: request('GET'),
@@ -123,7 +132,7 @@ function createWorld() {
       patch: request('PATCH'),
       delete: request('DELETE'),
     },
-    base64: { encode, decode },
+    base64,
     secrets: { get: (name: unknown) => host('secret', name) ?? undefined },
   }
   return (ctx: ContextInput, call: Call): ContextInput => {
@@ -135,4 +144,4 @@ function createWorld() {
 }
 
 /** The world of rules, for the sandbox. */
-export const ruleWorld = `(${createWorld})()`
+export const ruleWorld = `(${createWorld})((${createBase64})())`

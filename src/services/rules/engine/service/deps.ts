@@ -8,7 +8,7 @@ import type { Ledger } from '../ledger.ts'
 import type { Library } from '../library.ts'
 import type { Runner } from '../run.ts'
 
-/** What the operations of the engine need. */
+/** Everything that the operations of the engine need. */
 export interface EngineDeps {
   kit: Kit<RulesSettings>
   register: Register

@@ -5,7 +5,7 @@ export interface Difference {
   eventId: string
   endpointId: string
   at: string
-  /** What the rule returned then; null if it did not run. */
+  /** The value that the rule returned then; null if it did not run. */
   before: string | null
   now: string
 }
