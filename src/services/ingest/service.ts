@@ -12,7 +12,7 @@ import type { Deps, Needs } from './service/deps.ts'
 import { createMappingOperations, type MappingOperations } from './service/mappings.ts'
 import { createPipelineSets } from './service/pipeline-sets.ts'
 import { createPipelineOperations, type PipelineOperations } from './service/pipelines.ts'
-import { scopeOf } from './service/scopes.ts'
+import { createSearchedIndices, scopeOf } from './service/scopes.ts'
 import { createSearchOperations, type SearchOperations } from './service/search.ts'
 import { statisticsSource } from './service/statistics.ts'
 import { createTemplateOperations, type TemplateOperations } from './service/templates.ts'
@@ -44,6 +44,7 @@ export function createIngest(kit: Kit<IngestSettings>, needs: Needs): IngestServ
   const partitions = createPartitions(kit, kit.settings.documentDays, deletions.deleteBefore)
   kit.bus.onReset(partitions.invalidate)
   const external = createExternalEngine(kit)
+  const searched = createSearchedIndices(kit)
   const queue = createPipelineQueue({ pool, sets })
   needs.timeSeries.setCompanion(createCompanion({ kit, partitions, queue, stored: external?.sender.enqueue }))
   return {
@@ -54,7 +55,7 @@ export function createIngest(kit: Kit<IngestSettings>, needs: Needs): IngestServ
       sourceOf: async (ctx, target, request) =>
         'statistics' in target
           ? statisticsSource(needs, ctx.tenantId, target)
-          : { relation: documentsRelation, scope: await scopeOf(kit.db.sql, ctx, target, request) },
+          : { relation: documentsRelation, scope: await scopeOf(searched, ctx, target, request) },
       forward: external?.forward,
     }),
     deletions,

@@ -7,7 +7,7 @@ import type { DeviceEndpoint, DeviceMessage } from '../../../kernel/device.ts'
 import { ApplicationDeleted } from '../../applications/events.ts'
 import { TenantDeleted } from '../../tenants/events.ts'
 import type { CompanionRows, SampleCompanion } from '../../time-series/contract.ts'
-import { TemplateChanged } from '../events.ts'
+import { IndexChanged, TemplateChanged } from '../events.ts'
 import { documentRejected } from '../log-messages.ts'
 import * as store from '../store/documents.ts'
 import { findFields, findTemplate, insertFields } from '../store/templates.ts'
@@ -89,7 +89,7 @@ export function createCompanion(deps: CompanionDeps): SampleCompanion {
       })
     const found: Field[] = []
     const exact = exactSamples(message, samples)
-    const texts = exact.map((sample) => writeDocument(message, sample))
+    const texts = exact.map((sample) => writeDocument(message, sample, exact !== samples))
     if (collecting.pipelineId === undefined) {
       for (const [index, sample] of exact.entries()) {
         add(texts[index]!, arrivedAt)
@@ -100,7 +100,7 @@ export function createCompanion(deps: CompanionDeps): SampleCompanion {
       const outcomes = await queue.run({ ...endpoint, pipelineId, indexNo }, texts)
       for (const [index, outcome] of outcomes.entries()) isChanged = addOutcome(outcome, texts[index]!) || isChanged
     }
-    if (found.length > 0 || unrecorded.size > 0) await recordFields(collecting.indexNo, found)
+    if (found.length > 0 || unrecorded.size > 0) await recordFields(endpoint, collecting.indexNo, found)
     const bytes = rows.reduce((sum, { doc }) => sum + doc.length * 3 + 300, 0)
     return { bytes, rows, changedIndexNo: isChanged ? collecting.indexNo : undefined }
 
@@ -114,18 +114,21 @@ export function createCompanion(deps: CompanionDeps): SampleCompanion {
       const fields = outcome.fields ?? []
       found.push(...fields)
       add(outcome.doc, outcome.ts)
-      return outcome.envelopeChanged || outcome.ts === null
+      return outcome.envelopeChanged || outcome.ts !== arrivedAt
     }
   }
 
   /** Fields whose insert failed; they are inserted with the next ones of their index. */
   const unrecorded = new Map<number, Field[]>()
 
-  async function recordFields(indexNo: number, fields: Field[]) {
+  async function recordFields({ tenantId, applicationName }: DeviceEndpoint, indexNo: number, fields: Field[]) {
     const all = [...(unrecorded.get(indexNo) ?? []), ...fields]
     if (all.length === 0) return
     unrecorded.set(indexNo, all)
-    await insertFields(kit.db.sql, indexNo, all)
+    await kit.db.tx(async (sql) => {
+      await insertFields(sql, indexNo, all)
+      await kit.bus.publish(sql, IndexChanged, { tenantId, applicationName })
+    })
     unrecorded.delete(indexNo)
   }
 
@@ -156,7 +159,9 @@ export function createCompanion(deps: CompanionDeps): SampleCompanion {
       try {
         await write(sql, all, isRepeated, careful.has(groups[0]!))
         const changed = given.flatMap(({ changedIndexNo }) => changedIndexNo ?? [])
-        if (changed.length > 0) await store.markEnvelopeChanged(sql, [...new Set(changed)])
+        if (changed.length === 0) return
+        const indices = await store.markEnvelopeChanged(sql, [...new Set(changed)])
+        await kit.bus.publishAll(sql, IndexChanged, indices)
       } catch (error) {
         if (codeOf(error) === noPartition) partitions.invalidate()
         if (!invalidData.test(codeOf(error)) || careful.has(groups[0]!)) throw error

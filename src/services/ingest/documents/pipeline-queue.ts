@@ -87,7 +87,13 @@ export function createPipelineQueue({ pool, sets }: { pool: PipelinePool; sets: 
     let outcomes: DocumentOutcome[]
     try {
       const { tenantId, pipelineId, indexNo } = of
-      const result = await pool.run(await sets.of(tenantId), { kind: 'documents', pipelineId, indexNo, documents })
+      const result = await pool.run(await sets.of(tenantId), {
+        kind: 'documents',
+        pipelineId,
+        indexNo,
+        count: documents.length,
+        documents: documents.join('\n'),
+      })
       if (!result) outcomes = documents.map(() => tooMany)
       else if ('problem' in result) {
         const failed = failure(result.problem.type, result.problem.reason)

@@ -7,9 +7,10 @@ import { mayHoldLongIntegers, parseExact, stringifyExact } from '../exact-json.t
  * added to them.
  */
 export function exactSamples({ payload }: DeviceMessage, samples: unknown[]): unknown[] {
-  const text = payload.toString('utf8')
+  if (payload.length < longIntegerLength) return samples
+  const text = payload.toString('latin1')
   if (!mayHoldLongIntegers(text)) return samples
-  const parsed = parsedOrUndefined(text)
+  const parsed = parsedOrUndefined(payload.toString('utf8'))
   const exact = Array.isArray(parsed) ? parsed : [parsed]
   if (exact.length !== samples.length) return samples
   return samples.map((sample, index) => {
@@ -19,6 +20,8 @@ export function exactSamples({ payload }: DeviceMessage, samples: unknown[]): un
     return { ...sample, ...sent }
   })
 }
+
+const longIntegerLength = 16
 
 /** A message in the plain format is no JSON. */
 function parsedOrUndefined(text: string): unknown {
@@ -32,7 +35,8 @@ function parsedOrUndefined(text: string): unknown {
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-export function writeDocument({ endpoint, receivedAt }: DeviceMessage, sample: unknown): string {
+/** `isExact` means that the sample may hold BigInts, whose JSON takes longer to write. */
+export function writeDocument({ endpoint, receivedAt }: DeviceMessage, sample: unknown, isExact: boolean): string {
   const { tenantId, applicationName, versionName, endpointId } = endpoint
   const envelope = JSON.stringify({
     '@timestamp': receivedAt.toISOString(),
@@ -41,7 +45,7 @@ export function writeDocument({ endpoint, receivedAt }: DeviceMessage, sample: u
     appVersionName: versionName,
     endpointId,
   })
-  return `${envelope.slice(0, -1)},"dataSample":${stringifyExact(sample)}}`
+  return `${envelope.slice(0, -1)},"dataSample":${isExact ? stringifyExact(sample) : JSON.stringify(sample)}}`
 }
 
 /** Adds why the pipeline failed to a document that it leaves as it was. */

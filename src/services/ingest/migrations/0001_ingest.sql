@@ -23,7 +23,8 @@ create table ingest.indices (
   index_no integer generated always as identity primary key,
   tenant_id text collate "C" not null,
   application_name text collate "C" not null,
-  -- True if a pipeline changed endpointId, tenantId, appName or appVersionName of a document: then the columns do not tell them.
+  -- True if a pipeline changed @timestamp, endpointId, tenantId, appName or appVersionName of a document: then the columns do not
+  -- tell them, and @timestamp is not the arrival.
   envelope_changed boolean not null default false,
   unique (tenant_id, application_name)
 );
@@ -67,7 +68,7 @@ create table ingest.documents (
   -- Makes a repeated write harmless. Ids begin with the time, so rows come in the order of the index.
   primary key (id, arrived_at)
 ) partition by range (arrived_at);
-create index documents_of_index on ingest.documents (index_no, ts, id);
+create index documents_of_index on ingest.documents (index_no, ts);
 -- The hash of an id is 8 bytes instead of 36.
 create index documents_of_endpoint on ingest.documents (hashtextextended(endpoint_id, 0), ts);
 

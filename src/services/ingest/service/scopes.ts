@@ -1,9 +1,14 @@
 /** Finds out what a search sees: indices of the caller's applications, and their fields. */
+
+import { createCache } from '../../../kernel/cache.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
 import { authorize } from '../../../kernel/contract.ts'
-import type { Sql } from '../../../kernel/db.ts'
+import type { Kit } from '../../../kernel/define-service.ts'
 import { onResource } from '../../../kernel/permissions.ts'
+import { ApplicationDeleted } from '../../applications/events.ts'
+import { TenantDeleted } from '../../tenants/events.ts'
 import type { FieldType } from '../documents/fields.ts'
+import { IndexChanged, TemplateChanged } from '../events.ts'
 import { parseExact } from '../exact-json.ts'
 import { isObject } from '../query/clauses.ts'
 import type { KnownField, Scope } from '../query/scope.ts'
@@ -13,13 +18,40 @@ import type { Template } from './templates.ts'
 
 type DocumentTarget = Exclude<Target, { statistics: true }>
 
+export interface SearchedIndices {
+  of(tenantId: string, applications: string[] | 'all'): Promise<SearchedIndex[]>
+}
+
+/** Caches what searches need to know of an application, until its documents or its template change. */
+export function createSearchedIndices({ db, bus }: Pick<Kit, 'db' | 'bus'>): SearchedIndices {
+  const cache = createCache<{ tenantId: string; indices: SearchedIndex[] }>({
+    max: 1000,
+    groupOf: ({ tenantId }) => tenantId,
+    bus,
+  })
+  for (const event of [IndexChanged, TemplateChanged, ApplicationDeleted])
+    cache.dropOn(event, ({ applicationName }) => applicationName)
+  bus.subscribe(TenantDeleted, ({ tenantId }) => cache.dropGroup(tenantId))
+  return {
+    async of(tenantId, applications) {
+      const [name] = applications === 'all' || applications.length > 1 ? [] : applications
+      if (name === undefined) return await findSearchedIndices(db.sql, tenantId, applications)
+      const known = await cache.read(name, async () => ({
+        tenantId,
+        indices: await findSearchedIndices(db.sql, tenantId, [name]),
+      }))
+      return known!.tenantId === tenantId ? known!.indices : []
+    },
+  }
+}
+
 export async function scopeOf(
-  sql: Sql,
+  searched: SearchedIndices,
   ctx: Ctx,
   { applications, dates }: DocumentTarget,
   { usesMatch }: { usesMatch: boolean },
 ): Promise<Scope> {
-  const indices = await findSearchedIndices(sql, ctx.tenantId, applications)
+  const indices = await searched.of(ctx.tenantId, applications)
   const names = applications === 'all' ? indices.map(({ applicationName }) => applicationName) : applications
   const visible = visibleDocuments(ctx, names)
   // A caller that may read no endpoint of the application lacks a permission; see document 5, 7.5.

@@ -34,7 +34,7 @@ export interface SearchParts {
   forward?: ((ctx: Ctx, scope: Scope, request: SearchRequest) => Promise<string>) | undefined
 }
 
-export const searchSeconds = 10
+export const searchSeconds = 20
 const limits = { perTenant: 2, total: 4, waitingPerTenant: 100, waitMs: 20_000 }
 
 export function createSearchOperations(deps: Deps, parts: SearchParts): SearchOperations {

@@ -33,11 +33,12 @@ export async function insertOrReject(sql: TransactionSql, row: DocumentRow): Pro
   }
 }
 
-/** Records that a pipeline changed fields of documents that the columns have, too. */
+/** Records that a pipeline changed fields of documents that the columns have, too. Returns the indices of which it was not known. */
 export async function markEnvelopeChanged(sql: Sql, indexNos: number[]) {
-  await sql`
+  return await sql<{ tenantId: string; applicationName: string }[]>`
     update ingest.indices set envelope_changed = true
-    where index_no = any(${[...indexNos].sort((a, b) => a - b)}::int[]) and not envelope_changed`
+    where index_no = any(${[...indexNos].sort((a, b) => a - b)}::int[]) and not envelope_changed
+    returning tenant_id, application_name`
 }
 
 export async function insertUnregistered(sql: Sql, tenantId: string, endpointIds: string[], at: Date) {

@@ -12,6 +12,7 @@ import {
   type PipelineSet,
   type Problem,
   type ToThread,
+  unpack,
   type Work,
 } from './protocol.ts'
 
@@ -117,9 +118,7 @@ const stopped: Problem = { type: 'exception', reason: 'this node is stopping' }
 function bytesOf(work: Work): number {
   if (work.kind === 'check') return work.definition.length
   if (work.kind === 'simulate') return work.body.length
-  let bytes = 0
-  for (const document of work.documents) bytes += document.length
-  return bytes
+  return work.documents.length
 }
 
 const fail = (job: Job, problem: Problem) => job.resolve({ problem })
@@ -151,7 +150,7 @@ function dispatch(state: State, thread: Thread, job: Job) {
   if (thread.versions.size > tenantsPerThread) thread.versions.clear()
   thread.versions.set(tenantId, version)
   const message: ToThread = {
-    work: remaining(job),
+    work: job.work,
     set: { tenantId, version, ...(!isKnown && { pipelines }) },
     startAt: job.outcomes.length,
     stuck: job.stuck,
@@ -163,12 +162,6 @@ function dispatch(state: State, thread: Thread, job: Job) {
   thread.worker.ref()
   thread.worker.postMessage(message)
   state.watchdog ??= setInterval(checkThreads, checkMs, state).unref()
-}
-
-/** Documents that are done are not sent again. */
-function remaining({ work, outcomes }: Job): Work {
-  if (work.kind !== 'documents' || outcomes.length === 0) return work
-  return { ...work, documents: work.documents.map((document, index) => (index < outcomes.length ? '' : document)) }
 }
 
 function startThread(state: State): Thread {
@@ -214,7 +207,7 @@ function handleMessage(state: State, thread: Thread, message: FromThread) {
   thread.worker.unref()
   if (message.type === 'problem') fail(job, message.problem)
   else {
-    job.outcomes.push(...message.outcomes)
+    for (const outcome of message.type === 'documents' ? unpack(message) : message.outcomes) job.outcomes.push(outcome)
     if (message.isLast) job.resolve({ outcomes: job.outcomes })
     else state.queue.putBack(job)
   }

@@ -2,7 +2,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { monotonicMs } from '../../../kernel/clock.ts'
 import { parseDocument } from '../../../painless/json.ts'
-import { createKnownFields, type KnownFields } from '../documents/fields.ts'
+import { createKnownFields, type Field, type KnownFields } from '../documents/fields.ts'
 import { compilePipeline } from '../pipeline/compile.ts'
 import { failureSummary } from '../pipeline/failure.ts'
 import { simulateDocument } from '../pipeline/simulate.ts'
@@ -12,6 +12,8 @@ import {
   cells,
   type DocumentOutcome,
   type FromThread,
+  flagEnvelopeChanged,
+  flagNoTime,
   type PipelineSet,
   type Problem,
   sliceMs,
@@ -76,37 +78,65 @@ function compile(tenant: Tenant, work: Work, body: DocumentMap | undefined): Com
   return compilePipeline(body?.get('pipeline'), lookupOf(tenant))
 }
 
-/** Runs documents until they are done or the slice of time is over. */
-function runAll(
+/** Calls `run` for documents until they are done or the slice of time is over. Returns the index of the next one. */
+function runSlice(
   { startAt, stuck }: ToThread,
   count: number,
-  run: (index: number) => DocumentOutcome | string,
-  failed: (problem: Problem) => DocumentOutcome | string,
-) {
-  const outcomes: (DocumentOutcome | string)[] = []
+  run: (index: number) => void,
+  failed: (index: number, problem: Problem) => void,
+): number {
   const endsAt = monotonicMs() + sliceMs
   let index = startAt
   for (; index < count && (index === startAt || monotonicMs() < endsAt); index++) {
-    const problem = stuck.find(([stuckIndex]) => stuckIndex === index)?.[1]
+    const problem = stuck.length === 0 ? undefined : stuck.find(([stuckIndex]) => stuckIndex === index)?.[1]
     Atomics.store(shared, cells.current, index + 1)
-    outcomes.push(problem ? failed(problem) : run(index))
+    if (problem) failed(index, problem)
+    else run(index)
   }
-  send({ type: 'outcomes', outcomes, isLast: index >= count })
+  return index
 }
 
 const isoOf = (ms: number) => new Date(ms).toISOString()
 
 function runDocuments(message: ToThread, work: Extract<Work, { kind: 'documents' }>, pipeline: Pipeline) {
-  const { documents, indexNo } = work
+  const { count, indexNo } = work
+  const { startAt } = message
+  const documents = work.documents.split('\n')
   const timestamp = isoOf(message.now)
-  let fields = fieldsByIndex.get(indexNo)
-  if (!fields) {
-    if (fieldsByIndex.size > 1000) fieldsByIndex.clear()
-    fields = createKnownFields({ isOfScript: true })
-    fieldsByIndex.set(indexNo, fields)
+  const known = fieldsOf(indexNo)
+  const texts: string[] = []
+  const [times, flags] = [new Float64Array(count - startAt), new Uint8Array(count - startAt)]
+  const others: [number, DocumentOutcome][] = []
+  const fields: Field[] = []
+  const setOther = (index: number, outcome: DocumentOutcome) => {
+    others.push([index - startAt, outcome])
+    texts.push('')
   }
-  const failed = ({ type, reason }: Problem): DocumentOutcome => ({ error: { processor: '', type, reason } })
-  runAll(message, documents.length, (index) => runDocument(documents[index]!, pipeline, timestamp, fields), failed)
+  const run = (index: number) => {
+    const outcome = runDocument(documents[index]!, pipeline, timestamp, known)
+    if (!('doc' in outcome)) return setOther(index, outcome)
+    const place = index - startAt
+    texts.push(outcome.doc)
+    if (outcome.ts === null) flags[place]! |= flagNoTime
+    else times[place] = outcome.ts
+    if (outcome.envelopeChanged) flags[place]! |= flagEnvelopeChanged
+    if (outcome.fields) fields.push(...outcome.fields)
+  }
+  const failed = (index: number, { type, reason }: Problem) =>
+    setOther(index, { error: { processor: '', type, reason } })
+  const next = runSlice(message, count, run, failed)
+  const done = next - startAt
+  const packed = { texts: texts.join('\n'), times: times.slice(0, done), flags: flags.slice(0, done), others, fields }
+  send({ type: 'documents', isLast: next >= count, ...packed })
+}
+
+function fieldsOf(indexNo: number): KnownFields {
+  const known = fieldsByIndex.get(indexNo)
+  if (known) return known
+  if (fieldsByIndex.size > 1000) fieldsByIndex.clear()
+  const fields = createKnownFields({ isOfScript: true })
+  fieldsByIndex.set(indexNo, fields)
+  return fields
 }
 
 function runDocument(text: string, pipeline: Pipeline, timestamp: string, known: KnownFields): DocumentOutcome {
@@ -129,14 +159,13 @@ function runDocument(text: string, pipeline: Pipeline, timestamp: string, known:
 function runSimulation(message: ToThread, body: DocumentMap, pipeline: Pipeline) {
   const documents = body.get('docs') as DocumentMap[]
   const timestamp = isoOf(message.now)
-  const failed = ({ type, reason }: Problem) =>
-    JSON.stringify({ error: { root_cause: [{ type, reason }], type, reason } })
-  runAll(
-    message,
-    documents.length,
-    (index) => simulateDocument(documents[index]!, pipeline, timestamp, documentBytesMax),
-    failed,
-  )
+  const outcomes: string[] = []
+  const run = (index: number) =>
+    void outcomes.push(simulateDocument(documents[index]!, pipeline, timestamp, documentBytesMax))
+  const failed = (_index: number, { type, reason }: Problem) =>
+    void outcomes.push(JSON.stringify({ error: { root_cause: [{ type, reason }], type, reason } }))
+  const next = runSlice(message, documents.length, run, failed)
+  send({ type: 'outcomes', outcomes, isLast: next >= documents.length })
 }
 
 function handle(message: ToThread) {

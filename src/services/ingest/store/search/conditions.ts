@@ -8,7 +8,7 @@ import { anyValue, joined, sourceOf } from './fields.ts'
 
 const uuid = /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i
 
-const operators: Record<Comparison, string> = { gt: '>', gte: '>=', lt: '<', lte: '<=' }
+export const operators: Record<Comparison, string> = { gt: '>', gte: '>=', lt: '<', lte: '<=' }
 
 /** Returns a condition that is true, false or null; null counts as false. */
 export function conditionOf(sql: Sql, scope: Scope, clause: Clause): Fragment {

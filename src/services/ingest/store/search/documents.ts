@@ -1,9 +1,9 @@
 /** SQL of searches: hits and totals. */
 import type { Db, Fragment, Sql } from '../../../../kernel/db.ts'
-import type { Clause } from '../../query/clauses.ts'
+import type { Clause, Comparison } from '../../query/clauses.ts'
 import type { SearchRequest, SortKey } from '../../query/request.ts'
 import type { Scope } from '../../query/scope.ts'
-import { conditionOf, endpointCondition } from './conditions.ts'
+import { conditionOf, endpointCondition, operators } from './conditions.ts'
 import { indexColumn, joined, sourceOf } from './fields.ts'
 
 /** Tables that a search can read, with the columns of `ingest.documents`. */
@@ -45,8 +45,20 @@ export function visibleCondition(sql: Sql, scope: Scope, query: Clause): Fragmen
   const { dates } = scope
   const parts: Fragment[] = [permittedCondition(sql, scope)]
   if (dates) parts.push(sql`d.arrived_at >= ${new Date(dates.from)} and d.arrived_at < ${new Date(dates.to)}`)
+  if (!scope.envelopeChanged)
+    for (const [comparison, at] of timeBounds(query))
+      parts.push(sql`d.arrived_at ${sql.unsafe(operators[comparison])} ${at}::timestamptz`)
   if (query.kind !== 'all') parts.push(sql`(${conditionOf(sql, scope, query)})`)
   return joined(sql, parts, 'and')
+}
+
+/** Returns the bounds of `@timestamp` that every hit has. They hold for the arrival too, by which tables are divided. */
+function timeBounds(query: Clause): [Comparison, Date][] {
+  if (query.kind === 'bool') return query.must.flatMap(timeBounds)
+  if (query.kind !== 'range' || query.field !== '@timestamp') return []
+  return query.bounds.flatMap(([comparison, { date }]): [Comparison, Date][] =>
+    date === undefined ? [] : [[comparison, new Date(date)]],
+  )
 }
 
 interface SortExpression {
@@ -85,7 +97,7 @@ interface Page {
   total: number | undefined
 }
 
-/** Finds hits and their total with one statement. */
+/** Finds hits and their total with one statement. It is planned with its values: a plan for any value reads whole partitions. */
 export async function findPage(
   sql: Sql,
   relation: Relation,
@@ -123,6 +135,6 @@ const countStatement = (sql: Sql, relation: Relation, where: Fragment, countMax:
 
 async function countHits(sql: Sql, relation: Relation, scope: Scope, query: Clause, countMax: number): Promise<number> {
   const where = visibleCondition(sql, scope, query)
-  const [row] = await sql<{ total: number }[]>`${countStatement(sql, relation, where, countMax)}`.unprepared()
+  const [row] = await sql<{ total: number }[]>`${countStatement(sql, relation, where, countMax)}`
   return row!.total
 }
