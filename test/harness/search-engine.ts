@@ -132,6 +132,6 @@ export async function openSearchEngine() {
     state,
     documents,
     url: `http://elastic:pass%20word@127.0.0.1:${port}`,
-    close: () => new Promise((resolve) => server.close(resolve)),
+    close: () => void server.close(),
   }
 }

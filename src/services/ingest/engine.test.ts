@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import { after, suite, test } from 'node:test'
+import { suite, test } from 'node:test'
 import { aCaller } from '../../../test/harness/builders.ts'
+import { afterAllTests } from '../../../test/harness/database.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
 import { asf, openIngest } from '../../../test/harness/ingest.ts'
 import { openSearchEngine } from '../../../test/harness/search-engine.ts'
@@ -9,7 +10,7 @@ const engine = await openSearchEngine()
 const { waypost, admin, aCollectingEndpoint, anEndpoint, send, search } = await openIngest({
   environment: { WAYPOST_SEARCH_URL: engine.url, WAYPOST_SEARCH_QUEUE_DOCUMENTS: '20', WAYPOST_LOG_LEVEL: 'silent' },
 })
-after(engine.close)
+afterAllTests(engine.close)
 
 const { sql } = waypost.kit.db
 const within = { withinMs: 20_000 }

@@ -20,7 +20,7 @@ export const engineFailed = defineLogMessage({
 })
 export const engineAnswersAgain = defineLogMessage({
   level: 'warn',
-  text: 'the search engine takes documents again',
+  text: 'the search engine accepts documents again; those that waited are being sent',
   cause: 'It had failed before.',
   action: 'Nothing: the documents that waited are being sent.',
 })

@@ -51,11 +51,10 @@ const noPartition = '23514'
 const codeOf = (error: unknown) => (error as { code?: string } | null)?.code ?? ''
 
 export function createCompanion(deps: CompanionDeps): SampleCompanion {
-  const { kit, queue, partitions } = deps
+  const { kit, queue } = deps
   const templates = createTemplateCache(kit.bus)
   const newDocumentId = createDocumentIds(kit.newId)
-  /** Groups with a document that PostgreSQL did not accept: their documents are written one by one. */
-  const careful = new WeakSet<CompanionRows>()
+  const recordFields = createFieldRecorder(kit)
 
   const load = ({ tenantId, applicationName }: DeviceEndpoint) =>
     templates.read(applicationName, async () => {
@@ -100,7 +99,7 @@ export function createCompanion(deps: CompanionDeps): SampleCompanion {
       const outcomes = await queue.run({ ...endpoint, pipelineId, indexNo }, texts)
       for (const [index, outcome] of outcomes.entries()) isChanged = addOutcome(outcome, texts[index]!) || isChanged
     }
-    if (found.length > 0 || unrecorded.size > 0) await recordFields(endpoint, collecting.indexNo, found)
+    await recordFields(endpoint, collecting.indexNo, found)
     const bytes = rows.reduce((sum, { doc }) => sum + doc.length * 3 + 300, 0)
     return { bytes, rows, changedIndexNo: isChanged ? collecting.indexNo : undefined }
 
@@ -118,10 +117,23 @@ export function createCompanion(deps: CompanionDeps): SampleCompanion {
     }
   }
 
+  return {
+    prepare(message, samples) {
+      const cached = templates.get(message.endpoint.applicationName)
+      if (!cached) return loadAndPrepare(message, samples)
+      return cached.collecting && prepare(cached.collecting, message, samples)
+    },
+    store: createStore(deps),
+  }
+}
+
+/** Returns a function that records fields which documents did not have before. */
+function createFieldRecorder(kit: CompanionDeps['kit']) {
   /** Fields whose insert failed; they are inserted with the next ones of their index. */
   const unrecorded = new Map<number, Field[]>()
 
-  async function recordFields({ tenantId, applicationName }: DeviceEndpoint, indexNo: number, fields: Field[]) {
+  return async ({ tenantId, applicationName }: DeviceEndpoint, indexNo: number, fields: Field[]) => {
+    if (fields.length === 0 && unrecorded.size === 0) return
     const all = [...(unrecorded.get(indexNo) ?? []), ...fields]
     if (all.length === 0) return
     unrecorded.set(indexNo, all)
@@ -131,6 +143,13 @@ export function createCompanion(deps: CompanionDeps): SampleCompanion {
     })
     unrecorded.delete(indexNo)
   }
+}
+
+/** Returns a function that stores documents in the transaction of their samples. */
+function createStore(deps: CompanionDeps): SampleCompanion['store'] {
+  const { kit, partitions } = deps
+  /** Groups with a document that PostgreSQL did not accept: their documents are written one by one. */
+  const careful = new WeakSet<CompanionRows>()
 
   async function write(sql: Sql, all: DocumentRow[], isRepeated: boolean, isCareful: boolean) {
     await partitions.ensure(sql, all)
@@ -146,30 +165,23 @@ export function createCompanion(deps: CompanionDeps): SampleCompanion {
     await deps.stored?.(sql, all)
   }
 
-  return {
-    prepare(message, samples) {
-      const cached = templates.get(message.endpoint.applicationName)
-      if (!cached) return loadAndPrepare(message, samples)
-      return cached.collecting && prepare(cached.collecting, message, samples)
-    },
-    async store(sql, groups, isRepeated) {
-      const given = groups as DocumentRows[]
-      const all = given.flatMap(({ rows }) => rows)
-      if (all.length === 0) return
-      try {
-        await write(sql, all, isRepeated, careful.has(groups[0]!))
-        const changed = given.flatMap(({ changedIndexNo }) => changedIndexNo ?? [])
-        if (changed.length === 0) return
-        const indices = await store.markEnvelopeChanged(sql, [...new Set(changed)])
-        await kit.bus.publishAll(sql, IndexChanged, indices)
-      } catch (error) {
-        if (codeOf(error) === noPartition) partitions.invalidate()
-        if (!invalidData.test(codeOf(error)) || careful.has(groups[0]!)) throw error
-        // Without a code it counts as temporary, and the whole group is written again.
-        careful.add(groups[0]!)
-        throw new Error('a document was not accepted; writing documents one by one', { cause: error })
-      }
-    },
+  return async (sql, groups, isRepeated) => {
+    const given = groups as DocumentRows[]
+    const all = given.flatMap(({ rows }) => rows)
+    if (all.length === 0) return
+    try {
+      await write(sql, all, isRepeated, careful.has(groups[0]!))
+      const changed = given.flatMap(({ changedIndexNo }) => changedIndexNo ?? [])
+      if (changed.length === 0) return
+      const indices = await store.markEnvelopeChanged(sql, [...new Set(changed)])
+      await kit.bus.publishAll(sql, IndexChanged, indices)
+    } catch (error) {
+      if (codeOf(error) === noPartition) partitions.invalidate()
+      if (!invalidData.test(codeOf(error)) || careful.has(groups[0]!)) throw error
+      // Without a code it counts as temporary, and the whole group is written again.
+      careful.add(groups[0]!)
+      throw new Error('a document was not accepted; writing documents one by one', { cause: error })
+    }
   }
 }
 

@@ -39,10 +39,66 @@ export function createSender(
   let [waiting, saidAt, failures] = [0, Number.NEGATIVE_INFINITY, 0]
   let isStopped = false
   let loop: Promise<void> | undefined
+  const sendBatch = createDelivery(kit, engine)
+  let heldAt = Number.NEGATIVE_INFINITY
+
+  async function sendWhileHeld() {
+    while (!isStopped) {
+      if (monotonicMs() - heldAt > renewMs) {
+        heldAt = Number.NEGATIVE_INFINITY
+        if (!(await store.holdSender(db.sql, members.nodeId, leaseSeconds))) return
+        heldAt = monotonicMs()
+        waiting = await store.estimateWaiting(db.sql)
+      }
+      if (!(await sendBatch())) return
+      if (failures > 0) engineAnswersAgain(log, { failures })
+      failures = 0
+    }
+  }
+
+  async function run() {
+    while (!isStopped) {
+      try {
+        await sendWhileHeld()
+        waiting = await store.estimateWaiting(db.sql)
+      } catch (error) {
+        if (isStopped) return
+        if (failures++ === 0) engineFailed(log, { reason: failureOf(error), waiting })
+      }
+      await pause(Math.min(pauseMaxMs, pauseMs * 2 ** Math.min(failures, 5)))
+    }
+  }
+
+  async function pause(ms: number) {
+    const endsAt = monotonicMs() + ms
+    while (!isStopped && monotonicMs() < endsAt) await sleep(100)
+  }
+
+  return {
+    async enqueue(sql, rows) {
+      if (waiting < waitingMax) return await store.insertOutgoing(sql, rows)
+      skipped.inc(rows.length)
+      if (monotonicMs() - saidAt < sayAgainMs) return
+      saidAt = monotonicMs()
+      queueIsFull(log, { waiting, limit: waitingMax })
+    },
+    start() {
+      loop = run()
+    },
+    async stop() {
+      isStopped = true
+      await loop
+      await store.releaseSender(db.sql, members.nodeId)
+    },
+  }
+}
+
+/** Returns a function that sends the first documents of the queue; it returns false if there are none. */
+function createDelivery({ db, bus, log }: Pick<Kit, 'db' | 'bus' | 'log'>, engine: Engine): () => Promise<boolean> {
   /** Applications whose template the search engine has, by their index, with the text that it got. */
   const templates = new Map<number, string>()
 
-  kit.bus.subscribe(TemplateChanged, () => templates.clear())
+  bus.subscribe(TemplateChanged, () => templates.clear())
 
   async function sendBatch(): Promise<boolean> {
     const rows = await store.findOutgoing(db.sql, documentsPerRequest, bytesPerRequest)
@@ -98,57 +154,7 @@ export function createSender(
     templates.delete(indexNo)
   }
 
-  let heldAt = Number.NEGATIVE_INFINITY
-
-  async function sendWhileHeld() {
-    while (!isStopped) {
-      if (monotonicMs() - heldAt > renewMs) {
-        heldAt = Number.NEGATIVE_INFINITY
-        if (!(await store.holdSender(db.sql, members.nodeId, leaseSeconds))) return
-        heldAt = monotonicMs()
-        waiting = await store.estimateWaiting(db.sql)
-      }
-      if (!(await sendBatch())) return
-      if (failures > 0) engineAnswersAgain(log, { failures })
-      failures = 0
-    }
-  }
-
-  async function run() {
-    while (!isStopped) {
-      try {
-        await sendWhileHeld()
-        waiting = await store.estimateWaiting(db.sql)
-      } catch (error) {
-        if (isStopped) return
-        if (failures++ === 0) engineFailed(log, { reason: failureOf(error), waiting })
-      }
-      await pause(Math.min(pauseMaxMs, pauseMs * 2 ** Math.min(failures, 5)))
-    }
-  }
-
-  async function pause(ms: number) {
-    const endsAt = monotonicMs() + ms
-    while (!isStopped && monotonicMs() < endsAt) await sleep(100)
-  }
-
-  return {
-    async enqueue(sql, rows) {
-      if (waiting < waitingMax) return await store.insertOutgoing(sql, rows)
-      skipped.inc(rows.length)
-      if (monotonicMs() - saidAt < sayAgainMs) return
-      saidAt = monotonicMs()
-      queueIsFull(log, { waiting, limit: waitingMax })
-    },
-    start() {
-      loop = run()
-    },
-    async stop() {
-      isStopped = true
-      await loop
-      await store.releaseSender(db.sql, members.nodeId)
-    },
-  }
+  return sendBatch
 }
 
 const keyword = { type: 'keyword' }

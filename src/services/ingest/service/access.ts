@@ -39,7 +39,7 @@ export async function requireIndex(
   throw notFound()
 }
 
-/** What a search may read. */
+/** The documents that a search asks for. */
 export type Target =
   | { statistics: true; dates?: DateRange | undefined }
   | {

@@ -1,4 +1,4 @@
-/** What the table of documents needs to know about a document that a pipeline has made. */
+/** Reads the columns of a document that a pipeline has made. */
 import { parseDate } from '../query/dates.ts'
 
 type DocumentMap = Map<unknown, unknown>

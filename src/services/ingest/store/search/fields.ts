@@ -58,7 +58,7 @@ export const timeOf = (sql: Sql, value: Fragment): Fragment =>
   sql`(case jsonb_typeof(${value}) when 'string' then ingest.date_of(${value} #>> '{}')
     when 'number' then to_timestamp((${value})::float8 / 1000) end)`
 
-/** Joins conditions or expressions with a word between them. */
+/** Joins conditions or expressions with an operator between them. */
 export function joined(sql: Sql, parts: Fragment[], word: 'and' | 'or' | ',' | '+'): Fragment {
   const between = sql.unsafe(word)
   return sql`${parts.flatMap((part, index) => (index === 0 ? [part] : [between, part]))}`
