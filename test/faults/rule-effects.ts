@@ -4,13 +4,13 @@
  * tick runs twice, that no alert is open twice, and that the statistics equal the traces.
  */
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { sleep } from '../../src/kernel/clock.ts'
 import { connect } from '../../src/kernel/db.ts'
 import type { Ask } from '../harness/client.ts'
-import { freshDatabase } from '../harness/database.ts'
 import { eventually } from '../harness/eventually.ts'
 import { nodeDirectories, type RunningPlatform, startPlatform } from '../harness/platform.ts'
-import { databaseUrl } from '../harness/postgres-server.ts'
+import { startPostgresServer } from '../harness/postgres-server.ts'
 import { seededRandom } from '../harness/seeded-random.ts'
 import { aReceiver } from '../harness/webhook-receiver.ts'
 import { killAll } from './kill.ts'
@@ -34,11 +34,15 @@ const version = `${app}-v1`
 const deviceCount = 10
 const root = '/re/api/v1'
 
-export async function killEffectRounds(options: { rounds: number; seed: number }): Promise<EffectsKillReport> {
+export async function killEffectRounds(options: {
+  rounds: number
+  seed: number
+  directory: string
+}): Promise<EffectsKillReport> {
   const random = seededRandom(options.seed)
-  const connection = await freshDatabase()
+  const database = await startPostgresServer(join(options.directory, 'database'))
   const environment = {
-    WAYPOST_DATABASE_URL: await databaseUrl(connection),
+    WAYPOST_DATABASE_URL: database.url,
     WAYPOST_MASTER_KEY: 'k'.repeat(40),
     WAYPOST_ALLOW_PRIVATE_ADDRESSES: 'on',
     WAYPOST_LOG_LEVEL: 'error',
@@ -58,7 +62,7 @@ export async function killEffectRounds(options: { rounds: number; seed: number }
     nodes[victim] = await start(victim)
   }
   const { acknowledged, retransmitted } = await load.stop()
-  const sql = connect(connection, { max: 2, name: 'faults' })
+  const sql = connect(database.connection(), { max: 2, name: 'faults' })
   try {
     await eventually(
       async () => {
@@ -87,6 +91,8 @@ export async function killEffectRounds(options: { rounds: number; seed: number }
     }
   } finally {
     await sql.end({ timeout: 5 })
+    await receiver.close()
+    await database.stop()
   }
 }
 
