@@ -190,7 +190,7 @@ checkFailures('mistakes of a script have a name', [
   ['return y', 'IllegalArgumentException', /cannot resolve symbol \[y\]/],
   ["'a'.foo()", 'IllegalArgumentException', /\[java.lang.String, foo\/0\] not found/],
   ["def s = 'a'; s.foo()", 'IllegalArgumentException', /dynamic method/],
-  ['return 864000000000', 'IllegalArgumentException', /Invalid int constant/],
+  ['return 864000000000', 'IllegalArgumentException', /does not fit into an int/],
   ["'\\n'", 'IllegalArgumentException', /escape/],
   ['1 + ', 'IllegalArgumentException', /unexpected end/],
   ['5; return 1', 'IllegalArgumentException', /Not a statement/],

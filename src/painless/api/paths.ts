@@ -7,9 +7,9 @@ import { javaClassOf } from '../values.ts'
 function splitPath(path: string): string[] {
   if (path === '') throw illegalArgument('Missing path')
   const parts = path.split('.')
-  if (parts.at(-1) === '') throw illegalArgument(`Trailing '.' in path [${path}]`)
+  if (parts.at(-1) === '') throw illegalArgument(`The path [${path}] ends with a dot`)
   const empty = parts.indexOf('')
-  if (empty >= 0) throw illegalArgument(`Extra '.' in path [${path}] at index [${empty}]`)
+  if (empty >= 0) throw illegalArgument(`Part [${empty}] of the path [${path}] is empty`)
   return parts
 }
 
@@ -21,7 +21,7 @@ export function getByPath(target: unknown, path: string, fallback: (() => unknow
     const next = childAt(current, part, path, index)
     if (next === undefined) {
       if (fallback) return fallback()
-      throw illegalArgument(`Could not find value at path [${path}]`)
+      throw illegalArgument(`There is no value at the path [${path}]`)
     }
     current = next
   }
@@ -31,8 +31,10 @@ export function getByPath(target: unknown, path: string, fallback: (() => unknow
 function childAt(current: unknown, part: string, path: string, index: number): unknown {
   if (current instanceof Map) return hasKey(current, part) ? getEntry(current, part) : undefined
   if (!Array.isArray(current))
-    throw illegalArgument(`Non-container [${javaClassOf(current)}] at [${part}], index [${index}] in path [${path}]`)
+    throw illegalArgument(
+      `Part [${index}] of the path [${path}], [${part}], leads into a ${javaClassOf(current)}, which has no members`,
+    )
   if (!/^\d{1,9}$/.test(part))
-    throw illegalArgument(`Could not parse [${part}] as a int index into list at path [${path}] and index [${index}]`)
+    throw illegalArgument(`Part [${index}] of the path [${path}], [${part}], is no index of a list`)
   return current[Number(part)]
 }

@@ -101,8 +101,8 @@ export function compileExpression(node: Expression, scope: Scope, target?: Type)
 }
 
 const invalidConstant = (value: bigint, long: boolean, digits: string): string => {
-  const hint = ` If you want a long constant then change it to [${digits}L].`
-  return `Invalid ${long ? 'long' : 'int'} constant [${digits}].${!long && BigInt.asIntN(64, value) === value ? hint : ''}`
+  const hint = ` Write [${digits}L] for a long.`
+  return `[${digits}] does not fit into ${long ? 'a long' : 'an int'}.${!long && BigInt.asIntN(64, value) === value ? hint : ''}`
 }
 
 const smallRanges: Record<string, [number, number]> = { byte: [-128, 127], short: [-32768, 32767], char: [0, 65535] }
