@@ -110,7 +110,8 @@ export function compileLazily(app: FastifyInstance) {
 
 /** Creates the error, such as `admin.email: expected a string`, from which each error format takes what it needs. */
 function invalidRequest(errors: ErrorObject[], part: string): PlatformError {
-  const fields: NonNullable<ErrorExtra['fields']> = {}
+  // Without a prototype, because a body may have a field such as `constructor`.
+  const fields: NonNullable<ErrorExtra['fields']> = Object.create(null)
   for (const error of withoutOtherAlternatives(errors)) {
     const problem = expectation(error)
     if (!problem) continue
