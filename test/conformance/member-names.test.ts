@@ -72,9 +72,9 @@ for (const [path, item] of Object.entries(paths))
     if (isStreamed(path)) continue
     suite(name, () => {
       const pathParameters = operation.parameters.filter((parameter) => parameter.in === 'path')
-      const url = (valueOf: (shape: Shape) => unknown) =>
+      const url = (valueFor: (shape: Shape) => unknown) =>
         pathParameters.reduce(
-          (text, { name, schema }) => text.replace(`{${name}}`, encodeURIComponent(String(valueOf(schema)))),
+          (text, { name, schema }) => text.replace(`{${name}}`, encodeURIComponent(String(valueFor(schema)))),
           `${method.toUpperCase()} ${path}`,
         )
       const body = operation.requestBody?.content['application/json']?.schema
