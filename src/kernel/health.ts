@@ -47,7 +47,9 @@ export async function openManagement(port: number): Promise<Management> {
     const send = (status: number, type: string, text: string) =>
       response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' }).end(text)
     try {
-      if (request.method !== 'GET' && request.method !== 'HEAD') send(405, 'text/plain', 'GET only\n')
+      if (!isLoopback(request.headers.host))
+        send(403, 'text/plain', 'The Host header must be a loopback name or address\n')
+      else if (request.method !== 'GET' && request.method !== 'HEAD') send(405, 'text/plain', 'GET only\n')
       else if (path === '/health/live') send(200, 'application/json', JSON.stringify({ status: 'live' }))
       else if (path === '/health/ready' || path === '/health') {
         const health = await report()
@@ -84,6 +86,12 @@ export async function openManagement(port: number): Promise<Management> {
         server.closeAllConnections()
       }),
   }
+}
+
+/** Returns whether a Host header names this machine. A page of a browser could reach the listener by DNS rebinding, with its own name. */
+function isLoopback(host = ''): boolean {
+  const name = host.replace(/:\d{1,5}$/, '').toLowerCase()
+  return name === 'localhost' || name === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(name)
 }
 
 async function runCheck({ name, check }: HealthCheck) {
