@@ -55,6 +55,9 @@ export function createAccounts(
     async createUser(sql, tenantId, user) {
       const password = user.password ?? newSecret(15)
       const id = user.id ?? newId()
+      if (await store.isNameTaken(sql, tenantId, id, 'email', user.username)) return undefined
+      if (user.email !== undefined && (await store.isNameTaken(sql, tenantId, id, 'username', user.email)))
+        return undefined
       const inserted = await store.insertUser(sql, tenantId, {
         id,
         username: user.username,

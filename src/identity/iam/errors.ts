@@ -5,6 +5,11 @@ export const UsernameTaken = defineError<{ username: string }>(
   409,
   'Another user of the tenant has the username {username}; choose another one',
 )
+export const NameTaken = defineError<{ name: string }>(
+  'name_taken',
+  409,
+  'Another user of the tenant logs in as {name}, its username or e-mail address; choose another one',
+)
 export const LastAdministrator = defineError<{ role: string }>(
   'last_administrator',
   409,

@@ -123,6 +123,44 @@ describe('a caller can grant only permissions that they have', () => {
     assert.equal((await manager(`PUT ${root}/users/${managerId}/password`, { password: 'mine anyway' })).status, 204)
   })
 
+  test('a caller with fewer permissions than a user cannot rename, disable, demote or delete it', async () => {
+    await refused(`PUT ${root}/users/${adminId}`, { username: 'nobody' }, /(endpoint|application):create/)
+    await refused(`PUT ${root}/users/${adminId}`, { email: 'manager@example.org' }, /(endpoint|application):create/)
+    await refused(`PUT ${root}/users/${adminId}`, { enabled: false }, /(endpoint|application):create/)
+    await waypost.user('acme', 'second-admin', ['tenant-admin'])
+    await refused(`PUT ${root}/users/${adminId}/roles`, [], /(endpoint|application):create/)
+    await refused(`DELETE ${root}/users/${adminId}`, undefined, /(endpoint|application):create/)
+    assert.equal((await manager(`PUT ${root}/users/${adminId}`, { username: 'admin', firstName: 'Ada' })).status, 204)
+    const equalId = await waypost.user('acme', 'equal')
+    const change = { username: 'equal-2', email: 'equal@example.org', enabled: false }
+    assert.equal((await manager(`PUT ${root}/users/${equalId}`, change)).status, 204)
+    assert.equal((await manager(`DELETE ${root}/users/${equalId}`)).status, 204)
+  })
+
+  test('the e-mail address of a user is no username of another one, and the reverse', async () => {
+    const create = (user: object) => manager(`POST ${root}/users`, user)
+    const victim = await create({ username: 'victim', email: 'victim@example.org' })
+    assert.equal(victim.status, 201)
+    const taken = await create({ username: 'Victim@example.org' })
+    assert.deepEqual([taken.status, /logs in as Victim@example.org/.test(taken.body.message)], [409, true])
+    await create({ username: 'named@example.org', email: 'named@example.org' })
+    assert.equal((await create({ username: 'other', email: 'named@EXAMPLE.org' })).status, 409)
+    const { body } = await create({ username: 'renamed' })
+    assert.equal((await manager(`PUT ${root}/users/${body.id}`, { username: 'victim@example.org' })).status, 409)
+    assert.equal((await manager(`PUT ${root}/users/${body.id}`, { email: 'named@example.org' })).status, 409)
+    assert.equal((await manager(`PUT ${root}/users/${victim.body.id}`, { username: 'victim@example.org' })).status, 204)
+  })
+
+  test('of concurrent users with one name only one is created', async () => {
+    const users = Array.from({ length: 6 }, (_, n) =>
+      n % 2 ? { username: 'race@example.org' } : { username: `racer-${n}`, email: 'race@example.org' },
+    )
+    await Promise.all(users.map((user) => manager(`POST ${root}/users`, user)))
+    const { body } = await manager(`GET ${root}/users?search=race@example.org`)
+    const holders = body.content.filter(({ username }: { username: string }) => username === 'race@example.org')
+    assert.ok(holders.length === 0 || body.content.length === 1, JSON.stringify(body.content))
+  })
+
   test('registering an issuer requires the permissions of all roles', async () => {
     await refused(
       `POST ${root}/issuers`,

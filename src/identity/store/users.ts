@@ -36,6 +36,20 @@ export async function findForLogin(
   return row && { ...userOf(row), passwordHash: row.passwordHash ?? undefined }
 }
 
+/** Returns whether a user other than `id` has this name as its username or e-mail address, by which it logs in. */
+export async function isNameTaken(
+  sql: Sql,
+  tenantId: string,
+  id: string,
+  column: 'username' | 'email',
+  name: string,
+): Promise<boolean> {
+  const [row] = await sql`
+    select from identity.users
+    where tenant_id = ${tenantId} and lower(${sql(column)}) = lower(${name}) and id <> ${id} limit 1`
+  return row !== undefined
+}
+
 export interface UserRow {
   id: string
   username: string

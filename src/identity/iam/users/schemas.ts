@@ -64,6 +64,8 @@ export type UserChange = Static<typeof UserChange>
 const byUser = byId('user')
 const noUser = 'The tenant has no user with this id, or the caller may not read it.'
 const roleFails = 'The caller lacks the scope on tenant-system, or a permission that one of the roles holds.'
+const nameTaken = 'Another user of the tenant has this username, or the username as its e-mail address or the reverse.'
+const senior = 'The caller lacks the scope, or a permission that the user holds.'
 const lastAdministrator = 'The user is the last enabled administrator of the tenant.'
 
 export const listUsers = {
@@ -83,7 +85,7 @@ export const createUser = {
   description: 'Without a password the user cannot log in until one is set.',
   body: NewUser,
   response: { 201: User },
-  fails: { 403: roleFails, 409: 'Another user of the tenant has this username.' },
+  fails: { 403: roleFails, 409: nameTaken },
 }
 export const readUser = {
   name: 'users.get',
@@ -95,23 +97,26 @@ export const readUser = {
 export const updateUser = {
   name: 'users.update',
   summary: 'Change a user',
-  description: 'Changes the fields in the body; the others keep their values.',
+  description:
+    'Changes the fields in the body; the others keep their values. To change the username, e-mail address, password or `enabled`, or ' +
+    'to take a role away, the caller must hold all permissions that the user holds.',
   params: byUser,
   body: UserChange,
   response: { 204: Empty() },
   fails: {
-    403: roleFails,
+    403: `${roleFails} Or the caller lacks a permission that the user holds.`,
     404: noUser,
-    409: 'Another user of the tenant has this username, or the change would disable the last enabled administrator.',
+    409: `${nameTaken} Or the change would disable the last enabled administrator.`,
   },
 }
 export const deleteUser = {
   name: 'users.delete',
   summary: 'Delete a user',
-  description: 'Also ends the logins of the user and deletes its grants and API keys.',
+  description:
+    'Also ends the logins of the user and deletes its grants and API keys. The caller must hold all permissions that the user holds.',
   params: byUser,
   response: { 204: Empty() },
-  fails: { 404: noUser, 409: lastAdministrator },
+  fails: { 403: senior, 404: noUser, 409: lastAdministrator },
 }
 export const setPassword = {
   name: 'users.password.update',
@@ -131,7 +136,8 @@ export const setPassword = {
 export const setRoles = {
   name: 'users.roles.update',
   summary: 'Replace the roles of a user',
-  description: 'Takes effect within a second. The caller must hold all permissions that the new roles hold.',
+  description:
+    'Takes effect within a second. The caller must hold all permissions that the new roles hold, and all of the user to take one away.',
   params: byUser,
   body: RoleNames('Names of all roles that the user has from now on.'),
   response: { 204: Empty() },

@@ -9,9 +9,9 @@ import { AccessChanged, PasswordChanged } from '../../events.ts'
 import type { Passwords } from '../../passwords.ts'
 import { platformTenant } from '../../scopes.ts'
 import type { Sessions } from '../../sessions.ts'
-import { findUser, searchUsers } from '../../store/users.ts'
+import { findUser, isNameTaken, searchUsers } from '../../store/users.ts'
 import type { User } from '../../types.ts'
-import { LastAdministrator, UsernameTaken } from '../errors.ts'
+import { LastAdministrator, NameTaken, UsernameTaken } from '../errors.ts'
 import { requirePermissionsOfRoles, requirePermissionsOfSubject } from '../escalation.ts'
 import type { NewUser, UserChange } from './schemas.ts'
 import * as store from './store.ts'
@@ -56,7 +56,10 @@ export function createUsers(
     setRoles: (ctx: Ctx, id: string, roles: string[]) => changeUser(deps, ctx, id, { roles }),
     async delete(ctx: Ctx, id: string) {
       authorizeUser(ctx, 'delete', id)
-      if (!(await db.tx((sql) => removeUser(deps, sql, ctx.tenantId, id)))) throw notFound(id)()
+      const removed = await db.tx((sql) =>
+        removeUser(deps, sql, ctx.tenantId, id, () => requireSeniority(ctx, sql, id)),
+      )
+      if (!removed) throw notFound(id)()
     },
     /** Deletes a user without a permission check, for other services; false if there is no such user. */
     remove: (sql: Sql, tenantId: string, id: string) => removeUser(deps, sql, tenantId, id),
@@ -78,6 +81,29 @@ const findOrThrow = async (sql: Sql, ctx: Ctx, id: string) => {
 
 const publishChange = ({ bus }: Deps, sql: Sql, tenantId: string, id: string) =>
   bus.publish(sql, AccessChanged, { tenantId, subject: { type: 'user', id } })
+
+/** Requires every permission of another user, whose account the caller is about to take over, lock out or delete. */
+async function requireSeniority(ctx: Ctx, sql: Sql, id: string) {
+  const { type, id: callerId } = ctx.caller.subject
+  if (!(type === 'user' && callerId === id)) await requirePermissionsOfSubject(ctx, sql, { type: 'user', id })
+}
+
+/** Returns whether a change affects how, or whether, the user logs in, or takes a role away. */
+const affectsLogin = (user: User, { password, username, email, enabled, roles }: UserChange) =>
+  password !== undefined ||
+  (username !== undefined && username !== user.username) ||
+  (email !== undefined && email !== (user.email ?? null)) ||
+  (enabled !== undefined && enabled !== user.enabled) ||
+  (roles !== undefined && user.roles.some((role) => !roles.includes(role)))
+
+/** Throws 409 if another user logs in by one of these names. The realm must be locked, against concurrent changes. */
+async function rejectTakenNames(sql: Sql, tenantId: string, id: string, names: Pick<UserChange, 'username' | 'email'>) {
+  const { username, email } = names
+  if (username !== undefined && (await isNameTaken(sql, tenantId, id, 'email', username)))
+    throw NameTaken({ name: username })
+  if (typeof email === 'string' && (await isNameTaken(sql, tenantId, id, 'username', email)))
+    throw NameTaken({ name: email })
+}
 
 /** Throws 409 if the change would leave the realm without an enabled administrator. */
 async function rejectLastAdministrator(
@@ -107,7 +133,9 @@ async function createUser({ db, newId, passwords }: Deps, ctx: Ctx, user: NewUse
     roles,
   }
   return await db.tx(async (sql) => {
+    await store.lockRealm(sql, ctx.tenantId)
     await requirePermissionsOfRoles(ctx, sql, roles)
+    await rejectTakenNames(sql, ctx.tenantId, id, user)
     if (!(await store.insertUser(sql, { tenantId: ctx.tenantId, id, ...fields })))
       throw UsernameTaken({ username: user.username })
     return await findOrThrow(sql, ctx, id)
@@ -119,17 +147,21 @@ async function changeUser(deps: Deps, ctx: Ctx, id: string, changes: UserChange)
   authorizeUser(ctx, 'update', id)
   // Takes only these fields: others in the body must not reach columns.
   const { password, username, email, firstName, lastName, enabled } = changes
-  const { type, id: callerId } = ctx.caller.subject
   // Hashing is slow, so it happens before the transaction takes a connection.
   const known = await findOrThrow(db.sql, ctx, id)
-  if (password !== undefined && !(type === 'user' && callerId === id))
-    await requirePermissionsOfSubject(ctx, db.sql, { type: 'user', id })
+  if (affectsLogin(known, changes)) await requireSeniority(ctx, db.sql, id)
   const passwordHash = password === undefined ? undefined : await passwords.hash(password)
   const roles = changes.roles && unique(changes.roles)
   await db.tx(async (sql) => {
-    if (isAdministrator(ctx.tenantId, known)) await store.lockRealm(sql, ctx.tenantId)
+    const isRenamed = username !== undefined || typeof email === 'string'
+    if (isRenamed || isAdministrator(ctx.tenantId, known)) await store.lockRealm(sql, ctx.tenantId)
     await store.lockUser(sql, ctx.tenantId, id)
     const user = await findOrThrow(sql, ctx, id)
+    if (affectsLogin(user, changes)) await requireSeniority(ctx, sql, id)
+    await rejectTakenNames(sql, ctx.tenantId, id, {
+      ...(username !== user.username && { username }),
+      ...(email !== user.email && { email }),
+    })
     if (roles) {
       const added = roles.filter((role) => !user.roles.includes(role))
       await requirePermissionsOfRoles(ctx, sql, added)
@@ -146,13 +178,20 @@ async function changeUser(deps: Deps, ctx: Ctx, id: string, changes: UserChange)
   })
 }
 
-async function removeUser(deps: Deps, sql: Sql, tenantId: string, id: string): Promise<boolean> {
+async function removeUser(
+  deps: Deps,
+  sql: Sql,
+  tenantId: string,
+  id: string,
+  check = async () => {},
+): Promise<boolean> {
   const known = await findUser(sql, tenantId, id)
   if (!known) return false
   if (isAdministrator(tenantId, known)) await store.lockRealm(sql, tenantId)
   await store.lockUser(sql, tenantId, id)
   const user = await findUser(sql, tenantId, id)
   if (!user) return false
+  await check()
   await rejectLastAdministrator(sql, tenantId, user, { enabled: false, roles: [] })
   await store.deleteKeyGrantsOf(sql, tenantId, id)
   const removed = await deps.accounts.deleteUser(sql, tenantId, id)
