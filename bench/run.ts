@@ -48,6 +48,11 @@ const benches: Record<string, { title: string; load(): Promise<() => Promise<Fig
     load: async () => (await import('./ingest-pipeline.ts')).ingestPipeline,
   },
   sandbox: { title: 'Sandbox for scripts', load: async () => (await import('./sandbox.ts')).sandbox },
+  lorawan: { title: 'LoRaWAN', load: async () => (await import('./lorawan.ts')).lorawan },
+  'faults-lorawan': {
+    title: 'LoRaWAN sessions during crashes',
+    load: async () => (await import('./faults-lorawan.ts')).faultsLorawan,
+  },
   vpn: { title: 'VPN', load: async () => (await import('./vpn.ts')).vpn },
   gateway: { title: 'Devices', load: async () => (await import('./gateway.ts')).gateway },
 }

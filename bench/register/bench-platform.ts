@@ -20,9 +20,9 @@ export interface BenchPlatform {
   close(): Promise<void>
 }
 
-export async function openBenchPlatform(): Promise<BenchPlatform> {
+export async function openBenchPlatform(environment: Record<string, string> = {}): Promise<BenchPlatform> {
   const directory = temporaryDirectory()
-  const platform = await startPlatform(directory)
+  const platform = await startPlatform(directory, environment)
   const connection = await connectEmbeddedPostgres(join(directory, 'postgres'), 'superuser')
   if (!connection) throw new Error('the database of the platform was not found')
   const sql = connect(connection, { max: 1, name: 'bench' })

@@ -1,0 +1,40 @@
+/** Process of the bench: opens idle sessions and reports the memory of each, in kilobytes, after garbage collection. */
+import { sleep } from '../../src/kernel/clock.ts'
+import { startSession } from '../../src/services/lorawan/session/session.ts'
+
+const [port = 0, count = 0] = process.argv.slice(2).map(Number)
+const warmUp = 100
+const limited = <T>(work: () => Promise<T>) => work()
+let connected = 0
+
+const open = (n: number) =>
+  startSession({
+    address: { host: '127.0.0.1', port, isTls: false },
+    clientId: `waypost-idle-${n}`,
+    username: `process-${n}@ttn`,
+    password: 'NNSXS.SECRET-KEY.ABCDEF',
+    allowPrivate: true,
+    startsClean: false,
+    mayConnect: async () => true,
+    limited,
+    changed() {},
+    cleaned() {},
+    handle: async () => {},
+    connected: () => void connected++,
+  })
+
+async function measured(upTo: number): Promise<number> {
+  while (connected < upTo) await sleep(20)
+  for (let n = 0; n < 5; n++) {
+    globalThis.gc!()
+    await sleep(100)
+  }
+  return process.memoryUsage().rss
+}
+
+const sessions = Array.from({ length: warmUp }, (_, n) => open(n))
+const before = await measured(warmUp)
+for (let n = 0; n < count; n++) sessions.push(open(warmUp + n))
+const after = await measured(warmUp + count)
+process.stdout.write(String((after - before) / 1024 / count))
+process.exit(0)
