@@ -10,7 +10,7 @@ import { createCodecs } from '../src/services/lorawan/contract.ts'
 import { aBroker } from '../test/harness/mosquitto.ts'
 import { type NetworkServer, startNetworkServer } from './lorawan/network-server.ts'
 import { type BenchPlatform, openBenchPlatform } from './register/bench-platform.ts'
-import type { Figure } from './report.ts'
+import { type Figure, median } from './report.ts'
 
 const seconds = Number(process.env.BENCH_SECONDS ?? 15)
 const idleCount = Number(process.env.BENCH_SESSIONS ?? 1000)
@@ -97,9 +97,9 @@ async function measureLatency(bench: BenchPlatform, network: NetworkServer): Pro
   const topic = `kp1/latency-v1/dcx/${token}/json`
   const sample = JSON.stringify({ BatV: 3.062, TempC_SHT: 28.29, Hum_SHT: 88.6, TempC_DS: 27.81 })
   let sent = 0
-  const uplinks: number[] = []
-  const messages: number[] = []
-  for (let turn = 0; turn < 6; turn++) {
+  const uplinks: number[][] = []
+  const messages: number[][] = []
+  for (let turn = 0; turn < 9; turn++) {
     await atRate(rate, seconds / 3, () => {
       network.send(username, `d${sent % deviceCount}`, uplinkOf(Math.floor(sent / deviceCount)))
       sent++
@@ -109,21 +109,23 @@ async function measureLatency(bench: BenchPlatform, network: NetworkServer): Pro
     const own = await deviceLatencies(device, topic, sample)
     // The first turn fills caches.
     if (turn === 0) continue
-    uplinks.push(...latencies)
-    messages.push(...own)
+    uplinks.push(latencies)
+    messages.push(own)
   }
   await device.endAsync()
-  const [ours, own] = [percentile(uplinks, 0.99), percentile(messages, 0.99)]
+  // The median of the turns, because a pause of a shared machine in one of them would decide the ratio.
+  const inTurns = (turns: number[][], part: number) => median(turns.map((turn) => percentile(turn, part)))
+  const [ours, own] = [inTurns(uplinks, 0.99), inTurns(messages, 0.99)]
   return [
     {
       name: `Uplink at the broker → durable sample, p50 at ${rate}/s, with a formatter`,
-      value: percentile(uplinks, 0.5),
+      value: inTurns(uplinks, 0.5),
       unit: 'ms',
     },
     { name: '… p99', value: ours, unit: 'ms' },
     {
       name: "A device's own MQTT message → PUBACK, p50 at the same rate",
-      value: percentile(messages, 0.5),
+      value: inTurns(messages, 0.5),
       unit: 'ms',
     },
     { name: '… p99', value: own, unit: 'ms' },

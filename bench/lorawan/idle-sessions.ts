@@ -1,10 +1,12 @@
 /** Process of the bench: opens idle sessions and reports the memory of each, in kilobytes, after garbage collection. */
 import { sleep } from '../../src/kernel/clock.ts'
+import { createSemaphore } from '../../src/kernel/concurrency-limit.ts'
 import { startSession } from '../../src/services/lorawan/session/session.ts'
 
 const [port = 0, count = 0] = process.argv.slice(2).map(Number)
 const warmUp = 100
-const limited = <T>(work: () => Promise<T>) => work()
+/** As in the platform. */
+const limited = createSemaphore(50)
 let connected = 0
 
 const open = (n: number) =>

@@ -59,8 +59,14 @@ interface Waiting {
   fail(problem: Error): void
 }
 
+/** Gets the bytes that a socket receives. */
+interface Reader {
+  read(chunk: Buffer): void
+}
+
 interface State {
   options: ConnectionOptions
+  reader: Reader
   connection: MqttConnection
   socket: Socket
   isOpen: boolean
@@ -90,11 +96,16 @@ function sweep() {
   sweeper = undefined
 }
 
+/** All TCP sockets read into this buffer, because a buffer for each read would stay with idle connections. */
+const sharedBuffer = Buffer.alloc(65_536)
+
 /** Connects and logs in. Rejects with ConnectionProblem. */
 export async function connectMqtt(options: ConnectionOptions): Promise<MqttConnection> {
-  const socket = await openSocket(options)
+  const reader: Reader = { read() {} }
+  const socket = await openSocket(options, reader)
   const state: Omit<State, 'connection'> = {
     options,
+    reader,
     socket,
     isOpen: true,
     nextId: 0,
@@ -137,7 +148,7 @@ const refusals: Record<number, string> = {
   5: credentialsRefused,
 }
 
-async function openSocket({ address, allowPrivate }: ConnectionOptions): Promise<Socket> {
+async function openSocket({ address, allowPrivate }: ConnectionOptions, reader: Reader): Promise<Socket> {
   const { host, port, isTls } = address
   const at = `${host}:${port}`
   const deadline = AbortSignal.timeout(answerMs)
@@ -148,7 +159,10 @@ async function openSocket({ address, allowPrivate }: ConnectionOptions): Promise
     ])
     const to = { host: target.address, port }
     // The name is checked against the certificate; the connection goes to the address that was checked.
-    const socket = isTls ? connectTls({ ...to, ...(isIP(host) === 0 && { servername: host }) }) : connectTcp(to)
+    const socket = isTls
+      ? connectTls({ ...to, ...(isIP(host) === 0 && { servername: host }) })
+      : connectTcp({ ...to, onread: { buffer: sharedBuffer, callback: (length) => readShared(reader, length) } })
+    if (isTls) socket.on('data', (chunk) => reader.read(chunk))
     try {
       await Promise.race([opened(socket, isTls ? 'secureConnect' : 'connect'), aborted(deadline)])
     } catch (error) {
@@ -161,6 +175,11 @@ async function openSocket({ address, allowPrivate }: ConnectionOptions): Promise
   } catch (error) {
     throw new ConnectionProblem(socketProblem(at, host, error))
   }
+}
+
+function readShared(reader: Reader, length: number): boolean {
+  reader.read(Buffer.from(sharedBuffer.subarray(0, length)))
+  return true
 }
 
 const aborted = (signal: AbortSignal) =>
@@ -193,11 +212,11 @@ function read(state: State) {
   const buffered = (parser as unknown as { _list: { length: number } })._list
   parser.on('packet', (packet) => receive(state, packet))
   parser.on('error', () => fail(state, 'the network sent something that is not MQTT'))
-  socket.on('data', (chunk) => {
+  state.reader.read = (chunk) => {
     if (!state.isOpen) return
     parser.parse(chunk)
     if (buffered.length > packetBytesMax) fail(state, `the network sent a packet of more than ${packetBytesMax} bytes`)
-  })
+  }
   const { host, port } = options.address
   socket.on('error', (error) => fail(state, socketProblem(`${host}:${port}`, host, error)))
   socket.on('close', () => fail(state, 'the network closed the connection'))
