@@ -39,7 +39,7 @@ export function createAccounts(
       if ('wait' in attempt) return attempt
       let matches: boolean
       try {
-        matches = isUsable && (await passwords.matches(password, known?.passwordHash))
+        matches = isUsable && (await passwords.matches(password, known?.passwordHash, tenantId))
       } catch (error) {
         await attempt.release()
         throw error
@@ -64,7 +64,7 @@ export function createAccounts(
         email: user.email ?? null,
         firstName: user.firstName ?? null,
         lastName: user.lastName ?? null,
-        passwordHash: await passwords.hash(password),
+        passwordHash: await passwords.hash(password, tenantId),
         roles: user.roles,
       })
       if (!inserted) return undefined

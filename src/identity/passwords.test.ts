@@ -24,6 +24,19 @@ test('checks beyond the queue limit are rejected at once, and the queued ones co
   assert.equal(await passwords.matches('x', cheap), false, 'there is room again')
 })
 
+test('a flood of checks of one tenant neither delays nor rejects a check of another one', async () => {
+  const passwords = createPasswords(loadConfig({}).platform.passwordCost.scrypt)
+  const cheap = 'scrypt$1024$8$1$c2FsdA$AAAA'
+  let checked = 0
+  const flood = Promise.allSettled(
+    Array.from({ length: 200 }, () => passwords.matches('x', cheap, 'noisy').then(() => checked++)),
+  )
+  assert.equal(await passwords.matches('x', cheap, 'quiet'), false)
+  assert.ok(checked <= 8, `${checked} checks of the other tenant came first`)
+  await flood
+  assert.equal(checked, 2 + 64)
+})
+
 test('the logged URL contains no secrets', () => {
   assert.equal(
     hideSecrets('?client_id=a&id_token_hint=ey.J.x&code=c&state=s&Token=t'),

@@ -5,29 +5,32 @@ import type { PlatformSettings } from '../kernel/settings.ts'
 import { TooManyLogins } from './errors.ts'
 
 export interface Passwords {
-  hash(password: string): Promise<string>
-  /** Compares a password with a hash. An unknown user (`undefined`) takes as long as a known one. */
-  matches(password: string, hash: string | undefined): Promise<boolean>
+  hash(password: string, tenantId?: string): Promise<string>
+  /** Compares a password with a hash. An unknown user (`undefined`) takes as long as a known one. Tenants take turns. */
+  matches(password: string, hash: string | undefined, tenantId?: string): Promise<boolean>
 }
 
 const keyBytes = 32
 /** Two checks at a time leave threads of Node's pool for other work. */
 const concurrentMax = 2
-const queuedMax = 64
+/** A tenant whose queue is full leaves room for the others. */
+const queuedPerTenant = 64
+const queuedMax = 1024
 
 type Cost = PlatformSettings['passwordCost']['scrypt']
 
 export function createPasswords(cost: Cost): Passwords {
   const limit = createConcurrencyLimit({
     total: concurrentMax,
+    waitingPerTenant: queuedPerTenant,
     waitingTotal: queuedMax,
     waitMs: Number.POSITIVE_INFINITY,
     rejection: () => TooManyLogins({}, { headers: { 'retry-after': '2' } }),
   })
 
-  const derive = (password: string, salt: Buffer, { N, r, p }: Cost) =>
+  const derive = (tenantId: string, password: string, salt: Buffer, { N, r, p }: Cost) =>
     limit.run(
-      '',
+      tenantId,
       () =>
         new Promise<Buffer>((resolve, reject) => {
           // Composed and decomposed accents give the same password (RFC 8265).
@@ -38,14 +41,15 @@ export function createPasswords(cost: Cost): Passwords {
     )
 
   return {
-    async hash(password) {
+    async hash(password, tenantId = '') {
       const salt = randomBytes(16)
-      const key = await derive(password, salt, cost)
+      const key = await derive(tenantId, password, salt, cost)
       return ['scrypt', cost.N, cost.r, cost.p, salt.toString('base64url'), key.toString('base64url')].join('$')
     },
-    async matches(password, hash) {
+    async matches(password, hash, tenantId = '') {
       const [, N, r, p, salt = '', key = ''] = hash?.split('$') ?? []
       const presentedKey = await derive(
+        tenantId,
         password,
         Buffer.from(salt, 'base64url'),
         hash ? { N: Number(N), r: Number(r), p: Number(p) } : cost,

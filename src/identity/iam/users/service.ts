@@ -121,7 +121,7 @@ async function createUser({ db, newId, passwords }: Deps, ctx: Ctx, user: NewUse
   const roles = unique(user.roles ?? [])
   // Checks the roles before hashing the password, which is slow; the transaction checks them again.
   await requirePermissionsOfRoles(ctx, db.sql, roles)
-  const passwordHash = user.password === undefined ? null : await passwords.hash(user.password)
+  const passwordHash = user.password === undefined ? null : await passwords.hash(user.password, ctx.tenantId)
   const id = newId()
   const fields: store.UserFields = {
     username: user.username,
@@ -150,7 +150,7 @@ async function changeUser(deps: Deps, ctx: Ctx, id: string, changes: UserChange)
   // Hashing is slow, so it happens before the transaction takes a connection.
   const known = await findOrThrow(db.sql, ctx, id)
   if (affectsLogin(known, changes)) await requireSeniority(ctx, db.sql, id)
-  const passwordHash = password === undefined ? undefined : await passwords.hash(password)
+  const passwordHash = password === undefined ? undefined : await passwords.hash(password, ctx.tenantId)
   const roles = changes.roles && unique(changes.roles)
   await db.tx(async (sql) => {
     const isRenamed = username !== undefined || typeof email === 'string'
