@@ -98,6 +98,22 @@ test('refuses unsupported protocol versions with their code', async () => {
   assert.equal(refused[0]!.reason, 'unsupported_version')
 })
 
+test('refuses a faulty CONNECT of MQTT 5 with its reason code', async () => {
+  const { port, refused } = await openMqttServer()
+  const faulty: [packet: string, code: number, reason: string][] = [
+    ['100e 0004 4d515454 05 03 003c 00 0001 70', 0x81, 'malformed_packet'],
+    ['100e 0004 4d515454 05 1a 003c 00 0001 70', 0x81, 'malformed_packet'],
+    ['1011 0004 4d515454 05 02 003c 03 210000 0001 70', 0x82, 'protocol_error'],
+  ]
+  for (const [packet, code, reason] of faulty) {
+    const client = await rawClient(port, 5)
+    client.send(packet)
+    assert.equal((await client.next('connack')).reasonCode, code, packet)
+    await client.closed()
+    await eventually(() => assert.equal(refused.at(-1)?.reason, reason))
+  }
+})
+
 test('ends a connection that sends CONNECT twice', async () => {
   const { port, disconnected } = await openMqttServer()
   const client = await connected(port, { protocolVersion: 5 })

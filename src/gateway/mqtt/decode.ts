@@ -29,11 +29,13 @@ const protocolNames = new Map([
   ['MQTT', [4, 5]],
 ])
 
-export function readConnect(flags: number, limits: Limits): Connect {
+/** Sets the version of the peer as soon as it is known, because only MQTT 5 has reason codes for the errors that follow. */
+export function readConnect(flags: number, limits: Limits, peer: { version: number }): Connect {
   const versions = protocolNames.get(readText(32))
   if (!versions) throw malformed('the protocol has another name')
   const version = readByte() as 3 | 4 | 5
   if (!versions.includes(version)) throw new MqttError(Code.unsupportedVersion, `protocol version ${version}`)
+  peer.version = version
   // MQTT 3.1 leaves these bits open.
   if (version > 3 && flags !== 0) throw malformed('reserved bits are set')
   const bits = readByte()

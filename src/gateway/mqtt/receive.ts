@@ -155,7 +155,7 @@ function handleOther(peer: Peer, type: number, flags: number) {
   const { limits } = layer
   if (type === Packet.connect) {
     if (peer.phase !== Phase.fresh) throw protocolError('a second CONNECT')
-    connect(peer, readConnect(flags, limits))
+    connect(peer, readConnect(flags, limits, peer))
     return
   }
   // AUTH is rejected too: it is only valid after a CONNECT with an authentication method, which is refused.
@@ -203,7 +203,8 @@ function endWithError(peer: Peer, error: unknown) {
   if (!(error instanceof MqttError)) {
     packetFailed(peer.layer.log, { err: error })
     end(peer, Code.unspecified, 'the platform failed')
-  } else if (peer.phase < Phase.open && error.code === Code.unsupportedVersion) refuse(peer, error.code, error.message)
+  } else if (peer.phase === Phase.fresh && (peer.version === 5 || error.code === Code.unsupportedVersion))
+    refuse(peer, error.code, error.message)
   else end(peer, error.code, error.message)
 }
 
