@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
-import { after, before, test } from 'node:test'
-import { type Management, openManagement } from './health.ts'
+import { test } from 'node:test'
+import { afterAllTests } from '../../test/harness/database.ts'
+import { openManagement } from './health.ts'
 
-let management: Management
-before(async () => {
-  management = await openManagement(0)
-})
-after(() => management.close())
+const management = await openManagement(0)
+afterAllTests(() => management.close())
 
 const statusWith = (host: string) =>
   new Promise<number | undefined>((resolve, reject) => {
