@@ -3,13 +3,13 @@
  * bodies, as query parameters and in the path. No operation may fail with 5xx.
  */
 import assert from 'node:assert/strict'
-import { before, suite, test } from 'node:test'
+import { before, test } from 'node:test'
 import { type Ask, bearer, client, tokenOf } from '../harness/client.ts'
 import { startPlatform } from '../harness/platform.ts'
 import { type Shape, sampleOf } from './bad-input.ts'
 import { inlinedDocument } from './document.ts'
 
-const names = ['constructor', '__proto__', 'toString', 'hasOwnProperty']
+const names = ['constructor', '__proto__']
 
 interface Operation {
   tags: string[]
@@ -70,7 +70,7 @@ for (const [path, item] of Object.entries(paths))
   for (const [method, operation] of Object.entries(item as Record<string, Operation>)) {
     const name = `${method.toUpperCase()} ${path}`
     if (isStreamed(path)) continue
-    suite(name, () => {
+    test(name, async () => {
       const pathParameters = operation.parameters.filter((parameter) => parameter.in === 'path')
       const url = (valueFor: (shape: Shape) => unknown) =>
         pathParameters.reduce(
@@ -85,17 +85,16 @@ for (const [path, item] of Object.entries(paths))
         assert.ok(status < 500, `${request} ${text}: ${status} ${answer}`)
       }
 
-      for (const name of names)
-        test(name, async () => {
-          const texts = operation.parameters.filter((part) => part.in === 'query' && part.schema.type === 'string')
-          const query = texts.map((part) => `&${part.name}=${name}`).join('')
-          const requests = [send(`${url(sampleOf)}?${name}=1`), send(`${url(sampleOf)}?${query}`)]
-          if (pathParameters.length > 0) requests.push(send(url(() => name)))
-          if (body) {
-            requests.push(send(url(sampleOf), JSON.stringify(sampleWithName(body, name))))
-            for (const text of textsWithKey(sampleOf(body), name)) requests.push(send(url(sampleOf), text))
-          }
-          await Promise.all(requests)
-        })
+      for (const name of names) {
+        const texts = operation.parameters.filter((part) => part.in === 'query' && part.schema.type === 'string')
+        const query = texts.map((part) => `&${part.name}=${name}`).join('')
+        const requests = [send(`${url(sampleOf)}?${name}=1`), send(`${url(sampleOf)}?${query}`)]
+        if (pathParameters.length > 0) requests.push(send(url(() => name)))
+        if (body) {
+          requests.push(send(url(sampleOf), JSON.stringify(sampleWithName(body, name))))
+          for (const text of textsWithKey(sampleOf(body), name)) requests.push(send(url(sampleOf), text))
+        }
+        await Promise.all(requests)
+      }
     })
   }

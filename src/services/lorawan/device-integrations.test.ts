@@ -36,7 +36,7 @@ suite('creating device integrations', () => {
     const endpoint = (await must(200, `GET ${endpoints}/${endpointId}?include=metadata`)).body
     assert.deepEqual([endpoint.poolIds, endpoint.appVersion.name], [['p'], version])
     assert.equal((await must(200, `GET ${endpoints}/${endpointId}/metadata`)).body.floor, -1)
-    const { body } = await must(200, `GET ${endpoints}/${parent}/relations?direction=outbound`)
+    const { body } = await must(200, `GET ${endpoints}/${parent}/relations?relation=contains`)
     assert.equal(body.content[0].to, endpointId)
     const single = (await must(200, path.replace(/^/, 'GET '))).body
     const shown = { appVersionName: version, netDeviceId: 'dev-1', name: 'Cellar', description: 'behind the door' }
