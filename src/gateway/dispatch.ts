@@ -37,6 +37,8 @@ export interface Arrival {
 export interface Reply {
   statusCode: number
   payload: Buffer
+  /** For the traffic log, if it differs. */
+  recordedPayload?: Buffer
   /** False if the device gets no response, because it sent no request id. */
   isSent: boolean
 }
@@ -117,11 +119,11 @@ export function createDispatch(
 
   function finish({ destination, transport, arrivedAt }: Arrival, message: DeviceMessage, reply: Reply): Reply {
     const finished = monotonicMs()
-    const { statusCode, payload, isSent } = reply
+    const { statusCode, payload, recordedPayload = payload, isSent } = reply
     if (isSent && isRecorded(destination)) {
       const metadata = statusCode === 200 ? answeredMetadata[transport] : { transport, statusCode }
       // Not awaited: the traffic log reports its own failures.
-      void trafficLog.record(recordOf(message, 'OUTBOUND', payload, metadata, timeAt(finished)))
+      void trafficLog.record(recordOf(message, 'OUTBOUND', recordedPayload, metadata, timeAt(finished)))
     }
     if (isSent) destination.counts.recordAnswer()
     destination.counts.recordHandled((finished - arrivedAt) / 1000, statusCode)
@@ -149,7 +151,9 @@ const emptyResponse: Reply = { statusCode: 200, payload: emptyPayload, isSent: t
 function success(answer: DeviceAnswer | undefined, requestId: number | undefined): Reply {
   const isSent = requestId !== undefined || answer?.always === true
   if (answer?.payload === undefined) return isSent ? emptyResponse : noResponse
-  return { statusCode: 200, payload: payloadOf(answer.payload), isSent }
+  const reply: Reply = { statusCode: 200, payload: payloadOf(answer.payload), isSent }
+  if (answer.recordedPayload !== undefined) reply.recordedPayload = payloadOf(answer.recordedPayload)
+  return reply
 }
 
 export function payloadOf(value: unknown): Buffer {

@@ -31,6 +31,8 @@ export interface DeviceMessage {
 /** The answer on success; without `payload` it has an empty payload. A Buffer is JSON text, sent as it is. */
 export interface DeviceAnswer {
   payload?: unknown
+  /** Shown by the traffic log instead of `payload`, if that contains a secret. */
+  recordedPayload?: unknown
   /**
    * True if the answer is sent even without a request id, as for "get" resources, whose clients wait for it. Errors, and answers
    * over HTTP, are always sent.

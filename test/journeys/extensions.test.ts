@@ -89,6 +89,12 @@ test('over MQTT "get" gets a response without a request id, other requests do no
   assert.deepEqual((await sensor.receives(topic('cmx', '/config/json/status'))).json, none)
   await sensor.publish(topic('bcx', '/token'))
   assert.deepEqual((await sensor.receives(topic('bcx', '/token/status'))).json, { token: `up-${endpointId}` })
+  await eventually(async () => {
+    const { body } = await admin(`GET /api/v1/al/endpoint-traffic?endpointIds=${endpointId}&extension=bcx`)
+    const payloads = body.content.map(({ payload }: { payload?: string }) => payload)
+    assert.ok(payloads.includes('{"token":"***"}'), 'the traffic log hides the token')
+    assert.ok(!JSON.stringify(body).includes(`up-${endpointId}`))
+  })
   // The register receives metadata in batches.
   await eventually(async () => assert.equal((await metadataOf(endpointId)).connected, true))
   await sensor.publish(topic('epmx', '/get'))

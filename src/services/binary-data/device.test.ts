@@ -8,7 +8,11 @@ suite('bcx', () => {
 
   test('returns a token, with or without a request id, for any payload', async () => {
     for (const payload of ['', '{}', 'anything'])
-      assert.deepEqual(await send('/token', payload), { payload: { token: 'token of ep-1' }, always: true })
+      assert.deepEqual(await send('/token', payload), {
+        payload: { token: 'token of ep-1' },
+        recordedPayload: { token: '***' },
+        always: true,
+      })
     assert.deepEqual((await send('/token', '', { requestId: 0 }))?.payload, { token: 'token of ep-1' })
   })
 
