@@ -182,6 +182,19 @@ test('of eight concurrent uses of a refresh token at most one succeeds, and its 
   for (const { body } of won) assert.equal((await client.refresh(body.refresh_token)).status, 400)
 })
 
+test('old and new refresh tokens of a login that are used at the same moment cause no server error', async () => {
+  for (let round = 0; round < 4; round++) {
+    const first = (await client.logIn('ada')).body
+    const second = (await client.refresh(first.refresh_token)).body
+    const tokens = [first.refresh_token, second.refresh_token]
+    const answers = await Promise.all(Array.from({ length: 12 }, (_, index) => client.refresh(tokens[index % 2])))
+    assert.deepEqual(
+      answers.filter(({ status }) => status >= 500).map(({ text }) => text),
+      [],
+    )
+  }
+})
+
 test('revoking an access token keeps the login, revoking a refresh token ends it', async () => {
   const login = (await client.logIn('ada')).body
   assert.equal((await client.introspect(login.access_token)).body.active, true)

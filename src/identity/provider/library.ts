@@ -15,6 +15,8 @@ export type Form = Record<string, string | string[] | undefined>
 export interface Extras {
   address: string
   form: Form
+  /** The login whose refresh token the request presents. */
+  refreshedLogin: string | undefined
   correlationId: string
   /** Value of the CORS header; undefined if the origin is not allowed. */
   allowedOrigin: string | undefined

@@ -4,6 +4,7 @@ import { isConnectionFailure } from '../../kernel/db.ts'
 import { PlatformError } from '../../kernel/errors.ts'
 import { identityRequestFailed } from '../log-messages.ts'
 import { libraryHeaders } from '../pages/pages.ts'
+import { lockLogin } from '../store/artefacts.ts'
 import { epochSeconds, type InstanceContext } from './instance-context.ts'
 import { connectPath, extrasOf } from './library.ts'
 import { refreshClaims } from './refresh-tokens.ts'
@@ -17,11 +18,14 @@ const corsHeaders = ['Access-Control-Allow-Origin', 'Access-Control-Expose-Heade
 const rollback = Symbol('rollback')
 
 export const inOneTransaction =
-  ({ core }: InstanceContext): Middleware =>
+  ({ core, realm }: InstanceContext): Middleware =>
   async (ctx, next) => {
     if (ctx.path !== `${connectPath}/token` || !exchangeGrants.has(extrasOf(ctx).form.grant_type)) return next()
+    const { refreshedLogin } = extrasOf(ctx)
     try {
       await core.transaction.run(async () => {
+        // Two requests of one login change the same rows in different orders, which would be a deadlock.
+        if (refreshedLogin !== undefined) await lockLogin(core.transaction.sql(), realm.tenantId, refreshedLogin)
         await next()
         // A rejection commits, because the reuse of a refresh token ends its family; an internal error rolls back.
         if (ctx.status >= 500) throw rollback

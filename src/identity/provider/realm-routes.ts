@@ -17,6 +17,7 @@ import { createInstances } from './instances.ts'
 import { type Call, normalizeCall } from './keycloak-compat.ts'
 import type { Extras, Form } from './library.ts'
 import { sendPage, signIn } from './login.ts'
+import { loginOf } from './refresh-tokens.ts'
 
 const formType = 'application/x-www-form-urlencoded'
 const bodyLimit = 56 * 1024
@@ -192,6 +193,7 @@ function innerRequest(
   const waypost: Extras = {
     address: request.address,
     form: call.form,
+    refreshedLogin: typeof parsed.refresh_token === 'string' ? loginOf(parsed.refresh_token) : undefined,
     correlationId: request.id,
     allowedOrigin,
     successStatus: call.successStatus,

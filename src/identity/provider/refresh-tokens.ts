@@ -24,6 +24,16 @@ export function opaqueToken(value: string): string {
   }
 }
 
+/** Returns the login that a refresh token belongs to, as the token says; requests of one login are handled one after the other. */
+export function loginOf(value: string): string {
+  try {
+    const { typ, sid } = decodeJwt(value)
+    return typ === refreshType && typeof sid === 'string' ? sid : value
+  } catch {
+    return value
+  }
+}
+
 export function withOpaqueTokens(form: Form): Form {
   const opened = { ...form }
   for (const name of ['refresh_token', 'token'])

@@ -75,3 +75,8 @@ export async function deleteExpired(sql: Sql, now: Date) {
       select ctid from identity.artefacts where expires_at < ${now} limit 20000))`
   await sql`delete from identity.denied where expires_at < ${now}`
 }
+
+/** Locks a login until the transaction ends. */
+export async function lockLogin(sql: Sql, tenantId: string, login: string) {
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`login ${tenantId} ${login}`}, 0))`
+}
