@@ -23,6 +23,8 @@ export interface Library {
   wants(type: TriggerType, origin: EventOrigin): boolean
   /** Resolves when the definitions of a tenant are as new as the last change that this node knows. */
   current(tenantId: string): Promise<void> | undefined
+  /** Reads the changes of a tenant, also those that another node has made a moment ago. */
+  refresh(tenantId: string): Promise<void>
   onChange(listener: () => void): void
   start(): Promise<void>
   stop(): Promise<void>
@@ -117,6 +119,7 @@ export function createLibrary(deps: { db: Db; log: Log; changes: Pick<Changes, '
     index,
     wants: (type, origin) => loadingAll !== undefined || loads.has(origin.tenantId) || index.wants(type, origin),
     current: (tenantId) => loadingAll ?? loads.get(tenantId),
+    refresh,
     onChange: (listener) => void listeners.push(listener),
     start: refreshAll,
     async stop() {

@@ -50,7 +50,7 @@ function tryRoutes(http: Http, { tryRule, replays }: EngineOperations) {
   )
   http.post(
     '/rules/:ruleId/replays',
-    { schema: schemas.createReplay, config: { scope: 'rule:execute' } },
+    { schema: schemas.createReplay, config: { scope: 'rule:execute', bodyBytesMax: 1024 * 1024 } },
     async (request, reply) => {
       const { ruleId } = request.params
       const replayId = await replays.create(request.ctx, ruleId, request.body)

@@ -10,7 +10,7 @@ const listOf = (given: Ids | undefined) => given && idsOf(given)
 
 export function linkRoutes(http: Http, links: LinkOperations) {
   const read = { scope: 'rule:read' }
-  const update = { scope: 'rule:update' }
+  const update = { scope: 'rule:update', bodyBytesMax: 1024 * 1024 }
   http.get('/rules/:ruleId/triggers', { schema: schemas.listTriggers, config: read }, ({ ctx, params }) =>
     links.triggersOf(ctx, params.ruleId),
   )

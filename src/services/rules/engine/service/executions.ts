@@ -6,7 +6,7 @@ import { holds } from '../../../../kernel/permissions.ts'
 import { type EndpointRef, endpointResource } from '../../../register/contract.ts'
 import { causeOf, chainOf } from '../../chain.ts'
 import { requireRow } from '../../definitions/service/library.ts'
-import { ruleKind } from '../../definitions/service/rules.ts'
+import { type RuleRow, ruleKind } from '../../definitions/service/rules.ts'
 import type { LinkedRule } from '../../definitions/store/load.ts'
 import { NoRule } from '../../errors.ts'
 import { reasonOf } from '../context/failure-text.ts'
@@ -58,8 +58,11 @@ export const createExecutions = (deps: EngineDeps): Executions => ({
 
 /** Returns the rule as it is now, if the caller may execute it. */
 export async function requireRule({ kit, library }: EngineDeps, ctx: Ctx, ruleId: string): Promise<LinkedRule> {
-  const { id, tenantId } = await requireRow(kit.db.sql, ctx, ruleKind, { id: ruleId, verb: 'execute' })
+  const row = await requireRow<RuleRow>(kit.db.sql, ctx, ruleKind, { id: ruleId, verb: 'execute' })
+  const { id, tenantId } = row
   await library.current(tenantId)
+  // Another node may have written the rule a moment ago.
+  if (library.rule(tenantId, id)?.version !== row.version) await library.refresh(tenantId)
   const rule = library.rule(tenantId, id)
   if (!rule) throw NoRule({ id: ruleId })
   return rule
