@@ -25,7 +25,6 @@ test('two services cannot declare the same name', () => {
   )
   const scopes = { 'x:read': [] }
   assert.throws(() => scopesOf([service('a', { scopes }), service('b', { scopes })]), /scope x:read is declared twice/)
-  assert.throws(() => scopesOf([service('a', { scopes: { 'asset:read': [] } })]), /scope asset:read is declared twice/)
 })
 
 test('all roles that hold scopes exist', () => {

@@ -128,7 +128,8 @@ suite('a hostile schema costs its own request only', () => {
     const tookMs = monotonicMs() - began
     clearInterval(ticking)
     assert.ok(typeof verdict === 'object' && 'unusable' in verdict)
-    assert.match(violationText(verdict.unusable), /takes more than 2 s/)
+    // The errors of all alternatives need memory, so a fast machine reaches that limit first.
+    assert.match(violationText(verdict.unusable), /takes more than 2 s|takes too much memory/)
     assert.ok(waitedMs < tookMs, `another tenant waited ${waitedMs} ms of ${tookMs} ms`)
     assert.ok(longestMs < 5000, `the event loop was blocked for ${longestMs} ms`)
     assert.equal(await validateJson('hostile', '{"type":"number"}', '1'), 'valid')

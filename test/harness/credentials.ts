@@ -38,7 +38,9 @@ export async function openCredentials(options: Partial<TestPlatformOptions> = {}
       return answer
     },
     /** Verifies a user name and password, as the gateway does for `device@default`. */
-    logIn: ({ username, password }: { username: string; password: string }, address = '192.0.2.1') =>
-      api.verifyBasic({ tenantId: 'default', username, password, address }),
+    logIn: (
+      { username, password }: { username: string; password: string },
+      { tenantId = 'default', address = '192.0.2.1' } = {},
+    ) => api.verifyBasic({ tenantId, username, password, address }),
   }
 }

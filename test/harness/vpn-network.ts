@@ -118,7 +118,18 @@ export function createVpnNetwork(): VpnNetwork {
     startClient(namespace, profile) {
       const file = join(temporaryDirectory(), 'client.ovpn')
       writeFileSync(file, profile, { mode: 0o600 })
-      return spawnIn(namespace, ['openvpn', '--config', file, '--dev', 'tun0', '--connect-retry', '1', '1'])
+      return spawnIn(namespace, [
+        'openvpn',
+        '--config',
+        file,
+        '--dev',
+        'tun0',
+        '--connect-retry',
+        '1',
+        '1',
+        '--hand-window',
+        '6',
+      ])
     },
   }
 }

@@ -170,15 +170,15 @@ suite('lockout after wrong passwords', () => {
 
   test('wrong passwords from one address do not lock out others; from very many addresses they do', async () => {
     const created = await aBasicCredential({ username: 'besieged' })
-    const guess = (n: number, address: string) => logIn({ username: 'besieged', password: `guess ${n}` }, address)
+    const guess = (n: number, address: string) => logIn({ username: 'besieged', password: `guess ${n}` }, { address })
     for (let n = 0; n < 8; n++) await guess(n, '198.51.100.7')
     assert.equal(
-      (await otherNode.logIn(created, '198.51.100.7')) !== undefined,
+      (await otherNode.logIn(created, { address: '198.51.100.7' })) !== undefined,
       true,
       'another node has counted nothing',
     )
     assert.equal(await checksDuring(() => guess(100, '198.51.100.7')), 0, 'this address is locked')
-    assert.ok(await logIn(created, '203.0.113.1'), 'another address is not')
+    assert.ok(await logIn(created, { address: '203.0.113.1' }), 'another address is not')
     // Four guesses at each address until the limit for all addresses, which is fifty times as high.
     for (let n = 0; n < 200; n++) await guess(1000 + n, `203.0.${n >> 2}.9`)
     assert.equal(await checksDuring(() => guess(2000, '192.0.2.200')), 0)

@@ -125,7 +125,9 @@ test('dates may be relative, have microseconds, and have other time zones', () =
   assert.equal(parsedTime('2024-01-01T10:00:00'), '2024-01-01T10:00:00.000Z')
   assert.equal(parsedTime('now-999999999y'), '0001-01-01T00:00:00.000Z')
   assert.equal(parsedTime('2024-02-29'), '2024-02-29T00:00:00.000Z')
-  for (const text of ['', 'now-', 'now-1', 'now+1h', 'now-1x', 'yesterday', '2024-02-31T25:00:00Z', '20240101'])
+  assert.equal(parsedTime('1704103200123'), '2024-01-01T10:00:00.123Z')
+  assert.equal(parsedTime('-1'), '1969-12-31T23:59:59.999Z')
+  for (const text of ['', 'now-', 'now-1', 'now+1h', 'now-1x', 'yesterday', '2024-02-31T25:00:00Z', '1e12', '1.5'])
     assert.equal(timeOf(text, at), undefined, text)
   // Invalid days of a month are rejected, not moved to the next month.
   for (const text of ['2023-02-29', '1900-02-29T00:00:00Z', '2024-04-31T10:00:00+02:00', '2024-00-10', '2024-13-01'])
