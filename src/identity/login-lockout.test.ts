@@ -182,7 +182,9 @@ test('wrong passwords from one address lock the account there and nowhere else, 
   assert.ok('wait' in ((await logIn('198.51.100.1', password)) as object), 'locked at this address')
   assert.ok('user' in ((await logIn('203.0.113.5', password)) as object), 'and not at another')
   // Two guesses are allowed at an address, and fifty times as many in all.
-  for (let n = 2; n < fromAllAddresses * 2; n++) await logIn(`203.0.${n >> 1}.1`)
+  const guesses = Array.from({ length: fromAllAddresses * 2 - 2 }, (_, n) => `203.0.${n >> 1}.1`)
+  for (let from = 0; from < guesses.length; from += 14)
+    await Promise.all(guesses.slice(from, from + 14).map((at) => logIn(at)))
   assert.ok('wait' in ((await logIn('192.0.2.77', password)) as object))
   await resetAll()
 })
