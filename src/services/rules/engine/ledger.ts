@@ -2,6 +2,7 @@
 import { type Clock, sleep } from '../../../kernel/clock.ts'
 import type { Db, Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
+import { DatabaseUnavailable } from '../../../kernel/errors.ts'
 import { createGroupCommit, type Group } from '../../../kernel/group-commit.ts'
 import { type DeadLetterRow, insertDeadLetters } from './store/dead-letters.ts'
 import { deleteEvents } from './store/events.ts'
@@ -74,7 +75,8 @@ export function createLedger({ db, log, metrics, now }: Pick<Kit, 'db' | 'log' |
     for (;;)
       try {
         return { committed: add(entry) }
-      } catch {
+      } catch (error) {
+        if (!DatabaseUnavailable.is(error)) throw error
         await sleep(50)
       }
   }
@@ -84,13 +86,19 @@ export function createLedger({ db, log, metrics, now }: Pick<Kit, 'db' | 'log' |
       if (!waiting)
         try {
           return add(entry)
-        } catch {
+        } catch (error) {
           // Too much is pending: this entry and those after it wait.
+          if (!DatabaseUnavailable.is(error)) throw error
         }
       const added = (waiting ?? Promise.resolve()).then(() => addWithRoom(entry))
-      waiting = added
-      void added.then(() => {
-        if (waiting === added) waiting = undefined
+      // A failure is the caller's; the entries behind it go on.
+      const turn = added.then(
+        () => {},
+        () => {},
+      )
+      waiting = turn
+      void turn.then(() => {
+        if (waiting === turn) waiting = undefined
       })
       return added.then(({ committed }) => committed)
     },
