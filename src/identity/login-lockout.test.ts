@@ -9,9 +9,9 @@ import {
   type Realm,
   type Reply,
 } from '../../test/harness/realms.ts'
+import { fromAllAddresses } from '../kernel/lockout.ts'
 import { createCore } from './core.ts'
 import { TooManyLogins } from './errors.ts'
-import { fromAllAddresses } from './login-lockout.ts'
 import { insertUser } from './store/users.ts'
 
 let waypost: IdentityPlatform

@@ -7,6 +7,7 @@ import { networkOf } from '../kernel/client-address.ts'
 import { sleep } from '../kernel/clock.ts'
 import type { Sql } from '../kernel/db.ts'
 import type { Kit } from '../kernel/define-service.ts'
+import { fromAllAddresses } from '../kernel/lockout.ts'
 import type { AmbientTransaction } from './ambient-transaction.ts'
 import { attempts } from './store/attempts.ts'
 
@@ -46,9 +47,6 @@ export interface LoginLockout {
 /** Delay of the response per wrong attempt. */
 const delayStepMs = 20
 const delayMaxMs = 400
-
-/** How many times as many wrong attempts an account may have from all addresses together. */
-export const fromAllAddresses = 50
 
 const hash = (text: string) => createHash('sha256').update(text).digest()
 

@@ -12,6 +12,9 @@ export interface LockoutRule {
   lockSeconds: number
 }
 
+/** How many times as many wrong attempts an account may have from all addresses as from one, so that nobody can lock out others. */
+export const fromAllAddresses = 50
+
 /** A day after the last wrong attempt, the next lock has the duration of the first one again. */
 export const locksResetSeconds = 86_400
 export const doublingsMax = 10

@@ -44,3 +44,19 @@ export async function openIngest(options: Partial<TestPlatformOptions> = {}) {
     },
   }
 }
+
+/** Samples for tests of searches, sent one after the other; `n` names them in the expectations. */
+export const searchedSamples = [
+  { n: 1, temperature: 10, room: 'Lab One', on: true, tags: ['a', 'b'], at: '2026-01-01T00:30:00Z' },
+  { n: 2, temperature: 20.5, room: 'lab two', on: false, tags: ['b'], at: '2026-01-01T01:15:00Z' },
+  { n: 3, temperature: 30, room: 'office', on: true, tags: [], at: '2026-01-01T01:45:00Z', nested: { deep: 'x' } },
+  { n: 4, temperature: '40', room: 'Office', at: '2026-01-03T05:00:00Z', nested: { deep: null } },
+  {
+    n: 5,
+    code: 'A-1',
+    items: [
+      { k: 1, v: 'one' },
+      { k: 2, v: 'two' },
+    ],
+  },
+]

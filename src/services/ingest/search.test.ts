@@ -1,24 +1,8 @@
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
-import { asf, openIngest } from '../../../test/harness/ingest.ts'
+import { asf, openIngest, searchedSamples as samples } from '../../../test/harness/ingest.ts'
 
 const { admin, aCollectingEndpoint, anEndpoint, send, search } = await openIngest()
-
-/** Samples, sent one after the other; `n` names them in the expectations. */
-const samples = [
-  { n: 1, temperature: 10, room: 'Lab One', on: true, tags: ['a', 'b'], at: '2026-01-01T00:30:00Z' },
-  { n: 2, temperature: 20.5, room: 'lab two', on: false, tags: ['b'], at: '2026-01-01T01:15:00Z' },
-  { n: 3, temperature: 30, room: 'office', on: true, tags: [], at: '2026-01-01T01:45:00Z', nested: { deep: 'x' } },
-  { n: 4, temperature: '40', room: 'Office', at: '2026-01-03T05:00:00Z', nested: { deep: null } },
-  {
-    n: 5,
-    code: 'A-1',
-    items: [
-      { k: 1, v: 'one' },
-      { k: 2, v: 'two' },
-    ],
-  },
-]
 
 let [index, first, second] = ['', '', '']
 before(async () => {

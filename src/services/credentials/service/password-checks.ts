@@ -24,9 +24,6 @@ const wrongMax = 10_000
 /** Unknown usernames share one queue, whatever tenant they name. */
 const unknownUsersQueue = ''
 
-/** How many times as many wrong passwords a username may have from all addresses together. */
-export const fromAllAddresses = 50
-
 /** Counts wrong passwords: of a username at an address, so that nobody can lock out others, and of a username in all. */
 export interface Lockouts {
   pairs: Lockout
