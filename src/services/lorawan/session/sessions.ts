@@ -209,10 +209,9 @@ function open(parts: Parts, row: store.SessionRow, isAvailable: boolean) {
     },
   }
   parts.held.set(appIntegrationId, held)
+  const reportFailure = (error: unknown) => sessionStateNotWritten(kit.log, { err: error, appIntegrationId })
   const write = (state: { isConnected: boolean; error: string | null }) =>
-    void store
-      .updateState(kit.db.sql, of, state)
-      .catch((error) => sessionStateNotWritten(kit.log, { err: error, appIntegrationId }))
+    void store.updateState(kit.db.sql, of, state).catch(reportFailure)
   if (!isAvailable) return write({ isConnected: false, error: null })
   const { allowPrivateAddresses: allowPrivate } = kit.platform
   const address = parseMqttUrl(row.netPlainMqttServerUrl, { allowPrivate })
@@ -227,7 +226,7 @@ function open(parts: Parts, row: store.SessionRow, isAvailable: boolean) {
     mayConnect: () => store.isClaimed(kit.db.sql, of),
     limited: parts.limited,
     changed: write,
-    cleaned: () => void store.updateCleaned(kit.db.sql, of).catch(() => {}),
+    cleaned: () => void store.updateCleaned(kit.db.sql, of).catch(reportFailure),
     handle: (topic, payload) => parts.handle(held.publisher, topic, payload),
     connected: () => parts.connected(held.publisher),
   })
