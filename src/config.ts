@@ -231,6 +231,10 @@ function validated(name: string, setting: Setting, value: string): string {
     case 'port':
       if (!/^\d{1,5}$/.test(value) || Number(value) > 65535) throw invalidValue('a port from 0 to 65535')
       return value
+    case 'optional port':
+      if (value !== 'off' && (!/^\d{1,5}$/.test(value) || Number(value) > 65535))
+        throw invalidValue('a port from 0 to 65535, or off')
+      return value
     case 'integer':
       if (!/^\d{1,9}$/.test(value)) throw invalidValue('a whole number')
       return value
@@ -291,6 +295,7 @@ function valuesOf<D extends SettingTable>(table: D, all: Map<string, EffectiveSe
   const typed = (name: string, { kind }: Setting) => {
     const value = all.get(name)?.value
     if (kind === 'port' || kind === 'integer') return Number(value)
+    if (kind === 'optional port') return value === 'off' ? undefined : Number(value)
     return kind === 'switch' ? value === 'on' : value
   }
   return Object.fromEntries(Object.entries(table).map(([name, one]) => [name, typed(name, one)])) as Values<D>

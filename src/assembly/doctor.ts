@@ -9,6 +9,7 @@ import { systemClock } from '../kernel/clock.ts'
 import { connect, type Pool } from '../kernel/db.ts'
 import { checkBinaries } from '../kernel/embedded-postgres/check.ts'
 import type { HealthReport } from '../kernel/health.ts'
+import { httpsSettings } from '../kernel/http/settings.ts'
 import type { Log } from '../kernel/log.ts'
 import { type Migration, readMigrations } from '../kernel/migrate.ts'
 import { loadMasterKey, readDataKey } from '../kernel/secrets.ts'
@@ -38,7 +39,9 @@ export async function* examine(config: Config, log: Log): AsyncGenerator<Finding
   yield* checkSecretFiles(config.dataDirectory)
   const running = await findRunning(config)
   yield* reportRunning(running)
-  yield await checkPort('WAYPOST_PORT', config.host, config.port, running?.baseUrl)
+  yield await checkPort('WAYPOST_PORT', config.host, config.port, running?.httpUrl ?? running?.baseUrl)
+  const { port: httpsPort } = config.of(httpsSettings)
+  if (httpsPort !== undefined) yield await checkPort('WAYPOST_HTTPS_PORT', config.host, httpsPort, running?.httpsUrl)
   yield await checkPort('WAYPOST_MQTT_PORT', config.host, config.of(gatewaySettings).mqttPort, running?.mqttUrl)
   yield await checkPort('WAYPOST_MQTTS_PORT', config.host, config.of(gatewaySettings).mqttsPort, running?.mqttsUrl)
   yield await checkPort('WAYPOST_MANAGEMENT_PORT', '127.0.0.1', config.managementPort, running?.managementUrl)
@@ -120,6 +123,8 @@ function* checkSecretFiles(directory: string): Generator<Finding> {
 
 interface Running {
   baseUrl: string
+  httpUrl?: string
+  httpsUrl?: string
   mqttUrl?: string
   mqttsUrl?: string
   managementUrl: string

@@ -1,5 +1,6 @@
 /** The settings of services. Only these small files are loaded for `waypost help` and `config`, not the services. */
 import { gatewaySettings } from '../gateway/settings.ts'
+import { httpsSettings } from '../kernel/http/settings.ts'
 import type { DeclaredSettings } from '../kernel/settings.ts'
 import { applicationsSettings } from '../services/applications/settings.ts'
 import { binaryDataSettings } from '../services/binary-data/settings.ts'
@@ -13,6 +14,7 @@ import { vpnSettings } from '../services/vpn/settings.ts'
 
 /** Settings by the name of the service. `buildServices` rejects a service whose settings are missing here. */
 export const serviceSettings: Record<string, DeclaredSettings<unknown>> = {
+  https: httpsSettings,
   gateway: gatewaySettings,
   applications: applicationsSettings,
   'traffic-log': trafficLogSettings,

@@ -5,9 +5,13 @@ import { Identity } from '../identity/contract.ts'
 import type { AnyService, OpenListeners } from '../kernel/define-service.ts'
 import { openManagement } from '../kernel/health.ts'
 import { createHttpServer, type HttpServer } from '../kernel/http/server.ts'
+import { type HttpsSettings, httpsSettings } from '../kernel/http/settings.ts'
 import { explainListenError, hostInUrl } from '../kernel/listen-errors.ts'
 import type { Log } from '../kernel/log.ts'
 import { createPeriodic } from '../kernel/periodic.ts'
+import { createServerCertificate, hostsOf } from '../kernel/server-certificate.ts'
+import { ConfigurationError } from '../kernel/settings.ts'
+import { Credentials } from '../services/credentials/contract.ts'
 import { withoutAuthentication } from './authentication-off.ts'
 import { type Bootstrap, bootstrap } from './bootstrap.ts'
 import { type BuiltServices, buildServices } from './build.ts'
@@ -54,7 +58,9 @@ export async function startPlatform(
     )
     closers.push(() => management.close())
 
-    let baseUrl = config.baseUrl ?? `http://${hostInUrl(config.host)}:${config.port}`
+    const https = readHttps(config)
+    let baseUrl =
+      config.baseUrl ?? ownUrl(config, https.port === undefined ? 'http' : 'https', https.port ?? config.port)
     const platformServices = await buildServices({
       config,
       connection: database.connection,
@@ -94,11 +100,18 @@ export async function startPlatform(
     const extensions = [...built.values()].flatMap((service) => service.device ?? [])
     for (const service of built.values()) if (service.open) opened.push(await service.open(extensions))
     const addresses = Object.assign({}, ...opened.map((api) => api.addresses)) as Record<string, string>
-    await explainListenError('PORT', config.port, () => http.listen({ host: config.host, port: config.port }))
     closers.push(() => http.close())
+    if (https.port !== undefined) {
+      const port = await openHttps(config, http, platformServices, () => baseUrl)
+      addresses.httpsUrl = ownUrl(config, 'https', port)
+      baseUrl = config.baseUrl ?? addresses.httpsUrl
+    }
+    await explainListenError('PORT', config.port, () => http.listen({ host: config.host, port: config.port }))
     // Close them before HTTP: a device's WebSocket would keep HTTP from closing.
     closers.push(closeListeners)
-    if (!config.baseUrl) baseUrl = `http://${hostInUrl(config.host)}:${(http.app.server.address() as AddressInfo).port}`
+    const httpUrl = ownUrl(config, 'http', (http.app.server.address() as AddressInfo).port)
+    if (https.port !== undefined) addresses.httpUrl = httpUrl
+    else baseUrl = config.baseUrl ?? httpUrl
     management.setReady([
       {
         name: 'database',
@@ -127,6 +140,37 @@ export async function startPlatform(
   }
 }
 
+const ownUrl = ({ host }: Config, scheme: 'http' | 'https', port: number) => `${scheme}://${hostInUrl(host)}:${port}`
+
+function readHttps(config: Config): HttpsSettings {
+  const https = config.of(httpsSettings)
+  if (https.redirect && https.port === undefined && !config.baseUrl?.startsWith('https:'))
+    throw new ConfigurationError(
+      'WAYPOST_HTTPS_REDIRECT needs WAYPOST_HTTPS_PORT, or a WAYPOST_BASE_URL with https for a proxy in front',
+    )
+  if (https.redirect && config.baseUrl?.startsWith('http:'))
+    throw new ConfigurationError('WAYPOST_HTTPS_REDIRECT needs a WAYPOST_BASE_URL with https')
+  return https
+}
+
+/** Opens HTTPS and returns its port. */
+function openHttps(config: Config, http: HttpServer, { kit, ask }: BuiltServices, baseUrl: () => string) {
+  const { port = 0, certificateHosts, ...files } = config.of(httpsSettings)
+  const certificate = createServerCertificate(
+    {
+      settings: 'HTTPS',
+      certificateFile: files.certificateFile,
+      keyFile: files.keyFile,
+      acceptsClientCertificates: false,
+      hosts: () => hostsOf(baseUrl(), config.host, () => certificateHosts),
+      log: kit.log,
+      now: kit.now,
+    },
+    ask(Credentials),
+  )
+  return explainListenError('HTTPS_PORT', port, () => http.listenSecurely({ host: config.host, port }, certificate))
+}
+
 /** Creates the HTTP server with the routes of all services; it does not listen yet. */
 function createHttp(config: Config, log: Log, { kit, built, ask }: BuiltServices, baseUrl: () => string): HttpServer {
   const apis = [...built.values()].flatMap((service) => service.http ?? [])
@@ -145,6 +189,7 @@ function createHttp(config: Config, log: Log, { kit, built, ask }: BuiltServices
     scopes: kit.scopes,
     trustProxy: config.trustProxy,
     stopping: kit.stopping,
+    secureTransport: config.of(httpsSettings),
     connections: {
       share: kit.descriptors.http,
       perAddress: config.connections.httpPerAddress || kit.descriptors.http.perAddress,

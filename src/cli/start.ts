@@ -89,7 +89,8 @@ function announce(
     () => void writeAgain().catch((error) => bootstrapWriteFailed(log, { err: error })),
   )
   log.info(`Waypost serves at ${baseUrl}  (API reference ${baseUrl}/docs, health ${managementUrl}/health/ready)`)
-  const apis = Object.values(addresses)
+  const { httpUrl: _httpUrl, httpsUrl: _httpsUrl, ...devices } = addresses
+  const apis = Object.values(devices)
   if (apis.length > 0) log.info(`Devices connect to ${apis.join(', ')} and ${baseUrl}/kp1/…`)
   log.info(`First credentials are in ${file}`)
 }

@@ -1,8 +1,10 @@
 /** Puts the parts of the gateway together. */
+import { isIP } from 'node:net'
 import type { Identity } from '../identity/contract.ts'
 import type { Kit, OpenListeners } from '../kernel/define-service.ts'
 import type { Extension } from '../kernel/device.ts'
 import type { PeriodicTask } from '../kernel/periodic.ts'
+import { createServerCertificate, hostsOf } from '../kernel/server-certificate.ts'
 import type { Applications } from '../services/applications/contract.ts'
 import type { Credentials } from '../services/credentials/contract.ts'
 import type { Register } from '../services/register/contract.ts'
@@ -34,7 +36,6 @@ import { createObservation } from './observation.ts'
 import { createPushOnConnect, type PushOnConnect } from './push-on-connect.ts'
 import { trafficRate } from './rate-limits.ts'
 import { createRecheck } from './recheck.ts'
-import { createServerCertificate } from './server-certificate.ts'
 import { createSessionClaims } from './session-claims.ts'
 import type { GatewaySettings } from './settings.ts'
 import * as store from './store/bindings.ts'
@@ -229,7 +230,19 @@ function createOpen(
 ): GatewayService['open'] {
   const { settings, log, now } = kit
   const claims = createSessionClaims(kit, () => live.sessions)
-  const certificate = createServerCertificate(kit, credentials)
+  const certificate = createServerCertificate(
+    {
+      settings: 'MQTTS',
+      certificateFile: settings.certificateFile,
+      keyFile: settings.keyFile,
+      acceptsClientCertificates: true,
+      hosts: () =>
+        hostsOf(kit.baseUrl(), kit.platform.host, (name) => [...namesForMqtt(name), ...settings.certificateHosts]),
+      log,
+      now,
+    },
+    credentials,
+  )
   return async (extensions) => {
     for (const extension of extensions) live.extensions.set(extension.name, extension)
     const mqttLimits = {
@@ -258,6 +271,10 @@ function createOpen(
     }
   }
 }
+
+/** Existing devices connect to a name of its own for MQTT. */
+const namesForMqtt = (publicHost: string) =>
+  isIP(publicHost) || publicHost === 'localhost' ? [] : [`mqtt.${publicHost}`]
 
 /** Deletes the rows of dead nodes, unregistered endpoints and deleted tenants. */
 function deleteRowsOfDeletedOwners({ bus, db, members }: Kit<GatewaySettings>) {

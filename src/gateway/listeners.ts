@@ -5,12 +5,12 @@ import { plainAddress } from '../kernel/client-address.ts'
 import type { FileDescriptors } from '../kernel/file-descriptors.ts'
 import { explainListenError, hostInUrl } from '../kernel/listen-errors.ts'
 import type { Log } from '../kernel/log.ts'
+import type { ServerCertificate } from '../kernel/server-certificate.ts'
 import type { ConnectionLimits, Slot } from './connection-limits.ts'
 import type { ConnectionState } from './connection-state.ts'
 import { certificateNotIssued } from './log-messages.ts'
 import type { Origin, Sessions } from './mqtt/host.ts'
 import { readIntoSharedBuffer } from './mqtt/sessions.ts'
-import type { ServerCertificate } from './server-certificate.ts'
 
 export interface MqttListener {
   url: string

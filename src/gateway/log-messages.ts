@@ -31,13 +31,6 @@ export const pushOnConnectFailed = defineLogMessage({
   action: 'Look at the error. The endpoint gets the pushes when it connects again or asks for them.',
 })
 
-export const certificateRenewalFailed = defineLogMessage({
-  level: 'error',
-  text: 'renewing the certificate of MQTT over TLS failed; retrying in an hour',
-  cause: 'The certificate files cannot be read, or the certificate authority of the platform failed.',
-  action: 'Check WAYPOST_MQTTS_CERTIFICATE_FILE and WAYPOST_MQTTS_KEY_FILE. The old certificate is used meanwhile.',
-})
-
 export const certificateNotIssued = defineLogMessage({
   level: 'error',
   text: 'issuing the certificate of MQTT over TLS failed; closing the connection',

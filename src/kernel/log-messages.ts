@@ -142,3 +142,12 @@ export const addressEviction = defineLogMessage({
     'One address has as many connections as a single address may have, and some are not in use. Logged at most every 10 s.',
   action: 'As for refused connections of one address.',
 })
+
+export const certificateRenewalFailed = defineLogMessage({
+  level: 'error',
+  text: 'renewing the certificate of a TLS listener failed; the old one stays in use',
+  cause:
+    'The certificate files of `listener` cannot be read or do not fit together, or the certificate authority of the platform failed; `err` says which.',
+  action:
+    'Correct the files that WAYPOST_MQTTS_… or WAYPOST_HTTPS_… names: the next change of them is read. A certificate that the platform issues is tried again in an hour.',
+})

@@ -5,6 +5,7 @@ import type { IsProxy } from './client-address.ts'
 export type Kind =
   | 'text'
   | 'port'
+  | 'optional port'
   | 'integer'
   | 'switch'
   | 'path'
@@ -28,11 +29,13 @@ export type SettingTable = Record<string, Setting>
 /** The value of a setting by its kind: a number, a boolean or a text. */
 type ValueOf<S extends Setting> = S['kind'] extends 'port' | 'integer'
   ? number
-  : S['kind'] extends 'switch'
-    ? boolean
-    : S['default'] extends string
-      ? string
-      : string | undefined
+  : S['kind'] extends 'optional port'
+    ? number | undefined
+    : S['kind'] extends 'switch'
+      ? boolean
+      : S['default'] extends string
+        ? string
+        : string | undefined
 
 export type Values<D extends SettingTable> = { [Name in keyof D]: ValueOf<D[Name]> }
 

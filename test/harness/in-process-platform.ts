@@ -1,5 +1,5 @@
 /** Runs the whole platform in the process of the test, on free ports, so that a journey can replace single services. */
-import { writeBootstrapFile } from '../../src/assembly/bootstrap.ts'
+import { type Bootstrap, writeBootstrapFile } from '../../src/assembly/bootstrap.ts'
 import type { BuiltServices } from '../../src/assembly/build.ts'
 import { catalogue } from '../../src/assembly/catalogue.ts'
 import { startPlatform } from '../../src/assembly/start.ts'
@@ -14,6 +14,8 @@ export interface InProcessPlatform {
   waypost: BuiltServices
   baseUrl: string
   mqttUrl: string
+  addresses: Record<string, string>
+  bootstrap: Bootstrap
   /** The data directory, with bootstrap.json in it. */
   directory: string
   /** Sends requests as the backend client of the tenant `default`. */
@@ -44,6 +46,8 @@ export async function openInProcessPlatform(
   writeBootstrapFile(directory, { baseUrl, ...addresses, managementUrl, ...bootstrap })
   const { tenantId, backendClient } = bootstrap.default
   const grant = { grant_type: 'client_credentials', client_id: backendClient.id, client_secret: backendClient.secret }
-  const ask = client(baseUrl, bearer(await tokenOf(baseUrl, tenantId, grant)))
-  return { waypost, baseUrl, mqttUrl: addresses.mqttUrl!, directory, ask }
+  // With HTTPS the base URL has a certificate of the platform, which fetch does not trust.
+  const plainUrl = addresses.httpUrl ?? baseUrl
+  const ask = client(plainUrl, bearer(await tokenOf(plainUrl, tenantId, grant)))
+  return { waypost, baseUrl, addresses, bootstrap, mqttUrl: addresses.mqttUrl!, directory, ask }
 }

@@ -4,11 +4,13 @@
  * refused with 503.
  */
 import type { Server } from 'node:http'
+import { Server as SecureServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { type IsProxy, networkOf, plainAddress } from '../client-address.ts'
 import { monotonicMs } from '../clock.ts'
 import type { ConnectionShare } from '../file-descriptors.ts'
+import { followHandshakes } from './handshakes.ts'
 import { createSlowBodies, defaultSlowBodyLimit, responseOf, type SlowBodyLimit } from './slow-bodies.ts'
 
 /** Maximum number of connections that are examined to find one that may be closed. */
@@ -49,6 +51,7 @@ export interface HttpConnections {
 }
 
 interface Connection {
+  /** The TLS socket, once its handshake is done. */
   socket: Socket
   /** When it was accepted, in monotonic milliseconds. */
   since: number
@@ -114,16 +117,18 @@ export function createConnectionLimit(
     return evictSlowest(all, 'total', address) ? undefined : 'total'
   }
 
-  function accept(socket: Socket) {
+  /** Returns the connection; undefined if it is refused. */
+  function accept(socket: Socket, isSecure: boolean): Connection | undefined {
     const address = plainAddress(socket.remoteAddress)
     const network = networkOf(address)
     const reason = reasonToRefuse(networks.get(network) ?? new Set(), address)
     if (reason) {
       share.refused(reason, address)
-      socket.write(refusals[reason])
+      // There is no handshake yet in which a text could be encrypted.
+      if (!isSecure) socket.write(refusals[reason])
       // Does not wait for the client, so that the descriptor is free immediately.
       socket.destroy()
-      return
+      return undefined
     }
     // Read again: the eviction may have removed the last connection of this network.
     const networkConnections = networks.get(network) ?? new Set()
@@ -141,7 +146,26 @@ export function createConnectionLimit(
     }
     leaveFunctions.set(socket, leave)
     socket.once('close', leave)
+    return connection
   }
 
-  return (server: Server) => void server.on('connection', accept)
+  return (server: Server | SecureServer) => {
+    if (!(server instanceof SecureServer))
+      return void server.on('connection', (socket: Socket) => accept(socket, false))
+    const handshakes = new WeakMap<Socket, Connection>()
+    followHandshakes(server, {
+      started(socket) {
+        const connection = accept(socket, true)
+        if (connection) handshakes.set(socket, connection)
+      },
+      completed(secured, socket) {
+        const connection = handshakes.get(socket)
+        const leave = leaveFunctions.get(socket)
+        // Evicted during the handshake.
+        if (!connection || !leave) return void secured.destroy()
+        connection.socket = secured
+        leaveFunctions.set(secured, leave)
+      },
+    })
+  }
 }

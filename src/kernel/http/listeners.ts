@@ -1,13 +1,17 @@
 /**
- * The HTTP servers of one application, one for each address of the host name. They share the limit of connections and have the
- * same timeouts and event handlers.
+ * The HTTP and HTTPS servers of one application, one for each address of the host name. They share the limit of connections and
+ * have the same timeouts and event handlers.
  */
-import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
+import { createServer as createSecureServer, type Server as SecureServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import type { SecureContextOptions } from 'node:tls'
 import type { FastifyInstance } from 'fastify'
 import type { IsProxy } from '../client-address.ts'
 import type { Log } from '../log.ts'
+import type { ServerCertificate } from '../server-certificate.ts'
 import { createConnectionLimit, type HttpConnections } from './connections.ts'
+import { followHandshakes } from './handshakes.ts'
 import { secondAddressFailed } from './log-messages.ts'
 import { deferContinue } from './streaming.ts'
 
@@ -16,13 +20,24 @@ const headersMs = 15_000
 /** Longer than load balancers keep idle connections (60 s): otherwise they could send a request while the connection is closed. */
 const keepAliveTimeout = 72_000
 
+/** Time for a TLS handshake. */
+const handshakeTimeout = 10_000
+
+const tlsOptions = { minVersion: 'TLSv1.2' as const, handshakeTimeout }
 const loopback = ['127.0.0.1', '::1']
+
+export interface Address {
+  host: string
+  port: number
+}
 
 export interface Listeners {
   /** For Fastify, which calls it once. */
   serverFactory(handler: RequestListener): Server
   /** `localhost` listens on 127.0.0.1 and ::1 if the machine has them. */
-  listen(app: FastifyInstance, at: { host: string; port: number }): Promise<void>
+  listen(app: FastifyInstance, at: Address): Promise<void>
+  /** Opens HTTPS beside HTTP, before or after `listen`, and returns its port. Renewed certificates do not end connections. */
+  listenSecurely(app: FastifyInstance, at: Address, certificate: ServerCertificate): Promise<number>
   closeIdle(): void
   closeAll(): void
   /** Closes the servers that Fastify does not know. Resolves when their last connection has ended. */
@@ -36,32 +51,57 @@ export function createListeners(deps: {
   /** Called when a server could not accept a connection; the server continues. */
   acceptFailed(error: Error): void
   headersTimeout?: number
+  /** Returns whether a plain request is redirected; then it cannot become a WebSocket. */
+  isRedirected?: (request: IncomingMessage) => boolean
 }): Listeners {
   const { headersTimeout = headersMs } = deps
   const limitConnections = createConnectionLimit(deps.connections, deps.isProxy)
-  const servers: Server[] = []
+  // No requestTimeout, which would also end a long upload: see limitBodyTime.
+  const timeouts = {
+    headersTimeout,
+    keepAliveTimeout,
+    requestTimeout: 0,
+    connectionsCheckingInterval: headersTimeout / 3,
+  }
+  const servers: (Server | SecureServer)[] = []
   let handler: RequestListener | undefined
 
+  const isRedirected = deps.isRedirected ?? (() => false)
+  const whenClosing: (() => void)[] = []
+
   function newServer() {
-    // No requestTimeout, which would also end a long upload: see limitBodyTime.
-    const timeouts = { headersTimeout, keepAliveTimeout, requestTimeout: 0 }
-    const server = createServer({ ...timeouts, connectionsCheckingInterval: headersTimeout / 3 }, handler)
+    const server: Server = createServer(
+      {
+        ...timeouts,
+        shouldUpgradeCallback: (request) => server.listenerCount('upgrade') > 0 && !isRedirected(request),
+      },
+      handler,
+    )
+    return prepared(server)
+  }
+
+  function newSecureServer(context: SecureContextOptions) {
+    const server = createSecureServer({ ...timeouts, ...tlsOptions, ...context }, handler)
+    const handshakes = followHandshakes(server, { started() {} })
+    whenClosing.push(handshakes.destroy)
+    return prepared(server)
+  }
+
+  function prepared<S extends Server | SecureServer>(server: S): S {
     deferContinue(server)
     limitConnections(server)
     return server
   }
 
   /** Fastify and the gateway register their handlers only at the first server. */
-  function newFurtherServer(first: Server) {
-    const server = newServer()
+  function shareHandlers<S extends Server | SecureServer>(first: Server, server: S): S {
     // A listener for `upgrade` that does nothing would leave the request without a response.
     for (const event of ['upgrade', 'clientError'])
       if (first.listenerCount(event) > 0) server.on(event, (...args) => first.emit(event, ...args))
     return server
   }
 
-  async function listenFurther(first: Server, address: string, port: number) {
-    const server = newFurtherServer(first)
+  async function listenFurther<S extends Server | SecureServer>(server: S, address: string, port: number) {
     try {
       await listenOn(server, address, port)
     } catch (error) {
@@ -75,11 +115,37 @@ export function createListeners(deps: {
     servers.push(server)
   }
 
+  async function listenSecurely(app: FastifyInstance, { host, port }: Address, certificate: ServerCertificate) {
+    let context = await certificate.current()
+    const secureServers: SecureServer[] = []
+    const newShared = () => {
+      const server = shareHandlers(app.server, newSecureServer(context))
+      secureServers.push(server)
+      return server
+    }
+    await app.ready()
+    const first = newShared()
+    await listenOn(first, host, port)
+    first.on('error', deps.acceptFailed)
+    servers.push(first)
+    const listening = first.address() as AddressInfo
+    if (host === 'localhost')
+      for (const address of loopback)
+        if (address !== listening.address) await listenFurther(newShared(), address, listening.port)
+    const stopRenewing = certificate.onRenewal((renewed) => {
+      context = renewed
+      for (const server of secureServers) server.setSecureContext({ ...tlsOptions, ...renewed })
+    })
+    whenClosing.push(stopRenewing)
+    return listening.port
+  }
+
   return {
     serverFactory(requestHandler) {
       handler = requestHandler
-      servers.push(newServer())
-      return servers[0]!
+      const server = newServer()
+      servers.push(server)
+      return server
     },
     async listen(app, { host, port }) {
       await app.listen({ host, port })
@@ -87,8 +153,9 @@ export function createListeners(deps: {
       if (host !== 'localhost') return
       const first = app.server.address() as AddressInfo
       for (const address of loopback)
-        if (address !== first.address) await listenFurther(app.server, address, first.port)
+        if (address !== first.address) await listenFurther(shareHandlers(app.server, newServer()), address, first.port)
     },
+    listenSecurely,
     closeIdle() {
       for (const server of servers) server.closeIdleConnections()
     },
@@ -96,12 +163,13 @@ export function createListeners(deps: {
       for (const server of servers) server.closeAllConnections()
     },
     async close() {
+      for (const end of whenClosing.splice(0)) end()
       await Promise.all(servers.slice(1).map((server) => new Promise((resolve) => server.close(resolve))))
     },
   }
 }
 
-const listenOn = (server: Server, host: string, port: number) =>
+const listenOn = (server: Server | SecureServer, host: string, port: number) =>
   new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen({ host, port }, () => {

@@ -11,6 +11,7 @@ import { newId } from '../ids.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import { createRateLimit } from '../rate-limit.ts'
+import type { ServerCertificate } from '../server-certificate.ts'
 import { bodyLimitBytes, readJsonBodies } from './body.ts'
 import type { HttpConnections } from './connections.ts'
 import { allowOrigins, type Origins } from './cors.ts'
@@ -24,10 +25,11 @@ import {
   tooManyRequests,
 } from './failures.ts'
 import { internalCaller } from './internal-calls.ts'
-import { createListeners } from './listeners.ts'
+import { type Address, createListeners } from './listeners.ts'
 import { createNameCheck } from './operation-names.ts'
 import { createRequestSignals, type RequestSignals } from './request-signals.ts'
 import { mountRoutes, type Operation, plugin, scopesOf } from './routes.ts'
+import { isSecure, type SecureTransport, secureTransport } from './secure-transport.ts'
 import { limitBodyTime, limitReadTime, sendContinue } from './streaming.ts'
 import { compileLazily } from './validation.ts'
 
@@ -47,6 +49,8 @@ export interface HttpOptions {
   /** Aborts when the process stops; `ctx.signal` of every request aborts with it. */
   stopping?: AbortSignal
   connections: HttpConnections & { acceptFailed(error: Error): void }
+  /** Absent: plain requests are not redirected. */
+  secureTransport?: SecureTransport
 }
 
 export interface HttpServer {
@@ -54,7 +58,9 @@ export interface HttpServer {
   operations: Operation[]
   apis: HttpApi[]
   mount(api: HttpApi): void
-  listen(at: { host: string; port: number }): Promise<void>
+  listen(at: Address): Promise<void>
+  /** Opens HTTPS too, and returns its port. */
+  listenSecurely(at: Address, certificate: ServerCertificate): Promise<number>
   close(): Promise<void>
 }
 
@@ -72,11 +78,12 @@ interface State {
 }
 
 export function createHttpServer(options: HttpOptions): HttpServer {
-  const { log } = options
+  const { log, baseUrl, trustProxy: isProxy, secureTransport: secure } = options
   const listeners = createListeners({
     connections: options.connections,
-    isProxy: options.trustProxy,
+    isProxy,
     log,
+    isRedirected: (request) => secure?.redirect === true && !isSecure(request, isProxy),
     acceptFailed: options.connections.acceptFailed,
   })
   const formats = createFormatsByRoot()
@@ -85,6 +92,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   options.stopping?.addEventListener('abort', requestSignals.stop)
   const callers = createCallers(options, requestSignals)
   const state: State = { app, operations: [], apis: [], streams: new Set(), closing: false }
+  if (secure) secureTransport(app, { ...secure, isProxy, baseUrl })
   // First, so that refusals have the headers too, and preflight requests get their answer although no route has OPTIONS.
   if (options.origins) allowOrigins(app, options.origins)
   addHooks(state, options, formats)
@@ -103,6 +111,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
       mountApi(app, api, { options, formats, record, hooks: { ...callers, openStream } })
     },
     listen: (at) => listeners.listen(app, at),
+    listenSecurely: (at, certificate) => listeners.listenSecurely(app, at, certificate),
     async close() {
       state.closing = true
       requestSignals.stop()
