@@ -58,7 +58,7 @@ export interface ActionDefinition {
   name: string
   /** The fields of the type, by their names in the specification; literals of objects and arrays are JSON texts. */
   fields: Record<string, unknown>
-  /** Says of each attribute that is a constant or an expression which of them it is. */
+  /** The kind of each attribute that can be either a constant or an expression. */
   valueTypes: Record<string, ValueType>
   alertSettingId?: string
   writer: Writer

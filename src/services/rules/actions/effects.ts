@@ -14,10 +14,10 @@ export interface Effects {
 const keptSeconds = 3600
 const atOnce = 5000
 
-/** Returns the id of what an action does for an endpoint. Ids of runs follow from their events, so it is the same if an event runs again. */
+/** Returns the id of an action's effect on an endpoint. Ids of runs are derived from their events, so a repeated event gives the same id. */
 export function effectKey({ run }: Pick<ActionRun, 'run'>, endpointId: string): string {
   const hex = createHash('sha256').update(`${run.id} ${endpointId}`).digest('hex')
-  // The form of a UUID of version 8: custom.
+  // A UUID of version 8, which leaves the content to the application.
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }
 

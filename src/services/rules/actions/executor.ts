@@ -11,7 +11,7 @@ export interface RunOfAction {
   traceId: string
   /** The id of the action's trace, chosen before it runs; a webhook uses it for its delivery. */
   id: string
-  /** How deep in the chain the rule runs, from 1. What an action causes is one deeper. */
+  /** Depth of the rule's run in its chain, from 1. Rules that an action triggers run one level deeper. */
   depth: number
   /** The event that started the rule. Actions that run again after a crash use it to avoid a second effect. */
   eventId: string

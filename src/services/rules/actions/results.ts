@@ -60,7 +60,7 @@ export function textOf(attribute: string, value: unknown): string {
   return value
 }
 
-/** Text as it is, nothing for undefined, and JSON for everything else. */
+/** Converts a value to text: text stays as it is, undefined stays undefined, everything else becomes JSON. */
 export const textOrJson = (value: unknown) =>
   typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value)
 
@@ -117,7 +117,7 @@ export function headersOf(attribute: string, value: unknown): Record<string, str
   return headers
 }
 
-/** Text as it is, null or nothing an empty body, else JSON. */
+/** Converts a value to a request body: text stays as it is, null and undefined give an empty body, everything else becomes JSON. */
 export const payloadOf = (value: unknown) =>
   value === undefined || value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value)
 

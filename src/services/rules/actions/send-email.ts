@@ -20,7 +20,7 @@ export async function sendEmail(deps: ActionDeps, run: ActionRun): Promise<Actio
   }
   if (!hasMailServer) throw new ActionFailed(noMailServer)
   const accepted = await deliveries.add({
-    // Ids of runs follow from their events, so an event that runs again is not sent again.
+    // Ids of runs are derived from their events, so a repeated event does not send the e-mail again.
     id: run.run.id,
     type: 'send-email',
     host: 'smtp',

@@ -15,7 +15,7 @@ export async function webhook(deps: ActionDeps, run: ActionRun): Promise<ActionO
   const signingKey = await signingKeyOf(deps, run)
   const content: WebhookContent = { ...request, ...(signingKey !== undefined && { signingKey }) }
   const accepted = await deliveries.add({
-    // Ids of runs follow from their events, so an event that runs again is not sent again.
+    // Ids of runs are derived from their events, so a repeated event does not send the webhook again.
     id: run.run.id,
     type: 'webhook',
     host: url.host,

@@ -10,7 +10,7 @@ import * as operations from './service/operations.ts'
 import { createAlertReading } from './service/reading.ts'
 import { viewOf } from './store/alerts.ts'
 
-/** The calls of actions. */
+/** Functions that the executors of alert actions call. */
 export interface Alerts {
   activate(activation: Activation): Promise<Changed>
   /** Resolves the open alert of an entity and type; returns its id, or undefined if none is open. */

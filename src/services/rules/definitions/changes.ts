@@ -59,7 +59,7 @@ function createChecks({ db, members, log }: Pick<Kit, 'db' | 'members' | 'log'>,
     const { next, tenantIds } = await store.findChangedTenants(db.sql, since)
     const isFirst = since === undefined
     since = next
-    // Changes before the first check of a node among others may have been missed.
+    // The node may have missed changes that other nodes made before its first check.
     if (isFirst) call(undefined)
     else for (const tenantId of tenantIds) call(tenantId)
   }

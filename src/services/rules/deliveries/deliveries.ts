@@ -208,7 +208,7 @@ function track(state: State, work: Promise<void>): Promise<void> {
   return tracked
 }
 
-/** Sends a delivery once. Its place in the queue is free when the receiver has answered; the write goes on. */
+/** Sends a delivery once. Its place in the queue becomes free when the receiver has answered, before the outcome is written. */
 async function attempt(state: State, entry: Entry) {
   const { kit, send } = state
   const { id, tenantId, type } = entry
@@ -283,7 +283,7 @@ function drop(state: State, matches: (entry: Entry) => boolean) {
   for (const entry of [...state.entries.values()].filter(matches)) forget(state, entry)
 }
 
-/** Other nodes took this one for dead: forgets the deliveries that they have taken over. */
+/** Forgets the deliveries that other nodes took over because they believed this node dead. */
 async function dropLost(state: State) {
   const { kit, entries } = state
   const owned = new Set(await store.findOwned(kit.db.sql, kit.members.nodeId, [...entries.keys()]))

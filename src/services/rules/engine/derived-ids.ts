@@ -1,4 +1,4 @@
-/** Ids that follow from an event, so that an event which runs again after a crash has the same ones. */
+/** Ids derived from an event, so that an event that runs again after a crash gets the same ids. */
 import { hash } from 'node:crypto'
 
 const hexLength = 20

@@ -78,7 +78,7 @@ function metadataCondition(sql: Sql, column: Fragment, { path, value }: Metadata
   return sql`(${asText} or ${column} @> ${sql.json(nested(JSON.parse(value)))}) and ${same}`
 }
 
-/** Returns what a text could be in JSON: only text, also a number or boolean, or an object or array. */
+/** Returns which JSON values a text could stand for: only text, also a number or boolean, or an object or array. */
 function scalarOf(value: string): 'text' | 'scalar' | 'object' {
   try {
     const parsed: unknown = JSON.parse(value)

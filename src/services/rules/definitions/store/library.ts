@@ -96,7 +96,7 @@ export async function lockRow<R extends LibraryRow>(sql: Sql, table: Table, of: 
   return row
 }
 
-/** Marks objects as JSON; arrays are arrays of PostgreSQL. */
+/** Passes objects as JSON and arrays as PostgreSQL arrays. */
 const withJson = (sql: Sql, columns: object) =>
   Object.fromEntries(
     Object.entries(columns).map(([name, value]) => [name, isPlainObject(value) ? sql.json(value) : value]),

@@ -1,4 +1,4 @@
-/** Words failures of scripts as users read them, with the position in their text. */
+/** Describes failures of scripts for users, with the position in the script. */
 import { type Failure, failureText } from '../../../../sandbox/outcome.ts'
 import type { Stage } from '../../model.ts'
 

@@ -1,4 +1,4 @@
-/** Times of cron expressions (document 5, 5.9): the next tick after a time, in a time zone with changes of clocks. */
+/** Times of cron expressions (document 5, 5.9): the next tick after a time, in a time zone with daylight saving time. */
 
 export interface CronExpression {
   seconds: number[]
@@ -14,7 +14,7 @@ export interface CronExpression {
 const monthNames = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC']
 const dayNames = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT']
 const dayMs = 86_400_000
-/** Months after which a combination such as 29 February and a weekday has come, or never comes. */
+/** Length of the search. Rare combinations, such as 29 February on a Monday, occur within 41 years or never. */
 const searchMonths = 41 * 12
 
 /** Parses an expression of five fields, or of six with seconds in front. It was checked when it was written. */
@@ -104,8 +104,8 @@ function createTimeZone(name: string): TimeZone {
 }
 
 /**
- * Returns the instant of a local time. One that comes twice is the first of the two, one that a change of clocks leaves out is the
- * first instant after the change.
+ * Returns the instant of a local time. A local time that occurs twice means the first of the two; one that is skipped when clocks
+ * go forward means the first instant after the change.
  */
 function instantOf(local: Local, zone: TimeZone): number {
   const [before, after] = [zone.offsetAt(local - dayMs), zone.offsetAt(local + dayMs)]

@@ -27,7 +27,7 @@ export interface Tick {
   plannedAt: Date
 }
 
-/** A tick that is later than this is not made up. */
+/** A tick that was missed by more than this time is skipped. */
 const lateMs = 30_000
 const timerMaxMs = 3_600_000
 const ticksAtOnce = 500

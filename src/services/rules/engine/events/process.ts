@@ -32,7 +32,7 @@ export interface Processor {
   reject(row: StoredRow, reason: string): Promise<void>
 }
 
-/** Tries of the platform itself, and how often other nodes take over a row whose nodes died. */
+/** Attempts after failures of the platform itself, and takeovers of a row whose nodes died, before it becomes a dead letter. */
 const triesMax = 5
 const pauseMs = [100, 500, 2000, 5000]
 /** Events whose JSON is longer are not kept with their traces. */
@@ -144,7 +144,7 @@ export const triggerMembers = (trigger: TriggerDefinition, payload: unknown, ver
   [payloadKeys[trigger.type]]: payload,
 })
 
-/** Samples and points of a message have the same id, and all endpoints of a tick, so these belong to the ids of the run. */
+/** Ids of runs include the event's type and endpoint, because samples and points of one message share an event id, and so do all endpoints of a tick. */
 export const idsOfEvent = ({ type, eventId, at, endpoint }: RuleEvent, ruleId: string) =>
   idsOfRun(at, `${type} ${eventId} ${endpoint?.endpointId ?? ''}`, ruleId)
 

@@ -32,7 +32,7 @@ export async function deleteEvents(sql: Sql, ids: number[]): Promise<void> {
   await sql`delete from rules.events where id = any(${ids}::bigint[])`
 }
 
-/** Returns the buckets of these that an earlier row has which another node runs, or which was taken over. */
+/** Returns the buckets that must wait: an earlier row with the same bucket runs on another node, or was taken over. */
 export async function findBlocked(
   sql: Sql,
   of: { tenantId: string; id: number; nodeId: string; buckets: number[] },
