@@ -6,7 +6,7 @@ export class JavaThrow extends Error {
   readonly fatal: boolean
   /** Offset in the source, set once by the innermost statement that it passes. */
   offset = -1
-  /** False for an exception without message: its text is `null` there. */
+  /** False for an exception without a message, which Java prints as `null`. */
   readonly hasMessage: boolean
 
   constructor(javaClass: string, message: string | null, fatal = false) {

@@ -9,7 +9,7 @@ import { type Box, boxDouble, isJavaArray, javaClassOf } from './values.ts'
 export type DocumentValue = unknown
 export type DocumentMap = Map<unknown, unknown>
 
-/** Nesting of a document at most, read or written. */
+/** Maximum nesting of a document that is read or written. */
 const depthMax = 256
 
 /** A text that is not JSON; `offset` is where it stops being JSON. */
@@ -132,7 +132,7 @@ function readArray(reader: Reader, depth: number): unknown[] {
 }
 
 const number = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y
-/** Digits of a number at most; longer ones would take long to convert. */
+/** Maximum digits of a number; longer ones would take long to convert. */
 const digitsMax = 1000
 
 function readNumber(reader: Reader): unknown {
@@ -167,7 +167,7 @@ interface Writer {
   left: number
 }
 
-/** Characters of a written document at most. */
+/** Maximum length of a written document, in characters. */
 const writeMax = 16 * 1024 * 1024
 
 /**

@@ -12,7 +12,7 @@ export const documentLimits: Limits = { steps: 1_000_000, milliseconds: 1000, by
 
 /** Function calls that may be open at the same time. */
 const depthMax = 400
-/** Steps between two looks at the clock. */
+/** Steps between two reads of the clock. */
 const clockInterval = 256
 
 /**
@@ -85,7 +85,7 @@ export function allocateText(characters: number): void {
   if (characters > 256) steps(characters >> 8)
 }
 
-/** Counts the work of a look at a long text. */
+/** Counts the work of reading a long text. */
 export function readText(characters: number): void {
   if (characters > 256) steps(characters >> 6)
 }

@@ -16,7 +16,7 @@ import {
   unexpected,
 } from './tokens.ts'
 
-/** Characters of a script that are compiled at most. */
+/** Maximum length of a script, in characters. */
 const sourceMax = 65_535
 
 export function parseScript(source: string): ScriptNode {

@@ -59,7 +59,7 @@ defineClass('java.util.Objects', {
   },
 })
 
-/** Stops the script and shows the value: there is nothing to catch. */
+/** `Debug.explain` stops the script and reports the value; scripts cannot catch it. */
 defineClass('org.opensearch.painless.api.Debug', {
   methods: {
     'static void explain(Object)': (value: unknown) => {

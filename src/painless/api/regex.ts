@@ -23,7 +23,7 @@ export interface Matcher extends JavaObject {
   matched: boolean
 }
 
-/** Characters of a regular expression at most; its program grows with them. */
+/** Maximum length of a regular expression, whose compiled program grows with it. */
 const patternMax = 4096
 
 /** Flags of Java and what RE2 calls them; comments, literal and Unicode cases need no flag or are rewritten. */

@@ -68,7 +68,7 @@ export const childScope = (parent: Scope, inLoop = parent.inLoop): Scope => ({
   inLoop,
 })
 
-/** Variables of one function at most; each call makes a frame for all of them. */
+/** Maximum variables of one function; each call makes a frame for all of them. */
 const slotsMax = 1000
 
 export function declare(scope: Scope, name: string, type: Type, at: number, readOnly = false): Variable {

@@ -108,7 +108,7 @@ export function formatTemporal(formatter: Formatter, value: Temporal): string {
 const parseError = (text: string): JavaThrow =>
   new JavaThrow('java.time.format.DateTimeParseException', `Text '${text}' could not be parsed at index 0`)
 
-/** Text of a date at most. */
+/** Maximum length of a date's text. */
 const textMax = 256
 
 /** Reads a text as a temporal of a class; throws DateTimeParseException. */

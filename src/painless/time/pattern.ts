@@ -229,7 +229,7 @@ function letterPart(letter: string, count: number, adjacent: boolean): Part {
   }
 }
 
-/** Characters of a pattern at most. */
+/** Maximum length of a pattern, in characters. */
 const patternMax = 256
 
 /** Compiles a pattern; parts in square brackets may be missing in a text. */

@@ -178,7 +178,7 @@ function createStore(deps: CompanionDeps): SampleCompanion['store'] {
     } catch (error) {
       if (codeOf(error) === noPartition) partitions.invalidate()
       if (!invalidData.test(codeOf(error)) || careful.has(groups[0]!)) throw error
-      // Without a code it counts as temporary, and the whole group is written again.
+      // An error without a PostgreSQL code counts as temporary, so the whole group is written again.
       careful.add(groups[0]!)
       throw new Error('a document was not accepted; writing documents one by one', { cause: error })
     }

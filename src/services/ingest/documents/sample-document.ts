@@ -3,8 +3,8 @@ import type { DeviceMessage } from '../../../kernel/device.ts'
 import { mayHoldLongIntegers, parseExact, stringifyExact } from '../exact-json.ts'
 
 /**
- * Returns the samples with integers of 64 bits, which the samples of time series are rounded without. Enriched samples keep what was
- * added to them.
+ * Returns the samples with exact 64-bit integers; time series get them rounded to doubles. Enriched samples keep what was added to
+ * them.
  */
 export function exactSamples({ payload }: DeviceMessage, samples: unknown[]): unknown[] {
   if (payload.length < longIntegerLength) return samples

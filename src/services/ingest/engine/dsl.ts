@@ -1,4 +1,4 @@
-/** Writes a search in the language of the search engine. Only what was read is written, never the caller's text. */
+/** Writes a search in the language of the search engine. The result is built from the parsed search, never from the caller's text. */
 import type { Aggregation, Grouping } from '../query/aggregations.ts'
 import type { Bound, Clause } from '../query/clauses.ts'
 import type { SearchRequest } from '../query/request.ts'

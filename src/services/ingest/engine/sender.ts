@@ -162,7 +162,7 @@ const keyword = { type: 'keyword' }
 function templateOf(name: string, properties: object) {
   return {
     index_patterns: [`${name}-*`],
-    // The longer of two names that begin alike wins.
+    // If the patterns of two templates match an index, the one with the longer name wins.
     priority: 200 + name.length,
     template: {
       mappings: {

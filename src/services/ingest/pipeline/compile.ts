@@ -7,9 +7,9 @@ import { findProcessor } from './processors/registry.ts'
 import { compileCondition, ScriptMistake, type ScriptSettings } from './scripts.ts'
 import type { CompileResult, Mistake, Outcome, Pipeline, PipelineInput } from './types.ts'
 
-/** Processors of a pipeline at most, with those of `on_failure`. */
+/** Maximum processors of a pipeline, including those of `on_failure`. */
 const processorsMax = 1000
-/** Processors inside `foreach` and `on_failure` inside each other at most. */
+/** Maximum nesting of processors in `foreach` and `on_failure`. */
 const depthMax = 16
 
 /** Carries the position of the processor that failed up to the document. */

@@ -9,7 +9,7 @@ export type Template<T = string> = (document: IngestDocument) => T
 
 type Part = (stack: unknown[]) => string
 
-/** Sections inside sections at most. */
+/** Maximum nesting of sections. */
 const depthMax = 16
 
 /**

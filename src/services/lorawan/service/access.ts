@@ -87,7 +87,7 @@ export const requireGateway = (
   scope = gatewayScopes.read,
 ) => requireRow(ctx, row, onGateway, { read: gatewayScopes.read, scope }, () => NoGatewayIntegration({ id }))
 
-/** The path of a device or gateway: the integration above it exists for callers who may read it, or the object itself. */
+/** Returns whether lists below the integration exist for the caller: who may read the integration, or devices or gateways in it. */
 export const mayListBelow = (ctx: Ctx, row: AppIntegrationRow | undefined): row is AppIntegrationRow =>
   row !== undefined && [appScopes.read, deviceScopes.read].some((scope) => holds(ctx.caller, scope, onApp(row)))
 export const mayListGateways = (ctx: Ctx, row: IntegrationRow | undefined): row is IntegrationRow =>
@@ -132,7 +132,7 @@ export async function requireApplication({ applications }: Pick<Deps, 'applicati
   authorize(ctx, scope, application)
 }
 
-/** Returns the version in which endpoints are registered along. With `appName`, it must be one of this application. */
+/** Returns the version in which the endpoints of devices and gateways are registered. With `appName`, it must be one of this application. */
 export async function requireVersion(
   { applications }: Pick<Deps, 'applications'>,
   ctx: Ctx,

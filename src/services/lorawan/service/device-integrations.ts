@@ -1,4 +1,4 @@
-/** Device integrations: each links a device of the network with an endpoint that is registered along. */
+/** Device integrations: each links a device of the network with an endpoint, which is registered together with it. */
 import { authorize, type Ctx } from '../../../kernel/contract.ts'
 import { likePart, type Sql } from '../../../kernel/db.ts'
 import { invalidField } from '../../../kernel/errors.ts'
@@ -204,7 +204,7 @@ const newRow = (endpointId: string, device: NewDevice, functions: CodecFunctions
   downlinkConfirmed: device.downlinkConfirmed ?? false,
 })
 
-/** The endpoint that is registered along with a device or gateway. */
+/** The endpoint that is registered together with a device or gateway. */
 export const registrationOf = (
   endpointId: string,
   { endpointMetadata = {}, endpointRelations = [] }: Pick<NewDevice, 'endpointMetadata' | 'endpointRelations'>,

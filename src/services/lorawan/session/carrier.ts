@@ -10,7 +10,7 @@ import type { Downlinks } from './downlinks.ts'
 import type { Sessions } from './sessions.ts'
 import { DownlinkOnce, DownlinksWaiting } from './signals.ts'
 
-/** Commands that are invoked on another node in this time may not know yet that the endpoint is a device of a network. */
+/** Time until all nodes know of a new device. Until then another node may invoke a command without signalling the session. */
 const settleMs = 1000
 
 export function createCarrier(

@@ -158,7 +158,7 @@ function receive(state: State, { topic, payload, messageId }: IncomingMessage, c
 
 const isFull = ({ inFlight, inFlightBytes }: State) => inFlight >= inFlightMax || inFlightBytes >= inFlightBytesMax
 
-/** Reports the reason and connects again later; a session that lasted begins with the shortest pause. */
+/** Reports the reason and connects again later; after a session that lasted a while, the pauses start from the shortest again. */
 function disconnected(state: State, problem: string | undefined) {
   state.connection = undefined
   state.isPaused = false

@@ -26,7 +26,7 @@ const claimsAtOnce = 1000
 const retryMs = 1000
 const busyMs = 50
 const dayMs = 86_400_000
-/** Times of a device increase, unless one is older than this. */
+/** Samples of a device get increasing times, unless an uplink is older than the latest one by more than this. */
 const increasingMs = 600_000
 
 export function createUplinks(deps: UplinkDeps): HandleUplink {

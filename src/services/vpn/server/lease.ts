@@ -4,16 +4,16 @@ import type { LeaseRow } from '../store/server.ts'
 import type { ServerData } from './data.ts'
 
 export interface LeaseWatch {
-  /** Looks at the lease; takes it if its holder is silent. Returns the host that has it, or `mine`. */
+  /** Reads the lease, and takes it if its holder is silent. Returns the host that has it, or `mine`. */
   look(data: Pick<ServerData, 'findLease' | 'takeLease'>): Promise<{ mine: true } | { mine: false; host: string }>
 }
 
-/** A holder without a heartbeat for this long is dead: with the looks every second, another takes over within 10 seconds. */
+/** A holder without a heartbeat for this long counts as dead. The lease is read every second, so another process takes over within 10 seconds. */
 export const silentMs = 7000
-/** After a longer pause between two looks the database was away, perhaps for the holder too, which gets its time anew. */
+/** After a longer pause between two reads the database was away, perhaps for the holder too. Its silence is then measured from the start again. */
 const gapMs = 3000
 
-/** Watches with the own clock only, and only while the database answers: a restart of the database is no death of the holder. */
+/** Measures silence by this process's own clock, and only while the database answers, so that a restart of the database does not count as the holder's death. */
 export function createLeaseWatch(
   { holder, host }: { holder: string; host: string },
   clock: () => number = monotonicMs,

@@ -29,7 +29,7 @@ const tickMs = 1000
  * revocations could not be read any more.
  */
 const withoutDatabaseMs = 30_000
-/** Numbers of ticks: revocation lists are a second line of defence, and `lastConnected` is exact to the minute. */
+/** In ticks. Revocation lists are a second line of defence, so 5 seconds suffice; `lastConnected` is exact to the minute. */
 const listsEvery = 5
 const seenEvery = 60
 

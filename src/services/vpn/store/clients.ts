@@ -64,7 +64,7 @@ export async function insertWithNewAddress(
   return row?.address
 }
 
-/** Inserts a client with the address that is free for longest; undefined if there is none. */
+/** Inserts a client with the address that has been free for the longest time; undefined if there is none. */
 export async function insertWithFreeAddress(sql: TransactionSql, client: NewClient): Promise<string | undefined> {
   // Clients of a tenant that are created or revoked at the same time wait for each other here.
   await sql`select from vpn.tenants where tenant_id = ${client.tenantId} for update`
@@ -101,7 +101,7 @@ export async function findProfile(sql: Sql, tenantId: string, id: string): Promi
 
 export interface ClientFilter {
   tenantId: string
-  /** Only these, if given: what the caller asks for, and what it may read. */
+  /** If given, only these: the ids that the caller asks for and may read. */
   ids: string[] | undefined
   visibleIds: string[] | undefined
   name: string | undefined

@@ -53,8 +53,8 @@ export async function findTenant(sql: Sql, tenantId: string): Promise<TenantRow 
 }
 
 /**
- * Inserts a tenant with a free range of the network, unless another node has done so. A range that was never used is taken
- * first, then the one that is free for longest. Inserts nothing if there is none.
+ * Inserts a tenant with a free range of the network, unless another node has done so. A range that was never used is taken first,
+ * then the one that has been free for the longest time. Inserts nothing if there is none.
  */
 export async function insertTenant(
   sql: TransactionSql,
