@@ -49,7 +49,7 @@ function aModel() {
           ...(to === name ? [`${type === 'CONTAINS' ? 'IS_CONTAINED_BY' : 'IS_MANAGED_BY'} ${from}`] : []),
         ])
         .toSorted(),
-    /** All ways from an entity downwards, as texts; an entity above is not followed. */
+    /** All paths downwards from an entity, as texts; a path ends at an entity that is already on it. */
     waysFrom(name: EntityName, above: EntityName[] = []): string[] {
       if (above.includes(name)) return [name]
       const below = [...edges.values()].filter(({ from }) => from === name)

@@ -278,7 +278,7 @@ suite('a device', () => {
       await invoke(thing, 'light')
       assert.deepEqual((await sensor.receives(`${topic}/command/light/status`)).json, [{ id }])
     }
-    // The report of the connection to other nodes reads again, and pushes nothing again.
+    // When the connection is reported to other nodes, the commands are read again, but nothing is pushed twice.
     await sensor.receivesNothing(200)
     await sensor.publish(`${topic}/command/7`)
     const all = (await sensor.receives(`${topic}/command/7/status`)).json

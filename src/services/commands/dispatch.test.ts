@@ -48,7 +48,7 @@ test('a command whose result is stored after it was read for a push is not pushe
     ['[{"id":1},{"id":2},{"id":3}]'],
     'a result of another type is no result of the command',
   )
-  // It counts for the push under way only: here no result is stored in truth.
+  // The answer counts only for the push under way, because no result is really stored here.
   assert.deepEqual(await pushedWith([]), ['[{"id":1},{"id":2},{"id":3}]'])
 })
 

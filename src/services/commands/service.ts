@@ -28,7 +28,7 @@ export interface Given {
   register: Register
 }
 
-/** The calls of device.ts. */
+/** Functions that device.ts calls. */
 export interface DeviceCommands {
   /** Returns the outstanding commands of a type, or of all types, oldest first: as many as fit a message. */
   outstanding(endpoint: DeviceEndpoint, type?: string): Promise<OutstandingRow[]>

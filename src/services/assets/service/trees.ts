@@ -28,7 +28,7 @@ export const levelsMax = 32
 /** The root included. */
 export const nodesMax = 10_000
 
-/** A node whose children are not read yet, with the way to the root. */
+/** A node whose children are not read yet, with its path to the root. */
 interface Leaf {
   key: string
   node: Tree

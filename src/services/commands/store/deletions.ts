@@ -21,7 +21,7 @@ export async function deleteOfEndpoints(
     returning tenant_id, endpoint_id, command_id, waiting_node`
 }
 
-/** Deletes what else endpoints have. The ids of an endpoint that was registered again since go on where they were. */
+/** Deletes the other rows of endpoints. An endpoint that was registered again meanwhile continues its numbering of commands. */
 export async function deleteEndpoints(
   sql: Sql,
   { tenantId, endpointIds, until }: { tenantId: string; endpointIds: string[]; until: Date },

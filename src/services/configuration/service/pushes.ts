@@ -52,7 +52,7 @@ interface Parts extends Deps {
   pushed: WeakMap<object, Map<string, string>>
 }
 
-/** The second look for a connection that was being made during the write. */
+/** Delay of the second check for a connection that was being made during the write. */
 const recheckMs = 1000
 const attemptsMax = 5
 const endpointsAtOnce = 500

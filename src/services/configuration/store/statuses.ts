@@ -1,6 +1,6 @@
 /**
- * Statuses: one record for each endpoint, version, name and configuration. A default that an endpoint was never sent has no row: it is
- * jsonArray from the endpoints of the version, so that writing a default takes the same time for any number of endpoints.
+ * Statuses: one record for each endpoint, version, name and configuration. A default that an endpoint was never sent has no row: it
+ * is derived from the endpoints of the version, so that writing a default takes the same time for any number of endpoints.
  */
 import type { Fragment, Sql } from '../../../kernel/db.ts'
 import type { Window } from '../../../kernel/paging.ts'
