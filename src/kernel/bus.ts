@@ -71,7 +71,7 @@ export interface EventOrigin {
 
 /** Stores events itself, in the transaction of their publisher. */
 export interface Recorder<P> {
-  /** Returns whether events of this origin are recorded. It is called for every event, before this is built, and must not lose any: if in doubt, it returns true. */
+  /** Returns whether events of this origin are recorded. It is called for every event, before the payload is built. If in doubt it returns true, so that no event is lost. */
   wants(origin: EventOrigin): boolean
   /** Called with the wanted events, in the transaction that publishes them. */
   record(sql: Sql, payloads: P[]): Promise<void>

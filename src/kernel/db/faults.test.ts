@@ -179,7 +179,6 @@ test(`${steps} steps store exactly the acknowledged rows while connections break
   t.diagnostic(`${acknowledged.size} rows acknowledged, ${inDoubt.size} in doubt, ${proxy.cuts()} connections cut`)
   for (const [name, outcome] of outcomes) t.diagnostic(`${name}: ${JSON.stringify(outcome)}`)
   assert.deepEqual({ missing, unexpected, halves }, { missing: [], unexpected: [], halves: [] })
-  // It would prove nothing if hardly anything was stored, or if nothing broke.
   // The test proves nothing if hardly any row was stored, or no connection broke.
   assert.ok(inDoubt.size > steps / 100, `${inDoubt.size} rows in doubt`)
   for (const name of ['a statement that fails', 'a copy that fails', 'a copy without content', 'a query'])
