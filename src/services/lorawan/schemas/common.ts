@@ -79,7 +79,9 @@ export const integrationPatch = (title: string) =>
 
 export const endpointFields = {
   endpointMetadata: Type.Optional(
-    JsonObject({ description: 'Metadata of the endpoint that is registered together with the device or gateway. Default: none.' }),
+    JsonObject({
+      description: 'Metadata of the endpoint that is registered together with the device or gateway. Default: none.',
+    }),
   ),
   endpointRelations: Type.Optional(
     Type.Array(
@@ -106,12 +108,17 @@ export const endpointFields = {
         ],
         { description: 'A relation with an existing endpoint.' },
       ),
-      { maxItems: 100, description: 'Relations of the endpoint that is registered together with the device or gateway. Default: none.' },
+      {
+        maxItems: 100,
+        description: 'Relations of the endpoint that is registered together with the device or gateway. Default: none.',
+      },
     ),
   ),
 }
 
 export const id = (what: string) => SerialId({ description: `Id of the ${what}.` })
 export const endpointId = Type.String({ description: 'Id of the endpoint that stands for it.' })
-export const appVersionName = Name({ description: 'Application version of the endpoints that are registered together with devices or gateways.' })
+export const appVersionName = Name({
+  description: 'Application version of the endpoints that are registered together with devices or gateways.',
+})
 export const date = DateTime
