@@ -36,7 +36,7 @@ function errors() {
   const rows = [...errorCatalogue.values()]
     .sort((a, b) => a.status - b.status || a.code.localeCompare(b.code))
     .map(({ code, status, template }) => [`${status}`, `\`${code}\``, template])
-  return `${note}# Errors\n\nEvery error that the platform returns. The JSON format depends on the API: \`{message}\`, \`{error, details?}\` (tenant manager v2), \`{detail, message, …}\` (tenant manager v1).\n\n${table(['Status', 'Code', 'Text'], rows)}`
+  return `${note}# Errors\n\nEvery error that the platform returns. The JSON format depends on the API: \`{message}\`, \`{error, details?}\` (tenant manager v2), \`{detail, message, …}\` (tenant manager v1). The header \`X-Waypost-Error\` has the code.\n\n${table(['Status', 'Code', 'Text'], rows)}`
 }
 
 function events() {

@@ -45,10 +45,14 @@ export function respondWithError(
 
 const isTooLarge = (error: unknown) => (error as FastifyError).code === 'FST_ERR_CTP_BODY_TOO_LARGE'
 
+/** Header with the code of an error in the catalogue. Bodies do not have it, because the specification fixes their fields. */
+export const errorCodeHeader = 'x-waypost-error'
+
 export function sendError(error: PlatformError, errorFormat: ErrorFormat, reply: FastifyReply) {
   if (error.headers) reply.headers(error.headers)
   reply
     .code(error.status)
+    .header(errorCodeHeader, error.code)
     .type('application/json; charset=utf-8')
     .serializer((body: unknown) => body as string)
     .send(JSON.stringify(errorFormat.body(error)))

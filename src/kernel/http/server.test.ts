@@ -270,6 +270,15 @@ test('an internal error reveals only the correlation id of its log entry', async
   })
 })
 
+test('an error has its code of the catalogue in a header, whatever the format of its body', async () => {
+  const codeOf = async (operation: string, body?: unknown) => (await ask(operation, body)).headers['x-waypost-error']
+  assert.equal(await codeOf('POST /am/things/1', { name: 5 }), 'invalid_request')
+  assert.equal(await codeOf('POST /api/v1/things/1', { name: 5 }), 'invalid_request')
+  assert.equal(await codeOf('GET /api/v1/broken'), 'internal')
+  assert.equal(await codeOf('GET /api/v1/nowhere'), 'no_such_route')
+  assert.equal(await codeOf('POST /api/v1/things/1', good), undefined)
+})
+
 test('the correlation id of the caller is returned; a missing or malformed one is replaced', async () => {
   assert.equal(
     (await ask('GET /api/v1/teapot', undefined, { 'x-correlation-id': 'abc.1' })).headers['x-correlation-id'],
