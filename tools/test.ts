@@ -80,7 +80,7 @@ function report(timings: Timing[], databaseSeconds: number) {
 const root = process.cwd()
 const options = process.argv.slice(2)
 const places = options.filter((option) => option !== '--keep-seconds')
-const files = globSync('{src,test,tools}/**/*.test.ts')
+const files = globSync('{sdk,src,test,tools}/**/*.test.ts')
   .filter((file) => places.length === 0 || places.some((place) => file.startsWith(place.replace(/^\.\//, ''))))
   .map((file) => resolve(file))
 if (files.length === 0) {

@@ -206,7 +206,11 @@ export const deviceOperation: Operation = {
       appVersionName: level('Name of the application version that the endpoint belongs to.'),
       extension: level('Extension of the device protocol that the message is for, such as `dcx` for data samples.'),
       token: level('Token of the endpoint.'),
-      resource: level('Resource path of the extension, of one or several segments, such as `json` for data samples.'),
+      resource: {
+        ...level('Resource path of the extension, of one or several segments, such as `json` for data samples.'),
+        // A slash in the value separates segments.
+        'x-segments': true,
+      },
     }),
     body: Type.Unknown({ description: 'The payload; the extension defines it. The `Content-Type` does not matter.' }),
     response: Object.fromEntries([

@@ -66,7 +66,11 @@ export function createComponents() {
 
   const sorted = () => Object.fromEntries(Object.entries(schemas).sort(([a], [b]) => (a < b ? -1 : 1)))
 
-  return { refer, schemas: sorted }
+  /** Returns the shape that a reference names. */
+  const resolve = (schema: Schema): Schema =>
+    typeof schema.$ref === 'string' ? schemas[schema.$ref.replace('#/components/schemas/', '')]! : schema
+
+  return { refer, resolve, schemas: sorted }
 }
 
 export type Components = ReturnType<typeof createComponents>

@@ -1,6 +1,6 @@
 /** Lets web pages of other origins call the platform (CORS). The identity provider has its own rules for its realms. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { errorCodeHeader } from './failures.ts'
+import { errorCodeHeader, errorFieldHeader } from './failures.ts'
 
 export interface Origins {
   /** Returns whether pages of this origin may call the platform: for some tenant, or for this one. */
@@ -17,6 +17,7 @@ const readableHeaders = [
   'www-authenticate',
   'x-correlation-id',
   errorCodeHeader,
+  errorFieldHeader,
 ].join(', ')
 /** Names of headers, separated by commas. */
 const headerNames = /^[\w!#$%&'*+.^`|~-]+(\s*,\s*[\w!#$%&'*+.^`|~-]+)*$/

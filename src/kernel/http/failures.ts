@@ -47,9 +47,13 @@ const isTooLarge = (error: unknown) => (error as FastifyError).code === 'FST_ERR
 
 /** Header with the code of an error in the catalogue. Bodies do not have it, because the specification fixes their fields. */
 export const errorCodeHeader = 'x-waypost-error'
+/** Header with the percent-encoded name of the field that is wrong. */
+export const errorFieldHeader = 'x-waypost-field'
 
 export function sendError(error: PlatformError, errorFormat: ErrorFormat, reply: FastifyReply) {
   if (error.headers) reply.headers(error.headers)
+  const [field] = Object.keys(error.fields ?? {})
+  if (field !== undefined) reply.header(errorFieldHeader, headerText(field))
   reply
     .code(error.status)
     .header(errorCodeHeader, error.code)
@@ -57,6 +61,10 @@ export function sendError(error: PlatformError, errorFormat: ErrorFormat, reply:
     .serializer((body: unknown) => body as string)
     .send(JSON.stringify(errorFormat.body(error)))
 }
+
+/** Encodes the name of a field, which the caller may have chosen, for a header. */
+const headerText = (field: string) => encodeURIComponent(field.toWellFormed().slice(0, fieldLengthMax))
+const fieldLengthMax = 200
 
 /** Maps any thrown error to a PlatformError. */
 function toPlatformError(error: unknown, request: FastifyRequest): PlatformError {

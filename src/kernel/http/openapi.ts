@@ -2,6 +2,8 @@
 import { asDeclared, isDescribedAs, mediaTypeOf, type TSchema } from '../schema.ts'
 import { type Components, createComponents, type Direction, requiredFields } from './components.ts'
 import { causeOf } from './failure-causes.ts'
+import { exampleOf } from './operation-examples.ts'
+import { pagingOf } from './operation-paging.ts'
 import { type Operation, scopesOf } from './routes.ts'
 
 interface DocumentInfo {
@@ -97,12 +99,14 @@ function describeOperation(operation: Operation, components: Components) {
     ])
   const scopes = scopesOf(access)
   const alternatives = access.or ? [[access.or.scope], scopes] : [scopes]
+  const paging = pagingOf(schema)
   return {
     tags: [api],
     operationId: schema.name,
     summary: schema.summary,
     ...(schema.aliasOf && { 'x-alias-of': schema.aliasOf }),
     ...(schema.description && { description: schema.description }),
+    ...(paging && { 'x-paging': paging }),
     parameters: [
       ...parametersOf(schema.params, 'path', components),
       ...parametersOf(schema.query, 'query', components),
@@ -112,7 +116,7 @@ function describeOperation(operation: Operation, components: Components) {
     ...(schema.body && {
       requestBody: {
         required: access.bodyOptional !== true,
-        content: contentOf(schema.body, 'request', components, schema.bodyType),
+        content: withExample(contentOf(schema.body, 'request', components, schema.bodyType), components),
       },
     }),
     responses: Object.fromEntries([...responses, ...failures]),
@@ -142,6 +146,15 @@ const contentOf = (schema: TSchema, direction: Direction, components: Components
   [type]: { schema: components.refer(schema, direction) },
 })
 
+/** Adds an example to a body whose shape declares none. */
+function withExample(content: ReturnType<typeof contentOf>, components: Components) {
+  const entries = Object.entries(content).map(([type, { schema }]) => {
+    if (components.resolve(schema).examples !== undefined || schema.format === 'binary') return [type, { schema }]
+    return [type, { schema, example: exampleOf(schema, '', components.resolve) }]
+  })
+  return Object.fromEntries(entries)
+}
+
 function describeResponse(status: number, shape: TSchema, operation: Operation, components: Components) {
   const { type } = shape as { type?: string }
   const otherTypes = Object.fromEntries(
@@ -166,12 +179,15 @@ function parametersOf(shape: TSchema | undefined, where: 'path' | 'query' | 'hea
   const required = requiredFields((shape ?? {}) as Record<string, unknown>)
   return Object.entries(properties).map(([name, schema]) => {
     const { description } = schema as { description?: string }
+    const isRequired = where === 'path' || required.includes(name)
+    const referred = components.refer(schema, 'request')
     return {
       name,
       in: where,
-      required: where === 'path' || required.includes(name),
+      required: isRequired,
       ...(description && { description }),
-      schema: components.refer(schema, 'request'),
+      schema: referred,
+      ...(isRequired && { example: exampleOf(referred, name, components.resolve) }),
     }
   })
 }

@@ -279,6 +279,12 @@ test('an error has its code of the catalogue in a header, whatever the format of
   assert.equal(await codeOf('POST /api/v1/things/1', good), undefined)
 })
 
+test('an error has the name of the wrong field in a header, encoded', async () => {
+  const answer = await ask('POST /api/v1/things/1', { name: 5 })
+  assert.equal(answer.headers['x-waypost-field'], 'name')
+  assert.equal((await ask('GET /api/v1/nowhere')).headers['x-waypost-field'], undefined)
+})
+
 test('the correlation id of the caller is returned; a missing or malformed one is replaced', async () => {
   assert.equal(
     (await ask('GET /api/v1/teapot', undefined, { 'x-correlation-id': 'abc.1' })).headers['x-correlation-id'],

@@ -1,0 +1,115 @@
+/** Creates a client of chosen nouns, for bundles that need few of them. `@waypost/sdk` has a client of all. */
+import { type Auth, createCredentials } from './auth.ts'
+import { WaypostError } from './errors.ts'
+import { createList } from './lists.ts'
+import { createLive, type Live } from './live.ts'
+import { readOperation } from './operation.ts'
+import type { Nouns } from './operations.ts'
+import { send } from './request.ts'
+import type { Transport } from './running.ts'
+import type { Answer, Arguments, List, ListOptions, Operation, Options } from './types.ts'
+
+export type { Auth, Session } from './auth.ts'
+export { WaypostError } from './errors.ts'
+export type { LiveEvent, Topic } from './live.ts'
+export type * from './types.ts'
+
+export interface ClientOptions extends Omit<Options, 'signal' | 'ifMatch' | 'ifNoneMatch' | 'accept' | 'repeatable'> {
+  /** Address of the platform, such as `https://waypost.example.com`. Requests go to no other host. */
+  url: string
+  auth?: Auth | undefined
+  /** Another implementation of `fetch`. */
+  fetch?: typeof fetch | undefined
+}
+
+/** Operations by name, for programs that know the name only when they run. */
+export interface Generic {
+  /** Calls an operation; a list returns its page as it is. */
+  call(name: string, args?: Arguments, options?: Options): Promise<Answer>
+  /** Lists the items of an operation that is paged. */
+  list<T = unknown>(name: string, args?: Arguments, options?: ListOptions): List<T>
+  /** Watches topics: reconnects, resumes, and says when something was left out. */
+  live: Live
+}
+
+export type Client<K extends keyof Nouns = keyof Nouns> = Pick<Nouns, K> & Generic
+
+type Branch = { [word: string]: Branch | ((args?: Arguments, options?: Options) => unknown) }
+
+/** Creates a client with the nouns of the table that are given: `createClientOf({ endpoints }, { url, auth })`. */
+export function createClientOf<K extends keyof Nouns>(table: Record<K, string>, options: ClientOptions): Client<K> {
+  const transport = transportOf(options)
+  const operations = new Map<string, Operation>()
+  const call = (operation: Operation, args: Arguments = {}, more: Options = {}) =>
+    send(transport, operation, args, more)
+  const list = (operation: Operation, args: Arguments = {}, more: ListOptions = {}): List<never> =>
+    createList(call, operation, args, more)
+
+  function branchOf(noun: K): Branch {
+    const root: Branch = {}
+    for (const line of table[noun].split('\n')) {
+      const operation = readOperation(noun, line)
+      operations.set(operation.name, operation)
+      const words = operation.name.split('.').slice(1)
+      const verb = words.pop()!
+      let branch = root
+      for (const word of words) {
+        branch[word] ??= {}
+        branch = branch[word] as Branch
+      }
+      branch[verb] = operation.paging
+        ? (args, more) => list(operation, args, more)
+        : (args, more) => call(operation, args, more)
+    }
+    return root
+  }
+
+  function find(name: string): Operation {
+    const noun = name.split('.', 1)[0] as K
+    if (Object.hasOwn(table, noun)) void client[noun]
+    const operation = operations.get(name)
+    if (operation === undefined)
+      throw new WaypostError(`There is no operation ${name}`, { code: 'invalid_argument', operation: name })
+    return operation
+  }
+
+  const generic: Generic = {
+    call: async (name, args, more) => call(find(name), args, more),
+    list(name, args, more) {
+      const operation = find(name)
+      if (operation.paging) return list(operation, args, more)
+      throw new WaypostError(`${name} is not a list`, { code: 'invalid_argument', operation: name })
+    },
+    live: createLive(call),
+  }
+  const client = generic as Client<K>
+  for (const noun of Object.keys(table) as K[]) {
+    // The lines of a noun are read at its first use.
+    let branch: Branch | undefined
+    Object.defineProperty(client, noun, {
+      enumerable: true,
+      get() {
+        branch ??= branchOf(noun)
+        return branch
+      },
+    })
+  }
+  return client
+}
+
+function transportOf({ url, auth, fetch: given, ...defaults }: ClientOptions): Transport {
+  const address = URL.canParse(url) ? new URL(url) : undefined
+  if (!address || !/^https?:$/.test(address.protocol) || address.search !== '' || address.hash !== '')
+    throw new WaypostError(`url: expected an address such as https://waypost.example.com, not ${url}`, {
+      code: 'invalid_argument',
+      field: 'url',
+    })
+  if (address.username !== '' || address.password !== '')
+    throw new WaypostError('url: credentials belong in auth', { code: 'invalid_argument', field: 'url' })
+  const base = {
+    url: address.href.replace(/\/+$/, ''),
+    fetch: given ?? globalThis.fetch.bind(globalThis),
+    defaults,
+  }
+  return { ...base, credentials: createCredentials(auth, base) }
+}

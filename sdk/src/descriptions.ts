@@ -1,0 +1,56 @@
+/** Descriptions of operations: for command lines, forms, and pages that show how to call something. */
+import { described } from './described.ts'
+
+export interface DescribedArgument {
+  name: string
+  in: 'path' | 'query' | 'header'
+  required: boolean
+  /** `list`: texts that can be repeated; `json`: any JSON value. */
+  kind: 'string' | 'integer' | 'number' | 'boolean' | 'list' | 'json'
+  choices?: unknown[]
+  default?: unknown
+  description: string
+  example?: unknown
+}
+
+export type DescribedField = Omit<DescribedArgument, 'in' | 'example'>
+
+export interface Description {
+  /** `endpoints.list`. */
+  name: string
+  method: string
+  /** Path with parameters in braces; `{+name}` can have several segments. */
+  path: string
+  /** The API that the operation belongs to. */
+  tag: string
+  /** One line. */
+  summary: string
+  description?: string
+  /** The operation that new programs use instead. */
+  aliasOf?: string
+  arguments: DescribedArgument[]
+  /** `fields` are absent if the body is not an object of known fields. */
+  body?: { type: string; required: boolean; example?: unknown; fields?: DescribedField[] }
+  /** Media type of the answer, absent if it has no body; `columns`: fields of an item or of the answer. */
+  answer: { type?: string; columns?: string[] }
+  statuses: number[]
+  /** Whether `client.list` can read it. */
+  paged?: boolean
+  /** Whether it changes nothing. */
+  reads: boolean
+  /** Scopes that a caller needs. */
+  scopes: string[]
+  /** Called without credentials. */
+  open: boolean
+  /** The conditions that it accepts. */
+  conditions: ('ifMatch' | 'ifNoneMatch')[]
+}
+
+/** Names of all operations. */
+export const operationNames = (): string[] => Object.keys(described)
+
+/** Returns the description of an operation; undefined if there is none with this name. */
+export function describe(name: string): Description | undefined {
+  const text = Object.hasOwn(described, name) ? described[name] : undefined
+  return text === undefined ? undefined : (JSON.parse(text) as Description)
+}

@@ -1,0 +1,59 @@
+/** Streams the bytes of an answer. A download that breaks continues where it stopped, if the platform has the same version still. */
+import { failureOf } from './failures.ts'
+import type { send } from './request.ts'
+import type { Limit, Running } from './running.ts'
+import type { Download } from './types.ts'
+
+/** How often in a row a download that delivers nothing is continued. */
+const resumptionsMax = 5
+
+export function downloadOf(running: Running, response: Response, limit: Limit, again: typeof send): Download {
+  const etag = response.headers.get('etag')
+  // A weak ETag does not promise equal bytes.
+  const canResume =
+    running.operation.headers.includes('range') && response.status === 200 && etag !== null && !etag.startsWith('W/')
+  let reader = response.body?.getReader()
+  let [received, failures] = [0, 0]
+  limit.stopClock()
+
+  async function resume(cause: unknown): Promise<void> {
+    failures++
+    if (!canResume || failures > resumptionsMax || running.options.signal?.aborted) throw cause
+    const { transport, operation, args, options } = running
+    const rest = await again(transport, operation, { ...args, range: `bytes=${received}-`, 'if-range': etag }, options)
+    const body = rest.body as Download
+    if (rest.status === 206 && rest.etag === etag) {
+      reader = body.getReader()
+      return
+    }
+    await body.cancel()
+    throw cause
+  }
+
+  const stream = new ReadableStream<Uint8Array<ArrayBuffer>>({
+    async pull(controller) {
+      while (true) {
+        try {
+          limit.restartClock()
+          const { done, value } = (await reader?.read()) ?? { done: true, value: undefined }
+          limit.stopClock()
+          if (done) {
+            limit.end()
+            return controller.close()
+          }
+          received += value.byteLength
+          failures = 0
+          return controller.enqueue(value)
+        } catch (cause) {
+          limit.end()
+          await resume(failureOf(running, limit, cause, 'interrupted'))
+        }
+      }
+    },
+    async cancel(reason) {
+      limit.end()
+      await reader?.cancel(reason)
+    },
+  })
+  return stream
+}

@@ -1,0 +1,56 @@
+/** The one error of the SDK. */
+
+/** Codes of failures that have no answer of the platform; other codes are the platform's own. */
+export type LocalCode =
+  | 'unreachable'
+  | 'interrupted'
+  | 'timeout'
+  | 'aborted'
+  | 'redirected'
+  | 'unreadable'
+  | 'invalid_argument'
+  | 'login_failed'
+
+export interface ErrorDetails {
+  status?: number | undefined
+  code?: string | undefined
+  field?: string | undefined
+  correlationId?: string | undefined
+  operation?: string | undefined
+  attempts?: number | undefined
+  retryAfterSeconds?: number | undefined
+  body?: unknown
+  cause?: unknown
+}
+
+/** A call that failed: the platform rejected it, or no answer was received. */
+export class WaypostError extends Error {
+  override readonly name = 'WaypostError'
+  /** Status of the answer; undefined if there was none. */
+  readonly status: number | undefined
+  /** Code of the error, such as `not_found`, or a code of the SDK such as `timeout`. */
+  readonly code: string
+  /** The field or parameter that is wrong. */
+  readonly field: string | undefined
+  /** Finds the request in the log of the platform. */
+  readonly correlationId: string | undefined
+  /** Name of the operation, such as `endpoints.get`. */
+  readonly operation: string | undefined
+  /** How often the request was sent. */
+  readonly attempts: number
+  readonly retryAfterSeconds: number | undefined
+  /** The body of the answer. */
+  readonly body: unknown
+
+  constructor(message: string, details: ErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause })
+    this.status = details.status
+    this.code = details.code ?? (details.status === undefined ? 'unreachable' : `http_${details.status}`)
+    this.field = details.field
+    this.correlationId = details.correlationId
+    this.operation = details.operation
+    this.attempts = details.attempts ?? 1
+    this.retryAfterSeconds = details.retryAfterSeconds
+    this.body = details.body
+  }
+}

@@ -1,0 +1,154 @@
+/** Watches topics over the streams of the platform: one async iterator that reconnects and resumes. */
+import { WaypostError } from './errors.ts'
+import { readOperation } from './operation.ts'
+import { delayMsOf } from './retry.ts'
+import type { Answer, Arguments, Operation, Options, ServerEvent } from './types.ts'
+
+/** Points of series as they are stored. */
+export interface Topic {
+  applicationName: string
+  /** Only these endpoints. Default: all that the caller may read. */
+  endpointId?: string | readonly string[] | undefined
+  /** Only these series. Default: all. */
+  timeSeriesName?: string | readonly string[] | undefined
+  /** Begin with the newest point of each series. */
+  initial?: boolean | undefined
+}
+
+/** Points by endpoint and series. */
+export type LivePoints = Record<string, Record<string, { timestamp: string; values: Record<string, unknown> }[]>>
+
+export type LiveEvent =
+  /** The stream is connected. */
+  | { type: 'open'; topic: Topic; resumed: boolean }
+  | { type: 'points'; topic: Topic; points: LivePoints }
+  /** Points may be missing: read them with `timeSeries.data.get`. */
+  | { type: 'gap'; topic: Topic; reason: string }
+  /** The connection broke; the stream reconnects. */
+  | { type: 'interrupted'; topic: Topic; reason: string }
+
+export type Live = (topics: Topic | readonly Topic[], options?: { signal?: AbortSignal }) => AsyncIterable<LiveEvent>
+
+type Call = (operation: Operation, args: Arguments, options: Options) => Promise<Answer>
+
+const watch = readOperation(
+  'timeSeries',
+  'live.watch GET /epts/api/v1/applications/{applicationName}/time-series/live ae hlast-event-id',
+)
+
+/** Events that wait for a slow reader; beyond, streams are not read until it has caught up. */
+const waitingMax = 100
+
+export const createLive =
+  (call: Call): Live =>
+  (topics, { signal } = {}) => ({
+    [Symbol.asyncIterator]: () => merge([topics].flat(), call, signal),
+  })
+
+/** Merges the streams of the topics. */
+async function* merge(topics: readonly Topic[], call: Call, signal: AbortSignal | undefined) {
+  const controller = new AbortController()
+  const stop = () => controller.abort()
+  if (signal?.aborted) return
+  signal?.addEventListener('abort', stop, { once: true })
+  const waiting: LiveEvent[] = []
+  let [failure, running]: [unknown, number] = [undefined, topics.length]
+  let [wakeReader, wakeStreams] = [() => {}, [] as (() => void)[]]
+  const push = async (event: LiveEvent) => {
+    waiting.push(event)
+    wakeReader()
+    while (waiting.length >= waitingMax && !controller.signal.aborted)
+      await new Promise<void>((resolve) => wakeStreams.push(resolve))
+  }
+  for (const topic of topics)
+    follow(topic, call, controller.signal, push)
+      .catch((error) => {
+        failure ??= error
+      })
+      .finally(() => {
+        running--
+        wakeReader()
+      })
+  try {
+    while (true) {
+      const event = waiting.shift()
+      if (event !== undefined) {
+        for (const wake of wakeStreams.splice(0)) wake()
+        yield event
+      } else if (failure !== undefined && !signal?.aborted) throw failure
+      else if (running === 0 || signal?.aborted) return
+      else
+        await new Promise<void>((resolve) => {
+          wakeReader = resolve
+          signal?.addEventListener('abort', () => resolve(), { once: true })
+        })
+    }
+  } finally {
+    controller.abort()
+    for (const wake of wakeStreams.splice(0)) wake()
+    signal?.removeEventListener('abort', stop)
+  }
+}
+
+/** Follows one topic until it is stopped, or rejected for good. */
+async function follow(topic: Topic, call: Call, signal: AbortSignal, push: (event: LiveEvent) => Promise<void>) {
+  let [lastId, failures, opened]: [string | undefined, number, boolean] = [undefined, 0, false]
+  const { initial, ...watched } = topic
+  while (!signal.aborted) {
+    let reason = 'the connection ended'
+    try {
+      const args = { ...watched, ...(lastId === undefined ? { initial } : { 'last-event-id': lastId }) }
+      const answer = await call(watch, args, { signal })
+      for await (const event of answer.body as AsyncIterable<ServerEvent>) {
+        if (event.event === 'end') {
+          reason = reasonOf(event.data)
+          break
+        }
+        failures = 0
+        if (event.event === 'open') await push({ type: 'open', topic, resumed: opened })
+        else if (event.event === 'points') await push({ type: 'points', topic, points: JSON.parse(event.data) })
+        else if (event.event === 'gap') await push({ type: 'gap', topic, reason: reasonOf(event.data) })
+        opened = true
+        // Only after the reader has the event: it would be lost otherwise.
+        lastId = event.id ?? lastId
+      }
+    } catch (error) {
+      if (signal.aborted) return
+      if (isFinal(error)) throw error
+      reason = error instanceof Error ? error.message : String(error)
+    }
+    if (signal.aborted) return
+    await push({ type: 'interrupted', topic, reason })
+    // Without an id there is nothing to resume from.
+    if (opened && lastId === undefined) await push({ type: 'gap', topic, reason: 'missed' })
+    failures++
+    await sleep(delayMsOf(failures, undefined, Math.random), signal)
+  }
+}
+
+/** A request that the platform rejects is rejected again; limits and failures of the network pass. */
+const isFinal = (error: unknown) =>
+  error instanceof WaypostError &&
+  (error.code === 'invalid_argument' ||
+    error.code === 'login_failed' ||
+    (error.status !== undefined && error.status >= 400 && error.status < 500 && ![408, 429].includes(error.status)))
+
+function reasonOf(data: string): string {
+  try {
+    const { reason } = JSON.parse(data) as { reason?: unknown }
+    return typeof reason === 'string' ? reason : 'unknown'
+  } catch {
+    return 'unknown'
+  }
+}
+
+const sleep = (ms: number, signal: AbortSignal) =>
+  new Promise<void>((resolve) => {
+    const timer = setTimeout(end, ms)
+    function end() {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+    signal.addEventListener('abort', end, { once: true })
+  })

@@ -1,0 +1,203 @@
+/** Sends the request of an operation: credentials, time limits, retries, and the answer as a value or an error. */
+import { downloadOf } from './download.ts'
+import { WaypostError } from './errors.ts'
+import { readEvents } from './events.ts'
+import { errorOf, excerptOf, failureOf } from './failures.ts'
+import { pathOf } from './operation.ts'
+import { delayMsOf, isRepeatable, isTemporary, nothingWasSent } from './retry.ts'
+import { createLimit, type Limit, type Running, type Transport, waitMsOf } from './running.ts'
+import type { Answer, Arguments, Operation, Options, Upload } from './types.ts'
+
+const defaultTimeoutMs = 60_000
+const defaultAttempts = 10
+
+/** Calls an operation. */
+export async function send(
+  transport: Transport,
+  operation: Operation,
+  args: Arguments,
+  given: Options,
+): Promise<Answer> {
+  const options = { ...transport.defaults, ...given }
+  const isUpload = operation.bodyType === 'application/octet-stream'
+  // The size of an upload decides its duration, so only the caller can limit it.
+  const timeoutMs = options.timeoutMs ?? (isUpload ? Number.POSITIVE_INFINITY : waitMsOf(args) + defaultTimeoutMs)
+  const running: Running = {
+    transport,
+    operation,
+    args,
+    options,
+    address: transport.url + pathOf(operation, args),
+    repeatable: isRepeatable(operation, options) && !isUsedUpByOneAttempt(args.body, isUpload),
+    attempts: 0,
+    deadline: Date.now() + timeoutMs,
+  }
+  return attempt(running)
+}
+
+const isUsedUpByOneAttempt = (body: unknown, isUpload: boolean) =>
+  isUpload &&
+  typeof body === 'object' &&
+  body !== null &&
+  !(body instanceof Blob || body instanceof ArrayBuffer || ArrayBuffer.isView(body))
+
+/** Sends the request until an answer is final. */
+async function attempt(running: Running): Promise<Answer> {
+  const { transport, operation, options } = running
+  const { attempts: attemptsMax = defaultAttempts } = options
+  let renewed = false
+  while (true) {
+    running.attempts++
+    const credentials = operation.open ? {} : await transport.credentials.headers(options)
+    const outcome = await sendOnce(running, credentials)
+    if ('answer' in outcome) return outcome.answer
+    const { error, again } = outcome
+    if (error.status === 401 && !operation.open && !renewed && outcome.canResend) {
+      renewed = true
+      if (await transport.credentials.renew(credentials, options)) continue
+    }
+    const delayMs = delayMsOf(running.attempts, error.retryAfterSeconds, Math.random)
+    if (!again || running.attempts >= attemptsMax || Date.now() + delayMs >= running.deadline) throw error
+    await pause(delayMs, options.signal, running)
+  }
+}
+
+type Outcome = { answer: Answer } | { error: WaypostError; again: boolean; canResend: boolean }
+
+async function sendOnce(running: Running, credentials: Record<string, string>): Promise<Outcome> {
+  const { operation, options, repeatable } = running
+  const limit = createLimit(running)
+  const canResend = !isUsedUpByOneAttempt(running.args.body, operation.bodyType === 'application/octet-stream')
+  let response: Response
+  try {
+    response = await running.transport.fetch(running.address, await requestOf(running, credentials, limit.signal))
+  } catch (cause) {
+    limit.end()
+    const error = failureOf(running, limit, cause, 'unreachable')
+    const again = error.code !== 'aborted' && (repeatable || (canResend && nothingWasSent(cause)))
+    return { error, again, canResend }
+  }
+  try {
+    const { status } = response
+    if (status === 304 && options.ifNoneMatch !== undefined) return { answer: await answerOf(running, response, limit) }
+    if (status === 412 && (options.ifMatch ?? options.ifNoneMatch) !== undefined)
+      return { answer: await answerOf(running, response, limit) }
+    if (response.ok || (status >= 300 && status < 400 && operation.name.startsWith('openid.')))
+      return { answer: await answerOf(running, response, limit) }
+    const error = await errorOf(running, response)
+    limit.end()
+    return { error, again: canResend && isTemporary(status, repeatable), canResend }
+  } catch (cause) {
+    limit.end()
+    if (cause instanceof WaypostError) return { error: cause, again: false, canResend }
+    return { error: failureOf(running, limit, cause, 'interrupted'), again: repeatable && !limit.aborted(), canResend }
+  }
+}
+
+async function requestOf(running: Running, credentials: Record<string, string>, signal: AbortSignal) {
+  const { operation, args, options } = running
+  const headers: Record<string, string> = { ...credentials }
+  headers.accept = options.accept ?? acceptOf[operation.answer]
+  if (options.ifMatch !== undefined) headers['if-match'] = options.ifMatch
+  if (options.ifNoneMatch !== undefined) headers['if-none-match'] = options.ifNoneMatch
+  if (options.correlationId !== undefined) headers['x-correlation-id'] = options.correlationId
+  for (const name of operation.headers) if (args[name] !== undefined) headers[name] = String(args[name])
+  // Following a redirect could send the credentials or the body to another host.
+  const request: RequestInit & { duplex?: 'half' } = {
+    method: operation.method,
+    headers,
+    signal,
+    redirect: 'manual',
+    credentials: 'omit',
+  }
+  if (args.body === undefined) return request
+  headers['content-type'] = operation.bodyType
+  if (operation.bodyType === 'application/octet-stream') {
+    request.body = await uploadOf(args.body as Upload)
+    if (request.body instanceof ReadableStream) request.duplex = 'half'
+  } else if (operation.bodyType === 'application/x-www-form-urlencoded')
+    request.body = new URLSearchParams(args.body as Record<string, string>).toString()
+  else request.body = JSON.stringify(args.body)
+  return request
+}
+
+const acceptOf = { json: 'application/json', bytes: '*/*', events: 'text/event-stream' }
+
+async function uploadOf(upload: Upload): Promise<NonNullable<RequestInit['body']>> {
+  const body = typeof upload === 'function' ? await upload() : upload
+  if (typeof body === 'object' && Symbol.asyncIterator in body && !(body instanceof ReadableStream))
+    return streamOf(body as AsyncIterable<Uint8Array<ArrayBuffer>>)
+  return body as NonNullable<RequestInit['body']>
+}
+
+function streamOf(chunks: AsyncIterable<Uint8Array<ArrayBuffer>>) {
+  const iterator = chunks[Symbol.asyncIterator]()
+  return new ReadableStream<Uint8Array<ArrayBuffer>>({
+    async pull(controller) {
+      const { done, value } = await iterator.next()
+      if (done) controller.close()
+      else controller.enqueue(value)
+    },
+    cancel: async () => void (await iterator.return?.()),
+  })
+}
+
+/** Returns the answer with its body; a stream of bytes or events is read later. */
+async function answerOf(running: Running, response: Response, limit: Limit): Promise<Answer> {
+  const { status, headers } = response
+  const header = (name: string) => headers.get(name) ?? undefined
+  return {
+    status,
+    body: await bodyOf(running, response, limit),
+    etag: header('etag'),
+    location: header('location'),
+    correlationId: header('x-correlation-id'),
+    headers,
+    attempts: running.attempts,
+  }
+}
+
+async function bodyOf(running: Running, response: Response, limit: Limit): Promise<unknown> {
+  const { operation, options } = running
+  if (response.status === 204 || response.status >= 300) {
+    await response.body?.cancel()
+    limit.end()
+    return undefined
+  }
+  if (operation.answer === 'events') return readEvents(response, limit)
+  if (operation.answer === 'bytes' || options.accept !== undefined) return downloadOf(running, response, limit, send)
+  const text = await response.text()
+  limit.end()
+  if (text === '') return undefined
+  if (!response.headers.get('content-type')?.includes('json')) return text
+  return parse(running, response, text)
+}
+
+function parse({ operation, attempts }: Running, response: Response, text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new WaypostError(`The answer to ${operation.name} is not JSON: ${excerptOf(text)}`, {
+      code: 'unreadable',
+      status: response.status,
+      operation: operation.name,
+      correlationId: response.headers.get('x-correlation-id') ?? undefined,
+      attempts,
+      cause,
+    })
+  }
+}
+
+async function pause(ms: number, signal: AbortSignal | undefined, running: Running) {
+  await new Promise<void>((resolve) => {
+    const end = () => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = setTimeout(end, ms)
+    if (signal?.aborted) end()
+    else signal?.addEventListener('abort', end, { once: true })
+  })
+  if (signal?.aborted) throw failureOf(running, { signal }, signal.reason, 'interrupted')
+}

@@ -1,0 +1,137 @@
+/** Types of calls, answers and lists. The generated operations are made of these. */
+
+/** A body of bytes. A function is called for each attempt, so that an upload can be repeated. */
+export type Upload = UploadOnce | (() => UploadOnce | Promise<UploadOnce>)
+export type UploadOnce =
+  | string
+  | Blob
+  | ArrayBuffer
+  | Uint8Array<ArrayBuffer>
+  | ReadableStream<Uint8Array>
+  | AsyncIterable<Uint8Array>
+
+/** Bytes of an answer as they arrive. */
+export type Download = ReadableStream<Uint8Array<ArrayBuffer>>
+
+/** An event of a stream of server-sent events. */
+export interface ServerEvent {
+  event: string
+  data: string
+  id: string | undefined
+}
+
+export interface Options {
+  /** Cancels the call, its retries and the body of its answer. */
+  signal?: AbortSignal | undefined
+  /** Time limit of the whole call with its retries. */
+  timeoutMs?: number | undefined
+  /** Time limit of one attempt. */
+  attemptTimeoutMs?: number | undefined
+  /** How often the request is sent at most. 1: no retries. */
+  attempts?: number | undefined
+  /** The caller's word that the write can be sent twice; it is then repeated like a read. */
+  repeatable?: boolean | undefined
+  /** ETag of the version that the caller has read: the write happens only while it is current. Else the answer has status 412. */
+  ifMatch?: string | undefined
+  /** ETag of the version that the caller has: while it is current, the answer of a read has status 304. */
+  ifNoneMatch?: string | undefined
+  /** Another media type of the answer, such as `text/csv`; its body is then a stream of bytes. */
+  accept?: string | undefined
+  /** Correlation id of the request; the log of the platform shows it. */
+  correlationId?: string | undefined
+}
+
+export interface AnswerOf<Status, Body> {
+  status: Status
+  body: Body
+  /** Version of the object, for `ifMatch` and `ifNoneMatch`. */
+  etag: string | undefined
+  /** Address of a created object. */
+  location: string | undefined
+  correlationId: string | undefined
+  headers: Headers
+  /** How often the request was sent. */
+  attempts: number
+}
+
+/** The answers of an operation, by status. */
+export type Answers<R> = { [Status in keyof R]: AnswerOf<Status, R[Status]> }[keyof R]
+
+/** The caller has the current version. */
+export type NotModified = AnswerOf<304, undefined>
+/** Another caller has changed the object. With `attempts` above 1 the change can be one's own, whose answer was lost. */
+export type Changed = AnswerOf<412, undefined>
+
+type Conditional<O> =
+  | (O extends { ifNoneMatch: string } ? NotModified | Changed : never)
+  | (O extends { ifMatch: string } ? Changed : never)
+type Accepted<R, O> = O extends { accept: string } ? AnswerOf<keyof R, Download> : Answers<R>
+
+export type Call<A, R> = <O extends Options>(args: A, options?: O) => Promise<Accepted<R, O> | Conditional<O>>
+/** A call without required arguments. */
+export type BareCall<A, R> = <O extends Options>(args?: A, options?: O) => Promise<Accepted<R, O> | Conditional<O>>
+
+export type ListOptions = Omit<Options, 'ifMatch' | 'ifNoneMatch' | 'accept' | 'repeatable'>
+export type ListCall<A, T> = (args: A, options?: ListOptions) => List<T>
+export type BareListCall<A, T> = (args?: A, options?: ListOptions) => List<T>
+
+export interface Page<T> {
+  status: 200
+  items: T[]
+  /** Number of items on all pages; undefined if the operation does not count them. */
+  total: number | undefined
+  etag: string | undefined
+  correlationId: string | undefined
+  /** Reads the next page; undefined if this is the last one. */
+  next(): Promise<Page<T> | undefined>
+}
+
+/** A list that is read as it is used: nothing is requested before, and no page before its items are. */
+export interface List<T> extends AsyncIterable<T> {
+  /** Reads the first page, or the one that the arguments name. */
+  page(): Promise<Page<T>>
+  /** Reads the page unless the caller has its current version. */
+  page(options: { ifNoneMatch: string }): Promise<Page<T> | NotModified>
+  /** Number of items on all pages; requests one item if no page was read yet. */
+  readonly total: Promise<number | undefined>
+  /** The items, at most so many; requests no more than these. */
+  take(count: number): AsyncIterable<T>
+  /** The pages, one after the other. */
+  pages(): AsyncIterable<Page<T>>
+}
+
+/** How the answer of an operation is paged; `x-paging` of the API reference. */
+export interface Paging {
+  style: 'offset' | 'page' | 'cursor' | 'none'
+  in: 'query' | 'body'
+  position: string
+  size: string
+  first: number
+  /** Number of items if the caller names none; 0: all. */
+  defaultSize: number
+  items: string
+  total: string
+  next: string
+}
+
+/** An operation as the table describes it. */
+export interface Operation {
+  name: string
+  method: string
+  /** Path with parameters in braces; `{+name}` can have several segments. */
+  path: string
+  /** Whether it changes nothing, so that it can be repeated. */
+  reads: boolean
+  /** Whether it is called without credentials. */
+  open: boolean
+  /** Media type of the body. */
+  bodyType: string
+  answer: 'json' | 'bytes' | 'events'
+  /** Arguments that are sent as headers. */
+  headers: string[]
+  paging: Paging | undefined
+}
+
+/** Arguments by name: parameters, and `body`. */
+export type Arguments = Record<string, unknown> & { body?: unknown }
+export type Answer = AnswerOf<number, unknown>

@@ -1,0 +1,159 @@
+/** Reads the API document for the generator of the SDK. */
+import type { ApiDocument } from '../sdk.ts'
+
+export interface Shape {
+  $ref?: string
+  type?: string | string[]
+  title?: string
+  description?: string
+  format?: string
+  enum?: unknown[]
+  const?: unknown
+  default?: unknown
+  anyOf?: Shape[]
+  oneOf?: Shape[]
+  allOf?: Shape[]
+  items?: Shape
+  prefixItems?: Shape[]
+  properties?: Record<string, Shape>
+  patternProperties?: Record<string, Shape>
+  additionalProperties?: boolean | Shape
+  required?: string[]
+  examples?: unknown[]
+  'x-segments'?: boolean
+}
+
+export interface Parameter {
+  name: string
+  in: 'path' | 'query' | 'header'
+  required: boolean
+  description?: string
+  schema: Shape
+  example?: unknown
+}
+
+export interface PagingOf {
+  style: 'offset' | 'page' | 'cursor' | 'none'
+  in?: 'query' | 'body'
+  parameters?: [position: string, size?: string]
+  first?: number
+  size?: number
+  items: string
+  total?: string
+  next?: string
+}
+
+type Content = Record<string, { schema: Shape; example?: unknown }>
+
+export interface OperationOf {
+  name: string
+  method: string
+  path: string
+  tag: string
+  summary: string
+  description: string | undefined
+  aliasOf: string | undefined
+  /** Parameters without those of conditional requests, which are options of every call. */
+  parameters: Parameter[]
+  body: { type: string; required: boolean; schema: Shape; example: unknown } | undefined
+  /** Successful answers by status; undefined for those without a body. */
+  answers: Record<string, { type: string; schema: Shape } | undefined>
+  /** All statuses. */
+  statuses: number[]
+  paging: PagingOf | undefined
+  scopes: string[]
+  /** Called without credentials. */
+  open: boolean
+  /** Whether it changes nothing, although its method is not GET. */
+  reads: boolean
+  conditions: ('ifMatch' | 'ifNoneMatch')[]
+  resolve(shape: Shape): Shape
+}
+
+interface Described {
+  tags: [string]
+  operationId: string
+  summary: string
+  description?: string
+  'x-alias-of'?: string
+  'x-paging'?: PagingOf
+  parameters: Parameter[]
+  requestBody?: { required: boolean; content: Content }
+  responses: Record<string, { content?: Content }>
+  security: Record<string, string[]>[]
+}
+
+/** Verbs of operations that change nothing; see src/kernel/http/operation-names.ts. */
+const readingVerbs = new Set(['search', 'preview', 'validate', 'introspect'])
+
+const conditionNames: Record<string, 'ifMatch' | 'ifNoneMatch'> = {
+  'if-match': 'ifMatch',
+  'if-none-match': 'ifNoneMatch',
+}
+
+export function operationsOf(document: ApiDocument): OperationOf[] {
+  const shapes = document.components.schemas as Record<string, Shape>
+  const resolve = (shape: Shape): Shape => (shape.$ref ? shapes[shape.$ref.split('/').pop()!]! : shape)
+  return Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, value]) => operationOf(method.toUpperCase(), path, value as Described, resolve)),
+  )
+}
+
+function operationOf(method: string, path: string, described: Described, resolve: OperationOf['resolve']): OperationOf {
+  const { operationId: name, parameters, requestBody, responses, security } = described
+  const conditions = parameters.flatMap((one) =>
+    one.in === 'header' ? conditionNames[one.name.toLowerCase()] : [],
+  ) as ('ifMatch' | 'ifNoneMatch')[]
+  const isCondition = (one: Parameter) => one.in === 'header' && conditionNames[one.name.toLowerCase()] !== undefined
+  const [bodyType, body] = Object.entries(requestBody?.content ?? {})[0] ?? []
+  const [first = {}] = security
+  const keys = Object.keys(first).filter((scheme) => scheme !== 'bearer' && scheme !== 'apiKey')
+  const statuses = Object.keys(responses).map(Number)
+  const isSuccess = (status: string) => Number(status) < 300
+  const successes = Object.keys(responses).some(isSuccess)
+    ? Object.entries(responses).filter(([status]) => isSuccess(status))
+    : Object.entries(responses).filter(([status]) => Number(status) < 400)
+  return {
+    name,
+    method,
+    path: segmentsIn(path, parameters),
+    tag: described.tags[0],
+    summary: described.summary,
+    description: described.description,
+    aliasOf: described['x-alias-of'],
+    parameters: [...parameters.filter((one) => !isCondition(one)), ...keys.map(keyParameter)],
+    body: body && {
+      type: bodyType!,
+      required: requestBody!.required,
+      schema: body.schema,
+      example: body.example ?? resolve(body.schema).examples?.[0],
+    },
+    answers: Object.fromEntries(successes.map(([status, { content = {} }]) => [status, contentOf(content)])),
+    statuses,
+    paging: described['x-paging'],
+    scopes: first.bearer ?? [],
+    open: security.length === 0 || keys.length > 0,
+    reads: readingVerbs.has(name.slice(name.lastIndexOf('.') + 1)),
+    conditions: [...new Set(conditions)],
+    resolve,
+  }
+}
+
+/** Writes `{+name}` for a parameter whose slashes separate segments. */
+const segmentsIn = (path: string, parameters: Parameter[]) =>
+  parameters
+    .filter(({ schema }) => schema['x-segments'])
+    .reduce((text, { name }) => text.replace(`{${name}}`, `{+${name}}`), path)
+
+function contentOf(content: Content) {
+  const [type, value] = Object.entries(content)[0] ?? []
+  return value && { type: type!, schema: value.schema }
+}
+
+const keyParameter = (name: string): Parameter => ({
+  name,
+  in: 'header',
+  required: true,
+  description: 'The token that permits this request.',
+  schema: { type: 'string' },
+})
