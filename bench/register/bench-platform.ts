@@ -20,8 +20,12 @@ export interface BenchPlatform {
   close(): Promise<void>
 }
 
-export async function openBenchPlatform(environment: Record<string, string> = {}): Promise<BenchPlatform> {
-  const directory = temporaryDirectory()
+/** With `keptDirectory` the data stay for further runs, which find the application and its versions there. */
+export async function openBenchPlatform(
+  environment: Record<string, string> = {},
+  keptDirectory?: string,
+): Promise<BenchPlatform> {
+  const directory = keptDirectory ?? temporaryDirectory()
   const platform = await startPlatform(directory, environment)
   const connection = await connectEmbeddedPostgres(join(directory, 'postgres'), 'superuser')
   if (!connection) throw new Error('the database of the platform was not found')
@@ -31,7 +35,8 @@ export async function openBenchPlatform(environment: Record<string, string> = {}
     client(platform.baseUrl, bearer(await token()))(operation, body, headers)
   const create = async (path: string, body: object) => {
     const answer = await ask(`POST /api/v1/applications${path}`, body)
-    if (answer.status !== 201) throw new Error(`${answer.status} ${answer.text}`)
+    const isThere = keptDirectory !== undefined && answer.status === 409
+    if (answer.status !== 201 && !isThere) throw new Error(`${answer.status} ${answer.text}`)
   }
   await create('', { name: applicationName })
   for (const name of versionNames)
@@ -45,7 +50,7 @@ export async function openBenchPlatform(environment: Record<string, string> = {}
     async close() {
       await sql.end({ timeout: 5 })
       await platform.stop()
-      removeDirectory(directory)
+      if (keptDirectory === undefined) removeDirectory(directory)
     },
   }
 }

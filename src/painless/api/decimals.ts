@@ -7,7 +7,7 @@ import { type JavaObject, toLong } from '../values.ts'
 import { numberFormat } from './helpers.ts'
 
 /** A BigDecimal: `unscaled` divided by ten to the power of `scale`. */
-interface BigDecimal extends JavaObject {
+export interface BigDecimal extends JavaObject {
   unscaled: bigint
   scale: number
   text: () => string
@@ -19,12 +19,12 @@ interface BigDecimal extends JavaObject {
 /** Digits that a number may have; more would let one operation take long. */
 const digitsMax = 2000
 
-const power = (exponent: number): bigint => {
+export const power = (exponent: number): bigint => {
   if (exponent > digitsMax) throw new JavaThrow('java.lang.ArithmeticException', `More than ${digitsMax} digits.`)
   return 10n ** BigInt(exponent)
 }
 
-function make(unscaled: bigint, scale: number): BigDecimal {
+export function make(unscaled: bigint, scale: number): BigDecimal {
   if (Math.abs(scale) > digitsMax) throw new JavaThrow('java.lang.ArithmeticException', 'The scale is out of range.')
   const bits = unscaled.toString(16).length * 4
   if (bits > digitsMax * 4) throw new JavaThrow('java.lang.ArithmeticException', `More than ${digitsMax} digits.`)
@@ -48,28 +48,29 @@ function plainText({ unscaled, scale }: BigDecimal): string {
   return `${sign}${digits.slice(0, -scale)}.${digits.slice(-scale)}`
 }
 
-function parse(text: string): BigDecimal {
+export function parse(text: string): BigDecimal {
   const match = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,5}))?$/.exec(text)
   const digits = (match?.[2] ?? '') + (match?.[3] ?? '')
   if (!match || digits === '' || digits.length > digitsMax) throw numberFormat(text)
   return make(BigInt(match[1] === '-' ? `-${digits}` : digits), (match[3]?.length ?? 0) - Number(match[4] ?? 0))
 }
 
-const aligned = (left: BigDecimal, right: BigDecimal): [bigint, bigint, number] => {
+export const aligned = (left: BigDecimal, right: BigDecimal): [bigint, bigint, number] => {
   const scale = Math.max(left.scale, right.scale)
   return [left.unscaled * power(scale - left.scale), right.unscaled * power(scale - right.scale), scale]
 }
-const compare = (left: BigDecimal, right: BigDecimal): number => {
+export const compare = (left: BigDecimal, right: BigDecimal): number => {
   const [one, two] = aligned(left, right)
   return one < two ? -1 : one > two ? 1 : 0
 }
 
-interface Mode extends JavaObject {
+export interface Mode extends JavaObject {
   name: string
+  text: () => string
 }
 
 /** Divides and rounds; `twice` compares twice the rest with the divisor. */
-function divideRounded(value: bigint, by: bigint, mode: string): bigint {
+export function divideRounded(value: bigint, by: bigint, mode: string): bigint {
   if (by === 0n) throw new JavaThrow('java.lang.ArithmeticException', '/ by zero')
   const quotient = value / by
   const rest = value % by
@@ -98,19 +99,19 @@ function divideRounded(value: bigint, by: bigint, mode: string): bigint {
   }
 }
 
-function setScale(self: BigDecimal, scale: number, mode: string): BigDecimal {
+export function setScale(self: BigDecimal, scale: number, mode: string): BigDecimal {
   if (scale >= self.scale) return make(self.unscaled * power(scale - self.scale), scale)
   return make(divideRounded(self.unscaled, power(self.scale - scale), mode), scale)
 }
 
-function divide(left: BigDecimal, right: BigDecimal, scale: number, mode: string): BigDecimal {
+export function divide(left: BigDecimal, right: BigDecimal, scale: number, mode: string): BigDecimal {
   const shift = scale + right.scale - left.scale
   const top = shift >= 0 ? left.unscaled * power(shift) : left.unscaled
   const bottom = shift >= 0 ? right.unscaled : right.unscaled * power(-shift)
   return make(divideRounded(top, bottom, mode), scale)
 }
 
-function stripZeros(self: BigDecimal): BigDecimal {
+export function stripZeros(self: BigDecimal): BigDecimal {
   let { unscaled, scale } = self
   if (unscaled === 0n) return make(0n, 0)
   while (unscaled % 10n === 0n && scale > -digitsMax) {
@@ -121,7 +122,7 @@ function stripZeros(self: BigDecimal): BigDecimal {
 }
 
 /** An exact quotient; one that never ends is an error, as in Java. */
-function divideExactly(left: BigDecimal, right: BigDecimal): BigDecimal {
+export function divideExactly(left: BigDecimal, right: BigDecimal): BigDecimal {
   const wide = divide(left, right, 200, 'DOWN')
   const [product, value] = aligned(make(wide.unscaled * right.unscaled, wide.scale + right.scale), left)
   if (product !== value)
@@ -135,14 +136,27 @@ function divideExactly(left: BigDecimal, right: BigDecimal): BigDecimal {
 }
 
 const modes = ['UP', 'DOWN', 'CEILING', 'FLOOR', 'HALF_UP', 'HALF_DOWN', 'HALF_EVEN', 'UNNECESSARY']
+export const roundingModes: Mode[] = modes.map((name) => ({
+  javaClass: 'java.math.RoundingMode',
+  name,
+  text: () => name,
+}))
 defineClass('java.math.RoundingMode', {
-  constants: Object.fromEntries(
-    modes.map((name) => [name, ['RoundingMode', { javaClass: 'java.math.RoundingMode', name, text: () => name }]]),
-  ),
+  constants: Object.fromEntries(roundingModes.map((mode) => [mode.name, ['RoundingMode', mode]])),
+  methods: {
+    'String name()': ({ name }: Mode) => name,
+    'int ordinal()': ({ name }: Mode) => modes.indexOf(name),
+    'static RoundingMode valueOf(String)': (name: string) => {
+      const found = roundingModes.find((mode) => mode.name === name)
+      if (!found) throw illegalArgument(`No enum constant java.math.RoundingMode.${name}`)
+      return found
+    },
+    'static RoundingMode[] values()': () => ({ elementType: 'java.math.RoundingMode', items: [...roundingModes] }),
+  },
 })
 
 const toDouble = (self: BigDecimal): number => Number(plainText(self))
-const whole = (self: BigDecimal): bigint => setScale(self, 0, 'DOWN').unscaled
+export const whole = (self: BigDecimal): bigint => setScale(self, 0, 'DOWN').unscaled
 const fromDouble = (value: number): BigDecimal => {
   if (!Number.isFinite(value)) throw numberFormat(doubleText(value))
   return parse(doubleText(value))
@@ -210,13 +224,13 @@ function checkedPower(base: bigint, exponent: number): number {
   return exponent
 }
 
-const big = (value: bigint): BigInteger => {
+export const big = (value: bigint): BigInteger => {
   if (value.toString(16).length > digitsMax)
     throw new JavaThrow('java.lang.ArithmeticException', `More than ${digitsMax} digits.`)
   allocate(64)
   return bigIntegerOf(value)
 }
-const divisor = (other: BigInteger): bigint => {
+export const divisor = (other: BigInteger): bigint => {
   if (other.big === 0n) throw new JavaThrow('java.lang.ArithmeticException', 'BigInteger divide by zero')
   return other.big
 }

@@ -1,6 +1,7 @@
 import { addItem, removeItem, sortedItems } from '../collections.ts'
 import { defineClass } from '../define.ts'
 import { compareNatural, equal } from '../equality.ts'
+import { illegalArgument } from '../errors.ts'
 import { allocate, steps } from '../meter.ts'
 import { mark, marksOf } from '../values.ts'
 import {
@@ -67,17 +68,36 @@ const poll = (self: JavaSet, item: unknown): unknown => {
   return item
 }
 
-defineClass('java.util.SortedSet', { supers: ['java.util.Set'] })
-defineClass('java.util.NavigableSet', { supers: ['java.util.SortedSet'] })
-defineClass('java.util.TreeSet', {
-  supers: ['java.util.AbstractSet', 'java.util.NavigableSet'],
-  constructors: {
-    '()': () => newTree(),
-    '(def)': (from: unknown) => (typeof from === 'function' ? newTree(from as Fn) : fill(newTree(), itemsOf(from))),
-  },
+/** A part of the set between two items; null leaves an end open. */
+function between(
+  self: JavaSet,
+  from: { item: unknown; inclusive: boolean } | null,
+  to: { item: unknown; inclusive: boolean } | null,
+): JavaSet {
+  const compare = compareOf(self)
+  if (from && to && compare(from.item, to.item) > 0) throw illegalArgument('fromKey > toKey')
+  return part(self, (own) => {
+    const low = from ? compare(own, from.item) : 1
+    const high = to ? compare(own, to.item) : -1
+    return (low > 0 || (low === 0 && from!.inclusive)) && (high < 0 || (high === 0 && to!.inclusive))
+  })
+}
+
+defineClass('java.util.SortedSet', {
+  supers: ['java.util.Set'],
   methods: {
+    'Comparator comparator()': (self: JavaSet) => (compareOf(self) === compareNatural ? null : compareOf(self)),
     'def first()': (self: JavaSet) => some(sortedItems(self)[0]),
     'def last()': (self: JavaSet) => some(sortedItems(self).at(-1)),
+    'SortedSet headSet(def)': (self: JavaSet, item: unknown) => between(self, null, { item, inclusive: false }),
+    'SortedSet tailSet(def)': (self: JavaSet, item: unknown) => between(self, { item, inclusive: true }, null),
+    'SortedSet subSet(def,def)': (self: JavaSet, from: unknown, to: unknown) =>
+      between(self, { item: from, inclusive: true }, { item: to, inclusive: false }),
+  },
+})
+defineClass('java.util.NavigableSet', {
+  supers: ['java.util.SortedSet'],
+  methods: {
     'def pollFirst()': (self: JavaSet) => poll(self, sortedItems(self)[0]),
     'def pollLast()': (self: JavaSet) => poll(self, sortedItems(self).at(-1)),
     'def ceiling(def)': (self: JavaSet, key: unknown) =>
@@ -88,11 +108,18 @@ defineClass('java.util.TreeSet', {
       sortedItems(self).find((item) => compareOf(self)(item, key) > 0) ?? null,
     'def lower(def)': (self: JavaSet, key: unknown) =>
       sortedItems(self).findLast((item) => compareOf(self)(item, key) < 0) ?? null,
-    'TreeSet headSet(def)': (self: JavaSet, key: unknown) => part(self, (item) => compareOf(self)(item, key) < 0),
-    'TreeSet tailSet(def)': (self: JavaSet, key: unknown) => part(self, (item) => compareOf(self)(item, key) >= 0),
-    'TreeSet subSet(def,def)': (self: JavaSet, from: unknown, to: unknown) =>
-      part(self, (item) => compareOf(self)(item, from) >= 0 && compareOf(self)(item, to) < 0),
-    'TreeSet descendingSet()': (self: JavaSet) => {
+    'NavigableSet headSet(def,boolean)': (self: JavaSet, item: unknown, inclusive: boolean) =>
+      between(self, null, { item, inclusive }),
+    'NavigableSet tailSet(def,boolean)': (self: JavaSet, item: unknown, inclusive: boolean) =>
+      between(self, { item, inclusive }, null),
+    'NavigableSet subSet(def,boolean,def,boolean)': (
+      self: JavaSet,
+      from: unknown,
+      fromInclusive: boolean,
+      to: unknown,
+      toInclusive: boolean,
+    ) => between(self, { item: from, inclusive: fromInclusive }, { item: to, inclusive: toInclusive }),
+    'NavigableSet descendingSet()': (self: JavaSet) => {
       const compare = compareOf(self)
       return fill(
         mark<JavaSet>(new Set(), { javaClass: 'java.util.TreeSet', compare: (left, right) => compare(right, left) }),
@@ -101,6 +128,14 @@ defineClass('java.util.TreeSet', {
     },
     'Iterator descendingIterator()': (self: JavaSet) => iteratorOf([...sortedItems(self)].reverse()),
   },
+})
+defineClass('java.util.TreeSet', {
+  supers: ['java.util.AbstractSet', 'java.util.NavigableSet'],
+  constructors: {
+    '()': () => newTree(),
+    '(def)': (from: unknown) => (typeof from === 'function' ? newTree(from as Fn) : fill(newTree(), itemsOf(from))),
+  },
+  methods: { 'def clone()': (self: JavaSet) => between(self, null, null) },
 })
 
 const extreme = (collection: unknown, compare: Compare, sign: 1 | -1): unknown => {

@@ -353,3 +353,37 @@ defineClass('java.util.stream.DoubleStream', {
   supers: ['java.util.stream.BaseStream'],
   methods: { ...shared(doubles), ...numeric(doubles) },
 })
+
+/** Returns an IntStream over integers. */
+export const streamOfInts = (items: number[]): Stream => make('IntStream', items)
+
+interface StreamBuilder extends JavaObject {
+  items: unknown[]
+  kind: string
+}
+
+for (const [name, type] of [
+  ['Stream', 'def'],
+  ['IntStream', 'int'],
+  ['LongStream', 'long'],
+  ['DoubleStream', 'double'],
+] as const) {
+  const builder = `${packageName}${name}.Builder`
+  const push = (self: StreamBuilder, item: unknown): StreamBuilder => {
+    allocate(16)
+    self.items.push(item)
+    return self
+  }
+  defineClass(builder, {
+    methods: {
+      [`void accept(${type})`]: (self: StreamBuilder, item: unknown) => void push(self, item),
+      [`${name}.Builder add(${type})`]: push,
+      [`${name} build()`]: (self: StreamBuilder) => make(name, self.items),
+    },
+  })
+  defineClass(packageName + name, {
+    methods: {
+      [`static ${name}.Builder builder()`]: (): StreamBuilder => ({ javaClass: builder, items: [], kind: name }),
+    },
+  })
+}

@@ -231,12 +231,3 @@ defineClass('java.lang.Character', {
     'static Character valueOf(char)': (code: number): Box => ({ box: 'char', value: code }),
   },
 })
-
-defineClass('java.util.Locale', {
-  constants: Object.fromEntries(
-    ['ROOT', 'ENGLISH', 'US', 'UK', 'GERMAN', 'GERMANY', 'FRENCH', 'FRANCE'].map((name) => [
-      name,
-      ['Locale', { javaClass: 'java.util.Locale', text: () => (name === 'ROOT' ? '' : name.toLowerCase()) }],
-    ]),
-  ),
-})

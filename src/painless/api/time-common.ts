@@ -93,7 +93,7 @@ export const number = (amount: bigint): number => {
 
 const moveMonths = (self: Temporal, amount: number): Temporal =>
   withDateTime(self, plusMonths(self.day!, amount), self.nano)
-const moveDays = (self: Temporal, amount: number): Temporal =>
+export const moveDays = (self: Temporal, amount: number): Temporal =>
   withDateTime(self, checkedDay(self.day! + amount), self.nano)
 
 /** Days that a date may be away from 1970. */
@@ -104,7 +104,7 @@ export const checkedDay = (day: number): number => {
 }
 
 /** Adds an amount of a unit. */
-function plusUnit(self: Temporal, amount: bigint, unit: Enumerated): Temporal {
+export function plusUnit(self: Temporal, amount: bigint, unit: Enumerated): Temporal {
   const perMonth = monthsOf(unit.name)
   if (perMonth !== undefined) {
     if (self.day === undefined || self.javaClass === 'java.time.Instant') throw unsupported(unit.name)
@@ -120,7 +120,7 @@ function plusUnit(self: Temporal, amount: bigint, unit: Enumerated): Temporal {
 
 const isPeriod = (amount: Duration | Period): amount is Period => amount.javaClass === 'java.time.Period'
 
-function plusAmount(self: Temporal, amount: Duration | Period, sign: 1 | -1): Temporal {
+export function plusAmount(self: Temporal, amount: Duration | Period, sign: 1 | -1): Temporal {
   if (amount === null) throw nullPointer('the amount is null')
   if (isPeriod(amount))
     return moveDays(moveMonths(self, sign * (amount.years * 12 + amount.months)), sign * amount.days)
@@ -136,7 +136,7 @@ function truncate(self: Temporal, unit: Enumerated): Temporal {
 }
 
 /** Sets a field: the difference to its value is added in its unit. */
-function withField(self: Temporal, field: Enumerated, value: bigint): Temporal {
+export function withField(self: Temporal, field: Enumerated, value: bigint): Temporal {
   const setter = fieldSetters[field.name]
   if (!setter || !supports(self, field)) throw unsupported(field.name)
   return setter(self, number(value))
@@ -163,7 +163,7 @@ const setTime = (
   return withDateTime(self, self.day, checkedNanos(time.hour, time.minute, time.second, time.nano))
 }
 
-const fieldSetters: Record<string, (self: Temporal, value: number) => Temporal> = {
+export const fieldSetters: Record<string, (self: Temporal, value: number) => Temporal> = {
   NANO_OF_SECOND: (self, nano) => setTime(self, { nano }),
   MILLI_OF_SECOND: (self, value) => setTime(self, { nano: value * 1_000_000 }),
   SECOND_OF_MINUTE: (self, second) => setTime(self, { second }),

@@ -1,6 +1,6 @@
 import { defineClass } from '../define.ts'
 import { JavaThrow } from '../errors.ts'
-import { civilFromDays, dayOfWeek, dayOfYear, floorMod, isoWeek, nanosPerSecond } from '../time/civil.ts'
+import { civilFromDays, dayOfWeek, dayOfYear, floorMod, nanosPerSecond } from '../time/civil.ts'
 import { monthName, weekdayName } from '../time/pattern.ts'
 import { epochOf, type Temporal } from '../time/temporal.ts'
 import type { JavaObject } from '../values.ts'
@@ -73,7 +73,7 @@ export const weekdays: Enumerated[] = enumeration(
   'java.time.DayOfWeek',
   ['MONDAY', 'TUESDAY', 'WEDNESDAY', 'THURSDAY', 'FRIDAY', 'SATURDAY', 'SUNDAY'],
   1,
-  [],
+  ['java.time.temporal.TemporalAdjuster'],
   {
     'int getValue()': (self: Enumerated) => self.value,
     'String getDisplayName(TextStyle,Locale)': (self: Enumerated, textStyle: Enumerated) =>
@@ -94,7 +94,7 @@ export const months: Enumerated[] = enumeration(
   'java.time.Month',
   Array.from({ length: 12 }, (_, index) => monthName(index + 1).toUpperCase()),
   1,
-  [],
+  ['java.time.temporal.TemporalAdjuster'],
   {
     'int getValue()': (self: Enumerated) => self.value,
     'String getDisplayName(TextStyle,Locale)': (self: Enumerated, textStyle: Enumerated) =>
@@ -187,6 +187,7 @@ export const fieldReaders: Record<string, (self: Temporal) => number | bigint> =
   NANO_OF_SECOND: (self) => self.nano! % nanosPerSecond,
   NANO_OF_DAY: (self) => BigInt(self.nano!),
   MICRO_OF_SECOND: (self) => Math.floor((self.nano! % nanosPerSecond) / 1000),
+  MICRO_OF_DAY: (self) => BigInt(Math.floor(self.nano! / 1000)),
   MILLI_OF_SECOND: (self) => Math.floor((self.nano! % nanosPerSecond) / 1e6),
   MILLI_OF_DAY: (self) => Math.floor(self.nano! / 1e6),
   SECOND_OF_MINUTE: (self) => secondsIn(self) % 60,
@@ -201,11 +202,22 @@ export const fieldReaders: Record<string, (self: Temporal) => number | bigint> =
   DAY_OF_WEEK: (self) => dayOfWeek(self.day!),
   DAY_OF_MONTH: (self) => civilFromDays(self.day!).day,
   DAY_OF_YEAR: (self) => dayOfYear(civilFromDays(self.day!)),
-  ALIGNED_WEEK_OF_YEAR: (self) => isoWeek(self.day!).week,
+  ALIGNED_WEEK_OF_MONTH: (self) => Math.ceil(civilFromDays(self.day!).day / 7),
+  ALIGNED_WEEK_OF_YEAR: (self) => Math.ceil(dayOfYear(civilFromDays(self.day!)) / 7),
+  ALIGNED_DAY_OF_WEEK_IN_MONTH: (self) => ((civilFromDays(self.day!).day - 1) % 7) + 1,
+  ALIGNED_DAY_OF_WEEK_IN_YEAR: (self) => ((dayOfYear(civilFromDays(self.day!)) - 1) % 7) + 1,
   EPOCH_DAY: (self) => BigInt(self.day!),
   MONTH_OF_YEAR: (self) => civilFromDays(self.day!).month,
+  PROLEPTIC_MONTH: (self) => {
+    const { year, month } = civilFromDays(self.day!)
+    return BigInt(year * 12 + month - 1)
+  },
   YEAR: (self) => civilFromDays(self.day!).year,
-  YEAR_OF_ERA: (self) => civilFromDays(self.day!).year,
+  YEAR_OF_ERA: (self) => {
+    const { year } = civilFromDays(self.day!)
+    return year > 0 ? year : 1 - year
+  },
+  ERA: (self) => (civilFromDays(self.day!).year > 0 ? 1 : 0),
   INSTANT_SECONDS: (self) => BigInt(epochOf(self).seconds),
   OFFSET_SECONDS: (self) => self.offset!,
 }

@@ -42,7 +42,7 @@ import {
   zoneObject,
 } from './time-common.ts'
 
-const temporal = ['java.lang.Comparable', 'java.time.temporal.Temporal']
+const temporal = ['java.lang.Comparable', 'java.time.temporal.Temporal', 'java.time.temporal.TemporalAdjuster']
 defineClass('java.time.temporal.TemporalAccessor', {})
 defineClass('java.time.temporal.Temporal', { supers: ['java.time.temporal.TemporalAccessor'] })
 

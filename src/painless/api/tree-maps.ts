@@ -1,9 +1,10 @@
-import { getEntry, keysOf, putEntry, removeEntry } from '../collections.ts'
+import { addItem, getEntry, keysOf, putEntry, removeEntry } from '../collections.ts'
 import { defineClass } from '../define.ts'
 import { compareNatural } from '../equality.ts'
+import { illegalArgument } from '../errors.ts'
 import { type Marks, mark, marksOf } from '../values.ts'
 import { comparing, type Fn, type JavaMap, noSuchElement } from './helpers.ts'
-import { asSet, type Entry, entryOf, fill } from './maps.ts'
+import { type Entry, entryOf, fill } from './maps.ts'
 
 const sortedMarks = (javaClass: string, comparator: Fn | null): Marks => ({
   javaClass,
@@ -26,12 +27,6 @@ function neighbour(
   return (side === 1 ? sorted.find(fits) : sorted.findLast(fits)) ?? null
 }
 
-const part = (self: JavaMap, test: (order: number, key: unknown) => boolean, key: unknown): JavaMap => {
-  const compare = marksOf(self)?.compare ?? compareNatural
-  const result = mark<JavaMap>(new Map(), { javaClass: 'java.util.TreeMap', compare })
-  for (const own of keysOf(self)) if (test(compare(own, key), own)) putEntry(result, own, getEntry(self, own))
-  return result
-}
 const near = (self: JavaMap, key: unknown, side: -1 | 1, inclusive: boolean): unknown =>
   neighbour(keysOf(self), key, marksOf(self)?.compare ?? compareNatural, side, inclusive)
 const entryOrNull = (self: JavaMap, key: unknown): Entry | null =>
@@ -47,14 +42,56 @@ const some = (key: unknown): unknown => {
   return key
 }
 
-defineClass('java.util.SortedMap', { supers: ['java.util.Map'] })
-defineClass('java.util.NavigableMap', { supers: ['java.util.SortedMap'] })
-defineClass('java.util.TreeMap', {
-  supers: ['java.util.AbstractMap', 'java.util.NavigableMap'],
-  constructors: {
-    '()': () => newTree(),
-    '(def)': (from: unknown) => (from instanceof Map ? fill(newTree(), from) : newTree(from as Fn)),
+/** A part of the map between two keys; null leaves an end open. */
+function between(
+  self: JavaMap,
+  from: { key: unknown; inclusive: boolean } | null,
+  to: { key: unknown; inclusive: boolean } | null,
+): JavaMap {
+  const compare = marksOf(self)?.compare ?? compareNatural
+  if (from && to && compare(from.key, to.key) > 0) throw illegalArgument('fromKey > toKey')
+  const isInside = (own: unknown): boolean => {
+    const low = from ? compare(own, from.key) : 1
+    const high = to ? compare(own, to.key) : -1
+    return (low > 0 || (low === 0 && from!.inclusive)) && (high < 0 || (high === 0 && to!.inclusive))
+  }
+  const result = mark<JavaMap>(new Map(), { javaClass: 'java.util.TreeMap', compare })
+  for (const own of keysOf(self)) if (isInside(own)) putEntry(result, own, getEntry(self, own))
+  return result
+}
+
+const keySet = (self: JavaMap, isDescending: boolean) => {
+  const own = marksOf(self)?.compare ?? compareNatural
+  const compare = isDescending ? (left: unknown, right: unknown) => own(right, left) : own
+  const set = mark(new Set<unknown>(), { javaClass: 'java.util.TreeSet', compare })
+  for (const key of keysOf(self)) addItem(set, key)
+  return set
+}
+const descending = (self: JavaMap): JavaMap => {
+  const compare = marksOf(self)?.compare ?? compareNatural
+  return fill(
+    mark<JavaMap>(new Map(), { javaClass: 'java.util.TreeMap', compare: (left, right) => compare(right, left) }),
+    self,
+  )
+}
+
+defineClass('java.util.SortedMap', {
+  supers: ['java.util.Map'],
+  methods: {
+    'Comparator comparator()': (self: JavaMap) => {
+      const compare = marksOf(self)?.compare
+      return compare === undefined || compare === compareNatural ? null : compare
+    },
+    'def firstKey()': (self: JavaMap) => some(keysOf(self)[0]),
+    'def lastKey()': (self: JavaMap) => some(keysOf(self).at(-1)),
+    'SortedMap headMap(def)': (self: JavaMap, key: unknown) => between(self, null, { key, inclusive: false }),
+    'SortedMap tailMap(def)': (self: JavaMap, key: unknown) => between(self, { key, inclusive: true }, null),
+    'SortedMap subMap(def,def)': (self: JavaMap, from: unknown, to: unknown) =>
+      between(self, { key: from, inclusive: true }, { key: to, inclusive: false }),
   },
+})
+defineClass('java.util.NavigableMap', {
+  supers: ['java.util.SortedMap'],
   methods: {
     'Map.Entry ceilingEntry(def)': (self: JavaMap, key: unknown) => entryOrNull(self, near(self, key, 1, true)),
     'def ceilingKey(def)': (self: JavaMap, key: unknown) => near(self, key, 1, true),
@@ -65,20 +102,30 @@ defineClass('java.util.TreeMap', {
     'Map.Entry lowerEntry(def)': (self: JavaMap, key: unknown) => entryOrNull(self, near(self, key, -1, false)),
     'def lowerKey(def)': (self: JavaMap, key: unknown) => near(self, key, -1, false),
     'Map.Entry firstEntry()': (self: JavaMap) => entryOrNull(self, keysOf(self)[0]),
-    'def firstKey()': (self: JavaMap) => some(keysOf(self)[0]),
     'Map.Entry lastEntry()': (self: JavaMap) => entryOrNull(self, keysOf(self).at(-1)),
-    'def lastKey()': (self: JavaMap) => some(keysOf(self).at(-1)),
     'Map.Entry pollFirstEntry()': (self: JavaMap) => pollEntry(self, keysOf(self)[0]),
     'Map.Entry pollLastEntry()': (self: JavaMap) => pollEntry(self, keysOf(self).at(-1)),
-    'TreeMap headMap(def)': (self: JavaMap, key: unknown) => part(self, (order) => order < 0, key),
-    'TreeMap tailMap(def)': (self: JavaMap, key: unknown) => part(self, (order) => order >= 0, key),
-    'TreeMap descendingMap()': (self: JavaMap) => {
-      const compare = marksOf(self)?.compare ?? compareNatural
-      return fill(
-        mark<JavaMap>(new Map(), { javaClass: 'java.util.TreeMap', compare: (left, right) => compare(right, left) }),
-        self,
-      )
-    },
-    'Set navigableKeySet()': (self: JavaMap) => asSet(keysOf(self)),
+    'NavigableMap headMap(def,boolean)': (self: JavaMap, key: unknown, inclusive: boolean) =>
+      between(self, null, { key, inclusive }),
+    'NavigableMap tailMap(def,boolean)': (self: JavaMap, key: unknown, inclusive: boolean) =>
+      between(self, { key, inclusive }, null),
+    'NavigableMap subMap(def,boolean,def,boolean)': (
+      self: JavaMap,
+      from: unknown,
+      fromInclusive: boolean,
+      to: unknown,
+      toInclusive: boolean,
+    ) => between(self, { key: from, inclusive: fromInclusive }, { key: to, inclusive: toInclusive }),
+    'NavigableMap descendingMap()': descending,
+    'NavigableSet navigableKeySet()': (self: JavaMap) => keySet(self, false),
+    'NavigableSet descendingKeySet()': (self: JavaMap) => keySet(self, true),
   },
+})
+defineClass('java.util.TreeMap', {
+  supers: ['java.util.AbstractMap', 'java.util.NavigableMap'],
+  constructors: {
+    '()': () => newTree(),
+    '(def)': (from: unknown) => (from instanceof Map ? fill(newTree(), from) : newTree(from as Fn)),
+  },
+  methods: { 'def clone()': (self: JavaMap) => between(self, null, null) },
 })

@@ -2,7 +2,7 @@ import type { Expression, ExpressionOf } from '../ast.ts'
 import { classOfValue, dynamicCall } from '../dynamic.ts'
 import { CompileError } from '../errors.ts'
 import { step } from '../meter.ts'
-import { boxedType, defType, findClass, findMethod, type Method, type Type } from '../types.ts'
+import { boxedType, defType, findClass, findMethod, type Method, type Type, typeNamed } from '../types.ts'
 import { javaClassOf } from '../values.ts'
 import { type Compiled, castTo, type Run, resolveType, type Scope } from './context.ts'
 import { lateFunction } from './lambdas.ts'
@@ -34,11 +34,15 @@ export function compileNew(node: ExpressionOf<'new'>, scope: Scope): Compiled {
   const type = resolveType(node.type.name, node.at)
   const method = type.info?.constructors.get(node.args.length)
   if (!method) throw new CompileError(node.at, `constructor [${type.name}, <init>/${node.args.length}] not found`)
+  // Collections take another collection or a comparator; a function can only be the latter.
+  const parameters = method.parameters.map((parameter, index) =>
+    parameter === defType && isFunctionNode(node.args[index]!) ? typeNamed('java.util.Comparator') : parameter,
+  )
   return {
     type,
     at: node.at,
     isStatement: true,
-    run: invoke(method, undefined, compileArguments(node.args, method.parameters, scope)),
+    run: invoke(method, undefined, compileArguments(node.args, parameters, scope)),
   }
 }
 

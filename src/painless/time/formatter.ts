@@ -21,12 +21,20 @@ export interface Formatter extends JavaObject {
   patterns: Pattern[]
   print: ((value: Temporal) => string) | undefined
   zone: Zone | undefined
+  /** Values of fields that a text does not have, by the name that patterns use. */
+  defaults: ReadonlyMap<string, number> | undefined
   name: string
   text: () => string
 }
 
-function make(name: string, patterns: Pattern[], print?: (value: Temporal) => string, zone?: Zone): Formatter {
-  return { javaClass: 'java.time.format.DateTimeFormatter', patterns, print, zone, name, text: () => name }
+function make(
+  name: string,
+  patterns: Pattern[],
+  print?: (value: Temporal) => string,
+  zone?: Zone,
+  defaults?: ReadonlyMap<string, number>,
+): Formatter {
+  return { javaClass: 'java.time.format.DateTimeFormatter', patterns, print, zone, defaults, name, text: () => name }
 }
 
 const cache = new Map<string, Formatter>()
@@ -42,7 +50,11 @@ export function formatterOf(pattern: string): Formatter {
 }
 
 export const withZone = (formatter: Formatter, zone: Zone): Formatter =>
-  make(formatter.name, formatter.patterns, formatter.print, zone)
+  make(formatter.name, formatter.patterns, formatter.print, zone, formatter.defaults)
+
+/** Returns a formatter that fills in fields which a text does not have. */
+export const withDefaults = (formatter: Formatter, defaults: ReadonlyMap<string, number>): Formatter =>
+  make(formatter.name, formatter.patterns, formatter.print, formatter.zone, defaults)
 
 /** Fractions of a second of any length up to nine digits, as the ISO formats take them. */
 const fractions = ['', ...Array.from({ length: 9 }, (_, index) => `.${'S'.repeat(9 - index)}`)]
@@ -117,9 +129,29 @@ export function parseTemporal(formatter: Formatter, text: string, javaClass: Tem
   for (const pattern of formatter.patterns) {
     const parsed = readPattern(pattern, text)
     if (!parsed) continue
+    for (const [field, value] of formatter.defaults ?? [])
+      if (!parsed.fields.has(field)) parsed.fields.set(field, value)
     const value = resolve(parsed, formatter.zone, javaClass, /'GMT'/.test(pattern.source))
     if (value) return value
   }
+  throw parseError(text)
+}
+
+const mostFirst = [
+  'java.time.ZonedDateTime',
+  'java.time.LocalDateTime',
+  'java.time.LocalDate',
+  'java.time.LocalTime',
+] as const
+
+/** Reads a text as the temporal that has the most of it. */
+export function parseAny(formatter: Formatter, text: string): Temporal {
+  for (const javaClass of mostFirst)
+    try {
+      return parseTemporal(formatter, text, javaClass)
+    } catch (error) {
+      if (!(error instanceof JavaThrow) || error.fatal) throw error
+    }
   throw parseError(text)
 }
 

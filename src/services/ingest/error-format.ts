@@ -17,7 +17,6 @@ const typesByCode: Record<string, string> = {
   no_such_index: 'index_not_found_exception',
   query_invalid: 'parsing_exception',
   search_too_long: 'timeout_exception',
-  simulation_too_long: 'timeout_exception',
 }
 
 function typeOf({ status, code, details }: PlatformError): string {

@@ -29,10 +29,11 @@ export const SearchTooLong = defineError<{ seconds: number }>(
   400,
   'The search takes more than {seconds} s; ask for a shorter range of @timestamp, fewer indices or fewer aggregations',
 )
-export const SimulationTooLong = defineError(
-  'simulation_too_long',
-  400,
-  'The simulation was not finished in time; send fewer documents, or pipelines that do less',
+export const PipelinesNotRun = defineError<{ reason: string }>(
+  'pipelines_not_run',
+  503,
+  'This node cannot run pipelines at the moment: {reason}; try again',
+  { 'retry-after': '5' },
 )
 export const EngineUnavailable = defineError<{ reason: string }>(
   'search_engine_unavailable',

@@ -36,6 +36,7 @@ export function createIngest(kit: Kit<IngestSettings>, needs: Needs): IngestServ
   const sets = createPipelineSets(kit)
   const pool = createPipelinePool({
     threads: kit.settings.threads,
+    regexEnabled: kit.settings.regexEnabled,
     now: kit.now,
     onError: (error) => pipelineThreadFailed(kit.log, { err: error }),
   })

@@ -25,12 +25,18 @@ export const ingestSettings = defineSettings(
       default: '2',
       meaning: 'threads of this process that run pipelines',
     },
+    PAINLESS_REGEX: {
+      kind: 'switch',
+      default: 'on',
+      meaning: 'whether Painless scripts of pipelines may use regular expressions',
+    },
   },
   (value) => ({
     documentDays: value.DOCUMENT_DAYS,
     searchUrl: webAddress(value.SEARCH_URL),
     queueDocumentsMax: value.SEARCH_QUEUE_DOCUMENTS,
     threads: Math.max(1, value.INGEST_THREADS),
+    regexEnabled: value.PAINLESS_REGEX,
   }),
 )
 

@@ -1,7 +1,7 @@
 /** Pipelines of a tenant and their simulation. */
 import type { Ctx } from '../../../kernel/contract.ts'
 import { InvalidRequest, invalidField, TooManyRequests } from '../../../kernel/errors.ts'
-import { NoPipeline, PipelineInUse, PipelineUnusable, TooManyPipelines } from '../errors.ts'
+import { NoPipeline, PipelineInUse, PipelinesNotRun, PipelineUnusable, TooManyPipelines } from '../errors.ts'
 import { PipelinesChanged } from '../events.ts'
 import * as store from '../store/pipelines.ts'
 import { findUsers } from '../store/templates.ts'
@@ -36,7 +36,8 @@ export function createPipelineOperations(deps: Deps): PipelineOperations {
     if (named !== undefined && !Object.hasOwn(set.pipelines, named)) throw NoPipeline({ pipelineId: named })
     const result = await deps.pool.run(set, work)
     if (!result) throw TooManyRequests({ seconds: 1 }, { headers: { 'retry-after': '1' } })
-    if ('problem' in result) throw unusable(result.problem)
+    if ('problem' in result)
+      throw result.problem.isTemporary ? PipelinesNotRun({ reason: result.problem.reason }) : unusable(result.problem)
     return result.outcomes
   }
   const keyOf = ({ tenantId }: Ctx, pipelineId: string) => JSON.stringify(`${tenantId}-${pipelineId}`)

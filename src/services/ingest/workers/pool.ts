@@ -18,6 +18,10 @@ import {
 
 export interface PoolOptions {
   threads: number
+  /** Whether scripts may use regular expressions. */
+  regexEnabled: boolean
+  /** Milliseconds that a thread may take to start. */
+  startMs?: number
   now(): Date
   /** Reports a thread that ended unexpectedly. */
   onError(error: unknown): void
@@ -59,7 +63,7 @@ interface Thread {
 /** A document has one second (document 5, 7.6); the rest is for a thread that does not get the processor. */
 const documentMs = 1000
 const graceMs = 1000
-const startMs = 30_000
+const defaultStartMs = 30_000
 const checkMs = 100
 const idleMs = 60_000
 const mebibyte = 1024 * 1024
@@ -75,6 +79,7 @@ interface State extends Omit<PoolOptions, 'threads'> {
   isStopped: boolean
   replaced: number
   maxThreads: number
+  startMs: number
 }
 
 const tooSlow: Problem = { type: 'timeout_exception', reason: `the pipeline ran for more than ${documentMs / 1000} s` }
@@ -87,6 +92,7 @@ export function createPipelinePool(options: PoolOptions): PipelinePool {
   const state: State = {
     ...options,
     maxThreads: options.threads,
+    startMs: options.startMs ?? defaultStartMs,
     queue: createFairQueue<Job>(queueLimits),
     threads: new Set(),
     watchdog: undefined,
@@ -97,7 +103,8 @@ export function createPipelinePool(options: PoolOptions): PipelinePool {
     run(set, work) {
       const { promise, resolve } = Promise.withResolvers<WorkResult | undefined>()
       const job = { tenantId: set.tenantId, bytes: bytesOf(work), set, work, outcomes: [], stuck: [], resolve }
-      if (state.isStopped || !state.queue.add(job)) return Promise.resolve(undefined)
+      if (state.isStopped) return Promise.resolve({ problem: stopped })
+      if (!state.queue.add(job)) return Promise.resolve(undefined)
       pump(state)
       return promise
     },
@@ -113,13 +120,15 @@ export function createPipelinePool(options: PoolOptions): PipelinePool {
   }
 }
 
-const stopped: Problem = { type: 'exception', reason: 'this node is stopping' }
+const stopped: Problem = { type: 'exception', reason: 'this node is stopping', isTemporary: true }
 
 function bytesOf(work: Work): number {
   if (work.kind === 'check') return work.definition.length
   if (work.kind === 'simulate') return work.body.length
   return work.documents.length
 }
+
+const noThread: Problem = { type: 'exception', reason: 'the threads of pipelines cannot start', isTemporary: true }
 
 const fail = (job: Job, problem: Problem) => job.resolve({ problem })
 
@@ -168,7 +177,7 @@ function startThread(state: State): Thread {
   const shared = new Int32Array(new SharedArrayBuffer(Object.keys(cells).length * 4))
   // Without the environment and the arguments of the process, which a script must never reach.
   const worker = new Worker(new URL('./thread.ts', import.meta.url), {
-    workerData: { shared },
+    workerData: { shared, regexEnabled: state.regexEnabled },
     env: {},
     argv: [],
     stdout: true,
@@ -231,8 +240,7 @@ function handleExit(state: State, thread: Thread, failure: (Error & { code?: str
       state.queue.putBack(job)
     }
   } else if (!thread.isReady) {
-    for (const waiting of state.queue.removeAll())
-      fail(waiting, { type: 'exception', reason: 'the threads of pipelines cannot start' })
+    for (const waiting of state.queue.removeAll()) fail(waiting, noThread)
   }
   pump(state)
 }
@@ -242,7 +250,7 @@ function checkThreads(state: State) {
   for (const thread of state.threads) {
     const current = Atomics.load(thread.shared, cells.current)
     if (!thread.isReady) {
-      if (now - thread.seen.at > startMs) end(thread)
+      if (now - thread.seen.at > state.startMs) end(thread)
     } else if (!thread.job) {
       if (now - thread.idleSince > idleMs) end(thread)
     } else if (current !== thread.seen.current) thread.seen = { current, at: now }

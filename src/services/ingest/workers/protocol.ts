@@ -14,6 +14,8 @@ export interface Problem {
   reason: string
   /** The error as the search engine writes it, with the position of each mistake. */
   error?: Record<string, unknown>
+  /** True if the node could not run the work; the definition may be right. */
+  isTemporary?: boolean
 }
 
 export type Work =

@@ -32,7 +32,7 @@ const tenantsMax = 200
 /** Bytes of a document that a pipeline has made. */
 const documentBytesMax = 2 * 1024 * 1024
 
-const { shared } = workerData as { shared: Int32Array<SharedArrayBuffer> }
+const { shared, ...scriptSettings } = workerData as { shared: Int32Array<SharedArrayBuffer>; regexEnabled: boolean }
 const tenants = new Map<string, Tenant>()
 /** Fields that this thread has reported, by the number of the index. */
 const fieldsByIndex = new Map<number, KnownFields>()
@@ -52,7 +52,7 @@ function compiledOf(tenant: Tenant, pipelineId: string): CompileResult | undefin
   const known = tenant.compiled.get(pipelineId)
   if (known) return known
   if (!Object.hasOwn(tenant.pipelines, pipelineId)) return undefined
-  const result = compilePipeline(parseDocument(tenant.pipelines[pipelineId]!), lookupOf(tenant))
+  const result = compilePipeline(parseDocument(tenant.pipelines[pipelineId]!), lookupOf(tenant), scriptSettings)
   tenant.compiled.set(pipelineId, result)
   return result
 }
@@ -73,9 +73,9 @@ function problemOf(result: CompileResult | undefined): Problem | undefined {
 }
 
 function compile(tenant: Tenant, work: Work, body: DocumentMap | undefined): CompileResult | undefined {
-  if (work.kind === 'check') return compilePipeline(parseDocument(work.definition), lookupOf(tenant))
+  if (work.kind === 'check') return compilePipeline(parseDocument(work.definition), lookupOf(tenant), scriptSettings)
   if (work.pipelineId !== undefined) return compiledOf(tenant, work.pipelineId)
-  return compilePipeline(body?.get('pipeline'), lookupOf(tenant))
+  return compilePipeline(body?.get('pipeline'), lookupOf(tenant), scriptSettings)
 }
 
 /** Calls `run` for documents until they are done or the slice of time is over. Returns the index of the next one. */

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { asf, openIngest } from '../../../../test/harness/ingest.ts'
+import { createPipelineOperations } from '../service/pipelines.ts'
+import { createPipelinePool } from './pool.ts'
+
+const { waypost, admin, expectOk } = await openIngest({ environment: { WAYPOST_PAINLESS_REGEX: 'off' } })
+const pipelines = `${asf}/_ingest/pipeline`
+
+suite('a node that cannot run pipelines', () => {
+  const newPool = (startMs?: number) =>
+    createPipelinePool({
+      threads: 1,
+      regexEnabled: true,
+      now: () => new Date(),
+      onError() {},
+      ...(startMs === 0 && { startMs }),
+    })
+  const put = (pool: ReturnType<typeof newPool>) => {
+    const deps = { kit: waypost.kit, pool } as unknown as Parameters<typeof createPipelineOperations>[0]
+    const ctx = { tenantId: 'default' } as Parameters<ReturnType<typeof createPipelineOperations>['put']>[0]
+    return createPipelineOperations(deps).put(ctx, 'new', '{"processors":[]}')
+  }
+
+  test('answers 503 when its threads do not start', async () => {
+    const pool = newPool(0)
+    await assert.rejects(put(pool), { status: 503, code: 'pipelines_not_run', message: /cannot start/ })
+    await pool.stop()
+  })
+
+  test('answers 503 while it stops', async () => {
+    const pool = newPool()
+    await pool.stop()
+    await assert.rejects(put(pool), { status: 503, message: /stopping/ })
+  })
+})
+
+test('regular expressions are refused when the operator has switched them off, and the rest of the language works', async () => {
+  const withScript = (source: string) => ({ processors: [{ script: { source } }] })
+  for (const source of ['ctx.a = ctx.b =~ /x/', "ctx.a = Pattern.quote('x')", "ctx.a = /x/.matcher('x').find()"]) {
+    const answer = await admin(`PUT ${pipelines}/regex`, withScript(source))
+    assert.equal(answer.status, 400, source)
+    assert.match(answer.body.message, /Regexes are disabled/, source)
+  }
+  const simulated = await expectOk(`POST ${pipelines}/_simulate`, {
+    pipeline: withScript("ctx.a = 'a.b'.splitOnToken('.')[1]"),
+    docs: [{ _source: {} }],
+  })
+  assert.equal(simulated.docs[0].doc._source.a, 'b')
+})
