@@ -53,6 +53,14 @@ const benches: Record<string, { title: string; load(): Promise<() => Promise<Fig
     title: 'LoRaWAN sessions during crashes',
     load: async () => (await import('./faults-lorawan.ts')).faultsLorawan,
   },
+  'faults-documents': {
+    title: 'Documents during crashes',
+    load: async () => (await import('./faults-connections.ts')).faultsDocuments,
+  },
+  'faults-vpn': {
+    title: 'VPN clients during crashes',
+    load: async () => (await import('./faults-connections.ts')).faultsVpn,
+  },
   vpn: { title: 'VPN', load: async () => (await import('./vpn.ts')).vpn },
   gateway: { title: 'Devices', load: async () => (await import('./gateway.ts')).gateway },
 }

@@ -20,7 +20,7 @@ const open = (n: number) =>
     mayConnect: async () => true,
     limited,
     changed() {},
-    cleaned() {},
+    cleaned: async () => {},
     handle: async () => {},
     connected: () => void connected++,
   })

@@ -36,6 +36,13 @@ export const sessionStateNotWritten = defineLogMessage({
   action: 'Check the database if it happens repeatedly.',
 })
 
+export const sessionNotReset = defineLogMessage({
+  level: 'warn',
+  text: 'recording that a LoRaWAN session was reset failed; the session is opened again after a pause',
+  cause: 'The database was unavailable or refused the statement; `err` says which.',
+  action: 'Check the database if it happens repeatedly. The network keeps uplinks meanwhile.',
+})
+
 export const downlinkFailed = defineLogMessage({
   level: 'warn',
   text: 'handing commands over to a LoRaWAN device failed; they are read again after a second and with the next connection',

@@ -1,7 +1,10 @@
+import type { Ctx } from '../../kernel/contract.ts'
 import { notModified } from '../../kernel/etag.ts'
 import type { Http, Reply } from '../../kernel/http/routes.ts'
+import type { OperationSchema, Static, TSchema } from '../../kernel/schema.ts'
 import * as accounts from './schemas/accounts.ts'
 import * as apps from './schemas/app-integrations.ts'
+import type { statusBody } from './schemas/common.ts'
 import * as devices from './schemas/devices.ts'
 import * as gateways from './schemas/gateways.ts'
 import type { LorawanService } from './service.ts'
@@ -24,6 +27,62 @@ export function routes(http: Http, service: LorawanService) {
   gatewayRoutes(http, service)
 }
 
+type WithParams<P> = OperationSchema & { params: P }
+
+interface ItemSchemas<P, B> {
+  get: WithParams<P>
+  patch: WithParams<P> & { body: B }
+  delete: WithParams<P>
+  status: WithParams<P> & { body: typeof statusBody }
+}
+
+type Versioned = Promise<{ etag: string; view: object }>
+
+interface ItemOperations<P, B> {
+  get(ctx: Ctx, params: P): Versioned
+  patch(ctx: Ctx, params: P, body: B, ifMatch: string | undefined): Versioned
+  delete(ctx: Ctx, params: P, query: Record<string, unknown>, ifMatch: string | undefined): Promise<void>
+  setStatus(ctx: Ctx, params: P, status: Static<typeof statusBody>['status']): Promise<void>
+}
+
+/** Declares how one integration, device or gateway is read, changed, deleted, suspended and resumed. `name` is that of its scopes. */
+function itemRoutes<P extends TSchema, B extends TSchema>(
+  http: Http,
+  path: string,
+  name: string,
+  schemas: ItemSchemas<P, B>,
+  operations: ItemOperations<Static<P>, Static<B>>,
+) {
+  http.get(path, { schema: schemas.get, config: scope(`${name}:read`) }, async ({ ctx, params, headers }, reply) =>
+    sendIfChanged(headers, reply, await operations.get(ctx, params as Static<P>)),
+  )
+  http.patch(
+    path,
+    { schema: schemas.patch, config: scope(`${name}:update`) },
+    async ({ ctx, params, body, headers }, reply) => {
+      const changed = await operations.patch(ctx, params as Static<P>, body as Static<B>, headers['if-match'])
+      return reply.header('etag', changed.etag).send(changed.view)
+    },
+  )
+  http.delete(
+    path,
+    { schema: schemas.delete, config: scope(`${name}:delete`) },
+    async ({ ctx, params, query, headers }, reply) => {
+      const given = (query ?? {}) as Record<string, unknown>
+      await operations.delete(ctx, params as Static<P>, given, headers['if-match'])
+      return reply.code(204).send()
+    },
+  )
+  http.put(
+    `${path}/status`,
+    { schema: schemas.status, config: scope(`${name}:update`) },
+    async ({ ctx, params, body }, reply) => {
+      await operations.setStatus(ctx, params as Static<P>, (body as Static<typeof statusBody>).status)
+      return reply.code(204).send()
+    },
+  )
+}
+
 function appRoutes(http: Http, { apps: operations }: LorawanService) {
   const one = '/integrations/:appIntegrationId'
   const create = { schema: apps.createAppIntegration, config: scope('application:net-app-integration:create') }
@@ -37,36 +96,18 @@ function appRoutes(http: Http, { apps: operations }: LorawanService) {
     { schema: apps.listAppIntegrations, config: scope('net-app-integration:read') },
     ({ ctx, query }) => operations.list(ctx, query),
   )
-  http.get(
-    one,
-    { schema: apps.getAppIntegration, config: scope('net-app-integration:read') },
-    async ({ ctx, params, headers }, reply) =>
-      sendIfChanged(headers, reply, await operations.get(ctx, params.appIntegrationId)),
-  )
-  http.patch(
-    one,
-    { schema: apps.patchAppIntegration, config: scope('net-app-integration:update') },
-    async ({ ctx, params, body, headers }, reply) => {
-      const { etag, view } = await operations.patch(ctx, params.appIntegrationId, body, headers['if-match'])
-      return reply.header('etag', etag).send(view)
-    },
-  )
-  http.delete(
-    one,
-    { schema: apps.deleteAppIntegration, config: scope('net-app-integration:delete') },
-    async ({ ctx, params, headers }, reply) => {
-      await operations.delete(ctx, params.appIntegrationId, headers['if-match'])
-      return reply.code(204).send()
-    },
-  )
-  http.put(
-    `${one}/status`,
-    { schema: apps.updateAppIntegrationStatus, config: scope('net-app-integration:update') },
-    async ({ ctx, params, body }, reply) => {
-      await operations.setStatus(ctx, params.appIntegrationId, body.status)
-      return reply.code(204).send()
-    },
-  )
+  const schemas = {
+    get: apps.getAppIntegration,
+    patch: apps.patchAppIntegration,
+    delete: apps.deleteAppIntegration,
+    status: apps.updateAppIntegrationStatus,
+  }
+  itemRoutes(http, one, 'net-app-integration', schemas, {
+    get: (ctx, { appIntegrationId }) => operations.get(ctx, appIntegrationId),
+    patch: (ctx, { appIntegrationId }, body, ifMatch) => operations.patch(ctx, appIntegrationId, body, ifMatch),
+    delete: (ctx, { appIntegrationId }, _query, ifMatch) => operations.delete(ctx, appIntegrationId, ifMatch),
+    setStatus: (ctx, { appIntegrationId }, status) => operations.setStatus(ctx, appIntegrationId, status),
+  })
   http.get(
     `${one}/net-devices`,
     { schema: apps.listNetDevices, config: scope('net-app-integration:read') },
@@ -76,7 +117,6 @@ function appRoutes(http: Http, { apps: operations }: LorawanService) {
 
 function deviceRoutes(http: Http, { devices: operations }: LorawanService) {
   const all = '/integrations/:appIntegrationId/devices'
-  const one = `${all}/:deviceIntegrationId`
   const create = {
     schema: devices.createDevices,
     config: {
@@ -92,39 +132,20 @@ function deviceRoutes(http: Http, { devices: operations }: LorawanService) {
     { schema: devices.listDevices, config: scope('net-device-integration:read') },
     ({ ctx, params, query }) => operations.list(ctx, params.appIntegrationId, query),
   )
-  http.get(
-    one,
-    { schema: devices.getDevice, config: scope('net-device-integration:read') },
-    async ({ ctx, params, headers }, reply) => sendIfChanged(headers, reply, await operations.get(ctx, params)),
-  )
-  http.patch(
-    one,
-    { schema: devices.patchDevice, config: scope('net-device-integration:update') },
-    async ({ ctx, params, body, headers }, reply) => {
-      const { etag, view } = await operations.patch(ctx, params, body, headers['if-match'])
-      return reply.header('etag', etag).send(view)
-    },
-  )
-  http.delete(
-    one,
-    { schema: devices.deleteDevice, config: scope('net-device-integration:delete') },
-    async ({ ctx, params, query, headers }, reply) => {
-      await operations.delete(ctx, params, query.deleteEndpoint === true, headers['if-match'])
-      return reply.code(204).send()
-    },
-  )
-  http.put(
-    `${one}/status`,
-    { schema: devices.updateDeviceStatus, config: scope('net-device-integration:update') },
-    async ({ ctx, params, body }, reply) => {
-      await operations.setStatus(ctx, params, body.status)
-      return reply.code(204).send()
-    },
-  )
+  const schemas = {
+    get: devices.getDevice,
+    patch: devices.patchDevice,
+    delete: devices.deleteDevice,
+    status: devices.updateDeviceStatus,
+  }
+  itemRoutes(http, `${all}/:deviceIntegrationId`, 'net-device-integration', schemas, {
+    ...operations,
+    delete: (ctx, params, { deleteEndpoint }, ifMatch) =>
+      operations.delete(ctx, params, deleteEndpoint === true, ifMatch),
+  })
 }
 
 function accountRoutes(http: Http, { accounts: operations }: LorawanService) {
-  const one = '/account-integrations/:accountIntegrationId'
   const create = {
     schema: accounts.createAccount,
     config: { ...scope('tenant:net-account-integration:create'), on: 'tenant' as const },
@@ -139,41 +160,22 @@ function accountRoutes(http: Http, { accounts: operations }: LorawanService) {
     { schema: accounts.listAccounts, config: scope('net-account-integration:read') },
     ({ ctx, query }) => operations.list(ctx, query),
   )
-  http.get(
-    one,
-    { schema: accounts.getAccount, config: scope('net-account-integration:read') },
-    async ({ ctx, params, headers }, reply) =>
-      sendIfChanged(headers, reply, await operations.get(ctx, params.accountIntegrationId)),
-  )
-  http.patch(
-    one,
-    { schema: accounts.patchAccount, config: scope('net-account-integration:update') },
-    async ({ ctx, params, body, headers }, reply) => {
-      const { etag, view } = await operations.patch(ctx, params.accountIntegrationId, body, headers['if-match'])
-      return reply.header('etag', etag).send(view)
-    },
-  )
-  http.delete(
-    one,
-    { schema: accounts.deleteAccount, config: scope('net-account-integration:delete') },
-    async ({ ctx, params, headers }, reply) => {
-      await operations.delete(ctx, params.accountIntegrationId, headers['if-match'])
-      return reply.code(204).send()
-    },
-  )
-  http.put(
-    `${one}/status`,
-    { schema: accounts.updateAccountStatus, config: scope('net-account-integration:update') },
-    async ({ ctx, params, body }, reply) => {
-      await operations.setStatus(ctx, params.accountIntegrationId, body.status)
-      return reply.code(204).send()
-    },
-  )
+  const schemas = {
+    get: accounts.getAccount,
+    patch: accounts.patchAccount,
+    delete: accounts.deleteAccount,
+    status: accounts.updateAccountStatus,
+  }
+  itemRoutes(http, '/account-integrations/:accountIntegrationId', 'net-account-integration', schemas, {
+    get: (ctx, { accountIntegrationId: id }) => operations.get(ctx, id),
+    patch: (ctx, { accountIntegrationId: id }, body, ifMatch) => operations.patch(ctx, id, body, ifMatch),
+    delete: (ctx, { accountIntegrationId: id }, _query, ifMatch) => operations.delete(ctx, id, ifMatch),
+    setStatus: (ctx, { accountIntegrationId: id }, status) => operations.setStatus(ctx, id, status),
+  })
 }
 
 function gatewayRoutes(http: Http, { gateways: operations }: LorawanService) {
   const all = '/account-integrations/:accountIntegrationId/gateways'
-  const one = `${all}/:gatewayIntegrationId`
   const create = {
     schema: gateways.createGateways,
     config: {
@@ -189,34 +191,20 @@ function gatewayRoutes(http: Http, { gateways: operations }: LorawanService) {
     { schema: gateways.listGateways, config: scope('net-gateway-integration:read') },
     ({ ctx, params, query }) => operations.list(ctx, params.accountIntegrationId, query),
   )
-  http.get(
-    one,
-    { schema: gateways.getGateway, config: scope('net-gateway-integration:read') },
-    async ({ ctx, params, headers }, reply) => sendIfChanged(headers, reply, await operations.get(ctx, params)),
-  )
-  http.patch(
-    one,
-    { schema: gateways.patchGateway, config: scope('net-gateway-integration:update') },
-    async ({ ctx, params, body, headers }, reply) => {
-      const { etag, view } = await operations.patch(ctx, params, body, headers['if-match'])
-      return reply.header('etag', etag).send(view)
-    },
-  )
-  http.delete(
-    one,
-    { schema: gateways.deleteGateway, config: scope('net-gateway-integration:delete') },
-    async ({ ctx, params, query, headers }, reply) => {
-      const { deleteEndpoint = false, deregisterOnNet = false } = query
-      await operations.delete(ctx, params, { deleteEndpoint, deregisterOnNet }, headers['if-match'])
-      return reply.code(204).send()
-    },
-  )
-  http.put(
-    `${one}/status`,
-    { schema: gateways.updateGatewayStatus, config: scope('net-gateway-integration:update') },
-    async ({ ctx, params, body }, reply) => {
-      await operations.setStatus(ctx, params, body.status)
-      return reply.code(204).send()
-    },
-  )
+  const schemas = {
+    get: gateways.getGateway,
+    patch: gateways.patchGateway,
+    delete: gateways.deleteGateway,
+    status: gateways.updateGatewayStatus,
+  }
+  itemRoutes(http, `${all}/:gatewayIntegrationId`, 'net-gateway-integration', schemas, {
+    ...operations,
+    delete: (ctx, params, { deleteEndpoint, deregisterOnNet }, ifMatch) =>
+      operations.delete(
+        ctx,
+        params,
+        { deleteEndpoint: deleteEndpoint === true, deregisterOnNet: deregisterOnNet === true },
+        ifMatch,
+      ),
+  })
 }

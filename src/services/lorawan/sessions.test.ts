@@ -10,7 +10,9 @@ import { eventually } from '../../../test/harness/eventually.ts'
 import { openLorawan } from '../../../test/harness/lorawan.ts'
 import { aBroker } from '../../../test/harness/mosquitto.ts'
 
-const { must, admin, anIntegration, untilState, valuesOf, setTenantStatus } = await openLorawan()
+const { waypost, must, admin, anIntegration, untilState, valuesOf, setTenantStatus } = await openLorawan({
+  environment: { WAYPOST_LOG_LEVEL: 'silent' },
+})
 const users = Array.from({ length: 30 }, (_, n) => `app${n}@ttn`)
 
 const enabled = (port: number, fields: object = {}) => ({
@@ -142,6 +144,22 @@ suite('a session follows its integration', () => {
         [2],
       ),
     )
+  })
+
+  test('a reset that could not be recorded is repeated before the session opens', async () => {
+    const { sql } = waypost.kit.db
+    await sql`
+      create function lorawan.refuse() returns trigger language plpgsql as 'begin raise exception ''refused''; end'`
+    await sql`
+      create trigger refuse before update on lorawan.sessions for each row
+      when (old.starts_clean and not new.starts_clean) execute function lorawan.refuse()`
+    const broker = await aBroker(users)
+    const { path, id } = await anIntegration(enabled(broker.port))
+    await untilState(path, 'DISCONNECTED', /retrying/)
+    await sql`drop trigger refuse on lorawan.sessions`
+    await untilState(path, 'CONNECTED')
+    const [row] = await sql`select starts_clean from lorawan.sessions where app_integration_id = ${id}`
+    assert.equal(row!.startsClean, false)
   })
 
   test('without MQTT: none, and no error', async () => {

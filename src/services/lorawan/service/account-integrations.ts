@@ -6,8 +6,9 @@ import { windowOf } from '../../../kernel/paging.ts'
 import { onTenant } from '../../../kernel/permissions.ts'
 import { GatewaysAttached, NetUsernameTaken } from '../errors.ts'
 import * as store from '../store/account-integrations.ts'
-import type { IntegrationRow, Status } from '../store/app-integrations.ts'
+import type { IntegrationRow } from '../store/app-integrations.ts'
 import { findGateways } from '../store/gateway-integrations.ts'
+import { deleteIntegration, type Status, updateIntegration } from '../store/integrations.ts'
 import {
   accountResourceName,
   accountScopes,
@@ -86,7 +87,7 @@ async function lockFor(sql: Sql, ctx: Ctx, id: number, scope: string, ifMatch?: 
 const change = ({ kit }: Deps, ctx: Ctx, id: number, patch: IntegrationPatch, ifMatch: string | undefined) =>
   kit.db.tx(async (sql) => {
     const row = await lockFor(sql, ctx, id, accountScopes.update, ifMatch)
-    await store.updateAccount(sql, id, patched(kit, row, patch))
+    await updateIntegration(sql, 'account', id, patched(kit, row, patch))
     return shown((await store.findAccount(sql, id))!)
   })
 
@@ -98,7 +99,7 @@ async function remove({ kit, identity }: Deps, ctx: Ctx, id: number, ifMatch: st
     for (const status of ['ACTIVE', 'SUSPENDED'] as const)
       count += (await findGateways(sql, { ...any, status }, { offset: 0, limit: 1 })).total
     if (count > 0) throw GatewaysAttached({ count })
-    await store.deleteAccount(sql, id)
+    await deleteIntegration(sql, 'account', id)
     await identity.forgetResource(sql, row.tenantId, accountResourceName(id))
   })
 }
@@ -106,6 +107,6 @@ async function remove({ kit, identity }: Deps, ctx: Ctx, id: number, ifMatch: st
 async function setStatus({ kit }: Deps, ctx: Ctx, id: number, status: Status) {
   await kit.db.tx(async (sql) => {
     const row = await lockFor(sql, ctx, id, accountScopes.update)
-    if (row.status !== status) await store.updateAccountStatus(sql, id, status)
+    if (row.status !== status) await updateIntegration(sql, 'account', id, { status })
   })
 }

@@ -8,6 +8,7 @@ import { AppNameTaken, DevicesAttached, NetUsernameTaken, NetworkFailed } from '
 import { AppIntegrationChanged } from '../events.ts'
 import * as store from '../store/app-integrations.ts'
 import { type DeviceSummary, findNetDeviceIds, findSummaries } from '../store/device-integrations.ts'
+import { deleteIntegration, type Status, updateIntegration } from '../store/integrations.ts'
 import {
   appResourceName,
   appScopes,
@@ -45,7 +46,7 @@ export interface AppIntegrationOperations {
   create(ctx: Ctx, given: NewConnection & { appName: string }): Promise<AppIntegrationView & { etag: string }>
   list(
     ctx: Ctx,
-    query: { appName?: string; status?: store.Status; offset: number; limit: number },
+    query: { appName?: string; status?: Status; offset: number; limit: number },
   ): Promise<{ totalElements: number; content: AppIntegrationView[] }>
   get(
     ctx: Ctx,
@@ -58,7 +59,7 @@ export interface AppIntegrationOperations {
     ifMatch: string | undefined,
   ): Promise<{ etag: string; view: AppIntegrationView }>
   delete(ctx: Ctx, id: number, ifMatch: string | undefined): Promise<void>
-  setStatus(ctx: Ctx, id: number, status: store.Status): Promise<void>
+  setStatus(ctx: Ctx, id: number, status: Status): Promise<void>
   netDevices(ctx: Ctx, id: number): Promise<{ totalElements: number; content: NetDevice[] }>
 }
 
@@ -115,7 +116,7 @@ const etagFor = ({ id, version }: { id: number; version: number }, devices: Devi
 async function list(
   deps: Deps,
   ctx: Ctx,
-  { appName = undefined as string | undefined, status = 'ACTIVE' as store.Status },
+  { appName = undefined as string | undefined, status = 'ACTIVE' as Status },
   window: Window,
 ) {
   const of = { tenantId: ctx.tenantId, visibility: visibleApps(ctx), status, appName: appName ?? null }
@@ -167,7 +168,7 @@ async function change(deps: Deps, ctx: Ctx, id: number, patch: IntegrationPatch,
   const { kit } = deps
   const devices = await kit.db.tx(async (sql) => {
     const locked = await lockFor(sql, ctx, id, appScopes.update, ifMatch)
-    await store.updateAppIntegration(sql, id, patched(kit, locked.row, patch))
+    await updateIntegration(sql, 'app', id, patched(kit, locked.row, patch))
     await kit.bus.publish(sql, AppIntegrationChanged, { tenantId: locked.row.tenantId, appIntegrationId: id })
     return locked.devices
   })
@@ -180,17 +181,18 @@ async function remove({ kit, identity }: Deps, ctx: Ctx, id: number, ifMatch: st
   await kit.db.tx(async (sql) => {
     const { row, devices } = await lockFor(sql, ctx, id, appScopes.delete, ifMatch)
     if (devices.length > 0) throw DevicesAttached({ count: devices.length })
-    await store.deleteAppIntegration(sql, id)
+    await deleteIntegration(sql, 'app', id)
     await identity.forgetResource(sql, row.tenantId, appResourceName(id))
     await kit.bus.publish(sql, AppIntegrationChanged, { tenantId: row.tenantId, appIntegrationId: id })
   })
 }
 
-async function setStatus({ kit }: Deps, ctx: Ctx, id: number, status: store.Status) {
+async function setStatus({ kit }: Deps, ctx: Ctx, id: number, status: Status) {
   await kit.db.tx(async (sql) => {
     const { row } = await lockFor(sql, ctx, id, appScopes.update)
     if (row.status === status) return
-    await store.updateAppIntegrationStatus(sql, id, status)
+    await updateIntegration(sql, 'app', id, { status })
+    if (status === 'SUSPENDED') await store.startClean(sql, id)
     await kit.bus.publish(sql, AppIntegrationChanged, { tenantId: row.tenantId, appIntegrationId: id })
   })
 }

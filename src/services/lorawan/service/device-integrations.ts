@@ -8,8 +8,9 @@ import { type EndpointToRegister, endpointResource } from '../../register/contra
 import type { CodecFunctions } from '../codecs.ts'
 import { NoAppIntegration } from '../errors.ts'
 import { DeviceIntegrationsChanged } from '../events.ts'
-import { type AppIntegrationRow, findAppIntegration, type Status } from '../store/app-integrations.ts'
+import { type AppIntegrationRow, findAppIntegration } from '../store/app-integrations.ts'
 import * as store from '../store/device-integrations.ts'
+import { deleteIntegration, type Status, updateIntegration } from '../store/integrations.ts'
 import {
   aboveDevice,
   appScopes,
@@ -276,7 +277,7 @@ async function change(deps: Deps, ctx: Ctx, path: DevicePath, patch: DevicePatch
       : (await inspectAll(deps, tenantId, [{ formatter: patch.formatter, path: 'formatter' }])).get(patch.formatter)!
   const { id } = await kit.db.tx(async (sql) => {
     const row = await lockFor(sql, ctx, path, deviceScopes.update, ifMatch)
-    await store.updateDevice(sql, row.id, {
+    await updateIntegration(sql, 'device', row.id, {
       name: patch.name ?? row.name,
       description: patch.description ?? row.description,
       formatter: patch.formatter === undefined ? row.formatter : patch.formatter || null,
@@ -297,7 +298,7 @@ async function remove(deps: Deps, ctx: Ctx, path: DevicePath, deleteEndpoint: bo
     const row = await lockFor(sql, ctx, path, deviceScopes.delete, ifMatch)
     const { tenantId, endpointId, appName: applicationName } = row
     if (deleteEndpoint) authorize(ctx, 'endpoint:delete', endpointResource({ tenantId, applicationName, endpointId }))
-    await store.deleteDevice(sql, row.id)
+    await deleteIntegration(sql, 'device', row.id)
     await deps.identity.forgetResource(sql, tenantId, deviceResourceName(row.id))
     if (deleteEndpoint) await deps.register.unregisterAll(sql, [endpointId])
     await publishOne(deps, sql, row)
@@ -308,7 +309,7 @@ async function setStatus(deps: Deps, ctx: Ctx, path: DevicePath, status: Status)
   await deps.kit.db.tx(async (sql) => {
     const row = await lockFor(sql, ctx, path, deviceScopes.update)
     if (row.status === status) return
-    await store.updateDeviceStatus(sql, row.id, status)
+    await updateIntegration(sql, 'device', row.id, { status })
     await publishOne(deps, sql, row)
   })
 }

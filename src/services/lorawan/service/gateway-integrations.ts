@@ -7,8 +7,9 @@ import { windowOf } from '../../../kernel/paging.ts'
 import { type EndpointToRegister, endpointResource } from '../../register/contract.ts'
 import { NetworkFailed, NoAccountIntegration } from '../errors.ts'
 import { findAccount } from '../store/account-integrations.ts'
-import type { IntegrationRow, Status } from '../store/app-integrations.ts'
+import type { IntegrationRow } from '../store/app-integrations.ts'
 import * as store from '../store/gateway-integrations.ts'
+import { deleteIntegration, type Status, updateIntegration } from '../store/integrations.ts'
 import {
   aboveGateway,
   accountScopes,
@@ -93,14 +94,14 @@ export const createGatewayIntegrationOperations = (deps: Deps): GatewayIntegrati
     deps.kit.db.tx(async (sql) => {
       const row = await lockFor(sql, ctx, path, gatewayScopes.update, ifMatch)
       const change = { name: patch.name ?? row.name, description: patch.description ?? row.description }
-      await store.updateGateway(sql, row.id, change)
+      await updateIntegration(sql, 'gateway', row.id, change)
       return shown({ ...row, ...change, version: row.version + 1 })
     }),
   delete: (ctx, path, also, ifMatch) => remove(deps, ctx, path, also, ifMatch),
   setStatus: (ctx, path, status) =>
     deps.kit.db.tx(async (sql) => {
       const row = await lockFor(sql, ctx, path, gatewayScopes.update)
-      if (row.status !== status) await store.updateGatewayStatus(sql, row.id, status)
+      if (row.status !== status) await updateIntegration(sql, 'gateway', row.id, { status })
     }),
 })
 
@@ -301,7 +302,7 @@ async function remove(
   await kit.db.tx(async (sql) => {
     const row = await lockFor(sql, ctx, path, gatewayScopes.delete, ifMatch)
     mayDelete(row)
-    await store.deleteGateway(sql, row.id)
+    await deleteIntegration(sql, 'gateway', row.id)
     await deps.identity.forgetResource(sql, row.tenantId, gatewayResourceName(row.id))
     if (deleteEndpoint) await deps.register.unregisterAll(sql, [row.endpointId])
   })

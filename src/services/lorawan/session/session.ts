@@ -18,8 +18,8 @@ export interface SessionOptions {
   /** Waits until this node may open another connection. */
   limited<T>(work: () => Promise<T>): Promise<T>
   changed(state: { isConnected: boolean; error: string | null }): void
-  /** Called after the broker has discarded the session that it kept. */
-  cleaned(): void
+  /** Records that the broker has discarded the session that it kept. If it rejects, the session is discarded again later. */
+  cleaned(): Promise<void>
   /** Resolves when the message may be acknowledged. */
   handle(topic: string, payload: Buffer): Promise<void>
   /** Called on each connection, after the subscription. */
@@ -103,8 +103,9 @@ async function connect(state: State) {
     if (state.isStopped) return
     if (state.startsClean) {
       await discardSession(options)
+      // Before the subscription: otherwise the next node would discard uplinks that wait for it.
+      await options.cleaned()
       state.startsClean = false
-      options.cleaned()
     }
     let isReady = false
     const connection = await connectMqtt({

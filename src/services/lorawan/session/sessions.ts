@@ -9,7 +9,7 @@ import type { Kit } from '../../../kernel/define-service.ts'
 import { createKeyedMutex } from '../../../kernel/keyed-mutex.ts'
 import { AppIntegrationChanged } from '../events.ts'
 import { parseMqttUrl } from '../hosts.ts'
-import { sessionStateNotWritten, sessionsNotClaimed } from '../log-messages.ts'
+import { sessionNotReset, sessionStateNotWritten, sessionsNotClaimed } from '../log-messages.ts'
 import * as store from '../store/sessions.ts'
 import type { Publisher } from './downlinks.ts'
 import { type Session, startSession } from './session.ts'
@@ -226,7 +226,14 @@ function open(parts: Parts, row: store.SessionRow, isAvailable: boolean) {
     mayConnect: () => store.isClaimed(kit.db.sql, of),
     limited: parts.limited,
     changed: write,
-    cleaned: () => void store.updateCleaned(kit.db.sql, of).catch(reportFailure),
+    async cleaned() {
+      try {
+        await store.updateCleaned(kit.db.sql, of)
+      } catch (error) {
+        sessionNotReset(kit.log, { err: error, appIntegrationId })
+        throw error
+      }
+    },
     handle: (topic, payload) => parts.handle(held.publisher, topic, payload),
     connected: () => parts.connected(held.publisher),
   })

@@ -1,7 +1,8 @@
 /** SQL of account integrations. */
 import type { Sql } from '../../../kernel/db.ts'
 import type { Window } from '../../../kernel/paging.ts'
-import type { ConnectionFields, IntegrationRow, Status } from './app-integrations.ts'
+import type { ConnectionFields, IntegrationRow } from './app-integrations.ts'
+import type { Status } from './integrations.ts'
 
 export async function insertAccount(
   sql: Sql,
@@ -35,20 +36,4 @@ export async function findAccounts(
   const rows = await sql<IntegrationRow[]>`
     select * from lorawan.account_integrations where ${matches()} order by id offset ${offset} limit ${limit}`
   return { total: count!.count, rows: [...rows] }
-}
-
-export async function updateAccount(
-  sql: Sql,
-  id: number,
-  change: { name: string; description: string | null; netApiKey: string },
-) {
-  await sql`update lorawan.account_integrations set ${sql(change)}, version = version + 1 where id = ${id}`
-}
-
-export async function updateAccountStatus(sql: Sql, id: number, status: Status) {
-  await sql`update lorawan.account_integrations set status = ${status}, version = version + 1 where id = ${id}`
-}
-
-export async function deleteAccount(sql: Sql, id: number) {
-  await sql`delete from lorawan.account_integrations where id = ${id}`
 }

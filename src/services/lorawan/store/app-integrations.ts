@@ -1,8 +1,7 @@
 /** SQL of application integrations and the state of their sessions. */
 import type { Fragment, Sql } from '../../../kernel/db.ts'
 import type { Window } from '../../../kernel/paging.ts'
-
-export type Status = 'ACTIVE' | 'SUSPENDED'
+import type { Status } from './integrations.ts'
 
 /** The fields by which an application or account integration reaches its network. */
 export interface ConnectionFields {
@@ -88,21 +87,7 @@ export async function findAppIntegrations(
   return { total: count!.count, rows: [...rows] }
 }
 
-export async function updateAppIntegration(
-  sql: Sql,
-  id: number,
-  change: { name: string; description: string | null; netApiKey: string },
-) {
-  await sql`update lorawan.app_integrations set ${sql(change)}, version = version + 1 where id = ${id}`
-}
-
-/** Uplinks that are published during a suspension are dropped, so the next session starts clean. */
-export async function updateAppIntegrationStatus(sql: Sql, id: number, status: Status) {
-  await sql`update lorawan.app_integrations set status = ${status}, version = version + 1 where id = ${id}`
-  if (status === 'SUSPENDED')
-    await sql`update lorawan.sessions set starts_clean = true where app_integration_id = ${id}`
-}
-
-export async function deleteAppIntegration(sql: Sql, id: number) {
-  await sql`delete from lorawan.app_integrations where id = ${id}`
+/** Lets the next session discard what the broker keeps: uplinks that are published during a suspension are dropped. */
+export async function startClean(sql: Sql, id: number) {
+  await sql`update lorawan.sessions set starts_clean = true where app_integration_id = ${id}`
 }

@@ -1,7 +1,7 @@
 /** SQL of device integrations. */
 import type { Fragment, Sql } from '../../../kernel/db.ts'
 import type { Window } from '../../../kernel/paging.ts'
-import type { Status } from './app-integrations.ts'
+import type { Status } from './integrations.ts'
 
 export interface NewDeviceIntegration {
   netDeviceId: string
@@ -146,18 +146,6 @@ export type DeviceChange = Pick<
   DeviceIntegrationRow,
   'name' | 'description' | 'formatter' | 'decodes' | 'encodes' | 'downlinkFPort' | 'downlinkConfirmed'
 >
-
-export async function updateDevice(sql: Sql, id: number, change: DeviceChange) {
-  await sql`update lorawan.device_integrations set ${sql(change)}, version = version + 1 where id = ${id}`
-}
-
-export async function updateDeviceStatus(sql: Sql, id: number, status: Status) {
-  await sql`update lorawan.device_integrations set status = ${status}, version = version + 1 where id = ${id}`
-}
-
-export async function deleteDevice(sql: Sql, id: number) {
-  await sql`delete from lorawan.device_integrations where id = ${id}`
-}
 
 export interface DevicePlace {
   id: number

@@ -1,7 +1,7 @@
 /** SQL of gateway integrations. */
 import type { Fragment, Sql } from '../../../kernel/db.ts'
 import type { Window } from '../../../kernel/paging.ts'
-import type { Status } from './app-integrations.ts'
+import type { Status } from './integrations.ts'
 
 export interface NewGatewayIntegration {
   netGatewayId: string
@@ -119,16 +119,4 @@ export async function findGateways(
   const rows = await sql<GatewayIntegrationRow[]>`
     select * from lorawan.gateway_integrations where ${matches()} order by id offset ${offset} limit ${limit}`
   return { total: count!.count, rows: [...rows] }
-}
-
-export async function updateGateway(sql: Sql, id: number, change: Pick<GatewayIntegrationRow, 'name' | 'description'>) {
-  await sql`update lorawan.gateway_integrations set ${sql(change)}, version = version + 1 where id = ${id}`
-}
-
-export async function updateGatewayStatus(sql: Sql, id: number, status: Status) {
-  await sql`update lorawan.gateway_integrations set status = ${status}, version = version + 1 where id = ${id}`
-}
-
-export async function deleteGateway(sql: Sql, id: number) {
-  await sql`delete from lorawan.gateway_integrations where id = ${id}`
 }

@@ -44,10 +44,12 @@ ${pairs('device_to_platform', (start) => `${devicesOf(start)} . ${addressText(st
     iifname ${devices} jump to_platform
     iifname != "lo" ip daddr ${all} iifname != ${devices} drop
   }
+  # Packets of a connection that was accepted have its addresses, so they need no look-up of ranges.
   chain to_platform {
+    ct state established accept
     ip saddr . ip daddr != @device_to_platform drop
     icmp type echo-request accept
-    ct state established,related accept
+    ct state related accept
     ${[...ports, 'drop'].join('\n    ')}
   }
 

@@ -1,0 +1,49 @@
+/** Documents and VPN clients during thirty rounds of kill -9 each. A run ends with an error if something acknowledged is lost or repeated. */
+
+import { killDocumentRounds } from '../test/faults/documents.ts'
+import { killVpnRounds } from '../test/faults/vpn.ts'
+import { runCleanups } from '../test/harness/database.ts'
+import { withTemporaryDirectory } from './platform.ts'
+import type { Figure } from './report.ts'
+
+const requiredRounds = 30
+/** Fewer rounds for a quick run, which then misses its limit. */
+const rounds = Number(process.env.BENCH_ROUNDS ?? requiredRounds)
+const seed = Number(process.env.BENCH_SEED ?? 1)
+const limit = { min: requiredRounds }
+
+export async function faultsDocuments(): Promise<Figure[]> {
+  const report = await withTemporaryDirectory((directory) => killDocumentRounds({ rounds, seed, directory }))
+  return [
+    {
+      name: 'Rounds of kill -9 of one of two nodes under load, each acknowledged sample one document',
+      value: report.rounds,
+      unit: 'rounds',
+      limit,
+    },
+    { name: '… acknowledged samples', value: report.samples, unit: '' },
+    { name: '… samples without an answer, with one document or none', value: report.unanswered, unit: '' },
+    { name: '… of these with a document', value: report.unansweredStored, unit: '' },
+  ]
+}
+
+export async function faultsVpn(): Promise<Figure[]> {
+  try {
+    const report = await withTemporaryDirectory((directory) => killVpnRounds({ rounds, seed, directory }))
+    return [
+      {
+        name: 'Rounds of kill -9 of a node or the VPN server, no address given twice, no revoked client let in',
+        value: report.rounds,
+        unit: 'rounds',
+        limit,
+      },
+      { name: '… of the VPN server', value: report.serverKills, unit: '' },
+      { name: '… clients created', value: report.created, unit: '' },
+      { name: '… clients revoked', value: report.revoked, unit: '' },
+      { name: '… connections of active clients', value: report.accepted, unit: '' },
+      { name: '… attempts of revoked clients, all refused', value: report.refused, unit: '' },
+    ]
+  } finally {
+    await runCleanups()
+  }
+}

@@ -1,0 +1,132 @@
+/**
+ * Kills one of two nodes with SIGKILL, again and again, while devices of an application with a template and a pipeline send samples to both.
+ * Asserts that every acknowledged sample has its document exactly once, processed, and that no other one has two.
+ */
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { sleep } from '../../src/kernel/clock.ts'
+import { connect } from '../../src/kernel/db.ts'
+import type { Ask } from '../harness/client.ts'
+import { nodeDirectories, type RunningPlatform, startPlatform } from '../harness/platform.ts'
+import { startPostgresServer } from '../harness/postgres-server.ts'
+import { seededRandom } from '../harness/seeded-random.ts'
+import { killAll } from './kill.ts'
+
+export interface DocumentsKillReport {
+  rounds: number
+  /** Acknowledged samples, each with its document. */
+  samples: number
+  /** Samples without an answer, which have one document or none. */
+  unanswered: number
+  /** Those of them that have a document. */
+  unansweredStored: number
+}
+
+const app = 'plant'
+const version = `${app}-v1`
+const deviceCount = 20
+
+export async function killDocumentRounds(options: {
+  rounds: number
+  seed: number
+  directory: string
+}): Promise<DocumentsKillReport> {
+  const random = seededRandom(options.seed)
+  const database = await startPostgresServer(join(options.directory, 'database'))
+  const environment = {
+    WAYPOST_DATABASE_URL: database.url,
+    WAYPOST_MASTER_KEY: 'k'.repeat(40),
+    WAYPOST_LOG_LEVEL: 'error',
+  }
+  const directories = nodeDirectories(2)
+  const start = (index: number) => startPlatform({ directory: directories[index]!, environment })
+  const nodes: RunningPlatform[] = [await start(0)]
+  nodes.push(await start(1))
+  const { bootstrap } = nodes[0]!
+  await prepare(await nodes[0]!.asService(bootstrap.default), bootstrap.default.tenantId)
+  const load = startLoad(nodes, random)
+  for (let round = 0; round < options.rounds; round++) {
+    await sleep(500 + random() * 1500)
+    const victim = Math.floor(random() * 2)
+    await killAll(nodes[victim]!)
+    nodes[victim] = await start(victim)
+  }
+  const { acknowledged, unanswered } = await load.stop()
+  const sql = connect(database.connection(), { max: 1, name: 'faults' })
+  try {
+    const rows = await sql<{ n: number; count: number; processed: number }[]>`
+      select (doc -> 'dataSample' ->> 'n')::int as n, count(*)::int as count,
+        count(*) filter (where doc -> 'dataSample' ->> 'double' = (2 * (doc -> 'dataSample' ->> 'n')::int)::text)::int as processed
+      from ingest.documents group by 1`
+    const documents = new Map(rows.map((row) => [row.n, row]))
+    const wrong = acknowledged.filter((n) => documents.get(n)?.count !== 1 || documents.get(n)?.processed !== 1)
+    assert.deepEqual(wrong, [], 'acknowledged samples without their one document')
+    const twice = rows.filter(({ count }) => count > 1).map(({ n }) => n)
+    assert.deepEqual(twice, [], 'samples with several documents')
+    for (const node of nodes) assert.equal(await node.kill('SIGTERM'), 0)
+    return {
+      rounds: options.rounds,
+      samples: acknowledged.length,
+      unanswered: unanswered.length,
+      unansweredStored: unanswered.filter((n) => documents.has(n)).length,
+    }
+  } finally {
+    await sql.end({ timeout: 5 })
+    await database.stop()
+  }
+}
+
+async function must(ask: Ask, status: number, operation: string, body?: unknown) {
+  const answer = await ask(operation, body)
+  assert.equal(answer.status, status, `${operation}: ${answer.text}`)
+}
+
+async function prepare(ask: Ask, tenantId: string) {
+  await must(ask, 201, 'POST /api/v1/applications', { name: app })
+  await must(ask, 201, `POST /api/v1/applications/${app}/app-versions`, { nameSuffix: 'v1' })
+  const source = 'ctx.dataSample.double = ctx.dataSample.n * 2'
+  await must(ask, 200, 'PUT /asf/api/v1/_ingest/pipeline/twice', { processors: [{ script: { source } }] })
+  const template = { settings: { index: { default_pipeline: 'twice' } } }
+  await must(ask, 200, `PUT /asf/api/v1/${tenantId}-${app}/_template`, template)
+  for (let n = 0; n < deviceCount; n++)
+    await must(ask, 201, 'POST /epr/api/v1/endpoints', {
+      appVersion: { name: version },
+      endpointId: `d${n}`,
+      endpointToken: `token-${n}`,
+    })
+}
+
+/** Sends each sample once, to a random node. One without an answer may or may not be stored. */
+function startLoad(nodes: RunningPlatform[], random: () => number) {
+  const [acknowledged, unanswered]: [number[], number[]] = [[], []]
+  let [next, isRunning] = [0, true]
+  async function send(device: number, n: number): Promise<boolean> {
+    const node = nodes[Math.floor(random() * nodes.length)]!
+    try {
+      const answer = await fetch(`${node.baseUrl}/kp1/${version}/dcx/token-${device}/json`, {
+        method: 'POST',
+        body: JSON.stringify({ n }),
+        signal: AbortSignal.timeout(10_000),
+      })
+      await answer.text()
+      return answer.status === 200
+    } catch {
+      return false
+    }
+  }
+  const devices = Array.from({ length: deviceCount }, async (_, device) => {
+    while (isRunning) {
+      const n = next++
+      const list = (await send(device, n)) ? acknowledged : unanswered
+      list.push(n)
+      await sleep(list === acknowledged ? random() * 30 : 50)
+    }
+  })
+  return {
+    async stop() {
+      isRunning = false
+      await Promise.all(devices)
+      return { acknowledged, unanswered }
+    },
+  }
+}
