@@ -56,6 +56,12 @@ function matches(query: Query, source: Source): boolean {
   }
 }
 
+/** The rules of Elasticsearch and OpenSearch for names of indices. */
+function checkIndexName(name: string) {
+  const isValid = /^[^-_+\\/*?"<>| ,#:A-Z][^\\/*?"<>| ,#:A-Z]*$/.test(name) && Buffer.byteLength(name) <= 255
+  if (!isValid) throw new Error(`Invalid index name [${name}]`)
+}
+
 async function bodyOf(request: IncomingMessage): Promise<string> {
   const parts: Buffer[] = []
   for await (const part of request) parts.push(part)
@@ -67,6 +73,16 @@ export async function openSearchEngine() {
   const documents = new Map<string, Stored>()
   const state = {
     isAway: false,
+    /** Refuses a document of a bulk request: the status of its item, or undefined to take it. */
+    refuse: (_source: Source): number | undefined => undefined,
+    /** Larger bulk requests are answered with 413. */
+    bulkBytesMax: Number.POSITIVE_INFINITY,
+    /** The status of the next bulk requests, which are not executed. */
+    bulkStatuses: [] as number[],
+    /** Closes the connection of the next bulk request after it was executed, without an answer. */
+    cutsNextBulk: false,
+    /** Documents of each bulk request that was executed. */
+    bulkSizes: [] as number[],
     /** Ids in the order in which they were written. */
     written: [] as string[],
     templates: new Map<string, Source>(),
@@ -75,13 +91,25 @@ export async function openSearchEngine() {
   }
 
   function bulk(text: string) {
-    const lines = text.trimEnd().split('\n')
+    if (!text.endsWith('\n')) throw new Error('The bulk request must be terminated by a newline [\\n]')
+    const lines = text.slice(0, -1).split('\n')
+    const items: { index: Source }[] = []
     for (let place = 0; place < lines.length; place += 2) {
       const { index } = JSON.parse(lines[place]!) as { index: { _index: string; _id: string } }
-      documents.set(`${index._index}/${index._id}`, { ...index, _source: JSON.parse(lines[place + 1]!) })
+      const source = JSON.parse(lines[place + 1]!) as Source
+      checkIndexName(index._index)
+      const status = state.refuse(source)
+      if (status !== undefined) {
+        items.push({ index: { ...index, status, error: { type: 'refused', reason: `refused with ${status}` } } })
+        continue
+      }
+      const key = `${index._index}/${index._id}`
+      items.push({ index: { ...index, status: documents.has(key) ? 200 : 201 } })
+      documents.set(key, { ...index, _source: source })
       state.written.push(index._id)
     }
-    return { errors: false, items: [] }
+    state.bulkSizes.push(items.length)
+    return { took: 1, errors: items.some(({ index }) => Number(index.status) >= 300), items }
   }
 
   function search(path: string, body: Source) {
@@ -109,8 +137,19 @@ export async function openSearchEngine() {
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
     if (state.isAway) return send(503, { error: { reason: 'the engine is away' } })
     try {
-      if (path === '/_bulk') return send(200, bulk(text))
+      if (path === '/_bulk') {
+        if (request.headers['content-type'] !== 'application/x-ndjson') return send(406, { error: 'content type' })
+        if (text.length > state.bulkBytesMax) return send(413, '')
+        const status = state.bulkStatuses.shift()
+        if (status !== undefined) return send(status, { error: { type: 'refused', reason: `status ${status}` } })
+        const answer = bulk(text)
+        if (!state.cutsNextBulk) return send(200, answer)
+        state.cutsNextBulk = false
+        return request.socket.destroy()
+      }
       if (path.startsWith('/_index_template/')) {
+        const { index_patterns: patterns, template } = JSON.parse(text)
+        if (!Array.isArray(patterns) || typeof template !== 'object') throw new Error('not an index template')
         state.templates.set(decodeURIComponent(path.slice('/_index_template/'.length)), JSON.parse(text))
         return send(200, { acknowledged: true })
       }
@@ -125,11 +164,19 @@ export async function openSearchEngine() {
       return send(400, { error: { reason: (error as Error).message } })
     }
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const listen = (at: number) => new Promise<void>((resolve) => server.listen(at, '127.0.0.1', resolve))
+  await listen(0)
   server.unref()
   const { port } = server.address() as { port: number }
   return {
     state,
+    /** Stops listening and closes all connections, as a process that is killed. */
+    async stop() {
+      const closed = new Promise((resolve) => server.close(resolve))
+      server.closeAllConnections()
+      await closed
+    },
+    start: () => listen(port),
     documents,
     url: `http://elastic:pass%20word@127.0.0.1:${port}`,
     close: () => void server.close(),

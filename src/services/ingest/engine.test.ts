@@ -94,6 +94,78 @@ suite('an external search engine', () => {
     )
   })
 
+  const isDelivered = () =>
+    eventually(async () => assert.equal((await sql`select 1 from ingest.outgoing`).length, 0), { withinMs: 40_000 })
+  const numbersIn = (app: string) =>
+    engine.state.written.flatMap((id) => {
+      const found = [...engine.documents.values()].find(({ _id }) => _id === id)
+      return found?._source.appName === app ? [(found._source.dataSample as { n: number }).n] : []
+    })
+
+  test('while its process is dead samples are acknowledged, and documents follow when it is back', async () => {
+    const endpoint = await aCollectingEndpoint()
+    await engine.stop()
+    const answer = await admin(`POST ${asf}/${endpoint.index}/_search`)
+    assert.deepEqual([answer.status, answer.headers['retry-after']], [503, '5'])
+    assert.ok(!answer.text.includes('pass'), answer.text)
+    for (const n of [1, 2, 3]) await send(endpoint, { n })
+    await engine.start()
+    await isDelivered()
+    assert.deepEqual(numbersIn(endpoint.app), [1, 2, 3])
+  })
+
+  test('a connection that breaks after a bulk request leads to no second document', async () => {
+    const endpoint = await aCollectingEndpoint()
+    engine.state.cutsNextBulk = true
+    await send(endpoint, { n: 1 })
+    await isDelivered()
+    assert.deepEqual(numbersIn(endpoint.app), [1, 1], 'the request was repeated')
+    assert.equal((await search(endpoint.index)).hits.total.value, 1)
+  })
+
+  test('a document that it does not accept is left out, and the others follow', async () => {
+    const endpoint = await aCollectingEndpoint()
+    engine.state.refuse = ({ dataSample }) => ((dataSample as { n: number }).n === 2 ? 400 : undefined)
+    for (const n of [1, 2, 3]) await send(endpoint, { n })
+    await isDelivered()
+    engine.state.refuse = () => undefined
+    assert.deepEqual(numbersIn(endpoint.app), [1, 3])
+    const stored = await sql`select 1 from ingest.documents where endpoint_id = ${endpoint.endpointId}`
+    assert.equal(stored.length, 3, 'PostgreSQL keeps all of them')
+  })
+
+  test('documents that it is too busy for are sent again, in order, until it has all of them', async () => {
+    const endpoint = await aCollectingEndpoint()
+    let attempts = 0
+    engine.state.refuse = ({ dataSample }) => ((dataSample as { n: number }).n >= 3 && attempts++ < 4 ? 429 : undefined)
+    for (const n of [1, 2, 3, 4]) await send(endpoint, { n })
+    await isDelivered()
+    engine.state.refuse = () => undefined
+    assert.deepEqual([...new Set(numbersIn(endpoint.app))], [1, 2, 3, 4])
+    assert.equal((await search(endpoint.index)).hits.total.value, 4)
+  })
+
+  test('answers of 429 and 502 to whole requests are tried again', async () => {
+    const endpoint = await aCollectingEndpoint()
+    engine.state.bulkStatuses.push(429, 502)
+    for (const n of [1, 2]) await send(endpoint, { n })
+    await isDelivered()
+    assert.deepEqual(numbersIn(endpoint.app), [1, 2])
+  })
+
+  test('requests that are too large for it are halved', async () => {
+    const endpoint = await aCollectingEndpoint()
+    engine.state.isAway = true
+    for (let n = 1; n <= 6; n++) await send(endpoint, { n })
+    engine.state.bulkBytesMax = 1200
+    engine.state.bulkSizes.length = 0
+    engine.state.isAway = false
+    await isDelivered()
+    engine.state.bulkBytesMax = Number.POSITIVE_INFINITY
+    assert.deepEqual(numbersIn(endpoint.app), [1, 2, 3, 4, 5, 6])
+    assert.ok(Math.max(...engine.state.bulkSizes) <= 3, String(engine.state.bulkSizes))
+  })
+
   test('documents beyond the limit stay in PostgreSQL', async () => {
     const endpoint = await aCollectingEndpoint()
     engine.state.isAway = true

@@ -25,6 +25,7 @@ const renewMs = 2000
 const documentsPerRequest = 1000
 const bytesPerRequest = 8 * 1024 * 1024
 const sayAgainMs = 60_000
+const tooLarge = 413
 
 export function createSender(
   kit: Pick<Kit, 'db' | 'bus' | 'log' | 'members' | 'metrics'>,
@@ -119,8 +120,12 @@ function createDelivery({ db, bus, log }: Pick<Kit, 'db' | 'bus' | 'log'>, engin
   async function sendDocuments(rows: store.OutgoingRow[]) {
     const present = rows.filter(({ doc, tenantId }) => doc !== null && tenantId !== null)
     for (const row of present) await ensureTemplate(row)
-    if (present.length === 0) return
-    const { status, text } = await engine.request('POST', '/_bulk', present.map(linesOf).join(''))
+    if (present.length > 0) await sendBulk(present)
+  }
+
+  async function sendBulk(rows: store.OutgoingRow[]) {
+    const { status, text } = await engine.request('POST', '/_bulk', rows.map(linesOf).join(''))
+    if (status === tooLarge) return await sendHalves(rows, reasonOf({ status, text }))
     if (status !== 200) throw new Error(reasonOf({ status, text }))
     const { errors, items = [] } = JSON.parse(text) as {
       errors: boolean
@@ -132,6 +137,14 @@ function createDelivery({ db, bus, log }: Pick<Kit, 'db' | 'bus' | 'log'>, engin
     if (busy) throw new Error(busy.error?.reason ?? `status ${busy.status}`)
     // A document that the search engine does not accept would hold up all others for ever.
     engineRefused(log, { documents: failed.length, reason: failed[0]?.error?.reason })
+  }
+
+  /** The search engine, or a proxy before it, takes smaller requests only. */
+  async function sendHalves(rows: store.OutgoingRow[], reason: string) {
+    if (rows.length === 1) return engineRefused(log, { documents: 1, reason })
+    const middle = rows.length >> 1
+    await sendBulk(rows.slice(0, middle))
+    await sendBulk(rows.slice(middle))
   }
 
   /** Gives the search engine the types of the template and of our own field before the first document. */

@@ -42,7 +42,7 @@ test('regular expressions are refused when the operator has switched them off, a
     assert.equal(answer.status, 400, source)
     assert.match(answer.body.message, /Regexes are disabled/, source)
   }
-  const simulated = await expectOk(`POST ${pipelines}/_simulate`, {
+  const simulated = await expectOk(`POST ${pipelines}/simulate`, {
     pipeline: withScript("ctx.a = 'a.b'.splitOnToken('.')[1]"),
     docs: [{ _source: {} }],
   })
