@@ -148,42 +148,65 @@ const refusals: Record<number, string> = {
   5: credentialsRefused,
 }
 
-async function openSocket({ address, allowPrivate }: ConnectionOptions, reader: Reader): Promise<Socket> {
-  const { host, port, isTls } = address
-  const at = `${host}:${port}`
-  const deadline = AbortSignal.timeout(answerMs)
+async function openSocket(options: ConnectionOptions, reader: Reader): Promise<Socket> {
+  const { host, port } = options.address
+  const attempt: Attempt = { socket: undefined, isOver: false }
   try {
-    const target = await Promise.race([
-      resolveAddress(new URL(`https://${isIP(host) === 6 ? `[${host}]` : host}`), { allowPrivate }),
-      aborted(deadline),
-    ])
-    const to = { host: target.address, port }
-    // The name is checked against the certificate; the connection goes to the address that was checked.
-    const socket = isTls
-      ? connectTls({ ...to, ...(isIP(host) === 0 && { servername: host }) })
-      : connectTcp({ ...to, onread: { buffer: sharedBuffer, callback: (length) => readShared(reader, length) } })
-    if (isTls) socket.on('data', (chunk) => reader.read(chunk))
-    try {
-      await Promise.race([opened(socket, isTls ? 'secureConnect' : 'connect'), aborted(deadline)])
-    } catch (error) {
-      socket.on('error', () => {})
-      socket.destroy()
-      throw error
-    }
-    socket.setNoDelay(true)
-    return socket
+    return await inTime(openAttempt(options, reader, attempt))
   } catch (error) {
-    throw new ConnectionProblem(socketProblem(at, host, error))
+    attempt.isOver = true
+    attempt.socket?.on('error', () => {})
+    attempt.socket?.destroy()
+    throw new ConnectionProblem(socketProblem(`${host}:${port}`, host, error))
   }
 }
+
+/** A connection that is being opened. */
+interface Attempt {
+  socket: Socket | undefined
+  isOver: boolean
+}
+
+async function openAttempt(
+  { address, allowPrivate }: ConnectionOptions,
+  reader: Reader,
+  attempt: Attempt,
+): Promise<Socket> {
+  const { host, port, isTls } = address
+  const url = new URL(`https://${isIP(host) === 6 ? `[${host}]` : host}`)
+  const target = await resolveAddress(url, { allowPrivate })
+  if (attempt.isOver) throw new Error('the attempt took too long')
+  const to = { host: target.address, port }
+  // The name is checked against the certificate; the connection goes to the address that was checked.
+  const socket = isTls
+    ? connectTls({ ...to, ...(isIP(host) === 0 && { servername: host }) })
+    : connectTcp({ ...to, onread: { buffer: sharedBuffer, callback: (length) => readShared(reader, length) } })
+  attempt.socket = socket
+  if (isTls) socket.on('data', (chunk) => reader.read(chunk))
+  await opened(socket, isTls ? 'secureConnect' : 'connect')
+  socket.setNoDelay(true)
+  return socket
+}
+
+/** Rejects if the work takes too long. The timer ends with the work, because a pending one keeps the memory of the attempt. */
+async function inTime<T>(work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new TooLate()), answerMs).unref()
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+class TooLate extends Error {}
 
 function readShared(reader: Reader, length: number): boolean {
   reader.read(Buffer.from(sharedBuffer.subarray(0, length)))
   return true
 }
-
-const aborted = (signal: AbortSignal) =>
-  new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
 
 const opened = (socket: Socket, event: 'connect' | 'secureConnect') =>
   new Promise<void>((resolve, reject) => {
@@ -197,25 +220,58 @@ const opened = (socket: Socket, event: 'connect' | 'secureConnect') =>
 
 function socketProblem(at: string, host: string, error: unknown): string {
   if (error instanceof RefusedAddress) return error.message
-  const { name, code = '', message } = error as NodeJS.ErrnoException
-  if (name === 'TimeoutError') return `${at} did not answer within ${answerMs / 1000} s`
+  if (error instanceof TooLate) return `${at} did not answer within ${answerMs / 1000} s`
+  const { code = '', message } = error as NodeJS.ErrnoException
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `the name ${host} cannot be resolved (${code})`
   if (code === 'ECONNREFUSED') return `${at} refuses the connection`
   if (/CERT|SELF_SIGNED|ERR_TLS|UNABLE_TO|ERR_SSL|EPROTO/.test(code)) return `TLS with ${at} failed: ${message}`
   return `${at} cannot be reached${code === '' ? '' : ` (${code})`}`
 }
 
+/** A parser of packets, and the connection whose bytes it has. */
+interface PacketParser {
+  parse(chunk: Buffer): void
+  owner: State | undefined
+  /** Bytes of a packet that is not complete. */
+  rest(): number
+  isBetweenPackets(): boolean
+}
+
+/** Parsers without a rest, for the next connection that receives something: with one each, an idle connection needs a tenth more memory. */
+const freeParsers: PacketParser[] = []
+const freeParsersMax = 16
+
+function createParser(): PacketParser {
+  const parser = mqtt.parser({ protocolVersion: 4 })
+  // These are not part of the types of the parser.
+  const inner = parser as unknown as { _list: { length: number }; _stateCounter: number }
+  const own: PacketParser = {
+    owner: undefined,
+    parse: (chunk) => void parser.parse(chunk),
+    rest: () => inner._list.length,
+    isBetweenPackets: () => inner._list.length === 0 && inner._stateCounter === 0,
+  }
+  parser.on('packet', (packet) => own.owner && receive(own.owner, packet))
+  parser.on('error', () => own.owner && fail(own.owner, 'the network sent something that is not MQTT'))
+  return own
+}
+
 function read(state: State) {
   const { socket, options } = state
-  const parser = mqtt.parser({ protocolVersion: 4 })
-  // The list of received bytes is not part of the types of the parser.
-  const buffered = (parser as unknown as { _list: { length: number } })._list
-  parser.on('packet', (packet) => receive(state, packet))
-  parser.on('error', () => fail(state, 'the network sent something that is not MQTT'))
+  /** Kept only while a packet is not complete. */
+  let kept: PacketParser | undefined
   state.reader.read = (chunk) => {
     if (!state.isOpen) return
+    const parser = kept ?? freeParsers.pop() ?? createParser()
+    parser.owner = state
     parser.parse(chunk)
-    if (buffered.length > packetBytesMax) fail(state, `the network sent a packet of more than ${packetBytesMax} bytes`)
+    if (!state.isOpen) return
+    if (parser.rest() > packetBytesMax)
+      return fail(state, `the network sent a packet of more than ${packetBytesMax} bytes`)
+    kept = parser.isBetweenPackets() ? undefined : parser
+    if (kept) return
+    parser.owner = undefined
+    if (freeParsers.length < freeParsersMax) freeParsers.push(parser)
   }
   const { host, port } = options.address
   socket.on('error', (error) => fail(state, socketProblem(`${host}:${port}`, host, error)))
