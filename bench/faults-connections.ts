@@ -22,6 +22,7 @@ export async function faultsDocuments(): Promise<Figure[]> {
       limit,
     },
     { name: '… acknowledged samples', value: report.samples, unit: '' },
+    { name: '… of these not processed in time, with ingestError', value: report.unprocessed, unit: '' },
     { name: '… samples without an answer, with one document or none', value: report.unanswered, unit: '' },
     { name: '… of these with a document', value: report.unansweredStored, unit: '' },
   ]

@@ -14,14 +14,18 @@ export interface ClaimedUplink extends UplinkKey {
   isStored: boolean
 }
 
-/** Claims uplinks with distinct keys. A claim of more than an hour ago counts as none. */
+/**
+ * Claims uplinks with distinct keys. A claim of more than an hour ago counts as none. The commit does not wait for the disk: the sample is
+ * committed later and waits, and what is on disk then includes the claim.
+ */
 export async function claimUplinks(sql: Sql, uplinks: (UplinkKey & { sampleAt: Date })[]): Promise<ClaimedUplink[]> {
   return await sql<ClaimedUplink[]>`
     insert into lorawan.uplinks as u (device_integration_id, session_key, f_cnt, sample_at, claimed_at, is_stored)
     select g.device, g.session, g.f_cnt, g.at, statement_timestamp(), false
     from unnest(${uplinks.map(({ deviceIntegrationId }) => deviceIntegrationId)}::integer[],
       ${uplinks.map(({ sessionKey }) => sessionKey)}::text[], ${uplinks.map(({ fCnt }) => fCnt)}::float8[],
-      ${uplinks.map(({ sampleAt }) => sampleAt)}::timestamptz[]) as g(device, session, f_cnt, at)
+      ${uplinks.map(({ sampleAt }) => sampleAt)}::timestamptz[]) as g(device, session, f_cnt, at),
+      set_config('synchronous_commit', 'off', true)
     order by 1, 2, 3
     on conflict (device_integration_id, session_key, f_cnt) do update set
       sample_at = case when u.claimed_at < statement_timestamp() - interval '1 hour' then excluded.sample_at else u.sample_at end,
