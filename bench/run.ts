@@ -39,7 +39,7 @@ const benches: Record<string, { title: string; load(): Promise<() => Promise<Fig
   assets: { title: 'Assets', load: async () => (await import('./assets.ts')).assets },
   ingest: { title: 'Documents and their search', load: async () => (await import('./ingest.ts')).ingest },
   'traffic-log': {
-    title: 'Ten million records of traffic',
+    title: 'Two million records of traffic',
     load: async () => (await import('./traffic-log.ts')).trafficLog,
   },
   'time-series': { title: 'Time series', load: async () => (await import('./time-series.ts')).timeSeries },

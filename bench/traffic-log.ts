@@ -2,16 +2,16 @@ import { type BenchPlatform, openBenchPlatform } from './register/bench-platform
 import { openHttpConnection } from './register/http-connection.ts'
 import { measure, type Timing } from './register/measure.ts'
 import type { Figure } from './report.ts'
-import { fill, settle } from './traffic-log/fill.ts'
-import { pagesOf, plainTotal } from './traffic-log/pages.ts'
+import { fill } from './traffic-log/fill.ts'
+import { pagesOf, plainTotal, sizes } from './traffic-log/pages.ts'
 import { writing } from './traffic-log/writing.ts'
 
 /** Set fewer for a quick run. */
-const records = Number(process.env.BENCH_RECORDS ?? 10_000_000)
+const records = Number(process.env.BENCH_RECORDS ?? 2_000_000)
 
 /**
- * Compares pages of a busy tenant's week of traffic with the plain statement for the same rows, without its total, through the same
- * driver; and measures what writing a record costs, by COPY and by unnest.
+ * Compares pages of a busy tenant's week of traffic with the plain statement for the same records as rows, without its total, through
+ * the same driver; and measures what storing a record costs, as a row by COPY and in a batch.
  */
 export async function trafficLog(): Promise<Figure[]> {
   const written = await writing()
@@ -19,9 +19,9 @@ export async function trafficLog(): Promise<Figure[]> {
   try {
     const until = new Date(Date.now() - 60_000)
     await fill(bench, records, until)
-    await settle(bench, until)
     const total = await plainTotal(bench)
-    return [...written, ...(await pages(bench, until)).flatMap(figuresOf), total]
+    const size = await sizes(bench, records)
+    return [...size, ...written, ...(await pages(bench, until)).flatMap(figuresOf), total]
   } finally {
     await bench.close()
   }

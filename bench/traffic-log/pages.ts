@@ -28,7 +28,7 @@ export function pagesOf({ sql, tenantId }: BenchPlatform, until: Date): PageKind
     created_at, request_id, outbound, tenant_id, endpoint_id, version_name, extension, correlation_id, resource_path,
     additional_metadata, payload`
   const order = sql`order by created_at desc, correlation_id desc, outbound desc`
-  const ofTenant = sql`from traffic_log.records where tenant_id = ${tenantId}`
+  const ofTenant = sql`from bench.records where tenant_id = ${tenantId}`
   const ofEndpoint = (round: number) => sql`
     ${ofTenant} and hashtextextended(endpoint_id, 0) = hashtextextended(${endpointOf(round * 37)}, 0)
     and endpoint_id = ${endpointOf(round * 37)}`
@@ -84,9 +84,26 @@ export function pagesOf({ sql, tenantId }: BenchPlatform, until: Date): PageKind
   ]
 }
 
+/** Compares what a record takes on disk as a row and in a block, with all indexes. */
+export async function sizes({ sql }: BenchPlatform, records: number): Promise<Figure[]> {
+  const [row] = await sql`
+    select pg_total_relation_size('bench.records')::float8 as rows, (
+      select sum(pg_total_relation_size(inhrelid))::float8 from pg_inherits where inhparent = 'traffic_log.blocks'::regclass) as blocks,
+      pg_total_relation_size('traffic_log.endpoints')::float8 as endpoints`
+  return [
+    {
+      name: 'A record with a payload of 150 bytes, packed, with all tables and indexes',
+      value: (row!.blocks + row!.endpoints) / records,
+      unit: 'bytes',
+      limit: { max: 40 },
+    },
+    { name: 'The same record as a row with its indexes, as before', value: row!.rows / records, unit: 'bytes' },
+  ]
+}
+
 /** Measures what the total would cost without the counts. */
 export async function plainTotal({ sql, tenantId }: BenchPlatform): Promise<Figure> {
   const began = performance.now()
-  await sql`select count(*) from traffic_log.records where tenant_id = ${tenantId}`
+  await sql`select count(*) from bench.records where tenant_id = ${tenantId}`
   return { name: 'count(*) of the tenant, for comparison', value: performance.now() - began, unit: 'ms' }
 }

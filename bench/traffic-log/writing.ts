@@ -1,13 +1,12 @@
-/** Measures the processor time of Node.js and PostgreSQL per record, by COPY as the log does, and by inserting arrays. */
-import { readFileSync } from 'node:fs'
+/** Measures the processor time of Node.js and PostgreSQL per record: in a batch, as the log stores it, and as a row. */
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createDb, type Db } from '../../src/kernel/db.ts'
 import { startEmbeddedPostgres } from '../../src/kernel/embedded-postgres.ts'
 import { newId } from '../../src/kernel/ids.ts'
+import { createPendingBatches } from '../../src/services/traffic-log/batch.ts'
 import type { TrafficRecord } from '../../src/services/traffic-log/contract.ts'
-import { createRows } from '../../src/services/traffic-log/rows.ts'
-import { createPartitionsOfDays, dayMs } from '../../src/services/traffic-log/store/partitions.ts'
-import { copyRecords } from '../../src/services/traffic-log/store/records.ts'
+import { insertBatches } from '../../src/services/traffic-log/store/batches.ts'
 import { cpuSeconds, processTree } from '../../test/harness/processes.ts'
 import { removeDirectory, temporaryDirectory } from '../platform.ts'
 import { type Figure, median } from '../report.ts'
@@ -15,17 +14,18 @@ import { type Figure, median } from '../report.ts'
 const perWrite = 5000
 const writes = 20
 const rounds = 3
-const migration = new URL('../../src/services/traffic-log/migrations/0001_traffic_log.sql', import.meta.url)
+const migrations = new URL('../../src/services/traffic-log/migrations/', import.meta.url)
 
 type Write = (db: Db, records: TrafficRecord[]) => Promise<unknown>
 
-const byCopy: Write = (db, records) => {
-  const rows = createRows(16_384, 4_000_000)
-  for (const record of records) rows.add(record, record.createdAt.getTime() * 1000)
-  return copyRecords(db, rows)
+const inBatches: Write = (db, records) => {
+  const pending = createPendingBatches({ batchId: newId(), payloadBytesMax: 16_384 })
+  for (const record of records) pending.add(record, record.createdAt.getTime() * 1000)
+  return insertBatches(db, pending.finish())
 }
 
-const byArrays: Write = ({ sql }, records) => {
+/** As a row for each record, with the indexes that pages need. */
+const asRows: Write = ({ sql }, records) => {
   const texts = (of: (record: TrafficRecord) => string) => sql`${records.map(of)}::text[]`
   return sql`
     insert into traffic_log.records (created_at, request_id, outbound, tenant_id, endpoint_id, application_name, version_name,
@@ -63,19 +63,19 @@ export async function writing(): Promise<Figure[]> {
   const postgres = await startEmbeddedPostgres({ directory: join(directory, 'postgres'), log: () => {} })
   const db = createDb(postgres.connection, { max: 2 })
   try {
-    await db.sql.unsafe(readFileSync(migration, 'utf8'))
-    const today = Math.floor(Date.now() / dayMs)
-    await db.tx((sql) => createPartitionsOfDays(sql, [today, today + 1]))
+    for (const name of readdirSync(migrations).sort())
+      await db.sql.unsafe(readFileSync(new URL(name, migrations), 'utf8'))
+    await db.sql.unsafe('create table traffic_log.records_all partition of traffic_log.records default')
     const [backend] = await db.sql`select pg_backend_pid() as pid`
     const server = Number(readFileSync(`/proc/${backend?.pid}/stat`, 'utf8').match(/\) \S (\d+)/)?.[1])
-    const measured = { copy: [] as Cost[], arrays: [] as Cost[] }
+    const measured = { 'in a batch': [] as Cost[], 'as a row': [] as Cost[] }
     for (let round = 0; round < rounds; round++) {
-      measured.copy.push(await costOf(db, server, byCopy))
-      measured.arrays.push(await costOf(db, server, byArrays))
+      measured['in a batch'].push(await costOf(db, server, inBatches))
+      measured['as a row'].push(await costOf(db, server, asRows))
     }
     return Object.entries(measured).flatMap(([name, costs]) => [
-      { name: `A record by ${name}: Node.js`, value: median(costs.map(({ node }) => node)), unit: 'µs' },
-      { name: `A record by ${name}: PostgreSQL`, value: median(costs.map((cost) => cost.postgres)), unit: 'µs' },
+      { name: `A record ${name}: Node.js`, value: median(costs.map(({ node }) => node)), unit: 'µs' },
+      { name: `A record ${name}: PostgreSQL`, value: median(costs.map((cost) => cost.postgres)), unit: 'µs' },
     ])
   } finally {
     await db.close()

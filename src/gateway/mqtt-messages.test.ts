@@ -3,6 +3,7 @@ import { connect as connectSocket } from 'node:net'
 import { test } from 'node:test'
 import { eventually } from '../../test/harness/eventually.ts'
 import { openGateway, recordingExtension } from '../../test/harness/gateway.ts'
+import { storedTraffic } from '../../test/harness/stored-traffic.ts'
 import type { Extension } from '../kernel/device.ts'
 import { InvalidRequest } from '../kernel/errors.ts'
 
@@ -82,8 +83,7 @@ test('an extension that answers without a promise is answered, its errors too', 
     assert.equal((await sensor.receives(`${speaks}/fails/2/error`)).json.statusCode, 400)
   }
   await eventually(async () => {
-    const rows = await waypost.kit.db.sql`
-      select extension, outbound, resource_path from traffic_log.records where endpoint_id = ${endpointId} order by created_at`
+    const rows = await storedTraffic(waypost.kit.db.sql, { tenantId: 'default', endpointId })
     const recorded = rows.map(({ extension, outbound, resourcePath }) => `${extension} ${outbound} ${resourcePath}`)
     assert.deepEqual(
       recorded.sort(),
@@ -384,11 +384,15 @@ test('messages and refusals are recorded in the traffic log', async () => {
   await sensor.receives(`${prefix}/json/3/status`)
   await sensor.publish(`${prefix}x/json/3`, 'payload')
   await eventually(async () => {
-    const records = await waypost.kit.db.sql`
-      select outbound, request_id, resource_path, payload, extension from traffic_log.records
-      where endpoint_id = ${endpointId} order by outbound`
+    const records = await storedTraffic(waypost.kit.db.sql, { tenantId: 'default', endpointId })
     assert.deepEqual(
-      records.map((record) => ({ ...record })),
+      records.map(({ outbound, requestId, resourcePath, payload, extension }) => ({
+        outbound,
+        requestId,
+        resourcePath,
+        payload: payload.toString(),
+        extension,
+      })),
       [
         { outbound: false, requestId: 3, resourcePath: '/json', payload: 'payload', extension: 'test' },
         { outbound: true, requestId: 3, resourcePath: '/json', payload: '', extension: 'test' },

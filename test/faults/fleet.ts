@@ -11,6 +11,7 @@ import type { Ask } from '../harness/client.ts'
 import { afterAllTests } from '../harness/database.ts'
 import { createFixtures } from '../harness/gateway.ts'
 import { readPoints } from '../harness/series-reader.ts'
+import { storedTraffic } from '../harness/stored-traffic.ts'
 
 export interface Fleet {
   /** Number of acknowledged messages, including rejected ones. */
@@ -215,11 +216,13 @@ async function verify(
       compare(`${endpointId} ${series} over HTTP`, points, expected[series] ?? [])
     report.messages += sent
     report.points += Object.values(expected).reduce((sum, points) => sum + points.length, 0)
-    const logged = await sql<{ payload: string; times: number }[]>`
-      select payload, count(*)::int as times from traffic_log.records
-      where endpoint_id = ${endpointId} and not outbound group by payload`
-    assert.equal(logged.length, attempts.size, 'messages in the traffic log')
-    for (const { payload, times } of logged)
+    const records = await storedTraffic(sql, { tenantId: 'default', endpointId })
+    const logged = Map.groupBy(
+      records.filter(({ outbound }) => !outbound),
+      ({ payload }) => payload.toString(),
+    )
+    assert.equal(logged.size, attempts.size, 'messages in the traffic log')
+    for (const [payload, { length: times }] of logged)
       assert.ok(times <= attempts.get(payload)!, `logged ${times} times: ${payload}`)
     for (const times of attempts.values()) if (times > 1) report.retransmitted++
   }

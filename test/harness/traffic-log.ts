@@ -1,12 +1,14 @@
 /** Fixture of the traffic log tests. */
-import assert from 'node:assert/strict'
 import identity from '../../src/identity/index.ts'
 import { newId } from '../../src/kernel/ids.ts'
 import applications from '../../src/services/applications/index.ts'
 import { TrafficLog, type TrafficRecord } from '../../src/services/traffic-log/contract.ts'
 import trafficLog from '../../src/services/traffic-log/index.ts'
+import { packRecords } from '../../src/services/traffic-log/pack/pack-records.ts'
+import { createPacker } from '../../src/services/traffic-log/pack/packer.ts'
+import { createPartitions } from '../../src/services/traffic-log/partitions.ts'
 import { aTenantAdmin } from './builders.ts'
-import { eventually } from './eventually.ts'
+import { storedTraffic } from './stored-traffic.ts'
 import { openTestPlatform, type TestPlatformOptions } from './test-platform.ts'
 
 export const root = '/api/v1/al'
@@ -33,6 +35,15 @@ export async function openTrafficLog(options: Partial<TestPlatformOptions> = {})
   const built = waypost.built.get('traffic-log')!
   const task = (name: string) => built.periodic!.find((one) => one.name === `traffic-log.${name}`)!
   const run = (name: string) => waypost.kit.db.tx((sql) => task(name).run(sql))
+  const { db, now } = waypost.kit
+  const partitions = createPartitions({ db, now }, 7)
+  const packer = createPacker({
+    db,
+    now,
+    thread: { pack: async (sources) => packRecords(sources), stop: async () => {} },
+    ensureDays: partitions.ensure,
+    invalidateDays: partitions.invalidate,
+  })
   return {
     waypost,
     log,
@@ -43,15 +54,9 @@ export async function openTrafficLog(options: Partial<TestPlatformOptions> = {})
     async record(records: Partial<TrafficRecord>[]) {
       await Promise.all(records.map((one) => log.record(aRecord(one))))
     },
-    /** Runs the counting task until all records older than 3 s are counted; transactions of other tests can delay it. */
-    async count() {
-      const [goal] = await waypost.kit.db.sql`select now() - interval '3 seconds' as moment`
-      await eventually(async () => {
-        await run('count')
-        const [state] = await waypost.kit.db.sql`
-          select counted_until >= ${goal?.moment} as reached from traffic_log.counting`
-        assert.ok(state?.reached)
-      })
-    },
+    /** Packs all records into blocks. */
+    pack: () => packer.round({ all: true }),
+    /** Returns the records of a tenant, oldest first. */
+    stored: (tenantId: string) => storedTraffic(waypost.kit.db.sql, { tenantId }),
   }
 }

@@ -20,7 +20,26 @@ export const requestStatusInstance = defineInstance({
   ),
 })
 
-export const trafficLogInstances = [
-  requestStatusInstance,
-  defineInstance({ name: 'al', group: 'Communication', description: 'Traffic log', urlPrefix: '/al' }),
-]
+export const levels = ['all', 'headers', 'errors', 'off'] as const
+export type TrafficLevel = (typeof levels)[number]
+
+export const trafficLogInstance = defineInstance({
+  name: 'al',
+  group: 'Communication',
+  description: 'Traffic log',
+  urlPrefix: '/al',
+  schemas: forApplicationAndVersion(
+    Type.Object({
+      level: defaulted(
+        Type.Enum([...levels], {
+          default: 'all',
+          description:
+            'What the traffic log keeps. all: every message. headers: every message without its payload. errors: rejected ' +
+            'messages and the responses to them. off: nothing.',
+        }),
+      ),
+    }),
+  ),
+})
+
+export const trafficLogInstances = [requestStatusInstance, trafficLogInstance]

@@ -14,6 +14,8 @@ export interface TrafficRecord {
   requestId?: number
   /** Copied before `record` returns. */
   payload: Buffer
+  /** Size of the payload as it was sent, if `payload` is shorter. */
+  payloadBytes?: number
   /** For example the transport, and the `statusCode` of a response. */
   additionalMetadata?: Record<string, unknown>
   createdAt: Date

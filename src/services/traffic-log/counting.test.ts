@@ -2,25 +2,24 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
 import { aCaller } from '../../../test/harness/builders.ts'
-import { independentPool } from '../../../test/harness/database.ts'
 import { openTrafficLog, root } from '../../../test/harness/traffic-log.ts'
-import { partsOf } from './traffic-query.ts'
+import { partsOf } from './search/totals.ts'
 
 suite('the parts of a time span', () => {
-  test('cover it without a gap and without overlap, with whole buckets in the middle', () => {
-    const number = fc.integer({ min: 0, max: 40 })
+  test('cover it without a gap and without overlap, in whole hours, whole five minutes and the rest', () => {
+    const number = fc.integer({ min: 0, max: 40 * 3_600_000_000 })
     fc.assert(
-      fc.property(number, number, number, (from, length, countedUntil) => {
-        const span = { from, to: from + length }
-        const { early, counted, late } = partsOf(span, countedUntil, 5)
-        assert.deepEqual([early.from, late.to], [span.from, span.to])
-        assert.equal(early.to, counted.from)
-        if (counted.from < counted.to) {
-          assert.equal(counted.from % 5, 0)
-          assert.ok(counted.to % 5 === 0 || counted.to === countedUntil)
-          assert.ok(counted.to <= countedUntil)
-          assert.equal(counted.to, late.from)
-        } else assert.equal(early.to, late.from)
+      fc.property(number, number, (from, length) => {
+        const span = { from, to: from + length + 1 }
+        const { hours, minutes, rest } = partsOf(span)
+        const parts = [...(hours ? [hours] : []), ...minutes, ...rest].sort((a, b) => a.from - b.from)
+        assert.deepEqual([parts[0]!.from, parts.at(-1)!.to], [span.from, span.to])
+        for (const [index, part] of parts.slice(1).entries()) assert.equal(part.from, parts[index]!.to)
+        for (const [parts, bucket] of [
+          [hours ? [hours] : [], 3_600_000_000],
+          [minutes, 300_000_000],
+        ] as const)
+          for (const part of parts) assert.deepEqual([part.from % bucket, part.to % bucket], [0, 0])
       }),
     )
   })
@@ -28,7 +27,7 @@ suite('the parts of a time span', () => {
 
 suite('pages and totals', () => {
   test('are the same from the counts as from the records', async () => {
-    const { waypost, record, count, run } = await openTrafficLog()
+    const { waypost, record, pack, stored } = await openTrafficLog()
     const hoursAgo = Date.now() - 6 * 3_600_000
     let seed = 7
     const random = (below: number) => {
@@ -45,17 +44,21 @@ suite('pages and totals', () => {
         endpointId: `ep-${random(5)}`,
       }))
     await record(some(4000, 21_000_000))
-    await count()
-    await record(some(500, 20_400_000)) // late, so their time is raised
-    await run('count')
-    const { sql } = waypost.kit.db
-    const all = await sql`
-      select correlation_id as id, (extract(epoch from created_at) * 1000000)::bigint as at, application_name as app, version_name as version, extension,
-        endpoint_id as endpoint
-      from traffic_log.records order by created_at desc, correlation_id desc, outbound desc`
-    assert.equal(all.length, 4500)
-    const [state] = await sql`select counted_until from traffic_log.counting`
-    assert.ok(all.filter(({ at }) => at < state?.countedUntil.getTime() * 1000).length >= 4000)
+    await pack()
+    await record(some(500, 20_400_000)) // late, so their blocks overlap others
+    await pack()
+    await record(some(500, 20_800_000)) // not packed
+    const all = (await stored('default'))
+      .map((one) => ({
+        id: one.correlationId,
+        at: one.micros,
+        app: one.applicationName,
+        version: one.versionName,
+        extension: one.extension,
+        endpoint: one.endpointId,
+      }))
+      .reverse()
+    assert.equal(all.length, 5000)
 
     const read = ['endpoint:read']
     const visibilities: [Record<string, string[]>, (row: (typeof all)[number]) => boolean][] = [
@@ -105,25 +108,5 @@ suite('pages and totals', () => {
         await check(round, parameters, from, to)
       }
     }
-  })
-
-  test('counting waits for transactions that began before the time was closed', async () => {
-    const { waypost, record, run, count, admin } = await openTrafficLog()
-    const { sql } = waypost.kit.db
-    const old = new Date(Date.now() - 3_600_000)
-    await record([{ createdAt: old }])
-    await independentPool(waypost.connection).begin(async (slow) => {
-      await slow`select traffic_log.enter()`
-      for (let step = 0; step < 5; step++) await run('count')
-      await slow`insert into traffic_log.records
-        select ${old}, request_id, outbound, tenant_id, endpoint_id, application_name, version_name, extension, 'slow',
-          resource_path, additional_metadata, payload from traffic_log.records`
-      const [state] = await sql`select counted_until < ${old} as before from traffic_log.counting`
-      assert.equal(state?.before, true)
-    })
-    await count()
-    const [counted] = await sql`select sum(count)::int as n from traffic_log.counts where minutes = 60`
-    assert.equal(counted?.n, 2)
-    assert.equal((await admin(`GET ${root}/endpoint-traffic`)).body.totalElements, 2)
   })
 })

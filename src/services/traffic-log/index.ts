@@ -33,8 +33,10 @@ export default defineService({
       device: [requestStatus(service)],
       periodic: [
         { name: 'traffic-log.partitions', everySeconds: 3600, run: service.renewPartitions },
-        // Runs every second, so that each run counts few records and does not slow devices.
-        { name: 'traffic-log.count', everySeconds: 1, run: service.count },
+        // Runs often, so that searches find few records that are not packed.
+        { name: 'traffic-log.pack', everySeconds: 1, run: service.pack },
+        { name: 'traffic-log.convert', everySeconds: 30, run: service.convertLegacyRows },
+        { name: 'traffic-log.size', everySeconds: 60, run: service.limitSize },
       ],
       start: service.start,
       stop: service.stop,

@@ -4,12 +4,12 @@ import { aCaller, aPlatformAdmin, aTenantAdmin } from '../../../test/harness/bui
 import { openTrafficLog, root } from '../../../test/harness/traffic-log.ts'
 import { EndpointUnregistered } from '../register/events.ts'
 
-const { waypost, log: _, admin, record, count } = await openTrafficLog()
+const { waypost, log: _, admin, record, pack } = await openTrafficLog()
 const url = `GET ${root}/endpoint-traffic`
 const ids = (answer: { body: { content: { correlationId: string }[] } }) =>
   answer.body.content.map(({ correlationId }) => correlationId)
 
-/** Time that is old enough for its records to be counted. */
+/** Time that is old enough for its records to be packed. */
 const base = Date.now() - 3_600_000
 const at = (seconds: number) => new Date(base + seconds * 1000)
 
@@ -26,13 +26,13 @@ before(async () => {
   ])
 })
 
-for (const counted of [false, true])
-  suite(`searching ${counted ? 'counted records' : 'records that are not counted yet'}`, () => {
+for (const isPacked of [false, true])
+  suite(`searching ${isPacked ? 'packed records' : 'records that are not packed yet'}`, () => {
     before(async () => {
-      if (counted) await count()
+      if (isPacked) await pack()
       const [row] = await waypost.kit.db
         .sql`select coalesce(sum(count), 0)::int as n from traffic_log.counts where minutes = 5`
-      assert.equal(row?.n, counted ? 6 : 0)
+      assert.equal(row?.n, isPacked ? 6 : 0)
     })
     const cases: [string, string[]][] = [
       ['', ['d', 'd', 'c', 'b', 'a']],

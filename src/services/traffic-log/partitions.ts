@@ -5,6 +5,8 @@ import * as store from './store/partitions.ts'
 import { dayMs } from './store/partitions.ts'
 
 export interface Partitions {
+  /** Returns the first day, since 1970, whose records are kept. */
+  oldestDay(): number
   /** Creates the partitions of today and of the coming days. */
   prepare(): Promise<void>
   /** Ensures that every day between two times has a partition. Returns undefined if all are known to exist. */
@@ -29,7 +31,10 @@ export function createPartitions({ db, now }: { db: Db; now: Clock }, retentionD
   }
   const daysAhead = () => Array.from({ length: ahead + 1 }, (_, index) => today() + index)
 
+  const oldestDay = () => today() - retentionDays
+
   return {
+    oldestDay,
     async prepare() {
       for (const day of await db.tx((sql) => make(sql, daysAhead()))) cachedDays.add(day)
     },
@@ -46,8 +51,7 @@ export function createPartitions({ db, now }: { db: Db; now: Clock }, retentionD
     invalidate: () => cachedDays.clear(),
     async renew(sql) {
       await make(sql, daysAhead())
-      const oldest = today() - retentionDays
-      const expired = (await store.findDays(sql)).filter((day) => day < oldest).sort((a, b) => a - b)
+      const expired = (await store.findDaysToDrop(sql)).filter((day) => day < oldestDay()).sort((a, b) => a - b)
       for (const day of expired) {
         cachedDays.delete(day)
         if (!(await store.dropPartitionsOfDay(sql, day))) return

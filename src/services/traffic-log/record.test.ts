@@ -2,13 +2,28 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openTrafficLog } from '../../../test/harness/traffic-log.ts'
 
-const { waypost, record } = await openTrafficLog({ environment: { WAYPOST_TRAFFIC_LOG_PAYLOAD_BYTES: '64' } })
+const {
+  waypost,
+  record,
+  stored: storedRecords,
+  pack,
+} = await openTrafficLog({ environment: { WAYPOST_TRAFFIC_LOG_PAYLOAD_BYTES: '64' } })
 const { sql } = waypost.kit.db
 
-const stored = (tenantId: string) =>
-  sql`select * from traffic_log.records where tenant_id = ${tenantId} order by created_at`
+/** Returns the records of a tenant, and checks that packing changes none of them. */
+async function stored(tenantId: string) {
+  const before = await storedRecords(tenantId)
+  await pack()
+  assert.deepEqual(await storedRecords(tenantId), before)
+  return before.map(({ micros, metadata, payload, isText, ...record }) => ({
+    ...record,
+    createdAt: new Date(micros / 1000),
+    metadata: metadata === undefined ? null : JSON.parse(metadata),
+    payload: payload.toString(isText ? 'utf8' : 'base64'),
+  }))
+}
 
-const metadataOf = (row: Record<string, string> | undefined) => JSON.parse(row?.additionalMetadata ?? 'null')
+const metadataOf = (record: { metadata: unknown } | undefined) => record?.metadata
 
 test('a record can be read when its promise resolves', async () => {
   const createdAt = new Date()
@@ -52,8 +67,8 @@ test('absent, empty, long and non-ASCII values are stored unchanged', async () =
   assert.equal(one?.endpointId, 'größe')
   assert.equal(one?.resourcePath, long)
   assert.equal(one?.payload, '"größe 😀"')
-  assert.equal(one?.requestId, null)
-  assert.equal(one?.additionalMetadata, null)
+  assert.equal(one?.requestId, undefined)
+  assert.equal(one?.metadata, null)
   assert.equal(two?.resourcePath, 'a\ufffdb')
   assert.equal(two?.requestId, 0)
   assert.equal(two?.payload, '')
@@ -116,9 +131,9 @@ test('an invalid, very old or far future time does not delay other records', asy
   for (const { createdAt } of rows) assert.ok(Math.abs(createdAt.getTime() - today) < 60_000)
 })
 
-test('a missing partition is created', async () => {
+test('a missing partition is created when records are packed', async () => {
   await sql.unsafe(`do $$ declare name text; begin
-    for name in select inhrelid::regclass::text from pg_inherits where inhparent = 'traffic_log.records'::regclass loop
+    for name in select inhrelid::regclass::text from pg_inherits where inhparent = 'traffic_log.blocks'::regclass loop
       execute 'drop table ' || name; end loop; end $$`)
   await record([{ tenantId: 'again' }])
   assert.equal((await stored('again')).length, 1)

@@ -7,8 +7,7 @@ import { aRecord, openTrafficLog, root } from '../../../test/harness/traffic-log
 import { createLog } from '../../kernel/log.ts'
 import { createMetrics } from '../../kernel/metrics.ts'
 import { TenantDeleted } from '../tenants/events.ts'
-import { createRows } from './rows.ts'
-import * as records from './store/records.ts'
+import { writeBatches } from './write-batches.ts'
 import { createWriter } from './writer.ts'
 
 const dayMs = 86_400_000
@@ -17,7 +16,7 @@ const url = `GET ${root}/endpoint-traffic`
 suite('retention', () => {
   test('partitions are created ahead, and dropped with their counts when they expire', async () => {
     let time = Date.UTC(2031, 0, 10, 23, 59, 50)
-    const { waypost, record, run, log, admin } = await openTrafficLog({
+    const { waypost, record, run, log, admin, pack } = await openTrafficLog({
       now: () => new Date(time),
       environment: { WAYPOST_TRAFFIC_LOG_DAYS: '2' },
     })
@@ -25,23 +24,24 @@ suite('retention', () => {
     const days = async () =>
       (
         await sql`select c.relname::text as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
-        where i.inhparent = 'traffic_log.records'::regclass order by 1`
+        where i.inhparent = 'traffic_log.blocks'::regclass order by 1`
       ).map(({ name }) => Number(name.slice(-2)))
     assert.deepEqual(await days(), [10, 11, 12, 13])
     const [analysed] = await sql`
       select array_agg(attname::text order by attname) as columns from pg_attribute
-      where attrelid = 'traffic_log.records_20310110'::regclass and attnum > 0 and attstattarget is distinct from 0`
-    assert.ok(analysed?.columns.includes('tenant_id') && !analysed.columns.includes('payload'))
+      where attrelid = 'traffic_log.blocks_20310110'::regclass and attnum > 0 and attstattarget is distinct from 0`
+    assert.ok(analysed?.columns.includes('tenant_id') && !analysed.columns.includes('data'))
 
     for (const day of [10, 11, 12, 13, 14]) {
       await record([{ correlationId: `d-${day}`, createdAt: new Date(time) }])
       log.recordRefusal({ tenantId: 'default', transport: 'mqtt', address: '192.0.2.1', reason: 'bad_credentials' })
       await sql`insert into traffic_log.counts values ('elsewhere', 5, ${new Date(time)}, 'a', 'v', 'dcx', 1)`
+      await pack()
       await run('partitions')
       const kept = Math.min(day - 9, 3)
       const answer = await admin(url)
       assert.equal(answer.body.totalElements, kept, answer.text)
-      const [counted] = await sql`select count(*) from traffic_log.counts`
+      const [counted] = await sql`select count(*) from traffic_log.counts where tenant_id = 'elsewhere'`
       assert.equal(counted?.count, kept)
       time += dayMs
     }
@@ -58,9 +58,9 @@ suite('retention', () => {
     const { sql } = waypost.kit.db
     time += 30 * dayMs
     const partitionExists = async () =>
-      (await sql`select to_regclass('traffic_log.records_20310110') is not null as yes`)[0]?.yes
+      (await sql`select to_regclass('traffic_log.blocks_20310110') is not null as yes`)[0]?.yes
     await independentPool(waypost.connection).begin(async (reader) => {
-      await reader`select count(*) from traffic_log.records`
+      await reader`select count(*) from traffic_log.blocks`
       await run('partitions')
       await record([{ createdAt: new Date(time) }])
       assert.equal(await partitionExists(), true)
@@ -71,7 +71,7 @@ suite('retention', () => {
 })
 
 /** Traffic log for tests with tenants of their own. */
-const { waypost, record, log, count } = await openTrafficLog()
+const { waypost, record, log, pack, stored } = await openTrafficLog()
 const { db, now } = waypost.kit
 const { sql } = db
 
@@ -83,12 +83,15 @@ suite('a deleted tenant', () => {
     log.recordRefusal({ tenantId: 'doomed', transport: 'mqtt', address: '192.0.2.1', reason: 'bad_credentials' })
     const refusals = () => sql`select from traffic_log.refusals where tenant_id = 'doomed'`
     await eventually(async () => assert.equal((await refusals()).length, 1))
-    await count()
+    await pack()
     await waypost.kit.db.tx((inner) => waypost.kit.bus.publish(inner, TenantDeleted, { tenantId: 'doomed' }))
     await waypost.kit.bus.settled()
     await eventually(async () => {
       const [remaining] = await sql`
-        select (select count(*) from traffic_log.records where tenant_id = 'doomed')
+        select (select count(*) from traffic_log.batches where tenant_id = 'doomed')
+          + (select count(*) from traffic_log.blocks where tenant_id = 'doomed')
+          + (select count(*) from traffic_log.endpoints where tenant_id = 'doomed')
+          + (select count(*) from traffic_log.stored where tenant_id = 'doomed')
           + (select count(*) from traffic_log.counts where tenant_id = 'doomed')
           + (select count(*) from traffic_log.refusals where tenant_id = 'doomed') as n`
       assert.equal(remaining?.n, 0)
@@ -98,7 +101,7 @@ suite('a deleted tenant', () => {
 
   test('can be created again with the same name', async () => {
     await record([{ tenantId: 'phoenix', createdAt: new Date(Date.now() - 60_000) }])
-    await count()
+    await pack()
     await waypost.kit.db.tx((inner) => waypost.kit.bus.publish(inner, TenantDeleted, { tenantId: 'phoenix' }))
     await waypost.kit.bus.settled()
     await record([{ tenantId: 'phoenix', correlationId: 'new', createdAt: new Date(Date.now() + 1) }])
@@ -111,37 +114,28 @@ suite('a deleted tenant', () => {
   })
 })
 
-suite('a write', () => {
-  test('with an unknown commit outcome is not repeated if it was committed', async () => {
-    let unheard = true
-    const writer = createWriter({
-      now,
-      log: await createLog({ level: 'silent', format: 'json' }),
-      metrics: createMetrics(),
-      payloadBytesMax: 1024,
-      isTemporary: () => true,
-      async write(rows, again) {
-        if (again && (await records.isWritten(db.sql, again, new Date(rows.from / 1000)))) return
-        await records.copyRecords(db, rows)
-        if (unheard) {
-          unheard = false
+suite('a write with an unknown outcome', () => {
+  for (const isPacked of [false, true])
+    test(`is not repeated if it was committed${isPacked ? ' and packed' : ''}`, async () => {
+      const tenantId = `once-${isPacked}`
+      const writer = createWriter({
+        now,
+        log: await createLog({ level: 'silent', format: 'json' }),
+        metrics: createMetrics(),
+        payloadBytesMax: 1024,
+        writerId: tenantId,
+        isTemporary: () => true,
+        async write(batches, isRetry) {
+          await writeBatches(db, batches.finish(), isRetry)
+          if (isRetry) return
+          if (isPacked) await pack()
           throw new Error('the connection ended after the commit')
-        }
-      },
+        },
+      })
+      await Promise.all(Array.from({ length: 100 }, () => writer.add(aRecord({ tenantId }))))
+      await writer.add(aRecord({ tenantId }))
+      assert.equal((await stored(tenantId)).length, 101)
+      await pack()
+      assert.equal((await stored(tenantId)).length, 101)
     })
-    await Promise.all(Array.from({ length: 100 }, () => writer.add(aRecord({ tenantId: 'once' }))))
-    await writer.add(aRecord({ tenantId: 'once' }))
-    const [row] = await db.sql`select count(*) from traffic_log.records where tenant_id = 'once'`
-    assert.equal(row?.count, 101)
-  })
-
-  test('that fails at its last row stores nothing and rejects the caller', async () => {
-    const rows = createRows(1024)
-    for (let n = 0; n < 5000; n++) rows.add(aRecord({ tenantId: 'whole' }), Date.now() * 1000)
-    // There is no partition that far ahead; PostgreSQL detects it after all rows were sent.
-    rows.add(aRecord({ tenantId: 'whole' }), Date.UTC(2999, 0, 1) * 1000)
-    await assert.rejects(records.copyRecords(db, rows), /no partition/)
-    const [row] = await db.sql`select count(*) from traffic_log.records where tenant_id = 'whole'`
-    assert.equal(row?.count, 0)
-  })
 })

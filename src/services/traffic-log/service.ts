@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http'
-import type { Clock } from '../../kernel/clock.ts'
+import { type Clock, monotonicMs } from '../../kernel/clock.ts'
 import { type ConcurrencyLimit, createConcurrencyLimit } from '../../kernel/concurrency-limit.ts'
 import { type Ctx, requireTenantAccess } from '../../kernel/contract.ts'
 import type { Db, Sql } from '../../kernel/db.ts'
@@ -9,19 +9,28 @@ import { defineJob } from '../../kernel/jobs.ts'
 import type { Window } from '../../kernel/paging.ts'
 import { holds, onPlatform, visibleResources } from '../../kernel/permissions.ts'
 import type { Applications } from '../applications/contract.ts'
-import { requestStatusInstance } from './configuration.ts'
-import type { TrafficLog } from './contract.ts'
+import type { StoredRecord } from './codec/columns.ts'
+import { requestStatusInstance, trafficLogInstance } from './configuration.ts'
+import type { InboundMessage, InboundQuery, TrafficLog } from './contract.ts'
+import { deleteTenantRecords } from './delete-tenant.ts'
 import { NoOutcome, SearchTooLong } from './errors.ts'
+import { createLevelFilter } from './level.ts'
+import { convertLegacyRows } from './pack/convert-legacy.ts'
+import { createPackThread } from './pack/pack-thread.ts'
+import { createPacker } from './pack/packer.ts'
 import { createPartitions, type Partitions } from './partitions.ts'
 import { createRefusals } from './refusals.ts'
+import { findOutcome } from './search/outcome.ts'
+import { findFirst, findRecords, type PageRequest, visibleTo } from './search/search.ts'
+import { searchSeconds } from './search/stream.ts'
 import type { TrafficLogSettings } from './settings.ts'
-import { advanceCounts, trafficStatistics } from './store/counts.ts'
+import { createSizeLimit } from './size-limit.ts'
+import { trafficStatistics } from './store/counts.ts'
 import * as endpoints from './store/endpoints.ts'
-import { findInbound } from './store/inbound.ts'
-import * as lists from './store/lists.ts'
-import * as records from './store/records.ts'
 import { findRefusals, insertRefusals, type RefusalRow } from './store/refusals.ts'
-import { type Span, type TrafficQuery, usesCountsOnly, type Visibility } from './traffic-query.ts'
+import { limitStatements, snapshotReadOnly } from './store/units.ts'
+import type { Span, TrafficQuery, Visibility } from './traffic-query.ts'
+import { writeBatches } from './write-batches.ts'
 import { concurrentWrites, createWriter } from './writer.ts'
 
 export type TrafficListRequest = Omit<TrafficQuery, 'tenantId' | 'visibility'> & { tenantId?: string | undefined }
@@ -58,7 +67,12 @@ export interface TrafficLogService {
   recordUnregistered(sql: Sql, tenantId: string, endpointIds: string[], at: Date): Promise<void>
   /** Creates the partitions of the coming days and drops expired ones. */
   renewPartitions(sql: Sql): Promise<void>
-  count(sql: Sql): Promise<void>
+  /** Packs batches that are due. */
+  pack(): Promise<void>
+  /** Packs rows of earlier versions. */
+  convertLegacyRows(): Promise<void>
+  /** Deletes the oldest records if they take too many bytes. */
+  limitSize(): Promise<void>
   now: Clock
   start(): Promise<void>
   stop(): Promise<void>
@@ -68,13 +82,10 @@ export interface TrafficLogService {
 export const readRefusals = 'tenant:refusal:read'
 const read = 'endpoint:read'
 
-const searchSeconds = 5
 const DeleteTenantRecords = defineJob<{ tenantId: string; until: string }>('traffic-log.forget-tenant', {
   timeoutSeconds: 3600,
 })
-const deletedPerTransaction = 10_000
-/** Number of records of an endpoint that are searched, per outcome that can be asked for. */
-const recordsPerOutcome = 20
+const dayMs = 86_400_000
 
 /** Error codes of PostgreSQL: no partition for a row, statement time-out, and (by class) invalid data. */
 const noPartitionCode = '23514'
@@ -83,19 +94,27 @@ const invalidDataCode = /^(22|54)/
 const codeOf = (error: unknown) => (error as { code?: string } | null)?.code
 
 export function createTrafficLog(kit: Kit<TrafficLogSettings>, applications: Applications): TrafficLogService {
-  const { db, jobs, now } = kit
-  const partitions = createPartitions(kit, kit.settings.retentionDays)
+  const { db, jobs, now, settings } = kit
+  const partitions = createPartitions(kit, settings.retentionDays)
   const { writer, refusals } = createWriters(kit, partitions)
+  const thread = createPackThread()
+  const packingDb = db.open({ max: 2, name: 'waypost-traffic-packing' })
+  const packing = { db: packingDb, now, thread, ensureDays: partitions.ensure, invalidateDays: partitions.invalidate }
+  const packer = createPacker(packing)
+  const sizeLimit = createSizeLimit({ ...kit, db: packingDb }, settings.bytesMax)
   const outcomesOf = applications.derivedConfiguration(requestStatusInstance, ({ outcomes }) => outcomes)
+  const levelOf = applications.derivedConfiguration(trafficLogInstance, ({ level }) => level)
   const searches = createConcurrencyLimit({ perTenant: 2, total: 4, waitingPerTenant: 20 })
-  jobs.handle(DeleteTenantRecords, ({ tenantId, until }) => deleteRecords(db, tenantId, new Date(until)))
+  jobs.handle(DeleteTenantRecords, ({ tenantId, until }) =>
+    deleteTenantRecords({ db: packingDb, packer }, tenantId, new Date(until)),
+  )
   return {
     now,
     list: (ctx, request) => list({ db, searches }, ctx, request),
     listRefusals: (ctx, request) => listRefusals({ db, searches }, ctx, request),
     async outcome(endpoint, extension, requestId) {
       const outcomes = await outcomesOf(endpoint)
-      const find = () => findOutcome(db, endpoint, { extension, requestId, outcomes })
+      const find = () => outcomeOf(db, endpoint, { extension, requestId, outcomes })
       // A response is sent before its record is written. Searching again after the write avoids a 404 and a retransmission.
       const outcome = (await find()) ?? (await writer.settled().then(find))
       if (!outcome) throw NoOutcome({ extension, requestId })
@@ -105,32 +124,36 @@ export function createTrafficLog(kit: Kit<TrafficLogSettings>, applications: App
       jobs.send(sql, DeleteTenantRecords, { tenantId, until: now().toISOString() }),
     recordUnregistered: endpoints.insertUnregistered,
     renewPartitions: partitions.renew,
-    count: (sql) => advanceCounts(sql, now()),
+    async pack() {
+      await packer.round()
+    },
+    async convertLegacyRows() {
+      await convertLegacyRows(packing, new Date(partitions.oldestDay() * dayMs), now())
+    },
+    limitSize: sizeLimit.enforce,
     start: partitions.prepare,
     async stop() {
       await Promise.all([writer.drained(), refusals.stop()])
+      await thread.stop()
     },
     api: {
-      record: writer.add,
+      record: createLevelFilter(levelOf, writer.add),
       recordRefusal: refusals.add,
       statistics: trafficStatistics,
-      inbound: (query) => findInbound(kit.db.sql, query),
+      inbound: (query) => findInbound(db, query),
     },
   }
 }
 
-function createWriters({ db, log, now, metrics, settings }: Kit<TrafficLogSettings>, partitions: Partitions) {
+function createWriters({ db, log, now, newId, metrics, settings }: Kit<TrafficLogSettings>, partitions: Partitions) {
   const connections = db.open({ max: concurrentWrites * 2, name: 'waypost-traffic' })
   const writer = createWriter({
     now,
     log,
     metrics,
+    writerId: newId().replaceAll('-', '').slice(0, 16),
     payloadBytesMax: settings.payloadBytesMax,
-    async write(rows, again) {
-      if (again && (await records.isWritten(db.sql, again, new Date(rows.from / 1000)))) return
-      const span = { from: rows.from / 1000, to: rows.to / 1000 }
-      await writeIntoPartitions(partitions, span, () => records.copyRecords(connections, rows))
-    },
+    write: (batches, isRetry) => writeBatches(connections, batches.finish(), isRetry),
     isTemporary: (error) => !invalidDataCode.test(codeOf(error) ?? ''),
   })
   const refusals = createRefusals({
@@ -156,11 +179,6 @@ async function writeIntoPartitions(partitions: Partitions, { from, to }: Span, w
   }
 }
 
-async function deleteRecords(db: Db, tenantId: string, until: Date) {
-  while (await db.tx((sql) => endpoints.deleteRecordsPart(sql, tenantId, until, deletedPerTransaction)));
-  await db.tx((sql) => endpoints.deleteCountsAndRefusals(sql, tenantId, until))
-}
-
 interface SearchDeps {
   db: Db
   searches: ConcurrencyLimit
@@ -168,16 +186,40 @@ interface SearchDeps {
 
 async function list({ db, searches }: SearchDeps, ctx: Ctx, { tenantId: requested, ...request }: TrafficListRequest) {
   const tenantId = requireTenantAccess(ctx, requested, read)
-  const query: TrafficQuery = {
-    ...request,
-    tenantId,
-    visibility: visibilityOf(ctx, tenantId),
-    endpointIds: request.endpointIds && [...new Set(request.endpointIds)],
+  const query: TrafficQuery = { ...request, tenantId, visibility: visibilityOf(ctx, tenantId) }
+  const find = () => inSnapshot(db, async (sql, deadline) => findRecords(sql, await pageOf(sql, query), deadline))
+  const { total, records } = await (isCountedAhead(query) ? find() : searches.run(tenantId, find, ctx))
+  return { totalElements: total, content: records.map((record) => viewOf(tenantId, record)) }
+}
+
+/** Returns whether no record has to be decoded for the total. */
+const isCountedAhead = ({ endpointIds, payload, resourcePath, requestId, visibility }: TrafficQuery) =>
+  !endpointIds &&
+  !payload &&
+  !resourcePath &&
+  requestId === undefined &&
+  (visibility === 'all' || visibility.endpointIds.length === 0)
+
+const spanInMicros = ({ from, to }: Span) => ({ from: from * 1000, to: to * 1000 })
+
+async function pageOf(sql: Sql, query: TrafficQuery): Promise<PageRequest> {
+  const { tenantId, visibility, span, endpointIds, payload, descending, offset, limit } = query
+  return {
+    filter: {
+      tenantId,
+      span: spanInMicros(span),
+      visible: visibility === 'all' ? 'all' : await visibleTo(sql, tenantId, visibility),
+      ...(endpointIds && { endpointIds: new Set(endpointIds) }),
+      ...(payload && { payload: Buffer.from(payload) }),
+      versionName: query.versionName,
+      extension: query.extension,
+      resourcePath: query.resourcePath,
+      requestId: query.requestId,
+    },
+    descending,
+    offset,
+    limit,
   }
-  const find = () => withTimeLimit(db, (sql, countedUntil) => lists.findRecords(sql, query, countedUntil))
-  const first = await lists.findFirstPages(db.sql, query)
-  const { total, rows } = first ?? (await (usesCountsOnly(query) ? find() : searches.run(tenantId, find, ctx)))
-  return { totalElements: total, content: rows.map(viewOf) }
 }
 
 async function listRefusals(
@@ -189,17 +231,18 @@ async function listRefusals(
   // Administrators of the platform also see refusals without a known tenant.
   const withoutTenant = requested === undefined && holds(ctx.caller, readRefusals, onPlatform)
   const tenantIds = withoutTenant ? [tenantId, ''] : [tenantId]
-  const find = () => withTimeLimit(db, (sql) => findRefusals(sql, { ...request, tenantIds }))
+  const find = () => inSnapshot(db, (sql) => findRefusals(sql, { ...request, tenantIds }))
   const { total, rows } = await searches.run(tenantId, find, ctx)
   return { totalElements: total, content: rows.map(refusalView) }
 }
 
-/** Runs queries in one snapshot, so that a page and its total agree, with a statement time-out. */
-async function withTimeLimit<T>(db: Db, work: (sql: Sql, countedUntil: number) => Promise<T>): Promise<T> {
+/** Runs queries in one snapshot, so that a page and its total agree, with a time limit. */
+async function inSnapshot<T>(db: Db, work: (sql: Sql, deadline: number) => Promise<T>): Promise<T> {
+  const deadline = monotonicMs() + searchSeconds * 1000
   try {
-    return (await db.sql.begin(lists.snapshotReadOnly, async (sql) => {
-      const { countedUntil } = await lists.limitSearch(sql, searchSeconds * 1000)
-      return await work(sql, countedUntil)
+    return (await db.sql.begin(snapshotReadOnly, async (sql) => {
+      await limitStatements(sql, searchSeconds * 1000)
+      return await work(sql, deadline)
     })) as T
   } catch (error) {
     if (codeOf(error) === statementTimeoutCode) throw SearchTooLong({ seconds: searchSeconds })
@@ -207,17 +250,40 @@ async function withTimeLimit<T>(db: Db, work: (sql: Sql, countedUntil: number) =
   }
 }
 
-async function findOutcome(
+async function findInbound(db: Db, of: InboundQuery): Promise<InboundMessage[]> {
+  const filter = {
+    tenantId: of.tenantId,
+    span: { from: of.afterMicros + 1, to: of.to.getTime() * 1000 + 1 },
+    visible: 'all' as const,
+    extension: of.extension,
+    outbound: false,
+    ...(of.endpointIds && { endpointIds: new Set(of.endpointIds) }),
+  }
+  const records = await inSnapshot(db, (sql, deadline) => findFirst(sql, filter, of.limit, deadline))
+  return records.map((record) => ({
+    createdAt: new Date(record.micros / 1000),
+    micros: record.micros,
+    endpointId: record.endpointId,
+    applicationName: record.applicationName,
+    versionName: record.versionName,
+    correlationId: record.correlationId,
+    resourcePath: record.resourcePath,
+    payload: record.payload,
+    isTruncated: record.payloadBytes > record.payload.length,
+  }))
+}
+
+async function outcomeOf(
   db: Db,
   { tenantId, endpointId }: DeviceEndpoint,
   { extension, requestId, outcomes }: { extension: string; requestId: number; outcomes: number },
 ): Promise<Outcome | undefined> {
-  const query = { tenantId, endpointId, extension, requestId, outcomes, recordsMax: outcomes * recordsPerOutcome }
-  const row = await endpoints.findOutcome(db.sql, query)
-  const statusCode = row && statusOf(row.additionalMetadata)
+  const query = { tenantId, endpointId, extension, requestId, outcomes }
+  const record = await inSnapshot(db, (sql, deadline) => findOutcome(sql, query, deadline))
+  const statusCode = record && statusOf(record.metadata)
   return statusCode === undefined
     ? undefined
-    : { requestId, statusCode, reasonPhrase: reasonOf(statusCode, row!.payload) }
+    : { requestId, statusCode, reasonPhrase: reasonOf(statusCode, record!.payload.toString()) }
 }
 
 function visibilityOf(ctx: Ctx, tenantId: string): Visibility {
@@ -227,19 +293,19 @@ function visibilityOf(ctx: Ctx, tenantId: string): Visibility {
   return { applicationNames: [...new Set(applicationNames)], endpointIds: [...new Set(endpointIds)] }
 }
 
-function viewOf(row: lists.RecordRow): RecordView {
+function viewOf(tenantId: string, record: StoredRecord): RecordView {
   return {
-    correlationId: row.correlationId,
-    direction: row.outbound ? 'OUTBOUND' : 'INBOUND',
-    tenantId: row.tenantId,
-    appVersionName: row.versionName,
-    endpointId: row.endpointId,
-    extension: row.extension,
-    resourcePath: row.resourcePath,
-    ...(row.requestId !== null && { requestId: row.requestId }),
-    payload: row.payload,
-    ...(row.additionalMetadata !== null && { additionalMetadata: JSON.parse(row.additionalMetadata) }),
-    createdAt: row.createdAt,
+    correlationId: record.correlationId,
+    direction: record.outbound ? 'OUTBOUND' : 'INBOUND',
+    tenantId,
+    appVersionName: record.versionName,
+    endpointId: record.endpointId,
+    extension: record.extension,
+    resourcePath: record.resourcePath,
+    ...(record.requestId !== undefined && { requestId: record.requestId }),
+    payload: record.payload.toString(record.isText ? 'utf8' : 'base64'),
+    ...(record.metadata !== undefined && { additionalMetadata: JSON.parse(record.metadata) }),
+    createdAt: new Date(record.micros / 1000),
   }
 }
 
@@ -248,7 +314,7 @@ const refusalView = ({ versionName: appVersionName, ...row }: RefusalRow) =>
     Object.entries({ ...row, appVersionName, tenantId: row.tenantId || null }).filter(([, value]) => value !== null),
   )
 
-function statusOf(metadata: string | null): number | undefined {
+function statusOf(metadata: string | undefined): number | undefined {
   const { statusCode } = metadata ? JSON.parse(metadata) : {}
   return Number.isInteger(statusCode) ? statusCode : undefined
 }

@@ -8,9 +8,15 @@ export const trafficLogSettings = defineSettings(
       meaning: 'maximum payload in bytes that the traffic log stores; longer ones are cut and marked',
     },
     TRAFFIC_LOG_DAYS: { kind: 'integer', default: '7', meaning: 'days that the traffic log keeps its records' },
+    TRAFFIC_LOG_BYTES: {
+      kind: 'integer',
+      default: '10737418240',
+      meaning: 'maximum size of packed traffic records in bytes; beyond it the oldest hour is deleted; 0: no limit',
+    },
   },
   (value) => ({
     payloadBytesMax: value.TRAFFIC_LOG_PAYLOAD_BYTES,
+    bytesMax: value.TRAFFIC_LOG_BYTES,
     retentionDays: Math.max(1, value.TRAFFIC_LOG_DAYS),
   }),
 )

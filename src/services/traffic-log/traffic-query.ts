@@ -1,4 +1,4 @@
-/** Parameters of a search, and how a time span is split for counting. */
+/** Parameters of a search. */
 
 /** The endpoints of the tenant that the caller may read. */
 export type Visibility = 'all' | { applicationNames: string[]; endpointIds: string[] }
@@ -26,24 +26,3 @@ export interface TrafficQuery {
 
 /** Span that contains every record. */
 export const allTime: Span = { from: 0, to: Date.UTC(9999, 11, 31) }
-
-/** Returns whether the counts alone give the total: they have no endpoint, payload, path or request id. */
-export const usesCountsOnly = ({ endpointIds, payload, resourcePath, requestId }: TrafficQuery) =>
-  !endpointIds && !payload && !resourcePath && requestId === undefined
-
-/** A time span in three parts: the middle one is covered by counts, the records of the others are counted by the query. */
-export interface Parts {
-  early: Span
-  counted: Span
-  late: Span
-}
-
-/** Splits a span. Parts may be empty. `counted` consists of whole buckets, except that the last one ends at `countedUntil`. */
-export function partsOf({ from, to }: Span, countedUntil: number, bucketMs: number): Parts {
-  const first = Math.ceil(from / bucketMs) * bucketMs
-  const end = to >= countedUntil ? countedUntil : Math.floor(to / bucketMs) * bucketMs
-  if (first >= end) return { early: { from, to: from }, counted: { from, to: from }, late: { from, to } }
-  return { early: { from, to: first }, counted: { from: first, to: end }, late: { from: end, to } }
-}
-
-export const isEmpty = ({ from, to }: Span) => from >= to

@@ -13,6 +13,7 @@ const aWriter = (options: Partial<WriterOptions> & Pick<WriterOptions, 'write'>)
   createWriter({
     isTemporary: () => true,
     payloadBytesMax: 1024,
+    writerId: 'writer',
     now: () => new Date(),
     log,
     metrics: createMetrics(),
@@ -64,16 +65,20 @@ suite('group commit', () => {
     await recorded
   })
 
-  test('a write is retried while the database is unreachable, with the first row of the attempt before', async () => {
-    const attempts: (string | undefined)[] = []
+  test('a write is retried while the database is unreachable, and told that an attempt was before', async () => {
+    const attempts: [isRetry: boolean, batchId: string][] = []
     const writer = aWriter({
-      async write(_rows, again) {
-        attempts.push(again?.correlationId)
+      async write(batches, isRetry) {
+        attempts.push([isRetry, batches.finish()[0]!.batchId])
         if (attempts.length < 3) throw Object.assign(new Error('away'), { code: 'ECONNREFUSED' })
       },
     })
     await writer.add(aRecord({ correlationId: 'c-1' }))
-    assert.deepEqual(attempts, [undefined, 'c-1', 'c-1'])
+    assert.deepEqual(attempts, [
+      [false, 'writer-1'],
+      [true, 'writer-1'],
+      [true, 'writer-1'],
+    ])
   })
 
   test('after the time-out a record is rejected with 503 and not retried', async () => {

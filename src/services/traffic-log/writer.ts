@@ -1,12 +1,11 @@
-/** Writes many records in one COPY, with the group commit of the kernel; this module adds their order and encoding. */
+/** Writes many records in one commit, with the group commit of the kernel; this module adds their order and encoding. */
+
 import type { Clock } from '../../kernel/clock.ts'
 import { createGroupCommit, type Group } from '../../kernel/group-commit.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { Metrics } from '../../kernel/metrics.ts'
+import { createPendingBatches, type PendingBatches } from './batch.ts'
 import type { TrafficRecord } from './contract.ts'
-import { createRows, type Rows } from './rows.ts'
-
-export type FirstRow = Pick<TrafficRecord, 'tenantId' | 'correlationId' | 'direction'>
 
 export interface Writer {
   add(record: TrafficRecord): Promise<void>
@@ -17,10 +16,12 @@ export interface Writer {
 }
 
 export interface WriterOptions {
-  /** Writes all rows or none. `firstOfRetry`: the first row, if this is a retry; if it exists, the previous attempt was committed. */
-  write(rows: Rows, firstOfRetry: FirstRow | undefined): Promise<void>
+  /** Writes all batches or none. `isRetry`: an earlier attempt may have been committed. */
+  write(batches: PendingBatches, isRetry: boolean): Promise<void>
   /** Returns whether a retry can succeed. */
   isTemporary(error: unknown): boolean
+  /** A text that no other process has. */
+  writerId: string
   payloadBytesMax: number
   now: Clock
   log: Log
@@ -30,21 +31,18 @@ export interface WriterOptions {
 }
 
 interface Records extends Group {
-  rows: Rows
-  first: FirstRow | undefined
+  batches: PendingBatches
 }
 
 export const concurrentWrites = 2
 const rowsMax = 5000
 const bytesMax = 4 * 1024 * 1024
 const dayMs = 86_400_000
-const capacityMin = 64 * 1024
 
 export function createWriter(options: WriterOptions): Writer {
-  const { now, log, metrics } = options
+  const { now, log, metrics, payloadBytesMax } = options
   let [lastMs, microsInMs] = [0, 0]
-  /** Initial buffer size, from recent batches, so that buffers rarely have to grow. */
-  let capacity = capacityMin
+  let commits = 0
 
   /** Returns increasing microseconds within a millisecond. Replaces times more than a day off, since they have no partition. */
   function microsOf(createdAt: Date): number {
@@ -57,18 +55,18 @@ export function createWriter(options: WriterOptions): Writer {
   }
 
   function newRecords(): Records {
-    const rows = createRows(options.payloadBytesMax, capacity)
+    const batchId = `${options.writerId}-${(++commits).toString(36)}`
+    const batches = createPendingBatches({ batchId, payloadBytesMax })
     return {
-      rows,
-      first: undefined,
+      batches,
       get count() {
-        return rows.count
+        return batches.count
       },
       get bytes() {
-        return rows.bytes
+        return batches.bytes
       },
       get isFull() {
-        return rows.count >= rowsMax || rows.bytes >= bytesMax
+        return batches.count >= rowsMax || batches.bytes >= bytesMax
       },
     }
   }
@@ -76,10 +74,7 @@ export function createWriter(options: WriterOptions): Writer {
   const commit = createGroupCommit<Records>({
     name: 'traffic_log',
     create: newRecords,
-    write({ rows, first }, attempt) {
-      if (attempt === 0) capacity = Math.max(capacityMin, Math.ceil((capacity + rows.bytes * 1.25) / 2))
-      return options.write(rows, attempt > 0 ? first : undefined)
-    },
+    write: ({ batches }, attempt) => options.write(batches, attempt > 0),
     isTemporary: options.isTemporary,
     log,
     metrics,
@@ -91,7 +86,7 @@ export function createWriter(options: WriterOptions): Writer {
   })
 
   return {
-    // Not async, because all records of a batch share one promise.
+    // Not async, because all records of a commit share one promise.
     add(record) {
       let records: Records
       try {
@@ -101,9 +96,7 @@ export function createWriter(options: WriterOptions): Writer {
         rejection.catch(() => {}) // callers may ignore the promise
         return rejection
       }
-      const { tenantId, correlationId, direction } = record
-      records.first ??= { tenantId, correlationId, direction }
-      records.rows.add(record, microsOf(record.createdAt))
+      records.batches.add(record, microsOf(record.createdAt))
       return commit.committed()
     },
     settled: commit.settled,

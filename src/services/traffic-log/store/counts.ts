@@ -1,100 +1,100 @@
 /**
- * Maintains exact counts of the records before `counted_until`, by five minutes and by hour. Writers and the counting task never block
- * each other; the README ("Counting in advance") describes how.
+ * Numbers of the records in blocks, by five minutes and by hour. They change in the transaction that changes the blocks, so they are
+ * exact; records in batches are counted by the search.
  */
-import { sleep } from '../../../kernel/clock.ts'
 import type { Fragment, Sql } from '../../../kernel/db.ts'
+import type { Count } from '../pack/pack-records.ts'
 
 export const fiveMinutesMs = 300_000
 export const hourMs = 3_600_000
-/** Delay behind the clock, so that records waiting for their commit are rarely late. */
-const lagSeconds = 2
-
-/** Performs the next step in the given transaction: closes a time, waits for older transactions, or counts. */
-export async function advanceCounts(sql: Sql, now: Date) {
-  const [state] = await sql<{ open: boolean; fenced: boolean; settled: boolean; from: Date; to: Date }[]>`
-    select closed_until = counted_until as open, barrier is not null as fenced, counted_until as "from", closed_until as "to",
-      coalesce(pg_snapshot_xmin(pg_current_snapshot()) >= barrier, false) as settled
-    from traffic_log.counting for update`
-  if (!state) return
-  if (!state.open && !state.fenced)
-    await sql`update traffic_log.counting set barrier = pg_snapshot_xmax(pg_current_snapshot())`
-  if (!state.open && !state.settled) return
-  if (!state.open) {
-    await countInSteps(sql, state.from.getTime(), state.to.getTime())
-    await sql`select brin_summarize_new_values(i.inhrelid) from pg_inherits i
-      where i.inhparent = 'traffic_log.records_in_time'::regclass`
-  }
-  // `least` guards against a node whose clock is ahead. Milliseconds, because JavaScript dates have no finer resolution.
-  await sql`
-    update traffic_log.counting set counted_until = closed_until, barrier = null, closed_until = greatest(closed_until,
-      date_trunc('milliseconds', least(${now}::timestamptz, clock_timestamp()) - make_interval(secs => ${lagSeconds})))`
-}
-
-/** Counts in steps with pauses, because counting 100,000 records at once occupies a core for 180 ms. */
-const stepMs = 400
-const pauseMs = 60
-/** A longer backlog is counted in one step: it is from a time when the platform did not run. */
-const stepwiseMaxMs = 8000
-
-async function countInSteps(sql: Sql, from: number, to: number) {
-  const ms = to - from > stepwiseMaxMs ? to - from : stepMs
-  for (let start = from; start < to; start += ms) {
-    if (start > from) await sleep(pauseMs)
-    const end = Math.min(start + ms, to)
-    await addCounts(sql, sql`created_at >= ${new Date(start)} and created_at < ${new Date(end)}`)
-  }
-}
-
-/** Returns the records of five minutes, by everything that is counted. One scan serves both tables. */
-const countedRecords = (sql: Sql, where: Fragment) => sql`
-  select tenant_id, date_bin('5 minutes', created_at, timestamptz 'epoch') as since, application_name, version_name, extension,
-    outbound, count(*) as n, sum(traffic_log.payload_bytes(payload, additional_metadata)) as bytes
-  from traffic_log.records where ${where}
-  group by tenant_id, since, application_name, version_name, extension, outbound`
 
 const hourOf = (sql: Sql) => sql`date_bin('1 hour', since, timestamptz 'epoch')`
 
+/** Adds counts of packed records; negative ones after a deletion. `withHourly`: they are in the hourly statistics, too. */
+export async function addCounts(sql: Sql, tenantId: string, counts: Count[], { withHourly = true } = {}) {
+  if (counts.length === 0) return
+  const rows = sql.json(counts.map(({ since, ...group }) => ({ ...group, s: since })))
+  const fresh = sql`
+    fresh as materialized (
+      select to_timestamp(s / 1000.0) as since, a, v, x, o, n, b
+      from jsonb_to_recordset(${rows}) as c (s bigint, a text, v text, x text, o boolean, n bigint, b bigint))`
+  await sql`
+    with ${fresh},
+    both_sizes as (
+      select 5 as minutes, since, a, v, x, sum(n)::integer as n from fresh group by since, a, v, x
+      union all
+      select 60, ${hourOf(sql)} as hour, a, v, x, sum(n)::integer from fresh group by hour, a, v, x)
+    insert into traffic_log.counts as known (tenant_id, minutes, since, application_name, version_name, extension, count)
+    select ${tenantId}, * from both_sizes
+    on conflict (tenant_id, minutes, since, application_name, version_name, extension)
+      do update set count = known.count + excluded.count`
+  if (!withHourly) return
+  await sql`
+    with ${fresh}
+    insert into traffic_log.hourly as known (tenant_id, since, application_name, version_name, outbound, messages, bytes)
+    select ${tenantId}, ${hourOf(sql)} as hour, a, v, o, sum(n), sum(b) from fresh group by hour, a, v, o
+    on conflict (tenant_id, since, application_name, version_name, outbound)
+      do update set messages = known.messages + excluded.messages, bytes = known.bytes + excluded.bytes`
+}
+
 /**
  * Returns a relation with the columns since, application_name, version_name, outbound, messages and bytes. Records that are not
- * counted yet are added.
+ * packed yet are added.
  */
 export const trafficStatistics = (sql: Sql, tenantId: string): Fragment => sql`
   select since, application_name, version_name, outbound, sum(messages)::bigint as messages, sum(bytes)::bigint as bytes from (
     select since, application_name, version_name, outbound, messages, bytes from traffic_log.hourly where tenant_id = ${tenantId}
     union all
-    select ${hourOf(sql)}, application_name, version_name, outbound, n, bytes from (${countedRecords(
-      sql,
-      sql`tenant_id = ${tenantId} and created_at >= (select counted_until from traffic_log.counting)`,
-    )}) recent) parts
+    select date_bin('1 hour', to_timestamp(first_at / 1000000.0), timestamptz 'epoch'), a, v, o, g.n, g.b
+    from traffic_log.batches, jsonb_to_recordset(groups) as g (a text, v text, o boolean, n bigint, b bigint)
+    where tenant_id = ${tenantId}) parts
   group by since, application_name, version_name, outbound`
 
-const addCounts = (sql: Sql, where: Fragment) => sql`
-  with fresh as materialized (${countedRecords(sql, where)}),
-  hourly as (
-    insert into traffic_log.hourly as known (tenant_id, since, application_name, version_name, outbound, messages, bytes)
-    select tenant_id, ${hourOf(sql)} as hour, application_name, version_name, outbound, sum(n), sum(bytes) from fresh
-    group by tenant_id, hour, application_name, version_name, outbound
-    on conflict (tenant_id, since, application_name, version_name, outbound)
-      do update set messages = known.messages + excluded.messages, bytes = known.bytes + excluded.bytes),
-  both_sizes as (
-    select tenant_id, 5 as minutes, since, application_name, version_name, extension, sum(n) from fresh
-    group by tenant_id, since, application_name, version_name, extension
-    union all
-    select tenant_id, 60, ${hourOf(sql)} as hour, application_name, version_name, extension, sum(n)
-    from fresh group by tenant_id, hour, application_name, version_name, extension)
-  insert into traffic_log.counts as known (tenant_id, minutes, since, application_name, version_name, extension, count)
-  select * from both_sizes
-  on conflict (tenant_id, minutes, since, application_name, version_name, extension)
-    do update set count = known.count + excluded.count`
-
-/** Deletes the counts of a tenant up to a time. Records that a new tenant of the same name has written since stay counted. */
-export async function deleteCounts(sql: Sql, tenantId: string, until: Date) {
-  const [state] = await sql`select counted_until from traffic_log.counting for update`
-  const hour = Math.floor(until.getTime() / hourMs) * hourMs
-  const end = new Date(hour + hourMs)
+/** Deletes the counts of a tenant up to a time, which is the end of an hour. */
+export async function deleteCountsBefore(sql: Sql, tenantId: string, end: Date) {
   await sql`delete from traffic_log.counts where tenant_id = ${tenantId} and since < ${end}`
   await sql`delete from traffic_log.hourly where tenant_id = ${tenantId} and since < ${end}`
-  const counted = new Date(Math.min(end.getTime(), state?.countedUntil.getTime()))
-  await addCounts(sql, sql`tenant_id = ${tenantId} and created_at >= ${new Date(hour)} and created_at < ${counted}`)
+  await sql`delete from traffic_log.stored where tenant_id = ${tenantId} and since < ${end}`
+}
+
+/** Adds what the blocks of an hour take. */
+export async function addStored(
+  sql: Sql,
+  tenantId: string,
+  hours: ReadonlyMap<number, { records: number; bytes: number }>,
+) {
+  if (hours.size === 0) return
+  const rows = [...hours].map(([hour, { records, bytes }]) => ({
+    tenantId,
+    since: new Date(hour * hourMs),
+    records,
+    bytes,
+  }))
+  await sql`
+    insert into traffic_log.stored as known ${sql(rows)}
+    on conflict (tenant_id, since) do update set records = known.records + excluded.records, bytes = known.bytes + excluded.bytes`
+}
+
+export async function sumOfStored(sql: Sql): Promise<{ records: number; bytes: number }> {
+  const [row] = await sql<{ records: number; bytes: number }[]>`
+    select coalesce(sum(records), 0)::float8 as records, coalesce(sum(bytes), 0)::float8 as bytes from traffic_log.stored`
+  return row!
+}
+
+/** Deletes the blocks and counts of the oldest hour. Hourly statistics stay. In a transaction that holds the packing lock. */
+export async function deleteOldestHour(sql: Sql): Promise<{ since: Date; records: number; bytes: number } | undefined> {
+  const [hour] = await sql<{ since: Date; records: number; bytes: number }[]>`
+    select since, sum(records)::float8 as records, sum(bytes)::float8 as bytes from traffic_log.stored
+    group by since order by since limit 1`
+  if (!hour) return undefined
+  const [from, to] = [hour.since.getTime() * 1000, (hour.since.getTime() + hourMs) * 1000]
+  const day = Math.floor(hour.since.getTime() / (24 * hourMs))
+  const end = new Date(to / 1000)
+  await sql`
+    delete from traffic_log.blocks b using (
+      select tenant_id from traffic_log.stored where since = ${hour.since}) of_hour
+    where b.tenant_id = of_hour.tenant_id and b.day = ${day} and b.last_at >= ${from} and b.last_at < ${to}`
+  await sql`delete from traffic_log.stored where since = ${hour.since}`
+  await sql`delete from traffic_log.counts where since < ${end}`
+  return hour
 }

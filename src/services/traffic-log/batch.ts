@@ -1,0 +1,141 @@
+/** The records of one commit, by tenant. Their bytes are copied when they are added, so that callers can reuse their buffers. */
+import { isUtf8 } from 'node:buffer'
+import { encodeColumns } from './codec/block-codec.ts'
+import { type ColumnsBuilder, createColumns } from './codec/columns.ts'
+import { type Group, groupsOf, hashOfEndpoint } from './codec/groups.ts'
+import type { TrafficRecord } from './contract.ts'
+
+/** A row of traffic_log.batches. */
+export interface Batch {
+  tenantId: string
+  batchId: string
+  /** Microseconds since 1970. */
+  firstAt: number
+  lastAt: number
+  n: number
+  groups: Group[]
+  endpointHashes: number[]
+  data: Buffer
+}
+
+export interface PendingBatches {
+  readonly count: number
+  readonly bytes: number
+  add(record: TrafficRecord, micros: number): void
+  /** Encodes the records at the first call. */
+  finish(): Batch[]
+}
+
+export interface PendingOptions {
+  batchId: string
+  payloadBytesMax: number
+}
+
+export function createPendingBatches({ batchId, payloadBytesMax }: PendingOptions): PendingBatches {
+  const byTenant = new Map<string, ColumnsBuilder>()
+  let [lastTenantId, last]: [string, ColumnsBuilder | undefined] = ['', undefined]
+  let [count, bytes] = [0, 0]
+  let finished: Batch[] | undefined
+
+  function columnsOf(tenantId: string): ColumnsBuilder {
+    if (last && tenantId === lastTenantId) return last
+    const columns = byTenant.get(tenantId) ?? createColumns()
+    byTenant.set(tenantId, columns)
+    ;[lastTenantId, last] = [tenantId, columns]
+    return columns
+  }
+
+  return {
+    get count() {
+      return count
+    },
+    get bytes() {
+      return bytes
+    },
+    add(record, micros) {
+      const { payload, requestId } = record
+      const isText = isReadable(payload)
+      const length =
+        payload.length <= payloadBytesMax ? payload.length : truncatedLength(payload, payloadBytesMax, isText)
+      const columns = columnsOf(record.tenantId)
+      const before = columns.bytes
+      columns.add({
+        micros,
+        applicationName: record.applicationName,
+        versionName: record.versionName,
+        extension: record.extension,
+        outbound: record.direction === 'OUTBOUND',
+        endpointId: withoutNul(record.endpointId),
+        correlationId: withoutNul(record.correlationId),
+        resourcePath: withoutNul(record.resourcePath),
+        requestId,
+        metadata: metadataText(record.additionalMetadata, payload.length, length, isText),
+        payload: length === payload.length ? payload : payload.subarray(0, length),
+        isText,
+        payloadBytes: record.payloadBytes ?? payload.length,
+      })
+      count++
+      bytes += columns.bytes - before
+    },
+    finish() {
+      finished ??= [...byTenant].map(([tenantId, columns]) => batchOf(tenantId, batchId, columns))
+      return finished
+    },
+  }
+}
+
+function batchOf(tenantId: string, batchId: string, columns: ColumnsBuilder): Batch {
+  let [firstAt, lastAt] = [Number.POSITIVE_INFINITY, 0]
+  for (let index = 0; index < columns.count; index++) {
+    firstAt = Math.min(firstAt, columns.micros[index]!)
+    lastAt = Math.max(lastAt, columns.micros[index]!)
+  }
+  return {
+    tenantId,
+    batchId,
+    firstAt,
+    lastAt,
+    n: columns.count,
+    groups: groupsOf(columns),
+    endpointHashes: columns.endpointIds.map(hashOfEndpoint),
+    data: encodeColumns(columns, { withEndpoints: true }),
+  }
+}
+
+/** Returns whether the payload is shown as text: UTF-8 without NUL. */
+const isReadable = (payload: Buffer) => isUtf8(payload) && !payload.includes(0)
+
+const withoutNul = (text: string) => (text.includes('\0') ? text.replaceAll('\0', '\ufffd') : text)
+
+/** Returns the length after truncation; a text is not cut within a character. */
+function truncatedLength(payload: Buffer, most: number, readable: boolean): number {
+  let length = most
+  if (readable) while (length > 0 && (payload[length]! & 0xc0) === 0x80) length--
+  return length
+}
+
+/** JSON by metadata object, because thousands of records share the same object. */
+const jsonCache = new WeakMap<object, string>()
+
+function cachedJson(given: Record<string, unknown>): string {
+  let text = jsonCache.get(given)
+  if (text === undefined) {
+    text = JSON.stringify(given)
+    jsonCache.set(given, text)
+  }
+  return text
+}
+
+function metadataText(
+  given: Record<string, unknown> | undefined,
+  whole: number,
+  kept: number,
+  readable: boolean,
+): string | undefined {
+  if (readable && whole === kept) return given && cachedJson(given)
+  return JSON.stringify({
+    ...given,
+    ...(!readable && { encoding: 'base64' }),
+    ...(whole !== kept && { payloadTruncated: true, payloadBytes: whole }),
+  })
+}

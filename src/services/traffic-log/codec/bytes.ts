@@ -1,0 +1,94 @@
+/** Sequential writing and reading of variable-length integers, in 7 bits a byte; the highest bit says that more follow. */
+
+export interface ByteWriter {
+  readonly length: number
+  /** Writes an integer from 0 to 2^53. */
+  unsigned(value: number): void
+  /** Writes an integer that may be negative; small ones are short. */
+  signed(value: number): void
+  bytes(value: Uint8Array): void
+  text(value: string): void
+  /** Returns a view of the bytes so far; it is valid until the next write. */
+  view(): Buffer
+}
+
+const initialBytes = 4096
+const integerBytesMax = 8
+
+export function createByteWriter(capacity = initialBytes): ByteWriter {
+  let buffer = Buffer.allocUnsafeSlow(capacity)
+  let length = 0
+  function reserve(bytes: number) {
+    if (length + bytes <= buffer.length) return
+    const larger = Buffer.allocUnsafeSlow(Math.max(buffer.length * 2, length + bytes))
+    buffer.copy(larger, 0, 0, length)
+    buffer = larger
+  }
+  function unsigned(value: number) {
+    reserve(integerBytesMax)
+    let rest = value
+    while (rest > 0x7fffffff) {
+      buffer[length++] = (rest % 128) | 128
+      rest = Math.floor(rest / 128)
+    }
+    while (rest > 127) {
+      buffer[length++] = (rest & 127) | 128
+      rest >>>= 7
+    }
+    buffer[length++] = rest
+  }
+  return {
+    get length() {
+      return length
+    },
+    unsigned,
+    signed: (value) => unsigned(value < 0 ? -value * 2 - 1 : value * 2),
+    bytes(value) {
+      reserve(value.length)
+      buffer.set(value, length)
+      length += value.length
+    },
+    text(value) {
+      const bytes = Buffer.byteLength(value)
+      unsigned(bytes)
+      reserve(bytes)
+      length += buffer.write(value, length)
+    },
+    view: () => buffer.subarray(0, length),
+  }
+}
+
+export interface ByteReader {
+  unsigned(): number
+  signed(): number
+  text(): string
+}
+
+export function createByteReader(buffer: Buffer): ByteReader {
+  let offset = 0
+  function unsigned(): number {
+    let byte = buffer[offset++]!
+    if (byte < 128) return byte
+    let value = byte & 127
+    let factor = 128
+    do {
+      byte = buffer[offset++]!
+      if (byte === undefined) throw new RangeError('a block of the traffic log ends too early')
+      value += (byte & 127) * factor
+      factor *= 128
+    } while (byte >= 128)
+    return value
+  }
+  return {
+    unsigned,
+    signed() {
+      const value = unsigned()
+      return value % 2 === 0 ? value / 2 : -(value + 1) / 2
+    },
+    text() {
+      const length = unsigned()
+      offset += length
+      return buffer.toString('utf8', offset - length, offset)
+    },
+  }
+}

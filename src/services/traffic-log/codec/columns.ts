@@ -1,0 +1,213 @@
+/**
+ * Many records of a tenant in memory, column by column. Texts that repeat are held once, and payloads are one buffer, so that a
+ * record that waits for its commit is no object.
+ */
+
+/** A record as the log keeps it. */
+export interface StoredRecord {
+  /** Microseconds since 1970. */
+  micros: number
+  applicationName: string
+  versionName: string
+  extension: string
+  outbound: boolean
+  endpointId: string
+  correlationId: string
+  resourcePath: string
+  requestId: number | undefined
+  /** JSON as it was written. */
+  metadata: string | undefined
+  /** The kept bytes, text or not. */
+  payload: Buffer
+  /** False if the payload is shown as base64. */
+  isText: boolean
+  /** Size of the payload as it was sent: more than its length if it was cut or left out. */
+  payloadBytes: number
+}
+
+export type Kind = Pick<StoredRecord, 'applicationName' | 'versionName' | 'extension' | 'outbound' | 'isText'>
+
+/** Columns by the index of a record. */
+export interface Columns {
+  readonly count: number
+  readonly micros: ArrayLike<number>
+  readonly kinds: readonly Kind[]
+  readonly kind: ArrayLike<number>
+  readonly endpointIds: readonly string[]
+  readonly endpoint: ArrayLike<number>
+  readonly texts: readonly string[]
+  readonly path: ArrayLike<number>
+  /** Index in `texts`, plus 1; 0 without metadata. */
+  readonly metadata: ArrayLike<number>
+  /** -1 without a request id. */
+  readonly requestId: ArrayLike<number>
+  /** A correlation id is a text and, if its end is a number in base 36, that number; otherwise -1. */
+  readonly correlationText: ArrayLike<number>
+  readonly correlationNumber: ArrayLike<number>
+  readonly payloadEnd: ArrayLike<number>
+  /** Bytes of a payload that were not kept. */
+  readonly bytesLeftOut: ArrayLike<number>
+  /** All payloads, one after the other. */
+  payloads(): Buffer
+}
+
+export interface ColumnsBuilder extends Columns {
+  /** Approximate size in memory. */
+  readonly bytes: number
+  add(record: StoredRecord): void
+}
+
+interface Dictionary {
+  texts: string[]
+  indexOf(text: string): number
+}
+
+function createDictionary(): Dictionary {
+  const texts: string[] = []
+  const known = new Map<string, number>()
+  return {
+    texts,
+    indexOf(text) {
+      let index = known.get(text)
+      if (index === undefined) {
+        index = texts.push(text) - 1
+        known.set(text, index)
+      }
+      return index
+    },
+  }
+}
+
+const numberPattern = /^(.*-)([1-9a-z][0-9a-z]{0,9})$/
+/** Bytes of a record in memory besides its texts and payload. */
+const recordBytes = 96
+
+export function createColumns(payloadCapacity = 16 * 1024): ColumnsBuilder {
+  const [texts, endpoints, kindKeys] = [createDictionary(), createDictionary(), createDictionary()]
+  const kinds: Kind[] = []
+  const numbers = (): number[] => []
+  const [micros, kind, endpoint, path, metadata] = [numbers(), numbers(), numbers(), numbers(), numbers()]
+  const [requestId, correlationText, correlationNumber] = [numbers(), numbers(), numbers()]
+  const [payloadEnd, bytesLeftOut] = [numbers(), numbers()]
+  let buffer = Buffer.allocUnsafeSlow(payloadCapacity)
+  let length = 0
+  let textBytes = 0
+  let [lastPrefix, lastPrefixIndex] = ['', -1]
+
+  function kindOf({ applicationName, versionName, extension, outbound, isText }: StoredRecord): number {
+    const last = kinds[kind[kind.length - 1] ?? -1]
+    if (
+      last &&
+      last.versionName === versionName &&
+      last.extension === extension &&
+      last.outbound === outbound &&
+      last.isText === isText &&
+      last.applicationName === applicationName
+    )
+      return kind[kind.length - 1]!
+    const index = kindKeys.indexOf(JSON.stringify([applicationName, versionName, extension, outbound, isText]))
+    kinds[index] ??= { applicationName, versionName, extension, outbound, isText }
+    return index
+  }
+
+  function addCorrelation(id: string) {
+    const dash = id.lastIndexOf('-')
+    const digits = id.length - dash - 1
+    // The common form of the gateway, without a regular expression: a known prefix and a number.
+    if (dash >= 0 && digits > 0 && digits <= 10 && id.startsWith(lastPrefix) && lastPrefix.length === dash + 1) {
+      const value = Number.parseInt(id.slice(dash + 1), 36)
+      if (value.toString(36) === id.slice(dash + 1)) {
+        correlationText.push(lastPrefixIndex)
+        correlationNumber.push(value)
+        return
+      }
+    }
+    const [, prefix, number] = id.match(numberPattern) ?? []
+    if (prefix === undefined) {
+      textBytes += id.length
+      correlationText.push(texts.indexOf(id))
+      correlationNumber.push(-1)
+      return
+    }
+    lastPrefix = prefix
+    lastPrefixIndex = texts.indexOf(prefix)
+    correlationText.push(lastPrefixIndex)
+    correlationNumber.push(Number.parseInt(number!, 36))
+  }
+
+  function addPayload(payload: Buffer) {
+    if (length + payload.length > buffer.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(buffer.length * 2, length + payload.length))
+      buffer.copy(larger, 0, 0, length)
+      buffer = larger
+    }
+    length += payload.copy(buffer, length)
+    payloadEnd.push(length)
+  }
+
+  return {
+    get count() {
+      return micros.length
+    },
+    get bytes() {
+      return length + textBytes + micros.length * recordBytes
+    },
+    micros,
+    kinds,
+    kind,
+    endpointIds: endpoints.texts,
+    endpoint,
+    texts: texts.texts,
+    path,
+    metadata,
+    requestId,
+    correlationText,
+    correlationNumber,
+    payloadEnd,
+    bytesLeftOut,
+    payloads: () => buffer.subarray(0, length),
+    add(record) {
+      kind.push(kindOf(record))
+      micros.push(record.micros)
+      endpoint.push(endpoints.indexOf(record.endpointId))
+      path.push(texts.indexOf(record.resourcePath))
+      metadata.push(record.metadata === undefined ? 0 : texts.indexOf(record.metadata) + 1)
+      requestId.push(record.requestId ?? -1)
+      addCorrelation(record.correlationId)
+      addPayload(record.payload)
+      bytesLeftOut.push(record.payloadBytes - record.payload.length)
+    },
+  }
+}
+
+export function correlationIdAt(columns: Columns, index: number): string {
+  const text = columns.texts[columns.correlationText[index]!]!
+  const number = columns.correlationNumber[index]!
+  return number < 0 ? text : text + number.toString(36)
+}
+
+export function payloadAt(columns: Columns, index: number): Buffer {
+  return columns.payloads().subarray(index === 0 ? 0 : columns.payloadEnd[index - 1]!, columns.payloadEnd[index]!)
+}
+
+export const metadataAt = ({ metadata, texts }: Columns, index: number): string | undefined =>
+  metadata[index] === 0 ? undefined : texts[metadata[index]! - 1]!
+
+export function payloadBytesAt({ payloadEnd, bytesLeftOut }: Columns, index: number): number {
+  return payloadEnd[index]! - (index === 0 ? 0 : payloadEnd[index - 1]!) + bytesLeftOut[index]!
+}
+
+export function recordAt(columns: Columns, index: number): StoredRecord {
+  const requestId = columns.requestId[index]!
+  return {
+    micros: columns.micros[index]!,
+    ...columns.kinds[columns.kind[index]!]!,
+    endpointId: columns.endpointIds[columns.endpoint[index]!]!,
+    correlationId: correlationIdAt(columns, index),
+    resourcePath: columns.texts[columns.path[index]!]!,
+    requestId: requestId < 0 ? undefined : requestId,
+    metadata: metadataAt(columns, index),
+    payload: payloadAt(columns, index),
+    payloadBytes: payloadBytesAt(columns, index),
+  }
+}

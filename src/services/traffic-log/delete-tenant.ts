@@ -1,0 +1,46 @@
+/** Deletes the records of a tenant up to a time. Records of a new tenant with the same name stay. */
+import type { Db, Sql } from '../../kernel/db.ts'
+import { countRecords, packRecords, recordsAfter } from './pack/pack-records.ts'
+import { type Packer, sourcesOf, storedOf, writeBlocks } from './pack/packer.ts'
+import * as blocks from './store/blocks.ts'
+import { addCounts, addStored, deleteCountsBefore, hourMs } from './store/counts.ts'
+import { deleteRefusals } from './store/endpoints.ts'
+
+const blocksPerTransaction = 200
+
+export async function deleteTenantRecords({ db, packer }: { db: Db; packer: Packer }, tenantId: string, until: Date) {
+  await packer.packAllOf(tenantId)
+  while (await db.tx((sql) => deletePart(sql, tenantId, until.getTime() * 1000 + 999)));
+  await db.tx(async (sql) => {
+    await blocks.lockPacking(sql)
+    await countAgain(sql, tenantId, until)
+    await blocks.deleteNumbersWithoutBlocks(sql, tenantId)
+    await deleteRefusals(sql, tenantId, until)
+  })
+}
+
+/** Deletes some blocks; one that reaches beyond the time is replaced. Returns false if there is no more. */
+async function deletePart(sql: Sql, tenantId: string, until: number): Promise<boolean> {
+  await blocks.lockPacking(sql)
+  const found = await blocks.findBlocksUntil(sql, tenantId, until, blocksPerTransaction)
+  if (found.length === 0) return false
+  const later = found.filter(({ lastAt }) => lastAt > until)
+  const kept = (await sourcesOf(sql, tenantId, later)).flatMap((source) => recordsAfter(source, until) ?? [])
+  await blocks.deleteBlocks(
+    sql,
+    tenantId,
+    found.map(({ blockId }) => blockId),
+  )
+  if (kept.length > 0) await writeBlocks(sql, tenantId, packRecords(kept))
+  return true
+}
+
+/** Counts the rest of the hour in which the time is. */
+async function countAgain(sql: Sql, tenantId: string, until: Date) {
+  const hour = Math.floor(until.getTime() / hourMs)
+  const end = new Date((hour + 1) * hourMs)
+  await deleteCountsBefore(sql, tenantId, end)
+  const found = await blocks.findBlocksUntil(sql, tenantId, end.getTime() * 1000 - 1, Number.MAX_SAFE_INTEGER)
+  await addCounts(sql, tenantId, countRecords(found))
+  await addStored(sql, tenantId, storedOf(found, []))
+}

@@ -1,0 +1,22 @@
+/** Packs records in a thread of lower priority; pack-thread.ts starts it. */
+import { readlinkSync } from 'node:fs'
+import { constants, setPriority } from 'node:os'
+import { parentPort } from 'node:worker_threads'
+import { type PackSource, packRecords } from './pack-records.ts'
+
+/** On Linux a thread has a priority of its own. Elsewhere, or without the right to set it, the thread runs like the others. */
+function lowerPriority() {
+  try {
+    const threadId = Number(readlinkSync('/proc/thread-self').split('/').pop())
+    setPriority(threadId, constants.priority.PRIORITY_BELOW_NORMAL)
+  } catch {} // no such file: another operating system
+}
+
+lowerPriority()
+parentPort!.on('message', ({ id, sources }: { id: number; sources: PackSource[] }) => {
+  try {
+    parentPort!.postMessage({ id, result: packRecords(sources) })
+  } catch (error) {
+    parentPort!.postMessage({ id, problem: String((error as Error).stack ?? error) })
+  }
+})

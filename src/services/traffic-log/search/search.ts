@@ -1,0 +1,159 @@
+/** Pages of records and their totals. */
+import type { Sql } from '../../../kernel/db.ts'
+import type { StoredRecord } from '../codec/columns.ts'
+import { findNumbers } from '../store/blocks.ts'
+import { hourMs } from '../store/counts.ts'
+import { findHours } from '../store/totals.ts'
+import { findUncounted, findUnregistered, type UnitQuery } from '../store/units.ts'
+import { isByGroup, type MicrosSpan, type RecordFilter, type Visible } from './filter.ts'
+import { type Found, loadRecords, recordsInOrder, type Search, skipUnits } from './stream.ts'
+import { countIn, isByEndpoint, partsOf, totalByCounts, totalByEndpoint } from './totals.ts'
+
+export interface PageRequest {
+  filter: RecordFilter
+  descending: boolean
+  offset: number
+  limit: number
+}
+
+export interface Page {
+  total: number
+  records: StoredRecord[]
+}
+
+export async function openSearch(
+  sql: Sql,
+  { filter, descending }: Pick<PageRequest, 'filter' | 'descending'>,
+  deadline: number,
+): Promise<Search> {
+  const visible = filter.visible === 'all' ? [] : filter.visible.endpointIds
+  const endpointIds = [...new Set([...(filter.endpointIds ?? []), ...visible])]
+  const numbers = await findNumbers(sql, filter.tenantId, endpointIds)
+  return { sql, query: { filter, numbers, descending }, deadline }
+}
+
+export async function visibleTo(
+  sql: Sql,
+  tenantId: string,
+  { applicationNames, endpointIds }: { applicationNames: string[]; endpointIds: string[] },
+): Promise<Visible> {
+  return {
+    applicationNames: new Set(applicationNames),
+    endpointIds: new Set(endpointIds),
+    unregistered: endpointIds.length === 0 ? new Map() : await findUnregistered(sql, tenantId, endpointIds),
+  }
+}
+
+/** Finds a page of records and their total number. Run it in one snapshot. */
+export async function findRecords(sql: Sql, request: PageRequest, deadline: number): Promise<Page> {
+  const search = await openSearch(sql, request, deadline)
+  const { filter } = request
+  if (isByGroup(filter)) return await findByCounts(search, request)
+  if (isByEndpoint(filter)) {
+    const total = await totalByEndpoint(sql, search.query)
+    return { total, records: await readPage(search, request) }
+  }
+  const mixed = mixedParts(filter)
+  if (!mixed) return await findByScan(search, request)
+  const ofFilter = (one: RecordFilter): UnitQuery => ({ ...search.query, filter: one })
+  const { total } = await totalByCounts(sql, ofFilter(mixed.applications))
+  const single = await countByScan({ ...search, query: ofFilter(mixed.endpoints) })
+  return { total: total + single, records: await readPage(search, request) }
+}
+
+/** Splits a filter of a caller who may read whole applications and single endpoints: the former are counted in advance. */
+function mixedParts(filter: RecordFilter): { applications: RecordFilter; endpoints: RecordFilter } | undefined {
+  const { visible } = filter
+  if (visible === 'all' || visible.applicationNames.size === 0) return undefined
+  const applications = { ...filter, visible: { ...visible, endpointIds: new Set<string>() } }
+  if (!isByGroup(applications)) return undefined
+  return {
+    applications,
+    endpoints: {
+      ...filter,
+      visible: { ...visible, applicationNames: new Set(), exceptApplications: visible.applicationNames },
+    },
+  }
+}
+
+async function findByCounts(search: Search, request: PageRequest): Promise<Page> {
+  const { total, inBatches } = await totalByCounts(search.sql, search.query)
+  if (request.offset >= total) return { total, records: [] }
+  const narrowed = await narrowToHours(search, request, inBatches)
+  const narrowedSearch = { ...search, query: { ...search.query, filter: narrowed.filter } }
+  const { start, offset } = await skipUnits(narrowedSearch, narrowed.offset)
+  return { total, records: await readPage(narrowedSearch, { ...narrowed, offset }, start) }
+}
+
+/** Pages within so many records are read without a look at the counts. */
+const shortScanMax = 2000
+
+/**
+ * Narrows the span to the hours that contain the page, according to the counts. A page with a large offset, or of a version with
+ * few records, is then found without reading all records before it.
+ */
+async function narrowToHours(search: Search, request: PageRequest, inBatches: number): Promise<PageRequest> {
+  const { sql, query } = search
+  const { descending, filter, offset, limit } = request
+  const { hours } = partsOf(filter.span)
+  const isPlain = filter.visible === 'all' && !filter.versionName && !filter.extension
+  if (!hours || (isPlain && offset + limit <= shortScanMax)) return request
+  const { from, to } = filter.span
+  const ofSpan = (span: MicrosSpan): UnitQuery => ({ ...query, filter: { ...filter, span } })
+  const beside = descending ? { from: hours.to, to } : { from, to: hours.from }
+  const first = beside.from < beside.to ? await totalByCounts(sql, ofSpan(beside)) : { total: 0, inBatches: 0 }
+  const inFirst = first.total - first.inBatches
+  const { before, until } = await findHours(sql, filter, hours, {
+    descending,
+    offset: offset - inBatches - inFirst,
+    pageEnd: offset + limit - inFirst,
+  })
+  const startOf = (since: Date) => since.getTime() * 1000
+  const endOf = (since: Date) => startOf(since) + hourMs * 1000
+  const span = descending
+    ? { from: until ? startOf(until.since) : from, to: before ? startOf(before.since) : to }
+    : { from: before ? endOf(before.since) : from, to: until ? endOf(until.since) : to }
+  const narrowed = { ...request, filter: { ...filter, span } }
+  if (!before) return narrowed
+  const passed = ofSpan(descending ? { from: span.to, to } : { from, to: span.from })
+  const passedInBatches = countIn(passed, await findUncounted(sql, passed, { blocks: 'none' }))
+  return { ...narrowed, offset: offset - inFirst - before.passed - passedInBatches }
+}
+
+async function readPage(
+  search: Search,
+  { offset, limit }: Pick<PageRequest, 'offset' | 'limit'>,
+  start?: Parameters<typeof recordsInOrder>[1]['start'],
+): Promise<StoredRecord[]> {
+  const page: Found[] = []
+  let passed = 0
+  for await (const portion of recordsInOrder(search, { start, expected: offset + limit })) {
+    page.push(...portion.slice(Math.max(0, offset - passed), Math.max(0, offset + limit - passed)))
+    passed += portion.length
+    if (page.length >= limit) break
+  }
+  return await loadRecords(search, page)
+}
+
+/** Reads everything that may match. */
+async function findByScan(search: Search, { offset, limit }: PageRequest): Promise<Page> {
+  const page: Found[] = []
+  let total = 0
+  for await (const portion of recordsInOrder(search, { expected: Number.MAX_SAFE_INTEGER })) {
+    page.push(...portion.slice(Math.max(0, offset - total), Math.max(0, offset + limit - total)))
+    total += portion.length
+  }
+  return { total, records: await loadRecords(search, page) }
+}
+
+async function countByScan(search: Search): Promise<number> {
+  let total = 0
+  for await (const portion of recordsInOrder(search, { expected: Number.MAX_SAFE_INTEGER })) total += portion.length
+  return total
+}
+
+/** Finds the first records of a filter in ascending order. */
+export async function findFirst(sql: Sql, filter: RecordFilter, limit: number, deadline: number) {
+  const search = await openSearch(sql, { filter, descending: false }, deadline)
+  return await readPage(search, { offset: 0, limit })
+}

@@ -1,0 +1,157 @@
+/** Reads matching records in the order of time from batches and blocks, and decodes no more of them than needed. */
+import { monotonicMs } from '../../../kernel/clock.ts'
+import type { Sql } from '../../../kernel/db.ts'
+import { createPace } from '../../../kernel/pace.ts'
+import { decodeColumns } from '../codec/block-codec.ts'
+import { type Columns, correlationIdAt, recordAt, type StoredRecord } from '../codec/columns.ts'
+import { SearchTooLong } from '../errors.ts'
+import { findEndpointIds } from '../store/blocks.ts'
+import { findUnits, type LoadedUnit, type Position, positionOf, type Unit, type UnitQuery } from '../store/units.ts'
+import { countOfGroups, isByGroup, matchingIndexes } from './filter.ts'
+
+/** A matching record that is not decoded completely yet. */
+export interface Found {
+  columns: Columns
+  index: number
+  unit: LoadedUnit
+}
+
+export interface Search {
+  sql: Sql
+  query: UnitQuery
+  /** Monotonic milliseconds after which the search fails. */
+  deadline: number
+}
+
+export const searchSeconds = 5
+
+export function checkDeadline(deadline: number) {
+  if (monotonicMs() > deadline) throw SearchTooLong({ seconds: searchSeconds })
+}
+
+/** Returns the matching records of a unit, in its order. */
+export function matchesIn({ filter, numbers }: UnitQuery, unit: LoadedUnit): Found[] {
+  const columns = decodeColumns(unit.data)
+  const { endpoints } = unit
+  const endpointIdAt = endpoints
+    ? (index: number) => numbers.get(endpoints[index]!)
+    : (index: number) => columns.endpointIds[columns.endpoint[index]!]
+  return matchingIndexes(filter, columns, endpointIdAt).map((index) => ({ columns, index, unit }))
+}
+
+/** Units of the first statement, and at most; each statement asks for twice as many as the one before. */
+const unitsMin = 4
+const unitsMax = 64
+
+/** Reads units in order, in portions that grow. */
+async function* unitsOf(
+  { sql, query, deadline }: Search,
+  start: Position | undefined,
+  first: number,
+  withData: boolean,
+): AsyncGenerator<LoadedUnit> {
+  let position = start
+  const most = withData ? unitsMax : 1000
+  for (let limit = Math.max(unitsMin, Math.min(first, most)); ; limit = Math.min(limit * 2, most)) {
+    const units = await findUnits(sql, query, { position, limit, withData })
+    yield* units
+    if (units.length < limit) return
+    checkDeadline(deadline)
+    position = positionOf(units.at(-1)!, query.descending)
+  }
+}
+
+/** Compares two records in ascending order: by time, then correlation id, then direction. */
+function compare(a: Found, b: Found): number {
+  const difference = a.columns.micros[a.index]! - b.columns.micros[b.index]!
+  if (difference !== 0) return difference
+  const [idA, idB] = [correlationIdAt(a.columns, a.index), correlationIdAt(b.columns, b.index)]
+  if (idA !== idB) return idA < idB ? -1 : 1
+  return Number(outbound(a)) - Number(outbound(b))
+}
+const outbound = ({ columns, index }: Found) => columns.kinds[columns.kind[index]!]!.outbound
+
+/**
+ * Yields matching records in order, in portions. A record is yielded when no later unit can have one before it: units come by their
+ * ends if descending, so later ones end before it.
+ */
+export async function* recordsInOrder(
+  search: Search,
+  { start, expected }: { start?: Position | undefined; expected: number },
+): AsyncGenerator<Found[]> {
+  const { query, deadline } = search
+  const { descending } = query
+  const pace = createPace()
+  let waiting: Found[] = []
+  const micros = ({ columns, index }: Found) => columns.micros[index]!
+  for await (const unit of unitsOf(search, start, Math.ceil(expected / 64), true)) {
+    const bound = descending ? unit.lastAt : unit.firstAt
+    const isFinal = (found: Found) => (descending ? micros(found) > bound : micros(found) < bound)
+    const final = waiting.filter(isFinal)
+    if (final.length > 0) {
+      yield final
+      waiting = waiting.filter((found) => !isFinal(found))
+    }
+    const found = matchesIn(query, unit)
+    if (found.length > 0) {
+      waiting.push(...found)
+      waiting.sort(descending ? (a, b) => compare(b, a) : compare)
+    }
+    await pace()
+    checkDeadline(deadline)
+  }
+  if (waiting.length > 0) yield waiting
+}
+
+export interface Skipped {
+  /** Where the page's units start. */
+  start: Position | undefined
+  /** Records between there and the page. */
+  offset: number
+}
+
+/**
+ * Passes over whole units before the page, by their counts. A unit is passed over only if no other one overlaps it in time, and it is
+ * wholly within the span.
+ */
+export async function skipUnits(search: Search, offset: number): Promise<Skipped> {
+  const { query } = search
+  const { filter, descending } = query
+  if (!isByGroup(filter)) return { start: undefined, offset }
+  let remaining = offset
+  let start: Position | undefined
+  let previous: Unit | undefined
+  /** The end, in the direction of the order, of all units so far. */
+  let reached = descending ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY
+  for await (const unit of unitsOf(search, undefined, 256, false)) {
+    const isApart = previous && (descending ? unit.lastAt < reached : unit.firstAt > reached)
+    if (previous && !isApart) return { start, offset: remaining }
+    if (previous) {
+      const isInside = previous.firstAt >= filter.span.from && previous.lastAt < filter.span.to
+      const count = countOfGroups(filter, previous.groups)
+      if (!isInside || count > remaining) return { start, offset: remaining }
+      remaining -= count
+      start = positionOf(previous, descending)
+    }
+    previous = unit
+    reached = descending ? Math.min(reached, unit.firstAt) : Math.max(reached, unit.lastAt)
+  }
+  return { start, offset: remaining }
+}
+
+/** Returns complete records; the ids of endpoints in blocks are looked up. */
+export async function loadRecords({ sql, query }: Search, found: Found[]): Promise<StoredRecord[]> {
+  const { tenantId } = query.filter
+  const numbers = new Set<number>()
+  for (const { unit, index } of found) {
+    const number = unit.endpoints?.[index]
+    if (number !== undefined && !query.numbers.has(number)) numbers.add(number)
+  }
+  const ids = await findEndpointIds(sql, tenantId, [...numbers])
+  return found.map(({ columns, index, unit }) => {
+    const record = recordAt(columns, index)
+    if (!unit.endpoints) return record
+    const number = unit.endpoints[index]!
+    return { ...record, endpointId: query.numbers.get(number) ?? ids.get(number) ?? '' }
+  })
+}

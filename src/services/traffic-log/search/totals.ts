@@ -1,0 +1,88 @@
+/** Exact totals: from the counts of blocks where they suffice, plus the records of batches and of blocks at the ends of the span. */
+import type { Sql } from '../../../kernel/db.ts'
+import { fiveMinutesMs, hourMs } from '../store/counts.ts'
+import { type PartSpans, sumOfCounts } from '../store/totals.ts'
+import { countInBlocks, findUncounted, type LoadedUnit, type UnitQuery } from '../store/units.ts'
+import { countOfGroups, isByGroup, type MicrosSpan, type RecordFilter } from './filter.ts'
+import { matchesIn } from './stream.ts'
+
+/** Returns whether an index over endpoints counts the records in blocks. */
+export const isByEndpoint = (filter: RecordFilter) =>
+  filter.visible === 'all' &&
+  filter.endpointIds !== undefined &&
+  filter.endpointIds.size <= 10 &&
+  !filter.versionName &&
+  !filter.extension &&
+  filter.outbound === undefined &&
+  !filter.payload &&
+  !filter.resourcePath &&
+  filter.requestId === undefined
+
+const isInside = ({ firstAt, lastAt }: LoadedUnit, { from, to }: MicrosSpan) => firstAt >= from && lastAt < to
+
+/** Counts the matching records of units. Their groups suffice if the filter is by group and the unit is within the span. */
+export function countIn(query: UnitQuery, units: LoadedUnit[]): number {
+  const { filter } = query
+  const byGroup = isByGroup(filter)
+  let sum = 0
+  for (const unit of units)
+    sum += byGroup && isInside(unit, filter.span) ? countOfGroups(filter, unit.groups) : matchesIn(query, unit).length
+  return sum
+}
+
+export interface Total {
+  total: number
+  /** Records in batches; they are not in the counts. */
+  inBatches: number
+}
+
+const bucketOf = (micros: number, ms: number) => micros / 1000 / ms
+
+/** Splits a span into whole hours, whole five minutes before and after them, and the rest at both ends. */
+export function partsOf({ from, to }: MicrosSpan): PartSpans {
+  const whole = (ms: number): MicrosSpan => ({
+    from: Math.ceil(bucketOf(from, ms)) * ms * 1000,
+    to: Math.floor(bucketOf(to, ms)) * ms * 1000,
+  })
+  const [hours, minutes] = [whole(hourMs), whole(fiveMinutesMs)]
+  if (minutes.from >= minutes.to) return { hours: undefined, minutes: [], rest: [{ from, to }] }
+  const rest = [
+    { from, to: minutes.from },
+    { from: minutes.to, to },
+  ].filter((span) => span.from < span.to)
+  if (hours.from >= hours.to) return { hours: undefined, minutes: [minutes], rest }
+  const beside = [
+    { from: minutes.from, to: hours.from },
+    { from: hours.to, to: minutes.to },
+  ].filter((span) => span.from < span.to)
+  return { hours, minutes: beside, rest }
+}
+
+/** Counts by groups: of a tenant, applications, a version or an extension. */
+export async function totalByCounts(sql: Sql, query: UnitQuery): Promise<Total> {
+  const parts = partsOf(query.filter.span)
+  const ofSpan = (span: MicrosSpan): UnitQuery => ({ ...query, filter: { ...query.filter, span } })
+  const [counted, batches, ...rest] = await Promise.all([
+    sumOfCounts(sql, query.filter, parts),
+    findUncounted(sql, query, { blocks: 'none' }),
+    ...parts.rest.map((span) => findUncounted(sql, ofSpan(span), { blocks: 'all' })),
+  ])
+  const inBatches = countIn(query, batches)
+  const inRest = parts.rest.map((span, index) =>
+    countIn(
+      ofSpan(span),
+      rest[index]!.filter(({ isBatch }) => !isBatch),
+    ),
+  )
+  return { total: counted + inBatches + inRest.reduce((sum, count) => sum + count, 0), inBatches }
+}
+
+/** Counts the records of a few endpoints. */
+export async function totalByEndpoint(sql: Sql, query: UnitQuery): Promise<number> {
+  const numbers = [...query.numbers].filter(([, id]) => query.filter.endpointIds!.has(id)).map(([number]) => number)
+  const [inBlocks, others] = await Promise.all([
+    numbers.length === 0 ? 0 : countInBlocks(sql, query, numbers),
+    findUncounted(sql, query, { blocks: 'edges' }),
+  ])
+  return inBlocks + countIn(query, others)
+}

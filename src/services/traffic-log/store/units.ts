@@ -1,0 +1,192 @@
+/** SQL that finds units, batches and blocks alike, for a search. Run it in one snapshot, so that no record is in both or neither. */
+import type { Fragment, Sql } from '../../../kernel/db.ts'
+import { type Group, hashOfEndpoint } from '../codec/groups.ts'
+import { requestIdModulus } from '../pack/pack-records.ts'
+import type { RecordFilter } from '../search/filter.ts'
+import { integersIn } from './copy-rows.ts'
+
+/** A batch or a block, without its records. */
+export interface Unit {
+  isBatch: boolean
+  id: string
+  firstAt: number
+  lastAt: number
+  n: number
+  groups: Group[]
+}
+
+/** A unit with its records. */
+export interface LoadedUnit extends Unit {
+  data: Buffer
+  /** Numbers of the endpoints of a block. */
+  endpoints: Int32Array | undefined
+}
+
+/** Numbers of the endpoints that a filter names, by number. */
+export type EndpointNumbers = ReadonlyMap<number, string>
+
+export interface UnitQuery {
+  filter: RecordFilter
+  numbers: EndpointNumbers
+  descending: boolean
+}
+
+/** The place of a unit in the order: by its end if descending, else by its start. */
+export interface Position {
+  at: number
+  id: string
+}
+
+export const positionOf = ({ firstAt, lastAt, id }: Unit, descending: boolean): Position => ({
+  at: descending ? lastAt : firstAt,
+  id,
+})
+
+const dayMicros = 86_400_000_000
+
+const hasGroup = (sql: Sql, { versionName: v, extension: x, outbound: o }: RecordFilter) =>
+  v || x || o !== undefined
+    ? sql`and groups @> ${sql.json([{ ...(v && { v }), ...(x && { x }), ...(o !== undefined && { o }) }])}`
+    : sql``
+
+const ofApplications = (sql: Sql, names: Iterable<string>) => sql`
+  exists (select from jsonb_array_elements(groups) g where g ->> 'a' = any(${[...names]}::text[]))`
+
+/** Conditions that only pass over units without a match; the filter decides about records. */
+function pruning(sql: Sql, { filter, numbers }: UnitQuery, isBatch: boolean): Fragment {
+  const hasEndpoint = (ids: ReadonlySet<string>) => {
+    if (isBatch) return sql`endpoint_hashes && ${[...ids].map(hashOfEndpoint)}::integer[]`
+    const named = [...numbers].filter(([, id]) => ids.has(id)).map(([number]) => number)
+    return sql`endpoints && ${named}::integer[]`
+  }
+  const { visible, endpointIds, requestId } = filter
+  return sql`
+    ${hasGroup(sql, filter)}
+    ${endpointIds ? sql`and ${hasEndpoint(endpointIds)}` : sql``}
+    ${
+      requestId === undefined || isBatch
+        ? sql``
+        : sql`and request_ids @> array[${requestId % requestIdModulus}::integer]`
+    }
+    ${
+      visible === 'all'
+        ? sql``
+        : sql`and (${ofApplications(sql, visible.applicationNames)} or ${hasEndpoint(visible.endpointIds)})`
+    }`
+}
+
+const within = (sql: Sql, { from, to }: { from: number; to: number }) => sql`last_at >= ${from} and first_at < ${to}`
+
+/** Blocks are within a day, so the span also says which partitions. */
+const withinDays = (sql: Sql, { from, to }: { from: number; to: number }) => sql`
+  day >= ${Math.floor(from / dayMicros)} and day <= ${Math.floor(Math.min(to, 9e15) / dayMicros)}`
+
+const after = (sql: Sql, { descending }: UnitQuery, position: Position | undefined, column: Fragment) =>
+  position === undefined
+    ? sql``
+    : descending
+      ? sql`and (${column}, id) < (${position.at}::bigint, ${position.id}::text)`
+      : sql`and (${column}, id) > (${position.at}::bigint, ${position.id}::text)`
+
+interface UnitRow extends Omit<LoadedUnit, 'endpoints'> {
+  endpoints: Buffer | null
+}
+
+/** Finds units in the order of the query. `withData`: with their records. */
+export async function findUnits(
+  sql: Sql,
+  query: UnitQuery,
+  { position, limit, withData }: { position: Position | undefined; limit: number; withData: boolean },
+): Promise<LoadedUnit[]> {
+  const { filter, descending } = query
+  const column = descending ? sql`last_at` : sql`first_at`
+  const order = descending ? sql`order by ${column} desc, id desc` : sql`order by ${column}, id`
+  // The bound on the ordered column alone is what an index supports; ties are decided by the outer condition.
+  const bound =
+    position === undefined
+      ? sql``
+      : descending
+        ? sql`and last_at <= ${position.at}`
+        : sql`and first_at >= ${position.at}`
+  const part = (from: Fragment, id: Fragment, isBatch: boolean) => sql`
+    (select * from (
+      select ${isBatch}::boolean as is_batch, ${id} as id, first_at, last_at, n, groups,
+        ${isBatch || !withData ? sql`null::bytea` : sql`array_send(endpoints)`} as endpoints,
+        ${withData ? sql`data` : sql`''::bytea as data`}
+      from ${from} where tenant_id = ${filter.tenantId} and ${within(sql, filter.span)} ${bound} ${pruning(sql, query, isBatch)}
+      ${isBatch ? sql`` : sql`and ${withinDays(sql, filter.span)}`}) u
+    where true ${after(sql, query, position, column)} ${order} limit ${limit}::bigint)`
+  const rows = await sql<UnitRow[]>`
+    select * from (
+      ${part(sql`traffic_log.batches`, sql`'b' || batch_id`, true)}
+      union all
+      ${part(sql`traffic_log.blocks`, sql`lpad(block_id::text, 18, '0')`, false)}) units
+    ${order} limit ${limit}::bigint`
+  return rows.map((row) => ({ ...row, endpoints: row.endpoints ? integersIn(row.endpoints) : undefined }))
+}
+
+/** Counts the records of one endpoint in the blocks that are wholly within the span, without decoding them. */
+export async function countInBlocks(sql: Sql, query: UnitQuery, numbers: number[]): Promise<number> {
+  const { filter } = query
+  const [row] = await sql<{ n: number }[]>`
+    select coalesce(sum(${numbers
+      .map((number) => sql`coalesce(cardinality(array_positions(endpoints, ${number}::integer)), 0)`)
+      .reduce((sum, part) => sql`${sum} + ${part}`)}), 0)::float8 as n
+    from traffic_log.blocks
+    where tenant_id = ${filter.tenantId} and first_at >= ${filter.span.from} and last_at < ${filter.span.to}
+      and ${withinDays(sql, filter.span)} and endpoints && ${numbers}::integer[]`
+  return row!.n
+}
+
+/** Finds the records that are not wholly counted elsewhere: batches, and blocks that reach over an end of the span. */
+export async function findUncounted(
+  sql: Sql,
+  query: UnitQuery,
+  { blocks }: { blocks: 'none' | 'edges' | 'all' },
+): Promise<LoadedUnit[]> {
+  const { filter } = query
+  const { from, to } = filter.span
+  const edges = blocks === 'edges' ? sql`and (first_at < ${from} or last_at >= ${to})` : sql``
+  const rows = await sql<UnitRow[]>`
+    select true as is_batch, 'b' || batch_id as id, first_at, last_at, n, groups, null::bytea as endpoints,
+      ${needsData(sql, filter)} as data
+    from traffic_log.batches where tenant_id = ${filter.tenantId} and ${within(sql, filter.span)} ${pruning(sql, query, true)}
+    ${
+      blocks === 'none'
+        ? sql``
+        : sql`
+    union all
+    select false, block_id::text, first_at, last_at, n, groups, array_send(endpoints), ${needsData(sql, filter)}
+    from traffic_log.blocks
+    where tenant_id = ${filter.tenantId} and ${within(sql, filter.span)} and ${withinDays(sql, filter.span)} ${edges}
+      ${pruning(sql, query, false)}`
+    }`
+  return rows.map((row) => ({ ...row, endpoints: row.endpoints ? integersIn(row.endpoints) : undefined }))
+}
+
+/** Units within the span are counted by their groups, unless the filter needs their records. */
+const needsData = (sql: Sql, { span, endpointIds, visible }: RecordFilter) =>
+  endpointIds || (visible !== 'all' && visible.endpointIds.size > 0)
+    ? sql`data`
+    : sql`case when first_at < ${span.from} or last_at >= ${span.to} then data else ''::bytea end`
+
+/** Finds when endpoints of these ids were unregistered, in microseconds since 1970. */
+export async function findUnregistered(
+  sql: Sql,
+  tenantId: string,
+  endpointIds: Iterable<string>,
+): Promise<Map<string, number>> {
+  const rows = await sql<{ endpointId: string; at: number }[]>`
+    select endpoint_id, (extract(epoch from unregistered_at) * 1000000)::bigint as at from traffic_log.unregistered
+    where tenant_id = ${tenantId} and endpoint_id = any(${[...endpointIds]}::text[])`
+  return new Map(rows.map(({ endpointId, at }) => [endpointId, at]))
+}
+
+export const snapshotReadOnly = 'isolation level repeatable read read only'
+
+/** Sets the time limit of statements of a transaction. Custom plans, because the best plan depends on the time span. */
+export async function limitStatements(sql: Sql, milliseconds: number) {
+  await sql`
+    select set_config('statement_timeout', ${String(milliseconds)}, true), set_config('jit', 'off', true),
+      set_config('plan_cache_mode', 'force_custom_plan', true)`
+}
