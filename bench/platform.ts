@@ -11,6 +11,7 @@ const program = resolve(import.meta.dirname, '../bin/waypost')
 export interface StartedPlatform {
   pid: number
   baseUrl: string
+  managementUrl: string
   mqttUrl: string
   mqttsUrl: string
   readySeconds: number
@@ -71,6 +72,7 @@ export async function startPlatform(
   return {
     pid: child.pid!,
     baseUrl,
+    managementUrl,
     mqttUrl,
     mqttsUrl,
     readySeconds: (performance.now() - started) / 1000,

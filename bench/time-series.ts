@@ -8,6 +8,7 @@ import { batches, ingest } from './time-series/ingest.ts'
 import { type Peers, withPeers } from './time-series/peers.ts'
 import { aggregation, latest, memoryOfReading, readMillion, readOne } from './time-series/reading.ts'
 import { fillAndPack, storageFigures } from './time-series/storage.ts'
+import { sustained } from './time-series/sustained.ts'
 
 /** Duration of one load; set a shorter one for a quick run. */
 const seconds = Number(process.env.BENCH_SECONDS ?? 4)
@@ -31,6 +32,7 @@ const parts: Record<string, () => Promise<Figure[]>> = {
       ...(await aggregation(bench, peers, plant)),
     ]),
   growth: () => growth(seconds),
+  sustained: () => withDevices(sustained),
 }
 
 /** Runs all parts, or those in BENCH_PARTS. */

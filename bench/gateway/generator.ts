@@ -2,11 +2,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
-import type { ConnectOrder, ConnectResult, RunOrder, RunResult } from './load.ts'
+import type { ConnectOrder, ConnectResult, Period, RunOrder, RunResult } from './load.ts'
 
 export interface Generator {
   connect(order: ConnectOrder): Promise<ConnectResult>
   run(order: RunOrder): Promise<RunResult>
+  /** Called at the end of each period of a run. */
+  onPeriod(listener: (period: Period) => void): void
   close(): Promise<void>
   stop(): void
 }
@@ -28,6 +30,7 @@ export function startGenerator(core: number | 'any' = loadCore): Generator {
   return {
     connect: (connect) => order({ connect }),
     run: (run) => order({ run }),
+    onPeriod: (listener) => void child.on('message', ({ period }: { period?: Period }) => period && listener(period)),
     close: () => order({ close: true }),
     stop: () => child.disconnect(),
   }
@@ -38,8 +41,10 @@ export function requestFrom(child: ChildProcess, message: object): Promise<unkno
   return new Promise((resolve, reject) => {
     const ended = (code: number | null) => reject(new Error(`a process of the bench ended with ${code}`))
     child.once('exit', ended)
-    child.once('message', (answer: { done?: unknown; failed?: string }) => {
+    child.on('message', function answered(answer: { done?: unknown; failed?: string; period?: unknown }) {
+      if (answer.period) return
       child.off('exit', ended)
+      child.off('message', answered)
       if (answer.failed) reject(new Error(answer.failed))
       else resolve(answer.done)
     })

@@ -37,9 +37,19 @@ export interface RunOrder {
   rate?: number
   /** Processes whose processor time is measured, each separately. */
   pids: number[]
+  /** Reports quantiles of each such period, besides those of the whole run. */
+  periodSeconds?: number
+}
+
+export interface Period {
+  messages: number
+  p50Ms: number
+  p99Ms: number
+  maxMs: number
 }
 
 export interface RunResult {
+  periods?: Period[]
   messages: number
   seconds: number
   p50Ms: number
@@ -107,14 +117,42 @@ async function connect(order: ConnectOrder): Promise<ConnectResult> {
   return { seconds, p50Ms: times.quantileMs(0.5), p99Ms: times.quantileMs(0.99), slowestMs, retries }
 }
 
-async function run({ seconds, warmUpSeconds, rate, pids }: RunOrder): Promise<RunResult> {
+/** Collects the quantiles of each period. */
+function startPeriods(seconds: number | undefined) {
+  const periods: Period[] = []
+  const current = createHistogram()
+  let messages = 0
+  const timer = seconds === undefined ? undefined : setInterval(finish, seconds * 1000)
+  function finish() {
+    const [p50Ms, p99Ms, maxMs] = [0.5, 0.99, 1].map((share) => current.quantileMs(share)) as [number, number, number]
+    periods.push({ messages, p50Ms, p99Ms, maxMs })
+    process.send?.({ period: periods.at(-1) })
+    current.clear()
+    messages = 0
+  }
+  return {
+    periods,
+    add(microseconds: number) {
+      current.add(microseconds)
+      messages++
+    },
+    stop: () => clearInterval(timer),
+  }
+}
+
+async function run({ seconds, warmUpSeconds, rate, pids, periodSeconds }: RunOrder): Promise<RunResult> {
   const devices = fleet!.devices
   let running = true
   let messages = 0
+  let inPeriods: ReturnType<typeof startPeriods> | undefined
   fleet!.onDone = (device, count) => {
     const now = performance.now()
     const first = device.done - count
-    for (let n = 0; n < count; n++) times.add((now - device.since[(first + n) % windowSize]!) * 1000)
+    for (let n = 0; n < count; n++) {
+      const microseconds = (now - device.since[(first + n) % windowSize]!) * 1000
+      times.add(microseconds)
+      inPeriods?.add(microseconds)
+    }
     messages += count
     if (running && rate === undefined) fleet!.send(device, count, now)
   }
@@ -125,7 +163,10 @@ async function run({ seconds, warmUpSeconds, rate, pids }: RunOrder): Promise<Ru
   const before = pids.map(cpuSeconds)
   const own = process.cpuUsage()
   const began = performance.now()
-  await sleep(seconds * 1000)
+  if (periodSeconds !== undefined) inPeriods = startPeriods(periodSeconds)
+  // The last period ends before the run does.
+  await sleep(seconds * 1000 + (periodSeconds === undefined ? 0 : 500))
+  inPeriods?.stop()
   const taken = (performance.now() - began) / 1000
   const after = pids.map(cpuSeconds)
   const { user, system } = process.cpuUsage(own)
@@ -138,6 +179,7 @@ async function run({ seconds, warmUpSeconds, rate, pids }: RunOrder): Promise<Ru
     loadCpuSeconds: (user + system) / 1e6,
     lost: fleet!.lost(),
     refused: fleet!.errorCount(),
+    ...(inPeriods && { periods: inPeriods.periods }),
   }
   running = false
   clearInterval(pace)

@@ -7,7 +7,7 @@ export interface Payload {
   renew?(bytes: Buffer, device: number): void
 }
 
-export type PayloadName = 'note' | 'sample' | 'batch'
+export type PayloadName = 'note' | 'sample' | 'changing' | 'batch'
 
 export const valuesOfSample = 5
 export const samplesOfBatch = 100
@@ -38,6 +38,23 @@ const valuesText = (seed: number) =>
 /** One sample of five values, without a timestamp. */
 const sample = (): Payload => ({ of: (device, place) => Buffer.from(`{${valuesText(device * 31 + place)}}`) })
 
+/** 150 bytes with five values, and other values in each message. */
+function changing(): Payload {
+  const names = ['temperature', 'humidity', 'pressure', 'voltage', 'level']
+  const fixed = '"deviceName":"sensor","site":"plant-one-north","fw":"1.2.3"'
+  const text = `{${names.map((name) => `"${name}":21.50`).join()},${fixed}}`
+  const places = names.map((name) => text.indexOf(`"${name}":`) + name.length + 3)
+  return {
+    of: () => Buffer.from(text),
+    renew(bytes) {
+      for (const place of places) {
+        const hundredths = 1000 + Math.floor(Math.random() * 9000)
+        bytes.write(`${Math.floor(hundredths / 100)}.${String(hundredths % 100).padStart(2, '0')}`, place, 5, 'latin1')
+      }
+    },
+  }
+}
+
 const stepMs = 1000
 const timeHead = '{"timestamp":'
 const timeDigits = 13
@@ -62,4 +79,4 @@ function batch(): Payload {
   }
 }
 
-export const payloads: Record<PayloadName, () => Payload> = { note, sample, batch }
+export const payloads: Record<PayloadName, () => Payload> = { note, sample, changing, batch }

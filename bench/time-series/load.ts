@@ -28,6 +28,8 @@ export interface Pace {
   seconds: number
   /** Messages per second; without it as fast as possible. */
   rate?: number
+  /** Reports each such period. */
+  periodSeconds?: number
 }
 
 export async function run(generator: Generator, server: Server, pace: Pace, processes: Process[] = []) {

@@ -157,6 +157,7 @@ function createWritePath(
     slots,
     log,
     metrics,
+    isAlone: members.isAlone,
     duringCommit: {
       isNeeded: ({ companionRows, origins }) =>
         companionRows.length > 0 || origins.some((origin) => bus.isWanted(PointsStored, origin)),

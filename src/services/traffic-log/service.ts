@@ -99,7 +99,11 @@ export function createTrafficLog(kit: Kit<TrafficLogSettings>, applications: App
   const { writer, refusals } = createWriters(kit, partitions)
   const thread = createPackThread()
   const packingDb = db.open({ max: 2, name: 'waypost-traffic-packing' })
-  const packing = { db: packingDb, now, thread, ensureDays: partitions.ensure, invalidateDays: partitions.invalidate }
+  const { ensure: ensureDays, invalidate: invalidateDays } = createPartitions(
+    { db: packingDb, now },
+    settings.retentionDays,
+  )
+  const packing = { db: packingDb, now, thread, ensureDays, invalidateDays }
   const packer = createPacker(packing)
   const sizeLimit = createSizeLimit({ ...kit, db: packingDb }, settings.bytesMax)
   const outcomesOf = applications.derivedConfiguration(requestStatusInstance, ({ outcomes }) => outcomes)

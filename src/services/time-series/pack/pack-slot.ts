@@ -21,12 +21,13 @@ export interface PackTotals {
   expired: number
 }
 
-const pageRows = 4000
+/** A page is parsed at once, in about 5 ms. */
+const pageRows = 500
 const rowsPerPace = 100
 /** Maximum length of texts of a page. */
 const pageTextBytes = 16_000_000
-/** Points in memory before they are written. */
-const pointsInMemoryMax = 400_000
+/** Points in memory before they are written. More make the garbage collection of the process slower. */
+const pointsInMemoryMax = 60_000
 const chunksInMemoryMax = 2000
 /** A day with this many chunks is merged into one, even if it is large. */
 const chunksPerDayMax = 12
@@ -44,6 +45,8 @@ interface NewestOfSet {
 }
 
 export interface PackOptions {
+  /** Length of the longest text of the slot. */
+  longestText: number
   numbers: Numbers
   /** First day that is kept, by series id. */
   firstDays: ReadonlyMap<number, number>
@@ -56,7 +59,7 @@ export interface PackOptions {
 export async function packSlot(
   sql: Sql,
   slot: number,
-  { numbers, firstDays, check, pace }: PackOptions,
+  { longestText, numbers, firstDays, check, pace }: PackOptions,
 ): Promise<PackTotals> {
   const sum: PackTotals = { samples: 0, points: 0, chunks: 0, bytes: 0, dropped: 0, expired: 0 }
   let chunks: Chunk[] = []
@@ -89,8 +92,7 @@ export async function packSlot(
     last = new Map()
   }
 
-  const longest = await store.longestText(sql, slot)
-  const rowsPerPage = Math.max(1, Math.min(pageRows, Math.floor(pageTextBytes / Math.max(1, longest))))
+  const rowsPerPage = Math.max(1, Math.min(pageRows, Math.floor(pageTextBytes / Math.max(1, longestText))))
   for await (const page of store.readSlot(sql, slot, rowsPerPage)) {
     check()
     const existing = await findExistingNumbers(sql, [...new Set(page.map((row) => row.endpointNo))])

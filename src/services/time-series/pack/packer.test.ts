@@ -144,6 +144,7 @@ suite('packing', () => {
     let pages = 0
     const ended = waypost.kit.db.tx((tx) =>
       packSlot(tx, slot, {
+        longestText: 0,
         numbers: service.numbers,
         pace: () => undefined,
         firstDays: new Map(),

@@ -81,12 +81,17 @@ export function createPacker({
   }
 
   async function pack(slot: number): Promise<boolean> {
-    await createMonths(await chunks.findDaysOfSlot(db.sql, slot))
     const began = monotonicMs()
+    const pace = createPace()
+    const { days, longestText } = await chunks.findExtent(db.sql, slot, () => {
+      check()
+      return pace()
+    })
+    await createMonths(days)
     const firstDays = await retention.firstDays()
     const totals = await db.tx(async (sql) => {
       if (!(await chunks.tryPackingLock(sql)) || !(await store.lockClosedSlot(sql, slot))) return undefined
-      const sum = await packSlot(sql, slot, { numbers, firstDays, check, pace: createPace() })
+      const sum = await packSlot(sql, slot, { longestText, numbers, firstDays, check, pace })
       await store.markPacked(sql, slot)
       return sum
     })

@@ -22,11 +22,28 @@ const conflictingMax = 10_000
 /** Time after the first use of a slot during which all endpoints are looked up. */
 export const newSlotMs = 2000
 
-export function createTimeConflicts(arrivals: ArrivalTimes, isNewForMs = newSlotMs): TimeConflicts {
-  let [lastSlot, firstSeenMs] = [Number.NaN, 0]
+export interface TimeConflictOptions {
+  newSlotMs?: number | undefined
+  /** Returns whether no other node is alive. */
+  isAlone(): boolean
+}
 
+export function createTimeConflicts(
+  arrivals: ArrivalTimes,
+  { newSlotMs: isNewForMs = newSlotMs, isAlone }: TimeConflictOptions,
+): TimeConflicts {
+  let [lastSlot, firstSeenMs] = [Number.NaN, Number.NEGATIVE_INFINITY]
+
+  /**
+   * Only another node, or this one before a restart, can have given a time in the slot before. A node that was alone there skips
+   * the lookup: at 10,500 messages/s it delays 3 % of a minute's acknowledgements.
+   */
   function isNew(slot: number): boolean {
-    if (slot !== lastSlot) [lastSlot, firstSeenMs] = [slot, monotonicMs()]
+    if (slot !== lastSlot) {
+      const hasWrittenBefore = !Number.isNaN(lastSlot) && monotonicMs() - firstSeenMs >= isNewForMs
+      lastSlot = slot
+      firstSeenMs = hasWrittenBefore && isAlone() ? monotonicMs() - isNewForMs : monotonicMs()
+    }
     return monotonicMs() - firstSeenMs < isNewForMs
   }
 

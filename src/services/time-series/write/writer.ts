@@ -36,6 +36,8 @@ export interface WriterOptions {
   timeoutMs?: number
   /** Overrides the time during which a slot is new, for tests. */
   newSlotMs?: number
+  /** Returns whether no other node is alive. */
+  isAlone?(): boolean
 }
 
 const valuesMax = 5000
@@ -54,7 +56,10 @@ const undefinedTable = '42P01'
 export function createWriter(options: WriterOptions): Writer {
   const { db, order, slots, duringCommit } = options
   const arrivals = createArrivalTimes()
-  const conflicts = createTimeConflicts(arrivals, options.newSlotMs)
+  const conflicts = createTimeConflicts(arrivals, {
+    newSlotMs: options.newSlotMs,
+    isAlone: options.isAlone ?? (() => false),
+  })
   const outOfOrder = createOutOfOrderWrites()
   const numbers = new WeakMap<Rows, Promise<number>>()
   let lastResolved: Promise<unknown> = Promise.resolve()

@@ -4,7 +4,7 @@ export interface ByteWriter {
   readonly length: number
   /** Writes an integer from 0 to 2^53. */
   unsigned(value: number): void
-  /** Writes an integer that may be negative; small ones are short. */
+  /** Writes an integer from -2^53 to 2^53; small ones are short. */
   signed(value: number): void
   bytes(value: Uint8Array): void
   text(value: string): void
@@ -14,6 +14,8 @@ export interface ByteWriter {
 
 const initialBytes = 4096
 const integerBytesMax = 8
+/** Bit of the first byte of a signed integer. */
+const negative = 64
 
 export function createByteWriter(capacity = initialBytes): ByteWriter {
   let buffer = Buffer.allocUnsafeSlow(capacity)
@@ -42,7 +44,12 @@ export function createByteWriter(capacity = initialBytes): ByteWriter {
       return length
     },
     unsigned,
-    signed: (value) => unsigned(value < 0 ? -value * 2 - 1 : value * 2),
+    signed(value) {
+      const magnitude = Math.abs(value)
+      reserve(1)
+      buffer[length++] = (magnitude % 64) | (value < 0 ? negative : 0) | (magnitude > 63 ? 128 : 0)
+      if (magnitude > 63) unsigned(Math.floor(magnitude / 64))
+    },
     bytes(value) {
       reserve(value.length)
       buffer.set(value, length)
@@ -82,8 +89,9 @@ export function createByteReader(buffer: Buffer): ByteReader {
   return {
     unsigned,
     signed() {
-      const value = unsigned()
-      return value % 2 === 0 ? value / 2 : -(value + 1) / 2
+      const byte = buffer[offset++]!
+      const magnitude = (byte & 63) + (byte & 128 ? unsigned() * 64 : 0)
+      return byte & negative ? -magnitude : magnitude
     },
     text() {
       const length = unsigned()

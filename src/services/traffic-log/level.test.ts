@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { before, suite, test } from 'node:test'
+import { addRealms } from '../../../test/harness/realm-state.ts'
+import { aRecord, openTrafficLog, root } from '../../../test/harness/traffic-log.ts'
+
+const { waypost, admin, record, log } = await openTrafficLog()
+await addRealms(waypost, 'default')
+for (const name of ['all', 'headers', 'errors', 'off', 'mixed']) {
+  await admin('POST /api/v1/applications', { name })
+  await admin(`POST /api/v1/applications/${name}/app-versions`, { nameSuffix: 'v1' })
+}
+const configure = (name: string, config: object) =>
+  admin(`PUT /api/v1/app-configs/applications/${name}`, { al: { platform: { applications: { [name]: config } } } })
+
+const found = async (version: string) => {
+  const { body } = await admin(`GET ${root}/endpoint-traffic?appVersionName=${version}&sortOrder=asc`)
+  return body.content.map(
+    ({
+      direction,
+      payload,
+      additionalMetadata,
+    }: {
+      direction: string
+      payload: string
+      additionalMetadata: object
+    }) => ({
+      direction,
+      payload,
+      ...additionalMetadata,
+    }),
+  )
+}
+
+/** A message that is accepted, and one that is rejected. */
+async function exchange(applicationName: string) {
+  const of = { applicationName, versionName: `${applicationName}-v1` }
+  for (const [correlationId, statusCode, answer] of [
+    ['good', 200, ''],
+    ['bad', 400, '{"reasonPhrase":"Not JSON"}'],
+  ] as const) {
+    await record([{ ...of, correlationId: `${applicationName} ${correlationId}`, payload: Buffer.from(correlationId) }])
+    await record([
+      {
+        ...of,
+        correlationId: `${applicationName} ${correlationId}`,
+        direction: 'OUTBOUND',
+        payload: Buffer.from(answer),
+        additionalMetadata: { transport: 'mqtt', statusCode },
+      },
+    ])
+  }
+}
+
+suite('the level of an application', () => {
+  before(async () => {
+    for (const level of ['all', 'headers', 'errors', 'off']) {
+      assert.equal((await configure(level, { level })).status, 204)
+      await exchange(level)
+    }
+  })
+  const reason = '{"reasonPhrase":"Not JSON"}'
+
+  test('all keeps every message', async () => {
+    assert.deepEqual(await found('all-v1'), [
+      { direction: 'INBOUND', payload: 'good', transport: 'mqtt' },
+      { direction: 'OUTBOUND', payload: '', transport: 'mqtt', statusCode: 200 },
+      { direction: 'INBOUND', payload: 'bad', transport: 'mqtt' },
+      { direction: 'OUTBOUND', payload: reason, transport: 'mqtt', statusCode: 400 },
+    ])
+  })
+
+  test('headers keeps every message without its payload, whose size is told', async () => {
+    assert.deepEqual(await found('headers-v1'), [
+      { direction: 'INBOUND', payload: '', transport: 'mqtt', payloadOmitted: true, payloadBytes: 4 },
+      { direction: 'OUTBOUND', payload: '', transport: 'mqtt', statusCode: 200 },
+      { direction: 'INBOUND', payload: '', transport: 'mqtt', payloadOmitted: true, payloadBytes: 3 },
+      {
+        direction: 'OUTBOUND',
+        payload: '',
+        transport: 'mqtt',
+        statusCode: 400,
+        payloadOmitted: true,
+        payloadBytes: 27,
+      },
+    ])
+    const [row] = await waypost.kit.db.sql`
+      select sum(messages)::int as messages, sum(bytes)::int as bytes
+      from (${log.statistics(waypost.kit.db.sql, 'default')}) as t where application_name = 'headers'`
+    assert.deepEqual({ ...row }, { messages: 4, bytes: 34 })
+  })
+
+  test('errors keeps rejected messages and their responses', async () => {
+    assert.deepEqual(await found('errors-v1'), [
+      { direction: 'INBOUND', payload: 'bad', transport: 'mqtt' },
+      { direction: 'OUTBOUND', payload: reason, transport: 'mqtt', statusCode: 400 },
+    ])
+  })
+
+  test('off keeps nothing', async () => {
+    assert.deepEqual(await found('off-v1'), [])
+  })
+
+  test('of a version replaces that of its application, and a change applies to the next message', async () => {
+    await configure('mixed', { level: 'off', versions: { 'mixed-v1': { level: 'headers' } } })
+    await exchange('mixed')
+    assert.equal((await found('mixed-v1')).length, 4)
+    await configure('mixed', { versions: { 'mixed-v1': { level: 'off' } } })
+    await exchange('mixed')
+    assert.equal((await found('mixed-v1')).length, 4)
+  })
+
+  test('must be one of the four', async () => {
+    const answer = await configure('all', { level: 'most' })
+    assert.equal(answer.status, 400)
+    assert.match(answer.text, /level/)
+  })
+
+  test('messages that wait for their response at level errors are limited in number', async () => {
+    const of = { applicationName: 'errors', versionName: 'errors-v1' }
+    const responses = (correlationId: string) =>
+      log.record(aRecord({ ...of, correlationId, direction: 'OUTBOUND', additionalMetadata: { statusCode: 500 } }))
+    for (let n = 0; n < 2001; n++) await log.record(aRecord({ ...of, correlationId: `waiting ${n}` }))
+    const earlier = (await found('errors-v1')).length
+    await responses('waiting 0')
+    await responses('waiting 2000')
+    assert.equal((await found('errors-v1')).length, earlier + 3)
+  })
+})
