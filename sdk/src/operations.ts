@@ -5008,7 +5008,7 @@ export interface TrafficRecord {
   requestId?: number
   /** Payload as text. It is base64 if `additionalMetadata.encoding` says so, and cut if `additionalMetadata.payloadTruncated` is true. */
   payload: string
-  /** More about the message, such as `transport`, `statusCode` of a response, `encoding` of the payload, and `payloadBytes` (its full size in bytes) where it was cut. */
+  /** More about the message, such as `transport`, `statusCode` of a response, `encoding` of the payload, and `payloadBytes` (its full size in bytes) where it was cut, or left out by the level (`payloadOmitted`). */
   additionalMetadata?: Record<string, unknown>
   /** When the platform received or sent the message, in UTC. */
   createdAt: string

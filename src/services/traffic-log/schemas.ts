@@ -43,7 +43,7 @@ const TrafficRecord = Type.Object(
       JsonObject({
         description:
           'More about the message, such as `transport`, `statusCode` of a response, `encoding` of the payload, and ' +
-          '`payloadBytes` (its full size in bytes) where it was cut.',
+          '`payloadBytes` (its full size in bytes) where it was cut, or left out by the level (`payloadOmitted`).',
       }),
     ),
     createdAt: DateTime({ description: 'When the platform received or sent the message, in UTC.' }),

@@ -1,4 +1,4 @@
--- Records in two forms (docs/adr/0025-traffic-log-blocks.md): a batch is what one commit has of a tenant; the packer turns batches
+-- Records in two forms (docs/adr/0026-traffic-log-blocks.md): a batch is what one commit has of a tenant; the packer turns batches
 -- into blocks of about 128 records of an hour. A record is in exactly one of both, and counts and hourly are of blocks only.
 -- Times are microseconds since 1970.
 
@@ -50,7 +50,7 @@ create table traffic_log.blocks (
 alter table traffic_log.blocks alter column data set storage external;
 create index blocks_by_end on traffic_log.blocks (tenant_id, last_at);
 create index blocks_by_start on traffic_log.blocks (tenant_id, first_at);
-create index blocks_of_endpoint on traffic_log.blocks using gin (endpoints);
+create index blocks_of_endpoint on traffic_log.blocks using gin (endpoints) with (gin_pending_list_limit = 512);
 
 -- What the blocks of an hour take, for the limit in bytes.
 create table traffic_log.stored (

@@ -58,7 +58,11 @@ export function createPackThread(): PackThread {
       const id = ++calls
       return new Promise((resolve, reject) => {
         waiting.set(id, { resolve, reject })
-        worker!.postMessage({ id, sources })
+        const copies = sources.map((source) => ({ ...source, data: Uint8Array.from(source.data) }))
+        worker!.postMessage(
+          { id, sources: copies },
+          copies.map(({ data }) => data.buffer),
+        )
       })
     },
     async stop() {

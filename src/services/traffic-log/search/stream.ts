@@ -103,6 +103,9 @@ export async function* recordsInOrder(
   if (waiting.length > 0) yield waiting
 }
 
+/** So many records are decoded faster than passed over. */
+const skippedMin = 200
+
 export interface Skipped {
   /** Where the page's units start. */
   start: Position | undefined
@@ -117,7 +120,7 @@ export interface Skipped {
 export async function skipUnits(search: Search, offset: number): Promise<Skipped> {
   const { query } = search
   const { filter, descending } = query
-  if (!isByGroup(filter)) return { start: undefined, offset }
+  if (!isByGroup(filter) || offset < skippedMin) return { start: undefined, offset }
   let remaining = offset
   let start: Position | undefined
   let previous: Unit | undefined

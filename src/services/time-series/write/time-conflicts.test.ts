@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { eventually } from '../../../../test/harness/eventually.ts'
+import { createArrivalTimes } from './arrival-times.ts'
+import { createRows } from './rows.ts'
+import { createTimeConflicts } from './time-conflicts.ts'
+
+const origin = { tenantId: 'default', applicationName: 'app', versionName: 'app-v1', endpointId: 'ep-1' }
+
+function aStampedSample() {
+  const rows = createRows(10)
+  rows.add(1, Date.now(), true, [{ setId: 1, seriesIds: [1] }], [21], origin)
+  return rows
+}
+
+for (const isAlone of [true, false])
+  test(`after a slot change, a node that is ${isAlone ? '' : 'not '}alone ${isAlone ? 'writes at once' : 'looks endpoints up'}`, async () => {
+    const conflicts = createTimeConflicts(createArrivalTimes(), { newSlotMs: 30, isAlone: () => isAlone })
+    const rows = aStampedSample()
+    assert.equal(
+      conflicts.needLookup(rows, 1),
+      true,
+      'the first slot of a process may have times from before a restart',
+    )
+    await eventually(() => assert.equal(conflicts.needLookup(rows, 1), false))
+    assert.equal(conflicts.needLookup(rows, 2), !isAlone)
+  })
+
+test('a slot that ends at once does not hide the one before', () => {
+  const conflicts = createTimeConflicts(createArrivalTimes(), { newSlotMs: 60_000, isAlone: () => true })
+  const rows = aStampedSample()
+  assert.equal(conflicts.needLookup(rows, 1), true)
+  assert.equal(conflicts.needLookup(rows, 2), true)
+})
