@@ -7,7 +7,7 @@ import { monotonicMs, sleep } from '../../../kernel/clock.ts'
 import type { Db } from '../../../kernel/db.ts'
 import type { Log } from '../../../kernel/log.ts'
 import type { Metrics } from '../../../kernel/metrics.ts'
-import { createPace } from '../../../kernel/pace.ts'
+import { createPace, type Pace } from '../../../kernel/pace.ts'
 import type { Retention } from '../delete/retention.ts'
 import { packingFailed } from '../log-messages.ts'
 import type { Numbers } from '../numbers/numbers.ts'
@@ -44,7 +44,9 @@ class Stopped extends Error {
 
 const everyMs = 10_000
 const lockTimeout = '55P03'
-const isLockTimeout = (error: unknown) => (error as { code?: string } | null)?.code === lockTimeout
+const undefinedTable = '42P01'
+const codeOf = (error: unknown) => (error as { code?: string } | null)?.code
+const isLockTimeout = (error: unknown) => codeOf(error) === lockTimeout
 
 export function createPacker({
   db,
@@ -80,13 +82,26 @@ export function createPacker({
     }
   }
 
+  /** Returns undefined if another node has packed and dropped the slot. */
+  async function findExtent(slot: number, pace: Pace): Promise<chunks.SlotExtent | undefined> {
+    const pause = () => {
+      check()
+      return pace()
+    }
+    try {
+      return await chunks.findExtent(db.sql, slot, pause)
+    } catch (error) {
+      if (codeOf(error) === undefinedTable) return undefined
+      throw error
+    }
+  }
+
   async function pack(slot: number): Promise<boolean> {
     const began = monotonicMs()
     const pace = createPace()
-    const { days, longestText } = await chunks.findExtent(db.sql, slot, () => {
-      check()
-      return pace()
-    })
+    const extent = await findExtent(slot, pace)
+    if (!extent) return false
+    const { days, longestText } = extent
     await createMonths(days)
     const firstDays = await retention.firstDays()
     const totals = await db.tx(async (sql) => {

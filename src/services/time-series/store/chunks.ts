@@ -139,7 +139,7 @@ export interface SlotExtent {
 export async function findExtent(sql: Sql, slot: number, pause: () => Promise<void> | undefined): Promise<SlotExtent> {
   const days = new Set<number>()
   let longestText = 0
-  const [size] = await sql`select pg_relation_size(${partitionOf(slot)}::regclass) / 8192 as pages`
+  const [size] = await sql`select pg_relation_size(to_regclass(${partitionOf(slot)})) / 8192 as pages`
   for (let page = 0; page < size!.pages; page += pagesPerScan) {
     const rows = await sql.unsafe(
       `select floor(ts::float8 / ${dayMs})::integer as day, max(coalesce(octet_length(x), 0)) as longest from ${partitionOf(slot)}
