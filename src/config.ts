@@ -3,7 +3,8 @@
  * the output of `waypost config`, and docs/reference/configuration.md.
  */
 import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { homedir } from 'node:os'
+import { join, resolve } from 'node:path'
 import { distance } from 'fastest-levenshtein'
 import { serviceSettings } from './assembly/settings.ts'
 import { type IsProxy, readTrustProxy } from './kernel/client-address.ts'
@@ -141,6 +142,22 @@ const platform = {
     kind: 'integer',
     default: '60',
     meaning: 'seconds of the first lockout; each further one within a day takes twice as long',
+  },
+  URL: {
+    kind: 'web address',
+    default: undefined,
+    meaning: 'address of the platform for commands such as waypost endpoints list; default: that of the context',
+  },
+  TENANT: {
+    kind: 'text',
+    default: undefined,
+    meaning: 'tenant of commands that use bootstrap.json: default or platform; default: default',
+  },
+  API_KEY: {
+    kind: 'text',
+    default: undefined,
+    secret: true,
+    meaning: 'API key of commands such as waypost endpoints list; default: the login of the context',
   },
   LOG_LEVEL: {
     kind: 'text',
@@ -329,6 +346,8 @@ export function loadConfig(environment: Environment = process.env) {
     /** APIs without authentication: all, or the named ones. */
     withoutAuthentication: parseApisWithoutAuthentication(value.AUTH),
     rateLimit: { perCredential: value.RATE_LIMIT_PER_CREDENTIAL, perAddress: value.RATE_LIMIT_PER_ADDRESS },
+    /** For commands that call the API. */
+    commandLine: { url: value.URL, tenant: value.TENANT, apiKey: value.API_KEY },
     log: { level: value.LOG_LEVEL, format: value.LOG_FORMAT as 'auto' | 'json' | 'pretty' },
     /** Settings that every service may use. */
     platform: {
@@ -356,6 +375,10 @@ export function loadConfig(environment: Environment = process.env) {
 }
 
 export type Config = ReturnType<typeof loadConfig>
+
+/** Returns the folder of the user's own configuration, which holds the logins of the command line. */
+export const userDirectory = (environment: Environment = process.env) =>
+  join(environment.XDG_CONFIG_HOME || join(homedir(), '.config'), 'waypost')
 
 function s3Of(value: Values<typeof platform>): PlatformSettings['blobs']['s3'] {
   const { S3_URL: url, S3_ACCESS_KEY: accessKey, S3_SECRET_KEY: secretKey, S3_REGION: region } = value

@@ -1,0 +1,70 @@
+/** Bodies from files: JSON, YAML, and what is neither. */
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { describe } from '../../../sdk/src/descriptions.ts'
+import { temporaryDirectory } from '../../../test/harness/database.ts'
+import { parseDocument, readBody, readDocument } from './body.ts'
+import { parseCommand } from './flags.ts'
+
+const aFile = (content: string | Buffer) => {
+  const file = join(temporaryDirectory(), 'body')
+  writeFileSync(file, content)
+  return file
+}
+const bodyOf = async (name: string, ...argv: string[]) =>
+  await readBody(describe(name)!, parseCommand(describe(name)!, argv))
+
+test('flags add fields to a file', async () => {
+  const file = aFile('username: ada\nroles: [viewer]\n')
+  assert.deepEqual(await bodyOf('users.create', '-f', file, '--email', 'a@b.c'), {
+    username: 'ada',
+    roles: ['viewer'],
+    email: 'a@b.c',
+  })
+  assert.deepEqual(await bodyOf('users.create', '-f', aFile('{"username": "ada"}')), { username: 'ada' })
+  await assert.rejects(bodyOf('users.create', '-f', aFile('[1]'), '--email', 'a@b.c'), /expected an object/)
+})
+
+test('a body that is needed names its fields, and one that is not taken is refused', async () => {
+  await assert.rejects(bodyOf('users.create'), /users create needs a body with username/)
+  await assert.rejects(bodyOf('users.get', 'x', '-f', 'y'), /takes no body/)
+  assert.equal(await bodyOf('users.get', 'x'), undefined)
+  await assert.rejects(bodyOf('software.file.upload', 'app', '1.0.0'), /needs --file/)
+})
+
+test('a file that cannot be read is said', async () => {
+  await assert.rejects(readDocument('/nowhere/file'), /cannot be read \(ENOENT\)/)
+  await assert.rejects(readDocument('/tmp'), /is not a file/)
+  await assert.rejects(readDocument(aFile(Buffer.from([0xff, 0xfe, 0x00]))), /is not text in UTF-8/)
+  await assert.rejects(readDocument(aFile('')), /is empty/)
+})
+
+const bomb = [
+  'a: &a [x,x,x,x,x,x,x,x,x,x]',
+  ...'bcdefghi'.split('').map((letter, index) => {
+    const before = 'abcdefghi'[index]
+    return `${letter}: &${letter} [${Array(10).fill(`*${before}`).join(',')}]`
+  }),
+].join('\n')
+const hostile: [name: string, text: string, expected: RegExp][] = [
+  ['aliases that explode', bomb, /alias/i],
+  ['a tag that is unknown', 'a: !!js/function "x"', /tag/i],
+  ['two documents', 'a: 1\n---\nb: 2', /multiple documents|document/i],
+  ['keys that stand twice', 'a: 1\na: 2', /unique/i],
+  ['half of a JSON text', '{"a": ', /./],
+]
+for (const [name, text, expected] of hostile)
+  test(`refuses ${name} in one sentence`, async () => {
+    await assert.rejects(parseDocument(text, 'file'), (error: Error) => {
+      assert.match(error.message, expected)
+      assert.ok(!error.message.includes('\n'))
+      return true
+    })
+  })
+
+test('a key named __proto__ is data', async () => {
+  const value = await parseDocument('{"__proto__": {"a": 1}}', 'file')
+  assert.deepEqual(Object.keys(value as object), ['__proto__'])
+})

@@ -1,0 +1,86 @@
+/** Runs `waypost <noun> <verb>`: calls an operation and prints its answer. */
+import { createWriteStream, existsSync, renameSync, rmSync } from 'node:fs'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { type Description, describe } from '../../../sdk/src/descriptions.ts'
+import type { Client } from '../../../sdk/src/index.ts'
+import type { Answer, Download, ServerEvent } from '../../../sdk/src/types.ts'
+import { readBody } from './body.ts'
+import { choose, connect } from './connection.ts'
+import { curlOf } from './dry-run.ts'
+import { CommandError, exitCodes } from './errors.ts'
+import { type ParsedCommand, parseCommand } from './flags.ts'
+import { idOf, type Printing, printList, printObject, write } from './print.ts'
+
+export async function callOperation(name: string, argv: string[]): Promise<void> {
+  const description = describe(name)!
+  const parsed = parseCommand(description, argv)
+  const body = await readBody(description, parsed)
+  const args = { ...parsed.args, ...(body !== undefined && { body }) }
+  const { flags } = parsed
+  if (flags.dryRun) {
+    await write(`${await curlOf(choose(flags).url, name, args, flags.ifMatch)}\n`)
+    return
+  }
+  const { client } = connect(flags)
+  const printing: Printing = { ...flags, known: description.answer.columns ?? [] }
+  if (description.paged) return await printList(itemsOf(client, name, args, parsed), printing)
+  const answer = await client.call(name, args, flags.ifMatch === undefined ? {} : { ifMatch: flags.ifMatch })
+  if (answer.status === 412)
+    throw new CommandError('the object was changed by somebody else; read it again, and repeat', exitCodes.conflict)
+  await printAnswer(description, answer, parsed, printing)
+}
+
+function itemsOf(client: Client, name: string, args: Record<string, unknown>, { flags }: ParsedCommand) {
+  const paged = flags.pageSize === undefined ? args : { ...args, ...pageSizeOf(name, flags.pageSize) }
+  const list = client.list(name, paged)
+  return flags.limit === undefined ? list : list.take(flags.limit)
+}
+
+/** Lists have `limit` or `size` for the number of items on a page. */
+function pageSizeOf(name: string, count: number) {
+  const size = describe(name)!.arguments.find((item) => item.name === 'limit' || item.name === 'size')
+  return size ? { [size.name]: count } : {}
+}
+
+async function printAnswer(description: Description, answer: Answer, { flags }: ParsedCommand, printing: Printing) {
+  const { type } = description.answer
+  if (type === 'text/event-stream') return await printEvents(answer.body as AsyncIterable<ServerEvent>)
+  if (answer.body instanceof ReadableStream) return await saveBytes(answer.body as Download, flags)
+  if (answer.body !== undefined) return await printObject(answer.body, printing)
+  if (answer.location === undefined) return
+  const id = decodeURIComponent(new URL(answer.location, 'http://localhost').pathname.split('/').at(-1) ?? '')
+  if (flags.output === 'json' || flags.output === 'yaml')
+    return await printObject({ id, location: answer.location }, printing)
+  await write(`${idOf(id, [])}\n`)
+}
+
+async function printEvents(events: AsyncIterable<ServerEvent>) {
+  for await (const { event, data, id } of events)
+    await write(`${JSON.stringify({ event, id, data: parsedOrText(data) })}\n`)
+}
+
+function parsedOrText(data: string): unknown {
+  try {
+    return JSON.parse(data)
+  } catch {
+    return data
+  }
+}
+
+/** Writes a download to a file, which appears only when it is complete, or to standard output. */
+async function saveBytes(body: Download, { save, force }: { save: string | undefined; force: boolean }) {
+  const source = Readable.fromWeb(body as never)
+  if (save === undefined) {
+    if (process.stdout.isTTY) throw new CommandError('the answer is a file; give --save <file>', exitCodes.usage)
+    return await pipeline(source, process.stdout, { end: false })
+  }
+  if (!force && existsSync(save)) throw new CommandError(`${save} exists; --force replaces it`)
+  const temporary = `${save}.part-${process.pid}`
+  try {
+    await pipeline(source, createWriteStream(temporary, { flags: 'wx' }))
+    renameSync(temporary, save)
+  } finally {
+    rmSync(temporary, { force: true })
+  }
+}

@@ -1,0 +1,119 @@
+/** Chooses the platform and the credentials of a command: flags, settings, the context, or bootstrap.json of a local platform. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Auth, requestTokens, type Session } from '../../../sdk/src/auth.ts'
+import { type Client, createClient } from '../../../sdk/src/index.ts'
+import { loadConfig } from '../../config.ts'
+import { readBootstrap } from '../simulate/platform.ts'
+import { type Context, contextsFile, readContexts, withLock, writeContexts } from './contexts.ts'
+import { CommandError, usageError } from './errors.ts'
+
+export interface Chosen {
+  url: string
+  tenant: string
+  auth: Auth | undefined
+  /** Where the address and the credentials come from, for people. */
+  origin: string
+}
+
+export interface Choice {
+  context?: string | undefined
+  url?: string | undefined
+}
+
+export function choose({ context, url }: Choice): Chosen {
+  const { commandLine, dataDirectory } = loadConfig()
+  const { current, contexts } = readContexts()
+  if (context === undefined && commandLine.apiKey !== undefined) {
+    const address = url ?? commandLine.url ?? contexts[current ?? '']?.url
+    if (address === undefined) throw usageError('WAYPOST_API_KEY is set, and WAYPOST_URL is not: set it, or give --url')
+    const tenant = commandLine.tenant ?? 'default'
+    return { url: address, tenant, auth: { apiKey: commandLine.apiKey }, origin: 'WAYPOST_API_KEY' }
+  }
+  const name = context ?? current
+  if (name !== undefined) {
+    const found = contexts[name]
+    if (!found) throw usageError(`there is no context ${name}; waypost context list shows them`)
+    return ofContext(name, found, url ?? commandLine.url)
+  }
+  if (existsSync(join(dataDirectory, 'bootstrap.json'))) return ofBootstrap(dataDirectory, url, commandLine)
+  throw new CommandError('there is no login: run waypost login --url <address of the platform>', 4)
+}
+
+function ofContext(name: string, { url, tenant, login }: Context, given: string | undefined): Chosen {
+  if (given !== undefined && new URL(given).origin !== new URL(url).origin)
+    throw usageError(`the context ${name} is for ${url}, and its login is sent nowhere else: log in at ${given} first`)
+  const origin = `context ${name}`
+  if (!login) return { url, tenant, auth: undefined, origin }
+  if ('apiKey' in login) return { url, tenant, auth: login, origin }
+  if ('clientSecret' in login) return { url, tenant, auth: { tenant, ...login }, origin }
+  return { url, tenant, auth: (rejected) => accessToken(name, rejected), origin }
+}
+
+function ofBootstrap(
+  directory: string,
+  url: string | undefined,
+  { url: setting, tenant = 'default' }: { url: string | undefined; tenant: string | undefined },
+): Chosen {
+  const bootstrap = readBootstrap(directory) as unknown as Record<string, unknown> & { baseUrl: string }
+  const realm = Object.hasOwn(bootstrap, tenant) ? (bootstrap[tenant] as Realm) : undefined
+  if (realm?.backendClient === undefined)
+    throw usageError(`bootstrap.json has no client of the tenant ${tenant}; run waypost login --tenant ${tenant}`)
+  const { id: clientId, secret: clientSecret } = realm.backendClient
+  const address = url ?? setting ?? bootstrap.baseUrl
+  if (new URL(address).origin !== new URL(bootstrap.baseUrl).origin)
+    throw usageError(
+      `bootstrap.json is for ${bootstrap.baseUrl}, and its client is used nowhere else: log in at ${address}`,
+    )
+  return { url: address, tenant, auth: { tenant, clientId, clientSecret }, origin: join(directory, 'bootstrap.json') }
+}
+
+interface Realm {
+  backendClient?: { id: string; secret: string }
+}
+
+/** Credentials of a session that was just made. */
+export const ofSession = (session: Session): Auth => ({ session })
+
+/** A token is renewed before it ends. */
+const marginMs = 30_000
+
+/**
+ * Returns the access token of a session. Commands that run at the same time renew it once, because using a refresh token twice
+ * ends the session.
+ */
+async function accessToken(name: string, rejected: string | undefined): Promise<string> {
+  const isUsable = ({ accessToken: token, expiresAt }: Session) =>
+    token !== rejected && expiresAt - marginMs > Date.now()
+  const kept = sessionOf(name)
+  if (kept && isUsable(kept)) return kept.accessToken
+  return await withLock(async () => {
+    const session = sessionOf(name)
+    if (session && isUsable(session)) return session.accessToken
+    if (session?.refreshToken === undefined) throw new CommandError('the session has ended; run waypost login', 4)
+    const contexts = readContexts()
+    const { url } = contexts.contexts[name]!
+    const transport = { url, fetch: globalThis.fetch, defaults: {} }
+    const { tenant, clientId } = session
+    const form = { grant_type: 'refresh_token', client_id: clientId, refresh_token: session.refreshToken }
+    const { access, expiresAt, refresh } = await requestTokens(transport, tenant, form)
+    const renewed = { tenant, clientId, accessToken: access, expiresAt, refreshToken: refresh ?? session.refreshToken }
+    contexts.contexts[name]!.login = { session: renewed }
+    writeContexts(contexts)
+    return access
+  })
+}
+
+function sessionOf(name: string): Session | undefined {
+  const login = readContexts().contexts[name]?.login
+  return login && 'session' in login ? login.session : undefined
+}
+
+export function connect(choice: Choice): { client: Client; chosen: Chosen } {
+  const chosen = choose(choice)
+  return { client: createClient({ url: chosen.url, auth: chosen.auth }), chosen }
+}
+
+/** Says which context would be used, for `waypost context show`. */
+export const describeChoice = ({ url, tenant, origin }: Chosen) =>
+  `${url}, tenant ${tenant}, from ${origin.startsWith('context ') ? `${origin} (${contextsFile()})` : origin}`

@@ -1,0 +1,84 @@
+/** Logins of the command line: named contexts in a file of the user, which nobody else may read. */
+import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Session } from '../../../sdk/src/auth.ts'
+import { userDirectory } from '../../config.ts'
+import { monotonicMs, sleep } from '../../kernel/clock.ts'
+import { CommandError } from './errors.ts'
+
+export type Login = { apiKey: string } | { clientId: string; clientSecret: string } | { session: Session }
+
+export interface Context {
+  /** Requests and credentials go to this address only. */
+  url: string
+  tenant: string
+  login?: Login
+}
+
+export interface Contexts {
+  current?: string
+  contexts: Record<string, Context>
+}
+
+export const contextsFile = () => join(userDirectory(), 'contexts.json')
+
+export function readContexts(): Contexts {
+  const file = contextsFile()
+  let text: string
+  try {
+    // Others could use the logins, or could have copied them already.
+    if (process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0)
+      throw new CommandError(
+        `${file} can be read by other users of this machine, so its logins are not used; run: chmod 600 ${file}`,
+      )
+    text = readFileSync(file, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { contexts: {} }
+    throw error
+  }
+  try {
+    const { current, contexts } = JSON.parse(text) as Contexts
+    return { ...(current !== undefined && { current }), contexts: { ...contexts } }
+  } catch {
+    throw new CommandError(`${file} is not JSON; delete it and log in again`)
+  }
+}
+
+/** Writes the file in one step, so that a crash leaves the old one or the new one. */
+export function writeContexts(contexts: Contexts) {
+  const file = contextsFile()
+  mkdirSync(userDirectory(), { recursive: true, mode: 0o700 })
+  const temporary = `${file}.${process.pid}`
+  writeFileSync(temporary, `${JSON.stringify(contexts, null, 2)}\n`, { mode: 0o600 })
+  renameSync(temporary, file)
+}
+
+const lockWaitMs = 15_000
+
+/** Runs a change of the file while no other command changes it. A lock that is older than a minute was left by a crash. */
+export async function withLock<T>(work: () => Promise<T>): Promise<T> {
+  const lock = `${contextsFile()}.lock`
+  mkdirSync(userDirectory(), { recursive: true, mode: 0o700 })
+  const started = monotonicMs()
+  while (!take(lock)) {
+    if (monotonicMs() - started > lockWaitMs) throw new CommandError(`${lock} is held by another command`)
+    await sleep(50)
+  }
+  try {
+    return await work()
+  } finally {
+    rmSync(lock, { recursive: true, force: true })
+  }
+}
+
+function take(lock: string): boolean {
+  try {
+    mkdirSync(lock)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
+  const age = Date.now() - (statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? 0)
+  if (age > 60_000) rmSync(lock, { recursive: true, force: true })
+  return false
+}

@@ -1,0 +1,57 @@
+/** Failures of commands: what is printed, and the exit code. */
+import { WaypostError } from '../../../sdk/src/errors.ts'
+import { visible } from './visible.ts'
+
+export const exitCodes = { failed: 1, usage: 2, missing: 3, notAllowed: 4, conflict: 5, unreachable: 6 } as const
+
+/** A failure that is explained in one sentence, without a stack. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError'
+  readonly exitCode: number
+  constructor(message: string, exitCode: number = exitCodes.failed) {
+    super(message)
+    this.exitCode = exitCode
+  }
+}
+
+export const usageError = (message: string) => new CommandError(message, exitCodes.usage)
+
+const codesByStatus: Record<number, number> = {
+  401: exitCodes.notAllowed,
+  403: exitCodes.notAllowed,
+  404: exitCodes.missing,
+  409: exitCodes.conflict,
+  412: exitCodes.conflict,
+}
+const unreachableCodes = new Set(['unreachable', 'interrupted', 'timeout'])
+
+export function exitCodeOf(error: unknown): number {
+  if (error instanceof CommandError) return error.exitCode
+  if (!(error instanceof WaypostError)) return exitCodes.failed
+  if (error.code === 'login_failed') return exitCodes.notAllowed
+  if (error.status !== undefined) return codesByStatus[error.status] ?? exitCodes.failed
+  if (error.code === 'invalid_argument') return exitCodes.usage
+  return unreachableCodes.has(error.code) ? exitCodes.unreachable : exitCodes.failed
+}
+
+/** Returns the lines that explain a failure: what failed, the field, the correlation id, and what to do next. */
+export function explain(error: Error): string {
+  const lines = [`waypost: ${visible(error.message)}`]
+  if (error instanceof WaypostError) {
+    const { status, field, correlationId, retryAfterSeconds } = error
+    if (field !== undefined && !error.message.includes(field)) lines.push(`  field: ${visible(field)}`)
+    if (correlationId !== undefined) lines.push(`  correlation id: ${visible(correlationId)}`)
+    const next = nextStep(status, error.code, retryAfterSeconds)
+    if (next !== undefined) lines.push(`  next: ${next}`)
+  }
+  return `${lines.join('\n')}\n`
+}
+
+function nextStep(status: number | undefined, code: string, seconds: number | undefined): string | undefined {
+  if (status === 401 || code === 'login_failed') return 'waypost login'
+  if (status === 403) return 'waypost whoami shows what you may do'
+  if (status === 412) return 'read the object again, and repeat the change with its new ETag'
+  if (status === 429 || status === 503) return seconds === undefined ? 'try again' : `try again in ${seconds} s`
+  if (code === 'unreachable') return 'check the address with waypost context show'
+  return undefined
+}

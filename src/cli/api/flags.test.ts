@@ -1,0 +1,81 @@
+/** Flags of all operations, and wrong ones. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { describe, operationNames } from '../../../sdk/src/descriptions.ts'
+import { nextWords } from '../completion.ts'
+import { dashed } from './dashed.ts'
+import { flagsOf, parseCommand } from './flags.ts'
+import { helpOfOperation } from './help.ts'
+import { findOperation } from './names.ts'
+import { nouns } from './nouns.ts'
+
+const parse = (name: string, ...argv: string[]) => parseCommand(describe(name)!, argv)
+
+test('every operation is found by its words, and has a help text and flags of its own', () => {
+  assert.ok(operationNames().length > 480)
+  for (const name of operationNames()) {
+    const words = name.split('.').map(dashed)
+    assert.deepEqual(findOperation([...words, '--x']), { name, rest: ['--x'] })
+    assert.deepEqual(findOperation(name.split('.'))?.name, name)
+    const description = describe(name)!
+    const flags = flagsOf(description).map(({ flag }) => flag)
+    assert.equal(new Set(flags).size, flags.length, name)
+    const help = helpOfOperation(description)
+    for (const flag of flags) assert.ok(help.includes(`--${flag}`), `${name} --${flag}`)
+    assert.ok(nouns().includes(words[0]!))
+  }
+})
+
+test('the longest words win, and arguments follow them', () => {
+  assert.deepEqual(findOperation(['endpoints', 'metadata', 'get', 'thermo-1']), {
+    name: 'endpoints.metadata.get',
+    rest: ['thermo-1'],
+  })
+  assert.equal(findOperation(['endpoints', 'fly']), undefined)
+  assert.equal(findOperation(['constructor', 'list']), undefined)
+})
+
+test('values have the types of the API', () => {
+  const { args, fields, flags } = parse(
+    'endpoints.list',
+    '--application-name=a,b',
+    '--application-name',
+    'c',
+    '--limit=5',
+    '-o',
+    'csv',
+  )
+  assert.deepEqual(args, { applicationName: ['a', 'b', 'c'] })
+  assert.deepEqual(fields, {})
+  assert.deepEqual([flags.limit, flags.output], [5, 'csv'])
+  const user = parse('users.create', '--username=-ada', '--enabled', '--roles', '["viewer"]')
+  assert.deepEqual(user.fields, { username: '-ada', enabled: true, roles: ['viewer'] })
+  assert.deepEqual(parse('users.create', '--no-enabled').fields, { enabled: false })
+  assert.deepEqual(parse('users.create', '--enabled', 'false').fields, { enabled: false })
+  assert.deepEqual(parse('endpoints.get', '--', '-odd').args, { endpointId: '-odd' })
+})
+
+const wrong: [argv: string[], expected: RegExp][] = [
+  [['users.create', '--enabled=yes'], /--enabled: expected true or false, not yes/],
+  [['users.create', '--roles', 'viewer'], /--roles: expected JSON/],
+  [['users.create', '--nonsense=1'], /Unknown option '--nonsense'/],
+  [['endpoints.get'], /<endpoint-id> is missing/],
+  [['endpoints.get', 'a', 'b'], /does not take the argument b/],
+  [['endpoints.list', '-o', 'xml'], /--output: expected one of table, wide, json/],
+  [['endpoints.list', '--limit', '0'], /--limit: expected a number from 1/],
+  [['endpoints.list', '--limit=1e3'], /--limit: expected a number from 1/],
+  [['traffic.list', '--sort-order', 'up'], /--sort-order: expected one of asc, desc, not up/],
+  [['traffic.list', '--request-id', '1.5'], /--request-id: expected an integer, not 1.5/],
+]
+for (const [[name, ...argv], expected] of wrong)
+  test(`refuses ${name} ${argv.join(' ')}`, () => {
+    assert.throws(() => parse(name!, ...argv), expected)
+  })
+
+test('completion offers nouns, then verbs, then flags', () => {
+  assert.ok(nextWords([]).includes('endpoints'))
+  assert.ok(nextWords([]).includes('login'))
+  assert.ok(nextWords(['endpoints']).includes('metadata'))
+  assert.deepEqual(nextWords(['endpoints', 'metadata']), ['get', 'update', 'patch', 'values', 'keys'])
+  assert.ok(nextWords(['endpoints', 'list']).includes('--application-name'))
+})

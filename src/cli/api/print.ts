@@ -1,0 +1,150 @@
+/** Prints the answers of operations as tables, JSON, YAML, CSV or ids. Lists are printed as they arrive. */
+import { once } from 'node:events'
+import type { Format } from './flags.ts'
+import { visible } from './visible.ts'
+
+export interface Printing {
+  output: Format
+  columns: string[] | undefined
+  /** Columns of the API reference. */
+  known: string[]
+}
+
+type Item = Record<string, unknown>
+
+/** Columns of a table that is not wide. */
+const tableColumns = 6
+const cellLength = 48
+/** Rows that decide the widths of columns; later ones may be wider. */
+const measuredRows = 100
+
+export async function write(text: string) {
+  if (!process.stdout.write(text)) await once(process.stdout, 'drain')
+}
+
+export async function printList(items: AsyncIterable<unknown>, printing: Printing): Promise<void> {
+  const { output } = printing
+  if (output === 'json') return printJsonList(items)
+  if (output === 'yaml') return printYamlList(items)
+  if (output === 'csv') return printCsv(items, printing)
+  if (output === 'id') {
+    for await (const item of items) await write(`${idOf(item, printing.known)}\n`)
+    return
+  }
+  return printTable(items, printing)
+}
+
+export async function printObject(value: unknown, printing: Printing): Promise<void> {
+  const { output } = printing
+  if (output === 'json') return write(`${JSON.stringify(value, null, 2)}\n`)
+  if (output === 'yaml') return write(await yamlOf(value))
+  if (output === 'id') return write(`${idOf(value, printing.known)}\n`)
+  if (output === 'csv') return printCsv(only(value), printing)
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return Array.isArray(value) ? printTable(values(value), printing) : write(`${cellOf(value)}\n`)
+  const rows = (printing.columns ?? Object.keys(value)).map((key) => [key, cellOf(valueAt(value, key))] as const)
+  const width = Math.max(0, ...rows.map(([key]) => visible(key).length))
+  for (const [key, text] of rows) await write(`${visible(key).padEnd(width)}  ${text}\n`)
+}
+
+async function* only(value: unknown) {
+  yield value
+}
+async function* values(list: unknown[]) {
+  yield* list
+}
+
+async function printJsonList(items: AsyncIterable<unknown>) {
+  let separator = '['
+  for await (const item of items) {
+    await write(`${separator}\n  ${JSON.stringify(item)}`)
+    separator = ','
+  }
+  await write(separator === '[' ? '[]\n' : '\n]\n')
+}
+
+async function printYamlList(items: AsyncIterable<unknown>) {
+  let isEmpty = true
+  for await (const item of items) {
+    await write(await yamlOf([item]))
+    isEmpty = false
+  }
+  if (isEmpty) await write('[]\n')
+}
+
+async function yamlOf(value: unknown): Promise<string> {
+  const { stringify } = await import('yaml')
+  return stringify(value, { lineWidth: 0 })
+}
+
+async function printCsv(items: AsyncIterable<unknown>, { columns, known }: Printing) {
+  let header = columns ?? (known.length > 0 ? known : undefined)
+  if (header) await write(csvLine(header))
+  for await (const item of items) {
+    if (!header) {
+      header = keysOf(item)
+      await write(csvLine(header))
+    }
+    await write(csvLine(header.map((column) => rawText(valueAt(item, column)))))
+  }
+}
+
+const csvLine = (cells: string[]) => `${cells.map(csvCell).join(',')}\n`
+const csvCell = (text: string) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
+
+async function printTable(items: AsyncIterable<unknown>, { output, columns, known }: Printing) {
+  const isWide = output === 'wide'
+  let [names, widths]: [string[] | undefined, number[]] = [columns, []]
+  let waiting: string[][] = []
+  const line = (cells: string[]) =>
+    `${cells
+      .map((cell, index) => cell.padEnd(widths[index]!))
+      .join('  ')
+      .trimEnd()}\n`
+  const flush = async () => {
+    if (waiting.length === 0 || !names) return
+    const header = names.map((name) => visible(name).toUpperCase())
+    widths = header.map((title, index) => Math.max(title.length, ...waiting.map((cells) => cells[index]!.length)))
+    await write(bold(line(header)) + waiting.map(line).join(''))
+    waiting = []
+  }
+  for await (const item of items) {
+    names ??= (known.length > 0 ? known : keysOf(item)).slice(0, isWide ? undefined : tableColumns)
+    const cells = names.map((name) => cut(cellOf(valueAt(item, name)), isWide))
+    if (widths.length > 0) await write(line(cells))
+    else if (waiting.push(cells) === measuredRows) await flush()
+  }
+  await flush()
+}
+
+const keysOf = (item: unknown) => (typeof item === 'object' && item !== null ? Object.keys(item) : ['value'])
+const cut = (text: string, isWide: boolean) =>
+  isWide || text.length <= cellLength ? text : `${text.slice(0, cellLength - 1)}…`
+const bold = (text: string) => (process.stdout.isTTY && process.stdout.hasColors() ? `\u001b[1m${text}\u001b[0m` : text)
+
+const cellOf = (value: unknown) => visible(rawText(value))
+
+function rawText(value: unknown): string {
+  if (value === undefined || value === null) return ''
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}
+
+/** Returns the value of a column; `metadata.city` is a field inside a field. */
+function valueAt(item: unknown, column: string): unknown {
+  if (typeof item !== 'object' || item === null) return column === 'value' ? item : undefined
+  if (Object.hasOwn(item, column)) return (item as Item)[column]
+  let value: unknown = item
+  for (const key of column.split('.')) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined
+    value = (value as Item)[key]
+  }
+  return value
+}
+
+/** Returns the id of an object: `id`, or the first of its fields whose name ends with Id, or its name. */
+export function idOf(item: unknown, known: string[]): string {
+  if (typeof item !== 'object' || item === null) return cellOf(item)
+  const keys = [...known, ...Object.keys(item)].filter((key) => Object.hasOwn(item, key))
+  const key = ['id', ...keys.filter((name) => /(Id|ID)$/.test(name)), 'name'].find((name) => keys.includes(name))
+  return cellOf((item as Item)[key ?? keys[0] ?? ''])
+}

@@ -1,0 +1,92 @@
+/** The commands of the program. Each is loaded when it is used, so that `waypost config` stays fast. */
+
+export interface Command {
+  summary: string
+  /** True if the command accepts arguments and options; the others reject them. */
+  takesArguments?: true
+  /** Verbs of a command whose name is also a noun of the API; other verbs are operations. */
+  verbs?: string[]
+  load(): Promise<{ run(args: string[]): Promise<number>; usage?: string }>
+}
+
+export const commands: Record<string, Command> = {
+  start: { summary: 'run the platform', load: () => import('./start.ts') },
+  migrate: { summary: 'upgrade the database to this version', load: () => import('./migrate.ts') },
+  backup: {
+    takesArguments: true,
+    summary: 'write a backup to a file: waypost backup <file>',
+    load: () => import('./backup.ts'),
+  },
+  restore: {
+    takesArguments: true,
+    summary: 'restore a backup: waypost restore <file>',
+    load: () => import('./restore.ts'),
+  },
+  doctor: { summary: 'check the installation and say what to do', load: () => import('./doctor.ts') },
+  user: { takesArguments: true, summary: 'manage users: waypost user list', load: () => import('./user.ts') },
+  key: {
+    takesArguments: true,
+    summary: 'manage API keys and signing keys: waypost key list',
+    load: () => import('./key.ts'),
+  },
+  simulate: {
+    takesArguments: true,
+    summary: 'run simulated devices against the platform: waypost simulate --devices 10',
+    load: () => import('./simulate.ts'),
+  },
+  vpn: {
+    takesArguments: true,
+    summary: 'run the VPN server beside the platform; waypost vpn config prints its configuration',
+    load: () => import('./vpn.ts'),
+  },
+  rules: {
+    takesArguments: true,
+    verbs: ['try'],
+    summary: 'try a rule on an event without effects: waypost rules try <file> --event <file>',
+    load: () => import('./rules.ts'),
+  },
+  pipeline: {
+    takesArguments: true,
+    summary: 'try an ingest pipeline: waypost pipeline simulate <file>',
+    load: () => import('./pipeline.ts'),
+  },
+  lorawan: {
+    takesArguments: true,
+    summary: 'try a payload formatter: waypost lorawan decode <codec> --bytes <hex> --port 1',
+    load: () => import('./lorawan.ts'),
+  },
+  login: {
+    takesArguments: true,
+    summary: 'log in to a platform for the commands below: waypost login --url https://…',
+    load: () => import('./login.ts'),
+  },
+  logout: { takesArguments: true, summary: 'end the session and forget the login', load: () => import('./logout.ts') },
+  context: {
+    takesArguments: true,
+    summary: 'choose between several logins: waypost context use <name>',
+    load: () => import('./context.ts'),
+  },
+  whoami: { summary: 'say who you are and what you may do', load: () => import('./whoami.ts') },
+  send: {
+    takesArguments: true,
+    summary: `send a message as a device: waypost send <endpoint> '{"temperature": 21}'`,
+    load: () => import('./send.ts'),
+  },
+  tail: {
+    takesArguments: true,
+    summary: 'follow the messages and refusals of an endpoint: waypost tail <endpoint>',
+    load: () => import('./tail.ts'),
+  },
+  watch: {
+    takesArguments: true,
+    summary: 'print points of time series as they arrive: waypost watch <application>',
+    load: () => import('./watch.ts'),
+  },
+  completion: {
+    takesArguments: true,
+    summary: 'print the completion of a shell: waypost completion bash',
+    load: () => import('./completion.ts'),
+  },
+  config: { summary: 'show the effective settings and their origin', load: () => import('./config.ts') },
+  openapi: { takesArguments: true, summary: 'print the API reference', load: () => import('./openapi.ts') },
+}

@@ -1,0 +1,37 @@
+import { choose, describeChoice } from './api/connection.ts'
+import { readContexts, withLock, writeContexts } from './api/contexts.ts'
+import { usageError } from './api/errors.ts'
+import { print } from './output.ts'
+
+export const usage = `usage: waypost context <action>
+
+  list           list the logins; * marks the current one
+  show           say which platform and login a command would use
+  use <name>     use another login from now on
+  delete <name>  forget a login
+`
+
+export async function run([action, name]: string[]): Promise<number> {
+  if (action === 'show') {
+    print(describeChoice(choose({})))
+    return 0
+  }
+  if (action === 'list') {
+    const { current, contexts } = readContexts()
+    for (const [one, { url, tenant }] of Object.entries(contexts))
+      print(`${one === current ? '*' : ' '} ${one}  ${url}  ${tenant}`)
+    return 0
+  }
+  if ((action !== 'use' && action !== 'delete') || name === undefined)
+    throw usageError(`expected an action\n\n${usage}`)
+  return await withLock(async () => {
+    const { current, contexts } = readContexts()
+    if (!Object.hasOwn(contexts, name)) throw usageError(`there is no context ${name}; waypost context list shows them`)
+    if (action === 'use') writeContexts({ current: name, contexts })
+    else {
+      const { [name]: _, ...others } = contexts
+      writeContexts({ ...(current !== name && current !== undefined && { current }), contexts: others })
+    }
+    return 0
+  })
+}

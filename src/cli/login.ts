@@ -1,0 +1,120 @@
+/** Logs the command line in: with the browser (authorization code with PKCE), an API key, or a backend client. */
+import { spawn } from 'node:child_process'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createInterface } from 'node:readline'
+import { parseArgs } from 'node:util'
+import { createClient } from '../../sdk/src/index.ts'
+import { finishLogin, startLogin } from '../../sdk/src/pkce.ts'
+import { loadConfig } from '../config.ts'
+import { ofSession } from './api/connection.ts'
+import { type Login, readContexts, withLock, writeContexts } from './api/contexts.ts'
+import { CommandError, usageError } from './api/errors.ts'
+import { visible } from './api/visible.ts'
+import { print } from './output.ts'
+
+export const usage = `usage: waypost login --url <address> [--tenant default] [--name <context>]
+
+  --url <address>   address of the platform; default: WAYPOST_URL, or the platform on this machine
+  --tenant <id>     tenant to log in to; default: default
+  --name <context>  name under which the login is kept; default: the host and the tenant
+  --api-key         log in with an API key, read from standard input
+  --client <id>     log in as a backend client; its secret is read from standard input
+  --no-browser      print the address instead of opening the browser
+
+The login is kept in the configuration folder of the user, readable by this user only.
+`
+
+const options = {
+  url: { type: 'string' },
+  tenant: { type: 'string', default: 'default' },
+  name: { type: 'string' },
+  'api-key': { type: 'boolean', default: false },
+  client: { type: 'string' },
+  'no-browser': { type: 'boolean', default: false },
+} as const
+
+/** A person needs time to find the password; later the browser would return to nobody. */
+const browserMs = 5 * 60_000
+
+export async function run(args: string[]): Promise<number> {
+  const { values } = parseArgs({ args, options })
+  const { port, commandLine } = loadConfig()
+  const url = (values.url ?? commandLine.url ?? `http://127.0.0.1:${port}`).replace(/\/+$/, '')
+  if (!URL.canParse(url)) throw usageError(`--url: expected an address such as https://waypost.example.com, not ${url}`)
+  const { tenant } = values
+  const name = values.name ?? `${new URL(url).host}/${tenant}`
+  const login = await loginOf(url, tenant, values)
+  const auth = 'session' in login ? ofSession(login.session) : 'apiKey' in login ? login : { tenant, ...login }
+  const { body } = await createClient({ url, auth }).me.get()
+  await withLock(async () => {
+    const { contexts } = readContexts()
+    writeContexts({ current: name, contexts: { ...contexts, [name]: { url, tenant, login } } })
+  })
+  const { subject, username } = body
+  print(
+    `Logged in to ${url} as ${visible(username ?? subject.id)} of tenant ${visible(body.tenantId)} (context ${name}).`,
+  )
+  return 0
+}
+
+async function loginOf(
+  url: string,
+  tenant: string,
+  given: { 'api-key': boolean; client?: string; 'no-browser': boolean },
+): Promise<Login> {
+  if (given['api-key']) return { apiKey: await readSecret('API key') }
+  if (given.client !== undefined) return { clientId: given.client, clientSecret: await readSecret('client secret') }
+  return { session: await withBrowser(url, tenant, !given['no-browser']) }
+}
+
+/** Reads one line from standard input. On a terminal it is not shown. */
+async function readSecret(what: string): Promise<string> {
+  if (process.stdin.isTTY) {
+    process.stderr.write(`${what}: `)
+    process.stdin.setRawMode?.(true)
+  }
+  const lines = createInterface({ input: process.stdin, terminal: process.stdin.isTTY === true })
+  if (process.stdin.isTTY) (lines as unknown as { _writeToOutput(text: string): void })._writeToOutput = () => {}
+  const line = await new Promise<string>((resolve) => {
+    lines.once('line', resolve)
+    lines.once('close', () => resolve(''))
+  })
+  lines.close()
+  if (process.stdin.isTTY) process.stderr.write('\n')
+  if (line.trim() === '') throw usageError(`expected the ${what} on standard input`)
+  return line.trim()
+}
+
+/** Waits on a free port of this machine for the browser to return with a code. */
+async function withBrowser(url: string, tenant: string, opens: boolean) {
+  let returned: (address: string) => void = () => {}
+  const server = createServer((request, response) => {
+    const isReturn = request.url?.startsWith('/callback?') === true
+    response.writeHead(isReturn ? 200 : 404, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' })
+    response.end(isReturn ? 'You can close this page and go back to the terminal.\n' : 'not found\n')
+    if (isReturn) returned(request.url!)
+  })
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  try {
+    const login = await startLogin({ url, tenant, redirectUri: `${origin}/callback` })
+    process.stderr.write(`Log in with the browser: ${login.address}\n`)
+    if (opens) openBrowser(login.address)
+    const path = await new Promise<string>((resolve, reject) => {
+      returned = resolve
+      setTimeout(() => reject(new CommandError('nobody logged in within five minutes')), browserMs).unref()
+    })
+    return await finishLogin(login, origin + path)
+  } finally {
+    server.close()
+  }
+}
+
+/** Opens the address, which contains no secret. Without a browser, the printed address is enough. */
+function openBrowser(address: string) {
+  const program = process.platform === 'darwin' ? 'open' : 'xdg-open'
+  const child = spawn(program, [address], { stdio: 'ignore', detached: true })
+  child.on('error', () => process.stderr.write(`${program} is not available; open the address yourself.\n`))
+  child.unref()
+}

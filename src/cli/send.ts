@@ -1,0 +1,59 @@
+/** Sends a message as a device, with a token that exists only for this message. */
+import { parseArgs } from 'node:util'
+import { readDocument } from './api/body.ts'
+import { connect } from './api/connection.ts'
+import { CommandError, usageError } from './api/errors.ts'
+import { visible } from './api/visible.ts'
+import { print } from './output.ts'
+
+export const usage = `usage: waypost send <endpoint> <json> [--extension dcx] [--resource json]
+
+  <json>             the message, such as '{"temperature": 21}'; or --file <file>
+  --extension <id>   extension of the device protocol; default: dcx (data samples)
+  --resource <path>  resource of the extension; default: json
+`
+
+export async function run(args: string[]): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: {
+      extension: { type: 'string', default: 'dcx' },
+      resource: { type: 'string', default: 'json' },
+      file: { type: 'string', short: 'f' },
+      context: { type: 'string' },
+    },
+  })
+  const [endpointId, text] = positionals
+  if (endpointId === undefined || (text === undefined) === (values.file === undefined) || positionals.length > 2)
+    throw usageError(`expected an endpoint and a message\n\n${usage}`)
+  const body = text === undefined ? await readDocument(values.file!) : messageOf(text)
+  const { client } = connect({ context: values.context })
+  const { body: endpoint } = await client.endpoints.get({ endpointId })
+  const { appName: applicationName, appVersion } = endpoint as { appName: string; appVersion: { name: string } }
+  const created = await client.tokens.create({ endpointId, body: { applicationName } })
+  const endpointTokenId = created.location!.split('/').at(-1)!
+  try {
+    const { token } = created.body as { token: string }
+    const answer = await client.devices.messages.send({
+      appVersionName: appVersion.name,
+      extension: values.extension,
+      token,
+      resource: values.resource,
+      body,
+    } as never)
+    const said = (answer as { body?: unknown }).body
+    print(`Accepted.${said === undefined || said === '' ? '' : ` ${visible(JSON.stringify(said))}`}`)
+  } finally {
+    await client.tokens.delete({ endpointId, endpointTokenId })
+  }
+  return 0
+}
+
+function messageOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new CommandError(`expected JSON such as '{"temperature": 21}', not ${visible(text)}`, 2)
+  }
+}

@@ -1,0 +1,16 @@
+import { connect, describeChoice } from './api/connection.ts'
+import { visible } from './api/visible.ts'
+import { countText, print } from './output.ts'
+
+/** Says whose login the command line uses, and on what it has permissions. */
+export async function run(): Promise<number> {
+  const { client, chosen } = connect({})
+  const { body } = await client.me.get()
+  print(`${visible(body.username ?? body.subject.id)} (${body.subject.type}) of tenant ${visible(body.tenantId)}`)
+  print(`at ${describeChoice(chosen)}`)
+  print(`roles: ${body.roles.map(visible).join(', ') || 'none'}`)
+  for (const { resource, scopes } of body.permissions)
+    print(`${visible(resource)}: ${countText(scopes.length, 'scope')}`)
+  if (body.permissions.length > 0) print('waypost me get -o yaml lists the scopes.')
+  return 0
+}

@@ -1,0 +1,202 @@
+/** The command line against a real platform: operations, logins, outputs and failures. */
+import assert from 'node:assert/strict'
+import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { afterAllTests, temporaryDirectory } from '../harness/database.ts'
+import { eventually } from '../harness/eventually.ts'
+import { runCommand, startPlatform } from '../harness/platform.ts'
+
+const { directory, baseUrl, bootstrap } = await startPlatform()
+const home = temporaryDirectory()
+const userFolder = { XDG_CONFIG_HOME: home }
+const contextsFile = join(home, 'waypost', 'contexts.json')
+
+/** Runs a command in the folder of the platform, with its bootstrap.json. */
+const waypost = (...args: string[]) => runCommand(args, { directory, environment: userFolder })
+/** Runs a command on another machine, without bootstrap.json. */
+const elsewhere = (args: string[], environment: Record<string, string> = {}) =>
+  runCommand(args, { environment: { ...userFolder, ...environment } })
+
+async function output(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await waypost(...args)
+  assert.equal(code, 0, `${args.join(' ')}: ${stderr}`)
+  return stdout
+}
+
+test('objects are created, listed in every format, changed and deleted', async () => {
+  assert.equal(
+    await output('applications', 'create', '--name', 'orchard', '--display-name', 'Obst & Nüsse'),
+    'orchard\n',
+  )
+  assert.equal(await output('applications', 'versions', 'create', 'orchard', '--name-suffix', 'v1'), 'orchard-v1\n')
+  const body = join(home, 'tree.yaml')
+  writeFileSync(body, 'appVersion: { name: orchard-v1 }\nmetadata:\n  kind: "apple, red"\n  note: "a\\u001b[31mb"\n')
+  for (const id of ['tree-1', 'tree-2', 'tree-3'])
+    assert.match(
+      await output('endpoints', 'create', '-f', body, '--endpoint-id', id),
+      new RegExp(`^endpointId +${id}\n`),
+    )
+  const list = ['endpoints', 'list', '--application-name', 'orchard', '--page-size', '2']
+  assert.equal(await output(...list, '-o', 'id'), 'tree-1\ntree-2\ntree-3\n')
+  assert.equal(await output(...list, '-o', 'id', '--limit', '1'), 'tree-1\n')
+  assert.equal(JSON.parse(await output(...list, '-o', 'json')).length, 3)
+  assert.match(await output(...list, '-o', 'yaml'), /^- endpointId: tree-1\n/)
+  assert.match(await output(...list), /^ENDPOINTID +CREATEDDATE .*\ntree-1 /)
+  const columns = ['--include', 'metadata', '--columns', 'endpointId,metadata.kind', '--limit', '1']
+  assert.equal(await output(...list, ...columns, '-o', 'csv'), 'endpointId,metadata.kind\ntree-1,"apple, red"\n')
+  const shown = await output('endpoints', 'get', 'tree-1', '--include', 'metadata')
+  assert.ok(!shown.includes('\u001b'), 'a control character reached the terminal')
+  assert.match(shown, /\\\\u001b|\\u001b/)
+  assert.equal(await output('endpoints', 'delete', 'tree-3'), '')
+  assert.equal(await output(...list, '-o', 'id'), 'tree-1\ntree-2\n')
+})
+
+test('a message is sent as the device, and its traffic is followed', async () => {
+  assert.equal(await output('send', 'tree-1', '{"temperature": 21}'), 'Accepted.\n')
+  await eventually(async () => {
+    assert.match(await output('tail', 'tree-1', '--once'), /received +dcx\/json \{"temperature":21\}\n/)
+  })
+  const [line] = (await output('tail', 'tree-1', '--once', '-o', 'json')).split('\n')
+  assert.equal(JSON.parse(line!).extension, 'dcx')
+  // The token of the message is gone.
+  assert.equal((await output('tokens', 'list', 'tree-1', '-o', 'id')).trim().split('\n').length, 1)
+})
+
+test('a dry run prints curl without secrets and sends nothing', async () => {
+  const curl = await output('users', 'create', '--username', 'ghost', '--password', 'correct horse', '--dry-run')
+  assert.match(
+    curl,
+    /^curl -X POST 'http:\/\/127\.0\.0\.1:\d+\/iam\/api\/v1\/users' -H "authorization: Bearer \$WAYPOST_TOKEN"/,
+  )
+  assert.ok(!curl.includes('correct horse'))
+  assert.ok(!(await output('users', 'list', '-o', 'csv')).includes('ghost'))
+})
+
+test('failures have exit codes of their own and say what to do', async () => {
+  const missing = await waypost('endpoints', 'get', 'nobody')
+  assert.equal(missing.code, 3)
+  assert.match(missing.stderr, /^waypost: There is no endpoint nobody.*\n {2}correlation id: \S+\n$/)
+  assert.equal((await waypost('applications', 'create', '--name', 'orchard')).code, 5)
+  assert.equal((await waypost('applications', 'create', '--name', 'Not A Name')).code, 1)
+  const typo = await waypost('endpoint', 'list')
+  assert.deepEqual([typo.code, typo.stdout], [2, ''])
+  assert.match(typo.stderr, /there is no command endpoint; the nearest is endpoints/)
+  assert.equal((await waypost('endpoints', 'list', '--nonsense')).code, 2)
+  assert.equal((await elsewhere(['endpoints', 'list'])).code, 4)
+  const noServer = { WAYPOST_URL: 'http://127.0.0.1:9', WAYPOST_API_KEY: 'x' }
+  assert.equal((await elsewhere(['endpoints', 'list'], noServer)).code, 6)
+  const wrongKey = await elsewhere(['endpoints', 'list'], { WAYPOST_URL: baseUrl, WAYPOST_API_KEY: 'x' })
+  assert.deepEqual([wrongKey.code, /next: waypost login/.test(wrongKey.stderr)], [4, true])
+})
+
+test('a server that answers something else is said in one sentence', async () => {
+  const answers: Record<string, [type: string, body: string]> = {
+    '/html': ['text/html', '<html>hello</html>'],
+    '/half': ['application/json', '{"content": ['],
+    '/other': ['application/json', '{"content": 5}'],
+  }
+  const server = createServer(({ url }, response) => {
+    const [type, body] = Object.entries(answers).find(([path]) => url?.startsWith(path))![1]
+    response.writeHead(200, { 'content-type': type }).end(body)
+  })
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+  afterAllTests(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  for (const path of Object.keys(answers)) {
+    const environment = { WAYPOST_URL: `http://127.0.0.1:${port}${path}`, WAYPOST_API_KEY: 'x' }
+    const { code, stderr } = await elsewhere(['endpoints', 'list'], environment)
+    assert.equal(code, 1, `${path}: ${stderr}`)
+    assert.match(stderr, /^waypost: .+\n/)
+    assert.ok(!stderr.includes('    at '), stderr)
+  }
+})
+
+test('a backend client logs in, is kept for this user only, and is used nowhere else', async () => {
+  const { id, secret } = bootstrap.default.backendClient
+  const login = await new Promise<{ code: number | null; stdout: string; stderr: string }>((resolve, reject) => {
+    runCommand(['login', '--url', baseUrl, '--client', id, '--name', 'field'], {
+      environment: userFolder,
+      onSpawn: (child) => child.stdin!.end(`${secret}\n`),
+    }).then(resolve, reject)
+  })
+  assert.equal(login.code, 0, login.stderr)
+  assert.equal(statSync(contextsFile).mode & 0o777, 0o600)
+  const list = ['endpoints', 'list', '-o', 'id']
+  assert.match((await elsewhere(list)).stdout, /tree-1/)
+  assert.match((await elsewhere(['whoami'])).stdout, new RegExp(`^${id} \\(client\\) of tenant default\n`))
+  assert.match((await elsewhere(['context', 'list'])).stdout, /^\* field /)
+  const other = await elsewhere(list, { WAYPOST_URL: 'http://127.0.0.1:9' })
+  assert.deepEqual([other.code, /sent nowhere else/.test(other.stderr)], [2, true])
+  chmodSync(contextsFile, 0o644)
+  const readable = await elsewhere(list)
+  assert.deepEqual([readable.code, /chmod 600/.test(readable.stderr)], [1, true])
+  chmodSync(contextsFile, 0o600)
+  assert.equal((await elsewhere(['logout'])).code, 0)
+  assert.ok(!readFileSync(contextsFile, 'utf8').includes(secret))
+  assert.equal((await elsewhere(list)).code, 4)
+})
+
+test('a login with the browser is renewed once by commands that run at the same time', async () => {
+  const { username, password } = bootstrap.default.admin
+  let address = ''
+  const login = runCommand(['login', '--url', baseUrl, '--no-browser', '--name', 'person'], {
+    environment: userFolder,
+    onSpawn: (child) =>
+      child.stderr!.on('data', (text) => {
+        address += text
+      }),
+  })
+  await eventually(async () => assert.match(address, /http\S+\n/))
+  await logInAsABrowser(address.match(/http\S+/)![0], username, password!)
+  const { code, stderr } = await login
+  assert.equal(code, 0, stderr)
+  const contexts = JSON.parse(readFileSync(contextsFile, 'utf8'))
+  contexts.contexts.person.login.session.expiresAt = Date.now()
+  writeFileSync(contextsFile, JSON.stringify(contexts), { mode: 0o600 })
+  const answers = await Promise.all([1, 2, 3].map(() => elsewhere(['endpoints', 'list', '-o', 'id'])))
+  assert.deepEqual(
+    answers.map((answer) => answer.code),
+    [0, 0, 0],
+    answers.map((answer) => answer.stderr).join(),
+  )
+})
+
+/** Follows the login page with its form and cookies, as a browser does. */
+async function logInAsABrowser(address: string, username: string, password: string) {
+  const cookies = new Map<string, string>()
+  let [url, form]: [string, URLSearchParams | undefined] = [address, undefined]
+  for (let steps = 0; steps < 10; steps++) {
+    const response = await fetch(url, {
+      redirect: 'manual',
+      headers: { cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join('; ') },
+      ...(form && { method: 'POST', body: form }),
+    })
+    for (const line of response.headers.getSetCookie()) {
+      const [, name, value] = /^([^=]+)=([^;]*)/.exec(line)!
+      cookies.set(name!, value!)
+    }
+    const location = response.headers.get('location')
+    form = undefined
+    if (location) url = new URL(location, url).href
+    else if (new URL(url).pathname === '/callback') return
+    else {
+      const page = await response.text()
+      const action = /<form[^>]*action="([^"]*)"/.exec(page)
+      assert.ok(action, page.slice(0, 500))
+      form = new URLSearchParams({ username, password })
+      for (const [, name, value] of page.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g))
+        form.set(name!, value!)
+      url = new URL(action[1]!.replaceAll('&amp;', '&'), url).href
+    }
+  }
+  assert.fail('the login did not end')
+}
+
+test('completion scripts ask the program for words', async () => {
+  for (const shell of ['bash', 'zsh', 'fish'])
+    assert.match(await output('completion', shell), /waypost completion words/)
+  assert.match(await output('completion', 'words', 'endpoints'), /^create\nlist\n/)
+})
