@@ -1,13 +1,16 @@
 /** The command line against a real platform: operations, logins, outputs and failures. */
 import assert from 'node:assert/strict'
-import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { afterAllTests, temporaryDirectory } from '../harness/database.ts'
+import { commandsOf } from '../harness/documents.ts'
 import { eventually } from '../harness/eventually.ts'
-import { runCommand, startPlatform } from '../harness/platform.ts'
+import { environmentOf, runCommand, startPlatform } from '../harness/platform.ts'
 
 const { directory, baseUrl, bootstrap } = await startPlatform()
 const home = temporaryDirectory()
@@ -194,6 +197,20 @@ async function logInAsABrowser(address: string, username: string, password: stri
   }
   assert.fail('the login did not end')
 }
+
+test('the commands of the guide run as they are written', () => {
+  const program = join(home, 'bin', 'waypost')
+  mkdirSync(join(home, 'bin'))
+  const main = fileURLToPath(new URL('../../bin/main.mjs', import.meta.url))
+  writeFileSync(program, `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`, { mode: 0o755 })
+  const environment = environmentOf(directory, { ...userFolder, PATH: `${join(home, 'bin')}:${process.env.PATH}` })
+  const input = commandsOf('docs/guides/cli.md').join('\n')
+  const { status, stdout, stderr } = spawnSync('sh', ['-eu'], { input, cwd: home, env: environment, encoding: 'utf8' })
+  assert.equal(status, 0, stderr)
+  assert.match(stdout, /^waypost-backend \(client\) of tenant default\n/)
+  assert.match(stdout, /\nendpointId,metadata.city\nmeadow-1,Lviv\nmeadow-2,Lviv\n/)
+  assert.match(stdout, /\nAccepted\.\n/)
+})
 
 test('completion scripts ask the program for words', async () => {
   for (const shell of ['bash', 'zsh', 'fish'])
