@@ -3,8 +3,7 @@
  * the output of `waypost config`, and docs/reference/configuration.md.
  */
 import { readFileSync } from 'node:fs'
-import { homedir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { distance } from 'fastest-levenshtein'
 import { serviceSettings } from './assembly/settings.ts'
 import { type IsProxy, readTrustProxy } from './kernel/client-address.ts'
@@ -375,10 +374,6 @@ export function loadConfig(environment: Environment = process.env) {
 }
 
 export type Config = ReturnType<typeof loadConfig>
-
-/** Returns the folder of the user's own configuration, which holds the logins of the command line. */
-export const userDirectory = (environment: Environment = process.env) =>
-  join(environment.XDG_CONFIG_HOME || join(homedir(), '.config'), 'waypost')
 
 function s3Of(value: Values<typeof platform>): PlatformSettings['blobs']['s3'] {
   const { S3_URL: url, S3_ACCESS_KEY: accessKey, S3_SECRET_KEY: secretKey, S3_REGION: region } = value

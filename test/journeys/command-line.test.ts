@@ -203,7 +203,10 @@ test('the commands of the guide run as they are written', () => {
   mkdirSync(join(home, 'bin'))
   const main = fileURLToPath(new URL('../../bin/main.mjs', import.meta.url))
   writeFileSync(program, `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`, { mode: 0o755 })
-  const environment = environmentOf(directory, { ...userFolder, PATH: `${join(home, 'bin')}:${process.env.PATH}` })
+  const environment = environmentOf(directory, {
+    XDG_CONFIG_HOME: temporaryDirectory(),
+    PATH: `${join(home, 'bin')}:${process.env.PATH}`,
+  })
   const input = commandsOf('docs/guides/cli.md').join('\n')
   const { status, stdout, stderr } = spawnSync('sh', ['-eu'], { input, cwd: home, env: environment, encoding: 'utf8' })
   assert.equal(status, 0, stderr)

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { type Auth, requestTokens, type Session } from '../../../sdk/src/auth.ts'
 import { type Client, createClient } from '../../../sdk/src/index.ts'
 import { loadConfig } from '../../config.ts'
+import { systemClock } from '../../kernel/clock.ts'
 import { readBootstrap } from '../simulate/platform.ts'
 import { type Context, contextsFile, readContexts, withLock, writeContexts } from './contexts.ts'
 import { CommandError, usageError } from './errors.ts'
@@ -84,7 +85,7 @@ const marginMs = 30_000
  */
 async function accessToken(name: string, rejected: string | undefined): Promise<string> {
   const isUsable = ({ accessToken: token, expiresAt }: Session) =>
-    token !== rejected && expiresAt - marginMs > Date.now()
+    token !== rejected && expiresAt - marginMs > systemClock().getTime()
   const kept = sessionOf(name)
   if (kept && isUsable(kept)) return kept.accessToken
   return await withLock(async () => {

@@ -1,10 +1,10 @@
-/** Logins of the command line: named contexts in a file of the user, which nobody else may read. */
+/** Logins of the command line: named contexts in a file of the user, which other users cannot read. */
 import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Session } from '../../../sdk/src/auth.ts'
-import { userDirectory } from '../../config.ts'
-import { monotonicMs, sleep } from '../../kernel/clock.ts'
+import { monotonicMs, sleep, systemClock } from '../../kernel/clock.ts'
 import { CommandError } from './errors.ts'
+import { userDirectory } from './user-directory.ts'
 
 export type Login = { apiKey: string } | { clientId: string; clientSecret: string } | { session: Session }
 
@@ -78,7 +78,7 @@ function take(lock: string): boolean {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
-  const age = Date.now() - (statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? 0)
+  const age = systemClock().getTime() - (statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? 0)
   if (age > 60_000) rmSync(lock, { recursive: true, force: true })
   return false
 }

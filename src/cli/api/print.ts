@@ -109,12 +109,19 @@ async function printTable(items: AsyncIterable<unknown>, { output, columns, know
     waiting = []
   }
   for await (const item of items) {
-    names ??= (known.length > 0 ? known : keysOf(item)).slice(0, isWide ? undefined : tableColumns)
+    names ??= columnsOf(item, known, isWide)
     const cells = names.map((name) => cut(cellOf(valueAt(item, name)), isWide))
     if (widths.length > 0) await write(line(cells))
     else if (waiting.push(cells) === measuredRows) await flush()
   }
   await flush()
+}
+
+/** Returns all columns for a wide table, otherwise the first ones whose values are no objects. */
+function columnsOf(item: unknown, known: string[], isWide: boolean): string[] {
+  const all = known.length > 0 ? known : keysOf(item)
+  const plain = all.filter((name) => typeof (valueAt(item, name) ?? '') !== 'object')
+  return isWide || plain.length === 0 ? all : plain.slice(0, tableColumns)
 }
 
 const keysOf = (item: unknown) => (typeof item === 'object' && item !== null ? Object.keys(item) : ['value'])
