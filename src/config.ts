@@ -375,6 +375,9 @@ export function loadConfig(environment: Environment = process.env) {
 
 export type Config = ReturnType<typeof loadConfig>
 
+/** Returns the folder in which the user's programs keep their configuration, if the environment names one. */
+export const userFolder = (environment: Environment = process.env) => environment.XDG_CONFIG_HOME || undefined
+
 function s3Of(value: Values<typeof platform>): PlatformSettings['blobs']['s3'] {
   const { S3_URL: url, S3_ACCESS_KEY: accessKey, S3_SECRET_KEY: secretKey, S3_REGION: region } = value
   if (url === undefined) return undefined

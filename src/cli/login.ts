@@ -34,7 +34,7 @@ const options = {
   'no-browser': { type: 'boolean', default: false },
 } as const
 
-/** A person needs time to find the password; later the browser would return to nobody. */
+/** Time for a person to log in with the browser. */
 const browserMs = 5 * 60_000
 
 export async function run(args: string[]): Promise<number> {

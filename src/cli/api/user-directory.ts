@@ -1,6 +1,6 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { userFolder } from '../../config.ts'
 
-/** Returns the folder of the user's own configuration, which holds the logins of the command line. */
-export const userDirectory = (environment: NodeJS.ProcessEnv = process.env) =>
-  join(environment.XDG_CONFIG_HOME || join(homedir(), '.config'), 'waypost')
+/** Returns the folder of the logins of the command line. */
+export const userDirectory = () => join(userFolder() ?? join(homedir(), '.config'), 'waypost')
