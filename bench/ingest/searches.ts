@@ -90,7 +90,7 @@ async function fillDay(
     select at, at, ${indexNo}, (lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0') || lpad(to_hex(n), 20, '0'))::uuid,
       'endpoint-' || n % ${endpoints}, '${versionNames[0]}', jsonb_build_object('@timestamp', at, 'tenantId', '${tenantId}',
         'appName', '${applicationName}', 'appVersionName', '${versionNames[0]}', 'endpointId', 'endpoint-' || n % ${endpoints},
-        'dataSample', jsonb_build_object('temperature', 20 + (n * 7919 % 1000) / 100.0, 'humidity', n % 100, 'room', 'r' || n % 10))
+        'dataSample', jsonb_build_object('temperature', 20 + (n::bigint * 7919 % 1000) / 100.0, 'humidity', n % 100, 'room', 'r' || n % 10))
     from (select n, timestamptz '${begin}' + n * interval '${dayMs / count} milliseconds' as at
       from generate_series(0, ${count - 1}) n) rows`)
   await sql.unsafe(`alter table ingest.documents attach partition ${name} for values from ('${begin}') to ('${end}')`)

@@ -4,8 +4,9 @@ import { allocateText } from '../meter.ts'
 import { textOf } from '../text.ts'
 import { boxDouble, type JavaObject, numberKind, plainNumber } from '../values.ts'
 import { type BigDecimal, divideRounded, type Mode, power, roundingModes } from './decimals.ts'
+import { sequenceText } from './strings.ts'
 
-/* DecimalFormat and NumberFormat with the English signs. */
+/* DecimalFormat and NumberFormat with the English signs, and Normalizer. */
 
 interface DecimalFormat extends JavaObject {
   prefix: string
@@ -227,6 +228,28 @@ defineClass('java.text.NumberFormat', {
         [`static NumberFormat ${name}(Locale)`, () => compileFormat(pattern!)],
       ]),
     ),
+  },
+})
+const forms = ['NFD', 'NFC', 'NFKD', 'NFKC'].map((name) => ({
+  javaClass: 'java.text.Normalizer.Form',
+  name,
+  text: () => name,
+}))
+defineClass('java.text.Normalizer.Form', {
+  constants: Object.fromEntries(forms.map((form) => [form.name, ['Normalizer.Form', form]])),
+  methods: { 'String name()': ({ name }: { name: string }) => name },
+})
+const normalized = (text: unknown, { name }: { name: string }): string => {
+  const given = sequenceText(text)
+  // A character can become 18.
+  allocateText(given.length * 4)
+  return given.normalize(name)
+}
+defineClass('java.text.Normalizer', {
+  methods: {
+    'static boolean isNormalized(CharSequence,Normalizer.Form)': (text: unknown, form: { name: string }) =>
+      normalized(text, form) === sequenceText(text),
+    'static String normalize(CharSequence,Normalizer.Form)': normalized,
   },
 })
 defineClass('java.text.DecimalFormat', {

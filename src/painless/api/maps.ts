@@ -5,8 +5,8 @@ import { unsupported } from '../errors.ts'
 import { allocate } from '../meter.ts'
 import { textOf } from '../text.ts'
 import { type JavaObject, mark } from '../values.ts'
-import { asBoolean, asDouble, type Fn, type JavaMap, type JavaSet } from './helpers.ts'
-import { itemsOf } from './lists.ts'
+import { asBoolean, asDouble, type Fn, type JavaMap, type JavaSet, type List } from './helpers.ts'
+import { add, itemsOf } from './lists.ts'
 import { getByPath } from './paths.ts'
 
 /** An entry of a map: `setValue` writes to the map that it comes from. */
@@ -86,6 +86,10 @@ const firstResult = (map: JavaMap, by: Fn, fallback: unknown): unknown => {
 /** Methods that the language adds to maps. */
 const augmented: Methods = {
   'List collect(BiFunction)': (self: JavaMap, by: Fn) => pairs(self).map(([key, value]) => by(key, value)),
+  'def collect(Collection,BiFunction)': (self: JavaMap, into: List | JavaSet, by: Fn) => {
+    for (const [key, value] of pairs(self)) add(into, by(key, value))
+    return into
+  },
   'int count(BiPredicate)': (self: JavaMap, test: Fn) => filtered(self, test).size,
   'def each(BiConsumer)': (self: JavaMap, action: Fn) => {
     for (const [key, value] of pairs(self)) action(key, value)

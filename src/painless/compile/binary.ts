@@ -99,7 +99,9 @@ function logical(operator: '&&' | '||', at: number, leftSide: Compiled, rightSid
 
 export function arithmetic(operator: Arithmetic, at: number, left: Compiled, right: Compiled): Compiled {
   if (operator === '+' && (left.type === stringType() || right.type === stringType())) return textSum(at, left, right)
-  if (left.isNull || right.isNull) throw cannotApply(at, operator, left.type, right.type)
+  // A value of type def may be a text, to which null can be added.
+  const isDynamicSum = operator === '+' && [left, right].some(({ type, isNull }) => type === defType && !isNull)
+  if ((left.isNull || right.isNull) && !isDynamicSum) throw cannotApply(at, operator, left.type, right.type)
   if (isShift(operator)) return shift(operator, at, left, right)
   const logicalOperator = operator === '&' || operator === '^' || operator === '|'
   if (logicalOperator && left.type === booleanType && right.type === booleanType)
