@@ -36,6 +36,12 @@ const endless: Record<string, string> = {
   'an endless generator': 'Stream.generate(() -> 1).collect(Collectors.toList())',
   'a range of all longs': 'LongStream.range(0L, Long.MAX_VALUE).count()',
   'a map that computes itself': "Map m = ['a': 1]; while (true) { m.compute('a', (k, v) -> v + 1) }",
+  'powers of long numbers':
+    "BigInteger n = new BigInteger('7').pow(700); while (true) n.modPow(n, n.add(BigInteger.ONE))",
+  'common divisors of long numbers':
+    "BigInteger n = new BigInteger('7').pow(700); BigInteger m = new BigInteger('5').pow(800); while (true) n.gcd(m)",
+  'a queue that grows': 'PriorityQueue q = new PriorityQueue(); while (true) q.add(1)',
+  'random bytes': 'Random r = new Random(1L); byte[] b = new byte[1000]; while (true) r.nextBytes(b)',
   'an iterator of a growing list': 'List l = [1]; Iterator i = l.iterator(); while (i.hasNext()) l.add(i.next())',
 }
 
@@ -47,6 +53,8 @@ const growing: Record<string, string> = {
   'repetition of a text in steps': "String s = 'x'; while (true) s = s.repeat(10)",
   'replacement that grows': "String s = 'xx'; while (true) s = s.replace('x', s)",
   'replacement by a function': "String s = 'xx'; while (true) { String t = s; s = s.replaceAll(/x/, m -> t) }",
+  'bits as a text': 'BitSet b = new BitSet(); b.set(0, 4000000); while (true) b.toString()',
+  'a format that grows': "String s = '%900d'; while (true) s = String.format(s, new def[] {1}) + '%900d'",
   'a list that doubles': 'List l = [1]; while (true) l.addAll(l)',
   'a list that grows at the front': 'List l = []; while (true) l.add(0, 1)',
   'a list of lists': 'List l = []; while (true) { l = [l, l, l]; l.toString() }',

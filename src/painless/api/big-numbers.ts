@@ -1,7 +1,7 @@
 import { type BigInteger, bigIntegerOf } from '../big-integer.ts'
 import { defineClass } from '../define.ts'
 import { illegalArgument, JavaThrow } from '../errors.ts'
-import { allocate } from '../meter.ts'
+import { allocate, steps } from '../meter.ts'
 import type { JavaArray, JavaObject } from '../values.ts'
 import {
   aligned,
@@ -170,9 +170,15 @@ function moved(self: BigDecimal, by: number): BigDecimal {
 }
 
 const size = (value: bigint): bigint => (value < 0n ? -value : value)
+/** The steps of one operation on numbers of this size. */
+const workOf = (value: bigint): number => 1 + (value.toString(16).length >> 4)
+
 function greatest(left: bigint, right: bigint): bigint {
   let [one, two] = [size(left), size(right)]
-  while (two !== 0n) [one, two] = [two, one % two]
+  while (two !== 0n) {
+    steps(workOf(two))
+    ;[one, two] = [two, one % two]
+  }
   return one
 }
 const modulo = (value: bigint, by: bigint): bigint => ((value % by) + by) % by
@@ -184,6 +190,7 @@ const modulusOf = ({ big: value }: BigInteger): bigint => {
 function inverse(value: bigint, modulus: bigint): bigint {
   let [old, rest, oldFactor, factor] = [modulo(value, modulus), modulus, 1n, 0n]
   while (rest !== 0n) {
+    steps(workOf(rest))
     const quotient = old / rest
     ;[old, rest] = [rest, old - quotient * rest]
     ;[oldFactor, factor] = [factor, oldFactor - quotient * factor]
@@ -194,8 +201,10 @@ function inverse(value: bigint, modulus: bigint): bigint {
 
 function powerModulo(base: bigint, exponent: bigint, modulus: bigint): bigint {
   let [result, factor, left] = [1n % modulus, modulo(base, modulus), exponent]
+  const work = workOf(modulus)
   for (; left > 0n; left >>= 1n) {
     allocate(256)
+    steps(work)
     if (left & 1n) result = (result * factor) % modulus
     factor = (factor * factor) % modulus
   }

@@ -57,9 +57,10 @@ function forRange(from: number, to: number, change: (index: number) => void): vo
 function bitsOf(self: BitSet): number[] {
   const bits: number[] = []
   steps(1 + self.words.length)
-  for (const [at, word] of self.words.entries())
+  for (const [at, word] of self.words.entries()) {
+    allocate(bitCount(word) * 16)
     for (let rest = word; rest !== 0; rest &= rest - 1) bits.push(at * 32 + 31 - Math.clz32(rest & -rest))
-  allocate(bits.length * 8)
+  }
   return bits
 }
 
