@@ -72,7 +72,7 @@ async function fill({ ask, sql, tenantId }: BenchPlatform, until: number): Promi
   await sql.unsafe(`insert into ingest.fields (index_no, path, type, listed) values
     (${indexNo}, 'dataSample.temperature', 'double', false), (${indexNo}, 'dataSample.humidity', 'long', false),
     (${indexNo}, 'dataSample.room', 'text', false) on conflict do nothing`)
-  await sql.unsafe('vacuum analyze ingest.documents')
+  await sql.unsafe('analyze ingest.documents')
   return indexNo
 }
 
@@ -85,7 +85,7 @@ async function fillDay(
   const name = `ingest.documents_${begin.slice(0, 10).replaceAll('-', '')}`
   const count = documents / days
   await sql.unsafe(`drop table if exists ${name}; create table ${name} (like ingest.documents including defaults)`)
-  await sql.unsafe(`
+  await sql.unsafe(`set statement_timeout = 0;
     insert into ${name} (arrived_at, ts, index_no, id, endpoint_id, version_name, doc)
     select at, at, ${indexNo}, (lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0') || lpad(to_hex(n), 20, '0'))::uuid,
       'endpoint-' || n % ${endpoints}, '${versionNames[0]}', jsonb_build_object('@timestamp', at, 'tenantId', '${tenantId}',
@@ -93,7 +93,9 @@ async function fillDay(
         'dataSample', jsonb_build_object('temperature', 20 + (n::bigint * 7919 % 1000) / 100.0, 'humidity', n % 100, 'room', 'r' || n % 10))
     from (select n, timestamptz '${begin}' + n * interval '${dayMs / count} milliseconds' as at
       from generate_series(0, ${count - 1}) n) rows`)
-  await sql.unsafe(`alter table ingest.documents attach partition ${name} for values from ('${begin}') to ('${end}')`)
+  await sql.unsafe(`set statement_timeout = 0;
+    alter table ingest.documents attach partition ${name} for values from ('${begin}') to ('${end}')`)
+  await sql.unsafe(`vacuum analyze ${name}`)
 }
 
 function comparisons({ sql }: BenchPlatform, indexNo: number, until: number): Comparison[] {
