@@ -39,12 +39,12 @@ export interface PackResult {
 }
 
 /** More records compress better, but a reader decodes all of them for one. */
-export const recordsPerBlock = 128
+export const recordsPerBlock = 192
 const hourMicros = 3_600_000_000
 const dayMicros = 24 * hourMicros
 const fiveMinutesMs = 300_000
 /** Request ids are stored modulo this, to find blocks; the data has the whole ids. */
-export const requestIdModulus = 2 ** 31
+export const requestIdModulus = 2 ** 15
 
 export function packRecords(sources: PackSource[]): PackResult {
   const all = sources.map(columnsOf)

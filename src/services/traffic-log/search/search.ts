@@ -5,9 +5,10 @@ import { findNumbers } from '../store/blocks.ts'
 import { hourMs } from '../store/counts.ts'
 import { findHours } from '../store/totals.ts'
 import { findUncounted, findUnregistered, type UnitQuery } from '../store/units.ts'
+import { findByEndpoint } from './by-endpoint.ts'
 import { isByGroup, type MicrosSpan, type RecordFilter, type Visible } from './filter.ts'
 import { type Found, loadRecords, recordsInOrder, type Search, skipUnits } from './stream.ts'
-import { countIn, isByEndpoint, partsOf, totalByCounts, totalByEndpoint } from './totals.ts'
+import { countIn, isByEndpoint, partsOf, totalByCounts } from './totals.ts'
 
 export interface PageRequest {
   filter: RecordFilter
@@ -29,7 +30,7 @@ export async function openSearch(
   const visible = filter.visible === 'all' ? [] : filter.visible.endpointIds
   const endpointIds = [...new Set([...(filter.endpointIds ?? []), ...visible])]
   const numbers = await findNumbers(sql, filter.tenantId, endpointIds)
-  return { sql, query: { filter, numbers, descending }, deadline }
+  return { sql, query: { filter, numbers, descending }, deadline, nowMicros: Date.now() * 1000 }
 }
 
 export async function visibleTo(
@@ -49,10 +50,7 @@ export async function findRecords(sql: Sql, request: PageRequest, deadline: numb
   const search = await openSearch(sql, request, deadline)
   const { filter } = request
   if (isByGroup(filter)) return await findByCounts(search, request)
-  if (isByEndpoint(filter)) {
-    const total = await totalByEndpoint(sql, search.query)
-    return { total, records: await readPage(search, request) }
-  }
+  if (isByEndpoint(filter)) return await findByEndpoint(search, request)
   const mixed = mixedParts(filter)
   if (!mixed) return await findByScan(search, request)
   const ofFilter = (one: RecordFilter): UnitQuery => ({ ...search.query, filter: one })
@@ -77,6 +75,10 @@ function mixedParts(filter: RecordFilter): { applications: RecordFilter; endpoin
 }
 
 async function findByCounts(search: Search, request: PageRequest): Promise<Page> {
+  if (request.offset + request.limit <= shortScanMax) {
+    const [{ total }, records] = await Promise.all([totalByCounts(search.sql, search.query), readPage(search, request)])
+    return { total, records }
+  }
   const { total, inBatches } = await totalByCounts(search.sql, search.query)
   if (request.offset >= total) return { total, records: [] }
   const narrowed = await narrowToHours(search, request, inBatches)
@@ -96,8 +98,7 @@ async function narrowToHours(search: Search, request: PageRequest, inBatches: nu
   const { sql, query } = search
   const { descending, filter, offset, limit } = request
   const { hours } = partsOf(filter.span)
-  const isPlain = filter.visible === 'all' && !filter.versionName && !filter.extension
-  if (!hours || (isPlain && offset + limit <= shortScanMax)) return request
+  if (!hours) return request
   const { from, to } = filter.span
   const ofSpan = (span: MicrosSpan): UnitQuery => ({ ...query, filter: { ...filter, span } })
   const beside = descending ? { from: hours.to, to } : { from, to: hours.from }

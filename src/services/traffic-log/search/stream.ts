@@ -21,6 +21,8 @@ export interface Search {
   query: UnitQuery
   /** Monotonic milliseconds after which the search fails. */
   deadline: number
+  /** Microseconds since 1970. */
+  nowMicros: number
 }
 
 export const searchSeconds = 5
@@ -43,21 +45,36 @@ export function matchesIn({ filter, numbers }: UnitQuery, unit: LoadedUnit): Fou
 const unitsMin = 4
 const unitsMax = 64
 
+const dayMicros = 86_400_000_000
+
+/** Divides the time before now: almost all pages are of the last two days, whose few partitions are planned fast. */
+function windowsOf(descending: boolean, nowMicros: number) {
+  const recent = { from: nowMicros - dayMicros, to: Number.MAX_SAFE_INTEGER }
+  const earlier = { from: 0, to: recent.from }
+  return descending ? [recent, earlier] : [{ from: 0, to: Number.MAX_SAFE_INTEGER }]
+}
+
 /** Reads units in order, in portions that grow. */
 async function* unitsOf(
-  { sql, query, deadline }: Search,
+  { sql, query, deadline, nowMicros }: Search,
   start: Position | undefined,
   first: number,
   withData: boolean,
 ): AsyncGenerator<LoadedUnit> {
-  let position = start
   const most = withData ? unitsMax : 1000
-  for (let limit = Math.max(unitsMin, Math.min(first, most)); ; limit = Math.min(limit * 2, most)) {
-    const units = await findUnits(sql, query, { position, limit, withData })
-    yield* units
-    if (units.length < limit) return
-    checkDeadline(deadline)
-    position = positionOf(units.at(-1)!, query.descending)
+  let limit = Math.max(unitsMin, Math.min(first, most))
+  const { from, to } = query.filter.span
+  for (const ends of windowsOf(query.descending, nowMicros)) {
+    if (ends.to <= from || (ends.from >= to && ends.to !== Number.MAX_SAFE_INTEGER)) continue
+    let position = start
+    for (;;) {
+      const units = await findUnits(sql, query, { position, limit, withData, ends })
+      yield* units
+      if (units.length < limit) break
+      checkDeadline(deadline)
+      position = positionOf(units.at(-1)!, query.descending)
+      limit = Math.min(limit * 2, most)
+    }
   }
 }
 
@@ -79,12 +96,19 @@ export async function* recordsInOrder(
   search: Search,
   { start, expected }: { start?: Position | undefined; expected: number },
 ): AsyncGenerator<Found[]> {
-  const { query, deadline } = search
+  yield* inOrder(search, unitsOf(search, start, Math.ceil(expected / 64), true))
+}
+
+/** Yields the matching records of units, which come in the order of the query. */
+export async function* inOrder(
+  { query, deadline }: Search,
+  units: AsyncIterable<LoadedUnit> | Iterable<LoadedUnit>,
+): AsyncGenerator<Found[]> {
   const { descending } = query
   const pace = createPace()
   let waiting: Found[] = []
   const micros = ({ columns, index }: Found) => columns.micros[index]!
-  for await (const unit of unitsOf(search, start, Math.ceil(expected / 64), true)) {
+  for await (const unit of units) {
     const bound = descending ? unit.lastAt : unit.firstAt
     const isFinal = (found: Found) => (descending ? micros(found) > bound : micros(found) < bound)
     const final = waiting.filter(isFinal)

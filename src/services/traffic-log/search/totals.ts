@@ -2,7 +2,7 @@
 import type { Sql } from '../../../kernel/db.ts'
 import { fiveMinutesMs, hourMs } from '../store/counts.ts'
 import { type PartSpans, sumOfCounts } from '../store/totals.ts'
-import { countInBlocks, findUncounted, type LoadedUnit, type UnitQuery } from '../store/units.ts'
+import { findUncounted, type LoadedUnit, type UnitQuery } from '../store/units.ts'
 import { countOfGroups, isByGroup, type MicrosSpan, type RecordFilter } from './filter.ts'
 import { matchesIn } from './stream.ts'
 
@@ -75,14 +75,4 @@ export async function totalByCounts(sql: Sql, query: UnitQuery): Promise<Total> 
     ),
   )
   return { total: counted + inBatches + inRest.reduce((sum, count) => sum + count, 0), inBatches }
-}
-
-/** Counts the records of a few endpoints. */
-export async function totalByEndpoint(sql: Sql, query: UnitQuery): Promise<number> {
-  const numbers = [...query.numbers].filter(([, id]) => query.filter.endpointIds!.has(id)).map(([number]) => number)
-  const [inBlocks, others] = await Promise.all([
-    numbers.length === 0 ? 0 : countInBlocks(sql, query, numbers),
-    findUncounted(sql, query, { blocks: 'edges' }),
-  ])
-  return inBlocks + countIn(query, others)
 }

@@ -30,7 +30,7 @@ export async function insertBlocks(sql: Sql, blocks: Block[]) {
     { integer: block.n },
     { json: block.groups },
     { integers: block.endpoints },
-    { integers: block.requestIds },
+    { smallints: block.requestIds },
     { bytes: block.data },
   ])
   await copyIn(sql.unsafe(copy), () => copyData(rows))

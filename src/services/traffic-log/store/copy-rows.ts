@@ -6,12 +6,14 @@ export type Field =
   | { integer: number }
   | { text: string }
   | { json: unknown }
-  | { integers: ArrayLike<number> | null }
+  | { integers: ArrayLike<number> }
+  | { smallints: ArrayLike<number> | null }
   | { bytes: Buffer }
 
 const header = Buffer.concat([Buffer.from('PGCOPY\n\xff\r\n\0', 'latin1'), Buffer.alloc(8)])
 const trailer = Buffer.from([0xff, 0xff])
 const integerOid = 23
+const smallintOid = 21
 const jsonbVersion = Buffer.from([1])
 
 export function copyData(rows: Field[][]): Buffer {
@@ -36,7 +38,8 @@ function encoded(field: Field): Buffer | null {
   if ('bytes' in field) return field.bytes
   if ('text' in field) return Buffer.from(field.text)
   if ('json' in field) return Buffer.concat([jsonbVersion, Buffer.from(JSON.stringify(field.json))])
-  if ('integers' in field) return field.integers && integerArray(field.integers)
+  if ('integers' in field) return arrayOf(field.integers, integerOid, 4)
+  if ('smallints' in field) return field.smallints && arrayOf(field.smallints, smallintOid, 2)
   const bytes = Buffer.allocUnsafe('bigint' in field ? 8 : 4)
   if ('bigint' in field) bytes.writeBigInt64BE(BigInt(field.bigint))
   else bytes.writeInt32BE(field.integer)
@@ -46,16 +49,17 @@ function encoded(field: Field): Buffer | null {
 const arrayHead = 20
 
 /** One dimension, no nulls; an empty array has no dimension. */
-function integerArray(values: ArrayLike<number>): Buffer {
-  const bytes = Buffer.alloc(values.length === 0 ? 12 : arrayHead + values.length * 8)
-  bytes.writeInt32BE(integerOid, 8)
+function arrayOf(values: ArrayLike<number>, oid: number, size: 2 | 4): Buffer {
+  const bytes = Buffer.alloc(values.length === 0 ? 12 : arrayHead + values.length * (4 + size))
+  bytes.writeInt32BE(oid, 8)
   if (values.length === 0) return bytes
   bytes.writeInt32BE(1, 0)
   bytes.writeInt32BE(values.length, 12)
   bytes.writeInt32BE(1, 16)
   for (let index = 0; index < values.length; index++) {
-    bytes.writeInt32BE(4, arrayHead + index * 8)
-    bytes.writeInt32BE(values[index]!, arrayHead + index * 8 + 4)
+    const at = arrayHead + index * (4 + size)
+    bytes.writeInt32BE(size, at)
+    bytes.writeIntBE(values[index]!, at + 4, size)
   }
   return bytes
 }

@@ -66,7 +66,7 @@ function pruning(sql: Sql, { filter, numbers }: UnitQuery, isBatch: boolean): Fr
     ${
       requestId === undefined || isBatch
         ? sql``
-        : sql`and request_ids @> array[${requestId % requestIdModulus}::integer]`
+        : sql`and request_ids @> array[${requestId % requestIdModulus}::smallint]`
     }
     ${
       visible === 'all'
@@ -92,13 +92,27 @@ interface UnitRow extends Omit<LoadedUnit, 'endpoints'> {
   endpoints: Buffer | null
 }
 
+const unitOf = (row: UnitRow): LoadedUnit => ({
+  ...row,
+  endpoints: row.endpoints ? integersIn(row.endpoints) : undefined,
+})
+
+export interface UnitWindow {
+  position: Position | undefined
+  limit: number
+  withData: boolean
+  /** Only units that end within: few partitions are planned faster than all. */
+  ends: { from: number; to: number }
+}
+
 /** Finds units in the order of the query. `withData`: with their records. */
 export async function findUnits(
   sql: Sql,
   query: UnitQuery,
-  { position, limit, withData }: { position: Position | undefined; limit: number; withData: boolean },
+  { position, limit, withData, ends }: UnitWindow,
 ): Promise<LoadedUnit[]> {
   const { filter, descending } = query
+  const days = { from: Math.max(filter.span.from, ends.from), to: Math.min(filter.span.to, ends.to) }
   const column = descending ? sql`last_at` : sql`first_at`
   const order = descending ? sql`order by ${column} desc, id desc` : sql`order by ${column}, id`
   // The bound on the ordered column alone is what an index supports; ties are decided by the outer condition.
@@ -114,7 +128,7 @@ export async function findUnits(
         ${isBatch || !withData ? sql`null::bytea` : sql`array_send(endpoints)`} as endpoints,
         ${withData ? sql`data` : sql`''::bytea as data`}
       from ${from} where tenant_id = ${filter.tenantId} and ${within(sql, filter.span)} ${bound} ${pruning(sql, query, isBatch)}
-      ${isBatch ? sql`` : sql`and ${withinDays(sql, filter.span)}`}) u
+        and last_at >= ${ends.from} and last_at < ${ends.to} ${isBatch ? sql`` : sql`and ${withinDays(sql, days)}`}) u
     where true ${after(sql, query, position, column)} ${order} limit ${limit}::bigint)`
   const rows = await sql<UnitRow[]>`
     select * from (
@@ -122,31 +136,53 @@ export async function findUnits(
       union all
       ${part(sql`traffic_log.blocks`, sql`lpad(block_id::text, 18, '0')`, false)}) units
     ${order} limit ${limit}::bigint`
-  return rows.map((row) => ({ ...row, endpoints: row.endpoints ? integersIn(row.endpoints) : undefined }))
+  return rows.map(unitOf)
 }
 
-/** Counts the records of one endpoint in the blocks that are wholly within the span, without decoding them. */
-export async function countInBlocks(sql: Sql, query: UnitQuery, numbers: number[]): Promise<number> {
-  const { filter } = query
-  const [row] = await sql<{ n: number }[]>`
-    select coalesce(sum(${numbers
-      .map((number) => sql`coalesce(cardinality(array_positions(endpoints, ${number}::integer)), 0)`)
-      .reduce((sum, part) => sql`${sum} + ${part}`)}), 0)::float8 as n
+/** A block with records of a few endpoints, and how many. */
+export interface BlockOfEndpoints {
+  day: number
+  blockId: number
+  firstAt: number
+  lastAt: number
+  /** Records of the endpoints, whatever their time. */
+  n: number
+}
+
+/** Finds the blocks with records of these endpoints in the span, without decoding them, in the order of the query. */
+export async function findBlocksOfEndpoints(
+  sql: Sql,
+  { filter, descending }: UnitQuery,
+  numbers: number[],
+): Promise<BlockOfEndpoints[]> {
+  const count = numbers
+    .map((number) => sql`coalesce(cardinality(array_positions(endpoints, ${number}::integer)), 0)`)
+    .reduce((sum, part) => sql`${sum} + ${part}`)
+  return await sql`
+    select day, block_id, first_at, last_at, ${count} as n from traffic_log.blocks
+    where tenant_id = ${filter.tenantId} and ${within(sql, filter.span)} and ${withinDays(sql, filter.span)}
+      and endpoints && ${numbers}::integer[]
+    order by ${descending ? sql`last_at desc, block_id desc` : sql`first_at, block_id`}`
+}
+
+/** Loads blocks by their keys. */
+export async function loadBlocks(sql: Sql, tenantId: string, blocks: BlockOfEndpoints[]): Promise<LoadedUnit[]> {
+  if (blocks.length === 0) return []
+  const rows = await sql<UnitRow[]>`
+    select false as is_batch, block_id::text as id, first_at, last_at, n, groups, array_send(endpoints) as endpoints, data
     from traffic_log.blocks
-    where tenant_id = ${filter.tenantId} and first_at >= ${filter.span.from} and last_at < ${filter.span.to}
-      and ${withinDays(sql, filter.span)} and endpoints && ${numbers}::integer[]`
-  return row!.n
+    where tenant_id = ${tenantId} and day = any(${[...new Set(blocks.map(({ day }) => day))]}::integer[])
+      and block_id = any(${blocks.map(({ blockId }) => blockId)}::bigint[])`
+  return rows.map(unitOf)
 }
 
-/** Finds the records that are not wholly counted elsewhere: batches, and blocks that reach over an end of the span. */
+/** Finds units whose records are not in the counts: batches, and with `all` blocks of a short span. */
 export async function findUncounted(
   sql: Sql,
   query: UnitQuery,
-  { blocks }: { blocks: 'none' | 'edges' | 'all' },
+  { blocks }: { blocks: 'none' | 'all' },
 ): Promise<LoadedUnit[]> {
   const { filter } = query
-  const { from, to } = filter.span
-  const edges = blocks === 'edges' ? sql`and (first_at < ${from} or last_at >= ${to})` : sql``
   const rows = await sql<UnitRow[]>`
     select true as is_batch, 'b' || batch_id as id, first_at, last_at, n, groups, null::bytea as endpoints,
       ${needsData(sql, filter)} as data
@@ -158,10 +194,10 @@ export async function findUncounted(
     union all
     select false, block_id::text, first_at, last_at, n, groups, array_send(endpoints), ${needsData(sql, filter)}
     from traffic_log.blocks
-    where tenant_id = ${filter.tenantId} and ${within(sql, filter.span)} and ${withinDays(sql, filter.span)} ${edges}
+    where tenant_id = ${filter.tenantId} and ${within(sql, filter.span)} and ${withinDays(sql, filter.span)}
       ${pruning(sql, query, false)}`
     }`
-  return rows.map((row) => ({ ...row, endpoints: row.endpoints ? integersIn(row.endpoints) : undefined }))
+  return rows.map(unitOf)
 }
 
 /** Units within the span are counted by their groups, unless the filter needs their records. */

@@ -1,0 +1,48 @@
+/** Pages of a few endpoints: the blocks show how many of their records each has, so only those of the page are decoded. */
+import { type BlockOfEndpoints, findBlocksOfEndpoints, findUncounted, loadBlocks } from '../store/units.ts'
+import type { Page, PageRequest } from './search.ts'
+import { type Found, inOrder, loadRecords, matchesIn, type Search } from './stream.ts'
+
+export async function findByEndpoint(search: Search, { offset, limit }: PageRequest): Promise<Page> {
+  const { sql, query } = search
+  const { span, tenantId, endpointIds } = query.filter
+  const numbers = [...query.numbers].filter(([, id]) => endpointIds!.has(id)).map(([number]) => number)
+  const [blocks, batches] = await Promise.all([
+    numbers.length === 0 ? [] : findBlocksOfEndpoints(sql, query, numbers),
+    findUncounted(sql, query, { blocks: 'none' }),
+  ])
+  const isInside = ({ firstAt, lastAt }: BlockOfEndpoints) => firstAt >= span.from && lastAt < span.to
+  const edges = await loadBlocks(
+    sql,
+    tenantId,
+    blocks.filter((block) => !isInside(block)),
+  )
+  const units = [...edges, ...batches]
+  const inUnits = units.reduce((sum, unit) => sum + matchesIn(query, unit).length, 0)
+  const whole = blocks.filter(isInside)
+  const total = whole.reduce((sum, { n }) => sum + n, inUnits)
+  const needed = neededBlocks(whole, offset - inUnits, offset + limit)
+  const loaded = [...units, ...(await loadBlocks(sql, tenantId, needed.blocks))]
+  const { descending } = query
+  loaded.sort((a, b) => (descending ? b.lastAt - a.lastAt : a.firstAt - b.firstAt))
+  const records: Found[] = []
+  for await (const portion of inOrder(search, loaded)) records.push(...portion)
+  const start = offset - needed.passed
+  return { total, records: await loadRecords(search, records.slice(start, start + limit)) }
+}
+
+/**
+ * Returns the blocks that can have records of the page. Blocks at the start are passed over while all of their records come before
+ * the page, and none overlaps a later one.
+ */
+function neededBlocks(blocks: BlockOfEndpoints[], offset: number, pageEnd: number) {
+  let [passed, first, seen, last] = [0, 0, 0, 0]
+  while (last < blocks.length && seen < pageEnd) seen += blocks[last++]!.n
+  // Blocks that overlap the last one may have records before its last.
+  while (last < blocks.length && overlaps(blocks[last]!, blocks[last - 1]!)) last++
+  while (first < last - 1 && passed + blocks[first]!.n <= offset && !overlaps(blocks[first + 1]!, blocks[first]!))
+    passed += blocks[first++]!.n
+  return { blocks: blocks.slice(first, last), passed }
+}
+
+const overlaps = (a: BlockOfEndpoints, b: BlockOfEndpoints) => a.lastAt >= b.firstAt && a.firstAt <= b.lastAt
