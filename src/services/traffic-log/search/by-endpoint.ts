@@ -37,12 +37,18 @@ export async function findByEndpoint(search: Search, { offset, limit }: PageRequ
  */
 function neededBlocks(blocks: BlockOfEndpoints[], offset: number, pageEnd: number) {
   let [passed, first, seen, last] = [0, 0, 0, 0]
-  while (last < blocks.length && seen < pageEnd) seen += blocks[last++]!.n
-  // Blocks that overlap the last one may have records before its last.
-  while (last < blocks.length && overlaps(blocks[last]!, blocks[last - 1]!)) last++
+  const loaded = { firstAt: Number.POSITIVE_INFINITY, lastAt: Number.NEGATIVE_INFINITY }
+  // Further blocks that overlap the loaded ones may have records of the page, too.
+  while (last < blocks.length && (seen < pageEnd || overlaps(blocks[last]!, loaded))) {
+    const { n, firstAt, lastAt } = blocks[last++]!
+    seen += n
+    loaded.firstAt = Math.min(loaded.firstAt, firstAt)
+    loaded.lastAt = Math.max(loaded.lastAt, lastAt)
+  }
   while (first < last - 1 && passed + blocks[first]!.n <= offset && !overlaps(blocks[first + 1]!, blocks[first]!))
     passed += blocks[first++]!.n
   return { blocks: blocks.slice(first, last), passed }
 }
 
-const overlaps = (a: BlockOfEndpoints, b: BlockOfEndpoints) => a.lastAt >= b.firstAt && a.firstAt <= b.lastAt
+type Times = Pick<BlockOfEndpoints, 'firstAt' | 'lastAt'>
+const overlaps = (a: Times, b: Times) => a.lastAt >= b.firstAt && a.firstAt <= b.lastAt

@@ -1,4 +1,5 @@
 /** Pages of records and their totals. */
+import { systemClock } from '../../../kernel/clock.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { StoredRecord } from '../codec/columns.ts'
 import { findNumbers } from '../store/blocks.ts'
@@ -30,7 +31,7 @@ export async function openSearch(
   const visible = filter.visible === 'all' ? [] : filter.visible.endpointIds
   const endpointIds = [...new Set([...(filter.endpointIds ?? []), ...visible])]
   const numbers = await findNumbers(sql, filter.tenantId, endpointIds)
-  return { sql, query: { filter, numbers, descending }, deadline, nowMicros: Date.now() * 1000 }
+  return { sql, query: { filter, numbers, descending }, deadline, nowMicros: systemClock().getTime() * 1000 }
 }
 
 export async function visibleTo(
