@@ -44,7 +44,8 @@ const sample = { temperature: 21.5, humidity: 48, battery: 3.71 }
 const payload = Buffer.from(JSON.stringify(Array.from({ length: 5 }, () => sample)))
 
 const aRecord = (number: number): TrafficRecord => ({
-  correlationId: newId(),
+  // As the gateway makes them.
+  correlationId: `abcdef0123456789-${(1_000_000 + number).toString(36)}`,
   direction: number % 2 === 0 ? 'INBOUND' : 'OUTBOUND',
   tenantId: `tenant-${number % 10}`,
   applicationName: 'application-1',

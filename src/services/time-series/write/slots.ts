@@ -98,7 +98,8 @@ export function createSlots({ db, now }: { db: Db; now: Clock }, limits: SlotLim
         await store.openSlot(sql, next.slot, now())
         return next.slot
       })
-      cachedSlot = undefined
+      // Known at once, so that no write of this node has to look for it.
+      cachedSlot = opened
       if (opened !== undefined) await saveOpening(opened)
     },
   }
