@@ -67,6 +67,21 @@ export const commands: Record<string, Command> = {
     load: () => import('./context.ts'),
   },
   whoami: { summary: 'say who you are and what you may do', load: () => import('./whoami.ts') },
+  plan: {
+    takesArguments: true,
+    summary: 'show what apply would change: waypost plan -f <file or folder>',
+    load: () => import('./plan.ts'),
+  },
+  apply: {
+    takesArguments: true,
+    summary: 'create and change what YAML documents describe: waypost apply -f <file or folder>',
+    load: () => import('./apply.ts'),
+  },
+  export: {
+    takesArguments: true,
+    summary: 'write the objects of a tenant as YAML for apply',
+    load: () => import('./export.ts'),
+  },
   send: {
     takesArguments: true,
     summary: `send a message as a device: waypost send <endpoint> '{"temperature": 21}'`,

@@ -213,6 +213,7 @@ test('the commands of the guide run as they are written', () => {
   assert.match(stdout, /^waypost-backend \(client\) of tenant default\n/)
   assert.match(stdout, /\nendpointId,metadata.city\nmeadow-1,Lviv\nmeadow-2,Lviv\n/)
   assert.match(stdout, /\nAccepted\.\n/)
+  assert.match(stdout, /\n0 to create, 0 to change, 0 to delete, 3 unchanged\.\n/)
 })
 
 test('completion scripts ask the program for words', async () => {

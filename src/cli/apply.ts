@@ -1,0 +1,54 @@
+import { createInterface } from 'node:readline/promises'
+import { parseArgs } from 'node:util'
+import { connect } from './api/connection.ts'
+import { CommandError, usageError } from './api/errors.ts'
+import { describeSteps, summaryOf } from './apply/describe.ts'
+import { readDocuments } from './apply/documents.ts'
+import { readOwnership } from './apply/ownership.ts'
+import { planOf } from './apply/plan.ts'
+import { runSteps } from './apply/run.ts'
+import { print } from './output.ts'
+
+export const usage = `usage: waypost apply -f <file or folder> [--yes] [--prune] [--set default]
+
+Creates and changes what the documents describe. It shows the plan, does exactly that, and reports each object.
+
+  -f <path>      file or folder of YAML documents; can be repeated; - is standard input
+  --yes          do not ask
+  --prune        also delete what an earlier apply made and no document names any more
+  --set <name>   name of the set that the objects belong to; default: default
+`
+
+export async function run(args: string[]): Promise<number> {
+  const { values } = parseArgs({
+    args,
+    options: {
+      file: { type: 'string', short: 'f', multiple: true },
+      yes: { type: 'boolean', default: false },
+      prune: { type: 'boolean', default: false },
+      set: { type: 'string', default: 'default' },
+      context: { type: 'string' },
+    },
+  })
+  if (!values.file) throw usageError(`-f is missing\n\n${usage}`)
+  const documents = await readDocuments(values.file)
+  const { client, chosen } = connect({ context: values.context })
+  const ownership = await readOwnership(client, chosen.tenant, values.set)
+  const steps = await planOf(client, documents, { owned: values.prune ? ownership.owned : [] })
+  for (const line of describeSteps(steps)) print(line)
+  print(summaryOf(steps))
+  if (steps.every(({ action }) => action === 'keep')) return 0
+  if (!values.yes) await confirm()
+  const failed = await runSteps(client, steps, ownership)
+  if (failed.length === 0) return 0
+  const [first] = failed
+  throw new CommandError(`${failed.length} of the steps failed; apply again after the cause is gone`, first!.exitCode)
+}
+
+async function confirm() {
+  if (!process.stdin.isTTY) throw usageError('nobody can be asked here; give --yes')
+  const lines = createInterface({ input: process.stdin, output: process.stderr })
+  const answer = await lines.question('Do this? Type yes: ')
+  lines.close()
+  if (answer.trim() !== 'yes') throw new CommandError('nothing was changed')
+}

@@ -1,0 +1,112 @@
+/** A kind of objects that `waypost apply` can create, change and delete, and how it is called in the API. */
+import { describe } from '../../../sdk/src/descriptions.ts'
+import type { Client } from '../../../sdk/src/index.ts'
+import { CommandError } from '../api/errors.ts'
+
+/** Fields of an object, as the documents of `apply` have them. */
+export type Fields = Record<string, unknown>
+
+/** An object that exists. */
+export interface Found {
+  key: string
+  /** Arguments that name the object in the API. */
+  args: Fields
+  fields: Fields
+  /** Absent if the API has no versions of this kind. */
+  etag?: string | undefined
+}
+
+export interface Kind {
+  /** As in documents: `application`. */
+  name: string
+  /** Returns the key of a document: its name, with the names of the objects above it. */
+  keyOf(fields: Fields): string
+  /** Fields that identify the object; the others can change. */
+  identity: readonly string[]
+  /** Yields all objects of the kind, with their fields. */
+  list(client: Client): AsyncIterable<Found>
+  create(client: Client, fields: Fields): Promise<void>
+  update(client: Client, found: Found, fields: Fields): Promise<void>
+  delete(client: Client, found: Found): Promise<void>
+  /** Returns how many endpoints a change concerns; undefined if it concerns none. */
+  endpoints?(client: Client, fields: Fields, found: Found | undefined): Promise<number | undefined>
+}
+
+export const textField = (kind: string, fields: Fields, name: string): string => {
+  const value = fields[name]
+  if (typeof value === 'string' && value !== '') return value
+  throw new CommandError(`${kind}: ${name} is missing; every ${kind} has one`, 2)
+}
+
+/** Returns the fields of the body of an operation that an object has. */
+export function fieldsFor(operation: string, item: Fields): Fields {
+  const names = describe(operation)?.body?.fields?.map(({ name }) => name) ?? []
+  return Object.fromEntries(
+    names.filter((name) => item[name] !== undefined && item[name] !== null).map((name) => [name, item[name]]),
+  )
+}
+
+interface Described {
+  name: string
+  /** The noun of its operations: `applications`. */
+  noun: string
+  /** The field that names the object. Default: `name`. */
+  nameField?: string
+  /** The argument of operations on one object. Default: the last one of the path. */
+  idArgument?: string
+  /** The field that has the id. Default: `id`. */
+  idField?: string
+  /** False for objects that the platform itself has. */
+  isOwn?(item: Fields): boolean
+  /** Arguments of the list and of create, one set for each object above; default: none. */
+  parents?(client: Client): AsyncIterable<Fields>
+  endpoints?: Kind['endpoints']
+}
+
+/** Makes a kind of a noun with the operations list, get, create, update or patch, and delete. */
+export function kindOf(of: Described): Kind {
+  const { name, noun, nameField = 'name', idField = 'id', isOwn = () => true } = of
+  const parentFields = of.parents ? ['applicationName'] : []
+  const identity = [...parentFields, nameField]
+  const idArgument = of.idArgument ?? describe(`${noun}.get`)!.arguments.findLast((item) => item.in === 'path')!.name
+  const change = describe(`${noun}.update`) ? `${noun}.update` : `${noun}.patch`
+  const keyOf = (fields: Fields) => identity.map((field) => textField(name, fields, field)).join('/')
+
+  return {
+    name,
+    identity,
+    keyOf,
+    ...(of.endpoints && { endpoints: of.endpoints }),
+    async *list(client) {
+      for await (const parent of of.parents?.(client) ?? only({}))
+        for await (const item of client.list<Fields>(`${noun}.list`, parent)) {
+          if (!isOwn(item)) continue
+          const args = { ...parent, [idArgument]: item[idField] }
+          const { body, etag } = await client.call(`${noun}.get`, args)
+          const fields = { ...parent, ...fieldsFor(`${noun}.create`, body as Fields) }
+          yield { key: keyOf(fields), args, fields, etag }
+        }
+    },
+    async create(client, fields) {
+      const { applicationName, ...body } = fields
+      const args = of.parents ? { applicationName } : {}
+      await client.call(`${noun}.create`, { ...args, body: of.parents ? body : fields })
+    },
+    async update(client, { args, etag }, fields) {
+      const body = fieldsFor(change, fields)
+      const ifMatch = describe(change)!.conditions.includes('ifMatch') ? etag : undefined
+      const answer = await client.call(change, { ...args, body }, ifMatch === undefined ? {} : { ifMatch })
+      if (answer.status === 412) throw moved(name, keyOf(fields))
+    },
+    async delete(client, { args }) {
+      await client.call(`${noun}.delete`, args)
+    },
+  }
+}
+
+export const moved = (kind: string, key: string) =>
+  new CommandError(`${kind} ${key} was changed since the plan was made; run plan again`, 5)
+
+async function* only(fields: Fields) {
+  yield fields
+}

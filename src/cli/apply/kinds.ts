@@ -1,0 +1,133 @@
+/** All kinds of objects that `waypost apply` knows, in the order in which they depend on each other. */
+import { describe, operationNames } from '../../../sdk/src/descriptions.ts'
+import type { Client } from '../../../sdk/src/index.ts'
+import { dashed } from '../api/dashed.ts'
+import { type Fields, type Found, type Kind, kindOf, textField } from './kind.ts'
+import { rule } from './rule.ts'
+
+async function* applications(client: Client) {
+  for await (const { name } of client.list<{ name: string }>('applications.list')) yield { applicationName: name }
+}
+
+const application = kindOf({ name: 'application', noun: 'applications', idField: 'name' })
+
+const countOfVersion = (client: Client, version: string) =>
+  client.list('endpoints.list', { applicationVersionName: [version] }).total
+
+/** Versions are named by their application and a suffix. */
+const version: Kind = {
+  name: 'version',
+  identity: ['applicationName', 'nameSuffix'],
+  keyOf: (fields) => `${textField('version', fields, 'applicationName')}-${textField('version', fields, 'nameSuffix')}`,
+  async *list(client) {
+    for await (const { applicationName } of applications(client)) {
+      const { body } = await client.call('applications.get', { appName: applicationName })
+      for (const { name } of (body as { versions?: { name: string }[] }).versions ?? []) {
+        const args = { appName: applicationName, appVersionName: name }
+        const { body: found, etag } = await client.call('applications.versions.get', args)
+        const { displayName, description } = found as Fields
+        const nameSuffix = name.slice(applicationName.length + 1)
+        const fields = { applicationName, nameSuffix, ...defined({ displayName, description }) }
+        yield { key: name, args, fields, etag }
+      }
+    }
+  },
+  async create(client, { applicationName, ...body }) {
+    await client.call('applications.versions.create', { appName: applicationName, body })
+  },
+  async update(client, { args, etag }, { displayName, description }) {
+    const body = defined({ displayName, description })
+    await client.call('applications.versions.patch', { ...args, body }, etag === undefined ? {} : { ifMatch: etag })
+  },
+  async delete(client, { args }) {
+    await client.call('applications.versions.delete', args)
+  },
+  endpoints: async (client, fields, found) => (found ? await countOfVersion(client, version.keyOf(fields)) : undefined),
+}
+
+/** Default configurations of versions. */
+const configuration: Kind = {
+  name: 'configuration',
+  identity: ['version', 'name'],
+  keyOf: (fields) => `${textField('configuration', fields, 'version')}/${fields.name ?? 'default'}`,
+  async *list(client) {
+    for await (const { key } of version.list(client)) {
+      const args = { appVersionName: key }
+      for await (const item of client.list<ConfigurationItem>('configurations.defaults.list', args)) {
+        const { name, configId, config } = item
+        const fields = { version: key, name, config: JSON.parse(config) as unknown }
+        yield { key: `${key}/${name}`, args: { ...args, name }, fields, etag: configId }
+      }
+    }
+  },
+  create: (client, fields) => putConfiguration(client, fields, undefined),
+  update: (client, { etag }, fields) => putConfiguration(client, fields, etag),
+  async delete(client, { args }) {
+    await client.call('configurations.defaults.delete', args)
+  },
+  endpoints: async (client, fields) => await countOfVersion(client, textField('configuration', fields, 'version')),
+}
+
+interface ConfigurationItem {
+  name: string
+  configId: string
+  config: string
+}
+
+async function putConfiguration(client: Client, fields: Fields, etag: string | undefined) {
+  const args = { appVersionName: fields.version, name: fields.name ?? 'default', body: fields.config }
+  await client.call('configurations.defaults.update', args, etag === undefined ? {} : { ifMatch: `"${etag}"` })
+}
+
+const defined = (fields: Fields): Fields =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== null))
+
+const filter = kindOf({
+  name: 'filter',
+  noun: 'endpointFilters',
+  parents: applications,
+  async endpoints(client, _, found) {
+    if (!found) return undefined
+    const { body } = await client.call('endpointFilters.get', found.args)
+    return (body as { matchedEndpointsCount?: number }).matchedEndpointsCount
+  },
+})
+
+const role = kindOf({
+  name: 'role',
+  noun: 'roles',
+  idField: 'name',
+  isOwn: ({ builtIn }) => builtIn !== true,
+})
+
+const assetType = kindOf({ name: 'asset-type', noun: 'assetTypes', nameField: 'type' })
+
+/** One kind for each type of actions and triggers: `webhook-action`, `cron-trigger`. */
+const partKinds = (suffix: 'Actions' | 'Triggers'): Kind[] =>
+  operationNames()
+    .map((name) => name.split('.'))
+    .filter(([noun, verb]) => noun!.endsWith(suffix) && verb === 'list')
+    .filter(([noun]) => describe(`${noun}.create`)?.aliasOf === undefined)
+    .map(([noun]) => kindOf({ name: dashed(noun!.slice(0, -1)), noun: noun! }))
+
+const ruleExecutions = 'rule-execution-action'
+const actions = partKinds('Actions')
+const triggers = partKinds('Triggers')
+const alertSetting = kindOf({ name: 'alert-setting', noun: 'alertSettings' })
+
+export const kinds: Kind[] = [
+  role,
+  application,
+  version,
+  configuration,
+  filter,
+  assetType,
+  ...triggers,
+  // A rule-execution action names a rule by its id, which differs between tenants, so it is no kind of documents.
+  ...actions.filter(({ name }) => name !== ruleExecutions),
+  rule,
+  alertSetting,
+]
+
+export const findKind = (name: unknown) => kinds.find((kind) => kind.name === name)
+export type { Fields, Found, Kind }

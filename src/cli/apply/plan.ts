@@ -1,0 +1,91 @@
+/** Compares documents with the tenant: what would be created, changed and deleted. */
+import { isDeepStrictEqual } from 'node:util'
+import type { Client } from '../../../sdk/src/index.ts'
+import { CommandError } from '../api/errors.ts'
+import type { Document } from './documents.ts'
+import type { Fields, Found, Kind } from './kind.ts'
+import { kinds } from './kinds.ts'
+
+export interface Step {
+  action: 'create' | 'change' | 'delete' | 'keep'
+  kind: Kind
+  key: string
+  /** Fields after the step. */
+  fields: Fields
+  found?: Found | undefined
+  changes: { field: string; from: unknown; to: unknown }[]
+  /** Number of endpoints that the step concerns. */
+  endpoints?: number | undefined
+}
+
+/** Objects by kind and key. Keys that stand twice cannot be named by a document. */
+type World = Map<string, Found>
+
+export const stepKey = (kind: string, key: string) => `${kind} ${key}`
+
+/** `owned` are the objects that an earlier apply made and that no document names any more; they are deleted with `prune`. */
+export async function planOf(
+  client: Client,
+  documents: Document[],
+  { owned = [] }: { owned?: string[] } = {},
+): Promise<Step[]> {
+  const named = new Set(documents.map(({ kind, key }) => stepKey(kind.name, key)))
+  const prunable = owned.filter((name) => !named.has(name))
+  const used = kinds.filter(
+    ({ name }) =>
+      documents.some(({ kind }) => kind.name === name) || prunable.some((key) => key.startsWith(`${name} `)),
+  )
+  const world = await readWorld(client, used)
+  const steps: Step[] = []
+  for (const kind of used)
+    for (const document of documents.filter((one) => one.kind === kind)) {
+      const step = stepFor(document, world.get(stepKey(kind.name, document.key)))
+      if (step.action !== 'keep' && kind.endpoints)
+        step.endpoints = await kind.endpoints(client, step.fields, step.found)
+      steps.push(step)
+    }
+  // Objects are deleted before those that they depend on.
+  for (const kind of used.toReversed())
+    for (const name of prunable) {
+      const found = world.get(name)
+      if (found && name === stepKey(kind.name, found.key))
+        steps.push({ action: 'delete', kind, key: found.key, fields: found.fields, found, changes: [] })
+    }
+  return steps
+}
+
+async function readWorld(client: Client, used: Kind[]): Promise<World> {
+  const world: World = new Map()
+  for (const kind of used)
+    for await (const found of kind.list(client)) {
+      const name = stepKey(kind.name, found.key)
+      if (world.has(name)) throw new CommandError(`there are two objects ${name}; rename one of them`)
+      world.set(name, found)
+    }
+  return world
+}
+
+function stepFor({ kind, key, fields }: Document, found: Found | undefined): Step {
+  if (!found) return { action: 'create', kind, key, fields, changes: [] }
+  const changes = Object.entries(fields)
+    .filter(([field, to]) => !kind.identity.includes(field) && !isEqual(found.fields[field], to))
+    .map(([field, to]) => ({ field, from: found.fields[field], to }))
+  // Fields that a document does not name stay; null removes one.
+  const merged = Object.fromEntries(
+    Object.entries({ ...found.fields, ...fields }).filter(([, value]) => value !== null),
+  )
+  return { action: changes.length > 0 ? 'change' : 'keep', kind, key, fields: merged, found, changes }
+}
+
+const isEqual = (present: unknown, wanted: unknown) =>
+  (wanted === null && present === undefined) || isDeepStrictEqual(present, wanted)
+
+/** Checks that an object is still as the plan saw it, for kinds without versions. */
+export async function requireUnchanged(client: Client, step: Step) {
+  for await (const found of step.kind.list(client))
+    if (found.key === step.key) {
+      if (step.found && isDeepStrictEqual(found.fields, step.found.fields)) return
+      throw new CommandError(`${step.kind.name} ${step.key} was changed since the plan was made; run plan again`, 5)
+    }
+  if (step.found) throw new CommandError(`${step.kind.name} ${step.key} was deleted since the plan was made`, 5)
+}

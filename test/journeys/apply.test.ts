@@ -1,0 +1,176 @@
+/** `waypost plan`, `apply` and `export` against real platforms. */
+import assert from 'node:assert/strict'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { createClient } from '../../sdk/src/index.ts'
+import { readDocuments } from '../../src/cli/apply/documents.ts'
+import { planOf } from '../../src/cli/apply/plan.ts'
+import { runSteps } from '../../src/cli/apply/run.ts'
+import { temporaryDirectory } from '../harness/database.ts'
+import { type RunningPlatform, runCommand, startPlatform } from '../harness/platform.ts'
+
+const [one, two] = await Promise.all([startPlatform(), startPlatform()])
+const home = { XDG_CONFIG_HOME: temporaryDirectory() }
+const run = ({ directory }: RunningPlatform, ...args: string[]) => runCommand(args, { directory, environment: home })
+async function output(platform: RunningPlatform, ...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await run(platform, ...args)
+  assert.equal(code, 0, `${args.join(' ')}: ${stdout}${stderr}`)
+  return stdout
+}
+
+const folder = temporaryDirectory()
+mkdirSync(join(folder, 'automation'), { recursive: true })
+const file = (name: string, text: string) => writeFileSync(join(folder, name), text)
+
+const fleet = (displayName: string) => `
+kind: application
+name: vineyard
+displayName: ${displayName}
+---
+kind: version
+applicationName: vineyard
+nameSuffix: v1
+---
+kind: configuration
+version: vineyard-v1
+name: default
+config: { interval: 60 }
+---
+kind: filter
+applicationName: vineyard
+name: canary
+documentQuery: { metadata.ring: canary }
+---
+kind: role
+name: vintner
+description: Reads the vineyard
+scopes: [endpoint:read]
+---
+kind: asset-type
+type: ROW
+displayName: A row of vines
+definitionJsonSchema: '{"type":"object"}'
+`
+const automation = `
+kind: cron-trigger
+name: nightly
+cronExpression: 0 3 * * *
+timezone: Europe/Kyiv
+---
+kind: webhook-action
+name: tell the office
+webhookUrl: https://example.org/office
+webhookPayloadExpression: "return { at: 'night' }"
+---
+kind: rule
+name: every night
+expression: return true
+triggers: [{ type: cron, name: nightly }]
+positiveActions: [{ type: webhook, name: tell the office }]
+`
+file('fleet.yaml', fleet('The vineyard'))
+file('automation/rules.yml', automation)
+file('notes.txt', 'this is no document')
+
+test('a plan shows everything and changes nothing', async () => {
+  const plan = await output(one, 'plan', '-f', folder)
+  assert.match(plan, /^\+ role vintner\n\+ application vineyard\n\+ version vineyard-v1\n/)
+  assert.match(plan, /\+ rule every night\n9 to create, 0 to change, 0 to delete, 0 unchanged\.\n$/)
+  assert.equal(await output(one, 'applications', 'list', '-o', 'id'), '')
+})
+
+test('apply makes the objects, and a second apply changes nothing', async () => {
+  const first = await output(one, 'apply', '-f', folder, '--yes')
+  assert.equal(first.match(/^created /gm)?.length, 9, first)
+  const second = await output(one, 'apply', '-f', folder, '--yes')
+  assert.equal(second, '0 to create, 0 to change, 0 to delete, 9 unchanged.\n')
+})
+
+test('a change names the fields, and the endpoints that it concerns', async () => {
+  await output(one, 'endpoints', 'create', '--app-version', '{"name":"vineyard-v1"}', '--endpoint-id', 'vine-1')
+  file('fleet.yaml', fleet('The old vineyard').replace('interval: 60', 'interval: 5'))
+  const plan = await output(one, 'plan', '-f', folder)
+  assert.match(plan, /~ application vineyard\n {4}- displayName: The vineyard\n {4}\+ displayName: The old vineyard\n/)
+  assert.match(plan, /~ configuration vineyard-v1\/default {2}\(1 endpoint\)\n {4}- config: \{"interval":60\}\n/)
+  await output(one, 'apply', '-f', folder, '--yes')
+  assert.match(await output(one, 'plan', '-f', folder), /^0 to create, 0 to change, 0 to delete, 9 unchanged\.\n$/)
+})
+
+test('an export applied to an empty platform makes an equal one', async () => {
+  const exported = await output(one, 'export')
+  const copy = join(temporaryDirectory(), 'copy.yaml')
+  mkdirSync(join(copy, '..'), { recursive: true })
+  writeFileSync(copy, exported)
+  await output(two, 'apply', '-f', copy, '--yes')
+  assert.equal(await output(two, 'export'), exported)
+})
+
+test('only what an earlier apply made is pruned', async () => {
+  await output(one, 'roles', 'create', '--name', 'by-others', '--scopes', '["endpoint:read"]')
+  file('automation/rules.yml', '')
+  assert.match(await output(one, 'plan', '-f', folder), / 0 to delete, 6 unchanged\.\n$/)
+  const plan = await output(one, 'plan', '-f', folder, '--prune')
+  assert.match(plan, /^- rule every night\n- webhook-action tell the office\n- cron-trigger nightly\n/)
+  await output(one, 'apply', '-f', folder, '--prune', '--yes')
+  const roles = await output(one, 'roles', 'list', '-o', 'id')
+  assert.ok(roles.includes('by-others') && roles.includes('vintner'), roles)
+  assert.equal(await output(one, 'rules', 'list', '-o', 'id'), '')
+})
+
+test('a step that fails is reported, and the others are done', async () => {
+  const mixed = join(temporaryDirectory(), 'mixed.yaml')
+  mkdirSync(join(mixed, '..'), { recursive: true })
+  writeFileSync(
+    mixed,
+    'kind: role\nname: good\nscopes: [endpoint:read]\n---\nkind: role\nname: bad\nscopes: [no:such:scope]\n---\nkind: application\nname: also-good\n',
+  )
+  const { code, stdout, stderr } = await run(one, 'apply', '-f', mixed, '--yes')
+  // The platform refuses it with 403: nobody holds this scope.
+  assert.equal(code, 4, stdout)
+  assert.match(stdout, /\ncreated role good\nFAILED role bad: .+\ncreated application also-good\n/)
+  assert.match(stderr, /1 of the steps failed/)
+})
+
+test('an object that somebody changed since the plan is left alone', async () => {
+  const { id: clientId, secret: clientSecret } = one.bootstrap.default.backendClient
+  const client = createClient({ url: one.baseUrl, auth: { tenant: 'default', clientId, clientSecret } })
+  const path = join(temporaryDirectory(), 'moved.yaml')
+  mkdirSync(join(path, '..'), { recursive: true })
+  writeFileSync(
+    path,
+    'kind: application\nname: also-good\ndisplayName: Mine\n---\nkind: role\nname: good\nscopes: [endpoint:update]\n',
+  )
+  const steps = await planOf(client, await readDocuments([path]))
+  await client.applications.patch({ appName: 'also-good', body: { displayName: 'Theirs' } })
+  await client.roles.update({ name: 'good', body: { scopes: ['time-series:read'] } })
+  const failed = await runSteps(client, steps, { owned: [], write: async () => {} })
+  assert.deepEqual(
+    failed.map(({ step, exitCode }) => [step.key, exitCode]),
+    [
+      ['good', 5],
+      ['also-good', 5],
+    ],
+  )
+  const { body } = await client.applications.get({ appName: 'also-good' })
+  assert.equal((body as { displayName: string }).displayName, 'Theirs')
+})
+
+const wrong: [text: string, expected: RegExp][] = [
+  ['kind: spaceship\nname: x\n', /kind: expected one of role, application, .* not spaceship/],
+  ['kind: application\n', /application: name is missing/],
+  ['- 1\n', /expected an object with the field kind/],
+  ['kind: application\nname: a\n---\nkind: application\nname: a\n', /application a is in .* and in/],
+  ['a: [', /./],
+  ['a: !!js/function x\n', /tag/],
+]
+for (const [text, expected] of wrong)
+  test(`refuses ${JSON.stringify(text.slice(0, 40))}`, async () => {
+    const path = join(temporaryDirectory(), 'wrong.yaml')
+    mkdirSync(join(path, '..'), { recursive: true })
+    writeFileSync(path, text)
+    const { code, stderr } = await run(one, 'apply', '-f', path, '--yes')
+    assert.equal(code, 2, stderr)
+    assert.match(stderr, expected)
+    assert.ok(!stderr.includes('    at '))
+  })
