@@ -126,7 +126,7 @@ test('a step that fails is reported, and the others are done', async () => {
     'kind: role\nname: good\nscopes: [endpoint:read]\n---\nkind: role\nname: bad\nscopes: [no:such:scope]\n---\nkind: application\nname: also-good\n',
   )
   const { code, stdout, stderr } = await run(one, 'apply', '-f', mixed, '--yes')
-  // The platform refuses it with 403: nobody holds this scope.
+  // The platform refuses the scope with 403, because the caller does not hold it.
   assert.equal(code, 4, stdout)
   assert.match(stdout, /\ncreated role good\nFAILED role bad: .+\ncreated application also-good\n/)
   assert.match(stderr, /1 of the steps failed/)

@@ -4,9 +4,8 @@ import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { CommandError } from '../api/errors.ts'
 import { visible } from '../api/visible.ts'
-import type { Fields, Kind } from './kind.ts'
+import { type Fields, type Kind, stepKey } from './kind.ts'
 import { findKind, kinds } from './kinds.ts'
-import { stepKey } from './plan.ts'
 
 export interface Document {
   kind: Kind

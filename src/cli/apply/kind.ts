@@ -32,6 +32,9 @@ export interface Kind {
   endpoints?(client: Client, fields: Fields, found: Found | undefined): Promise<number | undefined>
 }
 
+/** Names an object in plans and reports. */
+export const stepKey = (kind: string, key: string) => `${kind} ${key}`
+
 export const textField = (kind: string, fields: Fields, name: string): string => {
   const value = fields[name]
   if (typeof value === 'string' && value !== '') return value

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Client } from '../../../sdk/src/index.ts'
 import { CommandError } from '../api/errors.ts'
 import type { Document } from './documents.ts'
-import type { Fields, Found, Kind } from './kind.ts'
+import { type Fields, type Found, type Kind, stepKey } from './kind.ts'
 import { kinds } from './kinds.ts'
 
 export interface Step {
@@ -20,8 +20,6 @@ export interface Step {
 
 /** Objects by kind and key. Keys that stand twice cannot be named by a document. */
 type World = Map<string, Found>
-
-export const stepKey = (kind: string, key: string) => `${kind} ${key}`
 
 /** `owned` are the objects that an earlier apply made and that no document names any more; they are deleted with `prune`. */
 export async function planOf(

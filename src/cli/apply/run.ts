@@ -3,8 +3,9 @@ import type { Client } from '../../../sdk/src/index.ts'
 import { exitCodeOf } from '../api/errors.ts'
 import { visible } from '../api/visible.ts'
 import { print } from '../output.ts'
+import { stepKey } from './kind.ts'
 import type { Ownership } from './ownership.ts'
-import { requireUnchanged, type Step, stepKey } from './plan.ts'
+import { requireUnchanged, type Step } from './plan.ts'
 
 const done = { create: 'created', change: 'changed', delete: 'deleted', keep: 'unchanged' } as const
 
