@@ -155,22 +155,3 @@ test('an object that somebody changed since the plan is left alone', async () =>
   const { body } = await client.applications.get({ appName: 'also-good' })
   assert.equal((body as { displayName: string }).displayName, 'Theirs')
 })
-
-const wrong: [text: string, expected: RegExp][] = [
-  ['kind: spaceship\nname: x\n', /kind: expected one of role, application, .* not spaceship/],
-  ['kind: application\n', /application: name is missing/],
-  ['- 1\n', /expected an object with the field kind/],
-  ['kind: application\nname: a\n---\nkind: application\nname: a\n', /application a is in .* and in/],
-  ['a: [', /./],
-  ['a: !!js/function x\n', /tag/],
-]
-for (const [text, expected] of wrong)
-  test(`refuses ${JSON.stringify(text.slice(0, 40))}`, async () => {
-    const path = join(temporaryDirectory(), 'wrong.yaml')
-    mkdirSync(join(path, '..'), { recursive: true })
-    writeFileSync(path, text)
-    const { code, stderr } = await run(one, 'apply', '-f', path, '--yes')
-    assert.equal(code, 2, stderr)
-    assert.match(stderr, expected)
-    assert.ok(!stderr.includes('    at '))
-  })

@@ -1,0 +1,54 @@
+/** Documents that cannot be applied: each is refused in one sentence, before anything is sent. */
+import assert from 'node:assert/strict'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { temporaryDirectory } from '../../../test/harness/database.ts'
+import { readDocuments } from './documents.ts'
+
+function aFile(text: string | Buffer): string {
+  const directory = temporaryDirectory()
+  mkdirSync(directory, { recursive: true })
+  const file = join(directory, 'documents.yaml')
+  writeFileSync(file, text)
+  return file
+}
+
+test('the documents of a folder are read in the order of its files', async () => {
+  const folder = temporaryDirectory()
+  mkdirSync(join(folder, 'b'), { recursive: true })
+  writeFileSync(join(folder, 'b', 'two.yml'), 'kind: application\nname: two\n')
+  writeFileSync(join(folder, 'a.json'), '{"kind": "application", "name": "one"}')
+  writeFileSync(join(folder, 'notes.txt'), 'not a document')
+  const documents = await readDocuments([folder])
+  assert.deepEqual(
+    documents.map(({ key }) => key),
+    ['one', 'two'],
+  )
+})
+
+const wrong: [text: string | Buffer, expected: RegExp][] = [
+  ['kind: spaceship\nname: x\n', /kind: expected one of role, application, .* not spaceship/],
+  ['kind: constructor\nname: x\n', /kind: expected one of/],
+  ['kind: application\n', /application: name is missing/],
+  ['kind: application\nname: [1]\n', /application: name is missing/],
+  ['- 1\n', /expected an object with the field kind/],
+  ['kind: application\nname: a\n---\nkind: application\nname: a\n', /application a is in .* and in/],
+  ['a: [', /./],
+  ['a: !!js/function x\n', /tag/i],
+  ['', /there are no documents/],
+  [Buffer.from([0xff, 0x00]), /is not text in UTF-8/],
+]
+for (const [text, expected] of wrong)
+  test(`refuses ${JSON.stringify(text.toString().slice(0, 40))}`, async () => {
+    await assert.rejects(readDocuments([aFile(text)]), (error: Error & { exitCode?: number }) => {
+      assert.match(error.message, expected)
+      assert.ok(!error.message.includes('\n'), error.message)
+      assert.ok(error.exitCode === 1 || error.exitCode === 2)
+      return true
+    })
+  })
+
+test('refuses a path that does not exist', async () => {
+  await assert.rejects(readDocuments(['/nowhere']), /\/nowhere does not exist/)
+})
