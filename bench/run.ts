@@ -1,10 +1,11 @@
 /**
- * `npm run bench`, or `npm run bench -- starting http`: measures, prints, and writes bench/RESULTS.md. With a BENCH_… variable it is a
- * quick run, whose results are not written.
+ * `npm run bench`, or `npm run bench -- starting http`: measures, prints, and writes bench/RESULTS.md. With `BENCH_PARTS=…` only the
+ * figures of these parts are replaced there. With another BENCH_… variable it is a quick run, whose results are not written.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus, totalmem } from 'node:os'
-import { type Figure, isWithinLimit, tableOf } from './report.ts'
+import { selectedParts } from './parts.ts'
+import { type Figure, isWithinLimit, rowOf, tableOf } from './report.ts'
 
 const benches: Record<string, { title: string; load(): Promise<() => Promise<Figure[]>> }> = {
   starting: { title: 'Start, idle memory and stop', load: async () => (await import('./starting.ts')).starting },
@@ -74,14 +75,17 @@ if (unknown) {
 
 const file = new URL('./RESULTS.md', import.meta.url)
 const machine = `${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, Node.js ${process.version}, ${process.arch}`
-const isQuickRun = Object.keys(process.env).some((name) => name.startsWith('BENCH_'))
+const isQuickRun = Object.keys(process.env).some((name) => name.startsWith('BENCH_') && name !== 'BENCH_PARTS')
 let failed = false
 for (const name of requested.length > 0 ? requested : Object.keys(benches)) {
   const { title, load } = benches[name]!
   const figures = await (await load())()
   const table = tableOf(figures)
   console.log(`\n## ${title}\n\n${table}`)
-  if (!isQuickRun) writeSection(title, `${table}\nMeasured on ${new Date().toISOString().slice(0, 10)} (${machine}).\n`)
+  if (!isQuickRun) {
+    const written = selectedParts ? withOtherRows(title, figures) : table
+    writeSection(title, `${written}\nMeasured on ${new Date().toISOString().slice(0, 10)} (${machine}).\n`)
+  }
   if (!figures.every(isWithinLimit)) failed = true
 }
 process.exit(failed ? 1 : 0)
@@ -94,6 +98,21 @@ function writeSection(title: string, text: string) {
   if (index === -1) sections.push(`\n${section}`)
   else sections[index] = section
   writeFileSync(file, `${sections.join('').trimEnd()}\n`)
+}
+
+/** Returns the table of a section in which the rows of these figures are replaced. New rows are added at the end. */
+function withOtherRows(title: string, figures: Figure[]): string {
+  const section = read()
+    .split(/^(?=## )/m)
+    .find((section) => section.startsWith(`## ${title}\n`))
+  const lines = section?.split('\n').filter((line) => line.startsWith('|')) ?? tableOf([]).trimEnd().split('\n')
+  for (const figure of figures) {
+    const row = rowOf(figure)
+    const index = lines.findIndex((line) => line.startsWith(`| ${figure.name} |`))
+    if (index === -1) lines.push(row)
+    else lines[index] = row
+  }
+  return `${lines.join('\n')}\n`
 }
 
 function read(): string {

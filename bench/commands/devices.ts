@@ -13,9 +13,29 @@ const publishType = 3
 const packetIdMax = 60_000
 const result = { statusCode: 200, payload: { done: true } }
 
-export async function openDevice(mqttUrl: string, token: string): Promise<AnsweringDevice> {
-  const socket = net.connect({ port: Number(new URL(mqttUrl).port), host: '127.0.0.1', noDelay: true })
-  const topic = `kp1/${versionName}/cex/${token}`
+/** A message that stores nothing, and the start of the topic of its response. */
+interface Request {
+  extension: string
+  path: string
+  payload: unknown
+  responsePath: string
+}
+
+const emptyResult: Request = { extension: 'cex', path: '/result/none/1', payload: [], responsePath: '/result/none/' }
+const sample: Request = { extension: 'dcx', path: '/json/1', payload: { t: 1 }, responsePath: '/json/1/' }
+
+/** Connects a device of the gateway alone, whose extension does nothing. */
+export const openBareDevice = (port: number, token: string) => open(port, token, sample)
+
+export const openDevice = (mqttUrl: string, token: string) => open(Number(new URL(mqttUrl).port), token, emptyResult)
+
+async function open(
+  port: number,
+  token: string,
+  { extension, path: requestPath, payload: requestPayload, responsePath }: Request,
+): Promise<AnsweringDevice> {
+  const socket = net.connect({ port, host: '127.0.0.1', noDelay: true })
+  const topic = `kp1/${versionName}/${extension}/${token}`
   let packetId = 0
   let waiting: { resolve(): void; reject(error: Error): void } | undefined
   const message = (resource: string, payload: unknown) => {
@@ -23,7 +43,7 @@ export async function openDevice(mqttUrl: string, token: string): Promise<Answer
     return publish(`${topic}${resource}`, packetId, Buffer.from(JSON.stringify(payload)))
   }
   function receive(path: string, payload: Buffer): Buffer[] {
-    if (path.startsWith('/result/none/')) waiting?.resolve()
+    if (path.startsWith(responsePath)) waiting?.resolve()
     if (!path.startsWith('/command/')) return []
     const type = path.split('/')[2]!
     const commands = JSON.parse(payload.toString()) as { id: number }[]
@@ -46,7 +66,7 @@ export async function openDevice(mqttUrl: string, token: string): Promise<Answer
   const request = async () => {
     await new Promise<void>((resolve, reject) => {
       waiting = { resolve, reject }
-      socket.write(message('/result/none/1', []))
+      socket.write(message(requestPath, requestPayload))
     })
     waiting = undefined
   }

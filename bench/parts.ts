@@ -1,0 +1,20 @@
+/** Parts of a bench, of which `BENCH_PARTS=one,other` selects some. */
+import { type Figure, rowOf } from './report.ts'
+
+export const selectedParts = process.env.BENCH_PARTS?.split(',')
+
+/** Runs the selected parts in their order, and prints the figures of each when it ends. */
+export async function runParts(parts: Record<string, () => Promise<Figure[]>>): Promise<Figure[]> {
+  const unknown = selectedParts?.find((name) => !Object.hasOwn(parts, name))
+  if (unknown) throw new Error(`no part ${unknown}; there are ${Object.keys(parts).join(', ')}`)
+  const figures: Figure[] = []
+  for (const [name, run] of Object.entries(parts)) {
+    if (selectedParts && !selectedParts.includes(name)) continue
+    const began = performance.now()
+    const measured = await run()
+    const seconds = Math.round((performance.now() - began) / 1000)
+    console.error(`${name}, ${seconds} s:\n${measured.map(rowOf).join('\n')}`)
+    figures.push(...measured)
+  }
+  return figures
+}
