@@ -7,7 +7,7 @@ import { type BenchNodes, openBenchNodes, pathOf } from './commands/nodes.ts'
 import { waitingCallers } from './commands/waiting.ts'
 import { type PreparedData, prepareData } from './gateway/bench-platform.ts'
 import { startCore } from './gateway/contenders.ts'
-import { runParts } from './parts.ts'
+import { once, runParts } from './parts.ts'
 import { removeDirectory } from './platform.ts'
 import { quantile } from './register/measure.ts'
 import type { Figure } from './report.ts'
@@ -82,14 +82,6 @@ async function roundTrip({ node, tokens, token }: BenchNodes, sql: Pool, prepare
   for (const opened of [device, bareDevice, caller]) opened.close()
   await gateway.stop()
   return times
-}
-
-function once<T>(work: () => T): () => T {
-  let result: { value: T } | undefined
-  return () => {
-    result ??= { value: work() }
-    return result.value
-  }
 }
 
 function single(path: string) {

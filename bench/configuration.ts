@@ -1,4 +1,7 @@
 /** Measures a configuration that is put by filter to ten thousand connected endpoints. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
 import { connectAsync, type MqttClient } from 'mqtt'
 import type { Ask } from '../test/harness/client.ts'
 import { type BenchPlatform, openBenchPlatform, versionNames } from './register/bench-platform.ts'
@@ -25,7 +28,7 @@ async function measure(bench: BenchPlatform): Promise<Figure[]> {
   const filterId = await createFilter(ask)
   const received = new Map<string, number>()
   const devices = await connectAll(bench, tokens, received)
-  const probe = createProbe(ask)
+  const probe = await startProbe(bench)
   await probe.during(1000)
   const calm = await probe.during(4000)
 
@@ -36,7 +39,7 @@ async function measure(bench: BenchPlatform): Promise<Figure[]> {
   for (let round = 0; round < rounds; round++) {
     plain.push(await plainInsert(bench))
     const name = `round-${round}`
-    const probing = probe.start()
+    const probing = await probe.start()
     const began = performance.now()
     const put = await must(ask, 200, `PUT /ecr/api/v1/endpoints/filters/${filterId}?name=${name}`, configOf(round))
     puts.push(performance.now() - began)
@@ -48,6 +51,7 @@ async function measure(bench: BenchPlatform): Promise<Figure[]> {
     arrivals.push(performance.now() - began)
     busy.push(...(await probing()))
   }
+  probe.end()
   await Promise.all(devices.map((device) => device.endAsync()))
   return [
     { name: `configuration put by filter to ${endpoints} endpoints`, value: median(puts), unit: 'ms' },
@@ -129,33 +133,31 @@ async function plainInsert({ sql }: BenchPlatform): Promise<number> {
   return performance.now() - began
 }
 
-/** Sends other requests at a steady rate, and returns their durations. */
-function createProbe(ask: Ask) {
-  const everyMs = 10
-  function start() {
-    const durations: number[] = []
-    const running = new Set<Promise<void>>()
-    const timer = setInterval(() => {
-      const began = performance.now()
-      const id = `bench-${Math.floor(Math.random() * endpoints)}`
-      const run = must(ask, 200, `GET /epr/api/v1/endpoints/${id}`)
-        .then(() => void durations.push(performance.now() - began))
-        .finally(() => running.delete(run))
-      running.add(run)
-    }, everyMs)
-    return async () => {
-      clearInterval(timer)
-      await Promise.all(running)
-      return durations
-    }
+/** Sends other requests at a steady rate from another process, and returns their durations. */
+async function startProbe({ platform, token }: BenchPlatform) {
+  const file = join(import.meta.dirname, 'configuration/probe-process.ts')
+  const child = spawn(process.execPath, [file, platform.baseUrl, await token(), String(endpoints)], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  })
+  const answer = () => once(child, 'message').then(([message]) => message)
+  await answer()
+  const order = async (message: 'start' | 'stop') => {
+    const answered = answer()
+    child.send(message)
+    return await answered
+  }
+  const start = async () => {
+    await order('start')
+    return async () => (await order('stop')) as number[]
   }
   return {
     start,
     async during(ms: number) {
-      const stop = start()
+      const stop = await start()
       await new Promise((resolve) => setTimeout(resolve, ms))
       return await stop()
     },
+    end: () => child.disconnect(),
   }
 }
 

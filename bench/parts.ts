@@ -18,3 +18,13 @@ export async function runParts(parts: Record<string, () => Promise<Figure[]>>): 
   }
   return figures
 }
+
+/** Returns a function that runs the work with its first call and returns the same result from then on. */
+export function once<T>(work: () => T): { (): T; isCalled(): boolean } {
+  let result: { value: T } | undefined
+  const get = () => {
+    result ??= { value: work() }
+    return result.value
+  }
+  return Object.assign(get, { isCalled: () => result !== undefined })
+}

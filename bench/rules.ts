@@ -1,28 +1,37 @@
 /** Measures the rules engine: evaluations, executions, samples with rules, and traces. */
 import { bearer, client } from '../test/harness/client.ts'
 import { prepareData } from './gateway/bench-platform.ts'
+import { once, runParts } from './parts.ts'
 import { removeDirectory } from './platform.ts'
 import { type Figure, median } from './report.ts'
 import { evaluations } from './rules/evaluations.ts'
-import { ingestWithRules } from './rules/ingest.ts'
-import { traces } from './rules/traces.ts'
+import { withOneRule, withOtherRules } from './rules/ingest.ts'
+import { newestPages, writtenTraces } from './rules/traces.ts'
 import { type BenchPlatform, startBenchPlatform } from './time-series/bench-platform.ts'
 
 /** Duration of one load; set a shorter one for a quick run. */
-const seconds = Number(process.env.BENCH_SECONDS ?? 8)
+const seconds = Number(process.env.BENCH_SECONDS ?? 5)
 const devices = 1000
 const executionsCount = 400
 
 export async function rules(): Promise<Figure[]> {
-  const { figures, bareMs } = await evaluations()
-  const prepared = await prepareData(devices)
+  const evaluated = once(evaluations)
+  const prepared = once(() => prepareData(devices))
+  const onPlatform = async (work: (bench: BenchPlatform) => Promise<Figure[]>) => {
+    const bench = await startBenchPlatform(await prepared())
+    return await work(bench).finally(bench.stop)
+  }
   try {
-    const bench = await startBenchPlatform(prepared)
-    const ofPlatform = await measureExecutions(bench, bareMs)
-    const ofTraces = await traces(bench).finally(bench.stop)
-    return [...figures, ...ofPlatform, ...ofTraces, ...(await ingestWithRules(prepared, seconds))]
+    return await runParts({
+      evaluations: async () => (await evaluated()).figures,
+      executions: () => onPlatform(async (bench) => await measureExecutions(bench, (await evaluated()).bareMs)),
+      traces: () => onPlatform(writtenTraces),
+      pages: () => onPlatform(newestPages),
+      others: async () => await withOtherRules(await prepared(), seconds),
+      every: async () => await withOneRule(await prepared(), seconds),
+    })
   } finally {
-    removeDirectory(prepared.directory)
+    if (prepared.isCalled()) removeDirectory((await prepared()).directory)
   }
 }
 

@@ -28,6 +28,10 @@ const benches: Record<string, { title: string; load(): Promise<() => Promise<Fig
     title: 'Software of a million endpoints',
     load: async () => (await import('./software.ts')).software,
   },
+  'faults-control': {
+    title: 'Commands, configurations and software during crashes',
+    load: async () => (await import('./faults-control.ts')).faultsControl,
+  },
   rules: { title: 'Rules', load: async () => (await import('./rules.ts')).rules },
   'faults-rules': {
     title: 'Rules during crashes',

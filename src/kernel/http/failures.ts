@@ -16,7 +16,7 @@ import {
 } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { bodyLimitBytes } from './body.ts'
-import { requestFailed } from './log-messages.ts'
+import { otherServerFailed, requestFailed } from './log-messages.ts'
 import { abandonBody } from './streaming.ts'
 
 export const partLengthMax = 2048
@@ -36,12 +36,16 @@ export function respondWithError(
   const failure = toPlatformError(error, request)
   if (failure.status >= 500) {
     const { id: correlationId, method, url } = request
-    requestFailed(log, { err: error, correlationId, method, path: url.split('?')[0] })
+    const logFailure = isOfOtherServer(failure) ? otherServerFailed : requestFailed
+    logFailure(log, { err: error, correlationId, method, path: url.split('?')[0] })
   }
   // Fastify would close the connection at once, and a client that is still sending could lose the response.
   if (isTooLarge(error) && !abandonBody(request.raw)) reply.removeHeader('connection')
   sendError(failure, errorFormat, reply)
 }
+
+/** The platform works: a server that the user has configured does not. */
+const isOfOtherServer = ({ status }: PlatformError) => status === 502
 
 const isTooLarge = (error: unknown) => (error as FastifyError).code === 'FST_ERR_CTP_BODY_TOO_LARGE'
 

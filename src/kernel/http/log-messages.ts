@@ -10,6 +10,15 @@ export const requestFailed = defineLogMessage({
     'Check the database if `err` names it. Otherwise report it with the lines of the same `correlationId`, which the response contains too.',
 })
 
+export const otherServerFailed = defineLogMessage({
+  level: 'warn',
+  text: 'request failed, because a server of the user did not answer as expected',
+  cause:
+    'A request got a response with status 502: a server that a user has configured, such as a LoRaWAN network, was unreachable, slow, or answered with an error.',
+  action:
+    'Nothing: the platform works. The user can check the address and the state of the server; `err` says what failed.',
+})
+
 export const secondAddressFailed = defineLogMessage({
   level: 'warn',
   text: 'listening on one of the addresses of localhost failed; continuing without it',

@@ -1,4 +1,7 @@
-/** Sends the messages of a few milliseconds in one batch, one batch after the other. */
+/**
+ * Sends the messages of a few milliseconds in one batch, one batch after the other. A message to one node is sent at once if the last
+ * batch is a few milliseconds old.
+ */
 import { monotonicMs } from '../clock.ts'
 import type { Log } from '../log.ts'
 import { framesOf } from './frames.ts'
@@ -49,6 +52,8 @@ export function createRelay(deps: {
   let sentAt = Number.NEGATIVE_INFINITY
   const pause = createPause()
 
+  const urgentMs = () => Math.max(0, sentAt + batchMs - monotonicMs())
+
   function takeBatch(): Pending[] {
     let [count, bytes] = [0, 0]
     // A message larger than a batch is sent as a batch of its own.
@@ -79,7 +84,7 @@ export function createRelay(deps: {
   async function sendAll() {
     while (pending.length > 0) {
       const isUrgent = pending.some(({ address }) => address !== 'all')
-      await pause.wait(isUrgent ? batchMs : Math.max(batchMs, sentAt + steadyMs - monotonicMs()))
+      await pause.wait(isUrgent ? urgentMs() : Math.max(batchMs, sentAt + steadyMs - monotonicMs()))
       await send(takeBatch())
       sentAt = monotonicMs()
     }
@@ -96,7 +101,7 @@ export function createRelay(deps: {
       if (message.rowId !== undefined) rowIds.add(message.rowId)
       pendingBytes += message.payload.length
       sending ??= sendAll()
-      if (message.address !== 'all') pause.shorten(batchMs)
+      if (message.address !== 'all') pause.shorten(urgentMs())
     },
     pendingRows: () => [...rowIds],
     async flush() {
@@ -122,7 +127,9 @@ function createPause() {
     wait: (ms: number) =>
       new Promise<void>((resolve) => {
         end = resolve
-        set(ms)
+        // Timers take a millisecond at least.
+        if (ms > 0) set(ms)
+        else setImmediate(resolve)
       }),
     shorten(ms: number) {
       if (timer && endsAt > monotonicMs() + ms) set(ms)

@@ -153,3 +153,28 @@ export function targetRules(plan: Plan, at: number): TargetRule[] {
   }
   return rules
 }
+
+/** Endpoints with one of these current versions have the target if no bit of `before` matches and, unless `own` is absent, one of `own` does. */
+export interface TargetCondition {
+  from: number[]
+  before: number[]
+  /** Absent for a general version, which needs no filter. */
+  own?: number[]
+}
+
+/** Returns the conditions, of which one holds for each endpoint with this target. Current versions with the same condition share one. */
+export function conditionsOf(plan: Plan, at: number, number: number): TargetCondition[] {
+  const conditions = new Map<string, TargetCondition>()
+  for (const { from, slots, general } of targetRules(plan, at)) {
+    const index = slots.findIndex(({ target }) => target === number)
+    if (index === -1 && general !== number) continue
+    const earlier = index === -1 ? slots : slots.slice(0, index)
+    const before = [...new Set(earlier.flatMap(({ bits }) => bits))].sort((a, b) => a - b)
+    const own = slots[index]?.bits
+    const key = JSON.stringify([before, own])
+    const known = conditions.get(key)
+    if (known) known.from.push(from)
+    else conditions.set(key, { from: [from], before, ...(own && { own }) })
+  }
+  return [...conditions.values()]
+}

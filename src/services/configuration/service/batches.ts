@@ -28,7 +28,8 @@ interface Deps extends WriteDeps {
 }
 
 const scope = 'endpoint:update'
-const selectedAtOnce = 5000
+/** Larger pages would delay other requests while their rows are parsed. */
+const selectedAtOnce = 1000
 const writtenAtOnce = 10_000
 
 export const createBatchOperations = (deps: Deps): BatchOperations => ({

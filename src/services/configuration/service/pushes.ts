@@ -8,6 +8,7 @@ import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { configurationPush } from '../../../kernel/device-configuration.ts'
 import { createKeyedMutex } from '../../../kernel/keyed-mutex.ts'
+import { createPace, type Pace } from '../../../kernel/pace.ts'
 import { defineSignal } from '../../../kernel/signals.ts'
 import type { Register } from '../../register/contract.ts'
 import { pushingFailed } from '../log-messages.ts'
@@ -56,6 +57,7 @@ interface Parts extends Deps {
 const recheckMs = 1000
 const attemptsMax = 5
 const endpointsAtOnce = 500
+const pushesAtOnce = 25
 
 export function createPushes(deps: Deps): Pushes {
   const { kit, gateway } = deps
@@ -139,11 +141,12 @@ async function pushBatch(parts: Parts, { tenantId, configId }: { tenantId: strin
   for (const endpoint of gateway.connectedHere())
     if (endpoint.tenantId === tenantId) here.set(endpoint.endpointId, endpoint)
   if (here.size === 0) return
+  const pace = createPace()
   for (let after = ''; !kit.stopping.aborted; ) {
     const rows = await store.findUndispatchedOf(kit.db.sql, { tenantId, configId, after, limit: endpointsAtOnce })
     // A batch may name a version that is not the current one of the endpoint.
     const wanted = rows.filter(({ endpointId, versionName }) => here.get(endpointId)?.versionName === versionName)
-    await Promise.all(wanted.map((row) => send(parts, { tenantId, ...row }, { name: row.name, configId })))
+    await inTurn(wanted, pace, (row) => send(parts, { tenantId, ...row }, { name: row.name, configId }))
     if (rows.length < endpointsAtOnce) return
     after = rows.at(-1)!.endpointId
   }
@@ -153,10 +156,19 @@ async function pushBatch(parts: Parts, { tenantId, configId }: { tenantId: strin
 async function pushUndispatched(parts: Parts, wanted: (endpoint: store.DeviceRef) => boolean) {
   const { kit, gateway } = parts
   const endpoints = [...gateway.connectedHere()].filter(wanted)
+  const pace = createPace()
   for (let at = 0; at < endpoints.length && !kit.stopping.aborted; at += endpointsAtOnce) {
     const some = endpoints.slice(at, at + endpointsAtOnce)
     const rows = await store.findUndispatched(kit.db.sql, some)
-    await Promise.all(rows.map((row) => send(parts, some[row.position]!, row)))
+    await inTurn(rows, pace, (row) => send(parts, some[row.position]!, row))
+  }
+}
+
+/** Sends a few at a time and pauses between them, so that other requests and devices do not wait for thousands of pushes. */
+async function inTurn<T>(items: T[], pace: Pace, work: (item: T) => Promise<void>) {
+  for (let at = 0; at < items.length; at += pushesAtOnce) {
+    await Promise.all(items.slice(at, at + pushesAtOnce).map(work))
+    await pace()
   }
 }
 

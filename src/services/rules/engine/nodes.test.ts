@@ -90,6 +90,37 @@ test('statistics are those of the traces', async () => {
   })
 })
 
+test('a replay that a node leaves behind is continued by another, from its position', async () => {
+  const three = await openTriggeredRules(options)
+  const endpoint = await one.aProvisionedEndpoint()
+  const expression = 'for (let i = 0; i < 50000; i++); return ctx.trigger.endpointDataSamplesReceived.dataSamples[0].n'
+  const { ruleId } = await one.aTriggeredRule(
+    'endpoint-data-samples-received',
+    { appName: endpoint.app },
+    'return null',
+  )
+  const sensor = await one.send(endpoint, { n: 0 })
+  await Promise.all(Array.from({ length: 249 }, (_, n) => sensor.publish({ n: n + 1 })))
+  await sensor.end()
+  const body = { from: 'now-1h', to: String(Date.now() + 1000), expression, endpointIds: [endpoint.endpointId] }
+  const started = await three.must(202, `POST ${rulesRoot}/rules/${ruleId}/replays`, body)
+  // It ends after the page of 200 messages that runs.
+  await three.waypost.close()
+  const path = `/rules/${ruleId}/replays/${started.body.replayId}`
+  const [left] = await sql`select node_id, status, events_count from rules.replays where id = ${started.body.replayId}`
+  assert.deepEqual([left!.status, left!.eventsCount], ['RUNNING', 200])
+  const { eventsCount, differences } = await eventually(
+    async () => {
+      const replay = await one.get(path)
+      assert.equal(replay.status, 'COMPLETED')
+      return replay
+    },
+    { withinMs: 20_000 },
+  )
+  assert.equal(eventsCount, 250)
+  assert.equal(new Set(differences.map(({ now }: { now: string }) => now)).size, 250)
+})
+
 test('events that a node leaves behind are run by the other, each once', async () => {
   const endpoints = await Promise.all(Array.from({ length: 3 }, () => one.aProvisionedEndpoint()))
   const rules = await Promise.all(

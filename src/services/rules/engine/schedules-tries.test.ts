@@ -227,6 +227,33 @@ suite('a dead letter', () => {
     await must(404, `POST ${rulesRoot}/dead-letters/${id}/retry`)
   })
 
+  test('is an event for which a part of the platform has failed five times, and runs when this works again', async () => {
+    const endpoint = await aProvisionedEndpoint()
+    const { ruleId, traces } = await aTriggeredRule(
+      'endpoint-data-samples-received',
+      { appName: endpoint.app },
+      'return true',
+    )
+    const actionId = await anAction('webhook', { webhookUrl: 'https://example.invalid/hook' })
+    await must(204, `PUT ${rulesRoot}/rules/${ruleId}/action-types/webhook/actions`, { positiveActionIds: [actionId] })
+    await sql`alter table rules.deliveries rename to deliveries_away`
+    const found = async () =>
+      (await get('/dead-letters')).content.filter((one: { ruleId: string }) => one.ruleId === ruleId)
+    try {
+      const sensor = await send(endpoint, { n: 1 })
+      await sensor.end()
+      await eventually(async () => assert.equal((await found()).length, 1), { withinMs: 30_000 })
+    } finally {
+      await sql`alter table rules.deliveries_away rename to deliveries`
+    }
+    const [{ id, reason }] = await found()
+    assert.match(reason, /rules\.deliveries/)
+    await traces(0)
+    await must(204, `POST ${rulesRoot}/dead-letters/${id}/retry`)
+    await traces(1)
+    assert.deepEqual(await found(), [])
+  })
+
   test('can be deleted', async () => {
     const { id, traces } = await aDeadLetter()
     await must(404, `DELETE ${rulesRoot}/dead-letters/${id}`, undefined, other)

@@ -3,7 +3,7 @@
  * each current version, joined by hash; a targeted version costs one operation on integers. Nothing is written.
  */
 import type { Fragment, Sql } from '../../../kernel/db.ts'
-import { matchesOf, type Plan, targetRules } from '../plan.ts'
+import { conditionsOf, matchesOf, type Plan, type TargetCondition, targetRules } from '../plan.ts'
 import type { Place } from './versions.ts'
 
 export interface TargetPlan {
@@ -12,6 +12,9 @@ export interface TargetPlan {
 }
 
 const concatenated = (sql: Sql, fragments: Fragment[]) => fragments.reduce((before, one) => sql`${before}${one}`, sql``)
+
+const ofPlace = (sql: Sql, { tenantId, applicationName }: Place) =>
+  sql`tenant_id = ${tenantId} and application_name = ${applicationName}`
 
 /** Rounds up to a power of two, so that few different statements are prepared. */
 const roundUp = (count: number) => (count === 0 ? 0 : 2 ** Math.ceil(Math.log2(count)))
@@ -69,6 +72,36 @@ function slotOf(sql: Sql, rules: ReturnType<typeof targetRules>, index: number) 
   }
 }
 
+/**
+ * Returns whether a row has this target. It compares with one version only: over all rows it costs a third of `withTargets`, which
+ * computes every target.
+ */
+function hasTarget(sql: Sql, { plan, at }: TargetPlan, number: number): Fragment {
+  const conditions = conditionsOf(plan, at, number).map((condition) => conditionFragment(sql, condition))
+  return conditions.length === 0 ? sql`false` : sql`(${joined(sql, conditions, sql` or `)})`
+}
+
+const joined = (sql: Sql, [first, ...others]: Fragment[], separator: Fragment) =>
+  concatenated(sql, [first!, ...others.map((one) => sql`${separator}${one}`)])
+
+function conditionFragment(sql: Sql, { from, before, own }: TargetCondition): Fragment {
+  const bits = bitsOf(from)
+  const matches = (given: number[]) => {
+    const { mask, more } = matchesOf(given)
+    const others = more ? sql` or coalesce(more_filters && ${more}::integer[], false)` : sql``
+    return sql`(filter_mask & ${mask}::bigint <> 0${others})`
+  }
+  return sql`(case when current < ${bits.length * 8} then get_bit(${bits}::bytea, current) = 1 else false end
+    ${before.length > 0 ? sql`and not ${matches(before)}` : sql``} ${own ? sql`and ${matches(own)}` : sql``})`
+}
+
+/** Returns bytes in which the bits of these numbers are set, as `get_bit` counts them: a lookup does not depend on how many there are. */
+function bitsOf(numbers: number[]): Buffer {
+  const bytes = Buffer.alloc(Math.floor(Math.max(...numbers) / 8) + 1)
+  for (const number of numbers) bytes[number >> 3]! |= 1 << (number & 7)
+  return bytes
+}
+
 export interface Counts {
   waiting: number
   offered: number
@@ -78,12 +111,15 @@ export interface Counts {
 
 /** Counts the endpoints of a rollout. Each endpoint is counted once. */
 export async function countRollout(sql: Sql, place: Place, targets: TargetPlan, number: number): Promise<Counts> {
+  const resumedAt = targets.plan.byNumber.get(number)?.resumedAt
+  const hasFailed = sql`failed = ${number}
+    ${resumedAt === undefined ? sql`` : sql`and (reported_date < ${new Date(resumedAt)}) is not true`}`
   const [row] = await sql<Counts[]>`
-    select count(*) filter (where kind = 'applied') as applied, count(*) filter (where kind = 'offered') as offered,
-      count(*) filter (where kind = 'failed') as failed, count(*) filter (where kind = 'waiting') as waiting
-    from (select case when current = ${number} then 'applied' when offered = ${number} then 'offered'
-      when failure = ${number} then 'failed' when target = ${number} then 'waiting' end as kind
-      from (${withTargets(sql, place, targets)}) e) kinds`
+    select count(*) filter (where kind = 1) as applied, count(*) filter (where kind = 2) as offered,
+      count(*) filter (where kind = 3) as failed, count(*) filter (where kind = 4) as waiting
+    from (select case when current = ${number} then 1 when offered = ${number} then 2 when ${hasFailed} then 3
+      when ${hasTarget(sql, targets, number)} then 4 end as kind from software.endpoints
+      where ${ofPlace(sql, place)}) kinds`
   return row!
 }
 
@@ -95,13 +131,15 @@ export async function countTargets(
   number: number,
 ): Promise<{ current: number; count: number }[]> {
   return await sql<{ current: number; count: number }[]>`
-    select current, count(*) from (${withTargets(sql, place, targets)}) e where target = ${number} group by current`
+    select current, count(*) from software.endpoints
+    where ${ofPlace(sql, place)} and ${hasTarget(sql, targets, number)} group by current`
 }
 
 /** Finds some endpoints with this target, in the order of their ids. */
 export async function findTargets(sql: Sql, place: Place, targets: TargetPlan, number: number, limit: number) {
   const rows = await sql<{ endpointId: string }[]>`
-    select endpoint_id from (${withTargets(sql, place, targets)}) e where target = ${number} order by endpoint_id limit ${limit}`
+    select endpoint_id from software.endpoints
+    where ${ofPlace(sql, place)} and ${hasTarget(sql, targets, number)} order by endpoint_id limit ${limit}`
   return rows.map(({ endpointId }) => endpointId)
 }
 

@@ -39,6 +39,7 @@ export function createAlertDeletions({
     jobs.send(sql, ForgetTenant, { tenantId }),
   )
   return [
+    { name: 'rules.alert-counts', everySeconds: 5, run: () => store.addUpCounts(db.sql) },
     {
       name: 'rules.alert-retention',
       everySeconds: 600,

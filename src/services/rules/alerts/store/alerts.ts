@@ -203,3 +203,21 @@ export async function deleteOld(sql: Sql, days: number, limit: number): Promise<
       order by resolved_at limit ${limit}))`
   return count
 }
+
+/** Adds up the differences of `rules.alert_counts` and `rules.alert_keys` to one row for each combination. */
+export async function addUpCounts(sql: Sql): Promise<void> {
+  await sql`
+    with gone as (
+      delete from rules.alert_counts c
+      where c.tenant_id in (select tenant_id from rules.alert_counts where not is_sum) returning c.*)
+    insert into rules.alert_counts
+    select tenant_id, application_name, entity_type, alert_type, state, severity, is_acknowledged, sum(count), true
+    from gone group by 1, 2, 3, 4, 5, 6, 7 having sum(count) <> 0`
+  await sql`
+    with gone as (
+      delete from rules.alert_keys k
+      where k.tenant_id in (select tenant_id from rules.alert_keys where not is_sum) returning k.*)
+    insert into rules.alert_keys
+    select tenant_id, application_name, entity_type, kind, key, sum(count), true
+    from gone group by 1, 2, 3, 4, 5 having sum(count) <> 0`
+}

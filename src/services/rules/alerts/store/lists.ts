@@ -37,9 +37,19 @@ export interface AlertPage {
 
 function visibleOf(sql: Sql, of: Visible): Fragment {
   if (of.all) return sql`a.tenant_id = ${of.tenantId}`
+  const ofEndpoints = of.endpoints.length === 0 ? sql`` : sql`or a.entity_id = any(${of.endpoints}::text[])`
   return sql`a.tenant_id = ${of.tenantId} and a.entity_type = 'ENDPOINT'
-    and (a.application_name = any(${of.applications}::text[]) or a.entity_id = any(${of.endpoints}::text[]))`
+    and (a.application_name = any(${of.applications}::text[]) ${ofEndpoints})`
 }
+
+/** Returns whether the tables of counts, which have no single entities, can answer for these alerts. */
+const hasCounts = (of: Visible) => of.all || of.endpoints.length === 0
+
+const isCounted = (of: Visible & Criteria) =>
+  hasCounts(of) &&
+  [of.entityIds, of.alertSettingId, of.metadata, of.entityMetadata, of.fromStartedAt, of.toStartedAt].every(
+    (criterion) => criterion === undefined,
+  )
 
 function conditionOf(sql: Sql, of: Visible & Criteria): Fragment {
   const when = (isGiven: boolean, condition: () => Fragment) => (isGiven ? sql`and ${condition()}` : sql``)
@@ -88,9 +98,13 @@ function scalarOf(value: string): 'text' | 'scalar' | 'object' {
   }
 }
 
+/** Counts alerts; from the sums where these suffice, because counting a million rows takes a tenth of a second. */
 export async function countAlerts(sql: Sql, of: Visible & Criteria): Promise<number> {
-  const [row] = await sql<{ count: number }[]>`
-    select count(*)::integer as count from rules.alerts a where ${conditionOf(sql, of)}`
+  const [row] = isCounted(of)
+    ? await sql<{ count: number }[]>`
+        select coalesce(sum(a.count), 0)::integer as count from rules.alert_counts a where ${conditionOf(sql, of)}`
+    : await sql<{ count: number }[]>`
+        select count(*)::integer as count from rules.alerts a where ${conditionOf(sql, of)}`
   return row!.count
 }
 
@@ -124,6 +138,12 @@ export async function findTypes(sql: Sql, of: Visible, entityType: EntityType | 
 
 /** Returns the keys that the metadata of the visible alerts have. */
 export async function findMetadataKeys(sql: Sql, of: Visible, kind: 'ALERT' | 'ENTITY'): Promise<string[]> {
+  if (hasCounts(of)) {
+    const counted = await sql<{ key: string }[]>`
+      select a.key from rules.alert_keys a where ${visibleOf(sql, of)} and a.kind = ${kind}
+      group by a.key having sum(a.count) > 0 order by a.key`
+    return counted.map(({ key }) => key)
+  }
   const column = kind === 'ALERT' ? sql`a.metadata` : sql`a.entity_metadata`
   const rows = await sql<{ key: string }[]>`
     select distinct key collate "C" as key from (

@@ -1,6 +1,6 @@
 import { invalidField } from '../../../../kernel/errors.ts'
 import { Name, Type } from '../../../../kernel/schema.ts'
-import { cronProblem } from '../cron-expression.ts'
+import { cronProblem } from '../../cron-expression.ts'
 import type { TriggerTypeDefinition } from './trigger-type.ts'
 
 export const cron: TriggerTypeDefinition = {

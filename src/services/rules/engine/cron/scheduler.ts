@@ -2,14 +2,15 @@
 import type { Sql } from '../../../../kernel/db.ts'
 import type { Kit } from '../../../../kernel/define-service.ts'
 import type { Register } from '../../../register/contract.ts'
+import { type CronExpression, parseCron } from '../../cron-expression.ts'
 import { tickFailed } from '../../log-messages.ts'
 import type { TriggerDefinition } from '../../model.ts'
 import type { Recorder } from '../events/recorder.ts'
 import type { EventEndpoint, RuleEvent } from '../events/rule-event.ts'
 import type { Library } from '../library.ts'
 import { findEndpointPage, insertTicks } from '../store/ticks.ts'
-import { type CronExpression, nextTick, parseCron, type TimeZone, timeZone } from './cron-expression.ts'
 import { createTimeHeap } from './heap.ts'
+import { nextTick, type TimeZone, timeZone } from './ticks.ts'
 
 export interface Scheduler {
   start(): void

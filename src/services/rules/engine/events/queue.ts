@@ -17,6 +17,14 @@ export interface QueueOptions {
   ended(row: StoredRow): Promise<void>
   /** Fails the events of a row without running them, because too many wait. */
   reject(row: StoredRow): Promise<void>
+  limits?: QueueLimits
+}
+
+export interface QueueLimits {
+  /** Events of a tenant that wait on this node, in memory and in the database. Further ones fail. */
+  waiting: number
+  /** Bytes of the events of a tenant in memory. */
+  bytes: number
 }
 
 export interface Queue {
@@ -32,9 +40,7 @@ export interface Queue {
 
 /** Events that run at the same time. Rules of a tenant wait for each other in the sandbox anyway. */
 const runningPerTenant = 256
-const bytesPerTenant = 8 * 1024 * 1024
-/** Beyond this number the events of a tenant fail. */
-export const waitingMax = 100_000
+const defaultLimits: QueueLimits = { waiting: 100_000, bytes: 8 * 1024 * 1024 }
 const rowsPerLoad = 50
 const recheckMs = 50
 
@@ -70,13 +76,16 @@ interface Tenant {
   hasMore: boolean
   isLoading: boolean
   waiting: number
+  /** Events of this node that are in the database only. */
+  unloaded: number
 }
 
 export function createQueue(options: QueueOptions): Queue {
   const tenants = new Map<string, Tenant>()
   const writes = new Set<Promise<void>>()
   const running = new Set<Promise<void>>()
-  const state = { options, tenants, writes, running, size: 0, isStopped: false }
+  const { limits = defaultLimits } = options
+  const state = { options, limits, tenants, writes, running, size: 0, isStopped: false }
   return {
     add(rows) {
       for (const row of rows) addRow(state, row)
@@ -102,6 +111,7 @@ export function createQueue(options: QueueOptions): Queue {
 
 interface State {
   options: QueueOptions
+  limits: QueueLimits
   tenants: Map<string, Tenant>
   /** Ends of rows that are being written. */
   writes: Set<Promise<void>>
@@ -123,6 +133,7 @@ function tenantOf({ tenants }: State, id: string): Tenant {
       hasMore: false,
       isLoading: false,
       waiting: 0,
+      unloaded: 0,
     }
     tenants.set(id, tenant)
   }
@@ -133,9 +144,10 @@ function tenantOf({ tenants }: State, id: string): Tenant {
 function addRow(state: State, row: StoredRow) {
   const tenant = tenantOf(state, row.tenantId)
   if (state.isStopped || tenant.held.has(row.id)) return
-  if (tenant.waiting > waitingMax) return rejectRow(state, tenant, row)
-  if (tenant.hasMore || tenant.bytes > bytesPerTenant) {
+  if (tenant.waiting + tenant.unloaded >= state.limits.waiting) return rejectRow(state, tenant, row)
+  if (tenant.hasMore || tenant.bytes > state.limits.bytes) {
     tenant.hasMore = true
+    tenant.unloaded += row.events.length
     return loadMore(state, tenant)
   }
   hold(state, tenant, row)
@@ -257,7 +269,7 @@ function rejectRow(state: State, tenant: Tenant, row: StoredRow) {
 
 /** Reads rows of the tenant from the database when half of the room is free. */
 function loadMore(state: State, tenant: Tenant) {
-  if (tenant.isLoading || state.isStopped || tenant.bytes > bytesPerTenant / 2) return
+  if (tenant.isLoading || state.isStopped || tenant.bytes > state.limits.bytes / 2) return
   tenant.isLoading = true
   void readRows(state, tenant).finally(() => {
     tenant.isLoading = false
@@ -270,10 +282,13 @@ async function readRows(state: State, tenant: Tenant) {
   const of = { nodeId: members.nodeId, tenantId: tenant.id, held: [...tenant.held], limit: rowsPerLoad }
   try {
     const rows = await findRows(db.sql, of)
-    if (rows.length < rowsPerLoad) tenant.hasMore = false
+    if (rows.length < rowsPerLoad) [tenant.hasMore, tenant.unloaded] = [false, 0]
     for (const { content, ...row } of rows)
-      if (!tenant.held.has(row.id) && !state.isStopped)
-        hold(state, tenant, { ...row, events: JSON.parse(content) as RuleEvent[], bytes: content.length })
+      if (!tenant.held.has(row.id) && !state.isStopped) {
+        const events = JSON.parse(content) as RuleEvent[]
+        tenant.unloaded = Math.max(0, tenant.unloaded - events.length)
+        hold(state, tenant, { ...row, events, bytes: content.length })
+      }
   } catch (error) {
     if (state.isStopped) return
     waitingEventsFailed(log, { err: error, tenantId: tenant.id })

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { cronProblem } from '../../definitions/cron-expression.ts'
-import { nextTick, parseCron, timeZone } from './cron-expression.ts'
+import { cronProblem, parseCron } from '../../cron-expression.ts'
+import { nextTick, timeZone } from './ticks.ts'
 
 const ticks = (expression: string, zone: string, after: string, count: number) => {
   const found: string[] = []

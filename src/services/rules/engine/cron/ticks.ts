@@ -1,65 +1,9 @@
 /** Times of cron expressions (document 5, 5.9): the next tick after a time, in a time zone with daylight saving time. */
+import type { CronExpression } from '../../cron-expression.ts'
 
-export interface CronExpression {
-  seconds: number[]
-  minutes: number[]
-  hours: number[]
-  daysOfMonth: Set<number>
-  months: Set<number>
-  daysOfWeek: Set<number>
-  /** If both days are restricted, either is enough. */
-  isEitherDay: boolean
-}
-
-const monthNames = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC']
-const dayNames = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT']
 const dayMs = 86_400_000
 /** Length of the search. Rare combinations, such as 29 February on a Monday, occur within 41 years or never. */
 const searchMonths = 41 * 12
-
-/** Parses an expression of five fields, or of six with seconds in front. It was checked when it was written. */
-export function parseCron(expression: string): CronExpression {
-  const parts = expression.trim().split(/\s+/)
-  const [second, minute, hour, dayOfMonth, month, dayOfWeek] = (parts.length === 5 ? ['0', ...parts] : parts) as [
-    string,
-    string,
-    string,
-    string,
-    string,
-    string,
-  ]
-  const isFree = (field: string) => field.startsWith('*') || field.startsWith('?')
-  return {
-    seconds: valuesOf(second, 0, 59),
-    minutes: valuesOf(minute, 0, 59),
-    hours: valuesOf(hour, 0, 23),
-    daysOfMonth: new Set(valuesOf(dayOfMonth, 1, 31)),
-    months: new Set(valuesOf(month, 1, 12, monthNames)),
-    daysOfWeek: new Set(valuesOf(dayOfWeek, 0, 7, dayNames).map((day) => day % 7)),
-    isEitherDay: !isFree(dayOfMonth) && !isFree(dayOfWeek),
-  }
-}
-
-/** Returns the values of a field in their order. */
-function valuesOf(field: string, from: number, to: number, names: string[] = []): number[] {
-  const values = new Set<number>()
-  const numberOf = (text: string) => {
-    const named = names.indexOf(text.toUpperCase())
-    return named >= 0 ? named + from : Number(text)
-  }
-  for (const item of field.split(',')) {
-    const [range = '', step] = item.split('/')
-    const [first = '', last] = range.split('-')
-    const isAll = range === '*' || range === '?'
-    const start = isAll ? from : numberOf(first)
-    // A step after a single value continues to the end of the field.
-    let end = isAll ? to : last === undefined ? (step === undefined ? start : to) : numberOf(last)
-    // A week may end with Sunday as 0.
-    if (end < start && to === 7) end = 7
-    for (let value = start; value <= end; value += Number(step ?? 1)) values.add(value)
-  }
-  return [...values].sort((a, b) => a - b)
-}
 
 /** Local times as milliseconds, as if they were in UTC. */
 type Local = number

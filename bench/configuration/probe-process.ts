@@ -1,0 +1,42 @@
+/** Sends requests at a steady rate in a process of its own, so that the work of the simulated devices does not delay them. */
+import { openHttpConnection } from '../register/http-connection.ts'
+
+const [baseUrl, token, endpoints] = process.argv.slice(2) as [string, string, string]
+const everyMs = 10
+const connectionCount = 32
+const free = await Promise.all(Array.from({ length: connectionCount }, () => openHttpConnection(baseUrl)))
+const due: number[] = []
+let durations: number[] = []
+let pending = 0
+
+/** Latency counts from when a request was due, even if all connections were busy then. */
+function next() {
+  while (due.length > 0 && free.length > 0) {
+    const [connection, since] = [free.pop()!, due.shift()!]
+    pending++
+    const path = `/epr/api/v1/endpoints/bench-${Math.floor(Math.random() * Number(endpoints))}`
+    void connection.ask('GET', path, token).then(() => {
+      durations.push(performance.now() - since)
+      pending--
+      free.push(connection)
+      next()
+    })
+  }
+}
+
+let pace: NodeJS.Timeout | undefined
+process.on('message', async (order: 'start' | 'stop') => {
+  if (order === 'start') {
+    durations = []
+    pace = setInterval(() => {
+      due.push(performance.now())
+      next()
+    }, everyMs)
+    return process.send!('started')
+  }
+  clearInterval(pace)
+  while (pending > 0) await new Promise((resolve) => setTimeout(resolve, 2))
+  process.send!(durations)
+})
+process.on('disconnect', () => process.exit())
+process.send!('ready')

@@ -1,0 +1,30 @@
+/** Commands, configurations, rollouts and uploads during thirty rounds of kill -9 of one of two nodes. A violation ends the run with an error. */
+import { killControlRounds } from '../test/faults/control.ts'
+import { withTemporaryDirectory } from './platform.ts'
+import type { Figure } from './report.ts'
+
+const requiredRounds = 30
+/** Fewer rounds for a quick run, which then misses its limit. */
+const rounds = Number(process.env.BENCH_ROUNDS ?? requiredRounds)
+
+export async function faultsControl(): Promise<Figure[]> {
+  const seed = Number(process.env.BENCH_SEED ?? 1)
+  const report = await withTemporaryDirectory((directory) => killControlRounds({ rounds, seed, directory }))
+  const count = (name: string, value: number): Figure => ({ name, value, unit: '' })
+  return [
+    {
+      name: 'Rounds of kill -9 of one of two nodes under load',
+      value: report.rounds,
+      unit: 'rounds',
+      limit: { min: requiredRounds },
+    },
+    count('Acknowledged commands, each found, none after its end, none twice after its result', report.commands),
+    count('Commands with the result of their device', report.executed),
+    count('Commands that expired', report.expired),
+    count('Callers that got their own result', report.awaited),
+    count('Acknowledged configurations; the last of each endpoint is at its device', report.configurations),
+    count('Released versions; the newest is on all devices', report.versions),
+    count('Uploads of 1.5 MB, each complete', report.uploads),
+    count('Downloads by devices, each complete', report.downloads),
+  ]
+}

@@ -1,0 +1,111 @@
+/** Parses cron expressions of five fields, or of six with seconds in front (document 5, 5.9). */
+
+export interface CronExpression {
+  seconds: number[]
+  minutes: number[]
+  hours: number[]
+  daysOfMonth: Set<number>
+  months: Set<number>
+  daysOfWeek: Set<number>
+  /** If both days are restricted, either is enough. */
+  isEitherDay: boolean
+}
+
+interface Field {
+  name: string
+  from: number
+  to: number
+  names?: readonly string[]
+}
+
+const monthNames = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC']
+const dayNames = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT']
+const fields: readonly Field[] = [
+  { name: 'second', from: 0, to: 59 },
+  { name: 'minute', from: 0, to: 59 },
+  { name: 'hour', from: 0, to: 23 },
+  { name: 'day of month', from: 1, to: 31 },
+  { name: 'month', from: 1, to: 12, names: monthNames },
+  { name: 'day of week', from: 0, to: 7, names: dayNames },
+]
+
+/** Parses an expression. Throws if it is wrong: check it with `cronProblem` when it is written. */
+export function parseCron(expression: string): CronExpression {
+  const parsed = parse(expression)
+  if (typeof parsed === 'string') throw new Error(parsed)
+  return parsed
+}
+
+/** Returns what is wrong with an expression. */
+export function cronProblem(expression: string): string | undefined {
+  const parsed = parse(expression)
+  return typeof parsed === 'string' ? parsed : undefined
+}
+
+const isFree = (part: string) => part.startsWith('*') || part.startsWith('?')
+
+/** Returns the expression, or what is wrong with it. */
+function parse(expression: string): CronExpression | string {
+  const given = expression.trim().split(/\s+/)
+  if (given.length !== 5 && given.length !== 6) return `expected 5 or 6 fields, got ${given.length}`
+  const parts = given.length === 5 ? ['0', ...given] : given
+  const values: number[][] = []
+  for (const [index, field] of fields.entries()) {
+    const ofField = valuesOf(field, parts[index]!)
+    if (typeof ofField === 'string') return `${field.name}: ${ofField}`
+    values.push(ofField)
+  }
+  const [seconds, minutes, hours, daysOfMonth, months, daysOfWeek] = values as [
+    number[],
+    number[],
+    number[],
+    number[],
+    number[],
+    number[],
+  ]
+  return {
+    seconds,
+    minutes,
+    hours,
+    daysOfMonth: new Set(daysOfMonth),
+    months: new Set(months),
+    daysOfWeek: new Set(daysOfWeek.map((day) => day % 7)),
+    isEitherDay: !isFree(parts[3]!) && !isFree(parts[5]!),
+  }
+}
+
+/** Returns the values of a field in their order, or what is wrong with it. */
+function valuesOf(field: Field, part: string): number[] | string {
+  const values = new Set<number>()
+  for (const item of part.split(',')) {
+    const range = rangeOf(field, item)
+    if (typeof range === 'string') return range
+    for (let value = range.from; value <= range.to; value += range.step) values.add(value)
+  }
+  return [...values].sort((a, b) => a - b)
+}
+
+/** Parses a value, range or step of a list. */
+function rangeOf(field: Field, item: string): { from: number; to: number; step: number } | string {
+  const [range = '', stepText, ...more] = item.split('/')
+  if (more.length > 0) return `"${item}" has two steps`
+  if (stepText !== undefined && !(/^\d{1,4}$/.test(stepText) && Number(stepText) > 0)) return `"${stepText}" is no step`
+  const step = Number(stepText ?? 1)
+  if (range === '*' || range === '?') return { from: field.from, to: field.to, step }
+  const [first = '', last, ...rest] = range.split('-')
+  if (rest.length > 0) return `"${range}" is no range`
+  const from = numberOf(field, first)
+  // A step after a single value continues to the end of the field.
+  const to = last !== undefined ? numberOf(field, last) : stepText === undefined ? from : field.to
+  if (from === undefined || to === undefined)
+    return `"${range}" is no value from ${field.from} to ${field.to}${field.names ? ' or a name' : ''}`
+  if (from <= to) return { from, to, step }
+  // A week may end with Sunday as 0.
+  return field.to === 7 && to === 0 ? { from, to: 7, step } : `"${range}" ends before it starts`
+}
+
+function numberOf({ from, to, names }: Field, text: string): number | undefined {
+  const named = names?.indexOf(text.toUpperCase()) ?? -1
+  const value = named >= 0 ? named + from : /^\d{1,2}$/.test(text) ? Number(text) : Number.NaN
+  return value >= from && value <= to ? value : undefined
+}

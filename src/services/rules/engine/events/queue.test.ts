@@ -1,0 +1,57 @@
+/** The limits of events that wait, in memory and in the database. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { eventually } from '../../../../../test/harness/eventually.ts'
+import { rulesServices } from '../../../../../test/harness/rules.ts'
+import { migratedDatabase } from '../../../../../test/harness/test-platform.ts'
+import { createDb } from '../../../../kernel/db.ts'
+import { createLog } from '../../../../kernel/log.ts'
+import { deleteEvents, insertEvents } from '../store/events.ts'
+import { createQueue } from './queue.ts'
+import type { StoredRow } from './recorder.ts'
+import type { RuleEvent } from './rule-event.ts'
+
+test('events beyond the limit fail, those below it run, also if they did not fit into memory', async () => {
+  const db = createDb(await migratedDatabase(rulesServices), { max: 2 })
+  const log = await createLog({ level: 'error', format: 'json' })
+  const gate = Promise.withResolvers<void>()
+  const [ran, rejected]: [number[], number[]] = [[], []]
+  const end = (row: StoredRow) => deleteEvents(db.sql, [row.id])
+  const queue = createQueue({
+    kit: { db, log, members: { nodeId: 'one', isAlone: () => true } },
+    async run(row) {
+      await gate.promise
+      ran.push(row.id)
+    },
+    ended: end,
+    async reject(row) {
+      rejected.push(row.id)
+      await end(row)
+    },
+    limits: { waiting: 10, bytes: 300 },
+  })
+  const add = async () => {
+    const event: RuleEvent = {
+      type: 'endpoint-data-samples-received',
+      eventId: 'e',
+      at: 0,
+      endpoint: { endpointId: 'ep', applicationName: 'a', versionName: 'v' },
+      payload: { dataSamples: [{ t: 1 }] },
+    }
+    const content = JSON.stringify([event])
+    const [id] = await insertEvents(db.sql, 'one', [{ tenantId: 'acme', buckets: [], content }])
+    const row = { tenantId: 'acme', events: [event], bytes: content.length, isTakenOver: false, takeovers: 0 }
+    queue.add([{ ...row, id: id! }])
+    return id!
+  }
+  const ids: number[] = []
+  for (let n = 0; n < 15; n++) ids.push(await add())
+  await eventually(() => assert.deepEqual(rejected, ids.slice(10)))
+  assert.ok(queue.size < 10, 'all events are in memory')
+  gate.resolve()
+  await eventually(() => assert.deepEqual(ran, ids.slice(0, 10)))
+  ids.push(await add())
+  await eventually(() => assert.deepEqual(ran, [...ids.slice(0, 10), ids[15]]))
+  await queue.stop()
+  await db.close()
+})

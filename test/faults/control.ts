@@ -1,0 +1,305 @@
+/**
+ * Kills one of two nodes with SIGKILL, again and again, while commands, configurations, rollouts and uploads are under way. Asserts that no
+ * acknowledged command is lost, delivered after its end or answered to another caller, that no device gets a command again whose result was
+ * acknowledged, and that every endpoint ends with the right configuration and software. No file has a part of its content only.
+ */
+import assert from 'node:assert/strict'
+import { createHash, randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { sleep } from '../../src/kernel/clock.ts'
+import { connect, type Pool } from '../../src/kernel/db.ts'
+import { type Answer, type Ask, bearer, client } from '../harness/client.ts'
+import { eventually } from '../harness/eventually.ts'
+import { nodeDirectories, type RunningPlatform, startPlatform } from '../harness/platform.ts'
+import { startPostgresServer } from '../harness/postgres-server.ts'
+import { seededRandom } from '../harness/seeded-random.ts'
+import { type ControlDevice, type Protocol, startControlDevice } from './control-device.ts'
+import { killAll } from './kill.ts'
+
+export interface ControlKillReport {
+  rounds: number
+  /** Commands whose caller got a response. */
+  commands: number
+  executed: number
+  expired: number
+  /** Callers that got the result with the response. */
+  awaited: number
+  configurations: number
+  versions: number
+  uploads: number
+  downloads: number
+}
+
+const app = 'plant'
+const version = `${app}-v1`
+const software = `/otao/api/v1/applications/${app}/software`
+const protocols: Protocol[] = ['mqtt 3.1.1', 'mqtt 5', 'http', 'mqtt 3.1.1', 'mqtt 5', 'http']
+const callersCount = 3
+/** Time that a message may take on its way to a device on a busy machine. */
+const slackMs = 1000
+
+interface Load {
+  nodes: RunningPlatform[]
+  random(): number
+  token: string
+  isRunning: boolean
+  /** Numbers of commands by number: the endpoint, and the id if the caller got a response. */
+  commands: Map<number, { endpointId: string; id?: number; isAwaited?: boolean }>
+  /** By endpoint: the number of the last acknowledged configuration, and of the last one that was sent. */
+  own: Map<string, { acknowledged: number; sent: number }>
+  fleet: { acknowledged: number; sent: number }
+  versions: string[]
+  /** Checksums by version: of each content that was sent; the last is acknowledged. */
+  uploads: Map<string, string>
+}
+
+export async function killControlRounds(options: {
+  rounds: number
+  seed: number
+  directory: string
+}): Promise<ControlKillReport> {
+  const random = seededRandom(options.seed)
+  const database = await startPostgresServer(join(options.directory, 'database'))
+  const environment = {
+    WAYPOST_DATABASE_URL: database.url,
+    WAYPOST_MASTER_KEY: 'k'.repeat(40),
+    WAYPOST_LOG_LEVEL: 'fatal',
+    WAYPOST_RATE_LIMIT_PER_CREDENTIAL: '0',
+    WAYPOST_RATE_LIMIT_PER_ADDRESS: '0',
+  }
+  const directories = nodeDirectories(2)
+  const start = (index: number) => startPlatform({ directory: directories[index]!, environment })
+  const nodes = [await start(0)]
+  nodes.push(await start(1))
+  const secrets = nodes[0]!.bootstrap.default
+  const { authorization } = await nodes[0]!.authorizationOf(secrets)
+  const load = newLoad(nodes, random, authorization.slice('Bearer '.length))
+  await prepare(await nodes[0]!.asService(secrets))
+  const devices = protocols.map((protocol, n) =>
+    startControlDevice({ nodes, random, version }, { endpointId: `d${n}`, token: `token-${n}`, protocol }),
+  )
+  const running = Promise.all([
+    ...Array.from({ length: callersCount }, () => invokeCommands(load)),
+    configure(load),
+    configureFleet(load),
+    release(load),
+  ])
+  for (let round = 0; round < options.rounds; round++) {
+    await sleep(300 + random() * 1200)
+    const victim = Math.floor(random() * 2)
+    await killAll(nodes[victim]!)
+    nodes[victim] = await start(victim)
+  }
+  load.isRunning = false
+  await running
+  const sql = connect(database.connection(), { max: 2, name: 'faults' })
+  try {
+    const ask = client(nodes[0]!.baseUrl, bearer(load.token))
+    await verifyEndpoints(ask, load, devices)
+    const counts = await verifyCommands(sql, load, devices)
+    await verifyFiles(nodes[1]!, load, devices)
+    for (const device of devices) await device.stop()
+    for (const node of nodes) assert.equal(await node.kill('SIGTERM'), 0)
+    return {
+      rounds: options.rounds,
+      ...counts,
+      configurations: [...load.own.values()].reduce((sum, { acknowledged }) => sum + acknowledged, 0),
+      versions: load.versions.length,
+      uploads: load.uploads.size,
+      downloads: devices.reduce((sum, { downloads }) => sum + downloads.size, 0),
+    }
+  } finally {
+    for (const device of devices) await device.stop()
+    await sql.end({ timeout: 5 })
+    await database.stop()
+  }
+}
+
+const newLoad = (nodes: RunningPlatform[], random: () => number, token: string): Load => ({
+  nodes,
+  random,
+  token,
+  isRunning: true,
+  commands: new Map(),
+  own: new Map(protocols.map((_, n) => [`d${n}`, { acknowledged: 0, sent: 0 }])),
+  fleet: { acknowledged: 0, sent: 0 },
+  versions: ['1.0.0'],
+  uploads: new Map(),
+})
+
+async function prepare(ask: Ask) {
+  const must = async (operation: string, body: unknown) => {
+    const { status, text } = await ask(operation, body)
+    assert.equal(status, 201, `${operation}: ${text}`)
+  }
+  await must('POST /api/v1/applications', { name: app })
+  await must(`POST /api/v1/applications/${app}/app-versions`, { nameSuffix: 'v1' })
+  for (const n of protocols.keys())
+    await must('POST /epr/api/v1/endpoints', {
+      appVersion: { name: version },
+      endpointId: `d${n}`,
+      endpointToken: `token-${n}`,
+    })
+  await must(`POST ${software}/1.0.0`, { rolloutStrategy: 'suspended' })
+}
+
+/** Sends a request to a random node; undefined if there was no response, or one that says that nothing was done. */
+async function request({ nodes, random, token }: Load, operation: string, body?: unknown): Promise<Answer | undefined> {
+  const { baseUrl } = nodes[Math.floor(random() * nodes.length)]!
+  const answer = await client(baseUrl, bearer(token))(operation, body).catch(() => undefined)
+  if (answer?.status === 503) return undefined
+  assert.ok(answer === undefined || answer.status < 500, `${operation}: ${answer?.status} ${answer?.text}`)
+  return answer
+}
+
+let nextCommand = 0
+
+async function invokeCommands(load: Load) {
+  while (load.isRunning) {
+    const n = ++nextCommand
+    const endpointId = `d${Math.floor(load.random() * protocols.length)}`
+    const command: { endpointId: string; id?: number; isAwaited?: boolean } = { endpointId }
+    load.commands.set(n, command)
+    const ttlMs = load.random() < 0.3 ? 300 : 15_000
+    const path = `/cex/api/v1/endpoints/${endpointId}/commands/blink?awaitTimeout=3&commandTtl=${ttlMs}`
+    const answer = await request(load, `POST ${path}`, { n })
+    if (!answer) {
+      await sleep(50)
+      continue
+    }
+    assert.ok(answer.status === 200 || answer.status === 202, `${answer.status} ${answer.text}`)
+    command.id = Number(answer.headers.get('location')!.split('/').at(-1))
+    if (answer.status === 202) continue
+    assert.deepEqual(answer.body, { n }, 'the result of another command')
+    command.isAwaited = true
+  }
+}
+
+async function configure(load: Load) {
+  while (load.isRunning)
+    for (const [endpointId, numbers] of load.own) {
+      const n = ++numbers.sent
+      const path = `/ecr/api/v1/endpoints/${endpointId}/app-versions/${version}?name=own`
+      const answer = await request(load, `PUT ${path}`, { n })
+      if (answer) assert.equal(answer.status, 200, answer.text)
+      if (answer) numbers.acknowledged = n
+      await sleep(50)
+    }
+}
+
+async function configureFleet({ fleet, ...load }: Load) {
+  const endpoints = { [version]: [...load.own.keys()] }
+  while (load.isRunning) {
+    const n = ++fleet.sent
+    const body = { config: { n }, endpoints }
+    const answer = await request(load as Load, 'PUT /ecr/api/v1/endpoints/batch?name=fleet', body)
+    if (answer) assert.equal(answer.status, 200, answer.text)
+    if (answer) fleet.acknowledged = n
+    await sleep(200)
+  }
+}
+
+const checksum = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
+
+/** Releases versions to all endpoints, each with a file. A request without response is repeated. */
+async function release(load: Load) {
+  for (let n = 1; load.isRunning; n++) {
+    const name = `1.0.${n}`
+    const repeat = async (operation: string, body: unknown, accepted: number[]) => {
+      for (;;) {
+        const answer = await request(load, operation, body)
+        if (answer && accepted.includes(answer.status)) return
+        if (answer) assert.fail(`${operation}: ${answer.status} ${answer.text}`)
+        await sleep(50)
+      }
+    }
+    const fields = {
+      rolloutStrategy: 'general',
+      upgradableFrom: load.versions,
+      skipDispatchingToEndpoint: true,
+      filename: 'f.bin',
+    }
+    await repeat(`POST ${software}/${name}`, fields, [201, 409])
+    const content = randomBytes(1_500_000)
+    await repeat(`PUT ${software}/${name}/file?filename=f.bin`, content, [204])
+    load.uploads.set(name, checksum(content))
+    load.versions.push(name)
+    await sleep(1000 + load.random() * 1000)
+  }
+}
+
+/** Waits until every device has the last configuration and the last version, and compares with what the API shows. */
+async function verifyEndpoints(ask: Ask, { own, fleet, versions }: Load, devices: ControlDevice[]) {
+  const newest = versions.at(-1)!
+  await eventually(
+    async () => {
+      const { body } = await ask(`GET ${software}/endpoints?limit=100`)
+      for (const { endpointId, configurations, software: installed } of devices) {
+        const effective = async (name: string) =>
+          (await ask(`GET /ecr/api/v1/endpoints/${endpointId}/app-versions/${version}?name=${name}`)).body.config
+        for (const [name, numbers] of [['own', own.get(endpointId)!] as const, ['fleet', fleet] as const]) {
+          const { n } = await effective(name)
+          assert.ok(n >= numbers.acknowledged && n <= numbers.sent, `${endpointId}, ${name}: ${n} is stored`)
+          assert.deepEqual(configurations.get(name), { n }, `${endpointId}, ${name}`)
+        }
+        assert.equal(installed, newest, endpointId)
+        const listed = body.content.find((one: { endpointId: string }) => one.endpointId === endpointId)
+        assert.equal(listed?.currentVersion, newest, endpointId)
+      }
+    },
+    { withinMs: 60_000, everyMs: 500 },
+  )
+}
+
+async function verifyCommands(sql: Pool, { commands }: Load, devices: ControlDevice[]) {
+  await eventually(
+    async () => {
+      const [row] = await sql`
+        select count(*)::int as pending from commands.commands where status_code is null and ends_at > now()`
+      assert.equal(row!.pending, 0)
+    },
+    { withinMs: 30_000 },
+  )
+  const rows = await sql<{ endpointId: string; id: number; n: number; result: string | null; endsAt: Date }[]>`
+    select endpoint_id, command_id as id, (payload::jsonb ->> 'n')::int as n, result, ends_at from commands.commands`
+  const stored = new Map(rows.map((row) => [row.n, row]))
+  assert.equal(stored.size, rows.length, 'a command is stored twice')
+  for (const [n, { endpointId, id, isAwaited }] of commands) {
+    if (id === undefined) continue
+    const row = stored.get(n)
+    assert.deepEqual(row && { endpointId: row.endpointId, id: row.id }, { endpointId, id }, `command ${n} is lost`)
+    if (isAwaited) assert.deepEqual(JSON.parse(row!.result ?? 'null'), { n }, `result of command ${n}`)
+  }
+  const arrived = new Set<number>()
+  for (const { endpointId, arrivals, repeated } of devices) {
+    assert.deepEqual(repeated, [], `${endpointId} got commands again`)
+    for (const { n, id, at } of arrivals) {
+      const row = stored.get(n)!
+      assert.deepEqual({ endpointId: row.endpointId, id: row.id }, { endpointId, id })
+      if (row.result === null) assert.ok(at <= row.endsAt.getTime() + slackMs, `command ${n} came after its end`)
+      arrived.add(n)
+    }
+  }
+  for (const { n, result } of rows)
+    if (result !== null) {
+      assert.deepEqual(JSON.parse(result), { n })
+      assert.ok(arrived.has(n), `command ${n} has a result that no device has sent`)
+    }
+  const acknowledged = [...commands.values()].filter(({ id }) => id !== undefined)
+  return {
+    commands: acknowledged.length,
+    executed: rows.filter(({ result }) => result !== null).length,
+    expired: rows.filter(({ result }) => result === null).length,
+    awaited: acknowledged.filter(({ isAwaited }) => isAwaited).length,
+  }
+}
+
+async function verifyFiles({ baseUrl }: RunningPlatform, { uploads, token }: Load, devices: ControlDevice[]) {
+  for (const [name, expected] of uploads) {
+    const answer = await fetch(`${baseUrl}${software}/${name}/file`, { headers: bearer(token) })
+    assert.equal(answer.status, 200, name)
+    assert.equal(checksum(new Uint8Array(await answer.arrayBuffer())), expected, name)
+    for (const { endpointId, downloads } of devices)
+      if (downloads.has(name)) assert.equal(downloads.get(name), expected, `${endpointId}, ${name}`)
+  }
+}
