@@ -87,7 +87,7 @@ function figuresOf(results: Results[]): Figure[] {
   ]
 }
 
-function openReceiver(): Promise<Receiver> {
+export function openReceiver(): Promise<Receiver> {
   const arrivals = new Map<number, number>()
   const server = createServer((incoming, response) => {
     const chunks: Buffer[] = []
@@ -109,7 +109,7 @@ function openReceiver(): Promise<Receiver> {
   )
 }
 
-async function createRule(ask: Ask, url: string) {
+export async function createRule(ask: Ask, url: string) {
   const make = async (path: string, body: unknown) => {
     const answer = await ask(`POST ${rules}${path}`, body)
     if (answer.status !== 201) throw new Error(`${path}: ${answer.status} ${answer.text}`)
@@ -130,14 +130,18 @@ async function createRule(ask: Ask, url: string) {
   await ask(`PUT ${rules}/rules/${rule}/action-types/webhook/actions`, { positiveActionIds: [action] })
 }
 
-type SendOne = (n: number) => void
+export type SendOne = (n: number) => void
 
 /** Connects devices, and returns a function that sends the sample with the given number from one of them. */
-async function openDevices(mqttUrl: string, tokens: string[]): Promise<SendOne> {
+export async function openDevices(
+  mqttUrl: string,
+  tokens: string[],
+  acknowledged: () => void = () => {},
+): Promise<SendOne> {
   const sockets = await Promise.all(
     tokens.map(async (token) => {
       const socket = net.connect({ port: Number(new URL(mqttUrl).port), host: '127.0.0.1', noDelay: true })
-      socket.on('data', () => {})
+      socket.on('data', acknowledged)
       await new Promise((done) => socket.once('connect', done))
       socket.write(connect(`webhook-${token}`))
       return { socket, topic: `kp1/${versionName}/dcx/${token}/json` }
@@ -167,13 +171,18 @@ function bareSender(url: string): SendOne {
 let next = 0
 
 /** Sends at the rate, waits for the arrivals, and returns their latencies. */
-async function measure(receiver: Receiver, send: SendOne, forSeconds: number): Promise<Measured> {
+export async function measure(
+  receiver: Receiver,
+  send: SendOne,
+  forSeconds: number,
+  rate = perSecond,
+): Promise<Measured> {
   const repeatedBefore = receiver.repeated
   const sent = new Map<number, number>()
   const began = performance.now()
-  const total = Math.round(forSeconds * perSecond)
+  const total = Math.round(forSeconds * rate)
   while (sent.size < total) {
-    const due = Math.min(total, Math.floor(((performance.now() - began) / 1000) * perSecond))
+    const due = Math.min(total, Math.floor(((performance.now() - began) / 1000) * rate))
     while (sent.size < due) {
       sent.set(next, performance.now())
       send(next++)

@@ -6,6 +6,7 @@ import { removeDirectory } from './platform.ts'
 import { type Figure, median } from './report.ts'
 import { evaluations } from './rules/evaluations.ts'
 import { withOneRule, withOtherRules } from './rules/ingest.ts'
+import { neighbour } from './rules/neighbour.ts'
 import { newestPages, writtenTraces } from './rules/traces.ts'
 import { type BenchPlatform, startBenchPlatform } from './time-series/bench-platform.ts'
 
@@ -29,6 +30,7 @@ export async function rules(): Promise<Figure[]> {
       pages: () => onPlatform(newestPages),
       others: async () => await withOtherRules(await prepared(), seconds),
       every: async () => await withOneRule(await prepared(), seconds),
+      neighbour,
     })
   } finally {
     if (prepared.isCalled()) removeDirectory((await prepared()).directory)

@@ -22,6 +22,8 @@ export interface Dispatch {
   addCarrier(carrier: CommandCarrier): void
   /** Sends the signals to the nodes that have the endpoints, with the commit of `sql`. Call `committed` after it. */
   committing(sql: Sql, endpoints: store.Place[]): Promise<void>
+  /** Returns whether all of these endpoints are connected to this node, so that `committing` has nothing to do. */
+  areHere(endpoints: store.Place[]): boolean
   /** Pushes commands that were committed. Does not wait for the pushes. */
   committed(fresh: Fresh[]): void
   /** Pushes a command that is not kept, once. Returns false if the endpoint is not connected. */
@@ -99,6 +101,7 @@ export function createDispatch({ kit, gateway, dispatched }: Pick<Parts, 'kit' |
       await signal(parts, sql, elsewhere(parts, endpoints))
       for (const carrier of parts.carriers) await carrier.committing(sql, endpoints)
     },
+    areHere: (endpoints) => endpoints.every(({ endpointId }) => gateway.connectionOf(endpointId) !== undefined),
     committed(fresh) {
       committed(parts, fresh)
       for (const carrier of parts.carriers) carrier.committed(fresh)

@@ -48,6 +48,7 @@ export interface InvocationDeps {
 export const outstandingMax = 1000
 export const payloadBytesMax = 1_000_000
 const atOnce = 200
+const oneStatementMax = 4
 /** Larger ones are stored alone, so that a statement does not hold a hundred of them. */
 const sharedBytesMax = 20_000
 
@@ -160,7 +161,11 @@ async function invokeAndWait(
 /** Returns a function that stores a command; simultaneous calls share a transaction. */
 function createInsert({ kit, dispatch }: InvocationDeps): Insert {
   const insertAll = async (commands: store.NewCommand[]) => {
-    const made = await kit.db.tx((sql) => insertAndSignal(sql, dispatch, commands))
+    // One round trip instead of two. Many commands would hold up other statements of the shared connection.
+    const isOneStatement = commands.length <= oneStatementMax && dispatch.areHere(commands)
+    const made = isOneStatement
+      ? await store.insertCommands(kit.db.sql, commands, outstandingMax)
+      : await kit.db.tx((sql) => insertAndSignal(sql, dispatch, commands))
     dispatch.committed(freshOf(commands, made))
     return made
   }

@@ -10,13 +10,15 @@ import { type CommandState, stateKey } from './invocation.ts'
 import { parsed } from './values.ts'
 
 const atOnce = 200
+/** More results would hold up other statements of the shared connection. */
+const oneStatementMax = 4
 /** Larger groups are stored alone. */
 const sharedBytesMax = 20_000
 /** Approximate size of a result without its payload. */
 const rowBytes = 50
 
 export interface ResultDeps {
-  kit: Pick<Kit, 'db' | 'bus'>
+  kit: Pick<Kit, 'db' | 'bus' | 'members'>
   states: RowWaits<CommandState>
   counted(known: number, unknown: number): void
   /**
@@ -60,7 +62,7 @@ const resultKey = ({ type, ...place }: store.CommandPlace & { type: string }) =>
 
 /** Stores results in their order; returns for each group those that belong to outstanding commands. */
 async function storeAll(
-  { kit: { db, bus }, states }: ResultDeps,
+  { kit: { db, bus, members }, states }: ResultDeps,
   groups: store.NewResult[][],
 ): Promise<Set<store.NewResult>[]> {
   const byKey = new Map<string, store.NewResult>()
@@ -68,19 +70,26 @@ async function storeAll(
     const key = resultKey(result)
     if (!byKey.has(key)) byKey.set(key, result)
   }
-  const isPublished = bus.hasSubscribers(CommandResultReceived)
+  const results = [...byKey.values()]
+  const resultOf = (command: store.ExecutedCommand) => byKey.get(resultKey({ ...command, type: command.commandType }))!
+  const changesOf = (commands: store.ExecutedCommand[]) =>
+    commands.flatMap((command): RowChange<CommandState>[] => {
+      if (command.waitingNode === null) return []
+      const state = { status: 'EXECUTED' as const, result: resultOf(command).payload }
+      return [{ id: stateKey(command), to: `node/${command.waitingNode}`, state }]
+    })
+  const isPublished = results.some((result) => bus.isWanted(CommandResultReceived, result))
+  const groupsOf = (executed: Set<store.NewResult>) =>
+    groups.map((group) => new Set(group.filter((result) => executed.has(result))))
+  if (!isPublished && members.isAlone() && results.length <= oneStatementMax) {
+    // Nothing else belongs to the transaction: one round trip instead of two.
+    const commands = await store.updateResults(db.sql, results, { withPayload: false })
+    states.changedHere(changesOf(commands))
+    return groupsOf(new Set(commands.map(resultOf)))
+  }
   const executed = await db.tx(async (sql) => {
-    const commands = await store.updateResults(sql, [...byKey.values()], { withPayload: isPublished })
-    const resultOf = (command: store.ExecutedCommand) =>
-      byKey.get(resultKey({ ...command, type: command.commandType }))!
-    await states.changed(
-      sql,
-      commands.flatMap((command): RowChange<CommandState>[] => {
-        if (command.waitingNode === null) return []
-        const state = { status: 'EXECUTED' as const, result: resultOf(command).payload }
-        return [{ id: stateKey(command), to: `node/${command.waitingNode}`, state }]
-      }),
-    )
+    const commands = await store.updateResults(sql, results, { withPayload: isPublished })
+    await states.changed(sql, changesOf(commands))
     if (isPublished)
       await bus.publishAll(
         sql,
@@ -90,7 +99,7 @@ async function storeAll(
       )
     return new Set(commands.map(resultOf))
   })
-  return groups.map((group) => new Set(group.filter((result) => executed.has(result))))
+  return groupsOf(executed)
 }
 
 const eventOf = (
