@@ -4,6 +4,7 @@ import { prepareData } from './gateway/bench-platform.ts'
 import { once, runParts } from './parts.ts'
 import { removeDirectory } from './platform.ts'
 import { type Figure, median } from './report.ts'
+import { manyAlerts } from './rules/alerts.ts'
 import { evaluations } from './rules/evaluations.ts'
 import { withOneRule, withOtherRules } from './rules/ingest.ts'
 import { neighbour } from './rules/neighbour.ts'
@@ -31,6 +32,7 @@ export async function rules(): Promise<Figure[]> {
       others: async () => await withOtherRules(await prepared(), seconds),
       every: async () => await withOneRule(await prepared(), seconds),
       neighbour,
+      alerts: () => onPlatform(manyAlerts),
     })
   } finally {
     if (prepared.isCalled()) removeDirectory((await prepared()).directory)

@@ -236,7 +236,7 @@ suite('a dead letter', () => {
     )
     const actionId = await anAction('webhook', { webhookUrl: 'https://example.invalid/hook' })
     await must(204, `PUT ${rulesRoot}/rules/${ruleId}/action-types/webhook/actions`, { positiveActionIds: [actionId] })
-    await sql`alter table rules.deliveries rename to deliveries_away`
+    await sql`alter table rules.deliveries add constraint broken check (false) not valid`
     const found = async () =>
       (await get('/dead-letters')).content.filter((one: { ruleId: string }) => one.ruleId === ruleId)
     try {
@@ -244,10 +244,10 @@ suite('a dead letter', () => {
       await sensor.end()
       await eventually(async () => assert.equal((await found()).length, 1), { withinMs: 30_000 })
     } finally {
-      await sql`alter table rules.deliveries_away rename to deliveries`
+      await sql`alter table rules.deliveries drop constraint broken`
     }
     const [{ id, reason }] = await found()
-    assert.match(reason, /rules\.deliveries/)
+    assert.match(reason, /deliveries/)
     await traces(0)
     await must(204, `POST ${rulesRoot}/dead-letters/${id}/retry`)
     await traces(1)

@@ -1,0 +1,71 @@
+/** Measures lists, totals and keys of a million alerts, compared with those of a tenth of them. */
+import { bearer, client } from '../../test/harness/client.ts'
+import { type Figure, median } from '../report.ts'
+import type { BenchPlatform } from '../time-series/bench-platform.ts'
+
+/** Set fewer for a quick run. */
+const stored = Number(process.env.BENCH_ALERTS ?? 1_000_000)
+const perStatement = 50_000
+const rounds = 60
+
+const paths = {
+  'Newest page with its total': '/alerts?size=20',
+  'Open alerts of a severity with their total': '/alerts?state=OPEN&severityLevel=HIGH&size=20',
+  'Keys of metadata': '/alerts/metadata-keys?metadataKeysType=ALERT',
+}
+type Name = keyof typeof paths
+
+export async function manyAlerts(bench: BenchPlatform): Promise<Figure[]> {
+  const few = Math.round(stored / 10)
+  await insertAlerts(bench, 0, few)
+  const amongFew = await measure(bench)
+  await insertAlerts(bench, few, stored)
+  const amongAll = await measure(bench)
+  return (Object.keys(paths) as Name[]).flatMap((name): Figure[] => [
+    { name: `${name} among ${stored} alerts: p50`, value: amongAll[name], unit: 'ms', limit: { max: 30 } },
+    {
+      name: `${name}: against a tenth of the alerts`,
+      value: amongAll[name] / amongFew[name],
+      unit: 'times',
+      limit: { max: 1.5 },
+    },
+  ])
+}
+
+async function insertAlerts({ db, tenantId }: BenchPlatform, from: number, to: number) {
+  for (let at = from; at < to; at += perStatement)
+    await db.tx(async (sql) => {
+      await sql.withoutTimeLimit()
+      await sql`
+        insert into rules.alerts (id, tenant_id, alert_type, severity, entity_type, entity_id, application_name, state,
+          is_acknowledged, message, started_at, last_active_at, resolved_at, metadata, entity_metadata)
+        select gen_random_uuid(), ${tenantId}, 'TYPE_' || n % 20, n % 5, 'ENDPOINT', 'endpoint-' || n % 100000, 'bench',
+          case when n % 50 = 0 then 'OPEN' else 'RESOLVED' end, n % 3 = 0, 'too hot', now() - n * interval '1 second',
+          now() - n * interval '1 second', case when n % 50 = 0 then null else now() end,
+          jsonb_build_object('temperature', n % 100, 'k' || n % 30, n), jsonb_build_object('room', n % 500)
+        from generate_series(${at}::int, ${Math.min(at + perStatement, to)}::int - 1) as n on conflict do nothing`
+    })
+  await db.sql.unsafe('vacuum analyze rules.alerts')
+  // The periodic task adds up the counts.
+  for (;;) {
+    const [row] = await db.sql<
+      { left: number }[]
+    >`select count(*)::int as left from rules.alert_counts where not is_sum`
+    if (row!.left === 0) return
+    await new Promise((resolve) => setTimeout(resolve, 200))
+  }
+}
+
+/** Returns median times over the API. */
+async function measure({ platform, token }: BenchPlatform): Promise<Record<Name, number>> {
+  const ask = client(platform.baseUrl, bearer(await token()))
+  const times = Object.fromEntries(Object.keys(paths).map((name) => [name, [] as number[]])) as Record<Name, number[]>
+  for (let round = -10; round < rounds; round++)
+    for (const [name, path] of Object.entries(paths) as [Name, string][]) {
+      const began = performance.now()
+      const { status, text } = await ask(`GET /re/api/v1${path}`)
+      if (status !== 200) throw new Error(`${path}: ${status} ${text}`)
+      if (round >= 0) times[name].push(performance.now() - began)
+    }
+  return Object.fromEntries(Object.entries(times).map(([name, all]) => [name, median(all)])) as Record<Name, number>
+}
