@@ -148,6 +148,24 @@ suite('waits with two nodes', async () => {
     assert.equal((await answer).status, 404)
   })
 
+  test('a small state of another node is returned without reading the row, a large one is read', async () => {
+    for (const [id, result, reads] of [
+      ['small', 'sent', 0],
+      ['large', 'x'.repeat(2000), 1],
+    ] as const) {
+      const answer = invoke(id)
+      await waiting(one, 1)
+      const before = one.ask(Invocations).reads()
+      await two.kit.db.tx(async (sql) => {
+        await sql`update public.invocations set status = 'EXECUTED', result = ${result} where id = ${id}`
+        const state: State = { status: 'EXECUTED', result }
+        await two.ask(Invocations).states.changed(sql, [{ id, to: `node/${one.kit.members.nodeId}`, state }])
+      })
+      assert.equal((await answer).body.result, result)
+      assert.equal(one.ask(Invocations).reads() - before, reads, id)
+    }
+  })
+
   test('a transaction that is rolled back wakes no waiter', async () => {
     const answer = invoke('undecided')
     await waiting(one, 1)

@@ -50,12 +50,15 @@ export interface RowChange<T = unknown> {
   id: string
   /** `all` is for rows of the control plane, which change rarely. */
   to: Exclude<Address, `any/${string}`>
-  /** The state after the commit. Waiters of this node use it instead of reading the row; it is not sent to other nodes. */
+  /** The state after the commit, as JSON. Waiters use it instead of reading the row; other nodes get it only if it is small. */
   state?: T
 }
 
-/** `states` has a state for each id. It is set only where the sender is the receiver. */
-const RowsChanged = defineSignal<{ name: string; ids: string[]; states?: unknown[] }>('kernel.rows-changed')
+/** `states` has a state for each id; null if the receiver has to read it. */
+const RowsChanged = defineSignal<{ name: string; ids: string[]; states: unknown[] }>('kernel.rows-changed')
+
+/** Larger states are read by the node that needs them. */
+const sentStateLengthMax = 500
 
 const defaultLimits = { perTenant: 10_000, total: 20_000 }
 const idsPerRead = 500
@@ -83,7 +86,7 @@ export function createWaits({ nodeId, signals, stopping, metrics, limits = defau
   const rowKey = (name: string, id: string) => `${name}\n${id}`
 
   signals.on(RowsChanged, ({ name, ids, states }) => {
-    for (const [index, id] of ids.entries()) rows.wake(rowKey(name, id), states?.[index])
+    for (const [index, id] of ids.entries()) rows.wake(rowKey(name, id), states?.[index] ?? undefined)
   })
   signals.onReset(rows.wakeAll)
   stopping.addEventListener('abort', rows.wakeAll)
@@ -146,7 +149,7 @@ export function createWaits({ nodeId, signals, stopping, metrics, limits = defau
                   payload: {
                     name,
                     ids: ofNode.map(({ id }) => id),
-                    ...(to === `node/${nodeId}` && { states: ofNode.map(({ state }) => state) }),
+                    states: ofNode.map(({ state }) => (to === `node/${nodeId}` || isSmall(state) ? state : null)),
                   },
                 })),
               ),
@@ -158,6 +161,8 @@ export function createWaits({ nodeId, signals, stopping, metrics, limits = defau
     },
   }
 }
+
+const isSmall = (state: unknown) => state !== undefined && JSON.stringify(state).length <= sentStateLengthMax
 
 /** The waiters of this node, by kind and id of the row. */
 function createRows() {
