@@ -98,3 +98,12 @@ test('commands invoked while a device connects are never missed', async () => {
   })
   await sensor.end()
 })
+
+test('an endpoint that is unregistered at one node gets no command at either', async () => {
+  const { endpointId, path } = await aThing()
+  const invokeAt = async ({ admin }: typeof one) => (await admin(`POST ${path}/blink?awaitTimeout=0`)).status
+  assert.deepEqual([await invokeAt(one), await invokeAt(two)], [202, 202])
+  assert.equal((await one.admin(`DELETE /epr/api/v1/endpoints/${endpointId}`)).status, 204)
+  assert.equal(await invokeAt(one), 404)
+  await eventually(async () => assert.equal(await invokeAt(two), 404), { withinMs: 1000 })
+})

@@ -77,7 +77,7 @@ export function createCommands(kit: Kit<CommandsSettings>, given: Given): Comman
   const states = waits.define<CommandState>('commands.command', (ids) => readStates(kit, ids))
   const dispatched = createDispatched(kit)
   const dispatch = createDispatch({ kit, gateway: given.gateway, dispatched: dispatched.record })
-  const findEndpoint = createEndpointLookup(register)
+  const findEndpoint = createEndpointLookup(register, kit.bus)
   const callers = createWaitingCallers(bus)
   const counted = (status: string) => invocations.inc({ status })
   const invoke = createInvoke({ kit, findEndpoint, states, dispatch, callers, counted })

@@ -1,9 +1,14 @@
 /** Checks permissions on endpoints and applications. Where one is missing, commands answer 404 (document 3). */
 import { createBatcher } from '../../../kernel/batcher.ts'
+import type { Bus } from '../../../kernel/bus.ts'
+import { createCache } from '../../../kernel/cache.ts'
 import type { Caller, Ctx } from '../../../kernel/contract.ts'
 import { holds, onResource } from '../../../kernel/permissions.ts'
 import type { Applications } from '../../applications/contract.ts'
+import { ApplicationDeleted } from '../../applications/events.ts'
 import { applicationResource, type EndpointRef, endpointResource, type Register } from '../../register/contract.ts'
+import { EndpointUnregistered, VersionUpdated } from '../../register/events.ts'
+import { TenantDeleted } from '../../tenants/events.ts'
 import { NoApplication } from '../errors.ts'
 
 export const readScope = 'endpoint:read'
@@ -11,18 +16,32 @@ export const updateScope = 'endpoint:update'
 export const applicationScope = 'application:endpoint-command:read'
 
 const lookupsAtOnce = 500
+/** Endpoints in memory, about 300 bytes each. */
+const knownMax = 20_000
 
 export const mayUse = (caller: Caller, endpoint: EndpointRef, scope: string) =>
   holds(caller, scope, endpointResource(endpoint))
 
-/** Returns a function that finds endpoints; simultaneous calls share a query. */
-export const createEndpointLookup = (register: Pick<Register, 'findAll'>) =>
-  createBatcher<string, EndpointRef>(async (endpointIds) => {
+/** Returns a function that finds endpoints. It keeps them until they are unregistered; simultaneous calls share a query. */
+export function createEndpointLookup(
+  register: Pick<Register, 'findAll'>,
+  bus: Pick<Bus, 'subscribe' | 'onReset'>,
+): FindEndpoint {
+  const lookup = createBatcher<string, EndpointRef>(async (endpointIds) => {
     const found = await register.findAll([...new Set(endpointIds)])
     return endpointIds.map((endpointId) => found.get(endpointId))
   }, lookupsAtOnce)
+  const known = createCache<EndpointRef>({ max: knownMax, groupOf: ({ tenantId }) => tenantId, bus })
+  known.dropOn(EndpointUnregistered, ({ endpointIds }) => endpointIds)
+  known.dropOn(VersionUpdated, ({ endpointId }) => endpointId)
+  bus.subscribe(ApplicationDeleted, ({ tenantId, applicationName }) =>
+    known.dropGroup(tenantId, (endpoint) => endpoint.applicationName === applicationName),
+  )
+  bus.subscribe(TenantDeleted, ({ tenantId }) => known.dropGroup(tenantId))
+  return async (endpointId) => known.get(endpointId) ?? (await known.read(endpointId, () => lookup(endpointId)))
+}
 
-export type FindEndpoint = ReturnType<typeof createEndpointLookup>
+export type FindEndpoint = (endpointId: string) => Promise<EndpointRef | undefined>
 
 /** Returns the endpoint if the caller holds the scope on it; otherwise throws `missing()`. */
 export async function permitted(

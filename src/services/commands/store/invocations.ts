@@ -71,22 +71,11 @@ export async function updateResults(
   { withPayload }: { withPayload: boolean },
 ): Promise<ExecutedCommand[]> {
   const column = <K extends keyof NewResult>(name: K) => results.map((result) => result[name])
-  const payload = withPayload
-    ? sql`coalesce(c.payload,
-        (select t.payload from commands.tasks t where t.tenant_id = c.tenant_id and t.task_id = c.task_id)) as payload`
-    : sql`null as payload`
   return await sql<ExecutedCommand[]>`
-    update commands.commands c
-    set status_code = r.status_code, reason_phrase = r.reason_phrase, result = r.result, ends_at = statement_timestamp()
-    from (
-      select distinct on (tenant_id, endpoint_id, command_id, command_type) * from unnest(${column('tenantId')}::text[],
-        ${column('endpointId')}::text[], ${column('type')}::text[], ${column('commandId')}::integer[],
-        ${column('statusCode')}::smallint[], ${column('reasonPhrase')}::text[], ${column('payload')}::text[])
-        with ordinality as r(tenant_id, endpoint_id, command_type, command_id, status_code, reason_phrase, result, place)
-      order by tenant_id, endpoint_id, command_id, command_type, place) r
-    where c.tenant_id = r.tenant_id and c.endpoint_id = r.endpoint_id and c.command_id = r.command_id
-      and c.command_type = r.command_type and c.status_code is null and c.ends_at > statement_timestamp()
-    returning c.tenant_id, c.endpoint_id, c.command_id, c.application_name, c.command_type, c.waiting_node, ${payload}`
+    select tenant_id, endpoint_id, command_id, application_name, command_type, waiting_node, payload
+    from commands.store_results(${column('tenantId')}::text[], ${column('endpointId')}::text[], ${column('type')}::text[],
+      ${column('commandId')}::integer[], ${column('statusCode')}::smallint[], ${column('reasonPhrase')}::text[],
+      ${column('payload')}::text[], ${withPayload})`
 }
 
 export interface CommandPlace {
