@@ -72,8 +72,9 @@ export async function killControlRounds(options: {
   const nodes = [await start(0)]
   nodes.push(await start(1))
   const secrets = nodes[0]!.bootstrap.default
-  const { authorization } = await nodes[0]!.authorizationOf(secrets)
-  const load = newLoad(nodes, random, authorization.slice('Bearer '.length))
+  const tokenOf = async (node: RunningPlatform) =>
+    (await node.authorizationOf(secrets)).authorization.slice('Bearer '.length)
+  const load = newLoad(nodes, random, await tokenOf(nodes[0]!))
   await prepare(await nodes[0]!.asService(secrets))
   const devices = protocols.map((protocol, n) =>
     startControlDevice({ nodes, random, version }, { endpointId: `d${n}`, token: `token-${n}`, protocol }),
@@ -84,11 +85,14 @@ export async function killControlRounds(options: {
     configureFleet(load),
     release(load),
   ])
+  // Reported with the end of the load.
+  running.catch(() => {})
   for (let round = 0; round < options.rounds; round++) {
     await sleep(300 + random() * 1200)
     const victim = Math.floor(random() * 2)
     await killAll(nodes[victim]!)
     nodes[victim] = await start(victim)
+    load.token = await tokenOf(nodes[victim]!)
   }
   load.isRunning = false
   await running
@@ -147,7 +151,8 @@ async function prepare(ask: Ask) {
 async function request({ nodes, random, token }: Load, operation: string, body?: unknown): Promise<Answer | undefined> {
   const { baseUrl } = nodes[Math.floor(random() * nodes.length)]!
   const answer = await client(baseUrl, bearer(token))(operation, body).catch(() => undefined)
-  if (answer?.status === 503) return undefined
+  // 401: the token has expired, and another one comes soon.
+  if (answer?.status === 503 || answer?.status === 401) return undefined
   assert.ok(answer === undefined || answer.status < 500, `${operation}: ${answer?.status} ${answer?.text}`)
   return answer
 }
@@ -187,14 +192,16 @@ async function configure(load: Load) {
     }
 }
 
-async function configureFleet({ fleet, ...load }: Load) {
+async function configureFleet(load: Load) {
   const endpoints = { [version]: [...load.own.keys()] }
   while (load.isRunning) {
-    const n = ++fleet.sent
-    const body = { config: { n }, endpoints }
-    const answer = await request(load as Load, 'PUT /ecr/api/v1/endpoints/batch?name=fleet', body)
+    const n = ++load.fleet.sent
+    const answer = await request(load, 'PUT /ecr/api/v1/endpoints/batch?name=fleet', {
+      configPayload: { n },
+      endpoints,
+    })
     if (answer) assert.equal(answer.status, 200, answer.text)
-    if (answer) fleet.acknowledged = n
+    if (answer) load.fleet.acknowledged = n
     await sleep(200)
   }
 }
@@ -236,14 +243,16 @@ async function verifyEndpoints(ask: Ask, { own, fleet, versions }: Load, devices
       const { body } = await ask(`GET ${software}/endpoints?limit=100`)
       for (const { endpointId, configurations, software: installed } of devices) {
         const effective = async (name: string) =>
-          (await ask(`GET /ecr/api/v1/endpoints/${endpointId}/app-versions/${version}?name=${name}`)).body.config
+          JSON.parse(
+            (await ask(`GET /ecr/api/v1/endpoints/${endpointId}/app-versions/${version}?name=${name}`)).body.config,
+          )
         for (const [name, numbers] of [['own', own.get(endpointId)!] as const, ['fleet', fleet] as const]) {
           const { n } = await effective(name)
           assert.ok(n >= numbers.acknowledged && n <= numbers.sent, `${endpointId}, ${name}: ${n} is stored`)
           assert.deepEqual(configurations.get(name), { n }, `${endpointId}, ${name}`)
         }
         assert.equal(installed, newest, endpointId)
-        const listed = body.content.find((one: { endpointId: string }) => one.endpointId === endpointId)
+        const listed = body.find((one: { endpointId: string }) => one.endpointId === endpointId)
         assert.equal(listed?.currentVersion, newest, endpointId)
       }
     },
