@@ -254,15 +254,17 @@ suite('a wait for a row', () => {
     assert.deepEqual([stored, waits.size], [1, 0])
   })
 
-  test('sends the states of rows to no other node', async () => {
+  test('sends small states of rows to other nodes', async () => {
     const { states, sent } = aNode()
     await states.changed(undefined as never, [
       { id: '1', to: 'node/node-1', state: 'done' },
       { id: '2', to: 'node/node-2', state: 'done' },
+      { id: '3', to: 'node/node-2', state: 'x'.repeat(1000) },
+      { id: '4', to: 'node/node-2' },
     ])
     assert.deepEqual(sent, [
       { to: 'node/node-1', payload: { name: 'test.row', ids: ['1'], states: ['done'] } },
-      { to: 'node/node-2', payload: { name: 'test.row', ids: ['2'] } },
+      { to: 'node/node-2', payload: { name: 'test.row', ids: ['2', '3', '4'], states: ['done', null, null] } },
     ])
   })
 

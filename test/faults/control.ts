@@ -242,10 +242,12 @@ async function verifyEndpoints(ask: Ask, { own, fleet, versions }: Load, devices
     async () => {
       const { body } = await ask(`GET ${software}/endpoints?limit=100`)
       for (const { endpointId, configurations, software: installed } of devices) {
-        const effective = async (name: string) =>
-          JSON.parse(
-            (await ask(`GET /ecr/api/v1/endpoints/${endpointId}/app-versions/${version}?name=${name}`)).body.config,
-          )
+        const effective = async (name: string) => {
+          const path = `/ecr/api/v1/endpoints/${endpointId}/app-versions/${version}?name=${name}`
+          const answer = await ask(`GET ${path}`)
+          assert.equal(answer.status, 200, `${path}: ${answer.text}`)
+          return JSON.parse(answer.body.config) as { n: number }
+        }
         for (const [name, numbers] of [['own', own.get(endpointId)!] as const, ['fleet', fleet] as const]) {
           const { n } = await effective(name)
           assert.ok(n >= numbers.acknowledged && n <= numbers.sent, `${endpointId}, ${name}: ${n} is stored`)

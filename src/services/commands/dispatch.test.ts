@@ -58,7 +58,7 @@ test('a repeated result of a command counts as its answer, although it changes n
   const answered: unknown[] = []
   const storeResults = createStoreResults({
     kit: waypost.kit,
-    states: { changed: async () => {} } as never,
+    states: { changed: async () => {}, changedHere() {} } as never,
     counted() {},
     answered: (...command) => void answered.push(command),
   })

@@ -39,7 +39,6 @@ export function createAlertDeletions({
     jobs.send(sql, ForgetTenant, { tenantId }),
   )
   return [
-    { name: 'rules.alert-counts', everySeconds: 5, run: () => store.addUpCounts(db.sql) },
     {
       name: 'rules.alert-retention',
       everySeconds: 600,
@@ -47,5 +46,6 @@ export function createAlertDeletions({
         if (settings.alertDays > 0) while ((await store.deleteOld(db.sql, settings.alertDays, atOnce)) === atOnce);
       },
     },
+    { name: 'rules.alert-counts', everySeconds: 5, run: store.addUpCounts },
   ]
 }
