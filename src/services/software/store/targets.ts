@@ -109,17 +109,26 @@ export interface Counts {
   failed: number
 }
 
-/** Counts the endpoints of a rollout. Each endpoint is counted once. */
+/** The sum of ints is a bigint, so it has room for two counts of less than 2^30. */
+const upperCount = 2 ** 30
+
+/**
+ * Counts the endpoints of a rollout. Each endpoint is counted once. Two sums with two counts each: with four counts, the conditions of
+ * each row are evaluated four times.
+ */
 export async function countRollout(sql: Sql, place: Place, targets: TargetPlan, number: number): Promise<Counts> {
   const resumedAt = targets.plan.byNumber.get(number)?.resumedAt
   const hasFailed = sql`failed = ${number}
     ${resumedAt === undefined ? sql`` : sql`and (reported_date < ${new Date(resumedAt)}) is not true`}`
+  const upper = sql.unsafe(String(upperCount)) as Fragment
   const [row] = await sql<Counts[]>`
-    select count(*) filter (where kind = 1) as applied, count(*) filter (where kind = 2) as offered,
-      count(*) filter (where kind = 3) as failed, count(*) filter (where kind = 4) as waiting
-    from (select case when current = ${number} then 1 when offered = ${number} then 2 when ${hasFailed} then 3
-      when ${hasTarget(sql, targets, number)} then 4 end as kind from software.endpoints
-      where ${ofPlace(sql, place)}) kinds`
+    select reported % ${upper} as applied, reported / ${upper} as offered, others % ${upper} as failed,
+      others / ${upper} as waiting
+    from (
+      select coalesce(sum(case when current = ${number} then 1 when offered = ${number} then ${upper} else 0 end), 0) as reported,
+        coalesce(sum(case when current = ${number} or offered = ${number} then 0 when ${hasFailed} then 1
+          when ${hasTarget(sql, targets, number)} then ${upper} else 0 end), 0) as others
+      from software.endpoints where ${ofPlace(sql, place)}) sums`
   return row!
 }
 
