@@ -41,7 +41,8 @@ const slackMs = 1000
 interface Load {
   nodes: RunningPlatform[]
   random(): number
-  token: string
+  /** A token is valid at the node that has issued it, because each has another address. */
+  tokens: WeakMap<RunningPlatform, string>
   isRunning: boolean
   /** Numbers of commands by number: the endpoint, and the id if the caller got a response. */
   commands: Map<number, { endpointId: string; id?: number; isAwaited?: boolean }>
@@ -74,7 +75,8 @@ export async function killControlRounds(options: {
   const secrets = nodes[0]!.bootstrap.default
   const tokenOf = async (node: RunningPlatform) =>
     (await node.authorizationOf(secrets)).authorization.slice('Bearer '.length)
-  const load = newLoad(nodes, random, await tokenOf(nodes[0]!))
+  const load = newLoad(nodes, random)
+  for (const node of nodes) load.tokens.set(node, await tokenOf(node))
   await prepare(await nodes[0]!.asService(secrets))
   const devices = protocols.map((protocol, n) =>
     startControlDevice({ nodes, random, version }, { endpointId: `d${n}`, token: `token-${n}`, protocol }),
@@ -91,17 +93,17 @@ export async function killControlRounds(options: {
     await sleep(300 + random() * 1200)
     const victim = Math.floor(random() * 2)
     await killAll(nodes[victim]!)
-    nodes[victim] = await start(victim)
-    load.token = await tokenOf(nodes[victim]!)
+    const started = await start(victim)
+    load.tokens.set(started, await tokenOf(started))
+    nodes[victim] = started
   }
   load.isRunning = false
   await running
   const sql = connect(database.connection(), { max: 2, name: 'faults' })
   try {
-    const ask = client(nodes[0]!.baseUrl, bearer(load.token))
-    await verifyEndpoints(ask, load, devices)
+    await verifyEndpoints(await nodes[0]!.asService(secrets), load, devices)
     const counts = await verifyCommands(sql, load, devices)
-    await verifyFiles(nodes[1]!, load, devices)
+    await verifyFiles(nodes[1]!, await tokenOf(nodes[1]!), load, devices)
     for (const device of devices) await device.stop()
     for (const node of nodes) assert.equal(await node.kill('SIGTERM'), 0)
     return {
@@ -119,10 +121,10 @@ export async function killControlRounds(options: {
   }
 }
 
-const newLoad = (nodes: RunningPlatform[], random: () => number, token: string): Load => ({
+const newLoad = (nodes: RunningPlatform[], random: () => number): Load => ({
   nodes,
   random,
-  token,
+  tokens: new WeakMap(),
   isRunning: true,
   commands: new Map(),
   own: new Map(protocols.map((_, n) => [`d${n}`, { acknowledged: 0, sent: 0 }])),
@@ -148,11 +150,14 @@ async function prepare(ask: Ask) {
 }
 
 /** Sends a request to a random node; undefined if there was no response, or one that says that nothing was done. */
-async function request({ nodes, random, token }: Load, operation: string, body?: unknown): Promise<Answer | undefined> {
-  const { baseUrl } = nodes[Math.floor(random() * nodes.length)]!
-  const answer = await client(baseUrl, bearer(token))(operation, body).catch(() => undefined)
-  // 401: the token has expired, and another one comes soon.
-  if (answer?.status === 503 || answer?.status === 401) return undefined
+async function request(
+  { nodes, random, tokens }: Load,
+  operation: string,
+  body?: unknown,
+): Promise<Answer | undefined> {
+  const node = nodes[Math.floor(random() * nodes.length)]!
+  const answer = await client(node.baseUrl, bearer(tokens.get(node)!))(operation, body).catch(() => undefined)
+  if (answer?.status === 503) return undefined
   assert.ok(answer === undefined || answer.status < 500, `${operation}: ${answer?.status} ${answer?.text}`)
   return answer
 }
@@ -305,7 +310,12 @@ async function verifyCommands(sql: Pool, { commands }: Load, devices: ControlDev
   }
 }
 
-async function verifyFiles({ baseUrl }: RunningPlatform, { uploads, token }: Load, devices: ControlDevice[]) {
+async function verifyFiles(
+  { baseUrl }: RunningPlatform,
+  token: string,
+  { uploads }: Load,
+  devices: ControlDevice[],
+) {
   for (const [name, expected] of uploads) {
     const answer = await fetch(`${baseUrl}${software}/${name}/file`, { headers: bearer(token) })
     assert.equal(answer.status, 200, name)
