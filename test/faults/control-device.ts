@@ -91,6 +91,8 @@ async function stayConnected(state: State) {
     connectTimeout: requestMs,
     protocolVersion: protocol === 'mqtt 5' ? 5 : 4,
   })
+  // Each message that waits for its acknowledgement listens for the end of the connection.
+  client.setMaxListeners(0)
   const send: Send = (extension, path, payload) =>
     publish(client, `kp1/${version}/${extension}/${token}${path}`, payload)
   const closed = new Promise<void>((done) => void client.once('close', () => done()))

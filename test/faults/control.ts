@@ -310,12 +310,7 @@ async function verifyCommands(sql: Pool, { commands }: Load, devices: ControlDev
   }
 }
 
-async function verifyFiles(
-  { baseUrl }: RunningPlatform,
-  token: string,
-  { uploads }: Load,
-  devices: ControlDevice[],
-) {
+async function verifyFiles({ baseUrl }: RunningPlatform, token: string, { uploads }: Load, devices: ControlDevice[]) {
   for (const [name, expected] of uploads) {
     const answer = await fetch(`${baseUrl}${software}/${name}/file`, { headers: bearer(token) })
     assert.equal(answer.status, 200, name)
