@@ -788,6 +788,46 @@ export interface AssetTypePage {
 /** Attributes that devices of the version look up with the extension `adx`: any JSON object. */
 export type Attributes = Record<string, unknown>
 
+/** A change that somebody made, or a login. */
+export interface AuditRecord {
+  /** When the change was made, in UTC (ISO 8601). */
+  at: string
+  /** Id of the tenant that the record belongs to. */
+  tenantId: string
+  /** Name of the operation in the API reference, such as `users.create`; or `logins.succeeded`, `logins.failed`, `logins.locked`. */
+  operation: string
+  /** Path of the object that was created, changed or deleted. Secrets in it are shown as `***`. */
+  resource?: string
+  /** HTTP status of the response: a success, 403, or an error of the platform. Absent: no response. */
+  status?: number
+  /** Kind of the caller: `user`, `client`, `api-key` or `system`. */
+  actorType?: string
+  /** Id of the caller. Absent: unknown, as for a login with an unknown name. */
+  actorId?: string
+  /** User name of the caller at that time. */
+  actorName?: string
+  /** Id of the tenant of the caller, where it is not the tenant of the record. */
+  actorTenantId?: string
+  /** IP address that the request came from. Absent: a rule sent the request. */
+  address?: string
+  /** Correlation id of the request, as in the header `X-Correlation-Id` of its response and in the log. */
+  correlationId?: string
+  /** Names of the fields that the body had. Their values are not recorded. */
+  fields?: string[]
+  /** Number of equal events within a second; always 1 for operations. */
+  count: number
+  /** Id of the record. */
+  id: string
+}
+
+/** One page of a list, with the number of all matching items. */
+export interface AuditRecordPage {
+  /** Number of all matching items that the caller may read, on all pages. */
+  totalElements: number
+  /** The items of this page. */
+  content: AuditRecord[]
+}
+
 /** Username and password of clients, without the password. */
 export interface BasicCredential {
   /** Id of the credentials. */
@@ -1398,6 +1438,20 @@ export interface CurrentSystemConfiguration {
   level: 'TENANT' | 'APPLICATION' | 'APP_VERSION' | 'ENDPOINT'
   /** The tenant, application, version or endpoint at which it was found. */
   entityId: string
+}
+
+/** What a tenant stored on a day. */
+export interface DailyUsage {
+  /** Date in UTC, such as `2026-01-31`. */
+  day: string
+  /** Payload bytes of samples from devices, callers and rules. */
+  sampleBytes: number
+  /** Bytes of records in the traffic log. */
+  trafficLogBytes: number
+  /** Number of messages and requests with samples that were refused with 429. */
+  refused: number
+  /** Number of messages that the traffic log left out. */
+  unrecorded: number
 }
 
 /** Adds data samples to endpoints, as if their devices had sent them. */
@@ -3070,8 +3124,10 @@ export interface NewPackageType {
   applications?: number
   /** Storage for files and blobs of the endpoints of a tenant, in bytes; 0: the quota of WAYPOST_BLOB_QUOTA_MB applies. Default: 0. */
   disk_size?: number
-  /** Traffic. The platform records it only. Default: 0. */
+  /** Bytes of samples and of the traffic log that a tenant may store a day (UTC); 0: WAYPOST_TENANT_MB_PER_DAY applies. Default: 0. */
   traffic?: number
+  /** HTTP requests a second of all callers of a tenant on each node; 0: WAYPOST_RATE_LIMIT_PER_TENANT applies. Default: 0. */
+  requests_per_second?: number
   /** Free text. Default: none. */
   description?: string
 }
@@ -3402,8 +3458,10 @@ export interface PackageType {
   applications?: number
   /** Storage for files and blobs of the endpoints of a tenant, in bytes; 0: the quota of WAYPOST_BLOB_QUOTA_MB applies. Default: 0. */
   disk_size?: number
-  /** Traffic. The platform records it only. Default: 0. */
+  /** Bytes of samples and of the traffic log that a tenant may store a day (UTC); 0: WAYPOST_TENANT_MB_PER_DAY applies. Default: 0. */
   traffic?: number
+  /** HTTP requests a second of all callers of a tenant on each node; 0: WAYPOST_RATE_LIMIT_PER_TENANT applies. Default: 0. */
+  requests_per_second?: number
   /** Free text. Default: none. */
   description?: string
 }
@@ -4741,6 +4799,16 @@ export interface TenantSubscriptionResults {
   previous: null
   /** The items of this page. */
   results: TenantSubscription[]
+}
+
+/** What a tenant stored on the last days, and its quota. */
+export interface TenantUsage {
+  /** Id of the tenant. */
+  tenantId: string
+  /** Bytes of samples and of the traffic log that the tenant may store a day (UTC): of its package, else of the settings of the platform. 0: no limit. */
+  bytesPerDay: number
+  /** The newest day first; days without usage are left out. */
+  days: DailyUsage[]
 }
 
 /** A user of a tenant. */
@@ -6377,6 +6445,44 @@ export interface Nouns {
         tenantId?: string | undefined
       }, { 200: TenantConfigurations }>
     }
+  }
+  auditRecords: {
+    /** List who changed what, when, from where and by which request. The newest first. Every operation that changes something is recorded, and every login, failed login and lockout; messages of devices and samples are not. With the format `csv` or `ndjson` the response has all matching records instead of a page. */
+    list: BareListCall<{
+      /** Only records from this date and time on (inclusive). Default: the oldest. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
+      from?: string | undefined
+      /** Only records before this date and time (exclusive). Default: the newest. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
+      to?: string | undefined
+      /** Only records of this caller: its id or user name. Default: all. */
+      actor?: string | undefined
+      /** Only records of this operation, such as `users.create`. Default: all. */
+      operation?: string | undefined
+      /** Only records whose resource starts with this text. Default: all. */
+      resource?: string | undefined
+      /** Only records with this HTTP status. Default: all. */
+      status?: number | undefined
+      /** Only records of requests from this IP address. Default: all. */
+      address?: string | undefined
+      /** Only records of the request with this correlation id. Default: all. */
+      correlationId?: string | undefined
+      /** json: a page. csv, ndjson: all matching records, for export. Default: json. */
+      format?: 'json' | 'csv' | 'ndjson' | undefined
+      /** Number of the page, counted from 0. Default: 0. */
+      page?: number | undefined
+      /** Maximum number of items on a page. Default: 100. */
+      size?: number | undefined
+      /** Id of another tenant; needs the scope on platform-system. Default: the caller's tenant. */
+      tenantId?: string | undefined
+    }, AuditRecord>
+  }
+  usage: {
+    /** Get what a tenant stored on the last days. Several nodes add up their counts once a second. A tenant that has used its quota of the day gets 429 for samples, and its messages are not recorded, until midnight in UTC. */
+    get: BareCall<{
+      /** Number of days. Default: 30. */
+      days?: number | undefined
+      /** Id of another tenant; needs the scope on platform-system. Default: the caller's tenant. */
+      tenantId?: string | undefined
+    }, { 200: TenantUsage }>
   }
   serviceInstances: {
     /** List service instances. Service instances are the services that can be configured for applications, versions and tenants. */

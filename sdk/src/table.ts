@@ -175,6 +175,10 @@ users.delete DELETE /tenant-manager/api/v2/users/{pk}
 configurations.update PUT /api/v1/tenant-configs
 configurations.get GET /api/v1/tenant-configs`
 
+export const auditRecords = `list GET /api/v1/audit/records pp,q,page,size,0,100,content,totalElements`
+
+export const usage = `get GET /api/v1/audit/usage`
+
 export const serviceInstances = `list GET /api/v1/service-instances pn,,,,0,0
 get GET /api/v1/service-instances/{serviceInstanceName}`
 
@@ -579,6 +583,8 @@ export const table = {
   openid,
   tenantsV1,
   tenants,
+  auditRecords,
+  usage,
   serviceInstances,
   applications,
   basicCredentials,

@@ -1,25 +1,32 @@
 /** Builds the services over the database, for the platform itself and for commands. */
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Config } from '../config.ts'
+import { createAudit } from '../kernel/audit/audit.ts'
 import type { ContentTable } from '../kernel/backup/contents.ts'
 import { schemaOf } from '../kernel/backup/inventory.ts'
 import { createBulk } from '../kernel/bulk/bulk.ts'
 import { createBus } from '../kernel/bus.ts'
 import { type Clock, systemClock } from '../kernel/clock.ts'
 import { type Contract, systemCtx } from '../kernel/contract.ts'
+import { createDailyQuota } from '../kernel/daily-quota.ts'
 import { type ConnectionOptions, connect, createDb } from '../kernel/db.ts'
 import type { AnyService, BuiltService, Kit, Needs } from '../kernel/define-service.ts'
+import { createDiskSpace } from '../kernel/disk-space.ts'
 import { ProcessStopping } from '../kernel/errors.ts'
 import { createFileDescriptors } from '../kernel/file-descriptors.ts'
 import { createInternalCalls } from '../kernel/http/internal-calls.ts'
 import { newId } from '../kernel/ids.ts'
 import { createJobs } from '../kernel/jobs.ts'
+import { limitSettings } from '../kernel/limit-settings.ts'
+import { createLockoutReport } from '../kernel/lockout-report.ts'
 import type { Log } from '../kernel/log.ts'
 import { createMembers } from '../kernel/members.ts'
 import { createMetrics } from '../kernel/metrics.ts'
 import { type MigrationSource, migrate, readMigrations } from '../kernel/migrate.ts'
 import { createSecrets, loadDataKey, loadMasterKey } from '../kernel/secrets.ts'
 import { createSignals, postgresTransport } from '../kernel/signals.ts'
+import { createTenantLimits } from '../kernel/tenant-limits.ts'
 import { createWaits } from '../kernel/wait.ts'
 import { instancesOf, scopesOf } from './declared.ts'
 import { deleteChangedFirstPasswords } from './first-password.ts'
@@ -82,6 +89,9 @@ export async function buildServices(options: {
     const signals = createSignals({ db, members, transport: postgresTransport(db), log, metrics })
     const jobs = createJobs({ db, pool: jobPool, log })
     const stop = new AbortController()
+    const limits = config.of(limitSettings)
+    const now = options.now ?? systemClock
+    const tenantLimits = createTenantLimits(limits, log)
     const kit: Kit = {
       db,
       members,
@@ -94,8 +104,24 @@ export async function buildServices(options: {
       secrets,
       metrics,
       descriptors: createFileDescriptors({ configured: config.connections, log, metrics }),
+      limits,
+      tenantLimits,
+      reportLockout: createLockoutReport({ log, metrics }),
+      audit: createAudit({ db, now, log, days: limits.auditDays }),
+      quota: createDailyQuota({ db, limits: tenantLimits, now, log, metrics }),
+      diskSpace: createDiskSpace({
+        volumes: [
+          { name: 'data', directory: config.dataDirectory },
+          { name: 'blobs', directory: config.platform.blobs.directory },
+          ...(config.databaseUrl ? [] : [{ name: 'database', directory: join(config.dataDirectory, 'postgres') }]),
+        ],
+        db,
+        minBytes: limits.diskFreeMinBytes,
+        log,
+        metrics,
+      }),
       log,
-      now: options.now ?? systemClock,
+      now,
       newId,
       baseUrl: options.baseUrl,
       settings: undefined,
@@ -144,7 +170,7 @@ export async function buildServices(options: {
       async close() {
         open = false
         stop.abort(ProcessStopping())
-        await signals.flush()
+        await Promise.all([signals.flush(), kit.quota.flush(), kit.audit.flush()])
         await Promise.all([db.close(), jobPool.end({ timeout: 5 })])
       },
     }

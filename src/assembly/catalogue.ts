@@ -3,6 +3,7 @@ import identity from '../identity/index.ts'
 import type { AnyService } from '../kernel/define-service.ts'
 import applications from '../services/applications/index.ts'
 import assets from '../services/assets/index.ts'
+import audit from '../services/audit/index.ts'
 import binaryData from '../services/binary-data/index.ts'
 import commands from '../services/commands/index.ts'
 import configuration from '../services/configuration/index.ts'
@@ -23,6 +24,7 @@ import vpn from '../services/vpn/index.ts'
 export const catalogue: AnyService[] = [
   identity,
   tenants,
+  audit,
   applications,
   credentials,
   tokens,

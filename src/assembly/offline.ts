@@ -4,6 +4,7 @@ import { noProxy } from '../kernel/client-address.ts'
 import type { BuiltService, Kit, Needs } from '../kernel/define-service.ts'
 import { createFileDescriptors } from '../kernel/file-descriptors.ts'
 import { createHttpServer } from '../kernel/http/server.ts'
+import { limitSettings } from '../kernel/limit-settings.ts'
 import { createLog } from '../kernel/log.ts'
 import { createMetrics } from '../kernel/metrics.ts'
 import { catalogue } from './catalogue.ts'
@@ -37,6 +38,12 @@ export async function offlineApiDocument(baseUrl: string) {
     waits: { ...acceptDeclarations('define') },
     secrets: unused('the data key'),
     metrics,
+    limits: config.of(limitSettings),
+    tenantLimits: { ...acceptDeclarations('setSource') },
+    quota: unused('the quota'),
+    diskSpace: unused('the disks'),
+    audit: unused('the audit log'),
+    reportLockout: () => {},
     descriptors: createFileDescriptors({ limit: 1024, log, metrics }),
     log,
     now: () => new Date(0),

@@ -1,6 +1,7 @@
 /** The settings of services. Only these small files are loaded for `waypost help` and `config`, not the services. */
 import { gatewaySettings } from '../gateway/settings.ts'
 import { httpsSettings } from '../kernel/http/settings.ts'
+import { limitSettings } from '../kernel/limit-settings.ts'
 import type { DeclaredSettings } from '../kernel/settings.ts'
 import { applicationsSettings } from '../services/applications/settings.ts'
 import { binaryDataSettings } from '../services/binary-data/settings.ts'
@@ -12,9 +13,10 @@ import { timeSeriesSettings } from '../services/time-series/settings.ts'
 import { trafficLogSettings } from '../services/traffic-log/settings.ts'
 import { vpnSettings } from '../services/vpn/settings.ts'
 
-/** Settings by the name of the service. `buildServices` rejects a service whose settings are missing here. */
+/** Settings by the name of the service, or `limits` for those of the kernel. `buildServices` rejects a service whose settings are missing here. */
 export const serviceSettings: Record<string, DeclaredSettings<unknown>> = {
   https: httpsSettings,
+  limits: limitSettings,
   gateway: gatewaySettings,
   applications: applicationsSettings,
   'traffic-log': trafficLogSettings,

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import type { Config } from '../config.ts'
 import { Identity } from '../identity/contract.ts'
 import type { AnyService, OpenListeners } from '../kernel/define-service.ts'
+import { StorageLow } from '../kernel/errors.ts'
 import { openManagement } from '../kernel/health.ts'
 import { createHttpServer, type HttpServer } from '../kernel/http/server.ts'
 import { type HttpsSettings, httpsSettings } from '../kernel/http/settings.ts'
@@ -75,6 +76,8 @@ export async function startPlatform(
     management.onAcceptError((error) => kit.descriptors.acceptFailed('management', error))
     const stopWatching = kit.descriptors.watch()
     closers.push(async () => stopWatching())
+    const stopWatchingDisks = await kit.diskSpace.watch()
+    closers.push(async () => stopWatchingDisks())
 
     const http = createHttp(config, log, platformServices, () => baseUrl)
     mountFrontPages(http, { baseUrl: () => baseUrl, report: management.report })
@@ -121,6 +124,7 @@ export async function startPlatform(
         },
       },
       { name: 'file descriptors', check: kit.descriptors.check },
+      { name: 'disks', check: kit.diskSpace.check },
     ])
     // First, so that waiting requests are answered while the listeners are still open.
     closers.push(async () => platformServices.beginStop())
@@ -186,6 +190,9 @@ function createHttp(config: Config, log: Log, { kit, built, ask }: BuiltServices
       apis.map(({ name }) => name),
     ),
     rateLimit: config.rateLimit,
+    tenantLimits: kit.tenantLimits,
+    audit: kit.audit,
+    refuseChanges: () => (kit.diskSpace.isLow ? StorageLow() : undefined),
     scopes: kit.scopes,
     trustProxy: config.trustProxy,
     stopping: kit.stopping,

@@ -14,8 +14,11 @@ export interface AddressLockout {
 const correctSecretsMax = 100_000
 
 /** Locks an address (IPv6: its /64). Each node counts its own, in memory. */
-export function createAddressLockout(rule: LockoutRule, nowMs = monotonicMs): AddressLockout {
-  const lockout = createLockout(rule, { nowMs })
+export function createAddressLockout(
+  rule: LockoutRule,
+  { nowMs = monotonicMs, locked = () => {} }: { nowMs?: () => number; locked?: (address: string) => void } = {},
+): AddressLockout {
+  const lockout = createLockout(rule, { nowMs, locked })
   const correctSecrets = new Set<string>()
   return {
     lockedSeconds(address, secret) {

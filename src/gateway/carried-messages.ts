@@ -1,6 +1,7 @@
 /** Messages that reach the platform by another network instead of a connection of the device. */
 import type { Kit } from '../kernel/define-service.ts'
 import type { DeviceMessage } from '../kernel/device.ts'
+import { StorageLowForDevices } from '../kernel/errors.ts'
 import type { TrafficLog } from '../services/traffic-log/contract.ts'
 import type { CarriedMessage, Gateway } from './contract.ts'
 import { createCorrelationIds, describeError } from './dispatch.ts'
@@ -10,7 +11,7 @@ import { deviceMessageFailed } from './log-messages.ts'
 import type { Tenants } from './tenants.ts'
 
 export function createReceiveCarried(
-  kit: Pick<Kit, 'now' | 'log' | 'newId'>,
+  kit: Pick<Kit, 'now' | 'log' | 'newId' | 'diskSpace'>,
   deps: { identify: Pick<Identify, 'extensionOf'>; tenants: Tenants; trafficLog: Pick<TrafficLog, 'record'> },
 ): Gateway['receive'] {
   const newCorrelationId = createCorrelationIds(kit.newId)
@@ -20,6 +21,7 @@ export function createReceiveCarried(
     if (!tenant?.available) throw DeviceUnknown()
     const extension = await deps.identify.extensionOf(endpoint, name)
     if (!extension) throw ExtensionUnknown({ extension: name })
+    if (kit.diskSpace.isLow && !extension.unrecorded) throw StorageLowForDevices()
     const receivedAt = kit.now()
     const message: DeviceMessage = {
       endpoint,

@@ -6,7 +6,7 @@ import { monotonicMs } from '../kernel/clock.ts'
 import { isConnectionFailure, isExhausted } from '../kernel/db.ts'
 import type { Kit } from '../kernel/define-service.ts'
 import type { DeviceAnswer, DeviceEndpoint, DeviceMessage, Extension } from '../kernel/device.ts'
-import { PlatformError } from '../kernel/errors.ts'
+import { PlatformError, StorageLowForDevices } from '../kernel/errors.ts'
 import type { TrafficLog } from '../services/traffic-log/contract.ts'
 import { ExtensionUnknown } from './errors.ts'
 import { deviceMessageFailed } from './log-messages.ts'
@@ -39,6 +39,8 @@ export interface Reply {
   payload: Buffer
   /** For the traffic log, if it differs. */
   recordedPayload?: Buffer
+  /** Headers of an error, for devices that use HTTP. */
+  headers?: Record<string, string>
   /** False if the device gets no response, because it sent no request id. */
   isSent: boolean
 }
@@ -49,20 +51,28 @@ export type Dispatch = <A extends Arrival, T>(arrival: A, answer: (arrival: A, r
 export const emptyPayload = Buffer.alloc(0)
 
 export function createDispatch(
-  kit: Pick<Kit, 'now' | 'log' | 'newId'>,
+  kit: Pick<Kit, 'now' | 'log' | 'newId' | 'diskSpace'>,
   trafficLog: Pick<TrafficLog, 'record'>,
 ): Dispatch {
-  const { log } = kit
+  const { log, diskSpace } = kit
   const timeAt = createMillisecondClock(kit.now)
   const newCorrelationId = createCorrelationIds(kit.newId)
 
   function dispatch<A extends Arrival, T>(arrival: A, answer: (arrival: A, reply: Reply) => T): Promise<T> | T {
+    // Messages of unrecorded extensions store nothing.
+    if (diskSpace.isLow && isRecorded(arrival.destination)) return answer(arrival, refuseForSpace(arrival))
     const message = messageOf(arrival)
     const received = receive(arrival, message)
     const recorded = record(arrival, message)
     return received instanceof Promise || recorded !== undefined
       ? finishLater(arrival, message, received, recorded, answer)
       : answer(arrival, finish(arrival, message, received))
+  }
+
+  function refuseForSpace({ destination, arrivedAt }: Arrival): Reply {
+    const reply = replyTo(describeError(StorageLowForDevices()))
+    destination.counts.recordHandled((monotonicMs() - arrivedAt) / 1000, reply.statusCode)
+    return reply
   }
 
   /** Waits for both the extension and the traffic log: a message is acknowledged only after both have stored it. */
@@ -139,10 +149,11 @@ export function createDispatch(
   return dispatch
 }
 
-const replyTo = (error: { statusCode: number; reasonPhrase: string }): Reply => ({
+const replyTo = (error: DescribedError): Reply => ({
   statusCode: error.statusCode,
   payload: errorPayload(error),
   isSent: true,
+  ...(error.headers && { headers: error.headers }),
 })
 
 const noResponse: Reply = { statusCode: 200, payload: emptyPayload, isSent: false }
@@ -161,9 +172,20 @@ export function payloadOf(value: unknown): Buffer {
   return Buffer.isBuffer(value) ? value : Buffer.from(JSON.stringify(value))
 }
 
+export interface DescribedError {
+  statusCode: number
+  reasonPhrase: string
+  headers?: Record<string, string>
+}
+
 /** Returns the status and the text that a device gets for an error. */
-export function describeError(error: unknown): { statusCode: number; reasonPhrase: string } {
-  if (error instanceof PlatformError) return { statusCode: error.status, reasonPhrase: error.message }
+export function describeError(error: unknown): DescribedError {
+  if (error instanceof PlatformError)
+    return {
+      statusCode: error.status,
+      reasonPhrase: error.message,
+      ...(error.headers && { headers: error.headers }),
+    }
   if (isConnectionFailure(error) || isExhausted(error))
     return { statusCode: 503, reasonPhrase: 'The platform cannot store this right now, try again' }
   return { statusCode: 500, reasonPhrase: 'Something went wrong here' }

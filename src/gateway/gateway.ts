@@ -3,6 +3,7 @@ import { isIP } from 'node:net'
 import type { Identity } from '../identity/contract.ts'
 import type { Kit, OpenListeners } from '../kernel/define-service.ts'
 import type { Extension } from '../kernel/device.ts'
+import type { WrongSecret } from '../kernel/lockout-report.ts'
 import type { PeriodicTask } from '../kernel/periodic.ts'
 import { createServerCertificate, hostsOf } from '../kernel/server-certificate.ts'
 import type { Applications } from '../services/applications/contract.ts'
@@ -127,8 +128,15 @@ function createAdmission(kit: Kit<GatewaySettings>, given: NeededServices, live:
     perAddress: settings.connectionsPerAddress,
     recordRefusal,
   })
-  const credentialLockout = createAddressLockout({ limit: address, windowSeconds, lockSeconds })
-  const tokenLockout = createAddressLockout({ limit: address * wrongTokensPerPassword, windowSeconds, lockSeconds })
+  const locked = (secret: WrongSecret) => ({
+    locked: (from: string) => kit.reportLockout({ kind: 'address', secret, address: from }),
+  })
+  const rule = { windowSeconds, lockSeconds }
+  const credentialLockout = createAddressLockout({ limit: address, ...rule }, locked('mqtt-credentials'))
+  const tokenLockout = createAddressLockout(
+    { limit: address * wrongTokensPerPassword, ...rule },
+    locked('endpoint-token'),
+  )
   const observation = createObservation(kit)
   const tenantRate = trafficRate(settings.messagesPerTenant, settings.bytesPerTenant)
   const tenants = createTenants(bus, identity, applications, tenantRate)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { connect as connectSocket } from 'node:net'
 import { test } from 'node:test'
+import { aPlatformAdmin } from '../../test/harness/builders.ts'
 import { eventually } from '../../test/harness/eventually.ts'
 import { openGateway, recordingExtension } from '../../test/harness/gateway.ts'
 import { storedTraffic } from '../../test/harness/stored-traffic.ts'
@@ -135,15 +136,25 @@ test('messages with unknown versions, tokens or extensions get an error that rev
   await sensor.receives(`${prefix}/json/1/status`)
 })
 
-test('messages on other topics are acknowledged and dropped', async () => {
+test('messages on other topics are dropped, which MQTT 5 clients and administrators are told', async () => {
   const listener = await device({ protocolVersion: 5 })
   const [granted] = await listener.client.subscribeAsync('#', { qos: 2 })
   assert.equal(granted!.qos, 1)
   const talker = await device({ protocolVersion: 5 })
   const codes: unknown[] = []
   talker.client.on('packetreceive', (packet) => codes.push(packet.cmd === 'puback' && packet.reasonCode))
-  await talker.publish('home/kitchen', 'hello')
-  assert.deepEqual(codes, [0x10])
+  const mistyped = ['home/kitchen', 'kpl/app-v1/dcx/token/json', '/kp1/app-v1/dcx/token/json']
+  for (const topic of mistyped)
+    await assert.rejects(talker.publish(topic, 'hello'), (error: { code?: number }) => error.code === 0x90, topic)
+  assert.deepEqual(codes, [0x90, 0x90, 0x90])
+  const old = await device({ protocolVersion: 4 })
+  await old.publish('kpl/app-v1/dcx/token/json', 'acknowledged, because MQTT 3.1.1 has no other response')
+  await eventually(async () => {
+    const { body } = await waypost.as(aPlatformAdmin())('GET /api/v1/al/refusals?reason=topic_foreign')
+    const count = body.content.reduce((sum: number, refusal: { count: number }) => sum + refusal.count, 0)
+    assert.ok(count >= 4, JSON.stringify(body))
+    assert.match(body.content[0].detail, /begin with kp1/)
+  })
   const { prefix } = await aProvisionedEndpoint()
   await talker.publish(`${prefix}/json/1`, '1')
   await talker.receives(`${prefix}/json/1/status`)

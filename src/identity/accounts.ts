@@ -22,7 +22,7 @@ const passwordBytesMax = 1024
 const usernameMax = 255
 
 export function createAccounts(
-  { db, newId }: Pick<Kit, 'db' | 'newId'>,
+  { db, newId, audit }: Pick<Kit, 'db' | 'newId' | 'audit'>,
   parts: { passwords: Passwords; lockout: LoginLockout; sessions: Sessions; transaction: AmbientTransaction },
 ): Accounts {
   const { passwords, lockout, sessions, transaction } = parts
@@ -35,11 +35,12 @@ export function createAccounts(
         isUsable && username.isWellFormed() ? await store.findForLogin(db.sql, tenantId, username) : undefined
       // Counts by user id, so that guesses by username and by e-mail address share one limit.
       const accountKey = `user\n${tenantId}\n${known?.id ?? username.toLowerCase()}`
-      const attempt = await lockout.reserve({ account: accountKey, address })
+      const subject = { tenantId, type: 'user' as const, id: known?.id, name: known?.username }
+      const attempt = await lockout.reserve({ account: accountKey, address, subject })
       if ('wait' in attempt) return attempt
       let matches: boolean
       try {
-        matches = isUsable && (await passwords.matches(password, known?.passwordHash, tenantId))
+        matches = isUsable && (await passwords.matches(password, known?.passwordHash, tenantId, address))
       } catch (error) {
         await attempt.release()
         throw error
@@ -49,22 +50,24 @@ export function createAccounts(
         return 'wrong'
       }
       await attempt.recordSuccess()
+      audit.record({ tenantId, operation: 'logins.succeeded', actor: subject, address })
       const { passwordHash: _, ...user } = known
       return { user }
     },
     async createUser(sql, tenantId, user) {
       const password = user.password ?? newSecret(15)
       const id = user.id ?? newId()
-      if (await store.isNameTaken(sql, tenantId, id, 'email', user.username)) return undefined
-      if (user.email !== undefined && (await store.isNameTaken(sql, tenantId, id, 'username', user.email)))
-        return undefined
+      // Hashing is slow, so it happens before the lock.
+      const passwordHash = await passwords.hash(password, tenantId)
+      await store.lockUsers(sql, tenantId)
+      if (await store.findTakenName(sql, tenantId, id, user)) return undefined
       const inserted = await store.insertUser(sql, tenantId, {
         id,
         username: user.username,
         email: user.email ?? null,
         firstName: user.firstName ?? null,
         lastName: user.lastName ?? null,
-        passwordHash: await passwords.hash(password, tenantId),
+        passwordHash,
         roles: user.roles,
       })
       if (!inserted) return undefined

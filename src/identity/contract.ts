@@ -111,15 +111,18 @@ export interface Identity {
    * secret. Until a realm is built its client's permissions are unknown, so the caller needs every scope.
    */
   mayActAs(ctx: Ctx, tenantIds: readonly string[]): Promise<Set<string>>
-  /** Returns the id of the user, and the password if it was generated; undefined if the username is taken. */
+  /** Returns the id of the user, and the password if it was generated; undefined if another user has the username or e-mail address. */
   createUser(sql: Sql, tenantId: string, user: NewUser): Promise<{ id: string; password?: string } | undefined>
   /** Returns users in order of username. `search` is part of username, e-mail or a name; `limit` null means all. */
   findUsers(
     tenantId: string,
     filter: { search?: string; enabled?: boolean; offset: number; limit: number | null },
   ): Promise<{ count: number; users: UserView[] }>
-  /** Deletes a user; false if there is no such user, 409 for the last enabled administrator of the realm. */
-  deleteUser(sql: Sql, tenantId: string, userId: string): Promise<boolean>
+  /**
+   * Deletes a user; false if there is no such user, 409 for the last enabled administrator of the realm. With `ctx`, 403 if the user has
+   * a permission that the caller lacks.
+   */
+  deleteUser(sql: Sql, tenantId: string, userId: string, ctx?: Ctx): Promise<boolean>
   operator: Operator
   /** Grants the creator of a resource every scope on it. */
   grantCreator(sql: Sql, ctx: Ctx, resource: string): Promise<void>

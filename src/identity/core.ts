@@ -7,6 +7,7 @@ import { createAmbientTransaction } from './ambient-transaction.ts'
 import { createDeniedTokens } from './denied-tokens.ts'
 import { createLoginLockout } from './login-lockout.ts'
 import { createPasswords, type Passwords } from './passwords.ts'
+import { createOpenLogins } from './provider/open-logins.ts'
 import { createRealms } from './realms.ts'
 import { createSessions } from './sessions.ts'
 import { createSigningKeys } from './signing-keys.ts'
@@ -21,10 +22,11 @@ export function createCore(kit: Kit, replacements: { passwords?: Passwords } = {
   const lockout = createLoginLockout(kit, transaction)
   const sessions = createSessions(kit, deniedTokens)
   const accounts = createAccounts(kit, { passwords, lockout, sessions, transaction })
+  const openLogins = createOpenLogins(kit)
   const accessTokens = createAccessTokens(kit, realms, deniedTokens)
   const periodic: PeriodicTask[] = [
     { name: 'identity.prune-attempts', everySeconds: 300, run: lockout.prune },
-    { name: 'identity.prune-artefacts', everySeconds: 600, run: (sql) => deleteExpired(sql, kit.now()) },
+    { name: 'identity.prune-artefacts', everySeconds: 60, run: (sql) => deleteExpired(sql, kit.now()) },
     { name: 'identity.prune-keys', everySeconds: 3600, run: signingKeys.prune },
   ]
   return {
@@ -37,6 +39,7 @@ export function createCore(kit: Kit, replacements: { passwords?: Passwords } = {
     sessions,
     accounts,
     accessTokens,
+    openLogins,
     periodic,
   }
 }

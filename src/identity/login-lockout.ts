@@ -15,6 +15,8 @@ export interface AttemptKey {
   /** `user\n<tenant>\n<id or name>` or `client\n<tenant>\n<id>`; undefined if only the address counts. */
   account: string | undefined
   address: string
+  /** The tenant and the known account, for the audit log. A name that nobody has is not recorded: it may be a password. */
+  subject?: { tenantId: string; type: 'user' | 'client'; id?: string | undefined; name?: string | undefined }
 }
 
 /** The result for an attempt that is rejected: because of a lockout (`locked`), or because too many attempts are in progress. */
@@ -51,18 +53,28 @@ const delayMaxMs = 400
 const hash = (text: string) => createHash('sha256').update(text).digest()
 
 export function createLoginLockout(
-  { now, platform }: Pick<Kit, 'now' | 'platform'>,
+  { now, platform, audit, reportLockout }: Pick<Kit, 'now' | 'platform' | 'audit' | 'reportLockout'>,
   transaction: AmbientTransaction,
 ): LoginLockout {
   const { account, address, windowSeconds, lockSeconds } = platform.loginLockout
   const keysOf = (who: AttemptKey) => {
     const network = networkOf(who.address)
-    const ofAddress = { key: hash(`address\n${network}`), limit: address, isPair: false }
+    const ofAddress = { key: hash(`address\n${network}`), limit: address, isPair: false, kind: 'address' as const }
     if (who.account === undefined) return [ofAddress]
     return [
       ofAddress,
-      { key: hash(`pair\n${who.account}\n${network}`), limit: account, isPair: true },
-      { key: hash(`account\n${who.account}`), limit: account * fromAllAddresses, isPair: false },
+      {
+        key: hash(`pair\n${who.account}\n${network}`),
+        limit: account,
+        isPair: true,
+        kind: 'account-at-address' as const,
+      },
+      {
+        key: hash(`account\n${who.account}`),
+        limit: account * fromAllAddresses,
+        isPair: false,
+        kind: 'account' as const,
+      },
     ]
   }
   const secondsUntil = (until: Date | undefined) =>
@@ -89,14 +101,29 @@ export function createLoginLockout(
     })
   }
 
-  /** Counts a wrong attempt for every key; returns the greatest number. */
-  const countFailures = (keys: Key[]) =>
-    transaction.tx(async (sql) => {
-      let failures = 0
-      for (const entry of keys)
-        failures = Math.max(failures, await attempts.recordFailure(sql, entry.key, now(), ruleOf(entry)))
-      return failures
+  /** Counts a wrong attempt for every key and records it; returns the greatest number. */
+  async function countFailures(who: AttemptKey, keys: Key[]): Promise<number> {
+    const counts = await transaction.tx(async (sql) => {
+      const counts: number[] = []
+      for (const entry of keys) counts.push(await attempts.recordFailure(sql, entry.key, now(), ruleOf(entry)))
+      return counts
     })
+    recordEvent(who, 'logins.failed')
+    for (const [index, { limit, kind }] of keys.entries()) {
+      // Later attempts, which were in progress when the lock began, have greater numbers.
+      if (counts[index] !== limit) continue
+      recordEvent(who, 'logins.locked')
+      const secret = who.subject?.type === 'user' ? 'user-password' : 'client-secret'
+      reportLockout({ kind, secret, address: who.address })
+    }
+    return Math.max(...counts)
+  }
+
+  function recordEvent({ subject, address }: AttemptKey, operation: string) {
+    if (!subject) return
+    const { tenantId, type, id, name } = subject
+    audit.record({ tenantId, operation, actor: { type, id, name }, address })
+  }
 
   return {
     async reserve(who) {
@@ -109,7 +136,7 @@ export function createLoginLockout(
             for (const { key, isPair } of keys)
               await (isPair ? attempts.recordSuccess(sql, key) : attempts.release(sql, key))
           }),
-        recordFailure: async () => delay(await countFailures(keys)),
+        recordFailure: async () => delay(await countFailures(who, keys)),
         release: () =>
           transaction.tx(async (sql) => {
             for (const { key } of keys) await attempts.release(sql, key)
@@ -125,7 +152,7 @@ export function createLoginLockout(
       const keys = keysOf(who)
       const rejection = await reserveAll(keys)
       if (rejection) return rejection
-      await delay(await countFailures(keys))
+      await delay(await countFailures(who, keys))
       return { wait: 0, locked: false }
     },
     async reset(who) {

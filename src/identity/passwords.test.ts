@@ -37,6 +37,22 @@ test('a flood of checks of one tenant neither delays nor rejects a check of anot
   assert.equal(checked, 2 + 64)
 })
 
+test('a flood of checks from one address neither delays nor rejects a check of the same tenant from another one', async () => {
+  const passwords = createPasswords(loadConfig({}).platform.passwordCost.scrypt)
+  const cheap = 'scrypt$1024$8$1$c2FsdA$AAAA'
+  let checked = 0
+  const flood = Promise.allSettled(
+    Array.from({ length: 200 }, () => passwords.matches('x', cheap, 'acme', '10.0.0.1').then(() => checked++)),
+  )
+  const others = ['10.0.0.2', '10.0.0.3', '2001:db8::1'].map((address) =>
+    passwords.matches('x', cheap, 'acme', address),
+  )
+  assert.deepEqual(await Promise.all(others), [false, false, false])
+  assert.ok(checked <= 12, `${checked} checks of the other address came first`)
+  await flood
+  assert.ok(checked >= 2 + 64 - 3, String(checked))
+})
+
 test('the logged URL contains no secrets', () => {
   assert.equal(
     hideSecrets('?client_id=a&id_token_hint=ey.J.x&code=c&state=s&Token=t'),

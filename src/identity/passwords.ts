@@ -1,13 +1,17 @@
 /** Hashes passwords of users with scrypt: OWASP's parameters with the least memory, 16 MiB for each check. */
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
+import { networkOf } from '../kernel/client-address.ts'
 import { createConcurrencyLimit } from '../kernel/concurrency-limit.ts'
 import type { PlatformSettings } from '../kernel/settings.ts'
 import { TooManyLogins } from './errors.ts'
 
 export interface Passwords {
   hash(password: string, tenantId?: string): Promise<string>
-  /** Compares a password with a hash. An unknown user (`undefined`) takes as long as a known one. Tenants take turns. */
-  matches(password: string, hash: string | undefined, tenantId?: string): Promise<boolean>
+  /**
+   * Compares a password with a hash. An unknown user (`undefined`) takes as long as a known one. Tenants take turns, and so do the
+   * addresses of a tenant.
+   */
+  matches(password: string, hash: string | undefined, tenantId?: string, address?: string): Promise<boolean>
 }
 
 const keyBytes = 32
@@ -28,7 +32,7 @@ export function createPasswords(cost: Cost): Passwords {
     rejection: () => TooManyLogins({}, { headers: { 'retry-after': '2' } }),
   })
 
-  const derive = (tenantId: string, password: string, salt: Buffer, { N, r, p }: Cost) =>
+  const derive = (tenantId: string, password: string, salt: Buffer, { N, r, p }: Cost, address?: string) =>
     limit.run(
       tenantId,
       () =>
@@ -38,6 +42,8 @@ export function createPasswords(cost: Cost): Passwords {
             error ? reject(error) : resolve(key),
           )
         }),
+      undefined,
+      address === undefined ? undefined : networkOf(address),
     )
 
   return {
@@ -46,13 +52,14 @@ export function createPasswords(cost: Cost): Passwords {
       const key = await derive(tenantId, password, salt, cost)
       return ['scrypt', cost.N, cost.r, cost.p, salt.toString('base64url'), key.toString('base64url')].join('$')
     },
-    async matches(password, hash, tenantId = '') {
+    async matches(password, hash, tenantId = '', address) {
       const [, N, r, p, salt = '', key = ''] = hash?.split('$') ?? []
       const presentedKey = await derive(
         tenantId,
         password,
         Buffer.from(salt, 'base64url'),
         hash ? { N: Number(N), r: Number(r), p: Number(p) } : cost,
+        address,
       )
       const storedKey = Buffer.from(key, 'base64url')
       return storedKey.length === keyBytes && timingSafeEqual(presentedKey, storedKey)

@@ -1,13 +1,13 @@
 /**
  * Limits concurrent work in total, per tenant and per caller. A bounded number of excess tasks waits for a bounded time; the others
- * get 429. Tenants take turns, so that many tasks of one tenant do not delay the others.
+ * get 429. Tenants take turns, and so do the callers of a tenant, so that many tasks of one do not delay the others.
  */
 import type { Ctx } from './contract.ts'
 import { CallerDisconnected, TooManyRequests } from './errors.ts'
 
 export interface ConcurrencyLimit {
   /** If the caller of `waitingFor` disconnects, its task leaves the queue and this rejects with `CallerDisconnected`. */
-  run<T>(tenantId: string, work: () => Promise<T>, waitingFor?: WaitingFor): Promise<T>
+  run<T>(tenantId: string, work: () => Promise<T>, waitingFor?: WaitingFor, caller?: string): Promise<T>
   /** Resolves when work may start that is not a single promise. Call the returned function exactly once, when the work ends. */
   enter(tenantId: string, caller?: string, waitingFor?: WaitingFor): Promise<() => void>
   /** Number of waiting tasks. */
@@ -40,6 +40,7 @@ interface Task {
 
 interface WaitingTask extends Task {
   start(): void
+  reject(): void
 }
 
 const unlimited = Number.POSITIVE_INFINITY
@@ -75,7 +76,7 @@ export function createConcurrencyLimit(limits: ConcurrencyLimits): ConcurrencyLi
       if (index < 0) continue
       const [next] = queue.splice(index, 1)
       queues.delete(tenantId)
-      if (queue.length > 0) queues.set(tenantId, queue)
+      if (queue.length > 0) queues.set(tenantId, behindOthers(queue, next!.caller))
       next!.start()
       return
     }
@@ -91,7 +92,11 @@ export function createConcurrencyLimit(limits: ConcurrencyLimits): ConcurrencyLi
   function waitForTurn(task: Task, signal: AbortSignal | undefined): Promise<void> {
     if (CallerDisconnected.is(signal?.reason)) throw signal!.reason
     const queue = queues.get(task.tenantId) ?? []
-    if (queue.length >= waitingPerTenant || waiting >= waitingTotal) throw rejection()
+    if (queue.length >= waitingPerTenant || waiting >= waitingTotal) {
+      const last = lastOfBusiest(queue, task.caller)
+      if (!last) throw rejection()
+      last.reject()
+    }
     return new Promise((done, fail) => {
       const entry: WaitingTask = {
         ...task,
@@ -102,11 +107,12 @@ export function createConcurrencyLimit(limits: ConcurrencyLimits): ConcurrencyLi
           countRunning(task, 1)
           done()
         },
-      }
-      const expire = () => {
-        removeFromQueue(entry)
-        signal?.removeEventListener('abort', abort)
-        fail(rejection())
+        reject() {
+          clearTimeout(timer)
+          removeFromQueue(entry)
+          signal?.removeEventListener('abort', abort)
+          fail(rejection())
+        },
       }
       // At a deadline or a stop of the process the task stays in the queue, because running requests are still answered.
       const abort = () => {
@@ -115,11 +121,12 @@ export function createConcurrencyLimit(limits: ConcurrencyLimits): ConcurrencyLi
         removeFromQueue(entry)
         fail(signal!.reason)
       }
-      const timer = waitMs === unlimited ? undefined : setTimeout(expire, waitMs)
+      const timer = waitMs === unlimited ? undefined : setTimeout(entry.reject, waitMs)
       signal?.addEventListener('abort', abort)
       waiting++
-      queue.push(entry)
-      queues.set(task.tenantId, queue)
+      const current = queues.get(task.tenantId) ?? []
+      current.push(entry)
+      queues.set(task.tenantId, current)
     })
   }
 
@@ -130,8 +137,8 @@ export function createConcurrencyLimit(limits: ConcurrencyLimits): ConcurrencyLi
       else await waitForTurn(task, waitingFor?.signal)
       return () => finish(task)
     },
-    async run(tenantId, work, waitingFor) {
-      const task = { tenantId, caller: undefined }
+    async run(tenantId, work, waitingFor, caller) {
+      const task = { tenantId, caller: caller === undefined ? undefined : `${tenantId}\n${caller}` }
       if (mayStart(task)) countRunning(task, 1)
       else await waitForTurn(task, waitingFor?.signal)
       try {
@@ -144,6 +151,29 @@ export function createConcurrencyLimit(limits: ConcurrencyLimits): ConcurrencyLi
       return waiting
     },
   }
+}
+
+/** Moves the tasks of a caller whose turn has begun behind those of the others. */
+function behindOthers(queue: WaitingTask[], caller: string | undefined): WaitingTask[] {
+  if (caller === undefined) return queue
+  const others = queue.filter((task) => task.caller !== caller)
+  return others.length === 0 || others.length === queue.length
+    ? queue
+    : [...others, ...queue.filter((task) => task.caller === caller)]
+}
+
+/** Returns the last task of the caller that has the most in a full queue, if it has more than `caller` would have. */
+function lastOfBusiest(queue: WaitingTask[], caller: string | undefined): WaitingTask | undefined {
+  if (caller === undefined) return undefined
+  const counts = createCounts()
+  let busiest: string | undefined
+  for (const { caller: other } of queue) {
+    if (other === undefined) continue
+    counts.add(other, 1)
+    if (busiest === undefined || counts.of(other) > counts.of(busiest)) busiest = other
+  }
+  if (busiest === undefined || counts.of(busiest) <= counts.of(caller) + 1) return undefined
+  return queue.findLast((task) => task.caller === busiest)
 }
 
 /** Semaphore: runs at most `max` tasks at once; the others wait in the order of their arrival, without a time limit. */

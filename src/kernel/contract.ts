@@ -1,4 +1,5 @@
 /** The caller and context of a call, permission checks, and the keys by which services find each other. */
+import { setAuditTenant } from './audit/entry-tenant.ts'
 import { Forbidden, Unauthenticated } from './errors.ts'
 import type { Log } from './log.ts'
 import { everyScope, type Holder, holds, type Permission, platformSystem, type Resource } from './permissions.ts'
@@ -57,6 +58,7 @@ export function authorizeOrNotFound(
 export function requireTenantAccess(ctx: Ctx, requested: string | undefined, platformScope: string): string {
   if (requested === undefined || requested === ctx.tenantId) return ctx.tenantId
   authorize(ctx, platformScope, { tenantId: requested, path: [] })
+  setAuditTenant(requested)
   return requested
 }
 

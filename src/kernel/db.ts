@@ -1,5 +1,6 @@
 /** Connections to the database, and transactions that are retried after a deadlock. */
 import { sleep } from './clock.ts'
+import { currentCompanion } from './db/commit-companion.ts'
 import { isDeadlock, isStalePlan } from './db/errors.ts'
 import { type ConnectionOptions, type Server, serverOf } from './db/hosts.ts'
 import { openPool, type Pool, type PoolOptions } from './db/pool.ts'
@@ -48,14 +49,20 @@ function createDbOn(server: Server, options: PoolOptions, effects: WeakMap<objec
     async tx(work) {
       for (let attempt = 1; ; attempt++) {
         const afterCommitEffects: (() => void)[] = []
+        let settle: ((isCommitted: boolean) => void) | undefined
         try {
-          const result = await pool.begin((sql) => {
+          const result = await pool.begin(async (sql) => {
             effects.set(sql, afterCommitEffects)
-            return work(sql)
+            const done = await work(sql)
+            // Sent together with COMMIT.
+            settle = currentCompanion()?.join(sql)
+            return done
           })
+          settle?.(true)
           for (const effect of afterCommitEffects) effect()
           return result
         } catch (error) {
+          settle?.(false)
           if (attempt === attemptsMax || !(isDeadlock(error) || isStalePlan(error))) throw error
           // Give the other transaction time to get the lock that was released.
           if (isDeadlock(error)) await sleep(attempt * 10 + Math.random() * 30)

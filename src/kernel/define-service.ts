@@ -1,18 +1,23 @@
 /** The definition of a service: what it declares, what it gets from the platform (`Kit`), and what it returns. */
 import type { FastifyInstance } from 'fastify'
+import type { Audit } from './audit/audit.ts'
 import type { Bulk } from './bulk/bulk.ts'
 import type { Bus } from './bus.ts'
 import type { Clock } from './clock.ts'
 import type { ConfigurationInstance } from './configuration.ts'
 import type { Contract, Ctx } from './contract.ts'
+import type { DailyQuota } from './daily-quota.ts'
 import type { Db } from './db.ts'
 import type { Extension } from './device.ts'
+import type { DiskSpace } from './disk-space.ts'
 import type { ErrorFormat } from './error-formats.ts'
 import type { FileDescriptors } from './file-descriptors.ts'
 import type { InternalCalls } from './http/internal-calls.ts'
 import type { Http, Operation } from './http/routes.ts'
 import type { NewId } from './ids.ts'
 import type { Jobs } from './jobs.ts'
+import type { LimitSettings } from './limit-settings.ts'
+import type { ReportLockout } from './lockout-report.ts'
 import type { Log } from './log.ts'
 import type { Members } from './members.ts'
 import type { Metrics } from './metrics.ts'
@@ -20,6 +25,7 @@ import type { PeriodicTask } from './periodic.ts'
 import type { Secrets } from './secrets.ts'
 import type { DeclaredSettings, PlatformSettings } from './settings.ts'
 import type { Signals } from './signals.ts'
+import type { TenantLimits } from './tenant-limits.ts'
 import type { Waits } from './wait.ts'
 
 /** Everything that a service gets from the platform. */
@@ -40,6 +46,16 @@ export interface Kit<S = unknown> {
   metrics: Metrics
   /** The connection limits of this process. */
   descriptors: FileDescriptors
+  /** The settings of limits that several services share. */
+  limits: LimitSettings
+  tenantLimits: TenantLimits
+  /** The quota of bytes that a tenant may store a day. */
+  quota: DailyQuota
+  diskSpace: DiskSpace
+  /** Counts and logs a lockout that has begun. */
+  reportLockout: ReportLockout
+  /** The audit log; operations that change something are recorded without a call. */
+  audit: Audit
   log: Log
   now: Clock
   newId: NewId

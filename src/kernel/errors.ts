@@ -111,6 +111,24 @@ export const TooManyRequests = defineError<{ seconds: number }>(
   429,
   'Too many requests; try again in {seconds} s',
 )
+export const DailyQuotaExceeded = defineError<{ quota: number; seconds: number }>(
+  'daily_quota_exceeded',
+  429,
+  'The tenant has stored its quota of {quota} bytes for today (UTC); try again in {seconds} s',
+)
+export const StorageLow = defineError(
+  'storage_low',
+  507,
+  'The platform has too little space left on a disk; nothing was changed, tell the operator of the platform',
+  { 'retry-after': '60' },
+)
+/** The same for devices: 503 is not acknowledged, so that they send the message again. */
+export const StorageLowForDevices = defineError(
+  'storage_low_for_devices',
+  503,
+  'The platform has too little space left and cannot store this right now, try again',
+  { 'retry-after': '60' },
+)
 export const InternalError = defineError<{ correlationId: string }>(
   'internal',
   500,

@@ -5,6 +5,7 @@
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { monotonicMs } from './clock.ts'
 import type { Log } from './log.ts'
+import { createLogLimit } from './log-limit.ts'
 import {
   acceptFailed,
   addressEviction,
@@ -50,7 +51,6 @@ const addressShare = 1 / 4
 const addressMin = 8
 /** The maximum that is used even if the limit is higher or absent: a process cannot serve more sockets. */
 const limitMax = 1_048_576
-const logEveryMs = 10_000
 const probeEveryMs = 1000
 const unhealthyMs = 10_000
 
@@ -204,16 +204,3 @@ function createConnectionShares(shares: Shares, log: Log, metrics: Metrics): Rec
 /** True at the limit of the process (EMFILE) or of the system (ENFILE). */
 const isExhaustion = (error: unknown): error is Error =>
   ['EMFILE', 'ENFILE'].includes(String((error as NodeJS.ErrnoException).code))
-
-/** Passes on at most one call in ten seconds, with the number of calls since the previous one. */
-function createLogLimit(): (write: (calls: number) => void) => void {
-  let calls = 0
-  let last = Number.NEGATIVE_INFINITY
-  return (write) => {
-    calls++
-    if (monotonicMs() - last < logEveryMs) return
-    last = monotonicMs()
-    write(calls)
-    calls = 0
-  }
-}

@@ -4,6 +4,7 @@
  */
 import { defineError, InvalidRequest } from './errors.ts'
 import { sameJson } from './same-json.ts'
+import { createTurns } from './turns.ts'
 
 export const PatchTestFailed = defineError<{ position: number; path: string }>(
   'patch_test_failed',
@@ -26,6 +27,27 @@ const pointerLengthMax = 4096
 
 /** Returns the patched document. `given` stays unchanged. The result may be any JSON, because a patch can replace the root. */
 export function applyJsonPatch(document: unknown, operations: unknown[]): unknown {
+  const steps = patchSteps(document, operations)
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done) return value
+  }
+}
+
+/** The same in turns with other requests: insertions into a long list take a second in all. */
+export async function applyJsonPatchInTurns(document: unknown, operations: unknown[]): Promise<unknown> {
+  const takeTurns = createTurns()
+  const steps = patchSteps(document, operations)
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done) return value
+    const turn = takeTurns()
+    if (turn) await turn
+  }
+}
+
+/** Yields after each operation; returns the patched document. */
+function* patchSteps(document: unknown, operations: unknown[]): Generator<undefined, unknown> {
   // The holder is the parent of the root, so that operations on the root work like all others.
   const holder = { root: cloneJson(document) }
   let copiedLength = 0
@@ -35,6 +57,7 @@ export function applyJsonPatch(document: unknown, operations: unknown[]): unknow
     return copiedLength > copiedMax ? undefined : JSON.parse(text)
   }
   for (const [position, rawOperation] of operations.entries()) {
+    yield
     const invalidOperation = (problem: string) =>
       InvalidRequest({ problem: `body: operation ${position} of the patch: ${problem}` })
     const operation = readOperation(rawOperation, invalidOperation)

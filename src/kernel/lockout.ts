@@ -45,7 +45,17 @@ const knownValuesMax = 16
 /** Longer values are not remembered, to save memory. */
 const knownValueLengthMax = 200
 
-export function createLockout(rule: LockoutRule, { keysMax = 20_000, nowMs = monotonicMs } = {}): Lockout {
+export interface LockoutOptions {
+  keysMax?: number
+  nowMs?: () => number
+  /** Called when a lock begins. */
+  locked?: (key: string) => void
+}
+
+export function createLockout(
+  rule: LockoutRule,
+  { keysMax = 20_000, nowMs = monotonicMs, locked = () => {} }: LockoutOptions = {},
+): Lockout {
   const entries = new Map<string, Entry>()
   const windowMs = rule.windowSeconds * 1000
 
@@ -80,6 +90,7 @@ export function createLockout(rule: LockoutRule, { keysMax = 20_000, nowMs = mon
       if (++entry.failures < rule.limit) return
       entry.failures = 0
       entry.lockedUntil = at + rule.lockSeconds * 1000 * 2 ** Math.min(entry.locks++, doublingsMax)
+      locked(key)
     },
     reset: (key) => void entries.delete(key),
   }

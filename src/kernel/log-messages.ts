@@ -151,3 +151,58 @@ export const certificateRenewalFailed = defineLogMessage({
   action:
     'Correct the files that WAYPOST_MQTTS_… or WAYPOST_HTTPS_… names: the next change of them is read. A certificate that the platform issues is tried again in an hour.',
 })
+
+export const tenantLimitsUnknown = defineLogMessage({
+  level: 'warn',
+  text: 'reading the limits of tenants failed; the last known ones apply',
+  cause: 'The database did not answer.',
+  action: 'Check the database if it happens repeatedly.',
+})
+
+export const dailyQuotaExceeded = defineLogMessage({
+  level: 'warn',
+  text: 'a tenant has used its quota of the day; its samples are refused and its messages are not recorded until midnight (UTC)',
+  cause:
+    'Devices or callers of the tenant have stored as many bytes as WAYPOST_TENANT_MB_PER_DAY or its package allows.',
+  action:
+    'Look for a device that sends too much. If the amount is wanted, raise `traffic` of the package of the tenant or the setting; the change applies within seconds.',
+})
+
+export const dailyQuotaWriteFailed = defineLogMessage({
+  level: 'warn',
+  text: 'writing the daily usage of tenants failed; retrying in a second',
+  cause: 'The database did not answer.',
+  action: 'Nothing if it happens once; otherwise check the database.',
+})
+
+export const diskSpaceLow = defineLogMessage({
+  level: 'error',
+  text: 'a disk has less free space than the minimum; changes are refused until there is space again',
+  cause: 'The disk of the data directory, of the blobs or of the database has less than WAYPOST_DISK_FREE_MIN_MB free.',
+  action:
+    'Make space or enlarge the disk. Reading, logins and deletions still work, and changes continue by themselves.',
+})
+
+export const lockoutBegan = defineLogMessage({
+  level: 'warn',
+  text: 'too many wrong passwords, secrets or tokens; further attempts are refused for a while',
+  cause:
+    'Somebody guesses, or a client or device has an old secret. `lockouts` is the number since the last such message.',
+  action:
+    'Look for the address in the audit log and in the refusals. Give clients the right secret; block an address that guesses at the firewall.',
+})
+
+export const auditWriteFailed = defineLogMessage({
+  level: 'error',
+  text: 'writing to the audit log failed; records of failed requests or of logins are lost',
+  cause:
+    'The database did not answer. Records of changes are never lost: without its record a change gets no successful response.',
+  action: 'Check the database if it happens repeatedly.',
+})
+
+export const diskSpaceUnknown = defineLogMessage({
+  level: 'warn',
+  text: 'the free space of a directory is unknown; it is no longer watched',
+  cause: 'The directory was removed or may not be read.',
+  action: 'Watch the space of this disk by other means, or restart the node once the directory can be read.',
+})

@@ -23,7 +23,9 @@ export function createMetrics(): Metrics {
   const common = { registers: [registry] }
   const histogramTexts: (() => string)[] = []
   return {
-    counter: (name, help, labelNames = []) => new Counter({ ...common, name, help, labelNames }),
+    // Several parts of a process may count the same thing.
+    counter: (name, help, labelNames = []) =>
+      (registry.getSingleMetric(name) as Counter | undefined) ?? new Counter({ ...common, name, help, labelNames }),
     gauge: (name, help, labelNames = [], collect) =>
       new Gauge({
         ...common,

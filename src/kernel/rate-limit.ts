@@ -38,6 +38,30 @@ export interface RateLimit {
   take(key: string): number
 }
 
+/** Creates a rate limit whose rate differs between keys and may change; it is read for each request. */
+export function createVariableRateLimit(rateOf: (key: string) => Rate): RateLimit {
+  const buckets = new Map<string, Bucket>()
+  return {
+    take(key) {
+      const rate = rateOf(key)
+      if (rate.perSecond === 0) return 0
+      let bucket = buckets.get(key)
+      if (!bucket) {
+        bucket = newBucket(rate)
+        buckets.set(key, bucket)
+      }
+      return takeFrom(bucket, rate)
+    },
+  }
+}
+
+/** Takes one token if there is one and returns 0; otherwise returns the seconds to wait. */
+function takeFrom(bucket: Bucket, rate: Rate): number {
+  if (drawTokens(bucket, rate, monotonicMs()) === 0) return 0
+  returnTokens(bucket)
+  return Math.ceil((1 - bucket.level) / rate.perSecond) || 1
+}
+
 /** Creates a rate limit with one bucket per key; at `keysMax` keys the oldest bucket is evicted. */
 export function createRateLimit(rate: Rate, { keysMax = 20_000 } = {}): RateLimit {
   const { perSecond } = rate
@@ -52,9 +76,7 @@ export function createRateLimit(rate: Rate, { keysMax = 20_000 } = {}): RateLimi
         // Deletes the oldest entry: a Map keeps the order of insertion.
         if (buckets.size > keysMax) buckets.delete(buckets.keys().next().value!)
       }
-      if (drawTokens(bucket, rate, monotonicMs()) === 0) return 0
-      returnTokens(bucket)
-      return Math.ceil((1 - bucket.level) / perSecond) || 1
+      return takeFrom(bucket, rate)
     },
   }
 }

@@ -9,7 +9,7 @@ import type { Authenticate, Caller } from '../../src/kernel/contract.ts'
 import type { ConnectionOptions } from '../../src/kernel/db.ts'
 import type { AnyService } from '../../src/kernel/define-service.ts'
 import type { Extension } from '../../src/kernel/device.ts'
-import { Unauthenticated } from '../../src/kernel/errors.ts'
+import { StorageLow, Unauthenticated } from '../../src/kernel/errors.ts'
 import type { Origins } from '../../src/kernel/http/cors.ts'
 import { createHttpServer, type HttpServer } from '../../src/kernel/http/server.ts'
 import { newId } from '../../src/kernel/ids.ts'
@@ -91,6 +91,9 @@ export async function openTestPlatform(options: TestPlatformOptions): Promise<Te
     ...(options.origins && { origins: { isAllowed: options.origins(waypost) } }),
     callerWithoutAuthentication: () => undefined,
     rateLimit: { perCredential: 0, perAddress: 0 },
+    tenantLimits: waypost.kit.tenantLimits,
+    audit: waypost.kit.audit,
+    refuseChanges: () => (waypost.kit.diskSpace.isLow ? StorageLow() : undefined),
     trustProxy: config.trustProxy,
     stopping: waypost.kit.stopping,
     connections: {

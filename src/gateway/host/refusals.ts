@@ -10,7 +10,7 @@ import type { HostParts } from './parts.ts'
 import { responseQos, withIdentifiers } from './subscribed.ts'
 
 const countedTokensMax = 64
-const notRouted = 0x10
+const topicNameInvalid = 0x90
 export const tooManyGuesses = 'too_many_guesses'
 /** The reason string that MQTT 5 clients get. */
 export const authenticationRequired = 'clients have to authenticate here'
@@ -82,7 +82,7 @@ export function rejectTopic(
     })
   // Topics outside `kp1/` get no error message. The topic is not recorded: it may contain a token behind a misspelt start.
   recordRefusal(parts, connection, { reason: 'topic_foreign', detail: topicProblems.foreign })
-  return notRouted
+  return topicNameInvalid
 }
 
 /** Returns the reason code of the acknowledgement. Only MQTT 5 has them. */

@@ -145,8 +145,12 @@ const errorReply = (error: { statusCode: number; reasonPhrase: string }): Pick<R
   payload: errorPayload(error),
 })
 
-function send(reply: FastifyReply, { statusCode, payload }: Pick<Reply, 'statusCode' | 'payload'>) {
+function send(
+  reply: FastifyReply,
+  { statusCode, payload, headers }: Pick<Reply, 'statusCode' | 'payload' | 'headers'>,
+) {
   reply.code(statusCode)
+  if (headers) reply.headers(headers)
   if (payload.length > 0) reply.header('content-type', 'application/json; charset=utf-8')
   return reply.send(payload)
 }
@@ -186,7 +190,7 @@ const causes: Record<number, string> = {
   404: 'There is no such application version, extension or resource.',
   405: 'The method is not POST, the only one that devices use.',
   413: `The payload is larger than ${bodyLimitBytes} bytes.`,
-  429: 'The devices of the tenant exceed a rate limit, or the address has presented too many wrong tokens. `Retry-After` holds the seconds to wait.',
+  429: 'The devices of the tenant exceed a rate limit or its quota of bytes a day, or the address has presented too many wrong tokens. `Retry-After` holds the seconds to wait.',
   503: 'The message could not be stored; send it again after the seconds in `Retry-After`.',
 }
 

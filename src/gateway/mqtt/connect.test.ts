@@ -91,11 +91,20 @@ test('closes without a response if the first packet is not CONNECT or not MQTT',
 
 test('refuses unsupported protocol versions with their code', async () => {
   const { port, refused } = await openMqttServer()
-  const client = await rawClient(port)
-  client.send('100d 0004 4d515454 06 02 003c 0001 70')
-  assert.equal((await client.next('connack')).returnCode, 1)
-  await client.closed()
-  assert.equal(refused[0]!.reason, 'unsupported_version')
+  const newer = await rawClient(port, 5)
+  newer.send('100d 0004 4d515454 06 02 003c 0001 70')
+  assert.equal((await newer.next('connack')).reasonCode, 0x84)
+  await newer.closed()
+  const older = await rawClient(port, 4)
+  older.send('100d 0004 4d515454 03 02 003c 0001 70')
+  assert.equal((await older.next('connack')).returnCode, 1)
+  await older.closed()
+  await eventually(() =>
+    assert.deepEqual(
+      refused.map(({ reason }) => reason),
+      ['unsupported_version', 'unsupported_version'],
+    ),
+  )
 })
 
 test('refuses a faulty CONNECT of MQTT 5 with its reason code', async () => {

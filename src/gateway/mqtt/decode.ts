@@ -34,6 +34,8 @@ export function readConnect(flags: number, limits: Limits, peer: { version: numb
   const versions = protocolNames.get(readText(32))
   if (!versions) throw malformed('the protocol has another name')
   const version = readByte() as 3 | 4 | 5
+  // A client that is newer than MQTT 5 understands its reason codes. From 0x80 on it is a bridge of an older version.
+  if (version > 5 && version < 0x80) peer.version = 5
   if (!versions.includes(version)) throw new MqttError(Code.unsupportedVersion, `protocol version ${version}`)
   peer.version = version
   // MQTT 3.1 leaves these bits open.

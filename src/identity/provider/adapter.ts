@@ -17,7 +17,7 @@ export const createAdapter =
   (model: string): Adapter => {
     const { kit, core, realm, library } = context
     const { tenantId } = realm
-    const { transaction, sessions, lockout } = core
+    const { transaction, sessions, lockout, openLogins } = core
     const endLogin = (grantId: string) => transaction.tx((sql) => sessions.endLogin(sql, tenantId, grantId))
 
     async function findClientMetadata(id: string) {
@@ -25,7 +25,11 @@ export const createAdapter =
       if (client) return metadataOf(kit.baseUrl(), client)
       const { ctx } = library.Provider
       if (ctx && clientAuthRoutes.has(ctx.oidc?.route ?? '')) {
-        const counted = await lockout.countFailure({ account: undefined, address: extrasOf(ctx).address })
+        const counted = await lockout.countFailure({
+          account: undefined,
+          address: extrasOf(ctx).address,
+          subject: { tenantId, type: 'client' },
+        })
         if (counted.wait > 0) throw tooManyAttempts(library, ctx, counted)
       }
       return undefined
@@ -33,6 +37,9 @@ export const createAdapter =
 
     return {
       async upsert(id, { jti: _, ...payload }, seconds) {
+        const { ctx } = library.Provider
+        const isStart = model === 'Interaction' && ctx?.oidc?.route === 'authorization'
+        const address = isStart ? await openLogins.requireRoom(extrasOf(ctx!).address) : undefined
         await store.upsertArtefact(transaction.sql(), {
           tenantId,
           model,
@@ -42,6 +49,7 @@ export const createAdapter =
           uid: (payload.uid as string | undefined) ?? null,
           accountId: accountOf(payload),
           expiresAt: new Date(kit.now().getTime() + seconds * 1000),
+          ...(address !== undefined && { address }),
         })
       },
       async find(id) {

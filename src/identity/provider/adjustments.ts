@@ -20,7 +20,9 @@ export function adjustModels(provider: Provider, { kit, core, library, realm }: 
 
   Client.prototype.compareClientSecret = async function (secret) {
     const ctx = library.Provider.ctx!
-    const who = { account: `client\n${realm.tenantId}\n${this.clientId}`, address: extrasOf(ctx).address }
+    const { tenantId } = realm
+    const subject = { tenantId, type: 'client' as const, id: this.clientId }
+    const who = { account: `client\n${tenantId}\n${this.clientId}`, address: extrasOf(ctx).address, subject }
     const { wait, known } = await core.lockout.read(who)
     const client = findClient(realm, this.clientId)
     // Also while it is locked: nobody guesses one of 2^256 secrets, but anybody could lock out a client.

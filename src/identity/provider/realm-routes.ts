@@ -17,6 +17,7 @@ import { createInstances } from './instances.ts'
 import { type Call, normalizeCall } from './keycloak-compat.ts'
 import type { Extras, Form } from './library.ts'
 import { sendPage, signIn } from './login.ts'
+import { longParameter } from './open-logins.ts'
 import { loginOf } from './refresh-tokens.ts'
 
 const formType = 'application/x-www-form-urlencoded'
@@ -25,6 +26,7 @@ const bodyLimit = 56 * 1024
 const pathPattern = /^[\w./~-]{1,500}$/
 /** Paths that every origin may read, because their content is public. */
 const publicPath = /^\.well-known\/|\/certs$/
+const authorizationPath = 'protocol/openid-connect/auth'
 const tokenPath = 'protocol/openid-connect/token'
 const pagePath = /^(login\/|protocol\/openid-connect\/(auth|logout)(\/|$))/
 
@@ -65,8 +67,15 @@ export function mountRealms(app: FastifyInstance, kit: Kit, core: Core) {
     if (realm.status !== 'AVAILABLE')
       return refuse(request, reply, 401, 'access_denied', 'This tenant is not available at the moment.')
     if (!pathPattern.test(path)) return refuse(request, reply, 404, 'not_found', 'There is nothing at this path.')
-    if (hasNul(request.originalQuery) || (Buffer.isBuffer(request.body) && hasNul(request.body)))
+    if (hasNul(request.originalQuery) || hasNul(bodyOf(request) ?? ''))
       return refuse(request, reply, 400, 'invalid_request', 'A parameter contains NUL, which no text may.')
+
+    const tooLong = path === authorizationPath ? longParameter(request.originalQuery, bodyOf(request)) : undefined
+    if (tooLong)
+      return refuse(
+        ...([request, reply, 400, 'invalid_request'] as const),
+        `The parameter ${tooLong.name} is longer than ${tooLong.max} characters.`,
+      )
 
     // Loaded before a transaction begins, which must not take a second connection.
     await core.deniedTokens.load()
@@ -120,6 +129,8 @@ export function mountRealms(app: FastifyInstance, kit: Kit, core: Core) {
     return sendError(reply, status, error, text)
   }
 }
+
+const bodyOf = ({ body }: FastifyRequest) => (Buffer.isBuffer(body) ? body : undefined)
 
 const withoutAny = <C extends { webOrigins: string[] }>(client: C): C => ({
   ...client,
@@ -181,7 +192,7 @@ function innerRequest(
 ) {
   const base = new URL(baseUrl)
   const isForm = request.headers['content-type']?.split(';')[0]?.trim().toLowerCase() === formType
-  const given = Buffer.isBuffer(request.body) ? request.body : undefined
+  const given = bodyOf(request)
   const parsed: Form = isForm && given ? { ...querystring.parse(given.toString()) } : {}
   const call: Call = normalizeCall(realm.frontendClientId, { path: `/${path}`, headers: request.headers, form: parsed })
   const body = isForm ? Buffer.from(querystring.stringify(defined(call.form))) : given

@@ -12,6 +12,8 @@ export interface Artefact {
   uid: string | null
   accountId: string | null
   expiresAt: Date
+  /** The network of a login that is not finished. */
+  address?: string
 }
 
 export async function upsertArtefact(sql: Sql, { payload, ...artefact }: Artefact) {
@@ -74,6 +76,24 @@ export async function deleteExpired(sql: Sql, now: Date) {
     delete from identity.artefacts where ctid = any(array(
       select ctid from identity.artefacts where expires_at < ${now} limit 20000))`
   await sql`delete from identity.denied where expires_at < ${now}`
+}
+
+/** Counts unfinished logins of a network, up to a maximum. */
+export async function countOpenLoginsOf(sql: Sql, address: string, now: Date, max: number): Promise<number> {
+  const [row] = await sql`
+    select count(*)::int as count from (
+      select from identity.artefacts where model = 'Interaction' and address = ${address} and expires_at > ${now}
+      limit ${max}) as open`
+  return row!.count
+}
+
+/** Counts all unfinished logins, up to a maximum. */
+export async function countOpenLogins(sql: Sql, now: Date, max: number): Promise<number> {
+  const [row] = await sql`
+    select count(*)::int as count from (
+      select from identity.artefacts where model = 'Interaction' and address is not null and expires_at > ${now}
+      limit ${max}) as open`
+  return row!.count
 }
 
 /** Locks a login until the transaction ends. */

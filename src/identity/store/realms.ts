@@ -129,7 +129,7 @@ export async function updateRealm(
 
 /** Locks the realm against concurrent changes; returns its status, undefined if there is no such realm. */
 export async function lockRealm(sql: Sql, tenantId: string): Promise<RealmStatus | undefined> {
-  const [row] = await sql`select status from identity.realms where tenant_id = ${tenantId} for update`
+  const [row] = await sql`select status from identity.realms where tenant_id = ${tenantId} for no key update`
   return row?.status
 }
 

@@ -36,18 +36,29 @@ export async function findForLogin(
   return row && { ...userOf(row), passwordHash: row.passwordHash ?? undefined }
 }
 
-/** Returns whether a user other than `id` has this name as its username or e-mail address, by which it logs in. */
-export async function isNameTaken(
+/**
+ * Returns the first of these names by which a user other than `id` logs in: its e-mail address or, for an e-mail address, also its
+ * username. A unique index compares usernames. The realm must be locked, against concurrent changes.
+ */
+export async function findTakenName(
   sql: Sql,
   tenantId: string,
   id: string,
-  column: 'username' | 'email',
-  name: string,
-): Promise<boolean> {
-  const [row] = await sql`
-    select from identity.users
-    where tenant_id = ${tenantId} and lower(${sql(column)}) = lower(${name}) and id <> ${id} limit 1`
-  return row !== undefined
+  { username, email }: { username?: string | undefined; email?: string | null | undefined },
+): Promise<string | undefined> {
+  const [row] = await sql<{ isUsername: boolean }[]>`
+    select lower(email) = lower(${username ?? null}::text) as is_username from identity.users
+    where tenant_id = ${tenantId} and id <> ${id}
+      and (lower(email) in (lower(${username ?? null}::text), lower(${email ?? null}::text))
+        or lower(username) = lower(${email ?? null}::text))
+    limit 1`
+  if (!row) return undefined
+  return row.isUsername ? username : (email ?? undefined)
+}
+
+/** Locks the realm until the end of the transaction, for changes that must see all of its users. */
+export async function lockUsers(sql: Sql, tenantId: string) {
+  await sql`select from identity.realms where tenant_id = ${tenantId} for no key update`
 }
 
 export interface UserRow {

@@ -27,6 +27,7 @@ const commonCauses: Record<number, (operation: Declared) => string> = {
   429: () =>
     'The caller or its address sends more requests than the rate limits allow, or too many operations of this kind run ' +
     'for the tenant. `Retry-After` holds the seconds to wait.',
+  507: () => 'A disk of the platform has too little space left. Nothing was changed; reading and deleting still work.',
   503: () =>
     'The database is unreachable, too slow or out of space. `Retry-After` holds the seconds to wait before a retry.',
 }

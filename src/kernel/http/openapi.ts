@@ -3,6 +3,7 @@ import { asDeclared, isDescribedAs, mediaTypeOf, type TSchema } from '../schema.
 import { type Components, createComponents, type Direction, requiredFields } from './components.ts'
 import { causeOf } from './failure-causes.ts'
 import { exampleOf } from './operation-examples.ts'
+import { effectOf } from './operation-names.ts'
 import { pagingOf } from './operation-paging.ts'
 import { type Operation, scopesOf } from './routes.ts'
 
@@ -139,6 +140,8 @@ function failuresOf({ method, access, schema }: Pick<Operation, 'method' | 'acce
   if (access.keyHeader !== undefined) statuses.add(403)
   if (schema.body) for (const status of [413, 415]) statuses.add(status)
   if (method === 'GET') statuses.delete(413)
+  const isRaw = access.scope === 'none' && access.keyHeader === undefined
+  if (!isRaw && !access.readOnly && effectOf({ method, schema }) === 'change') statuses.add(507)
   return [...statuses].sort()
 }
 

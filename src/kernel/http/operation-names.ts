@@ -41,6 +41,18 @@ const methodsOf: Record<string, readonly string[]> = {
   introspect: ['POST'],
 }
 
+/** Verbs of operations that store nothing, although their method is not GET. */
+const readingVerbs = new Set(['search', 'preview', 'validate', 'evaluate', 'try', 'introspect'])
+/** Verbs of operations that make space, although their method is not DELETE. */
+const deletingVerbs = new Set(['deleteMany', 'unlink', 'revoke'])
+
+/** Returns what an operation does to stored data. */
+export function effectOf({ method, schema }: { method: string; schema: { name: string } }) {
+  const verb = schema.name.slice(schema.name.lastIndexOf('.') + 1)
+  if (method === 'GET' || readingVerbs.has(verb)) return 'read'
+  return method === 'DELETE' || deletingVerbs.has(verb) ? 'delete' : 'change'
+}
+
 const namePattern = /^[a-z][a-zA-Z0-9]*(\.[a-z][a-zA-Z0-9]*)+$/
 
 /** Returns the problem with an operation's name, if any. */

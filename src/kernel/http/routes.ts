@@ -1,11 +1,16 @@
 /** The interface by which a service's routes.ts declares operations: Fastify with our types and checks. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Audit, AuditEntry, NewEntry } from '../audit/audit.ts'
+import { declaredFields, resourceOf, resourceOfLocation } from '../audit/record.ts'
 import { authorize, type Caller, type Ctx } from '../contract.ts'
 import type { ErrorFormat } from '../error-formats.ts'
+import type { PlatformError } from '../errors.ts'
 import { holds, onPlatform, onTenant } from '../permissions.ts'
 import { mediaTypeOf, type OperationSchema, type Static, type TSchema } from '../schema.ts'
 import { bodyLimitOf } from './body.ts'
 import type { EventStream } from './event-stream.ts'
+import { internalCaller } from './internal-calls.ts'
+import { effectOf } from './operation-names.ts'
 import { abandonBody, bodyOf } from './streaming.ts'
 
 /** The permission to call an operation. `scope` on the platform or the tenant is checked here; on a resource, by its service. */
@@ -27,6 +32,10 @@ export interface Access {
   rawBody?: boolean
   /** `ctx.signal` aborts after this time; for operations that wait. */
   deadlineSeconds?: number
+  /** False for data instead of administration, which the audit log leaves out. */
+  audited?: false
+  /** True if the operation stores nothing, although its method and its name do not show it. */
+  readOnly?: boolean
   /** With scope `none`: the header whose key the service checks itself; shown in the API reference. */
   keyHeader?: string
   /**
@@ -76,6 +85,10 @@ export interface RouteContext {
   authenticate(request: FastifyRequest, reply: FastifyReply, api: string): Promise<Ctx>
   callerOf(request: FastifyRequest, api: string): Promise<Caller>
   record(operation: Operation): void
+  /** Returns why changes are refused at the moment; undefined if they are not. */
+  refuseChanges(): PlatformError | undefined
+  /** Absent: nothing is recorded. */
+  audit: Pick<Audit, 'begin'> | undefined
   openStream(request: FastifyRequest, reply: FastifyReply): EventStream
 }
 
@@ -97,6 +110,8 @@ declare module 'fastify' {
     address: string
     /** True if there was no body, or an empty one; the body is null then, which a client can send as well. */
     emptyBody: boolean
+    /** The record of an operation that changes something. */
+    auditEntry: AuditEntry | undefined
   }
   interface FastifyContextConfig extends Partial<Access> {
     root?: string
@@ -128,10 +143,28 @@ function completeBody(request: FastifyRequest, _: unknown, done: () => void) {
   done()
 }
 
+function entryOf(
+  request: FastifyRequest,
+  { operation, path, successStatus }: Pick<NewEntry, 'operation' | 'successStatus'> & { path: string },
+): NewEntry {
+  const { ctx, params, id: correlationId } = request
+  const { root = '' } = request.routeOptions.config
+  const resource = root + resourceOf(path, params as Record<string, unknown>)
+  // A call of the platform by itself, for a script of the caller, comes from no address.
+  const address = internalCaller() ? undefined : request.address
+  return { caller: ctx.caller, operation, resource, successStatus, address, correlationId }
+}
+
+/** Writes the record before the response is sent; if that fails, the response becomes an error. */
+async function finishEntry(request: FastifyRequest, reply: FastifyReply, payload: unknown) {
+  await request.auditEntry?.finish(reply.statusCode, resourceOfLocation(reply.getHeader('location')))
+  return payload
+}
+
 export function mountRoutes(
   app: FastifyInstance,
   api: { name: string; root: string; errorFormat: ErrorFormat; baseUrl: () => string },
-  { authenticate, callerOf, record, openStream }: RouteContext,
+  { authenticate, callerOf, record, refuseChanges, audit, openStream }: RouteContext,
 ): Http {
   const define =
     (method: string): Define =>
@@ -140,9 +173,20 @@ export function mountRoutes(
       if (Object.keys(schema.response).length === 0) throw new Error(`${method} ${path} declares no response`)
       record({ api: api.name, method, path, root: api.root, schema, access: config, errorFormat: api.errorFormat })
       const { params, query, headers, response } = schema
+      const effect = config.readOnly ? 'read' : effectOf({ method, schema })
+      const isChange = effect === 'change'
+      const begin = audit && effect !== 'read' && config.audited !== false ? audit.begin : undefined
+      const successStatus = Math.min(...Object.keys(response).map(Number))
       const body = config.streamBody || config.rawBody ? undefined : schema.body
+      const handle: typeof handler = begin
+        ? (request, reply) => {
+            const { auditEntry } = request.raw
+            const work = () => handler(request, reply)
+            return auditEntry ? auditEntry.run(declaredFields(body, request.body), work) : work()
+          }
+        : handler
       const callHandler = (request: FastifyRequest, reply: FastifyReply, requestBody: unknown) =>
-        handler(
+        handle(
           {
             ctx: request.ctx,
             params: request.params as never,
@@ -167,11 +211,16 @@ export function mountRoutes(
           response: withoutEmpty(response),
         },
         onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
-          if (config.scope === 'none' || isSigned(request, config)) return
-          request.ctx = await authenticate(request, reply, api.name)
-          checkSystemAccess(request.ctx, config)
+          if (config.scope !== 'none' && !isSigned(request, config)) {
+            request.ctx = await authenticate(request, reply, api.name)
+            request.auditEntry = begin?.(entryOf(request, { operation: schema.name, path, successStatus }))
+            checkSystemAccess(request.ctx, config)
+          }
+          const refusal = isChange ? refuseChanges() : undefined
+          if (refusal) throw refusal
         },
         ...(config.bodyOptional && !config.rawBody && { preValidation: completeBody }),
+        ...(begin && { onSend: finishEntry }),
       }
       if (config.rawBody)
         app.register(

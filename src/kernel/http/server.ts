@@ -1,6 +1,7 @@
 /** The HTTP server: mounts the APIs of all services, authenticates callers, and limits rates and connections. */
 import { Readable } from 'node:stream'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, LogController } from 'fastify'
+import type { Audit } from '../audit/audit.ts'
 import { clientAddress, type IsProxy, networkOf } from '../client-address.ts'
 import { monotonicMs } from '../clock.ts'
 import type { Authenticate, Caller, Ctx } from '../contract.ts'
@@ -10,8 +11,9 @@ import { invalidField, type PlatformError, ProcessStopping, Unauthenticated } fr
 import { newId } from '../ids.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
-import { createRateLimit } from '../rate-limit.ts'
+import { createRateLimit, createVariableRateLimit } from '../rate-limit.ts'
 import type { ServerCertificate } from '../server-certificate.ts'
+import type { TenantLimits, TenantLimitValues } from '../tenant-limits.ts'
 import { bodyLimitBytes, readJsonBodies } from './body.ts'
 import type { HttpConnections } from './connections.ts'
 import { allowOrigins, type Origins } from './cors.ts'
@@ -43,6 +45,12 @@ export interface HttpOptions {
   /** Caller of requests without credentials if authentication of the API is off; undefined if it is on. */
   callerWithoutAuthentication(api: string): Caller | undefined
   rateLimit: { perCredential: number; perAddress: number }
+  /** The limits of each tenant; absent: none. */
+  tenantLimits?: Pick<TenantLimits, 'of'>
+  /** Returns why operations that change something are refused at the moment; absent: they never are. */
+  refuseChanges?(): PlatformError | undefined
+  /** Records operations that change something; absent: nothing is recorded. */
+  audit?: Pick<Audit, 'begin'>
   /** Scopes that an operation may require; absent: any. */
   scopes?: ReadonlyMap<string, unknown>
   trustProxy: IsProxy
@@ -90,13 +98,19 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   const app = createApp(options, listeners, formats)
   const requestSignals = createRequestSignals()
   options.stopping?.addEventListener('abort', requestSignals.stop)
-  const callers = createCallers(options, requestSignals)
+  const refusals = options.metrics.counter(
+    'waypost_http_rate_limited_total',
+    'Number of requests that were refused with 429 by a rate limit: of an address, a credential or a tenant.',
+    ['limit'],
+  )
+  const callers = createCallers(options, requestSignals, refusals)
   const state: State = { app, operations: [], apis: [], streams: new Set(), closing: false }
   if (secure) secureTransport(app, { ...secure, isProxy, baseUrl })
   // First, so that refusals have the headers too, and preflight requests get their answer although no route has OPTIONS.
   if (options.origins) allowOrigins(app, options.origins)
-  addHooks(state, options, formats)
+  addHooks(state, options, formats, refusals)
   const record = createRecord(options, state.operations)
+  const refuseChanges = options.refuseChanges ?? (() => undefined)
   const openStream = (request: FastifyRequest, reply: FastifyReply) => {
     const stream = openEventStream(request, reply, state.streams)
     if (state.closing) stream.end('stopping')
@@ -108,7 +122,12 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     apis: state.apis,
     mount(api) {
       state.apis.push(api)
-      mountApi(app, api, { options, formats, record, hooks: { ...callers, openStream } })
+      mountApi(app, api, {
+        options,
+        formats,
+        record,
+        hooks: { ...callers, refuseChanges, audit: options.audit, openStream },
+      })
     },
     listen: (at) => listeners.listen(app, at),
     listenSecurely: (at, certificate) => listeners.listenSecurely(app, at, certificate),
@@ -180,6 +199,7 @@ function createApp(options: HttpOptions, listeners: Listeners, formats: Formats)
     },
   })
   app.decorateRequest('emptyBody', true)
+  app.decorateRequest('auditEntry', undefined)
   app.setNotFoundHandler((request, reply) => {
     sendError(noSuchRoute(request), messageFormat, reply)
   })
@@ -188,8 +208,10 @@ function createApp(options: HttpOptions, listeners: Listeners, formats: Formats)
 }
 
 const createRequestLimit = (perSecond: number) => createRateLimit({ perSecond, burst: 2 * perSecond })
+const requestRate = ({ requestsPerSecond: perSecond }: TenantLimitValues) => ({ perSecond, burst: 2 * perSecond })
+type Refusals = ReturnType<Metrics['counter']>
 
-function addHooks(state: State, { log, metrics, rateLimit }: HttpOptions, formats: Formats) {
+function addHooks(state: State, { log, metrics, rateLimit }: HttpOptions, formats: Formats, refusals: Refusals) {
   const { app } = state
   const perAddress = createRequestLimit(rateLimit.perAddress)
   const duration = metrics.quickHistogram(
@@ -208,6 +230,7 @@ function addHooks(state: State, { log, metrics, rateLimit }: HttpOptions, format
       sendContinue(request.raw, reply.raw)
     }
     const seconds = internalCaller() ? 0 : perAddress.take(networkOf(request.address))
+    if (seconds > 0) refusals.inc({ limit: 'address' })
     if (seconds > 0) done(tooManyRequests(seconds))
     else if (request.url.includes('%00')) done(nulError(request))
     // Before the body is parsed, because the caller is not authenticated yet.
@@ -230,9 +253,20 @@ function addHooks(state: State, { log, metrics, rateLimit }: HttpOptions, format
 }
 
 /** Authenticates the callers of requests and limits their rates. */
-function createCallers(options: HttpOptions, requestSignals: RequestSignals) {
-  const { log } = options
+function createCallers(options: HttpOptions, requestSignals: RequestSignals, refusals: Refusals) {
+  const { log, tenantLimits } = options
   const perCredential = createRequestLimit(options.rateLimit.perCredential)
+  const perTenant = tenantLimits && createVariableRateLimit((tenantId) => requestRate(tenantLimits.of(tenantId)))
+
+  /** Throws 429 if the credential or the tenant sends too many requests. Calls of the platform by itself count for the credential only. */
+  function limitRate({ tenantId, subject }: Caller) {
+    const ofCredential = perCredential.take(`${tenantId}\n${subject.type}\n${subject.id}`)
+    if (ofCredential > 0) refusals.inc({ limit: 'credential' })
+    const ofTenant = ofCredential > 0 || internalCaller() ? 0 : (perTenant?.take(tenantId) ?? 0)
+    if (ofTenant > 0) refusals.inc({ limit: 'tenant' })
+    const seconds = Math.max(ofCredential, ofTenant)
+    if (seconds > 0) throw tooManyRequests(seconds)
+  }
 
   async function callerOf({ headers }: FastifyRequest, api: string): Promise<Caller> {
     const internal = internalCaller()
@@ -247,8 +281,7 @@ function createCallers(options: HttpOptions, requestSignals: RequestSignals) {
 
   async function authenticate(request: FastifyRequest, reply: FastifyReply, api: string): Promise<Ctx> {
     const caller = await callerOf(request, api)
-    const seconds = perCredential.take(`${caller.tenantId}\n${caller.subject.type}\n${caller.subject.id}`)
-    if (seconds > 0) throw tooManyRequests(seconds)
+    limitRate(caller)
     const { deadlineSeconds } = request.routeOptions.config
     const { tenantId } = caller
     const lazy: LazySignal & Omit<Ctx, 'signal'> = {

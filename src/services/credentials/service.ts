@@ -2,6 +2,7 @@
 import type { Sql } from '../../kernel/db.ts'
 import type { Kit } from '../../kernel/define-service.ts'
 import { createLockout, fromAllAddresses } from '../../kernel/lockout.ts'
+import type { LockoutKind } from '../../kernel/lockout-report.ts'
 import { newSerialNumber, toSecond } from '../../kernel/pki/subject.ts'
 import { createPkiWorker } from '../../kernel/pki/worker.ts'
 import { createCaches } from './cache.ts'
@@ -35,9 +36,14 @@ export function createCredentials(kit: Kit): CredentialsService {
   const caches = createCaches(bus)
   const authorities = createAuthorities(kit, worker)
   const { account: limit, windowSeconds, lockSeconds } = kit.platform.loginLockout
-  const lockoutOf = (limit: number) =>
-    createLockout({ limit, windowSeconds, lockSeconds }, { nowMs: () => now().getTime() })
-  const lockouts = { pairs: lockoutOf(limit), usernames: lockoutOf(limit * fromAllAddresses) }
+  const lockoutOf = (limit: number, kind: LockoutKind) => {
+    const locked = () => kit.reportLockout({ kind, secret: 'mqtt-credentials' })
+    return createLockout({ limit, windowSeconds, lockSeconds }, { nowMs: () => now().getTime(), locked })
+  }
+  const lockouts = {
+    pairs: lockoutOf(limit, 'account-at-address'),
+    usernames: lockoutOf(limit * fromAllAddresses, 'account'),
+  }
   metrics.gauge('waypost_credentials_waiting', 'Number of passwords that wait to be checked.', [], (gauge) =>
     gauge.set(hashing.queuedCount()),
   )

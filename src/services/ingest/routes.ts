@@ -130,11 +130,15 @@ function searchRoutes(http: Http, { searches }: IngestService) {
       return sendJson(reply, await searches.search(ctx, indexOf(params), text, query))
     },
   )
-  http.post(`${index}/_msearch`, { schema: schemas.multiSearch, config: access }, async (request, reply) => {
-    const { ctx, params, body, headers } = request
-    const given = searchesIn(body as Buffer, headers['content-type'])
-    return sendJson(reply, await searches.searchMany(ctx, indexOf(params), given))
-  })
+  http.post(
+    `${index}/_msearch`,
+    { schema: schemas.multiSearch, config: { ...access, readOnly: true } },
+    async (request, reply) => {
+      const { ctx, params, body, headers } = request
+      const given = searchesIn(body as Buffer, headers['content-type'])
+      return sendJson(reply, await searches.searchMany(ctx, indexOf(params), given))
+    },
+  )
 }
 
 const searchesMax = 100

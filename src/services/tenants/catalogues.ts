@@ -198,7 +198,12 @@ export const catalogues = [
       disk_size: amount(
         'Storage for files and blobs of the endpoints of a tenant, in bytes; 0: the quota of WAYPOST_BLOB_QUOTA_MB applies. Default: 0.',
       ),
-      traffic: amount('Traffic. The platform records it only. Default: 0.'),
+      traffic: amount(
+        'Bytes of samples and of the traffic log that a tenant may store a day (UTC); 0: WAYPOST_TENANT_MB_PER_DAY applies. Default: 0.',
+      ),
+      requests_per_second: amount(
+        'HTTP requests a second of all callers of a tenant on each node; 0: WAYPOST_RATE_LIMIT_PER_TENANT applies. Default: 0.',
+      ),
       description: description(),
     },
     usedAs: 'package_type',

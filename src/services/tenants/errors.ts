@@ -39,5 +39,5 @@ export const SecretNotHeld = defineError<{ clientId: string }>(
 export const UsernameTaken = defineError<{ username: string }>(
   'tenant_username_taken',
   409,
-  'User {username} already exists; choose another username',
+  'Another user has the username {username} or the e-mail address; choose others',
 )

@@ -15,7 +15,7 @@ export const TenantUpdated = defineEvent<{ tenantId: string; changed: string[] }
 
 export const TenantStatusChanged = defineEvent<{ tenantId: string; from: TenantStatus; to: TenantStatus }>(
   'tenants.tenant.status-changed',
-  { description: 'The status of a tenant changed; only users and devices of AVAILABLE tenants can log in' },
+  { description: 'The status of a tenant changed; users and devices of AVAILABLE and UPDATING tenants can log in' },
 )
 
 export const TenantDeleted = defineEvent<{ tenantId: string }>('tenants.tenant.deleted', {

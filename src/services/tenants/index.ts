@@ -12,6 +12,7 @@ import * as v2 from './routes/v2.ts'
 import { userRoutes } from './routes/v2-users.ts'
 import { tenantScopes } from './scopes.ts'
 import { createTenants } from './service.ts'
+import { findLimits } from './store/catalogues.ts'
 import { createUsers } from './users.ts'
 
 export default defineService({
@@ -29,6 +30,7 @@ export default defineService({
   ],
   scopes: tenantScopes,
   build(kit, { identity }) {
+    kit.tenantLimits.setSource((tenantIds) => findLimits(kit.db.sql, tenantIds))
     const buildJob = defineBuildJob(kit, identity)
     const defaults = defineSeeding(kit, identity)
     const tenants = createTenants({ kit, identity, buildJob })

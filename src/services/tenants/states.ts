@@ -1,4 +1,4 @@
-/** Statuses of a tenant and their transitions (document 3, 2.4). Users and devices of AVAILABLE tenants can log in. */
+/** Statuses of a tenant and their transitions (document 3, 2.4). Users and devices of AVAILABLE and UPDATING tenants can log in. */
 import { transitionsOf } from '../../kernel/transitions.ts'
 
 export const tenantStatuses = [

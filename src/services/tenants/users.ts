@@ -1,5 +1,6 @@
 /** Users of a tenant in v2. The identity service stores them and assigns their roles. */
 import type { Identity, NewUser } from '../../identity/contract.ts'
+import type { Ctx } from '../../kernel/contract.ts'
 import type { Kit } from '../../kernel/define-service.ts'
 import { NotFound } from '../../kernel/errors.ts'
 import { UsernameTaken } from './errors.ts'
@@ -24,9 +25,9 @@ export const createUsers = (
     return { user: { ...person, id: created.id, enabled: true }, generatedPassword: created.password }
   },
 
-  async remove(tenantId: string, id: string) {
+  async remove(ctx: Ctx, tenantId: string, id: string) {
     await tenants.find(tenantId)
-    const deleted = await db.tx((sql) => identity.deleteUser(sql, tenantId, id))
+    const deleted = await db.tx((sql) => identity.deleteUser(sql, tenantId, id, ctx))
     if (!deleted) throw NotFound({ what: `User ${id}` })
   },
 })

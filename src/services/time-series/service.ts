@@ -27,6 +27,7 @@ import { createConnectivitySeries } from './write/connectivity-series.ts'
 import { createExtractionPlans } from './write/extraction-plan.ts'
 import { createLatestMark } from './write/latest-mark.ts'
 import { createLatestValues, type LatestValues } from './write/latest-values.ts'
+import { withinQuota } from './write/points-quota.ts'
 import { createPointsRequest, type PointsRequest } from './write/points-request.ts'
 import { publishPoints } from './write/publish-points.ts'
 import { createPutPoints } from './write/put-points.ts'
@@ -80,6 +81,7 @@ export function createTimeSeries(kit: Kit<TimeSeriesSettings>, services: Service
   const deletions = createDeletions({ db: kit.db, background: pools.background, bus, jobs, register, now })
   const writePath = createWritePath(kit, { ...services, pools, numbers, slots })
   const { latest, putPoints } = writePath
+  const quotaPoints = withinQuota(kit.quota, putPoints)
   const reader = createReader({ db: pools.reading, readLimit })
   const visibleSeries = createVisibleSeries({ db: kit.db, applications, register })
   const live = createLive(kit, {
@@ -103,11 +105,11 @@ export function createTimeSeries(kit: Kit<TimeSeriesSettings>, services: Service
     ...queries,
     connectivity: createConnectivitySeries({ log, applications, register, putPoints }),
     configured: createConfiguredSeries({ db: kit.db, applications }),
-    points: createPointsRequest({ applications, register, putPoints }),
+    points: createPointsRequest({ applications, register, putPoints: quotaPoints }),
     api: {
       collect: writePath.collect,
       setCompanion: writePath.setCompanion,
-      putPoints,
+      putPoints: quotaPoints,
       latestValues: latest.of,
       ...createPointsOfEndpoint(kit, queries),
       previewRetention: retentionPreview.preview,
@@ -188,6 +190,7 @@ function createWritePath(
       writer,
       isPublished: (origin) => bus.isWanted(PointsStored, origin),
       companion: () => companion,
+      quota: kit.quota,
     }),
     setCompanion(given: SampleCompanion) {
       if (companion) throw new Error('samples have a companion already')

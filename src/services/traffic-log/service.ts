@@ -30,6 +30,7 @@ import * as endpoints from './store/endpoints.ts'
 import { findRefusals, insertRefusals, type RefusalRow } from './store/refusals.ts'
 import { limitStatements, snapshotReadOnly } from './store/units.ts'
 import type { Span, TrafficQuery, Visibility } from './traffic-query.ts'
+import { withinQuota } from './within-quota.ts'
 import { writeBatches } from './write-batches.ts'
 import { concurrentWrites, createWriter } from './writer.ts'
 
@@ -141,7 +142,7 @@ export function createTrafficLog(kit: Kit<TrafficLogSettings>, applications: App
       await thread.stop()
     },
     api: {
-      record: createLevelFilter(levelOf, writer.add),
+      record: createLevelFilter(levelOf, withinQuota(kit, writer.add)),
       recordRefusal: refusals.add,
       statistics: trafficStatistics,
       inbound: (query) => findInbound(db, query),

@@ -9,7 +9,7 @@ import { AccessChanged, PasswordChanged } from '../../events.ts'
 import type { Passwords } from '../../passwords.ts'
 import { platformTenant } from '../../scopes.ts'
 import type { Sessions } from '../../sessions.ts'
-import { findUser, isNameTaken, searchUsers } from '../../store/users.ts'
+import { findTakenName, findUser, searchUsers } from '../../store/users.ts'
 import type { User } from '../../types.ts'
 import { LastAdministrator, NameTaken, UsernameTaken } from '../errors.ts'
 import { requirePermissionsOfRoles, requirePermissionsOfSubject } from '../escalation.ts'
@@ -61,8 +61,11 @@ export function createUsers(
       )
       if (!removed) throw notFound(id)()
     },
-    /** Deletes a user without a permission check, for other services; false if there is no such user. */
-    remove: (sql: Sql, tenantId: string, id: string) => removeUser(deps, sql, tenantId, id),
+    /** Deletes a user for other services; false if there is no such user. With `ctx`, 403 if the user has more permissions. */
+    remove: (sql: Sql, tenantId: string, id: string, ctx?: Ctx) =>
+      removeUser(deps, sql, tenantId, id, async () => {
+        if (ctx) await requireSeniority({ ...ctx, signal: ctx.signal, tenantId }, sql, id)
+      }),
   }
 }
 
@@ -98,11 +101,8 @@ const affectsLogin = (user: User, { password, username, email, enabled, roles }:
 
 /** Throws 409 if another user logs in by one of these names. The realm must be locked, against concurrent changes. */
 async function rejectTakenNames(sql: Sql, tenantId: string, id: string, names: Pick<UserChange, 'username' | 'email'>) {
-  const { username, email } = names
-  if (username !== undefined && (await isNameTaken(sql, tenantId, id, 'email', username)))
-    throw NameTaken({ name: username })
-  if (typeof email === 'string' && (await isNameTaken(sql, tenantId, id, 'username', email)))
-    throw NameTaken({ name: email })
+  const name = await findTakenName(sql, tenantId, id, names)
+  if (name !== undefined) throw NameTaken({ name })
 }
 
 /** Throws 409 if the change would leave the realm without an enabled administrator. */

@@ -5,7 +5,7 @@ import type { Ctx } from '../../../kernel/contract.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { TooManyRequests } from '../../../kernel/errors.ts'
 import { checkIfMatch, etagOf } from '../../../kernel/etag.ts'
-import { applyJsonPatch } from '../../../kernel/json-patch.ts'
+import { applyJsonPatchInTurns } from '../../../kernel/json-patch.ts'
 import { createKeyedMutex } from '../../../kernel/keyed-mutex.ts'
 import type { Window } from '../../../kernel/paging.ts'
 import { assetResourceName } from '../contract.ts'
@@ -73,8 +73,8 @@ export function createAssetOperations(deps: Deps): AssetOperations {
     update: (ctx, assetId, { definition, uiJsonSchema = null, poolIds }, ifMatch) =>
       change(ctx, assetId, ifMatch, (old) => ({ definition, uiJsonSchema, poolIds: poolIds ?? old.poolIds })),
     patch: (ctx, assetId, operations, ifMatch) =>
-      change(ctx, assetId, ifMatch, ({ definition, uiJsonSchema, poolIds }) => ({
-        definition: patchedDefinition(applyJsonPatch(JSON.parse(definition), operations)),
+      change(ctx, assetId, ifMatch, async ({ definition, uiJsonSchema, poolIds }) => ({
+        definition: patchedDefinition(await applyJsonPatchInTurns(JSON.parse(definition), operations)),
         uiJsonSchema,
         poolIds,
       })),
@@ -143,11 +143,12 @@ async function create({ db, now, newId, identity }: Deps, ctx: Ctx, assetTypeId:
   throw TooManyRequests({ seconds: 1 })
 }
 
-type ChangeOf = (old: store.AssetRow) => {
+interface Change {
   definition: Definition
   uiJsonSchema: string | null
   poolIds: string[] | null
 }
+type ChangeOf = (old: store.AssetRow) => Change | Promise<Change>
 
 /**
  * Validates and stores a change without a lock, because the schema can take two seconds. If the asset or its type changed meanwhile, it
@@ -164,7 +165,7 @@ async function write(
     const found = await store.findAssetWithSchema(db.sql, assetId)
     const old = requireAsset(ctx, assetId, found, assetScopes.update)
     checkIfMatch(ifMatch, etagOfAsset(old))
-    const { definition, ...fields } = changeOf(old)
+    const { definition, ...fields } = await changeOf(old)
     const derived = derivedOf(definition.parse())
     await checkDefinition(old.tenantId, old.definitionJsonSchema, definition.text)
     const updatedDate = now()

@@ -1,7 +1,7 @@
 /** Checks, compares and patches metadata. Pure functions. */
 import { isDeepStrictEqual } from 'node:util'
 import { InvalidRequest, invalidField } from '../../../kernel/errors.ts'
-import { applyJsonPatch } from '../../../kernel/json-patch.ts'
+import { applyJsonPatchInTurns } from '../../../kernel/json-patch.ts'
 import type { MetadataDifference } from '../events.ts'
 
 export type Metadata = Record<string, unknown>
@@ -91,8 +91,8 @@ export function differenceOf(before: Metadata, after: Metadata): MetadataDiffere
 }
 
 /** Applies a JSON Patch (RFC 6902) to a copy of the metadata. */
-export function patchedMetadata(metadata: Metadata, operations: unknown[]): Metadata {
-  const result = applyJsonPatch(metadata, operations)
+export async function patchedMetadata(metadata: Metadata, operations: unknown[]): Promise<Metadata> {
+  const result = await applyJsonPatchInTurns(metadata, operations)
   if (typeof result !== 'object' || result === null || Array.isArray(result))
     throw InvalidRequest({ problem: 'body: the patch leaves something else than an object' })
   return result as Metadata

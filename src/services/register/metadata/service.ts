@@ -147,12 +147,12 @@ interface Target {
 const changeForCaller = (
   deps: Deps,
   { ctx, endpointId, ifMatch }: Target,
-  make: (row: store.EndpointRow, isReserved: IsReserved) => Metadata,
+  make: (row: store.EndpointRow, isReserved: IsReserved) => Metadata | Promise<Metadata>,
 ) =>
   withLockedEndpoint(deps, endpointId, async (sql, found, isReserved) => {
     const row = requireEndpoint(ctx, endpointId, found, update)
     checkIfMatch(ifMatch, etagFor(row))
-    return etagFor(row, await save(deps, sql, row, make(row, isReserved), isReserved))
+    return etagFor(row, await save(deps, sql, row, await make(row, isReserved), isReserved))
   })
 
 /** Replaces all metadata. Reserved keys are ignored, so that a caller can write back what it has read. */
@@ -164,10 +164,10 @@ const replace = (deps: Deps, target: Target, metadata: Metadata) =>
   })
 
 const patch = (deps: Deps, target: Target, operations: unknown[]) =>
-  changeForCaller(deps, target, (row, isReserved) => {
+  changeForCaller(deps, target, async (row, isReserved) => {
     const reservedKey = operations.flatMap(keysWritten).find(isReserved)
     if (reservedKey !== undefined) checkWritableKey(reservedKey, isReserved, 'body')
-    const patchedKeys = patchedMetadata(visibleMetadata(row), operations)
+    const patchedKeys = await patchedMetadata(visibleMetadata(row), operations)
     checkKeyCount(patchedKeys)
     return withoutReserved(patchedKeys, isReserved)
   })

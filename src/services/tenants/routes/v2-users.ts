@@ -47,7 +47,7 @@ export function userRoutes(http: Http, users: Users) {
     '/users/:pk',
     { schema: schemas.removeUser, config: { scope: update, on: 'tenant' } },
     async ({ ctx, params, query }, reply) => {
-      await users.remove(requireTenantAccess(ctx, query.tenant_id, update), params.pk)
+      await users.remove(ctx, requireTenantAccess(ctx, query.tenant_id, update), params.pk)
       return reply.code(204).send()
     },
   )

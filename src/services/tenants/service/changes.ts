@@ -79,10 +79,15 @@ async function updateFields({ kit: { bus, now } }: TenantDeps, sql: Sql, tenant:
   return { next, changed }
 }
 
-async function setStatus(deps: TenantDeps, sql: Sql, { tenantId, status: from }: Tenant, to: TenantStatus) {
-  await store.setStatus(sql, tenantId, { status: to, modified: deps.kit.now() })
-  await deps.identity.setRealmStatus(sql, tenantId, to)
-  await deps.kit.bus.publish(sql, TenantStatusChanged, { tenantId, from, to })
+/** Changes the status of the tenant and of its realm, which decides who may log in. */
+async function setStatus(deps: TenantDeps, sql: Sql, tenant: Tenant, to: TenantStatus) {
+  await deps.identity.setRealmStatus(sql, tenant.tenantId, to)
+  await setOwnStatus(deps, sql, tenant, to)
+}
+
+async function setOwnStatus({ kit }: TenantDeps, sql: Sql, { tenantId, status: from }: Tenant, to: TenantStatus) {
+  await store.setStatus(sql, tenantId, { status: to, modified: kit.now() })
+  await kit.bus.publish(sql, TenantStatusChanged, { tenantId, from, to })
 }
 
 async function changeStatus(deps: TenantDeps, sql: Sql, tenant: Tenant, to: TenantStatus) {
@@ -103,7 +108,8 @@ async function rebuild(deps: TenantDeps, sql: Sql, tenant: Tenant) {
   if (!isAllowed(from, 'UPDATING', 'rebuild')) throw TransitionRejected({ tenantId, from, to: 'UPDATING' })
   // Rejects an unusable template now: the job would leave a working tenant FAILED.
   composeRealm(tenant, await findRealmParts(sql, tenant), undefined)
-  await setStatus(deps, sql, tenant, 'UPDATING')
+  // The realm keeps its status: its users and devices are served until the new one replaces it in one transaction.
+  await setOwnStatus(deps, sql, tenant, 'UPDATING')
   await deps.kit.jobs.send(sql, BuildTenant, { tenantId })
 }
 

@@ -1,6 +1,7 @@
 /** SQL of all catalogues. Table and column names come from catalogues.ts, never from a request. */
 import type { Sql } from '../../../kernel/db.ts'
 import type { Window } from '../../../kernel/paging.ts'
+import type { TenantLimitValues } from '../../../kernel/tenant-limits.ts'
 import type { Catalogue, CatalogueItem } from '../catalogues.ts'
 
 /** A violated constraint: the value of the field is taken, or references an unknown object. */
@@ -99,6 +100,15 @@ export async function findStorageQuota(sql: Sql, tenantId: string): Promise<numb
     select disk_size from tenants.tenants tenant join tenants.package_types package on package.id = tenant.package_type
     where tenant.tenant_id = ${tenantId}`
   return row?.diskSize ?? 0
+}
+
+/** Returns the limits of the packages of tenants; 0 where a package has none. */
+export async function findLimits(sql: Sql, tenantIds: string[]): Promise<Map<string, TenantLimitValues>> {
+  const rows = await sql<({ tenantId: string } & TenantLimitValues)[]>`
+    select tenant_id, traffic::float8 as bytes_per_day, requests_per_second::float8 as requests_per_second
+    from tenants.tenants tenant join tenants.package_types package on package.id = tenant.package_type
+    where tenant.tenant_id = any(${tenantIds}::text[])`
+  return new Map(rows.map(({ tenantId, ...values }) => [tenantId, values]))
 }
 
 /** Returns the id of the newest or the first identity provider. */

@@ -140,19 +140,33 @@ async function createSeries(
     const [name, valueName] = namesOf(field)
     return { name, valueName }
   })
+  const parts = partsOf(missingNames)
   const created = await db.tx(async (sql) => {
     await store.lockApplication(sql, application)
     // Another node may have created them.
-    addToCache(await store.findSeriesByNames(sql, application, missingNames))
+    for (const part of parts) addToCache(await store.findSeriesByNames(sql, application, part))
     const stillMissing = missing.filter(isMissing)
     if (stillMissing.length === 0) return []
     const room = Math.max(0, seriesMax - (await store.countSeries(sql, application)))
     if (stillMissing.length > room) Object.assign(known, { room, roomKnownUntil: monotonicMs() + remainingValidMs })
     checkRoom(application, stillMissing, room)
-    await store.insertSeries(sql, application, missingNames)
-    return await store.findSeriesByNames(sql, application, missingNames)
+    const found: store.Series[][] = []
+    for (const part of parts) {
+      await store.insertSeries(sql, application, part)
+      found.push(await store.findSeriesByNames(sql, application, part))
+    }
+    return found
   })
-  addToCache(created)
+  for (const part of created) addToCache(part)
+}
+
+/** Names in one statement: more of them would take too long without a pause for other requests. */
+const namesMax = 5000
+
+function partsOf<T>(names: T[]): T[][] {
+  const parts: T[][] = []
+  for (let from = 0; from < names.length; from += namesMax) parts.push(names.slice(from, from + namesMax))
+  return parts
 }
 
 async function createSets(cache: SetCache, application: store.Application, known: ApplicationSets, lists: string[][]) {

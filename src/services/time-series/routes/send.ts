@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import type { Reply, Request } from '../../../kernel/http/routes.ts'
 import type { OperationSchema } from '../../../kernel/schema.ts'
+import { createTurns } from '../../../kernel/turns.ts'
 
 export const jsonType = 'application/json; charset=utf-8'
 export const csvType = 'text/csv; charset=utf-8; header=present'
@@ -37,8 +38,14 @@ export async function sendBuffers(
 }
 
 async function* startingWith(first: IteratorResult<Buffer>, rest: AsyncIterator<Buffer>) {
+  // A client that reads fast takes buffers without a pause, which would keep other requests from running.
+  const takeTurns = createTurns()
   try {
-    for (let next = first; !next.done; next = await rest.next()) yield next.value
+    for (let next = first; !next.done; next = await rest.next()) {
+      yield next.value
+      const turn = takeTurns()
+      if (turn) await turn
+    }
   } finally {
     await rest.return?.()
   }

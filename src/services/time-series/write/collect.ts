@@ -3,6 +3,7 @@
  * but the commit, whose promise all messages in it share.
  */
 import { currentCause } from '../../../kernel/cause.ts'
+import type { DailyQuota } from '../../../kernel/daily-quota.ts'
 import type { DeviceMessage } from '../../../kernel/device.ts'
 import { createKeyedMutex } from '../../../kernel/keyed-mutex.ts'
 import type { CompanionRows, SampleCompanion } from '../contract.ts'
@@ -21,6 +22,7 @@ export interface CollectDeps {
   /** Returns whether a service wants the points of this endpoint, which then name their message. */
   isPublished(origin: Origin): boolean
   companion?(): SampleCompanion | undefined
+  quota: Pick<DailyQuota, 'requireSamples'>
 }
 
 const resolvedPromise = Promise.resolve()
@@ -36,7 +38,7 @@ function extractAll(plan: Plan, samples: unknown[], sampleTime: number | undefin
   return extractedSamples
 }
 
-export function createCollect({ plans, numbers, writer, isPublished, companion }: CollectDeps) {
+export function createCollect({ plans, numbers, writer, isPublished, companion, quota }: CollectDeps) {
   /** Endpoints whose samples wait for a lookup. */
   const lookups = createKeyedMutex()
 
@@ -124,6 +126,7 @@ export function createCollect({ plans, numbers, writer, isPublished, companion }
 
   return (message: DeviceMessage, samples: unknown[]): Promise<void> => {
     try {
+      quota.requireSamples(message.endpoint.tenantId, message.payload.length)
       const prepared = companion?.()?.prepare(message, samples)
       if (prepared) return prepared.then((rows) => collect(message, samples, rows))
       return collect(message, samples)

@@ -1,0 +1,45 @@
+/** Limits what strangers can store by starting logins: the length of parameters, and the number of logins that are not finished. */
+import { networkOf } from '../../kernel/client-address.ts'
+import { monotonicMs } from '../../kernel/clock.ts'
+import type { Kit } from '../../kernel/define-service.ts'
+import { TooManyOpenLogins, TooManyOpenLoginsHere } from '../errors.ts'
+import { countOpenLogins, countOpenLoginsOf } from '../store/artefacts.ts'
+
+/** Longest values of parameters, in characters; others may have `otherMax`. */
+const lengthMax: Record<string, number> = { redirect_uri: 2048, id_token_hint: 8192, scope: 2048, claims: 2048 }
+const otherMax = 1024
+
+/** Returns the name and the limit of the first parameter of a login start that is too long. */
+export function longParameter(query: string, body: Buffer | undefined): { name: string; max: number } | undefined {
+  for (const text of [query, body?.toString() ?? ''])
+    for (const [name, value] of new URLSearchParams(text)) {
+      const max = Object.hasOwn(lengthMax, name) ? lengthMax[name]! : otherMax
+      if (value.length > max) return { name: name.slice(0, 100), max }
+    }
+  return undefined
+}
+
+export interface OpenLogins {
+  /** Throws 429 or 503 if another login may not be started from this address. Returns the network to store with it. */
+  requireRoom(address: string): Promise<string>
+}
+
+const totalKnownMs = 1000
+
+export function createOpenLogins({ db, now, limits }: Pick<Kit, 'db' | 'now' | 'limits'>): OpenLogins {
+  const { total, perAddress } = limits.openLogins
+  /** Counting all of them takes milliseconds, so the number is kept for a second. */
+  let known = { count: 0, at: Number.NEGATIVE_INFINITY }
+  return {
+    async requireRoom(address) {
+      const network = networkOf(address)
+      if ((await countOpenLoginsOf(db.sql, network, now(), perAddress)) >= perAddress)
+        throw TooManyOpenLoginsHere({}, { headers: { 'retry-after': '60' } })
+      if (monotonicMs() - known.at > totalKnownMs)
+        known = { count: await countOpenLogins(db.sql, now(), total), at: monotonicMs() }
+      if (known.count >= total) throw TooManyOpenLogins({}, { headers: { 'retry-after': '60' } })
+      known.count++
+      return network
+    },
+  }
+}

@@ -1,0 +1,202 @@
+/**
+ * The audit log. The HTTP server begins an entry for each operation that changes something; its record is committed with the first
+ * transaction of the request, or written before the response. So no change gets a successful response without a record.
+ */
+import { createBatcher } from '../batcher.ts'
+import type { Clock } from '../clock.ts'
+import type { Caller } from '../contract.ts'
+import { type CommitCompanion, withCompanion } from '../db/commit-companion.ts'
+import type { Db, Sql } from '../db.ts'
+import { newId } from '../ids.ts'
+import type { Log } from '../log.ts'
+import { auditWriteFailed } from '../log-messages.ts'
+import { createAuditEvents } from './events.ts'
+import { type AuditActor, type AuditRecord, storable } from './record.ts'
+import * as store from './store.ts'
+
+export interface AuditEvent {
+  tenantId: string
+  /** A name such as `logins.failed`. */
+  operation: string
+  actor?: AuditActor | undefined
+  address?: string | undefined
+  correlationId?: string | undefined
+  resource?: string | undefined
+  status?: number | undefined
+}
+
+export interface NewEntry {
+  caller: Caller
+  operation: string
+  resource: string
+  /** The status of a successful response. */
+  successStatus: number
+  address: string | undefined
+  correlationId: string
+}
+
+/** The record of a request that is not finished. */
+export interface AuditEntry {
+  /** Runs the operation; its first transaction contains the record. */
+  run<T>(fields: string[] | null, work: () => T): T
+  /** Sets the tenant that the request is about, if it is not that of the caller. */
+  setTenant(tenantId: string): void
+  /** Writes the outcome. For a successful response it resolves once the record is durable, and rejects if it cannot be written. */
+  finish(status: number, createdResource: string | undefined): Promise<void>
+}
+
+export interface Audit {
+  begin(entry: NewEntry): AuditEntry
+  /** Records what is no operation of the API, such as a failed login; returns immediately. */
+  record(event: AuditEvent): void
+  list(
+    query: store.AuditQuery,
+    window: { offset: number; limit: number },
+  ): Promise<{ total: number; records: AuditRecord[] }>
+  /** Returns all matching records, newest first, in parts. */
+  all(query: store.AuditQuery): AsyncIterable<AuditRecord[]>
+  /** Deletes records that are older than the setting. */
+  prune(): Promise<void>
+  deleteTenant(sql: Sql, tenantId: string): Promise<void>
+  /** Writes what is pending. */
+  flush(): Promise<void>
+}
+
+const batchMax = 500
+const partSize = 1000
+const dayMs = 86_400_000
+
+/** Refusals of permission and failures of the platform are recorded too; other errors changed nothing and say nothing of rights. */
+const isRecorded = (status: number) => status < 400 || status === 403 || status >= 500
+
+export function createAudit(deps: { db: Db; now: Clock; log: Log; days: number }): Audit {
+  const { db, now, log, days } = deps
+  const insert = createBatcher<AuditRecord, void>(async (records) => {
+    await store.insertRecords(db.sql, records)
+    return []
+  }, batchMax)
+  const complete = createBatcher<store.AuditOutcome, void>(async (outcomes) => {
+    await store.updateRecords(db.sql, outcomes)
+    return []
+  }, batchMax)
+  const pending = new Set<Promise<unknown>>()
+  const report = (error: unknown) => auditWriteFailed(log, { err: error })
+  /** Writes without delaying the response. */
+  const later = (written: Promise<unknown>) => {
+    const settled = written.catch(report).finally(() => pending.delete(settled))
+    pending.add(settled)
+  }
+  const events = createAuditEvents((records) => store.insertRecords(db.sql, records).catch(report))
+
+  return {
+    begin: (entry) => createEntry({ now, insert, complete, later }, entry),
+    record: (event) => events.add(recordOfEvent(event, now())),
+    async list(query, window) {
+      const [total, records] = await Promise.all([
+        store.countRecords(db.sql, query),
+        store.findRecords(db.sql, query, window),
+      ])
+      return { total, records }
+    },
+    async *all(query) {
+      let after: AuditRecord | undefined
+      do {
+        const records: AuditRecord[] = await store.findRecords(db.sql, query, { limit: partSize, after })
+        if (records.length > 0) yield records
+        after = records.length === partSize ? records.at(-1) : undefined
+      } while (after)
+    },
+    async prune() {
+      const before = new Date(now().getTime() - days * dayMs)
+      while (await store.deleteBefore(db.sql, before));
+    },
+    deleteTenant: store.deleteOfTenant,
+    async flush() {
+      await Promise.all([events.flush(), ...pending])
+    },
+  }
+}
+
+const recordOfEvent = (event: AuditEvent, at: Date): AuditRecord => ({
+  id: newId(),
+  at,
+  tenantId: event.tenantId,
+  operation: event.operation,
+  resource: storable(event.resource),
+  status: event.status ?? null,
+  ...actorColumns(event.actor, event.tenantId),
+  address: storable(event.address),
+  correlationId: storable(event.correlationId),
+  fields: null,
+  count: 1,
+})
+
+const actorColumns = (actor: AuditActor | undefined, tenantId: string) => ({
+  actorType: actor?.type ?? null,
+  actorId: storable(actor?.id),
+  actorName: storable(actor?.name),
+  actorTenantId: actor?.tenantId === undefined || actor.tenantId === tenantId ? null : actor.tenantId,
+})
+
+interface EntryDeps {
+  now: Clock
+  insert(record: AuditRecord): Promise<unknown>
+  complete(outcome: store.AuditOutcome): Promise<unknown>
+  later(written: Promise<unknown>): void
+}
+
+interface Entry extends AuditEntry, CommitCompanion {}
+
+function createEntry({ now, insert, complete, later }: EntryDeps, given: NewEntry): AuditEntry {
+  const { caller, operation, successStatus } = given
+  let tenantId = caller.tenantId
+  let fields: string[] | null = null
+  /** `writing` while a transaction with the record runs: other transactions of the request do not write it again. */
+  let state: 'open' | 'writing' | 'written' | 'finished' = 'open'
+  let written: AuditRecord | undefined
+
+  const recordNow = (status: number, resource = given.resource): AuditRecord => ({
+    id: newId(),
+    at: now(),
+    tenantId,
+    operation,
+    resource: storable(resource),
+    status,
+    ...actorColumns({ ...caller.subject, name: caller.username, tenantId: caller.tenantId }, tenantId),
+    address: storable(given.address),
+    correlationId: storable(given.correlationId),
+    fields,
+    count: 1,
+  })
+
+  const entry: Entry = {
+    join(sql) {
+      if (state !== 'open') return undefined
+      state = 'writing'
+      const record = recordNow(successStatus)
+      store.insertRecord(sql, [record]).execute()
+      return (isCommitted) => {
+        if (isCommitted) written = record
+        if (state === 'writing') state = isCommitted ? 'written' : 'open'
+      }
+    },
+    run(declared, work) {
+      fields = declared
+      return withCompanion(entry, work)
+    },
+    setTenant(other) {
+      tenantId = other
+    },
+    async finish(status, createdResource) {
+      if (state === 'finished') return
+      state = 'finished'
+      if (written) {
+        const resource = storable(createdResource)
+        const isComplete = status === written.status && (resource === null || resource === written.resource)
+        if (!isComplete) later(complete({ record: written, resource, status }))
+      } else if (status < 400) await insert(recordNow(status, createdResource))
+      else if (isRecorded(status)) later(insert(recordNow(status)))
+    },
+  }
+  return entry
+}

@@ -1,0 +1,7 @@
+import { currentCompanion } from '../db/commit-companion.ts'
+
+/** Sets the tenant of the audit record of the current request. */
+export function setAuditTenant(tenantId: string) {
+  const companion = currentCompanion() as { setTenant?(tenantId: string): void } | undefined
+  companion?.setTenant?.(tenantId)
+}

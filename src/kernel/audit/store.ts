@@ -1,0 +1,109 @@
+import type { Sql } from '../db.ts'
+import type { AuditRecord } from './record.ts'
+
+const columns = [
+  'id',
+  'at',
+  'tenantId',
+  'operation',
+  'resource',
+  'status',
+  'actorType',
+  'actorId',
+  'actorName',
+  'actorTenantId',
+  'address',
+  'correlationId',
+  'fields',
+  'count',
+] as const satisfies (keyof AuditRecord)[]
+
+export async function insertRecords(sql: Sql, records: AuditRecord[]) {
+  await insertRecord(sql, records)
+}
+
+/** Returns the statement, which runs when it is awaited or executed. */
+export const insertRecord = (sql: Sql, records: AuditRecord[]) =>
+  sql`insert into kernel.audit_log ${sql(records.map((record) => rowOf(record)) as never)}`
+
+const rowOf = (record: AuditRecord) => Object.fromEntries(columns.map((name) => [name, record[name]]))
+
+/** The final state of a record that was written before the response was known. */
+export interface AuditOutcome {
+  record: Pick<AuditRecord, 'id' | 'at' | 'tenantId'>
+  resource: string | null
+  status: number
+}
+
+/** Completes records, and deletes those of requests that changed nothing. */
+export async function updateRecords(sql: Sql, outcomes: AuditOutcome[]) {
+  const of = <T>(value: (outcome: AuditOutcome) => T) => outcomes.map(value)
+  await sql`
+    update kernel.audit_log a set resource = coalesce(u.resource, a.resource), status = u.status
+    from unnest(${of(({ record }) => record.tenantId)}::text[], ${of(({ record }) => record.at)}::timestamptz[],
+      ${of(({ record }) => record.id)}::uuid[], ${of(({ resource }) => resource)}::text[],
+      ${of(({ status }) => status)}::int[]) as u (tenant_id, at, id, resource, status)
+    where a.tenant_id = u.tenant_id and a.at = u.at and a.id = u.id`
+}
+
+export interface AuditQuery {
+  tenantId: string
+  from?: Date | undefined
+  to?: Date | undefined
+  /** Id or name. */
+  actor?: string | undefined
+  operation?: string | undefined
+  /** Beginning of the path. */
+  resource?: string | undefined
+  status?: number | undefined
+  address?: string | undefined
+  correlationId?: string | undefined
+}
+
+const conditions = (sql: Sql, query: AuditQuery) => {
+  const { tenantId, from, to, actor, operation, resource, status, address, correlationId } = query
+  return [
+    sql`tenant_id = ${tenantId}`,
+    ...(from ? [sql`and at >= ${from}`] : []),
+    ...(to ? [sql`and at < ${to}`] : []),
+    ...(actor === undefined ? [] : [sql`and (actor_id = ${actor} or actor_name = ${actor})`]),
+    ...(operation === undefined ? [] : [sql`and operation = ${operation}`]),
+    ...(resource === undefined ? [] : [sql`and starts_with(resource, ${resource})`]),
+    ...(status === undefined ? [] : [sql`and status = ${status}`]),
+    ...(address === undefined ? [] : [sql`and address = ${address}`]),
+    ...(correlationId === undefined ? [] : [sql`and correlation_id = ${correlationId}`]),
+  ]
+}
+
+export async function countRecords(sql: Sql, query: AuditQuery): Promise<number> {
+  const [row] = await sql`select count(*)::int as count from kernel.audit_log where ${conditions(sql, query)}`
+  return row!.count
+}
+
+/** Returns records, newest first. `after` continues behind a record. */
+export async function findRecords(
+  sql: Sql,
+  query: AuditQuery,
+  { offset = 0, limit, after }: { offset?: number; limit: number; after?: AuditRecord | undefined },
+): Promise<AuditRecord[]> {
+  const next = after ? sql`and (at, id) < (${after.at}, ${after.id}::uuid)` : sql``
+  return await sql<AuditRecord[]>`
+    select id::text as id, at, tenant_id, operation, resource, status, actor_type, actor_id, actor_name, actor_tenant_id,
+      address, correlation_id, fields, count
+    from kernel.audit_log where ${conditions(sql, query)} ${next}
+    order by at desc, id desc offset ${offset} limit ${limit}`
+}
+
+const deletedMax = 20_000
+
+/** Deletes records before a time, at most 20,000 at once, to keep the transaction short. Returns whether there may be more. */
+export async function deleteBefore(sql: Sql, before: Date): Promise<boolean> {
+  const { count } = await sql`
+    delete from kernel.audit_log where ctid = any(array(
+      select ctid from kernel.audit_log where at < ${before} limit ${deletedMax}))`
+  return count === deletedMax
+}
+
+export async function deleteOfTenant(sql: Sql, tenantId: string) {
+  await sql`delete from kernel.audit_log where tenant_id = ${tenantId}`
+}

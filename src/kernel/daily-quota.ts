@@ -1,0 +1,218 @@
+/**
+ * The quota of bytes that a tenant may store a day. Each node counts in memory and adds its bytes to a common row once a second, or
+ * when they are a hundredth of the quota, so all nodes together exceed it by about a hundredth each at most. No message waits for it.
+ */
+import type { Clock } from './clock.ts'
+import type { Db, Sql } from './db.ts'
+import { DailyQuotaExceeded } from './errors.ts'
+import type { Log } from './log.ts'
+import { dailyQuotaExceeded, dailyQuotaWriteFailed } from './log-messages.ts'
+import type { Metrics } from './metrics.ts'
+import type { TenantLimits } from './tenant-limits.ts'
+
+/** The usage of one day. */
+export interface DailyUsage {
+  /** ISO date in UTC. */
+  day: string
+  samples: number
+  trafficLog: number
+  refused: number
+  unrecorded: number
+}
+
+export interface DailyQuota {
+  /** Counts bytes of samples that are being stored. Throws 429 if the tenant has used its quota of today. */
+  requireSamples(tenantId: string, bytes: number): void
+  /** Counts bytes of a record for the traffic log; false if the tenant has used its quota of today. */
+  allowsRecord(tenantId: string, bytes: number): boolean
+  /** Returns the usage of the last days, newest first, and the present quota (0: none). */
+  usage(tenantId: string, days: number): Promise<{ quota: number; days: DailyUsage[] }>
+  /** Deletes the usage of old days. */
+  prune(sql: Sql): Promise<void>
+  /** Deletes the usage of a tenant. */
+  deleteTenant(sql: Sql, tenantId: string): Promise<void>
+  /** Writes what is counted. */
+  flush(): Promise<void>
+}
+
+interface Counts {
+  samples: number
+  trafficLog: number
+  refused: number
+  unrecorded: number
+}
+
+interface Usage {
+  day: number
+  /** Bytes of all nodes at the last write of this node. */
+  known: number
+  /** Bytes that are being written. */
+  inFlight: number
+  /** Not written yet. */
+  pending: Counts
+  isReported: boolean
+}
+
+const dayMs = 86_400_000
+const flushEveryMs = 1000
+/** The part of the quota that a node may store without telling the others. */
+const unwrittenPart = 1 / 100
+const keptDays = 90
+
+const noCounts = (): Counts => ({ samples: 0, trafficLog: 0, refused: 0, unrecorded: 0 })
+const hasCounts = ({ samples, trafficLog, refused, unrecorded }: Counts) =>
+  samples + trafficLog + refused + unrecorded > 0
+const dateOf = (day: number) => new Date(day * dayMs).toISOString().slice(0, 10)
+
+export function createDailyQuota(deps: {
+  db: Db
+  limits: TenantLimits
+  now: Clock
+  log: Log
+  metrics: Metrics
+}): DailyQuota {
+  const { db, limits, now, log } = deps
+  const usages = new Map<string, Usage>()
+  const counters = createCounters(deps.metrics)
+  let isScheduled = false
+  let flushing: Promise<void> | undefined
+
+  const today = () => Math.floor(now().getTime() / dayMs)
+
+  function usageOf(tenantId: string): Usage {
+    const day = today()
+    let usage = usages.get(tenantId)
+    if (usage?.day !== day) {
+      if (usage && hasCounts(usage.pending)) void write([[tenantId, usage]])
+      usage = { day, known: 0, inFlight: 0, pending: noCounts(), isReported: false }
+      usages.set(tenantId, usage)
+    }
+    return usage
+  }
+
+  function schedule() {
+    if (isScheduled) return
+    isScheduled = true
+    setTimeout(() => {
+      isScheduled = false
+      void flush()
+    }, flushEveryMs).unref()
+  }
+
+  function flush(): Promise<void> {
+    flushing ??= write([...usages].filter(([, { pending }]) => hasCounts(pending))).finally(() => {
+      flushing = undefined
+    })
+    return flushing
+  }
+
+  async function write(changed: [string, Usage][]) {
+    if (changed.length === 0) return
+    const written = changed.map(([tenantId, usage]) => ({ tenantId, day: dateOf(usage.day), ...usage.pending }))
+    const bytes = changed.map(([, { pending }]) => pending.samples + pending.trafficLog)
+    for (const [index, [, usage]] of changed.entries()) {
+      usage.pending = noCounts()
+      usage.inFlight += bytes[index]!
+    }
+    try {
+      const totals = await addCounts(db.sql, written)
+      for (const [tenantId, usage] of changed) usage.known = Math.max(usage.known, totals.get(tenantId) ?? 0)
+    } catch (error) {
+      for (const [index, [, { pending }]] of changed.entries())
+        for (const key of Object.keys(pending) as (keyof Counts)[]) pending[key] += written[index]![key]
+      dailyQuotaWriteFailed(log, { err: error })
+      schedule()
+    }
+    for (const [index, [, usage]] of changed.entries()) usage.inFlight -= bytes[index]!
+  }
+
+  /** Writes at once if much was counted, otherwise within a second. */
+  function scheduleFor({ pending }: Usage, quota: number) {
+    if (quota > 0 && pending.samples + pending.trafficLog > quota * unwrittenPart) void flush()
+    else schedule()
+  }
+
+  function isExceeded(tenantId: string, usage: Usage, quota: number): boolean {
+    if (quota === 0) return false
+    const total = usage.known + usage.inFlight + usage.pending.samples + usage.pending.trafficLog
+    if (total < quota) return false
+    if (!usage.isReported) dailyQuotaExceeded(log, { tenantId, quota, bytes: total })
+    usage.isReported = true
+    return true
+  }
+
+  return {
+    requireSamples(tenantId, bytes) {
+      const usage = usageOf(tenantId)
+      const quota = limits.of(tenantId).bytesPerDay
+      if (!isExceeded(tenantId, usage, quota)) {
+        usage.pending.samples += bytes
+        scheduleFor(usage, quota)
+        return
+      }
+      usage.pending.refused++
+      counters.refused.inc()
+      schedule()
+      const seconds = Math.ceil(((usage.day + 1) * dayMs - now().getTime()) / 1000)
+      throw DailyQuotaExceeded({ quota, seconds }, { headers: { 'retry-after': String(seconds) } })
+    },
+    allowsRecord(tenantId, bytes) {
+      const usage = usageOf(tenantId)
+      const quota = limits.of(tenantId).bytesPerDay
+      if (!isExceeded(tenantId, usage, quota)) {
+        usage.pending.trafficLog += bytes
+        scheduleFor(usage, quota)
+        return true
+      }
+      usage.pending.unrecorded++
+      counters.unrecorded.inc()
+      schedule()
+      return false
+    },
+    async usage(tenantId, days) {
+      await flushing
+      await flush()
+      const found = await findUsage(db.sql, tenantId, dateOf(today() - days + 1))
+      return { quota: limits.of(tenantId).bytesPerDay, days: found }
+    },
+    async prune(sql) {
+      await sql`delete from kernel.daily_bytes where day < ${dateOf(today() - keptDays)}::date`
+    },
+    async deleteTenant(sql, tenantId) {
+      await sql`delete from kernel.daily_bytes where tenant_id = ${tenantId}`
+      usages.delete(tenantId)
+    },
+    flush,
+  }
+}
+
+const createCounters = (metrics: Metrics) => ({
+  refused: metrics.counter(
+    'waypost_daily_quota_refused_total',
+    'Number of messages and requests with samples that were refused because the tenant has used its quota of the day.',
+  ),
+  unrecorded: metrics.counter(
+    'waypost_daily_quota_unrecorded_total',
+    'Number of records that the traffic log left out because the tenant has used its quota of the day.',
+  ),
+})
+
+/** Adds counts to the rows of the tenants and returns the stored bytes of each. Sorted, so that nodes cannot deadlock. */
+async function addCounts(sql: Sql, rows: ({ tenantId: string; day: string } & Counts)[]): Promise<Map<string, number>> {
+  const column = <K extends keyof (typeof rows)[number]>(key: K) => rows.map((row) => row[key])
+  const totals = await sql<{ tenantId: string; total: number }[]>`
+    insert into kernel.daily_bytes as d (tenant_id, day, samples, traffic_log, refused, unrecorded)
+    select * from unnest(${column('tenantId')}::text[], ${column('day')}::date[], ${column('samples')}::bigint[],
+      ${column('trafficLog')}::bigint[], ${column('refused')}::bigint[], ${column('unrecorded')}::bigint[]) order by 1, 2
+    on conflict (tenant_id, day) do update set samples = d.samples + excluded.samples,
+      traffic_log = d.traffic_log + excluded.traffic_log, refused = d.refused + excluded.refused,
+      unrecorded = d.unrecorded + excluded.unrecorded
+    returning tenant_id, (samples + traffic_log)::float8 as total`
+  return new Map(totals.map(({ tenantId, total }) => [tenantId, total]))
+}
+
+const findUsage = async (sql: Sql, tenantId: string, from: string): Promise<DailyUsage[]> =>
+  await sql<DailyUsage[]>`
+    select day::text as day, samples::float8 as samples, traffic_log::float8 as traffic_log,
+      refused::float8 as refused, unrecorded::float8 as unrecorded
+    from kernel.daily_bytes where tenant_id = ${tenantId} and day >= ${from}::date order by day desc`

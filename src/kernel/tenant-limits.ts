@@ -1,0 +1,82 @@
+/** The limits of each tenant: those of its package, else those of the settings. A change applies within a few seconds. */
+import { monotonicMs } from './clock.ts'
+import type { Log } from './log.ts'
+import { tenantLimitsUnknown } from './log-messages.ts'
+
+/** In all fields 0 means no limit. */
+export interface TenantLimitValues {
+  /** Bytes of samples and of the traffic log. */
+  bytesPerDay: number
+  /** HTTP requests of all callers of the tenant. */
+  requestsPerSecond: number
+}
+
+/** Reads the limits of the packages of these tenants. 0 means that the package has no limit of its own. */
+export type ReadTenantLimits = (tenantIds: string[]) => Promise<Map<string, TenantLimitValues>>
+
+export interface TenantLimits {
+  /** Returns the limits of a tenant without waiting: those of the settings until its package was read. */
+  of(tenantId: string): TenantLimitValues
+  /** Sets the function that reads the limits of packages; the tenants service calls it. */
+  setSource(read: ReadTenantLimits): void
+}
+
+interface Entry {
+  values: TenantLimitValues
+  readAt: number
+}
+
+const refreshMs = 2000
+
+export function createTenantLimits(defaults: TenantLimitValues, log: Log): TenantLimits {
+  const entries = new Map<string, Entry>()
+  const wanted = new Set<string>()
+  let read: ReadTenantLimits | undefined
+  let isReading = false
+
+  async function refresh() {
+    isReading = true
+    // Tenants of the same moment share a query.
+    await Promise.resolve()
+    const tenantIds = [...wanted]
+    wanted.clear()
+    try {
+      const found = await read!(tenantIds)
+      for (const tenantId of tenantIds) entryOf(tenantId).values = withDefaults(found.get(tenantId))
+    } catch (error) {
+      tenantLimitsUnknown(log, { err: error, tenants: tenantIds.length })
+    }
+    isReading = false
+    if (wanted.size > 0) void refresh()
+  }
+
+  const withDefaults = (values: TenantLimitValues | undefined): TenantLimitValues => ({
+    bytesPerDay: values?.bytesPerDay || defaults.bytesPerDay,
+    requestsPerSecond: values?.requestsPerSecond || defaults.requestsPerSecond,
+  })
+
+  function entryOf(tenantId: string): Entry {
+    let entry = entries.get(tenantId)
+    if (!entry) {
+      entry = { values: defaults, readAt: Number.NEGATIVE_INFINITY }
+      entries.set(tenantId, entry)
+    }
+    return entry
+  }
+
+  return {
+    of(tenantId) {
+      const entry = entryOf(tenantId)
+      const at = monotonicMs()
+      if (read && at - entry.readAt > refreshMs) {
+        entry.readAt = at
+        wanted.add(tenantId)
+        if (!isReading) void refresh()
+      }
+      return entry.values
+    },
+    setSource(source) {
+      read = source
+    },
+  }
+}
