@@ -8,6 +8,7 @@ import { sleep } from '../kernel/clock.ts'
 import type { Sql } from '../kernel/db.ts'
 import type { Kit } from '../kernel/define-service.ts'
 import { fromAllAddresses } from '../kernel/lockout.ts'
+import type { LockoutKind } from '../kernel/lockout-report.ts'
 import type { AmbientTransaction } from './ambient-transaction.ts'
 import { attempts } from './store/attempts.ts'
 
@@ -15,7 +16,7 @@ export interface AttemptKey {
   /** `user\n<tenant>\n<id or name>` or `client\n<tenant>\n<id>`; undefined if only the address counts. */
   account: string | undefined
   address: string
-  /** The tenant and the known account, for the audit log. A name that nobody has is not recorded: it may be a password. */
+  /** The tenant and the known account, for the audit log. An unknown name is not recorded: it may be a password. */
   subject?: { tenantId: string; type: 'user' | 'client'; id?: string | undefined; name?: string | undefined }
 }
 
@@ -52,31 +53,36 @@ const delayMaxMs = 400
 
 const hash = (text: string) => createHash('sha256').update(text).digest()
 
+/** Returns the keys that an attempt counts for, each with its limit. */
+function keysFor(who: AttemptKey, { account, address }: { account: number; address: number }) {
+  const network = networkOf(who.address)
+  const keyOf = (kind: LockoutKind, text: string, limit: number) => ({
+    key: hash(text),
+    limit,
+    kind,
+    isPair: kind === 'account-at-address',
+  })
+  const ofAddress = keyOf('address', `address\n${network}`, address)
+  if (who.account === undefined) return [ofAddress]
+  return [
+    ofAddress,
+    keyOf('account-at-address', `pair\n${who.account}\n${network}`, account),
+    keyOf('account', `account\n${who.account}`, account * fromAllAddresses),
+  ]
+}
+
+function recordEvent(audit: Kit['audit'], { subject, address }: AttemptKey, operation: string) {
+  if (!subject) return
+  const { tenantId, type, id, name } = subject
+  audit.record({ tenantId, operation, actor: { type, id, name }, address })
+}
+
 export function createLoginLockout(
   { now, platform, audit, reportLockout }: Pick<Kit, 'now' | 'platform' | 'audit' | 'reportLockout'>,
   transaction: AmbientTransaction,
 ): LoginLockout {
   const { account, address, windowSeconds, lockSeconds } = platform.loginLockout
-  const keysOf = (who: AttemptKey) => {
-    const network = networkOf(who.address)
-    const ofAddress = { key: hash(`address\n${network}`), limit: address, isPair: false, kind: 'address' as const }
-    if (who.account === undefined) return [ofAddress]
-    return [
-      ofAddress,
-      {
-        key: hash(`pair\n${who.account}\n${network}`),
-        limit: account,
-        isPair: true,
-        kind: 'account-at-address' as const,
-      },
-      {
-        key: hash(`account\n${who.account}`),
-        limit: account * fromAllAddresses,
-        isPair: false,
-        kind: 'account' as const,
-      },
-    ]
-  }
+  const keysOf = (who: AttemptKey) => keysFor(who, { account, address })
   const secondsUntil = (until: Date | undefined) =>
     until ? Math.max(1, Math.ceil((until.getTime() - now().getTime()) / 1000)) : 1
   const delay = (failures: number) => sleep(Math.min(delayMaxMs, failures * delayStepMs))
@@ -108,21 +114,15 @@ export function createLoginLockout(
       for (const entry of keys) counts.push(await attempts.recordFailure(sql, entry.key, now(), ruleOf(entry)))
       return counts
     })
-    recordEvent(who, 'logins.failed')
+    recordEvent(audit, who, 'logins.failed')
     for (const [index, { limit, kind }] of keys.entries()) {
       // Later attempts, which were in progress when the lock began, have greater numbers.
       if (counts[index] !== limit) continue
-      recordEvent(who, 'logins.locked')
+      recordEvent(audit, who, 'logins.locked')
       const secret = who.subject?.type === 'user' ? 'user-password' : 'client-secret'
       reportLockout({ kind, secret, address: who.address })
     }
     return Math.max(...counts)
-  }
-
-  function recordEvent({ subject, address }: AttemptKey, operation: string) {
-    if (!subject) return
-    const { tenantId, type, id, name } = subject
-    audit.record({ tenantId, operation, actor: { type, id, name }, address })
   }
 
   return {

@@ -92,11 +92,8 @@ export function createConcurrencyLimit(limits: ConcurrencyLimits): ConcurrencyLi
   function waitForTurn(task: Task, signal: AbortSignal | undefined): Promise<void> {
     if (CallerDisconnected.is(signal?.reason)) throw signal!.reason
     const queue = queues.get(task.tenantId) ?? []
-    if (queue.length >= waitingPerTenant || waiting >= waitingTotal) {
-      const last = lastOfBusiest(queue, task.caller)
-      if (!last) throw rejection()
-      last.reject()
-    }
+    const isFull = queue.length >= waitingPerTenant || waiting >= waitingTotal
+    if (isFull && !rejectLastOfBusiest(queue, task.caller)) throw rejection()
     return new Promise((done, fail) => {
       const entry: WaitingTask = {
         ...task,
@@ -130,21 +127,21 @@ export function createConcurrencyLimit(limits: ConcurrencyLimits): ConcurrencyLi
     })
   }
 
+  async function enter(tenantId: string, caller?: string, waitingFor?: WaitingFor) {
+    const task = { tenantId, caller: caller === undefined ? undefined : `${tenantId}\n${caller}` }
+    if (mayStart(task)) countRunning(task, 1)
+    else await waitForTurn(task, waitingFor?.signal)
+    return () => finish(task)
+  }
+
   return {
-    async enter(tenantId, caller, waitingFor) {
-      const task = { tenantId, caller: caller === undefined ? undefined : `${tenantId}\n${caller}` }
-      if (mayStart(task)) countRunning(task, 1)
-      else await waitForTurn(task, waitingFor?.signal)
-      return () => finish(task)
-    },
+    enter,
     async run(tenantId, work, waitingFor, caller) {
-      const task = { tenantId, caller: caller === undefined ? undefined : `${tenantId}\n${caller}` }
-      if (mayStart(task)) countRunning(task, 1)
-      else await waitForTurn(task, waitingFor?.signal)
+      const leave = await enter(tenantId, caller, waitingFor)
       try {
         return await work()
       } finally {
-        finish(task)
+        leave()
       }
     },
     get waiting() {
@@ -162,9 +159,9 @@ function behindOthers(queue: WaitingTask[], caller: string | undefined): Waiting
     : [...others, ...queue.filter((task) => task.caller === caller)]
 }
 
-/** Returns the last task of the caller that has the most in a full queue, if it has more than `caller` would have. */
-function lastOfBusiest(queue: WaitingTask[], caller: string | undefined): WaitingTask | undefined {
-  if (caller === undefined) return undefined
+/** Rejects the last task of the caller that has the most in a full queue; false if none has more than `caller` would have. */
+function rejectLastOfBusiest(queue: WaitingTask[], caller: string | undefined): boolean {
+  if (caller === undefined) return false
   const counts = createCounts()
   let busiest: string | undefined
   for (const { caller: other } of queue) {
@@ -172,8 +169,9 @@ function lastOfBusiest(queue: WaitingTask[], caller: string | undefined): Waitin
     counts.add(other, 1)
     if (busiest === undefined || counts.of(other) > counts.of(busiest)) busiest = other
   }
-  if (busiest === undefined || counts.of(busiest) <= counts.of(caller) + 1) return undefined
-  return queue.findLast((task) => task.caller === busiest)
+  if (busiest === undefined || counts.of(busiest) <= counts.of(caller) + 1) return false
+  queue.findLast((task) => task.caller === busiest)!.reject()
+  return true
 }
 
 /** Semaphore: runs at most `max` tasks at once; the others wait in the order of their arrival, without a time limit. */

@@ -64,16 +64,79 @@ const hasCounts = ({ samples, trafficLog, refused, unrecorded }: Counts) =>
   samples + trafficLog + refused + unrecorded > 0
 const dateOf = (day: number) => new Date(day * dayMs).toISOString().slice(0, 10)
 
-export function createDailyQuota(deps: {
+interface QuotaDeps {
   db: Db
   limits: TenantLimits
   now: Clock
   log: Log
   metrics: Metrics
-}): DailyQuota {
-  const { db, limits, now, log } = deps
-  const usages = new Map<string, Usage>()
+}
+
+export function createDailyQuota(deps: QuotaDeps): DailyQuota {
+  const { db, limits, now } = deps
   const counters = createCounters(deps.metrics)
+  const counting = createCounting(deps)
+  const { usageOf, schedule, flush } = counting
+
+  /** Counts bytes and returns true, unless the quota is used up. */
+  function admit(tenantId: string, usage: Usage, kind: 'samples' | 'trafficLog', bytes: number): boolean {
+    const quota = limits.of(tenantId).bytesPerDay
+    if (isExceeded(deps, tenantId, usage, quota)) return false
+    const { pending } = usage
+    pending[kind] += bytes
+    if (quota > 0 && pending.samples + pending.trafficLog > quota * unwrittenPart) void flush()
+    else schedule()
+    return true
+  }
+
+  return {
+    requireSamples(tenantId, bytes) {
+      const usage = usageOf(tenantId)
+      if (admit(tenantId, usage, 'samples', bytes)) return
+      usage.pending.refused++
+      counters.refused.inc()
+      schedule()
+      const seconds = Math.ceil(((usage.day + 1) * dayMs - now().getTime()) / 1000)
+      const quota = limits.of(tenantId).bytesPerDay
+      throw DailyQuotaExceeded({ quota, seconds }, { headers: { 'retry-after': String(seconds) } })
+    },
+    allowsRecord(tenantId, bytes) {
+      const usage = usageOf(tenantId)
+      if (admit(tenantId, usage, 'trafficLog', bytes)) return true
+      usage.pending.unrecorded++
+      counters.unrecorded.inc()
+      schedule()
+      return false
+    },
+    async usage(tenantId, days) {
+      await counting.settled()
+      await flush()
+      const found = await findUsage(db.sql, tenantId, dateOf(counting.today() - days + 1))
+      return { quota: limits.of(tenantId).bytesPerDay, days: found }
+    },
+    async prune(sql) {
+      await sql`delete from kernel.daily_bytes where day < ${dateOf(counting.today() - keptDays)}::date`
+    },
+    async deleteTenant(sql, tenantId) {
+      await sql`delete from kernel.daily_bytes where tenant_id = ${tenantId}`
+      counting.forget(tenantId)
+    },
+    flush,
+  }
+}
+
+function isExceeded({ log }: QuotaDeps, tenantId: string, usage: Usage, quota: number): boolean {
+  if (quota === 0) return false
+  const total = usage.known + usage.inFlight + usage.pending.samples + usage.pending.trafficLog
+  if (total < quota) return false
+  if (!usage.isReported) dailyQuotaExceeded(log, { tenantId, quota, bytes: total })
+  usage.isReported = true
+  return true
+}
+
+/** Keeps the counts of this node and adds them to the rows that all nodes share. */
+function createCounting({ db, now, log }: QuotaDeps) {
+  const usages = new Map<string, Usage>()
   let isScheduled = false
   let flushing: Promise<void> | undefined
 
@@ -126,63 +189,14 @@ export function createDailyQuota(deps: {
     for (const [index, [, usage]] of changed.entries()) usage.inFlight -= bytes[index]!
   }
 
-  /** Writes at once if much was counted, otherwise within a second. */
-  function scheduleFor({ pending }: Usage, quota: number) {
-    if (quota > 0 && pending.samples + pending.trafficLog > quota * unwrittenPart) void flush()
-    else schedule()
-  }
-
-  function isExceeded(tenantId: string, usage: Usage, quota: number): boolean {
-    if (quota === 0) return false
-    const total = usage.known + usage.inFlight + usage.pending.samples + usage.pending.trafficLog
-    if (total < quota) return false
-    if (!usage.isReported) dailyQuotaExceeded(log, { tenantId, quota, bytes: total })
-    usage.isReported = true
-    return true
-  }
-
   return {
-    requireSamples(tenantId, bytes) {
-      const usage = usageOf(tenantId)
-      const quota = limits.of(tenantId).bytesPerDay
-      if (!isExceeded(tenantId, usage, quota)) {
-        usage.pending.samples += bytes
-        scheduleFor(usage, quota)
-        return
-      }
-      usage.pending.refused++
-      counters.refused.inc()
-      schedule()
-      const seconds = Math.ceil(((usage.day + 1) * dayMs - now().getTime()) / 1000)
-      throw DailyQuotaExceeded({ quota, seconds }, { headers: { 'retry-after': String(seconds) } })
-    },
-    allowsRecord(tenantId, bytes) {
-      const usage = usageOf(tenantId)
-      const quota = limits.of(tenantId).bytesPerDay
-      if (!isExceeded(tenantId, usage, quota)) {
-        usage.pending.trafficLog += bytes
-        scheduleFor(usage, quota)
-        return true
-      }
-      usage.pending.unrecorded++
-      counters.unrecorded.inc()
-      schedule()
-      return false
-    },
-    async usage(tenantId, days) {
-      await flushing
-      await flush()
-      const found = await findUsage(db.sql, tenantId, dateOf(today() - days + 1))
-      return { quota: limits.of(tenantId).bytesPerDay, days: found }
-    },
-    async prune(sql) {
-      await sql`delete from kernel.daily_bytes where day < ${dateOf(today() - keptDays)}::date`
-    },
-    async deleteTenant(sql, tenantId) {
-      await sql`delete from kernel.daily_bytes where tenant_id = ${tenantId}`
-      usages.delete(tenantId)
-    },
+    today,
+    usageOf,
+    schedule,
     flush,
+    /** Resolves when the running write has ended. */
+    settled: () => flushing,
+    forget: (tenantId: string) => void usages.delete(tenantId),
   }
 }
 

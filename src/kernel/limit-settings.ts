@@ -1,4 +1,4 @@
-/** The settings of limits for tenants and strangers, of the free space on disks, and of the audit log. */
+/** The settings of limits for tenants and unauthenticated clients, of the free space on disks, and of the audit log. */
 import { defineSettings, type SettingsOf } from './settings.ts'
 
 export const limitSettings = defineSettings(

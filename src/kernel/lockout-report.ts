@@ -6,7 +6,7 @@ import type { Metrics } from './metrics.ts'
 
 /** The kind of what is locked: an account at an address, an account at all addresses, or an address. */
 export type LockoutKind = 'account-at-address' | 'account' | 'address'
-/** What was wrong: the password of a user, the secret of a client, the password of an MQTT client, or the token of an endpoint. */
+/** The wrong secret: the password of a user, the secret of a client, the password of an MQTT client, or the token of an endpoint. */
 export type WrongSecret = 'user-password' | 'client-secret' | 'mqtt-credentials' | 'endpoint-token'
 
 export type ReportLockout = (lockout: { kind: LockoutKind; secret: WrongSecret; address?: string }) => void

@@ -51,8 +51,16 @@ const bodies: Record<string, [object, object]> = {
   '/idps': [{ name: 'other' }, { name: 'another', description: 'x' }],
   '/idp-servers': [{ url: 'https://idp.example/auth' }, { url: 'https://idp2.example/auth' }],
   '/packages-types': [
-    { name: 'small', devices: 10, applications: 1, disk_size: 5_000_000_000, traffic: 3, description: 'd' },
-    { name: 'medium', devices: 20, applications: 2, disk_size: 0, traffic: 0 },
+    {
+      name: 'small',
+      devices: 10,
+      applications: 1,
+      disk_size: 5_000_000_000,
+      traffic: 3,
+      requests_per_second: 9,
+      description: 'd',
+    },
+    { name: 'medium', devices: 20, applications: 2, disk_size: 0, traffic: 0, requests_per_second: 0 },
   ],
   '/users': [{ username: 'root', email: 'root@acme.example', first_name: 'R' }, { username: 'boss' }],
   '/js-policies': [
