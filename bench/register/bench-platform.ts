@@ -29,7 +29,7 @@ export async function openBenchPlatform(
   const platform = await startPlatform(directory, environment)
   const connection = await connectEmbeddedPostgres(join(directory, 'postgres'), 'superuser')
   if (!connection) throw new Error('the database of the platform was not found')
-  const sql = connect(connection, { max: 1, name: 'bench' })
+  const sql = connect(connection, { max: 1, name: 'bench', statementSeconds: 0 })
   const token = cached(() => serviceToken(platform, platform.bootstrap.default))
   const ask: Ask = async (operation, body, headers) =>
     client(platform.baseUrl, bearer(await token()))(operation, body, headers)

@@ -55,8 +55,10 @@ export async function fill({ sql, tenantId }: BenchPlatform, from: number, to: n
         now(), now(), ${metadataSql(sql)}, now()
       from generate_series(${first}::integer, ${last}::integer) as n`
   }
-  await sql`set maintenance_work_mem = '512MB'`
-  for (const { indexdef } of definitions) await sql.unsafe(indexdef)
+  await sql.begin(async (tx) => {
+    await tx.unsafe("set local maintenance_work_mem = '512MB'")
+    for (const { indexdef } of definitions) await tx.unsafe(indexdef)
+  })
   const filled = sql`from generate_series(${from}::integer, ${to}::integer) as n`
   await sql`
     insert into tokens.endpoints (endpoint_id, tenant_id, application_name)
