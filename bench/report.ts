@@ -20,4 +20,24 @@ export const rowOf = (figure: Figure) =>
 export const tableOf = (figures: Figure[]) =>
   ['| Figure | Measured | Limit | Within limit |', '|---|---|---|---|', ...figures.map(rowOf), ''].join('\n')
 
+export interface Section {
+  title: string
+  figures: Figure[]
+}
+
+/** Returns one row for each figure with a limit; those that miss theirs come first. Empty if no figure has a limit. */
+export function summaryOf(sections: Section[]): string {
+  const goals = sections.flatMap(({ title, figures }) =>
+    figures.filter(({ limit }) => limit !== undefined).map((figure) => ({ title, figure })),
+  )
+  if (goals.length === 0) return ''
+  const missed = goals.filter(({ figure }) => !isWithinLimit(figure))
+  const rows = [...missed, ...goals.filter(({ figure }) => isWithinLimit(figure))].map(
+    ({ title, figure }) =>
+      `| ${title}: ${figure.name} | ${limitText(figure)} | ${rounded(figure.value)} ${figure.unit} | ${isWithinLimit(figure) ? 'yes' : '**no**'} |`,
+  )
+  const head = `${goals.length - missed.length} of ${goals.length} goals are reached.`
+  return [head, '', '| Goal | Limit | Figure | Reached |', '|---|---|---|---|', ...rows, ''].join('\n')
+}
+
 export const median = (values: number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!

@@ -1,11 +1,12 @@
 /**
- * `npm run bench`, or `npm run bench -- starting http`: measures, prints, and writes bench/RESULTS.md. With `BENCH_PARTS=…` only the
- * figures of these parts are replaced there. With another BENCH_… variable it is a quick run, whose results are not written.
+ * `npm run bench`, or `npm run bench -- starting http`: measures, prints the goals and then all figures, and writes bench/RESULTS.md.
+ * With `BENCH_PARTS=…` only the figures of these parts are replaced there. With another BENCH_… variable it is a quick run, whose
+ * results are not written.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus, totalmem } from 'node:os'
 import { selectedParts } from './parts.ts'
-import { type Figure, isWithinLimit, rowOf, tableOf } from './report.ts'
+import { type Figure, isWithinLimit, rowOf, type Section, summaryOf, tableOf } from './report.ts'
 
 const benches: Record<string, { title: string; load(): Promise<() => Promise<Figure[]>> }> = {
   starting: { title: 'Start, idle memory and stop', load: async () => (await import('./starting.ts')).starting },
@@ -80,19 +81,20 @@ if (unknown) {
 const file = new URL('./RESULTS.md', import.meta.url)
 const machine = `${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, Node.js ${process.version}, ${process.arch}`
 const isQuickRun = Object.keys(process.env).some((name) => name.startsWith('BENCH_') && name !== 'BENCH_PARTS')
-let failed = false
+const sections: Section[] = []
 for (const name of requested.length > 0 ? requested : Object.keys(benches)) {
   const { title, load } = benches[name]!
+  console.error(`measuring: ${title}`)
   const figures = await (await load())()
-  const table = tableOf(figures)
-  console.log(`\n## ${title}\n\n${table}`)
+  sections.push({ title, figures })
   if (!isQuickRun) {
-    const written = selectedParts ? withOtherRows(title, figures) : table
+    const written = selectedParts ? withOtherRows(title, figures) : tableOf(figures)
     writeSection(title, `${written}\nMeasured on ${new Date().toISOString().slice(0, 10)} (${machine}).\n`)
   }
-  if (!figures.every(isWithinLimit)) failed = true
 }
-process.exit(failed ? 1 : 0)
+console.log(`\n${summaryOf(sections)}`)
+for (const { title, figures } of sections) console.log(`## ${title}\n\n${tableOf(figures)}`)
+process.exit(sections.every(({ figures }) => figures.every(isWithinLimit)) ? 0 : 1)
 
 /** Replaces one section of the results. */
 function writeSection(title: string, text: string) {

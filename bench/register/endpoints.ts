@@ -120,13 +120,16 @@ export async function registerInBatches(bench: BenchPlatform, from: number, batc
   return (batches * 1000) / seconds
 }
 
-/** Returns the endpoints per second with one endpoint per request and eight requests at a time. */
+/** Number of requests at the same time. */
+export const callers = 16
+
+/** Returns the endpoints per second with one endpoint per request. */
 export async function registerSingly(bench: BenchPlatform, from: number, count: number): Promise<number> {
   const token = await bench.token()
   let next = from
   const began = performance.now()
   await Promise.all(
-    Array.from({ length: 8 }, async () => {
+    Array.from({ length: callers }, async () => {
       const connection = await openHttpConnection(bench.platform.baseUrl)
       while (next < from + count) {
         const n = next++

@@ -1,7 +1,8 @@
 import { sleep } from '../../src/kernel/clock.ts'
 import type { Figure } from '../report.ts'
 import { applicationName, type BenchPlatform, root } from './bench-platform.ts'
-import { idOf, isOnline, registrationOf } from './endpoints.ts'
+import { callers, idOf, isOnline, registrationOf } from './endpoints.ts'
+import { type HttpConnection, openHttpConnection } from './http-connection.ts'
 
 export interface Filter {
   filterId: string
@@ -42,11 +43,25 @@ export async function removeFilter({ ask }: BenchPlatform, { filterId }: Filter)
   if (status !== 204) throw new Error(`${status} ${text}`)
 }
 
-/** Measures the activation of a filter that matches half of all endpoints, while endpoints are added and changed. */
+/** Measures the activation of a filter that matches half of all endpoints, while 16 callers add and change endpoints. */
 export async function activation(bench: BenchPlatform, size: number): Promise<Figure[]> {
-  const writer = keepWriting(bench, size)
-  const filter = await createFilter(bench, 'Half of all', { 'metadata.online': true })
-  const written = await writer.stop()
+  const writer = await startWriting(bench, size)
+  await sleep(1000)
+  const calm = await rateDuring(writer, () => sleep(calmSeconds * 1000))
+  let filter: Filter | undefined
+  const busy = await rateDuring(writer, async () => {
+    filter = await createFilter(bench, 'Half of all', { 'metadata.online': true })
+  })
+  await writer.stop()
+  return [
+    ...(await exactnessOf(bench, filter!)),
+    { name: 'Registrations and metadata changes without a matching', value: calm, unit: '/s' },
+    { name: 'Registrations and metadata changes during the matching', value: busy, unit: '/s' },
+    { name: 'The rate during the matching against without', value: busy / calm, unit: 'times', limit: { min: 0.5 } },
+  ]
+}
+
+async function exactnessOf(bench: BenchPlatform, filter: Filter): Promise<Figure[]> {
   const { ask, sql, tenantId } = bench
   const [row] = await sql`
     select count(*) from register.endpoints where tenant_id = ${tenantId} and metadata @> '{"online": true}'`
@@ -67,37 +82,51 @@ export async function activation(bench: BenchPlatform, size: number): Promise<Fi
       unit: '',
       limit: { max: 0 },
     },
-    { name: 'Registrations and metadata changes during the matching', value: written / filter.seconds, unit: '/s' },
   ]
 }
 
-const writesPerSecond = 20
+const calmSeconds = 5
 
-function keepWriting({ ask }: BenchPlatform, size: number) {
-  let [isRunning, written] = [true, 0]
+interface Writer {
+  written(): number
+  stop(): Promise<void>
+}
+
+async function rateDuring(writer: Writer, work: () => Promise<void>): Promise<number> {
+  const [began, before] = [performance.now(), writer.written()]
+  await work()
+  return (writer.written() - before) / ((performance.now() - began) / 1000)
+}
+
+/** Starts callers that register endpoints, and let a few hundred existing ones begin and cease to match, without a pause. */
+async function startWriting({ platform, token }: BenchPlatform, size: number): Promise<Writer> {
+  let [isRunning, next, written] = [true, 0, 0]
   const onlineByEndpoint = new Map<number, boolean>()
-  const write = async () => {
-    const round = Math.floor(written / 2)
-    if (written % 2 === 0) return await ask(`POST ${root}/endpoints`, registrationOf(size + 1 + round))
-    // The same few hundred endpoints, spread over the register, alternately match and do not match.
-    const n = 1 + ((round * 7919) % 300) * Math.floor(size / 300)
-    const online = !(onlineByEndpoint.get(n) ?? isOnline(n))
-    onlineByEndpoint.set(n, online)
-    return await ask(`PUT ${root}/endpoints/${idOf(n)}/metadata/online`, online)
+  const write = async (connection: HttpConnection) => {
+    const round = next++
+    const n = Math.floor(round / 2)
+    if (round % 2 === 0)
+      return await connection.ask('POST', `${root}/endpoints`, await token(), registrationOf(size + 1 + n), 201)
+    const changed = 1 + ((n * 7919) % 300) * Math.floor(size / 300)
+    const online = !(onlineByEndpoint.get(changed) ?? isOnline(changed))
+    onlineByEndpoint.set(changed, online)
+    return await connection.ask('PUT', `${root}/endpoints/${idOf(changed)}/metadata/online`, await token(), online, 204)
   }
-  const done = (async () => {
-    while (isRunning) {
-      const { status, text } = await write()
-      if (status >= 300) throw new Error(`${status} ${text}`)
-      written++
-      await sleep(1000 / writesPerSecond)
-    }
-  })()
+  const done = Promise.all(
+    Array.from({ length: callers }, async () => {
+      const connection = await openHttpConnection(platform.baseUrl)
+      while (isRunning) {
+        await write(connection)
+        written++
+      }
+      connection.close()
+    }),
+  )
   return {
+    written: () => written,
     async stop() {
       isRunning = false
       await done
-      return written
     },
   }
 }

@@ -75,6 +75,8 @@ const include = 'metadata'
 const threeCities = (round: number) => [0, 1, 2].map((step) => cityOf(numberOf(round) + step))
 const offsetOf = (round: number) => round % 50
 
+export const getById = 'Get by id'
+
 export function pagesOf(bench: BenchPlatform, of: Readable): PageKind[] {
   const { sql } = bench
   const plainPage = (columns: string[], where: Fragment, offset?: number) => readPage(bench, columns, where, offset)
@@ -82,7 +84,7 @@ export function pagesOf(bench: BenchPlatform, of: Readable): PageKind[] {
 
   return [
     {
-      name: 'Get by id',
+      name: getById,
       comparable: true,
       path: (round) => `${root}/endpoints/${idOf(numberOf(round))}?include=metadata`,
       async plain(round) {

@@ -12,7 +12,8 @@ import { create, needsGrant, onApplication, requireVersionForRegistration } from
 import { EndpointIdTaken, EndpointTokenTaken, NoBatch, NoVersionHere } from '../errors.ts'
 import { type ConnectivityKeysOf, reservedKeys } from '../metadata/connectivity-keys.ts'
 import { checkMetadata, type IsReserved, type Metadata } from '../metadata/metadata.ts'
-import type { CreationOutcome, NewEndpoint, RegistrationOperations } from './registration.ts'
+import type { CreationOutcome, NewEndpoint } from './create-endpoints.ts'
+import type { RegistrationOperations } from './registration.ts'
 
 export interface BatchRequest {
   appVersionName: string
@@ -55,7 +56,7 @@ const endpointsMax = 1000
 
 export const RegisterBatch = defineBulk<Batch, BatchItem, Created>('register.batch', {
   title: 'Register endpoints',
-  pageSize: 250,
+  pageSize: 500,
 })
 
 interface Deps {

@@ -20,7 +20,7 @@ const url = (parameters: Record<string, unknown>) =>
   `${root}/endpoints${query({ applicationName: app, ...parameters })}`
 
 before(async () => {
-  const into = { tenantId: 'default', applicationName: app, versionName: version, at: new Date() }
+  const into = { tenantId: 'default', applicationName: app, at: new Date() }
   for (let i = 0; i < count; i += 2000)
     await waypost.kit.db.tx((sql) =>
       insertEndpoints(
@@ -28,6 +28,7 @@ before(async () => {
         into,
         Array.from({ length: 2000 }, (_, j) => ({
           endpointId: `device-${i + j}`,
+          versionName: version,
           metadata: { number: i + j, city: (i + j) % 100 === 0 ? 'Kyiv' : 'Lviv', text: 'x'.repeat(1000) },
         })),
       ),

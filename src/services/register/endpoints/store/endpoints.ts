@@ -20,6 +20,7 @@ export interface EndpointRow extends EndpointRef {
 
 export interface NewEndpoint {
   endpointId: string
+  versionName: string
   metadata: Metadata
   resourceGroupIds?: string[] | undefined
 }
@@ -30,29 +31,29 @@ export interface NewEndpoint {
  */
 export async function insertEndpoints(
   sql: Sql,
-  of: { tenantId: string; applicationName: string; versionName: string; at: Date },
+  of: { tenantId: string; applicationName: string; at: Date },
   endpoints: NewEndpoint[],
 ): Promise<{ endpointId: string; seq: number }[]> {
-  const { tenantId, applicationName, versionName, at } = of
+  const { tenantId, applicationName, at } = of
   return await sql<{ endpointId: string; seq: number }[]>`
     with lock as materialized (select pg_advisory_xact_lock_shared(hashtextextended(${lockName(applicationName)}, 0))),
     given as (
       select g.* from lock, jsonb_to_recordset(${sql.json(endpoints as never)})
-        as g("endpointId" text, metadata jsonb, "resourceGroupIds" text[])),
+        as g("endpointId" text, "versionName" text, metadata jsonb, "resourceGroupIds" text[])),
     inserted as (
       insert into register.endpoints (endpoint_id, tenant_id, application_name, version_name, version_registered_date,
         created_date, metadata, metadata_updated_date, resource_group_ids, pool_ids)
-      select "endpointId", ${tenantId}, ${applicationName}, ${versionName}, ${at}, ${at}, metadata,
+      select "endpointId", ${tenantId}, ${applicationName}, "versionName", ${at}, ${at}, metadata,
         case when metadata <> '{}' then ${at}::timestamptz end, coalesce("resourceGroupIds", '{}'), coalesce("resourceGroupIds", '{}')
       from given
       on conflict (endpoint_id) do nothing
-      returning endpoint_id, seq, metadata),
+      returning endpoint_id, version_name, seq, metadata),
     counted as (
       insert into register.count_differences (tenant_id, metadata_key, application_name, version_name, difference)
-      select ${tenantId}, '', ${applicationName}, ${versionName}, count(*) from inserted having count(*) > 0
+      select ${tenantId}, '', ${applicationName}, version_name, count(*) from inserted group by version_name
       union all
-      select ${tenantId}, key, ${applicationName}, ${versionName}, count(*)
-      from inserted, jsonb_object_keys(metadata) as key group by key)
+      select ${tenantId}, key, ${applicationName}, version_name, count(*)
+      from inserted, jsonb_object_keys(metadata) as key group by key, version_name)
     select endpoint_id, seq from inserted order by seq`
 }
 

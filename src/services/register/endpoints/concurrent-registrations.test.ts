@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { openRegister, root } from '../../../../test/harness/register.ts'
+import { createSharedTransactions } from './shared-transactions.ts'
+
+const { waypost, admin, anApplication } = await openRegister()
+const endpoints = `${root}/endpoints`
+const numbers = Array.from({ length: 60 }, (_, index) => index)
+
+suite('endpoints registered at the same time', () => {
+  test('share transactions, each in its own version and with its own token', async () => {
+    const { app } = await anApplication(admin, ['v1', 'v2'])
+    const versionOf = (n: number) => `${app}-v${1 + (n % 2)}`
+    const answers = await Promise.all(
+      numbers.map((n) =>
+        admin(`POST ${endpoints}`, {
+          appVersion: { name: versionOf(n) },
+          endpointId: `${app}-${n}`,
+          metadata: { number: n },
+        }),
+      ),
+    )
+    assert.deepEqual(
+      answers.map(({ status, body }) => [status, body.endpointId]),
+      numbers.map((n) => [201, `${app}-${n}`]),
+    )
+    assert.equal(new Set(answers.map(({ body }) => body.token)).size, numbers.length)
+    const rows = await waypost.kit.db.sql`
+      select endpoint_id, version_name, metadata, xmin::text as transaction from register.endpoints
+      where application_name = ${app} order by (metadata ->> 'number')::int`
+    assert.deepEqual(
+      rows.map(({ endpointId, versionName, metadata }) => [endpointId, versionName, metadata]),
+      numbers.map((n) => [`${app}-${n}`, versionOf(n), { number: n }]),
+    )
+    const transactions = new Set(rows.map(({ transaction }) => transaction)).size
+    assert.ok(transactions <= numbers.length / 2, `${transactions} transactions for ${numbers.length} endpoints`)
+    const list = await admin(`GET ${endpoints}?applicationVersionName=${versionOf(0)}&limit=1`)
+    assert.equal(list.body.totalElements, numbers.length / 2)
+  })
+
+  test('with the same id or token: one of them is registered, the others are 409', async () => {
+    const { app, version } = await anApplication()
+    const name = { appVersion: { name: version } }
+    const sameId = numbers.map(() => admin(`POST ${endpoints}`, { ...name, endpointId: `${app}-same` }))
+    const sameToken = numbers.map(() => admin(`POST ${endpoints}`, { ...name, endpointToken: `${app}-token` }))
+    const others = numbers.map((n) => admin(`POST ${endpoints}`, { ...name, endpointId: `${app}-${n}` }))
+    for (const group of [sameId, sameToken]) {
+      const statuses = (await Promise.all(group)).map(({ status }) => status).sort()
+      assert.deepEqual(statuses, [201, ...Array(numbers.length - 1).fill(409)])
+    }
+    for (const { status, text } of await Promise.all(others)) assert.equal(status, 201, text)
+    const list = await admin(`GET ${endpoints}?applicationName=${app}&limit=1`)
+    assert.equal(list.body.totalElements, numbers.length + 2)
+  })
+
+  test('into a version that is being deleted do not fail those into other versions', async () => {
+    const { app } = await anApplication(admin, ['v1', 'v2'])
+    const register = (n: number) => admin(`POST ${endpoints}`, { appVersion: { name: `${app}-v${1 + (n % 2)}` } })
+    const [deleted, ...answers] = await Promise.all([
+      admin(`DELETE /api/v1/applications/${app}/app-versions/${app}-v2`),
+      ...numbers.map(register),
+    ])
+    assert.ok([204, 409].includes(deleted!.status), deleted!.text)
+    for (const [n, { status, text }] of answers.entries())
+      assert.ok(status === 201 || (n % 2 === 1 && status === 400), text)
+  })
+})
+
+suite('shared transactions', () => {
+  const requests = ['a1', 'a2', 'a3', 'a1', 'b1']
+  const open = (together: (group: string[]) => Promise<string[]>) => {
+    const groups: string[][] = []
+    const run = createSharedTransactions<string, string>({
+      keyOf: (request) => request[0]!,
+      idOf: (request) => request,
+      together(group) {
+        groups.push(group)
+        return together(group)
+      },
+      async alone(request) {
+        groups.push([request])
+        if (request === 'a2') throw new Error('bad')
+        return `alone ${request}`
+      },
+    })
+    return { run, groups }
+  }
+
+  test('contain requests of one key with distinct ids, in order', async () => {
+    const { run, groups } = open(async (group) => group.map((request) => `shared ${request}`))
+    const answers = await Promise.all(requests.map(run))
+    assert.deepEqual(answers, ['alone a1', 'shared a2', 'shared a3', 'shared a1', 'alone b1'])
+    assert.deepEqual(groups.slice(2), [['a2', 'a3', 'a1']])
+  })
+
+  test('that fail are repeated request by request', async () => {
+    const { run } = open(() => Promise.reject(new Error('one of them is bad')))
+    const results = await Promise.allSettled(requests.map(run))
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      ['fulfilled', 'rejected', 'fulfilled', 'fulfilled', 'fulfilled'],
+    )
+  })
+
+  test('whose connection broke are not repeated, because they may have been committed', async () => {
+    const broken = Object.assign(new Error('connection lost'), { code: 'CONNECTION_CLOSED' })
+    const { run, groups } = open(() => Promise.reject(broken))
+    const results = await Promise.allSettled(requests.map(run))
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      ['fulfilled', 'rejected', 'rejected', 'rejected', 'fulfilled'],
+    )
+    assert.equal(groups.filter(([first]) => first === 'a2').length, 1)
+  })
+})
