@@ -1,0 +1,305 @@
+/** The client against servers that misbehave: which requests are repeated, which are not, and what becomes a value or an error. */
+import assert from 'node:assert/strict'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { suite, test } from 'node:test'
+import { afterAllTests } from '../../test/harness/database.ts'
+import { type ClientOptions, createClient, WaypostError } from './index.ts'
+
+type Answer = (request: IncomingMessage & { text: string }, response: ServerResponse) => unknown
+
+/** Starts a server that answers the requests one after the other; the last answer counts for all further ones. */
+async function aServer(...answers: Answer[]) {
+  const requests: { method: string; url: string; headers: IncomingMessage['headers']; text: string }[] = []
+  const server = createServer(async (request, response) => {
+    let text = ''
+    for await (const chunk of request) text += chunk
+    const answer = answers[Math.min(requests.length, answers.length - 1)]!
+    requests.push({ method: request.method!, url: request.url!, headers: request.headers, text })
+    await answer(Object.assign(request, { text }), response)
+  })
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  afterAllTests(async () => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const url = `http://127.0.0.1:${(server.address() as { port: number }).port}`
+  const open = (options: Partial<ClientOptions> = {}) => createClient({ url, auth: { apiKey: 'key' }, ...options })
+  return { url, requests, client: open(), open }
+}
+
+const json =
+  (status: number, body: unknown, headers: Record<string, string> = {}): Answer =>
+  (_, response) =>
+    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
+const empty =
+  (status: number, headers: Record<string, string> = {}): Answer =>
+  (_, response) =>
+    response.writeHead(status, headers).end()
+const cut: Answer = (request) => request.socket.destroy()
+const cutInBody: Answer = (request, response) => {
+  response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' })
+  response.write('{"endpointId": ')
+  setTimeout(() => request.socket.destroy(), 10)
+}
+const silence: Answer = () => {}
+
+const failureOf = async (work: Promise<unknown>): Promise<WaypostError> => {
+  const error = await work.then(
+    () => assert.fail('it succeeded'),
+    (thrown) => thrown,
+  )
+  assert.ok(error instanceof WaypostError, String(error))
+  return error
+}
+const endpoint = { endpointId: 'thermo-1' }
+const read = json(200, endpoint, { etag: '"1"' })
+
+suite('retries', () => {
+  for (const [what, answer] of Object.entries({ cut, cutInBody, 429: empty(429), 503: empty(503), 504: empty(504) }))
+    test(`a read is repeated after ${what}`, async () => {
+      const { client, requests } = await aServer(answer, answer, read)
+      const { body, attempts } = await client.endpoints.get(endpoint)
+      assert.equal(body.endpointId, 'thermo-1')
+      assert.deepEqual([attempts, requests.length], [3, 3])
+    })
+
+  for (const [what, answer] of Object.entries({ cut, cutInBody, 503: empty(503), 504: empty(504) }))
+    test(`a write that may have arrived is not repeated after ${what}`, async () => {
+      const { client, requests } = await aServer(answer, json(201, endpoint))
+      await failureOf(client.endpoints.create({ body: { appVersion: { name: 'a-v1' } } }))
+      assert.equal(requests.length, 1)
+    })
+
+  test('a write that was rejected with 429 is repeated, because nothing was done', async () => {
+    const { client, requests } = await aServer(empty(429), json(201, { ...endpoint, token: 't' }))
+    await client.endpoints.create({ body: { appVersion: { name: 'a-v1' } } })
+    assert.equal(requests.length, 2)
+  })
+
+  test('a write is repeated with If-Match, with If-None-Match, or if the caller says so', async () => {
+    for (const options of [{ ifMatch: '"1"' }, { ifNoneMatch: '*' }, { repeatable: true }]) {
+      const { client, requests } = await aServer(cut, empty(204))
+      await client.assets.update({ assetId: 'a', body: { definition: '{}' } }, options)
+      assert.equal(requests.length, 2, JSON.stringify(options))
+    }
+  })
+
+  test('If-Match with any version does not make a write safe', async () => {
+    const { client, requests } = await aServer(cut, empty(204))
+    await failureOf(client.assets.update({ assetId: 'a', body: { definition: '{}' } }, { ifMatch: '*' }))
+    assert.equal(requests.length, 1)
+  })
+
+  test('a write is repeated while the server is not there, because nothing was sent', async () => {
+    const { url } = await aServer(empty(204))
+    let calls = 0
+    const refused = Object.assign(new TypeError('fetch failed'), { cause: { code: 'ECONNREFUSED' } })
+    const client = createClient({
+      url,
+      auth: { apiKey: 'key' },
+      fetch: (input, init) => (++calls < 3 ? Promise.reject(refused) : fetch(input, init)),
+    })
+    await client.assets.delete({ assetId: 'a' })
+    assert.equal(calls, 3)
+  })
+
+  test('Retry-After is kept', async () => {
+    const { client } = await aServer(empty(503, { 'retry-after': '1' }), read)
+    const start = performance.now()
+    await client.endpoints.get(endpoint)
+    assert.ok(performance.now() - start >= 1000)
+  })
+
+  test('a Retry-After beyond the time limit ends the call at once', async () => {
+    const { client, requests } = await aServer(empty(503, { 'retry-after': '3600' }))
+    const error = await failureOf(client.endpoints.get(endpoint))
+    assert.deepEqual([error.status, error.retryAfterSeconds, requests.length], [503, 3600, 1])
+  })
+
+  test('an attempt without an answer ends with its time limit, and a read is repeated', async () => {
+    const { open } = await aServer(silence, read)
+    const { attempts } = await open({ attemptTimeoutMs: 100 }).endpoints.get(endpoint)
+    assert.equal(attempts, 2)
+  })
+
+  test('the time limit of the call ends all attempts', async () => {
+    const { open } = await aServer(silence)
+    const error = await failureOf(open({ timeoutMs: 150 }).endpoints.get(endpoint))
+    assert.equal(error.code, 'timeout')
+  })
+
+  test('a signal ends the call, also between attempts', async () => {
+    const { client, requests } = await aServer(empty(503, { 'retry-after': '30' }))
+    const controller = new AbortController()
+    const call = failureOf(client.endpoints.get(endpoint, { signal: controller.signal }))
+    while (requests.length === 0) await new Promise((done) => setTimeout(done, 5))
+    controller.abort(new Error('enough'))
+    assert.equal((await call).code, 'aborted')
+  })
+})
+
+suite('answers', () => {
+  test('a read gives the ETag, and 304 is a value', async () => {
+    const { client, requests } = await aServer(read, empty(304, { etag: '"1"' }))
+    const { etag } = await client.endpoints.get(endpoint)
+    assert.equal(etag, '"1"')
+    const again = await client.endpoints.get(endpoint, { ifNoneMatch: etag! })
+    assert.equal(again.status, 304)
+    assert.equal(requests[1]!.headers['if-none-match'], '"1"')
+  })
+
+  test('a write takes the ETag, and 412 is a value', async () => {
+    const { client, requests } = await aServer(json(412, { message: 'changed' }))
+    const answer = await client.assets.update({ assetId: 'a', body: { definition: '{}' } }, { ifMatch: '"1"' })
+    assert.equal(answer.status, 412)
+    assert.equal(requests[0]!.headers['if-match'], '"1"')
+  })
+
+  test('412 without a condition is an error', async () => {
+    const { client } = await aServer(json(412, { message: 'changed' }))
+    const error = await failureOf(client.assets.update({ assetId: 'a', body: { definition: '{}' } }))
+    assert.deepEqual([error.status, error.message], [412, 'changed'])
+  })
+
+  test('an error has status, code, message, field, correlation id and operation', async () => {
+    const headers = { 'x-waypost-error': 'invalid_request', 'x-waypost-field': 'a%20b', 'x-correlation-id': 'c-1' }
+    const { client } = await aServer(json(400, { message: 'a b: wrong' }, headers))
+    const { status, code, message, field, correlationId, operation } = await failureOf(client.me.get())
+    assert.deepEqual(
+      [status, code, message, field, correlationId, operation],
+      [400, 'invalid_request', 'a b: wrong', 'a b', 'c-1', 'me.get'],
+    )
+  })
+
+  const strange: Record<string, Answer> = {
+    'HTML instead of JSON': (_, response) =>
+      response.writeHead(502, { 'content-type': 'text/html' }).end('<html>\u001b[31m'),
+    'half of a JSON': (_, response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{"a":'),
+    'another shape': json(200, { items: 5 }),
+    'a field name that is not encoded well': json(400, { message: 'x' }, { 'x-waypost-field': '%E0%A4%A' }),
+  }
+  for (const [what, answer] of Object.entries(strange))
+    test(`${what} is an error with one clean line`, async () => {
+      const { open } = await aServer(answer)
+      const { message } = await failureOf(open({ attempts: 1 }).endpoints.list().page())
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: they must not reach a terminal
+      assert.doesNotMatch(message, /[\u0000-\u001f]/)
+    })
+
+  test('a redirect is not followed, and nothing is sent to its target', async () => {
+    const other = await aServer(read)
+    for (const status of [301, 302, 303, 307, 308]) {
+      const { client } = await aServer(empty(status, { location: `${other.url}/elsewhere` }))
+      const error = await failureOf(client.endpoints.create({ body: { appVersion: { name: 'a-v1' } } }))
+      assert.equal(error.code, 'redirected')
+      assert.match(error.message, /elsewhere/)
+    }
+    assert.equal(other.requests.length, 0)
+  })
+})
+
+suite('arguments', () => {
+  test('parameters are encoded, lists are repeated, and undefined is left out', async () => {
+    const { client, requests } = await aServer(json(200, { totalElements: 0, content: [] }))
+    await client.endpoints.list({ endpointId: ['a&b', 'c/d'], regex: undefined, limit: 5 }).page()
+    assert.equal(requests[0]!.url, '/epr/api/v1/endpoints?endpointId=a%26b&endpointId=c%2Fd&limit=5')
+  })
+
+  for (const endpointId of ['', '.', '..'])
+    test(`the id ${JSON.stringify(endpointId)} would be another address, so nothing is sent`, async () => {
+      const { client, requests } = await aServer(read)
+      const error = await failureOf(client.endpoints.get({ endpointId }))
+      assert.deepEqual([error.code, error.field, requests.length], ['invalid_argument', 'endpointId', 0])
+    })
+
+  test('an id with slashes stays one segment', async () => {
+    const { client, requests } = await aServer(read)
+    await client.endpoints.get({ endpointId: '../../a?b#c' })
+    assert.equal(requests[0]!.url, '/epr/api/v1/endpoints/..%2F..%2Fa%3Fb%23c')
+  })
+
+  test('an address with credentials, a query or another protocol is rejected', () => {
+    for (const url of ['http://a:b@host', 'http://host/?a', 'ftp://host', 'host', ''])
+      assert.throws(() => createClient({ url }), { code: 'invalid_argument', field: 'url' }, url)
+  })
+})
+
+suite('lists', () => {
+  const items = Array.from({ length: 25 }, (_, index) => ({ endpointId: `e-${index}` }))
+  const offsetPages: Answer = ({ url }, response) => {
+    const query = new URL(url!, 'http://host').searchParams
+    const [offset, limit] = [Number(query.get('offset') ?? 0), Number(query.get('limit') ?? 100)]
+    return json(200, { totalElements: items.length, content: items.slice(offset, offset + limit) })(
+      { url } as never,
+      response,
+    )
+  }
+  const numberedPages: Answer = ({ url }, response) => {
+    const query = new URL(url!, 'http://host').searchParams
+    const [page, size] = [Number(query.get('page') ?? 1), Number(query.get('pageSize') ?? 100)]
+    const data = items.slice((page - 1) * size, page * size)
+    return json(200, { data, count: items.length, page, pageSize: size, server: {} })({ url } as never, response)
+  }
+  const sizes = (requests: { url: string }[]) => requests.map(({ url }) => url.split('?')[1] ?? '')
+
+  test('nothing is requested before it is used', async () => {
+    const { client, requests } = await aServer(offsetPages)
+    client.endpoints.list({ limit: 10 })
+    assert.equal(requests.length, 0)
+  })
+
+  test('all pages are read one after the other', async () => {
+    const { client, requests } = await aServer(offsetPages)
+    const ids: string[] = []
+    for await (const { endpointId } of client.endpoints.list({ limit: 10 })) ids.push(endpointId)
+    assert.equal(ids.length, 25)
+    assert.deepEqual(sizes(requests), ['limit=10', 'limit=10&offset=10', 'limit=10&offset=20'])
+  })
+
+  test('a loop that stops requests no further page', async () => {
+    const { client, requests } = await aServer(offsetPages)
+    let read = 0
+    for await (const _ of client.endpoints.list({ limit: 10 })) if (++read === 10) break
+    assert.equal(requests.length, 1)
+  })
+
+  test('take requests no more than it needs', async () => {
+    const { client, requests } = await aServer(offsetPages)
+    const ids: string[] = []
+    for await (const { endpointId } of client.endpoints.list({ limit: 10 }).take(13)) ids.push(endpointId)
+    assert.equal(ids.length, 13)
+    assert.deepEqual(sizes(requests), ['limit=10', 'limit=3&offset=10'])
+  })
+
+  test('pages that are counted from 1 are the same', async () => {
+    const { client } = await aServer(numberedPages)
+    const ids: unknown[] = []
+    for await (const one of client.vpnClients.list({ pageSize: 10 })) ids.push(one)
+    assert.equal(ids.length, 25)
+    let taken = 0
+    for await (const _ of client.vpnClients.list({ pageSize: 10 }).take(13)) taken++
+    assert.equal(taken, 13)
+  })
+
+  test('the total costs one item, or nothing after a page', async () => {
+    const { client, requests } = await aServer(offsetPages)
+    assert.equal(await client.endpoints.list().total, 25)
+    assert.deepEqual(sizes(requests), ['limit=1'])
+    const list = client.endpoints.list()
+    const page = await list.page()
+    assert.deepEqual([page.items.length, page.total, await list.total, requests.length], [25, 25, 25, 2])
+    assert.equal(await page.next(), undefined)
+  })
+
+  test('a page that the caller has is 304', async () => {
+    const { client } = await aServer(empty(304, { etag: '"p"' }))
+    assert.equal((await client.endpoints.list().page({ ifNoneMatch: '"p"' })).status, 304)
+  })
+
+  test('a server that never ends a list is read no further than the caller reads', async () => {
+    const { client, requests } = await aServer(json(200, { totalElements: 1e9, content: items }))
+    let read = 0
+    for await (const _ of client.endpoints.list({ limit: 25 })) if (++read === 60) break
+    assert.equal(requests.length, 3)
+  })
+})

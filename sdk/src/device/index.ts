@@ -1,0 +1,235 @@
+/** A device: sends samples, metadata and files, and processes commands, configurations and software, over HTTP or MQTT. */
+import { createCredentials } from '../auth.ts'
+import { WaypostError } from '../errors.ts'
+import { readOperation } from '../operation.ts'
+import { send } from '../request.ts'
+import { delayMsOf } from '../retry.ts'
+import type { Transport } from '../running.ts'
+import type { Upload } from '../types.ts'
+import { openHttpLink } from './http-link.ts'
+import type { Link, Message } from './link.ts'
+import { type MqttModule, openMqttLink } from './mqtt-link.ts'
+import { createQueue } from './queue.ts'
+import { createWork, type Handlers } from './work.ts'
+
+export { WaypostError } from '../errors.ts'
+export type { MqttModule } from './mqtt-link.ts'
+export type { Command, Configuration, Handlers, Software } from './work.ts'
+
+export interface DeviceOptions extends Handlers {
+  /** `https://…` for HTTP; `mqtts://…` or `wss://…/mqtt` for MQTT, which needs the package `mqtt`. */
+  url: string
+  /** Name of the application version. */
+  version: string
+  /** Token of the endpoint. */
+  token: string
+  /** Address of the platform for files and software, if `url` is for MQTT. */
+  httpUrl?: string | undefined
+  /** Client id of MQTT. Default: a random one. */
+  clientId?: string | undefined
+  /** Credentials of the MQTT client, if the tenant requires them. */
+  username?: string | undefined
+  password?: string | undefined
+  /** Further options of `mqtt.connect`, such as certificates. */
+  connection?: Record<string, unknown> | undefined
+  /** The package `mqtt`, if it is not to be imported. */
+  mqtt?: MqttModule | undefined
+  /** How many messages wait while the device is offline; then the oldest is dropped. Default: 1000. */
+  queueMax?: number | undefined
+  /** How often a device over HTTP asks for commands, configurations and software. Default: 5000. */
+  pollMs?: number | undefined
+  /** False: samples without `timestamp` get the time of their arrival, and one that is sent twice is stored twice. */
+  stampSamples?: boolean | undefined
+  fetch?: typeof fetch | undefined
+  onConnected?: (() => void) | undefined
+  /** Called when the platform cannot be reached; the device tries again. */
+  onOffline?: ((error: WaypostError) => void) | undefined
+  /** Called when a report to the platform was rejected. */
+  onError?: ((error: unknown) => void) | undefined
+}
+
+type Json = Record<string, unknown>
+
+export interface Device {
+  /** Sends one sample, or several; resolves when the platform has stored them. */
+  sample(sample: Json | readonly Json[]): Promise<void>
+  metadata: {
+    get(keys?: readonly string[]): Promise<Json>
+    /** Sets these keys, and keeps the others. */
+    update(values: Json): Promise<void>
+    delete(keys: readonly string[]): Promise<void>
+  }
+  /** Uploads a file; another one with the same name replaces it. */
+  uploadFile(filename: string, body: Upload): Promise<void>
+  /** Uploads a blob; returns its address. */
+  uploadBlob(body: Upload, name?: string): Promise<string | undefined>
+  /** Reports the software version that the device runs; the platform then offers others. */
+  reportSoftware(version: string): Promise<void>
+  /** Sends any message of the device protocol; returns the payload of the response. */
+  request(extension: string, resource: string, payload?: unknown): Promise<unknown>
+  readonly connected: boolean
+  /** Number of messages that are not acknowledged yet. */
+  readonly pending: number
+  close(): Promise<void>
+}
+
+const fileUpload = readOperation('files', 'upload POST /bcx/api/v1/files/{filename} n bo hX-Auth-Token')
+const blobUpload = readOperation('blobs', 'upload POST /bcx/api/v1/binary-data n bo hX-Auth-Token')
+
+const isHttp = (url: string) => /^https?:/.test(url)
+
+/** Connects a device. It reconnects by itself until it is closed; what it sends meanwhile waits. */
+export async function connect(options: DeviceOptions): Promise<Device> {
+  const transport = httpOf(options)
+  let [link, closed, failures]: [Link | undefined, boolean, number] = [undefined, false, 0]
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const { onError = () => {} } = options
+  const queue = createQueue({
+    queueMax: options.queueMax ?? 1000,
+    onSuccess: () => {
+      failures = 0
+    },
+    onFailure: (error) => {
+      const broken = link
+      lost(error)
+      void broken?.close()
+    },
+  })
+  const work = createWork(options, queue.send, (address) => downloadOf(options, transport, address), onError)
+
+  async function open() {
+    if (closed) return
+    try {
+      link = isHttp(options.url)
+        ? openHttpLink(transport!, options.version, options.token)
+        : await openMqttLink(mqttOptionsOf(options), { onPush: work.push, onLost: lost })
+      if (closed) return await link.close()
+      queue.use(link)
+      options.onConnected?.()
+      // The first message shows the platform which endpoint the connection represents; it then pushes what waits.
+      await poll()
+    } catch (error) {
+      lost(error as WaypostError)
+    }
+  }
+
+  async function poll() {
+    await work.poll().catch(onError)
+    if (!closed && link?.pushes === false) timer = setTimeout(poll, options.pollMs ?? 5000)
+  }
+
+  function lost(error: WaypostError) {
+    link = undefined
+    queue.use(undefined)
+    if (closed) return
+    options.onOffline?.(error)
+    clearTimeout(timer)
+    timer = setTimeout(open, delayMsOf(++failures + 2, error.retryAfterSeconds, Math.random))
+  }
+
+  void open()
+  return deviceOf(options, queue, transport, {
+    isConnected: () => link !== undefined,
+    setSoftware: work.setSoftware,
+    async close() {
+      closed = true
+      clearTimeout(timer)
+      queue.close()
+      await link?.close()
+      link = undefined
+    },
+  })
+}
+
+interface Control {
+  isConnected(): boolean
+  setSoftware(version: string): void
+  close(): Promise<void>
+}
+
+function deviceOf(
+  options: DeviceOptions,
+  queue: ReturnType<typeof createQueue>,
+  transport: Transport | undefined,
+  control: Control,
+): Device {
+  const ask = async (extension: string, resource: string, payload: unknown = {}): Promise<unknown> => {
+    const message: Message = { extension, resource, payload: JSON.stringify(payload) }
+    const text = await queue.send(message)
+    return text === '' ? undefined : JSON.parse(text)
+  }
+  const stamped = (sample: Json) =>
+    options.stampSamples === false || 'timestamp' in sample
+      ? sample
+      : { timestamp: new Date().toISOString(), ...sample }
+  async function upload(operation: typeof fileUpload, args: Json) {
+    if (transport === undefined)
+      throw new WaypostError('httpUrl: files need the HTTP address of the platform', {
+        code: 'invalid_argument',
+        field: 'httpUrl',
+      })
+    const { token } = (await ask('bcx', 'token')) as { token: string }
+    // The same content under the same name replaces itself; a blob would be stored twice.
+    return send(transport, operation, { ...args, 'X-Auth-Token': token }, { repeatable: operation === fileUpload })
+  }
+  return {
+    async sample(sample) {
+      await ask('dcx', 'json', Array.isArray(sample) ? sample.map(stamped) : stamped(sample as Json))
+    },
+    metadata: {
+      get: async (keys) => (await ask('epmx', 'get', keys === undefined ? {} : { keys })) as Json,
+      update: async (values) => void (await ask('epmx', 'update/keys', values)),
+      delete: async (keys) => void (await ask('epmx', 'delete/keys', keys)),
+    },
+    uploadFile: async (filename, body) => void (await upload(fileUpload, { filename, body })),
+    uploadBlob: async (body, name) => (await upload(blobUpload, { name, body })).location,
+    async reportSoftware(version) {
+      control.setSoftware(version)
+      await ask('cmx_ota', 'applied/json', { configId: version, statusCode: 200 })
+    },
+    request: ask,
+    get connected() {
+      return control.isConnected()
+    },
+    get pending() {
+      return queue.size()
+    },
+    close: control.close,
+  }
+}
+
+function httpOf(options: DeviceOptions): Transport | undefined {
+  const url = options.httpUrl ?? (isHttp(options.url) ? options.url : undefined)
+  if (url === undefined) return undefined
+  const base = { url: url.replace(/\/+$/, ''), fetch: options.fetch ?? globalThis.fetch.bind(globalThis), defaults: {} }
+  return { ...base, credentials: createCredentials(undefined, base) }
+}
+
+const mqttOptionsOf = ({ url, version, token, clientId, username, password, connection, mqtt }: DeviceOptions) => ({
+  url,
+  version,
+  token,
+  clientId: clientId ?? `waypost-${crypto.randomUUID()}`,
+  username,
+  password,
+  connection,
+  module: mqtt,
+})
+
+/** Downloads software from the host of the platform only; the link itself is the permission. */
+async function downloadOf(options: DeviceOptions, transport: Transport | undefined, link: string) {
+  const target = URL.canParse(link) ? new URL(link) : undefined
+  const hosts = [options.url, options.httpUrl ?? options.url].map((url) => new URL(url).hostname)
+  if (target === undefined || !/^https?:$/.test(target.protocol) || !hosts.includes(target.hostname))
+    throw new WaypostError(`The software is not on the host of the platform: ${link}`, { code: 'redirected' })
+  const base = transport ?? { fetch: options.fetch ?? globalThis.fetch.bind(globalThis), defaults: {} }
+  const file = readOperation('software', `file.download GET ${target.pathname} n ab hrange hif-range`)
+  const args = Object.fromEntries(target.searchParams)
+  const from = {
+    ...base,
+    url: target.origin,
+    credentials: createCredentials(undefined, { ...base, url: target.origin }),
+  }
+  const { body } = await send(from, file, args, {})
+  return body as ReadableStream<Uint8Array>
+}

@@ -1,0 +1,41 @@
+/** What the connections of a device have in common. */
+import { WaypostError } from '../errors.ts'
+
+export interface Message {
+  extension: string
+  resource: string
+  payload: string
+}
+
+/** A message that the platform sent without a request: a command, a configuration or software. */
+export type Push = (extension: string, path: string[], payload: string) => void
+
+export interface Link {
+  /** Sends a message; resolves with the payload of the response when the platform has processed it. */
+  request(message: Message): Promise<string>
+  /** How many messages can wait for their responses at the same time. */
+  concurrency: number
+  /** Whether the platform pushes messages; else the device polls. */
+  pushes: boolean
+  close(): Promise<void>
+}
+
+export interface LinkEvents {
+  onPush: Push
+  /** Called when the connection was lost. */
+  onLost(error: WaypostError): void
+}
+
+/** Errors after which a message is sent again: it got no answer, or the platform asks for patience. */
+export const isTemporary = ({ status }: WaypostError) => status === undefined || status === 429 || status >= 500
+
+/** Returns the error that the platform sent to a device: `{"statusCode": 400, "reasonPhrase": "…"}`. */
+export function rejectionOf(payload: string, { extension, resource }: Pick<Message, 'extension' | 'resource'>) {
+  const operation = `${extension}/${resource}`
+  try {
+    const { statusCode, reasonPhrase } = JSON.parse(payload) as { statusCode?: number; reasonPhrase?: string }
+    return new WaypostError(reasonPhrase ?? 'The platform rejected the message', { status: statusCode, operation })
+  } catch (cause) {
+    return new WaypostError('The platform rejected the message', { code: 'unreadable', operation, cause })
+  }
+}

@@ -1,0 +1,133 @@
+/** A device over MQTT, with the package `mqtt`. Each connection has a client of its own, so that no message is sent by two of them. */
+import { WaypostError } from '../errors.ts'
+import { type Link, type LinkEvents, type Message, rejectionOf } from './link.ts'
+
+/** The part of the package `mqtt` that is used. */
+export interface MqttModule {
+  connect(url: string, options: Record<string, unknown>): MqttClient
+}
+export interface MqttClient {
+  // biome-ignore lint/suspicious/noExplicitAny: the listeners of the package have many types
+  on(event: any, listener: (...values: any[]) => void): unknown
+  publish(topic: string, payload: string, options: { qos: 0 | 1 | 2 }, done: (error?: Error | null) => void): unknown
+  // biome-ignore lint/suspicious/noExplicitAny: the callback of the package has several types
+  end(force: boolean, options: any, done?: any): unknown
+}
+
+export interface MqttOptions {
+  url: string
+  version: string
+  token: string
+  clientId: string
+  username?: string | undefined
+  password?: string | undefined
+  /** Options of `mqtt.connect`, such as certificates. */
+  connection?: Record<string, unknown> | undefined
+  module?: MqttModule | undefined
+}
+
+const connectTimeoutMs = 20_000
+const responseTimeoutMs = 20_000
+const requestIdMax = 2_000_000_000
+
+async function loadModule(): Promise<MqttModule> {
+  // The name is a variable, so that bundlers do not need the package.
+  const name = 'mqtt'
+  try {
+    const loaded = await import(name)
+    return (loaded.default ?? loaded) as MqttModule
+  } catch (cause) {
+    throw new WaypostError('MQTT needs the package mqtt: npm install mqtt', { code: 'invalid_argument', cause })
+  }
+}
+
+interface Waiting {
+  resolve(payload: string): void
+  reject(error: WaypostError): void
+  timer: ReturnType<typeof setTimeout>
+  message: Message
+}
+
+export async function openMqttLink(options: MqttOptions, { onPush, onLost }: LinkEvents): Promise<Link> {
+  const { connect } = options.module ?? (await loadModule())
+  const prefix = `kp1/${options.version}/`
+  const topicOf = (extension: string, rest: string) => `${prefix}${extension}/${options.token}/${rest}`
+  const waiting = new Map<string, Waiting>()
+  let [requestId, open]: [number, boolean] = [0, false]
+  const client = connect(options.url, {
+    ...options.connection,
+    clientId: options.clientId,
+    ...(options.username !== undefined && { username: options.username, password: options.password }),
+    clean: true,
+    reconnectPeriod: 0,
+    connectTimeout: connectTimeoutMs,
+  })
+
+  function lose(error: WaypostError) {
+    for (const { reject, timer } of waiting.values()) {
+      clearTimeout(timer)
+      reject(error)
+    }
+    waiting.clear()
+    if (open) onLost(error)
+    open = false
+  }
+
+  function receive(topic: string, payload: string) {
+    const [extension = '', token, ...path] = topic.slice(prefix.length).split('/')
+    const outcome = path.pop()
+    if (!topic.startsWith(prefix) || token !== options.token) return
+    const request = waiting.get(`${extension}/${path.join('/')}`)
+    if (request === undefined) {
+      if (outcome === 'status') onPush(extension, path, payload)
+      return
+    }
+    waiting.delete(`${extension}/${path.join('/')}`)
+    clearTimeout(request.timer)
+    if (outcome === 'error') request.reject(rejectionOf(payload, request.message))
+    else request.resolve(payload)
+  }
+
+  const lost = (cause?: unknown) =>
+    new WaypostError(`The connection to ${new URL(options.url).host} was lost`, { code: 'interrupted', cause })
+  await new Promise<void>((resolve, reject) => {
+    let problem: unknown
+    client.on('connect', () => {
+      open = true
+      resolve()
+    })
+    client.on('message', (topic: string, payload: Uint8Array) => receive(topic, new TextDecoder().decode(payload)))
+    client.on('error', (error: unknown) => {
+      problem = error
+    })
+    client.on('close', () => {
+      const text = problem instanceof Error ? problem.message : 'the platform closed the connection'
+      reject(new WaypostError(`${new URL(options.url).host} is not reachable: ${text}`, { cause: problem }))
+      lose(lost(problem))
+    })
+  })
+
+  return {
+    concurrency: 32,
+    pushes: true,
+    request: (message) =>
+      new Promise((resolve, reject) => {
+        requestId = (requestId % requestIdMax) + 1
+        const key = `${message.extension}/${message.resource}/${requestId}`
+        // A connection that answers nothing is closed; the next one sends the message again.
+        const timer = setTimeout(() => client.end(true, {}), responseTimeoutMs)
+        waiting.set(key, { resolve, reject, timer, message })
+        const topic = topicOf(message.extension, `${message.resource}/${requestId}`)
+        client.publish(topic, message.payload, { qos: 1 }, (error) => {
+          if (!error || !waiting.delete(key)) return
+          clearTimeout(timer)
+          reject(lost(error))
+        })
+      }),
+    async close() {
+      open = false
+      await new Promise<void>((resolve) => client.end(false, {}, () => resolve()))
+      lose(lost())
+    },
+  }
+}

@@ -1,0 +1,83 @@
+/** Sends the messages of a device in order, and keeps a limited number of them while it is offline. */
+import { WaypostError } from '../errors.ts'
+import { isTemporary, type Link, type Message } from './link.ts'
+
+interface Waiting {
+  message: Message
+  resolve(payload: string): void
+  reject(error: WaypostError): void
+}
+
+export interface QueueOptions {
+  /** How many messages can wait. When it is full, the oldest one is dropped. */
+  queueMax: number
+  /** Called after a message that was processed. */
+  onSuccess(): void
+  /** Called after a message that has to be sent again. */
+  onFailure(error: WaypostError): void
+}
+
+export function createQueue({ queueMax, onSuccess, onFailure }: QueueOptions) {
+  const waiting: Waiting[] = []
+  let [link, sending]: [Link | undefined, number] = [undefined, 0]
+
+  function sendNext() {
+    while (link !== undefined && sending < link.concurrency && waiting.length > 0) void transmit(link, waiting.shift()!)
+  }
+
+  async function transmit(over: Link, item: Waiting) {
+    sending++
+    try {
+      item.resolve(await over.request(item.message))
+      onSuccess()
+    } catch (failure) {
+      const error = failure instanceof WaypostError ? failure : new WaypostError(String(failure), { cause: failure })
+      if (!isTemporary(error)) item.reject(error)
+      else {
+        insert(item)
+        if (link === over) {
+          link = undefined
+          onFailure(error)
+        }
+      }
+    } finally {
+      sending--
+      sendNext()
+    }
+  }
+
+  /** Puts a message back to the front: it is older than all that wait. */
+  function insert(item: Waiting) {
+    waiting.unshift(item)
+    dropOldest()
+  }
+
+  function dropOldest() {
+    while (waiting.length > queueMax)
+      waiting.shift()!.reject(
+        new WaypostError(`The message was dropped: more than ${queueMax} wait for a connection`, {
+          code: 'queue_full',
+        }),
+      )
+  }
+
+  return {
+    send: (message: Message) =>
+      new Promise<string>((resolve, reject) => {
+        waiting.push({ message, resolve, reject })
+        dropOldest()
+        sendNext()
+      }),
+    /** Sends what waits over this link; undefined: keeps it. */
+    use(opened: Link | undefined) {
+      link = opened
+      sendNext()
+    },
+    size: () => waiting.length + sending,
+    close() {
+      link = undefined
+      for (const { reject } of waiting.splice(0))
+        reject(new WaypostError('The device was closed before the message was sent', { code: 'aborted' }))
+    },
+  }
+}

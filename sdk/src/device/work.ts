@@ -1,0 +1,140 @@
+/** Processes what the platform gives to a device: commands, configurations and software. Each is processed once, however often it comes. */
+import type { Message } from './link.ts'
+
+export interface Command {
+  id: number
+  type: string
+  payload: unknown
+}
+export interface Configuration {
+  /** Absent for the default configuration. */
+  name: string | undefined
+  configId: string
+  config: unknown
+}
+export interface Software {
+  version: string
+  /** The specification of the version. */
+  config: Record<string, unknown> | null
+  /** Downloads the file of the version, if it has one. */
+  download(): Promise<ReadableStream<Uint8Array>>
+}
+
+/** The functions of a device. One that throws is reported to the platform as failed, with the message of its error. */
+export interface Handlers {
+  /** The result of a command is the payload of its response. */
+  onCommand?: ((command: Command) => unknown) | undefined
+  onConfiguration?: ((configuration: Configuration) => unknown) | undefined
+  onSoftware?: ((software: Software) => unknown) | undefined
+}
+
+interface Outcome {
+  statusCode: number
+  reasonPhrase?: string
+  payload?: unknown
+}
+
+type Send = (message: Message) => Promise<string>
+
+/** How many finished commands are remembered, because the platform may send them again before it has the result. */
+const rememberedMax = 1000
+
+const parse = (text: string): unknown => (text === '' ? undefined : JSON.parse(text))
+
+export function createWork(
+  handlers: Handlers,
+  send: Send,
+  download: (link: string) => Promise<ReadableStream<Uint8Array>>,
+  onError: (error: unknown) => void,
+) {
+  const outcomes = new Map<string, Promise<Outcome>>()
+  const known = new Map<string, string>()
+
+  /** Runs a task once for its key; later callers get the same outcome. */
+  function once(key: string, task: () => unknown): Promise<Outcome> {
+    const found = outcomes.get(key)
+    if (found !== undefined) return found
+    const outcome = run(task)
+    outcomes.set(key, outcome)
+    for (const oldest of outcomes.keys()) {
+      if (outcomes.size <= rememberedMax) break
+      outcomes.delete(oldest)
+    }
+    return outcome
+  }
+
+  const report = (extension: string, resource: string, body: unknown) =>
+    send({ extension, resource, payload: JSON.stringify(body) })
+
+  async function command(type: string, { id, payload }: { id: number; payload?: unknown }) {
+    if (handlers.onCommand === undefined) return
+    const outcome = await once(`command ${id}`, () => handlers.onCommand!({ id, type, payload }))
+    await report('cex', `result/${type}`, [{ id, ...outcome }])
+  }
+
+  async function commands(body: unknown, type?: string) {
+    if (!Array.isArray(body)) return
+    await Promise.all(body.map((one) => command(type ?? String(one.type), one)))
+  }
+
+  async function configuration(body: unknown, name: string | undefined) {
+    const { configId, config } = (body ?? {}) as { configId?: string; config?: unknown }
+    if (!configId || handlers.onConfiguration === undefined) return
+    const outcome = await once(`configuration ${name ?? ''} ${configId}`, () =>
+      handlers.onConfiguration!({ name, configId, config }),
+    )
+    const { payload: _, ...applied } = outcome
+    await report('cmx', name === undefined ? 'applied/json' : `applied/json/${name}`, { configId, ...applied })
+    known.set(`cmx ${name ?? ''}`, configId)
+  }
+
+  async function software(body: unknown) {
+    const { configId, config = null } = (body ?? {}) as { configId?: string; config?: Record<string, unknown> | null }
+    if (!configId || handlers.onSoftware === undefined) return
+    const link = config?.link
+    const { payload: _, ...outcome } = await once(`software ${configId}`, () =>
+      handlers.onSoftware!({ version: configId, config, download: () => download(String(link)) }),
+    )
+    // Another offer of a version that failed is another attempt.
+    if (outcome.statusCode !== 200) outcomes.delete(`software ${configId}`)
+    await report('cmx_ota', 'applied/json', { configId, ...outcome })
+    if (outcome.statusCode === 200) known.set('cmx_ota', configId)
+  }
+
+  const ask = async (extension: string, resource: string, body: unknown) =>
+    parse(await send({ extension, resource, payload: JSON.stringify(body) }))
+
+  return {
+    /** Takes a message that the platform pushed. */
+    push(extension: string, path: string[], payload: string) {
+      const [resource, second] = path
+      const isRequestId = (part: string | undefined) => part !== undefined && /^\d+$/.test(part)
+      const task = async () => {
+        const body = parse(payload)
+        if (extension === 'cex' && resource === 'command')
+          await commands(body, second === undefined || isRequestId(second) ? undefined : second)
+        else if (extension === 'cmx' && resource === 'config')
+          await configuration(body, isRequestId(path[2]) ? undefined : path[2])
+        else if (extension === 'cmx_ota' && resource === 'config') await software(body)
+      }
+      task().catch(onError)
+    },
+    /** Asks for everything that the platform has for the device. */
+    async poll() {
+      const asked = (extension: string) => ({ configId: known.get(extension) ?? '' })
+      if (handlers.onSoftware) await software(await ask('cmx_ota', 'config/json', asked('cmx_ota')))
+      if (handlers.onConfiguration) await configuration(await ask('cmx', 'config/json', asked('cmx ')), undefined)
+      if (handlers.onCommand) await commands(await ask('cex', 'command', {}))
+    },
+    setSoftware: (version: string) => void known.set('cmx_ota', version),
+  }
+}
+
+async function run(task: () => unknown): Promise<Outcome> {
+  try {
+    const payload = await task()
+    return { statusCode: 200, ...(payload !== undefined && { payload }) }
+  } catch (error) {
+    return { statusCode: 500, reasonPhrase: error instanceof Error ? error.message : String(error) }
+  }
+}

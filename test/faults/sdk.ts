@@ -1,0 +1,75 @@
+/** Calls the platform with the SDK through a hostile proxy: no read fails, and no write happens twice. */
+import assert from 'node:assert/strict'
+import { createClient, WaypostError } from '../../sdk/src/index.ts'
+import { openHostileProxy } from '../harness/hostile-proxy.ts'
+
+export interface ProxyOutcome {
+  reads: number
+  failedReads: number
+  writes: number
+  /** Writes whose answer was lost; each happened once or not at all. */
+  unknownWrites: number
+  doubleWrites: number
+  mischief: Record<string, number>
+}
+
+type Auth = { tenant: string; clientId: string; clientSecret: string }
+
+/** Each round creates an asset, reads it and changes it with its ETag. A create that is sent twice leaves two assets. */
+export async function callThroughProxy(url: string, auth: Auth, rounds: number, seed: number): Promise<ProxyOutcome> {
+  const proxy = await openHostileProxy(url, seed)
+  const direct = createClient({ url, auth })
+  const client = createClient({ url: proxy.url, auth, attemptTimeoutMs: 500, attempts: 40, timeoutMs: 120_000 })
+  const outcome = { reads: 0, failedReads: 0, writes: 0, unknownWrites: 0, doubleWrites: 0 }
+  const read = async <T>(work: Promise<T>): Promise<T | undefined> => {
+    outcome.reads++
+    try {
+      return await work
+    } catch (error) {
+      outcome.failedReads++
+      console.error(error)
+      return undefined
+    }
+  }
+  /** Returns undefined if nobody knows whether the write happened. */
+  const write = async <T>(work: Promise<T>): Promise<T | undefined> => {
+    outcome.writes++
+    try {
+      return await work
+    } catch (error) {
+      assert.ok(error instanceof WaypostError, String(error))
+      assert.ok(error.status === undefined || error.status === 503, `${error.status} ${error.message}`)
+      outcome.unknownWrites++
+      return undefined
+    }
+  }
+
+  const type = { displayName: `Hostile ${seed}`, definitionJsonSchema: '{"type":"object"}' }
+  const assetTypeId = (await direct.assetTypes.create({ body: type })).body.id
+
+  async function round(number: number) {
+    const definition = JSON.stringify({ name: `a-${number}` })
+    const created = await write(client.assets.create({ body: { assetTypeId, definition } }))
+    const found = []
+    for await (const one of direct.assets.list({ assetTypeIds: assetTypeId })) found.push(one)
+    if (found.length > 1) outcome.doubleWrites++
+    if (created !== undefined) assert.equal(found.length, 1, 'an acknowledged write is missing')
+    const [asset] = found
+    if (asset === undefined) return
+    const args = { assetId: asset.id }
+    const current = await read(client.assets.get(args))
+    if (current?.etag === undefined) return
+    const changed = JSON.stringify({ name: `b-${number}` })
+    const update = await write(
+      client.assets.update({ ...args, body: { definition: changed } }, { ifMatch: current.etag }),
+    )
+    // A conditional write is repeated until its fate is known: it happened, or an earlier attempt made the condition fail.
+    if (update?.status === 412) assert.ok(update.attempts > 1)
+    if (update !== undefined)
+      assert.deepEqual(JSON.parse((await direct.assets.get(args)).body.definition), JSON.parse(changed))
+    for (const { id } of found) await direct.assets.delete({ assetId: id })
+  }
+
+  for (let number = 0; number < rounds; number++) await round(number)
+  return { ...outcome, mischief: proxy.counts }
+}

@@ -1,0 +1,78 @@
+/** A proxy that treats requests as a bad network does: delays, cuts, 429, 503, and answers that are lost after the write. */
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
+import { afterAllTests } from './database.ts'
+import { seededRandom } from './seeded-random.ts'
+
+export type Mischief = 'delay' | 'cut before' | 'cut after' | 'cut in answer' | '429' | '503' | '503 after' | 'silence'
+export const mischiefs: Mischief[] = [
+  'delay',
+  'cut before',
+  'cut after',
+  'cut in answer',
+  '429',
+  '503',
+  '503 after',
+  'silence',
+]
+
+export interface HostileProxy {
+  url: string
+  /** How often each mischief happened. */
+  counts: Record<string, number>
+}
+
+/** Starts a proxy to an address that misbehaves with this probability. */
+export async function openHostileProxy(target: string, seed: number, share = 0.4): Promise<HostileProxy> {
+  const random = seededRandom(seed)
+  const counts: Record<string, number> = {}
+  const server = createServer(async (incoming, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of incoming) chunks.push(chunk)
+    const mischief = random() < share ? mischiefs[Math.floor(random() * mischiefs.length)] : undefined
+    if (mischief) counts[mischief] = (counts[mischief] ?? 0) + 1
+    await treat(mischief, target, incoming, Buffer.concat(chunks), response)
+  })
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  afterAllTests(async () => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { url: `http://127.0.0.1:${(server.address() as { port: number }).port}`, counts }
+}
+
+async function treat(
+  mischief: Mischief | undefined,
+  target: string,
+  incoming: IncomingMessage,
+  body: Buffer,
+  response: ServerResponse,
+) {
+  if (mischief === 'cut before') return incoming.socket.destroy()
+  if (mischief === '429' || mischief === '503')
+    return response.writeHead(Number(mischief), { 'retry-after': '0' }).end()
+  if (mischief === 'delay') await new Promise((done) => setTimeout(done, 30))
+  const answer = await forward(target, incoming, body)
+  if (mischief === 'silence') return
+  if (mischief === 'cut after') return incoming.socket.destroy()
+  if (mischief === '503 after') return response.writeHead(503, { 'retry-after': '0' }).end()
+  const { 'transfer-encoding': _, connection: __, ...headers } = answer.headers
+  response.writeHead(answer.status, { ...headers, 'content-length': answer.body.length })
+  if (mischief !== 'cut in answer' || answer.body.length < 2) return response.end(answer.body)
+  response.write(answer.body.subarray(0, answer.body.length >> 1), () => incoming.socket.destroy())
+}
+
+const forward = (target: string, { method, url, headers }: IncomingMessage, body: Buffer) =>
+  new Promise<{ status: number; headers: IncomingMessage['headers']; body: Buffer }>((resolve, reject) => {
+    const { host: _, connection: __, 'transfer-encoding': ___, ...rest } = headers
+    const outgoing = request(
+      target + url,
+      { method, headers: { ...rest, 'content-length': body.length } },
+      async (answer) => {
+        const chunks: Buffer[] = []
+        for await (const chunk of answer) chunks.push(chunk)
+        resolve({ status: answer.statusCode!, headers: answer.headers, body: Buffer.concat(chunks) })
+      },
+    )
+    outgoing.on('error', reject)
+    outgoing.end(body)
+  })
