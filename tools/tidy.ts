@@ -3,9 +3,11 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { lengthProblems } from './function-length.ts'
+import { operationProblems } from './operation-problems.ts'
 import { logTextProblems, proseProblems, proseWarnings } from './prose.ts'
 
 const linesMax = 400
+const generated = /^sdk\/src\/(?:operations|table|described)\.ts$/
 const publicFiles = /^src\/(services\/[^/]+|identity|gateway)\/(contract|events)\.ts$/
 const importLine = /^\s*(?:import|export)\b[^'"]*?\bfrom\s+['"](\.[^'"]+)['"]|^\s*import\s+['"](\.[^'"]+)['"]/gm
 
@@ -146,12 +148,13 @@ function findCircularImports(graph: Map<string, string[]>): string[] {
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-  const files = ['src', 'test', 'tools', 'bench']
+  const files = ['src', 'test', 'tools', 'bench', 'sdk/src']
     .flatMap((folder) => readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((file) => join(folder, file)))
-    .filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts'))
+    .filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts') && !generated.test(file))
   const texts = new Map(files.map((file) => [file, readFileSync(file, 'utf8')]))
   for (const [file, text] of texts) for (const warning of proseWarnings(file, text)) console.warn(`warning: ${warning}`)
-  const problems = findProblems(texts)
+  const document = JSON.parse(readFileSync('docs/reference/openapi.json', 'utf8'))
+  const problems = [...findProblems(texts), ...operationProblems(document)]
   for (const problem of problems) console.log(problem)
   if (problems.length > 0) process.exit(1)
 }

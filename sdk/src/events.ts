@@ -14,6 +14,8 @@ export async function* readEvents(response: Response, limit: Limit): AsyncGenera
     while (true) {
       limit.restartClock()
       const { done, value } = await reader.read()
+      // The time of the reader of the events does not count.
+      limit.stopClock()
       if (done) return
       rest += decoder.decode(value, { stream: true })
       if (rest.length > eventLengthMax) throw new Error('an event is too long')

@@ -31,9 +31,17 @@ export async function errorOf({ operation, attempts }: Running, response: Respon
   return new WaypostError(told ?? `${operation.name} failed with status ${status}: ${excerptOf(text)}`, {
     ...details,
     code: header('x-waypost-error'),
-    field: field === undefined ? undefined : decodeURIComponent(field),
+    field: field === undefined ? undefined : decoded(field),
     body: body ?? text,
   })
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
 }
 
 function jsonOrUndefined(text: string): unknown {

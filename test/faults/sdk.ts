@@ -31,7 +31,7 @@ export async function callThroughProxy(url: string, auth: Auth, rounds: number, 
       return undefined
     }
   }
-  /** Returns undefined if nobody knows whether the write happened. */
+  /** Returns undefined if the answer was lost, so that the write may have happened. */
   const write = async <T>(work: Promise<T>): Promise<T | undefined> => {
     outcome.writes++
     try {
@@ -70,6 +70,10 @@ export async function callThroughProxy(url: string, auth: Auth, rounds: number, 
     for (const { id } of found) await direct.assets.delete({ assetId: id })
   }
 
-  for (let number = 0; number < rounds; number++) await round(number)
+  try {
+    for (let number = 0; number < rounds; number++) await round(number)
+  } finally {
+    proxy.close()
+  }
   return { ...outcome, mischief: proxy.counts }
 }

@@ -1,6 +1,5 @@
 /** A proxy that treats requests as a bad network does: delays, cuts, 429, 503, and answers that are lost after the write. */
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
-import { afterAllTests } from './database.ts'
 import { seededRandom } from './seeded-random.ts'
 
 export type Mischief = 'delay' | 'cut before' | 'cut after' | 'cut in answer' | '429' | '503' | '503 after' | 'silence'
@@ -19,6 +18,7 @@ export interface HostileProxy {
   url: string
   /** How often each mischief happened. */
   counts: Record<string, number>
+  close(): void
 }
 
 /** Starts a proxy to an address that misbehaves with this probability. */
@@ -33,11 +33,14 @@ export async function openHostileProxy(target: string, seed: number, share = 0.4
     await treat(mischief, target, incoming, Buffer.concat(chunks), response)
   })
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
-  afterAllTests(async () => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return { url: `http://127.0.0.1:${(server.address() as { port: number }).port}`, counts }
+  return {
+    url: `http://127.0.0.1:${(server.address() as { port: number }).port}`,
+    counts,
+    close() {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
 }
 
 async function treat(

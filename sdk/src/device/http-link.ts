@@ -1,11 +1,9 @@
 /** A device over HTTP: each message is a request, and the device polls for what it would be pushed. */
-
 import { WaypostError } from '../errors.ts'
 import { readOperation } from '../operation.ts'
 import { send } from '../request.ts'
 import type { Transport } from '../running.ts'
-import type { Link } from './link.ts'
-import { rejectionOf } from './link.ts'
+import { isTemporary, type Link, rejectionOf } from './link.ts'
 
 const message = readOperation('devices', 'messages.send POST /kp1/{appVersionName}/{extension}/{token}/{+resource} n')
 
@@ -20,8 +18,8 @@ export function openHttpLink(transport: Transport, version: string, token: strin
         const { body } = await send(transport, message, args, { attempts: 1, signal: stop.signal })
         return body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body)
       } catch (error) {
-        if (error instanceof WaypostError && error.status !== undefined && typeof error.body === 'object')
-          throw rejectionOf(JSON.stringify(error.body), { extension, resource })
+        const isRejection = error instanceof WaypostError && !isTemporary(error) && typeof error.body === 'object'
+        if (isRejection) throw rejectionOf(JSON.stringify(error.body), { extension, resource })
         throw error
       }
     },

@@ -1,4 +1,4 @@
-/** What the connections of a device have in common. */
+/** The interface of a device's connection, over any protocol. */
 import { WaypostError } from '../errors.ts'
 
 export interface Message {
@@ -26,7 +26,7 @@ export interface LinkEvents {
   onLost(error: WaypostError): void
 }
 
-/** Errors after which a message is sent again: it got no answer, or the platform asks for patience. */
+/** Errors after which a message is sent again: it got no answer, or the platform could not store it. */
 export const isTemporary = ({ status }: WaypostError) => status === undefined || status === 429 || status >= 500
 
 /** Returns the error that the platform sent to a device: `{"statusCode": 400, "reasonPhrase": "…"}`. */

@@ -105,6 +105,9 @@ export async function openMqttLink(options: MqttOptions, { onPush, onLost }: Lin
       reject(new WaypostError(`${new URL(options.url).host} is not reachable: ${text}`, { cause: problem }))
       lose(lost(problem))
     })
+  }).catch((error) => {
+    client.end(true, {})
+    throw error
   })
 
   return {

@@ -3,6 +3,8 @@ import { WaypostError } from '../errors.ts'
 import { isTemporary, type Link, type Message } from './link.ts'
 
 interface Waiting {
+  /** Messages keep the order in which they were given. */
+  number: number
   message: Message
   resolve(payload: string): void
   reject(error: WaypostError): void
@@ -19,7 +21,7 @@ export interface QueueOptions {
 
 export function createQueue({ queueMax, onSuccess, onFailure }: QueueOptions) {
   const waiting: Waiting[] = []
-  let [link, sending]: [Link | undefined, number] = [undefined, 0]
+  let [link, sending, count, closed]: [Link | undefined, number, number, boolean] = [undefined, 0, 0, false]
 
   function sendNext() {
     while (link !== undefined && sending < link.concurrency && waiting.length > 0) void transmit(link, waiting.shift()!)
@@ -32,7 +34,7 @@ export function createQueue({ queueMax, onSuccess, onFailure }: QueueOptions) {
       onSuccess()
     } catch (failure) {
       const error = failure instanceof WaypostError ? failure : new WaypostError(String(failure), { cause: failure })
-      if (!isTemporary(error)) item.reject(error)
+      if (closed || !isTemporary(error)) item.reject(error)
       else {
         insert(item)
         if (link === over) {
@@ -46,9 +48,10 @@ export function createQueue({ queueMax, onSuccess, onFailure }: QueueOptions) {
     }
   }
 
-  /** Puts a message back to the front: it is older than all that wait. */
+  /** Puts a message back to its place. */
   function insert(item: Waiting) {
-    waiting.unshift(item)
+    const place = waiting.findIndex(({ number }) => number > item.number)
+    waiting.splice(place === -1 ? waiting.length : place, 0, item)
     dropOldest()
   }
 
@@ -64,7 +67,8 @@ export function createQueue({ queueMax, onSuccess, onFailure }: QueueOptions) {
   return {
     send: (message: Message) =>
       new Promise<string>((resolve, reject) => {
-        waiting.push({ message, resolve, reject })
+        if (closed) return reject(new WaypostError('The device is closed', { code: 'aborted' }))
+        waiting.push({ number: count++, message, resolve, reject })
         dropOldest()
         sendNext()
       }),
@@ -75,6 +79,7 @@ export function createQueue({ queueMax, onSuccess, onFailure }: QueueOptions) {
     },
     size: () => waiting.length + sending,
     close() {
+      closed = true
       link = undefined
       for (const { reject } of waiting.splice(0))
         reject(new WaypostError('The device was closed before the message was sent', { code: 'aborted' }))
