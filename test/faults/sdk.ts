@@ -13,6 +13,9 @@ export interface ProxyOutcome {
   mischief: Record<string, number>
 }
 
+/** Rounds that run at the same time, each with assets of a type of its own. */
+const lanes = 8
+
 type Auth = { tenant: string; clientId: string; clientSecret: string }
 
 /** Each round creates an asset, reads it and changes it with its ETag. A create that is sent twice leaves two assets. */
@@ -44,10 +47,7 @@ export async function callThroughProxy(url: string, auth: Auth, rounds: number, 
     }
   }
 
-  const type = { displayName: `Hostile ${seed}`, definitionJsonSchema: '{"type":"object"}' }
-  const assetTypeId = (await direct.assetTypes.create({ body: type })).body.id
-
-  async function round(number: number) {
+  async function round(assetTypeId: string, number: number) {
     const definition = JSON.stringify({ name: `a-${number}` })
     const created = await write(client.assets.create({ body: { assetTypeId, definition } }))
     const found = []
@@ -70,8 +70,15 @@ export async function callThroughProxy(url: string, auth: Auth, rounds: number, 
     for (const { id } of found) await direct.assets.delete({ assetId: id })
   }
 
+  let next = 0
+  async function lane(number: number) {
+    const body = { displayName: `Hostile ${seed} ${number}`, definitionJsonSchema: '{"type":"object"}' }
+    const { id } = (await direct.assetTypes.create({ body })).body
+    while (next < rounds) await round(id, next++)
+  }
+
   try {
-    for (let number = 0; number < rounds; number++) await round(number)
+    await Promise.all(Array.from({ length: lanes }, (_, number) => lane(number)))
   } finally {
     proxy.close()
   }

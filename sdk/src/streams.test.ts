@@ -1,0 +1,125 @@
+/** Bytes and events that arrive in pieces, break and continue. */
+import assert from 'node:assert/strict'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { suite, test } from 'node:test'
+import { afterAllTests } from '../../test/harness/database.ts'
+import { createClient, type ServerEvent, WaypostError } from './index.ts'
+
+async function aServer(handle: (request: IncomingMessage, response: ServerResponse) => unknown) {
+  const server = createServer(handle)
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  afterAllTests(async () => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const url = `http://127.0.0.1:${(server.address() as { port: number }).port}`
+  return createClient({ url, auth: { apiKey: 'key' }, attemptTimeoutMs: 2_000 })
+}
+
+const content = Buffer.from(Array.from({ length: 300_000 }, (_, index) => index % 251))
+const file = { appName: 'a', endpointId: 'e', filename: 'f' }
+
+/** Serves a file that breaks after so many bytes in each response. */
+function breakingFile(piece: number, etagOf: (count: number) => string) {
+  const ranges: (string | undefined)[] = []
+  const handle = (request: IncomingMessage, response: ServerResponse) => {
+    const { range } = request.headers
+    ranges.push(range)
+    const start = range === undefined ? 0 : Number(/\d+/.exec(range)![0])
+    const etag = etagOf(ranges.length)
+    const isSame = range === undefined || request.headers['if-range'] === etag
+    const from = isSame ? start : 0
+    response.writeHead(range !== undefined && isSame ? 206 : 200, { etag, 'content-length': content.length - from })
+    const end = Math.min(content.length, from + piece)
+    response.write(content.subarray(from, end), () => {
+      if (end === content.length) response.end()
+      else setTimeout(() => request.socket.destroy(), 20)
+    })
+  }
+  return { ranges, handle }
+}
+
+suite('downloads', () => {
+  test('a download that breaks continues where it stopped', async () => {
+    const { handle, ranges } = breakingFile(100_000, () => '"one"')
+    const client = await aServer(handle)
+    const { body } = await client.files.download(file)
+    assert.ok(Buffer.from(await new Response(body).arrayBuffer()).equals(content))
+    assert.ok(ranges.length >= 3, ranges.join())
+    assert.equal(ranges[0], undefined)
+  })
+
+  test('a download does not continue with another version', async () => {
+    const { handle } = breakingFile(100_000, (count) => `"${count}"`)
+    const client = await aServer(handle)
+    const { body } = await client.files.download(file)
+    await assert.rejects(new Response(body).arrayBuffer(), (error) => error instanceof WaypostError)
+  })
+
+  test('a part of a download is not continued as if it were the whole', async () => {
+    const { handle } = breakingFile(50_000, () => '"one"')
+    const client = await aServer(handle)
+    const { body, status } = await client.files.download({ ...file, range: 'bytes=10-', 'if-range': '"one"' })
+    assert.equal(status, 206)
+    await assert.rejects(new Response(body).arrayBuffer())
+  })
+})
+
+suite('uploads', () => {
+  const received: string[] = []
+  const store = async (request: IncomingMessage, response: ServerResponse) => {
+    let text = ''
+    for await (const chunk of request) text += chunk
+    received.push(text)
+    response.writeHead(204).end()
+  }
+  async function* chunks() {
+    for (const text of ['one ', 'two ', 'three']) yield new TextEncoder().encode(text)
+  }
+
+  test('text, bytes, blobs, streams, iterators and functions are sent', async () => {
+    const client = await aServer(store)
+    const bytes = new TextEncoder().encode('one two three')
+    for (const body of ['one two three', bytes, new Blob([bytes]), new Blob([bytes]).stream(), chunks(), () => bytes])
+      await client.files.upload({ filename: 'f', 'X-Auth-Token': 't', body })
+    assert.deepEqual(received, Array(6).fill('one two three'))
+  })
+
+  test('an upload is repeated with the word of the caller, but not a stream that was read', async () => {
+    let count = 0
+    const client = await aServer(async (request, response) => {
+      for await (const _ of request);
+      if (++count % 2 === 1) request.socket.destroy()
+      else response.writeHead(204).end()
+    })
+    const upload = (body: string | AsyncIterable<Uint8Array>) =>
+      client.files.upload({ filename: 'f', 'X-Auth-Token': 't', body }, { repeatable: true })
+    await upload('text')
+    assert.equal(count, 2)
+    await assert.rejects(upload(chunks()))
+    assert.equal(count, 3)
+  })
+})
+
+suite('events', () => {
+  test('events are read whatever the pieces and line ends are', async () => {
+    const text =
+      ': comment\r\n\r\nevent: points\r\nid: 7\r\ndata: {"a":\r\ndata: 1}\r\n\r\ndata:x\n\nevent: none\n\nevent: end\rdata: é\r\r'
+    const client = await aServer(async (_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      for (const byte of Buffer.from(text)) {
+        response.write(Buffer.from([byte]))
+        await new Promise((done) => setImmediate(done))
+      }
+      response.end('\n')
+    })
+    const { body } = await client.timeSeries.live.watch({ applicationName: 'a' })
+    const events: ServerEvent[] = []
+    for await (const event of body) events.push(event)
+    assert.deepEqual(events, [
+      { event: 'points', data: '{"a":\n1}', id: '7' },
+      { event: 'message', data: 'x', id: '7' },
+      { event: 'end', data: 'é', id: '7' },
+    ])
+  })
+})
