@@ -216,7 +216,7 @@ suite('devices', () => {
       await device.metadata.update({ firmware: '1.0.0', city: 'Kyiv' })
       await device.metadata.delete(['city'])
       assert.equal((await device.metadata.get(['firmware'])).firmware, '1.0.0')
-      await assert.rejects(device.request('dcx', 'json', 'no sample'), ({ status }: WaypostError) => status === 400)
+      await assert.rejects(device.request('epmx', 'update/keys', {}), ({ status }: WaypostError) => status === 400)
       await device.uploadFile('night.log', 'all quiet')
       const file = await client.files.download({ appName: name, endpointId, filename: 'night.log' })
       assert.equal(file.status, 200)
