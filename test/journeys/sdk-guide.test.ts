@@ -1,11 +1,14 @@
 /** Runs the programs of docs/guides/sdk.md with the packed SDK. */
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
-import { mkdirSync } from 'node:fs'
+import { execFile, spawn } from 'node:child_process'
+import { cpSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
+import { createClient } from '../../sdk/src/index.ts'
 import { aStrangersProject, packSdk } from '../../tools/sdk/package.ts'
-import { temporaryDirectory } from '../harness/database.ts'
+import { afterAllTests, temporaryDirectory } from '../harness/database.ts'
+import { eventually } from '../harness/eventually.ts'
 import { filesOf, writeFiles } from '../harness/guide.ts'
 import { startPlatform } from '../harness/platform.ts'
 
@@ -32,4 +35,32 @@ test('the programs of the guide to the SDK print what the guide says', async () 
     const { stdout } = await promisify(execFile)(process.execPath, [path], { cwd: project, env, timeout: 60_000 })
     assert.match(stdout, expected[path]!, path)
   }
+  await playExample(project, baseUrl, { tenant: 'default', clientId: id, clientSecret: secret })
 })
+
+/** Runs examples/sdk/device.mjs over HTTP until it has answered a command and stored a sample. */
+async function playExample(
+  project: string,
+  url: string,
+  auth: { tenant: string; clientId: string; clientSecret: string },
+) {
+  const client = createClient({ url, auth })
+  cpSync('examples/sdk/device.mjs', join(project, 'example.mjs'))
+  const device = spawn(process.execPath, ['example.mjs', 'orchard-v1', 'tree-2-token', url], { cwd: project })
+  afterAllTests(() => void device.kill('SIGKILL'))
+  let output = ''
+  device.stdout.on('data', (text) => (output += text))
+  device.stderr.on('data', (text) => (output += text))
+  await eventually(() => assert.match(output, /the sample is stored/), { withinMs: 20_000 })
+  await client.configurations.endpoints.update({
+    endpointId: 'tree-2',
+    appVersionName: 'orchard-v1',
+    body: { every: 7 },
+  })
+  const command = { endpointId: 'tree-2', commandType: 'blink', awaitTimeout: 20, body: { times: 1 } }
+  assert.equal((await client.commands.send(command)).body, 'done by the SDK')
+  await eventually(() => assert.match(output, /applied \{"every":7\}/), { withinMs: 20_000 })
+  const ended = new Promise((done) => device.on('close', done))
+  device.kill('SIGINT')
+  assert.equal(await ended, 0, output)
+}
