@@ -20,8 +20,10 @@ const username = 'bench@ttn'
 const codec = readFileSync(new URL('../examples/codecs/dragino-lht65.js', import.meta.url), 'utf8')
 const frame = 'y/YLDQN2AQrdf/8='
 
+/** With BENCH_PARTS=decoding only the sandbox is measured, without a platform. */
 export async function lorawan(): Promise<Figure[]> {
   const decoding = await measureDecoding()
+  if (process.env.BENCH_PARTS === 'decoding') return decoding
   const bench = await openBenchPlatform({ WAYPOST_ALLOW_PRIVATE_ADDRESSES: 'on' })
   const network = await startNetworkServer()
   try {

@@ -241,6 +241,14 @@ suite('formatters', () => {
       assert.ok('error' in found && error.test(found.error), JSON.stringify(found))
     })
 
+  test('a name in a comment or inside of a function is not taken for the decoder', async () => {
+    const older = 'function Decoder(bytes, port) { return { n: bytes[0] + port } }'
+    const hidden = ['/*\nfunction decodeUplink(input) {}\n*/', 'function other() {\nfunction decodeUplink() {}\n}']
+    for (const text of hidden) assert.deepEqual(await decode(`${text}\n${older}`, '07', 1), { data: { n: 8 } })
+    const { error } = (await decode('function decodeUplink() { return missing() }', '07', 1)) as { error: string }
+    assert.match(error, /line 1.*missing is not defined/)
+  })
+
   test('the time of the uplink is a date; nothing stays from one uplink to the next', async () => {
     const formatter = `var count = 0; globalThis.kept = (globalThis.kept || 0) + 1
       function decodeUplink(input) { return { data: { time: input.recvTime.toISOString(), count: ++count, kept: globalThis.kept } } } // end`

@@ -58,6 +58,13 @@ const encoding = `
   : ${isFunction('Encoder')} ? { bytes: Encoder(ctx.data, ctx.fPort) }
   : ${isFunction('Encode')} ? { bytes: Encode(ctx.fPort, ctx.data, {}) }
   : ${exported('encodeDownlink')}(ctx)`
+type Entry = 'decodeUplink' | 'encodeDownlink'
+const searching: Record<Entry, string> = { decodeUplink: decoding, encodeDownlink: encoding }
+/** A declaration at the start of a line, which is nearly always that of the formatter itself. */
+const declared: Record<Entry, RegExp> = {
+  decodeUplink: /^function decodeUplink\s*\(/m,
+  encodeDownlink: /^function encodeDownlink\s*\(/m,
+}
 const anyOf = (names: string[], last: string) =>
   [...names.map(isFunction), `typeof ${exported(last)} === 'function'`].join(' || ')
 const inspection = `
@@ -75,15 +82,24 @@ export function createCodecs(onError: (error: unknown) => void): Codecs {
   const run = (tenantId: string, script: string, input: string): Promise<Outcome> =>
     sandbox().run({ tenantId, world: 'lorawan', input, script, limits })
 
+  /** Calls a function of the formatter. The usual name is called directly, because the text that looks for others is compiled in each run. */
+  async function callOf(entry: Entry, tenantId: string, formatter: string, input: string): Promise<Outcome> {
+    if (!declared[entry].test(formatter)) return await run(tenantId, formatter + searching[entry], input)
+    const outcome = await sandbox().run({ tenantId, world: 'lorawan', input, script: formatter, entry, limits })
+    // The name was in a comment or inside of another function.
+    const isElsewhere = !outcome.ok && failureText(outcome).includes(`${entry} is not defined`)
+    return isElsewhere ? await run(tenantId, formatter + searching[entry], input) : outcome
+  }
+
   return {
     inspect: (tenantId, formatter) => inspect(sandbox(), run, tenantId, formatter),
     async decode({ tenantId, formatter, bytes, fPort, recvTime }) {
       const input = `{"bytes":[${bytes.join()}],"fPort":${fPort},"recvTime":"${recvTime.toISOString()}"}`
-      const outcome = await run(tenantId, formatter + decoding, input)
+      const outcome = await callOf('decodeUplink', tenantId, formatter, input)
       return outcome.ok ? decodedOf(JSON.parse(outcome.json)) : { error: `decodeUplink: ${failureText(outcome)}` }
     },
     async encode({ tenantId, formatter, data, fPort }) {
-      const outcome = await run(tenantId, formatter + encoding, JSON.stringify({ data, fPort }))
+      const outcome = await callOf('encodeDownlink', tenantId, formatter, JSON.stringify({ data, fPort }))
       return outcome.ok ? encodedOf(JSON.parse(outcome.json)) : { error: `encodeDownlink: ${failureText(outcome)}` }
     },
     stop: async () => await started?.stop(),
