@@ -1,33 +1,44 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { readFileSync, rmSync, statfsSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { bearer, client, tokenOf } from '../../test/harness/client.ts'
-import { temporaryDirectory } from '../../test/harness/database.ts'
+import { afterAllTests } from '../../test/harness/database.ts'
 import { aDevice } from '../../test/harness/device.ts'
 import { eventually } from '../../test/harness/eventually.ts'
 import { createFixtures } from '../../test/harness/gateway.ts'
 import { openInProcessPlatform } from '../../test/harness/in-process-platform.ts'
 
-const gigabyte = 1_000_000_000
-const directory = temporaryDirectory()
-const freeBytes = () => {
-  const { bavail, bsize } = statfsSync(directory)
-  return bavail * bsize
-}
+const megabyte = 1_000_000
+const directory = mkdtempSync(join(tmpdir(), 'waypost-disk-'))
 
-// The disk is shared with other programs, so the file is much larger than what they write meanwhile.
+/** Mounts a small file system at the data directory; false without the right to do so. */
+function mountSmallDisk(): boolean {
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=200m', 'none', directory], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+const isMounted = mountSmallDisk()
+afterAllTests(async () => {
+  if (isMounted) execFileSync('umount', ['-l', directory])
+  rmSync(directory, { recursive: true, force: true })
+})
+// The disk of the database is larger.
 const platform = await openInProcessPlatform({
   WAYPOST_DATA: directory,
   WAYPOST_LOG_LEVEL: 'fatal',
-  WAYPOST_DISK_FREE_MIN_MB: String(Math.floor((freeBytes() - 2 * gigabyte) / 1_000_000)),
+  WAYPOST_DISK_FREE_MIN_MB: isMounted ? '100' : '999999999',
 })
 const { ask, baseUrl, mqttUrl, waypost } = platform
 const { anApplication, anEndpoint } = createFixtures(ask)
 const file = join(directory, 'fills-the-disk')
 const fill = async () => {
-  execFileSync('fallocate', ['-l', String(4 * gigabyte), file])
+  writeFileSync(file, Buffer.alloc(150 * megabyte))
   await eventually(() => assert.equal(waypost.kit.diskSpace.isLow, true))
 }
 const free = async () => {
@@ -35,7 +46,16 @@ const free = async () => {
   await eventually(() => assert.equal(waypost.kit.diskSpace.isLow, false))
 }
 
-test('without space changes are 507 and messages 503, while reading, logins and deletions work; then changes work again', async () => {
+test('a minimum that no disk has refuses changes from the start', { skip: isMounted }, async () => {
+  assert.equal((await ask('POST /api/v1/applications', { name: 'too-late' })).status, 507)
+  assert.equal((await ask('GET /api/v1/applications')).status, 200)
+})
+
+const withoutMount = !isMounted && 'mounting a small disk needs root'
+
+test('without space changes are 507 and messages 503, while reading, logins and deletions work; then changes work again', {
+  skip: withoutMount,
+}, async () => {
   const { app, version } = await anApplication()
   const { endpointId, token } = await anEndpoint(version)
   const extra = await anEndpoint(version)
@@ -62,7 +82,7 @@ test('without space changes are 507 and messages 503, while reading, logins and 
   assert.equal((await ask(`GET /epr/api/v1/endpoints/${endpointId}`)).status, 200)
   const search = await ask('POST /am/api/v1/assets/list', {})
   assert.equal(search.status, 200, search.text)
-  const { default: realm } = JSON.parse(readFileSync(join(directory, 'bootstrap.json'), 'utf8'))
+  const { default: realm } = JSON.parse(readFileSync(join(platform.directory, 'bootstrap.json'), 'utf8'))
   const { id, secret } = realm.backendClient
   const grant = { grant_type: 'client_credentials', client_id: id, client_secret: secret }
   const again = client(baseUrl, bearer(await tokenOf(baseUrl, realm.tenantId, grant)))
