@@ -3,7 +3,7 @@ import { type Database, openDatabase } from '../assembly/database.ts'
 import type { Platform } from '../assembly/start.ts'
 import { type Config, loadConfig } from '../config.ts'
 import { sleep } from '../kernel/clock.ts'
-import { tuneGarbageCollection } from '../kernel/heap.ts'
+import { collectGarbageOfStart, tuneGarbageCollection } from '../kernel/heap.ts'
 import { createLog, type Log } from '../kernel/log.ts'
 import { bootstrapWriteFailed, stopTimedOut } from './log-messages.ts'
 import { listenForStop, type StopRequest } from './stop-request.ts'
@@ -38,6 +38,7 @@ async function runPlatform(config: Config, log: Log, stop: StopRequest): Promise
   if (!platform) return await abandonStart(log, opening, stop)
   tuneGarbageCollection()
   announce(config, log, platform)
+  void collectGarbageOfStart()
   log.info(`${await stop.received}: stopping`)
   await withinLimit(log, platform.stop())
   log.info('stopped')

@@ -1,6 +1,6 @@
 /**
- * Worker thread that creates certificates and revocation lists. It starts with the first request and ends after a
- * minute without one.
+ * Worker thread that creates certificates and revocation lists. It starts with the first request and ends after ten
+ * seconds without one, because it takes 20 MB.
  */
 import { Worker } from 'node:worker_threads'
 import type * as make from './x509.ts'
@@ -29,7 +29,7 @@ export interface PkiWorker {
   close(): Promise<void>
 }
 
-const idleMs = 60_000
+const idleMs = 10_000
 
 export function createPkiWorker(): PkiWorker {
   const pending = new Map<number, PendingRequest>()

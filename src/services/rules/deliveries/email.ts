@@ -1,5 +1,4 @@
 /** Sends e-mails over SMTP: STARTTLS where the server offers it, authentication from the setting. */
-import { createTransport } from 'nodemailer'
 import type { AttemptOutcome, Retries, Send } from './model.ts'
 
 /** The content of an e-mail, checked. */
@@ -29,12 +28,12 @@ export interface EmailSender {
 
 /** `settings` is a function, because the base URL is known only once the listeners are open. */
 export function createEmailSender(settings: () => EmailSettings | undefined): EmailSender {
-  let transport: ReturnType<typeof open> | undefined
+  let transport: Awaited<ReturnType<typeof open>> | undefined
   return {
     async send({ id }, content): Promise<AttemptOutcome> {
       const known = settings()
       if (!known) return { ok: false, reason: noMailServer, isFinal: true }
-      transport ??= open(known.url)
+      transport ??= await open(known.url)
       try {
         const { rejected } = await transport.sendMail(messageOf(id, known.from, JSON.parse(content)))
         if (rejected.length === 0) return { ok: true, status: 250 }
@@ -50,8 +49,10 @@ export function createEmailSender(settings: () => EmailSettings | undefined): Em
 
 export const noMailServer = 'no mail server is configured; the operator sets WAYPOST_SMTP_URL'
 
-const open = (url: string) =>
-  createTransport({
+/** The library is loaded with the first e-mail, because it takes 5 MB of memory and most platforms send none. */
+async function open(url: string) {
+  const { createTransport } = await import('nodemailer')
+  return createTransport({
     url,
     pool: true,
     maxConnections: connectionsMax,
@@ -63,6 +64,7 @@ const open = (url: string) =>
     disableFileAccess: true,
     disableUrlAccess: true,
   })
+}
 
 const messageOf = (id: string, from: string, { to, subject, text, isHtml, attachment }: EmailContent) => ({
   from,
