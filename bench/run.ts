@@ -20,6 +20,10 @@ const benches: Record<string, { title: string; load(): Promise<() => Promise<Fig
   tenants: { title: 'Ten thousand tenants', load: async () => (await import('./tenants.ts')).tenants },
   binary: { title: 'Uploads and downloads', load: async () => (await import('./binary.ts')).binary },
   register: { title: 'A million endpoints', load: async () => (await import('./register.ts')).register },
+  registration: {
+    title: 'Registration of endpoints',
+    load: async () => (await import('./registration.ts')).registration,
+  },
   configuration: {
     title: 'Configurations of ten thousand endpoints',
     load: async () => (await import('./configuration.ts')).configuration,
@@ -49,6 +53,10 @@ const benches: Record<string, { title: string; load(): Promise<() => Promise<Fig
     load: async () => (await import('./traffic-log.ts')).trafficLog,
   },
   'time-series': { title: 'Time series', load: async () => (await import('./time-series.ts')).timeSeries },
+  'recent-data': {
+    title: 'Recent data',
+    load: async () => (await import('./recent-data.ts')).recentData,
+  },
   'ingest-pipeline': {
     title: 'Documents through a pipeline',
     load: async () => (await import('./ingest-pipeline.ts')).ingestPipeline,

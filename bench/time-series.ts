@@ -7,7 +7,6 @@ import { growth } from './time-series/growth.ts'
 import { batches, ingest } from './time-series/ingest.ts'
 import { type Peers, withPeers } from './time-series/peers.ts'
 import { aggregation, latest, memoryOfReading, readMillion, readOne } from './time-series/reading.ts'
-import { recent } from './time-series/recent.ts'
 import { fillAndPack, storageFigures } from './time-series/storage.ts'
 import { sustained } from './time-series/sustained.ts'
 
@@ -32,7 +31,6 @@ const parts: Record<string, () => Promise<Figure[]>> = {
       ...(await readOne(bench, plant.endpoints)),
       ...(await aggregation(bench, peers, plant)),
     ]),
-  recent: () => withDevices((prepared) => recent(prepared)),
   growth: () => growth(seconds),
   sustained: () => withDevices(sustained),
 }

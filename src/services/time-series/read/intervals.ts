@@ -6,6 +6,8 @@ export interface Interval {
   nextOf(start: number): number
   /** True if every interval consists of whole days. */
   isOfDays: boolean
+  /** Absent if the intervals differ in length. */
+  fixed?: { width: number; offset: number }
 }
 
 const dayMs = 86_400_000
@@ -29,6 +31,7 @@ export function intervalOf(text: string): Interval | undefined {
     startOf: (time) => Math.max(count(time) * width + offset, yearZero),
     nextOf: (start) => (count(start) + 1) * width + offset,
     isOfDays: width % dayMs === 0,
+    fixed: { width, offset },
   }
 }
 

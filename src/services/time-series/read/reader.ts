@@ -4,13 +4,14 @@
  */
 
 import type { ConcurrencyLimit } from '../../../kernel/concurrency-limit.ts'
-import type { Db } from '../../../kernel/db.ts'
+import type { Db, Sql } from '../../../kernel/db.ts'
 import { dayOf } from '../pack/chunk-builder.ts'
 import * as store from '../store/reading.ts'
 import type { Span } from '../times.ts'
 import type { Interval } from './intervals.ts'
 import { createSampleLoader } from './load-samples.ts'
 import { type SampleFormat, type SamplePoints, sampleFormat } from './sample-points.ts'
+import { canSumSamples, loadSums } from './sample-sums.ts'
 import { idsOf, type SelectedSeries } from './selected-series.ts'
 import { fragmentsOf, type Loaded, type SeriesFragment } from './series-fragments.ts'
 import { splitQuery, type Task } from './split-query.ts'
@@ -49,6 +50,8 @@ export interface ReaderLimits {
   sampleValues: number
   /** Bytes of texts of these samples. */
   sampleTextBytes?: number
+  /** Samples of a part whose sums are read; their times take 8 bytes each. */
+  summedSamples?: number
 }
 
 /** Reductions read larger parts, since packed points take a few bytes each and are unpacked one series at a time. */
@@ -56,6 +59,7 @@ const reductionFactor = 5
 
 const defaultLimits: ReaderLimits = { points: 120_000, sampleValues: 120_000 }
 const defaultTextBytes = 16_000_000
+const defaultSummedSamples = 500_000
 
 export function createReader({
   db,
@@ -69,25 +73,32 @@ export function createReader({
   const { sampleValues: values, sampleTextBytes: textBytes = defaultTextBytes } = limits
   const loadSamples = createSampleLoader(db, { values, textBytes })
 
+  const findPacked = (sql: Sql, { endpointNos, series, from, to }: Task, sampledDays: number[], isSumming: boolean) => {
+    const part = { endpointNos, seriesIds: idsOf(series), from, to }
+    return isSumming ? store.findPackedSums(sql, part, sampledDays) : store.findPacked(sql, part)
+  }
+
   /** Loads a task. `loaded` is undefined if it was too large; `rest` then has smaller tasks. */
   async function load(
     task: Task,
     format: SampleFormat,
-    { descending, reducing, seriesFirst = false }: ReadRequest,
+    { descending, reducing, summing, seriesFirst = false }: ReadRequest,
   ): Promise<{ loaded: Loaded | undefined; rest: Task[] }> {
+    const isSumming = reducing === 'sums'
+    if (isOfFixedLength(summing) && !task.isExact && canSumSamples(format)) {
+      const found = await loadSums(db, task, format, summing, {
+        findPacked: (sql, part, days) => findPacked(sql, part, days, isSumming),
+        samplesMax: limits.summedSamples ?? defaultSummedSamples,
+      })
+      if (found) {
+        const { loaded, sums: sampleSums, remaining: rest } = found
+        if (!loaded) return { loaded: undefined, rest }
+        return { loaded: { task: loaded, samples: new Map(), sampleSums, packed: byEndpoint(found.packed) }, rest }
+      }
+    }
     const { loaded, points: samples, remaining: rest } = await loadSamples(task, format, { descending, seriesFirst })
     if (!loaded) return { loaded: undefined, rest }
-    const { endpointNos, series, from, to } = loaded
-    const part = { endpointNos, seriesIds: idsOf(series), from, to }
-    const chunks = await (reducing === 'sums'
-      ? store.findPackedSums(db.sql, part, daysOf(samples))
-      : store.findPacked(db.sql, part))
-    const packed: Loaded['packed'] = new Map()
-    for (const { endpointNo, seriesId, ...one } of chunks) {
-      const bySeries = packed.get(endpointNo)
-      if (bySeries) bySeries.set(seriesId, one)
-      else packed.set(endpointNo, new Map([[seriesId, one]]))
-    }
+    const packed = byEndpoint(await findPacked(db.sql, loaded, isSumming ? daysOf(samples) : [], isSumming))
     return { loaded: { task: loaded, samples, packed }, rest }
   }
 
@@ -128,6 +139,19 @@ export function createReader({
       }
     },
   }
+}
+
+const isOfFixedLength = (interval?: Interval): interval is Interval & { fixed: NonNullable<Interval['fixed']> } =>
+  interval?.fixed !== undefined
+
+function byEndpoint(chunks: store.PackedOfSeries[]): Loaded['packed'] {
+  const packed: Loaded['packed'] = new Map()
+  for (const { endpointNo, seriesId, ...one } of chunks) {
+    const bySeries = packed.get(endpointNo)
+    if (bySeries) bySeries.set(seriesId, one)
+    else packed.set(endpointNo, new Map([[seriesId, one]]))
+  }
+  return packed
 }
 
 function daysOf(samples: SamplePoints): number[] {

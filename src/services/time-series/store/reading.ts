@@ -71,13 +71,16 @@ export interface PackedOfSeries {
   seriesId: number
   /** Chunks in the order of day and write, each with its length in four bytes before it. */
   data: Buffer | null
+  /** First and last time of the points in `data`. */
+  tMin: number | null
+  tMax: number | null
   /** Sums of chunks whose points are not needed: first time, count, sum, least and greatest for each. */
   sums?: Float64Array
 }
 
 export async function findPacked(sql: Sql, part: Part): Promise<PackedOfSeries[]> {
   return await sql`
-    select endpoint_no, series_id,
+    select endpoint_no, series_id, min(t_min) as t_min, max(t_max) as t_max,
       string_agg(int4send(octet_length(data)) || data, '' order by day, slot, part) as data
     from time_series.chunks where ${overlaps(sql, part)}
     group by endpoint_no, series_id`
@@ -88,13 +91,14 @@ export async function findPacked(sql: Sql, part: Part): Promise<PackedOfSeries[]
  * samples, or have values that are not numbers.
  */
 export async function findPackedSums(sql: Sql, part: Part, sampledDays: number[]): Promise<PackedOfSeries[]> {
-  const rows = await sql<{ endpointNo: number; seriesId: number; data: Buffer | null; sums: Buffer | null }[]>`
+  const rows = await sql<(Omit<PackedOfSeries, 'sums'> & { sums: Buffer | null })[]>`
     select endpoint_no, series_id,
+      min(t_min) filter (where not is_enough) as t_min, max(t_max) filter (where not is_enough) as t_max,
       string_agg(int4send(octet_length(data)) || data, '' order by day, slot, part) filter (where not is_enough) as data,
       string_agg(float8send(t_min) || float8send(n) || float8send(v_sum) || float8send(v_min) || float8send(v_max), '')
         filter (where is_enough) as sums
     from (
-      select endpoint_no, series_id, day, slot, part, n, t_min, v_sum, v_min, v_max, data,
+      select endpoint_no, series_id, day, slot, part, n, t_min, t_max, v_sum, v_min, v_max, data,
         coalesce(v_sum is not null and get_byte(substring(data from 2 for 1), 0) = 0
           and t_min >= ${part.from} and t_max <= ${part.to} and day <> all(${sampledDays}::integer[])
           and coalesce(max(t_max) over (days rows between unbounded preceding and 1 preceding) < t_min, true)
@@ -182,7 +186,7 @@ export async function countSamples(sql: Sql, part: SamplePart): Promise<Size[]> 
     group by endpoint_no`
 }
 
-const isInPart = (sql: Sql, { endpointNos, from, to, sets }: SamplePart) => sql`
+export const isInPart = (sql: Sql, { endpointNos, from, to, sets }: SamplePart) => sql`
   endpoint_no = any(${endpointNos}::bigint[])
   and ts between ${from} and ${to} and set_id = any(${sets.map(({ setId }) => setId)}::integer[])`
 
@@ -234,14 +238,14 @@ async function readColumns(
   }
 }
 
-function floatsIn(bytes: Buffer): Float64Array {
+export function floatsIn(bytes: Buffer): Float64Array {
   const copy = new Uint8Array(bytes)
   Buffer.from(copy.buffer).swap64()
   return new Float64Array(copy.buffer)
 }
 
 /** Selects the value of a series, null for a sample without it. */
-function valueIn(sql: Sql, sets: SeriesSet[], seriesId: number) {
+export function valueIn(sql: Sql, sets: SeriesSet[], seriesId: number) {
   const places = sets.map(({ seriesIds }) => seriesIds.indexOf(seriesId) + 1 || null)
   if (places.length === 1) return sql`v[${places[0]!}::integer]`
   const setIds = sets.map(({ setId }) => setId)

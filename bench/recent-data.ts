@@ -1,0 +1,12 @@
+import { prepareData } from './gateway/bench-platform.ts'
+import { removeDirectory } from './platform.ts'
+import type { Figure } from './report.ts'
+import { recent } from './time-series/recent.ts'
+
+const devices = 1000
+
+/** Compares questions on samples that are not packed yet with the same ones on packed points. */
+export async function recentData(): Promise<Figure[]> {
+  const prepared = await prepareData(devices)
+  return await recent(prepared).finally(() => removeDirectory(prepared.directory))
+}

@@ -1,0 +1,53 @@
+import { type BenchPlatform, openBenchPlatform } from './register/bench-platform.ts'
+import { callers, fill, registerInBatches, registerSingly, settle } from './register/endpoints.ts'
+import { activation } from './register/filters.ts'
+import { openHttpConnection } from './register/http-connection.ts'
+import { measure } from './register/measure.ts'
+import { getById, pagesOf } from './register/pages.ts'
+import type { Figure } from './report.ts'
+
+/** Endpoints that exist before; set fewer for a quick run. */
+const size = Number(process.env.BENCH_ENDPOINTS ?? 200_000)
+const batches = 20
+const singles = 6000
+
+/** Measures how fast endpoints are registered, singly, in batches, and while a filter of half of all endpoints becomes active. */
+export async function registration(): Promise<Figure[]> {
+  const bench = await openBenchPlatform()
+  try {
+    const byApi = batches * 1000 + singles
+    await fill(bench, 1, size - byApi)
+    await settle(bench)
+    const from = size - byApi + 1
+    await registerSingly(bench, from, 1000) // warm up
+    const singly = await registerSingly(bench, from + 1000, singles - 1000)
+    const inBatches = await registerInBatches(bench, from + singles, batches)
+    await settle(bench)
+    return [
+      {
+        name: `Registration of single endpoints, ${callers} at a time`,
+        value: singly,
+        unit: '/s',
+        limit: { min: 1500 },
+      },
+      { name: 'Registration in batches of 1000', value: inBatches, unit: '/s', limit: { min: 15_000 } },
+      ...(await readingOne(bench)),
+      ...(await activation(bench, size)),
+    ]
+  } finally {
+    await bench.close()
+  }
+}
+
+async function readingOne(bench: BenchPlatform): Promise<Figure[]> {
+  const connection = await openHttpConnection(bench.platform.baseUrl)
+  const filter = { filterId: '', memberSet: 0, count: 0, seconds: 0 }
+  const kind = pagesOf(bench, { readable: [], readerToken: bench.token, filter }).find(({ name }) => name === getById)!
+  const { p50, plainP50, ratio } = await measure(bench, connection, kind)
+  connection.close()
+  return [
+    { name: `${getById}, p50`, value: p50, unit: 'ms' },
+    { name: `${getById}, the plain statement`, value: plainP50, unit: 'ms' },
+    { name: `${getById}, against the plain statement`, value: ratio, unit: 'times', limit: { max: 1.5 } },
+  ]
+}

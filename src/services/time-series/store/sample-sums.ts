@@ -1,0 +1,41 @@
+/** Sums samples in the database, which returns a row for each interval instead of each value. */
+import type { Sql } from '../../../kernel/db.ts'
+import { floatsIn, isInPart, type SamplePart, valueIn } from './reading.ts'
+
+/** Samples of one endpoint and one set within one interval. */
+export interface SampleSums {
+  endpointNo: number
+  setId: number
+  /** Times of the samples, in no order. */
+  times: Float64Array
+  /** Sum, least and greatest value of each wanted series; null if the set lacks it, NaN if a value is not a number. */
+  values: { sum: number | null; min: number; max: number }[]
+}
+
+/** Sums up to `limit` samples by intervals of `width` milliseconds. */
+export async function findSampleSums(
+  sql: Sql,
+  part: SamplePart,
+  { width, offset, limit }: { width: number; offset: number; limit: number },
+): Promise<SampleSums[]> {
+  const columns = part.wanted.map((seriesId, index) => {
+    const value = valueIn(sql, part.sets, seriesId)
+    const name = (text: string) => sql(`${text}${index}`)
+    return sql`sum(${value}) as ${name('sum')}, min(${value}) as ${name('min')}, max(${value}) as ${name('max')}`
+  })
+  const rows = await sql`
+    select endpoint_no, set_id, string_agg(float8send(ts), '') as times,
+      ${columns.reduce((all, one) => sql`${all}, ${one}`)}
+    from (select * from time_series.samples where ${isInPart(sql, part)} limit ${limit}) s
+    group by endpoint_no, set_id, floor((ts - ${offset})::float8 / ${width})`
+  return rows.map((row) => ({
+    endpointNo: row.endpointNo,
+    setId: row.setId,
+    times: floatsIn(row.times),
+    values: part.wanted.map((_, index) => ({
+      sum: row[`sum${index}`],
+      min: row[`min${index}`],
+      max: row[`max${index}`],
+    })),
+  }))
+}
