@@ -12,7 +12,10 @@ export interface SampleSums {
   values: { sum: number | null; min: number; max: number }[]
 }
 
-/** Sums up to `limit` samples by intervals of `width` milliseconds. */
+/**
+ * Sums up to `limit` samples by intervals of `width` milliseconds, in a transaction. The planner has no statistics of recent
+ * samples, and might sort them on disk instead of collecting the sums in memory.
+ */
 export async function findSampleSums(
   sql: Sql,
   part: SamplePart,
@@ -23,11 +26,13 @@ export async function findSampleSums(
     const name = (text: string) => sql(`${text}${index}`)
     return sql`sum(${value}) as ${name('sum')}, min(${value}) as ${name('min')}, max(${value}) as ${name('max')}`
   })
+  await sql`select set_config('enable_sort', 'off', true)`
   const rows = await sql`
     select endpoint_no, set_id, string_agg(float8send(ts), '') as times,
       ${columns.reduce((all, one) => sql`${all}, ${one}`)}
     from (select * from time_series.samples where ${isInPart(sql, part)} limit ${limit}) s
     group by endpoint_no, set_id, floor((ts - ${offset})::float8 / ${width})`
+  await sql`select set_config('enable_sort', 'on', true)`
   return rows.map((row) => ({
     endpointNo: row.endpointNo,
     setId: row.setId,
