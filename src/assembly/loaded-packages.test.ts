@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import './start.ts'
 
 /** Packages that only some requests need, with 1 to 40 MB each. */
-const loadedOnDemand = ['nodemailer', 'oidc-provider', 'pino-pretty', '@peculiar/x509', 'quickjs-wasi']
+const loadedOnDemand = ['nodemailer', 'oidc-provider', 'pino-pretty', 'quickjs-wasi']
 
 test('a start loads no package that only some requests need', () => {
   const loaded = Object.keys(createRequire(import.meta.url).cache)
