@@ -73,8 +73,7 @@ function slotOf(sql: Sql, rules: ReturnType<typeof targetRules>, index: number) 
 }
 
 /**
- * Returns whether a row has this target. It compares with one version only: over all rows it costs a third of `withTargets`, which
- * computes every target.
+ * Returns whether a row has this target. It compares with one version only, while `withTargets` computes the target of every row.
  */
 function hasTarget(sql: Sql, { plan, at }: TargetPlan, number: number): Fragment {
   const conditions = conditionsOf(plan, at, number).map((condition) => conditionFragment(sql, condition))

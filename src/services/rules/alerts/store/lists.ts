@@ -98,7 +98,7 @@ function scalarOf(value: string): 'text' | 'scalar' | 'object' {
   }
 }
 
-/** Counts alerts; from the sums where these suffice, because counting a million rows takes a tenth of a second. */
+/** Counts alerts; from the sums where these suffice, because counting rows takes longer with each alert. */
 export async function countAlerts(sql: Sql, of: Visible & Criteria): Promise<number> {
   const [row] = isCounted(of)
     ? await sql<{ count: number }[]>`
