@@ -8,6 +8,7 @@ import { distance } from 'fastest-levenshtein'
 import { serviceSettings } from './assembly/settings.ts'
 import { type IsProxy, readTrustProxy } from './kernel/client-address.ts'
 import { parseUrl } from './kernel/db/hosts.ts'
+import { mailSettings } from './kernel/mail-settings.ts'
 import {
   ConfigurationError,
   type DeclaredSettings,
@@ -245,11 +246,9 @@ function validated(name: string, setting: Setting, value: string): string {
   if (setting.choices && !setting.choices.includes(value)) throw invalidValue(`one of ${setting.choices.join(', ')}`)
   switch (setting.kind) {
     case 'port':
-      if (!/^\d{1,5}$/.test(value) || Number(value) > 65535) throw invalidValue('a port from 0 to 65535')
-      return value
     case 'optional port':
-      if (value !== 'off' && (!/^\d{1,5}$/.test(value) || Number(value) > 65535))
-        throw invalidValue('a port from 0 to 65535, or off')
+      if (setting.kind === 'optional port' && value === 'off') return value
+      if (!/^\d{1,5}$/.test(value) || Number(value) > 65535) throw invalidValue('a port from 0 to 65535')
       return value
     case 'integer':
       if (!/^\d{1,9}$/.test(value)) throw invalidValue('a whole number')
@@ -362,6 +361,7 @@ export function loadConfig(environment: Environment = process.env) {
         windowSeconds: 300,
         lockSeconds: value.LOGIN_LOCK_SECONDS,
       },
+      mail: mailSettings.read(valuesOf(mailSettings.table, all) as never),
       blobs: { directory: resolve(dataDirectory, 'blobs'), s3: s3Of(value) },
     } as PlatformSettings,
     /** Returns the settings that a service declares. */

@@ -3446,6 +3446,14 @@ export interface OAuthError {
 /** Metadata of the OpenID Connect provider (OpenID Connect Discovery 1.0). */
 export type OpenIdConfiguration = Record<string, unknown>
 
+/** The present and the new password of the caller. */
+export interface OwnPasswordChange {
+  /** The password until now. */
+  presentPassword: string
+  /** New password: 8 to 256 characters or more (`WAYPOST_PASSWORD_LENGTH`), not a common one, without the username. */
+  newPassword: string
+}
+
 /** The package that a tenant has booked, with its limits. */
 export interface PackageType {
   /** Id of the entry. */
@@ -3586,6 +3594,12 @@ export interface RealmFrontendClientTemplateResults {
   previous: null
   /** The items of this page. */
   results: RealmFrontendClientTemplate[]
+}
+
+/** Settings for the logins of a tenant. */
+export interface RealmSettings {
+  /** off: logins need a password only. optional: users who add a second factor need it at every login. required: all users need one; those without add it at their next login. */
+  secondFactor: 'off' | 'optional' | 'required'
 }
 
 /** Settings that the realm of a tenant is built with, such as the lifetime of tokens. */
@@ -4174,6 +4188,28 @@ export interface ScopeVersionResults {
   previous: null
   /** The items of this page. */
   results: ScopeVersion[]
+}
+
+/** A second factor of a user. Secrets are never shown. */
+export interface SecondFactor {
+  /** Id of the factor. */
+  id: string
+  /** totp: an authenticator app. webauthn: a security key. */
+  kind: 'totp' | 'webauthn'
+  /** Name that the user sees. */
+  name: string
+  /** When the user added it. */
+  createdAt: string
+  /** When it was last used. Absent: not since it was added. */
+  lastUsedAt?: string
+}
+
+/** The second factors of a user. */
+export interface SecondFactors {
+  /** The factors, the oldest first. */
+  content: SecondFactor[]
+  /** Number of recovery codes that are left. */
+  recoveryCodes: number
 }
 
 /** A secret without its value. Scripts read it with `ctx.toolbox.secrets.get(name)`. */
@@ -4981,6 +5017,8 @@ export interface TokenForm {
   username?: string
   /** Password; required with grant_type password. */
   password?: string
+  /** Code of the authenticator app, with grant_type password, for a user who has a second factor. */
+  totp?: string
   /** Refresh token; required with grant_type refresh_token. It can be used once. */
   refresh_token?: string
   /** Authorization code from the login; required with grant_type authorization_code. */
@@ -5402,6 +5440,12 @@ export interface Nouns {
   me: {
     /** Get the caller with its permissions. Says who the presented access token or API key belongs to. */
     get: BareCall<Record<never, never>, { 200: Me }>
+    password: {
+      /** Change the password of the calling user. Ends all logins of the user, also the one of the caller. A wrong present password counts as a failed login. The page `/auth/realms/{tenant_id}/account` does the same for a browser. */
+      update: Call<{
+        body: OwnPasswordChange
+      }, { 204: undefined }>
+    }
   }
   users: {
     /** List users. */
@@ -5447,6 +5491,18 @@ export interface Nouns {
         /** Id of the user. */
         id: string
         body: string[]
+      }, { 204: undefined }>
+    }
+    secondFactors: {
+      /** List the second factors of a user. */
+      list: ListCall<{
+        /** Id of the user. */
+        id: string
+      }, SecondFactor>
+      /** Remove all second factors of a user. For a user who lost them. Also deletes the recovery codes and ends the logins of the user. The caller must hold all permissions that the user holds. */
+      delete: Call<{
+        /** Id of the user. */
+        id: string
       }, { 204: undefined }>
     }
   }
@@ -5560,6 +5616,14 @@ export interface Nouns {
       /** Id of the registration of the issuer. */
       id: string
     }, { 204: undefined }>
+  }
+  realm: {
+    /** Get the settings for logins of the tenant. */
+    get: BareCall<Record<never, never>, { 200: RealmSettings }>
+    /** Change the settings for logins of the tenant. Applies to the next logins. Logins that exist go on until they end. */
+    update: Call<{
+      body: RealmSettings
+    }, { 200: RealmSettings }>
   }
   openid: {
     tokens: {

@@ -18,6 +18,7 @@ import { createFileDescriptors } from '../kernel/file-descriptors.ts'
 import { createInternalCalls } from '../kernel/http/internal-calls.ts'
 import { newId } from '../kernel/ids.ts'
 import { createJobs } from '../kernel/jobs.ts'
+import { followRotation, kernelColumns, type QualifiedColumn } from '../kernel/key-rotation.ts'
 import { limitSettings } from '../kernel/limit-settings.ts'
 import { createLockoutReport } from '../kernel/lockout-report.ts'
 import type { Log } from '../kernel/log.ts'
@@ -41,6 +42,8 @@ export interface BuiltServices {
   built: Map<string, BuiltService<unknown>>
   services: AnyService[]
   migrated: string[]
+  /** Reads the keys for secrets again, for events that came before this process could receive them. */
+  reloadKeys(): Promise<void>
   /** Returns the API of a service. */
   ask<T>(contract: Contract<T>): T
   /** Called after events may have been lost or the database was restored, once the kernel has reloaded its state. */
@@ -63,6 +66,12 @@ export const migrationSources = (services: AnyService[]): MigrationSource[] => [
 export const contentTables = (services: AnyService[]): ContentTable[] =>
   services.flatMap(({ name, contents = [] }) => contents.map((one) => ({ schema: schemaOf(name), ...one })))
 
+/** Returns the columns with sealed values, of the kernel and of all services. */
+export const sealedColumns = (services: AnyService[]): QualifiedColumn[] => [
+  ...kernelColumns,
+  ...services.flatMap(({ name, sealed = [] }) => sealed.map((one) => ({ schema: schemaOf(name), ...one }))),
+]
+
 /** A quarter of the connections: half of them are for transactions (kernel/db.ts), and half of those for event handlers. */
 const outboxWorkers = ({ databaseConnections }: Config) => Math.max(1, Math.floor(databaseConnections / 4))
 
@@ -82,8 +91,9 @@ export async function buildServices(options: {
   const db = createDb(connection, { max: config.databaseConnections })
   try {
     const migrated = await migrate(db.sql, readMigrations(migrationSources(services)))
-    const masterKey = loadMasterKey(config.masterKey, config.dataDirectory)
-    const secrets = createSecrets(await loadDataKey(db.sql, masterKey))
+    // Read again at every use: a rotation replaces the file.
+    const masterKey = () => loadMasterKey(config.masterKey, config.dataDirectory)
+    const secrets = createSecrets(await loadDataKey(db.sql, masterKey()))
     const metrics = createMetrics()
     const members = createMembers({ db, version, log, metrics })
     const signals = createSignals({ db, members, transport: postgresTransport(db), log, metrics })
@@ -135,7 +145,7 @@ export async function buildServices(options: {
     let open = true
     const reload = async () => {
       try {
-        secrets.setDataKey(await loadDataKey(db.sql, masterKey))
+        await reloadKeys()
         await kit.jobs.createMissingQueues()
         for (const listener of resetListeners) await listener()
       } catch (error) {
@@ -144,6 +154,11 @@ export async function buildServices(options: {
         setTimeout(reload, 1000).unref()
       }
     }
+    const reloadKeys = followRotation({ db, bus: kit.bus, nodeId: members.nodeId, log }, async () => {
+      const keys = await loadDataKey(db.sql, masterKey())
+      secrets.setDataKeys(keys)
+      return keys.rotation?.phase
+    })
     kit.bus.onReset(reload)
     const built = new Map<string, BuiltService<unknown>>()
     for (const service of services) {
@@ -163,6 +178,7 @@ export async function buildServices(options: {
       built,
       services,
       migrated,
+      reloadKeys,
       ask: <T>(contract: Contract<T>) => built.get(contract.name)?.api as T,
       onReset: (listener) => void resetListeners.push(listener),
       onBootstrapChange: (listener) => void bootstrapListeners.push(listener),

@@ -1,7 +1,11 @@
 /** The settings of services. Only these small files are loaded for `waypost help` and `config`, not the services. */
 import { gatewaySettings } from '../gateway/settings.ts'
+import { identitySettings } from '../identity/settings.ts'
+import { backupSettings } from '../kernel/backup/settings.ts'
 import { httpsSettings } from '../kernel/http/settings.ts'
 import { limitSettings } from '../kernel/limit-settings.ts'
+import { mailSettings } from '../kernel/mail-settings.ts'
+import { secretsSettings } from '../kernel/secrets-settings.ts'
 import type { DeclaredSettings } from '../kernel/settings.ts'
 import { applicationsSettings } from '../services/applications/settings.ts'
 import { binaryDataSettings } from '../services/binary-data/settings.ts'
@@ -17,6 +21,10 @@ import { vpnSettings } from '../services/vpn/settings.ts'
 export const serviceSettings: Record<string, DeclaredSettings<unknown>> = {
   https: httpsSettings,
   limits: limitSettings,
+  secrets: secretsSettings,
+  backup: backupSettings,
+  mail: mailSettings,
+  identity: identitySettings,
   gateway: gatewaySettings,
   applications: applicationsSettings,
   'traffic-log': trafficLogSettings,

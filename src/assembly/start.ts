@@ -86,6 +86,7 @@ export async function startPlatform(
     await kit.jobs.start({ workers: true })
     await kit.bus.start({ workers: true })
     closers.push(() => kit.bus.stop())
+    await platformServices.reloadKeys()
     for (const service of built.values()) {
       signal?.throwIfAborted()
       await service.start?.()
@@ -105,8 +106,7 @@ export async function startPlatform(
     const addresses = Object.assign({}, ...opened.map((api) => api.addresses)) as Record<string, string>
     closers.push(() => http.close())
     if (https.port !== undefined) {
-      const port = await openHttps(config, http, platformServices, () => baseUrl)
-      addresses.httpsUrl = ownUrl(config, 'https', port)
+      addresses.httpsUrl = await openHttps(config, http, platformServices, () => baseUrl)
       baseUrl = config.baseUrl ?? addresses.httpsUrl
     }
     await explainListenError('PORT', config.port, () => http.listen({ host: config.host, port: config.port }))
@@ -157,8 +157,8 @@ function readHttps(config: Config): HttpsSettings {
   return https
 }
 
-/** Opens HTTPS and returns its port. */
-function openHttps(config: Config, http: HttpServer, { kit, ask }: BuiltServices, baseUrl: () => string) {
+/** Opens HTTPS and returns its address. */
+async function openHttps(config: Config, http: HttpServer, { kit, ask }: BuiltServices, baseUrl: () => string) {
   const { port = 0, certificateHosts, ...files } = config.of(httpsSettings)
   const certificate = createServerCertificate(
     {
@@ -172,7 +172,8 @@ function openHttps(config: Config, http: HttpServer, { kit, ask }: BuiltServices
     },
     ask(Credentials),
   )
-  return explainListenError('HTTPS_PORT', port, () => http.listenSecurely({ host: config.host, port }, certificate))
+  const listenSecurely = () => http.listenSecurely({ host: config.host, port }, certificate)
+  return ownUrl(config, 'https', await explainListenError('HTTPS_PORT', port, listenSecurely))
 }
 
 /** Creates the HTTP server with the routes of all services; it does not listen yet. */

@@ -5,8 +5,9 @@ import { systemClock } from '../kernel/clock.ts'
 import { createDb } from '../kernel/db.ts'
 import { connectEmbeddedPostgres } from '../kernel/embedded-postgres.ts'
 import { newId } from '../kernel/ids.ts'
+import { keyReloadMs } from '../kernel/key-rotation.ts'
 import { createPkiWorker } from '../kernel/pki/worker.ts'
-import { createSecrets, findMasterKey, readDataKey } from '../kernel/secrets.ts'
+import { createSecrets, findMasterKey, readDataKeys } from '../kernel/secrets.ts'
 import { createServerData, type ServerData } from '../services/vpn/server/data.ts'
 import { firewallRules } from '../services/vpn/server/firewall.ts'
 import { hiddenInstallation, protocols, serverConfig } from '../services/vpn/server/openvpn-config.ts'
@@ -44,14 +45,28 @@ async function openData(config: Config): Promise<ServerData> {
   if (!masterKey) throw new Error(`${config.dataDirectory} has no master key; set WAYPOST_DATA or WAYPOST_MASTER_KEY`)
   const db = createDb(connection, { max: 4 })
   const worker = createPkiWorker()
+  let closing: NodeJS.Timeout | undefined
   const close = async () => {
+    clearInterval(closing)
     await worker.close()
     await db.close()
   }
   try {
-    const dataKey = await readDataKey(db.sql, masterKey)
-    if (!dataKey) throw new Error('no platform has been started on this database')
-    const secrets = createSecrets(dataKey)
+    const dataKeys = await readDataKeys(db.sql, masterKey)
+    if (!dataKeys) throw new Error('no platform has been started on this database')
+    const secrets = createSecrets(dataKeys)
+    // This process gets no events of the platform. A rotation waits longer than this before it seals with a new key.
+    const reloading = setInterval(async () => {
+      try {
+        const key = findMasterKey(config.masterKey, config.dataDirectory)
+        const keys = key && (await readDataKeys(db.sql, key))
+        if (keys) secrets.setDataKeys(keys)
+      } catch {
+        // The next run tries again; connections report a database that does not answer.
+      }
+    }, keyReloadMs)
+    reloading.unref()
+    closing = reloading
     const settings = config.of(vpnSettings)
     const authorities = createAuthorities({ db, now: systemClock, newId, secrets, settings }, worker)
     return createServerData({ db, secrets, authorities, worker, now: systemClock, close })

@@ -6,7 +6,9 @@ import { catalogue } from '../assembly/catalogue.ts'
 import { connectDatabase } from '../assembly/database.ts'
 import { version } from '../assembly/version.ts'
 import { loadConfig } from '../config.ts'
+import { createPassphrase, passphraseLengthMin } from '../kernel/backup/encryption.ts'
 import type { ContentTotals } from '../kernel/backup/manifest.ts'
+import { backupSettings } from '../kernel/backup/settings.ts'
 import { writeBackup } from '../kernel/backup/write.ts'
 import { createBlobs } from '../kernel/blobs/open.ts'
 import { monotonicMs, systemClock } from '../kernel/clock.ts'
@@ -19,6 +21,8 @@ export const usage = `usage: waypost backup <file> [--force] [--with-files | --w
   --force          replace an existing file
   --with-files     include the contents of files and blobs; the default if they are in the data directory
   --without-files  leave them out; the default if they are in an S3 store (WAYPOST_S3_URL)
+
+With WAYPOST_BACKUP_PASSPHRASE, or WAYPOST_BACKUP_PASSPHRASE_FILE and a file that contains it, the backup is encrypted.
 `
 
 const options = {
@@ -56,6 +60,11 @@ export async function run(args: string[]): Promise<number> {
     )
     return 1
   }
+  const { passphrase } = config.of(backupSettings)
+  if (passphrase !== undefined && passphrase.length < passphraseLengthMin) {
+    process.stderr.write(`waypost: WAYPOST_BACKUP_PASSPHRASE must have at least ${passphraseLengthMin} characters\n`)
+    return 2
+  }
   const { blobs } = config.platform
   const withFiles = !flags['without-files'] && (flags['with-files'] === true || !blobs.s3)
   const started = monotonicMs()
@@ -70,6 +79,7 @@ export async function run(args: string[]): Promise<number> {
       program: version,
       now: systemClock,
       force: flags.force === true,
+      ...(passphrase !== undefined && { passphrase: createPassphrase(passphrase) }),
       ...(withFiles && {
         contents: {
           blobs: createBlobs(blobs, systemClock),
@@ -88,8 +98,10 @@ export async function run(args: string[]): Promise<number> {
         `(${sizeText(backup.bytes)} unpacked), in ${secondsSince(started)}.`,
     )
     printContents(backup.contents, blobs.s3 ? 'the S3 store' : 'the data directory')
-    print(`Read back and verified. SHA-256 ${backup.sha256}`)
-    print('It contains the key of the stored secrets: keep it as safe as the data directory (its mode is 0600).')
+    print(`Read back and verified. SHA-256 ${passphrase === undefined ? '' : 'before encryption '}${backup.sha256}`)
+    if (passphrase === undefined)
+      print('It contains the key of the stored secrets: keep it as safe as the data directory (its mode is 0600).')
+    else print('It is encrypted: nobody can restore it without the passphrase.')
     const source =
       config.masterKey === undefined ? join(config.dataDirectory, 'keys', 'master.key') : 'WAYPOST_MASTER_KEY'
     print(`To restore it on another installation, also keep the master key that authenticates it: ${source}.`)

@@ -29,6 +29,12 @@ export const commands: Record<string, Command> = {
     summary: 'manage API keys and signing keys: waypost key list',
     load: () => import('./key.ts'),
   },
+  secrets: {
+    takesArguments: true,
+    verbs: ['status', 'rotate', 'finish'],
+    summary: 'rotate the keys that seal secrets in the database: waypost secrets rotate',
+    load: () => import('./secrets.ts'),
+  },
   simulate: {
     takesArguments: true,
     summary: 'run simulated devices against the platform: waypost simulate --devices 10',

@@ -4,14 +4,18 @@ import { catalogue } from '../assembly/catalogue.ts'
 import { connectDatabase } from '../assembly/database.ts'
 import { type Config, loadConfig } from '../config.ts'
 import { authenticate, backupKeyOf, keyIdOf } from '../kernel/backup/authentication.ts'
-import { BackupError } from '../kernel/backup/format.ts'
+import { createPassphrase, type Passphrase } from '../kernel/backup/encryption.ts'
+import { BackupError } from '../kernel/backup/errors.ts'
+import { PassphraseNeeded } from '../kernel/backup/format.ts'
 import { type Verified, verifyBackup } from '../kernel/backup/read.ts'
 import { type RestoreResult, restoreBackup } from '../kernel/backup/restore.ts'
+import { backupSettings } from '../kernel/backup/settings.ts'
 import { createBlobs } from '../kernel/blobs/open.ts'
 import { monotonicMs, systemClock } from '../kernel/clock.ts'
 import { createLog } from '../kernel/log.ts'
 import { readMigrations } from '../kernel/migrate.ts'
 import { findMasterKey, loadMasterKey, readMasterKey } from '../kernel/secrets.ts'
+import { askSecret } from './ask-secret.ts'
 import { countText, describeContents, print, progressPrinter, secondsSince, sizeText } from './output.ts'
 
 export const usage = `usage: waypost restore <file> [--yes | --check] [--without-files] [--key-file <file> | --unauthenticated]
@@ -22,6 +26,8 @@ export const usage = `usage: waypost restore <file> [--yes | --check] [--without
   --key-file <file>  the master key of the installation that made the backup (its keys/master.key, or a file with the text of
                      its WAYPOST_MASTER_KEY), if that is another installation
   --unauthenticated  restore a backup without checking who made it: of an older Waypost, or whose key is lost
+
+An encrypted backup needs WAYPOST_BACKUP_PASSPHRASE or WAYPOST_BACKUP_PASSPHRASE_FILE; on a terminal it is asked for.
 `
 
 const options = {
@@ -67,7 +73,7 @@ export async function run(args: string[]): Promise<number> {
 
 async function check(file: string, flags: Flags): Promise<number> {
   const key = readAuthenticationKey(loadConfig(), flags)
-  const verified = await verifyBackup(file)
+  const { verified } = await verify(loadConfig(), file)
   describe(file, verified)
   print('Every checksum matches.')
   if (key === 'none') print('Its origin was not checked.')
@@ -77,6 +83,19 @@ async function check(file: string, flags: Flags): Promise<number> {
     print(`It was made with the master key ${keyIdOf(key)}.`)
   }
   return 0
+}
+
+/** Verifies the file. The passphrase comes from the setting; if the file needs one, a person at a terminal is asked for it. */
+async function verify(config: Config, file: string): Promise<{ verified: Verified; passphrase?: Passphrase }> {
+  const { passphrase: text } = config.of(backupSettings)
+  const known = text === undefined ? undefined : createPassphrase(text)
+  try {
+    return { verified: await verifyBackup(file, known), ...(known && { passphrase: known }) }
+  } catch (error) {
+    if (!(error instanceof PassphraseNeeded) || !process.stdin.isTTY) throw error
+    const passphrase = createPassphrase(await askSecret(`Passphrase of ${file}: `))
+    return { verified: await verifyBackup(file, passphrase), passphrase }
+  }
 }
 
 /** Returns undefined if this installation has no key yet. */
@@ -92,7 +111,7 @@ async function restore(file: string, flags: Flags): Promise<number> {
   const started = monotonicMs()
   // Verify before a database is started or created for an unusable file.
   const authentication = readAuthenticationKey(config, flags)
-  const verified = await verifyBackup(file)
+  const { verified, passphrase } = await verify(config, file)
   describe(file, verified)
   if (!authentication)
     throw new BackupError(
@@ -109,6 +128,7 @@ async function restore(file: string, flags: Flags): Promise<number> {
       connection: database.connection,
       file,
       verified,
+      ...(passphrase && { passphrase }),
       masterKey: loadMasterKey(config.masterKey, config.dataDirectory),
       authentication,
       migrations: readMigrations(migrationSources(catalogue)),

@@ -9,6 +9,7 @@ export const usage = `usage: waypost user <action> [--tenant default]
   list                                     list the users
   add <name> [--role tenant-admin] …       create a user; the generated password is shown once
   password <name>                          set a new generated password
+  factors <name>                           remove the second factors of a user who lost them
   remove <name>                            delete a user
 `
 
@@ -20,7 +21,7 @@ export async function run(args: string[]): Promise<number> {
     options: { tenant: { type: 'string', default: 'default' }, role: { type: 'string', multiple: true, default: [] } },
   })
   const [action, name] = positionals
-  if (!action || !['list', 'add', 'password', 'remove'].includes(action) || (action !== 'list' && !name)) {
+  if (!action || !['list', 'add', 'password', 'factors', 'remove'].includes(action) || (action !== 'list' && !name)) {
     process.stderr.write(usage)
     return 2
   }
@@ -44,6 +45,11 @@ export async function run(args: string[]): Promise<number> {
     }
     const user = users.find(({ username }) => username.toLowerCase() === name!.toLowerCase())
     if (!user) throw new UsageError(`there is no user ${name} in tenant ${tenant}`)
+    if (action === 'factors') {
+      await identity.operator.removeSecondFactors(tenant, user.id)
+      print(`Removed the second factors of ${user.username} and ended all sessions of this user.`)
+      return
+    }
     if (action === 'remove') {
       await identity.operator.removeUser(tenant, user.id)
       print(`Removed ${user.username} and ended all sessions of this user.`)

@@ -1,11 +1,13 @@
 /** Puts the parts of the gateway together. */
 import { isIP } from 'node:net'
 import type { Identity } from '../identity/contract.ts'
+import { noProxy } from '../kernel/client-address.ts'
 import type { Kit, OpenListeners } from '../kernel/define-service.ts'
 import type { Extension } from '../kernel/device.ts'
 import type { WrongSecret } from '../kernel/lockout-report.ts'
 import type { PeriodicTask } from '../kernel/periodic.ts'
 import { createServerCertificate, hostsOf } from '../kernel/server-certificate.ts'
+import { ConfigurationError } from '../kernel/settings.ts'
 import type { Applications } from '../services/applications/contract.ts'
 import type { Credentials } from '../services/credentials/contract.ts'
 import type { Register } from '../services/register/contract.ts'
@@ -34,6 +36,7 @@ import type { Host, Sessions } from './mqtt/host.ts'
 import { defaultLimits } from './mqtt/limits.ts'
 import { createSessions } from './mqtt/sessions.ts'
 import { createObservation } from './observation.ts'
+import { createProxyProtocol } from './proxy-protocol.ts'
 import { createPushOnConnect, type PushOnConnect } from './push-on-connect.ts'
 import { trafficRate } from './rate-limits.ts'
 import { createRecheck } from './recheck.ts'
@@ -237,6 +240,8 @@ function createOpen(
   host: Host<ConnectionState>,
 ): GatewayService['open'] {
   const { settings, log, now } = kit
+  if (settings.proxyProtocol && kit.platform.trustProxy === noProxy)
+    throw new ConfigurationError('WAYPOST_MQTT_PROXY_PROTOCOL needs WAYPOST_TRUST_PROXY, which names the proxies')
   const claims = createSessionClaims(kit, () => live.sessions)
   const certificate = createServerCertificate(
     {
@@ -262,7 +267,12 @@ function createOpen(
     const sessions = createSessions(host, { store: live.sessionStore, log, now, limits: mqttLimits })
     live.sessions = sessions
     const { descriptors, platform } = kit
-    const deps: ListenerDeps = { host: platform.host, sessions, limits, descriptors, recordRefusal, log }
+    const proxies = createProxyProtocol({
+      isOn: settings.proxyProtocol,
+      isProxy: platform.trustProxy,
+      refused: (address, problem) => recordRefusal('mqtt', address, 'proxy_header', `the header is ${problem}`),
+    })
+    const deps: ListenerDeps = { host: platform.host, sessions, limits, descriptors, recordRefusal, log, proxies }
     const mqtt = await openMqtt(deps, settings.mqttPort)
     const mqtts = await openMqtts(deps, settings.mqttsPort, certificate).catch(async (error) => {
       await mqtt.close()
@@ -273,6 +283,7 @@ function createOpen(
       async close() {
         live.sessions = undefined
         await Promise.all([mqtt.close(), mqtts.close()])
+        proxies.close()
         await sessions.close()
         mqtts.destroySockets?.()
       },

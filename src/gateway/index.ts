@@ -24,6 +24,11 @@ export default defineService({
     trafficLog: TrafficLog,
   },
   migrations: new URL('./migrations/', import.meta.url),
+  sealed: [
+    { table: 'sessions', column: 'subscriptions' },
+    { table: 'session_messages', column: 'sealed' },
+    { table: 'bindings', column: 'token_sealed' },
+  ],
   settings: gatewaySettings,
   instances: gatewayInstances,
   build(kit, given) {

@@ -11,6 +11,7 @@ import type { ConnectionState } from './connection-state.ts'
 import { certificateNotIssued } from './log-messages.ts'
 import type { Origin, Sessions } from './mqtt/host.ts'
 import { readIntoSharedBuffer } from './mqtt/sessions.ts'
+import type { ProxyProtocol } from './proxy-protocol.ts'
 
 export interface MqttListener {
   url: string
@@ -26,6 +27,7 @@ export interface ListenerDeps {
   limits: ConnectionLimits
   descriptors: Pick<FileDescriptors, 'acceptFailed'>
   log: Log
+  proxies: ProxyProtocol
   recordRefusal(transport: 'mqtt' | 'mqtts', address: string, reason: string, detail?: string): void
 }
 
@@ -61,14 +63,24 @@ async function openListener(
 }
 
 export function openMqtt(deps: ListenerDeps, port: number): Promise<MqttListener> {
-  const { limits, sessions } = deps
+  const { limits, sessions, proxies } = deps
   const releaseSlot = (slot: Origin) => limits.releaseSlot(slot as Slot)
-  const server = createServer({ noDelay: true }, (accepted) => {
-    const socket = readIntoSharedBuffer(accepted)
-    const slot = limits.acquireSlot('mqtt', plainAddress(socket.remoteAddress), socket)
+  const accept = (socket: Socket, address: string) => {
+    const slot = limits.acquireSlot('mqtt', address, socket)
     if (!slot) return void socket.destroy()
     slot.onClosed = releaseSlot
     slot.accepted = sessions.accept(socket, slot)
+  }
+  const server = createServer({ noDelay: true }, (accepted) => {
+    if (!proxies.isExpected(accepted)) {
+      const socket = readIntoSharedBuffer(accepted)
+      return accept(socket, plainAddress(socket.remoteAddress))
+    }
+    accepted.on('error', () => accepted.destroy())
+    proxies.accept(accepted, (address) => {
+      accept(accepted, address)
+      accepted.resume()
+    })
   })
   return openListener(deps, server, { setting: 'MQTT_PORT', scheme: 'mqtt', port })
 }
@@ -98,7 +110,17 @@ export async function openMqtts(
   // Sockets in the handshake would keep the process from exiting.
   const rawSockets = new Set<Socket>()
   let closing = false
+  /** Addresses that a proxy has named. */
+  const proxied = new WeakMap<Socket, string>()
   const server = createServer({ noDelay: true }, (socket) => {
+    if (!deps.proxies.isExpected(socket)) return startHandshake(socket)
+    socket.on('error', () => socket.destroy())
+    deps.proxies.accept(socket, (address) => {
+      proxied.set(socket, address)
+      startHandshake(socket)
+    })
+  })
+  function startHandshake(socket: Socket) {
     if (ready.isReady()) return void tls.emit('connection', socket)
     rawSockets.add(socket)
     socket.on('error', () => socket.destroy())
@@ -110,11 +132,11 @@ export async function openMqtts(
         socket.destroy()
       },
     )
-  })
+  }
   const slots = new Map<string, Slot>()
   const socketKey = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`
   tls.on('connection', (socket: Socket) => {
-    const slot = deps.limits.acquireSlot('mqtts', plainAddress(socket.remoteAddress), socket)
+    const slot = deps.limits.acquireSlot('mqtts', proxied.get(socket) ?? plainAddress(socket.remoteAddress), socket)
     if (!slot) return void socket.destroy()
     const name = socketKey(socket)
     slots.set(name, slot)
@@ -138,7 +160,7 @@ export async function openMqtts(
     if (!closing && (error as NodeJS.ErrnoException).code !== 'ECONNRESET')
       deps.recordRefusal(
         'mqtts',
-        plainAddress(socket.remoteAddress),
+        slots.get(socketKey(socket))?.address ?? plainAddress(socket.remoteAddress),
         'tls_handshake_failed',
         error.message.slice(0, 200),
       )

@@ -22,6 +22,13 @@ export const gatewaySettings = defineSettings(
         'further host names and addresses in the certificate that the platform issues for MQTT over TLS, separated by commas',
     },
     MQTTS_KEY_FILE: { kind: 'path', default: undefined, meaning: 'PEM file with the private key of that certificate' },
+    MQTT_PROXY_PROTOCOL: {
+      kind: 'switch',
+      default: 'off',
+      meaning:
+        'on: MQTT connections (TCP and TLS) of the proxies in WAYPOST_TRUST_PROXY begin with a header of the PROXY protocol, ' +
+        'version 2, which has the address of the client; connections of other addresses have none',
+    },
     MQTT_CONNECT_TIMEOUT_SECONDS: {
       kind: 'integer',
       default: '10',
@@ -84,6 +91,7 @@ export const gatewaySettings = defineSettings(
     certificateHosts: value.MQTTS_HOSTS.split(',')
       .map((host) => host.trim())
       .filter(Boolean),
+    proxyProtocol: value.MQTT_PROXY_PROTOCOL,
     connectTimeoutSeconds: Math.max(1, value.MQTT_CONNECT_TIMEOUT_SECONDS),
     /** Maximum number of connections from one address; 0: only the total is limited. */
     connectionsPerAddress: value.MQTT_CONNECTIONS_PER_ADDRESS,

@@ -72,6 +72,8 @@ export interface Operator {
     user: { username: string; roles: string[]; password: string },
   ): Promise<{ id: string; username: string }>
   setPassword(tenantId: string, userId: string, password: string): Promise<void>
+  /** Removes the second factors of a user who lost them, and ends its logins. */
+  removeSecondFactors(tenantId: string, userId: string): Promise<void>
   removeUser(tenantId: string, userId: string): Promise<void>
   /** Creates a key with all or some permissions of its owner; 403 for a scope that the owner does not have. */
   createApiKey(

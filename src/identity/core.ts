@@ -9,6 +9,9 @@ import { createLoginLockout } from './login-lockout.ts'
 import { createPasswords, type Passwords } from './passwords.ts'
 import { createOpenLogins } from './provider/open-logins.ts'
 import { createRealms } from './realms.ts'
+import { createSecondFactors } from './second-factors/factors.ts'
+import { createFlow } from './second-factors/flow.ts'
+import { createPendingLogins } from './second-factors/pending-logins.ts'
 import { createSessions } from './sessions.ts'
 import { createSigningKeys } from './signing-keys.ts'
 import { deleteExpired } from './store/artefacts.ts'
@@ -23,6 +26,7 @@ export function createCore(kit: Kit, replacements: { passwords?: Passwords } = {
   const sessions = createSessions(kit, deniedTokens)
   const accounts = createAccounts(kit, { passwords, lockout, sessions, transaction })
   const openLogins = createOpenLogins(kit)
+  const secondFactors = createSecondFactors({ ...kit, lockout })
   const accessTokens = createAccessTokens(kit, realms, deniedTokens)
   const periodic: PeriodicTask[] = [
     { name: 'identity.prune-attempts', everySeconds: 300, run: lockout.prune },
@@ -38,6 +42,9 @@ export function createCore(kit: Kit, replacements: { passwords?: Passwords } = {
     lockout,
     sessions,
     accounts,
+    secondFactors,
+    secondFactorFlow: createFlow(kit, secondFactors),
+    pendingLogins: createPendingLogins(kit),
     accessTokens,
     openLogins,
     periodic,

@@ -2,6 +2,7 @@
 import type { Kit } from '../kernel/define-service.ts'
 import type { Http } from '../kernel/http/routes.ts'
 import { createAccess } from './access.ts'
+import type { AccountParts } from './account/parts.ts'
 import { createKeyAccess } from './api-key-access.ts'
 import { createAuthenticate } from './authenticate.ts'
 import { createCallerNow } from './caller-now.ts'
@@ -18,6 +19,8 @@ import { createGrants } from './iam/grants/service.ts'
 import { issuerRoutes } from './iam/issuers/routes.ts'
 import { createIssuers } from './iam/issuers/service.ts'
 import { meRoutes } from './iam/me/routes.ts'
+import { realmRoutes } from './iam/realm/routes.ts'
+import { createRealmSettings } from './iam/realm/service.ts'
 import { roleRoutes } from './iam/roles/routes.ts'
 import { createRoles } from './iam/roles/service.ts'
 import { userRoutes } from './iam/users/routes.ts'
@@ -33,11 +36,11 @@ export interface Management
   stop(): Promise<void>
 }
 
-export function createManagement(kit: Kit, core: Core): Management {
+export function createManagement(kit: Kit, core: Core, account: AccountParts): Management {
   const access = createAccess(kit)
   const keys = createKeyAccess(kit, access)
   const external = createExternalIssuers(kit)
-  const users = createUsers(kit, core)
+  const users = createUsers(kit, { ...core, passwordRule: account.passwordRule })
   const grants = createGrants(kit)
   const roles = createRoles(kit)
   const apiKeys = createApiKeys(kit)
@@ -52,13 +55,14 @@ export function createManagement(kit: Kit, core: Core): Management {
     deleteUser: users.remove,
     operator: createOperator(kit, { users, apiKeys, keys: core.signingKeys }),
     routes(http) {
-      meRoutes(http)
+      meRoutes(http, account.ownPassword)
       userRoutes(http, users)
       roleRoutes(http, roles)
       grantRoutes(http, grants)
       apiKeyRoutes(http, apiKeys)
       clientRoutes(http, clients)
       issuerRoutes(http, issuers)
+      realmRoutes(http, createRealmSettings(kit, core.realms))
     },
     stop: keys.stop,
   }

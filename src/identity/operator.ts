@@ -38,6 +38,7 @@ export function createOperator(
       return await users.create(system(tenantId), user)
     },
     setPassword: (tenantId, userId, password) => users.setPassword(system(tenantId), userId, password),
+    removeSecondFactors: (tenantId, userId) => users.removeSecondFactors(system(tenantId), userId),
     removeUser: (tenantId, userId) => users.delete(system(tenantId), userId),
     async createApiKey(tenantId, owner, key) {
       rejectInvalid('name', key.name, /^[^\0]*$/, 255)

@@ -9,6 +9,8 @@ export interface Realm {
   status: RealmStatus
   accessTokenSeconds: number
   refreshTokenSeconds: number
+  /** Whether users have a second factor: never, if they want, or always. */
+  secondFactor: 'off' | 'optional' | 'required'
   frontendClientId: string
   backendClientId: string
   cookieKeySealed: string

@@ -124,6 +124,13 @@ export interface ContentNames {
   mark: string
 }
 
+/** A column whose texts are sealed, or whose JSON contains sealed texts. */
+export interface SealedColumn {
+  table: string
+  column: string
+  isJson?: true
+}
+
 // biome-ignore lint/suspicious/noExplicitAny: the keys of `needs` decide, checked where they are used
 export type Needs = Record<string, Contract<any>>
 /** The APIs of the services in `needs`, under the same names. */
@@ -137,6 +144,8 @@ export interface ServiceDefinition<T, N extends Needs, S> {
   migrations?: URL
   /** The tables whose rows reference contents of the blob store; backups include these contents. */
   contents?: readonly ContentNames[]
+  /** The columns with sealed values; a rotation of keys seals them again. */
+  sealed?: readonly SealedColumn[]
   /** The settings from the service's settings.ts; assembly/settings.ts lists them too. */
   settings?: DeclaredSettings<S>
   /** The scopes of its operations, with the built-in roles that hold each. A new scope reaches every tenant at the next start. */

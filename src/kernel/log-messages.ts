@@ -206,3 +206,10 @@ export const diskSpaceUnknown = defineLogMessage({
   cause: 'The directory was removed or may not be read.',
   action: 'Watch the space of this disk by other means, or restart the node once the directory can be read.',
 })
+
+export const keyReloadFailed = defineLogMessage({
+  level: 'error',
+  text: 'loading the keys for secrets during a rotation failed; the rotation asks again in a second',
+  cause: 'The database did not answer, or the master key of this node opens neither the old nor the new keys.',
+  action: 'Check the database, and that this node has the same WAYPOST_MASTER_KEY or keys/master.key as the others.',
+})

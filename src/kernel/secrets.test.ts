@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createCipheriv } from 'node:crypto'
 import { rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -22,6 +23,24 @@ test('a sealed text opens again, differs each time, and cannot be tampered with'
   assert.throws(() => createSecrets(Buffer.alloc(32, 8)).open(sealed))
 })
 
+test('a text of the first version, which does not name its key, opens with any of several keys', () => {
+  const iv = Buffer.alloc(12, 3)
+  const cipher = createCipheriv('aes-256-gcm', Buffer.alloc(32, 7), iv)
+  const text = Buffer.concat([cipher.update('from before', 'utf8'), cipher.final()])
+  const sealed = `v1.${Buffer.concat([iv, cipher.getAuthTag(), text]).toString('base64url')}`
+  const secrets = createSecrets({ current: Buffer.alloc(32, 8), other: Buffer.alloc(32, 7) })
+  assert.equal(secrets.open(sealed), 'from before')
+  assert.throws(() => createSecrets(Buffer.alloc(32, 8)).open(sealed))
+})
+
+test('new texts are sealed with the current key, and older keys still open theirs', () => {
+  const secrets = createSecrets(Buffer.alloc(32, 1))
+  const before = secrets.seal('before')
+  secrets.setDataKeys({ current: Buffer.alloc(32, 2) })
+  assert.equal(secrets.open(before), 'before')
+  assert.throws(() => createSecrets(Buffer.alloc(32, 1)).open(secrets.seal('after')), /no known key/)
+})
+
 test('the master key is created once per directory, and only its owner can read it', () => {
   const [one, two] = [temporaryDirectory(), temporaryDirectory()]
   const key = loadMasterKey(undefined, one)
@@ -41,7 +60,7 @@ test('the data key survives a restart, and another master key does not open it',
   const key = await loadDataKey(pool, master)
   assert.deepEqual(await loadDataKey(pool, master), key)
   await assert.rejects(loadDataKey(pool, Buffer.alloc(32, 2)), /master key does not open/)
-  await storeDataKey(pool, Buffer.alloc(32, 2), key)
+  await storeDataKey(pool, Buffer.alloc(32, 2), key.current)
   assert.deepEqual(await loadDataKey(pool, Buffer.alloc(32, 2)), key)
   await pool.end()
 })

@@ -12,21 +12,58 @@ export interface Secrets {
   open(sealed: string): string
 }
 
-const sealWith = (key: Buffer | KeyObject, text: string) => {
-  const iv = randomBytes(12)
-  const cipher = createCipheriv('aes-256-gcm', key, iv)
-  const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
-  return `v1.${Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString('base64url')}`
+/** A key with the name under which values mention it. */
+export interface NamedKey {
+  name: string
+  key: KeyObject
 }
 
-const openWith = (key: Buffer | KeyObject, sealed: string) => {
-  const bytes = Buffer.from(sealed.replace(/^v1\./, ''), 'base64url')
+/** The name says nothing about the key but whether two are the same. */
+export const namedKey = (bytes: Buffer): NamedKey => ({
+  name: createHash('sha256').update('waypost key name\n').update(bytes).digest('hex').slice(0, 12),
+  // A key object is created once: Node.js would create one from bytes in every call, which takes three times as long as encrypting.
+  key: createSecretKey(bytes),
+})
+
+/** The beginning of every text that was sealed with a key. */
+export const sealedPrefix = ({ name }: NamedKey) => `v2.${name}.`
+
+function sealWith(named: NamedKey, text: string): string {
+  const iv = randomBytes(12)
+  const cipher = createCipheriv('aes-256-gcm', named.key, iv)
+  const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
+  return sealedPrefix(named) + Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString('base64url')
+}
+
+function decrypt(key: KeyObject, text: string): string {
+  const bytes = Buffer.from(text, 'base64url')
   const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12))
   decipher.setAuthTag(bytes.subarray(12, 28))
   return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString('utf8')
 }
 
-const masterKeyFile = (directory: string) => join(directory, 'keys', 'master.key')
+/** Opens a text with one of several keys. Texts of the first version (`v1.`) do not name their key. */
+function openWith(keys: Iterable<NamedKey>, sealed: string): string {
+  const [version, second = '', third = '', ...more] = sealed.split('.')
+  if (more.length > 0 || version !== (third === '' ? 'v1' : 'v2')) throw new Error('this is not a sealed text')
+  if (version === 'v2') {
+    for (const { name, key } of keys) if (name === second) return decrypt(key, third)
+    throw new Error('no known key has sealed this text')
+  }
+  let failure: unknown
+  for (const { key } of keys)
+    try {
+      return decrypt(key, second)
+    } catch (error) {
+      failure = error
+    }
+  throw failure
+}
+
+export const masterKeyFile = (directory: string) => join(directory, 'keys', 'master.key')
+
+export const nextMasterKeyFile = (directory: string) => join(directory, 'keys', 'master.key.next')
+export const oldMasterKeyFile = (directory: string) => join(directory, 'keys', 'master.key.old')
 
 /** Returns the master key from the setting (a text of at least 32 characters), or from a file in the data directory, created if missing. */
 export function loadMasterKey(setting: string | undefined, directory: string): Buffer {
@@ -48,45 +85,102 @@ export function findMasterKey(setting: string | undefined, directory: string): B
 /** Reads a master key from a file: `keys/master.key` of a data directory, or one with the text of a WAYPOST_MASTER_KEY. */
 export const readMasterKey = (file: string): Buffer => masterKeyOf(readFileSync(file, 'utf8').trim(), file)
 
-function masterKeyOf(text: string, source: string): Buffer {
+export function masterKeyOf(text: string, source: string): Buffer {
   if (text.length < 32) throw new Error(`${source} must have at least 32 characters`)
   return createHash('sha256').update(text).digest()
 }
 
-export async function loadDataKey(sql: Sql, masterKey: Buffer): Promise<Buffer> {
-  const fresh = sealWith(masterKey, randomBytes(32).toString('base64url'))
-  await sql`insert into kernel.data_keys (id, sealed) values (1, ${fresh}) on conflict do nothing`
-  return (await readDataKey(sql, masterKey))!
+export const newKey = () => randomBytes(32)
+
+export const sealKey = (masterKey: Buffer, key: Buffer) => sealWith(namedKey(masterKey), key.toString('base64url'))
+const openKey = (masterKey: Buffer, sealed: string) => Buffer.from(openWith([namedKey(masterKey)], sealed), 'base64url')
+
+export type RotationPhase = 'adding' | 'sealing' | 'sealed'
+
+export interface DataKeys {
+  /** Seals new values. */
+  current: Buffer
+  /** The other key of a rotation that is under way. */
+  other?: Buffer
+  rotation?: { phase: RotationPhase; opensWith: 'old' | 'new' }
 }
 
-/** Returns undefined if no platform has ever started on this database. */
-export async function readDataKey(sql: Sql, masterKey: Buffer): Promise<Buffer | undefined> {
-  const [row] = await sql`select sealed from kernel.data_keys`
+export async function loadDataKey(sql: Sql, masterKey: Buffer): Promise<DataKeys> {
+  await sql`insert into kernel.data_keys (id, sealed) values (1, ${sealKey(masterKey, newKey())}) on conflict do nothing`
+  return (await readDataKeys(sql, masterKey))!
+}
+
+/** Returns the keys of this database; undefined if no platform has ever started on it. */
+export async function readDataKeys(sql: Sql, masterKey: Buffer): Promise<DataKeys | undefined> {
+  // Names without underscores: backups use a pool that does not translate them.
+  const [row] = await sql`
+    select k.sealed, r.phase, r.old_key_by_old as oldold, r.old_key_by_new as oldnew, r.new_key_by_old as newold,
+      r.new_key_by_new as newnew
+    from kernel.data_keys k left join kernel.key_rotation r on true`
   if (!row) return undefined
-  try {
-    return Buffer.from(openWith(masterKey, row.sealed), 'base64url')
-  } catch {
-    throw new Error(
-      'The master key does not open this database, which was created with another one. Set the right WAYPOST_MASTER_KEY or WAYPOST_DATA',
-    )
+  if (row.phase === null) return { current: openOrExplain(masterKey, [row.sealed]).key }
+  const old = openOrExplain(masterKey, [row.oldold, row.oldnew])
+  const { key: next } = openOrExplain(masterKey, [row.newold, row.newnew])
+  const rotation = {
+    phase: row.phase as RotationPhase,
+    opensWith: old.index === 0 ? ('old' as const) : ('new' as const),
+  }
+  return row.phase === 'adding'
+    ? { current: old.key, other: next, rotation }
+    : { current: next, other: old.key, rotation }
+}
+
+/** Returns the only data key; throws while a rotation is under way. Undefined as in `readDataKeys`. */
+export async function readDataKey(sql: Sql, masterKey: Buffer): Promise<Buffer | undefined> {
+  const [exists] = await sql`select to_regclass('kernel.key_rotation') is not null as yes`
+  if (!exists?.yes) {
+    const [row] = await sql`select sealed from kernel.data_keys`
+    return row && openOrExplain(masterKey, [row.sealed]).key
+  }
+  const keys = await readDataKeys(sql, masterKey)
+  if (keys?.rotation) throw new RotationUnderWay()
+  return keys?.current
+}
+
+export class RotationUnderWay extends Error {
+  override readonly name = 'RotationUnderWay'
+  constructor() {
+    super('The keys of this installation are being rotated. Finish this first: waypost secrets rotate')
   }
 }
 
-/** Stores the data key of a restored backup, encrypted with this installation's master key. */
-export async function storeDataKey(sql: Sql, masterKey: Buffer, dataKey: Buffer) {
-  const sealed = sealWith(masterKey, dataKey.toString('base64url'))
-  await sql`insert into kernel.data_keys (id, sealed) values (1, ${sealed}) on conflict (id) do update set sealed = ${sealed}`
+function openOrExplain(masterKey: Buffer, candidates: string[]): { key: Buffer; index: number } {
+  for (const [index, sealed] of candidates.entries())
+    try {
+      return { key: openKey(masterKey, sealed), index }
+    } catch {
+      // The next one may be sealed by this key.
+    }
+  throw new Error(
+    'The master key does not open this database, which was created with another one. Set the right WAYPOST_MASTER_KEY or WAYPOST_DATA',
+  )
 }
 
-/** Creates the service for secrets. `renew` replaces the data key when a restore has changed it while the process runs. */
-export function createSecrets(dataKey: Buffer): Secrets & { setDataKey(dataKey: Buffer): void } {
-  // A key object is created once: Node.js would create one from bytes in every call, which takes three times as long as encrypting.
-  let current = createSecretKey(dataKey)
+/** Stores the data key of a restored backup, sealed with this installation's master key. It ends a rotation. */
+export async function storeDataKey(sql: Sql, masterKey: Buffer, dataKey: Buffer) {
+  const sealed = sealKey(masterKey, dataKey)
+  await sql`insert into kernel.data_keys (id, sealed) values (1, ${sealed}) on conflict (id) do update set sealed = ${sealed}`
+  const [exists] = await sql`select to_regclass('kernel.key_rotation') is not null as yes`
+  if (exists?.yes) await sql`delete from kernel.key_rotation`
+}
+
+/** Creates the service for secrets. */
+export function createSecrets(keys: DataKeys | Buffer): Secrets & { setDataKeys(keys: DataKeys): void } {
+  /** Keys are never dropped while the process runs: caches may have values that an older one sealed. The current one is the first. */
+  let known: NamedKey[] = []
+  function setDataKeys({ current, other }: DataKeys) {
+    const added = [current, ...(other ? [other] : [])].map(namedKey)
+    known = [...added, ...known.filter(({ name }) => !added.some((one) => one.name === name))]
+  }
+  setDataKeys(Buffer.isBuffer(keys) ? { current: keys } : keys)
   return {
-    seal: (text) => sealWith(current, text),
-    open: (sealed) => openWith(current, sealed),
-    setDataKey(next) {
-      current = createSecretKey(next)
-    },
+    seal: (text) => sealWith(known[0]!, text),
+    open: (sealed) => openWith(known, sealed),
+    setDataKeys,
   }
 }

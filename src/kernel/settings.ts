@@ -65,6 +65,8 @@ export interface PlatformSettings {
   /** Cost of checking a password: scrypt for users, bcrypt for devices. */
   passwordCost: { scrypt: { N: number; r: number; p: number }; bcryptRounds: number }
   loginLockout: { account: number; address: number; windowSeconds: number; lockSeconds: number }
+  /** The mail server, if there is one, and the sender of e-mails. */
+  mail: { url: string | undefined; from: string | undefined }
   /** Where contents of files and blobs are stored: in a directory, or in an S3-compatible store. */
   blobs: { directory: string; s3: S3Settings | undefined }
 }

@@ -36,3 +36,10 @@ export const NoKeysForExternalUsers = defineError(
   'Users of an external issuer cannot own API keys; use a user or client of the tenant',
 )
 export const NoSecret = defineError<{ id: string }>('no_secret', 404, 'Client {id} is public and has no secret')
+export const UsersOnly = defineError('users_only', 403, 'Only a user can do this for itself; the caller is not a user')
+export const WrongPassword = defineError('wrong_password', 403, 'The present password is wrong')
+export const PasswordAttemptsExceeded = defineError<{ seconds: string }>(
+  'password_attempts_exceeded',
+  429,
+  'Too many wrong passwords; try again in {seconds} s',
+)

@@ -1,4 +1,5 @@
-/** HTML pages of sign-in and sign-out. They contain no script, and their content security policy allows none. */
+/** HTML pages of sign-in and sign-out. Their content security policy allows no script but the one of the page itself. */
+import { createHash } from 'node:crypto'
 import { style, styleSource } from './style.ts'
 
 export interface Page {
@@ -7,7 +8,7 @@ export interface Page {
 }
 
 const escapes: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
-const escapeHtml = (text: string) => text.replace(/[&<>"']/g, (character) => escapes[character]!)
+export const escapeHtml = (text: string) => text.replace(/[&<>"']/g, (character) => escapes[character]!)
 
 const logo =
   '<p class="mark"><svg viewBox="0 0 24 24" aria-hidden="true"><path d="M12 2v3M12 12v10M5 5h12l3 3.5L17 12H5z"/></svg>Waypost</p>'
@@ -27,10 +28,12 @@ export const libraryHeaders: Page['headers'] = {
   'content-security-policy': "default-src 'none'; script-src; base-uri 'none'; frame-ancestors 'none'",
 }
 
-function page(title: string, body: string, formTargets?: string): Page {
+/** `script` runs in the page; its hash is in the content security policy. */
+export function page(title: string, body: string, formTargets?: string, script?: string): Page {
   const policy = [
     "default-src 'none'",
     `style-src ${styleSource}`,
+    ...(script === undefined ? [] : [`script-src 'sha256-${createHash('sha256').update(script).digest('base64')}'`]),
     "base-uri 'none'",
     "frame-ancestors 'none'",
     ...(formTargets === undefined ? [] : [`form-action ${formTargets}`]),
@@ -49,7 +52,7 @@ function page(title: string, body: string, formTargets?: string): Page {
 <main>
 ${logo}
 ${body}
-</main>
+</main>${script === undefined ? '' : `\n<script>${script}</script>`}
 </body>
 </html>
 `,
@@ -64,10 +67,12 @@ export function loginPage(view: {
   returnTo: string | undefined
   error?: string
   username?: string | undefined
+  /** Address of the account pages; absent: no link to them. */
+  account?: string
+  /** Whether users can reset their password by e-mail. */
+  hasReset?: boolean
 }): Page {
-  const { name, action, returnTo, error, username = '' } = view
-  const target = returnTo ? URL.parse(returnTo) : null
-  const source = !target || target.origin === 'null' ? (target?.protocol ?? '') : target.origin
+  const { name, action, returnTo, error, username = '', account } = view
   // After a wrong password the username is filled in, so the password gets the focus.
   const focus = (field: 'username' | 'password') => ((username === '') === (field === 'username') ? ' autofocus' : '')
   const described = error ? ' aria-describedby="problem" aria-invalid="true"' : ''
@@ -83,9 +88,22 @@ ${error ? `<p class="alert" id="problem" role="alert">${escapeHtml(error)}</p>` 
 <label for="password">Password</label>
 <input id="password" name="password" type="password" autocomplete="current-password" maxlength="1024" required${described}${focus('password')}>
 <button type="submit">Sign in</button>
-</form>`,
-    `'self' ${source}`.trim(),
+</form>${loginLinks(account, view.hasReset === true)}`,
+    formSources(returnTo),
   )
+}
+
+/** Returns where forms of a page may lead: to this origin, and to the one of the final redirect. */
+export function formSources(returnTo: string | undefined): string {
+  const target = returnTo ? URL.parse(returnTo) : null
+  const source = !target || target.origin === 'null' ? (target?.protocol ?? '') : target.origin
+  return `'self' ${source}`.trim()
+}
+
+function loginLinks(account: string | undefined, hasReset: boolean): string {
+  if (account === undefined) return ''
+  const link = (path: string, text: string) => `<a href="${escapeHtml(account + path)}">${text}</a>`
+  return `\n<p class="links">${hasReset ? link('/reset', 'Forgot your password?') : ''}${link('', 'Your account')}</p>`
 }
 
 export const errorPage = (view: { name: string; title: string; text: string; code?: string }): Page =>

@@ -26,6 +26,16 @@ button{display:block;width:100%;padding:.6875rem 1rem;border:0;border-radius:.5r
 color:var(--accent-ink);font:inherit;font-weight:600;cursor:pointer}
 button:hover{filter:brightness(1.08)}
 input:focus-visible,button:focus-visible{outline:3px solid var(--accent);outline-offset:2px}
+h2{margin:1.75rem 0 .25rem;font-size:1.125rem}
+a{color:var(--accent)}
+.links{display:flex;justify-content:space-between;gap:1rem;margin:1.25rem 0 0}
+.notice{margin:1.25rem 0 0;padding:.75rem 1rem;border:1px solid var(--line);border-radius:.5rem}
+.plain{background:none;color:var(--accent);border:1px solid var(--line)}
+.row{display:flex;align-items:center;justify-content:space-between;gap:1rem;margin:.5rem 0}
+.row form{margin:0}.row button{width:auto;padding:.375rem .75rem}
+.codes{columns:2;margin:1rem 0;padding-left:1.25rem;font-family:ui-monospace,monospace}
+.qr svg{display:block;width:12rem;height:12rem;margin:1rem auto;background:#fff}
+.secret{overflow-wrap:anywhere;font-family:ui-monospace,monospace}
 code{font-size:.875rem}
 @media (max-width:26rem){main{padding:1.5rem 1.25rem}}
 @media (prefers-reduced-motion:no-preference){button{transition:filter .15s}}

@@ -7,7 +7,7 @@ export function usePasswordGrant(provider: Provider, context: InstanceContext, f
   const { kit, core, library, realm } = context
   const { errors } = library
 
-  async function logIn(ctx: Ctx, username: string, password: string) {
+  async function logIn(ctx: Ctx, username: string, password: string, totp: string | undefined) {
     const { address } = extrasOf(ctx)
     const result = await core.accounts.logIn(realm.tenantId, { username, password, address })
     if (result === 'wrong')
@@ -15,15 +15,33 @@ export function usePasswordGrant(provider: Provider, context: InstanceContext, f
         error_description: 'Invalid user credentials',
       })
     if ('wait' in result) throw tooManyAttempts(library, ctx, result)
+    await checkSecondFactor(ctx, result.user.id, totp)
     return result.user
+  }
+
+  const refused = (description: string) =>
+    Object.assign(new errors.InvalidGrant('second factor'), { error_description: description })
+
+  /** The parameter `totp` is Keycloak's. Recovery codes and security keys need the sign-in page. */
+  async function checkSecondFactor(ctx: Ctx, userId: string, totp: string | undefined) {
+    const required = await core.secondFactors.requirementOf(realm, userId)
+    if (required === 'none') return
+    if (required === 'enrol')
+      throw refused('Account is not fully set up: the user must sign in with a browser and add a second factor')
+    if (totp === undefined || totp === '')
+      throw refused('The user has a second factor: send the code of its app in the parameter totp')
+    const { address } = extrasOf(ctx)
+    const checked = await core.secondFactors.checkCode(realm.tenantId, userId, totp, address, false)
+    if (checked === 'wrong') throw refused('The code in totp is wrong, or it was used already')
+    if ('wait' in checked) throw tooManyAttempts(library, ctx, checked)
   }
 
   async function handler(ctx: Ctx) {
     const { client, params = {} } = ctx.oidc
-    const { username, password } = params
+    const { username, password, totp } = params
     if (!username) throw new errors.InvalidRequest("missing required parameter 'username'")
     if (!password) throw new errors.InvalidRequest("missing required parameter 'password'")
-    const user = await logIn(ctx, username, password)
+    const user = await logIn(ctx, username, password, totp)
     const account = await findAccount(ctx, user.id)
     if (!account) throw new errors.InvalidGrant('the user is gone')
 
@@ -62,7 +80,7 @@ export function usePasswordGrant(provider: Provider, context: InstanceContext, f
     return token.issue({ use: 'idtoken' })
   }
 
-  provider.registerGrantType('password', handler, ['username', 'password', 'scope'])
+  provider.registerGrantType('password', handler, ['username', 'password', 'totp', 'scope'])
 }
 
 export type FindAccount = (

@@ -12,6 +12,7 @@ import { identityRequestFailed } from '../log-messages.ts'
 import { errorPage } from '../pages/pages.ts'
 import { isRealmName } from '../realms.ts'
 import type { Realm } from '../types.ts'
+import type { createAccountPages } from './account-pages.ts'
 import { isFrame, serveFrame } from './frames.ts'
 import { createInstances } from './instances.ts'
 import { type Call, normalizeCall } from './keycloak-compat.ts'
@@ -28,7 +29,9 @@ const pathPattern = /^[\w./~-]{1,500}$/
 const publicPath = /^\.well-known\/|\/certs$/
 const authorizationPath = 'protocol/openid-connect/auth'
 const tokenPath = 'protocol/openid-connect/token'
-const pagePath = /^(login\/|protocol\/openid-connect\/(auth|logout)(\/|$))/
+const pagePath = /^(login\/|account(\/|$)|protocol\/openid-connect\/(auth|logout)(\/|$))/
+
+type AccountPages = ReturnType<typeof createAccountPages>
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -37,7 +40,7 @@ declare module 'fastify' {
   }
 }
 
-export function mountRealms(app: FastifyInstance, kit: Kit, core: Core) {
+export function mountRealms(app: FastifyInstance, kit: Kit, core: Core, account: AccountPages, hasReset: boolean) {
   const instances = createInstances(kit, core)
 
   app.removeAllContentTypeParsers()
@@ -76,6 +79,10 @@ export function mountRealms(app: FastifyInstance, kit: Kit, core: Core) {
         ...([request, reply, 400, 'invalid_request'] as const),
         `The parameter ${tooLong.name} is longer than ${tooLong.max} characters.`,
       )
+    if (account.isAccount(path)) {
+      const mount = new URL(core.realms.issuerOf(tenantId)).pathname
+      return account.serve(request, reply, { realm, mount, path, query: request.originalQuery })
+    }
 
     // Loaded before a transaction begins, which must not take a second connection.
     await core.deniedTokens.load()
@@ -92,7 +99,7 @@ export function mountRealms(app: FastifyInstance, kit: Kit, core: Core) {
       reply.hijack()
     }
     if (path.startsWith('login/'))
-      return signIn({ core, realm, provider, inner, form, address: request.address, reply, hijackReply })
+      return signIn({ core, realm, provider, inner, form, address: request.address, hasReset, reply, hijackReply })
     hijackReply()
     await handle(inner, reply.raw)
   }

@@ -34,6 +34,7 @@ const tokenForm = Type.Object(
     client_secret: optional('Secret of a confidential client. Not needed with HTTP Basic authentication.'),
     username: optional('Username; required with grant_type password.'),
     password: optional('Password; required with grant_type password.'),
+    totp: optional('Code of the authenticator app, with grant_type password, for a user who has a second factor.'),
     refresh_token: optional('Refresh token; required with grant_type refresh_token. It can be used once.'),
     code: optional('Authorization code from the login; required with grant_type authorization_code.'),
     redirect_uri: optional('Address that the login returned to; required with grant_type authorization_code.'),

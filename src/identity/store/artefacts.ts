@@ -100,3 +100,19 @@ export async function countOpenLogins(sql: Sql, now: Date, max: number): Promise
 export async function lockLogin(sql: Sql, tenantId: string, login: string) {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`login ${tenantId} ${login}`}, 0))`
 }
+
+/** Counts the objects of a model that a user has and that are not expired. */
+export async function countArtefactsOf(sql: Sql, tenantId: string, model: string, accountId: string, now: Date) {
+  const [row] = await sql`
+    select count(*)::integer as count from identity.artefacts
+    where tenant_id = ${tenantId} and account_id = ${accountId} and model = ${model} and expires_at > ${now}`
+  return row!.count as number
+}
+
+/** Returns the user of an object that is neither consumed nor expired. */
+export async function findAccountOf(sql: Sql, tenantId: string, model: string, id: Buffer, now: Date) {
+  const [row] = await sql`
+    select account_id from identity.artefacts
+    where tenant_id = ${tenantId} and model = ${model} and id = ${id} and consumed_at is null and expires_at > ${now}`
+  return (row?.accountId ?? undefined) as string | undefined
+}

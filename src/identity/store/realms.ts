@@ -6,7 +6,7 @@ import type { Client, Realm, SigningKey } from '../types.ts'
 export async function findRealm(sql: Sql, tenantId: string): Promise<Realm | undefined> {
   const [row] = await sql`
     select r.tenant_id, r.display_name, r.login_theme, r.status, r.access_token_seconds, r.refresh_token_seconds,
-      r.frontend_client_id, r.backend_client_id, r.cookie_key_sealed, r.revision,
+      r.frontend_client_id, r.backend_client_id, r.cookie_key_sealed, r.revision, r.second_factor,
       (select coalesce(jsonb_agg(to_jsonb(c)), '[]') from identity.clients c where c.tenant_id = r.tenant_id) as clients,
       (select coalesce(jsonb_agg(to_jsonb(k) order by k.retired_at is not null, k.created_at desc, k.kid), '[]')
         from identity.signing_keys k where k.tenant_id = r.tenant_id) as keys
@@ -19,6 +19,7 @@ export async function findRealm(sql: Sql, tenantId: string): Promise<Realm | und
     status: row.status as RealmStatus,
     accessTokenSeconds: row.accessTokenSeconds,
     refreshTokenSeconds: row.refreshTokenSeconds,
+    secondFactor: row.secondFactor,
     frontendClientId: row.frontendClientId,
     backendClientId: row.backendClientId,
     cookieKeySealed: row.cookieKeySealed,

@@ -103,3 +103,15 @@ export async function deleteUser(sql: Sql, tenantId: string, id: string): Promis
   const { count } = await sql`delete from identity.users where tenant_id = ${tenantId} and id = ${id}`
   return count === 1
 }
+
+export async function updatePassword(sql: Sql, tenantId: string, id: string, passwordHash: string, updatedAt: Date) {
+  const { count } = await sql`
+    update identity.users set password_hash = ${passwordHash}, updated_at = ${updatedAt}
+    where tenant_id = ${tenantId} and id = ${id}`
+  return count === 1
+}
+
+/** Locks the user's row until the transaction ends. */
+export async function lockUser(sql: Sql, tenantId: string, id: string) {
+  await sql`select from identity.users where tenant_id = ${tenantId} and id = ${id} for update`
+}

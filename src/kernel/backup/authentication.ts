@@ -3,7 +3,7 @@
  * installation with that key can make or change a backup that `waypost restore` accepts without a flag (ADR 8).
  */
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
-import { BackupError } from './format.ts'
+import { BackupError } from './errors.ts'
 import type { Verified } from './read.ts'
 
 /** Derives the key for tags. It is not the master key, so a leaked backup key opens no secrets. */

@@ -76,13 +76,13 @@ test('a restore brings back every row: into the same database, into an empty one
   assert.deepEqual((await restore(connection, path, migrations)).upgraded, [])
   assert.deepEqual(await contentOf(pool), before)
   assert.equal(outbox?.length, 1)
-  assert.deepEqual(await readDataKey(pool, masterKey), key)
+  assert.deepEqual(await readDataKey(pool, masterKey), key.current)
 
   const other = await backupDatabase()
   const otherMaster = Buffer.alloc(32, 9)
   await restore(other.connection, path, migrations, { masterKey: otherMaster, replace: false })
   assert.deepEqual(await contentOf(other.pool), before)
-  assert.deepEqual(await readDataKey(other.pool, otherMaster), key)
+  assert.deepEqual(await readDataKey(other.pool, otherMaster), key.current)
   await assert.rejects(readDataKey(other.pool, masterKey), /master key/)
 
   const [next] = await other.pool`insert into sample.empty (note) values ('next') returning id::text`

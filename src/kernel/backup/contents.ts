@@ -4,7 +4,9 @@ import { pauseRemovals } from '../blobs/removal-lock.ts'
 import type { ConnectionOptions, Sql } from '../db.ts'
 import type { ContentNames } from '../define-service.ts'
 import { createContentMeter, runInTransaction } from './copy.ts'
-import { BackupError, type FrameWriter } from './format.ts'
+import type { Passphrase } from './encryption.ts'
+import { BackupError } from './errors.ts'
+import type { FrameWriter } from './format.ts'
 import {
   addToTotals,
   type ContentEntry,
@@ -122,8 +124,9 @@ const concurrentWritesMax = 8
 export async function restoreContents(
   file: string,
   verified: Verified,
-  { blobs, progress }: { blobs: Blobs; progress?: ContentProgress },
+  options: { blobs: Blobs; progress?: ContentProgress; passphrase?: Passphrase | undefined },
 ): Promise<{ written: number; kept: number }> {
+  const { blobs, progress, passphrase } = options
   const counts = { written: 0, kept: 0 }
   let bytes = 0
   const pendingWrites = new Set<Promise<void>>()
@@ -144,8 +147,8 @@ export async function restoreContents(
   }
 
   try {
-    const read = await readBackup(file, {
-      async content(entry, content) {
+    const receive = {
+      async content(entry: ContentEntry, content: AsyncIterable<Buffer>) {
         if (entry.size > concurrentSizeMax) return await writeUnlessPresent(entry, content)
         if (pendingWrites.size >= concurrentWritesMax) await Promise.race(pendingWrites)
         const pieces = await Array.fromAsync(content)
@@ -157,7 +160,8 @@ export async function restoreContents(
           () => {},
         )
       },
-    })
+    }
+    const read = await readBackup(file, receive, passphrase)
     await Promise.all(pendingWrites)
     if (read.sha256 !== verified.sha256)
       throw new BackupError(`${file} was changed while it was being restored; no row was changed`)

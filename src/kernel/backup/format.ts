@@ -4,10 +4,8 @@
  */
 import { createHash } from 'node:crypto'
 import { type FileHandle, open } from 'node:fs/promises'
-
-export class BackupError extends Error {
-  override readonly name = 'BackupError'
-}
+import { type ByteSource, createEncryption, isEncrypted, openEncrypted, type Passphrase } from './encryption.ts'
+import { BackupError, damagedError } from './errors.ts'
 
 const formatVersion = 3
 const firstLineOf = (version: number) => Buffer.from(`WAYPOST BACKUP ${version}\n`)
@@ -35,16 +33,20 @@ export interface FrameWriter {
 }
 
 /** Creates a file that only its owner can read. Fails if a file or a symbolic link with this path exists. */
-export async function createFrameWriter(path: string): Promise<FrameWriter> {
+export async function createFrameWriter(path: string, passphrase?: Passphrase): Promise<FrameWriter> {
+  const encryption = passphrase && (await createEncryption(passphrase))
   const handle = await open(path, 'wx', 0o600)
   const hash = createHash('sha256')
   let buffered: Buffer[] = []
   let bufferedBytes = 0
+  const writeFully = async (bytes: Buffer) => {
+    for (let offset = 0; offset < bytes.length; ) offset += (await handle.write(bytes, offset)).bytesWritten
+  }
   const flush = async () => {
     const bytes = Buffer.concat(buffered)
     buffered = []
     bufferedBytes = 0
-    for (let offset = 0; offset < bytes.length; ) offset += (await handle.write(bytes, offset)).bytesWritten
+    await writeFully(encryption ? encryption.add(bytes) : bytes)
   }
   const append = async (bytes: Buffer) => {
     buffered.push(bytes)
@@ -62,6 +64,7 @@ export async function createFrameWriter(path: string): Promise<FrameWriter> {
     await writeHashed(head)
     await writeHashed(content)
   }
+  if (encryption) await writeFully(encryption.header)
   await writeHashed(firstLineOf(formatVersion))
   return {
     write,
@@ -71,6 +74,7 @@ export async function createFrameWriter(path: string): Promise<FrameWriter> {
       await append(digest)
       await append(tagOf(digest))
       await flush()
+      if (encryption) await writeFully(encryption.end())
       await handle.sync()
       await handle.close()
     },
@@ -88,7 +92,7 @@ export interface FrameReader {
   next(): Promise<Frame>
   /**
    * Checks that only the right checksum and a tag follow; the tag itself is checked by `authenticate`. `sha256` is that of the
-   * whole file, as `sha256sum` prints it. Formats without a tag have no seal.
+   * whole backup: without a passphrase, as `sha256sum` prints it. Formats without a tag have no seal.
    */
   finish(): Promise<{ sha256: string; seal?: Seal }>
   /** Returns the SHA-256 of the bytes read so far. */
@@ -97,10 +101,12 @@ export interface FrameReader {
   close(): Promise<void>
 }
 
-export async function openFrames(path: string): Promise<FrameReader> {
+export async function openFrames(path: string, passphrase?: Passphrase): Promise<FrameReader> {
   const handle = await open(path, 'r')
   try {
-    const { size } = await handle.stat()
+    const { size: fileBytes } = await handle.stat()
+    const source = await openSource(path, handle, fileBytes, passphrase)
+    const { size } = source
     const hash = createHash('sha256')
     let position = 0
     let readAhead: Buffer = Buffer.alloc(0)
@@ -108,7 +114,7 @@ export async function openFrames(path: string): Promise<FrameReader> {
     const read = async (length: number) => {
       if (readAhead.length < length) {
         const more = Buffer.allocUnsafe(Math.min(Math.max(length, bufferBytes), size - position))
-        await readFully(handle, more, position)
+        await source.readFully(more, position)
         readAhead = more
       }
       const bytes = readAhead.subarray(0, length)
@@ -126,7 +132,7 @@ export async function openFrames(path: string): Promise<FrameReader> {
     const hasTag = versionOf(path, firstLine) >= 3
     if (hasTag) trailerLength += tagLength
     return {
-      bytes: size,
+      bytes: fileBytes,
       async next() {
         const head = await readHashed(headLength)
         const length = head.readUInt32BE(1)
@@ -150,6 +156,24 @@ export async function openFrames(path: string): Promise<FrameReader> {
   }
 }
 
+async function openSource(
+  path: string,
+  handle: FileHandle,
+  size: number,
+  passphrase: Passphrase | undefined,
+): Promise<ByteSource> {
+  const file: ByteSource = { size, readFully: (bytes, position) => readFully(handle, bytes, position) }
+  if (!(await isEncrypted(handle))) return file
+  if (!passphrase) throw new PassphraseNeeded(path)
+  return await openEncrypted(path, file, passphrase)
+}
+
+export class PassphraseNeeded extends BackupError {
+  constructor(path: string) {
+    super(`${path} is encrypted: set WAYPOST_BACKUP_PASSPHRASE, or WAYPOST_BACKUP_PASSPHRASE_FILE to a file with it`)
+  }
+}
+
 async function readFully(handle: FileHandle, bytes: Buffer, position: number) {
   for (let offset = 0; offset < bytes.length; ) {
     const { bytesRead } = await handle.read(bytes, offset, bytes.length - offset, position + offset)
@@ -165,6 +189,3 @@ function versionOf(path: string, firstLine: Buffer): number {
     throw new BackupError(`${path} has format ${version}, which this Waypost does not know: a newer version made it`)
   throw new BackupError(`${path} is not a backup of Waypost, or its beginning is damaged`)
 }
-
-export const damagedError = (path: string, how: string) =>
-  new BackupError(`${path} is damaged: ${how}. Nothing was changed; use another copy`)

@@ -1,7 +1,7 @@
 /** Finds the schemas, tables, partitions and sequences of Waypost in PostgreSQL's catalogue. */
 import type { Sql } from '../db.ts'
 import { jobsSchema, jobsTables } from '../jobs.ts'
-import { BackupError } from './format.ts'
+import { BackupError } from './errors.ts'
 import {
   type Manifest,
   type Partition,
@@ -30,7 +30,14 @@ export async function findSchemas(sql: Sql, modules: Iterable<string>): Promise<
 }
 
 /** Kernel tables that describe running nodes or hold a key; backups leave them out. */
-const installationTables = new Set(['data_keys', 'nodes', 'signals', 'signal_key'])
+const installationTables = new Set([
+  'data_keys',
+  'key_rotation',
+  'key_rotation_nodes',
+  'nodes',
+  'signals',
+  'signal_key',
+])
 
 /** Finds the tables to back up; of the job queue's schema only its queues and jobs. */
 export async function findTables(sql: Sql, schemas: string[]): Promise<TableEntry[]> {

@@ -1,7 +1,7 @@
 /** Creates the partitions in a backup that its migrations do not create. */
 import type { Sql } from '../db.ts'
 import { parseBound, parseKey, printBound, printKey } from './bounds.ts'
-import { BackupError } from './format.ts'
+import { BackupError } from './errors.ts'
 import { findPartitions } from './inventory.ts'
 import { type Partition, qualifiedName } from './manifest.ts'
 

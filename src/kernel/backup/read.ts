@@ -6,7 +6,9 @@ import { createZstdDecompress } from 'node:zlib'
 import { blobKeyPattern } from '../blobs/blobs.ts'
 import { isManifest } from './checked-manifest.ts'
 import { createContentMeter, createRowMeter } from './copy.ts'
-import { BackupError, damagedError, type FrameReader, openFrames, type Seal } from './format.ts'
+import type { Passphrase } from './encryption.ts'
+import { BackupError, damagedError } from './errors.ts'
+import { type FrameReader, openFrames, type Seal } from './format.ts'
 import {
   addToTotals,
   type ContentEnd,
@@ -22,7 +24,7 @@ export interface Verified extends Totals {
   manifest: Manifest
   /** Size of the file. */
   fileBytes: number
-  /** As `sha256sum` prints it for the file. */
+  /** As `sha256sum` prints it for the file, unless that is encrypted. */
   sha256: string
   /** SHA-256 of the file up to the end of its tables. */
   tablesSha256: string
@@ -41,8 +43,9 @@ type ReceiveContent = (content: ContentEntry, bytes: AsyncIterable<Buffer>) => P
 export const readBackup = (
   path: string,
   receive: { table?: ReceiveTable; content?: ReceiveContent },
+  passphrase?: Passphrase,
 ): Promise<Verified> =>
-  withFrames(path, async (frames, manifest) => {
+  withFrames(path, passphrase, async (frames, manifest) => {
     const tables = await readAllTables(path, frames, manifest, receive.table)
     const tablesSha256 = frames.sha256SoFar()
     const contents = emptyContentTotals()
@@ -68,14 +71,19 @@ export const readBackup = (
 export const readTables = (
   path: string,
   receive: ReceiveTable,
+  passphrase?: Passphrase,
 ): Promise<{ manifest: Manifest; tablesSha256: string }> =>
-  withFrames(path, async (frames, manifest) => {
+  withFrames(path, passphrase, async (frames, manifest) => {
     await readAllTables(path, frames, manifest, receive)
     return { manifest, tablesSha256: frames.sha256SoFar() }
   })
 
-async function withFrames<T>(path: string, work: (frames: FrameReader, manifest: Manifest) => Promise<T>): Promise<T> {
-  const frames = await openFrames(path)
+async function withFrames<T>(
+  path: string,
+  passphrase: Passphrase | undefined,
+  work: (frames: FrameReader, manifest: Manifest) => Promise<T>,
+): Promise<T> {
+  const frames = await openFrames(path, passphrase)
   try {
     const manifest = await readJsonFrame(path, frames, 'H')
     if (!isManifest(manifest)) throw damagedError(path, 'its manifest cannot be read')
@@ -197,14 +205,14 @@ function parseJson(path: string, content: Buffer): unknown {
 }
 
 /** Reads the whole file and compares it with its checksums; throws a BackupError that says what is wrong. */
-export async function verifyBackup(path: string): Promise<Verified> {
+export async function verifyBackup(path: string, passphrase?: Passphrase): Promise<Verified> {
   try {
     // Opening a named pipe would block until a writer opens it.
     if (!(await stat(path)).isFile()) throw new BackupError(`${path} is not a file`)
     const table: ReceiveTable = async (_, rows) => {
       for await (const _chunk of rows);
     }
-    return await readBackup(path, { table })
+    return await readBackup(path, { table }, passphrase)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT') throw new BackupError(`There is no file ${path}`)

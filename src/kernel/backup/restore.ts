@@ -4,12 +4,13 @@ import { readMark } from '../blobs/mark.ts'
 import { type ConnectionOptions, connect, type Sql, type TransactionSql } from '../db.ts'
 import { installJobs, jobsSchema, readJobsVersion } from '../jobs.ts'
 import { applyMigrations, lockMigrations, type Migration } from '../migrate.ts'
-import { readDataKey, storeDataKey } from '../secrets.ts'
+import { RotationUnderWay, readDataKey, storeDataKey } from '../secrets.ts'
 import { resetAllNodes } from '../signals.ts'
 import { authenticate } from './authentication.ts'
 import { type ContentProgress, type ContentTable, restoreContents, withRemovalsPaused } from './contents.ts'
 import { copyIn, runInTransaction } from './copy.ts'
-import { BackupError } from './format.ts'
+import type { Passphrase } from './encryption.ts'
+import { BackupError } from './errors.ts'
 import {
   countExistingRows,
   findOtherBackends,
@@ -36,6 +37,8 @@ export interface RestoreOptions {
   migrations: Migration[]
   /** Allows existing data to be replaced. */
   replace: boolean
+  /** Opens an encrypted file. */
+  passphrase?: Passphrase
   /** The result of `verifyBackup`, if the caller has it already. */
   verified?: Verified
   /** The blob store for contents; without it contents are left out, and the store is not touched. */
@@ -58,7 +61,7 @@ export type RestoreResult = Verified & {
  */
 export async function restoreBackup(options: RestoreOptions): Promise<RestoreResult> {
   const { connection, file, migrations } = options
-  const verified = options.verified ?? (await verifyBackup(file))
+  const verified = options.verified ?? (await verifyBackup(file, options.passphrase))
   const { manifest } = verified
   if (options.authentication !== 'none') authenticate(file, verified, options.authentication)
   const migrationsToReplay = migrationsOf(manifest, migrations)
@@ -81,7 +84,9 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRes
   })
   return await withRemovalsPaused(connection, async () => {
     const mark = await readMark(blobs)
-    const stored = manifest.contents ? await restoreContents(file, verified, options.contents!) : undefined
+    const stored = manifest.contents
+      ? await restoreContents(file, verified, { ...options.contents!, passphrase: options.passphrase })
+      : undefined
     const upgraded = await restoreTables(options, verified, migrationsToReplay, mark)
     return { ...verified, upgraded, ...(stored && { stored }) }
   })
@@ -194,7 +199,8 @@ async function findBackendsWithAnotherKey(sql: Sql, manifest: Manifest, masterKe
   try {
     const current = await readDataKey(sql, masterKey)
     return (current?.toString('base64url') ?? null) === manifest.dataKey ? [] : others
-  } catch {
+  } catch (error) {
+    if (error instanceof RotationUnderWay) return others
     // The master key of the existing data is lost. Replacing the data is fine unless a running platform has that key.
     if (others.length === 0) return []
     throw new BackupError(
@@ -225,10 +231,11 @@ async function prepareTables(
   await sql.unsafe(`truncate ${tables.map(qualifiedName).join(', ')}`)
 }
 
-async function restoreRows(sql: Sql, { file, progress }: RestoreOptions, schemas: string[], sha256: string) {
+async function restoreRows(sql: Sql, options: RestoreOptions, schemas: string[], sha256: string) {
+  const { file, progress, passphrase } = options
   const targets = new Map((await findTables(sql, schemas)).map((table) => [qualifiedName(table), table]))
   const resumeConstraints = await suspendConstraints(sql, schemas)
-  const { manifest, ...read } = await readTables(file, async (table, rows) => {
+  const receive = async (table: TableEntry, rows: AsyncIterable<Buffer>) => {
     const target = targets.get(qualifiedName(table))
     if (!target)
       throw new BackupError(`The backup has a table ${qualifiedName(table)}, which its migrations do not create`)
@@ -237,7 +244,8 @@ async function restoreRows(sql: Sql, { file, progress }: RestoreOptions, schemas
     else if (table.schema === jobsSchema) await copyThroughText(sql, table, commonColumns, rows)
     else throw new BackupError(`The backup's ${qualifiedName(table)} has columns that its migrations do not create`)
     progress?.(`${table.schema}.${table.name}`)
-  })
+  }
+  const { manifest, ...read } = await readTables(file, receive, passphrase)
   if (read.tablesSha256 !== sha256)
     throw new BackupError(`${file} was changed while it was being restored; nothing was changed`)
   await setSequences(sql, schemas, manifest.sequences)

@@ -1,6 +1,6 @@
 /** Checks restored rows whose values later become part of SQL text; all other values are only ever data. */
 import type { Sql } from '../db.ts'
-import { BackupError } from './format.ts'
+import { BackupError } from './errors.ts'
 import type { Manifest } from './manifest.ts'
 
 export async function checkRestoredRows(sql: Sql, manifest: Manifest) {

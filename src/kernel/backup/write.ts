@@ -11,7 +11,9 @@ import { readDataKey } from '../secrets.ts'
 import { authenticate, backupKeyOf, keyIdOf, tagOf } from './authentication.ts'
 import { type ContentProgress, type ContentTable, withRemovalsPaused, writeContents } from './contents.ts'
 import { copyOut, createRowMeter, runInTransaction } from './copy.ts'
-import { BackupError, createFrameWriter, type FrameWriter } from './format.ts'
+import type { Passphrase } from './encryption.ts'
+import { BackupError } from './errors.ts'
+import { createFrameWriter, type FrameWriter } from './format.ts'
 import { findPartitions, findSchemas, findTables, readApplied, readSequences } from './inventory.ts'
 import { type Manifest, qualifiedName, type TableEntry, type Totals } from './manifest.ts'
 import { type Verified, verifyBackup } from './read.ts'
@@ -23,6 +25,8 @@ export interface BackupOptions {
   /** The version of this program. */
   program: string
   now: Clock
+  /** Encrypts the file. */
+  passphrase?: Passphrase
   /** Replaces an existing file. */
   force?: boolean
   /** The blob store and the tables that reference its contents; without it contents are left out. */
@@ -42,12 +46,12 @@ export async function writeBackup(options: BackupOptions): Promise<Verified> {
   }
   rejectExistingFile()
   rmSync(partial, { force: true })
-  const writer = await createFrameWriter(partial)
+  const writer = await createFrameWriter(partial, options.passphrase)
   const inode = statSync(partial).ino
   try {
     if (options.contents) await withRemovalsPaused(options.connection, () => writeAll(writer, options))
     else await writeAll(writer, options)
-    const verified = await verifyBackup(partial)
+    const verified = await verifyBackup(partial, options.passphrase)
     authenticate(partial, verified, backupKeyOf(options.masterKey))
     rejectExistingFile()
     if (statSync(partial, { throwIfNoEntry: false })?.ino !== inode)

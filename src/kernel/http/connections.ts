@@ -149,23 +149,27 @@ export function createConnectionLimit(
     return connection
   }
 
-  return (server: Server | SecureServer) => {
-    if (!(server instanceof SecureServer))
-      return void server.on('connection', (socket: Socket) => accept(socket, false))
-    const handshakes = new WeakMap<Socket, Connection>()
-    followHandshakes(server, {
-      started(socket) {
-        const connection = accept(socket, true)
-        if (connection) handshakes.set(socket, connection)
-      },
-      completed(secured, socket) {
-        const connection = handshakes.get(socket)
-        const leave = leaveFunctions.get(socket)
-        // Evicted during the handshake.
-        if (!connection || !leave) return void secured.destroy()
-        connection.socket = secured
-        leaveFunctions.set(secured, leave)
-      },
-    })
-  }
+  return (server: Server | SecureServer) => limitServer(server, accept)
+}
+
+type Accept = (socket: Socket, isSecure: boolean) => Connection | undefined
+
+/** Counts the connections of a server, those over TLS from the start of their handshake. */
+function limitServer(server: Server | SecureServer, accept: Accept) {
+  if (!(server instanceof SecureServer)) return void server.on('connection', (socket: Socket) => accept(socket, false))
+  const handshakes = new WeakMap<Socket, Connection>()
+  followHandshakes(server, {
+    started(socket) {
+      const connection = accept(socket, true)
+      if (connection) handshakes.set(socket, connection)
+    },
+    completed(secured, socket) {
+      const connection = handshakes.get(socket)
+      const leave = leaveFunctions.get(socket)
+      // Evicted during the handshake.
+      if (!connection || !leave) return void secured.destroy()
+      connection.socket = secured
+      leaveFunctions.set(secured, leave)
+    },
+  })
 }

@@ -1,4 +1,4 @@
-/** Follows the TLS handshakes of a server: Node.js tells of the TCP socket and of the TLS socket, but not that they belong together. */
+/** Follows the TLS handshakes of a server: Node.js reports the TCP socket and the TLS socket, but not that they belong together. */
 import type { Socket } from 'node:net'
 import type { Server, TLSSocket } from 'node:tls'
 

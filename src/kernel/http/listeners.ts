@@ -93,14 +93,6 @@ export function createListeners(deps: {
     return server
   }
 
-  /** Fastify and the gateway register their handlers only at the first server. */
-  function shareHandlers<S extends Server | SecureServer>(first: Server, server: S): S {
-    // A listener for `upgrade` that does nothing would leave the request without a response.
-    for (const event of ['upgrade', 'clientError'])
-      if (first.listenerCount(event) > 0) server.on(event, (...args) => first.emit(event, ...args))
-    return server
-  }
-
   async function listenFurther<S extends Server | SecureServer>(server: S, address: string, port: number) {
     try {
       await listenOn(server, address, port)
@@ -115,29 +107,14 @@ export function createListeners(deps: {
     servers.push(server)
   }
 
-  async function listenSecurely(app: FastifyInstance, { host, port }: Address, certificate: ServerCertificate) {
-    let context = await certificate.current()
-    const secureServers: SecureServer[] = []
-    const newShared = () => {
-      const server = shareHandlers(app.server, newSecureServer(context))
-      secureServers.push(server)
-      return server
-    }
+  async function listenSecurely(app: FastifyInstance, at: Address, certificate: ServerCertificate) {
     await app.ready()
-    const first = newShared()
-    await listenOn(first, host, port)
-    first.on('error', deps.acceptFailed)
-    servers.push(first)
-    const listening = first.address() as AddressInfo
-    if (host === 'localhost')
-      for (const address of loopback)
-        if (address !== listening.address) await listenFurther(newShared(), address, listening.port)
-    const stopRenewing = certificate.onRenewal((renewed) => {
-      context = renewed
-      for (const server of secureServers) server.setSecureContext({ ...tlsOptions, ...renewed })
-    })
-    whenClosing.push(stopRenewing)
-    return listening.port
+    const newShared = (context: SecureContextOptions) => shareHandlers(app.server, newSecureServer(context))
+    const opened = await openSecurely(at, certificate, { newShared, listenFurther })
+    opened.first.on('error', deps.acceptFailed)
+    servers.push(opened.first)
+    whenClosing.push(opened.stopRenewing)
+    return opened.port
   }
 
   return {
@@ -177,3 +154,38 @@ const listenOn = (server: Server | SecureServer, host: string, port: number) =>
       resolve()
     })
   })
+
+/** Fastify and the gateway register their handlers only at the first server. */
+function shareHandlers<S extends Server | SecureServer>(first: Server, server: S): S {
+  // A listener for `upgrade` that does nothing would leave the request without a response.
+  for (const event of ['upgrade', 'clientError'])
+    if (first.listenerCount(event) > 0) server.on(event, (...args) => first.emit(event, ...args))
+  return server
+}
+
+/** Opens HTTPS for every address of the host, and renews the certificate of all servers. */
+async function openSecurely(
+  { host, port }: Address,
+  certificate: ServerCertificate,
+  parts: {
+    newShared(context: SecureContextOptions): SecureServer
+    listenFurther(server: SecureServer, address: string, port: number): Promise<void>
+  },
+) {
+  const context = await certificate.current()
+  const first = parts.newShared(context)
+  const all = [first]
+  await listenOn(first, host, port)
+  const listening = first.address() as AddressInfo
+  if (host === 'localhost')
+    for (const address of loopback)
+      if (address !== listening.address) {
+        const further = parts.newShared(context)
+        all.push(further)
+        await parts.listenFurther(further, address, listening.port)
+      }
+  const stopRenewing = certificate.onRenewal((renewed) => {
+    for (const server of all) server.setSecureContext({ ...tlsOptions, ...renewed })
+  })
+  return { first, port: listening.port, stopRenewing }
+}

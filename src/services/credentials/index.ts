@@ -11,6 +11,7 @@ export default defineService({
   name: 'credentials',
   provides: Credentials,
   migrations: new URL('./migrations/', import.meta.url),
+  sealed: [{ table: 'authorities', column: 'sealed_key' }],
   instances: [
     defineInstance({ name: 'ccm', group: 'Identity management', description: 'Client credentials', urlPrefix: '/ccm' }),
   ],

@@ -28,6 +28,10 @@ export default defineService({
     trafficLog: TrafficLog,
   },
   migrations: new URL('./migrations/', import.meta.url),
+  sealed: [
+    { table: 'app_integrations', column: 'net_api_key' },
+    { table: 'account_integrations', column: 'net_api_key' },
+  ],
   instances: [
     defineInstance({ name: 'netc', group: 'Communication', description: 'LoRaWAN connector', urlPrefix: '/netc' }),
   ],

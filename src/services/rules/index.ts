@@ -32,6 +32,10 @@ export default defineService({
     configuration: Configuration,
   },
   migrations: new URL('./migrations/', import.meta.url),
+  sealed: [
+    { table: 'deliveries', column: 'content' },
+    { table: 'secrets', column: 'value' },
+  ],
   instances: [
     defineInstance({ name: 're', group: 'Command invocation', description: 'Rules engine', urlPrefix: '/re' }),
   ],

@@ -33,7 +33,7 @@ export function verifyLink(
   nowSeconds: number,
 ): string | undefined {
   // Base64 allows several texts for the same bytes; only the one that was issued counts.
-  const [, encoded = ''] = signature.split('.')
+  const encoded = signature.slice(signature.lastIndexOf('.') + 1)
   if (Buffer.from(encoded, 'base64url').toString('base64url') !== encoded) return undefined
   let parts: string[]
   try {

@@ -20,6 +20,10 @@ export default defineService({
   provides: Tenants,
   needs: { identity: Identity },
   migrations: new URL('./migrations/', import.meta.url),
+  sealed: [
+    { table: 'tenants', column: 'admin_password_sealed' },
+    { table: 'tenants', column: 'objectstore_secret_sealed' },
+  ],
   instances: [
     defineInstance({
       name: 'tenant-manager',

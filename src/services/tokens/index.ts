@@ -11,6 +11,7 @@ export default defineService({
   provides: Tokens,
   needs: { applications: Applications },
   migrations: new URL('./migrations/', import.meta.url),
+  sealed: [{ table: 'lookup_keys', column: 'sealed' }],
   instances: [
     defineInstance({ name: 'cm', group: 'Identity management', description: 'Endpoint tokens', urlPrefix: '/cm' }),
   ],

@@ -13,6 +13,13 @@ export default defineService({
   provides: Vpn,
   needs: { identity: Identity, register: Register },
   migrations: new URL('./migrations/', import.meta.url),
+  sealed: [
+    { table: 'installation', column: 'sealed_key' },
+    { table: 'installation', column: 'sealed_tls_crypt' },
+    { table: 'installation', column: 'sealed_server_key' },
+    { table: 'tenants', column: 'sealed_key' },
+    { table: 'clients', column: 'sealed_key' },
+  ],
   settings: vpnSettings,
   instances: [defineInstance({ name: 'vpms', group: 'Communication', description: 'VPN clients', urlPrefix: '/vpms' })],
   scopes: scopes('vpnclient', ['create', 'read', 'update', 'delete'], heldBy.tenantAdmins),

@@ -225,7 +225,7 @@ suite('profiles', () => {
   test('keys are sealed in the database', async () => {
     const { id } = await aClient()
     const [row] = await sql`select sealed_key, certificate from vpn.clients where id = ${id}`
-    assert.match(row!.sealedKey, /^v1\./)
+    assert.match(row!.sealedKey, /^v2\./)
   })
 })
 

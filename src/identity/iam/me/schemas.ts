@@ -1,4 +1,4 @@
-import { describedAs, Type } from '../../../kernel/schema.ts'
+import { describedAs, Empty, Type } from '../../../kernel/schema.ts'
 import { roleNames, SubjectName, scopeNames } from '../shapes.ts'
 
 export const readMe = {
@@ -25,5 +25,32 @@ export const readMe = {
       },
       { title: 'Me', description: 'The caller with its permissions.' },
     ),
+  },
+}
+
+export const changeOwnPassword = {
+  name: 'me.password.update',
+  summary: 'Change the password of the calling user',
+  description:
+    'Ends all logins of the user, also the one of the caller. A wrong present password counts as a failed login. ' +
+    'The page `/auth/realms/{tenant_id}/account` does the same for a browser.',
+  body: Type.Object(
+    {
+      presentPassword: Type.String({ minLength: 1, maxLength: 1024, description: 'The password until now.' }),
+      newPassword: Type.String({
+        minLength: 8,
+        maxLength: 256,
+        description:
+          'New password: 8 to 256 characters or more (`WAYPOST_PASSWORD_LENGTH`), not a common one, without the username.',
+      }),
+    },
+    { title: 'OwnPasswordChange', description: 'The present and the new password of the caller.' },
+  ),
+  response: { 204: Empty() },
+  fails: {
+    400: 'The new password breaks the rule for passwords.',
+    403: 'The caller is not a user, or the present password is wrong.',
+    404: 'The caller is a user of an external issuer and has no password here.',
+    429: 'Wrong passwords have locked the account at this address. `Retry-After` holds the seconds to wait.',
   },
 }

@@ -47,4 +47,15 @@ export function userRoutes(http: Http, users: Users) {
     await users.setRoles(ctx, params.id, body)
     return reply.code(204).send()
   })
+  http.get('/users/:id/second-factors', { schema: schemas.listSecondFactors, config: read }, ({ ctx, params }) =>
+    users.secondFactors(ctx, params.id),
+  )
+  http.delete(
+    '/users/:id/second-factors',
+    { schema: schemas.deleteSecondFactors, config: update },
+    async ({ ctx, params }, reply) => {
+      await users.removeSecondFactors(ctx, params.id)
+      return reply.code(204).send()
+    },
+  )
 }

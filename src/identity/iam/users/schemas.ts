@@ -1,5 +1,5 @@
 import { contentPage, offsetQuery } from '../../../kernel/paging.ts'
-import { Empty, Name, type Static, Text, Type } from '../../../kernel/schema.ts'
+import { DateTime, Empty, Name, type Static, Text, Type } from '../../../kernel/schema.ts'
 import { byId, RoleNames, roleNames, visibleText } from '../shapes.ts'
 
 const Username = () =>
@@ -142,4 +142,40 @@ export const setRoles = {
   body: RoleNames('Names of all roles that the user has from now on.'),
   response: { 204: Empty() },
   fails: { 403: roleFails, 404: noUser, 409: lastAdministrator },
+}
+
+const SecondFactor = Type.Object(
+  {
+    id: Type.String({ description: 'Id of the factor.' }),
+    kind: Type.Enum(['totp', 'webauthn'], { description: 'totp: an authenticator app. webauthn: a security key.' }),
+    name: Type.String({ description: 'Name that the user sees.' }),
+    createdAt: DateTime({ description: 'When the user added it.' }),
+    lastUsedAt: Type.Optional(DateTime({ description: 'When it was last used. Absent: not since it was added.' })),
+  },
+  { title: 'SecondFactor', description: 'A second factor of a user. Secrets are never shown.' },
+)
+export const listSecondFactors = {
+  name: 'users.secondFactors.list',
+  summary: 'List the second factors of a user',
+  params: byUser,
+  response: {
+    200: Type.Object(
+      {
+        content: Type.Array(SecondFactor, { description: 'The factors, the oldest first.' }),
+        recoveryCodes: Type.Integer({ description: 'Number of recovery codes that are left.' }),
+      },
+      { title: 'SecondFactors', description: 'The second factors of a user.' },
+    ),
+  },
+  fails: { 404: noUser },
+}
+export const deleteSecondFactors = {
+  name: 'users.secondFactors.delete',
+  summary: 'Remove all second factors of a user',
+  description:
+    'For a user who lost them. Also deletes the recovery codes and ends the logins of the user. The caller must hold all ' +
+    'permissions that the user holds.',
+  params: byUser,
+  response: { 204: Empty() },
+  fails: { 403: senior, 404: noUser },
 }

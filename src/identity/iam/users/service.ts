@@ -1,15 +1,17 @@
 import { authorizeOrNotFound, type Ctx } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
-import { NotFound } from '../../../kernel/errors.ts'
+import { invalidField, NotFound } from '../../../kernel/errors.ts'
 import { type Window, windowOf } from '../../../kernel/paging.ts'
 import { onTenant } from '../../../kernel/permissions.ts'
 import type { Accounts } from '../../accounts.ts'
 import { AccessChanged, PasswordChanged } from '../../events.ts'
+import type { PasswordRule } from '../../password-rule.ts'
 import type { Passwords } from '../../passwords.ts'
 import { platformTenant } from '../../scopes.ts'
+import type { SecondFactors } from '../../second-factors/factors.ts'
 import type { Sessions } from '../../sessions.ts'
-import { findTakenName, findUser, searchUsers } from '../../store/users.ts'
+import { findTakenName, findUser, lockUser, searchUsers } from '../../store/users.ts'
 import type { User } from '../../types.ts'
 import { LastAdministrator, NameTaken, UsernameTaken } from '../errors.ts'
 import { requirePermissionsOfRoles, requirePermissionsOfSubject } from '../escalation.ts'
@@ -30,13 +32,15 @@ interface Deps extends Pick<Kit, 'db' | 'bus' | 'now' | 'newId'> {
   passwords: Passwords
   sessions: Sessions
   accounts: Accounts
+  passwordRule: PasswordRule
+  secondFactors: SecondFactors
 }
 
 export type Users = ReturnType<typeof createUsers>
 
 export function createUsers(
   { db, bus, now, newId }: Pick<Kit, 'db' | 'bus' | 'now' | 'newId'>,
-  parts: { passwords: Passwords; sessions: Sessions; accounts: Accounts },
+  parts: Omit<Deps, keyof Kit>,
 ) {
   const deps: Deps = { db, bus, now, newId, ...parts }
   return {
@@ -60,6 +64,31 @@ export function createUsers(
         removeUser(deps, sql, ctx.tenantId, id, () => requireSeniority(ctx, sql, id)),
       )
       if (!removed) throw notFound(id)()
+    },
+    async secondFactors(ctx: Ctx, id: string) {
+      authorizeUser(ctx, 'read', id)
+      await findOrThrow(db.sql, ctx, id)
+      const factors = await parts.secondFactors.find(ctx.tenantId, id)
+      return {
+        content: factors.map(({ id: factorId, kind, name, createdAt, lastUsedAt }) => ({
+          id: factorId,
+          kind,
+          name,
+          createdAt,
+          ...(lastUsedAt && { lastUsedAt }),
+        })),
+        recoveryCodes: await parts.secondFactors.countRecoveryCodes(ctx.tenantId, id),
+      }
+    },
+    async removeSecondFactors(ctx: Ctx, id: string) {
+      authorizeUser(ctx, 'update', id)
+      await db.tx(async (sql) => {
+        await lockUser(sql, ctx.tenantId, id)
+        await findOrThrow(sql, ctx, id)
+        await requireSeniority(ctx, sql, id)
+        await parts.secondFactors.removeAll(sql, ctx.tenantId, id)
+        await parts.sessions.endSessions(sql, ctx.tenantId, { userId: id })
+      })
     },
     /** Deletes a user for other services; false if there is no such user. With `ctx`, 403 if the user has more permissions. */
     remove: (sql: Sql, tenantId: string, id: string, ctx?: Ctx) =>
@@ -117,10 +146,21 @@ async function rejectLastAdministrator(
   if ((await store.countOtherHolders(sql, tenantId, role, before.id)) === 0) throw LastAdministrator({ role })
 }
 
-async function createUser({ db, newId, passwords }: Deps, ctx: Ctx, user: NewUser): Promise<User> {
+async function rejectBadPassword(
+  { passwordRule }: Deps,
+  password: string | undefined,
+  user: { username: string; email?: string | null | undefined },
+) {
+  const problem = password === undefined ? undefined : await passwordRule.problemOf(password, user)
+  if (problem !== undefined) throw invalidField('password', problem)
+}
+
+async function createUser(deps: Deps, ctx: Ctx, user: NewUser): Promise<User> {
+  const { db, newId, passwords } = deps
   const roles = unique(user.roles ?? [])
   // Checks the roles before hashing the password, which is slow; the transaction checks them again.
   await requirePermissionsOfRoles(ctx, db.sql, roles)
+  await rejectBadPassword(deps, user.password, user)
   const passwordHash = user.password === undefined ? null : await passwords.hash(user.password, ctx.tenantId)
   const id = newId()
   const fields: store.UserFields = {
@@ -150,12 +190,13 @@ async function changeUser(deps: Deps, ctx: Ctx, id: string, changes: UserChange)
   // Hashing is slow, so it happens before the transaction takes a connection.
   const known = await findOrThrow(db.sql, ctx, id)
   if (affectsLogin(known, changes)) await requireSeniority(ctx, db.sql, id)
+  await rejectBadPassword(deps, password, { username: username ?? known.username, email: email ?? known.email })
   const passwordHash = password === undefined ? undefined : await passwords.hash(password, ctx.tenantId)
   const roles = changes.roles && unique(changes.roles)
   await db.tx(async (sql) => {
     const isRenamed = username !== undefined || typeof email === 'string'
     if (isRenamed || isAdministrator(ctx.tenantId, known)) await store.lockRealm(sql, ctx.tenantId)
-    await store.lockUser(sql, ctx.tenantId, id)
+    await lockUser(sql, ctx.tenantId, id)
     const user = await findOrThrow(sql, ctx, id)
     if (affectsLogin(user, changes)) await requireSeniority(ctx, sql, id)
     await rejectTakenNames(sql, ctx.tenantId, id, {
@@ -188,7 +229,7 @@ async function removeUser(
   const known = await findUser(sql, tenantId, id)
   if (!known) return false
   if (isAdministrator(tenantId, known)) await store.lockRealm(sql, tenantId)
-  await store.lockUser(sql, tenantId, id)
+  await lockUser(sql, tenantId, id)
   const user = await findUser(sql, tenantId, id)
   if (!user) return false
   await check()

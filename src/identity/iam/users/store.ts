@@ -29,11 +29,6 @@ export async function updateUser(sql: Sql, tenantId: string, id: string, fields:
   }
 }
 
-/** Locks the user's row until the transaction ends. */
-export async function lockUser(sql: Sql, tenantId: string, id: string) {
-  await sql`select from identity.users where tenant_id = ${tenantId} and id = ${id} for update`
-}
-
 /** Serializes changes that remove an administrator. Taken before other locks, against deadlocks. */
 export async function lockRealm(sql: Sql, tenantId: string) {
   await sql`select from identity.realms where tenant_id = ${tenantId} for no key update`

@@ -1,5 +1,6 @@
 /** The part of the service that does what actions say: the executors, and the deliveries that go on in the background. */
 import type { Kit } from '../../../kernel/define-service.ts'
+import { createMailer } from '../../../kernel/mail.ts'
 import { createSafeConnections } from '../../../kernel/safe-connections.ts'
 import { TenantDeleted } from '../../tenants/events.ts'
 import { createDeliveries, defaultLimits, type Limits } from '../deliveries/deliveries.ts'
@@ -40,16 +41,14 @@ export function createActions({
   emailRetries = defaultEmailRetries,
   ...given
 }: ActionsGiven): ActionsPart {
-  const { smtp, webhookTimeoutSeconds } = kit.settings
+  const { webhookTimeoutSeconds } = kit.settings
   const connections = createSafeConnections({
     allowPrivate: kit.platform.allowPrivateAddresses,
     allowHttp: true,
     perHost: limits.underWayPerHost,
   })
-  const email = createEmailSender(() => {
-    if (smtp.url === undefined) return undefined
-    return { url: smtp.url, from: smtp.from ?? `waypost@${new URL(kit.baseUrl()).hostname}` }
-  })
+  const mailer = createMailer(kit.platform.mail, kit.baseUrl)
+  const email = createEmailSender(mailer)
   const webhooks = createWebhookSender({ connections, now: kit.now, timeoutMs: webhookTimeoutSeconds * 1000 })
   const send = { webhook: webhooks, 'send-email': email.send }
   const deliveries = createDeliveries({ kit, traces, send, limits, ...(maskOf && { maskOf }) })
@@ -57,7 +56,6 @@ export function createActions({
   kit.bus.handle('rules.forget-deliveries-of-tenant', TenantDeleted, async (sql, { tenantId }) => {
     while ((await deleteOfTenant(sql, tenantId, deletedAtOnce)) === deletedAtOnce);
   })
-  const hasMailServer = smtp.url !== undefined
   return {
     executors: createExecutors({
       kit,
@@ -65,7 +63,7 @@ export function createActions({
       deliveries,
       effects: createEffects(kit.db),
       emailRetries,
-      hasMailServer,
+      hasMailServer: mailer.isConfigured,
     }),
     periodic: [deleteOldEffects(kit.db)],
     async stop() {

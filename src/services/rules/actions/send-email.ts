@@ -1,4 +1,5 @@
-import { type EmailContent, noMailServer } from '../deliveries/email.ts'
+import { noMailServer } from '../../../kernel/mail.ts'
+import type { EmailContent } from '../deliveries/email.ts'
 import { pendingAction } from '../engine/traces.ts'
 import type { ActionDeps } from './deps.ts'
 import { attachmentOf, recipientsOf, subjectOf } from './email-results.ts'

@@ -82,7 +82,7 @@ suite('a webhook', () => {
       results: { headersExpression: { authorization: 'Bearer very-secret' } },
     })
     const [row] = await sql`select content from rules.deliveries`
-    assert.ok(row?.content.startsWith('v1.') && !row.content.includes('very-secret'))
+    assert.ok(row?.content.startsWith('v2.') && !row.content.includes('very-secret'))
     await eventually(async () => assert.equal((await sql`select 1 from rules.deliveries`).length, 0))
   })
 

@@ -27,7 +27,7 @@ suite('a secret', () => {
     const id = await make('/secrets', { name: 'api.key-1', value: 'very-secret-7', description: 'd' })
     const path = `${rulesRoot}/secrets/${id}`
     for (const address of [path, `${rulesRoot}/secrets`])
-      assert.doesNotMatch((await must(200, `GET ${address}`)).text, /very-secret-7|v1\./)
+      assert.doesNotMatch((await must(200, `GET ${address}`)).text, /very-secret-7|v2\./)
     const [row] = await waypost.kit.db.sql`select value from rules.secrets where id = ${id}`
     assert.doesNotMatch(row!.value, /very-secret-7/)
     assert.equal(await values.secretValue('default', 'api.key-1'), 'very-secret-7')

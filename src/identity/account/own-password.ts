@@ -1,0 +1,59 @@
+/** Changes the password of a user who knows the present one, or who presents a reset token. */
+import type { Sql } from '../../kernel/db.ts'
+import type { Kit } from '../../kernel/define-service.ts'
+import type { Core } from '../core.ts'
+import { AccessChanged, PasswordChanged } from '../events.ts'
+import type { Wait } from '../login-lockout.ts'
+import type { PasswordRule } from '../password-rule.ts'
+import { updatePassword } from '../store/users.ts'
+import type { User } from '../types.ts'
+
+/** `problem` is a sentence about the new password for the user. */
+export type PasswordChange = 'changed' | 'wrong' | 'gone' | Wait | { problem: string }
+
+export interface OwnPassword {
+  /** Checks the present password, then sets the new one and ends all logins of the user. */
+  change(
+    tenantId: string,
+    userId: string,
+    passwords: { present: string; next: string; address: string },
+  ): Promise<PasswordChange>
+  /** Sets a password without the present one, in a transaction in which `permit` must return true. */
+  set(
+    tenantId: string,
+    user: User,
+    next: string,
+    permit?: (sql: Sql) => Promise<boolean>,
+  ): Promise<'changed' | 'gone' | { problem: string }>
+}
+
+export function createOwnPassword({ db, bus, now }: Pick<Kit, 'db' | 'bus' | 'now'>, core: Core, rule: PasswordRule) {
+  const { accounts, passwords, sessions } = core
+
+  const set: OwnPassword['set'] = async (tenantId, user, next, permit) => {
+    const problem = await rule.problemOf(next, user)
+    if (problem !== undefined) return { problem }
+    const hash = await passwords.hash(next, tenantId)
+    return await db.tx(async (sql) => {
+      if (permit && !(await permit(sql))) return 'gone'
+      if (!(await updatePassword(sql, tenantId, user.id, hash, now()))) return 'gone'
+      // Also deletes the reset tokens of the user.
+      await sessions.endSessions(sql, tenantId, { userId: user.id })
+      await bus.publish(sql, PasswordChanged, { tenantId, username: user.username })
+      await bus.publish(sql, AccessChanged, { tenantId, subject: { type: 'user', id: user.id } })
+      return 'changed'
+    })
+  }
+
+  const change: OwnPassword['change'] = async (tenantId, userId, { present, next, address }) => {
+    const user = await accounts.find(tenantId, userId)
+    if (!user) return 'gone'
+    const result = await accounts.logIn(tenantId, { username: user.username, password: present, address })
+    if (result === 'wrong' || 'wait' in result) return result
+    if (result.user.id !== userId) return 'wrong'
+    if (present === next) return { problem: 'expected another password than the present one' }
+    return await set(tenantId, result.user, next)
+  }
+
+  return { change, set } satisfies OwnPassword
+}

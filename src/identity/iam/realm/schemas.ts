@@ -1,0 +1,26 @@
+import { type Static, Type } from '../../../kernel/schema.ts'
+
+export const RealmSettings = Type.Object(
+  {
+    secondFactor: Type.Enum(['off', 'optional', 'required'], {
+      description:
+        'off: logins need a password only. optional: users who add a second factor need it at every login. required: all users need ' +
+        'one; those without add it at their next login.',
+    }),
+  },
+  { title: 'RealmSettings', description: 'Settings for the logins of a tenant.' },
+)
+export type RealmSettings = Static<typeof RealmSettings>
+
+export const readRealm = {
+  name: 'realm.get',
+  summary: 'Get the settings for logins of the tenant',
+  response: { 200: RealmSettings },
+}
+export const updateRealm = {
+  name: 'realm.update',
+  summary: 'Change the settings for logins of the tenant',
+  description: 'Applies to the next logins. Logins that exist go on until they end.',
+  body: RealmSettings,
+  response: { 200: RealmSettings },
+}

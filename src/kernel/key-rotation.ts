@@ -1,0 +1,166 @@
+/**
+ * Rotates the master key and the data key while nodes run (ADR 6). Every phase is in the database, so that a rotation that was
+ * interrupted continues where it was. Nodes learn a key before anything is sealed with it.
+ */
+import { type Bus, defineEvent } from './bus.ts'
+import { sleep } from './clock.ts'
+import type { Db, Sql } from './db.ts'
+import type { SealedColumn } from './define-service.ts'
+import type { Log } from './log.ts'
+import { keyReloadFailed } from './log-messages.ts'
+import { newKey, type RotationPhase, readDataKeys, sealKey } from './secrets.ts'
+
+export const KeysChanged = defineEvent<{ tenantId: string; phase: RotationPhase }>('kernel.keys.changed', {
+  description: 'A rotation of the keys for secrets has reached its next phase; every node loads the keys',
+})
+
+/** Processes that get no events load the keys this often. */
+export const keyReloadMs = 2000
+const waitMs = 1000
+const batchRows = 500
+
+/** Loads the keys on this node when a rotation goes on, and records that it did. Returns the function that does so now. */
+export function followRotation(
+  { db, bus, nodeId, log }: { db: Db; bus: Bus; nodeId: string; log: Log },
+  load: () => Promise<RotationPhase | undefined>,
+): () => Promise<void> {
+  async function reload() {
+    const phase = await load()
+    if (phase === undefined) return
+    await db.sql`
+      insert into kernel.key_rotation_nodes (node_id, phase) values (${nodeId}, ${phase})
+      on conflict (node_id) do update set phase = excluded.phase`
+  }
+  // The rotation publishes the event again until this node has recorded the phase.
+  bus.subscribe(KeysChanged, () => void reload().catch((error) => keyReloadFailed(log, { err: error })))
+  return reload
+}
+
+/** Starts a rotation, or continues the one that is under way. Returns false if that one has another new master key. */
+export async function beginRotation(db: Db, masterKey: Buffer, nextMasterKey: Buffer): Promise<boolean> {
+  const keys = await readDataKeys(db.sql, masterKey)
+  if (!keys) throw new Error('no platform has been started on this database')
+  if (keys.rotation) {
+    const opened = await readDataKeys(db.sql, nextMasterKey).catch(() => undefined)
+    return opened?.rotation?.opensWith === 'new'
+  }
+  const dataKey = newKey()
+  await db.tx(async (sql) => {
+    await sql`delete from kernel.key_rotation_nodes`
+    // Another process may have started one meanwhile: then this fails.
+    await sql`insert into kernel.key_rotation ${sql({
+      id: 1,
+      phase: 'adding',
+      oldKeyByOld: sealKey(masterKey, keys.current),
+      oldKeyByNew: sealKey(nextMasterKey, keys.current),
+      newKeyByOld: sealKey(masterKey, dataKey),
+      newKeyByNew: sealKey(nextMasterKey, dataKey),
+    })}`
+  })
+  return true
+}
+
+export const phaseOf = async (sql: Sql): Promise<RotationPhase | undefined> =>
+  (await sql`select phase from kernel.key_rotation`)[0]?.phase
+
+/** Sets the phase and waits until every node has taken it up. `report` gets the number of nodes that are missing. */
+export async function enterPhase(
+  { db, bus }: { db: Db; bus: Bus },
+  phase: 'adding' | 'sealing',
+  report: (missing: number) => void,
+) {
+  await db.sql`update kernel.key_rotation set phase = ${phase}`
+  for (;;) {
+    await db.tx((sql) => bus.publish(sql, KeysChanged, { tenantId: 'platform', phase }))
+    await sleep(waitMs)
+    const missing = await db.sql`
+      select from kernel.nodes n where not n.gone and n.seen_at > now() - interval '5 seconds'
+        and not exists (select from kernel.key_rotation_nodes r where r.node_id = n.id and r.phase = ${phase})`
+    if (missing.length === 0) break
+    report(missing.length)
+  }
+  // For processes without events, such as the VPN server, and nodes that were suspended for a moment.
+  await sleep(2 * keyReloadMs)
+}
+
+export interface QualifiedColumn extends SealedColumn {
+  schema: string
+}
+
+/** Texts that the kernel itself seals. */
+export const kernelColumns: QualifiedColumn[] = [
+  { schema: 'kernel', table: 'vault', column: 'sealed' },
+  { schema: 'kernel', table: 'bulk_pages', column: 'items', isJson: true },
+  { schema: 'kernel', table: 'bulk_pages', column: 'results', isJson: true },
+]
+
+const sealedText = /^v[12]\.[\w.-]{38,}$/
+
+/**
+ * Seals all values of a column again that do not begin with `prefix`, in batches. A value that a service changes meanwhile is left
+ * alone: the service has sealed it with the new key. Returns how many were changed.
+ */
+export async function sealAgain(
+  db: Db,
+  { schema, table, column, isJson }: QualifiedColumn,
+  prefix: string,
+  again: (sealed: string) => string,
+  report: (changed: number) => void = () => {},
+): Promise<number> {
+  const { sql } = db
+  const name = sql`${sql(schema)}.${sql(table)}`
+  const [exists] = await sql`select to_regclass(${`${schema}.${table}`}) is not null as yes`
+  if (!exists?.yes) return 0
+  const isOld = isJson
+    ? sql`${sql(column)}::text ~ '"v[12][.]' and replace(${sql(column)}::text, ${`"${prefix}`}, '') ~ '"v[12][.][A-Za-z0-9_.-]{38,}"'`
+    : sql`${sql(column)} like 'v_.%' and not starts_with(${sql(column)}, ${prefix})`
+  let changed = 0
+  let place = '(0,0)'
+  for (;;) {
+    const rows = await sql`
+      select ctid::text as place, ${sql(column)}::text as value from ${name}
+      where ctid > ${place}::text::tid and ${isOld} order by ctid limit ${batchRows}`
+    if (rows.length === 0) return changed
+    let inBatch = 0
+    for (const row of rows) {
+      const value = isJson ? sealedAgainInJson(row.value, prefix, again) : again(row.value)
+      if (value === undefined) continue
+      const { count } = await sql`
+        update ${name} set ${sql(column)} = ${isJson ? sql`${value}::text::jsonb` : value}
+        where ctid = ${row.place}::text::tid and ${sql(column)}::text = ${row.value}`
+      inBatch += count
+    }
+    changed += inBatch
+    report(inBatch)
+    place = rows.at(-1)!.place
+  }
+}
+
+/** Returns the JSON with its texts sealed again; undefined if none was. JSON may contain texts that only look sealed. */
+function sealedAgainInJson(json: string, prefix: string, again: (sealed: string) => string): string | undefined {
+  let isChanged = false
+  const changed = JSON.parse(json, (_, value: unknown) => {
+    if (typeof value !== 'string' || !sealedText.test(value) || value.startsWith(prefix)) return value
+    try {
+      const sealed = again(value)
+      isChanged = true
+      return sealed
+    } catch {
+      return value
+    }
+  })
+  return isChanged ? JSON.stringify(changed) : undefined
+}
+
+/** Ends the rotation: the old keys open nothing any more. Returns false if the master key is not the new one. */
+export async function finishRotation(db: Db, masterKey: Buffer): Promise<boolean> {
+  return await db.tx(async (sql) => {
+    const keys = await readDataKeys(sql, masterKey)
+    if (keys?.rotation?.phase !== 'sealed' || keys.rotation.opensWith !== 'new') return false
+    const sealed = sealKey(masterKey, keys.current)
+    await sql`update kernel.data_keys set sealed = ${sealed}`
+    await sql`delete from kernel.key_rotation`
+    await sql`delete from kernel.key_rotation_nodes`
+    return true
+  })
+}

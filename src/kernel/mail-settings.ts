@@ -1,0 +1,20 @@
+import { defineSettings } from './settings.ts'
+
+export const mailSettings = defineSettings(
+  {
+    SMTP_URL: {
+      kind: 'url',
+      default: undefined,
+      secret: true,
+      meaning:
+        'mail server for e-mail actions of rules and for the reset of passwords: `smtp://user:password@host:587` (STARTTLS ' +
+        'where the server offers it) or `smtps://…:465`; without it e-mail actions fail and passwords cannot be reset by users',
+    },
+    SMTP_FROM: {
+      kind: 'text',
+      default: undefined,
+      meaning: 'sender of e-mails; default: `waypost@` and the host of the base URL',
+    },
+  },
+  (value) => ({ url: value.SMTP_URL, from: value.SMTP_FROM }),
+)

@@ -1,0 +1,56 @@
+/** Sends e-mails over SMTP: STARTTLS where the server offers it, authentication from the setting. The library is loaded at first use. */
+import type { Transporter } from 'nodemailer'
+import type { PlatformSettings } from './settings.ts'
+
+const connectionsMax = 5
+
+export type MailMessage = Parameters<Transporter['sendMail']>[0]
+
+export interface Mailer {
+  readonly isConfigured: boolean
+  /** Returns the sender. It is known once the listeners are open, because it may contain the host of the base URL. */
+  from(): string
+  /** Sends a message from the sender of this installation. Throws the error of the mail server. */
+  send(message: MailMessage): Promise<{ rejected: unknown[] }>
+  stop(): void
+}
+
+export function createMailer({ url, from }: PlatformSettings['mail'], baseUrl: () => string): Mailer {
+  let opening: Promise<ReturnType<typeof open>> | undefined
+  let transport: ReturnType<typeof open> | undefined
+  const sender = () => from ?? `waypost@${new URL(baseUrl()).hostname}`
+
+  async function load() {
+    const { createTransport } = await import('nodemailer')
+    transport = open(createTransport, url!)
+    return transport
+  }
+
+  return {
+    isConfigured: url !== undefined,
+    from: sender,
+    async send(message) {
+      if (url === undefined) throw new Error(noMailServer)
+      opening ??= load()
+      const { rejected } = await (await opening).sendMail({ from: sender(), ...message })
+      return { rejected }
+    },
+    stop: () => transport?.close({ force: true }),
+  }
+}
+
+export const noMailServer = 'no mail server is configured; the operator sets WAYPOST_SMTP_URL'
+
+const open = (createTransport: typeof import('nodemailer')['createTransport'], url: string) =>
+  createTransport({
+    url,
+    pool: true,
+    maxConnections: connectionsMax,
+    // The callers count attempts.
+    maxRequeues: 0,
+    connectionTimeout: 10_000,
+    greetingTimeout: 10_000,
+    socketTimeout: 30_000,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  })
