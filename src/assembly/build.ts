@@ -120,11 +120,7 @@ export async function buildServices(options: {
       audit: createAudit({ db, now, log, days: limits.auditDays }),
       quota: createDailyQuota({ db, limits: tenantLimits, now, log, metrics }),
       diskSpace: createDiskSpace({
-        volumes: [
-          { name: 'data', directory: config.dataDirectory },
-          { name: 'blobs', directory: config.platform.blobs.directory },
-          ...(config.databaseUrl ? [] : [{ name: 'database', directory: join(config.dataDirectory, 'postgres') }]),
-        ],
+        volumes: volumesOf(config),
         db,
         minBytes: limits.diskFreeMinBytes,
         log,
@@ -161,13 +157,7 @@ export async function buildServices(options: {
     })
     kit.bus.onReset(reload)
     const built = new Map<string, BuiltService<unknown>>()
-    for (const service of services) {
-      const apis = Object.fromEntries(
-        Object.entries((service.needs ?? {}) as Needs).map(([key, need]) => [key, built.get(need.name)?.api]),
-      )
-      const settings = service.settings && config.of(service.settings)
-      built.set(service.provides.name, service.build({ ...kit, settings }, apis))
-    }
+    for (const service of services) built.set(service.provides.name, buildService(service, kit, config, built))
     const bootstrapListeners: (() => void)[] = []
     deleteChangedFirstPasswords(kit, () => {
       for (const listener of bootstrapListeners) listener()
@@ -194,4 +184,17 @@ export async function buildServices(options: {
     await Promise.all([db.close(), jobPool.end({ timeout: 1 })])
     throw error
   }
+}
+
+const volumesOf = ({ dataDirectory, databaseUrl, platform }: Config) => [
+  { name: 'data', directory: dataDirectory },
+  { name: 'blobs', directory: platform.blobs.directory },
+  ...(databaseUrl ? [] : [{ name: 'database', directory: join(dataDirectory, 'postgres') }]),
+]
+
+function buildService(service: AnyService, kit: Kit, config: Config, built: BuiltServices['built']) {
+  const needs = Object.entries((service.needs ?? {}) as Needs)
+  const apis = Object.fromEntries(needs.map(([key, need]) => [key, built.get(need.name)?.api]))
+  const settings = service.settings && config.of(service.settings)
+  return service.build({ ...kit, settings }, apis) as BuiltService<unknown>
 }

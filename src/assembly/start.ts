@@ -116,13 +116,7 @@ export async function startPlatform(
     if (https.port !== undefined) addresses.httpUrl = httpUrl
     else baseUrl = config.baseUrl ?? httpUrl
     management.setReady([
-      {
-        name: 'database',
-        async check() {
-          await kit.db.sql`select 1`
-          return undefined
-        },
-      },
+      { name: 'database', check: () => kit.db.sql`select 1`.then(() => undefined) },
       { name: 'file descriptors', check: kit.descriptors.check },
       { name: 'disks', check: kit.diskSpace.check },
     ])
