@@ -91,8 +91,7 @@ export async function buildServices(options: {
   const db = createDb(connection, { max: config.databaseConnections })
   try {
     const migrated = await migrate(db.sql, readMigrations(migrationSources(services)))
-    // Read again at every use: a rotation replaces the file.
-    const masterKey = () => loadMasterKey(config.masterKey, config.dataDirectory)
+    const masterKey = () => loadMasterKey(config.masterKey, config.dataDirectory) // a rotation replaces the file
     const secrets = createSecrets(await loadDataKey(db.sql, masterKey()))
     const metrics = createMetrics()
     const members = createMembers({ db, version, log, metrics })
