@@ -112,8 +112,9 @@ export function createCompanion(deps: CompanionDeps): SampleCompanion {
       }
       const fields = outcome.fields ?? []
       found.push(...fields)
-      add(outcome.doc, outcome.ts)
-      return outcome.envelopeChanged || outcome.ts !== arrivedAt
+      const ts = outcome.ts === undefined ? arrivedAt : outcome.ts
+      add(outcome.doc, ts)
+      return outcome.envelopeChanged || ts !== arrivedAt
     }
   }
 

@@ -36,9 +36,9 @@ export interface ToThread {
   now: number
 }
 
-/** The outcome of one document: `doc` is its JSON text. */
+/** The outcome of one document: `doc` is its JSON text; `ts` is undefined if the pipeline left `@timestamp` as it was. */
 export type DocumentOutcome =
-  | { doc: string; ts: number | null; envelopeChanged: boolean; fields?: Field[] }
+  | { doc: string; ts: number | null | undefined; envelopeChanged: boolean; fields?: Field[] }
   | { dropped: true }
   | { error: { processor: string; type: string; reason: string } }
 
@@ -55,7 +55,7 @@ export interface PackedOutcomes {
   /** A line for each document; empty for those in `others`. */
   texts: string
   times: Float64Array
-  /** Bit 1: the document has no time. Bit 2: columns differ from fields. */
+  /** Bit 1: the document has no time. Bit 2: columns differ from fields. Bit 4: the time is as it was. */
   flags: Uint8Array
   /** Outcomes that are not a document. */
   others: [index: number, outcome: DocumentOutcome][]
@@ -64,6 +64,7 @@ export interface PackedOutcomes {
 
 export const flagNoTime = 1
 export const flagEnvelopeChanged = 2
+export const flagSameTime = 4
 
 export function unpack({ texts, times, flags, others, fields }: PackedOutcomes): DocumentOutcome[] {
   const docs = texts.split('\n')
@@ -71,13 +72,13 @@ export function unpack({ texts, times, flags, others, fields }: PackedOutcomes):
   for (let index = 0; index < flags.length; index++)
     outcomes[index] = {
       doc: docs[index]!,
-      ts: (flags[index]! & flagNoTime) !== 0 ? null : times[index]!,
+      ts: (flags[index]! & flagSameTime) !== 0 ? undefined : (flags[index]! & flagNoTime) !== 0 ? null : times[index]!,
       envelopeChanged: (flags[index]! & flagEnvelopeChanged) !== 0,
     }
   for (const [index, outcome] of others) outcomes[index] = outcome
   const first = outcomes.findIndex((outcome) => 'doc' in outcome)
   if (fields.length > 0 && first >= 0)
-    outcomes[first] = { ...(outcomes[first] as { doc: string; ts: number; envelopeChanged: boolean }), fields }
+    outcomes[first] = { ...(outcomes[first] as Extract<DocumentOutcome, { doc: string }>), fields }
   return outcomes
 }
 
