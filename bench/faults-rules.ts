@@ -1,6 +1,5 @@
 /** Rules during thirty rounds of kill -9 of one of two nodes. The run ends with an error if an event is lost or repeated. */
 import { killEffectRounds } from '../test/faults/rule-effects.ts'
-import { withTemporaryDirectory } from './platform.ts'
 import type { Figure } from './report.ts'
 
 const requiredRounds = 30
@@ -9,7 +8,7 @@ const rounds = Number(process.env.BENCH_ROUNDS ?? requiredRounds)
 
 export async function faultsRules(): Promise<Figure[]> {
   const seed = Number(process.env.BENCH_SEED ?? 1)
-  const report = await withTemporaryDirectory((directory) => killEffectRounds({ rounds, seed, directory }))
+  const report = await killEffectRounds({ rounds, seed })
   return [
     {
       name: 'Rounds of kill -9 of one of two nodes under load',

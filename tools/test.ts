@@ -1,15 +1,17 @@
 /**
  * The test command: checks the tools that npm does not install, starts one PostgreSQL for all files, and runs them. `npm test` runs
- * all tests, `npm test -- src/kernel` those below a path. At the end it lists the slowest files.
+ * all tests, `npm test -- src/kernel` those below a path. At the end it lists the slowest files, or with `--costs` all of them.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { loadavg } from 'node:os'
 import { join, relative, resolve } from 'node:path'
 import { sharedServerVariable, startTestServer, temporaryDirectory } from '../test/harness/database.ts'
+import { programVariable } from '../test/harness/platform.ts'
 import { treeCpuSeconds } from '../test/harness/processes.ts'
 import { pythonWith } from '../test/harness/python.ts'
 import type { Timing } from '../test/harness/timings.ts'
+import { bundleProgram } from './program-bundle.ts'
 import { runTests } from './run-tests.ts'
 
 /** Debian packages that the tests need, with the command that checks each. */
@@ -44,8 +46,8 @@ function ensureTools() {
 
 const holds = (check: string) => spawnSync('sh', ['-c', check]).status === 0
 
-/** Tests that measure the memory of their process and need one of their own. */
-const alone = ['src/kernel/backup/load.test.ts']
+/** Tests that measure the memory or the pauses of their process and need one of their own. */
+const alone = ['src/kernel/backup/load.test.ts', 'test/conformance/hostile-bodies.test.ts']
 
 /** Durations of long files on two cores, used for their order only; written by `npm test -- --keep-seconds`. */
 const secondsFile = 'tools/test-seconds.json'
@@ -66,9 +68,12 @@ function keepSeconds(timings: Timing[]) {
 function report(timings: Timing[], databaseSeconds: number) {
   const all = (of: (timing: Timing) => number) => timings.reduce((sum, timing) => sum + of(timing), 0)
   const text = (seconds: number) => `${seconds.toFixed(1)} s`.padStart(9)
-  console.log('\nThe slowest files: seconds, and processor seconds with the programs that they start')
-  for (const { file, seconds, cpu, children } of timings.toSorted((a, b) => b.seconds - a.seconds).slice(0, 10))
-    console.log(`${text(seconds)} ${text(cpu + children)}  ${relative(root, file)}`)
+  const shown = options.includes('--costs')
+    ? timings.toSorted((a, b) => b.cpu + b.children - a.cpu - a.children)
+    : timings.toSorted((a, b) => b.seconds - a.seconds).slice(0, 10)
+  console.log('\nThe slowest files: seconds, and processor seconds of the tests and of the programs that they start')
+  for (const { file, seconds, cpu, children } of shown)
+    console.log(`${text(seconds)} ${text(cpu)} ${text(children)}  ${relative(root, file)}`)
   const cpu = all(({ cpu }) => cpu)
   const children = all(({ children }) => children)
   console.log(
@@ -79,7 +84,7 @@ function report(timings: Timing[], databaseSeconds: number) {
 
 const root = process.cwd()
 const options = process.argv.slice(2)
-const places = options.filter((option) => option !== '--keep-seconds')
+const places = options.filter((option) => !option.startsWith('--'))
 const files = globSync('{sdk,src,test,tools}/**/*.test.ts')
   .filter((file) => places.length === 0 || places.some((place) => file.startsWith(place.replace(/^\.\//, ''))))
   .map((file) => resolve(file))
@@ -89,6 +94,9 @@ if (files.length === 0) {
 }
 
 ensureTools()
+// With --sources, errors of the program show places in the sources.
+const isBundled = !options.includes('--sources') && files.some((file) => relative(root, file).startsWith('test/'))
+const program = isBundled ? await bundleProgram() : undefined
 const directory = temporaryDirectory('waypost-tests-')
 const postgres = await startTestServer(join(directory, 'postgres'))
 const { connection, administration } = postgres
@@ -97,13 +105,14 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => st
 const { failed, unfinished, timings } = await runTests({
   files,
   directory,
-  alone: (file) => /^test\//.test(relative(root, file)) || alone.includes(relative(root, file)),
+  alone: (file) => alone.includes(relative(root, file)),
   seconds: knownSeconds(),
   fileSecondsMax: 300,
   testSecondsMax: 240,
   environment: {
     // Processes share compiled code.
     NODE_COMPILE_CACHE: resolve('node_modules/.cache/waypost-tests'),
+    ...(program && { [programVariable]: program }),
     [sharedServerVariable]: JSON.stringify({ connection, administration }),
   },
   signal: stopped.signal,

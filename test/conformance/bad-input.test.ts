@@ -1,10 +1,11 @@
 /** Sends bad input to every operation: the response is 400, 413 or 415, names the field in the error format of the service, never 500. */
 import assert from 'node:assert/strict'
-import { before, describe, test } from 'node:test'
+import { before, test } from 'node:test'
 import { type Ask, bearer, client, tokenOf } from '../harness/client.ts'
 import { startPlatform } from '../harness/platform.ts'
 import { badBodies, badTexts, type Shape, sampleOf } from './bad-input.ts'
 import { inlinedDocument } from './document.ts'
+import { testMemberNames } from './member-names.ts'
 
 interface Parameter {
   name: string
@@ -61,68 +62,93 @@ const operations = Object.entries(document.paths).flatMap(([path, item]) =>
   })),
 )
 
-for (const { path, method, operation } of operations.filter(({ operation }) => operation.security.length > 0)) {
+interface BadRequest {
+  why: string
+  send(): Promise<void>
+}
+
+/** Returns the bad requests of an operation, each with its assertions. */
+function badRequestsOf({ path, method, operation }: (typeof operations)[0]): BadRequest[] {
   const tag = operation.tags[0]!
-  const pathParameters = operation.parameters.filter((parameter) => parameter.in === 'path')
-  const validUrl = pathParameters.reduce(
-    (url, { name, schema }) => url.replace(`{${name}}`, encodeURIComponent(String(sampleOf(schema)))),
-    path,
-  )
-
-  describe(`${tag}: ${method} ${path}`, () => {
-    const body = operation.requestBody?.content['application/json']?.schema
-    for (const { name, schema } of pathParameters) {
-      const invalidValues: [string, string][] = [['with NUL', '%00']]
-      if (schema.maxLength !== undefined && schema.maxLength < 2000)
-        invalidValues.push(['too long', 'x'.repeat(schema.maxLength + 1)])
-      if (schema.type === 'integer') invalidValues.push(['not a number', 'seven'], ['too large', '99999999999'])
-      for (const [problem, value] of invalidValues)
-        test(`${name} ${problem}`, async () => {
-          const url = pathParameters.reduce(
-            (text, part) => text.replace(`{${part.name}}`, part.name === name ? value : String(sampleOf(part.schema))),
-            path,
-          )
-          const answer = await ask(`${method} ${url}`, body && sampleOf(body))
-          assert.equal(answer.status, 400, answer.text)
-          assertNamesField(tag, answer.body, name)
-        })
-    }
-
-    for (const { name, schema } of operation.parameters.filter((parameter) => parameter.in === 'query')) {
-      const invalidValues: string[] = []
-      if (schema.type === 'integer') invalidValues.push('x', '1.5', '-99', '99999999999999999999')
-      if (schema.type === 'boolean') invalidValues.push('maybe')
-      if (schema.enum) invalidValues.push('no-such-word')
-      if (schema.maxLength !== undefined && schema.maxLength < 9000)
-        invalidValues.push('x'.repeat(schema.maxLength + 1))
-      for (const value of invalidValues)
-        test(`query ${name}=${value.slice(0, 20)}`, async () => {
-          const answer = await ask(`${method} ${validUrl}?${name}=${value}`, body && sampleOf(body))
-          assert.equal(answer.status, 400, answer.text)
-          assertNamesField(tag, answer.body, name)
-        })
-    }
-
-    if (!body) return
-    for (const { why, field, body: bad } of badBodies(body))
-      test(`${field}: ${why}`, async () => {
-        const answer = await ask(`${method} ${validUrl}`, bad)
+  const requests: BadRequest[] = []
+  const body = operation.requestBody?.content['application/json']?.schema
+  const expectInvalid = (why: string, field: string, url: string, sent: unknown) =>
+    requests.push({
+      why: `${field}: ${why}`,
+      async send() {
+        const answer = await ask(`${method} ${url}`, sent)
         assert.equal(answer.status, 400, answer.text)
         assertNamesField(tag, answer.body, field)
-      })
-    if ([body.type].flat()[0] !== 'object') return
-    // __proto__ is allowed where the body is arbitrary JSON of the caller.
-    const optional = operation.requestBody?.required === false
-    // A batch holds the ids of many endpoints beside a megabyte of configuration.
-    const bytesTooMany = path.endsWith('/ecr/api/v1/endpoints/batch') ? 4_300_000 : undefined
-    const texts = badTexts(JSON.stringify(sampleOf(body)), bytesTooMany).filter(
-      ({ why }) => (why !== '__proto__' || body.properties) && (why !== 'nothing' || !optional),
+      },
+    })
+  const pathParameters = operation.parameters.filter((parameter) => parameter.in === 'path')
+  const urlWith = (name?: string, value?: string) =>
+    pathParameters.reduce(
+      (url, part) =>
+        url.replace(`{${part.name}}`, part.name === name ? value! : encodeURIComponent(String(sampleOf(part.schema)))),
+      path,
     )
-    for (const { why, payload, type, statuses } of texts)
-      test(why, async () => {
-        const answer = await ask(`${method} ${validUrl}`, payload, { 'content-type': type })
+  for (const { name, schema } of pathParameters)
+    for (const [problem, value] of badPathValues(schema))
+      expectInvalid(problem, name, urlWith(name, value), body && sampleOf(body))
+  for (const { name, schema } of operation.parameters.filter((parameter) => parameter.in === 'query'))
+    for (const value of badQueryValues(schema))
+      expectInvalid(`query ${value.slice(0, 20)}`, name, `${urlWith()}?${name}=${value}`, body && sampleOf(body))
+  if (!body) return requests
+  for (const { why, field, body: bad } of badBodies(body)) expectInvalid(why, field, urlWith(), bad)
+  if ([body.type].flat()[0] !== 'object') return requests
+  // __proto__ is allowed where the body is arbitrary JSON of the caller.
+  const optional = operation.requestBody?.required === false
+  // A batch holds the ids of many endpoints beside a megabyte of configuration.
+  const bytesTooMany = path.endsWith('/ecr/api/v1/endpoints/batch') ? 4_300_000 : undefined
+  const texts = badTexts(JSON.stringify(sampleOf(body)), bytesTooMany).filter(
+    ({ why }) => (why !== '__proto__' || body.properties) && (why !== 'nothing' || !optional),
+  )
+  for (const { why, payload, type, statuses } of texts)
+    requests.push({
+      why,
+      async send() {
+        const answer = await ask(`${method} ${urlWith()}`, payload, { 'content-type': type })
         assert.ok(statuses.includes(answer.status), `${answer.status} ${answer.text}`)
         errorTextOf(tag, answer.body)
-      })
+      },
+    })
+  return requests
+}
+
+function badPathValues(schema: Shape): [why: string, value: string][] {
+  const values: [string, string][] = [['with NUL', '%00']]
+  if (schema.maxLength !== undefined && schema.maxLength < 2000)
+    values.push(['too long', 'x'.repeat(schema.maxLength + 1)])
+  if (schema.type === 'integer') values.push(['not a number', 'seven'], ['too large', '99999999999'])
+  return values
+}
+
+function badQueryValues(schema: Shape): string[] {
+  const values: string[] = []
+  if (schema.type === 'integer') values.push('x', '1.5', '-99', '99999999999999999999')
+  if (schema.type === 'boolean') values.push('maybe')
+  if (schema.enum) values.push('no-such-word')
+  if (schema.maxLength !== undefined && schema.maxLength < 9000) values.push('x'.repeat(schema.maxLength + 1))
+  return values
+}
+
+/** Requests of an operation that are under way at the same time. */
+const parallel = 8
+
+// One test per operation: a test of its own for each request would cost more than the request.
+for (const operation of operations.filter(({ operation }) => operation.security.length > 0)) {
+  const requests = badRequestsOf(operation)
+  if (requests.length === 0) continue
+  test(`${operation.operation.tags[0]}: ${operation.method} ${operation.path}, ${requests.length} bad requests`, async () => {
+    const problems: string[] = []
+    const queue = requests.values()
+    const sender = async () => {
+      for (const { why, send } of queue) await send().catch((error) => problems.push(`${why}: ${error.message}`))
+    }
+    await Promise.all(Array.from({ length: parallel }, sender))
+    assert.deepEqual(problems, [])
   })
 }
+
+testMemberNames(document.paths, (...request) => ask(...request))

@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { sleep } from '../../src/kernel/clock.ts'
 import { afterAllTests } from '../harness/database.ts'
 import { freePort } from '../harness/free-port.ts'
@@ -25,13 +25,13 @@ export interface DeviceKillReport extends FleetReport {
   slowestRecoverySeconds: number
 }
 
-/** Starts the platform on its own PostgreSQL. It keeps its ports when it is restarted. */
+/** Starts the platform on its own PostgreSQL, on new or on initialized data directories. It keeps its ports when it is restarted. */
 export async function startPlatformWithDatabase(directory: string, environment: Record<string, string> = {}) {
-  const database = await startPostgresServer(join(directory, 'database'))
+  const database = await startPostgresServer(directory)
   const ports = { WAYPOST_MQTT_PORT: String(await freePort()), WAYPOST_PORT: String(await freePort()) }
   const start = () =>
     startPlatform({
-      directory: join(directory, 'platform'),
+      directory,
       environment: { WAYPOST_LOG_LEVEL: 'error', WAYPOST_DATABASE_URL: database.url, ...ports, ...environment },
     })
   return { database, start, platform: await start() }

@@ -5,11 +5,9 @@
 import assert from 'node:assert/strict'
 import { sleep } from '../../src/kernel/clock.ts'
 import type { Ask } from '../harness/client.ts'
-import { freshDatabase } from '../harness/database.ts'
 import { eventually } from '../harness/eventually.ts'
 import { aBroker, type Network } from '../harness/mosquitto.ts'
-import { nodeDirectories, type RunningPlatform, startPlatform } from '../harness/platform.ts'
-import { databaseUrl } from '../harness/postgres-server.ts'
+import { nodeDirectories, type RunningPlatform, startPlatform, usedDatabase } from '../harness/platform.ts'
 import { seededRandom } from '../harness/seeded-random.ts'
 import { killAll } from './kill.ts'
 
@@ -32,8 +30,7 @@ export async function killLorawanRounds(options: { rounds: number; seed: number 
   const broker = await aBroker([username])
   const network = await broker.network()
   const environment = {
-    WAYPOST_DATABASE_URL: await databaseUrl(await freshDatabase()),
-    WAYPOST_MASTER_KEY: 'k'.repeat(40),
+    ...(await usedDatabase()).environment,
     WAYPOST_ALLOW_PRIVATE_ADDRESSES: 'on',
     WAYPOST_LOG_LEVEL: 'error',
   }

@@ -4,13 +4,11 @@
  * tick runs twice, that no alert is open twice, and that the statistics equal the traces.
  */
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
 import { sleep } from '../../src/kernel/clock.ts'
 import { connect } from '../../src/kernel/db.ts'
 import type { Ask } from '../harness/client.ts'
 import { eventually } from '../harness/eventually.ts'
-import { nodeDirectories, type RunningPlatform, startPlatform } from '../harness/platform.ts'
-import { startPostgresServer } from '../harness/postgres-server.ts'
+import { nodeDirectories, type RunningPlatform, startPlatform, usedDatabase } from '../harness/platform.ts'
 import { seededRandom } from '../harness/seeded-random.ts'
 import { aReceiver } from '../harness/webhook-receiver.ts'
 import { killAll } from './kill.ts'
@@ -34,16 +32,11 @@ const version = `${app}-v1`
 const deviceCount = 10
 const root = '/re/api/v1'
 
-export async function killEffectRounds(options: {
-  rounds: number
-  seed: number
-  directory: string
-}): Promise<EffectsKillReport> {
+export async function killEffectRounds(options: { rounds: number; seed: number }): Promise<EffectsKillReport> {
   const random = seededRandom(options.seed)
-  const database = await startPostgresServer(join(options.directory, 'database'))
+  const database = await usedDatabase()
   const environment = {
-    WAYPOST_DATABASE_URL: database.url,
-    WAYPOST_MASTER_KEY: 'k'.repeat(40),
+    ...database.environment,
     WAYPOST_ALLOW_PRIVATE_ADDRESSES: 'on',
     WAYPOST_LOG_LEVEL: 'error',
   }
@@ -62,7 +55,7 @@ export async function killEffectRounds(options: {
     nodes[victim] = await start(victim)
   }
   const { acknowledged, retransmitted } = await load.stop()
-  const sql = connect(database.connection(), { max: 2, name: 'faults' })
+  const sql = connect(database.connection, { max: 2, name: 'faults' })
   try {
     await eventually(
       async () => {
@@ -92,7 +85,6 @@ export async function killEffectRounds(options: {
   } finally {
     await sql.end({ timeout: 5 })
     await receiver.close()
-    await database.stop()
   }
 }
 
@@ -177,7 +169,7 @@ function startLoad(nodes: RunningPlatform[], random: () => number) {
         await sleep(50)
       }
       acknowledged.push(n)
-      await sleep(random() * 40)
+      await sleep(random() * 120)
     }
   })
   return {

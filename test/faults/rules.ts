@@ -3,13 +3,11 @@
  * sample has started the rule, that no run has two traces, that no tick ran twice, and that the statistics are those of the traces.
  */
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
 import { sleep } from '../../src/kernel/clock.ts'
 import { createDb } from '../../src/kernel/db.ts'
 import type { Ask } from '../harness/client.ts'
 import { eventually } from '../harness/eventually.ts'
-import { nodeDirectories, type RunningPlatform, startPlatform } from '../harness/platform.ts'
-import { startPostgresServer } from '../harness/postgres-server.ts'
+import { nodeDirectories, type RunningPlatform, startPlatform, usedDatabase } from '../harness/platform.ts'
 import { seededRandom } from '../harness/seeded-random.ts'
 import { killAll } from './kill.ts'
 
@@ -23,22 +21,14 @@ export interface RulesKillReport {
 const endpointCount = 4
 const script = 'return ctx.trigger.endpointDataSamplesReceived.dataSamples[0].n'
 
-export async function killRuleRounds(options: {
-  rounds: number
-  seed: number
-  directory: string
-}): Promise<RulesKillReport> {
+export async function killRuleRounds(options: { rounds: number; seed: number }): Promise<RulesKillReport> {
   const random = seededRandom(options.seed)
-  const database = await startPostgresServer(join(options.directory, 'database'))
+  const database = await usedDatabase()
   const directories = nodeDirectories(2)
   const start = (index: number) =>
     startPlatform({
       directory: directories[index]!,
-      environment: {
-        WAYPOST_LOG_LEVEL: 'fatal',
-        WAYPOST_DATABASE_URL: database.url,
-        WAYPOST_MASTER_KEY: 'k'.repeat(40),
-      },
+      environment: { ...database.environment, WAYPOST_LOG_LEVEL: 'fatal' },
     })
   const nodes = [await start(0), await start(1)]
   const ask = await nodes[0]!.asService(nodes[0]!.bootstrap.default)
@@ -53,7 +43,7 @@ export async function killRuleRounds(options: {
   }
   for (const sender of senders) await sender.stop()
   const acknowledged = senders.flatMap((sender) => sender.acknowledged)
-  const db = createDb(database.connection(), { max: 2 })
+  const db = createDb(database.connection, { max: 2 })
   try {
     await (await nodes[0]!.asService(nodes[0]!.bootstrap.default))(
       `PUT ${rules}/rules/${prepared.scheduledId}/trigger-types/cron/triggers`,
@@ -64,7 +54,6 @@ export async function killRuleRounds(options: {
   } finally {
     await db.close()
     for (const node of nodes) await node.kill('SIGTERM')
-    await database.stop()
   }
 }
 

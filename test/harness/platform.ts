@@ -5,10 +5,27 @@ import { join, resolve } from 'node:path'
 import type { Bootstrap, RealmSecrets } from '../../src/assembly/bootstrap.ts'
 import { sleep } from '../../src/kernel/clock.ts'
 import { type Ask, bearer, client, tokenOf } from './client.ts'
-import { afterAllTests, oncePerRun, temporaryDirectory } from './database.ts'
+import { afterAllTests, oncePerRun, preparedDatabase, temporaryDirectory } from './database.ts'
+import { databaseUrl } from './postgres-server.ts'
 import { sharedDirectoryVariable } from './timings.ts'
 
-const main = resolve(import.meta.dirname, '../../bin/main.mjs')
+/** Environment variable set by the runner: path of the bundled program (tools/program-bundle.ts), which starts faster. */
+export const programVariable = 'TEST_PROGRAM'
+
+const sourceProgram = resolve(import.meta.dirname, '../../bin/main.mjs')
+let program = process.env[programVariable] ?? sourceProgram
+
+/** Path of the program that tests start. */
+export const programPath = () => program
+
+/** Starts the program from its sources, as users do, in all tests of this file. */
+export const useSources = () => {
+  const before = program
+  program = sourceProgram
+  afterAllTests(() => {
+    program = before
+  })
+}
 
 export interface RunningPlatform {
   baseUrl: string
@@ -55,7 +72,7 @@ export async function runCommand(
   args: string[],
   options: PlatformOptions & { onSpawn?: (child: ChildProcess) => void } = {},
 ) {
-  const child = spawn(process.execPath, [main, ...args], {
+  const child = spawn(process.execPath, [program, ...args], {
     env: environmentOf(options.directory ?? temporaryDirectory(), options.environment),
   })
   let stdout = ''
@@ -93,6 +110,19 @@ export async function initializedDirectory({ withBootstrap = true } = {}): Promi
   return directory
 }
 
+/**
+ * Returns the settings of nodes that share a database on which the platform has already run: a start takes half of the time. The
+ * database is on the test server, without durability.
+ */
+export async function usedDatabase() {
+  const master = { WAYPOST_MASTER_KEY: 'k'.repeat(40) }
+  const connection = await preparedDatabase('used_platform', async (fresh) => {
+    const environment = { ...master, WAYPOST_DATABASE_URL: await databaseUrl(fresh) }
+    await (await startPlatform({ directory: temporaryDirectory(), environment })).kill('SIGTERM')
+  })
+  return { connection, environment: { ...master, WAYPOST_DATABASE_URL: await databaseUrl(connection) } }
+}
+
 /** Creates data directories for several nodes on one database, which share one folder for blobs. */
 export function nodeDirectories(count: number): string[] {
   const shared = temporaryDirectory()
@@ -109,7 +139,7 @@ export async function startPlatform(options: PlatformOptions = {}): Promise<Runn
   rmSync(file, { force: true })
   const limited =
     options.descriptors === undefined ? [] : ['sh', '-c', `ulimit -n ${options.descriptors}; exec "$@"`, 'sh']
-  const [command = '', ...args] = [...limited, process.execPath, main, 'start']
+  const [command = '', ...args] = [...limited, process.execPath, program, 'start']
   const child = spawn(command, args, { env: environmentOf(directory, options.environment) })
   let output = ''
   child.stdout.on('data', (text) => (output += text))

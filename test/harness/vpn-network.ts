@@ -5,14 +5,13 @@ import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAllTests, temporaryDirectory } from './database.ts'
 import { eventually } from './eventually.ts'
-import { environmentOf } from './platform.ts'
+import { environmentOf, programPath } from './platform.ts'
 
 /** The address that clients connect to. */
 export const serverHost = '198.51.100.1'
 /** The ports that peers listen on. */
 export const peerPort = 7000
 
-const main = resolve(import.meta.dirname, '../../bin/main.mjs')
 const peerProgram = resolve(import.meta.dirname, 'vpn-peer.mjs')
 
 /** Fails with the reason in words where namespaces or tunnels are not possible. */
@@ -114,7 +113,7 @@ export function createVpnNetwork(): VpnNetwork {
       return await talkTo(spawnIn(namespace, [process.execPath, peerProgram, name, ...ports.map(String)]))
     },
     startServer: (directory, environment, through = []) =>
-      spawnIn(server, [...through, process.execPath, main, 'vpn'], environmentOf(directory, environment)),
+      spawnIn(server, [...through, process.execPath, programPath(), 'vpn'], environmentOf(directory, environment)),
     startClient(namespace, profile) {
       const file = join(temporaryDirectory(), 'client.ovpn')
       writeFileSync(file, profile, { mode: 0o600 })

@@ -2,12 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Ask } from '../harness/client.ts'
-import { freshDatabase } from '../harness/database.ts'
 import { aDevice } from '../harness/device.ts'
 import { eventually } from '../harness/eventually.ts'
 import { aMailServer } from '../harness/mail-server.ts'
-import { nodeDirectories, startPlatform } from '../harness/platform.ts'
-import { databaseUrl } from '../harness/postgres-server.ts'
+import { nodeDirectories, startPlatform, usedDatabase } from '../harness/platform.ts'
 import { aReceiver } from '../harness/webhook-receiver.ts'
 
 const root = '/re/api/v1'
@@ -77,8 +75,7 @@ async function prepare(must: Must, linkingAsk: Ask, url: string): Promise<string
 test('a hot room opens an alert, people get an e-mail and a webhook, and all of it ends when the room is cool', async () => {
   const [mail, receiver] = [await aMailServer(), await aReceiver()]
   const environment = {
-    WAYPOST_DATABASE_URL: await databaseUrl(await freshDatabase()),
-    WAYPOST_MASTER_KEY: 'k'.repeat(40),
+    ...(await usedDatabase()).environment,
     WAYPOST_ALLOW_PRIVATE_ADDRESSES: 'on',
     WAYPOST_SMTP_URL: mail.url,
     WAYPOST_LOG_LEVEL: 'error',

@@ -2,22 +2,20 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { Gateway } from '../../src/gateway/contract.ts'
 import { afterAllTests } from '../harness/database.ts'
 import { eventually } from '../harness/eventually.ts'
 import { openInProcessPlatform } from '../harness/in-process-platform.ts'
 import { invocations } from '../harness/invocations.ts'
-import { runCommand } from '../harness/platform.ts'
+import { programPath, runCommand } from '../harness/platform.ts'
 
-const main = fileURLToPath(new URL('../../bin/main.mjs', import.meta.url))
 const platform = await openInProcessPlatform()
 const { ask, directory } = platform
 const commands = invocations(ask)
 const gateway = platform.waypost.ask(Gateway)
 
 function simulate(...args: string[]) {
-  const child = spawn(process.execPath, [main, 'simulate', ...args], {
+  const child = spawn(process.execPath, [programPath(), 'simulate', ...args], {
     env: { ...process.env, WAYPOST_DATA: directory },
   })
   let output = ''

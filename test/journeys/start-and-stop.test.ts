@@ -8,8 +8,16 @@ import { before, describe, test } from 'node:test'
 import { bearer, client, requestToken, tokenOf } from '../harness/client.ts'
 import { temporaryDirectory } from '../harness/database.ts'
 import { eventually } from '../harness/eventually.ts'
-import { initializedDirectory, type RunningPlatform, runCommand, startPlatform } from '../harness/platform.ts'
+import {
+  initializedDirectory,
+  type RunningPlatform,
+  runCommand,
+  startPlatform,
+  useSources,
+} from '../harness/platform.ts'
 import { isAlive, nameOf, processTree } from '../harness/processes.ts'
+
+useSources()
 
 /** These tests run in sequence on the same data directory; each depends on the ones before. */
 describe('a platform on its own directory', () => {
