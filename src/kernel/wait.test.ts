@@ -310,6 +310,6 @@ test('no change between reading and listening is missed, in any interleaving', a
       assert.equal(await waiting, last + 1)
       assert.equal(waits.size, 0)
     }),
-    { numRuns: 300 },
+    { numRuns: 150 },
   )
 })

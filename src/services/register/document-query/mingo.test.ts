@@ -84,6 +84,6 @@ test('the evaluator agrees with mingo where mingo follows MongoDB', (t) => {
       for (const [index, one] of endpoints.entries())
         assert.equal(matches(one as never), mingo.test(documents[index]!), JSON.stringify(one))
     }),
-    { numRuns: Number(process.env.TEST_RUNS ?? 700), seed },
+    { numRuns: Number(process.env.TEST_RUNS ?? 250), seed },
   )
 })

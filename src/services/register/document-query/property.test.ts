@@ -300,7 +300,7 @@ test('SQL, the evaluator and a reference implementation of MongoDB agree', async
       count.hits += hits
       if (hits > 0 && hits < endpoints.length) count.telling++
     }),
-    settings(700),
+    settings(250),
   )
   t.diagnostic(`${count.answers} answers, ${count.hits} hits; ${count.telling} queries told endpoints apart`)
 })
@@ -317,6 +317,6 @@ test('keys that keysOf does not return cannot change the result', () => {
       const matches = compile(parsed)
       assert.equal(matches({ versionName, metadata: Object.fromEntries([...kept, ...changed]) }), matches(one))
     }),
-    settings(1000),
+    settings(300),
   )
 })

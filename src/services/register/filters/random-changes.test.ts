@@ -12,7 +12,7 @@ import { parse } from '../document-query/parse.ts'
 import { toSql } from '../document-query/sql.ts'
 
 const seed = Number(process.env.TEST_SEED ?? Date.now() % 2 ** 31)
-const steps = Number(process.env.TEST_RUNS ?? 800)
+const steps = Number(process.env.TEST_RUNS ?? 400)
 const workers = 6
 
 const { waypost, admin, anApplication } = await openRegister()

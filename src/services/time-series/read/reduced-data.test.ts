@@ -177,7 +177,7 @@ suite('aggregation of random points in parts of any size', () => {
       if (round !== 4) await pack()
     }
     const stored = [await points(endpoint.endpointId), await points(otherEndpoint.endpointId)]
-    for (let round = 0; round < 40; round++) {
+    for (let round = 0; round < 21; round++) {
       const interval = ['1h', '7h', '1d', '3d', '1w', '1M', '1y'][round % 7]!
       const aggregate = aggregates[random(aggregates.length)]!
       const descending = random(2) === 0
