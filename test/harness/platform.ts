@@ -13,19 +13,10 @@ import { sharedDirectoryVariable } from './timings.ts'
 export const programVariable = 'TEST_PROGRAM'
 
 const sourceProgram = resolve(import.meta.dirname, '../../bin/main.mjs')
-let program = process.env[programVariable] ?? sourceProgram
 
-/** Path of the program that tests start. */
-export const programPath = () => program
-
-/** Starts the program from its sources, as users do, in all tests of this file. */
-export const useSources = () => {
-  const before = program
-  program = sourceProgram
-  afterAllTests(() => {
-    program = before
-  })
-}
+/** Returns the path of the program that tests start. */
+export const programPath = ({ sources = false } = {}) =>
+  sources ? sourceProgram : (process.env[programVariable] ?? sourceProgram)
 
 export interface RunningPlatform {
   baseUrl: string
@@ -51,6 +42,8 @@ export interface PlatformOptions {
   args?: string[]
   /** Maximum number of file descriptors (`ulimit -n`). */
   descriptors?: number
+  /** Starts the program from its sources, as users do, instead of from the bundle. */
+  sources?: boolean
 }
 
 /** Returns the environment of a program with this data directory and free ports. */
@@ -72,7 +65,7 @@ export async function runCommand(
   args: string[],
   options: PlatformOptions & { onSpawn?: (child: ChildProcess) => void } = {},
 ) {
-  const child = spawn(process.execPath, [program, ...args], {
+  const child = spawn(process.execPath, [programPath(options), ...args], {
     env: environmentOf(options.directory ?? temporaryDirectory(), options.environment),
   })
   let stdout = ''
@@ -139,7 +132,7 @@ export async function startPlatform(options: PlatformOptions = {}): Promise<Runn
   rmSync(file, { force: true })
   const limited =
     options.descriptors === undefined ? [] : ['sh', '-c', `ulimit -n ${options.descriptors}; exec "$@"`, 'sh']
-  const [command = '', ...args] = [...limited, process.execPath, program, 'start']
+  const [command = '', ...args] = [...limited, process.execPath, programPath(options), 'start']
   const child = spawn(command, args, { env: environmentOf(directory, options.environment) })
   let output = ''
   child.stdout.on('data', (text) => (output += text))

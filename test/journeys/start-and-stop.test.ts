@@ -8,16 +8,8 @@ import { before, describe, test } from 'node:test'
 import { bearer, client, requestToken, tokenOf } from '../harness/client.ts'
 import { temporaryDirectory } from '../harness/database.ts'
 import { eventually } from '../harness/eventually.ts'
-import {
-  initializedDirectory,
-  type RunningPlatform,
-  runCommand,
-  startPlatform,
-  useSources,
-} from '../harness/platform.ts'
+import { initializedDirectory, type RunningPlatform, runCommand, startPlatform } from '../harness/platform.ts'
 import { isAlive, nameOf, processTree } from '../harness/processes.ts'
-
-useSources()
 
 /** These tests run in sequence on the same data directory; each depends on the ones before. */
 describe('a platform on its own directory', () => {
@@ -34,7 +26,7 @@ describe('a platform on its own directory', () => {
   test('the first start writes secrets that only the owner can read, and each directory has its own', async () => {
     let other: RunningPlatform
     ;[first, other] = await Promise.all([
-      startPlatform({ directory }),
+      startPlatform({ directory, sources: true }),
       startPlatform({ directory: temporaryDirectory() }),
     ])
     assert.equal(statSync(join(directory, 'bootstrap.json')).mode & 0o777, 0o600)
@@ -76,6 +68,7 @@ describe('a platform on its own directory', () => {
     for (const file of ['assembly/catalogue.ts', 'assembly/start.ts']) {
       const { code, stderr } = await runCommand(['start'], {
         directory: await initializedDirectory(),
+        sources: true,
         environment: { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(broken)}`, BROKEN: file },
       })
       assert.equal(code, 1)
