@@ -3,30 +3,25 @@
  * processor time. Worker threads and migrations are still those of the sources.
  */
 import { createHash } from 'node:crypto'
-import { existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { build, type Plugin } from 'esbuild'
 
 const root = resolve(import.meta.dirname, '..')
-const sources = join(root, 'src')
 
 /** Packages with files that they find by the place of their own code. */
 const notBundled = ['bcrypt', 'pino', 'quickjs-wasi']
 
-/**
- * Returns the path of the bundled program; undefined if there is no bundler for this system. The path is always the same, so that
- * the cache of compiled code does not grow.
- */
-export async function bundleProgram(): Promise<string | undefined> {
+/** Returns the path of the bundled program. It is always the same, so that the cache of compiled code does not grow. */
+export async function bundleProgram(): Promise<string> {
   const directory = join(root, 'node_modules/.cache/waypost-program')
   const main = join(directory, 'start.mjs')
   const state = join(directory, 'state.txt')
   const current = stateOfSources()
   if (existsSync(state) && readFileSync(state, 'utf8') === current) return main
-  const bundler = await import('rolldown').catch(() => undefined)
-  if (!bundler) return undefined
   const unfinished = `${directory}-${process.pid}`
-  await bundle(bundler, join(unfinished, 'chunks'))
+  await bundle(join(unfinished, 'chunks'))
   writeFileSync(join(unfinished, 'start.mjs'), startText)
   writeFileSync(join(unfinished, 'state.txt'), current)
   rmSync(directory, { recursive: true, force: true })
@@ -39,41 +34,46 @@ const startText = `import ${JSON.stringify(pathToFileURL(join(root, 'bin/resolve
 
 function stateOfSources(): string {
   const hash = createHash('sha256')
-  for (const file of [
-    ...globSync('src/**/*.{ts,mjs}', { cwd: root }).sort(),
-    'package-lock.json',
-    import.meta.filename,
-  ]) {
+  const sources = globSync('{src,sdk}/**/*.{ts,mjs}', { cwd: root }).sort()
+  for (const file of [...sources, 'package-lock.json', import.meta.filename]) {
     const { size, mtimeMs } = statSync(resolve(root, file))
     hash.update(`${file} ${size} ${mtimeMs}\n`)
   }
   return hash.digest('hex')
 }
 
-async function bundle({ rolldown }: typeof import('rolldown'), directory: string) {
-  const build = await rolldown({
-    input: join(sources, 'main.ts'),
-    cwd: root,
-    platform: 'node',
-    logLevel: 'silent',
-    external: (id) => notBundled.some((name) => id === name || id.startsWith(`${name}/`)),
-    plugins: [{ name: 'places', transform: { filter: { code: 'import.meta' }, handler: keepPlace } }],
-  })
-  mkdirSync(directory, { recursive: true })
-  await build.write({
-    dir: directory,
-    format: 'esm',
-    sourcemap: true,
-    entryFileNames: '[name].mjs',
-    chunkFileNames: '[name].mjs',
-  })
-  await build.close()
+/** Lets a bundled source file find its migrations, pages and worker threads where it was. */
+const places: Plugin = {
+  name: 'places',
+  setup({ onLoad }) {
+    onLoad({ filter: /\/(src|sdk)\/.*\.ts$/ }, ({ path }) => {
+      if (path.includes('/node_modules/')) return undefined
+      const contents = readFileSync(path, 'utf8')
+        .replaceAll('import.meta.url', JSON.stringify(pathToFileURL(path).href))
+        .replaceAll('import.meta.dirname', JSON.stringify(dirname(path)))
+      return { contents, loader: 'ts' }
+    })
+  },
 }
 
-/** Lets a bundled source file find its migrations, pages and worker threads where it was. */
-function keepPlace(code: string, file: string) {
-  if (!file.startsWith(sources)) return undefined
-  return code
-    .replaceAll('import.meta.url', JSON.stringify(pathToFileURL(file).href))
-    .replaceAll('import.meta.dirname', JSON.stringify(dirname(file)))
+async function bundle(directory: string) {
+  await build({
+    entryPoints: [join(root, 'src/main.ts')],
+    absWorkingDir: root,
+    outdir: directory,
+    outExtension: { '.js': '.mjs' },
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node24',
+    keepNames: true,
+    logLevel: 'error',
+    external: notBundled,
+    plugins: [places],
+    // Packages that are CommonJS call `require`, which a module does not have.
+    banner: {
+      js: `import { createRequire as createRequireOfBundle } from 'node:module'\nconst require = createRequireOfBundle(import.meta.url)`,
+    },
+  })
 }
