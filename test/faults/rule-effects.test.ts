@@ -4,7 +4,7 @@ import { killEffectRounds } from './rule-effects.ts'
 
 test('after kill -9 of a node under load, no trigger event is lost, no webhook and no tick is repeated, and statistics equal traces', async () => {
   // The bench faults-rules runs thirty rounds.
-  const report = await killEffectRounds({ rounds: 2, seed: 20261117 })
+  const report = await killEffectRounds({ rounds: 3, seed: 20261117 })
   assert.ok(
     report.samples > 50 && report.ticks > 0 && report.alerts > 0 && report.traces > report.samples,
     JSON.stringify(report),

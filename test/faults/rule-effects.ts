@@ -1,7 +1,7 @@
 /**
  * Kills one of two nodes with SIGKILL, again and again, while devices send samples to both and a schedule ticks every second. Asserts that
  * every acknowledged sample leads to its webhook, that no webhook which its receiver acknowledged is sent again more than once, that no
- * tick runs twice, that no alert is open twice, and that the statistics equal the traces.
+ * run has two traces, that no tick runs twice, that no alert is open twice, and that the statistics equal the traces.
  */
 import assert from 'node:assert/strict'
 import { sleep } from '../../src/kernel/clock.ts'
@@ -73,6 +73,11 @@ export async function killEffectRounds(options: { rounds: number; seed: number }
         from rules.alerts group by entity_id, alert_type) a`
     assert.ok(alerts!.open <= 1, 'an alert is open twice')
     const traces = await verifyStatistics(ask, rules)
+    const [runs] = await sql`
+      select count(*)::int as traces, count(distinct (entity_id, id))::int as runs
+      from rules.traces where entity_id = any(${rules.rules}::uuid[]) and not is_failure`
+    assert.ok(runs!.traces >= acknowledged.length, 'samples without a run of the rule')
+    assert.equal(runs!.traces, runs!.runs, 'a run has two traces')
     for (const node of nodes) assert.equal(await node.kill('SIGTERM'), 0)
     return {
       rounds: options.rounds,
