@@ -76,13 +76,14 @@ function processesFor({ files, directory, alone, seconds }: TestRun): string[] {
   const single = longestFirst.filter(alone)
   const shared = longestFirst.filter((file) => !alone(file))
   writeFileSync(sharedFilesPath(directory), JSON.stringify(shared))
-  const workers = Array.from({ length: Math.min(concurrency, shared.length) }, (_, n) => {
+  // The others run beside the single ones, which often wait for programs.
+  const sharing = Math.max(concurrency - Math.min(single.length, 2), 1)
+  const workers = Array.from({ length: Math.min(sharing, shared.length) }, (_, n) => {
     const path = join(directory, `shared-${n}.mjs`)
     writeFileSync(path, `import { runSharedFiles } from '${harness('shared-process.ts')}'\nawait runSharedFiles()\n`)
     return path
   })
-  // The single ones first: the others take files until the end.
-  return [...single, ...workers]
+  return [...workers, ...single]
 }
 
 /**

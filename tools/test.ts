@@ -46,8 +46,8 @@ function ensureTools() {
 
 const holds = (check: string) => spawnSync('sh', ['-c', check]).status === 0
 
-/** Tests that measure the memory or the pauses of their process and need one of their own. */
-const alone = ['src/kernel/backup/load.test.ts', 'test/conformance/hostile-bodies.test.ts']
+/** Tests that measure the memory of their process and need one of their own. */
+const alone = ['src/kernel/backup/load.test.ts']
 
 /** Durations of long files on two cores, used for their order only; written by `npm test -- --keep-seconds`. */
 const secondsFile = 'tools/test-seconds.json'
@@ -105,7 +105,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => st
 const { failed, unfinished, timings } = await runTests({
   files,
   directory,
-  alone: (file) => alone.includes(relative(root, file)),
+  alone: (file) => /^test\//.test(relative(root, file)) || alone.includes(relative(root, file)),
   seconds: knownSeconds(),
   fileSecondsMax: 300,
   testSecondsMax: 240,

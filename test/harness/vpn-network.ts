@@ -113,7 +113,11 @@ export function createVpnNetwork(): VpnNetwork {
       return await talkTo(spawnIn(namespace, [process.execPath, peerProgram, name, ...ports.map(String)]))
     },
     startServer: (directory, environment, through = []) =>
-      spawnIn(server, [...through, process.execPath, programPath(), 'vpn'], environmentOf(directory, environment)),
+      spawnIn(
+        server,
+        [...through, process.execPath, programPath({ sources: true }), 'vpn'],
+        environmentOf(directory, environment),
+      ),
     startClient(namespace, profile) {
       const file = join(temporaryDirectory(), 'client.ovpn')
       writeFileSync(file, profile, { mode: 0o600 })
