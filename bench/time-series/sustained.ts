@@ -60,7 +60,10 @@ const runFor = (generator: Generator, bench: BenchPlatform) =>
 function startSlotChanges({ db }: BenchPlatform): () => void {
   if (slotSeconds === 0) return () => {}
   const slots = createSlots({ db, now: () => new Date() })
-  const timer = setInterval(() => void slots.rotate(true).catch((error) => console.error(error)), slotSeconds * 1000)
+  const timer = setInterval(
+    () => void slots.rotate(true).catch((error) => console.error(`slot: ${error.message}`)),
+    slotSeconds * 1000,
+  )
   return () => clearInterval(timer)
 }
 

@@ -192,7 +192,8 @@ interface SearchDeps {
 async function list({ db, searches }: SearchDeps, ctx: Ctx, { tenantId: requested, ...request }: TrafficListRequest) {
   const tenantId = requireTenantAccess(ctx, requested, read)
   const query: TrafficQuery = { ...request, tenantId, visibility: visibilityOf(ctx, tenantId) }
-  const find = () => inSnapshot(db, async (sql, deadline) => findRecords(sql, await pageOf(sql, query), deadline))
+  const plan = isCountedAhead(query) ? 'kept' : 'by values'
+  const find = () => inSnapshot(db, async (sql, deadline) => findRecords(sql, await pageOf(sql, query), deadline), plan)
   const { total, records } = await (isCountedAhead(query) ? find() : searches.run(tenantId, find, ctx))
   return { totalElements: total, content: records.map((record) => viewOf(tenantId, record)) }
 }
@@ -242,12 +243,16 @@ async function listRefusals(
 }
 
 /** Runs queries in one snapshot, so that a page and its total agree, with a time limit. */
-async function inSnapshot<T>(db: Db, work: (sql: Sql, deadline: number) => Promise<T>): Promise<T> {
+async function inSnapshot<T>(
+  db: Db,
+  work: (sql: Sql, deadline: number) => Promise<T>,
+  plan: 'kept' | 'by values' = 'by values',
+): Promise<T> {
   const deadline = monotonicMs() + searchSeconds * 1000
   try {
     return (await db.sql.begin(snapshotReadOnly, async (sql) => {
       // Not awaited before the work: the connection runs its statements in order, and a round trip is saved.
-      const limited = limitStatements(sql, searchSeconds * 1000)
+      const limited = limitStatements(sql, searchSeconds * 1000, plan)
       const [result] = await Promise.all([work(sql, deadline), limited])
       return result
     })) as T
