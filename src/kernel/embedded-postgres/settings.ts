@@ -12,10 +12,8 @@ export function settings(socketDirectory: string, memoryBytes = availableMemory(
     max_connections: 100,
 
     shared_buffers: `${sharedBuffersMiB(memoryBytes)}MB`,
-    // The write-ahead log stays below 1 GB on disk: a checkpoint begins at about half of this. Compressed page images make up for the
-    // more frequent checkpoints (bench time-series, sustained). This build has no lz4.
+    // Keeps the write-ahead log below 1 GB on disk: a checkpoint begins at about half of this.
     max_wal_size: '768MB',
-    wal_compression: 'pglz',
     jit: 'off',
     fsync: 'on',
     full_page_writes: 'on',

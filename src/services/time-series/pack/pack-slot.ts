@@ -21,12 +21,12 @@ export interface PackTotals {
   expired: number
 }
 
-/** A page is parsed at once, in about 5 ms. */
+/** A page is parsed without a pause, so it is small. */
 const pageRows = 500
 const rowsPerPace = 100
 /** Maximum length of texts of a page. */
 const pageTextBytes = 16_000_000
-/** Points in memory before they are written. More make the garbage collection of the process slower. */
+/** Points in memory before they are written. */
 const pointsInMemoryMax = 60_000
 const chunksInMemoryMax = 2000
 /** A day with this many chunks is merged into one, even if it is large. */

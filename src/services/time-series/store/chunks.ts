@@ -108,7 +108,7 @@ export interface SlotRow {
 
 /** Reads the samples of a slot by endpoint, time and number, in pages, in a transaction. */
 export async function* readSlot(sql: Sql, slot: number, pageSize: number): AsyncGenerator<SlotRow[]> {
-  // In the order of the index: sorting two million rows at once takes a core for seconds, and writes temporary files.
+  // In the order of the index, so that each page costs the same; a sort would read and order the whole slot before the first page.
   await sql`
     select set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
       set_config('max_parallel_workers_per_gather', '0', true)`
@@ -125,7 +125,7 @@ export async function* readSlot(sql: Sql, slot: number, pageSize: number): Async
 }
 
 const dayMs = 86_400_000
-/** About 30,000 samples, which are scanned in a few milliseconds. */
+/** Pages of a step; the scan of a whole slot in one statement would run without a pause. */
 const pagesPerScan = 500
 
 export interface SlotExtent {

@@ -7,7 +7,7 @@ export interface PackThread {
   stop(): Promise<void>
 }
 
-/** Packing so many records takes a few milliseconds. */
+/** Fewer records are not worth a thread. */
 const inlineMax = 512
 const idleMs = 30_000
 

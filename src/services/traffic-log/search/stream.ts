@@ -128,7 +128,7 @@ export async function* inOrder(
   if (waiting.length > 0) yield waiting
 }
 
-/** So many records are decoded faster than passed over. */
+/** A page with a smaller offset is read without a look at the units before it. */
 const skippedMin = 200
 
 export interface Skipped {

@@ -224,7 +224,7 @@ export const snapshotReadOnly = 'isolation level repeatable read read only'
 
 /**
  * Sets the time limit of statements of a transaction, and how they are planned. A search in the order of time always walks along an
- * index, so its plan is kept: planning for all partitions takes longer than the search. For others, the values decide.
+ * index, so its plan is kept instead of made anew for all partitions. For others, the values decide.
  */
 export async function limitStatements(sql: Sql, milliseconds: number, plan: 'kept' | 'by values') {
   await sql`
