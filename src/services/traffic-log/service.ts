@@ -192,8 +192,7 @@ interface SearchDeps {
 async function list({ db, searches }: SearchDeps, ctx: Ctx, { tenantId: requested, ...request }: TrafficListRequest) {
   const tenantId = requireTenantAccess(ctx, requested, read)
   const query: TrafficQuery = { ...request, tenantId, visibility: visibilityOf(ctx, tenantId) }
-  const plan = isCountedAhead(query) ? 'kept' : 'by values'
-  const find = () => inSnapshot(db, async (sql, deadline) => findRecords(sql, await pageOf(sql, query), deadline), plan)
+  const find = () => inSnapshot(db, async (sql, deadline) => findRecords(sql, await pageOf(sql, query), deadline))
   const { total, records } = await (isCountedAhead(query) ? find() : searches.run(tenantId, find, ctx))
   return { totalElements: total, content: records.map((record) => viewOf(tenantId, record)) }
 }
@@ -243,16 +242,12 @@ async function listRefusals(
 }
 
 /** Runs queries in one snapshot, so that a page and its total agree, with a time limit. */
-async function inSnapshot<T>(
-  db: Db,
-  work: (sql: Sql, deadline: number) => Promise<T>,
-  plan: 'kept' | 'by values' = 'by values',
-): Promise<T> {
+async function inSnapshot<T>(db: Db, work: (sql: Sql, deadline: number) => Promise<T>): Promise<T> {
   const deadline = monotonicMs() + searchSeconds * 1000
   try {
     return (await db.sql.begin(snapshotReadOnly, async (sql) => {
       // Not awaited before the work: the connection runs its statements in order, and a round trip is saved.
-      const limited = limitStatements(sql, searchSeconds * 1000, plan)
+      const limited = limitStatements(sql, searchSeconds * 1000)
       const [result] = await Promise.all([work(sql, deadline), limited])
       return result
     })) as T

@@ -118,19 +118,9 @@ export function createPacker({
     return true
   }
 
-  /** Slow writers keep a slot open; that is no reason not to pack others. */
-  async function rotateSlot() {
-    try {
-      await slots.rotate()
-    } catch (error) {
-      if (!isLockTimeout(error)) throw error
-      log.info('writers hold the open slot of time series; closing it is retried in 10 s')
-    }
-  }
-
   async function round() {
     await createMonths([])
-    await rotateSlot()
+    await slots.rotate()
     const slotRows = await store.findSlots(db.sql)
     // In order, since later slots win over earlier ones.
     for (const { slot } of slotRows.filter(({ state }) => state === 'closed')) {

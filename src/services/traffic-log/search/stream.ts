@@ -44,7 +44,6 @@ export function matchesIn({ filter, numbers }: UnitQuery, unit: LoadedUnit): Fou
 /** Units of the first statement, and at most; each statement asks for twice as many as the one before. */
 const unitsMin = 4
 const unitsMax = 64
-const unitsWithoutDataMax = 1024
 
 const dayMicros = 86_400_000_000
 
@@ -62,8 +61,8 @@ async function* unitsOf(
   first: number,
   withData: boolean,
 ): AsyncGenerator<LoadedUnit> {
-  const most = withData ? unitsMax : unitsWithoutDataMax
-  let limit = 2 ** Math.ceil(Math.log2(Math.max(unitsMin, Math.min(first, most))))
+  const most = withData ? unitsMax : 1000
+  let limit = Math.max(unitsMin, Math.min(first, most))
   const { from, to } = query.filter.span
   for (const ends of windowsOf(query.descending, nowMicros)) {
     if (ends.to <= from || (ends.from >= to && ends.to !== Number.MAX_SAFE_INTEGER)) continue

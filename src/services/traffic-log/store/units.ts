@@ -115,8 +115,6 @@ export async function findUnits(
   const days = { from: Math.max(filter.span.from, ends.from), to: Math.min(filter.span.to, ends.to) }
   const column = descending ? sql`last_at` : sql`first_at`
   const order = descending ? sql`order by ${column} desc, id desc` : sql`order by ${column}, id`
-  // In the text of the statement, because a kept plan must know that few rows are read. Limits are powers of two.
-  const rows = sql.unsafe(String(limit))
   // The bound on the ordered column alone is what an index supports; ties are decided by the outer condition.
   const bound =
     position === undefined
@@ -131,14 +129,14 @@ export async function findUnits(
         ${withData ? sql`data` : sql`''::bytea as data`}
       from ${from} where tenant_id = ${filter.tenantId} and ${within(sql, filter.span)} ${bound} ${pruning(sql, query, isBatch)}
         and last_at >= ${ends.from} and last_at < ${ends.to} ${isBatch ? sql`` : sql`and ${withinDays(sql, days)}`}) u
-    where true ${after(sql, query, position, column)} ${order} limit ${rows})`
-  const found = await sql<UnitRow[]>`
+    where true ${after(sql, query, position, column)} ${order} limit ${limit}::bigint)`
+  const rows = await sql<UnitRow[]>`
     select * from (
       ${part(sql`traffic_log.batches`, sql`'b' || batch_id`, true)}
       union all
       ${part(sql`traffic_log.blocks`, sql`lpad(block_id::text, 18, '0')`, false)}) units
-    ${order} limit ${rows}`
-  return found.map(unitOf)
+    ${order} limit ${limit}::bigint`
+  return rows.map(unitOf)
 }
 
 /** A block with records of a few endpoints, and how many. */
@@ -222,14 +220,9 @@ export async function findUnregistered(
 
 export const snapshotReadOnly = 'isolation level repeatable read read only'
 
-/**
- * Sets the time limit of statements of a transaction, and how they are planned. A search in the order of time always walks along an
- * index, so its plan is kept instead of made anew for all partitions. For others, the values decide.
- */
-export async function limitStatements(sql: Sql, milliseconds: number, plan: 'kept' | 'by values') {
+/** Sets the time limit of statements of a transaction. Custom plans, because the best plan depends on the time span. */
+export async function limitStatements(sql: Sql, milliseconds: number) {
   await sql`
     select set_config('statement_timeout', ${String(milliseconds)}, true), set_config('jit', 'off', true),
-      set_config('plan_cache_mode', ${plan === 'kept' ? 'force_generic_plan' : 'force_custom_plan'}, true),
-      set_config('enable_seqscan', ${plan === 'kept' ? 'off' : 'on'}, true),
-      set_config('enable_bitmapscan', ${plan === 'kept' ? 'off' : 'on'}, true)`
+      set_config('plan_cache_mode', 'force_custom_plan', true)`
 }
