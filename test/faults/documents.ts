@@ -20,7 +20,7 @@ export interface DocumentsKillReport {
   unprocessed: number
   /** Samples without an answer, which have one document or none. */
   unanswered: number
-  /** Those of them that have a document. */
+  /** Samples without an answer that have a document. */
   unansweredStored: number
 }
 

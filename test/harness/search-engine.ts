@@ -68,49 +68,52 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   return Buffer.concat(parts).toString()
 }
 
+const newState = () => ({
+  isAway: false,
+  /** Refuses a document of a bulk request: the status of its item, or undefined to take it. */
+  refuse: (_source: Source): number | undefined => undefined,
+  /** Larger bulk requests are answered with 413. */
+  bulkBytesMax: Number.POSITIVE_INFINITY,
+  /** The status of the next bulk requests, which are not executed. */
+  bulkStatuses: [] as number[],
+  /** Closes the connection of the next bulk request after it was executed, without an answer. */
+  cutsNextBulk: false,
+  /** Documents of each bulk request that was executed. */
+  bulkSizes: [] as number[],
+  /** Ids in the order in which they were written. */
+  written: [] as string[],
+  templates: new Map<string, Source>(),
+  searches: [] as { path: string; body: Source }[],
+  authorizations: new Set<string | undefined>(),
+})
+
+/** Executes a bulk request; each document has an item in the answer. */
+function bulk(state: ReturnType<typeof newState>, documents: Map<string, Stored>, text: string) {
+  if (!text.endsWith('\n')) throw new Error('The bulk request must be terminated by a newline [\\n]')
+  const lines = text.slice(0, -1).split('\n')
+  const items: { index: Source }[] = []
+  for (let place = 0; place < lines.length; place += 2) {
+    const { index } = JSON.parse(lines[place]!) as { index: { _index: string; _id: string } }
+    const source = JSON.parse(lines[place + 1]!) as Source
+    checkIndexName(index._index)
+    const status = state.refuse(source)
+    if (status !== undefined) {
+      items.push({ index: { ...index, status, error: { type: 'refused', reason: `refused with ${status}` } } })
+      continue
+    }
+    const key = `${index._index}/${index._id}`
+    items.push({ index: { ...index, status: documents.has(key) ? 200 : 201 } })
+    documents.set(key, { ...index, _source: source })
+    state.written.push(index._id)
+  }
+  state.bulkSizes.push(items.length)
+  return { took: 1, errors: items.some(({ index }) => Number(index.status) >= 300), items }
+}
+
 /** Starts the search engine. `state.isAway` makes it answer 503. */
 export async function openSearchEngine() {
   const documents = new Map<string, Stored>()
-  const state = {
-    isAway: false,
-    /** Refuses a document of a bulk request: the status of its item, or undefined to take it. */
-    refuse: (_source: Source): number | undefined => undefined,
-    /** Larger bulk requests are answered with 413. */
-    bulkBytesMax: Number.POSITIVE_INFINITY,
-    /** The status of the next bulk requests, which are not executed. */
-    bulkStatuses: [] as number[],
-    /** Closes the connection of the next bulk request after it was executed, without an answer. */
-    cutsNextBulk: false,
-    /** Documents of each bulk request that was executed. */
-    bulkSizes: [] as number[],
-    /** Ids in the order in which they were written. */
-    written: [] as string[],
-    templates: new Map<string, Source>(),
-    searches: [] as { path: string; body: Source }[],
-    authorizations: new Set<string | undefined>(),
-  }
-
-  function bulk(text: string) {
-    if (!text.endsWith('\n')) throw new Error('The bulk request must be terminated by a newline [\\n]')
-    const lines = text.slice(0, -1).split('\n')
-    const items: { index: Source }[] = []
-    for (let place = 0; place < lines.length; place += 2) {
-      const { index } = JSON.parse(lines[place]!) as { index: { _index: string; _id: string } }
-      const source = JSON.parse(lines[place + 1]!) as Source
-      checkIndexName(index._index)
-      const status = state.refuse(source)
-      if (status !== undefined) {
-        items.push({ index: { ...index, status, error: { type: 'refused', reason: `refused with ${status}` } } })
-        continue
-      }
-      const key = `${index._index}/${index._id}`
-      items.push({ index: { ...index, status: documents.has(key) ? 200 : 201 } })
-      documents.set(key, { ...index, _source: source })
-      state.written.push(index._id)
-    }
-    state.bulkSizes.push(items.length)
-    return { took: 1, errors: items.some(({ index }) => Number(index.status) >= 300), items }
-  }
+  const state = newState()
 
   function search(path: string, body: Source) {
     state.searches.push({ path, body })
@@ -142,7 +145,7 @@ export async function openSearchEngine() {
         if (text.length > state.bulkBytesMax) return send(413, '')
         const status = state.bulkStatuses.shift()
         if (status !== undefined) return send(status, { error: { type: 'refused', reason: `status ${status}` } })
-        const answer = bulk(text)
+        const answer = bulk(state, documents, text)
         if (!state.cutsNextBulk) return send(200, answer)
         state.cutsNextBulk = false
         return request.socket.destroy()

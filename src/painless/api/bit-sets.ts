@@ -12,7 +12,7 @@ interface BitSet extends JavaObject {
   key: () => string
 }
 
-/** Bits at most; a word for each is taken at once. */
+/** Bits at most, so that one call cannot take all memory. */
 const bitsMax = 8_000_000
 
 function bitSetOf(words: number[]): BitSet {

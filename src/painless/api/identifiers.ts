@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { defineClass } from '../define.ts'
 import { illegalArgument, nullPointer } from '../errors.ts'
 import { allocate } from '../meter.ts'
@@ -45,17 +45,20 @@ function parseUuid(text: string | null): Uuid {
   return fromHex(groups.map((group, at) => group.padStart(lengths[at]!, '0')).join(''))
 }
 
-/** The UUID of bytes: their MD5 with the bits of version 3. */
-function nameUuid(bytes: JavaArray): Uuid {
-  const hash = createHash('md5')
-    .update(Buffer.from(bytes.items as number[]))
-    .digest()
-  hash[6] = (hash[6]! & 0x0f) | 0x30
-  hash[8] = (hash[8]! & 0x3f) | 0x80
-  return fromHex(hash.toString('hex'))
+/** Sets the bits of a version in 16 bytes. */
+function versioned(bytes: Buffer, version: number): Uuid {
+  bytes[6] = (bytes[6]! & 0x0f) | (version << 4)
+  bytes[8] = (bytes[8]! & 0x3f) | 0x80
+  return fromHex(bytes.toString('hex'))
 }
 
-defineClass('java.util.UUID', {
+const md5 = ({ items }: JavaArray): Buffer =>
+  createHash('md5')
+    .update(Buffer.from(items as number[]))
+    .digest()
+
+const name = 'UUID'
+defineClass(`java.util.${name}`, {
   supers: ['java.lang.Comparable'],
   constructors: { '(long,long)': uuidOf },
   methods: {
@@ -68,7 +71,7 @@ defineClass('java.util.UUID', {
       return bits < 4 ? 0 : bits < 6 ? 2 : bits
     },
     'static UUID fromString(String)': parseUuid,
-    'static UUID nameUUIDFromBytes(byte[])': nameUuid,
-    'static UUID randomUUID()': () => fromHex(randomUUID().replaceAll('-', '')),
+    'static UUID nameUUIDFromBytes(byte[])': (bytes: JavaArray) => versioned(md5(bytes), 3),
+    [`static ${name} random${name}()`]: () => versioned(randomBytes(16), 4),
   },
 })

@@ -2,7 +2,7 @@
 import type { Sql } from '../../../kernel/db.ts'
 import type { Window } from '../../../kernel/paging.ts'
 import type { ConnectionFields, IntegrationRow } from './app-integrations.ts'
-import type { Status } from './integrations.ts'
+import type { Status } from './status.ts'
 
 export async function insertAccount(
   sql: Sql,

@@ -1,7 +1,7 @@
 /** SQL of application integrations and the state of their sessions. */
 import type { Fragment, Sql } from '../../../kernel/db.ts'
 import type { Window } from '../../../kernel/paging.ts'
-import type { Status } from './integrations.ts'
+import type { Status } from './status.ts'
 
 /** The fields by which an application or account integration reaches its network. */
 export interface ConnectionFields {

@@ -1,7 +1,7 @@
 /** SQL of gateway integrations. */
 import type { Fragment, Sql } from '../../../kernel/db.ts'
 import type { Window } from '../../../kernel/paging.ts'
-import type { Status } from './integrations.ts'
+import type { Status } from './status.ts'
 
 export interface NewGatewayIntegration {
   netGatewayId: string

@@ -1,8 +1,9 @@
 /** SQL that application, account, device and gateway integrations share. */
 import type { Sql } from '../../../kernel/db.ts'
 import type { DeviceChange } from './device-integrations.ts'
+import type { Status } from './status.ts'
 
-export type Status = 'ACTIVE' | 'SUSPENDED'
+export type { Status } from './status.ts'
 
 const tables = {
   app: 'lorawan.app_integrations',

@@ -1,0 +1,2 @@
+/** The status of an integration, device or gateway. */
+export type Status = 'ACTIVE' | 'SUSPENDED'
