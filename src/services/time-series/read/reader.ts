@@ -30,6 +30,8 @@ export interface ReadRequest extends Span {
   reducing?: 'points' | 'sums'
   /** Intervals whose sums replace the points. */
   summing?: Interval
+  /** True if the least and the greatest value of each interval are not needed. */
+  withoutExtremes?: boolean
 }
 
 /** Points that were read together. Parts of the same endpoints and series share the same list objects. */
@@ -82,13 +84,14 @@ export function createReader({
   async function load(
     task: Task,
     format: SampleFormat,
-    { descending, reducing, summing, seriesFirst = false }: ReadRequest,
+    { descending, reducing, summing, withoutExtremes = false, seriesFirst = false }: ReadRequest,
   ): Promise<{ loaded: Loaded | undefined; rest: Task[] }> {
     const isSumming = reducing === 'sums'
     if (isOfFixedLength(summing) && !task.isExact && canSumSamples(format)) {
       const found = await loadSums(db, task, format, summing, {
         findPacked: (sql, part, days) => findPacked(sql, part, days, isSumming),
         samplesMax: limits.summedSamples ?? defaultSummedSamples,
+        withExtremes: !withoutExtremes,
       })
       if (found) {
         const { loaded, sums: sampleSums, remaining: rest } = found

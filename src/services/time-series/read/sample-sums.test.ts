@@ -41,7 +41,8 @@ async function aggregated(endpoints: DeviceEndpoint[], aggregate: Aggregate, int
   const result: Result = {}
   let byPoint = 0
   const reading = summing.isOfDays ? ('sums' as const) : ('points' as const)
-  const options = { prefetch: false, seriesFirst: true, reducing: reading, summing }
+  const withoutExtremes = aggregate !== 'min' && aggregate !== 'max'
+  const options = { prefetch: false, seriesFirst: true, reducing: reading, summing, withoutExtremes }
   for await (const part of reader.read({ ...request, ...options })) {
     const reducer = createAggregator(summing, aggregate, false)
     for (const fragment of part.fragments) {

@@ -7,7 +7,7 @@ import type { Db, Sql } from '../../../kernel/db.ts'
 import type { PackedOfSeries } from '../store/reading.ts'
 import { countSamples, readsSingleColumns } from '../store/reading.ts'
 import { findSampleSums, type SampleSums } from '../store/sample-sums.ts'
-import { mergeSums, type Sum } from './interval-sums.ts'
+import type { Sum } from './interval-sums.ts'
 import type { Interval } from './intervals.ts'
 import type { SampleFormat } from './sample-points.ts'
 import { groupBySize, type Task } from './split-query.ts'
@@ -39,13 +39,13 @@ export async function loadSums(
   task: Task,
   format: SampleFormat,
   interval: Interval & { fixed: NonNullable<Interval['fixed']> },
-  { findPacked, samplesMax }: { findPacked: FindPacked; samplesMax: number },
+  { findPacked, samplesMax, withExtremes }: { findPacked: FindPacked; samplesMax: number; withExtremes: boolean },
 ): Promise<LoadedSums | undefined> {
   const isCut = (rows: SampleSums[]) => rows.reduce((sum, { times }) => sum + times.length, 0) > samplesMax
   const part = { ...format, ...task }
   const found = await db.sql
     .begin('isolation level repeatable read read only', async (sql) => {
-      const rows = await findSampleSums(sql, part, { ...interval.fixed, limit: samplesMax + 1 })
+      const rows = await findSampleSums(sql, part, { ...interval.fixed, limit: samplesMax + 1, withExtremes })
       if (isCut(rows)) return { rows, packed: [] }
       return { rows, packed: await findPacked(sql, task, daysOf(rows)) }
     })
@@ -107,7 +107,9 @@ function sumsOfRows(rows: SampleSums[], packed: PackedOfSeries[], format: Sample
       }
       const seriesId = format.wanted[column]!
       const added: Sum = { start: interval.startOf(span.from), count: times.length, sum, min, max, others: 0 }
-      bySeries.set(seriesId, mergeSums(bySeries.get(seriesId) ?? [], [added]))
+      const known = bySeries.get(seriesId)
+      if (known) known.push(added)
+      else bySeries.set(seriesId, [added])
     }
   }
   for (const { endpointNo, tMin, tMax } of packed) {

@@ -8,7 +8,7 @@ export interface SampleSums {
   setId: number
   /** Times of the samples, in no order. */
   times: Float64Array
-  /** Sum, least and greatest value of each wanted series; null if the set lacks it, NaN if a value is not a number. */
+  /** Sum of each wanted series; null if the set lacks it, NaN if a value is not a number. NaN for extremes that were not requested. */
   values: { sum: number | null; min: number; max: number }[]
 }
 
@@ -19,12 +19,14 @@ export interface SampleSums {
 export async function findSampleSums(
   sql: Sql,
   part: SamplePart,
-  { width, offset, limit }: { width: number; offset: number; limit: number },
+  { width, offset, limit, withExtremes }: { width: number; offset: number; limit: number; withExtremes: boolean },
 ): Promise<SampleSums[]> {
   const columns = part.wanted.map((seriesId, index) => {
     const value = valueIn(sql, part.sets, seriesId)
     const name = (text: string) => sql(`${text}${index}`)
-    return sql`sum(${value}) as ${name('sum')}, min(${value}) as ${name('min')}, max(${value}) as ${name('max')}`
+    const sum = sql`sum(${value}) as ${name('sum')}`
+    if (!withExtremes) return sum
+    return sql`${sum}, min(${value}) as ${name('min')}, max(${value}) as ${name('max')}`
   })
   await sql`select set_config('enable_sort', 'off', true)`
   const rows = await sql`
@@ -39,8 +41,8 @@ export async function findSampleSums(
     times: floatsIn(row.times),
     values: part.wanted.map((_, index) => ({
       sum: row[`sum${index}`],
-      min: row[`min${index}`],
-      max: row[`max${index}`],
+      min: row[`min${index}`] ?? Number.NaN,
+      max: row[`max${index}`] ?? Number.NaN,
     })),
   }))
 }
