@@ -67,10 +67,10 @@ test('users, keys, roles, grants, tokens and credentials are recorded, and no re
   assert.equal(roles.record.operation, 'users.roles.update')
   const key = await recordOf('POST /iam/api/v1/api-keys', { name: 'ci' }, 201)
   secrets.push(key.answer.body.key)
-  const { version } = await anApplication()
+  const { app, version } = await anApplication()
   const { endpointId, token } = await anEndpoint(version)
   secrets.push(token)
-  const added = await recordOf(`POST /api/v1/endpoints/${endpointId}/tokens`, {}, 201)
+  const added = await recordOf(`POST /api/v1/endpoints/${endpointId}/tokens`, { applicationName: app }, 201)
   secrets.push(added.answer.body.token)
   const credentials = { username: 'device-9', password: 'Secret-of-a-device' }
   await recordOf('POST /api/v1/basic-credentials', credentials, 201)
