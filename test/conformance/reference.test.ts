@@ -20,8 +20,14 @@ interface Described {
   operationId: string
   summary: string
   'x-alias-of'?: string
-  parameters: { name: string; required: boolean; description?: string; schema: { default?: unknown } }[]
-  requestBody?: { content: Record<string, { schema: Shape }> }
+  parameters: {
+    name: string
+    required: boolean
+    description?: string
+    schema: { default?: unknown }
+    example?: unknown
+  }[]
+  requestBody?: { content: Record<string, { schema: Shape; example?: unknown }> }
   responses: Record<string, { content?: Record<string, { schema: Shape }> }>
 }
 
@@ -118,6 +124,20 @@ test('every service of the specification is served', () => {
     specifiedServices.filter((name) => !tags.includes(name)),
     [],
   )
+})
+
+test('the examples of parameters and bodies are valid', () => {
+  const wrong: string[] = []
+  const check = (place: string, schema: object, example: unknown) => {
+    if (example !== undefined && !ajv.validate({ ...schema, components: { schemas: shapes } }, example))
+      wrong.push(`${place}: ${JSON.stringify(example)} ${ajv.errorsText()}`)
+  }
+  for (const { operationId, parameters, requestBody } of operations) {
+    for (const { name, schema, example } of parameters) check(`${operationId} ${name}`, schema, example)
+    for (const { schema, example } of Object.values(requestBody?.content ?? {}))
+      check(`${operationId} body`, schema, example)
+  }
+  assert.deepEqual(wrong, [])
 })
 
 /** The services that authors of device scripts use first. */
