@@ -7,8 +7,10 @@ import { type Figure, median } from './report.ts'
 
 const requiredRounds = 1000
 const rounds = Number(process.env.BENCH_ROUNDS ?? requiredRounds)
-const calls = Number(process.env.BENCH_CALLS ?? 3000)
-const repetitions = 9
+/** Many short turns: the median is then hardly changed by other programs. */
+const turns = Number(process.env.BENCH_TURNS ?? 201)
+const callsPerTurn = 100
+const warmUpCalls = 2000
 
 /** Measures calls one after the other, in turns, so that both see the same machine. */
 async function overhead(): Promise<number> {
@@ -28,15 +30,15 @@ async function overhead(): Promise<number> {
     return { body: await response.json(), etag: response.headers.get('etag') }
   }
   const withSdk = () => client.endpoints.get({ endpointId: 'thermo-1' })
-  const time = async (call: () => Promise<unknown>) => {
+  const time = async (call: () => Promise<unknown>, calls = callsPerTurn) => {
     const start = performance.now()
     for (let number = 0; number < calls; number++) await call()
     return performance.now() - start
   }
-  await time(bare)
-  await time(withSdk)
+  await time(bare, warmUpCalls)
+  await time(withSdk, warmUpCalls)
   const ratios: number[] = []
-  for (let turn = 0; turn < repetitions; turn++) {
+  for (let turn = 0; turn < turns; turn++) {
     const first = await time(turn % 2 === 0 ? bare : withSdk)
     const second = await time(turn % 2 === 0 ? withSdk : bare)
     ratios.push(turn % 2 === 0 ? second / first : first / second)

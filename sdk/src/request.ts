@@ -142,16 +142,22 @@ function streamOf(chunks: AsyncIterable<Uint8Array<ArrayBuffer>>) {
   })
 }
 
-/** Returns the answer with its body; a stream of bytes or events is read later. */
+/** Returns the answer with its body; a stream of bytes or events is read later. Reading a header takes time, so each waits for its use. */
 async function answerOf(running: Running, response: Response, limit: Limit): Promise<Answer> {
   const { status, headers } = response
-  const header = (name: string) => headers.get(name) ?? undefined
+  const body = await bodyOf(running, response, limit)
   return {
     status,
-    body: await bodyOf(running, response, limit),
-    etag: header('etag'),
-    location: header('location'),
-    correlationId: header('x-correlation-id'),
+    body,
+    get etag() {
+      return headers.get('etag') ?? undefined
+    },
+    get location() {
+      return headers.get('location') ?? undefined
+    },
+    get correlationId() {
+      return headers.get('x-correlation-id') ?? undefined
+    },
     headers,
     attempts: running.attempts,
   }
