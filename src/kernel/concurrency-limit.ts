@@ -136,17 +136,20 @@ export function createConcurrencyLimit(limits: ConcurrencyLimits): ConcurrencyLi
 
   return {
     enter,
-    async run(tenantId, work, waitingFor, caller) {
-      const leave = await enter(tenantId, caller, waitingFor)
-      try {
-        return await work()
-      } finally {
-        leave()
-      }
-    },
+    run: (tenantId, work, waitingFor, caller) => runBetween(enter(tenantId, caller, waitingFor), work),
     get waiting() {
       return waiting
     },
+  }
+}
+
+/** Runs work after `entered`, and leaves whether it succeeds or fails. */
+async function runBetween<T>(entered: Promise<() => void>, work: () => Promise<T>): Promise<T> {
+  const leave = await entered
+  try {
+    return await work()
+  } finally {
+    leave()
   }
 }
 

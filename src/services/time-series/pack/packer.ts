@@ -70,18 +70,6 @@ export function createPacker({
     if (stopping) throw new Stopped()
   }
 
-  /** In separate transactions: a lock on the table of chunks must not last as long as the packing. */
-  async function createMonths(days: number[]) {
-    const existing = await chunks.findMonths(db.sql)
-    for (const month of monthsFor(days, now())) {
-      if (existing.has(month.name)) continue
-      await db.tx(async (sql) => {
-        if (!(await chunks.tryPackingLock(sql))) return
-        if (!(await chunks.findMonths(sql)).has(month.name)) await chunks.createMonth(sql, month)
-      })
-    }
-  }
-
   /** Returns undefined if another node has packed and dropped the slot. */
   async function findExtent(slot: number, pace: Pace): Promise<chunks.SlotExtent | undefined> {
     const pause = () => {
@@ -102,7 +90,7 @@ export function createPacker({
     const extent = await findExtent(slot, pace)
     if (!extent) return false
     const { days, longestText } = extent
-    await createMonths(days)
+    await createMonths(db, monthsFor(days, now()))
     const firstDays = await retention.firstDays()
     const totals = await db.tx(async (sql) => {
       if (!(await chunks.tryPackingLock(sql)) || !(await store.lockClosedSlot(sql, slot))) return undefined
@@ -119,7 +107,7 @@ export function createPacker({
   }
 
   async function round() {
-    await createMonths([])
+    await createMonths(db, monthsFor([], now()))
     await slots.rotate()
     const slotRows = await store.findSlots(db.sql)
     // In order, since later slots win over earlier ones.
@@ -159,5 +147,17 @@ export function createPacker({
       if (running) await Promise.race([running, sleep(700)])
       await db.sql.end({ timeout: 0 })
     },
+  }
+}
+
+/** Creates missing months in separate transactions: a lock on the table of chunks must not last as long as the packing. */
+async function createMonths(db: PackerOptions['db'], months: ReturnType<typeof monthsFor>) {
+  const existing = await chunks.findMonths(db.sql)
+  for (const month of months) {
+    if (existing.has(month.name)) continue
+    await db.tx(async (sql) => {
+      if (!(await chunks.tryPackingLock(sql))) return
+      if (!(await chunks.findMonths(sql)).has(month.name)) await chunks.createMonth(sql, month)
+    })
   }
 }

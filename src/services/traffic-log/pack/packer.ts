@@ -39,7 +39,7 @@ const recordsMax = 10_000
 const smallBlock = recordsPerBlock / 2
 const roundMaxMs = 10_000
 const dayMs = 86_400_000
-/** What a block takes besides its data: columns, keys, and its part of the indexes for each record. */
+/** Bytes of a block besides its data: columns, keys, and its part of the indexes for each record. */
 const blockBytes = 320
 const bytesPerRecord = 6
 

@@ -1,6 +1,6 @@
 /** Pages of a few endpoints: the blocks show how many of their records each has, so only those of the page are decoded. */
 import { type BlockOfEndpoints, findBlocksOfEndpoints, findUncounted, loadBlocks } from '../store/units.ts'
-import type { Page, PageRequest } from './search.ts'
+import type { Page, PageRequest } from './page.ts'
 import { type Found, inOrder, loadRecords, matchesIn, type Search } from './stream.ts'
 
 export async function findByEndpoint(search: Search, { offset, limit }: PageRequest): Promise<Page> {

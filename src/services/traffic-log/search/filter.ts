@@ -8,7 +8,7 @@ export interface MicrosSpan {
   to: number
 }
 
-/** Who may see single endpoints only: records up to the time when an endpoint of the same id was unregistered are hidden. */
+/** Callers that may see single endpoints only: records up to the time when an endpoint of the same id was unregistered are hidden. */
 export interface Visible {
   applicationNames: ReadonlySet<string>
   endpointIds: ReadonlySet<string>

@@ -8,20 +8,9 @@ import { findHours } from '../store/totals.ts'
 import { findUncounted, findUnregistered, type UnitQuery } from '../store/units.ts'
 import { findByEndpoint } from './by-endpoint.ts'
 import { isByGroup, type MicrosSpan, type RecordFilter, type Visible } from './filter.ts'
+import type { Page, PageRequest } from './page.ts'
 import { type Found, loadRecords, recordsInOrder, type Search, skipUnits } from './stream.ts'
 import { countIn, isByEndpoint, partsOf, totalByCounts } from './totals.ts'
-
-export interface PageRequest {
-  filter: RecordFilter
-  descending: boolean
-  offset: number
-  limit: number
-}
-
-export interface Page {
-  total: number
-  records: StoredRecord[]
-}
 
 export async function openSearch(
   sql: Sql,

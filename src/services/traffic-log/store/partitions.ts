@@ -12,7 +12,7 @@ const tables = {
   refusals: (day: number) => `from ('${isoOf(day)}') to ('${isoOf(day + 1)}')`,
 }
 const names = Object.keys(tables) as (keyof typeof tables)[]
-/** Of the version before blocks; rows that are left are packed in the background. */
+/** Table of the version before blocks; rows that are left are packed in the background. */
 const legacyTable = 'records'
 
 async function findDaysOf(sql: Sql, parents: string[]): Promise<Map<number, number>> {
