@@ -159,5 +159,5 @@ test('agrees with a well-known library where that one follows RFC 6902', () => {
     },
   )
   fc.assert(property, { numRuns: 1000, seed: 11 })
-  assert.ok(followed > 500, `${followed} patches could be applied`)
+  assert.ok(followed > 200, `${followed} patches could be applied`)
 })

@@ -280,7 +280,7 @@ test('an error has its code of the catalogue in a header, whatever the format of
 })
 
 test('an error has the name of the wrong field in a header, encoded', async () => {
-  const answer = await ask('POST /api/v1/things/1', { name: 5 })
+  const answer = await ask('POST /api/v1/things/1', { ...good, name: 5 })
   assert.equal(answer.headers['x-waypost-field'], 'name')
   assert.equal((await ask('GET /api/v1/nowhere')).headers['x-waypost-field'], undefined)
 })

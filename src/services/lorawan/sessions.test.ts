@@ -134,6 +134,13 @@ suite('a session follows its integration', () => {
     await untilState(path, 'CONNECTED')
     await must(204, `PUT ${path}/status`, { status: 'SUSPENDED' })
     assert.equal((await untilState(path, 'DISCONNECTED')).netConnectionError, undefined)
+    // The state follows the status at once; the node ends its session a moment later.
+    const integrationId = Number(path.split('/').at(-1))
+    await eventually(async () => {
+      const held = await waypost.kit.db.sql`
+        select from lorawan.sessions where app_integration_id = ${integrationId} and node_id is not null`
+      assert.equal(held.length, 0)
+    })
     await network.uplink(netUsername, 'dev', { f_cnt: 1, decoded_payload: { t: 1 } })
     await must(204, `PUT ${path}/status`, { status: 'ACTIVE' })
     await untilState(path, 'CONNECTED')
