@@ -115,7 +115,7 @@ export interface Alert {
   resolvedAt?: string
   /** Id of the alert setting that activated it. Absent: a rule did. */
   alertSettingId?: string
-  /** What the action of the last activation gave. */
+  /** Metadata from the action of the last activation. */
   metadata: Record<string, unknown>
   /** The endpoint's metadata at the activation. Absent for alerts of the tenant. */
   entityMetadata?: Record<string, unknown>
@@ -745,7 +745,7 @@ export interface AssetType {
   type: string
   /** Name for people. */
   displayName: string
-  /** What the asset type stands for. */
+  /** Describes the kind of thing that assets of this type are. */
   description?: string
   /** The JSON schema of definitions, as text. */
   definitionJsonSchema: string
@@ -767,7 +767,7 @@ export interface AssetTypeInput {
   type?: string
   /** Name for people. */
   displayName: string
-  /** What the asset type stands for. */
+  /** Describes the kind of thing that assets of this type are. */
   description?: string
   /** JSON schema of definitions, as text: draft-07, or 2019-09 or 2020-12 if `$schema` says so. */
   definitionJsonSchema: string
@@ -1169,14 +1169,14 @@ export interface ConfigurationBatch {
 export interface ConfigurationProblem {
   /** Path of the wrong part in the configuration. */
   place: string
-  /** What is wrong with it. */
+  /** Explains why it cannot be used. */
   problem: string
 }
 
 /** A JSON schema. */
 export type ConfigurationSchema = Record<string, unknown>
 
-/** What an endpoint has done with a configuration. */
+/** The progress of a configuration on an endpoint. */
 export interface ConfigurationStatus {
   /** Id of the configuration. */
   configId: string
@@ -1440,7 +1440,7 @@ export interface CurrentSystemConfiguration {
   entityId: string
 }
 
-/** What a tenant stored on a day. */
+/** The bytes that a tenant stored on a day. */
 export interface DailyUsage {
   /** Date in UTC, such as `2026-01-31`. */
   day: string
@@ -1648,7 +1648,7 @@ export interface DefaultResourceVersionResults {
   results: DefaultResourceVersion[]
 }
 
-/** What was deleted and what was not. */
+/** The alerts that were deleted, and those that were not. */
 export interface DeletedAlerts {
   /** Number of deleted alerts. */
   deletedCount: number
@@ -1676,7 +1676,7 @@ export interface DeletionOutcome {
 export interface DeviceError {
   /** HTTP status of the response. */
   statusCode: number
-  /** What is wrong, in words. */
+  /** Explains the error in words. */
   reasonPhrase: string
 }
 
@@ -3439,7 +3439,7 @@ export interface NewX509Credential {
 export interface OAuthError {
   /** Error code of OAuth 2.0, such as `invalid_grant`. */
   error: string
-  /** What is wrong, in words. */
+  /** Explains the error in words. */
   error_description: string
 }
 
@@ -4837,7 +4837,7 @@ export interface TenantSubscriptionResults {
   results: TenantSubscription[]
 }
 
-/** What a tenant stored on the last days, and its quota. */
+/** The bytes that a tenant stored on the last days, and its quota. */
 export interface TenantUsage {
   /** Id of the tenant. */
   tenantId: string

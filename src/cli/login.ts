@@ -7,7 +7,6 @@ import { parseArgs } from 'node:util'
 import { createClient } from '../../sdk/src/index.ts'
 import { finishLogin, startLogin } from '../../sdk/src/pkce.ts'
 import { loadConfig } from '../config.ts'
-import { ofSession } from './api/connection.ts'
 import { type Login, readContexts, withLock, writeContexts } from './api/contexts.ts'
 import { CommandError, usageError } from './api/errors.ts'
 import { visible } from './api/visible.ts'
@@ -45,7 +44,7 @@ export async function run(args: string[]): Promise<number> {
   const { tenant } = values
   const name = values.name ?? `${new URL(url).host}/${tenant}`
   const login = await loginOf(url, tenant, values)
-  const auth = 'session' in login ? ofSession(login.session) : 'apiKey' in login ? login : { tenant, ...login }
+  const auth = 'clientSecret' in login ? { tenant, ...login } : login
   const { body } = await createClient({ url, auth }).me.get()
   await withLock(async () => {
     const { contexts } = readContexts()

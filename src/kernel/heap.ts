@@ -14,8 +14,8 @@ const checkMs = 3000
 const busyShare = 0.1
 
 /**
- * Returns the garbage of the start to the operating system as soon as the process is idle: the collection takes about 100 ms, in
- * which no message is answered. A process that is busy collects its garbage anyway.
+ * Returns the garbage of the start to the operating system as soon as the process is idle: no message is answered
+ * during the collection. A process that is busy collects its garbage anyway.
  */
 export function collectGarbageOfStart(everyMs = checkMs): Promise<void> {
   setFlagsFromString('--expose-gc')

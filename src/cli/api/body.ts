@@ -1,14 +1,10 @@
 /** Reads the body of a request: flags, a file of JSON or YAML, or standard input. */
-import { createReadStream, statSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
 import { Readable } from 'node:stream'
-import { buffer } from 'node:stream/consumers'
 import type { Description } from '../../../sdk/src/descriptions.ts'
+import { parseYaml, readText, requireFile, sourceName } from './document-files.ts'
 import { CommandError, usageError } from './errors.ts'
 import type { ParsedCommand } from './flags.ts'
-
-/** Larger bodies are refused before they are parsed; uploads have no limit. */
-const fileBytesMax = 50 * 1024 * 1024
 
 export async function readBody({ body, name }: Description, { fields, flags }: ParsedCommand): Promise<unknown> {
   const words = name.replaceAll('.', ' ')
@@ -43,39 +39,12 @@ function uploadOf(file: string | undefined, words: string): unknown {
   return () => Readable.toWeb(createReadStream(file))
 }
 
-function requireFile(file: string) {
-  try {
-    if (statSync(file).isFile()) return
-  } catch (error) {
-    throw new CommandError(`${file} cannot be read (${(error as NodeJS.ErrnoException).code})`)
-  }
-  throw new CommandError(`${file} is not a file`)
-}
-
 /** Reads JSON or YAML from a file, or from standard input for `-`. */
 export async function readDocument(file: string): Promise<unknown> {
-  const bytes = file === '-' ? await buffer(process.stdin) : await readBytes(file)
-  if (bytes.length > fileBytesMax) throw new CommandError(`${nameOf(file)} is larger than ${fileBytesMax} bytes`)
-  return parseDocument(textOf(bytes, file), nameOf(file))
+  return await parseDocument(await readText(file), sourceName(file))
 }
 
-async function readBytes(file: string): Promise<Buffer> {
-  requireFile(file)
-  if (statSync(file).size > fileBytesMax) throw new CommandError(`${file} is larger than ${fileBytesMax} bytes`)
-  return await readFile(file)
-}
-
-const nameOf = (file: string) => (file === '-' ? 'standard input' : file)
-
-function textOf(bytes: Buffer, file: string): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  } catch {
-    throw new CommandError(`${nameOf(file)} is not text in UTF-8`)
-  }
-}
-
-/** Parses JSON, or YAML of one document without tags and with few aliases. */
+/** Parses JSON, or one YAML document. */
 export async function parseDocument(text: string, name: string): Promise<unknown> {
   const trimmed = text.trimStart()
   if (trimmed === '') throw new CommandError(`${name} is empty`)
@@ -83,19 +52,10 @@ export async function parseDocument(text: string, name: string): Promise<unknown
     const value = jsonOf(text)
     if (value !== undefined) return value
   }
-  const { parseAllDocuments } = await import('yaml')
-  // The core schema has no tags that create other objects; unknown tags are warnings.
-  const documents = parseAllDocuments(text, { schema: 'core', uniqueKeys: true })
-  const [document] = documents
-  if (!Array.isArray(documents) || !document) throw new CommandError(`${name} is empty`)
+  const documents = await parseYaml(text, name)
+  if (documents.length === 0) throw new CommandError(`${name} is empty`)
   if (documents.length > 1) throw new CommandError(`${name} has several documents; expected one`)
-  const [problem] = [...document.errors, ...document.warnings]
-  if (problem) throw new CommandError(`${name}: ${problem.message.split('\n')[0]}`)
-  try {
-    return document.toJS({ maxAliasCount: 100 })
-  } catch (error) {
-    throw new CommandError(`${name}: ${(error as Error).message}`)
-  }
+  return documents[0]
 }
 
 /** Returns undefined for text that is not JSON, which may still be YAML. */

@@ -73,9 +73,6 @@ interface Realm {
   backendClient?: { id: string; secret: string }
 }
 
-/** Credentials of a session that was just made. */
-export const ofSession = (session: Session): Auth => ({ session })
-
 /** A token is renewed before it ends. */
 const marginMs = 30_000
 

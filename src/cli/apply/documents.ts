@@ -1,8 +1,8 @@
 /** Reads the YAML documents of `plan` and `apply`: files, folders, or standard input. */
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { buffer } from 'node:stream/consumers'
-import { CommandError } from '../api/errors.ts'
+import { parseYaml, readText, sourceName } from '../api/document-files.ts'
+import { CommandError, exitCodes } from '../api/errors.ts'
 import { visible } from '../api/visible.ts'
 import { type Fields, type Kind, stepKey } from './kind.ts'
 import { findKind, kinds } from './kinds.ts'
@@ -15,14 +15,16 @@ export interface Document {
   place: string
 }
 
-const bytesMax = 50 * 1024 * 1024
-
 export async function readDocuments(paths: string[]): Promise<Document[]> {
   const documents: Document[] = []
   const places = new Map<string, string>()
   for (const file of paths.flatMap(filesOf)) {
-    const text = file === '-' ? decoded(await buffer(process.stdin), 'standard input') : decoded(readBytes(file), file)
-    for (const document of await parse(text, file === '-' ? 'standard input' : file)) {
+    const values = await parseYaml(await readText(file), sourceName(file), exitCodes.usage)
+    for (const [index, value] of values.entries()) {
+      // An empty document, such as the one behind a final `---`.
+      if (value === null) continue
+      const place = values.length > 1 ? `${sourceName(file)} (document ${index + 1})` : sourceName(file)
+      const document = documentOf(value, place)
       const name = stepKey(document.kind.name, document.key)
       const other = places.get(name)
       if (other !== undefined) throw new CommandError(`${visible(name)} is in ${other} and in ${document.place}`, 2)
@@ -44,41 +46,6 @@ function filesOf(path: string): string[] {
     .filter((name) => /\.(ya?ml|json)$/.test(name))
     .sort()
     .map((name) => join(path, name))
-}
-
-function readBytes(file: string): Buffer {
-  if (statSync(file).size > bytesMax) throw new CommandError(`${file} is larger than ${bytesMax} bytes`)
-  return readFileSync(file)
-}
-
-function decoded(bytes: Buffer, name: string): string {
-  if (bytes.length > bytesMax) throw new CommandError(`${name} is larger than ${bytesMax} bytes`)
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  } catch {
-    throw new CommandError(`${name} is not text in UTF-8`)
-  }
-}
-
-async function parse(text: string, file: string): Promise<Document[]> {
-  const { parseAllDocuments } = await import('yaml')
-  const parsed = parseAllDocuments(text, { schema: 'core', uniqueKeys: true })
-  if (!Array.isArray(parsed)) return []
-  return parsed.flatMap((document, index) => {
-    const place = parsed.length > 1 ? `${file} (document ${index + 1})` : file
-    const [problem] = [...document.errors, ...document.warnings]
-    if (problem) throw new CommandError(`${place}: ${problem.message.split('\n')[0]}`, 2)
-    const value = toValue(document, place)
-    return value === null ? [] : [documentOf(value, place)]
-  })
-}
-
-function toValue(document: { toJS(options: { maxAliasCount: number }): unknown }, place: string): unknown {
-  try {
-    return document.toJS({ maxAliasCount: 100 })
-  } catch (error) {
-    throw new CommandError(`${place}: ${(error as Error).message}`, 2)
-  }
 }
 
 function documentOf(value: unknown, place: string): Document {

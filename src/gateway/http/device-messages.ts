@@ -175,7 +175,7 @@ export const deviceFormat: ErrorFormat = {
   schema: Type.Object(
     {
       statusCode: Type.Integer({ description: 'HTTP status of the response.' }),
-      reasonPhrase: Type.String({ description: 'What is wrong, in words.' }),
+      reasonPhrase: Type.String({ description: 'Explains the error in words.' }),
     },
     { title: 'DeviceError', description: 'An error as devices get it, over HTTP and MQTT alike.' },
   ),

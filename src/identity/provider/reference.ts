@@ -10,7 +10,7 @@ export const oauthFormat: ErrorFormat = {
   schema: Type.Object(
     {
       error: Type.String({ description: 'Error code of OAuth 2.0, such as `invalid_grant`.' }),
-      error_description: Type.String({ description: 'What is wrong, in words.' }),
+      error_description: Type.String({ description: 'Explains the error in words.' }),
     },
     { title: 'OAuthError', description: 'An error of OAuth 2.0 (RFC 6749, 5.2).' },
   ),

@@ -37,7 +37,9 @@ const AssetType = Type.Object(
     id: Type.String({ description: 'Id of the asset type (UUID).' }),
     type: Type.String({ description: 'Type, unique in the tenant.' }),
     displayName: Type.String({ description: 'Name for people.' }),
-    description: Type.Optional(Type.String({ description: 'What the asset type stands for.' })),
+    description: Type.Optional(
+      Type.String({ description: 'Describes the kind of thing that assets of this type are.' }),
+    ),
     definitionJsonSchema: Type.String({ description: 'The JSON schema of definitions, as text.' }),
     uiJsonSchema: Type.Optional(Type.String({ description: 'How a user interface shows assets of this type.' })),
     tenantId,
@@ -77,7 +79,9 @@ const typeBody = Type.Object(
       }),
     ),
     displayName: Type.String({ minLength: 1, maxLength: 255, description: 'Name for people.', examples: ['Room'] }),
-    description: Type.Optional(Text({ maxLength: 4000, description: 'What the asset type stands for.' })),
+    description: Type.Optional(
+      Text({ maxLength: 4000, description: 'Describes the kind of thing that assets of this type are.' }),
+    ),
     definitionJsonSchema: Type.String({
       maxLength: schemaLengthMax,
       description: 'JSON schema of definitions, as text: draft-07, or 2019-09 or 2020-12 if `$schema` says so.',

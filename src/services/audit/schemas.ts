@@ -98,12 +98,12 @@ const Usage = Type.Object(
           refused: count('Number of messages and requests with samples that were refused with 429.'),
           unrecorded: count('Number of messages that the traffic log left out.'),
         },
-        { title: 'DailyUsage', description: 'What a tenant stored on a day.' },
+        { title: 'DailyUsage', description: 'The bytes that a tenant stored on a day.' },
       ),
       { description: 'The newest day first; days without usage are left out.' },
     ),
   },
-  { title: 'TenantUsage', description: 'What a tenant stored on the last days, and its quota.' },
+  { title: 'TenantUsage', description: 'The bytes that a tenant stored on the last days, and its quota.' },
 )
 
 export const getUsage = {

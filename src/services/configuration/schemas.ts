@@ -216,7 +216,7 @@ const Status = Type.Object(
     confirmationStatusCode: Type.Optional(Type.Integer({ description: 'Status code of the last report.' })),
     confirmationReasonPhrase: Type.Optional(Type.String({ description: 'Reason in the last report.' })),
   },
-  { title: 'ConfigurationStatus', description: 'What an endpoint has done with a configuration.' },
+  { title: 'ConfigurationStatus', description: 'The progress of a configuration on an endpoint.' },
 )
 const flag = (description: string) => Type.Boolean({ description })
 const count = (description: string) => Type.Integer({ description })

@@ -25,7 +25,7 @@ const Alert = Type.Object(
     alertSettingId: Type.Optional(
       Type.String({ description: 'Id of the alert setting that activated it. Absent: a rule did.' }),
     ),
-    metadata: JsonObject({ description: 'What the action of the last activation gave.' }),
+    metadata: JsonObject({ description: 'Metadata from the action of the last activation.' }),
     entityMetadata: Type.Optional(
       JsonObject({ description: "The endpoint's metadata at the activation. Absent for alerts of the tenant." }),
     ),
@@ -196,7 +196,7 @@ export const deleteAlerts = {
           { description: 'The alerts that were not deleted.' },
         ),
       },
-      { title: 'DeletedAlerts', description: 'What was deleted and what was not.' },
+      { title: 'DeletedAlerts', description: 'The alerts that were deleted, and those that were not.' },
     ),
   },
   fails: { 400: invalid },

@@ -52,7 +52,7 @@ const RetentionPreview = Type.Object(
       Type.Object(
         {
           place: Type.String({ description: 'Path of the wrong part in the configuration.' }),
-          problem: Type.String({ description: 'What is wrong with it.' }),
+          problem: Type.String({ description: 'Explains why it cannot be used.' }),
         },
         { title: 'ConfigurationProblem', description: 'A part of a configuration that is not valid.' },
       ),

@@ -1,0 +1,56 @@
+/** Reads text and YAML documents from files or standard input, with limits that hostile ones cannot pass. */
+import { readFileSync, statSync } from 'node:fs'
+import { buffer } from 'node:stream/consumers'
+import { CommandError, exitCodes } from './errors.ts'
+
+/** Larger files are refused before they are parsed. */
+const bytesMax = 50 * 1024 * 1024
+const aliasesMax = 100
+
+/** Names a source in messages; `-` is standard input. */
+export const sourceName = (file: string) => (file === '-' ? 'standard input' : file)
+
+export function requireFile(file: string) {
+  try {
+    if (statSync(file).isFile()) return
+  } catch (error) {
+    throw new CommandError(`${file} cannot be read (${(error as NodeJS.ErrnoException).code})`)
+  }
+  throw new CommandError(`${file} is not a file`)
+}
+
+/** Returns the text of a file, or of standard input for `-`. */
+export async function readText(file: string): Promise<string> {
+  const tooLarge = () => new CommandError(`${sourceName(file)} is larger than ${bytesMax} bytes`)
+  if (file !== '-') {
+    requireFile(file)
+    if (statSync(file).size > bytesMax) throw tooLarge()
+  }
+  const bytes = file === '-' ? await buffer(process.stdin) : readFileSync(file)
+  if (bytes.length > bytesMax) throw tooLarge()
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    throw new CommandError(`${sourceName(file)} is not text in UTF-8`)
+  }
+}
+
+/** Parses the YAML documents of a text. Unknown tags, keys that stand twice and too many aliases are refused. */
+export async function parseYaml(text: string, name: string, exitCode: number = exitCodes.failed): Promise<unknown[]> {
+  const refused = (place: string, problem: string) => new CommandError(`${place}: ${problem}`, exitCode)
+  const { parseAllDocuments } = await import('yaml')
+  // The core schema has no tags that create other objects; unknown tags are warnings.
+  const documents = parseAllDocuments(text, { schema: 'core', uniqueKeys: true })
+  // The library returns an object instead of an array for a text without documents.
+  if (!Array.isArray(documents)) return []
+  return documents.map((document, index) => {
+    const place = documents.length > 1 ? `${name} (document ${index + 1})` : name
+    const [problem] = [...document.errors, ...document.warnings]
+    if (problem) throw refused(place, problem.message.split('\n')[0]!)
+    try {
+      return document.toJS({ maxAliasCount: aliasesMax })
+    } catch (error) {
+      throw refused(place, (error as Error).message)
+    }
+  })
+}
