@@ -16,6 +16,7 @@ import { createDiskSpace } from '../kernel/disk-space.ts'
 import { ProcessStopping } from '../kernel/errors.ts'
 import { createFileDescriptors } from '../kernel/file-descriptors.ts'
 import { createInternalCalls } from '../kernel/http/internal-calls.ts'
+import { createOperationList } from '../kernel/http/operation-list.ts'
 import { newId } from '../kernel/ids.ts'
 import { createJobs } from '../kernel/jobs.ts'
 import { followRotation, kernelColumns, type QualifiedColumn } from '../kernel/key-rotation.ts'
@@ -29,7 +30,7 @@ import { createSecrets, loadDataKey, loadMasterKey } from '../kernel/secrets.ts'
 import { createSignals, postgresTransport } from '../kernel/signals.ts'
 import { createTenantLimits } from '../kernel/tenant-limits.ts'
 import { createWaits } from '../kernel/wait.ts'
-import { instancesOf, scopesOf } from './declared.ts'
+import { declarationsOf } from './declared.ts'
 import { deleteChangedFirstPasswords } from './first-password.ts'
 import { reloadFailed } from './log-messages.ts'
 import { sortByNeeds } from './order.ts'
@@ -132,8 +133,8 @@ export async function buildServices(options: {
       settings: undefined,
       internalCalls: createInternalCalls(),
       platform: config.platform,
-      instances: instancesOf(options.declared ?? services),
-      scopes: scopesOf(options.declared ?? services),
+      ...declarationsOf(options.declared ?? services),
+      operations: createOperationList(),
       system: (tenantId) => systemCtx(tenantId, log, newId(), stop.signal),
     }
     const resetListeners: (() => Promise<void>)[] = []

@@ -8,6 +8,7 @@ import binaryData from '../services/binary-data/index.ts'
 import commands from '../services/commands/index.ts'
 import configuration from '../services/configuration/index.ts'
 import credentials from '../services/credentials/index.ts'
+import dashboards from '../services/dashboards/index.ts'
 import ingest from '../services/ingest/index.ts'
 import lorawan from '../services/lorawan/index.ts'
 import register from '../services/register/index.ts'
@@ -37,6 +38,7 @@ export const catalogue: AnyService[] = [
   configuration,
   software,
   assets,
+  dashboards,
   timeSync,
   ingest,
   rules,

@@ -13,6 +13,17 @@ export function instancesOf(services: AnyService[]): ReadonlyMap<string, Configu
   return byName
 }
 
+/** Returns the plural nouns of scopes that services declare. */
+export const scopeNounsOf = (services: AnyService[]): ReadonlyMap<string, string> =>
+  new Map(services.flatMap(({ scopeNouns = {} }) => Object.entries(scopeNouns)) as [string, string][])
+
+/** Returns all declarations of the services that the kit has. */
+export const declarationsOf = (services: AnyService[]) => ({
+  instances: instancesOf(services),
+  scopes: scopesOf(services),
+  scopeNouns: scopeNounsOf(services),
+})
+
 /** Returns all scopes with the built-in roles that hold them, sorted. */
 export function scopesOf(services: AnyService[]): ReadonlyMap<string, readonly string[]> {
   const all = services.flatMap(({ scopes = {} }) => Object.entries(scopes))

@@ -3,12 +3,13 @@ import { loadConfig } from '../config.ts'
 import { noProxy } from '../kernel/client-address.ts'
 import type { BuiltService, Kit, Needs } from '../kernel/define-service.ts'
 import { createFileDescriptors } from '../kernel/file-descriptors.ts'
+import { createOperationList } from '../kernel/http/operation-list.ts'
 import { createHttpServer } from '../kernel/http/server.ts'
 import { limitSettings } from '../kernel/limit-settings.ts'
 import { createLog } from '../kernel/log.ts'
 import { createMetrics } from '../kernel/metrics.ts'
 import { catalogue } from './catalogue.ts'
-import { instancesOf, scopesOf } from './declared.ts'
+import { declarationsOf } from './declared.ts'
 import { apiDocument } from './front-pages.ts'
 import { sortByNeeds } from './order.ts'
 
@@ -50,8 +51,8 @@ export async function offlineApiDocument(baseUrl: string) {
     newId: () => '',
     baseUrl: () => baseUrl,
     platform: config.platform,
-    instances: instancesOf(catalogue),
-    scopes: scopesOf(catalogue),
+    ...declarationsOf(catalogue),
+    operations: createOperationList(),
     system: unused('the system'),
   } as unknown as Kit
   const http = createHttpServer({

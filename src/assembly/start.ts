@@ -200,5 +200,6 @@ function createHttp(config: Config, log: Log, { kit, built, ask }: BuiltServices
   })
   for (const api of apis) http.mount(api)
   kit.internalCalls.connect(http.app)
+  kit.operations.connect(http)
   return http
 }

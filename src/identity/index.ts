@@ -21,6 +21,7 @@ export default defineService({
     { table: 'second_factors', column: 'secret_sealed' },
     { table: 'artefacts', column: 'payload', isJson: true },
   ],
+  scopeNouns: { 'api-key': 'API keys', realm: 'settings of logins', issuer: 'external issuers' },
   scopes: {
     ...scopes('identity:user', ['create', 'read', 'update', 'delete'], heldBy.tenantAdmins),
     ...scopes('identity:role', ['create', 'read', 'update', 'delete'], heldBy.tenantAdmins),

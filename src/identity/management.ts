@@ -9,6 +9,8 @@ import { createCallerNow } from './caller-now.ts'
 import type { Identity } from './contract.ts'
 import type { Core } from './core.ts'
 import { createExternalIssuers } from './external-issuers.ts'
+import { accessRoutes } from './iam/access/routes.ts'
+import { createAccessExplanation } from './iam/access/service.ts'
 import { apiKeyRoutes } from './iam/api-keys/routes.ts'
 import { createApiKeys } from './iam/api-keys/service.ts'
 import { clientRoutes } from './iam/clients/routes.ts'
@@ -19,10 +21,12 @@ import { createGrants } from './iam/grants/service.ts'
 import { issuerRoutes } from './iam/issuers/routes.ts'
 import { createIssuers } from './iam/issuers/service.ts'
 import { meRoutes } from './iam/me/routes.ts'
+import { createMe } from './iam/me/service.ts'
 import { realmRoutes } from './iam/realm/routes.ts'
 import { createRealmSettings } from './iam/realm/service.ts'
 import { roleRoutes } from './iam/roles/routes.ts'
 import { createRoles } from './iam/roles/service.ts'
+import { scopeRoutes } from './iam/scopes/routes.ts'
 import { userRoutes } from './iam/users/routes.ts'
 import { createUsers } from './iam/users/service.ts'
 import { createOperator } from './operator.ts'
@@ -55,7 +59,9 @@ export function createManagement(kit: Kit, core: Core, account: AccountParts): M
     deleteUser: users.remove,
     operator: createOperator(kit, { users, apiKeys, keys: core.signingKeys }),
     routes(http) {
-      meRoutes(http, account.ownPassword)
+      meRoutes(http, createMe(kit, core), account.ownPassword)
+      scopeRoutes(http, kit)
+      accessRoutes(http, createAccessExplanation(kit))
       userRoutes(http, users)
       roleRoutes(http, roles)
       grantRoutes(http, grants)

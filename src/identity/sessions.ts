@@ -3,6 +3,7 @@ import type { Sql } from '../kernel/db.ts'
 import type { Kit } from '../kernel/define-service.ts'
 import type { DeniedTokens } from './denied-tokens.ts'
 import * as artefacts from './store/artefacts.ts'
+import * as logins from './store/logins.ts'
 import { findLifetime } from './store/realms.ts'
 
 export interface Sessions {
@@ -10,6 +11,10 @@ export interface Sessions {
   endLogin(sql: Sql, tenantId: string, sid: string): Promise<void>
   /** Ends all logins of a user who is disabled or deleted or gets a new password. */
   endSessions(sql: Sql, tenantId: string, of: { userId: string }): Promise<void>
+  /** Ends a login of this user, with the other ones of the same browser, which could renew it; false if there is no such login. */
+  endLoginOf(sql: Sql, tenantId: string, userId: string, sid: string): Promise<boolean>
+  /** Ends all logins of this user but one and the others of its browser. */
+  endOtherLogins(sql: Sql, tenantId: string, userId: string, sid: string | undefined): Promise<void>
 }
 
 export function createSessions({ now }: Pick<Kit, 'now'>, denied: DeniedTokens): Sessions {
@@ -25,6 +30,17 @@ export function createSessions({ now }: Pick<Kit, 'now'>, denied: DeniedTokens):
     },
     async endSessions(sql, tenantId, { userId }) {
       await deny(sql, tenantId, await artefacts.deleteArtefactsOf(sql, tenantId, userId))
+    },
+    async endLoginOf(sql, tenantId, userId, sid) {
+      const ended = await logins.findLoginsOfBrowser(sql, tenantId, userId, sid)
+      if (!ended.includes(sid)) return false
+      await logins.deleteLogins(sql, tenantId, userId, ended)
+      await deny(sql, tenantId, ended)
+      return true
+    },
+    async endOtherLogins(sql, tenantId, userId, sid) {
+      const kept = sid === undefined ? [] : await logins.findLoginsOfBrowser(sql, tenantId, userId, sid)
+      await deny(sql, tenantId, await logins.deleteOtherLogins(sql, tenantId, userId, kept))
     },
   }
 }

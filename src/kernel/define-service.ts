@@ -13,6 +13,7 @@ import type { DiskSpace } from './disk-space.ts'
 import type { ErrorFormat } from './error-formats.ts'
 import type { FileDescriptors } from './file-descriptors.ts'
 import type { InternalCalls } from './http/internal-calls.ts'
+import type { OperationList } from './http/operation-list.ts'
 import type { Http, Operation } from './http/routes.ts'
 import type { NewId } from './ids.ts'
 import type { Jobs } from './jobs.ts'
@@ -67,6 +68,10 @@ export interface Kit<S = unknown> {
   instances: ReadonlyMap<string, ConfigurationInstance>
   /** All declared scopes, with the built-in roles that hold them. */
   scopes: ReadonlyMap<string, readonly string[]>
+  /** Plural nouns of scopes whose names do not spell them, for example `vpnclient` is `VPN clients`. */
+  scopeNouns: ReadonlyMap<string, string>
+  /** All operations of the HTTP server. */
+  operations: OperationList
   /** Calls the platform's own API with the permissions of a caller. */
   internalCalls: InternalCalls
   /** Settings that do not belong to a single service. */
@@ -150,6 +155,8 @@ export interface ServiceDefinition<T, N extends Needs, S> {
   settings?: DeclaredSettings<S>
   /** The scopes of its operations, with the built-in roles that hold each. A new scope reaches every tenant at the next start. */
   scopes?: Readonly<Record<string, readonly string[]>>
+  /** Plural nouns for people, of scopes whose names do not spell them: `{ vpnclient: 'VPN clients' }`. */
+  scopeNouns?: Readonly<Record<string, string>>
   /** The service instances that users can configure for applications and tenants. */
   instances?: readonly ConfigurationInstance[]
   build(kit: Kit<S>, apis: NeededApis<N>): BuiltService<T>

@@ -104,6 +104,7 @@ export async function openTestPlatform(options: TestPlatformOptions): Promise<Te
   })
   for (const service of waypost.built.values()) for (const listener of service.http ?? []) http.mount(listener)
   waypost.kit.internalCalls.connect(http.app)
+  waypost.kit.operations.connect(http)
   await http.app.ready()
   await waypost.kit.jobs.start({ workers: true })
   await waypost.kit.bus.start({ workers: true })

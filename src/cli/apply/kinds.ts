@@ -113,6 +113,7 @@ const partKinds = (suffix: 'Actions' | 'Triggers'): Kind[] =>
 const ruleExecutions = 'rule-execution-action'
 const actions = partKinds('Actions')
 const triggers = partKinds('Triggers')
+const dashboard = kindOf({ name: 'dashboard', noun: 'dashboards', idField: 'dashboardId' })
 const alertSetting = kindOf({ name: 'alert-setting', noun: 'alertSettings' })
 
 export const kinds: Kind[] = [
@@ -127,6 +128,7 @@ export const kinds: Kind[] = [
   ...actions.filter(({ name }) => name !== ruleExecutions),
   rule,
   alertSetting,
+  dashboard,
 ]
 
 export const findKind = (name: unknown) => kinds.find((kind) => kind.name === name)

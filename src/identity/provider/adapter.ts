@@ -1,6 +1,6 @@
 /** Storage adapter of the library: one table for all of its models. */
 import { createHash } from 'node:crypto'
-import type { Adapter } from 'oidc-provider'
+import type { Adapter, Ctx } from 'oidc-provider'
 import { findClient, metadataOf } from '../clients.ts'
 import * as store from '../store/artefacts.ts'
 import type { InstanceContext } from './instance-context.ts'
@@ -40,6 +40,7 @@ export const createAdapter =
         const { ctx } = library.Provider
         const isStart = model === 'Interaction' && ctx?.oidc?.route === 'authorization'
         const address = isStart ? await openLogins.requireRoom(extrasOf(ctx!).address) : undefined
+        const origin = model === 'Grant' && ctx ? originOf(ctx) : {}
         await store.upsertArtefact(transaction.sql(), {
           tenantId,
           model,
@@ -50,6 +51,7 @@ export const createAdapter =
           accountId: accountOf(payload),
           expiresAt: new Date(kit.now().getTime() + seconds * 1000),
           ...(address !== undefined && { address }),
+          ...origin,
         })
       },
       async find(id) {
@@ -73,6 +75,14 @@ export const createAdapter =
       revokeByGrantId: endLogin,
     }
   }
+
+const userAgentMax = 300
+
+/** Where a login comes from, so that its user recognises it. Later writes do not change it. */
+function originOf(ctx: Ctx): { address: string; userAgent?: string } {
+  const userAgent = ctx.req.headers['user-agent']?.slice(0, userAgentMax)
+  return { address: extrasOf(ctx).address, ...(userAgent !== undefined && { userAgent }) }
+}
 
 /** An interaction belongs to no grant: it must outlive the browser's old login, because it creates a new one. */
 function grantOf(model: string, id: string, payload: store.Payload): string | null {

@@ -12,8 +12,10 @@ export interface Artefact {
   uid: string | null
   accountId: string | null
   expiresAt: Date
-  /** The network of a login that is not finished. */
+  /** The network of the client, for logins and for those that are not finished. */
   address?: string
+  /** The program of the client, for logins. */
+  userAgent?: string
 }
 
 export async function upsertArtefact(sql: Sql, { payload, ...artefact }: Artefact) {

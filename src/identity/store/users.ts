@@ -100,6 +100,7 @@ export async function searchUsers(
 export async function deleteUser(sql: Sql, tenantId: string, id: string): Promise<boolean> {
   await sql`delete from identity.grants where tenant_id = ${tenantId} and subject_type = 'user' and subject_id = ${id}`
   await sql`delete from identity.api_keys where tenant_id = ${tenantId} and owner_type = 'user' and owner_id = ${id}`
+  await sql`delete from identity.preferences where tenant_id = ${tenantId} and user_id = ${id}`
   const { count } = await sql`delete from identity.users where tenant_id = ${tenantId} and id = ${id}`
   return count === 1
 }

@@ -23,6 +23,8 @@ const methodsOf: Record<string, readonly string[]> = {
   link: ['PUT', 'POST'],
   unlink: ['PUT', 'POST'],
   rotate: ['POST'],
+  /** Makes an old version the current one. */
+  restore: ['POST'],
   /** Checks a candidate; nothing is stored. */
   validate: ['PUT'],
   send: ['POST'],

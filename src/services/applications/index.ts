@@ -15,6 +15,7 @@ export default defineService({
   migrations: new URL('./migrations/', import.meta.url),
   settings: applicationsSettings,
   instances: applicationsInstances,
+  scopeNouns: { configuration: 'configurations of tenants' },
   scopes: {
     'tenant:application:create': heldBy.applicationAdmins,
     'application:read': heldBy.applicationReaders,

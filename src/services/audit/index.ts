@@ -8,6 +8,7 @@ import { createAuditService } from './service.ts'
 export default defineService({
   name: 'audit',
   provides: Audit,
+  scopeNouns: { audit: 'the audit log', usage: 'the usage of quotas' },
   scopes: { 'tenant:audit:read': heldBy.tenantAdmins, 'tenant:usage:read': heldBy.tenantAdmins },
   build(kit) {
     const service = createAuditService(kit)

@@ -19,6 +19,7 @@ export default defineService({
   migrations: new URL('./migrations/', import.meta.url),
   settings: commandsSettings,
   instances: [defineInstance({ name: 'cex', group: 'Command invocation', description: 'Commands', urlPrefix: '/cex' })],
+  scopeNouns: { 'endpoint-command': 'commands to endpoints' },
   scopes: { [applicationScope]: heldBy.endpointReaders },
   build(kit, given) {
     const service = createCommands(kit, given)

@@ -16,6 +16,7 @@ export default defineService({
   needs: { identity: Identity, applications: Applications, register: Register, gateway: Gateway },
   migrations: new URL('./migrations/', import.meta.url),
   instances: configurationInstances,
+  scopeNouns: { 'endpoint-config': 'configurations of endpoints' },
   scopes: {
     'application:endpoint-config:read': heldBy.applicationReaders,
     ...scopes('application:endpoint-config', ['update', 'delete'], heldBy.applicationAdmins),

@@ -15,6 +15,10 @@ export default defineService({
   instances: [
     defineInstance({ name: 'ccm', group: 'Identity management', description: 'Client credentials', urlPrefix: '/ccm' }),
   ],
+  scopeNouns: {
+    'basic-credentials': 'user names with passwords of MQTT clients',
+    'x509-credentials': 'certificates of MQTT clients',
+  },
   scopes: {
     ...scopes('tenant:basic-credentials', ['create', 'read', 'update'], heldBy.tenantAdmins),
     ...scopes('tenant:x509-credentials', ['create', 'read', 'update'], heldBy.tenantAdmins),

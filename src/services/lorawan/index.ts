@@ -35,6 +35,12 @@ export default defineService({
   instances: [
     defineInstance({ name: 'netc', group: 'Communication', description: 'LoRaWAN connector', urlPrefix: '/netc' }),
   ],
+  scopeNouns: {
+    'net-app-integration': 'integrations of applications with LoRaWAN networks',
+    'net-device-integration': 'integrations of LoRaWAN devices',
+    'net-account-integration': 'integrations of the tenant with LoRaWAN networks',
+    'net-gateway-integration': 'integrations of LoRaWAN gateways',
+  },
   scopes: {
     'application:net-app-integration:create': heldBy.applicationAdmins,
     'net-app-integration:read': heldBy.applicationReaders,

@@ -24,6 +24,7 @@ export default defineService({
   needs: { identity: Identity, applications: Applications, tokens: Tokens },
   migrations: new URL('./migrations/', import.meta.url),
   instances: registerInstances,
+  scopeNouns: { 'endpoints-metadata-keys': 'metadata keys of endpoints' },
   scopes: {
     'application:endpoint:create': heldBy.endpointAdmins,
     'endpoint:read': heldBy.endpointReaders,

@@ -27,6 +27,7 @@ export default defineService({
       description: 'Software update extension',
     }),
   ],
+  scopeNouns: { software: 'software versions' },
   scopes: {
     'application:software:read': heldBy.applicationReaders,
     ...scopes('application:software', ['update', 'delete'], heldBy.applicationAdmins),

@@ -32,6 +32,15 @@ export default defineService({
       urlPrefix: '/tenant-manager',
     }),
   ],
+  scopeNouns: {
+    idp: 'identity providers',
+    'idp-server': 'servers of identity providers',
+    'idp-roles-versions-mappings': 'roles of role versions',
+    'idp-roles-scopes-mappings': 'scopes of roles',
+    'js-policy': 'JavaScript policies',
+    'tenant-user': 'users of tenants',
+    'tenant-subscription': 'subscriptions of tenants',
+  },
   scopes: tenantScopes,
   build(kit, { identity }) {
     kit.tenantLimits.setSource((tenantIds) => findLimits(kit.db.sql, tenantIds))

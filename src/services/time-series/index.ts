@@ -19,6 +19,7 @@ export default defineService({
   migrations: new URL('./migrations/', import.meta.url),
   settings: timeSeriesSettings,
   instances: timeSeriesInstances,
+  scopeNouns: { 'time-series': 'time series', 'timeseries-config': 'configurations of time series' },
   scopes: {
     'application:timeseries-config:read': heldBy.endpointReaders,
     'time-series:read': heldBy.endpointReaders,

@@ -16,6 +16,7 @@ export default defineService({
   migrations: new URL('./migrations/', import.meta.url),
   settings: trafficLogSettings,
   instances: trafficLogInstances,
+  scopeNouns: { refusal: 'refused connections and messages' },
   scopes: { 'tenant:refusal:read': heldBy.tenantAdmins },
   build(kit, { applications }) {
     const service = createTrafficLog(kit, applications)

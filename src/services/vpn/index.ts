@@ -22,6 +22,7 @@ export default defineService({
   ],
   settings: vpnSettings,
   instances: [defineInstance({ name: 'vpms', group: 'Communication', description: 'VPN clients', urlPrefix: '/vpms' })],
+  scopeNouns: { vpnclient: 'VPN clients' },
   scopes: scopes('vpnclient', ['create', 'read', 'update', 'delete'], heldBy.tenantAdmins),
   build(kit, given) {
     const service = createVpn(kit, given)

@@ -1,5 +1,5 @@
-import { describedAs, Empty, Type } from '../../../kernel/schema.ts'
-import { roleNames, SubjectName, scopeNames } from '../shapes.ts'
+import { DateTime, describedAs, Empty, ifMatchFails, JsonObject, type Static, Type } from '../../../kernel/schema.ts'
+import { byId, roleNames, SubjectName, scopeNames } from '../shapes.ts'
 
 export const readMe = {
   name: 'me.get',
@@ -53,4 +53,173 @@ export const changeOwnPassword = {
     404: 'The caller is a user of an external issuer and has no password here.',
     429: 'Wrong passwords have locked the account at this address. `Retry-After` holds the seconds to wait.',
   },
+}
+
+const OwnFactor = Type.Object(
+  {
+    kind: Type.Enum(['totp', 'webauthn'], { description: 'totp: an authenticator app. webauthn: a security key.' }),
+    name: Type.String({ description: 'Name that the user sees.' }),
+    createdAt: DateTime({ description: 'When the user added it.' }),
+    lastUsedAt: Type.Optional(DateTime({ description: 'When it was last used. Absent: not since it was added.' })),
+  },
+  { title: 'OwnSecondFactor', description: 'A second factor of the caller. Secrets are never shown.' },
+)
+
+export const Profile = Type.Object(
+  {
+    tenantId: Type.String({ description: 'Id of the tenant of the caller.' }),
+    tenantName: Type.String({ description: 'Name of the tenant for people; its id if it has no name.' }),
+    subject: describedAs(SubjectName, 'The user, client or API key that calls.'),
+    username: Type.Optional(Type.String({ description: 'Username, if the caller is a user or belongs to one.' })),
+    email: Type.Optional(Type.String({ description: 'E-mail address of the user, if it has one.' })),
+    firstName: Type.Optional(Type.String({ description: 'First name of the user, if it is known.' })),
+    lastName: Type.Optional(Type.String({ description: 'Last name of the user, if it is known.' })),
+    roles: roleNames('Roles of the caller.'),
+    secondFactor: Type.Optional(
+      Type.Object(
+        {
+          rule: Type.Enum(['off', 'optional', 'required'], {
+            description: 'Whether users of the tenant have a second factor: never, if they want, or always.',
+          }),
+          factors: Type.Array(OwnFactor, { description: 'The factors of the user, the oldest first.' }),
+          recoveryCodes: Type.Integer({ description: 'Number of recovery codes that are left.' }),
+        },
+        {
+          title: 'SecondFactorState',
+          description:
+            'The second factors of the calling user. Absent for clients, API keys and users of other issuers.',
+        },
+      ),
+    ),
+    scopes: Type.Array(
+      Type.Object(
+        {
+          scope: Type.String({ description: 'Name of the scope.' }),
+          on: Type.Enum(['platform', 'tenant', 'resources'], {
+            description:
+              'platform: on all tenants. tenant: on everything of the own tenant. resources: on single resources only; ' +
+              '`permissions` of `GET /me` names them.',
+          }),
+        },
+        { title: 'EffectiveScope', description: 'A scope that the caller has, and where.' },
+      ),
+      {
+        description:
+          'Every declared scope that the caller has at least somewhere, in the order of names. `*` is resolved.',
+      },
+    ),
+  },
+  { title: 'Profile', description: 'The caller as a person: names, tenant, second factors and effective scopes.' },
+)
+export type Profile = Static<typeof Profile>
+
+export const readProfile = {
+  name: 'me.profile.get',
+  summary: 'Get names, tenant, second factors and effective scopes of the caller',
+  response: { 200: Profile },
+}
+
+const Session = Type.Object(
+  {
+    id: Type.String({ description: 'Id of the session: the claim `sid` of its tokens.' }),
+    current: Type.Boolean({ description: 'true: the access token of this request belongs to it.' }),
+    clientId: Type.Optional(Type.String({ description: 'Client that the user signed in to.' })),
+    address: Type.Optional(Type.String({ description: 'Address from which the user signed in, if it is known.' })),
+    userAgent: Type.Optional(Type.String({ description: 'Program that was used, as it names itself.' })),
+    startedAt: Type.Optional(DateTime({ description: 'When the user signed in.' })),
+    lastUsedAt: Type.Optional(DateTime({ description: 'When the session last got tokens.' })),
+    expiresAt: DateTime({ description: 'When it ends at the latest.' }),
+  },
+  { title: 'Session', description: 'A login of the calling user.' },
+)
+export type Session = Static<typeof Session>
+
+const usersOnly = 'The caller is not a user.'
+
+export const listSessions = {
+  name: 'me.sessions.list',
+  summary: 'List the sessions of the calling user',
+  description: 'Sessions that can still be used, the last used first, at most 1,000.',
+  response: {
+    200: Type.Object(
+      { content: Type.Array(Session, { description: 'The sessions.' }) },
+      { title: 'Sessions', description: 'The sessions of a user.' },
+    ),
+  },
+  fails: { 403: usersOnly },
+}
+export const endSession = {
+  name: 'me.sessions.delete',
+  summary: 'End a session of the calling user',
+  description:
+    'Its tokens end within a second. Other sessions of the same browser end too, because the browser could renew them ' +
+    'without a password.',
+  params: byId('session'),
+  response: { 204: Empty() },
+  fails: { 403: usersOnly, 404: 'The user has no session with this id.' },
+}
+export const endOtherSessions = {
+  name: 'me.otherSessions.delete',
+  summary: 'End all sessions of the calling user but the present one',
+  description: 'The session of the access token of this request stays, with others of the same browser.',
+  response: { 204: Empty() },
+  fails: { 403: usersOnly },
+}
+
+const View = Type.Object(
+  {
+    name: Type.String({ minLength: 1, maxLength: 100, description: 'Name that the user gave it.' }),
+    page: Type.String({ minLength: 1, maxLength: 200, description: 'Page that it belongs to, such as `endpoints`.' }),
+    query: Type.String({ maxLength: 4000, description: 'Query of the address of the page: search, filter, order.' }),
+  },
+  { title: 'SavedView', description: 'A search, filter and order of a list under a name.' },
+)
+export const Preferences = Type.Object(
+  {
+    zone: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 64,
+        description: 'Time zone such as `Europe/Berlin`. Default: that of the device.',
+      }),
+    ),
+    language: Type.Optional(
+      Type.String({
+        maxLength: 35,
+        pattern: '^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$',
+        description: 'Language such as `en` or `de-AT`. Default: that of the browser.',
+      }),
+    ),
+    theme: Type.Optional(Type.Enum(['system', 'light', 'dark'], { description: 'Colours. Default: system.' })),
+    columns: Type.Optional(
+      Type.Record(
+        Type.String(),
+        Type.Array(Type.String({ maxLength: 200, description: 'Name of a column.' }), { maxItems: 100 }),
+        { description: 'Columns of lists in their order, by the name of the list. Default: those of the list.' },
+      ),
+    ),
+    views: Type.Optional(Type.Array(View, { maxItems: 200, description: 'Saved views. Default: none.' })),
+    other: Type.Optional(
+      JsonObject({ description: 'Settings of other programs, under names of their own. Default: none.' }),
+    ),
+  },
+  { title: 'Preferences', description: 'Preferences of a user, at most 64 KiB.' },
+)
+export type Preferences = Static<typeof Preferences>
+
+export const preferencesBytesMax = 64 * 1024
+
+export const readPreferences = {
+  name: 'me.preferences.get',
+  summary: 'Get the preferences of the calling user',
+  description: 'Empty until the user has set some. Has an `ETag`, and honours `If-None-Match`.',
+  response: { 200: Preferences, 304: Empty() },
+  fails: { 403: usersOnly },
+}
+export const updatePreferences = {
+  name: 'me.preferences.update',
+  summary: 'Replace the preferences of the calling user',
+  body: Preferences,
+  response: { 200: Preferences },
+  fails: { 403: usersOnly, 413: 'The preferences have more than 64 KiB.', ...ifMatchFails },
 }

@@ -1,0 +1,38 @@
+import { type Static, Type } from '../../../kernel/schema.ts'
+import { roleNames } from '../shapes.ts'
+
+const Scope = Type.Object(
+  {
+    scope: Type.String({ description: 'Name of the scope.' }),
+    sentence: Type.String({ description: 'What the scope permits, in words.' }),
+    level: Type.Enum(['platform', 'tenant', 'resource'], {
+      description:
+        'Where the scope must be held: on the platform, on the tenant, or on a resource, one that contains it or the tenant.',
+    }),
+    builtInRoles: roleNames('Built-in roles that have the scope, beside platform-admin, which has all.'),
+    operations: Type.Array(
+      Type.Object(
+        {
+          name: Type.String({ description: 'Name of the operation, such as `endpoints.list`.' }),
+          summary: Type.String({ description: 'What the operation does.' }),
+        },
+        { title: 'PermittedOperation', description: 'An operation that requires the scope.' },
+      ),
+      { description: 'The operations that require the scope, in the order of names.' },
+    ),
+  },
+  { title: 'Scope', description: 'A scope with its meaning.' },
+)
+export type Scope = Static<typeof Scope>
+
+export const listScopes = {
+  name: 'scopes.list',
+  summary: 'List all scopes in words, with the operations that they permit',
+  description: 'The same for all tenants, in the order of names.',
+  response: {
+    200: Type.Object(
+      { content: Type.Array(Scope, { description: 'All scopes.' }) },
+      { title: 'Scopes', description: 'All scopes of the platform.' },
+    ),
+  },
+}

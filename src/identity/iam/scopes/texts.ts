@@ -1,0 +1,40 @@
+/** Says in words what a scope permits. Names follow one form: the container, the thing and the verb (`application:endpoint:create`). */
+
+const verbs: Record<string, string> = {
+  create: 'Create',
+  read: 'Read',
+  update: 'Change',
+  delete: 'Delete',
+  execute: 'Run',
+}
+
+const plural = (noun: string) => {
+  if (noun.endsWith('s')) return noun
+  return noun.endsWith('y') ? `${noun.slice(0, -1)}ies` : `${noun}s`
+}
+
+/** Containers that are the whole tenant, or the area of the thing. */
+const withoutContainer = new Set(['platform', 'tenant', 'identity'])
+
+/** `nouns` are the plural nouns of things whose names do not spell them. */
+export function sentenceOf(scope: string, nouns: ReadonlyMap<string, string>): string {
+  const parts = scope.split(':')
+  const verb = parts.at(-1) ?? ''
+  const thing = parts.at(-2) ?? ''
+  const container = parts.at(-3)
+  const things = nouns.get(thing) ?? plural(thing.replaceAll('-', ' '))
+  const where = [
+    container === undefined || withoutContainer.has(container)
+      ? ''
+      : ` of ${nouns.get(container) ?? plural(container.replaceAll('-', ' '))}`,
+    parts[0] === 'platform' ? ' on the whole platform' : '',
+  ].join('')
+  return `${verbs[verb] ?? verb} ${things}${where}.`
+}
+
+/** Returns the widest resource that the scope needs. */
+export function levelOf(scope: string): 'platform' | 'tenant' | 'resource' {
+  const [first] = scope.split(':')
+  if (first === 'platform') return 'platform'
+  return first === 'tenant' || first === 'identity' ? 'tenant' : 'resource'
+}

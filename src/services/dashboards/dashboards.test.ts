@@ -1,0 +1,265 @@
+import assert from 'node:assert/strict'
+import { before, describe, test } from 'node:test'
+import { aCaller, aTenantAdmin } from '../../../test/harness/builders.ts'
+import { aDefinition, everyWidget } from '../../../test/harness/dashboards.ts'
+import { eventually } from '../../../test/harness/eventually.ts'
+import { type Ask, openTestPlatform, type TestPlatform } from '../../../test/harness/test-platform.ts'
+import identity from '../../identity/index.ts'
+import applications from '../applications/index.ts'
+import { TenantDeleted } from '../tenants/events.ts'
+import tenants from '../tenants/index.ts'
+import dashboards from './index.ts'
+import { versionsMax } from './limits.ts'
+
+const root = '/dashboards/api/v1'
+
+describe('dashboards', () => {
+  let waypost: TestPlatform
+  let admin: Ask
+  let stranger: Ask
+  before(async () => {
+    waypost = await openTestPlatform({ services: [identity, tenants, applications, dashboards] })
+    const tenantsToMake = ['acme', 'other']
+    for (const tenantId of tenantsToMake)
+      await waypost.kit.db.sql`
+        insert into identity.realms (tenant_id, status, frontend_client_id, backend_client_id, cookie_key_sealed)
+        values (${tenantId}, 'AVAILABLE', 'f', 'b', '')`
+    admin = waypost.as(aTenantAdmin('acme'))
+    stranger = waypost.as(aTenantAdmin('other'))
+  })
+  const input = { name: 'Greenhouse', description: 'All of it', definition: aDefinition }
+  async function make(changes: object = {}, ask = admin) {
+    const answer = await ask(`POST ${root}/dashboards`, { ...input, ...changes })
+    assert.equal(answer.status, 201, answer.text)
+    return { ...answer.body, etag: answer.headers.etag as string, location: answer.headers.location }
+  }
+  const pathOf = ({ dashboardId }: { dashboardId: string }) => `${root}/dashboards/${dashboardId}`
+
+  test('are created, read, listed, changed and deleted', async () => {
+    const ada = waypost.as({ ...aTenantAdmin('acme'), username: 'ada' })
+    const made = await make({}, ada)
+    assert.deepEqual([made.name, made.version, made.owner.name], ['Greenhouse', 1, 'ada'])
+    assert.equal(made.location, `http://waypost.test${pathOf(made)}`)
+    const got = await admin(`GET ${pathOf(made)}`)
+    assert.deepEqual([got.body.definition, got.body.description], [aDefinition, 'All of it'])
+    assert.equal(got.headers.etag, made.etag)
+    assert.equal((await admin(`GET ${pathOf(made)}`, undefined, { 'if-none-match': made.etag })).status, 304)
+    const listed = await admin(`GET ${root}/dashboards?search=green`)
+    assert.equal(listed.body.totalElements, 1)
+    assert.equal(listed.body.content[0].definition, undefined)
+    const changed = await admin(
+      `PUT ${pathOf(made)}`,
+      { name: 'B', definition: { widgets: [] } },
+      { 'if-match': made.etag },
+    )
+    assert.deepEqual([changed.status, changed.body.version, changed.body.description], [200, 2, undefined])
+    assert.equal(changed.body.owner.name, 'ada')
+    const stale = await admin(`PUT ${pathOf(made)}`, input, { 'if-match': made.etag })
+    assert.equal(stale.status, 412)
+    assert.equal((await admin(`DELETE ${pathOf(made)}`, undefined, { 'if-match': made.etag })).status, 412)
+    assert.equal((await admin(`DELETE ${pathOf(made)}`, undefined, { 'if-match': changed.headers.etag! })).status, 204)
+    assert.equal((await admin(`GET ${pathOf(made)}`)).status, 404)
+  })
+
+  test('keep their versions, and restore one as a new version', async () => {
+    const made = await make({ name: 'first' })
+    for (const name of ['second', 'third'])
+      assert.equal((await admin(`PUT ${pathOf(made)}`, { name, definition: { widgets: [] } })).status, 200)
+    const versions = (await admin(`GET ${pathOf(made)}/versions`)).body.content
+    assert.deepEqual(
+      versions.map((one: { version: number; name: string }) => [one.version, one.name]),
+      [
+        [3, 'third'],
+        [2, 'second'],
+        [1, 'first'],
+      ],
+    )
+    assert.deepEqual((await admin(`GET ${pathOf(made)}/versions/1`)).body.definition, aDefinition)
+    assert.equal((await admin(`GET ${pathOf(made)}/versions/9`)).status, 404)
+    const stale = await admin(`POST ${pathOf(made)}/versions/1/restore`, undefined, { 'if-match': made.etag })
+    assert.equal(stale.status, 412)
+    const restored = await admin(`POST ${pathOf(made)}/versions/1/restore`)
+    assert.deepEqual([restored.status, restored.body.name, restored.body.version], [200, 'first', 4])
+    assert.deepEqual((await admin(`GET ${pathOf(made)}`)).body.definition, aDefinition)
+    assert.equal((await admin(`POST ${pathOf(made)}/versions/99/restore`)).status, 404)
+    for (let n = 0; n < versionsMax; n++) await admin(`POST ${pathOf(made)}/versions/4/restore`)
+    const kept = (await admin(`GET ${pathOf(made)}/versions`)).body.content
+    assert.deepEqual([kept.length, kept[0].version], [versionsMax, 4 + versionsMax])
+  })
+
+  test('of two writers with the same ETag, one wins', async () => {
+    const made = await make()
+    const put = (name: string) => admin(`PUT ${pathOf(made)}`, { ...input, name }, { 'if-match': made.etag })
+    const statuses = (await Promise.all(['a', 'b', 'c'].map(put))).map(({ status }) => status)
+    assert.deepEqual(statuses.toSorted(), [200, 412, 412])
+  })
+
+  test('belong to their tenant, and to whom a permission says', async () => {
+    const made = await make({ name: 'hidden' })
+    const nobody = waypost.as(aCaller({ tenantId: 'acme' }))
+    const operations = [
+      ['GET', ''],
+      ['PUT', ''],
+      ['DELETE', ''],
+      ['GET', '/versions'],
+      ['GET', '/versions/1'],
+      ['POST', '/versions/1/restore'],
+    ]
+    for (const ask of [stranger, nobody])
+      for (const [method, path] of operations) {
+        const body = method === 'PUT' ? input : undefined
+        const hidden = await ask(`${method} ${pathOf(made)}${path}`, body)
+        const missing = await ask(`${method} ${root}/dashboards/nothing${path}`, body)
+        assert.deepEqual([hidden.status, hidden.text.replace(made.dashboardId, 'nothing')], [404, missing.text])
+      }
+    for (const ask of [stranger, nobody]) {
+      const { body } = await ask(`GET ${root}/dashboards?search=hidden`)
+      assert.deepEqual(body, { totalElements: 0, content: [] })
+    }
+    assert.equal((await nobody(`POST ${root}/dashboards`, input)).status, 403)
+    assert.equal((await waypost.as(undefined)(`GET ${root}/dashboards`)).status, 401)
+    const on = { [`dashboard-${made.dashboardId}`]: ['dashboard:read'] }
+    const reader = waypost.as(aCaller({ tenantId: 'acme', on }))
+    assert.equal((await reader(`GET ${root}/dashboards`)).body.totalElements, 1)
+    assert.equal((await reader(`GET ${pathOf(made)}`)).status, 200)
+    assert.equal((await reader(`PUT ${pathOf(made)}`, input)).status, 403)
+    assert.equal((await reader(`DELETE ${pathOf(made)}`)).status, 403)
+    assert.equal((await reader(`POST ${pathOf(made)}/versions/1/restore`)).status, 403)
+  })
+
+  test('grant their creator everything, and no grant outlives them', async () => {
+    const creator = aCaller({ tenantId: 'acme', on: { 'tenant-system': ['tenant:dashboard:create'] } })
+    const made = await make({}, waypost.as(creator))
+    const grants = () => waypost.kit.db.sql`
+      select subject_id, scopes from identity.grants where resource = ${`dashboard-${made.dashboardId}`}`
+    assert.deepEqual(
+      (await grants()).map(({ subjectId, scopes }) => [subjectId, scopes]),
+      [[creator.subject.id, ['*']]],
+    )
+    assert.equal((await admin(`DELETE ${pathOf(made)}`)).status, 204)
+    assert.equal((await grants()).length, 0)
+  })
+
+  test('refuse contents that are not as declared, and name the field', async () => {
+    const [chart, value, table, , , command, text] = everyWidget as unknown as Record<string, unknown>[]
+    const widgets = (...list: unknown[]) => ({ ...aDefinition, widgets: list })
+    const cases: [definition: unknown, field: RegExp][] = [
+      [{}, /widgets/],
+      [{ widgets: {} }, /widgets/],
+      [widgets({ ...chart, kind: 'pie' }), /widgets/],
+      [widgets({ ...chart, series: [] }), /series/],
+      [widgets({ ...chart, series: Array.from({ length: 51 }, () => (chart!.series as unknown[])[0]) }), /series/],
+      [widgets({ ...chart, colour: 'red' }), /colour/],
+      [widgets({ ...value, series: undefined }), /series/],
+      [widgets({ ...value, decimals: 11 }), /decimals/],
+      [widgets({ ...table, columns: [] }), /columns/],
+      [widgets({ ...table, limit: 1e9 }), /limit/],
+      [widgets({ ...command, commandType: '' }), /commandType/],
+      [widgets({ ...text, text: 'x'.repeat(20_001) }), /text/],
+      [widgets({ ...text, x: 24 }), /x/],
+      [widgets({ ...text, x: 1.5 }), /x/],
+      [widgets({ ...text, x: 20, width: 5 }), /width/],
+      [widgets({ ...text, id: 'a b' }), /id/],
+      [widgets(text, text), /widgets.*note/],
+      [widgets({ ...chart, time: '$nowhere' }), /nowhere/],
+      [widgets({ ...chart, series: [{ timeSeries: 't', endpoint: '$nowhere' }] }), /nowhere/],
+      [
+        {
+          ...aDefinition,
+          variables: [
+            { name: 'a', kind: 'time' },
+            { name: 'a', kind: 'time' },
+          ],
+        },
+        /variables.* a/,
+      ],
+      [{ ...aDefinition, variables: [{ name: 'a b', kind: 'time' }] }, /name/],
+      [{ ...aDefinition, variables: [{ name: 'a', kind: 'colour' }] }, /kind/],
+      [{ widgets: Array.from({ length: 201 }, (_, n) => ({ ...text, id: `w${n}` })) }, /widgets/],
+      [{ widgets: [], other: 1 }, /other/],
+    ]
+    for (const [definition, field] of cases) {
+      const answer = await admin(`POST ${root}/dashboards`, { ...input, definition })
+      const shown = JSON.stringify(definition).slice(0, 200)
+      assert.equal(answer.status, 400, `${shown}: ${answer.text}`)
+      assert.match(answer.body.message, field, shown)
+    }
+    for (const name of ['', 'x'.repeat(201), 5, null, undefined])
+      assert.equal((await admin(`POST ${root}/dashboards`, { ...input, name })).status, 400)
+    const large = await admin(`POST ${root}/dashboards`, {
+      ...input,
+      definition: widgets({ ...command, payload: 'x'.repeat(262_144) }),
+    })
+    assert.equal(large.status, 413)
+    assert.equal((await admin(`GET ${root}/dashboards/x/versions/0`)).status, 400)
+    assert.equal((await admin(`GET ${root}/dashboards/x/versions/one`)).status, 400)
+  })
+
+  test('show text of users as they wrote it', async () => {
+    const name = '<b>&"\u202eabc\u0007'
+    const made = await make({ name })
+    assert.equal((await admin(`GET ${pathOf(made)}`)).body.name, name)
+    assert.deepEqual(made.definition.widgets[6].text, '# Title\n<script>alert(1)</script>')
+  })
+
+  describe('that versions of applications bring', () => {
+    const path = `${root}/app-versions/shop-v1/template`
+    before(async () => {
+      assert.equal((await admin('POST /api/v1/applications', { name: 'shop' })).status, 201)
+      for (const nameSuffix of ['v1', 'v2'])
+        assert.equal((await admin('POST /api/v1/applications/shop/app-versions', { nameSuffix })).status, 201)
+    })
+
+    test('are set, read, changed and deleted', async () => {
+      assert.equal((await admin(`GET ${path}`)).status, 404)
+      assert.equal((await admin(`PUT ${path}`, input, { 'if-match': '"x"' })).status, 412)
+      const put = await admin(`PUT ${path}`, input)
+      assert.equal(put.status, 200, put.text)
+      assert.deepEqual([put.body.appVersionName, put.body.applicationName], ['shop-v1', 'shop'])
+      const got = await admin(`GET ${path}`)
+      assert.deepEqual([got.body.definition, got.headers.etag], [aDefinition, put.headers.etag])
+      assert.equal((await admin(`GET ${path}`, undefined, { 'if-none-match': got.headers.etag! })).status, 304)
+      assert.equal((await admin(`PUT ${path}`, { ...input, definition: { widgets: [{}] } })).status, 400)
+      const again = await admin(`PUT ${path}`, { ...input, name: 'x' }, { 'if-match': got.headers.etag! })
+      assert.equal(again.status, 200)
+      assert.equal((await admin(`DELETE ${path}`, undefined, { 'if-match': got.headers.etag! })).status, 412)
+      assert.equal((await admin(`DELETE ${path}`)).status, 204)
+      assert.equal((await admin(`DELETE ${path}`)).status, 404)
+    })
+
+    test('follow the permissions on the application', async () => {
+      assert.equal((await admin(`PUT ${path}`, input)).status, 200)
+      const reader = waypost.as(aCaller({ tenantId: 'acme', on: { 'application-shop': ['application:read'] } }))
+      assert.equal((await reader(`GET ${path}`)).status, 200)
+      assert.equal((await reader(`PUT ${path}`, input)).status, 403)
+      assert.equal((await reader(`DELETE ${path}`)).status, 403)
+      for (const ask of [stranger, waypost.as(aCaller({ tenantId: 'acme' }))])
+        for (const operation of ['GET', 'PUT', 'DELETE']) {
+          const answer = await ask(`${operation} ${path}`, operation === 'PUT' ? input : undefined)
+          assert.equal(answer.status, 404, operation)
+        }
+    })
+
+    test('go with their version', async () => {
+      const second = path.replace('shop-v1', 'shop-v2')
+      assert.equal((await admin(`PUT ${second}`, input)).status, 200)
+      assert.equal((await admin('DELETE /api/v1/applications/shop/app-versions/shop-v2')).status, 204)
+      assert.equal((await admin(`GET ${second}`)).status, 404)
+      await eventually(async () => {
+        const rows = await waypost.kit.db.sql`select from dashboards.templates where app_version_name = 'shop-v2'`
+        assert.equal(rows.count, 0)
+      })
+    })
+  })
+
+  test('go with their tenant', async () => {
+    const other = await make({}, stranger)
+    const { kit } = waypost
+    await kit.db.tx((sql) => kit.bus.publish(sql, TenantDeleted, { tenantId: 'other' }))
+    await eventually(async () => {
+      const rows = await kit.db.sql`select from dashboards.dashboards where dashboard_id = ${other.dashboardId}`
+      assert.equal(rows.count, 0)
+    })
+    assert.ok((await admin(`GET ${root}/dashboards`)).body.totalElements > 0)
+  })
+})

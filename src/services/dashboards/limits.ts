@@ -1,0 +1,5 @@
+/** Dashboards of one tenant. */
+export const dashboardsMax = 2000
+/** Versions that are kept of one dashboard. */
+export const versionsMax = 50
+export const bodyBytesMax = 256 * 1024
