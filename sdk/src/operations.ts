@@ -8692,7 +8692,7 @@ export interface Nouns {
         /** Number of the version. */
         version: number
       }, { 200: DashboardVersion }>
-      /** Make an old version of a dashboard the current one. Adds a version with the name and contents of the old one. Nothing is lost. */
+      /** Restore an old version of a dashboard. Adds a version with the name and contents of the old one. Nothing is lost. */
       restore: Call<{
         /** Id of the dashboard. */
         dashboardId: string

@@ -130,7 +130,7 @@ export const getVersion = {
 }
 export const restoreVersion = {
   name: 'dashboards.versions.restore',
-  summary: 'Make an old version of a dashboard the current one',
+  summary: 'Restore an old version of a dashboard',
   description: 'Adds a version with the name and contents of the old one. Nothing is lost.',
   params: byVersion,
   response: { 200: Dashboard },
