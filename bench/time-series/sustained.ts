@@ -53,7 +53,11 @@ export async function sustained(prepared: PreparedData): Promise<Figure[]> {
 
 const runFor = (generator: Generator, bench: BenchPlatform) =>
   withConnections(generator, bench, load, () =>
-    runWithCost(generator, bench, `${rate}/s`, { seconds: minutes * 60, rate, periodSeconds: 60 }),
+    runWithCost(generator, bench, `${rate}/s`, {
+      seconds: minutes * 60,
+      rate,
+      periodSeconds: Number(process.env.BENCH_PERIOD_SECONDS ?? 60),
+    }),
   )
 
 /** Changes slots more often than their size would, as another node does. */

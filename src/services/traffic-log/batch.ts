@@ -90,7 +90,7 @@ function batchOf(tenantId: string, batchId: string, columns: ColumnsBuilder): Ba
     firstAt = Math.min(firstAt, columns.micros[index]!)
     lastAt = Math.max(lastAt, columns.micros[index]!)
   }
-  return {
+  const batch: Batch = {
     tenantId,
     batchId,
     firstAt,
@@ -100,6 +100,8 @@ function batchOf(tenantId: string, batchId: string, columns: ColumnsBuilder): Ba
     endpointHashes: columns.endpointIds.map(hashOfEndpoint),
     data: encodeColumns(columns, { withEndpoints: true }),
   }
+  columns.release()
+  return batch
 }
 
 /** Returns whether the payload is shown as text: UTF-8 without NUL. */

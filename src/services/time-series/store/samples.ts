@@ -1,6 +1,7 @@
 /** SQL of samples that are not packed yet. */
 import { copyIn } from '../../../kernel/copy-in.ts'
 import { type Db, isUniqueViolation, type Sql } from '../../../kernel/db.ts'
+import { returnBuffer } from '../../../kernel/spare-buffers.ts'
 import { columns, type Rows } from '../write/rows.ts'
 import { partitionOf } from './slots.ts'
 
@@ -17,8 +18,15 @@ const holdSql = (slot: number) => `select time_series.hold_slot(${slot})`
 const copySql = (slot: number) => `copy ${partitionOf(slot)} (${columns.join(', ')}) from stdin (format binary)`
 
 /** Writes all rows into the slot if it is open; durable when it resolves. */
-export const copySamples = (db: Db, slot: number, rows: Rows) =>
-  db.copyIn(`${holdSql(slot)}; ${copySql(slot)}`, () => rows.encode(slot))
+export async function copySamples(db: Db, slot: number, rows: Rows) {
+  let encoded: Buffer | undefined
+  await db.copyIn(`${holdSql(slot)}; ${copySql(slot)}`, () => {
+    encoded = rows.encode(slot)
+    return encoded
+  })
+  // After an error the buffer may still be on its way to the socket, so it is not used again.
+  if (encoded) returnBuffer(encoded)
+}
 
 /** Keeps the slot open until the commit, in a transaction. Fails with `isSlotClosed`. */
 export async function holdOpenSlot(sql: Sql, slot: number) {

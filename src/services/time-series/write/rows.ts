@@ -1,6 +1,7 @@
 /** Rows that are written together, and their encoding as binary COPY, sorted by endpoint, time and arrival. */
 
 import type { Group } from '../../../kernel/group-commit.ts'
+import { takeBuffer } from '../../../kernel/spare-buffers.ts'
 import type { CompanionRows } from '../contract.ts'
 import type { Value } from '../points.ts'
 import type { SeriesSet } from '../store/numbers.ts'
@@ -44,7 +45,7 @@ export interface Rows extends Group {
   stamped(): { row: number; endpointNo: number; time: number }[]
   /** Moves stamped samples of these endpoints behind the given times, in order, and updates the times in `after`. */
   moveStamped(after: Map<number, number>): void
-  /** Encodes the rows. `isCopy` means that they are stored in an older slot already. */
+  /** Encodes the rows into a buffer of `takeBuffer`. `isCopy` means that they are stored in an older slot already. */
   encode(slot: number, isCopy?: boolean): Buffer
 }
 
@@ -189,7 +190,7 @@ function encode(
 ): Buffer {
   const order = sortedRows(rows)
   assignNumbers(order, rows, samples)
-  const buffer = Buffer.allocUnsafe(header.length + bytes + trailerLength)
+  const buffer = takeBuffer(header.length + bytes + trailerLength)
   const view = new DataView(buffer.buffer, buffer.byteOffset, buffer.length)
   let offset = header.copy(buffer)
   for (const row of order) {

@@ -10,15 +10,19 @@ export interface ByteWriter {
   text(value: string): void
   /** Returns a view of the bytes so far; it is valid until the next write. */
   view(): Buffer
+  /** Begins anew with the same memory. */
+  clear(): void
 }
 
 const initialBytes = 4096
+/** A writer that is cleared keeps at most this much memory. */
+const keptBytesMax = 1024 * 1024
 const integerBytesMax = 8
 /** Bit of the first byte of a signed integer. */
 const negative = 64
 
-export function createByteWriter(capacity = initialBytes): ByteWriter {
-  let buffer = Buffer.allocUnsafeSlow(capacity)
+export function createByteWriter(): ByteWriter {
+  let buffer = Buffer.allocUnsafeSlow(initialBytes)
   let length = 0
   function reserve(bytes: number) {
     if (length + bytes <= buffer.length) return
@@ -62,6 +66,10 @@ export function createByteWriter(capacity = initialBytes): ByteWriter {
       length += buffer.write(value, length)
     },
     view: () => buffer.subarray(0, length),
+    clear() {
+      length = 0
+      if (buffer.length > keptBytesMax) buffer = Buffer.allocUnsafeSlow(initialBytes)
+    },
   }
 }
 

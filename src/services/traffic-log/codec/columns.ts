@@ -3,6 +3,8 @@
  * record that waits for its commit is no object.
  */
 
+import { returnBuffer, takeBuffer } from '../../../kernel/spare-buffers.ts'
+
 /** A record as the log keeps it. */
 export interface StoredRecord {
   /** Microseconds since 1970. */
@@ -55,6 +57,8 @@ export interface ColumnsBuilder extends Columns {
   /** Approximate size in memory. */
   readonly bytes: number
   add(record: StoredRecord): void
+  /** Gives the memory of the payloads back. Call it when the columns are encoded; they cannot be read afterwards. */
+  release(): void
 }
 
 interface Dictionary {
@@ -89,7 +93,7 @@ export function createColumns(payloadCapacity = 16 * 1024): ColumnsBuilder {
   const [micros, kind, endpoint, path, metadata] = [numbers(), numbers(), numbers(), numbers(), numbers()]
   const [requestId, correlationText, correlationNumber] = [numbers(), numbers(), numbers()]
   const [payloadEnd, bytesLeftOut] = [numbers(), numbers()]
-  let buffer = Buffer.allocUnsafeSlow(payloadCapacity)
+  let buffer = takeBuffer(payloadCapacity)
   let length = 0
   let textBytes = 0
   let [lastPrefix, lastPrefixIndex] = ['', -1]
@@ -137,8 +141,9 @@ export function createColumns(payloadCapacity = 16 * 1024): ColumnsBuilder {
 
   function addPayload(payload: Buffer) {
     if (length + payload.length > buffer.length) {
-      const larger = Buffer.allocUnsafeSlow(Math.max(buffer.length * 2, length + payload.length))
+      const larger = takeBuffer(Math.max(buffer.length * 2, length + payload.length))
       buffer.copy(larger, 0, 0, length)
+      returnBuffer(buffer)
       buffer = larger
     }
     length += payload.copy(buffer, length)
@@ -166,6 +171,11 @@ export function createColumns(payloadCapacity = 16 * 1024): ColumnsBuilder {
     payloadEnd,
     bytesLeftOut,
     payloads: () => buffer.subarray(0, length),
+    release() {
+      returnBuffer(buffer)
+      buffer = Buffer.alloc(0)
+      length = 0
+    },
     add(record) {
       kind.push(kindOf(record))
       micros.push(record.micros)
