@@ -86,6 +86,34 @@ const numberPattern = /^(.*-)([1-9a-z][0-9a-z]{0,9})$/
 /** Bytes of a record in memory besides its texts and payload. */
 const recordBytes = 96
 
+/** Holds payloads one after the other, in a buffer that is used again after `release`. */
+function createPayloads(capacity: number) {
+  let buffer = takeBuffer(capacity)
+  let length = 0
+  return {
+    get length() {
+      return length
+    },
+    /** Returns where the payload ends. */
+    add(payload: Buffer): number {
+      if (length + payload.length > buffer.length) {
+        const larger = takeBuffer(Math.max(buffer.length * 2, length + payload.length))
+        buffer.copy(larger, 0, 0, length)
+        returnBuffer(buffer)
+        buffer = larger
+      }
+      length += payload.copy(buffer, length)
+      return length
+    },
+    view: () => buffer.subarray(0, length),
+    release() {
+      returnBuffer(buffer)
+      buffer = Buffer.alloc(0)
+      length = 0
+    },
+  }
+}
+
 export function createColumns(payloadCapacity = 16 * 1024): ColumnsBuilder {
   const [texts, endpoints, kindKeys] = [createDictionary(), createDictionary(), createDictionary()]
   const kinds: Kind[] = []
@@ -93,8 +121,7 @@ export function createColumns(payloadCapacity = 16 * 1024): ColumnsBuilder {
   const [micros, kind, endpoint, path, metadata] = [numbers(), numbers(), numbers(), numbers(), numbers()]
   const [requestId, correlationText, correlationNumber] = [numbers(), numbers(), numbers()]
   const [payloadEnd, bytesLeftOut] = [numbers(), numbers()]
-  let buffer = takeBuffer(payloadCapacity)
-  let length = 0
+  const payloads = createPayloads(payloadCapacity)
   let textBytes = 0
   let [lastPrefix, lastPrefixIndex] = ['', -1]
 
@@ -139,23 +166,12 @@ export function createColumns(payloadCapacity = 16 * 1024): ColumnsBuilder {
     correlationNumber.push(Number.parseInt(number!, 36))
   }
 
-  function addPayload(payload: Buffer) {
-    if (length + payload.length > buffer.length) {
-      const larger = takeBuffer(Math.max(buffer.length * 2, length + payload.length))
-      buffer.copy(larger, 0, 0, length)
-      returnBuffer(buffer)
-      buffer = larger
-    }
-    length += payload.copy(buffer, length)
-    payloadEnd.push(length)
-  }
-
   return {
     get count() {
       return micros.length
     },
     get bytes() {
-      return length + textBytes + micros.length * recordBytes
+      return payloads.length + textBytes + micros.length * recordBytes
     },
     micros,
     kinds,
@@ -170,12 +186,8 @@ export function createColumns(payloadCapacity = 16 * 1024): ColumnsBuilder {
     correlationNumber,
     payloadEnd,
     bytesLeftOut,
-    payloads: () => buffer.subarray(0, length),
-    release() {
-      returnBuffer(buffer)
-      buffer = Buffer.alloc(0)
-      length = 0
-    },
+    payloads: payloads.view,
+    release: payloads.release,
     add(record) {
       kind.push(kindOf(record))
       micros.push(record.micros)
@@ -184,7 +196,7 @@ export function createColumns(payloadCapacity = 16 * 1024): ColumnsBuilder {
       metadata.push(record.metadata === undefined ? 0 : texts.indexOf(record.metadata) + 1)
       requestId.push(record.requestId ?? -1)
       addCorrelation(record.correlationId)
-      addPayload(record.payload)
+      payloadEnd.push(payloads.add(record.payload))
       bytesLeftOut.push(record.payloadBytes - record.payload.length)
     },
   }
