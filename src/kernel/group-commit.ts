@@ -66,7 +66,8 @@ interface Writer<G extends Group> extends GroupCommitOptions<G> {
   failures: ReturnType<Metrics['counter']>
   open: Batch<G> | undefined
   sealed: Batch<G>[]
-  flushing: Set<Promise<void>>
+  /** Writes that are running. An array, because the tables of a Set that changes all the time keep each other in memory. */
+  flushing: Promise<void>[]
   pendingBytes: number
   lastWriteStartedAt: number
   scheduled: boolean
@@ -80,7 +81,7 @@ export function createGroupCommit<G extends Group>(options: GroupCommitOptions<G
     failures: metrics.counter(`waypost_${name}_failures_total`, 'Number of failed writes.'),
     open: undefined,
     sealed: [],
-    flushing: new Set(),
+    flushing: [],
     pendingBytes: 0,
     lastWriteStartedAt: Number.NEGATIVE_INFINITY,
     scheduled: false,
@@ -96,7 +97,7 @@ export function createGroupCommit<G extends Group>(options: GroupCommitOptions<G
       await Promise.allSettled([...writer.flushing, ...waiting])
     },
     async drained() {
-      while (writer.open || writer.sealed.length > 0 || writer.flushing.size > 0) {
+      while (writer.open || writer.sealed.length > 0 || writer.flushing.length > 0) {
         startWrite(writer)
         await Promise.all(writer.flushing)
       }
@@ -154,7 +155,7 @@ function newBatch<G extends Group>(writer: Writer<G>): Batch<G> {
 
 function schedule<G extends Group>(writer: Writer<G>) {
   const { scheduled, flushing, concurrentWrites, sealed, open, lastWriteStartedAt, everyMs } = writer
-  if (scheduled || flushing.size >= concurrentWrites || (sealed.length === 0 && !open)) return
+  if (scheduled || flushing.length >= concurrentWrites || (sealed.length === 0 && !open)) return
   writer.scheduled = true
   const waitMs = sealed.length > 0 ? 0 : lastWriteStartedAt + everyMs - monotonicMs()
   if (waitMs > 0) setTimeout(startWrite, waitMs, writer)
@@ -168,10 +169,10 @@ function startWrite<G extends Group>(writer: Writer<G>) {
   if (batch === writer.open) writer.open = undefined
   writer.lastWriteStartedAt = monotonicMs()
   const flush = write(writer, batch).finally(() => {
-    writer.flushing.delete(flush)
+    writer.flushing.splice(writer.flushing.indexOf(flush), 1)
     schedule(writer)
   })
-  writer.flushing.add(flush)
+  writer.flushing.push(flush)
   schedule(writer)
 }
 

@@ -208,7 +208,10 @@ export function settleAcknowledgement(peer: Peer, entry: Acknowledgement) {
   while (first?.done) {
     if (first.codes) writeCodes(peer, first.header, first.packetId, first.codes)
     else if (first.header !== 0) writeAcknowledgement(peer, first.header, first.packetId, first.code)
-    first = first.next
+    const { next }: Acknowledgement = first
+    // An entry that is garbage in the old generation would keep those behind it in memory.
+    first.next = undefined
+    first = next
   }
   peer.firstAcknowledgement = first
   if (!first) peer.lastAcknowledgement = undefined

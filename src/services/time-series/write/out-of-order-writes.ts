@@ -20,36 +20,42 @@ export interface OutOfOrderWrites {
 /** Limits the memory if a write never completes. */
 const trackedMax = 256
 
+interface Write {
+  rows: Rows
+  /** The slot, if it is stored before an older write. */
+  slot: number | undefined
+}
+
 export function createOutOfOrderWrites(): OutOfOrderWrites {
   /** Writes in the order of their start, from the oldest that is not stored. */
-  const writes: Rows[] = []
-  /** Slots of writes that are stored before an older write. */
-  const slots = new Map<Rows, number>()
+  const writes: Write[] = []
+  const indexOf = (rows: Rows) => writes.findIndex((write) => write.rows === rows)
+  const isStored = ({ slot }: Write) => slot !== undefined
 
   function abandoned(rows: Rows) {
-    const index = writes.indexOf(rows)
+    const index = indexOf(rows)
     if (index >= 0) writes.splice(index, 1)
-    slots.delete(rows)
   }
 
   return {
-    started: (rows) => void writes.push(rows),
+    started: (rows) => void writes.push({ rows, slot: undefined }),
     storedTooEarly(rows, slot) {
-      if (slots.size === 0) return []
-      const later = writes.slice(writes.indexOf(rows) + 1)
-      return later.filter((write) => {
-        const slotOfWrite = slots.get(write)
-        return slotOfWrite !== undefined && (slotOfWrite < slot || write.first! < rows.first!)
-      })
+      if (!writes.some(isStored)) return []
+      return writes
+        .slice(indexOf(rows) + 1)
+        .filter((write) => write.slot !== undefined && (write.slot < slot || write.rows.first! < rows.first!))
+        .map((write) => write.rows)
     },
     stored(rows, slot) {
-      if (!writes.includes(rows)) return
-      slots.set(rows, slot)
-      if (slots.size > trackedMax) abandoned(writes[0]!)
-      while (writes.length > 0 && slots.has(writes[0]!)) slots.delete(writes.shift()!)
+      const stored = writes[indexOf(rows)]
+      if (!stored) return
+      stored.slot = slot
+      if (writes.filter(isStored).length > trackedMax) writes.shift()
+      while (writes.length > 0 && isStored(writes[0]!)) writes.shift()
     },
     abandoned,
     isEmpty: () => writes.length === 0,
-    pending: () => writes.flatMap((rows) => (slots.has(rows) || rows.first === undefined ? [] : rows.first)),
+    pending: () =>
+      writes.flatMap(({ rows, slot }) => (slot !== undefined || rows.first === undefined ? [] : rows.first)),
   }
 }
