@@ -1385,6 +1385,40 @@ export interface CreatedGatewayIntegrations {
   failed: FailedGateway[]
 }
 
+/** A new job, with samples of its selection. */
+export interface CreatedJob {
+  /** Id of the job. */
+  jobId: string
+  /** Kind of work, such as `register.delete-endpoints`: the service that does it, and what it does. */
+  kind: string
+  /** The kind of work in words. */
+  title: string
+  /** prepared: a preview that was not started; it is deleted after a day. waiting: queued. running: in progress. finished: every item succeeded or failed. canceled: pending items were not touched. */
+  state: 'prepared' | 'waiting' | 'running' | 'finished' | 'canceled'
+  owner: JobOwner
+  /** Application of all items. Absent: they are of several applications, or of none. */
+  applicationName?: string
+  counts: JobCounts
+  /** Why the last attempt failed; it is repeated. Absent: there is no problem. */
+  problem?: string
+  /** When the job was created, in UTC. */
+  createdDate: string
+  /** When the job ended, in UTC. Absent: it has not ended. */
+  finishedDate?: string
+  /** True if the job can be canceled now. */
+  cancelable: boolean
+  /** True if the job has a list of items with results. */
+  hasItems: boolean
+  /** What the job does, by kind: such as the patch, or the name of the version. */
+  parameters: Record<string, unknown>
+  /** Ids of the first ten endpoints that the job changes. */
+  samples: string[]
+  /** Number of selected endpoints on which the caller lacks the scope. They fail without an attempt. */
+  refused: number
+  /** The first ten endpoints that are refused, each with the reason. */
+  refusedSamples: RefusedEndpoint[]
+}
+
 /** The new tenant; its realm is built in the background. */
 export interface CreatedTenant {
   /** Internal id of the tenant (UUID), for the paths of this API. */
@@ -2394,6 +2428,26 @@ export interface EndpointSearch {
   limit?: number
 }
 
+/** Selects the endpoints of a job, at most 1,000,000: those that meet all conditions when the job is created. The list is fixed then. */
+export interface EndpointSelection {
+  /** Only these endpoints. Ids that do not exist become items that fail. Default: all. */
+  endpointIds?: string[]
+  /** Only endpoints of these applications. Default: all. */
+  applicationName?: string | string[]
+  /** Only endpoints of these application versions. Default: all. */
+  applicationVersionName?: string | string[]
+  /** Only endpoints that match all these filters (ids); each must be active. Default: all. */
+  filterIds?: string[]
+  /** Conditions that must all hold. Default: none. */
+  and?: unknown[]
+  /** Conditions of which at least one must hold. Default: none. */
+  or?: unknown[]
+  /** Regular expression (RE2 syntax) that matches a part of the id, of a metadata key or value, or of the name of the version. */
+  regex?: string
+  /** Every endpoint that the caller may read, instead of conditions. */
+  all?: true
+}
+
 /** Fires when points are added to time series of an endpoint, once for each message. */
 export interface EndpointTimeSeriesUpdatedTrigger {
   /** Id of the trigger. */
@@ -2900,6 +2954,112 @@ export interface IssuerPage {
   content: Issuer[]
 }
 
+/** Work over many items that runs in the background. */
+export interface Job {
+  /** Id of the job. */
+  jobId: string
+  /** Kind of work, such as `register.delete-endpoints`: the service that does it, and what it does. */
+  kind: string
+  /** The kind of work in words. */
+  title: string
+  /** prepared: a preview that was not started; it is deleted after a day. waiting: queued. running: in progress. finished: every item succeeded or failed. canceled: pending items were not touched. */
+  state: 'prepared' | 'waiting' | 'running' | 'finished' | 'canceled'
+  owner: JobOwner
+  /** Application of all items. Absent: they are of several applications, or of none. */
+  applicationName?: string
+  counts: JobCounts
+  /** Why the last attempt failed; it is repeated. Absent: there is no problem. */
+  problem?: string
+  /** When the job was created, in UTC. */
+  createdDate: string
+  /** When the job ended, in UTC. Absent: it has not ended. */
+  finishedDate?: string
+  /** True if the job can be canceled now. */
+  cancelable: boolean
+  /** True if the job has a list of items with results. */
+  hasItems: boolean
+}
+
+/** The progress of a job. The numbers add up at any time. */
+export interface JobCounts {
+  /** Number of all items: succeeded + failed + pending. Absent: not known yet. */
+  total?: number
+  /** Number of items that are done. */
+  succeeded: number
+  /** Number of items that were refused or could not be done; each has a reason. */
+  failed: number
+  /** Number of items that are not done. Absent: not known yet. */
+  pending?: number
+}
+
+/** A job with its parameters. */
+export interface JobDetails {
+  /** Id of the job. */
+  jobId: string
+  /** Kind of work, such as `register.delete-endpoints`: the service that does it, and what it does. */
+  kind: string
+  /** The kind of work in words. */
+  title: string
+  /** prepared: a preview that was not started; it is deleted after a day. waiting: queued. running: in progress. finished: every item succeeded or failed. canceled: pending items were not touched. */
+  state: 'prepared' | 'waiting' | 'running' | 'finished' | 'canceled'
+  owner: JobOwner
+  /** Application of all items. Absent: they are of several applications, or of none. */
+  applicationName?: string
+  counts: JobCounts
+  /** Why the last attempt failed; it is repeated. Absent: there is no problem. */
+  problem?: string
+  /** When the job was created, in UTC. */
+  createdDate: string
+  /** When the job ended, in UTC. Absent: it has not ended. */
+  finishedDate?: string
+  /** True if the job can be canceled now. */
+  cancelable: boolean
+  /** True if the job has a list of items with results. */
+  hasItems: boolean
+  /** What the job does, by kind: such as the patch, or the name of the version. */
+  parameters: Record<string, unknown>
+}
+
+/** An item of a job, with its result. */
+export interface JobItem {
+  /** Number of the item, counted from 0. */
+  position: number
+  /** succeeded: done. failed: not done, see `reason`. pending: not done yet, or never after a cancellation. */
+  state: 'succeeded' | 'failed' | 'pending'
+  /** Id of the endpoint. Absent: it has none yet. */
+  endpointId?: string
+  /** Why the item failed. Absent: it has not failed. */
+  reason?: string
+  /** Id of the command that was made for the endpoint. Absent: none was made. */
+  commandId?: number
+}
+
+/** One page of a list, with the number of all matching items. */
+export interface JobItemPage {
+  /** Number of all matching items that the caller may read, on all pages. */
+  totalElements: number
+  /** The items of this page. */
+  content: JobItem[]
+}
+
+/** The caller who created the job, with whose permissions its items were selected. */
+export interface JobOwner {
+  /** Kind of the caller: `user`, `client`, `api-key` or `system`. */
+  type: string
+  /** Id of the caller. */
+  id: string
+  /** User name of the caller at that time. Absent: it has none. */
+  name?: string
+}
+
+/** One page of a list, with the number of all matching items. */
+export interface JobPage {
+  /** Number of all matching items that the caller may read, on all pages. */
+  totalElements: number
+  /** The items of this page. */
+  content: Job[]
+}
+
 /** The public keys of the tenant (RFC 7517). */
 export type JsonWebKeySet = Record<string, unknown>
 
@@ -3245,6 +3405,32 @@ export interface NewCommandBatch {
   endpointIds: string[]
 }
 
+/** The endpoints that get a command, and the command. */
+export interface NewCommandJob {
+  /** The endpoints that the job changes. */
+  select: EndpointSelection
+  /** True: only select the endpoints. The job has the state `prepared`, and its creator starts it within a day. Default: false. */
+  preview?: boolean
+  /** Type of the command: letters, digits, `_` and `-`. The device decides what it means. */
+  commandType: string
+  /** Payload of the command: any JSON of at most 16384 bytes. Default: none. */
+  payload?: unknown
+  /** Milliseconds until a command expires, from the moment in which the job makes it; at most a year. 0: pushed once if the device is connected, and not kept. Default: 60000. */
+  commandTtl?: number
+}
+
+/** The endpoints that get a configuration, and the configuration. */
+export interface NewConfigurationJob {
+  /** The endpoints that the job changes. */
+  select: EndpointSelection
+  /** True: only select the endpoints. The job has the state `prepared`, and its creator starts it within a day. Default: false. */
+  preview?: boolean
+  /** Name of the configuration: letters, digits, `_` and `-`. Default: default. */
+  name?: string
+  /** The configuration: any JSON of at most 1,000,000 bytes. */
+  config: unknown
+}
+
 /** Default resource to create, or to replace one with. */
 export interface NewDefaultResource {
   /** Name of the resource, unique. */
@@ -3277,6 +3463,14 @@ export interface NewDefaultResourceVersionMapping {
   version: number
   /** Name of the resource that the version contains. */
   resource: string
+}
+
+/** The endpoints to unregister. */
+export interface NewDeletionJob {
+  /** The endpoints that the job changes. */
+  select: EndpointSelection
+  /** True: only select the endpoints. The job has the state `prepared`, and its creator starts it within a day. Default: false. */
+  preview?: boolean
 }
 
 /** A device of the network to map. */
@@ -3406,6 +3600,18 @@ export interface NewIssuer {
   audience: string
   /** Path with dots to the claim with the names of roles. Default: `realm_access.roles`, else `roles`. */
   rolesClaim?: string
+}
+
+/** The endpoints to change, and the patch of their metadata. */
+export interface NewMetadataJob {
+  /** The endpoints that the job changes. */
+  select: EndpointSelection
+  /** True: only select the endpoints. The job has the state `prepared`, and its creator starts it within a day. Default: false. */
+  preview?: boolean
+  /** JSON Patch (RFC 6902). Exactly one of `operations` and `merge`. */
+  operations?: unknown[]
+  /** JSON Merge Patch (RFC 7396): keys to set, null deletes a key. Exactly one of `operations` and `merge`. */
+  merge?: Record<string, unknown>
 }
 
 /** The gateway as the network registers it. */
@@ -3721,6 +3927,16 @@ export interface NewUserTemplate {
   first_name?: string
   /** Last name. Default: none. */
   last_name?: string
+}
+
+/** The endpoints to move, and their new version. */
+export interface NewVersionJob {
+  /** The endpoints that the job changes. */
+  select: EndpointSelection
+  /** True: only select the endpoints. The job has the state `prepared`, and its creator starts it within a day. Default: false. */
+  preview?: boolean
+  /** Name of the application version to move the endpoints to. */
+  versionName: string
 }
 
 /** A VPN client to create. */
@@ -4043,6 +4259,14 @@ export interface RefusalPage {
   totalElements: number
   /** The items of this page. */
   content: Refusal[]
+}
+
+/** A selected endpoint that the caller may not change. */
+export interface RefusedEndpoint {
+  /** Id of the endpoint. */
+  endpointId: string
+  /** Why the job does not change it. */
+  reason: string
 }
 
 /** The new endpoint with its token. */
@@ -10173,5 +10397,80 @@ export interface Nouns {
         }, { 204: undefined }>
       }
     }
+  }
+  jobs: {
+    deletions: {
+      /** Unregister many endpoints by a job. Unregisters the selected endpoints as `endpoints.delete` does. Answers at once; the job runs in the background, in parts that are each done completely or not at all. The caller needs the scope on each endpoint when the job is created; endpoints without it fail with a reason. */
+      create: Call<{
+        body: NewDeletionJob
+      }, { 201: CreatedJob }>
+    }
+    metadataPatches: {
+      /** Change the metadata of many endpoints by a job. Applies one patch to the metadata of each selected endpoint. An endpoint that the patch does not fit fails on its own. Answers at once; the job runs in the background, in parts that are each done completely or not at all. The caller needs the scope on each endpoint when the job is created; endpoints without it fail with a reason. */
+      create: Call<{
+        body: NewMetadataJob
+      }, { 201: CreatedJob }>
+    }
+    versionChanges: {
+      /** Move many endpoints to another version of their application by a job. Moves each selected endpoint to the version. Endpoints of another application fail on their own. Answers at once; the job runs in the background, in parts that are each done completely or not at all. The caller needs the scope on each endpoint when the job is created; endpoints without it fail with a reason. */
+      create: Call<{
+        body: NewVersionJob
+      }, { 201: CreatedJob }>
+    }
+    commands: {
+      /** Send a command to many endpoints by a job. Makes one command for each selected endpoint; the item has its id as `commandId`. Answers at once; the job runs in the background, in parts that are each done completely or not at all. The caller needs the scope on each endpoint when the job is created; endpoints without it fail with a reason. */
+      create: Call<{
+        body: NewCommandJob
+      }, { 201: CreatedJob }>
+    }
+    configurations: {
+      /** Set a configuration of many endpoints by a job. Gives each selected endpoint the configuration for its present version, and pushes it to connected devices. Endpoints that have an equal one keep it. Endpoints of a version whose schema rejects it fail with the reason. Answers at once; the job runs in the background, in parts that are each done completely or not at all. The caller needs the scope on each endpoint when the job is created; endpoints without it fail with a reason. */
+      create: Call<{
+        body: NewConfigurationJob
+      }, { 201: CreatedJob }>
+    }
+    /** List the jobs of all services. The newest first: jobs over endpoints, batches of registrations, commands to filters, matching of filters, exports. The caller sees its own jobs, and with the scope `application:job:read` those of the tenant or of an application. Ended jobs are deleted after some days. */
+    list: BareListCall<{
+      /** Only jobs in these states: prepared, waiting, running, finished, canceled. Default: all. */
+      state?: string | readonly string[] | undefined
+      /** Only jobs of these kinds. Default: all. */
+      kind?: string | readonly string[] | undefined
+      /** Only jobs whose items are all of this application. Default: all. */
+      applicationName?: string | undefined
+      /** True: only jobs that the caller created. Default: false. */
+      own?: boolean | undefined
+      /** Number of items to skip. Default: 0. */
+      offset?: number | undefined
+      /** Maximum number of items to return. Default: 100. */
+      limit?: number | undefined
+    }, Job>
+    /** Get a job with its progress. */
+    get: Call<{
+      /** Id of the job. */
+      jobId: string
+    }, { 200: JobDetails }>
+    items: {
+      /** List the items of a job with their results. In the order of processing. After a cancellation, `pending` items were not touched, and all others are done. */
+      list: ListCall<{
+        /** Id of the job. */
+        jobId: string
+        /** Only items in this state. succeeded: done. failed: not done, see `reason`. pending: not done. Default: all. */
+        state?: 'succeeded' | 'failed' | 'pending' | undefined
+        /** Number of items to skip. Default: 0. */
+        offset?: number | undefined
+        /** Maximum number of items to return. Default: 100. */
+        limit?: number | undefined
+      }, JobItem>
+    }
+    /** Start a job that was created as a preview. Processes exactly the endpoints of the preview. Only the caller who created it can start it. */
+    execute: Call<{
+      /** Id of the job. */
+      jobId: string
+    }, { 200: JobDetails }>
+    /** Cancel a job. Waits for the part in progress. After the response no other item is touched: each is done, or it is `pending` and was not touched. The creator of a job can cancel it; others need the scope `application:job:cancel`. */
+    cancel: Call<{
+      /** Id of the job. */
+      jobId: string
+    }, { 200: JobDetails }>
   }
 }

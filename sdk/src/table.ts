@@ -602,6 +602,17 @@ gateways.patch PATCH /api/v1/account-integrations/{accountIntegrationId}/gateway
 gateways.delete DELETE /api/v1/account-integrations/{accountIntegrationId}/gateways/{gatewayIntegrationId}
 gateways.status.update PUT /api/v1/account-integrations/{accountIntegrationId}/gateways/{gatewayIntegrationId}/status`
 
+export const jobs = `deletions.create POST /jobs/api/v1/jobs/endpoint-deletions
+metadataPatches.create POST /jobs/api/v1/jobs/metadata-patches
+versionChanges.create POST /jobs/api/v1/jobs/version-changes
+commands.create POST /jobs/api/v1/jobs/commands
+configurations.create POST /jobs/api/v1/jobs/configurations
+list GET /jobs/api/v1/jobs po,q,offset,limit,0,100,content,totalElements
+get GET /jobs/api/v1/jobs/{jobId}
+items.list GET /jobs/api/v1/jobs/{jobId}/items po,q,offset,limit,0,100,content,totalElements
+execute POST /jobs/api/v1/jobs/{jobId}/start
+cancel POST /jobs/api/v1/jobs/{jobId}/cancel`
+
 export const table = {
   me,
   scopes,
@@ -666,4 +677,5 @@ export const table = {
   vpnClients,
   appIntegrations,
   accountIntegrations,
+  jobs,
 }

@@ -10,6 +10,7 @@ import configuration from '../services/configuration/index.ts'
 import credentials from '../services/credentials/index.ts'
 import dashboards from '../services/dashboards/index.ts'
 import ingest from '../services/ingest/index.ts'
+import jobs from '../services/jobs/index.ts'
 import lorawan from '../services/lorawan/index.ts'
 import register from '../services/register/index.ts'
 import rules from '../services/rules/index.ts'
@@ -44,4 +45,5 @@ export const catalogue: AnyService[] = [
   rules,
   vpn,
   lorawan,
+  jobs,
 ]

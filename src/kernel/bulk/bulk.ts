@@ -23,6 +23,24 @@ export interface ItemResult<I, R> extends Outcome<R> {
   state: ItemState
 }
 
+export interface TaskQuery {
+  tenantId: string
+  types?: string[]
+  states?: TaskState[] | undefined
+  /** Only tasks that this subject created, or whose data has one of these values in a field. */
+  among?: { createdBy: { type: string; id: string }; field: string; values: string[] } | undefined
+  /** Only tasks whose data has this value in a field. */
+  data?: { field: string; value: string } | undefined
+}
+
+/** A task with what its type declares. */
+export interface AnyTask extends Task {
+  title: string
+  cancelable: boolean
+  /** False for a walk. */
+  hasItems: boolean
+}
+
 export interface Bulk {
   handle<D extends object, I, R, P = undefined>(type: BulkType<D, I, R>, handler: BulkHandler<D, I, R, P>): void
   handleWalk<D extends object>(type: WalkType<D>, handler: WalkHandler<D>): void
@@ -44,16 +62,25 @@ export interface Bulk {
   /** Cancels a task: after the commit no further page starts, so each item is done or untouched. Returns false if it has ended. */
   cancel(sql: Sql, taskId: string): Promise<boolean>
   find<D extends object>(sql: Sql, type: { name: string; data?: D }, taskId: string): Promise<Task<D> | undefined>
-  /** Lists tasks of all services or of some types, newest first; `before` is the `seq` of the last task on the previous page. */
+  /** Finds a task of any service. */
+  findAny(sql: Sql, taskId: string): Promise<AnyTask | undefined>
+  /**
+   * Lists tasks of all services or of some types, newest first. `before` is the `seq` of the last task on the previous page; `fields`
+   * restricts the data of the tasks, which can be a megabyte.
+   */
   list(
     sql: Sql,
-    of: { tenantId: string; types?: string[]; states?: TaskState[]; before?: number; limit: number },
-  ): Promise<(Task & { seq: number; title: string })[]>
-  /** Lists items in order with their results; `after` is the position of the last item on the previous page. */
+    of: TaskQuery & { before?: number; offset?: number; limit: number; fields?: string[] },
+  ): Promise<(AnyTask & { seq: number })[]>
+  count(sql: Sql, of: TaskQuery): Promise<number>
+  /**
+   * Lists items in order with their results; `after` is the position of the last item on the previous page, `offset` the number of
+   * items in this state to skip.
+   */
   items<D extends object, I, R>(
     sql: Sql,
-    type: BulkType<D, I, R>,
-    of: { taskId: string; state?: ItemState; after?: number; limit: number },
+    type: { name: string } | BulkType<D, I, R>,
+    of: { taskId: string; state?: ItemState | undefined; after?: number; offset?: number; limit: number },
   ): Promise<ItemResult<I, R>[]>
   /** Deletes some tasks of a deleted tenant; returns false if none of these types is left. */
   deleteTenantTasks(sql: Sql, tenantId: string, types: { name: string }[]): Promise<boolean>
@@ -121,10 +148,15 @@ export function createBulk(deps: { db: Db; jobs: Jobs; log: Log; newId: NewId })
       const task = await store.findTask(sql, taskId)
       return task?.type === type.name ? (task as Task<never>) : undefined
     },
-    async list(sql, { tenantId, types: names = [...types.keys()], states = null, before = null, limit }) {
-      const tasks = await store.findTasks(sql, { tenantId, types: names, states, before, limit })
-      return tasks.map((task) => ({ ...task, title: types.get(task.type)?.title ?? task.type }))
+    async findAny(sql, taskId) {
+      const task = await store.findTask(sql, taskId)
+      return task && types.has(task.type) ? withType(types, task) : undefined
     },
+    async list(sql, { before = null, offset = 0, limit, fields = null, ...query }) {
+      const tasks = await store.findTasks(sql, conditionsOf(types, query), { before, offset, limit, fields })
+      return tasks.map((task) => withType(types, task))
+    },
+    count: (sql, query) => store.countTasks(sql, conditionsOf(types, query)),
     items: (sql, _type, of) => readItems(sql, of),
     deleteTenantTasks: (sql, tenantId, taskTypes) =>
       store.deleteOfTenant(
@@ -152,6 +184,20 @@ export function createBulk(deps: { db: Db; jobs: Jobs; log: Log; newId: NewId })
   }
 }
 
+const conditionsOf = (types: Map<string, AnyType>, query: TaskQuery): store.TaskConditions => ({
+  tenantId: query.tenantId,
+  types: query.types ?? [...types.keys()],
+  states: query.states ?? null,
+  among: query.among,
+  data: query.data,
+})
+
+function withType<T extends Task>(types: Map<string, AnyType>, task: T): T & AnyTask {
+  const type = types.get(task.type)
+  const { title = task.type, cancelable = false } = type ?? {}
+  return { ...task, title, cancelable, hasItems: type !== undefined && 'pageSize' in type }
+}
+
 /** Writes items in pages of the task's size, whatever the size of the given arrays. */
 async function storeItems<I>(sql: Sql, taskId: string, pageSize: number, items: I[] | AsyncIterable<I[]>) {
   let [total, pages] = [0, 0]
@@ -176,20 +222,25 @@ async function storeItems<I>(sql: Sql, taskId: string, pageSize: number, items: 
 
 async function readItems<I, R>(
   sql: Sql,
-  { taskId, state, after = -1, limit }: { taskId: string; state?: ItemState; after?: number; limit: number },
+  of: { taskId: string; state?: ItemState | undefined; after?: number; offset?: number; limit: number },
 ): Promise<ItemResult<I, R>[]> {
+  const { taskId, state, after = -1, offset = 0, limit } = of
   const pageSize = await store.findPageSize(sql, taskId)
   const results: ItemResult<I, R>[] = []
   if (!pageSize) return results
-  let from = Math.floor((after + 1) / pageSize)
+  const start = offset > 0 ? await store.findStart(sql, { taskId, state, offset }) : { page: 0, skip: 0 }
+  if (!start) return results
+  let from = Math.max(start.page, Math.floor((after + 1) / pageSize))
+  let { skip } = start
   while (results.length < limit) {
     const pages = await store.findPages(sql, { taskId, from, state, limit: pagesPerStatement })
     for (const page of pages)
       for (const [index, item] of page.items.entries()) {
         const outcome = page.results[index] as Outcome<R> | undefined
         const result = { position: page.page * pageSize + index, item: item as I, state: stateOf(outcome), ...outcome }
-        if (result.position > after && (state === undefined || result.state === state) && results.length < limit)
-          results.push(result)
+        if (result.position <= after || (state !== undefined && result.state !== state)) continue
+        if (skip > 0) skip--
+        else if (results.length < limit) results.push(result)
       }
     if (pages.length < pagesPerStatement) break
     from = pages.at(-1)!.page + 1

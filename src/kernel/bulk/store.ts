@@ -7,7 +7,10 @@ interface TaskRow extends Omit<Task, 'counts'> {
   failed: number
 }
 
-const columns = (sql: Sql) => sql`task_id, type, tenant_id, created_by, data, state, total, succeeded, failed, problem,
+const columns = (
+  sql: Sql,
+  data = sql`data`,
+) => sql`task_id, type, tenant_id, created_by, ${data}, state, total, succeeded, failed, problem,
   created_at, finished_at`
 
 const taskOf = ({ total, succeeded, failed, ...row }: TaskRow): Task => ({
@@ -52,17 +55,44 @@ export async function findTask(sql: Sql, taskId: string): Promise<Task | undefin
   return row && taskOf(row)
 }
 
+export interface TaskConditions {
+  tenantId: string
+  types: string[]
+  states: TaskState[] | null
+  among: { createdBy: { type: string; id: string }; field: string; values: string[] } | undefined
+  data: { field: string; value: string } | undefined
+}
+
+function conditionsSql(sql: Sql, { tenantId, types, states, among, data }: TaskConditions) {
+  const parts = [sql`tenant_id = ${tenantId} and type = any(${types}::text[])`]
+  if (states) parts.push(sql`state = any(${states}::text[])`)
+  if (data) parts.push(sql`data ->> ${data.field}::text = ${data.value}`)
+  if (among) {
+    const { createdBy, field, values } = among
+    const own = sql`created_by ->> 'id' = ${createdBy.id} and created_by ->> 'type' = ${createdBy.type}`
+    parts.push(values.length === 0 ? own : sql`(${own} or data ->> ${field}::text = any(${values}::text[]))`)
+  }
+  return parts.reduce((before, part) => sql`${before} and ${part}`)
+}
+
 export async function findTasks(
   sql: Sql,
-  query: { tenantId: string; types: string[]; states: TaskState[] | null; before: number | null; limit: number },
+  conditions: TaskConditions,
+  page: { before: number | null; offset: number; limit: number; fields: string[] | null },
 ): Promise<(Task & { seq: number })[]> {
+  const data =
+    page.fields &&
+    sql`(select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(data) where key = any(${page.fields}::text[])) as data`
   const rows = await sql<(TaskRow & { seq: number })[]>`
-    select seq, ${columns(sql)} from kernel.bulk_tasks
-    where tenant_id = ${query.tenantId} and type = any(${query.types}::text[])
-      and (${query.states}::text[] is null or state = any(${query.states}::text[]))
-      and (${query.before}::bigint is null or seq < ${query.before})
-    order by seq desc limit ${query.limit}`
+    select seq, ${columns(sql, data ?? undefined)} from kernel.bulk_tasks
+    where ${conditionsSql(sql, conditions)} and (${page.before}::bigint is null or seq < ${page.before})
+    order by seq desc offset ${page.offset} limit ${page.limit}`
   return rows.map(({ seq, ...row }) => ({ ...taskOf(row), seq }))
+}
+
+export async function countTasks(sql: Sql, conditions: TaskConditions): Promise<number> {
+  const [row] = await sql`select count(*) from kernel.bulk_tasks where ${conditionsSql(sql, conditions)}`
+  return row?.count
 }
 
 /** Makes this run the only one that may write; an earlier run of the task stops at its next page. */
@@ -190,6 +220,28 @@ export async function findPages(
     select page, items, results from kernel.bulk_pages
     where task_id = ${query.taskId} and page >= ${query.from} ${query.state ? wanted[query.state] : sql``}
     order by page limit ${query.limit}`
+}
+
+/** Returns the page with the item behind `offset` items of this state, and how many of them to skip there. It reads no items. */
+export async function findStart(
+  sql: Sql,
+  query: { taskId: string; state: 'succeeded' | 'failed' | 'pending' | undefined; offset: number },
+): Promise<{ page: number; skip: number } | undefined> {
+  const size = sql`least(t.page_size, t.total - p.page::bigint * t.page_size)`
+  const counted = {
+    succeeded: sql`p.succeeded`,
+    failed: sql`p.failed`,
+    pending: sql`${size} - p.succeeded - p.failed`,
+    all: size,
+  }
+  const [row] = await sql<{ page: number; skip: number }[]>`
+    with pages as (
+      select p.page, ${counted[query.state ?? 'all']} as items from kernel.bulk_pages p
+        join kernel.bulk_tasks t on t.task_id = p.task_id where p.task_id = ${query.taskId}),
+    sums as (select page, sum(items) over (order by page) as upto, items from pages)
+    select page, (${query.offset} - (upto - items))::integer as skip from sums
+    where upto > ${query.offset} order by page limit 1`
+  return row
 }
 
 export async function findPageSize(sql: Sql, taskId: string): Promise<number | undefined> {

@@ -8,7 +8,8 @@ export interface Task<D extends object = object> {
   taskId: string
   type: string
   tenantId: string
-  createdBy: { type: string; id: string }
+  /** `name` is the user name at that time. */
+  createdBy: { type: string; id: string; name?: string }
   data: D
   state: TaskState
   /** Total = succeeded + failed + pending. Pending items of a canceled task were not touched. */
@@ -44,6 +45,8 @@ interface CommonOptions {
   sliceSeconds?: number
   /** Days for which an ended task and its results are kept. */
   keepDays?: number
+  /** False if callers may not cancel a task: an object of the service would stay incomplete. */
+  cancelable?: boolean
 }
 
 export interface BulkOptions extends CommonOptions {
@@ -66,6 +69,7 @@ interface CommonType<D extends object> {
   job: JobType<{ taskId: string }>
   sliceMs: number
   keepDays: number
+  cancelable: boolean
   /** Ties the task's data to its type at compile time; never set. */
   data?: D
 }
@@ -83,10 +87,10 @@ export interface WalkType<D extends object> extends CommonType<D> {
 }
 
 function commonType(name: string, options: CommonOptions) {
-  const { title, retries = 5, parallel = 2, sliceSeconds = 5, keepDays = 7 } = options
+  const { title, retries = 5, parallel = 2, sliceSeconds = 5, keepDays = 7, cancelable = true } = options
   // A single step may be slow; the job's limit only ends a step that hangs.
   const job = defineJob<{ taskId: string }>(name, { retries, parallel, timeoutSeconds: 3600 })
-  return { name, title, job, sliceMs: sliceSeconds * 1000, keepDays }
+  return { name, title, job, sliceMs: sliceSeconds * 1000, keepDays, cancelable }
 }
 /** Declares work over stored items at module level. `name` is also the name of its job queue. */
 export function defineBulk<D extends object, I, R = never>(name: string, options: BulkOptions): BulkType<D, I, R> {

@@ -32,6 +32,8 @@ const methodsOf: Record<string, readonly string[]> = {
   resume: ['POST'],
   /** Runs something that is stored, or a candidate for it. */
   execute: ['POST'],
+  /** Stops something that runs. */
+  cancel: ['POST'],
   evaluate: ['POST'],
   /** Runs without effects. */
   try: ['POST'],

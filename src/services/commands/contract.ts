@@ -1,6 +1,7 @@
 import { type Ctx, contract } from '../../kernel/contract.ts'
 import type { Sql } from '../../kernel/db.ts'
 import type { DeviceEndpoint } from '../../kernel/device.ts'
+import type { EndpointWork } from '../register/contract.ts'
 
 export interface NewInvocation {
   endpointId: string
@@ -25,6 +26,15 @@ export interface AwaitedCommand {
   /** HTTP status that the device reports; absent: not executed. */
   statusCode?: number
   reasonPhrase?: string
+}
+
+/** A command for the endpoints of a job. */
+export interface CommandForMany {
+  commandType: string
+  /** Any JSON value; absent: a command without payload. */
+  payload?: unknown
+  /** Milliseconds until the command expires; 0: only devices that are connected get it. */
+  commandTtl: number
 }
 
 export interface EndpointPlace {
@@ -67,5 +77,7 @@ export interface Commands {
    * outstanding commands; the others are ignored.
    */
   results(endpoint: DeviceEndpoint, type: string, results: CommandResult[]): Promise<number>
+  /** A command for many endpoints as a bulk task. */
+  work: EndpointWork<CommandForMany>
 }
 export const Commands = contract<Commands>('commands')

@@ -17,6 +17,7 @@ import { createStoreResults, type ResultMessage } from './service/results.ts'
 import * as tasks from './service/tasks.ts'
 import type { CommandView } from './service/values.ts'
 import { createWaitingCallers } from './service/waiting-callers.ts'
+import { createCommandWork } from './service/work.ts'
 import type { CommandsSettings } from './settings.ts'
 import { findStates, type PageQuery } from './store/commands.ts'
 import { findOutstanding, findPositions, type OutstandingRow } from './store/outstanding.ts'
@@ -140,6 +141,7 @@ export function createCommands(kit: Kit<CommandsSettings>, given: Given): Comman
           ...(reasonPhrase !== undefined && { reasonPhrase }),
         }
       },
+      work: createCommandWork(taskDeps),
       results: async (endpoint, type, given) => (await results(endpoint, [{ type, results: given }]))[0]!,
     },
     async stop() {

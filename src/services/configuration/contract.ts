@@ -1,9 +1,17 @@
 import { contract } from '../../kernel/contract.ts'
+import type { EndpointWork } from '../register/contract.ts'
 
 export interface EffectiveConfiguration {
   name: string
   configId: string
   /** The JSON value. */
+  config: unknown
+}
+
+/** A configuration for the endpoints of a job. */
+export interface ConfigurationForMany {
+  name: string
+  /** Any JSON value. */
   config: unknown
 }
 
@@ -13,5 +21,7 @@ export interface Configuration {
     endpoint: { tenantId: string; versionName: string; endpointId: string },
     name?: string,
   ): Promise<EffectiveConfiguration | undefined>
+  /** A configuration for many endpoints as a bulk task. */
+  work: EndpointWork<ConfigurationForMany>
 }
 export const Configuration = contract<Configuration>('configuration')

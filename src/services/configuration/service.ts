@@ -17,6 +17,7 @@ import { createSchemaOperations } from './service/payload.ts'
 import { createPushes, type Pushes } from './service/pushes.ts'
 import { createStatusOperations, type StatusOperations } from './service/statuses.ts'
 import { createSystemOperations, type SystemOperations } from './service/system.ts'
+import { createConfigurationWork } from './service/work.ts'
 import { findEffectiveId } from './store/deliveries.ts'
 
 export interface ConfigurationService {
@@ -58,6 +59,7 @@ export function createConfiguration(
     deletions: createDeletionOperations(kit, register),
     pushes,
     api: {
+      work: createConfigurationWork(deps),
       async effective({ tenantId, versionName, endpointId }, name = defaultName) {
         const found = await findEffectiveId(kit.db.sql, { tenantId, versionName, endpointId, name })
         const content = found && (await contents.find(tenantId, found.configId))

@@ -1,3 +1,4 @@
+import type { BulkType } from '../../kernel/bulk/types.ts'
 import { type Ctx, contract } from '../../kernel/contract.ts'
 import type { Fragment, Sql } from '../../kernel/db.ts'
 import type { PlatformError } from '../../kernel/errors.ts'
@@ -86,6 +87,55 @@ export interface FilterRef {
 /** Selects endpoints for a task: those that an active filter matches, or a list of distinct ids. */
 export type Selection = { filterId: string } | { endpointIds: string[] }
 
+/** Conditions of a selection, as in a search of endpoints; all of them must hold. Without any, every endpoint of the tenant matches. */
+export interface EndpointConditions {
+  applicationName?: string | string[]
+  applicationVersionName?: string | string[]
+  endpointIds?: string[]
+  filterIds?: string[]
+  and?: unknown[]
+  or?: unknown[]
+  regex?: string
+}
+
+/**
+ * An endpoint of a bulk task. The number distinguishes it from a later endpoint with the same id. `refused` is the reason why the
+ * caller may not change it: the item fails without an attempt.
+ */
+export type TaskEndpoint = { endpointId: string; number: number } | { endpointId: string; refused: string }
+
+export interface SelectedEndpoints {
+  items: TaskEndpoint[]
+  /** The applications of the endpoints that were not refused. */
+  applicationNames: Set<string>
+  /** The error that a request for the first refused endpoint would get. */
+  refusal: PlatformError | undefined
+}
+
+/** Work over many endpoints that a service offers as a bulk task. */
+// biome-ignore lint/suspicious/noExplicitAny: services keep data of every kind
+export interface EndpointWork<P, D extends object = any> {
+  type: BulkType<D, TaskEndpoint, TaskEndpointResult>
+  /** The scope that the caller needs on each endpoint when the task is created. */
+  scope: string
+  /** Checks the request and returns the data of the task; throws 400, 403 or 404. */
+  dataOf(ctx: Ctx, parameters: P): Promise<D> | D
+  /** Returns what users may see of the data. */
+  describe(data: D): Record<string, unknown>
+}
+
+export interface TaskEndpointResult {
+  /** The command that was made for the endpoint. */
+  commandId?: number
+}
+
+export interface RegisterWorks {
+  delete: EndpointWork<Record<never, never>>
+  /** `operations` is a JSON Patch (RFC 6902), `merge` a JSON Merge Patch (RFC 7396). */
+  patchMetadata: EndpointWork<{ operations?: unknown[]; merge?: Record<string, unknown> }>
+  changeVersion: EndpointWork<{ versionName: string }>
+}
+
 /** An endpoint that another service registers along with an object of its own. */
 export interface EndpointToRegister {
   endpointId: string
@@ -147,6 +197,19 @@ export interface Register {
     selection: Selection,
     of: { scope: string; from?: string | undefined; limit: number },
   ): Promise<SelectionPage>
+  /** Checks conditions and returns a function that reads the endpoints that match them; throws 400 for a bad condition. */
+  selectEndpoints(
+    ctx: Ctx,
+    conditions: EndpointConditions,
+    of: { scope: string; max: number },
+  ): (sql: Sql) => AsyncIterable<SelectedEndpoints>
+  /**
+   * Finds the endpoints of a page of a bulk task, in order, and blocks their deletion until the transaction ends. The error is the
+   * outcome of an item whose endpoint was refused or has been deleted.
+   */
+  taskEndpoints(sql: Sql, tenantId: string, items: TaskEndpoint[]): Promise<(EndpointRef | { failed: string })[]>
+  /** Changes of many endpoints as bulk tasks. */
+  works: RegisterWorks
   /**
    * Returns a relation with the columns of `EndpointRef`, as a part of a statement of another service: `from (${…}) as e`. For lists
    * that must show every endpoint without a copy of the register.

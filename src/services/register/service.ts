@@ -4,6 +4,7 @@ import type { Sql } from '../../kernel/db.ts'
 import type { Kit } from '../../kernel/define-service.ts'
 import type { Applications } from '../applications/contract.ts'
 import type { Tokens } from '../tokens/contract.ts'
+import { createWorks, taskEndpoints } from './bulk/works.ts'
 import type { Register } from './contract.ts'
 import type { Changes } from './endpoint-changes.ts'
 import { type BatchOperations, createBatchOperations } from './endpoints/batches.ts'
@@ -14,6 +15,7 @@ import * as counts from './endpoints/store/counts.ts'
 import * as store from './endpoints/store/endpoints.ts'
 import type { FilterIndex } from './filters/filter-index.ts'
 import { foldFilterCounts } from './filters/store/filters.ts'
+import { createSelection } from './lists/select.ts'
 import { createListOperations, type ListOperations } from './lists/service.ts'
 import type { ConnectivityKeysOf } from './metadata/connectivity-keys.ts'
 import { visibleMetadata } from './metadata/metadata.ts'
@@ -82,6 +84,9 @@ export function createRegister(
       },
       findFilters: parts.filters.find,
       selectionPage,
+      selectEndpoints: createSelection(parts.filters),
+      taskEndpoints,
+      works: createWorks(kit, { ...deps, endpoints, metadata }),
       relation: store.endpointRelation,
       containments: relations.containments,
       matchingFilters: (endpointId) => parts.filters.idsOf(db.sql, endpointId),

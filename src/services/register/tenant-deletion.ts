@@ -1,6 +1,7 @@
 import type { Sql } from '../../kernel/db.ts'
 import type { Kit } from '../../kernel/define-service.ts'
 import { defineJob } from '../../kernel/jobs.ts'
+import { registerTasks } from './bulk/works.ts'
 import { RegisterBatch } from './endpoints/batches.ts'
 import { deleteEndpointsOfTenant } from './endpoints/store/endpoints.ts'
 import { MatchFilter } from './filters/matching.ts'
@@ -20,7 +21,7 @@ export function createTenantDeletion({ db, jobs, bulk }: Kit): TenantDeletion {
     // Members are deleted twice: a concurrent change of an endpoint may have added some.
     for (const deletePart of [deleteFiltersOfTenant, deleteEndpointsOfTenant, deleteFiltersOfTenant])
       while (await db.tx((sql) => deletePart(sql, tenantId, rowsPerTransaction)));
-    while (await db.tx((sql) => bulk.deleteTenantTasks(sql, tenantId, [RegisterBatch, MatchFilter])));
+    while (await db.tx((sql) => bulk.deleteTenantTasks(sql, tenantId, [RegisterBatch, MatchFilter, ...registerTasks])));
   })
   return { enqueue: (sql, tenantId) => jobs.send(sql, DeleteTenant, { tenantId }) }
 }

@@ -8,6 +8,7 @@ import type { CommandsSettings } from '../settings.ts'
 import * as store from '../store/deletions.ts'
 import { type CommandState, stateKey } from './invocation.ts'
 import { SendBatch } from './tasks.ts'
+import { SendCommands } from './work.ts'
 
 export interface Deletions {
   /** An endpoint that was registered again keeps the commands that it got since `until`. */
@@ -43,7 +44,7 @@ export function createDeletions(
   })
   jobs.handle(ForgetTenant, async ({ tenantId }) => {
     while (await store.deleteOfTenant(db.sql, tenantId, atOnce));
-    while (await db.tx((sql) => bulk.deleteTenantTasks(sql, tenantId, [SendBatch])));
+    while (await db.tx((sql) => bulk.deleteTenantTasks(sql, tenantId, [SendBatch, SendCommands])));
   })
   return {
     async forgetEndpoints(sql, { tenantId, endpointIds, until }) {

@@ -24,7 +24,7 @@ import { parsed } from './values.ts'
 
 export interface TaskDeps {
   kit: Pick<Kit, 'db' | 'bulk' | 'newId'>
-  register: Pick<Register, 'selectionPage' | 'findFilter'>
+  register: Pick<Register, 'selectionPage' | 'findFilter' | 'taskEndpoints'>
   applications: Pick<Applications, 'exists'>
   dispatch: Dispatch
 }
@@ -58,6 +58,8 @@ interface TaskEntryView {
 
 export const SendBatch = defineWalk<{ taskId: string }>('commands.batch', {
   title: 'Send commands',
+  // The commands that were not made would wait in the task for ever.
+  cancelable: false,
   first: 100,
   least: 20,
   most: 500,

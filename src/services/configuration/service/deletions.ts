@@ -4,6 +4,7 @@ import type { Kit } from '../../../kernel/define-service.ts'
 import { defineJob } from '../../../kernel/jobs.ts'
 import type { Register } from '../../register/contract.ts'
 import * as store from '../store/cleanup.ts'
+import { WriteConfigurations } from './work.ts'
 
 export interface DeletionOperations {
   forgetEndpoints(sql: Sql, of: { tenantId: string; endpointIds: string[]; until: Date }): Promise<void>
@@ -27,7 +28,7 @@ const releasedMs = 5 * 60_000
 const orphansMs = 2 * 3600_000
 
 export function createDeletionOperations(
-  { db, jobs, now }: Pick<Kit, 'db' | 'jobs' | 'now'>,
+  { db, jobs, bulk, now }: Pick<Kit, 'db' | 'jobs' | 'bulk' | 'now'>,
   register: Pick<Register, 'relation'>,
 ): DeletionOperations {
   const ago = (ms: number) => new Date(now().getTime() - ms)
@@ -36,6 +37,7 @@ export function createDeletionOperations(
   })
   jobs.handle(ForgetTenant, async ({ tenantId }) => {
     while ((await store.deleteSomeOfTenant(db.sql, tenantId, rowsAtOnce)) > 0);
+    while (await db.tx((sql) => bulk.deleteTenantTasks(sql, tenantId, [WriteConfigurations])));
   })
   return {
     forgetEndpoints: (sql, of) => store.deleteOfEndpoints(sql, of, now()),

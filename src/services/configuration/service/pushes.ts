@@ -23,13 +23,24 @@ interface EndpointChange extends store.DeviceRef {
 }
 
 const EndpointChanged = defineSignal<EndpointChange>('configuration.endpoint-changed')
+const PageWritten = defineSignal<WrittenPage>('configuration.page-written')
 const BatchWritten = defineSignal<{ tenantId: string; configId: string }>('configuration.batch-written')
 const DefaultWritten = defineSignal<{ tenantId: string; versionName: string }>('configuration.default-written')
+
+/** Endpoints of a bulk task that got a configuration. */
+interface WrittenPage {
+  tenantId: string
+  versionName: string
+  name: string
+  endpointIds: string[]
+}
 
 export interface Pushes {
   /** Pushes what is effective for the endpoint, with the commit of `sql`. */
   endpointChanged(sql: Sql, change: EndpointChange): Promise<void>
   batchWritten(sql: Sql, of: { tenantId: string; configId: string }): Promise<void>
+  /** Pushes what is effective for these endpoints, with the commit of `sql`, where they are connected. */
+  pageWritten(sql: Sql, page: WrittenPage): Promise<void>
   defaultWritten(sql: Sql, of: { tenantId: string; versionName: string }): Promise<void>
   /** Remembers what was pushed to a connection of this node. */
   handedOver(endpointId: string, name: string, configId: string): void
@@ -65,6 +76,7 @@ export function createPushes(deps: Deps): Pushes {
   const parts: Parts = { ...deps, ordered: createKeyedMutex().run, running: new Set(), pushed: new WeakMap() }
   const here = (change: EndpointChange) => start(parts, () => pushToEndpoint(parts, change))
   signals.on(EndpointChanged, here)
+  signals.on(PageWritten, (page) => start(parts, () => pushPage(parts, page)))
   signals.on(BatchWritten, (of) => start(parts, () => pushBatch(parts, of)))
   signals.on(DefaultWritten, (of) =>
     start(parts, () => pushUndispatched(parts, (one) => one.versionName === of.versionName)),
@@ -79,6 +91,7 @@ export function createPushes(deps: Deps): Pushes {
       if (node !== undefined) return signals.send(sql, `node/${node}`, EndpointChanged, change)
       kit.db.afterCommit(sql, () => start(parts, () => lookAgain(parts, change)))
     },
+    pageWritten: (sql, page) => signals.send(sql, 'all', PageWritten, page),
     batchWritten: (sql, of) => signals.send(sql, 'all', BatchWritten, of),
     defaultWritten: (sql, of) => signals.send(sql, 'all', DefaultWritten, of),
     handedOver: (endpointId, name, configId) => remember(parts, endpointId, name, configId),
@@ -134,6 +147,11 @@ const pushToEndpoint = (parts: Parts, { name, endpointId }: EndpointChange) =>
       parts.kit.log.debug({ endpointId, name, reason: 'none_effective' }, 'configuration not pushed')
     for (const row of rows) await send(parts, endpoint, row)
   })
+
+async function pushPage(parts: Parts, { tenantId, versionName, name, endpointIds }: WrittenPage) {
+  const here = endpointIds.filter((endpointId) => parts.gateway.isConnected(endpointId))
+  await inTurn(here, createPace(), (endpointId) => pushToEndpoint(parts, { tenantId, versionName, name, endpointId }))
+}
 
 async function pushBatch(parts: Parts, { tenantId, configId }: { tenantId: string; configId: string }) {
   const { kit, gateway } = parts

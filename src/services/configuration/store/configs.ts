@@ -132,6 +132,14 @@ export async function insertContent(sql: Sql, tenantId: string, { configId, conf
     values (${tenantId}, ${configId}, ${config}, ${digest})`
 }
 
+/** Inserts the content of a bulk task with its first page. A content that is there is locked against its removal. */
+export async function insertContentOnce(sql: Sql, tenantId: string, { configId, config, digest }: Content) {
+  await sql`
+    insert into configuration.contents (tenant_id, config_id, config, digest)
+    values (${tenantId}, ${configId}, ${config}, ${digest})
+    on conflict (tenant_id, config_id) do update set digest = excluded.digest`
+}
+
 export async function findContents(sql: Sql, tenantId: string, configIds: string[]) {
   return await sql<{ configId: string; config: string }[]>`
     select config_id, config from configuration.contents
@@ -158,6 +166,16 @@ export async function compareOwn(sql: Sql, target: Target, name: string, digest:
       and o.version_name = ${target.versionName} and o.name = ${name}
     join configuration.contents c on c.tenant_id = o.tenant_id and c.config_id = o.config_id and c.digest = ${digest}`
   return row!
+}
+
+/** Returns the endpoints of the target that have a configuration with this digest. */
+export async function findUnchanged(sql: Sql, target: Target, name: string, digest: string): Promise<Set<string>> {
+  const rows = await sql<{ endpointId: string }[]>`
+    select o.endpoint_id from configuration.endpoint_configs o
+      join configuration.contents c on c.tenant_id = o.tenant_id and c.config_id = o.config_id and c.digest = ${digest}
+    where o.tenant_id = ${target.tenantId} and o.endpoint_id = any(${target.endpointIds}::text[])
+      and o.version_name = ${target.versionName} and o.name = ${name}`
+  return new Set(rows.map(({ endpointId }) => endpointId))
 }
 
 const statusColumns = (sql: Sql): Fragment => sql`dispatched_date, confirmed_date, status_code, reason_phrase`

@@ -18,6 +18,7 @@ import { findText } from '../lists/store/list.ts'
 import { visibleMetadata } from '../metadata/metadata.ts'
 import { deleteRelationsOf } from '../relations/store.ts'
 import * as store from './store/endpoints.ts'
+import { saveVersionOfMany } from './store/many.ts'
 
 export interface Deletion {
   deleted: string[]
@@ -33,6 +34,17 @@ export interface EndpointOperations {
   deleteMany(ctx: Ctx, endpointIds: string[]): Promise<Deletion>
   /** Unregisters endpoints for another service, which has checked the permission of the caller. */
   unregisterAll(sql: Sql, endpointIds: string[]): Promise<void>
+  /** Unregisters locked endpoints of a bulk task. Returns those that existed. */
+  unregister(sql: Sql, endpointIds: string[]): Promise<string[]>
+  /**
+   * Moves locked endpoints of a bulk task to a version, whose application is locked. Returns the reason for each endpoint that
+   * cannot be moved.
+   */
+  moveAll(
+    sql: Sql,
+    rows: store.EndpointRow[],
+    to: { applicationName: string; versionName: string },
+  ): Promise<Map<string, string>>
   version(ctx: Ctx, endpointId: string): Promise<{ name: string; registeredDate: Date }>
   setVersion(ctx: Ctx, endpointId: string, versionName: string): Promise<void>
   /** Sets the version for the device itself. Returns false if its application has no such version. */
@@ -64,6 +76,8 @@ export function createEndpointOperations(
     delete: (ctx, endpointId) => deleteOne(deps, ctx, endpointId),
     deleteMany: (ctx, endpointIds) => deleteMany(deps, ctx, [...new Set(endpointIds)]),
     unregisterAll: async (sql, endpointIds) => void (await unregister(deps, sql, endpointIds)),
+    unregister: (sql, endpointIds) => unregister(deps, sql, endpointIds),
+    moveAll: (sql, rows, to) => moveAll(deps, sql, rows, to),
     async version(ctx, endpointId) {
       const row = requireEndpoint(ctx, endpointId, await store.findEndpoint(db.sql, endpointId))
       return { name: row.versionName, registeredDate: row.versionRegisteredDate }
@@ -135,6 +149,49 @@ async function changeVersion(
   const payload = { tenantId, applicationName, endpointId, versionName, previousVersionName }
   await bus.publish(sql, VersionUpdated, payload)
   return true
+}
+
+async function moveAll(
+  { bus, now, applications, changes }: Deps,
+  sql: Sql,
+  rows: store.EndpointRow[],
+  { applicationName, versionName }: { applicationName: string; versionName: string },
+): Promise<Map<string, string>> {
+  const version = await applications.findVersion(versionName, sql)
+  const isTarget = (row: EndpointRef) =>
+    version?.tenantId === row.tenantId && version.applicationName === row.applicationName
+  const failures = new Map<string, string>()
+  for (const row of rows)
+    if (!isTarget(row) || row.applicationName !== applicationName)
+      failures.set(row.endpointId, `application ${row.applicationName} has no version ${versionName}`)
+  const moved = rows.filter((row) => !failures.has(row.endpointId) && row.versionName !== versionName)
+  if (moved.length === 0) return failures
+  await saveVersionOfMany(sql, moved, versionName, now())
+  if (changes.hasListeners())
+    await changes.notify(
+      sql,
+      moved.map((row) => {
+        const { tenantId, endpointId, seq, versionName: previousVersionName } = row
+        const metadata = visibleMetadata(row)
+        const [before, after] = [
+          { versionName: previousVersionName, metadata },
+          { versionName, metadata },
+        ]
+        return { tenantId, applicationName, endpointId, seq, before, after }
+      }),
+    )
+  await bus.publishAll(
+    sql,
+    VersionUpdated,
+    moved.map(({ tenantId, endpointId, versionName: previousVersionName }) => ({
+      tenantId,
+      applicationName,
+      endpointId,
+      versionName,
+      previousVersionName,
+    })),
+  )
+  return failures
 }
 
 async function read({ db, filters }: Deps, ctx: Ctx, of: Parameters<EndpointOperations['read']>[1]): Promise<Document> {

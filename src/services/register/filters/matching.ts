@@ -29,6 +29,8 @@ export const MatchFilter = defineWalk<Omit<FilterToMatch, 'tenantId'>>('register
   title: 'Match a filter',
   first: 2000,
   keepDays: 1,
+  // The filter would stay pending.
+  cancelable: false,
 })
 const ClearMembers = defineJob<Record<never, never>>('register.clear-members', { timeoutSeconds: 3600 })
 

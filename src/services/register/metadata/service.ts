@@ -23,12 +23,12 @@ import {
   hasKey,
   type IsReserved,
   type Metadata,
-  patchedMetadata,
   pick,
   visibleMetadata,
   withKey,
   withoutReserved,
 } from './metadata.ts'
+import { type MetadataPatch, patchAll, patchedOf } from './patch-all.ts'
 
 export interface MetadataOperations {
   /** Returns all metadata, or only `keys`. */
@@ -39,11 +39,15 @@ export interface MetadataOperations {
   patch(ctx: Ctx, endpointId: string, operations: unknown[], ifMatch: string | undefined): Promise<string>
   setKey(ctx: Ctx, endpointId: string, key: string, value: unknown, ifMatch: string | undefined): Promise<string>
   deleteKey(ctx: Ctx, endpointId: string, key: string, ifMatch: string | undefined): Promise<string>
+  /** Patches locked endpoints of a bulk task. Returns the reason for each endpoint whose metadata cannot be changed so. */
+  patchAll(sql: Sql, rows: store.EndpointRow[], patch: MetadataPatch): Promise<Map<string, string>>
   keysOfApplication(ctx: Ctx, applicationName: string): Promise<Record<string, string[]>>
   /** Applies a change of the device itself. Returns false if the endpoint does not exist. */
   change(endpointId: string, change: MetadataChange, options?: { cause?: string }): Promise<boolean>
   setConnectivity(changes: Connectivity[]): Promise<void>
 }
+
+export type { MetadataPatch } from './patch-all.ts'
 
 /** Connectivity keys do not change the ETag. An endpoint that is registered again with the same id has other ETags. */
 const etagFor = (row: store.EndpointRow, revision = row.metadataRevision) =>
@@ -67,6 +71,7 @@ export function createMetadataOperations(
     patch: (ctx, endpointId, operations, ifMatch) => patch(deps, { ctx, endpointId, ifMatch }, operations),
     setKey: (ctx, endpointId, key, value, ifMatch) => setKey(deps, { ctx, endpointId, ifMatch }, key, value),
     deleteKey: (ctx, endpointId, key, ifMatch) => deleteKey(deps, { ctx, endpointId, ifMatch }, key),
+    patchAll: (sql, rows, change) => patchAll(deps, sql, rows, change),
     keysOfApplication: (ctx, name) => keysOfApplication(deps, ctx, name),
     change: (endpointId, change, options) => changeForDevice(deps, endpointId, change, options),
     setConnectivity: (changes) => setConnectivity(deps, changes),
@@ -164,13 +169,7 @@ const replace = (deps: Deps, target: Target, metadata: Metadata) =>
   })
 
 const patch = (deps: Deps, target: Target, operations: unknown[]) =>
-  changeForCaller(deps, target, async (row, isReserved) => {
-    const reservedKey = operations.flatMap(keysWritten).find(isReserved)
-    if (reservedKey !== undefined) checkWritableKey(reservedKey, isReserved, 'body')
-    const patchedKeys = await patchedMetadata(visibleMetadata(row), operations)
-    checkKeyCount(patchedKeys)
-    return withoutReserved(patchedKeys, isReserved)
-  })
+  changeForCaller(deps, target, (row, isReserved) => patchedOf(visibleMetadata(row), { operations }, isReserved))
 
 async function setKey(deps: Deps, target: Target, key: string, value: unknown) {
   checkWritableKey(key, reservedKeys(), 'key')
@@ -214,16 +213,6 @@ const changeForDevice = (deps: Deps, endpointId: string, change: MetadataChange,
     await save(deps, sql, row, metadata, isReserved, options)
     return true
   })
-
-/** Returns the top-level keys that a patch operation changes. The operation may be invalid; it is checked later. */
-function keysWritten(operation: unknown): string[] {
-  const { op, path, from } = (operation ?? {}) as { op?: unknown; path?: unknown; from?: unknown }
-  const pointers = op === 'test' ? [] : op === 'move' ? [path, from] : [path]
-  return pointers
-    .filter((pointer) => typeof pointer === 'string')
-    .map((pointer) => pointer.split('/')[1])
-    .filter((key) => key !== undefined)
-}
 
 const without = (metadata: Metadata, keys: string[]) => pick(metadata, (key) => !keys.includes(key))
 

@@ -69,8 +69,8 @@ export async function lockApplicationShared(sql: Sql, applicationName: string) {
   await sql`select pg_advisory_xact_lock_shared(hashtextextended(${lockName(applicationName)}, 0))`
 }
 
-const refColumns = (sql: Sql) => sql`endpoint_id, tenant_id, application_name, version_name`
-const allColumns = (sql: Sql) => sql`${refColumns(sql)}, seq, version_registered_date, created_date, metadata,
+export const refColumns = (sql: Sql) => sql`endpoint_id, tenant_id, application_name, version_name`
+export const allColumns = (sql: Sql) => sql`${refColumns(sql)}, seq, version_registered_date, created_date, metadata,
   metadata_revision, metadata_updated_date, connected, connectivity_ts, connectivity_keys, pool_ids`
 
 export const endpointRelation = (sql: Sql): Fragment => sql`select ${refColumns(sql)} from register.endpoints`

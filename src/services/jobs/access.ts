@@ -1,0 +1,48 @@
+/** Permissions on jobs: the creator sees its own ones, others need a scope on the tenant or on the application of the job. */
+import { authorize, type Ctx } from '../../kernel/contract.ts'
+import { holds, onResource, onTenant, visibleResources } from '../../kernel/permissions.ts'
+import { applicationResource } from '../register/contract.ts'
+import { NoJob } from './errors.ts'
+
+export const readScope = 'application:job:read'
+export const cancelScope = 'application:job:cancel'
+
+export interface OwnedTask {
+  taskId: string
+  tenantId: string
+  createdBy: { type: string; id: string }
+  data: object
+}
+
+/** The application of a task, if all its items are of one. */
+export const applicationOf = ({ data }: Pick<OwnedTask, 'data'>): string | undefined => {
+  const { applicationName } = data as { applicationName?: unknown }
+  return typeof applicationName === 'string' ? applicationName : undefined
+}
+
+export const isOwn = ({ caller }: Ctx, { createdBy }: OwnedTask) =>
+  createdBy.id === caller.subject.id && createdBy.type === caller.subject.type
+
+const resourceOf = (task: OwnedTask) => {
+  const name = applicationOf(task)
+  return name === undefined ? onTenant(task.tenantId) : onResource(task.tenantId, applicationResource(name))
+}
+
+/** Returns the task if the caller may read it, and throws 404 otherwise. */
+export function requireReadable<T extends OwnedTask>(ctx: Ctx, jobId: string, task: T | undefined): T {
+  const isVisible =
+    task?.tenantId === ctx.tenantId && (isOwn(ctx, task) || holds(ctx.caller, readScope, resourceOf(task)))
+  if (!task || !isVisible) throw NoJob({ jobId })
+  return task
+}
+
+/** Throws 403 unless the caller created the task or may cancel it. */
+export function requireCancel(ctx: Ctx, task: OwnedTask) {
+  if (!isOwn(ctx, task)) authorize(ctx, cancelScope, resourceOf(task))
+}
+
+/** Restricts a list to the tasks that the caller may read; undefined for all of the tenant. */
+export function visibleTasks(ctx: Ctx) {
+  const names = visibleResources(ctx.caller, readScope, ctx.tenantId, 'application-')
+  return names === 'all' ? undefined : { createdBy: ctx.caller.subject, field: 'applicationName', values: names }
+}

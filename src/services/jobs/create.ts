@@ -1,0 +1,123 @@
+/** Creates jobs over endpoints: selects them with the permissions of the caller, and stores the task with this list. */
+import type { ConcurrencyLimit } from '../../kernel/concurrency-limit.ts'
+import type { Ctx } from '../../kernel/contract.ts'
+import type { Kit } from '../../kernel/define-service.ts'
+import { invalidField, type PlatformError } from '../../kernel/errors.ts'
+import type {
+  EndpointConditions,
+  EndpointWork,
+  Register,
+  SelectedEndpoints,
+  TaskEndpoint,
+} from '../register/contract.ts'
+import { TooManyJobs } from './errors.ts'
+
+export interface JobRequest {
+  select: EndpointConditions & { all?: true }
+  preview?: boolean
+}
+
+/** The first endpoints of a selection, for a preview. */
+export interface Samples {
+  samples: string[]
+  refused: number
+  refusedSamples: { endpointId: string; reason: string }[]
+}
+
+export interface CreateDeps {
+  kit: Pick<Kit, 'db' | 'bulk'>
+  register: Pick<Register, 'selectEndpoints'>
+  selections: ConcurrencyLimit
+}
+
+const endpointsMax = 1_000_000
+const samplesMax = 10
+/** Limits the stored lists of endpoints of one tenant. */
+export const openJobsMax = 50
+
+export async function createJob<P extends object>(
+  { kit, register, selections }: CreateDeps,
+  ctx: Ctx,
+  work: EndpointWork<P>,
+  { select, preview = false }: JobRequest,
+  parameters: P,
+): Promise<{ taskId: string } & Samples> {
+  const { tenantId, caller } = ctx
+  const { type, scope } = work
+  const data = await work.dataOf(ctx, parameters)
+  const readPages = register.selectEndpoints(ctx, conditionsOf(select), { scope, max: endpointsMax })
+  const createdBy = { ...caller.subject, ...(caller.username !== undefined && { name: caller.username }) }
+  const store = () =>
+    kit.db.tx(async (sql) => {
+      if ((await kit.bulk.count(sql, { tenantId, states: ['prepared', 'waiting', 'running'] })) >= openJobsMax)
+        throw TooManyJobs({ limit: openJobsMax })
+      const { summary, pages } = summarized(readPages(sql))
+      // The data is stored after the items, when the applications are known.
+      const task = { tenantId, createdBy, data: { ...data } }
+      const taskId = await kit.bulk.start(sql, type, task, withApplication(pages, summary, task.data), {
+        prepared: preview,
+      })
+      const { samples, refused, refusedSamples } = summary
+      return { taskId, samples, refused, refusedSamples }
+    })
+  return await selections.run(tenantId, store, ctx)
+}
+
+/** A missing condition would select every endpoint, so this must be requested by `all`. */
+function conditionsOf({ all, ...conditions }: JobRequest['select']): EndpointConditions {
+  const isEmpty = Object.values(conditions).every(
+    (value) => value === undefined || (Array.isArray(value) && value.length === 0),
+  )
+  if (isEmpty && !all) throw invalidField('select', 'expected at least one condition, or all: true for every endpoint')
+  if (!isEmpty && all) throw invalidField('select', 'expected either conditions or all')
+  return conditions
+}
+
+interface Summary extends Samples {
+  accepted: number
+  applicationNames: Set<string>
+  refusal: PlatformError | undefined
+}
+
+function summarized(pages: AsyncIterable<SelectedEndpoints>) {
+  const summary: Summary = {
+    accepted: 0,
+    samples: [],
+    refused: 0,
+    refusedSamples: [],
+    applicationNames: new Set(),
+    refusal: undefined,
+  }
+  async function* itemsOf(): AsyncGenerator<TaskEndpoint[]> {
+    for await (const { items, applicationNames, refusal } of pages) {
+      summary.refusal ??= refusal
+      for (const name of applicationNames) summary.applicationNames.add(name)
+      for (const item of items) addTo(summary, item)
+      yield items
+    }
+  }
+  return { summary, pages: itemsOf() }
+}
+
+function addTo(summary: Summary, item: TaskEndpoint) {
+  const { endpointId } = item
+  if ('refused' in item) {
+    summary.refused++
+    if (summary.refusedSamples.length < samplesMax) summary.refusedSamples.push({ endpointId, reason: item.refused })
+  } else {
+    summary.accepted++
+    if (summary.samples.length < samplesMax) summary.samples.push(endpointId)
+  }
+}
+
+/** Yields the items; at the end adds the application to the data, or throws if the caller may change none of the endpoints. */
+async function* withApplication(
+  items: AsyncGenerator<TaskEndpoint[]>,
+  summary: Summary,
+  data: { applicationName?: string },
+) {
+  yield* items
+  if (summary.accepted === 0 && summary.refusal) throw summary.refusal
+  const [applicationName, ...others] = summary.applicationNames
+  if (applicationName !== undefined && others.length === 0) data.applicationName = applicationName
+}

@@ -1,0 +1,215 @@
+/** Lists, starts and cancels the bulk tasks of all services, and creates those over endpoints. */
+import type { AnyTask, ItemState } from '../../kernel/bulk/bulk.ts'
+import type { TaskState } from '../../kernel/bulk/types.ts'
+import { createConcurrencyLimit } from '../../kernel/concurrency-limit.ts'
+import type { Ctx } from '../../kernel/contract.ts'
+import type { Kit } from '../../kernel/define-service.ts'
+import type { Commands } from '../commands/contract.ts'
+import type { Configuration } from '../configuration/contract.ts'
+import type { EndpointWork, Register, RegisterWorks } from '../register/contract.ts'
+import { applicationOf, isOwn, requireCancel, requireReadable, visibleTasks } from './access.ts'
+import { type CreateDeps, createJob, type JobRequest, type Samples } from './create.ts'
+import { JobEnded, JobNotCancelable, JobNotPrepared, NoJob, NotOwnJob } from './errors.ts'
+
+export interface JobView {
+  jobId: string
+  kind: string
+  title: string
+  state: TaskState
+  owner: { type: string; id: string; name?: string }
+  applicationName?: string
+  counts: { total?: number; succeeded: number; failed: number; pending?: number }
+  problem?: string
+  createdDate: Date
+  finishedDate?: Date
+  cancelable: boolean
+  hasItems: boolean
+}
+
+export type JobDetails = JobView & { parameters: Record<string, unknown> }
+
+export interface JobItem {
+  position: number
+  state: ItemState
+  endpointId?: string
+  reason?: string
+  commandId?: number
+}
+
+export interface JobQuery {
+  states?: TaskState[] | undefined
+  kinds?: string[] | undefined
+  applicationName?: string | undefined
+  own?: boolean | undefined
+  offset: number
+  limit: number
+}
+
+interface Works extends RegisterWorks {
+  command: Commands['work']
+  configuration: Configuration['work']
+}
+
+interface Services {
+  register: Register
+  commands: Commands
+  configuration: Configuration
+}
+
+export interface JobsService {
+  works: Works
+  create<P extends object>(
+    ctx: Ctx,
+    work: EndpointWork<P>,
+    request: JobRequest,
+    parameters: P,
+  ): Promise<JobDetails & Samples>
+  list(ctx: Ctx, query: JobQuery): Promise<{ totalElements: number; content: JobView[] }>
+  read(ctx: Ctx, jobId: string): Promise<JobDetails>
+  items(
+    ctx: Ctx,
+    jobId: string,
+    of: { state?: ItemState | undefined; offset: number; limit: number },
+  ): Promise<{ totalElements: number; content: JobItem[] }>
+  /** Starts a job that was created as a preview. */
+  start(ctx: Ctx, jobId: string): Promise<JobDetails>
+  cancel(ctx: Ctx, jobId: string): Promise<JobDetails>
+}
+
+interface Deps extends CreateDeps {
+  /** Returns the parameters of a task that users may see. */
+  describe(task: AnyTask): Record<string, unknown>
+}
+
+/** A selection of a million endpoints takes a connection for half a minute. */
+const selectionLimits = { perTenant: 2, total: 4, waitingPerTenant: 20 }
+
+export function createJobs(kit: Kit, { register, commands, configuration }: Services): JobsService {
+  const works: Works = { ...register.works, command: commands.work, configuration: configuration.work }
+  const byType = new Map(Object.values(works).map((work): [string, EndpointWork<never>] => [work.type.name, work]))
+  const deps: Deps = {
+    kit,
+    register,
+    selections: createConcurrencyLimit(selectionLimits),
+    describe: ({ type, data }) => byType.get(type)?.describe(data) ?? {},
+  }
+  return {
+    works,
+    async create(ctx, work, request, parameters) {
+      const { taskId, ...samples } = await createJob(deps, ctx, work, request, parameters)
+      return { ...(await read(deps, ctx, taskId)), ...samples }
+    },
+    list: (ctx, query) => list(deps, ctx, query),
+    read: (ctx, jobId) => read(deps, ctx, jobId),
+    items: (ctx, jobId, of) => listItems(deps, ctx, jobId, of),
+    start: (ctx, jobId) => start(deps, ctx, jobId),
+    cancel: (ctx, jobId) => cancel(deps, ctx, jobId),
+  }
+}
+
+async function list({ kit: { db, bulk } }: Deps, ctx: Ctx, { offset, limit, ...query }: JobQuery) {
+  const own = { createdBy: ctx.caller.subject, field: 'applicationName', values: [] }
+  const of = {
+    tenantId: ctx.tenantId,
+    ...(query.kinds && { types: query.kinds }),
+    states: query.states,
+    among: query.own ? own : visibleTasks(ctx),
+    data: query.applicationName === undefined ? undefined : { field: 'applicationName', value: query.applicationName },
+  }
+  const [totalElements, tasks] = await Promise.all([
+    bulk.count(db.sql, of),
+    bulk.list(db.sql, { ...of, offset, limit, fields: ['applicationName'] }),
+  ])
+  return { totalElements, content: tasks.map(viewOf) }
+}
+
+async function find({ kit: { db, bulk } }: Deps, ctx: Ctx, jobId: string): Promise<AnyTask> {
+  return requireReadable(ctx, jobId, await bulk.findAny(db.sql, jobId))
+}
+
+async function read(deps: Deps, ctx: Ctx, jobId: string): Promise<JobDetails> {
+  const task = await find(deps, ctx, jobId)
+  return { ...viewOf(task), parameters: deps.describe(task) }
+}
+
+async function listItems(deps: Deps, ctx: Ctx, jobId: string, of: Parameters<JobsService['items']>[2]) {
+  const { bulk, db } = deps.kit
+  const task = await find(deps, ctx, jobId)
+  const { total, ...counts } = task.counts
+  if (!task.hasItems) return { totalElements: 0, content: [] }
+  const items = await bulk.items<object, StoredItem, StoredItem>(db.sql, { name: task.type }, { taskId: jobId, ...of })
+  return { totalElements: (of.state ? counts[of.state] : total) ?? 0, content: items.map(itemOf) }
+}
+
+interface StoredItem {
+  endpointId?: unknown
+  commandId?: unknown
+}
+
+/** Shows only these fields: items and results of some services have secrets. */
+function itemOf({
+  position,
+  state,
+  item,
+  failed,
+  result,
+}: {
+  position: number
+  state: ItemState
+  item: StoredItem
+  failed?: string
+  result?: StoredItem
+}): JobItem {
+  const endpointId = result?.endpointId ?? item.endpointId
+  const { commandId } = result ?? {}
+  return {
+    position,
+    state,
+    ...(typeof endpointId === 'string' && { endpointId }),
+    ...(failed !== undefined && { reason: failed }),
+    ...(typeof commandId === 'number' && { commandId }),
+  }
+}
+
+async function start(deps: Deps, ctx: Ctx, jobId: string): Promise<JobDetails> {
+  const { db, bulk } = deps.kit
+  const task = await find(deps, ctx, jobId)
+  if (!isOwn(ctx, task)) throw NotOwnJob({ jobId })
+  if (!(await db.tx((sql) => bulk.release(sql, jobId)))) {
+    const { state } = await find(deps, ctx, jobId)
+    throw JobNotPrepared({ jobId, state })
+  }
+  return await read(deps, ctx, jobId)
+}
+
+async function cancel(deps: Deps, ctx: Ctx, jobId: string): Promise<JobDetails> {
+  const { db, bulk } = deps.kit
+  const task = await find(deps, ctx, jobId)
+  requireCancel(ctx, task)
+  if (!task.cancelable) throw JobNotCancelable({ jobId, title: task.title })
+  if (!(await db.tx((sql) => bulk.cancel(sql, jobId)))) {
+    const ended = await bulk.findAny(db.sql, jobId)
+    throw ended ? JobEnded({ jobId, state: ended.state }) : NoJob({ jobId })
+  }
+  return await read(deps, ctx, jobId)
+}
+
+function viewOf(task: AnyTask): JobView {
+  const applicationName = applicationOf(task)
+  const { total, succeeded, failed, pending } = task.counts
+  const counts = { succeeded, failed, ...(total !== null && { total }), ...(pending !== null && { pending }) }
+  return {
+    jobId: task.taskId,
+    kind: task.type,
+    title: task.title,
+    state: task.state,
+    owner: task.createdBy,
+    ...(applicationName !== undefined && { applicationName }),
+    counts,
+    ...(task.problem !== null && { problem: task.problem }),
+    createdDate: task.createdAt,
+    ...(task.finishedAt && { finishedDate: task.finishedAt }),
+    cancelable: task.cancelable && task.finishedAt === null,
+    hasItems: task.hasItems,
+  }
+}

@@ -1,0 +1,157 @@
+/** Selects endpoints for bulk tasks: by ids, or by the conditions of a search. The list is fixed when the task is created. */
+import type { Ctx } from '../../../kernel/contract.ts'
+import { isStatementTimeout, type Sql } from '../../../kernel/db.ts'
+import { Forbidden, invalidField } from '../../../kernel/errors.ts'
+import { holds } from '../../../kernel/permissions.ts'
+import { listOf } from '../../../kernel/schema.ts'
+import { visibilityOf } from '../access.ts'
+import {
+  type EndpointConditions,
+  type EndpointRef,
+  endpointResource,
+  endpointResourceName,
+  type Register,
+  type SelectedEndpoints,
+  type SelectionPage,
+  selectionPages,
+} from '../contract.ts'
+import { selectionPage } from '../endpoints/selection.ts'
+import { findNumbersOf, findRefsByNumbers } from '../endpoints/store/many.ts'
+import { NoEndpoint } from '../errors.ts'
+import type { FilterIndex } from '../filters/filter-index.ts'
+import { conditionsOf, type EndpointQuery, searchKey, sqlPattern } from './query.ts'
+import * as store from './store/list.ts'
+
+const pageSize = 1000
+const selectMilliseconds = 20_000
+const valuesMax = 1000
+/** PostgreSQL's error code for an invalid regular expression. */
+const invalidRegexCode = '2201B'
+
+export const createSelection =
+  (filters: FilterIndex): Register['selectEndpoints'] =>
+  (ctx, conditions, { scope, max }) => {
+    const { endpointIds, ...others } = conditions
+    if (endpointIds && Object.values(others).every((value) => value === undefined)) {
+      const distinctIds = [...new Set(endpointIds)]
+      return (sql) => byIds(sql, ctx, distinctIds, scope)
+    }
+    const query = queryOf(ctx, conditions)
+    return (sql) => byQuery(sql, ctx, query, { filters, scope, max })
+  }
+
+function queryOf(ctx: Ctx, conditions: EndpointConditions): EndpointQuery {
+  const { and, or, regex } = conditions
+  const namesOf = (field: 'applicationName' | 'applicationVersionName') => {
+    const names = listOf(conditions[field])
+    if (names && names.length > valuesMax) throw invalidField(field, `expected at most ${valuesMax} names`)
+    return names && [...new Set(names)]
+  }
+  return {
+    tenantId: ctx.tenantId,
+    visibility: visibilityOf(ctx, ctx.tenantId),
+    applicationNames: namesOf('applicationName'),
+    versionNames: namesOf('applicationVersionName'),
+    endpointIds: conditions.endpointIds && [...new Set(conditions.endpointIds)],
+    filterIds: conditions.filterIds?.length ? [...new Set(conditions.filterIds)] : undefined,
+    conditions: conditionsOf({ and, or }, and === undefined ? 'or' : 'and', searchKey),
+    regex: regex === undefined || regex === '' ? undefined : sqlPattern(regex, 'regex'),
+  }
+}
+
+async function* byIds(sql: Sql, ctx: Ctx, endpointIds: string[], scope: string): AsyncGenerator<SelectedEndpoints> {
+  for await (const page of selectionPages({ selectionPage }, sql, ctx, { endpointIds }, { scope, limit: pageSize }))
+    yield await withNumbers(sql, ctx, page)
+}
+
+async function withNumbers(sql: Sql, ctx: Ctx, page: SelectionPage): Promise<SelectedEndpoints> {
+  // A caller of the platform may change endpoints of other tenants, but a job stays in one tenant.
+  const own = page.endpoints.filter(({ tenantId }) => tenantId === ctx.tenantId)
+  const foreign = page.endpoints.filter(({ tenantId }) => tenantId !== ctx.tenantId)
+  const numbers = await findNumbersOf(
+    sql,
+    own.map(({ endpointId }) => endpointId),
+  )
+  const rejected = [
+    ...page.rejected,
+    ...foreign.map(({ endpointId }) => ({ endpointId, error: NoEndpoint({ endpointId }) })),
+  ]
+  return {
+    items: [
+      ...own.map(({ endpointId }) => ({ endpointId, number: numbers.get(endpointId) ?? -1 })),
+      ...rejected.map(({ endpointId, error }) => ({ endpointId, refused: error.message })),
+    ],
+    applicationNames: new Set(own.map(({ applicationName }) => applicationName)),
+    refusal: rejected[0]?.error,
+  }
+}
+
+async function* byQuery(
+  sql: Sql,
+  ctx: Ctx,
+  query: EndpointQuery,
+  { filters, scope, max }: { filters: FilterIndex; scope: string; max: number },
+): AsyncGenerator<SelectedEndpoints> {
+  const { tenantId } = query
+  const numbers = await findNumbers(sql, await withActiveFilters(sql, query, filters), filters, max)
+  for (let position = 0; position < numbers.length; ) {
+    const page: number[] = []
+    while (page.length < pageSize && position < numbers.length) {
+      const comma = numbers.indexOf(',', position)
+      const end = comma < 0 ? numbers.length : comma
+      page.push(Number(numbers.slice(position, end)))
+      position = end + 1
+    }
+    yield selectedOf(ctx, scope, await findRefsByNumbers(sql, tenantId, page))
+  }
+}
+
+function selectedOf(ctx: Ctx, scope: string, endpoints: (EndpointRef & { seq: number })[]): SelectedEndpoints {
+  const selected: SelectedEndpoints = { items: [], applicationNames: new Set(), refusal: undefined }
+  for (const { seq: number, ...endpoint } of endpoints) {
+    const { endpointId } = endpoint
+    if (holds(ctx.caller, scope, endpointResource(endpoint))) {
+      selected.items.push({ endpointId, number })
+      selected.applicationNames.add(endpoint.applicationName)
+    } else {
+      const error = Forbidden({ scope, resource: endpointResourceName(endpointId) })
+      selected.refusal ??= error
+      selected.items.push({ endpointId, refused: error.message })
+    }
+  }
+  return selected
+}
+
+/** Puts the smallest filter first: its members are read, the others are only checked. */
+async function withActiveFilters(sql: Sql, query: EndpointQuery, filters: FilterIndex): Promise<EndpointQuery> {
+  if (!query.filterIds) return query
+  const summaries = await filters.find(sql, query.tenantId, query.filterIds)
+  for (const filterId of query.filterIds) {
+    const filter = summaries.find((one) => one.filterId === filterId)
+    if (!filter) throw invalidField('filterIds', `there is no filter ${filterId}`)
+    if (filter.status !== 'active')
+      throw invalidField('filterIds', `filter ${filterId} is still being matched, ask again when its status is active`)
+  }
+  summaries.sort((one, other) => one.matchedEndpointsCount - other.matchedEndpointsCount)
+  const filterIds = summaries.map(({ filterId }) => filterId)
+  return { ...query, filterIds, membersOfFirst: summaries[0]?.matchedEndpointsCount }
+}
+
+/** Returns the numbers of all matching endpoints as one text; a million take 8 MB. */
+async function findNumbers(sql: Sql, query: EndpointQuery, filters: FilterIndex, max: number): Promise<string> {
+  try {
+    await store.limitTime(sql, selectMilliseconds)
+    const { total, numbers } = await store.findNumbers(sql, query, filters, 0)
+    await store.resetTimeLimit(sql)
+    if (total > max) throw invalidField('select', `${total} endpoints match, and a job has at most ${max}; narrow it`)
+    return numbers
+  } catch (error) {
+    const { code } = error as { code?: unknown }
+    if (code === invalidRegexCode) throw invalidField('select', 'a pattern is too complex: its repetitions multiply')
+    if (!isStatementTimeout(error)) throw error
+    throw invalidField(
+      'select',
+      `the search took longer than ${selectMilliseconds / 1000} s and was given up; narrow it`,
+    )
+  }
+}
