@@ -1820,6 +1820,8 @@ export interface DataSearch {
   aggregate?: 'avg' | 'min' | 'max' | 'sum' | 'count' | 'first' | 'last'
   /** Length of the intervals of `aggregate`: a number and a unit (s, m, h, d, w, M, y), such as `15m` or `1d`. Intervals are in UTC; weeks begin on Monday, months (`M`) and years follow the calendar. Required with `aggregate`. */
   interval?: string
+  /** Time zone of the intervals (IANA name such as `Europe/Berlin`, or an offset such as `+05:30`): days, weeks, months and years begin at midnight of its wall clock, and a day on which the clock changes has 23 or 25 hours. The times of the points are in UTC all the same. Only with `interval`. Default: UTC. */
+  timeZone?: string
   /** Maximum number of points of each value. They are chosen so that a chart keeps its shape (largest triangle three buckets); only numbers. Not together with `aggregate`. Default: all points. */
   points?: number
   /** Format of the response. Default: as the header `Accept` asks for, else json. */
@@ -8099,6 +8101,8 @@ export interface Nouns {
         aggregate?: 'avg' | 'min' | 'max' | 'sum' | 'count' | 'first' | 'last' | undefined
         /** Length of the intervals of `aggregate`: a number and a unit (s, m, h, d, w, M, y), such as `15m` or `1d`. Intervals are in UTC; weeks begin on Monday, months (`M`) and years follow the calendar. Required with `aggregate`. */
         interval?: string | undefined
+        /** Time zone of the intervals (IANA name such as `Europe/Berlin`, or an offset such as `+05:30`): days, weeks, months and years begin at midnight of its wall clock, and a day on which the clock changes has 23 or 25 hours. The times of the points are in UTC all the same. Only with `interval`. Default: UTC. */
+        timeZone?: string | undefined
         /** Maximum number of points of each value. They are chosen so that a chart keeps its shape (largest triangle three buckets); only numbers. Not together with `aggregate`. Default: all points. */
         points?: number | undefined
         /** Format of the response. Default: as the header `Accept` asks for, else json. */

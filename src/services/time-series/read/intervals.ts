@@ -1,4 +1,6 @@
-/** Intervals in UTC: `15m`, `1h`, `1d`, `1w` (from Monday on), `1M`, `1y`. */
+/** Intervals: `15m`, `1h`, `1d`, `1w` (from Monday on), `1M`, `1y`, in UTC or by the wall clock of a time zone. */
+import type { TimeZone } from './time-zones.ts'
+
 export interface Interval {
   /** Returns the start of the interval that contains this time. */
   startOf(time: number): number
@@ -47,4 +49,40 @@ function months(width: number): Interval {
     nextOf: (start) => first(monthOf(start) + width),
     isOfDays: true,
   }
+}
+
+/**
+ * Returns the same intervals by the wall clock of a zone. A day on which the clock changes has 23 or 25 hours, and an hour that the
+ * clock repeats is two intervals.
+ */
+export function intervalInZone(text: string, zone: TimeZone): Interval | undefined {
+  const local = intervalOf(text)
+  if (!local) return undefined
+  const localOf = (time: number) => time + zone.offsetAt(time)
+  const isShort = local.fixed !== undefined && local.fixed.width < dayMs
+
+  /** Returns the times at which the wall clock shows this: none if the clock skips it, two if it repeats it. */
+  function timesOf(wallTime: number): number[] {
+    const offsets = [zone.offsetAt(wallTime - dayMs), zone.offsetAt(wallTime + dayMs)]
+    const times = offsets.map((offset) => wallTime - offset).filter((time) => localOf(time) === wallTime)
+    return [...new Set(times)].sort((a, b) => a - b)
+  }
+  const endOfSkip = (wallTime: number) => zone.changeBetween(wallTime - dayMs, wallTime + dayMs)
+
+  function startOf(time: number): number {
+    const wallTime = local!.startOf(localOf(time))
+    const times = timesOf(wallTime)
+    if (times.length === 0) return endOfSkip(wallTime)
+    return isShort ? (times.findLast((one) => one <= time) ?? times[0]!) : times[0]!
+  }
+
+  function nextOf(start: number): number {
+    const wallTime = local!.nextOf(local!.startOf(localOf(start)))
+    const next = timesOf(wallTime).find((time) => time > start) ?? endOfSkip(wallTime)
+    if (!isShort || zone.offsetAt(start) <= zone.offsetAt(next)) return next
+    const repeated = startOf(zone.changeBetween(start, next))
+    return repeated > start ? repeated : next
+  }
+
+  return { startOf, nextOf, isOfDays: false }
 }

@@ -13,8 +13,9 @@ import { dayMs } from '../pack/chunk-builder.ts'
 import type { Value } from '../points.ts'
 import { createDataQuery, type DataRequest } from './data.ts'
 import { type Aggregate, aggregates } from './interval-sums.ts'
-import { intervalOf } from './intervals.ts'
+import { type Interval, intervalInZone, intervalOf } from './intervals.ts'
 import { createReader } from './reader.ts'
+import { timeZoneOf } from './time-zones.ts'
 import { createVisibleSeries } from './visible-series.ts'
 
 const { admin, collect, unregisteredEndpoint, waypost, pack, points, registerEndpoint, sql } = await openTimeSeries()
@@ -68,6 +69,32 @@ suite('aggregation by interval', () => {
     }
   })
 
+  test('by the wall clock of a time zone, packed or not', async () => {
+    const endpoint = await unregisteredEndpoint()
+    // The clock of Berlin changes on 29 March, a day of 23 hours.
+    const first = Date.UTC(2026, 2, 27, 23)
+    await collect(
+      endpoint,
+      Array.from({ length: 72 }, (_, hour) => ({ timestamp: first + hour * 3_600_000, x: hour })),
+    )
+    const values = async (query: Record<string, string>) =>
+      (await read(endpoint, { timeZone: 'Europe/Berlin', ...query }))[endpoint.endpointId]!['auto~x']!.map(
+        ({ timestamp, values: own }) => [timestamp, own.value],
+      )
+    for (const isPacked of [false, true]) {
+      if (isPacked) await pack()
+      assert.deepEqual(await values({ aggregate: 'count', interval: '1d' }), [
+        ['2026-03-27T23:00:00.000Z', 24],
+        ['2026-03-28T23:00:00.000Z', 23],
+        ['2026-03-29T22:00:00.000Z', 24],
+        ['2026-03-30T22:00:00.000Z', 1],
+      ])
+      assert.deepEqual(await values({ aggregate: 'last', interval: '1M', timeZone: '-10:00' }), [
+        ['2026-03-01T10:00:00.000Z', 71],
+      ])
+    }
+  })
+
   test('ignores points outside of the dates, also of the same day', async () => {
     const endpoint = await unregisteredEndpoint()
     await collect(
@@ -95,6 +122,10 @@ suite('aggregation by interval', () => {
       ['aggregate=avg&interval=0h', 'interval'],
       ['aggregate=avg&interval=1.5h', 'interval'],
       ['aggregate=avg&interval=1h&points=10', 'points'],
+      ['aggregate=avg&interval=1h&timeZone=Mars/Olympus', 'timeZone'],
+      ['aggregate=avg&interval=1h&timeZone=', 'timeZone'],
+      ['timeZone=UTC', 'timeZone'],
+      ['points=10&timeZone=UTC', 'timeZone'],
       ['points=2', 'points'],
       ['points=20001', 'points'],
     ]) {
@@ -106,8 +137,7 @@ suite('aggregation by interval', () => {
 })
 
 /** Reference implementation of the aggregates. */
-function expectedOf(list: [number, Value][], interval: string, wanted: Aggregate): [number, Value][] {
-  const { startOf } = intervalOf(interval)!
+function expectedOf(list: [number, Value][], { startOf }: Interval, wanted: Aggregate): [number, Value][] {
   return [...Map.groupBy(list, ([time]) => startOf(time))].map(([time, own]) => {
     const all = own.map(([, value]) => value)
     const numbers = all.filter((value) => typeof value === 'number')
@@ -177,8 +207,10 @@ suite('aggregation of random points in parts of any size', () => {
       if (round !== 4) await pack()
     }
     const stored = [await points(endpoint.endpointId), await points(otherEndpoint.endpointId)]
-    for (let round = 0; round < 21; round++) {
-      const interval = ['1h', '7h', '1d', '3d', '1w', '1M', '1y'][round % 7]!
+    for (let round = 0; round < 28; round++) {
+      const text = ['1h', '7h', '1d', '3d', '1w', '1M', '1y'][round % 7]!
+      const zone = round < 21 ? undefined : ['America/New_York', 'Asia/Kolkata'][round % 2]!
+      const interval = zone === undefined ? intervalOf(text)! : intervalInZone(text, timeZoneOf(zone)!)!
       const aggregate = aggregates[random(aggregates.length)]!
       const descending = random(2) === 0
       const span =
@@ -186,10 +218,10 @@ suite('aggregation of random points in parts of any size', () => {
           ? { from: timeMin, to: timeMax }
           : { from: start + random(10) * dayMs - 5, to: start + random(70) * dayMs }
       const limits = { points: [1, 5, 30, 10_000][random(4)]!, sampleValues: [2, 20, 10_000][random(3)]! }
-      const reduction = round % 8 === 7 ? undefined : { aggregate, interval: intervalOf(interval)! }
+      const reduction = round % 8 === 7 ? undefined : { aggregate, interval }
       const of = { applicationName: endpoint.applicationName, endpointIds: undefined, seriesNames: ['s', 't'] }
       const answer = await responseOf({ ...of, span, descending, reduction }, limits)
-      const what = JSON.stringify({ interval, aggregate, descending, span, limits })
+      const what = JSON.stringify({ text, zone, aggregate, descending, span, limits })
       for (const [index, { endpointId }] of [endpoint, otherEndpoint].entries()) {
         for (const series of ['s', 't']) {
           const rows = new Map<number, Record<string, Value>>()

@@ -112,6 +112,16 @@ const reduction = {
         'UTC; weeks begin on Monday, months (`M`) and years follow the calendar. Required with `aggregate`.',
     }),
   ),
+  timeZone: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 64,
+      description:
+        'Time zone of the intervals (IANA name such as `Europe/Berlin`, or an offset such as `+05:30`): days, weeks, months and years begin at ' +
+        'midnight of its wall clock, and a day on which the clock changes has 23 or 25 hours. The times of the points are in UTC all ' +
+        'the same. Only with `interval`. Default: UTC.',
+    }),
+  ),
   points: Type.Optional(
     Type.Integer({
       minimum: 3,
