@@ -7,6 +7,7 @@ import { DatabaseUnavailable } from './errors.ts'
 import type { Log } from './log.ts'
 import { writeFailed, writeTimedOut } from './log-messages.ts'
 import type { Metrics } from './metrics.ts'
+import { createOpenItems, type OpenItems } from './open-items.ts'
 
 /** The rows of one write. */
 export interface Group {
@@ -66,8 +67,8 @@ interface Writer<G extends Group> extends GroupCommitOptions<G> {
   failures: ReturnType<Metrics['counter']>
   open: Batch<G> | undefined
   sealed: Batch<G>[]
-  /** Writes that are running. An array, because the tables of a Set that changes all the time keep each other in memory. */
-  flushing: Promise<void>[]
+  /** Writes that are running. */
+  flushing: OpenItems<Promise<void>>
   pendingBytes: number
   lastWriteStartedAt: number
   scheduled: boolean
@@ -81,7 +82,7 @@ export function createGroupCommit<G extends Group>(options: GroupCommitOptions<G
     failures: metrics.counter(`waypost_${name}_failures_total`, 'Number of failed writes.'),
     open: undefined,
     sealed: [],
-    flushing: [],
+    flushing: createOpenItems(),
     pendingBytes: 0,
     lastWriteStartedAt: Number.NEGATIVE_INFINITY,
     scheduled: false,
@@ -97,7 +98,7 @@ export function createGroupCommit<G extends Group>(options: GroupCommitOptions<G
       await Promise.allSettled([...writer.flushing, ...waiting])
     },
     async drained() {
-      while (writer.open || writer.sealed.length > 0 || writer.flushing.length > 0) {
+      while (writer.open || writer.sealed.length > 0 || writer.flushing.size > 0) {
         startWrite(writer)
         await Promise.all(writer.flushing)
       }
@@ -155,7 +156,7 @@ function newBatch<G extends Group>(writer: Writer<G>): Batch<G> {
 
 function schedule<G extends Group>(writer: Writer<G>) {
   const { scheduled, flushing, concurrentWrites, sealed, open, lastWriteStartedAt, everyMs } = writer
-  if (scheduled || flushing.length >= concurrentWrites || (sealed.length === 0 && !open)) return
+  if (scheduled || flushing.size >= concurrentWrites || (sealed.length === 0 && !open)) return
   writer.scheduled = true
   const waitMs = sealed.length > 0 ? 0 : lastWriteStartedAt + everyMs - monotonicMs()
   if (waitMs > 0) setTimeout(startWrite, waitMs, writer)
@@ -169,10 +170,10 @@ function startWrite<G extends Group>(writer: Writer<G>) {
   if (batch === writer.open) writer.open = undefined
   writer.lastWriteStartedAt = monotonicMs()
   const flush = write(writer, batch).finally(() => {
-    writer.flushing.splice(writer.flushing.indexOf(flush), 1)
+    remove()
     schedule(writer)
   })
-  writer.flushing.push(flush)
+  const remove = writer.flushing.add(flush)
   schedule(writer)
 }
 

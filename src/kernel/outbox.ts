@@ -2,10 +2,12 @@
  * Delivers events durably. There is one row for each event and subscription; workers on every node take keys with `for update
  * skip locked`, deliver their events in order, and sleep when all due keys are taken.
  */
+
 import { monotonicMs, sleep } from './clock.ts'
 import type { Db, Sql } from './db.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
+import { createOpenItems, type OpenItems } from './open-items.ts'
 import { type Delivery, deliverFailed, deliverFresh, type EventHandler } from './outbox/deliver.ts'
 import { deliveryFailed } from './outbox/log-messages.ts'
 import * as store from './outbox/store.ts'
@@ -48,7 +50,7 @@ interface State extends Pick<OutboxDeps, 'db' | 'signals' | 'log'> {
   delivery: Delivery
   handlers: Map<string, EventHandler>
   tasks: Map<string, Task>
-  workers: Set<Promise<void>>
+  workers: OpenItems<Promise<void>>
   running: boolean
   /** True when events may have become due since the last search. */
   needsSearch: boolean
@@ -80,7 +82,7 @@ export function createOutbox({ db, signals, log, metrics, workers: workersMax }:
     },
     handlers: new Map(),
     tasks: new Map(),
-    workers: new Set(),
+    workers: createOpenItems(),
     running: false,
     needsSearch: false,
     runningSearch: undefined,
@@ -139,8 +141,8 @@ function startWorkers(state: State, count: number) {
   while (state.running && workers.size < Math.min(workersMax, count)) {
     const worker = runWorker(state)
       .catch((error) => deliveryFailed(log, { err: error }))
-      .finally(() => workers.delete(worker))
-    workers.add(worker)
+      .finally(() => remove())
+    const remove = workers.add(worker)
   }
 }
 

@@ -2,11 +2,13 @@
  * Signals: messages between nodes (README.md). `send` stores a row in the caller's transaction; after the commit the relay sends
  * it in a batch and deletes the row. Rows of a node that died are sent by any other node.
  */
+
 import { sleep } from './clock.ts'
 import type { Db, Sql } from './db.ts'
 import type { Log } from './log.ts'
 import type { Member, Members } from './members.ts'
 import type { Metrics } from './metrics.ts'
+import { createOpenItems, type OpenItems } from './open-items.ts'
 import { defineRequest, defineSignal, type Handler, type Signal } from './signals/define.ts'
 import { createHandlers, type Handlers } from './signals/handlers.ts'
 import { createSigningKey } from './signals/key.ts'
@@ -59,7 +61,7 @@ interface Parts {
   relay: Relay
   handlers: Handlers
   /** Rows of committed messages whose ids are not known yet. */
-  inserting: Set<Promise<unknown>>
+  inserting: OpenItems<Promise<unknown>>
 }
 
 export function createSignals(deps: {
@@ -87,7 +89,7 @@ export function createSignals(deps: {
     countSent: (count) => sent.inc(count),
     countDropped: (count) => lost.inc({ reason: 'unsent' }, count),
   })
-  const parts: Parts = { db, members, log, relay, handlers, inserting: new Set() }
+  const parts: Parts = { db, members, log, relay, handlers, inserting: createOpenItems() }
   const sweeper = createSweeper({ db, nodeId, handlers, relay, log })
   const receive = createReceiver({
     nodeId,
@@ -227,9 +229,9 @@ async function send(parts: Parts, sql: Sql, topic: string, messages: OutgoingMes
     const added = inserted.then((ids) => {
       for (const [index, { one, text }] of toStore.entries())
         relayStored(parts, { address: one.to, topic, payload: text, rowId: ids[index]! }, handled.get(one))
-      parts.inserting.delete(added)
+      remove()
     })
-    parts.inserting.add(added)
+    const remove = parts.inserting.add(added)
   })
 }
 

@@ -1,6 +1,7 @@
 /** `ctx.signal` of requests, created on first use because most requests never use it. */
 import type { ServerResponse } from 'node:http'
 import { CallerDisconnected, DeadlinePassed, ProcessStopping } from '../errors.ts'
+import { createOpenItems } from '../open-items.ts'
 
 export interface RequestSignals {
   /** Aborts when the connection closes before the response is sent, the deadline passes or the process stops. */
@@ -9,7 +10,7 @@ export interface RequestSignals {
 }
 
 export function createRequestSignals(): RequestSignals {
-  const open = new Set<AbortController>()
+  const open = createOpenItems<AbortController>()
   let isStopping = false
 
   return {
@@ -27,13 +28,13 @@ export function createRequestSignals(): RequestSignals {
   }
 
   function watch(controller: AbortController, response: ServerResponse, deadlineSeconds: number | undefined) {
-    open.add(controller)
+    const remove = open.add(controller)
     const deadline =
       deadlineSeconds === undefined
         ? undefined
         : setTimeout(() => controller.abort(DeadlinePassed()), deadlineSeconds * 1000)
     response.once('close', () => {
-      open.delete(controller)
+      remove()
       clearTimeout(deadline)
       if (!response.writableFinished) controller.abort(CallerDisconnected())
     })

@@ -2,8 +2,10 @@
  * Runs the stored events of this node: in order for each endpoint, in parallel for different ones, with a limit for each tenant. What does
  * not fit into memory stays in the database until there is room.
  */
+
 import { sleep } from '../../../../kernel/clock.ts'
 import type { Kit } from '../../../../kernel/define-service.ts'
+import { createOpenItems, type OpenItems } from '../../../../kernel/open-items.ts'
 import { waitingEventsFailed } from '../../log-messages.ts'
 import { findBlocked, findRows } from '../store/events.ts'
 import type { StoredRow } from './recorder.ts'
@@ -82,8 +84,8 @@ interface Tenant {
 
 export function createQueue(options: QueueOptions): Queue {
   const tenants = new Map<string, Tenant>()
-  const writes = new Set<Promise<void>>()
-  const running = new Set<Promise<void>>()
+  const writes = createOpenItems<Promise<void>>()
+  const running = createOpenItems<Promise<void>>()
   const { limits = defaultLimits } = options
   const state = { options, limits, tenants, writes, running, size: 0, isStopped: false }
   return {
@@ -114,8 +116,8 @@ interface State {
   limits: QueueLimits
   tenants: Map<string, Tenant>
   /** Ends of rows that are being written. */
-  writes: Set<Promise<void>>
-  running: Set<Promise<void>>
+  writes: OpenItems<Promise<void>>
+  running: OpenItems<Promise<void>>
   size: number
   isStopped: boolean
 }
@@ -219,8 +221,8 @@ function pump(state: State, tenant: Tenant) {
     lane.items.shift()
     lane.isRunning = true
     tenant.running++
-    const run = runItem(state, tenant, lane, item).finally(() => state.running.delete(run))
-    state.running.add(run)
+    const run = runItem(state, tenant, lane, item).finally(() => remove())
+    const remove = state.running.add(run)
   }
 }
 
@@ -254,12 +256,12 @@ function track(state: State, tenant: Tenant, id: number, write: Promise<void>) {
   const done = write
     .catch((error) => waitingEventsFailed(state.options.kit.log, { err: error, tenantId: tenant.id }))
     .finally(() => {
-      state.writes.delete(done)
+      remove()
       tenant.held.delete(id)
       if (tenant.hasMore) loadMore(state, tenant)
       else if (tenant.held.size === 0 && tenant.lanes.size === 0) state.tenants.delete(tenant.id)
     })
-  state.writes.add(done)
+  const remove = state.writes.add(done)
 }
 
 function rejectRow(state: State, tenant: Tenant, row: StoredRow) {

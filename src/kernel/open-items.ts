@@ -1,0 +1,31 @@
+/**
+ * Things that are under way: writes, requests, workers. An array instead of a Set, because a Set that changes all the time leaves tables
+ * behind that refer to each other. V8 then keeps their entries in memory until the next garbage collection of the whole heap.
+ */
+export interface OpenItems<T> extends Iterable<T> {
+  readonly size: number
+  /** Returns the function that removes the item. */
+  add(item: T): () => void
+}
+
+export function createOpenItems<T>(): OpenItems<T> {
+  const entries: { item: T; index: number }[] = []
+
+  return {
+    get size() {
+      return entries.length
+    },
+    add(item) {
+      const entry = { item, index: entries.length }
+      entries.push(entry)
+      return () => {
+        if (entries[entry.index] !== entry) return
+        const last = entries.pop()!
+        if (last === entry) return
+        entries[entry.index] = last
+        last.index = entry.index
+      }
+    },
+    [Symbol.iterator]: () => entries.map(({ item }) => item)[Symbol.iterator](),
+  }
+}
