@@ -12,6 +12,7 @@ import type { Answer, Arguments, List, ListOptions, Operation, Options } from '.
 export type { Auth, Session } from './auth.ts'
 export { WaypostError } from './errors.ts'
 export type { LiveEvent, Topic } from './live.ts'
+export type { LiveStream, LiveSubscription, StreamEvent } from './stream.ts'
 export type * from './types.ts'
 
 export interface ClientOptions extends Omit<Options, 'signal' | 'ifMatch' | 'ifNoneMatch' | 'accept' | 'repeatable'> {

@@ -6,6 +6,7 @@ export type { Auth, ClientOptions, Session } from './core.ts'
 export { type Client, createClientOf, WaypostError } from './core.ts'
 export type { LiveEvent, Topic } from './live.ts'
 export type * from './operations.ts'
+export type { LiveStream, LiveSubscription, StreamEvent } from './stream.ts'
 export type * from './types.ts'
 
 export const createClient = (options: ClientOptions): Client => createClientOf(table, options)

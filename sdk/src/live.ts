@@ -1,7 +1,8 @@
 /** Watches topics over the streams of the platform: one async iterator that reconnects and resumes. */
-import { WaypostError } from './errors.ts'
+import { isFinal, reasonOf, sleep } from './following.ts'
 import { readOperation } from './operation.ts'
 import { delayMsOf } from './retry.ts'
+import { createStream, type LiveStream, type LiveSubscription } from './stream.ts'
 import type { Answer, Arguments, Operation, Options, ServerEvent } from './types.ts'
 
 /** Points of series as they are stored. */
@@ -27,7 +28,12 @@ export type LiveEvent =
   /** The connection broke; the stream reconnects. */
   | { type: 'interrupted'; topic: Topic; reason: string }
 
-export type Live = (topics: Topic | readonly Topic[], options?: { signal?: AbortSignal }) => AsyncIterable<LiveEvent>
+export interface Live {
+  /** Watches points of time series. */
+  (topics: Topic | readonly Topic[], options?: { signal?: AbortSignal }): AsyncIterable<LiveEvent>
+  /** Watches many topics over one connection: messages, refusals, connections, points, alerts, jobs. */
+  stream(subscriptions: readonly LiveSubscription[], options?: { signal?: AbortSignal }): LiveStream
+}
 
 type Call = (operation: Operation, args: Arguments, options: Options) => Promise<Answer>
 
@@ -39,11 +45,15 @@ const watch = readOperation(
 /** Events that wait for a slow reader; beyond, streams are not read until it has caught up. */
 const waitingMax = 100
 
-export const createLive =
-  (call: Call): Live =>
-  (topics, { signal } = {}) => ({
+export function createLive(call: Call): Live {
+  const live = (topics: Topic | readonly Topic[], { signal }: { signal?: AbortSignal } = {}) => ({
     [Symbol.asyncIterator]: () => merge([topics].flat(), call, signal),
   })
+  return Object.assign(live, {
+    stream: (subscriptions: readonly LiveSubscription[], options?: { signal?: AbortSignal }) =>
+      createStream(call, subscriptions, options),
+  })
+}
 
 /** Merges the streams of the topics. */
 async function* merge(topics: readonly Topic[], call: Call, signal: AbortSignal | undefined) {
@@ -125,30 +135,3 @@ async function follow(topic: Topic, call: Call, signal: AbortSignal, push: (even
     await sleep(delayMsOf(failures, undefined, Math.random), signal)
   }
 }
-
-/** A request that the platform rejects is rejected again; limits and failures of the network pass. */
-const isFinal = (error: unknown) =>
-  error instanceof WaypostError &&
-  (error.code === 'invalid_argument' ||
-    error.code === 'login_failed' ||
-    (error.status !== undefined && error.status >= 400 && error.status < 500 && ![408, 429].includes(error.status)))
-
-function reasonOf(data: string): string {
-  try {
-    const { reason } = JSON.parse(data) as { reason?: unknown }
-    return typeof reason === 'string' ? reason : 'unknown'
-  } catch {
-    return 'unknown'
-  }
-}
-
-const sleep = (ms: number, signal: AbortSignal) =>
-  new Promise<void>((resolve) => {
-    const timer = setTimeout(end, ms)
-    function end() {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', end)
-      resolve()
-    }
-    signal.addEventListener('abort', end, { once: true })
-  })

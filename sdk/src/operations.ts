@@ -3978,6 +3978,14 @@ export interface OAuthError {
 /** Metadata of the OpenID Connect provider (OpenID Connect Discovery 1.0). */
 export type OpenIdConfiguration = Record<string, unknown>
 
+/** An open stream. */
+export interface OpenStream {
+  /** Id of the stream. */
+  streamId: string
+  /** Ids of its subscriptions. The stream says when each is active, or why it ended. */
+  subscriptions: string[]
+}
+
 /** The present and the new password of the caller. */
 export interface OwnPasswordChange {
   /** The password until now. */
@@ -5271,6 +5279,32 @@ export interface StatusSort {
   empty: boolean
 }
 
+/** The subscriptions of a stream. There may be none at first. */
+export interface StreamRequest {
+  /** The subscriptions of the stream, at most 100, each with another id. */
+  subscriptions: TopicSubscription[]
+}
+
+/** All subscriptions that the stream shall have. */
+export interface StreamSubscriptions {
+  /** The subscriptions of the stream, at most 100, each with another id. */
+  subscriptions: TopicSubscription[]
+}
+
+/** A topic of streams. */
+export interface StreamTopic {
+  /** Name of the topic. */
+  topic: string
+  /** What its events are. */
+  description: string
+  /** The scopes that a subscription needs. */
+  scopes: string[]
+  /** The filters that a subscription may have. */
+  filters: string[]
+  /** true: a stream that resumes gets what happened since. false: it gets a gap. */
+  hasHistory: boolean
+}
+
 /** A user, role, client or API key of the tenant. */
 export interface Subject {
   /** Kind of the subject: user, role, client or api-key. */
@@ -5793,6 +5827,36 @@ export interface Tokens {
   scope: string
   /** ID token (JWT) that says who has logged in. Only with scope `openid`. */
   id_token?: string
+}
+
+/** A topic with filters; all of them have to match. */
+export interface TopicSubscription {
+  /** Your name for the subscription; its events carry it. */
+  id: string
+  /** `traffic`: messages that devices sent and received, as in `traffic.list`. `refusals`: refused connections and messages of devices, as in `refusals.list`. `connection`: connects and disconnects of endpoints. `series`: points of time series as they are stored. `alerts`: changes of alerts, with the alert as in `alerts.list`. */
+  topic: 'traffic' | 'refusals' | 'connection' | 'series' | 'alerts'
+  /** Only events of this application. Required for `series`. Default: all applications. */
+  applicationName?: string
+  /** Only events of these endpoints (ids). Default: all that the caller may read, also endpoints that come later. */
+  endpointIds?: string[]
+  /** `traffic`: only messages of these application versions. Default: all. */
+  versionNames?: string[]
+  /** `traffic`: only messages from devices (INBOUND) or to devices (OUTBOUND). Default: both. */
+  directions?: ('INBOUND' | 'OUTBOUND')[]
+  /** `traffic`: only messages of these extensions of the device protocol, such as `dcx`. Default: all. */
+  extensions?: string[]
+  /** `series`: only points of these series. Default: all. */
+  seriesNames?: string[]
+  /** `refusals`: only refusals with these reasons. Default: all. */
+  reasons?: string[]
+  /** `alerts`: only alerts of these severities. Default: all. */
+  severities?: ('INFO' | 'LOW' | 'MEDIUM' | 'HIGH' | 'CRITICAL')[]
+  /** `alerts`: only alerts of these types. Default: all. */
+  alertTypes?: string[]
+  /** `jobs`: only these jobs. Default: all that the caller may read. */
+  jobIds?: string[]
+  /** Begin with the events that were stored since this time. Default: new events only, or see Last-Event-ID. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
+  since?: string
 }
 
 /** What a rule or action did once. */
@@ -10476,5 +10540,38 @@ export interface Nouns {
       /** Id of the job. */
       jobId: string
     }, { 200: JobDetails }>
+  }
+  topics: {
+    /** List the topics of streams. Which topics a stream can have, with their filters and the scopes that they need. */
+    list: BareListCall<Record<never, never>, StreamTopic>
+    /** Watch topics as they happen. One stream for several topics with the same filters; each topic uses the filters that it has, and its subscription has its name. To use other filters for each topic, open a stream with `streams.watch`. The response consists of server-sent events until the token expires. `open`: the stream has the id `streamId`. `subscribed`: a subscription is active; what is stored from now on is delivered. An event with the name of a topic has `subscription` and `items`, in the form of the operation that lists them. `gap`: something was left out; read it with that operation. `ended`: a subscription ended, with `status`, `code` and `message`, such as a permission that was taken away. `position`: everything before its id was delivered. `end`: the last event, with its `reason`: `unauthenticated`, `too_slow` (nothing was read for a minute) or `stopping`. Reasons of a `gap`: `missed` (nodes lost contact with each other, or one died), `too_slow` (more waited for the client than fits), `too_old`, `too_many` and `no_history` (what happened since Last-Event-ID cannot be delivered). */
+    watch: Call<{
+      /** Names of the topics: traffic, refusals, connection, series, alerts. */
+      topics: string | readonly string[]
+      /** Only events of this application. Required for `series`. Default: all applications. */
+      applicationName?: string | undefined
+      /** Only events of these endpoints (ids). Default: all that the caller may read, also endpoints that come later. */
+      endpointIds?: string | readonly string[] | undefined
+      /** `series`: only points of these series. Default: all. */
+      seriesNames?: string | readonly string[] | undefined
+      /** Begin with the events that were stored since this time. Default: new events only, or see Last-Event-ID. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
+      since?: string | undefined
+      /** Id of the last event that the client received. Each topic then begins with the events that were stored since, and some before, which the client recognises by their `id`. Default: new events only. */
+      'last-event-id'?: string | undefined
+    }, { 200: AsyncIterable<ServerEvent> }>
+  }
+  streams: {
+    /** Open a stream with subscriptions to topics. One response for all that a program or a web page watches. `streams.update` changes its subscriptions. The response consists of server-sent events until the token expires. `open`: the stream has the id `streamId`. `subscribed`: a subscription is active; what is stored from now on is delivered. An event with the name of a topic has `subscription` and `items`, in the form of the operation that lists them. `gap`: something was left out; read it with that operation. `ended`: a subscription ended, with `status`, `code` and `message`, such as a permission that was taken away. `position`: everything before its id was delivered. `end`: the last event, with its `reason`: `unauthenticated`, `too_slow` (nothing was read for a minute) or `stopping`. Reasons of a `gap`: `missed` (nodes lost contact with each other, or one died), `too_slow` (more waited for the client than fits), `too_old`, `too_many` and `no_history` (what happened since Last-Event-ID cannot be delivered). */
+    watch: Call<{
+      /** Id of the last event that the client received. Each topic then begins with the events that were stored since, and some before, which the client recognises by their `id`. Default: new events only. */
+      'last-event-id'?: string | undefined
+      body: StreamRequest
+    }, { 200: AsyncIterable<ServerEvent> }>
+    /** Change the subscriptions of an open stream. Replaces all subscriptions. Those whose id and filters are the same continue without interruption. Any node accepts the request. It needs the same caller as the stream; the credentials of the stream stay those with which it was opened. */
+    update: Call<{
+      /** Id of the stream, from its event `open`. */
+      streamId: string
+      body: StreamSubscriptions
+    }, { 200: OpenStream }>
   }
 }

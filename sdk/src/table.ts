@@ -613,6 +613,12 @@ items.list GET /jobs/api/v1/jobs/{jobId}/items po,q,offset,limit,0,100,content,t
 execute POST /jobs/api/v1/jobs/{jobId}/start
 cancel POST /jobs/api/v1/jobs/{jobId}/cancel`
 
+export const topics = `list GET /live/api/v1/topics pn,,,,0,0
+watch GET /live/api/v1/stream ae hlast-event-id`
+
+export const streams = `watch POST /live/api/v1/streams ae hlast-event-id
+update PUT /live/api/v1/streams/{streamId}`
+
 export const table = {
   me,
   scopes,
@@ -678,4 +684,6 @@ export const table = {
   appIntegrations,
   accountIntegrations,
   jobs,
+  topics,
+  streams,
 }

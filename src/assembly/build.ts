@@ -21,6 +21,7 @@ import { newId } from '../kernel/ids.ts'
 import { createJobs } from '../kernel/jobs.ts'
 import { followRotation, kernelColumns, type QualifiedColumn } from '../kernel/key-rotation.ts'
 import { limitSettings } from '../kernel/limit-settings.ts'
+import { createLive } from '../kernel/live/live.ts'
 import { createLockoutReport } from '../kernel/lockout-report.ts'
 import type { Log } from '../kernel/log.ts'
 import { createMembers } from '../kernel/members.ts'
@@ -86,7 +87,7 @@ export async function buildServices(options: {
   baseUrl: () => string
   now?: Clock
 }): Promise<BuiltServices> {
-  const { config, log, connection } = options
+  const { config, log, connection, now = systemClock } = options
   const services = sortByNeeds(options.services)
   const jobPool = connect(connection, { max: 1, translate: false, name: 'waypost-jobs', statementSeconds: 300 })
   const db = createDb(connection, { max: config.databaseConnections })
@@ -100,12 +101,12 @@ export async function buildServices(options: {
     const jobs = createJobs({ db, pool: jobPool, log })
     const stop = new AbortController()
     const limits = config.of(limitSettings)
-    const now = options.now ?? systemClock
     const tenantLimits = createTenantLimits(limits, log)
     const kit: Kit = {
       db,
       members,
       signals,
+      live: createLive({ signals, members, log }),
       waits: createWaits({ nodeId: members.nodeId, signals, stopping: stop.signal, metrics }),
       stopping: stop.signal,
       bus: createBus({ db, signals, nodeId: members.nodeId, log, metrics, workers: outboxWorkers(config) }),

@@ -11,6 +11,7 @@ import credentials from '../services/credentials/index.ts'
 import dashboards from '../services/dashboards/index.ts'
 import ingest from '../services/ingest/index.ts'
 import jobs from '../services/jobs/index.ts'
+import live from '../services/live/index.ts'
 import lorawan from '../services/lorawan/index.ts'
 import register from '../services/register/index.ts'
 import rules from '../services/rules/index.ts'
@@ -46,4 +47,5 @@ export const catalogue: AnyService[] = [
   vpn,
   lorawan,
   jobs,
+  live,
 ]

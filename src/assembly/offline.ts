@@ -6,6 +6,7 @@ import { createFileDescriptors } from '../kernel/file-descriptors.ts'
 import { createOperationList } from '../kernel/http/operation-list.ts'
 import { createHttpServer } from '../kernel/http/server.ts'
 import { limitSettings } from '../kernel/limit-settings.ts'
+import { createLive } from '../kernel/live/live.ts'
 import { createLog } from '../kernel/log.ts'
 import { createMetrics } from '../kernel/metrics.ts'
 import { catalogue } from './catalogue.ts'
@@ -28,12 +29,15 @@ export async function offlineApiDocument(baseUrl: string) {
   const log = await createLog({ level: 'silent', format: 'json' })
   const metrics = createMetrics()
   const config = loadConfig({})
+  const members = { nodeId: '', ...acceptDeclarations('declareOwnedRows', 'onJoin', 'onLeave', 'onReturn') }
+  const signals = { ...acceptDeclarations('on', 'onReset', 'answer') }
   const kit = {
     // Further connections would be opened on first use.
     db: unused('the database', { open: () => unused('the database') }),
     bus: { ...acceptDeclarations('subscribe', 'handle', 'record', 'onReset') },
-    members: { nodeId: '', ...acceptDeclarations('declareOwnedRows', 'onJoin', 'onLeave', 'onReturn') },
-    signals: { ...acceptDeclarations('on', 'onReset', 'answer') },
+    members,
+    signals,
+    live: createLive({ members, signals, log } as unknown as Parameters<typeof createLive>[0]),
     jobs: { ...acceptDeclarations('handle') },
     bulk: { ...acceptDeclarations('handle', 'handleWalk') },
     waits: { ...acceptDeclarations('define') },
@@ -70,10 +74,9 @@ export async function offlineApiDocument(baseUrl: string) {
   for (const service of sortByNeeds(catalogue)) {
     const apis = Object.entries((service.needs ?? {}) as Needs).map(([key, need]) => [key, built.get(need.name)?.api])
     const settings = service.settings && config.of(service.settings)
-    const builtService = service.build({ ...kit, settings }, Object.fromEntries(apis)) as BuiltService<unknown>
-    built.set(service.provides.name, builtService)
-    for (const api of builtService.http ?? []) http.mount(api)
+    built.set(service.provides.name, service.build({ ...kit, settings }, Object.fromEntries(apis)))
   }
+  for (const { http: apis = [] } of built.values()) for (const api of apis) http.mount(api)
   await http.app.ready()
   const document = apiDocument(http, baseUrl)
   await http.close()

@@ -11,6 +11,7 @@ import { applicationsSettings } from '../services/applications/settings.ts'
 import { binaryDataSettings } from '../services/binary-data/settings.ts'
 import { commandsSettings } from '../services/commands/settings.ts'
 import { ingestSettings } from '../services/ingest/settings.ts'
+import { liveSettings } from '../services/live/settings.ts'
 import { rulesSettings } from '../services/rules/settings.ts'
 import { softwareSettings } from '../services/software/settings.ts'
 import { timeSeriesSettings } from '../services/time-series/settings.ts'
@@ -35,4 +36,5 @@ export const serviceSettings: Record<string, DeclaredSettings<unknown>> = {
   ingest: ingestSettings,
   rules: rulesSettings,
   vpn: vpnSettings,
+  live: liveSettings,
 }

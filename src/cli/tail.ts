@@ -1,9 +1,8 @@
 /** Follows an endpoint: its messages in both directions, and the refusals of its messages and connections with their reasons. */
 import { parseArgs } from 'node:util'
-import type { Client } from '../../sdk/src/index.ts'
-import { sleep } from '../kernel/clock.ts'
+import type { Client, StreamEvent } from '../../sdk/src/index.ts'
 import { connect } from './api/connection.ts'
-import { usageError } from './api/errors.ts'
+import { CommandError, usageError } from './api/errors.ts'
 import { write } from './api/print.ts'
 import { visible } from './api/visible.ts'
 
@@ -14,12 +13,9 @@ export const usage = `usage: waypost tail <endpoint> [--since 1m] [-o text|json]
   --once          print what there is, and end
 `
 
-const everyMs = 1000
-
 interface Entry {
   at: string
   kind: 'sent' | 'received' | 'refused'
-  key: string
   text: string
   value: unknown
 }
@@ -41,54 +37,53 @@ export async function run(args: string[]): Promise<number> {
   if (!['text', 'json'].includes(values.output)) throw usageError('--output: expected text or json')
   const { client } = connect({ context: values.context })
   await client.endpoints.get({ endpointId })
-  let from = `now-${values.since}`
-  let printed = new Set<string>()
-  for (;;) {
-    const entries = await entriesSince(client, endpointId, from)
-    for (const { key, at, kind, text, value } of entries) {
-      if (printed.has(key)) continue
-      await write(
-        values.output === 'json'
-          ? `${JSON.stringify({ kind, ...(value as object) })}\n`
-          : `${at}  ${kind.padEnd(8)}  ${text}\n`,
-      )
-    }
-    if (values.once) return 0
-    // Entries of the last moment are read again, because another may have the same time.
-    const last = entries.at(-1)
-    if (last) {
-      from = last.at
-      printed = new Set(entries.filter(({ at }) => at === last.at).map(({ key }) => key))
-    }
-    await sleep(everyMs)
+  const since = `now-${values.since}`
+  const isJson = values.output === 'json'
+  if (values.once) {
+    for (const entry of await entriesSince(client, endpointId, since)) await print(entry, isJson)
+    return 0
   }
+  for await (const event of client.live.stream(topicsOf(endpointId, since))) await show(event, isJson)
+  return 0
 }
+
+const topicsOf = (endpointId: string, since: string) =>
+  ['traffic', 'refusals'].map((topic) => ({ id: topic, topic, endpointIds: [endpointId], since }))
+
+async function show(event: StreamEvent, isJson: boolean) {
+  const say = (text: string) => process.stderr.write(`waypost: ${visible(text)}\n`)
+  if (event.type === 'interrupted') say(`interrupted: ${event.reason}; reconnecting`)
+  else if (event.type === 'gap') say(`some ${event.topic} was left out: ${event.reason}`)
+  else if (event.type === 'ended' && event.topic === 'traffic') throw new CommandError(event.message)
+  else if (event.type === 'ended') say(`refusals are not shown: ${event.message}`)
+  else if (event.type === 'items')
+    for (const item of event.items)
+      await print(event.topic === 'traffic' ? messageEntry(item as never) : refusalEntry(item as never), isJson)
+}
+
+const print = ({ at, kind, text, value }: Entry, isJson: boolean) =>
+  write(isJson ? `${JSON.stringify({ kind, ...(value as object) })}\n` : `${at}  ${kind.padEnd(8)}  ${text}\n`)
+
+const messageEntry = (message: Message): Entry => ({
+  at: message.createdAt,
+  kind: message.direction === 'INBOUND' ? 'received' : 'sent',
+  text: visible(`${message.extension}${message.resourcePath ?? ''} ${message.payload ?? ''}`),
+  value: message,
+})
+
+const refusalEntry = (refusal: Refusal): Entry => ({
+  at: refusal.createdAt,
+  kind: 'refused',
+  text: visible(`${refusal.reason}: ${refusal.detail ?? ''}${refusal.count > 1 ? ` (${refusal.count} times)` : ''}`),
+  value: refusal,
+})
 
 async function entriesSince(client: Client, endpointId: string, fromCreatedAt: string): Promise<Entry[]> {
   const entries: Entry[] = []
-  for await (const message of client.list<Message>('traffic.list', {
-    endpointIds: [endpointId],
-    fromCreatedAt,
-    sortOrder: 'asc',
-  }))
-    entries.push({
-      at: message.createdAt,
-      kind: message.direction === 'INBOUND' ? 'received' : 'sent',
-      key: `${message.createdAt} ${message.direction} ${message.resourcePath} ${message.correlationId}`,
-      text: visible(`${message.extension}${message.resourcePath ?? ''} ${message.payload ?? ''}`),
-      value: message,
-    })
+  const order = { endpointIds: [endpointId], fromCreatedAt, sortOrder: 'asc' }
+  for await (const message of client.list<Message>('traffic.list', order)) entries.push(messageEntry(message))
   for await (const refusal of client.list<Refusal>('refusals.list', { fromCreatedAt }))
-    if (refusal.endpointId === endpointId)
-      entries.push({
-        at: refusal.createdAt,
-        kind: 'refused',
-        key: `${refusal.createdAt} refused ${refusal.reason} ${refusal.count}`,
-        text: visible(
-          `${refusal.reason}: ${refusal.detail ?? ''}${refusal.count > 1 ? ` (${refusal.count} times)` : ''}`,
-        ),
-        value: refusal,
-      })
+    if (refusal.endpointId === endpointId) entries.push(refusalEntry(refusal))
   return entries.sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0))
 }
 
@@ -98,7 +93,6 @@ interface Message {
   extension: string
   resourcePath?: string
   payload?: string
-  correlationId?: string
 }
 
 interface Refusal {

@@ -10,6 +10,7 @@ import { Gateway } from './contract.ts'
 import { createGateway } from './gateway.ts'
 import { deviceFormat, deviceOperation, deviceRoots, mountDeviceHttp } from './http/device-messages.ts'
 import { acceptWebSockets } from './http/websocket.ts'
+import { defineTopic } from './live.ts'
 import { gatewaySettings } from './settings.ts'
 
 export default defineService({
@@ -33,6 +34,7 @@ export default defineService({
   instances: gatewayInstances,
   build(kit, given) {
     const gateway = createGateway(kit, given)
+    defineTopic(kit)
     return {
       api: gateway.api,
       http: [

@@ -18,6 +18,7 @@ import type { Http, Operation } from './http/routes.ts'
 import type { NewId } from './ids.ts'
 import type { Jobs } from './jobs.ts'
 import type { LimitSettings } from './limit-settings.ts'
+import type { Live } from './live/live.ts'
 import type { ReportLockout } from './lockout-report.ts'
 import type { Log } from './log.ts'
 import type { Members } from './members.ts'
@@ -37,6 +38,8 @@ export interface Kit<S = unknown> {
   members: Members
   /** Messages between nodes. */
   signals: Signals
+  /** Topics of live streams. */
+  live: Live
   /** Waits until a row changes. */
   waits: Waits
   /** Aborts with `ProcessStopping` when the process stops. */

@@ -29,15 +29,23 @@ export interface EventSource {
   close(): void
 }
 
-export async function openEventSource(url: string, headers: Record<string, string> = {}): Promise<EventSource> {
-  const outgoing = request(url, { headers, agent: false })
-  outgoing.end()
+/** Opens a stream with GET, or with POST and a JSON body. */
+export async function openEventSource(
+  url: string,
+  headers: Record<string, string> = {},
+  body?: unknown,
+): Promise<EventSource> {
+  const outgoing =
+    body === undefined
+      ? request(url, { headers, agent: false })
+      : request(url, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, agent: false })
+  outgoing.end(body === undefined ? undefined : JSON.stringify(body))
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
     outgoing.on('response', resolve)
     outgoing.on('error', reject)
   })
   outgoing.on('error', () => {})
-  let [rest, body, isEnded] = ['', '', false]
+  let [rest, text, isEnded] = ['', '', false]
   let last: SentEvent | undefined
   const source: EventSource = {
     status: answer.statusCode!,
@@ -46,7 +54,7 @@ export async function openEventSource(url: string, headers: Record<string, strin
     comments: 0,
     text: async () => {
       await eventually(() => assert.ok(isEnded))
-      return body
+      return text
     },
     next: (event, withinMs = 5000) =>
       eventually(
@@ -72,12 +80,12 @@ export async function openEventSource(url: string, headers: Record<string, strin
   }
   const isStream = answer.headers['content-type']?.startsWith('text/event-stream')
   answer.setEncoding('utf8')
-  answer.on('data', (text: string) => {
+  answer.on('data', (chunk: string) => {
     if (!isStream) {
-      body += text
+      text += chunk
       return
     }
-    const parts = (rest + text).split('\n\n')
+    const parts = (rest + chunk).split('\n\n')
     rest = parts.pop()!
     for (const part of parts) {
       const sent = eventIn(part)

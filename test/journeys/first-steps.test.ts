@@ -165,9 +165,19 @@ const pipelinesOutput = {
   statistics: /"direction":"INBOUND"/,
 }
 
+/** Expected output of the sections of the guide to live streams, in their order. */
+const liveOutput = {
+  watched: /event: open\ndata: \{"streamId":.*?event: subscribed.*?event: (?:traffic|series)\n.*?"temperature\\?":23/s,
+  refused: /\{"message":"subscriptions\.0\.id/,
+  since: /event: traffic\n(?:id: \d+\n)?data: \{"subscription":"in","items":\[\{"id":"\d+-i-.*?\\"temperature\\": 23/s,
+  changed:
+    /\{"streamId":"[^"]+","subscriptions":\["porch"\]\}.*?"subscription":"porch","items":\[.*?\\"temperature\\": 24/s,
+  resumed: /"topic":"connection","reason":"no_history".*?\\"temperature\\": 25/s,
+}
+
 test('every command of the guides works after the first steps', async () => {
   const { directory } = await startPlatform()
-  const guides = ['endpoints', 'time-series', 'assets', 'pipelines'].flatMap((name) =>
+  const guides = ['endpoints', 'time-series', 'assets', 'pipelines', 'live'].flatMap((name) =>
     commandsOf(`docs/guides/${name}.md`),
   )
   const commands = [commandsOf('README.md')[0]!, ...guides]
@@ -175,12 +185,13 @@ test('every command of the guides works after the first steps', async () => {
   assert.equal(status, 0, stderr)
   // The guide to assets shows how a wrong definition and a cycle are refused.
   assert.deepEqual(
-    errorsIn(stdout).filter((line) => !/violates the schema|would create a cycle/.test(line)),
+    errorsIn(stdout).filter((line) => !/violates the schema|would create a cycle|subscriptions/.test(line)),
     [],
   )
   assertInOrder(stdout, expectedOutput)
   assertInOrder(stdout.slice(stdout.indexOf('"endpointId":"pump-meter"')), assetsOutput)
   assertInOrder(stdout.slice(stdout.indexOf('"endpointId":"oven-1"')), pipelinesOutput)
+  assertInOrder(stdout.slice(stdout.indexOf('"endpointId":"porch-1"')), liveOutput)
 })
 
 /** Expected output of the sections of the guide to rules, in their order. */

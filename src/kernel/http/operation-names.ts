@@ -18,7 +18,7 @@ const methodsOf: Record<string, readonly string[]> = {
   export: ['GET'],
   import: ['POST'],
   /** A response that continues. */
-  watch: ['GET'],
+  watch: ['GET', 'POST'],
   preview: ['GET', 'POST'],
   link: ['PUT', 'POST'],
   unlink: ['PUT', 'POST'],
@@ -46,7 +46,7 @@ const methodsOf: Record<string, readonly string[]> = {
 }
 
 /** Verbs of operations that store nothing, although their method is not GET. */
-const readingVerbs = new Set(['search', 'preview', 'validate', 'evaluate', 'try', 'introspect'])
+const readingVerbs = new Set(['search', 'watch', 'preview', 'validate', 'evaluate', 'try', 'introspect'])
 /** Verbs of operations that make space, although their method is not DELETE. */
 const deletingVerbs = new Set(['deleteMany', 'unlink', 'revoke'])
 

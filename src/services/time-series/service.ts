@@ -13,6 +13,7 @@ import { createRetentionPreview, type RetentionPreview } from './delete/retentio
 import { PointsStored } from './events.ts'
 import { createLive, type Live } from './live/live.ts'
 import { createReplay } from './live/replay.ts'
+import { defineTopic } from './live/topic.ts'
 import { createNumbers, type Numbers } from './numbers/numbers.ts'
 import { createPacker, type Packer } from './pack/packer.ts'
 import { type ConfiguredSeries, createConfiguredSeries } from './read/configured-series.ts'
@@ -84,13 +85,15 @@ export function createTimeSeries(kit: Kit<TimeSeriesSettings>, services: Service
   const quotaPoints = withinQuota(kit.quota, putPoints)
   const reader = createReader({ db: pools.reading, readLimit })
   const visibleSeries = createVisibleSeries({ db: kit.db, applications, register })
+  const replay = createReplay({ db: pools.reading, numbers, latest, retention, now, position: writePath.position })
   const live = createLive(kit, {
     numbers,
     visible: visibleSeries,
-    replay: createReplay({ db: pools.reading, numbers, latest, retention, now, position: writePath.position }),
+    replay,
     limits: kit.settings.live,
   })
   writePath.onStored(live.stored)
+  writePath.onStored(defineTopic(kit.live, { numbers, replay }))
   const packer = createPacker({
     ...kit,
     db: pools.background,

@@ -1,6 +1,7 @@
 /** The records of one commit, by tenant. Their bytes are copied when they are added, so that callers can reuse their buffers. */
 import { isUtf8 } from 'node:buffer'
 import { encodeColumns } from './codec/block-codec.ts'
+import type { StoredRecord } from './codec/columns.ts'
 import { type ColumnsBuilder, createColumns } from './codec/columns.ts'
 import { type Group, groupsOf, hashOfEndpoint } from './codec/groups.ts'
 import type { TrafficRecord } from './contract.ts'
@@ -24,18 +25,28 @@ export interface PendingBatches {
   add(record: TrafficRecord, micros: number): void
   /** Encodes the records at the first call. */
   finish(): Batch[]
+  /** The records that live streams want, with payloads of their own. */
+  readonly watched: WatchedRecord[]
+}
+
+export interface WatchedRecord {
+  tenantId: string
+  record: StoredRecord
 }
 
 export interface PendingOptions {
   batchId: string
   payloadBytesMax: number
+  /** Returns whether a live stream wants the record. */
+  isWatched?(record: TrafficRecord): boolean
 }
 
-export function createPendingBatches({ batchId, payloadBytesMax }: PendingOptions): PendingBatches {
+export function createPendingBatches({ batchId, payloadBytesMax, isWatched }: PendingOptions): PendingBatches {
   const byTenant = new Map<string, ColumnsBuilder>()
   let [lastTenantId, last]: [string, ColumnsBuilder | undefined] = ['', undefined]
   let [count, bytes] = [0, 0]
   let finished: Batch[] | undefined
+  const watched: WatchedRecord[] = []
 
   function columnsOf(tenantId: string): ColumnsBuilder {
     if (last && tenantId === lastTenantId) return last
@@ -46,6 +57,7 @@ export function createPendingBatches({ batchId, payloadBytesMax }: PendingOption
   }
 
   return {
+    watched,
     get count() {
       return count
     },
@@ -59,7 +71,7 @@ export function createPendingBatches({ batchId, payloadBytesMax }: PendingOption
         payload.length <= payloadBytesMax ? payload.length : truncatedLength(payload, payloadBytesMax, isText)
       const columns = columnsOf(record.tenantId)
       const before = columns.bytes
-      columns.add({
+      const stored: StoredRecord = {
         micros,
         applicationName: record.applicationName,
         versionName: record.versionName,
@@ -73,8 +85,12 @@ export function createPendingBatches({ batchId, payloadBytesMax }: PendingOption
         payload: length === payload.length ? payload : payload.subarray(0, length),
         isText,
         payloadBytes: record.payloadBytes ?? payload.length,
-      })
+      }
+      columns.add(stored)
       count++
+      bytes += columns.bytes - before
+      if (!isWatched?.(record)) return
+      watched.push({ tenantId: record.tenantId, record: { ...stored, payload: Buffer.from(stored.payload) } })
       bytes += columns.bytes - before
     },
     finish() {

@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http'
-import { type Clock, monotonicMs } from '../../kernel/clock.ts'
+import type { Clock } from '../../kernel/clock.ts'
 import { type ConcurrencyLimit, createConcurrencyLimit } from '../../kernel/concurrency-limit.ts'
 import { type Ctx, requireTenantAccess } from '../../kernel/contract.ts'
 import type { Db, Sql } from '../../kernel/db.ts'
@@ -9,12 +9,12 @@ import { defineJob } from '../../kernel/jobs.ts'
 import type { Window } from '../../kernel/paging.ts'
 import { holds, onPlatform, visibleResources } from '../../kernel/permissions.ts'
 import type { Applications } from '../applications/contract.ts'
-import type { StoredRecord } from './codec/columns.ts'
 import { requestStatusInstance, trafficLogInstance } from './configuration.ts'
 import type { InboundMessage, InboundQuery, TrafficLog } from './contract.ts'
 import { deleteTenantRecords } from './delete-tenant.ts'
-import { NoOutcome, SearchTooLong } from './errors.ts'
+import { NoOutcome } from './errors.ts'
 import { createLevelFilter } from './level.ts'
+import { defineTopics, type TrafficTopics } from './live.ts'
 import { convertLegacyRows } from './pack/convert-legacy.ts'
 import { createPackThread } from './pack/pack-thread.ts'
 import { createPacker } from './pack/packer.ts'
@@ -23,14 +23,14 @@ import { createRefusals } from './refusals.ts'
 import { findOutcome } from './search/outcome.ts'
 import type { PageRequest } from './search/page.ts'
 import { findFirst, findRecords, visibleTo } from './search/search.ts'
-import { searchSeconds } from './search/stream.ts'
 import type { TrafficLogSettings } from './settings.ts'
 import { createSizeLimit } from './size-limit.ts'
+import { inSnapshot } from './snapshot.ts'
 import { trafficStatistics } from './store/counts.ts'
 import * as endpoints from './store/endpoints.ts'
-import { findRefusals, insertRefusals, type RefusalRow } from './store/refusals.ts'
-import { limitStatements, snapshotReadOnly } from './store/units.ts'
+import { findRefusals, insertRefusals, rowOf } from './store/refusals.ts'
 import type { Span, TrafficQuery, Visibility } from './traffic-query.ts'
+import { type RecordView, refusalView, viewOf } from './views.ts'
 import { withinQuota } from './within-quota.ts'
 import { writeBatches } from './write-batches.ts'
 import { concurrentWrites, createWriter } from './writer.ts'
@@ -38,20 +38,6 @@ import { concurrentWrites, createWriter } from './writer.ts'
 export type TrafficListRequest = Omit<TrafficQuery, 'tenantId' | 'visibility'> & { tenantId?: string | undefined }
 
 type RefusalListRequest = { tenantId?: string | undefined; reason?: string | undefined; span: Span } & Window
-
-export interface RecordView {
-  correlationId: string
-  direction: 'INBOUND' | 'OUTBOUND'
-  tenantId: string
-  appVersionName: string
-  endpointId: string
-  extension: string
-  resourcePath: string
-  requestId?: number
-  payload: string
-  additionalMetadata?: Record<string, unknown>
-  createdAt: Date
-}
 
 export interface Outcome {
   requestId: number
@@ -89,16 +75,15 @@ const DeleteTenantRecords = defineJob<{ tenantId: string; until: string }>('traf
 })
 const dayMs = 86_400_000
 
-/** Error codes of PostgreSQL: no partition for a row, statement time-out, and (by class) invalid data. */
+/** Error codes of PostgreSQL: no partition for a row, and (by class) invalid data. */
 const noPartitionCode = '23514'
-const statementTimeoutCode = '57014'
 const invalidDataCode = /^(22|54)/
 const codeOf = (error: unknown) => (error as { code?: string } | null)?.code
 
 export function createTrafficLog(kit: Kit<TrafficLogSettings>, applications: Applications): TrafficLogService {
   const { db, jobs, now, settings } = kit
   const partitions = createPartitions(kit, settings.retentionDays)
-  const { writer, refusals } = createWriters(kit, partitions)
+  const { writer, refusals } = createWriters(kit, partitions, defineTopics(kit))
   const thread = createPackThread()
   const packingDb = db.open({ max: 2, name: 'waypost-traffic-packing' })
   const { ensure: ensureDays, invalidate: invalidateDays } = createPartitions(
@@ -151,7 +136,11 @@ export function createTrafficLog(kit: Kit<TrafficLogSettings>, applications: App
   }
 }
 
-function createWriters({ db, log, now, newId, metrics, settings }: Kit<TrafficLogSettings>, partitions: Partitions) {
+function createWriters(
+  { db, log, now, newId, metrics, settings }: Kit<TrafficLogSettings>,
+  partitions: Partitions,
+  topics: TrafficTopics,
+) {
   const connections = db.open({ max: concurrentWrites * 2, name: 'waypost-traffic' })
   const writer = createWriter({
     now,
@@ -159,16 +148,20 @@ function createWriters({ db, log, now, newId, metrics, settings }: Kit<TrafficLo
     metrics,
     writerId: newId().replaceAll('-', '').slice(0, 16),
     payloadBytesMax: settings.payloadBytesMax,
+    isWatched: topics.isWatched,
+    stored: topics.publishRecords,
     write: (batches, isRetry) => writeBatches(connections, batches.finish(), isRetry),
     isTemporary: (error) => !invalidDataCode.test(codeOf(error) ?? ''),
   })
   const refusals = createRefusals({
     now,
     log,
-    write(rows) {
+    async write(refused) {
+      const rows = refused.map(rowOf)
       const times = rows.map(({ createdAt }) => createdAt.getTime())
       const span = { from: Math.min(...times), to: Math.max(...times) }
-      return writeIntoPartitions(partitions, span, () => insertRefusals(db.sql, rows))
+      await writeIntoPartitions(partitions, span, () => insertRefusals(db.sql, rows))
+      topics.publishRefusals(rows)
     },
   })
   return { writer, refusals }
@@ -242,22 +235,6 @@ async function listRefusals(
   return { totalElements: total, content: rows.map(refusalView) }
 }
 
-/** Runs queries in one snapshot, so that a page and its total agree, with a time limit. */
-async function inSnapshot<T>(db: Db, work: (sql: Sql, deadline: number) => Promise<T>): Promise<T> {
-  const deadline = monotonicMs() + searchSeconds * 1000
-  try {
-    return (await db.sql.begin(snapshotReadOnly, async (sql) => {
-      // Not awaited before the work: the connection runs its statements in order, and a round trip is saved.
-      const limited = limitStatements(sql, searchSeconds * 1000)
-      const [result] = await Promise.all([work(sql, deadline), limited])
-      return result
-    })) as T
-  } catch (error) {
-    if (codeOf(error) === statementTimeoutCode) throw SearchTooLong({ seconds: searchSeconds })
-    throw error
-  }
-}
-
 async function findInbound(db: Db, of: InboundQuery): Promise<InboundMessage[]> {
   const filter = {
     tenantId: of.tenantId,
@@ -300,27 +277,6 @@ function visibilityOf(ctx: Ctx, tenantId: string): Visibility {
   if (applicationNames === 'all' || endpointIds === 'all') return 'all'
   return { applicationNames: [...new Set(applicationNames)], endpointIds: [...new Set(endpointIds)] }
 }
-
-function viewOf(tenantId: string, record: StoredRecord): RecordView {
-  return {
-    correlationId: record.correlationId,
-    direction: record.outbound ? 'OUTBOUND' : 'INBOUND',
-    tenantId,
-    appVersionName: record.versionName,
-    endpointId: record.endpointId,
-    extension: record.extension,
-    resourcePath: record.resourcePath,
-    ...(record.requestId !== undefined && { requestId: record.requestId }),
-    payload: record.payload.toString(record.isText ? 'utf8' : 'base64'),
-    ...(record.metadata !== undefined && { additionalMetadata: JSON.parse(record.metadata) }),
-    createdAt: new Date(record.micros / 1000),
-  }
-}
-
-const refusalView = ({ versionName: appVersionName, ...row }: RefusalRow) =>
-  Object.fromEntries(
-    Object.entries({ ...row, appVersionName, tenantId: row.tenantId || null }).filter(([, value]) => value !== null),
-  )
 
 function statusOf(metadata: string | undefined): number | undefined {
   const { statusCode } = metadata ? JSON.parse(metadata) : {}

@@ -4,7 +4,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import { createGroupCommit, type Group } from '../../kernel/group-commit.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { Metrics } from '../../kernel/metrics.ts'
-import { createPendingBatches, type PendingBatches } from './batch.ts'
+import { createPendingBatches, type PendingBatches, type WatchedRecord } from './batch.ts'
 import type { TrafficRecord } from './contract.ts'
 
 export interface Writer {
@@ -23,6 +23,10 @@ export interface WriterOptions {
   /** A text that no other process has. */
   writerId: string
   payloadBytesMax: number
+  /** Returns whether a live stream wants the record. It is called for every record. */
+  isWatched?(record: TrafficRecord): boolean
+  /** Called with the wanted records once they are committed. */
+  stored?(records: WatchedRecord[]): void
   now: Clock
   log: Log
   metrics: Metrics
@@ -40,7 +44,7 @@ const bytesMax = 4 * 1024 * 1024
 const dayMs = 86_400_000
 
 export function createWriter(options: WriterOptions): Writer {
-  const { now, log, metrics, payloadBytesMax } = options
+  const { now, log, metrics, payloadBytesMax, isWatched, stored } = options
   let [lastMs, microsInMs] = [0, 0]
   let commits = 0
 
@@ -56,7 +60,7 @@ export function createWriter(options: WriterOptions): Writer {
 
   function newRecords(): Records {
     const batchId = `${options.writerId}-${(++commits).toString(36)}`
-    const batches = createPendingBatches({ batchId, payloadBytesMax })
+    const batches = createPendingBatches({ batchId, payloadBytesMax, ...(isWatched && { isWatched }) })
     return {
       batches,
       get count() {
@@ -74,7 +78,10 @@ export function createWriter(options: WriterOptions): Writer {
   const commit = createGroupCommit<Records>({
     name: 'traffic_log',
     create: newRecords,
-    write: ({ batches }, attempt) => options.write(batches, attempt > 0),
+    async write({ batches }, attempt) {
+      await options.write(batches, attempt > 0)
+      if (batches.watched.length > 0) stored?.(batches.watched)
+    },
     isTemporary: options.isTemporary,
     log,
     metrics,

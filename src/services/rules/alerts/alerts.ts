@@ -2,6 +2,7 @@ import type { Kit } from '../../../kernel/define-service.ts'
 import type { Register } from '../../register/contract.ts'
 import type { Part } from '../part.ts'
 import type { RulesSettings } from '../settings.ts'
+import { defineTopic } from './live.ts'
 import { alertRoutes } from './routes.ts'
 import { findAlert } from './service/access.ts'
 import { type Activation, type Changed, createAlertChanges, type Resolution } from './service/changes.ts'
@@ -18,7 +19,7 @@ export interface Alerts {
 }
 
 export interface AlertDeps {
-  kit: Pick<Kit<RulesSettings>, 'db' | 'bus' | 'jobs' | 'now' | 'newId' | 'settings'>
+  kit: Pick<Kit<RulesSettings>, 'db' | 'bus' | 'live' | 'jobs' | 'now' | 'newId' | 'settings'>
   register: Pick<Register, 'metadataOf'>
 }
 
@@ -29,6 +30,7 @@ export interface AlertsPart extends Part {
 export function createAlerts(deps: AlertDeps): AlertsPart {
   const change = createAlertChanges(deps)
   const { kit } = deps
+  defineTopic(kit)
   return {
     api: {
       activate: async (activation) => (await change({ activation }))!,

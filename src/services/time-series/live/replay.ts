@@ -26,9 +26,14 @@ export interface Replay {
   position(): Promise<number>
   /** Returns all points since that event, some of them perhaps twice; or the reason why that is impossible. */
   since(subscription: Subscription, lastEventId: string): Promise<LivePoint[] | 'too_old' | 'too_many'>
+  /** Returns all points since this number in the order of writes, some before it too; or the reason why that is impossible. */
+  points(of: Replayed, written: number): Promise<LivePoint[] | 'too_old' | 'too_many'>
   /** Returns the newest point of each series. */
   newest(subscription: Subscription): Promise<LivePoint[]>
 }
+
+/** The points that a stream includes. */
+export type Replayed = Watched & Pick<Subscription, 'isVisible'>
 
 interface SingleValue {
   endpointId: string
@@ -91,21 +96,24 @@ export function createReplay(deps: {
     )
   }
 
+  async function pointsSince(of: Replayed, written: number): Promise<LivePoint[] | 'too_old' | 'too_many'> {
+    if (written < (now().getTime() - replayMaxMs) * 1000) return 'too_old'
+    // Only slots that are not packed keep the order of writes.
+    const slots = (await findSlots(db.sql)).filter(({ state }) => state === 'open' || state === 'closed')
+    const oldest = Math.min(...slots.map(({ openedWritten }) => openedWritten ?? Number.POSITIVE_INFINITY))
+    if (written < oldest) return 'too_old'
+    const endpoints = await endpointsOf(of)
+    if (endpoints.length > endpointsMax) return 'too_many'
+    const visible = endpoints.filter(({ endpointId }) => of.isVisible(endpointId))
+    const samples = await samplesSince(visible, written - slackMs * 1000)
+    return samples ? await pointsOf(of, samples) : 'too_many'
+  }
+
   return {
     position,
-    async since(subscription, lastEventId) {
-      const written = /^\d{1,16}$/.test(lastEventId) ? Number(lastEventId) : 0
-      if (written < (now().getTime() - replayMaxMs) * 1000) return 'too_old'
-      // Only slots that are not packed keep the order of writes.
-      const slots = (await findSlots(db.sql)).filter(({ state }) => state === 'open' || state === 'closed')
-      const oldest = Math.min(...slots.map(({ openedWritten }) => openedWritten ?? Number.POSITIVE_INFINITY))
-      if (written < oldest) return 'too_old'
-      const endpoints = await endpointsOf(subscription)
-      if (endpoints.length > endpointsMax) return 'too_many'
-      const visible = endpoints.filter(({ endpointId }) => subscription.isVisible(endpointId))
-      const samples = await samplesSince(visible, written - slackMs * 1000)
-      return samples ? await pointsOf(subscription, samples) : 'too_many'
-    },
+    points: pointsSince,
+    since: (subscription, lastEventId) =>
+      pointsSince(subscription, /^\d{1,16}$/.test(lastEventId) ? Number(lastEventId) : 0),
 
     async newest(subscription) {
       const endpoints = await endpointsOf(subscription)

@@ -3,23 +3,6 @@ import type { Window } from '../../../kernel/paging.ts'
 import type { CountedRefusal } from '../refusals.ts'
 import type { Span } from '../traffic-query.ts'
 
-export async function insertRefusals(sql: Sql, refusals: CountedRefusal[]) {
-  const rows = refusals.map((refusal) => ({
-    createdAt: refusal.createdAt,
-    count: refusal.count,
-    tenantId: refusal.tenantId ?? '',
-    reason: refusal.reason,
-    transport: refusal.transport,
-    address: refusal.address || null,
-    endpointId: refusal.endpointId ?? null,
-    versionName: refusal.versionName ?? null,
-    clientId: refusal.clientId ?? null,
-    username: refusal.username ?? null,
-    detail: refusal.detail ?? null,
-  }))
-  await sql`insert into traffic_log.refusals ${sql(rows)}`
-}
-
 export type RefusalRow = {
   createdAt: Date
   count: number
@@ -34,10 +17,39 @@ export type RefusalRow = {
   detail: string | null
 }
 
+export const rowOf = (refusal: CountedRefusal): RefusalRow => ({
+  createdAt: refusal.createdAt,
+  count: refusal.count,
+  tenantId: refusal.tenantId ?? '',
+  reason: refusal.reason,
+  transport: refusal.transport,
+  address: refusal.address || null,
+  endpointId: refusal.endpointId ?? null,
+  versionName: refusal.versionName ?? null,
+  clientId: refusal.clientId ?? null,
+  username: refusal.username ?? null,
+  detail: refusal.detail ?? null,
+})
+
+export async function insertRefusals(sql: Sql, rows: RefusalRow[]) {
+  await sql`insert into traffic_log.refusals ${sql(rows)}`
+}
+
 export interface RefusalQuery extends Window {
   tenantIds: string[]
   reason?: string | undefined
   span: Span
+}
+
+/** Finds refusals since a time, oldest first. */
+export async function findRefusalsSince(
+  sql: Sql,
+  { tenantIds, since, limit }: { tenantIds: readonly string[]; since: Date; limit: number },
+): Promise<RefusalRow[]> {
+  return await sql<RefusalRow[]>`
+    select created_at, count, tenant_id, reason, transport, address, endpoint_id, version_name, client_id, username, detail
+    from traffic_log.refusals where tenant_id = any(${[...tenantIds]}::text[]) and created_at >= ${since}
+    order by created_at limit ${limit}`
 }
 
 /** Finds a page of refusals, newest first, and their total number. Run it in one snapshot. */

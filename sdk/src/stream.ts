@@ -1,0 +1,159 @@
+/** One stream for many topics: an async iterator that reconnects, resumes, and leaves out what it has delivered before. */
+import { WaypostError } from './errors.ts'
+import { isFinal, reasonOf, sleep } from './following.ts'
+import { readOperation } from './operation.ts'
+import { delayMsOf } from './retry.ts'
+import type { Answer, Arguments, Operation, Options, ServerEvent } from './types.ts'
+
+/** A topic with filters. `topics.list` lists the topics and their filters. */
+export interface LiveSubscription {
+  /** Your name for it; its events carry it. */
+  id: string
+  topic: string
+  applicationName?: string | undefined
+  endpointIds?: readonly string[] | undefined
+  /** Begin with what was stored since this time, such as `now-1m`. */
+  since?: string | undefined
+  [filter: string]: unknown
+}
+
+export type StreamEvent =
+  /** The stream is connected. */
+  | { type: 'open'; streamId: string; resumed: boolean }
+  /** The subscription is active: later events are delivered. */
+  | { type: 'subscribed'; subscription: string; topic: string }
+  | { type: 'items'; subscription: string; topic: string; items: Record<string, unknown>[] }
+  /** Something was left out: read it with the operation that lists it. */
+  | { type: 'gap'; subscription: string; topic: string; reason: string }
+  /** The subscription ended, for example because a permission was taken away. */
+  | { type: 'ended'; subscription: string; topic: string; status: number; code: string; message: string }
+  /** The connection broke; the stream reconnects. */
+  | { type: 'interrupted'; reason: string }
+
+export interface LiveStream extends AsyncIterable<StreamEvent> {
+  /** Replaces the subscriptions without a new connection. Those that are the same continue. */
+  update(subscriptions: readonly LiveSubscription[]): Promise<void>
+}
+
+type Call = (operation: Operation, args: Arguments, options: Options) => Promise<Answer>
+
+const watch = readOperation('streams', 'watch POST /live/api/v1/streams r ae hlast-event-id')
+const update = readOperation('streams', 'update PUT /live/api/v1/streams/{streamId} r')
+
+/** Ids of items that were delivered. The platform repeats those of the last seconds when a stream resumes. */
+const knownMax = 20_000
+
+interface State {
+  call: Call
+  subscriptions: readonly LiveSubscription[]
+  streamId: string | undefined
+  /** Breaks the present connection. */
+  connection: AbortController
+  lastId: string | undefined
+  known: Set<string>
+}
+
+export function createStream(
+  call: Call,
+  subscriptions: readonly LiveSubscription[],
+  { signal }: { signal?: AbortSignal | undefined } = {},
+): LiveStream {
+  const state: State = {
+    call,
+    subscriptions,
+    streamId: undefined,
+    connection: new AbortController(),
+    lastId: undefined,
+    known: new Set(),
+  }
+  return {
+    [Symbol.asyncIterator]: () => follow(state, signal),
+    async update(wanted) {
+      const { streamId } = state
+      if (streamId !== undefined)
+        try {
+          await call(update, { streamId, body: { subscriptions: wanted } }, signal ? { signal } : {})
+        } catch (error) {
+          // The stream has ended or its node is gone: the next connection has the new subscriptions.
+          if (!(error instanceof WaypostError) || (error.status !== undefined && ![404, 503].includes(error.status)))
+            throw error
+          state.connection.abort()
+        }
+      state.subscriptions = wanted
+    },
+  }
+}
+
+/** Follows the stream until it is stopped, or rejected for good. */
+async function* follow(state: State, signal: AbortSignal | undefined): AsyncGenerator<StreamEvent, void, undefined> {
+  let [failures, isOpen] = [0, false]
+  while (!signal?.aborted) {
+    let reason = 'the connection ended'
+    try {
+      for await (const event of eventsOf(state, signal)) {
+        failures = 0
+        if (event.event === 'end') {
+          reason = reasonOf(event.data)
+          break
+        }
+        const read = readEvent(state, event, isOpen)
+        isOpen ||= read?.type === 'open'
+        if (read) yield read
+        // Only after the reader has the event: it would be lost otherwise.
+        state.lastId = event.id ?? state.lastId
+      }
+    } catch (error) {
+      if (signal?.aborted) return
+      if (isFinal(error)) throw error
+      reason = error instanceof Error ? error.message : String(error)
+    } finally {
+      state.streamId = undefined
+    }
+    if (signal?.aborted) return
+    yield { type: 'interrupted', reason }
+    // Without an id there is nothing to resume from.
+    if (isOpen && state.lastId === undefined)
+      for (const { id, topic } of state.subscriptions) yield { type: 'gap', subscription: id, topic, reason: 'missed' }
+    await sleep(delayMsOf(++failures, undefined, Math.random), signal ?? new AbortController().signal)
+  }
+}
+
+/** Opens a connection and returns its events. */
+async function* eventsOf(state: State, signal: AbortSignal | undefined): AsyncGenerator<ServerEvent> {
+  const connection = new AbortController()
+  state.connection = connection
+  const stop = () => connection.abort()
+  signal?.addEventListener('abort', stop, { once: true })
+  try {
+    const args = {
+      body: { subscriptions: state.subscriptions },
+      ...(state.lastId !== undefined && { 'last-event-id': state.lastId }),
+    }
+    const answer = await state.call(watch, args, { signal: connection.signal })
+    yield* answer.body as AsyncIterable<ServerEvent>
+  } finally {
+    connection.abort()
+    signal?.removeEventListener('abort', stop)
+  }
+}
+
+function readEvent(state: State, { event, data }: ServerEvent, isOpen: boolean): StreamEvent | undefined {
+  const content = JSON.parse(data)
+  if (event === 'open') {
+    state.streamId = content.streamId
+    return { type: 'open', streamId: content.streamId, resumed: isOpen }
+  }
+  if (event === 'subscribed' || event === 'gap' || event === 'ended') return { type: event, ...content }
+  if (!Array.isArray(content.items)) return undefined
+  const items = content.items.filter((item: { id?: unknown }) => isNew(state, content.subscription, item.id))
+  return items.length > 0 ? { type: 'items', subscription: content.subscription, topic: event, items } : undefined
+}
+
+function isNew({ known }: State, subscription: string, id: unknown): boolean {
+  if (typeof id !== 'string') return true
+  const key = `${subscription}\n${id}`
+  if (known.has(key)) return false
+  known.add(key)
+  if (known.size > knownMax) known.delete(known.values().next().value!)
+  return true
+}

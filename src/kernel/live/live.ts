@@ -1,0 +1,115 @@
+/**
+ * Delivers events of topics to subscriptions on this node and on others (docs/adr/0029-live-streams.md). A topic without subscriptions
+ * costs its publisher one look into an empty map.
+ */
+import type { Log } from '../log.ts'
+import type { Members } from '../members.ts'
+import type { Signals } from '../signals.ts'
+import { createForward } from './forward.ts'
+import { createInterests } from './interests.ts'
+import { createRouting } from './routing.ts'
+import { LiveEventsForwarded, LiveNodeLeaving } from './signals.ts'
+import type { GapReason, Interest, LiveEvent, LiveTopic, TopicDefinition } from './types.ts'
+
+export type {
+  FacetName,
+  GapReason,
+  HistoryQuery,
+  Interest,
+  LiveEvent,
+  LiveOrigin,
+  LiveTopic,
+  TopicDefinition,
+} from './types.ts'
+
+/** A subscription on this node. */
+export interface Receiver {
+  deliver(event: LiveEvent): void
+  gap(reason: GapReason): void
+}
+
+export interface Live {
+  /** Defines a topic, in `build` of the service that publishes its events. */
+  define(topic: TopicDefinition): LiveTopic
+  readonly topics: ReadonlyMap<string, TopicDefinition>
+  /** `isComplete` resolves to false if events of a node may be missing, because it did not respond. */
+  subscribe(interests: Interest[], receiver: Receiver): { isComplete: Promise<boolean>; close(): void }
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
+export function createLive(deps: {
+  signals: Pick<Signals, 'request' | 'answer' | 'sendNow' | 'on' | 'onReset'>
+  members: Pick<Members, 'nodeId' | 'others' | 'onJoin' | 'onLeave' | 'isAlone'>
+  log: Log
+}): Live {
+  const { signals, members, log } = deps
+  const topics = new Map<string, TopicDefinition>()
+  const subscriptions = createRouting<Receiver>()
+  const receivers = new Map<Receiver, Interest[]>()
+  const forward = createForward(signals)
+  const reportMissed = (topic?: string) => {
+    for (const [receiver, interests] of receivers)
+      if (topic === undefined || interests.some((one) => one.topic === topic)) receiver.gap('missed')
+  }
+  const interests = createInterests({ signals, members, log, onUnacknowledged: reportMissed })
+  /** Nodes that have announced their stop. */
+  const leaving = new Set<string>()
+
+  const deliverHere = (topic: string, event: LiveEvent) =>
+    subscriptions.visit(topic, event, (receiver) => receiver.deliver(event))
+
+  signals.on(LiveEventsForwarded, (forwarded) => {
+    for (const { topic, events, lost } of forwarded) {
+      if (lost) reportMissed(topic)
+      for (const event of events) deliverHere(topic, event)
+    }
+  })
+  signals.on(LiveNodeLeaving, (_, from) => void leaving.add(from))
+  members.onLeave((nodeId) => {
+    // Events that a killed node had stored and not forwarded are in the history only.
+    if (!leaving.delete(nodeId)) reportMissed()
+  })
+  signals.onReset(async () => {
+    // The gap comes last: events after it are forwarded to this node again.
+    await interests.exchange()
+    reportMissed()
+  })
+
+  return {
+    topics,
+    define(topic) {
+      const { name } = topic
+      if (topics.has(name)) throw new Error(`the live topic ${name} is defined twice`)
+      topics.set(name, topic)
+      return {
+        isActive: () => !subscriptions.isEmpty(name) || !interests.nodes.isEmpty(name),
+        isWanted: (origin) => subscriptions.has(name, origin) || interests.nodes.has(name, origin),
+        publish(events) {
+          for (const event of events) {
+            deliverHere(name, event)
+            interests.nodes.visit(name, event, (nodeId) => forward.add(nodeId, name, event))
+          }
+        },
+      }
+    },
+    subscribe(wanted, receiver) {
+      receivers.set(receiver, wanted)
+      for (const interest of wanted) subscriptions.add(interest, receiver)
+      const isComplete = interests.add(wanted)
+      return {
+        isComplete,
+        close() {
+          if (!receivers.delete(receiver)) return
+          for (const interest of wanted) subscriptions.remove(interest, receiver)
+          interests.remove(wanted)
+        },
+      }
+    },
+    start: interests.exchange,
+    async stop() {
+      await forward.stop()
+      if (!members.isAlone()) await signals.sendNow('all', LiveNodeLeaving, {})
+    },
+  }
+}

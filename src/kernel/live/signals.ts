@@ -1,0 +1,33 @@
+/** Signals and requests between nodes about live streams. */
+import { defineRequest, defineSignal } from '../signals.ts'
+import type { LiveEvent } from './types.ts'
+
+export interface InterestChange {
+  /** Increases with each change of the sender. A change that arrives late is ignored. */
+  number: number
+  /** True if `add` is everything that the sender wants. */
+  isComplete: boolean
+  /** Keys of interests (routing.ts). */
+  add: string[]
+  remove: string[]
+}
+
+/** Changes what the sender wants. Once it is acknowledged, later events are forwarded to the sender. */
+export const ChangeInterests = defineRequest<InterestChange, true>('kernel.live-interests-changed')
+
+/** Reads everything that a node wants. */
+export const ReadInterests = defineRequest<Record<never, never>, { number: number; keys: string[] }>(
+  'kernel.live-interests',
+)
+
+export interface ForwardedEvents {
+  topic: string
+  events: LiveEvent[]
+  /** Events of the topic before these were lost. */
+  lost?: boolean
+}
+
+export const LiveEventsForwarded = defineSignal<ForwardedEvents[]>('kernel.live-events')
+
+/** Sent by a node that stops, after its last events: its end is no loss. */
+export const LiveNodeLeaving = defineSignal<Record<never, never>>('kernel.live-leaving')

@@ -1,0 +1,85 @@
+/** Topics of live streams: services define them and publish their events; the service `live` subscribes callers to them. */
+
+/** Where an event comes from. Members that do not apply are absent. */
+export interface LiveOrigin {
+  tenantId: string
+  applicationName?: string | undefined
+  endpointId?: string | undefined
+}
+
+export interface LiveEvent extends LiveOrigin {
+  /** The same text whenever the event is delivered again. Absent if a repeated event changes nothing for its reader. */
+  id?: string | undefined
+  /** Values that subscriptions filter by, named as the fields of a subscription. */
+  facets?: Readonly<Record<string, string>> | undefined
+  /** The event as JSON, built once for all streams. */
+  text: string
+}
+
+/**
+ * Why events may be missing. `missed`: nodes lost contact, or one died. `too_old`, `too_many`: the history does not reach back that far.
+ * `too_slow`: the reader fell behind. `no_history`: the topic keeps none.
+ */
+export type GapReason = 'missed' | 'too_old' | 'too_many' | 'too_slow' | 'no_history'
+
+export interface HistoryQuery {
+  tenantIds: readonly string[]
+  applicationName: string | undefined
+  endpointIds: readonly string[] | undefined
+  facets: ReadonlyMap<string, ReadonlySet<string>>
+  /** Microseconds since 1970. */
+  since: number
+  /** More events than this are `too_many`. */
+  limit: number
+}
+
+/** The fields by which a subscription filters, besides the application and endpoints. */
+export type FacetName =
+  | 'versionNames'
+  | 'directions'
+  | 'extensions'
+  | 'seriesNames'
+  | 'reasons'
+  | 'severities'
+  | 'alertTypes'
+  | 'jobIds'
+
+export interface TopicDefinition {
+  name: string
+  /** For the list of topics. */
+  description: string
+  /** The scopes that a caller needs: those of the operation that reads the same data. */
+  scopes: readonly string[]
+  /** `endpoint`: the scopes are needed on each endpoint whose events are delivered. `tenant`: on the tenant. */
+  on: 'endpoint' | 'tenant'
+  facets: readonly FacetName[]
+  /** True if a subscription has to name an application. */
+  needsApplication?: boolean
+  /** True if subscriptions to endpoints are possible; always for `on: 'endpoint'`. */
+  hasEndpoints?: boolean
+  /** True if events may have no tenant (''); callers with the scope on the platform get them. */
+  withoutTenant?: boolean
+  /** A stream that resumes gets the history from this long before its position, because events are stored later than their time. */
+  slackSeconds?: number
+  /** Reads stored events, oldest first. Without it, a stream that resumes gets a gap. */
+  history?(query: HistoryQuery): Promise<LiveEvent[] | GapReason>
+}
+
+/** A topic as its service uses it. */
+export interface LiveTopic {
+  /** Returns whether any node has a subscription. Called on the path of device messages. */
+  isActive(): boolean
+  /** Returns whether a subscription may include events of this origin. Build events only then. */
+  isWanted(origin: LiveOrigin): boolean
+  /** Delivers events to the streams of all nodes. Call it after the commit. */
+  publish(events: LiveEvent[]): void
+}
+
+/** The events that a node wants of a topic: of a tenant, of one of its applications or of an endpoint. */
+export interface Interest {
+  topic: string
+  tenantId: string
+  kind: 'tenant' | 'application' | 'endpoint'
+  /** Name of the application or id of the endpoint; empty for a tenant. */
+  name: string
+}

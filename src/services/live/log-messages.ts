@@ -1,0 +1,22 @@
+import { defineLogMessage } from '../../kernel/define-log-message.ts'
+
+export const recheckFailed = defineLogMessage({
+  level: 'warn',
+  text: 'checking the permissions of a stream failed; retrying in half a second',
+  cause: 'The database did not answer; the stream continues with the permissions of the last check.',
+  action: 'If it repeats, check the database and its connections.',
+})
+
+export const subscriptionFailed = defineLogMessage({
+  level: 'error',
+  text: 'a subscription of a stream could not be started; it was ended, and its caller may subscribe again',
+  cause: 'The database did not answer while the permissions of the caller were checked.',
+  action: 'Read the error. If it repeats, check the database and its connections.',
+})
+
+export const historyFailed = defineLogMessage({
+  level: 'warn',
+  text: 'reading the history of a topic for a stream failed; the stream got a gap',
+  cause: 'The database did not answer, or a statement took too long.',
+  action: 'Nothing if it happens once. If it repeats, read the error and check the database.',
+})

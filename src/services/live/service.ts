@@ -1,0 +1,171 @@
+import { createConcurrencyLimit } from '../../kernel/concurrency-limit.ts'
+import type { Caller, Ctx } from '../../kernel/contract.ts'
+import type { Kit } from '../../kernel/define-service.ts'
+import type { Applications } from '../applications/contract.ts'
+import type { Register } from '../register/contract.ts'
+import { checkSubscriptions, filtersOf } from './admission.ts'
+import { NodeFull, NodeSilent, NoStream, TooManyStreams } from './errors.ts'
+import type { Outlet } from './queue.ts'
+import { createRecheck } from './recheck.ts'
+import type { SubscriptionRequest } from './schemas.ts'
+import type { LiveSettings } from './settings.ts'
+import { ChangeStream } from './signals.ts'
+import { createStream, type StreamDeps } from './stream.ts'
+import { createStreams, type OpenStream, type Streams } from './streams.ts'
+
+export interface OpenRequest {
+  subscriptions: SubscriptionRequest[]
+  lastEventId: string | undefined
+}
+
+export interface LiveService {
+  /** Checks the request, then calls `open` and serves the stream. Errors before that become HTTP errors. */
+  watch(ctx: Ctx, request: OpenRequest, callerNow: () => Promise<Caller>, open: () => Outlet): void
+  /** Replaces the subscriptions of a stream, on whichever node it is. */
+  update(ctx: Ctx, streamId: string, subscriptions: SubscriptionRequest[]): Promise<void>
+  topics(): { topic: string; description: string; scopes: string[]; filters: string[]; hasHistory: boolean }[]
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
+interface Services {
+  applications: Pick<Applications, 'exists'>
+  register: Pick<Register, 'findAll'>
+}
+
+interface Deps extends StreamDeps {
+  kit: Kit<LiveSettings>
+  streams: Streams
+  recheck: ReturnType<typeof createRecheck>
+}
+
+/** Limits concurrent reads of histories: after the end of a node, all of its streams resume at once. */
+const historyLimits = { perTenant: 2, total: 4, waitingPerTenant: Infinity, waitMs: Infinity }
+const changeTimeoutMs = 3000
+/** Positions older than this are as good as none: the histories do not reach back so far. */
+const positionMaxMs = 7 * 86_400_000
+
+export function createLiveService(kit: Kit<LiveSettings>, services: Services): LiveService {
+  const { live, signals, metrics } = kit
+  const streams = createStreams(metrics)
+  const sent = metrics.counter('waypost_live_events_sent_total', 'Number of events sent on live streams, by topic.', [
+    'topic',
+  ])
+  const gaps = metrics.counter(
+    'waypost_live_gaps_total',
+    'Number of gaps in subscriptions of live streams, by reason.',
+    ['reason'],
+  )
+  const deps: Deps = {
+    ...services,
+    kit,
+    live,
+    now: kit.now,
+    streams,
+    recheck: createRecheck(streams, kit.log),
+    historyLimit: createConcurrencyLimit(historyLimits),
+    countQueued: streams.countQueued,
+    countSent: (topic, events) => sent.inc({ topic }, events),
+    countGap: (reason) => gaps.inc({ reason }),
+  }
+  signals.answer(ChangeStream, ({ streamId, tenantId, subject, subscriptions }) =>
+    change(deps, streamId, { tenantId, subject }, subscriptions),
+  )
+  return {
+    watch: (...args) => watch(deps, ...args),
+    update: (...args) => update(deps, ...args),
+    topics: () =>
+      [...live.topics.values()].map((topic) => ({
+        topic: topic.name,
+        description: topic.description,
+        scopes: [...topic.scopes],
+        filters: filtersOf(topic),
+        hasHistory: topic.history !== undefined,
+      })),
+    start: live.start,
+    async stop() {
+      deps.recheck.stop()
+      await live.stop()
+    },
+  }
+}
+
+const subjectOf = ({ subject: { type, id } }: Caller) => `${type}\n${id}`
+
+function watch(
+  deps: Deps,
+  ctx: Ctx,
+  { subscriptions, lastEventId }: OpenRequest,
+  callerNow: () => Promise<Caller>,
+  open: () => Outlet,
+) {
+  const { kit, streams, recheck } = deps
+  checkSubscriptions(kit.live.topics, subscriptions)
+  rejectAboveLimits(deps, ctx)
+  const streamId = `${kit.members.nodeId}.${kit.newId()}`
+  const outlet = open()
+  // The stream outlives its request, so its context does not depend on the request.
+  const { tenantId, caller, correlationId, log } = ctx
+  const stream = createStream(deps, streamId, { tenantId, caller, correlationId, log, signal: kit.stopping }, outlet)
+  const openStream: OpenStream = {
+    stream,
+    tenantId,
+    subject: subjectOf(caller),
+    callerNow,
+    caller,
+    permissions: caller.permissions.length,
+  }
+  streams.add(openStream)
+  recheck.start()
+  outlet.onClose(() => {
+    streams.remove(openStream)
+    if (streams.count === 0) recheck.stop()
+  })
+  stream.subscribe(subscriptions, positionOf(deps, lastEventId))
+}
+
+/** Reads a position. One that no stream has sent counts as very old, so that the reader gets gaps. */
+function positionOf({ now }: Deps, lastEventId: string | undefined): number | undefined {
+  if (lastEventId === undefined || lastEventId === '') return undefined
+  const oldest = (now().getTime() - positionMaxMs) * 1000
+  return /^\d{1,16}$/.test(lastEventId) ? Math.max(Number(lastEventId), oldest) : oldest
+}
+
+function rejectAboveLimits({ kit, streams }: Deps, { tenantId, caller }: Ctx) {
+  const { total, perTenant, perCaller } = kit.settings
+  if (streams.ofCaller(tenantId, subjectOf(caller)) >= perCaller)
+    throw TooManyStreams({ whose: 'The caller', limit: perCaller })
+  if (streams.ofTenant(tenantId) >= perTenant) throw TooManyStreams({ whose: 'The tenant', limit: perTenant })
+  if (streams.count >= total) throw NodeFull({ limit: total })
+}
+
+async function update(deps: Deps, { tenantId, caller }: Ctx, streamId: string, subscriptions: SubscriptionRequest[]) {
+  const { live, members, signals } = deps.kit
+  checkSubscriptions(live.topics, subscriptions)
+  const nodeId = streamId.slice(0, streamId.indexOf('.'))
+  const of = { tenantId, subject: subjectOf(caller) }
+  if (nodeId === members.nodeId) {
+    if (!change(deps, streamId, of, subscriptions)) throw NoStream({ streamId })
+    return
+  }
+  if (!members.isAlive(nodeId)) throw NoStream({ streamId })
+  const isChanged = await signals
+    .request(nodeId, ChangeStream, { streamId, ...of, subscriptions }, { timeoutMs: changeTimeoutMs })
+    .catch(() => {
+      throw NodeSilent()
+    })
+  if (!isChanged) throw NoStream({ streamId })
+}
+
+/** Returns false if this node has no such stream of the caller. */
+function change(
+  { streams }: Deps,
+  streamId: string,
+  of: { tenantId: string; subject: string },
+  subscriptions: SubscriptionRequest[],
+): boolean {
+  const found = streams.find(streamId)
+  if (found?.tenantId !== of.tenantId || found.subject !== of.subject) return false
+  found.stream.subscribe(subscriptions)
+  return true
+}

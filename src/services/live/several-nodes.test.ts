@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { afterAllTests } from '../../../test/harness/database.ts'
+import { eventually } from '../../../test/harness/eventually.ts'
+import { services } from '../../../test/harness/gateway.ts'
+import { openStreams } from '../../../test/harness/live-streams.ts'
+import { migratedDatabase } from '../../../test/harness/test-platform.ts'
+import { connect } from '../../kernel/db.ts'
+import { newId } from '../../kernel/ids.ts'
+import timeSeries from '../time-series/index.ts'
+import { TrafficLog } from '../traffic-log/contract.ts'
+import live from './index.ts'
+
+const connection = await migratedDatabase([...services, timeSeries, live])
+const options = { connection, environment: { WAYPOST_MASTER_KEY: 'm'.repeat(40) } }
+const writes = await openStreams(options)
+const streams = await openStreams(options)
+await eventually(() => assert.ok(writes.waypost.kit.members.others().length === 1))
+
+const listener = connect(connection, { max: 1 })
+afterAllTests(() => listener.end())
+const forwarded: string[] = []
+await listener.listen(`waypost_node_${streams.waypost.kit.members.nodeId}`, (frame) => {
+  if (frame.includes('kernel.live-events')) forwarded.push(frame)
+})
+
+const record = (of: { app: string; version: string; endpointId: string }, payload: string) =>
+  writes.waypost.ask(TrafficLog).record({
+    correlationId: newId(),
+    direction: 'INBOUND',
+    tenantId: 'default',
+    applicationName: of.app,
+    versionName: of.version,
+    endpointId: of.endpointId,
+    extension: 'dcx',
+    resourcePath: '/json',
+    payload: Buffer.from(payload),
+    createdAt: new Date(),
+  })
+
+test('a stream has what happens at another node; what nobody watches is not forwarded', async () => {
+  const [first, second] = [await writes.aProvisionedEndpoint(), await writes.aProvisionedEndpoint()]
+  const source = await streams.stream([
+    { id: 'traffic', topic: 'traffic', endpointIds: [first.endpointId] },
+    { id: 'points', topic: 'series', applicationName: first.app },
+    { id: 'connected', topic: 'connection', applicationName: first.app },
+    { id: 'refused', topic: 'refusals' },
+  ])
+  await source.active('traffic', 'points', 'connected', 'refused')
+  const device = await writes.device()
+  await device.publish(`kp1/${first.version}/dcx/${first.token}/json/1`, [{ timestamp: 1000, a: 1 }])
+  await device.end()
+  writes.waypost
+    .ask(TrafficLog)
+    .recordRefusal({ tenantId: 'default', transport: 'mqtt', address: '1.2.3.4', reason: 'far_away' })
+  await record(second, 'unwatched')
+  await eventually(() => assert.equal(source.items('points').length, 1))
+  await eventually(() => assert.equal(source.items('connected').length, 2))
+  await eventually(() => assert.ok(source.items('traffic').some(({ direction }) => direction === 'INBOUND')))
+  await eventually(() => assert.equal(source.items('refused')[0]?.reason, 'far_away'))
+  assert.deepEqual(source.gaps(), [])
+  assert.ok(forwarded.length > 0)
+  assert.ok(!forwarded.some((frame) => frame.includes(second.endpointId)))
+  source.close()
+  // Once the stream has ended, its events are not forwarded any more.
+  await eventually(async () => {
+    const before = forwarded.length
+    await record(first, 'late')
+    const marker = await streams.stream([{ id: 'marker', topic: 'traffic', endpointIds: [second.endpointId] }])
+    await marker.active('marker')
+    await record(second, 'marker')
+    await eventually(() => assert.equal(marker.items('marker').length, 1))
+    marker.close()
+    assert.ok(!forwarded.slice(before).some((frame) => frame.includes(first.endpointId)))
+  })
+})
+
+test('a stream misses nothing that another node stores right after a subscription is active', async () => {
+  const endpoints = await Promise.all(Array.from({ length: 8 }, () => writes.aProvisionedEndpoint()))
+  const { headers } = streams.aReplaceableCaller()
+  const source = await streams.stream([], headers)
+  const subscriptions = []
+  for (const [n, endpoint] of endpoints.entries()) {
+    subscriptions.push({ id: `s${n}`, topic: 'traffic', endpointIds: [endpoint.endpointId] })
+    assert.equal((await streams.change(source.streamId, subscriptions, headers)).status, 200)
+    await source.active(`s${n}`)
+    await record(endpoint, `payload ${n}`)
+    await eventually(() => assert.equal(source.items(`s${n}`)[0]?.payload, `payload ${n}`))
+  }
+  assert.deepEqual(source.gaps(), [])
+  source.close()
+})
+
+test('any node changes the subscriptions of a stream, for the same caller only', async () => {
+  const endpoint = await writes.aProvisionedEndpoint()
+  const here = streams.aReplaceableCaller()
+  const source = await streams.stream([], here.headers)
+  const subscriptions = [{ id: 'all', topic: 'traffic', endpointIds: [endpoint.endpointId] }]
+  const stranger = writes.aReplaceableCaller()
+  assert.equal((await writes.change(source.streamId, subscriptions, stranger.headers)).status, 404)
+  const same = writes.aReplaceableCaller(here.caller)
+  assert.equal((await writes.change(source.streamId, subscriptions, same.headers)).status, 200)
+  await source.active('all')
+  await record(endpoint, 'changed')
+  await eventually(() => assert.equal(source.items('all')[0]?.payload, 'changed'))
+  const invalid = await writes.change(source.streamId, [{ id: 'a', topic: 'series' }], same.headers)
+  assert.equal(invalid.status, 400)
+  source.close()
+  await eventually(async () => assert.equal((await writes.change(source.streamId, [], same.headers)).status, 404))
+})
+
+test('a stream that resumes at another node misses nothing', async () => {
+  const endpoint = await writes.aProvisionedEndpoint()
+  const subscriptions = [{ id: 'all', topic: 'traffic', endpointIds: [endpoint.endpointId] }]
+  const first = await streams.stream(subscriptions)
+  await first.active('all')
+  await record(endpoint, '1')
+  await eventually(() => assert.equal(first.items('all').length, 1))
+  const id = await eventually(() => first.lastId() ?? assert.fail('no position'))
+  first.close()
+  await record(endpoint, '2')
+  const second = await writes.stream(subscriptions, { 'last-event-id': id })
+  await second.active('all')
+  await record(endpoint, '3')
+  await eventually(() =>
+    assert.deepEqual(
+      second.items('all').map(({ payload }) => payload),
+      ['1', '2', '3'],
+    ),
+  )
+  second.close()
+})
+
+test('a node that stops gives no gap; one that vanishes does', async () => {
+  const third = await openStreams(options)
+  const source = await streams.stream([{ id: 'all', topic: 'traffic' }])
+  await source.active('all')
+  await eventually(() => assert.equal(streams.waypost.kit.members.others().length, 2))
+  await third.waypost.close()
+  await eventually(() => assert.equal(streams.waypost.kit.members.others().length, 1))
+  // A row in the table of nodes whose process never existed.
+  const { sql } = streams.waypost.kit.db
+  await sql`insert into kernel.nodes (id, version, seen_at) values ('ghost', '', now() + interval '1 hour')`
+  await eventually(() => assert.ok(streams.waypost.kit.members.isAlive('ghost')))
+  await eventually(() => assert.deepEqual(source.gaps(), ['missed'], 'the ghost does not acknowledge'))
+  await sql`delete from kernel.nodes where id = 'ghost'`
+  await eventually(() => assert.deepEqual(source.gaps(), ['missed', 'missed']))
+  source.close()
+})

@@ -1,0 +1,232 @@
+/** One open stream: its subscriptions, the events that wait for its reader, and its position. */
+import type { Clock } from '../../kernel/clock.ts'
+import type { ConcurrencyLimit } from '../../kernel/concurrency-limit.ts'
+import type { Caller, Ctx } from '../../kernel/contract.ts'
+import { PlatformError } from '../../kernel/errors.ts'
+import type { GapReason, Live, LiveEvent } from '../../kernel/live/live.ts'
+import { sameJson } from '../../kernel/same-json.ts'
+import { timeOf } from '../../kernel/times.ts'
+import { type Admission, type AdmissionDeps, admit } from './admission.ts'
+import { historyFailed, subscriptionFailed } from './log-messages.ts'
+import { createQueue, type Outlet, type Queue } from './queue.ts'
+import type { SubscriptionRequest } from './schemas.ts'
+import type { Subscription } from './subscription.ts'
+
+interface Entry extends Subscription {
+  admission: Admission | undefined
+  /** Events that arrive while the history is read; undefined once the subscription is active. */
+  waiting: LiveEvent[] | undefined
+  close(): void
+}
+
+export interface Stream {
+  readonly streamId: string
+  readonly ctx: Ctx
+  readonly subscriptions: ReadonlyMap<string, Subscription>
+  readonly queuedBytes: number
+  /** Replaces the subscriptions. `resumeFrom` is a position: microseconds since 1970. */
+  subscribe(requests: SubscriptionRequest[], resumeFrom?: number): void
+  /** Checks all subscriptions with the present permissions of the caller. */
+  setCaller(caller: Caller): Promise<void>
+  /** Drops what waits for the reader. */
+  dropQueued(): void
+  /** Sends the position if nothing else has, so that a stream without events can be resumed too. */
+  sendPosition(): void
+  end(reason: string): void
+}
+
+export interface StreamDeps extends AdmissionDeps {
+  live: Pick<Live, 'topics' | 'subscribe'>
+  now: Clock
+  /** Limits concurrent reads of histories. */
+  historyLimit: ConcurrencyLimit
+  countQueued(bytes: number): void
+  countSent(topic: string, events: number): void
+  countGap(reason: string): void
+}
+
+/** More events than this are not replayed. */
+const historyMax = 5000
+/** Events that may wait while the history of a subscription is read. */
+const waitingMax = 10_000
+
+interface State {
+  deps: StreamDeps
+  ctx: Ctx
+  outlet: Outlet
+  queue: Queue
+  entries: Map<string, Entry>
+  starting: number
+  isClosed: boolean
+}
+
+export function createStream(deps: StreamDeps, streamId: string, ctx: Ctx, outlet: Outlet): Stream {
+  const entries = new Map<string, Entry>()
+  const position = () => (state.starting > 0 ? undefined : String(deps.now().getTime() * 1000))
+  const queue = createQueue({ outlet, position, countQueued: deps.countQueued, countSent: deps.countSent })
+  const state: State = { deps, ctx, outlet, queue, entries, starting: 0, isClosed: false }
+  outlet.onClose(() => {
+    state.isClosed = true
+    for (const entry of entries.values()) entry.close()
+    entries.clear()
+    queue.close()
+  })
+  outlet.send('open', JSON.stringify({ streamId }))
+  return {
+    streamId,
+    get ctx() {
+      return state.ctx
+    },
+    subscriptions: entries,
+    get queuedBytes() {
+      return queue.bytes
+    },
+    subscribe: (requests, resumeFrom) => subscribe(state, requests, resumeFrom),
+    setCaller: (caller) => setCaller(state, caller),
+    dropQueued: queue.drop,
+    sendPosition: () => sendPosition(state),
+    end: outlet.end,
+  }
+}
+
+function sendPosition({ deps, outlet, queue, starting, isClosed }: State) {
+  if (isClosed || starting > 0 || queue.bytes > 0 || queue.isBackedUp) return
+  const at = deps.now()
+  outlet.send('position', JSON.stringify({ at }), String(at.getTime() * 1000))
+}
+
+function subscribe(state: State, requests: SubscriptionRequest[], resumeFrom: number | undefined) {
+  const { entries } = state
+  const wanted = new Map(requests.map((request) => [request.id, request]))
+  for (const [id, entry] of entries) {
+    const request = wanted.get(id)
+    if (request && sameJson(request, entry.request)) wanted.delete(id)
+    else {
+      entry.close()
+      entries.delete(id)
+    }
+  }
+  for (const request of wanted.values()) {
+    const entry = entryOf(state, request)
+    entries.set(request.id, entry)
+    state.starting++
+    void start(state, entry, sinceOf(state, entry, resumeFrom)).finally(() => {
+      state.starting--
+      sendPosition(state)
+    })
+  }
+  if (wanted.size === 0) sendPosition(state)
+}
+
+function entryOf({ deps, outlet }: State, request: SubscriptionRequest): Entry {
+  const topic = deps.live.topics.get(request.topic)!
+  const entry: Entry = {
+    request,
+    topic,
+    admission: undefined,
+    waiting: [],
+    includes: (event) => entry.admission?.includes(event) ?? false,
+    gap(reason) {
+      deps.countGap(reason)
+      outlet.send('gap', JSON.stringify({ subscription: request.id, topic: topic.name, reason }))
+    },
+    close() {},
+  }
+  return entry
+}
+
+/** Returns the time from which the history is read, in microseconds; undefined for new events only. */
+function sinceOf({ deps }: State, { request, topic }: Entry, resumeFrom: number | undefined): number | undefined {
+  const { since } = request
+  if (resumeFrom !== undefined) return resumeFrom - (topic.slackSeconds ?? 0) * 1_000_000
+  const time = since === undefined ? undefined : timeOf(since, deps.now())
+  return time === undefined ? undefined : time * 1000
+}
+
+/** Subscribes, then reads the history, so that no event is between both. */
+async function start(state: State, entry: Entry, since: number | undefined) {
+  const { deps, ctx, outlet } = state
+  const isGone = () => state.isClosed || state.entries.get(entry.request.id) !== entry
+  try {
+    entry.admission = await admit(deps, ctx, entry.topic, entry.request)
+  } catch (error) {
+    if (!isGone()) endSubscription(state, entry, error)
+    return
+  }
+  if (isGone()) return
+  const { isComplete, close } = deps.live.subscribe(entry.admission.interests, {
+    deliver: (event) => deliver(state, entry, event),
+    gap: entry.gap,
+  })
+  entry.close = close
+  const isAcknowledged = await isComplete
+  const history = since === undefined ? [] : await historyOf(state, entry, since)
+  if (isGone()) return
+  outlet.send('subscribed', JSON.stringify({ subscription: entry.request.id, topic: entry.topic.name }))
+  if (typeof history === 'string') entry.gap(history)
+  if (!isAcknowledged) entry.gap('missed')
+  const replayed = typeof history === 'string' ? [] : history.filter(entry.includes)
+  const known = new Set(replayed.map(({ id }) => id))
+  const waiting = entry.waiting!
+  entry.waiting = undefined
+  for (const event of replayed) state.queue.add(entry, event)
+  for (const event of waiting) if (event.id === undefined || !known.has(event.id)) state.queue.add(entry, event)
+}
+
+function deliver({ queue }: State, entry: Entry, event: LiveEvent) {
+  if (!entry.includes(event)) return
+  if (!entry.waiting) return queue.add(entry, event)
+  if (entry.waiting.length < waitingMax) entry.waiting.push(event)
+  else if (entry.waiting.length === waitingMax) {
+    entry.waiting = []
+    entry.gap('too_slow')
+  }
+}
+
+async function historyOf({ deps, ctx }: State, entry: Entry, since: number): Promise<LiveEvent[] | GapReason> {
+  const { topic, request, admission } = entry
+  if (!topic.history) return 'no_history'
+  const query = {
+    tenantIds: admission!.tenantIds,
+    applicationName: request.applicationName,
+    endpointIds: request.endpointIds,
+    facets: admission!.facets,
+    since,
+    limit: historyMax,
+  }
+  try {
+    return await deps.historyLimit.run(ctx.tenantId, () => topic.history!(query))
+  } catch (error) {
+    // A search that takes too long is rejected with 400.
+    if (error instanceof PlatformError && error.status < 500) return 'too_many'
+    historyFailed(ctx.log, { err: error, topic: topic.name, correlationId: ctx.correlationId })
+    return 'missed'
+  }
+}
+
+/** Ends one subscription and says why; the others continue. */
+function endSubscription({ entries, outlet, ctx }: State, entry: Entry, error: unknown) {
+  const { request, topic } = entry
+  entry.close()
+  entries.delete(request.id)
+  const isExpected = error instanceof PlatformError && error.status < 500
+  if (!isExpected) subscriptionFailed(ctx.log, { err: error, topic: topic.name, correlationId: ctx.correlationId })
+  const { status, code, message } = isExpected
+    ? error
+    : { status: 503, code: 'unavailable', message: 'The platform cannot answer right now, try again' }
+  outlet.send('ended', JSON.stringify({ subscription: request.id, topic: topic.name, status, code, message }))
+}
+
+async function setCaller(state: State, caller: Caller) {
+  const { deps, entries } = state
+  const ctx = { ...state.ctx, caller }
+  for (const entry of [...entries.values()])
+    try {
+      const admission = await admit(deps, ctx, entry.topic, entry.request)
+      entry.admission = admission
+    } catch (error) {
+      if (!(error instanceof PlatformError) || error.status >= 500) throw error
+      if (entries.get(entry.request.id) === entry) endSubscription(state, entry, error)
+    }
+  state.ctx = ctx
+}

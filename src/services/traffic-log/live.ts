@@ -1,0 +1,96 @@
+/** The topics `traffic` and `refusals` of live streams. */
+import type { Kit } from '../../kernel/define-service.ts'
+import type { HistoryQuery, LiveEvent } from '../../kernel/live/live.ts'
+import type { WatchedRecord } from './batch.ts'
+import type { StoredRecord } from './codec/columns.ts'
+import type { TrafficRecord } from './contract.ts'
+import { findFirst } from './search/search.ts'
+import { inSnapshot } from './snapshot.ts'
+import { findRefusalsSince, type RefusalRow } from './store/refusals.ts'
+import { refusalView, viewOf } from './views.ts'
+
+export interface TrafficTopics {
+  /** Returns whether a stream wants the record. */
+  isWatched(record: TrafficRecord): boolean
+  publishRecords(records: WatchedRecord[]): void
+  publishRefusals(rows: RefusalRow[]): void
+}
+
+/** A record gets its time before it is stored, which takes at most 30 s, and the clocks of nodes differ by a few seconds. */
+const slackSeconds = 35
+
+export function defineTopics({ db, live, now }: Pick<Kit, 'db' | 'live' | 'now'>): TrafficTopics {
+  const traffic = live.define({
+    name: 'traffic',
+    description: 'messages that devices sent and received, as in `traffic.list`.',
+    scopes: ['endpoint:read'],
+    on: 'endpoint',
+    facets: ['versionNames', 'directions', 'extensions'],
+    slackSeconds,
+    async history({ tenantIds, applicationName, endpointIds, since, limit }) {
+      const [tenantId] = tenantIds as [string]
+      const filter = {
+        tenantId,
+        span: { from: since, to: (now().getTime() + 86_400_000) * 1000 },
+        visible: applicationName === undefined ? ('all' as const) : ofApplication(applicationName),
+        ...(endpointIds && { endpointIds: new Set(endpointIds) }),
+      }
+      const records = await inSnapshot(db, (sql, deadline) => findFirst(sql, filter, limit + 1, deadline))
+      return records.length > limit ? 'too_many' : records.map((record) => trafficEvent(tenantId, record))
+    },
+  })
+  const refusals = live.define({
+    name: 'refusals',
+    description: 'refused connections and messages of devices, as in `refusals.list`.',
+    scopes: ['tenant:refusal:read'],
+    on: 'tenant',
+    hasEndpoints: true,
+    withoutTenant: true,
+    facets: ['reasons'],
+    slackSeconds,
+    async history({ tenantIds, since, limit }: HistoryQuery) {
+      const query = { tenantIds, since: new Date(since / 1000), limit: limit + 1 }
+      const rows = await findRefusalsSince(db.sql, query)
+      return rows.length > limit ? 'too_many' : rows.map(refusalEvent)
+    },
+  })
+  return {
+    isWatched: (record) => traffic.isActive() && traffic.isWanted(record),
+    publishRecords: (records) => traffic.publish(records.map(({ tenantId, record }) => trafficEvent(tenantId, record))),
+    publishRefusals(rows) {
+      if (refusals.isActive()) refusals.publish(rows.map(refusalEvent))
+    },
+  }
+}
+
+const ofApplication = (applicationName: string) => ({
+  applicationNames: new Set([applicationName]),
+  endpointIds: new Set<string>(),
+  unregistered: new Map<string, number>(),
+})
+
+function trafficEvent(tenantId: string, record: StoredRecord): LiveEvent {
+  const { applicationName, endpointId, outbound, micros, correlationId, versionName, extension } = record
+  const id = `${micros}-${outbound ? 'o' : 'i'}-${correlationId}`
+  const view = viewOf(tenantId, record)
+  return {
+    tenantId,
+    applicationName,
+    endpointId,
+    id,
+    facets: { versionNames: versionName, directions: view.direction, extensions: extension },
+    text: JSON.stringify({ id, applicationName, ...view }),
+  }
+}
+
+function refusalEvent(row: RefusalRow): LiveEvent {
+  const { createdAt, tenantId, reason, address, endpointId } = row
+  const id = [createdAt.getTime(), reason, address ?? '', endpointId ?? ''].join('-')
+  return {
+    tenantId,
+    ...(endpointId !== null && { endpointId }),
+    id,
+    facets: { reasons: reason },
+    text: JSON.stringify({ id, ...refusalView(row) }),
+  }
+}
