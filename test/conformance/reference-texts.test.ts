@@ -27,8 +27,8 @@ const shapes = document.components.schemas as Record<string, Shape>
 /** Verbs that a summary may start with. Add another one if none of these fits. */
 const verbs = new Set(
   (
-    'Acknowledge Activate Change Create Delete Discover Download End Evaluate Execute Export Get Grant Introspect Invoke Issue Link List Load Move ' +
-    'Pause Preview Register Remove Replace Replay Resolve Restore Resume Retry Revoke Search Send Set Sign Simulate Store Suspend Try Unlink Unregister ' +
+    'Acknowledge Activate Cancel Change Create Delete Discover Download End Evaluate Execute Export Get Grant Introspect Invoke Issue Link List Load Move ' +
+    'Pause Preview Register Remove Replace Replay Resolve Restore Resume Retry Revoke Search Send Set Sign Simulate Start Store Suspend Try Unlink Unregister ' +
     'Update Upload Validate Watch'
   ).split(' '),
 )

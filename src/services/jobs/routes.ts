@@ -5,7 +5,7 @@ import * as schemas from './schemas.ts'
 import type { JobQuery, JobsService } from './service.ts'
 
 /** Creation: metadata is arbitrary JSON of users, and so are the values of conditions. */
-const creation = { anyJson: 'inside' as const, bodyBytesMax: 2 * 1024 * 1024 }
+const creation = { anyJson: 'inside' as const, bodyBytesMax: 1024 * 1024 }
 const remove = { scope: 'endpoint:delete', ...creation }
 const update = { scope: 'endpoint:update', ...creation }
 const defaultTtlMs = 60_000
