@@ -39,13 +39,14 @@ function placeAfter(
   body: unknown,
 ): Place | undefined {
   const { style, first } = paging
-  if (style === 'none' || count === 0) return undefined
+  if (style === 'none') return undefined
+  // A page may be empty although others follow: the server stops searching after a while.
   if (style === 'cursor') {
     const next = fieldOf(body, paging.next)
     return typeof next === 'string' && next !== '' ? { position: next, size: place.size } : undefined
   }
   const size = place.size ?? paging.defaultSize
-  if (size === 0) return undefined
+  if (count === 0 || size === 0) return undefined
   const at = Number(place.position ?? first)
   const read = style === 'offset' ? at + count : (at - first) * size + count
   if (total === undefined ? count < size : read >= total) return undefined

@@ -2053,6 +2053,46 @@ export interface DeviceOfIntegration {
   status: 'ACTIVE' | 'SUSPENDED'
 }
 
+/** Numbers of endpoints by the values of one field or metadata key. */
+export interface DimensionCounts {
+  /** What the endpoints are counted by, as in the request. */
+  by: string
+  /** The most frequent values, the most frequent first. */
+  values: ValueCount[]
+  /** Number of endpoints with another value than those in `values`. */
+  others: number
+  /** Number of endpoints without a value, or whose value is an object, an array or longer than 200 characters. */
+  missing: number
+}
+
+/** An endpoint with its connection and last activity. */
+export interface DirectoryEndpoint {
+  /** Id of the endpoint, unique on the platform. */
+  endpointId: string
+  /** When the endpoint was registered, in UTC. */
+  createdDate: string
+  /** Name of its application. */
+  appName: string
+  /** Its application version. */
+  appVersion: EndpointVersion
+  /** `connected`; `disconnected`; `never`: it has not connected yet, or it uses HTTP, which has no connections. */
+  connection: 'never' | 'disconnected' | 'connected'
+  /** When the endpoint last connected, disconnected or sent a message, in UTC; messages with a precision of a minute. Absent: never. */
+  lastActivity?: string
+  /** Metadata by key. Present only if `include` asks for it. */
+  metadata?: Record<string, unknown>
+  /** When the metadata last changed, in UTC. Present only with `metadata`, and if it ever changed. */
+  metadataUpdatedDate?: string
+}
+
+/** A page of endpoints. */
+export interface DirectoryPage {
+  /** The endpoints of this page. */
+  content: DirectoryEndpoint[]
+  /** Position of the next page, for `cursor`. Absent on the last page. */
+  nextCursor?: string
+}
+
 /** A search: `query` (`match_all`, `match_none`, `term`, `terms`, `range`, `exists`, `prefix`, `match`, `ids`, `bool`), `from`, `size`, `sort`, `_source`, `track_total_hits`, `aggs` (`terms`, `date_histogram`, `histogram`, `avg`, `min`, `max`, `sum`, `value_count`, `cardinality`). Other fields are ignored. */
 export type DocumentSearch = Record<string, unknown>
 
@@ -2240,6 +2280,16 @@ export interface EndpointConfiguration {
   updatedDate: string
 }
 
+/** Numbers of endpoints. */
+export interface EndpointCounts {
+  /** Number of endpoints that were counted. */
+  total: number
+  /** True: all endpoints that meet the conditions were counted. False: counting took too long and was ended. */
+  complete: boolean
+  /** One element for each key of `by`, in the same order. */
+  counts: DimensionCounts[]
+}
+
 /** Fires when data samples of an endpoint arrive, once for each message. */
 export interface EndpointDataSamplesReceivedTrigger {
   /** Id of the trigger. */
@@ -2398,6 +2448,14 @@ export interface EndpointPage {
   totalElements: number
   /** The items of this page. */
   content: Endpoint[]
+}
+
+/** Endpoints on a map. */
+export interface EndpointPlaces {
+  /** Number of endpoints in all clusters. */
+  count: number
+  /** The clusters, the largest first. */
+  content: PlaceCluster[]
 }
 
 /** Conditions that endpoints must meet. */
@@ -4058,6 +4116,20 @@ export interface PermittedOperation {
   name: string
   /** What the operation does. */
   summary: string
+}
+
+/** Endpoints that are near each other. */
+export interface PlaceCluster {
+  /** Mean latitude of the endpoints, in degrees. */
+  latitude: number
+  /** Mean longitude of the endpoints, in degrees. */
+  longitude: number
+  /** Number of endpoints in the cluster. */
+  count: number
+  /** Id of the endpoint, if the cluster is a single one. */
+  endpointId?: string
+  /** Metadata key `name` of that endpoint, if it is a text; the first 200 characters. */
+  name?: string
 }
 
 /** The values of a series at one time. */
@@ -6056,6 +6128,14 @@ export interface UserTemplateResults {
   results: UserTemplate[]
 }
 
+/** A value with its number of endpoints. */
+export interface ValueCount {
+  /** A text, number or boolean. */
+  value: unknown
+  /** Number of endpoints with this value. */
+  count: number
+}
+
 /** One value of a time series. */
 export interface ValueWidget {
   /** Kind of the widget. */
@@ -7809,6 +7889,85 @@ export interface Nouns {
         /** Id of the task, from the response that started the batch. */
         taskId: string
       }, { 200: BatchStatus }>
+    }
+    directory: {
+      /** Search and sort endpoints. Endpoints that meet all conditions, one page after a cursor. For people: a page takes about as long for a million endpoints as for a hundred, and there is no total. If few of many endpoints meet the conditions, a page may have fewer endpoints than `limit`, or none, and still a `nextCursor`: continue with it. Changes of the id, of metadata and of the connection are found after some seconds. */
+      list: BareListCall<{
+        /** Words that the endpoint has in its id or in the values of the metadata keys that its application indexes (by default name, serial number, model and others). A word matches any part, in upper or lower case. Up to 5 words. */
+        search?: string | undefined
+        /** Only endpoints of these applications. Default: all. */
+        applicationName?: string | readonly string[] | undefined
+        /** Only endpoints of these application versions. Default: all. */
+        applicationVersionName?: string | readonly string[] | undefined
+        /** Only endpoints in these states: `connected`; `disconnected`; `never`: it has not connected yet, or it uses HTTP, which has no connections. Default: all. */
+        connection?: string | readonly string[] | undefined
+        /** Only endpoints that were active at this time or later. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
+        activeAfter?: string | undefined
+        /** Only endpoints that were not active at this time or later, or never. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
+        activeBefore?: string | undefined
+        /** Only endpoints that match all these filters (ids); each must be active. */
+        filterId?: string | readonly string[] | undefined
+        /** JSON object of metadata keys with the value that each must have, such as `{"city":"Kyiv"}`; URL-encoded. */
+        metadataFilter?: string | undefined
+        /** Id of the tenant; another one than the caller's needs the scope on platform-system. Default: the caller's tenant. */
+        tenantId?: string | undefined
+        /** Key to sort by: `endpointId`, `createdDate`, `lastActivity` or a metadata key. Endpoints without a value come last. More than 20000 endpoints are sorted only by metadata keys that their applications index. Default: createdDate. */
+        sort?: string | undefined
+        /** asc: ascending. desc: descending. Default: asc. */
+        sortOrder?: 'asc' | 'desc' | undefined
+        /** `nextCursor` of the page before, with the same conditions and sort. Default: the first page. */
+        cursor?: string | undefined
+        /** Maximum number of endpoints to return. Default: 100. */
+        limit?: number | undefined
+        /** Optional fields to return: `metadata` adds metadata and metadataUpdatedDate. Default: none. */
+        include?: string | readonly string[] | undefined
+      }, DirectoryEndpoint>
+    }
+    counts: {
+      /** Get numbers of endpoints by version, connection or metadata. Counts the endpoints that meet all conditions and that the caller may read. By application and version this takes no longer for a million endpoints than for one. Other counts read every endpoint, for at most about two seconds: then `complete` is false, and only the endpoints that were registered first are counted. */
+      get: BareCall<{
+        /** Words that the endpoint has in its id or in the values of the metadata keys that its application indexes (by default name, serial number, model and others). A word matches any part, in upper or lower case. Up to 5 words. */
+        search?: string | undefined
+        /** Only endpoints of these applications. Default: all. */
+        applicationName?: string | readonly string[] | undefined
+        /** Only endpoints of these application versions. Default: all. */
+        applicationVersionName?: string | readonly string[] | undefined
+        /** Only endpoints in these states: `connected`; `disconnected`; `never`: it has not connected yet, or it uses HTTP, which has no connections. Default: all. */
+        connection?: string | readonly string[] | undefined
+        /** Only endpoints that were active at this time or later. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
+        activeAfter?: string | undefined
+        /** Only endpoints that were not active at this time or later, or never. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
+        activeBefore?: string | undefined
+        /** Only endpoints that match all these filters (ids); each must be active. */
+        filterId?: string | readonly string[] | undefined
+        /** JSON object of metadata keys with the value that each must have, such as `{"city":"Kyiv"}`; URL-encoded. */
+        metadataFilter?: string | undefined
+        /** Id of the tenant; another one than the caller's needs the scope on platform-system. Default: the caller's tenant. */
+        tenantId?: string | undefined
+        /** Up to 5 of: `application`, `version`, `connection`, or metadata keys. Default: none; then only the total is counted. */
+        by?: string | readonly string[] | undefined
+        /** Number of values to return for each key, the most frequent ones. Default: 20. */
+        top?: number | undefined
+      }, { 200: EndpointCounts }>
+    }
+    places: {
+      /** List places of endpoints on a map. Endpoints within a rectangle, as clusters: endpoints in the same cell of a grid are one cluster at the middle of their places. The rectangle is extended to whole cells. The place is in the metadata (`latitude` and `longitude`, `lat` and `lon`, the same within `location`, and others), or where the configuration of the application says, or it is the newest point of a time series. It is updated after some seconds. */
+      list: ListCall<{
+        /** Southern edge of the rectangle, in degrees. */
+        south: number
+        /** Western edge of the rectangle, in degrees. Greater than `east` if the rectangle crosses the antimeridian. */
+        west: number
+        /** Northern edge of the rectangle, in degrees. */
+        north: number
+        /** Eastern edge of the rectangle, in degrees. */
+        east: number
+        /** Only endpoints of these applications. Default: all. */
+        applicationName?: string | readonly string[] | undefined
+        /** Id of the tenant; another one than the caller's needs the scope on platform-system. Default: the caller's tenant. */
+        tenantId?: string | undefined
+        /** Maximum number of clusters. It decides how fine the grid is. Default: 500. */
+        limit?: number | undefined
+      }, PlaceCluster>
     }
     metadata: {
       /** Get the metadata of an endpoint. */

@@ -255,6 +255,9 @@ version.get GET /epr/api/v1/endpoints/{endpointId}/app-version
 version.update PUT /epr/api/v1/endpoints/{endpointId}/app-version
 batches.create POST /epr/api/v1/endpoints/batch
 batches.get GET /epr/api/v1/endpoints/batch/status
+directory.list GET /epr/api/v1/directory pc,q,cursor,limit,0,0,content,,nextCursor
+counts.get GET /epr/api/v1/directory/counts
+places.list GET /epr/api/v1/directory/places pn,,,,0,0,content,count
 metadata.get GET /epr/api/v1/endpoints/{endpointId}/metadata
 metadata.update PUT /epr/api/v1/endpoints/{endpointId}/metadata
 metadata.patch PATCH /epr/api/v1/endpoints/{endpointId}/metadata bp

@@ -33,7 +33,7 @@ test('every authenticated caller can list service instances, with schemas only i
     body.find((one: { name: string }) => one.name === 'epts'),
     epts,
   )
-  assert.equal((await caller(`GET ${path}/epr`)).body.appConfigurationSchemaPresent, false)
+  assert.equal((await caller(`GET ${path}/adx`)).body.appConfigurationSchemaPresent, false)
 
   const both = ['appConfigurationSchema', 'appVersionConfigurationSchema']
   for (const query of [both.join(','), both.join(',%20'), both.join('&include=')]) {

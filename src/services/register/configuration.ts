@@ -61,13 +61,63 @@ export const connectivityInstance = defineInstance({
   check: checkConnectivityKeys,
 })
 
-export const registerInstances = [
-  connectivityInstance,
-  metadataInstance,
-  defineInstance({
-    name: 'epr',
-    group: 'Identity management',
-    description: 'Endpoint register',
-    urlPrefix: '/epr',
-  }),
+const metadataPath = (description: string) =>
+  Type.String({ pattern: '^[a-zA-Z0-9_]+(\\.[^.]+){0,15}$', maxLength: 255, description })
+const valueName = (fallback: string, description: string) =>
+  defaulted(Type.String({ minLength: 1, maxLength: 255, default: fallback, description }))
+
+/** The metadata keys that the directory searches and sorts by, unless an application chooses others. */
+export const defaultDirectoryKeys = [
+  'name',
+  'displayName',
+  'label',
+  'serial',
+  'serialNumber',
+  'serial_number',
+  'model',
+  'imei',
+  'mac',
 ]
+
+const DirectoryShape = Type.Object({
+  directory: Type.Optional(
+    Type.Object({
+      keys: defaulted(
+        Type.Array(Type.String({ pattern: metadataKey, maxLength: 128 }), {
+          maxItems: 20,
+          uniqueItems: true,
+          default: defaultDirectoryKeys,
+          description: 'Metadata keys that people search and sort endpoints by, in addition to the id',
+        }),
+      ),
+      place: Type.Optional(
+        Type.Object({
+          latitude: metadataPath('Metadata key of the latitude, or a path into its value such as location.lat'),
+          longitude: metadataPath('Metadata key of the longitude, or a path into its value'),
+        }),
+      ),
+      'place-time-series': Type.Optional(
+        Type.Object({
+          name: Type.String({
+            pattern: seriesName,
+            maxLength: 255,
+            description: 'Time series whose newest point is the place of the endpoint',
+          }),
+          latitude: valueName('latitude', 'Name of the value with the latitude'),
+          longitude: valueName('longitude', 'Name of the value with the longitude'),
+        }),
+      ),
+    }),
+  ),
+})
+
+/** Configures the directory: what people can search and sort by, and where endpoints are on a map. */
+export const directoryInstance = defineInstance({
+  name: 'epr',
+  group: 'Identity management',
+  description: 'Endpoint register',
+  urlPrefix: '/epr',
+  schemas: forApplicationAndVersion(DirectoryShape),
+})
+
+export const registerInstances = [connectivityInstance, metadataInstance, directoryInstance]

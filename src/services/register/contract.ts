@@ -180,6 +180,8 @@ export interface Register {
   updateMetadata(endpointId: string, change: MetadataChange, options?: { cause?: string }): Promise<boolean>
   /** Stores whether endpoints are connected. Ignores a change whose number is smaller than the stored one. */
   setConnectivity(changes: Connectivity[]): Promise<void>
+  /** Records that an endpoint was active. It returns at once; callers report an endpoint at most once a minute. */
+  noteActivity(endpointId: string, at: Date): void
   /** Sets the version that a device reports. Returns false if its application has no such version. */
   setVersion(endpointId: string, versionName: string): Promise<boolean>
   /** Returns up to a thousand endpoints that this one contains (outbound) or is contained in (inbound). */

@@ -36,6 +36,7 @@ const filters: FilterIndex = {
   among: (sql, tenantId, filterIds) => ({
     condition: sql`e.seq in (${filters.members(sql, tenantId, filterIds)})`,
   }),
+  contains: (sql, tenantId, filterId, seq) => sql`${seq} in (${filters.members(sql, tenantId, [filterId])})`,
   page: (sql, tenantId, filterIds, { after, offset, limit }) => sql`
     select seq from (${filters.members(sql, tenantId, filterIds)}) m where seq > ${after}
     order by seq offset ${offset} limit ${limit}`,

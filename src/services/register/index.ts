@@ -5,6 +5,7 @@ import { Tokens } from '../tokens/contract.ts'
 import { registerInstances } from './configuration.ts'
 import { Register } from './contract.ts'
 import { endpointMetadata } from './device.ts'
+import { directoryRoutes } from './directory/routes.ts'
 import { createChanges } from './endpoint-changes.ts'
 import { batchRoutes, endpointRoutes } from './endpoints/routes.ts'
 import { registerEventHandlers } from './event-handlers.ts'
@@ -41,7 +42,7 @@ export default defineService({
     const connectivityKeys = createConnectivityKeys(services.applications)
     const service = { ...createRegister(kit, services, { changes, filters: filterIndex, connectivityKeys }), filters }
     registerEventHandlers(kit.bus, service)
-    const routes = [endpointRoutes, batchRoutes, metadataRoutes, relationRoutes, filterRoutes]
+    const routes = [endpointRoutes, batchRoutes, directoryRoutes, metadataRoutes, relationRoutes, filterRoutes]
     return {
       api: service.api,
       http: [
@@ -53,7 +54,11 @@ export default defineService({
         },
       ],
       device: [endpointMetadata(service.api, services.applications, connectivityKeys)],
-      periodic: [{ name: 'register.fold-counts', everySeconds: 10, run: foldAllCounts }],
+      periodic: [
+        { name: 'register.fold-counts', everySeconds: 10, run: foldAllCounts },
+        service.directory.indexing.periodic,
+      ],
+      stop: service.directory.activity.stop,
     }
   },
 })

@@ -7,3 +7,10 @@ export const countingEndpointsFailed = defineLogMessage({
   cause: 'The database did not answer the count, which decides how searches of metadata are planned.',
   action: 'Check the database if it happens repeatedly. Until then searches of this tenant use the last count.',
 })
+
+export const storingActivityFailed = defineLogMessage({
+  level: 'warn',
+  text: 'storing when endpoints were last active failed; the next messages of these endpoints report it again',
+  cause: 'The database did not accept the write.',
+  action: 'Check the database if it happens repeatedly. Until then the directory shows an older last activity.',
+})

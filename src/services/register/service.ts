@@ -6,6 +6,7 @@ import type { Applications } from '../applications/contract.ts'
 import type { Tokens } from '../tokens/contract.ts'
 import { createWorks, taskEndpoints } from './bulk/works.ts'
 import type { Register } from './contract.ts'
+import { createDirectory, type Directory } from './directory/service.ts'
 import type { Changes } from './endpoint-changes.ts'
 import { type BatchOperations, createBatchOperations } from './endpoints/batches.ts'
 import { createRegistrationOperations, type RegistrationOperations } from './endpoints/registration.ts'
@@ -27,6 +28,7 @@ import { createTenantDeletion, type TenantDeletion } from './tenant-deletion.ts'
 export interface RegisterService {
   endpoints: EndpointOperations
   lists: ListOperations
+  directory: Directory
   registration: RegistrationOperations
   metadata: MetadataOperations
   relations: RelationOperations
@@ -46,6 +48,7 @@ export function createRegister(
   const registration = createRegistrationOperations(kit, { ...deps, relations })
   const endpoints = createEndpointOperations(kit, deps)
   const metadata = createMetadataOperations(kit, deps)
+  const directory = createDirectory(kit, services.applications, parts.filters)
   const find: Register['find'] = (endpointId) => store.findRef(db.sql, endpointId)
 
   services.applications.addUsage({
@@ -60,6 +63,7 @@ export function createRegister(
   return {
     endpoints,
     lists: createListOperations(kit, parts.filters),
+    directory,
     registration,
     metadata,
     relations,
@@ -77,6 +81,7 @@ export function createRegister(
       updateMetadata: metadata.change,
       setConnectivity: metadata.setConnectivity,
       setVersion: endpoints.setReportedVersion,
+      noteActivity: directory.activity.note,
       relatedEndpoints: (endpointId, direction) => findRelated(db.sql, { endpointId, direction, limit: 1000 }),
       async findFilter(tenantId, filterId) {
         const [filter] = await parts.filters.find(db.sql, tenantId, [filterId])

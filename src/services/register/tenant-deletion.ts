@@ -2,6 +2,7 @@ import type { Sql } from '../../kernel/db.ts'
 import type { Kit } from '../../kernel/define-service.ts'
 import { defineJob } from '../../kernel/jobs.ts'
 import { registerTasks } from './bulk/works.ts'
+import { deleteDirectoryOfTenant } from './directory/store/documents.ts'
 import { RegisterBatch } from './endpoints/batches.ts'
 import { deleteEndpointsOfTenant } from './endpoints/store/endpoints.ts'
 import { MatchFilter } from './filters/matching.ts'
@@ -19,7 +20,12 @@ const rowsPerTransaction = 5000
 export function createTenantDeletion({ db, jobs, bulk }: Kit): TenantDeletion {
   jobs.handle(DeleteTenant, async ({ tenantId }) => {
     // Members are deleted twice: a concurrent change of an endpoint may have added some.
-    for (const deletePart of [deleteFiltersOfTenant, deleteEndpointsOfTenant, deleteFiltersOfTenant])
+    for (const deletePart of [
+      deleteFiltersOfTenant,
+      deleteEndpointsOfTenant,
+      deleteFiltersOfTenant,
+      deleteDirectoryOfTenant,
+    ])
       while (await db.tx((sql) => deletePart(sql, tenantId, rowsPerTransaction)));
     while (await db.tx((sql) => bulk.deleteTenantTasks(sql, tenantId, [RegisterBatch, MatchFilter, ...registerTasks])));
   })

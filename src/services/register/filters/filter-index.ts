@@ -20,6 +20,8 @@ export interface FilterIndex {
     filterIds: string[],
     members: number,
   ): { condition: Fragment } | { of(candidates: Fragment): Fragment }
+  /** A condition: the endpoint with this number matches the active filter. */
+  contains(sql: Sql, tenantId: string, filterId: string, seq: Fragment): Fragment
   /** Selects a page of members in list order, behind the number `after`. */
   page(sql: Sql, tenantId: string, filterIds: string[], of: { after: number; offset: number; limit: number }): Fragment
   /** Returns a select of `seq` and `filter_ids`, the JSON array of active filters that the endpoint matches. */

@@ -53,7 +53,10 @@ export async function insertEndpoints(
       select ${tenantId}, '', ${applicationName}, version_name, count(*) from inserted group by version_name
       union all
       select ${tenantId}, key, ${applicationName}, version_name, count(*)
-      from inserted, jsonb_object_keys(metadata) as key group by key, version_name)
+      from inserted, jsonb_object_keys(metadata) as key group by key, version_name),
+    queued as (
+      insert into register.directory_queue (tenant_id, application_name, seq, whole)
+      select ${tenantId}, ${applicationName}, seq, true from inserted)
     select endpoint_id, seq from inserted order by seq`
 }
 
@@ -122,7 +125,10 @@ export async function saveMetadata(
     with changed as (
       update register.endpoints set metadata = ${sql.json(of.metadata as never)},
         metadata_revision = metadata_revision + 1, metadata_updated_date = ${of.at}
-      where endpoint_id = ${of.endpointId} returning metadata_revision),
+      where endpoint_id = ${of.endpointId} returning metadata_revision, seq),
+    queued as (
+      insert into register.directory_queue (tenant_id, application_name, seq, whole)
+      select ${of.tenantId}, ${of.applicationName}, seq, true from changed),
     counted as (
       insert into register.count_differences (tenant_id, metadata_key, application_name, version_name, difference)
       select ${of.tenantId}, key, ${of.applicationName}, ${of.versionName}, difference
@@ -135,7 +141,10 @@ export async function saveVersion(sql: Sql, of: EndpointRow, versionName: string
   await sql`
     with moved as (
       update register.endpoints set version_name = ${versionName}, version_registered_date = ${at}
-      where endpoint_id = ${of.endpointId})
+      where endpoint_id = ${of.endpointId}),
+    queued as (
+      insert into register.directory_queue (tenant_id, application_name, seq, whole)
+      values (${of.tenantId}, ${of.applicationName}, ${of.seq}, true))
     insert into register.count_differences (tenant_id, metadata_key, application_name, version_name, difference)
     select ${of.tenantId}, key, ${of.applicationName}, version, difference
     from unnest(${['', ...Object.keys(of.metadata)]}::text[]) as key,
@@ -197,7 +206,10 @@ export async function saveConnectivity(sql: Sql, changes: ConnectivityChange[]):
         union all
         select s.*, key, -1 from saved s, jsonb_object_keys(s.was_metadata - array(select jsonb_object_keys(s.metadata))) key
         where s.was_metadata is not null) changed
-      group by tenant_id, key, application_name, version_name)
+      group by tenant_id, key, application_name, version_name),
+    queued as (
+      insert into register.directory_queue (tenant_id, application_name, seq, whole)
+      select tenant_id, application_name, seq, was_metadata is not null from saved)
     select * from saved`
 }
 
@@ -216,7 +228,10 @@ export async function deleteEndpoints(sql: Sql, endpointIds: string[]): Promise<
       group by tenant_id, application_name, version_name
       union all
       select tenant_id, key, application_name, version_name, -count(*)
-      from deleted, jsonb_object_keys(metadata) as key group by tenant_id, key, application_name, version_name)
+      from deleted, jsonb_object_keys(metadata) as key group by tenant_id, key, application_name, version_name),
+    queued as (
+      insert into register.directory_queue (tenant_id, application_name, seq, whole)
+      select tenant_id, application_name, seq, true from deleted)
     select endpoint_id, tenant_id, application_name, version_name, seq from deleted`
 }
 

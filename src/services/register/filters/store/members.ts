@@ -55,6 +55,8 @@ export const filterIndex: FilterIndex = {
     }
   },
 
+  contains: (sql, tenantId, filterId, seq) => sql`exists ${isMember(sql, tenantId, filterId, seq)}`,
+
   page: (sql, tenantId, filterIds, { after, offset, limit }) => sql`
     select number as seq from register.members_page(${tenantId}, ${setsOf(sql, tenantId, filterIds)},
       ${after}, ${offset}, ${limit})`,

@@ -1,0 +1,145 @@
+/** Counts endpoints by their version, connection or any metadata key. */
+
+import { monotonicMs } from '../../../kernel/clock.ts'
+import { type ConcurrencyLimit, createConcurrencyLimit } from '../../../kernel/concurrency-limit.ts'
+import type { Ctx } from '../../../kernel/contract.ts'
+import { sourcesOf } from './list.ts'
+import { type Conditions, type Dimension, hasConditions } from './query.ts'
+import { type DirectoryQuery, type QueryDeps, queryOf, type SelectionRequest } from './selection.ts'
+import * as store from './store/counts.ts'
+
+export interface CountsRequest extends SelectionRequest {
+  dimensions: Dimension[]
+  /** Number of values to return for each dimension. */
+  top: number
+}
+
+export interface Counts {
+  /** Number of endpoints that meet the conditions. */
+  total: number
+  /** False if counting took too long: then only the endpoints that were registered first are counted. */
+  complete: boolean
+  counts: DimensionCounts[]
+}
+
+export interface DimensionCounts {
+  by: string
+  values: { value: string | number | boolean; count: number }[]
+  /** Number of endpoints with other values than the listed ones. */
+  others: number
+  /** Number of endpoints without a value. */
+  missing: number
+}
+
+export interface CountDeps extends QueryDeps {
+  limits: CountLimits
+  concurrency: ConcurrencyLimit
+}
+export interface CountLimits {
+  budgetMs: number
+  steps: number
+  candidatesMax: number
+}
+export const defaultCountLimits: CountLimits = { budgetMs: 2000, steps: 20_000, candidatesMax: 20_000 }
+export const createCountConcurrency = () => createConcurrencyLimit({ perTenant: 2, total: 4, waitingPerTenant: 20 })
+
+/** Further values of a dimension are counted together, as others. */
+const valuesMax = 20_000
+
+/** Sums of the steps: for each dimension, counts by value. */
+interface Sums {
+  total: number
+  byDimension: Map<string | null, number>[]
+  /** Endpoints with values beyond `valuesMax`, for each dimension. */
+  beyond: number[]
+}
+
+export async function countDirectory(deps: CountDeps, ctx: Ctx, request: CountsRequest): Promise<Counts> {
+  const query = await queryOf(deps, ctx, request)
+  const sums: Sums = {
+    total: 0,
+    byDimension: request.dimensions.map(() => new Map()),
+    beyond: request.dimensions.map(() => 0),
+  }
+  const complete = isMaintained(query.conditions, request.dimensions)
+    ? await addMaintained(deps, query, request.dimensions, sums)
+    : await deps.concurrency.run(query.scope.tenantId, () => addCounted(deps, query, request.dimensions, sums), ctx)
+  const singles = await store.countSingles(deps.db.sql, { ...query, dimensions: request.dimensions }, deps.filters)
+  if (singles) add(sums, singles)
+  return {
+    total: sums.total,
+    complete,
+    counts: request.dimensions.map((dimension, index) => countsOf(dimension, index, sums, request.top)),
+  }
+}
+
+/** Returns whether the counts by application and version suffice. */
+const isMaintained = (conditions: Conditions, dimensions: Dimension[]) =>
+  !hasConditions({ ...conditions, versionNames: undefined }) &&
+  dimensions.every(({ field }) => field === 'application' || field === 'version')
+
+async function addMaintained(deps: CountDeps, query: DirectoryQuery, dimensions: Dimension[], sums: Sums) {
+  const rows = await store.findMaintained(deps.db.sql, query.scope, query.conditions.versionNames)
+  for (const { applicationName, versionName, count } of rows) {
+    sums.total += count
+    for (const [dimension, { field }] of dimensions.entries())
+      addValue(sums, dimension, field === 'application' ? applicationName : versionName, count)
+  }
+  return true
+}
+
+/** Returns false if the time did not suffice. */
+async function addCounted(
+  deps: CountDeps,
+  query: DirectoryQuery,
+  dimensions: Dimension[],
+  sums: Sums,
+): Promise<boolean> {
+  const { db, filters, limits } = deps
+  if (query.scope.applicationNames.length === 0) return true
+  const of = { ...query, dimensions }
+  for (const source of await sourcesOf(deps, { query, sort: byCreation }, limits.candidatesMax)) {
+    const counted = await store.countCandidates(db.sql, of, filters, source, limits.candidatesMax)
+    if (counted.steps > limits.candidatesMax) continue
+    add(sums, counted)
+    return true
+  }
+  const began = monotonicMs()
+  for (let after = -1; ; ) {
+    const counted = await store.countNext(db.sql, of, filters, { after, steps: limits.steps })
+    add(sums, counted)
+    if (counted.steps < limits.steps) return true
+    if (monotonicMs() - began > limits.budgetMs) return false
+    after = counted.last!
+  }
+}
+
+const byCreation = { by: { field: 'createdDate' }, descending: false } as const
+
+function add(sums: Sums, { total, groups }: store.CountedStep) {
+  sums.total += total
+  for (const { dimension, value, count } of groups) addValue(sums, dimension, value, count)
+}
+
+function addValue({ byDimension, beyond }: Sums, dimension: number, value: string | null, count: number) {
+  const counts = byDimension[dimension]!
+  const known = counts.get(value)
+  if (known === undefined && counts.size >= valuesMax && value !== null) beyond[dimension]! += count
+  else counts.set(value, (known ?? 0) + count)
+}
+
+function countsOf(dimension: Dimension, index: number, { byDimension, beyond }: Sums, top: number): DimensionCounts {
+  const counts = byDimension[index]!
+  const missing = counts.get(null) ?? 0
+  const sorted = [...counts].flatMap(([value, count]) => (value === null ? [] : [{ value, count }]))
+  sorted.sort((one, other) => other.count - one.count || (one.value < other.value ? -1 : 1))
+  return {
+    by: dimension.field === 'metadata' ? dimension.key : dimension.field,
+    values: sorted.slice(0, top).map(({ value, count }) => ({ value: jsonValueOf(dimension, value), count })),
+    others: sorted.slice(top).reduce((sum, { count }) => sum + count, beyond[index]!),
+    missing,
+  }
+}
+
+const jsonValueOf = ({ field }: Dimension, value: string): string | number | boolean =>
+  field === 'metadata' ? JSON.parse(value) : value

@@ -1,0 +1,201 @@
+/** Computes the directory's document of an endpoint: searchable text, values to sort by, and its place. Pure functions. */
+export interface DirectorySettings {
+  /** Metadata keys that are searched and sorted by; their values are texts, numbers or booleans. */
+  keys: string[]
+  /** Paths of the place in the metadata; undefined for the usual names. */
+  place: { latitude: string[]; longitude: string[] } | undefined
+  /** The time series that reports places; its newest value replaces the place in the metadata. */
+  series: PlaceSeries | undefined
+}
+
+export interface PlaceSeries {
+  name: string
+  latitude: string
+  longitude: string
+}
+
+/** In millionths of a degree. */
+export interface Place {
+  latitude: number
+  longitude: number
+}
+
+export interface DirectoryDocument {
+  seq: number
+  text: string
+  grams: number[]
+  /** Encoded values by key; the empty key has the id. */
+  sorted: Record<string, string>
+  place: Place | undefined
+}
+
+const valueLengthMax = 100
+const textLengthMax = 400
+/** The key of the id in `sorted`. */
+export const idKey = ''
+
+type Metadata = Record<string, unknown>
+
+export function documentOf(
+  { endpointId, seq, metadata }: { endpointId: string; seq: number; metadata: Metadata },
+  settings: Pick<DirectorySettings, 'keys' | 'place'>,
+): DirectoryDocument {
+  const sorted: [string, string][] = [[idKey, endpointId]]
+  const lines = [normalized(endpointId)]
+  for (const key of settings.keys) {
+    const value = Object.hasOwn(metadata, key) ? metadata[key] : undefined
+    const encoded = sortText(value)
+    if (encoded === undefined) continue
+    sorted.push([key, encoded])
+    lines.push(normalized(String(value)))
+  }
+  const text = lines
+    .map((line) => cut(line, valueLengthMax))
+    .join('\n')
+    .slice(0, textLengthMax)
+    .toWellFormed()
+  return {
+    seq,
+    text,
+    grams: [...gramsOfText(text), rangeGram(seq)],
+    sorted: Object.fromEntries(sorted),
+    place: placeOf(metadata, settings.place),
+  }
+}
+
+/** Folds case and compatible characters, and removes characters that separate lines or that PostgreSQL cannot store. */
+export const normalized = (text: string) =>
+  text
+    .toWellFormed()
+    .normalize('NFKC')
+    .toLowerCase()
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are removed
+    .replace(/[\u0000-\u001f\u007f]+/g, ' ')
+
+/** Cuts without leaving half of a surrogate pair. */
+const cut = (text: string, length: number) => (text.length <= length ? text : text.slice(0, length).toWellFormed())
+
+/** Encodes a value so that the order of the bytes is the order of the values: numbers, then texts without case, then booleans. */
+export function sortText(value: unknown): string | undefined {
+  switch (typeof value) {
+    case 'number':
+      return Number.isFinite(value) ? `1${sortableNumber(value)}` : undefined
+    case 'string':
+      return `2${cut(normalized(value), valueLengthMax)}`
+    case 'boolean':
+      return `3${value}`
+    default:
+      return undefined
+  }
+}
+
+/** Hexadecimal digits of the double: those of negative numbers are inverted, so that greater numbers have greater digits. */
+function sortableNumber(value: number): string {
+  const view = new DataView(new ArrayBuffer(8))
+  view.setFloat64(0, value === 0 ? 0 : value)
+  const bits = view.getBigUint64(0)
+  const sortable = value < 0 ? ~bits & 0xffff_ffff_ffff_ffffn : bits | 0x8000_0000_0000_0000n
+  return sortable.toString(16).padStart(16, '0')
+}
+
+// ── parts of texts
+
+/** Endpoints are searched in ranges of 2^14 numbers. */
+export const rangeBits = 14
+export const rangeGram = (seq: number) => -1 - Math.floor(seq / 2 ** rangeBits)
+
+const gramSize = 3
+
+function gramsOfText(text: string): Set<number> {
+  const grams = new Set<number>()
+  for (const line of text.split('\n')) {
+    const characters = Array.from(line)
+    for (let start = 0; start < characters.length; start++)
+      for (let size = 1; size <= gramSize && start + size <= characters.length; size++)
+        grams.add(gramOf(characters, start, size))
+  }
+  return grams
+}
+
+/** FNV-1a of the characters, without the sign bit. */
+function gramOf(characters: string[], start: number, size: number): number {
+  let hash = 0x811c9dc5 ^ size
+  for (let index = start; index < start + size; index++)
+    hash = Math.imul(hash ^ characters[index]!.codePointAt(0)!, 0x01000193)
+  return (hash ^ (hash >>> 15)) & 0x7fffffff
+}
+
+const wordsMax = 5
+
+/** Splits a search into words that a text must all contain; undefined if there are too many. */
+export function wordsOf(search: string): string[] | undefined {
+  const words = [
+    ...new Set(
+      normalized(search)
+        .split(/\s+/)
+        .filter((word) => word !== ''),
+    ),
+  ]
+  return words.length <= wordsMax ? words : undefined
+}
+
+/** Returns the parts that a text with these words has: the longest ones, since they are the rarest. */
+export function gramsOfWords(words: string[]): number[] {
+  const grams = new Set<number>()
+  for (const word of words) {
+    const characters = Array.from(word)
+    const size = Math.min(gramSize, characters.length)
+    for (let start = 0; start + size <= characters.length; start++) grams.add(gramOf(characters, start, size))
+  }
+  return [...grams]
+}
+
+// ── place
+
+const usualNames: [string, string][] = [
+  ['latitude', 'longitude'],
+  ['lat', 'lon'],
+  ['lat', 'lng'],
+  ['lat', 'long'],
+]
+const usualParents: string[][] = [[], ['location'], ['position'], ['gps'], ['geo'], ['coordinates']]
+const usualPaths = usualParents.flatMap((parent) =>
+  usualNames.map(([latitude, longitude]) => ({ latitude: [...parent, latitude], longitude: [...parent, longitude] })),
+)
+
+function placeOf(metadata: Metadata, paths: DirectorySettings['place']): Place | undefined {
+  for (const { latitude, longitude } of paths ? [paths] : usualPaths) {
+    const place = toPlace(valueAt(metadata, latitude), valueAt(metadata, longitude))
+    if (place) return place
+  }
+  return paths ? undefined : geoJsonPoint(metadata.location)
+}
+
+/** GeoJSON has the longitude first. */
+function geoJsonPoint(value: unknown): Place | undefined {
+  const { type, coordinates } = Object(value) as { type?: unknown; coordinates?: unknown }
+  if (type !== 'Point' || !Array.isArray(coordinates)) return undefined
+  return toPlace(coordinates[1], coordinates[0])
+}
+
+const valueAt = (value: unknown, path: string[]): unknown =>
+  path.reduce<unknown>(
+    (inner, name) =>
+      typeof inner === 'object' && inner !== null && Object.hasOwn(inner, name) ? (inner as Metadata)[name] : undefined,
+    value,
+  )
+
+/** Accepts numbers and texts of numbers within the range; undefined for anything else. */
+export function toPlace(latitude: unknown, longitude: unknown): Place | undefined {
+  const [y, x] = [degrees(latitude), degrees(longitude)]
+  if (y === undefined || x === undefined || Math.abs(y) > 90 || Math.abs(x) > 180) return undefined
+  // 180° east and 180° west are the same meridian.
+  const east = x === 180 ? -180 : x
+  return { latitude: Math.round(y * 1e6), longitude: Math.round(east * 1e6) }
+}
+
+function degrees(value: unknown): number | undefined {
+  if (typeof value === 'number') return Number.isFinite(value) ? value : undefined
+  if (typeof value !== 'string' || !/^\s*[+-]?\d{1,3}(\.\d{1,20})?\s*$/.test(value)) return undefined
+  return Number(value)
+}

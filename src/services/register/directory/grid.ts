@@ -1,0 +1,94 @@
+/**
+ * Grids of the map: level n divides the world into 2^n columns and rows of equal degrees. Places are in millionths of a degree, which
+ * makes all of this integer arithmetic. Pure functions.
+ */
+import type { Place } from './document.ts'
+
+/** In degrees. If `west` is greater than `east`, the rectangle crosses the antimeridian. */
+export interface Rectangle {
+  south: number
+  west: number
+  north: number
+  east: number
+}
+
+/** Columns and rows of a grid, both ends included. */
+export interface CellRange {
+  x0: number
+  x1: number
+  y0: number
+  y1: number
+}
+
+/** The levels for which the database keeps sums. Finer cells are counted. */
+export const keptLevels = [2, 4, 6, 8, 10, 12, 14]
+export const keptLevelMax = 14
+/** At this level a cell is about a metre high. */
+export const levelMax = 24
+/** Bands of latitude in the table `places`. */
+export const bandLevel = 14
+
+const width = 360_000_000
+const height = 180_000_000
+
+const cellsAt = (level: number) => 2 ** level
+const clamp = (cell: number, level: number) => Math.max(0, Math.min(cellsAt(level) - 1, cell))
+
+export const columnOf = (longitude: number, level: number) =>
+  clamp(Math.floor(((longitude + width / 2) * cellsAt(level)) / width), level)
+/** The north pole belongs to the last row. */
+export const rowOf = (latitude: number, level: number) =>
+  clamp(Math.floor(((latitude + height / 2) * cellsAt(level)) / height), level)
+
+export const cellOf = ({ latitude, longitude }: Place, level: number) => ({
+  x: columnOf(longitude, level),
+  y: rowOf(latitude, level),
+})
+
+const micro = (degrees: number) => Math.round(degrees * 1e6)
+
+/** Returns the cells that the rectangle touches: one range, or two if it crosses the antimeridian. */
+export function cellRanges({ south, west, north, east }: Rectangle, level: number): CellRange[] {
+  const rows = { y0: rowOf(micro(south), level), y1: rowOf(micro(north), level) }
+  const columns = (from: number, to: number) => ({
+    x0: columnOf(micro(from), level),
+    x1: columnOf(micro(to), level),
+    ...rows,
+  })
+  if (west <= east) return [columns(west, east)]
+  const [eastern, western] = [columns(west, 180), columns(-180, east)]
+  // At coarse levels both sides may be in the same column.
+  return eastern.x0 <= western.x1 ? [{ ...rows, x0: 0, x1: cellsAt(level) - 1 }] : [eastern, western]
+}
+
+export const cellCount = (ranges: CellRange[]) =>
+  ranges.reduce((sum, { x0, x1, y0, y1 }) => sum + (x1 - x0 + 1) * (y1 - y0 + 1), 0)
+
+/** Returns the finest level at which the rectangle touches at most `cellsMax` cells. */
+export function levelFor(rectangle: Rectangle, cellsMax: number): number {
+  let level = 0
+  while (level < levelMax && cellCount(cellRanges(rectangle, level + 1)) <= cellsMax) level++
+  return level
+}
+
+/** The finest kept level that is needed to add up cells of this level; undefined if they must be counted. */
+export const keptLevelFor = (level: number) => keptLevels.find((kept) => kept >= level)
+
+/** Returns the range of a finer or equal level that covers the same area. */
+export function finer({ x0, x1, y0, y1 }: CellRange, from: number, to: number): CellRange {
+  const factor = 2 ** (to - from)
+  return { x0: x0 * factor, x1: (x1 + 1) * factor - 1, y0: y0 * factor, y1: (y1 + 1) * factor - 1 }
+}
+
+/** The area of cells in millionths of a degree; the upper ends are excluded, but those of the world are included. */
+export function areaOf({ x0, x1, y0, y1 }: CellRange, level: number) {
+  const [cellWidth, cellHeight] = [width / cellsAt(level), height / cellsAt(level)]
+  const ending = (cell: number, size: number, half: number) =>
+    cell + 1 === cellsAt(level) ? half : Math.ceil((cell + 1) * size - half) - 1
+  return {
+    west: Math.ceil(x0 * cellWidth - width / 2),
+    east: ending(x1, cellWidth, width / 2),
+    south: Math.ceil(y0 * cellHeight - height / 2),
+    north: ending(y1, cellHeight, height / 2),
+  }
+}

@@ -1,0 +1,153 @@
+/** Updates the directory from the queue of changed endpoints. One node does so at a time, in short transactions. */
+import { monotonicMs, sleep } from '../../../kernel/clock.ts'
+import type { Db, Sql } from '../../../kernel/db.ts'
+import type { Kit } from '../../../kernel/define-service.ts'
+import { defineJob } from '../../../kernel/jobs.ts'
+import type { PeriodicTask } from '../../../kernel/periodic.ts'
+import type { Metadata } from '../metadata/metadata.ts'
+import { type DirectoryDocument, type DirectorySettings, documentOf, type Place } from './document.ts'
+import type { DirectorySettingsOf } from './settings.ts'
+import * as store from './store/documents.ts'
+import { type PlacedEndpoint, replacePlaces } from './store/places.ts'
+
+export interface Indexing {
+  /** Updates the directory until the queue is empty. */
+  run(): Promise<void>
+  /** Enqueues all endpoints of an application, after its configuration has changed. */
+  enqueueApplication(sql: Sql, of: { tenantId: string; applicationName: string }): Promise<void>
+  periodic: PeriodicTask
+}
+
+interface Deps {
+  db: Db
+  settingsOf: DirectorySettingsOf
+}
+
+/** Metadata of so many endpoints is in memory at once: 16 MB at most. */
+const endpointsPerStep = 250
+const periodSeconds = 2
+/** A run ends after this time; the next one continues. */
+const runMs = 1500
+
+const EnqueueApplication = defineJob<{ tenantId: string; applicationName: string }>('register.index-application', {
+  timeoutSeconds: 600,
+})
+const endpointsPerEnqueue = 5000
+/** Other nodes read a changed configuration within a second. */
+const enqueueDelaySeconds = 3
+
+export function createIndexing({ db, jobs }: Kit, settingsOf: DirectorySettingsOf): Indexing {
+  const deps: Deps = { db, settingsOf }
+  jobs.handle(EnqueueApplication, async (of, { signal }) => {
+    for (let after: number | undefined = -1; after !== undefined; ) {
+      signal.throwIfAborted()
+      const position: number = after
+      after = await db.tx((sql) => store.enqueueAll(sql, { ...of, after: position, limit: endpointsPerEnqueue }))
+    }
+  })
+  return {
+    async run() {
+      while (await step(deps));
+    },
+    enqueueApplication: (sql, of) => jobs.send(sql, EnqueueApplication, of, { startAfter: enqueueDelaySeconds }),
+    periodic: { name: 'register.update-directory', everySeconds: periodSeconds, run: () => runForAWhile(deps) },
+  }
+}
+
+/** Pauses as long as it works, so that registrations get most of the database's time. */
+async function runForAWhile(deps: Deps) {
+  const began = monotonicMs()
+  for (;;) {
+    const stepBegan = monotonicMs()
+    const hasMore = await step(deps)
+    const now = monotonicMs()
+    if (!hasMore || now - began > runMs) return
+    await sleep(now - stepBegan)
+  }
+}
+
+/** Returns whether the queue may have more. */
+async function step({ db, settingsOf }: Deps): Promise<boolean> {
+  return await db.tx(async (sql) => {
+    const queued = distinct(await store.takeFromQueue(sql, endpointsPerStep))
+    if (queued.length === 0) return false
+    const changed = await store.findChanged(sql, queued)
+    const documents: Document[] = []
+    for (const endpoint of changed)
+      if (endpoint.metadata) documents.push(documentFor(endpoint, endpoint.metadata, await settingsOf(endpoint)))
+    const existing = new Set(changed.map(keyOf))
+    const deleted = queued.filter((one) => !existing.has(keyOf(one)))
+    await replaceDocuments(sql, documents, deleted)
+    await store.saveConnections(sql, changed)
+    return true
+  })
+}
+
+type Document = store.EndpointKey & DirectoryDocument
+
+const keyOf = ({ tenantId, applicationName, seq }: store.EndpointKey) => `${seq} ${applicationName} ${tenantId}`
+
+/** An endpoint that changed several times is updated once. */
+function distinct(queued: store.QueuedEndpoint[]): store.QueuedEndpoint[] {
+  const byKey = new Map<string, store.QueuedEndpoint>()
+  for (const one of queued)
+    byKey.set(keyOf(one), { ...one, whole: one.whole || (byKey.get(keyOf(one))?.whole ?? false) })
+  return [...byKey.values()]
+}
+
+function documentFor(endpoint: store.ChangedEndpoint, metadata: Metadata, settings: DirectorySettings): Document {
+  const { reportedLatitude: latitude, reportedLongitude: longitude } = endpoint
+  const document = documentOf({ ...endpoint, metadata }, settings)
+  const reported = settings.series && latitude !== null && longitude !== null ? { latitude, longitude } : undefined
+  return { ...withoutContent(endpoint), ...document, place: reported ?? document.place }
+}
+
+/** Writes only what differs from the stored documents. */
+async function replaceDocuments(sql: Sql, documents: Document[], deleted: store.EndpointKey[]) {
+  const stored = new Map(
+    (await store.findDocuments(sql, [...documents, ...deleted].map(withoutContent))).map((one) => [keyOf(one), one]),
+  )
+  const changed = documents.filter((document) => differs(document, stored.get(keyOf(document))))
+  const removedFrom = [...changed, ...deleted].flatMap((one) => stored.get(keyOf(one)) ?? [])
+  const [valuesBefore, valuesAfter] = [removedFrom.flatMap(sortValuesOf), changed.flatMap(sortValuesOf)]
+  await store.replaceSortValues(sql, except(valuesBefore, valuesAfter), except(valuesAfter, valuesBefore))
+  const [placesBefore, placesAfter] = [
+    removedFrom.flatMap((one) => placed(one, placeOfStored(one))),
+    changed.flatMap((one) => placed(one, one.place)),
+  ]
+  await replacePlaces(sql, except(placesBefore, placesAfter), except(placesAfter, placesBefore))
+  if (changed.length > 0) await store.saveDocuments(sql, changed)
+  if (deleted.length > 0) await store.deleteDocuments(sql, deleted.map(withoutContent))
+}
+
+const withoutContent = ({ tenantId, applicationName, seq }: store.EndpointKey): store.EndpointKey => ({
+  tenantId,
+  applicationName,
+  seq,
+})
+
+function differs(document: Document, stored: store.StoredDocument | undefined): boolean {
+  if (!stored || stored.text !== document.text) return true
+  const place = placeOfStored(stored)
+  if (place?.latitude !== document.place?.latitude || place?.longitude !== document.place?.longitude) return true
+  const keys = Object.keys(document.sorted)
+  return (
+    keys.length !== Object.keys(stored.sorted).length || keys.some((key) => stored.sorted[key] !== document.sorted[key])
+  )
+}
+
+const placeOfStored = ({ latitude, longitude }: store.StoredDocument): Place | undefined =>
+  latitude === null || longitude === null ? undefined : { latitude, longitude }
+
+const placed = (key: store.EndpointKey, place: Place | undefined): PlacedEndpoint[] =>
+  place ? [{ ...withoutContent(key), ...place }] : []
+
+const sortValuesOf = (document: store.EndpointKey & { sorted: Record<string, string> }): store.SortValue[] =>
+  Object.entries(document.sorted).map(([key, value]) => ({ ...withoutContent(document), key, value }))
+
+/** Returns the objects that the other list does not have. */
+function except<T extends object>(list: T[], other: T[]): T[] {
+  const textOf = (one: T) => JSON.stringify(Object.entries(one).sort())
+  const others = new Set(other.map(textOf))
+  return list.filter((one) => !others.has(textOf(one)))
+}

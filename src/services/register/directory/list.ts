@@ -1,0 +1,288 @@
+/**
+ * Lists endpoints for people: searched, filtered and sorted, one page after a cursor. No request takes long: endpoints are checked in the
+ * order of the list for a limited time, and a condition that few endpoints meet is answered by its index.
+ */
+import { monotonicMs } from '../../../kernel/clock.ts'
+import type { Ctx } from '../../../kernel/contract.ts'
+import type { Fragment, Sql } from '../../../kernel/db.ts'
+import { invalidField } from '../../../kernel/errors.ts'
+import { comparePositions, cursorOf, type Position, positionOf } from './cursor.ts'
+import { rangeBits, sortText } from './document.ts'
+import { type Connection, connections, hasConditions, type Sort } from './query.ts'
+import { type DirectoryQuery, type QueryDeps, queryOf, type SelectionRequest } from './selection.ts'
+import * as candidates from './store/candidates.ts'
+import { type Walk, walkRest, walkValues } from './store/walk.ts'
+
+export interface DirectoryRequest extends SelectionRequest {
+  sort: Sort
+  cursor: string | undefined
+  limit: number
+  includeMetadata: boolean
+}
+
+export interface DirectoryEndpoint {
+  endpointId: string
+  createdDate: Date
+  appName: string
+  appVersion: { name: string; registeredDate: Date }
+  connection: Connection
+  lastActivity?: Date
+  metadata?: Record<string, unknown>
+  metadataUpdatedDate?: Date
+}
+
+export interface DirectoryPage {
+  content: DirectoryEndpoint[]
+  nextCursor?: string
+}
+
+export interface ListDeps extends QueryDeps {
+  /** Returns whether all of these applications index the key. */
+  isIndexed(tenantId: string, applicationNames: string[], key: string): Promise<boolean>
+  limits: ListLimits
+}
+
+export interface ListLimits {
+  /** No further endpoints are checked after this time. */
+  budgetMs: number
+  /** Endpoints checked before an index is tried. */
+  firstSteps: number
+  /** Endpoints that an index may find for a list in another order than its own. */
+  candidatesMax: number
+}
+export const defaultLimits: ListLimits = { budgetMs: 30, firstSteps: 1000, candidatesMax: 20_000 }
+
+/** A part of a list: endpoints in order, and the position until which they are complete. */
+interface Part {
+  items: Position[]
+  /** Undefined if the list ends there. */
+  reached: Position | undefined
+}
+
+interface Listing {
+  query: DirectoryQuery
+  sort: Sort
+  after: Position | undefined
+  limit: number
+}
+
+export async function listDirectory(deps: ListDeps, ctx: Ctx, request: DirectoryRequest): Promise<DirectoryPage> {
+  const { sort, limit } = request
+  const after = request.cursor === undefined ? undefined : positionOf(request.cursor, sort)
+  const listing: Listing = { query: await queryOf(deps, ctx, request), sort, after, limit }
+  const [ofApplications, singles] = await Promise.all([partOfApplications(deps, listing), singlesOf(deps, listing)])
+  const merged = merge(listing, ofApplications, singles)
+  const rows = await candidates.findRows(
+    deps.db.sql,
+    listing.query.scope.tenantId,
+    merged.items.map(({ seq }) => seq),
+    request.includeMetadata,
+  )
+  const bySeq = new Map(rows.map((row) => [row.seq, row]))
+  return {
+    content: merged.items.flatMap(({ seq }) => {
+      const row = bySeq.get(seq)
+      return row ? [endpointOf(row)] : []
+    }),
+    ...(merged.reached && { nextCursor: cursorOf(sort, merged.reached) }),
+  }
+}
+
+/** Single endpoints are few. They join the list as far as the other part is complete. */
+function merge({ sort, limit }: Listing, part: Part, singles: Position[]): Part {
+  const { reached } = part
+  const complete = singles.filter((one) => !reached || comparePositions(one, reached, sort.descending) <= 0)
+  const all = [...part.items, ...complete].sort((one, other) => comparePositions(one, other, sort.descending))
+  if (all.length > limit) return { items: all.slice(0, limit), reached: all[limit - 1] }
+  return { items: all, reached: reached }
+}
+
+const endpointOf = (row: candidates.DirectoryRow): DirectoryEndpoint => ({
+  endpointId: row.endpointId,
+  createdDate: row.createdDate,
+  appName: row.applicationName,
+  appVersion: { name: row.versionName, registeredDate: row.versionRegisteredDate },
+  connection: connections[row.connection]!,
+  ...(row.lastActivity && { lastActivity: row.lastActivity }),
+  ...(row.metadata && { metadata: row.metadata }),
+  ...(row.metadataUpdatedDate && { metadataUpdatedDate: row.metadataUpdatedDate }),
+})
+
+async function singlesOf(deps: ListDeps, listing: Listing): Promise<Position[]> {
+  const { query, sort } = listing
+  const found = await candidates.findSingles(deps.db.sql, { ...query, sort }, deps.filters)
+  return behind(
+    listing,
+    found.map((one) => positionIn(sort, one)),
+  )
+}
+
+/** Returns the positions after the cursor, in order. */
+function behind({ sort, after }: Listing, positions: Position[]): Position[] {
+  const wanted = after ? positions.filter((one) => comparePositions(one, after, sort.descending) > 0) : positions
+  return wanted.sort((one, other) => comparePositions(one, other, sort.descending))
+}
+
+function positionIn({ by }: Sort, { seq, endpointId, lastActivity, sortedBy }: candidates.Candidate): Position {
+  if ('field' in by && by.field === 'createdDate') return { seq, value: undefined, isRest: false }
+  const value =
+    'key' in by
+      ? sortText(sortedBy)
+      : by.field === 'endpointId'
+        ? endpointId
+        : (lastActivity?.toISOString() ?? undefined)
+  return { seq, value, isRest: value === undefined }
+}
+
+async function partOfApplications(deps: ListDeps, listing: Listing): Promise<Part> {
+  const { query, sort } = listing
+  const { tenantId, applicationNames } = query.scope
+  if (applicationNames.length === 0) return { items: [], reached: undefined }
+  if ('key' in sort.by && !(await deps.isIndexed(tenantId, applicationNames, sort.by.key)))
+    return await sortedInMemory(deps, listing)
+  const began = monotonicMs()
+  const isOver = () => monotonicMs() - began > deps.limits.budgetMs
+  const isConditional = hasConditions(query.conditions)
+  const firstSteps = isConditional ? Math.max(deps.limits.firstSteps, listing.limit + 1) : listing.limit + 1
+  let part = await walk(deps, listing, { items: [], reached: listing.after }, firstSteps)
+  if (part.reached === undefined || part.items.length > listing.limit) return cutPart(listing, part)
+  if (isConditional) {
+    const indexed = await byIndex(deps, listing, part, isOver)
+    if (indexed) return cutPart(listing, indexed)
+  }
+  for (let steps = firstSteps * 2; part.reached && part.items.length <= listing.limit && !isOver(); steps *= 2)
+    part = await walk(deps, listing, part, steps)
+  return cutPart(listing, part)
+}
+
+/** One more than the page shows that another page follows. */
+function cutPart({ limit }: Listing, { items, reached }: Part): Part {
+  return items.length > limit ? { items: items.slice(0, limit), reached: items[limit - 1] } : { items, reached }
+}
+
+/** Checks the next endpoints in the order of the list. */
+async function walk(deps: ListDeps, listing: Listing, before: Part, steps: number): Promise<Part> {
+  const { db, filters } = deps
+  const { query, sort, limit } = listing
+  const isRest = before.reached?.isRest ?? false
+  const of: Walk = { ...query, sort, after: before.reached, steps, limit: limit + 1 - before.items.length }
+  const walked = await (isRest ? walkRest : walkValues)(db.sql, of, filters)
+  const toPosition = ({ seq, value }: { seq: number; value: string | null }): Position => ({
+    seq,
+    value: value ?? undefined,
+    isRest,
+  })
+  const items = [...before.items, ...walked.found.map(toPosition)]
+  if (walked.steps >= steps) return { items, reached: toPosition(walked.last!) }
+  const hasRest = !isRest && ('key' in sort.by || sort.by.field === 'lastActivity')
+  if (!hasRest) return { items, reached: undefined }
+  const rest: Part = { items, reached: { seq: -1, value: undefined, isRest: true } }
+  return items.length > limit ? rest : await walk(deps, listing, rest, steps)
+}
+
+/** Answers by the index of a condition that few endpoints meet; undefined if there is none. */
+async function byIndex(deps: ListDeps, listing: Listing, part: Part, isOver: () => boolean): Promise<Part | undefined> {
+  const { query, sort } = listing
+  if (query.conditions.words.length > 0 && 'field' in sort.by && sort.by.field === 'createdDate')
+    return await searchInOrder(deps, listing, part, isOver)
+  const { candidatesMax } = deps.limits
+  for (const source of await sourcesOf(deps, listing, candidatesMax)) {
+    const { examined, found } = await candidates.findCandidates(
+      deps.db.sql,
+      { ...query, sort },
+      deps.filters,
+      source,
+      candidatesMax,
+    )
+    if (examined <= candidatesMax) {
+      const items = behind(
+        listing,
+        found.map((one) => positionIn(sort, one)),
+      )
+      return { items: items.slice(0, listing.limit + 1), reached: undefined }
+    }
+  }
+  return undefined
+}
+
+/** Returns selects of the endpoints that meet one of the conditions, each by an index and with at most one more than `candidatesMax`. */
+export async function sourcesOf(
+  { db, filters }: QueryDeps,
+  { query, sort }: Pick<Listing, 'query' | 'sort'>,
+  candidatesMax: number,
+): Promise<Fragment[]> {
+  const { conditions } = query
+  const [sql, of, limit] = [db.sql as Sql, { ...query, sort }, candidatesMax + 1]
+  const sources: Fragment[] = []
+  if (conditions.filters.length > 0 && conditions.filters[0]!.members < limit)
+    sources.push(candidates.membersSql(sql, of, filters))
+  if (conditions.words.length > 0)
+    sources.push(
+      candidates.searchSql(sql, of, { ...(await candidates.findBounds(sql, query.scope)), descending: false }, limit),
+    )
+  if (conditions.metadata.length > 0) sources.push(candidates.metadataSql(sql, of, limit))
+  // Endpoints that were never active have no row there.
+  const { connections: wanted, activeAfter } = conditions
+  if (activeAfter || (wanted && !wanted.includes('never'))) sources.push(candidates.activitySql(sql, of, limit))
+  return sources
+}
+
+/** Goes through the ranges of the search index in the order of registration. */
+async function searchInOrder(deps: ListDeps, listing: Listing, part: Part, isOver: () => boolean): Promise<Part> {
+  const { query, sort, limit } = listing
+  const { descending } = sort
+  const bounds = await candidates.findBounds(deps.db.sql, query.scope)
+  let { items, reached } = part
+  while (reached && items.length <= limit) {
+    const range: candidates.SearchRange = descending
+      ? { from: bounds.from, to: Math.min(bounds.to, reached.seq - 1), descending }
+      : { from: Math.max(bounds.from, reached.seq + 1), to: bounds.to, descending }
+    if (range.from > range.to) return { items, reached: undefined }
+    const stopAfter = limit + 1 - items.length
+    const of = { ...query, sort }
+    const source = candidates.searchSql(deps.db.sql, of, range, stopAfter)
+    const found = await candidates.findCandidates(deps.db.sql, of, deps.filters, source, Number.MAX_SAFE_INTEGER)
+    const next = found.found.map((one) => positionIn(sort, one))
+    items = [...items, ...next.sort((one, other) => comparePositions(one, other, descending))]
+    if (found.examined < stopAfter) return { items, reached: undefined }
+    reached = {
+      seq: endOfRange(descending ? found.smallest! : found.greatest!, descending),
+      value: undefined,
+      isRest: false,
+    }
+    if (isOver()) break
+  }
+  return { items, reached }
+}
+
+/** The last number that the search of the range went through. */
+const endOfRange = (seq: number, descending: boolean) => {
+  const size = 2 ** rangeBits
+  const start = Math.floor(seq / size) * size
+  return descending ? start : start + size - 1
+}
+
+/** Sorts by a key that is not indexed, if the conditions leave few endpoints. */
+async function sortedInMemory(deps: ListDeps, listing: Listing): Promise<Part> {
+  const { query, sort, limit } = listing
+  const { candidatesMax } = deps.limits
+  const of = { ...query, sort }
+  const sources = [
+    ...(await sourcesOf(deps, listing, candidatesMax)),
+    candidates.scopeSql(deps.db.sql, of, candidatesMax + 1),
+  ]
+  for (const source of sources) {
+    const { examined, found } = await candidates.findCandidates(deps.db.sql, of, deps.filters, source, candidatesMax)
+    if (examined > candidatesMax) continue
+    const items = behind(
+      listing,
+      found.map((one) => positionIn(sort, one)),
+    )
+    return cutPart(listing, { items: items.slice(0, limit + 1), reached: undefined })
+  }
+  throw invalidField(
+    'sort',
+    `more than ${candidatesMax} endpoints are sorted only by an indexed key: narrow the list, or add the key to directory.keys ` +
+      'in the configuration of the instance epr',
+  )
+}

@@ -1,0 +1,44 @@
+/** The parsed query of the directory. */
+import type { Condition } from '../lists/query.ts'
+
+export type Connection = 'never' | 'disconnected' | 'connected'
+export const connections: Connection[] = ['never', 'disconnected', 'connected']
+
+export interface Sort {
+  by: { field: 'endpointId' | 'createdDate' | 'lastActivity' } | { key: string }
+  descending: boolean
+}
+
+/** A field or metadata key that endpoints are counted by. */
+export type Dimension = { field: 'application' | 'version' | 'connection' } | { field: 'metadata'; key: string }
+
+/** The endpoints that the caller may read and asks for: whole applications, and single endpoints of others. */
+export interface Scope {
+  tenantId: string
+  /** Applications of which the caller may read all endpoints, among the requested ones. */
+  applicationNames: string[]
+  singles: Singles | undefined
+}
+
+export interface Singles {
+  endpointIds: string[]
+  /** Undefined for all applications. */
+  requestedNames: string[] | undefined
+  /** Applications whose endpoints are listed as a whole. */
+  exceptNames: string[]
+}
+
+export interface Conditions {
+  /** Words that the searchable text contains. */
+  words: string[]
+  versionNames: string[] | undefined
+  connections: Connection[] | undefined
+  activeAfter: Date | undefined
+  activeBefore: Date | undefined
+  /** Active filters, the one with the fewest members first. */
+  filters: { filterId: string; members: number }[]
+  metadata: Condition[]
+}
+
+export const hasConditions = ({ words, filters, metadata, ...others }: Conditions) =>
+  words.length + filters.length + metadata.length > 0 || Object.values(others).some((value) => value !== undefined)

@@ -1,0 +1,116 @@
+import { invalidField } from '../../../kernel/errors.ts'
+import type { Http } from '../../../kernel/http/routes.ts'
+import { listOf, type Static } from '../../../kernel/schema.ts'
+import { timeOf, timeText } from '../../../kernel/times.ts'
+import { readMetadataFilter } from '../lists/query.ts'
+import { checkKey } from '../metadata/metadata.ts'
+import type { RegisterService } from '../service.ts'
+import { wordsOf } from './document.ts'
+import { type Connection, connections, type Dimension, type Sort } from './query.ts'
+import * as schemas from './schemas.ts'
+import type { SelectionRequest } from './selection.ts'
+
+const read = { scope: 'endpoint:read' }
+
+export function directoryRoutes(http: Http, { directory }: RegisterService) {
+  const { now } = directory
+  http.get('/directory', { schema: schemas.listDirectory, config: read }, async ({ ctx, query }, reply) =>
+    reply.send(
+      await directory.list(ctx, {
+        ...selectionOf(query, now()),
+        sort: sortOf(query),
+        cursor: query.cursor,
+        limit: query.limit,
+        includeMetadata: includesMetadata(query.include),
+      }),
+    ),
+  )
+
+  http.get('/directory/counts', { schema: schemas.countDirectory, config: read }, async ({ ctx, query }, reply) =>
+    reply.send(
+      await directory.counts(ctx, { ...selectionOf(query, now()), dimensions: dimensionsOf(query.by), top: query.top }),
+    ),
+  )
+
+  http.get('/directory/places', { schema: schemas.listPlaces, config: read }, async ({ ctx, query }, reply) => {
+    const { south, west, north, east, tenantId, limit } = query
+    const rectangle = { south, west, north, east }
+    return reply.send(
+      await directory.places(ctx, { tenantId, applicationNames: listOf(query.applicationName), rectangle, limit }),
+    )
+  })
+}
+
+type Selected = Pick<
+  Static<typeof schemas.listDirectory.query>,
+  | 'search'
+  | 'applicationName'
+  | 'applicationVersionName'
+  | 'connection'
+  | 'activeAfter'
+  | 'activeBefore'
+  | 'filterId'
+  | 'metadataFilter'
+  | 'tenantId'
+>
+
+const selectionOf = (query: Selected, now: Date): SelectionRequest => ({
+  tenantId: query.tenantId,
+  applicationNames: listOf(query.applicationName),
+  versionNames: listOf(query.applicationVersionName),
+  words: readWords(query.search ?? ''),
+  connections: connectionsOf(query.connection),
+  activeAfter: momentOf(query.activeAfter, 'activeAfter', now),
+  activeBefore: momentOf(query.activeBefore, 'activeBefore', now),
+  filterIds: listOf(query.filterId),
+  metadata: query.metadataFilter ? readMetadataFilter(query.metadataFilter) : [],
+})
+
+function momentOf(text: string | undefined, field: string, now: Date): Date | undefined {
+  if (text === undefined) return undefined
+  const time = timeOf(text, now)
+  if (time === undefined) throw invalidField(field, `expected ${timeText}`)
+  return new Date(time)
+}
+
+function readWords(search: string): string[] {
+  const words = wordsOf(search)
+  if (!words) throw invalidField('search', 'expected at most 5 words')
+  return words
+}
+
+function connectionsOf(text: string | string[] | undefined): Connection[] | undefined {
+  const states = listOf(text)
+  for (const state of states ?? [])
+    if (!connections.includes(state as Connection))
+      throw invalidField('connection', 'expected never, disconnected or connected')
+  return states && states.length > 0 ? [...new Set(states as Connection[])] : undefined
+}
+
+const fields = ['endpointId', 'createdDate', 'lastActivity'] as const
+
+function sortOf({ sort = 'createdDate', sortOrder }: { sort?: string; sortOrder?: 'asc' | 'desc' }): Sort {
+  const field = fields.find((name) => name === sort)
+  if (!field) checkKey(sort, 'sort')
+  return { by: field ? { field } : { key: sort }, descending: sortOrder === 'desc' }
+}
+
+function includesMetadata(include: string | string[] | undefined): boolean {
+  const words = listOf(include) ?? []
+  if (words.some((word) => word !== 'metadata')) throw invalidField('include', 'expected metadata')
+  return words.includes('metadata')
+}
+
+const dimensionsMax = 5
+const dimensionFields = ['application', 'version', 'connection'] as const
+
+function dimensionsOf(by: string | string[] | undefined): Dimension[] {
+  const names = [...new Set(listOf(by) ?? [])]
+  if (names.length > dimensionsMax) throw invalidField('by', `expected at most ${dimensionsMax} keys`)
+  return names.map((name): Dimension => {
+    const field = dimensionFields.find((one) => one === name)
+    if (field) return { field }
+    checkKey(name, 'by')
+    return { field: 'metadata', key: name }
+  })
+}

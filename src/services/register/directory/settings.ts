@@ -1,0 +1,44 @@
+/** Reads the configuration of the directory (instance `epr`). */
+import type { Static } from '../../../kernel/schema.ts'
+import type { Applications, ApplicationVersionRef } from '../../applications/contract.ts'
+import { defaultDirectoryKeys, directoryInstance } from '../configuration.ts'
+import type { DirectorySettings } from './document.ts'
+
+type Configuration = typeof directoryInstance extends { types?: { application: infer C } } ? C : Static<never>
+
+export type DirectorySettingsOf = (version: ApplicationVersionRef) => DirectorySettings | Promise<DirectorySettings>
+
+export const createDirectorySettings = (
+  applications: Pick<Applications, 'derivedConfiguration'>,
+): DirectorySettingsOf => applications.derivedConfiguration(directoryInstance, settingsOf)
+
+function settingsOf({ directory }: Configuration): DirectorySettings {
+  const { keys = defaultDirectoryKeys, place, 'place-time-series': series } = directory ?? {}
+  return {
+    keys,
+    place: place && { latitude: place.latitude.split('.'), longitude: place.longitude.split('.') },
+    series,
+  }
+}
+
+const applicationsPerPage = 500
+
+/** Returns a check whether these applications, and all their versions, index a metadata key. */
+export const createIsIndexed =
+  (applications: Pick<Applications, 'configurationPage'>) =>
+  async (tenantId: string, applicationNames: string[], key: string): Promise<boolean> => {
+    const configured = new Set<string>()
+    for (let after = ''; ; ) {
+      const of = { tenantId, instance: directoryInstance, names: applicationNames, after, limit: applicationsPerPage }
+      const page = await applications.configurationPage(of)
+      for (const { applicationName, configurations } of page) {
+        const keys = configurations.flatMap(({ directory }) => (directory ? [directory.keys] : []))
+        if (keys.some((one) => !one.includes(key))) return false
+        if (keys.length > 0) configured.add(applicationName)
+      }
+      if (page.length < applicationsPerPage) break
+      after = page.at(-1)!.applicationName
+    }
+    // An application whose versions alone configure keys may have endpoints of other versions, which use the default keys.
+    return defaultDirectoryKeys.includes(key) || applicationNames.every((name) => configured.has(name))
+  }

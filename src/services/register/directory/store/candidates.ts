@@ -1,0 +1,170 @@
+/** Finds the endpoints that meet a rare condition by an index, in any order. */
+import type { Fragment, Sql } from '../../../../kernel/db.ts'
+import type { FilterIndex } from '../../filters/filter-index.ts'
+import { conditionsSql } from '../../lists/store/conditions.ts'
+import { gramsOfWords } from '../document.ts'
+import type { Conditions, Scope, Singles, Sort } from '../query.ts'
+import { conditionSql, connectionSql, joinsSql, numberOfConnection } from './conditions.ts'
+
+/** An endpoint with everything that a list can sort by. */
+export interface Candidate {
+  seq: number
+  endpointId: string
+  lastActivity: Date | null
+  sortedBy: unknown
+}
+
+export interface Candidates {
+  /** Number of candidates of the index, before the other conditions. */
+  examined: number
+  /** The greatest and the smallest number of an examined candidate. */
+  greatest: number | null
+  smallest: number | null
+  found: Candidate[]
+}
+
+interface Query {
+  scope: Scope
+  conditions: Conditions
+  sort: Sort
+}
+
+/** The numbers that a search goes through. */
+export interface SearchRange {
+  from: number
+  to: number
+  descending: boolean
+}
+
+export const searchSql = (sql: Sql, { scope, conditions }: Query, range: SearchRange, limit: number): Fragment => sql`
+  select number as seq from register.search_candidates(${scope.tenantId}, ${scope.applicationNames}::text[],
+    ${conditions.words}::text[], ${gramsOfWords(conditions.words)}::integer[], ${range.from}, ${range.to}, ${range.descending}, ${limit})`
+
+export const membersSql = (sql: Sql, { scope, conditions }: Query, filters: FilterIndex): Fragment =>
+  filters.members(
+    sql,
+    scope.tenantId,
+    conditions.filters.map(({ filterId }) => filterId),
+  )
+
+export function metadataSql(sql: Sql, { scope, conditions }: Query, limit: number): Fragment {
+  const parts = conditionsSql(sql, conditions.metadata).reduce((before, part) => sql`${before} and (${part})`, sql``)
+  return sql`select e.seq from register.endpoints e where e.tenant_id = ${scope.tenantId} ${parts} limit ${limit}`
+}
+
+export function activitySql(sql: Sql, { scope, conditions }: Query, limit: number): Fragment {
+  const { connections = ['never', 'disconnected', 'connected'], activeAfter, activeBefore } = conditions
+  return sql`
+    select part.seq from unnest(${scope.applicationNames}::text[]) as application(name)
+      cross join unnest(${connections.map(numberOfConnection)}::integer[]) as state cross join lateral (
+      select o.seq from register.activity o
+      where o.tenant_id = ${scope.tenantId} and o.application_name = application.name and o.connection = state
+        ${activeAfter ? sql`and o.at >= ${activeAfter}` : sql``} ${activeBefore ? sql`and o.at < ${activeBefore}` : sql``}
+      limit ${limit}) part limit ${limit}`
+}
+
+/** All endpoints of the applications. */
+export const scopeSql = (sql: Sql, { scope }: Query, limit: number): Fragment => sql`
+  select part.seq from unnest(${scope.applicationNames}::text[]) as application(name) cross join lateral (
+    select o.seq from register.endpoints o where o.tenant_id = ${scope.tenantId} and o.application_name = application.name
+    limit ${limit}) part limit ${limit}`
+
+/** Checks the other conditions on candidates. More than `limit` candidates are not checked, unless they are in the order of the list. */
+export async function findCandidates(
+  sql: Sql,
+  query: Query,
+  filters: FilterIndex,
+  candidates: Fragment,
+  limit: number,
+): Promise<Candidates> {
+  const { scope, conditions } = query
+  const [row] = await sql<[Candidates]>`
+    with candidates as materialized (${candidates}),
+    size as materialized (select count(*) as examined, max(seq) as greatest, min(seq) as smallest from candidates)
+    select size.examined, size.greatest, size.smallest, coalesce((
+      select json_agg(json_build_object(${candidateFields(sql, query)}))
+      from candidates c join register.endpoints e on e.tenant_id = ${scope.tenantId} and e.seq = c.seq ${joinsSql(sql, conditions)}
+      where size.examined <= ${limit} and e.application_name = any(${scope.applicationNames}::text[])
+        ${conditionSql(sql, scope.tenantId, conditions, filters)}), '[]') as found
+    from size`
+  return { ...row, found: row.found.map(withDate) }
+}
+
+/** A condition on `e` for the single endpoints of the scope. */
+export const singlesSql = (
+  sql: Sql,
+  tenantId: string,
+  { endpointIds, requestedNames, exceptNames }: Singles,
+): Fragment => sql`
+  e.endpoint_id = any(${endpointIds}::text[]) and e.tenant_id = ${tenantId}
+  and e.application_name <> all(${exceptNames}::text[])
+  ${requestedNames ? sql`and e.application_name = any(${requestedNames}::text[])` : sql``}`
+
+/** Finds the single endpoints of the scope that meet the conditions. */
+export async function findSingles(sql: Sql, query: Query, filters: FilterIndex): Promise<Candidate[]> {
+  const { scope, conditions } = query
+  if (!scope.singles) return []
+  const [row] = await sql<[{ found: Candidate[] }]>`
+    select coalesce(json_agg(json_build_object(${candidateFields(sql, query)})), '[]') as found
+    from register.endpoints e ${joinsSql(sql, conditions)}
+    where ${singlesSql(sql, scope.tenantId, scope.singles)}
+      ${conditionSql(sql, scope.tenantId, conditions, filters)}`
+  return row.found.map(withDate)
+}
+
+const candidateFields = (sql: Sql, { sort: { by } }: Query): Fragment => sql`
+  'seq', e.seq, 'endpointId', e.endpoint_id, 'lastActivity', register.moment(a.at)
+  ${'key' in by ? sql`, 'sortedBy', e.metadata -> ${by.key}::text` : sql``}`
+
+const withDate = (candidate: Candidate): Candidate => ({
+  ...candidate,
+  lastActivity: candidate.lastActivity && new Date(candidate.lastActivity),
+})
+
+/** The fields of endpoints on a page. */
+export interface DirectoryRow {
+  seq: number
+  endpointId: string
+  createdDate: Date
+  applicationName: string
+  versionName: string
+  versionRegisteredDate: Date
+  connection: number
+  lastActivity: Date | null
+  metadata: Record<string, unknown> | null
+  metadataUpdatedDate: Date | null
+}
+
+export async function findRows(sql: Sql, tenantId: string, seqs: number[], metadata: boolean): Promise<DirectoryRow[]> {
+  if (seqs.length === 0) return []
+  return await sql<DirectoryRow[]>`
+    select e.seq, e.endpoint_id, e.created_date, e.application_name, e.version_name, e.version_registered_date,
+      ${connectionSql(sql)} as connection, a.at as last_activity,
+      ${metadata ? sql`register.whole_metadata(e.metadata, e.connected, e.connectivity_ts)` : sql`null::jsonb`} as metadata,
+      ${metadata ? sql`e.metadata_updated_date` : sql`null::timestamptz`} as metadata_updated_date
+    from register.endpoints e ${joinsSql(sql, { words: [] })}
+    where e.tenant_id = ${tenantId} and e.seq = any(${seqs}::bigint[])`
+}
+
+/** The applications of the tenant that have endpoints. */
+export async function findApplications(sql: Sql, tenantId: string): Promise<string[]> {
+  const rows = await sql<{ applicationName: string }[]>`
+    select application_name from register.counts where tenant_id = ${tenantId} and metadata_key = ''
+    union select application_name from register.count_differences where tenant_id = ${tenantId} and metadata_key = ''`
+  return rows.map(({ applicationName }) => applicationName)
+}
+
+/** The smallest and the greatest number of an endpoint of the applications. */
+export async function findBounds(
+  sql: Sql,
+  { tenantId, applicationNames }: Scope,
+): Promise<{ from: number; to: number }> {
+  const [row] = await sql<[{ from: number | null; to: number | null }]>`
+    select min(ends.first) as "from", max(ends.last) as "to" from unnest(${applicationNames}::text[]) as application(name)
+      cross join lateral (
+        select (select seq from register.documents where tenant_id = ${tenantId} and application_name = application.name
+            order by seq limit 1) as first,
+          (select seq from register.documents where tenant_id = ${tenantId} and application_name = application.name
+            order by seq desc limit 1) as last) ends`
+  return { from: row.from ?? 0, to: row.to ?? -1 }
+}

@@ -1,0 +1,33 @@
+/** Conditions of the directory as SQL, over `register.endpoints e`, `register.documents d` and `register.activity a`. */
+import type { Fragment, Sql } from '../../../../kernel/db.ts'
+import type { FilterIndex } from '../../filters/filter-index.ts'
+import { conditionsSql } from '../../lists/store/conditions.ts'
+import { type Conditions, type Connection, connections } from '../query.ts'
+
+/** Connectivity is in two columns, or in the metadata under configured names. */
+const connectedSql = (sql: Sql): Fragment => sql`coalesce(e.connected, case when e.connectivity_keys is not null
+  then coalesce(e.metadata -> e.connectivity_keys[1] = 'true'::jsonb, false) end)`
+
+/** The connection as in the table `activity`: 0 never, 1 disconnected, 2 connected. */
+export const connectionSql = (sql: Sql): Fragment =>
+  sql`case ${connectedSql(sql)} when true then 2 when false then 1 else 0 end`
+
+export const numberOfConnection = (connection: Connection) => connections.indexOf(connection)
+
+/** Joins what the conditions need to `e`. */
+export const joinsSql = (sql: Sql, { words }: Pick<Conditions, 'words'>): Fragment => sql`
+  ${words.length > 0 ? sql`join register.documents d on d.tenant_id = e.tenant_id and d.application_name = e.application_name and d.seq = e.seq` : sql``}
+  left join register.activity a on a.tenant_id = e.tenant_id and a.application_name = e.application_name and a.seq = e.seq`
+
+/** Returns all conditions, each with `and` before it. */
+export function conditionSql(sql: Sql, tenantId: string, conditions: Conditions, filters: FilterIndex): Fragment {
+  const { words, versionNames, connections: wanted, activeAfter, activeBefore } = conditions
+  const parts = conditionsSql(sql, conditions.metadata).map((part) => sql`(${part})`)
+  if (versionNames) parts.push(sql`e.version_name = any(${versionNames}::text[])`)
+  if (wanted) parts.push(sql`${connectionSql(sql)} = any(${wanted.map(numberOfConnection)}::integer[])`)
+  if (activeAfter) parts.push(sql`a.at >= ${activeAfter}`)
+  if (activeBefore) parts.push(sql`(a.at < ${activeBefore} or a.at is null)`)
+  for (const word of words) parts.push(sql`strpos(d.text, ${word}) > 0`)
+  for (const { filterId } of conditions.filters) parts.push(filters.contains(sql, tenantId, filterId, sql`e.seq`))
+  return parts.reduce<Fragment>((before, part) => sql`${before} and ${part}`, sql``)
+}

@@ -1,0 +1,158 @@
+/** Writes the directory: documents, values to sort by, activity, and the queue of changed endpoints. */
+import type { Sql } from '../../../../kernel/db.ts'
+import type { Metadata } from '../../metadata/metadata.ts'
+import type { DirectoryDocument } from '../document.ts'
+import { connectionSql } from './conditions.ts'
+
+export interface EndpointKey {
+  tenantId: string
+  applicationName: string
+  seq: number
+}
+
+export interface QueuedEndpoint extends EndpointKey {
+  /** False if only its connectivity changed. */
+  whole: boolean
+}
+
+/** Lets one transaction at a time update the directory. */
+async function lockDirectory(sql: Sql) {
+  await sql`select pg_advisory_xact_lock(hashtextextended('register.directory', 0))`
+}
+
+/** Takes endpoints from the queue. Only one node does so at a time. */
+export async function takeFromQueue(sql: Sql, limit: number): Promise<QueuedEndpoint[]> {
+  await lockDirectory(sql)
+  return await sql<QueuedEndpoint[]>`
+    delete from register.directory_queue where ctid = any(array(select ctid from register.directory_queue limit ${limit}))
+    returning tenant_id, application_name, seq, whole`
+}
+
+export interface ChangedEndpoint extends EndpointKey {
+  endpointId: string
+  versionName: string
+  /** Null if only its connectivity changed. */
+  metadata: Metadata | null
+  reportedLatitude: number | null
+  reportedLongitude: number | null
+}
+
+/** Reads changed endpoints. Those that were deleted are missing in the result. */
+export async function findChanged(sql: Sql, queued: QueuedEndpoint[]): Promise<ChangedEndpoint[]> {
+  return await sql<ChangedEndpoint[]>`
+    select e.tenant_id, e.application_name, e.seq, e.endpoint_id, e.version_name, case when q.whole then e.metadata end as metadata,
+      r.latitude as reported_latitude, r.longitude as reported_longitude
+    from jsonb_to_recordset(${sql.json(queued)}) as q("tenantId" text, seq bigint, whole boolean)
+      join register.endpoints e on e.tenant_id = q."tenantId" and e.seq = q.seq
+      left join register.reported_places r
+        on r.tenant_id = e.tenant_id and r.application_name = e.application_name and r.seq = e.seq
+    order by e.seq`
+}
+
+export interface StoredDocument extends EndpointKey {
+  text: string
+  sorted: Record<string, string>
+  latitude: number | null
+  longitude: number | null
+}
+
+export async function findDocuments(sql: Sql, keys: EndpointKey[]): Promise<StoredDocument[]> {
+  return await sql<StoredDocument[]>`
+    select d.tenant_id, d.application_name, d.seq, d.text, d.sorted, d.latitude, d.longitude
+    from jsonb_to_recordset(${sql.json(keys)}) as k("tenantId" text, "applicationName" text, seq bigint)
+      join register.documents d on d.tenant_id = k."tenantId" and d.application_name = k."applicationName" and d.seq = k.seq`
+}
+
+export async function saveDocuments(sql: Sql, documents: (EndpointKey & DirectoryDocument)[]) {
+  const rows = documents.map(({ place, ...document }) => ({ ...document, ...place }))
+  await sql`
+    insert into register.documents (tenant_id, application_name, seq, text, grams, sorted, latitude, longitude)
+    select "tenantId", "applicationName", seq, text, grams, sorted, latitude, longitude
+    from jsonb_to_recordset(${sql.json(rows)}) as d("tenantId" text, "applicationName" text, seq bigint, text text,
+      grams integer[], sorted jsonb, latitude integer, longitude integer)
+    on conflict (tenant_id, application_name, seq) do update set text = excluded.text, grams = excluded.grams,
+      sorted = excluded.sorted, latitude = excluded.latitude, longitude = excluded.longitude`
+}
+
+export async function deleteDocuments(sql: Sql, keys: EndpointKey[]) {
+  for (const table of ['documents', 'activity', 'reported_places'])
+    await sql`
+      delete from ${sql.unsafe(`register.${table}`)} d
+      using jsonb_to_recordset(${sql.json(keys)}) as k("tenantId" text, "applicationName" text, seq bigint)
+      where d.tenant_id = k."tenantId" and d.application_name = k."applicationName" and d.seq = k.seq`
+}
+
+export interface SortValue extends EndpointKey {
+  key: string
+  value: string
+}
+
+export async function replaceSortValues(sql: Sql, removed: SortValue[], added: SortValue[]) {
+  const columns = sql`v("tenantId" text, "applicationName" text, key text, value text, seq bigint)`
+  if (removed.length > 0)
+    await sql`
+      delete from register.sort_values s using jsonb_to_recordset(${sql.json(removed)}) as ${columns}
+      where s.tenant_id = v."tenantId" and s.application_name = v."applicationName" and s.key = v.key and s.value = v.value
+        and s.seq = v.seq`
+  if (added.length > 0)
+    await sql`
+      insert into register.sort_values (tenant_id, application_name, key, value, seq)
+      select "tenantId", "applicationName", key, value, seq from jsonb_to_recordset(${sql.json(added)}) as ${columns}
+      order by 1, 2, 3, 4, 5 on conflict do nothing`
+}
+
+/** Copies the connectivity of endpoints to their activity. */
+export async function saveConnections(sql: Sql, keys: EndpointKey[]) {
+  await sql`
+    insert into register.activity as known (tenant_id, application_name, seq, connection, at)
+    select e.tenant_id, e.application_name, e.seq, ${connectionSql(sql)}, e.connectivity_ts
+    from jsonb_to_recordset(${sql.json(keys)}) as k("tenantId" text, seq bigint)
+      join register.endpoints e on e.tenant_id = k."tenantId" and e.seq = k.seq
+    where e.connectivity_ts is not null order by e.seq
+    on conflict (tenant_id, application_name, seq)
+      do update set connection = excluded.connection, at = greatest(known.at, excluded.at)
+      where known.connection <> excluded.connection or known.at < excluded.at`
+}
+
+/** Stores when endpoints were active, if that is later than the stored time. */
+export async function saveActivity(sql: Sql, active: { endpointId: string; at: Date }[]) {
+  await sql`
+    insert into register.activity as known (tenant_id, application_name, seq, connection, at)
+    select e.tenant_id, e.application_name, e.seq, ${connectionSql(sql)}, given.at
+    from unnest(${active.map(({ endpointId }) => endpointId)}::text[], ${active.map(({ at }) => at.toISOString())}::text[]::timestamptz[])
+      as given(endpoint_id, at) join register.endpoints e on e.endpoint_id = given.endpoint_id
+    order by e.seq
+    on conflict (tenant_id, application_name, seq) do update set at = excluded.at where known.at < excluded.at`
+}
+
+/** Enqueues all endpoints of an application or version behind a number. Returns the last number; undefined if none is left. */
+export async function enqueueAll(
+  sql: Sql,
+  of: { tenantId: string; applicationName: string; after: number; limit: number },
+): Promise<number | undefined> {
+  const [row] = await sql<[{ last: number | null }]>`
+    with page as (
+      select seq from register.endpoints where tenant_id = ${of.tenantId} and application_name >= ${of.applicationName}
+        and application_name <= ${of.applicationName} and seq > ${of.after}
+      order by application_name, seq limit ${of.limit}),
+    queued as (
+      insert into register.directory_queue (tenant_id, application_name, seq, whole)
+      select ${of.tenantId}, ${of.applicationName}, seq, true from page)
+    select max(seq) as last from page`
+  return row.last ?? undefined
+}
+
+const tables = ['directory_queue', 'documents', 'sort_values', 'activity', 'places', 'place_cells', 'reported_places']
+
+/** Deletes a part of a deleted tenant's directory. Returns false when nothing is left. */
+export async function deleteDirectoryOfTenant(sql: Sql, tenantId: string, limit: number): Promise<boolean> {
+  // An update that has read an endpoint before its deletion must not write its document afterwards.
+  await lockDirectory(sql)
+  for (const table of tables) {
+    const name = sql.unsafe(`register.${table}`)
+    const { count } = await sql`
+      delete from ${name} where ctid = any(array(select ctid from ${name} where tenant_id = ${tenantId} limit ${limit}))`
+    if (count > 0) return true
+  }
+  return false
+}
