@@ -12,9 +12,11 @@ import { mailSettings } from './kernel/mail-settings.ts'
 import {
   ConfigurationError,
   type DeclaredSettings,
+  type EffectiveSetting,
   type PlatformSettings,
   type Setting,
   type SettingTable,
+  settingsInEffect,
   type Values,
 } from './kernel/settings.ts'
 
@@ -192,13 +194,6 @@ export function joinTables(tables: Record<string, SettingTable>): SettingTable {
   return Object.assign({}, ...Object.values(tables)) as SettingTable
 }
 
-export interface EffectiveSetting {
-  name: string
-  value: string | undefined
-  origin: 'default' | 'environment' | 'file'
-  secret: boolean
-}
-
 type Environment = Record<string, string | undefined>
 
 /** Returns every setting with its origin; an unknown variable is an error that names the nearest known one. */
@@ -347,6 +342,8 @@ export function loadConfig(environment: Environment = process.env) {
     /** For commands that call the API. */
     commandLine: { url: value.URL, tenant: value.TENANT, apiKey: value.API_KEY },
     log: { level: value.LOG_LEVEL, format: value.LOG_FORMAT as 'auto' | 'json' | 'pretty' },
+    /** All settings for people, with secrets masked. */
+    inEffect: settingsInEffect(settingTables, all),
     /** Settings that every service may use. */
     platform: {
       host: value.HOST,

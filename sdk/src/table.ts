@@ -192,6 +192,13 @@ users.delete DELETE /tenant-manager/api/v2/users/{pk}
 configurations.update PUT /api/v1/tenant-configs
 configurations.get GET /api/v1/tenant-configs`
 
+export const platform = `get GET /platform/api/v1/platform
+nodes.list GET /platform/api/v1/nodes pn,,,,0,0,content
+database.get GET /platform/api/v1/database
+queues.get GET /platform/api/v1/queues
+backups.list GET /platform/api/v1/backups pn,,,,0,0,content
+settings.list GET /platform/api/v1/settings pn,,,,0,0,content`
+
 export const auditRecords = `list GET /api/v1/audit/records pp,q,page,size,0,100,content,totalElements`
 
 export const usage = `get GET /api/v1/audit/usage`
@@ -636,6 +643,7 @@ export const table = {
   openid,
   tenantsV1,
   tenants,
+  platform,
   auditRecords,
   usage,
   serviceInstances,

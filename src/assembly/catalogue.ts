@@ -13,6 +13,7 @@ import ingest from '../services/ingest/index.ts'
 import jobs from '../services/jobs/index.ts'
 import live from '../services/live/index.ts'
 import lorawan from '../services/lorawan/index.ts'
+import platform from '../services/platform/index.ts'
 import register from '../services/register/index.ts'
 import rules from '../services/rules/index.ts'
 import software from '../services/software/index.ts'
@@ -27,6 +28,7 @@ import vpn from '../services/vpn/index.ts'
 export const catalogue: AnyService[] = [
   identity,
   tenants,
+  platform,
   audit,
   applications,
   credentials,

@@ -13,6 +13,7 @@ import { catalogue } from './catalogue.ts'
 import { declarationsOf } from './declared.ts'
 import { apiDocument } from './front-pages.ts'
 import { sortByNeeds } from './order.ts'
+import { version } from './version.ts'
 
 /** A part of the kit that only accepts declarations (jobs, event handlers, metrics); any other call throws. */
 const unused = (name: string, declared: Record<string, () => unknown> = {}) =>
@@ -55,6 +56,8 @@ export async function offlineApiDocument(baseUrl: string) {
     newId: () => '',
     baseUrl: () => baseUrl,
     platform: config.platform,
+    settingsInEffect: [],
+    version,
     ...declarationsOf(catalogue),
     operations: createOperationList(),
     system: unused('the system'),

@@ -14,6 +14,7 @@ import { createBlobs } from '../kernel/blobs/open.ts'
 import { monotonicMs, systemClock } from '../kernel/clock.ts'
 import { createLog } from '../kernel/log.ts'
 import { loadMasterKey } from '../kernel/secrets.ts'
+import { recordBackupRun } from './backup-history.ts'
 import { countText, describeContents, print, progressPrinter, secondsSince, sizeText } from './output.ts'
 
 export const usage = `usage: waypost backup <file> [--force] [--with-files | --without-files]
@@ -68,6 +69,13 @@ export async function run(args: string[]): Promise<number> {
   const { blobs } = config.platform
   const withFiles = !flags['without-files'] && (flags['with-files'] === true || !blobs.s3)
   const started = monotonicMs()
+  const run = {
+    kind: 'backup' as const,
+    startedAt: systemClock(),
+    file,
+    encrypted: passphrase !== undefined,
+    withContents: withFiles,
+  }
   const database = await connectDatabase(config, await createLog({ ...config.log, level: 'error' }))
   try {
     let rows = 0
@@ -93,6 +101,7 @@ export async function run(args: string[]): Promise<number> {
         printProgress(() => `${countText(rows, 'row')} so far, up to ${table}`)
       },
     })
+    await recordBackupRun(database.connection, run, backup)
     print(
       `Wrote ${file}: ${countText(backup.tables, 'table')}, ${countText(backup.rows, 'row')}, ${sizeText(backup.fileBytes)} ` +
         `(${sizeText(backup.bytes)} unpacked), in ${secondsSince(started)}.`,
@@ -108,6 +117,7 @@ export async function run(args: string[]): Promise<number> {
     return 0
   } catch (error) {
     process.stderr.write(`waypost: ${(error as Error).message}\n`)
+    await recordBackupRun(database.connection, run, error as Error)
     return 1
   } finally {
     await database.stop()

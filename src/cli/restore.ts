@@ -16,6 +16,7 @@ import { createLog } from '../kernel/log.ts'
 import { readMigrations } from '../kernel/migrate.ts'
 import { findMasterKey, loadMasterKey, readMasterKey } from '../kernel/secrets.ts'
 import { askSecret } from './ask-secret.ts'
+import { recordBackupRun } from './backup-history.ts'
 import { countText, describeContents, print, progressPrinter, secondsSince, sizeText } from './output.ts'
 
 export const usage = `usage: waypost restore <file> [--yes | --check] [--without-files] [--key-file <file> | --unauthenticated]
@@ -121,6 +122,13 @@ async function restore(file: string, flags: Flags): Promise<number> {
   if (authentication === 'none') print('Its origin is not checked, as requested.')
   else authenticate(file, verified, authentication)
   const database = await connectDatabase(config, await createLog({ ...config.log, level: 'error' }))
+  const run = {
+    kind: 'restore' as const,
+    startedAt: systemClock(),
+    file,
+    encrypted: passphrase !== undefined,
+    withContents: !flags['without-files'] && verified.contents !== undefined,
+  }
   try {
     const printProgress = progressPrinter()
     let tables = 0
@@ -147,6 +155,8 @@ async function restore(file: string, flags: Flags): Promise<number> {
       },
     })
     if (result.existingData) return printExistingData(result.existingData)
+    const { tables: restored, rows } = result
+    await recordBackupRun(database.connection, run, { ...verified, tables: restored, rows })
     print(
       `Restored ${countText(result.tables, 'table')}, ${countText(result.rows, 'row')}, in ${secondsSince(started)}.`,
     )
@@ -156,6 +166,9 @@ async function restore(file: string, flags: Flags): Promise<number> {
       'A running platform uses the restored data now and rewrites bootstrap.json; a stopped one does so at its next start.',
     )
     return 0
+  } catch (error) {
+    await recordBackupRun(database.connection, run, error as Error)
+    throw error
   } finally {
     await database.stop()
   }

@@ -25,7 +25,7 @@ import type { Members } from './members.ts'
 import type { Metrics } from './metrics.ts'
 import type { PeriodicTask } from './periodic.ts'
 import type { Secrets } from './secrets.ts'
-import type { DeclaredSettings, PlatformSettings } from './settings.ts'
+import type { DeclaredSettings, PlatformSettings, SettingInEffect } from './settings.ts'
 import type { Signals } from './signals.ts'
 import type { TenantLimits } from './tenant-limits.ts'
 import type { Waits } from './wait.ts'
@@ -79,6 +79,10 @@ export interface Kit<S = unknown> {
   internalCalls: InternalCalls
   /** Settings that do not belong to a single service. */
   platform: PlatformSettings
+  /** All settings for people, with secrets masked. */
+  settingsInEffect: readonly SettingInEffect[]
+  /** The version of this program. */
+  version: string
   /** Returns a context with the platform itself as the caller, for a tenant. */
   system(tenantId: string): Ctx
 }

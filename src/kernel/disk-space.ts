@@ -9,6 +9,8 @@ import type { Metrics } from './metrics.ts'
 export interface DiskSpace {
   /** True while a disk has less free space than the minimum. */
   readonly isLow: boolean
+  /** Returns the disks as of the last check. */
+  volumes(): { name: string; freeBytes: number; totalBytes: number; low: boolean }[]
   /** Checks the disks now, then every second until the returned function is called. */
   watch(): Promise<() => void>
   /** Health check: never fails, because reading continues without space. */
@@ -36,6 +38,7 @@ export function createDiskSpace(options: {
   const { minBytes, log, metrics } = options
   let volumes: Volume[] = []
   const free = new Map<string, number>()
+  const total = new Map<string, number>()
   let isLow = false
   metrics.gauge('waypost_disk_free_bytes', 'Free bytes of the disk of a directory.', ['volume'], (gauge) => {
     for (const [volume, bytes] of free) gauge.set({ volume }, bytes)
@@ -46,8 +49,9 @@ export function createDiskSpace(options: {
 
   async function readFree({ name, directory }: Volume) {
     try {
-      const { bavail, bsize } = await statfs(directory)
+      const { bavail, blocks, bsize } = await statfs(directory)
       free.set(name, bavail * bsize)
+      total.set(name, blocks * bsize)
     } catch (error) {
       free.delete(name)
       diskSpaceUnknown(log, { err: error, volume: name, directory })
@@ -68,6 +72,13 @@ export function createDiskSpace(options: {
     get isLow() {
       return isLow
     },
+    volumes: () =>
+      Array.from(free, ([name, freeBytes]) => ({
+        name,
+        freeBytes,
+        totalBytes: total.get(name) ?? 0,
+        low: freeBytes < minBytes,
+      })),
     async watch() {
       const database = await databaseDirectory(options.db)
       volumes = options.volumes.filter(({ directory }) => existsSync(directory))

@@ -26,6 +26,49 @@ export interface Setting {
 
 export type SettingTable = Record<string, Setting>
 
+export interface EffectiveSetting {
+  name: string
+  value: string | undefined
+  origin: 'default' | 'environment' | 'file'
+  secret: boolean
+}
+
+/** A setting as people see it: secrets are masked. */
+export interface SettingInEffect {
+  name: string
+  /** `platform`, or the name of a service. */
+  owner: string
+  value?: string
+  default?: string
+  origin: 'default' | 'environment' | 'file'
+  secret: boolean
+  meaning: string
+}
+
+const mask = '********'
+
+/** Returns the settings of all tables with their values, in the order of names. */
+export const settingsInEffect = (
+  tables: Readonly<Record<string, SettingTable>>,
+  values: ReadonlyMap<string, EffectiveSetting>,
+): SettingInEffect[] =>
+  Object.entries(tables)
+    .flatMap(([owner, table]) =>
+      Object.entries(table).map(([key, { default: fallback, secret = false, meaning }]): SettingInEffect => {
+        const { name, value, origin } = values.get(key)!
+        return {
+          name,
+          owner,
+          ...(value !== undefined && { value: secret ? mask : value }),
+          ...(fallback !== undefined && { default: fallback }),
+          origin,
+          secret,
+          meaning,
+        }
+      }),
+    )
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+
 /** The value of a setting by its kind: a number, a boolean or a text. */
 type ValueOf<S extends Setting> = S['kind'] extends 'port' | 'integer'
   ? number

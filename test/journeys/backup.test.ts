@@ -289,6 +289,23 @@ test('the commands doctor, backup and restore work while the platform runs', asy
   )
   await eventually(async () => assert.equal((await download('kept')).text, 'in the backup'))
   await firmware.isRestored()
+  await runsAreListed(platform)
 
   await examine(platform, command)
 })
+
+/** The platform lists the runs of both commands, also those before the restore. */
+async function runsAreListed(platform: RunningPlatform) {
+  const asPlatform = await platform.asService(platform.bootstrap.platform)
+  const { body } = await asPlatform('GET /platform/api/v1/backups')
+  const runs = (body.content as { kind: string; withContents: boolean; problem?: string; rows?: number }[]).toReversed()
+  assert.deepEqual(runs.map(({ kind, problem }) => `${kind} ${problem === undefined ? 'done' : 'failed'}`).toSorted(), [
+    'backup done',
+    'backup done',
+    'backup done',
+    'backup failed',
+    'restore done',
+    'restore done',
+  ])
+  assert.ok(runs[0]!.rows! > 100 && runs[0]!.withContents)
+}

@@ -29,8 +29,9 @@ export async function findSchemas(sql: Sql, modules: Iterable<string>): Promise<
   return rows.map((row) => row.name as string)
 }
 
-/** Kernel tables that describe running nodes or hold a key; backups leave them out. */
+/** Kernel tables that describe running nodes or this installation, or hold a key; backups leave them out. */
 const installationTables = new Set([
+  'backup_runs',
   'data_keys',
   'key_rotation',
   'key_rotation_nodes',

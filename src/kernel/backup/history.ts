@@ -1,0 +1,49 @@
+/** Records backups and restores, so that administrators see when the last one ran. */
+import { hostname } from 'node:os'
+import type { ConnectionOptions, Sql } from '../db.ts'
+import { runInTransaction } from './copy.ts'
+
+export interface BackupRun {
+  kind: 'backup' | 'restore'
+  startedAt: Date
+  finishedAt: Date
+  host: string
+  file: string
+  /** Version of the program. */
+  program: string
+  encrypted: boolean
+  /** Whether contents of files and blobs were included. */
+  withContents: boolean
+  tables: number | null
+  rows: number | null
+  bytes: number | null
+  sha256: string | null
+  /** Null if it succeeded. */
+  problem: string | null
+}
+
+/** Runs that are kept. */
+const runsMax = 1000
+
+/** Records a run. A database that an older version created has no table for it yet, and records nothing. */
+export async function recordRun(connection: ConnectionOptions, run: Omit<BackupRun, 'host'>) {
+  await runInTransaction(connection, 'read write', async (sql) => {
+    const [table] = await sql`select to_regclass('kernel.backup_runs') is not null as yes`
+    if (!table?.yes) return
+    await sql`
+      insert into kernel.backup_runs (kind, started_at, finished_at, host, file, program, encrypted, with_contents, tables, rows, bytes,
+        sha256, problem)
+      values (${run.kind}, ${run.startedAt}, ${run.finishedAt}, ${hostname()}, ${run.file}, ${run.program}, ${run.encrypted},
+        ${run.withContents}, ${run.tables}, ${run.rows}, ${run.bytes}, ${run.sha256}, ${run.problem})`
+    await sql`
+      delete from kernel.backup_runs where id <= (
+        select id from kernel.backup_runs order by id desc offset ${runsMax} limit 1)`
+  })
+}
+
+/** Returns the last runs, the newest first. */
+export const findRuns = (sql: Sql, limit: number) =>
+  sql<BackupRun[]>`
+    select kind, started_at, finished_at, host, file, program, encrypted, with_contents, tables::float8 as tables,
+      rows::float8 as rows, bytes::float8 as bytes, sha256, problem
+    from kernel.backup_runs order by id desc limit ${limit}`

@@ -1,0 +1,222 @@
+import { DateTime, type TSchema, Type } from '../../kernel/schema.ts'
+
+const text = (description: string) => Type.String({ description })
+const integer = (description: string) => Type.Integer({ description })
+const number = (description: string) => Type.Unsafe<number>({ type: 'number', description })
+const yes = (description: string) => Type.Boolean({ description })
+const optional = <T extends TSchema>(shape: T) => Type.Optional(shape)
+const list = <T extends TSchema>(item: T, title: string, description: string) =>
+  Type.Object({ content: Type.Array(item, { description }) }, { title, description })
+
+export const readPlatform = {
+  name: 'platform.get',
+  summary: 'Get version, address and state of the platform',
+  response: {
+    200: Type.Object(
+      {
+        version: text('Version of the node that answers.'),
+        runtime: text('Runtime of the node that answers, with its version.'),
+        baseUrl: text('Public address of the platform.'),
+        nodes: integer('Number of nodes that are alive.'),
+        versions: Type.Array(text('A version.'), { description: 'Versions of all nodes; several during an upgrade.' }),
+        diskLow: yes('true: changes are refused, because a disk of the node that answers has too little space.'),
+        lastBackupAt: optional(DateTime({ description: 'End of the last successful backup. Absent: none is known.' })),
+      },
+      { title: 'PlatformSummary', description: 'The platform at a glance.' },
+    ),
+  },
+}
+
+const Usage = Type.Object(
+  {
+    host: text('Name of its machine.'),
+    pid: integer('Id of its process.'),
+    runtime: text('Its runtime, with the version.'),
+    uptimeSeconds: integer('Seconds since the process started.'),
+    memory: Type.Object(
+      {
+        residentBytes: integer('Memory of the process.'),
+        heapBytes: integer('Used part of the JavaScript heap.'),
+        machineBytes: integer('Memory of the machine.'),
+      },
+      { title: 'NodeMemory', description: 'Memory in bytes.' },
+    ),
+    cpuSeconds: number('Processor time since the start.'),
+    cores: integer('Number of processor cores.'),
+    loadAverage: number('Load of the machine in the last minute.'),
+    connections: Type.Object(
+      {
+        http: integer('Open HTTP connections.'),
+        httpMax: integer('Their maximum.'),
+        mqtt: integer('Open MQTT connections.'),
+        mqttMax: integer('Their maximum.'),
+      },
+      { title: 'NodeConnections', description: 'Connections of clients and devices.' },
+    ),
+    disks: Type.Array(
+      Type.Object(
+        {
+          name: text('data, blobs or database.'),
+          freeBytes: number('Free space.'),
+          totalBytes: number('Size of the disk.'),
+          low: yes('true: less space than the minimum (`WAYPOST_DISK_FREE_MIN_MB`).'),
+        },
+        { title: 'NodeDisk', description: 'The disk of a directory.' },
+      ),
+      { description: 'Disks of the directories that the node uses.' },
+    ),
+  },
+  { title: 'NodeUsage', description: 'What the process uses of its machine.' },
+)
+const Node = Type.Object(
+  {
+    id: text('Id of the node; a new one with each start.'),
+    version: text('Version of the program.'),
+    state: Type.Enum(['alive', 'gone'], { description: 'gone: it stopped or has sent no heartbeat for five seconds.' }),
+    current: yes('true: this node answers the request.'),
+    startedAt: DateTime({ description: 'When it started.' }),
+    secondsSinceHeartbeat: number('Age of its last heartbeat.'),
+    addresses: Type.Record(Type.String(), Type.String(), { description: 'Addresses of its listeners, by name.' }),
+    usage: optional(Usage),
+  },
+  {
+    title: 'Node',
+    description: 'A process of the platform. `usage` is absent if it did not answer within two seconds.',
+  },
+)
+export const listNodes = {
+  name: 'platform.nodes.list',
+  summary: 'List the nodes of the platform',
+  response: { 200: list(Node, 'Nodes', 'The nodes, the oldest first.') },
+}
+
+export const readDatabase = {
+  name: 'platform.database.get',
+  summary: 'Get size, connections and largest tables of the database',
+  response: {
+    200: Type.Object(
+      {
+        version: text('Version of PostgreSQL.'),
+        startedAt: DateTime({ description: 'When the server started.' }),
+        bytes: number('Size of the database.'),
+        connections: Type.Object(
+          {
+            total: integer('Connections of all programs to the server.'),
+            active: integer('Connections that run a statement.'),
+            ownConnections: integer('Connections of the nodes and commands of this platform.'),
+            max: integer('Maximum of the server.'),
+          },
+          { title: 'DatabaseConnections', description: 'Connections to the server.' },
+        ),
+        longestTransactionSeconds: number('Age of the oldest open transaction.'),
+        tables: Type.Array(
+          Type.Object(
+            {
+              schema: text('Schema: the service that owns the table.'),
+              name: text('Name of the table.'),
+              bytes: number('Size with indexes and all partitions.'),
+              rows: number('Number of rows, as PostgreSQL estimates it.'),
+            },
+            { title: 'DatabaseTable', description: 'A table.' },
+          ),
+          { description: 'The 20 largest tables, the largest first.' },
+        ),
+      },
+      { title: 'DatabaseStatus', description: 'The state of the database.' },
+    ),
+  },
+}
+
+export const listQueues = {
+  name: 'platform.queues.get',
+  summary: 'Get the work that waits: jobs, events and bulk tasks',
+  response: {
+    200: Type.Object(
+      {
+        jobs: Type.Array(
+          Type.Object(
+            {
+              name: text('Type of the jobs.'),
+              queued: integer('Jobs that wait for a worker.'),
+              delayed: integer('Jobs that wait for their time.'),
+              active: integer('Jobs that run.'),
+              failed: integer('Jobs that failed after all retries, within the last week.'),
+              countedAt: optional(DateTime({ description: 'When they were counted. Absent: not yet.' })),
+            },
+            { title: 'JobQueue', description: 'Jobs of one type.' },
+          ),
+          { description: 'All job queues.' },
+        ),
+        events: Type.Array(
+          Type.Object(
+            {
+              subscription: text('The handler that waits for them.'),
+              waiting: integer('Events that are not delivered yet.'),
+              failing: integer('Sequences of events whose oldest one has failed and is tried again.'),
+              oldestAt: DateTime({ description: 'When the oldest one was published.' }),
+            },
+            { title: 'EventQueue', description: 'Events for one handler.' },
+          ),
+          { description: 'Handlers with waiting events.' },
+        ),
+        bulk: Type.Array(
+          Type.Object(
+            {
+              type: text('Type of the tasks.'),
+              state: text('prepared, waiting or running.'),
+              tasks: integer('Number of tasks.'),
+              oldestAt: DateTime({ description: 'When the oldest one was created.' }),
+            },
+            { title: 'BulkQueue', description: 'Bulk tasks of one type and state.' },
+          ),
+          { description: 'Bulk tasks that are not finished.' },
+        ),
+      },
+      { title: 'Queues', description: 'Work of all tenants that waits or runs.' },
+    ),
+  },
+}
+
+const Run = Type.Object(
+  {
+    kind: Type.Enum(['backup', 'restore'], { description: 'backup or restore.' }),
+    startedAt: DateTime({ description: 'When it started.' }),
+    finishedAt: DateTime({ description: 'When it ended.' }),
+    host: text('Machine on which the command ran.'),
+    file: text('File that was written or read.'),
+    program: text('Version of the program.'),
+    encrypted: yes('true: the file is encrypted with a passphrase.'),
+    withContents: yes('true: contents of files and blobs were included.'),
+    tables: optional(integer('Number of tables.')),
+    rows: optional(number('Number of rows.')),
+    bytes: optional(number('Size of the file.')),
+    sha256: optional(text('SHA-256 of the backup.')),
+    problem: optional(text('Why it failed. Absent: it succeeded.')),
+  },
+  { title: 'BackupRun', description: 'A backup or restore that ran.' },
+)
+export const listBackups = {
+  name: 'platform.backups.list',
+  summary: 'List backups and restores that ran',
+  description: 'The last 100 runs of `waypost backup` and `waypost restore` on this installation.',
+  response: { 200: list(Run, 'BackupRuns', 'The runs, the newest first.') },
+}
+
+const Setting = Type.Object(
+  {
+    name: text('Name of the environment variable.'),
+    owner: text('Service that it belongs to, or `platform`.'),
+    value: optional(text('Value in effect; `********` if it is a secret. Absent: not set.')),
+    default: optional(text('Default value. Absent: none.')),
+    origin: Type.Enum(['default', 'environment', 'file'], { description: 'Where the value comes from.' }),
+    secret: yes('true: the value is never shown.'),
+    meaning: text('What it means.'),
+  },
+  { title: 'SettingInEffect', description: 'A setting with its value.' },
+)
+export const listSettings = {
+  name: 'platform.settings.list',
+  summary: 'List the settings in effect',
+  description: 'Settings of the node that answers. Secrets are masked.',
+  response: { 200: list(Setting, 'SettingsInEffect', 'All settings.') },
+}
