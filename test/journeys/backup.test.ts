@@ -290,7 +290,6 @@ test('the commands doctor, backup and restore work while the platform runs', asy
   await eventually(async () => assert.equal((await download('kept')).text, 'in the backup'))
   await firmware.isRestored()
   await runsAreListed(platform)
-
   await examine(platform, command)
 })
 

@@ -1,6 +1,7 @@
 /** Records backups and restores, so that administrators see when the last one ran. */
 import { hostname } from 'node:os'
 import type { ConnectionOptions, Sql } from '../db.ts'
+import { newId } from '../ids.ts'
 import { runInTransaction } from './copy.ts'
 
 export interface BackupRun {
@@ -31,13 +32,13 @@ export async function recordRun(connection: ConnectionOptions, run: Omit<BackupR
     const [table] = await sql`select to_regclass('kernel.backup_runs') is not null as yes`
     if (!table?.yes) return
     await sql`
-      insert into kernel.backup_runs (kind, started_at, finished_at, host, file, program, encrypted, with_contents, tables, rows, bytes,
+      insert into kernel.backup_runs (id, kind, started_at, finished_at, host, file, program, encrypted, with_contents, tables, rows, bytes,
         sha256, problem)
-      values (${run.kind}, ${run.startedAt}, ${run.finishedAt}, ${hostname()}, ${run.file}, ${run.program}, ${run.encrypted},
+      values (${newId()}, ${run.kind}, ${run.startedAt}, ${run.finishedAt}, ${hostname()}, ${run.file}, ${run.program}, ${run.encrypted},
         ${run.withContents}, ${run.tables}, ${run.rows}, ${run.bytes}, ${run.sha256}, ${run.problem})`
     await sql`
-      delete from kernel.backup_runs where id <= (
-        select id from kernel.backup_runs order by id desc offset ${runsMax} limit 1)`
+      delete from kernel.backup_runs where finished_at <= (
+        select finished_at from kernel.backup_runs order by finished_at desc offset ${runsMax} limit 1)`
   })
 }
 
@@ -46,4 +47,4 @@ export const findRuns = (sql: Sql, limit: number) =>
   sql<BackupRun[]>`
     select kind, started_at, finished_at, host, file, program, encrypted, with_contents, tables::float8 as tables,
       rows::float8 as rows, bytes::float8 as bytes, sha256, problem
-    from kernel.backup_runs order by id desc limit ${limit}`
+    from kernel.backup_runs order by finished_at desc, id limit ${limit}`

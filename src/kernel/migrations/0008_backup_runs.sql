@@ -1,6 +1,7 @@
 -- Backups and restores of this installation, for its administrators (kernel/backup/history.ts). Backups do not contain it.
 create table kernel.backup_runs (
-  id bigint generated always as identity primary key,
+  -- Not from a sequence, because a restore resets sequences.
+  id uuid primary key,
   kind text not null check (kind in ('backup', 'restore')),
   started_at timestamptz not null,
   finished_at timestamptz not null,
@@ -16,3 +17,4 @@ create table kernel.backup_runs (
   -- Null if it succeeded.
   problem text
 );
+create index backup_runs_by_time on kernel.backup_runs (finished_at, id);

@@ -56,7 +56,7 @@ const Usage = Type.Object(
     disks: Type.Array(
       Type.Object(
         {
-          name: text('data, blobs or database.'),
+          name: text('Which directory: data, blobs or database.'),
           freeBytes: number('Free space.'),
           totalBytes: number('Size of the disk.'),
           low: yes('true: less space than the minimum (`WAYPOST_DISK_FREE_MIN_MB`).'),
@@ -163,7 +163,7 @@ export const listQueues = {
           Type.Object(
             {
               type: text('Type of the tasks.'),
-              state: text('prepared, waiting or running.'),
+              state: text('State of the tasks: prepared, waiting or running.'),
               tasks: integer('Number of tasks.'),
               oldestAt: DateTime({ description: 'When the oldest one was created.' }),
             },
@@ -179,7 +179,7 @@ export const listQueues = {
 
 const Run = Type.Object(
   {
-    kind: Type.Enum(['backup', 'restore'], { description: 'backup or restore.' }),
+    kind: Type.Enum(['backup', 'restore'], { description: 'Which command ran.' }),
     startedAt: DateTime({ description: 'When it started.' }),
     finishedAt: DateTime({ description: 'When it ended.' }),
     host: text('Machine on which the command ran.'),
