@@ -866,6 +866,42 @@ export interface AuditRecordPage {
   content: AuditRecord[]
 }
 
+/** A backup or restore that ran. */
+export interface BackupRun {
+  /** Which command ran. */
+  kind: 'backup' | 'restore'
+  /** When it started. */
+  startedAt: string
+  /** When it ended. */
+  finishedAt: string
+  /** Machine on which the command ran. */
+  host: string
+  /** File that was written or read. */
+  file: string
+  /** Version of the program. */
+  program: string
+  /** true: the file is encrypted with a passphrase. */
+  encrypted: boolean
+  /** true: contents of files and blobs were included. */
+  withContents: boolean
+  /** Number of tables. */
+  tables?: number
+  /** Number of rows. */
+  rows?: number
+  /** Size of the file. */
+  bytes?: number
+  /** SHA-256 of the backup. */
+  sha256?: string
+  /** Why it failed. Absent: it succeeded. */
+  problem?: string
+}
+
+/** The runs, the newest first. */
+export interface BackupRuns {
+  /** The runs, the newest first. */
+  content: BackupRun[]
+}
+
 /** Username and password of clients, without the password. */
 export interface BasicCredential {
   /** Id of the credentials. */
@@ -978,6 +1014,18 @@ export interface Blob {
 
 /** Blobs by id of the endpoint. */
 export type BlobsByEndpoint = Record<string, Blob[]>
+
+/** Bulk tasks of one type and state. */
+export interface BulkQueue {
+  /** Type of the tasks. */
+  type: string
+  /** State of the tasks: prepared, waiting or running. */
+  state: string
+  /** Number of tasks. */
+  tasks: number
+  /** When the oldest one was created. */
+  oldestAt: string
+}
 
 /** Time series over time. */
 export interface ChartWidget {
@@ -1826,6 +1874,45 @@ export interface DataSearch {
   points?: number
   /** Format of the response. Default: as the header `Accept` asks for, else json. */
   format?: 'json' | 'csv'
+}
+
+/** Connections to the server. */
+export interface DatabaseConnections {
+  /** Connections of all programs to the server. */
+  total: number
+  /** Connections that run a statement. */
+  active: number
+  /** Connections of the nodes and commands of this platform. */
+  ownConnections: number
+  /** Maximum of the server. */
+  max: number
+}
+
+/** The state of the database. */
+export interface DatabaseStatus {
+  /** Version of PostgreSQL. */
+  version: string
+  /** When the server started. */
+  startedAt: string
+  /** Size of the database. */
+  bytes: number
+  connections: DatabaseConnections
+  /** Age of the oldest open transaction. */
+  longestTransactionSeconds: number
+  /** The 20 largest tables, the largest first. */
+  tables: DatabaseTable[]
+}
+
+/** A table. */
+export interface DatabaseTable {
+  /** Schema: the service that owns the table. */
+  schema: string
+  /** Name of the table. */
+  name: string
+  /** Size with indexes and all partitions. */
+  bytes: number
+  /** Number of rows, as PostgreSQL estimates it. */
+  rows: number
 }
 
 /** An event that the platform itself could not run for a rule, after five tries. */
@@ -2682,6 +2769,18 @@ export interface Evaluation {
   childrenEndpoints?: string[]
 }
 
+/** Events for one handler. */
+export interface EventQueue {
+  /** The handler that waits for them. */
+  subscription: string
+  /** Events that are not delivered yet. */
+  waiting: number
+  /** Sequences of events whose oldest one has failed and is tried again. */
+  failing: number
+  /** When the oldest one was published. */
+  oldestAt: string
+}
+
 /** Everything that the application manager knows. */
 export interface Everything {
   /** The service instances. */
@@ -3118,6 +3217,22 @@ export interface JobPage {
   totalElements: number
   /** The items of this page. */
   content: Job[]
+}
+
+/** Jobs of one type. */
+export interface JobQueue {
+  /** Type of the jobs. */
+  name: string
+  /** Jobs that wait for a worker. */
+  queued: number
+  /** Jobs that wait for their time. */
+  delayed: number
+  /** Jobs that run. */
+  active: number
+  /** Jobs that failed after all retries, within the last week. */
+  failed: number
+  /** When they were counted. Absent: not yet. */
+  countedAt?: string
 }
 
 /** The public keys of the tenant (RFC 7517). */
@@ -4025,6 +4140,87 @@ export interface NewX509Credential {
   ttl?: number
 }
 
+/** A process of the platform. `usage` is absent if it did not answer within two seconds. */
+export interface Node {
+  /** Id of the node; a new one with each start. */
+  id: string
+  /** Version of the program. */
+  version: string
+  /** gone: it stopped or has sent no heartbeat for five seconds. */
+  state: 'alive' | 'gone'
+  /** true: this node answers the request. */
+  current: boolean
+  /** When it started. */
+  startedAt: string
+  /** Age of its last heartbeat. */
+  secondsSinceHeartbeat: number
+  /** Addresses of its listeners, by name. */
+  addresses: Record<string, string>
+  usage?: NodeUsage
+}
+
+/** Connections of clients and devices. */
+export interface NodeConnections {
+  /** Open HTTP connections. */
+  http: number
+  /** Their maximum. */
+  httpMax: number
+  /** Open MQTT connections. */
+  mqtt: number
+  /** Their maximum. */
+  mqttMax: number
+}
+
+/** The disk of a directory. */
+export interface NodeDisk {
+  /** Which directory: data, blobs or database. */
+  name: string
+  /** Free space. */
+  freeBytes: number
+  /** Size of the disk. */
+  totalBytes: number
+  /** true: less space than the minimum (`WAYPOST_DISK_FREE_MIN_MB`). */
+  low: boolean
+}
+
+/** Memory in bytes. */
+export interface NodeMemory {
+  /** Memory of the process. */
+  residentBytes: number
+  /** Used part of the JavaScript heap. */
+  heapBytes: number
+  /** Memory of the machine. */
+  machineBytes: number
+}
+
+/** What the process uses of its machine. */
+export interface NodeUsage {
+  /** Name of its machine. */
+  host: string
+  /** Id of its process. */
+  pid: number
+  /** Its runtime, with the version. */
+  runtime: string
+  /** Seconds since the process started. */
+  uptimeSeconds: number
+  memory: NodeMemory
+  /** Processor time since the start. */
+  cpuSeconds: number
+  /** Number of processor cores. */
+  cores: number
+  /** Load of the machine in the last minute. */
+  loadAverage: number
+  connections: NodeConnections
+  /** Disks of the directories that the node uses. */
+  disks: NodeDisk[]
+}
+
+/** The nodes, the oldest first. */
+export interface Nodes {
+  /** The nodes, the oldest first. */
+  content: Node[]
+}
+
 /** An error of OAuth 2.0 (RFC 6749, 5.2). */
 export interface OAuthError {
   /** Error code of OAuth 2.0, such as `invalid_grant`. */
@@ -4132,6 +4328,24 @@ export interface PlaceCluster {
   name?: string
 }
 
+/** The platform at a glance. */
+export interface PlatformSummary {
+  /** Version of the node that answers. */
+  version: string
+  /** Runtime of the node that answers, with its version. */
+  runtime: string
+  /** Public address of the platform. */
+  baseUrl: string
+  /** Number of nodes that are alive. */
+  nodes: number
+  /** Versions of all nodes; several during an upgrade. */
+  versions: string[]
+  /** true: changes are refused, because a disk of the node that answers has too little space. */
+  diskLow: boolean
+  /** End of the last successful backup. Absent: none is known. */
+  lastBackupAt?: string
+}
+
 /** The values of a series at one time. */
 export interface Point {
   /** Time of the point, in UTC. */
@@ -4221,6 +4435,16 @@ export interface ProvisionedEndpointToken {
   applicationName: string
   /** Always Inactive: the token was not used yet. */
   status: 'Inactive'
+}
+
+/** Work of all tenants that waits or runs. */
+export interface Queues {
+  /** All job queues. */
+  jobs: JobQueue[]
+  /** Handlers with waiting events. */
+  events: EventQueue[]
+  /** Bulk tasks that are not finished. */
+  bulk: BulkQueue[]
 }
 
 /** Settings of the confidential client of a realm, for service accounts. */
@@ -5130,6 +5354,30 @@ export interface Session {
 export interface Sessions {
   /** The sessions. */
   content: Session[]
+}
+
+/** A setting with its value. */
+export interface SettingInEffect {
+  /** Name of the environment variable. */
+  name: string
+  /** Service that it belongs to, or `platform`. */
+  owner: string
+  /** Value in effect; `********` if it is a secret. Absent: not set. */
+  value?: string
+  /** Default value. Absent: none. */
+  default?: string
+  /** Where the value comes from. */
+  origin: 'default' | 'environment' | 'file'
+  /** true: the value is never shown. */
+  secret: boolean
+  /** What it means. */
+  meaning: string
+}
+
+/** All settings. */
+export interface SettingsInEffect {
+  /** All settings. */
+  content: SettingInEffect[]
 }
 
 /** A text of a script that people copy. Scripts do not see it. */
@@ -7470,6 +7718,30 @@ export interface Nouns {
         /** Id of the tenant; another one than the caller's needs the scope on platform-system. Default: the caller's tenant. */
         tenantId?: string | undefined
       }, { 200: TenantConfigurations }>
+    }
+  }
+  platform: {
+    /** Get version, address and state of the platform. */
+    get: BareCall<Record<never, never>, { 200: PlatformSummary }>
+    nodes: {
+      /** List the nodes of the platform. */
+      list: BareListCall<Record<never, never>, Node>
+    }
+    database: {
+      /** Get size, connections and largest tables of the database. */
+      get: BareCall<Record<never, never>, { 200: DatabaseStatus }>
+    }
+    queues: {
+      /** Get the work that waits: jobs, events and bulk tasks. */
+      get: BareCall<Record<never, never>, { 200: Queues }>
+    }
+    backups: {
+      /** List backups and restores that ran. The last 100 runs of `waypost backup` and `waypost restore` on this installation. */
+      list: BareListCall<Record<never, never>, BackupRun>
+    }
+    settings: {
+      /** List the settings in effect. Settings of the node that answers. Secrets are masked. */
+      list: BareListCall<Record<never, never>, SettingInEffect>
     }
   }
   auditRecords: {
