@@ -5,6 +5,7 @@ const fix = process.argv.includes('--fix')
 const steps: [string, string[]][] = [
   ['node_modules/.bin/biome', ['check', '--error-on-warnings', ...(fix ? ['--write'] : []), '.']],
   ['node_modules/.bin/tsc', []],
+  ['node_modules/.bin/tsc', ['-p', 'console']],
   [process.execPath, ['tools/tidy.ts']],
   [process.execPath, ['tools/documents.ts']],
   [process.execPath, ['tools/docs.ts', ...(fix ? [] : ['--check'])]],

@@ -11,6 +11,7 @@ import { programVariable } from '../test/harness/platform.ts'
 import { treeCpuSeconds } from '../test/harness/processes.ts'
 import { pythonWith } from '../test/harness/python.ts'
 import type { Timing } from '../test/harness/timings.ts'
+import { buildConsole } from './console-build.ts'
 import { bundleProgram } from './program-bundle.ts'
 import { runTests } from './run-tests.ts'
 
@@ -97,6 +98,8 @@ ensureTools()
 // With --sources, errors of the program show places in the sources.
 const isBundled = !options.includes('--sources') && files.some((file) => relative(root, file).startsWith('test/'))
 const program = isBundled ? await bundleProgram() : undefined
+// Once, so that no platform of the tests builds it.
+if (files.some((file) => relative(root, file).startsWith('test/'))) await buildConsole()
 const directory = temporaryDirectory('waypost-tests-')
 const postgres = await startTestServer(join(directory, 'postgres'))
 const { connection, administration } = postgres

@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { consoleProblems } from './console-rules.ts'
 import { lengthProblems } from './function-length.ts'
 import { operationProblems } from './operation-problems.ts'
 import { logTextProblems, proseProblems, proseWarnings } from './prose.ts'
@@ -98,7 +99,7 @@ export function findProblems(files: Map<string, string>): string[] {
   const graph = new Map<string, string[]>()
   for (const [file, text] of files) {
     problems.push(...lengthProblems(file, text), ...proseProblems(file, text))
-    if (!isTest(file) && !file.startsWith('src/')) continue
+    if (!isTest(file) && !file.startsWith('src/') && !file.startsWith('console/')) continue
     const targets = [...text.matchAll(importLine)].map((match) =>
       normalize(join(dirname(file), (match[1] ?? match[2])!)),
     )
@@ -108,6 +109,10 @@ export function findProblems(files: Map<string, string>): string[] {
       continue
     }
     graph.set(file, targets)
+    if (file.startsWith('console/')) {
+      problems.push(...consoleProblems(file, text, targets))
+      continue
+    }
     for (const target of targets)
       for (const rule of importRules) {
         const broken = rule(file, target)
@@ -148,9 +153,9 @@ function findCircularImports(graph: Map<string, string[]>): string[] {
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-  const files = ['src', 'test', 'tools', 'bench', 'sdk/src']
+  const files = ['src', 'test', 'tools', 'bench', 'sdk/src', 'console/src']
     .flatMap((folder) => readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((file) => join(folder, file)))
-    .filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts') && !generated.test(file))
+    .filter((file) => /\.tsx?$/.test(file) && !file.endsWith('.d.ts') && !generated.test(file))
   const texts = new Map(files.map((file) => [file, readFileSync(file, 'utf8')]))
   for (const [file, text] of texts) for (const warning of proseWarnings(file, text)) console.warn(`warning: ${warning}`)
   const document = JSON.parse(readFileSync('docs/reference/openapi.json', 'utf8'))

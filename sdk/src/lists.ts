@@ -74,7 +74,7 @@ export function createList<T>(send: Send, operation: Operation, args: Arguments,
     if (after !== undefined && after.position === place.position)
       throw unreadable(answer, `${operation.name} returned the position of the same page again`)
     const next = () => (after === undefined ? Promise.resolve(undefined) : readPage(after))
-    const page: Page<T> = { status: 200, items, total, etag, correlationId, next }
+    const page: Page<T> = { status: 200, items, total, etag, correlationId, hasNext: after !== undefined, next }
     return { page, after }
   }
 

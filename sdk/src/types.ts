@@ -67,9 +67,21 @@ type Conditional<O> =
   | (O extends { ifMatch: string } ? Changed : never)
 type Accepted<R, O> = O extends { accept: string } ? AnswerOf<keyof R, Download> : Answers<R>
 
-export type Call<A, R> = <O extends Options>(args: A, options?: O) => Promise<Accepted<R, O> | Conditional<O>>
+/** Names the types of an operation, for programs that know it by its name only; no value has it. */
+declare const shape: unique symbol
+export interface Shaped<A, R> {
+  readonly [shape]?: { arguments: A; answers: R }
+}
+export type ArgumentsOf<F> = F extends Shaped<infer A, unknown> ? A : never
+export type AnswersOf<F> = F extends Shaped<unknown, infer R> ? R : never
+
+export interface Call<A, R> extends Shaped<A, R> {
+  <O extends Options>(args: A, options?: O): Promise<Accepted<R, O> | Conditional<O>>
+}
 /** A call without required arguments. */
-export type BareCall<A, R> = <O extends Options>(args?: A, options?: O) => Promise<Accepted<R, O> | Conditional<O>>
+export interface BareCall<A, R> extends Shaped<A, R> {
+  <O extends Options>(args?: A, options?: O): Promise<Accepted<R, O> | Conditional<O>>
+}
 
 export type ListOptions = Omit<Options, 'ifMatch' | 'ifNoneMatch' | 'accept' | 'repeatable'>
 export type ListCall<A, T> = (args: A, options?: ListOptions) => List<T>
@@ -82,6 +94,8 @@ export interface Page<T> {
   total: number | undefined
   etag: string | undefined
   correlationId: string | undefined
+  /** Whether there is a next page. */
+  hasNext: boolean
   /** Reads the next page; undefined if this is the last one. */
   next(): Promise<Page<T> | undefined>
 }

@@ -1,9 +1,10 @@
-/** The pages at `/` and `/docs`: links, the health of the platform, and the API reference, without external assets. */
+/** The pages at `/status` and `/docs`: links, the health of the platform, and the API reference, without external assets. */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import type { HealthReport } from '../kernel/health.ts'
 import { openapi } from '../kernel/http/openapi.ts'
+import type { Reply } from '../kernel/http/routes.ts'
 import type { HttpServer } from '../kernel/http/server.ts'
 import { version } from './version.ts'
 
@@ -47,6 +48,7 @@ function frontPage({ status, checks }: HealthReport): string {
 <h1>${logo}Waypost</h1>
 <p>Version ${version}. The platform is <span class="${status === 'ready' ? 'ok' : 'bad'}">${status}</span>.</p>
 <nav>
+<a href="/console"><strong>Console</strong><span>everything the platform can do</span></a>
 <a href="/docs"><strong>API reference</strong><span>every operation, with “try it”</span></a>
 <a href="/openapi.json"><strong>OpenAPI document</strong><span>for generators and clients</span></a>
 <a href="/auth/realms/default/.well-known/openid-configuration"><strong>Identity provider</strong><span>discovery of tenant “default”</span></a>
@@ -56,6 +58,9 @@ function frontPage({ status, checks }: HealthReport): string {
   )
 }
 
+const sendPage = (reply: Reply, text: string) =>
+  reply.type('text/html; charset=utf-8').header('content-security-policy', securityPolicy).send(text)
+
 const types: Record<string, string> = { css: 'text/css', js: 'text/javascript', svg: 'image/svg+xml' }
 
 export function mountFrontPages(http: HttpServer, platform: { baseUrl(): string; report(): Promise<HealthReport> }) {
@@ -63,12 +68,7 @@ export function mountFrontPages(http: HttpServer, platform: { baseUrl(): string;
   const pagesDirectory = new URL('./pages/', import.meta.url)
   const swagger = join(dirname(createRequire(import.meta.url).resolve('@fastify/swagger-ui/package.json')), 'static')
   const mountPage = (path: string, text: () => Promise<string> | string) =>
-    app.get(path, async (_, reply) =>
-      reply
-        .type('text/html; charset=utf-8')
-        .header('content-security-policy', securityPolicy)
-        .send(await text()),
-    )
+    app.get(path, async (_, reply) => sendPage(reply, await text()))
   // Read from disk on each request, because requests for assets are rare.
   const mountAsset = (path: string, read: () => string | Buffer) =>
     app.get(path, (_, reply) =>
@@ -84,7 +84,13 @@ export function mountFrontPages(http: HttpServer, platform: { baseUrl(): string;
     document ??= JSON.stringify(apiDocument(http, platform.baseUrl()))
     return reply.type('application/json; charset=utf-8').header('access-control-allow-origin', '*').send(document)
   })
-  mountPage('/', async () => frontPage(await platform.report()))
+  mountPage('/status', async () => frontPage(await platform.report()))
+  // People get the console; `curl` and monitors get the status.
+  app.get('/', async (request, reply) => {
+    if (request.headers.accept?.includes('text/html'))
+      return reply.redirect(`${new URL(platform.baseUrl()).pathname.replace(/\/+$/, '')}/console`, 302)
+    return sendPage(reply, frontPage(await platform.report()))
+  })
   mountPage('/docs', () => docsPage)
   mountAsset('/assets/style.css', () => readFileSync(new URL('style.css', pagesDirectory)))
   mountAsset('/assets/icon.svg', () => logo.replace('currentColor', '#0b6e5f'))

@@ -15,6 +15,13 @@ export const authenticationOff = defineLogMessage({
   action: 'Set WAYPOST_AUTH to on unless only trusted callers can reach the platform.',
 })
 
+export const consoleBuildFailed = defineLogMessage({
+  level: 'warn',
+  text: 'building the web console failed; the API is served without it',
+  cause: 'The sources or packages of the console are incomplete, or its cache folder cannot be written.',
+  action: 'Read the error. Set WAYPOST_CONSOLE_DIR to a ready-made build, or repair the installation and restart.',
+})
+
 export const stopAfterFailedStartFailed = defineLogMessage({
   level: 'warn',
   text: 'closing after a failed start failed too; the process exits',

@@ -17,10 +17,12 @@ import { softwareSettings } from '../services/software/settings.ts'
 import { timeSeriesSettings } from '../services/time-series/settings.ts'
 import { trafficLogSettings } from '../services/traffic-log/settings.ts'
 import { vpnSettings } from '../services/vpn/settings.ts'
+import { consoleSettings } from './console/settings.ts'
 
 /** Settings by the name of the service, or `limits` for those of the kernel. `buildServices` rejects a service whose settings are missing here. */
 export const serviceSettings: Record<string, DeclaredSettings<unknown>> = {
   https: httpsSettings,
+  console: consoleSettings,
   limits: limitSettings,
   secrets: secretsSettings,
   backup: backupSettings,

@@ -1,5 +1,6 @@
 /** Starts the platform: database, migrations, services, listeners; stops in reverse order. */
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { Identity } from '../identity/contract.ts'
 import type { AnyService, OpenListeners } from '../kernel/define-service.ts'
@@ -16,6 +17,9 @@ import { Credentials } from '../services/credentials/contract.ts'
 import { withoutAuthentication } from './authentication-off.ts'
 import { type Bootstrap, bootstrap } from './bootstrap.ts'
 import { type BuiltServices, buildServices } from './build.ts'
+import { createConsole } from './console/console.ts'
+import { mountConsole } from './console/serve.ts'
+import { consoleSettings } from './console/settings.ts'
 import type { Database } from './database.ts'
 import { mountFrontPages } from './front-pages.ts'
 import { stopAfterFailedStartFailed } from './log-messages.ts'
@@ -30,6 +34,8 @@ export interface Platform {
   stop(): Promise<void>
 }
 
+type Closers = (() => Promise<void>)[]
+
 /**
  * Opens everything in order; on failure closes what it has opened and throws. `opening` is the database, which starts while the services
  * are loaded from disk. `signal` aborts the start at the next step. `services` replace those of the catalogue.
@@ -43,7 +49,7 @@ export async function startPlatform(
 ): Promise<Platform> {
   const loading = import('./catalogue.ts')
   loading.catch(() => {}) // awaited below, where the database can be closed
-  const closers: (() => Promise<void>)[] = []
+  const closers: Closers = []
   const stop = async () => {
     const errors: unknown[] = []
     for (const close of closers.splice(0).reverse()) await close().catch((error) => errors.push(error))
@@ -81,6 +87,7 @@ export async function startPlatform(
 
     const http = createHttp(config, log, platformServices, () => baseUrl)
     mountFrontPages(http, { baseUrl: () => baseUrl, report: management.report })
+    const webConsole = createWebConsole(config, log, http, () => baseUrl, closers)
 
     closers.push(() => kit.jobs.stop())
     await kit.jobs.start({ workers: true })
@@ -120,6 +127,8 @@ export async function startPlatform(
       { name: 'file descriptors', check: kit.descriptors.check },
       { name: 'disks', check: kit.diskSpace.check },
     ])
+    // The start does not wait for the build.
+    setImmediate(() => void webConsole.prepare())
     // First, so that waiting requests are answered while the listeners are still open.
     closers.push(async () => platformServices.beginStop())
     closers.push(async () => management.setStopping())
@@ -168,6 +177,14 @@ async function openHttps(config: Config, http: HttpServer, { kit, ask }: BuiltSe
   )
   const listenSecurely = () => http.listenSecurely({ host: config.host, port }, certificate)
   return ownUrl(config, 'https', await explainListenError('HTTPS_PORT', port, listenSecurely))
+}
+
+function createWebConsole(config: Config, log: Log, http: HttpServer, baseUrl: () => string, closers: Closers) {
+  const fallbackDirectory = join(config.dataDirectory, 'console')
+  const webConsole = createConsole({ ...config.of(consoleSettings), fallbackDirectory, log })
+  mountConsole(http, webConsole, baseUrl)
+  closers.push(async () => webConsole.stop())
+  return webConsole
 }
 
 /** Creates the HTTP server with the routes of all services; it does not listen yet. */

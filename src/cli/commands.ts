@@ -108,6 +108,11 @@ export const commands: Record<string, Command> = {
     summary: 'print the completion of a shell: waypost completion bash',
     load: () => import('./completion.ts'),
   },
+  console: {
+    takesArguments: true,
+    summary: 'build the web console for an image or package: waypost console build --out <folder>',
+    load: () => import('./console.ts'),
+  },
   config: { summary: 'show the effective settings and their origin', load: () => import('./config.ts') },
   openapi: { takesArguments: true, summary: 'print the API reference', load: () => import('./openapi.ts') },
 }

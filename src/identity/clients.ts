@@ -33,6 +33,7 @@ export function isRedirectAllowed(baseUrl: string, client: Client, uri: unknown)
   if (isWeb(url) && (/[\\\s]/.test(uri as string) || /\/\.{1,2}(\/|$)/.test((uri as string).split('?')[0]!)))
     return false
   const base = new URL(baseUrl)
+  if (client === consoleClient) return isBelow(url, base.origin, `${withSlash(base.pathname)}console`)
   if (isLoopback(url) || isBelow(url, base.origin, base.pathname)) return true
   return client.redirectUris.some((registered) => {
     if (!registered.endsWith('/*')) return registered === uri
@@ -63,7 +64,22 @@ export function isOriginAllowed(
   )
 }
 
-export const findClient = (realm: Realm, id: unknown) => realm.clients.find((client) => client.id === id)
+/** The web console is a public client of every realm. It has no row, and redirects to itself only. */
+export const consoleClientId = 'waypost-console'
+const consoleClient: Client = {
+  id: consoleClientId,
+  kind: 'frontend',
+  redirectUris: [],
+  webOrigins: [],
+  pkceRequired: true,
+  roles: [],
+  secretSealed: undefined,
+  oldSecretSealed: undefined,
+  oldSecretUntil: undefined,
+}
+
+export const findClient = (realm: Realm, id: unknown): Client | undefined =>
+  realm.clients.find((client) => client.id === id) ?? (id === consoleClientId ? consoleClient : undefined)
 
 /** Describes a client to the library. adjustments.ts replaces the checks of its secret and redirect addresses. */
 export function metadataOf(baseUrl: string, client: Client): Record<string, unknown> {
@@ -72,7 +88,10 @@ export function metadataOf(baseUrl: string, client: Client): Record<string, unkn
     return {
       ...common,
       token_endpoint_auth_method: 'none',
-      grant_types: ['authorization_code', 'password', 'refresh_token'],
+      grant_types:
+        client === consoleClient
+          ? ['authorization_code', 'refresh_token']
+          : ['authorization_code', 'password', 'refresh_token'],
       response_types: ['code'],
       redirect_uris: [`${baseUrl}/`],
       post_logout_redirect_uris: [`${baseUrl}/`],

@@ -1,0 +1,47 @@
+/** Turns errors of calls into sentences. */
+import { WaypostError } from '../../../sdk/src/errors.ts'
+import type { Problem } from '../parts/problem.ts'
+import { ProviderError } from './provider.ts'
+import { SessionEndedError } from './session.ts'
+import { texts } from './texts.ts'
+
+export function problemOf(error: unknown): Problem {
+  if (error instanceof WaypostError) {
+    const { status, code, field, correlationId, retryAfterSeconds } = error
+    const message = local[code] ?? byStatus(status) ?? error.message
+    return { message, code, status, field, correlationId, retryAfterSeconds, missingScope: scopeIn(error) }
+  }
+  if (error instanceof SessionEndedError) return { message: error.message, code: 'session_ended', status: 401 }
+  if (error instanceof ProviderError)
+    return {
+      message: byStatus(error.status) ?? error.message,
+      code: `http_${error.status}`,
+      status: error.status,
+      retryAfterSeconds: error.retryAfterSeconds,
+    }
+  if (error instanceof TypeError && /fetch|network|load/i.test(error.message))
+    return { message: texts.unreachable, code: 'unreachable' }
+  return { message: error instanceof Error ? error.message : String(error), code: 'unexpected' }
+}
+
+const local: Record<string, string> = {
+  unreachable: texts.unreachable,
+  interrupted: texts.interrupted,
+  timeout: texts.timeout,
+}
+
+/** Statuses whose own text says nothing to people. */
+const byStatus = (status: number | undefined) =>
+  status === 429 ? texts.tooMany : status === 503 ? texts.unavailable : undefined
+
+/** A 403 names the missing scope in its text. */
+const scopeIn = ({ status, message }: WaypostError) =>
+  status === 403 ? /\b([a-z][\w-]*(?::[\w-]+)+)\b/.exec(message)?.[1] : undefined
+
+/** Returns whether the same request can succeed later. */
+export const isTemporary = ({ code, status }: Problem) =>
+  status === 429 ||
+  status === 503 ||
+  status === 502 ||
+  status === 504 ||
+  ['unreachable', 'interrupted', 'timeout'].includes(code)

@@ -1,0 +1,179 @@
+/** Hooks of pages: `useList` and `useGet` read, `useChange` changes. console/README.md has examples. */
+import {
+  keepPreviousData,
+  QueryClient,
+  useInfiniteQuery,
+  useMutation,
+  useQuery,
+  useQueryClient,
+} from '@tanstack/react-query'
+import { useMemo } from 'react'
+import type { Answer, Arguments, Page } from '../../../sdk/src/types.ts'
+import type { Problem } from '../parts/problem.ts'
+import { useSession } from './client.ts'
+import type { ArgumentsOf, BodyOf, CallName, ItemOf, ListName, OperationName } from './operation-types.ts'
+import { isTemporary, problemOf } from './problems.ts'
+
+/** The SDK repeats requests itself. */
+export const createQueryClient = () =>
+  new QueryClient({
+    defaultOptions: {
+      queries: { retry: false, staleTime: 5_000, gcTime: 300_000, networkMode: 'always' },
+      mutations: { retry: false, networkMode: 'always' },
+    },
+  })
+
+const keyOf = (name: string, args: unknown) => [name.split('.')[0], name, args] as const
+/** While the platform does not answer, pages ask again by themselves. */
+const mendMs = 5_000
+const mendInterval = (error: unknown, otherwise: number | false) =>
+  error && isTemporary(problemOf(error))
+    ? Math.max(mendMs, (problemOf(error).retryAfterSeconds ?? 0) * 1000)
+    : otherwise
+
+export interface ReadOptions {
+  /** False: nothing is read yet. */
+  enabled?: boolean
+  /** Reads again after so many milliseconds. */
+  refreshMs?: number
+}
+
+export interface ListResult<T> {
+  items: T[]
+  /** Number of all matching items; undefined if the operation does not count them. */
+  total: number | undefined
+  isLoading: boolean
+  /** The items are those of other arguments, while the new ones are read. */
+  isOld: boolean
+  problem: Problem | undefined
+  hasMore: boolean
+  isLoadingMore: boolean
+  loadMore(): void
+  reload(): void
+}
+
+/** Lists items page by page; `loadMore` reads the next page. */
+export function useList<P extends ListName>(
+  name: P,
+  args: ArgumentsOf<P>,
+  { enabled = true, refreshMs }: ReadOptions = {},
+): ListResult<ItemOf<P>> {
+  const { client } = useSession()
+  type Item = ItemOf<P>
+  const query = useInfiniteQuery({
+    queryKey: keyOf(name, args),
+    enabled,
+    queryFn: async ({ pageParam, signal }): Promise<Page<Item>> => {
+      const page = pageParam ? await pageParam() : await client.list<Item>(name, args as Arguments, { signal }).page()
+      return page ?? emptyPage
+    },
+    initialPageParam: undefined as (() => Promise<Page<Item> | undefined>) | undefined,
+    getNextPageParam: (last) => (last.hasNext ? last.next : undefined),
+    placeholderData: keepPreviousData,
+    refetchInterval: ({ state }) => mendInterval(state.error, refreshMs ?? false),
+  })
+  const pages = query.data?.pages
+  const items = useMemo(() => pages?.flatMap((page) => page.items) ?? [], [pages])
+  return {
+    items,
+    total: pages?.at(-1)?.total,
+    isLoading: query.isPending && enabled,
+    isOld: query.isPlaceholderData,
+    problem: query.error ? problemOf(query.error) : undefined,
+    hasMore: query.hasNextPage,
+    isLoadingMore: query.isFetchingNextPage,
+    loadMore: () => {
+      if (query.hasNextPage && !query.isFetchingNextPage) void query.fetchNextPage()
+    },
+    reload: () => void query.refetch(),
+  }
+}
+
+const emptyPage: Page<never> = {
+  status: 200,
+  items: [],
+  total: undefined,
+  etag: undefined,
+  correlationId: undefined,
+  hasNext: false,
+  next: async () => undefined,
+}
+
+export interface GetResult<T> {
+  data: T | undefined
+  /** Version of the object, for `ifMatch` of a change. */
+  etag: string | undefined
+  isLoading: boolean
+  problem: Problem | undefined
+  reload(): Promise<{ data: T | undefined; etag: string | undefined }>
+}
+
+/** Reads one object. */
+export function useGet<P extends CallName>(
+  name: P,
+  args: ArgumentsOf<P>,
+  { enabled = true, refreshMs }: ReadOptions = {},
+): GetResult<BodyOf<P>> {
+  const { client } = useSession()
+  const query = useQuery({
+    queryKey: keyOf(name, args),
+    enabled,
+    queryFn: async ({ signal }) => {
+      const { body, etag } = await client.call(name, args as Arguments, { signal })
+      // A query without data would count as failed.
+      return { body: (body ?? null) as BodyOf<P>, etag }
+    },
+    refetchInterval: ({ state }) => mendInterval(state.error, refreshMs ?? false),
+  })
+  return {
+    data: query.data?.body,
+    etag: query.data?.etag,
+    isLoading: query.isPending && enabled,
+    problem: query.error ? problemOf(query.error) : undefined,
+    reload: async () => {
+      const { data } = await query.refetch()
+      return { data: data?.body, etag: data?.etag }
+    },
+  }
+}
+
+/** A change ended: it was made, it failed, or another caller changed the object meanwhile. */
+export type Outcome<T> =
+  | { kind: 'done'; body: T; location: string | undefined }
+  | { kind: 'failed'; problem: Problem }
+  | { kind: 'conflict' }
+
+export interface Change<P extends OperationName> {
+  run(args: ArgumentsOf<P>, options?: { ifMatch?: string | undefined }): Promise<Outcome<BodyOf<P>>>
+  isRunning: boolean
+  /** The problem of the last run; undefined once another one begins. */
+  problem: Problem | undefined
+  reset(): void
+}
+
+/** Changes something. `also`: other nouns whose lists and objects are read again. */
+export function useChange<P extends CallName>(name: P, { also = [] }: { also?: string[] } = {}): Change<P> {
+  const { client } = useSession()
+  const queries = useQueryClient()
+  const mutation = useMutation({
+    mutationFn: ({ args, ifMatch }: { args: ArgumentsOf<P>; ifMatch: string | undefined }): Promise<Answer> =>
+      client.call(name, args as Arguments, ifMatch === undefined ? {} : { ifMatch }),
+  })
+  return {
+    async run(args, { ifMatch } = {}) {
+      let answer: Answer
+      try {
+        answer = await mutation.mutateAsync({ args, ifMatch })
+      } catch (error) {
+        return { kind: 'failed', problem: problemOf(error) }
+      }
+      const nouns = [name.split('.')[0]!, ...also]
+      await Promise.all(nouns.map((noun) => queries.invalidateQueries({ queryKey: [noun] })))
+      if (answer.status === 412) return { kind: 'conflict' }
+      return { kind: 'done', body: answer.body as BodyOf<P>, location: answer.location }
+    },
+    isRunning: mutation.isPending,
+    problem: mutation.error ? problemOf(mutation.error) : undefined,
+    reset: mutation.reset,
+  }
+}

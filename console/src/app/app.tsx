@@ -1,0 +1,54 @@
+/** Decides what a page load shows: the choice of a tenant, the sign-in, or the console of a tenant. */
+import { useState } from 'react'
+import { consolePath, tenantOf } from '../api/platform.ts'
+import { ToastProvider } from '../parts/toast.tsx'
+import { ErrorBoundary } from './error-boundary.tsx'
+import { SessionGate } from './session-gate.tsx'
+import { TenantChoice } from './tenant-choice.tsx'
+import { recentTenants } from './tenants.ts'
+import { texts } from './texts.ts'
+
+interface Start {
+  tenant: string | undefined
+  /** The browser comes from the sign-in page. */
+  returned: boolean
+  /** The tab was opened to sign in, and closes then. */
+  closes: boolean
+}
+
+/** Reads the address once; the answer of the sign-in page does not stay in it. */
+function readStart(): Start {
+  const { pathname, search } = location
+  if (pathname !== `${consolePath}/@/signed-in`)
+    return { tenant: tenantAt(pathname, search), returned: false, closes: false }
+  const query = new URLSearchParams(search)
+  const to = query.get('to') ?? ''
+  if (!to.startsWith(`${consolePath}/`)) {
+    const tenant = query.get('tenant') ?? undefined
+    return { tenant, returned: false, closes: query.has('close') }
+  }
+  history.replaceState(null, '', to)
+  const inner = new URL(to, location.origin)
+  const tenant = inner.searchParams.get('tenant') ?? tenantOf(inner.pathname)
+  return { tenant, returned: true, closes: inner.pathname === `${consolePath}/@/signed-in` }
+}
+
+/** `/console` opens the last tenant, or the first one of an installation. */
+function tenantAt(pathname: string, search: string): string | undefined {
+  const tenant = tenantOf(pathname)
+  if (tenant !== undefined || search === '?choose') return tenant
+  const first = recentTenants()[0] ?? 'default'
+  history.replaceState(null, '', `${consolePath}/${encodeURIComponent(first)}`)
+  return first
+}
+
+export function App() {
+  const [{ tenant, returned, closes }] = useState(readStart)
+  return (
+    <ErrorBoundary title={texts.product}>
+      <ToastProvider>
+        {tenant === undefined ? <TenantChoice /> : <SessionGate tenant={tenant} returned={returned} closes={closes} />}
+      </ToastProvider>
+    </ErrorBoundary>
+  )
+}

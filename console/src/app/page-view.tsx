@@ -1,0 +1,86 @@
+/** Shows the page of the address: loads its code, checks its scope, and moves the focus to its heading. */
+import { type ComponentType, lazy, Suspense, useEffect, useRef } from 'react'
+import { useLocation } from 'wouter'
+import { useSession } from '../api/client.ts'
+import { useMe } from '../api/me.ts'
+import type { PageEntry, PageProps } from '../pages/registry.ts'
+import { Loading } from '../parts/card.tsx'
+import { LinkButton } from '../parts/link.tsx'
+import { EmptyState, ErrorNote, PermissionNote } from '../parts/notes.tsx'
+import { PageHeader } from '../parts/page-header.tsx'
+import { ErrorBoundary } from './error-boundary.tsx'
+import { findPage, mayOpen } from './routes.ts'
+import { texts } from './texts.ts'
+
+const loaded = new Map<PageEntry, ComponentType<PageProps>>()
+
+/** One lazy component for each page, so that it is loaded once. */
+function componentOf(page: PageEntry): ComponentType<PageProps> {
+  const known = loaded.get(page)
+  if (known) return known
+  const component = lazy(page.load)
+  loaded.set(page, component)
+  return component
+}
+
+export function PageView() {
+  const [path] = useLocation()
+  const { session } = useSession()
+  const me = useMe()
+  const found = findPage(path)
+  useFocusOnNavigation(path)
+  if (!found) return <NoPage />
+  if (me.problem && !me.data) return <ErrorNote problem={me.problem} onRetry={() => void me.reload()} />
+  if (!me.data) return <Loading label={texts.loading} />
+  const { page, params } = found
+  if (!mayOpen(me.data, session.tenant, page)) return <Forbidden page={page} />
+  const Page = componentOf(page)
+  return (
+    <ErrorBoundary key={path} title={page.title}>
+      <Suspense fallback={<Loading label={texts.loading} />}>
+        <Page params={params} key={path} />
+      </Suspense>
+    </ErrorBoundary>
+  )
+}
+
+const Forbidden = ({ page: { title, scope } }: { page: PageEntry }) => (
+  <>
+    <PageHeader title={title} />
+    <PermissionNote scope={[scope].flat()[0]} />
+  </>
+)
+
+const NoPage = () => (
+  <>
+    <PageHeader title={texts.notFound} />
+    <EmptyState
+      icon="map"
+      title={texts.notFoundHere}
+      actions={
+        <LinkButton to="/" look="primary">
+          {texts.toOverview}
+        </LinkButton>
+      }
+    >
+      {texts.notFoundText}
+    </EmptyState>
+  </>
+)
+
+/** After navigation the focus goes to the heading of the new page, as it would after a page load. */
+function useFocusOnNavigation(path: string) {
+  const last = useRef(path)
+  useEffect(() => {
+    if (last.current === path) return
+    last.current = path
+    let attempts = 60
+    const focus = () => {
+      const heading = document.getElementById('page-title')
+      if (heading) heading.focus({ preventScroll: true })
+      else if (attempts-- > 0) requestAnimationFrame(focus)
+    }
+    requestAnimationFrame(focus)
+    document.getElementById('content')?.scrollTo(0, 0)
+  }, [path])
+}

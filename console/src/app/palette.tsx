@@ -1,0 +1,118 @@
+/** Finds pages, endpoints and actions by typing (Ctrl K). */
+import { useDeferredValue, useState } from 'react'
+import {
+  Dialog as AriaDialog,
+  Autocomplete,
+  Header,
+  Input,
+  Menu,
+  MenuItem,
+  MenuSection,
+  Modal,
+  ModalOverlay,
+  SearchField,
+} from 'react-aria-components'
+import { useLocation } from 'wouter'
+import { useSession } from '../api/client.ts'
+import { useMay, useMe } from '../api/me.ts'
+import { useList } from '../api/query.ts'
+import { escapeExpression } from '../api/search.ts'
+import { pages } from '../pages/registry.ts'
+import { Icon, type IconName } from '../parts/icons.tsx'
+import { Text } from '../parts/text.tsx'
+import { mayOpen } from './routes.ts'
+import { texts } from './texts.ts'
+
+interface Entry {
+  id: string
+  title: string
+  icon: IconName
+  to: string
+  keywords: string
+}
+
+const endpointsMax = 8
+const isAction = ({ path }: { path: string }) => path.endsWith('/new')
+
+export function Palette({ isOpen, onClose }: { isOpen: boolean; onClose(): void }) {
+  return (
+    <ModalOverlay
+      className="overlay overlay-top"
+      isOpen={isOpen}
+      onOpenChange={(open) => !open && onClose()}
+      isDismissable
+    >
+      <Modal className="modal modal-palette">
+        <AriaDialog className="palette" aria-label={texts.palette}>
+          <PaletteBody onClose={onClose} />
+        </AriaDialog>
+      </Modal>
+    </ModalOverlay>
+  )
+}
+
+function PaletteBody({ onClose }: { onClose(): void }) {
+  const [typed, setTyped] = useState('')
+  const words = useDeferredValue(typed.trim().toLowerCase())
+  const [, navigate] = useLocation()
+  const sections = useEntries(words)
+  const open = (to: string) => {
+    onClose()
+    navigate(to)
+  }
+  return (
+    <Autocomplete inputValue={typed} onInputChange={setTyped}>
+      <SearchField aria-label={texts.palette} autoFocus className="palette-search">
+        <Icon name="search" />
+        <Input placeholder={texts.paletteHint} className="palette-input" />
+      </SearchField>
+      <Menu
+        className="palette-list menu"
+        aria-label={texts.palette}
+        renderEmptyState={() => <p className="palette-none">{texts.paletteNothing}</p>}
+      >
+        {sections.map(({ title, entries }) => (
+          <MenuSection key={title} id={title}>
+            <Header className="palette-head">{title}</Header>
+            {entries.map(({ id, title, icon, to }) => (
+              <MenuItem key={id} id={id} textValue={title} className="menu-item" onAction={() => open(to)}>
+                <Icon name={icon} size={16} />
+                <Text value={title} max={80} />
+              </MenuItem>
+            ))}
+          </MenuSection>
+        ))}
+      </Menu>
+    </Autocomplete>
+  )
+}
+
+function useEntries(words: string): { title: string; entries: Entry[] }[] {
+  const { session } = useSession()
+  const { data: me } = useMe()
+  const may = useMay()
+  const found = useList(
+    'endpoints.search',
+    { body: { and: [], regex: `(?i)${escapeExpression(words)}`, limit: endpointsMax } },
+    { enabled: words.length >= 2 && may('endpoint:read') },
+  )
+  const entries = pages
+    .filter((page) => !page.path.includes(':') && mayOpen(me, session.tenant, page))
+    .map(({ path, title, icon = 'list', keywords = '' }) => ({ id: path, title, icon, to: path, keywords }))
+    .filter(({ title, keywords }) => `${title} ${keywords}`.toLowerCase().includes(words))
+  const endpoints = words.length < 2 ? [] : found.items
+  return [
+    { title: texts.palettePages, entries: entries.filter(({ to }) => !isAction({ path: to })) },
+    { title: texts.paletteActions, entries: entries.filter(({ to }) => isAction({ path: to })) },
+    {
+      title: texts.paletteEndpoints,
+      entries: endpoints.map(({ endpointId }) => ({
+        id: `endpoint-${endpointId}`,
+        title: endpointId,
+        icon: 'cpu' as const,
+        to: `/endpoints/${encodeURIComponent(endpointId)}`,
+        keywords: '',
+      })),
+    },
+  ].filter(({ entries }) => entries.length > 0)
+}

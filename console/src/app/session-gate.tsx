@@ -1,0 +1,107 @@
+/** Shows the console once there is a session, and says in words why there is none. */
+import { QueryClientProvider } from '@tanstack/react-query'
+import { useEffect, useMemo, useSyncExternalStore } from 'react'
+import { ClientContext, clientOf } from '../api/client.ts'
+import { consolePath } from '../api/platform.ts'
+import { problemOf } from '../api/problems.ts'
+import { createQueryClient } from '../api/query.ts'
+import { createSession, type Session, type SessionState } from '../api/session.ts'
+import { Button } from '../parts/button.tsx'
+import { Dialog } from '../parts/dialog.tsx'
+import { ErrorNote } from '../parts/notes.tsx'
+import { Shell } from './shell.tsx'
+import { StandAlone } from './stand-alone.tsx'
+import { rememberTenant } from './tenants.ts'
+import { texts } from './texts.ts'
+
+export function SessionGate({ tenant, returned, closes }: { tenant: string; returned: boolean; closes: boolean }) {
+  const { session, client, queries } = useMemo(() => {
+    const session = createSession(tenant)
+    return { session, client: clientOf(session), queries: createQueryClient() }
+  }, [tenant])
+  const context = useMemo(() => ({ session, client }), [session, client])
+  const state = useSyncExternalStore(session.subscribe, session.state)
+  useEffect(() => {
+    void session.start(returned)
+    return () => session.close()
+  }, [session, returned])
+  useEffect(() => {
+    if (state.kind === 'signed-in') rememberTenant(tenant)
+    if (state.kind === 'signed-in' && closes) window.close()
+    if (state.kind === 'signed-out') queries.clear()
+  }, [state, tenant, closes, queries])
+
+  if (state.kind === 'signed-in' && closes) return <StandAlone title={texts.closeTab} />
+  if (state.kind !== 'signed-in' && state.kind !== 'expired') return <NoSession state={state} session={session} />
+  return (
+    <ClientContext value={context}>
+      <QueryClientProvider client={queries}>
+        <Shell />
+        <ExpiredDialog isOpen={state.kind === 'expired'} session={session} />
+      </QueryClientProvider>
+    </ClientContext>
+  )
+}
+
+type WithoutSession = Exclude<SessionState, { kind: 'signed-in' | 'expired' }>
+
+function NoSession({ state, session }: { state: WithoutSession; session: Session }) {
+  const signIn = (
+    <Button look="primary" onPress={() => void session.signInAgain('here')}>
+      {texts.signIn}
+    </Button>
+  )
+  switch (state.kind) {
+    case 'starting':
+      return (
+        <div className="starting" role="status">
+          <span className="visually-hidden">{texts.signingIn}</span>
+        </div>
+      )
+    case 'signed-out':
+      return (
+        <StandAlone title={texts.signedOut} text={texts.signedOutText}>
+          {signIn}
+        </StandAlone>
+      )
+    case 'no-tenant':
+      return (
+        <StandAlone title={texts.noTenant} text={texts.noTenantText(session.tenant.slice(0, 100))}>
+          <a className="button button-primary" href={`${consolePath}?choose`}>
+            {texts.chooseTenant}
+          </a>
+        </StandAlone>
+      )
+    case 'no-cookies':
+      return (
+        <StandAlone title={texts.noCookies} text={texts.noCookiesText}>
+          {signIn}
+        </StandAlone>
+      )
+    case 'failed':
+      return (
+        <StandAlone title={texts.failed}>
+          <ErrorNote problem={problemOf(state.error)} onRetry={() => void session.start(false)} />
+        </StandAlone>
+      )
+  }
+}
+
+/** Stays above the page, so that nothing typed is lost. */
+function ExpiredDialog({ isOpen, session }: { isOpen: boolean; session: Session }) {
+  return (
+    <Dialog
+      title={texts.expired}
+      isOpen={isOpen}
+      onClose={() => {}}
+      isAlert
+      actions={
+        <Button look="primary" onPress={() => void session.signInAgain('new-tab')}>
+          {texts.signIn}
+        </Button>
+      }
+    >
+      <p>{texts.expiredText}</p>
+    </Dialog>
+  )
+}

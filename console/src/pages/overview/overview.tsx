@@ -1,0 +1,169 @@
+/** The first page: the fleet in four numbers, the newest endpoints, and refused messages with their reason. */
+import { useMay } from '../../api/me.ts'
+import { useList } from '../../api/query.ts'
+import { Card, Loading, Stat } from '../../parts/card.tsx'
+import { Link, LinkButton } from '../../parts/link.tsx'
+import { EmptyState, ErrorNote } from '../../parts/notes.tsx'
+import { PageHeader } from '../../parts/page-header.tsx'
+import { Text } from '../../parts/text.tsx'
+import { Time } from '../../parts/time.tsx'
+import { texts } from './texts.ts'
+
+const refreshMs = 15_000
+const rowsMax = 6
+
+export default function OverviewPage() {
+  const may = useMay()
+  const seesEndpoints = may('endpoint:read')
+  const seesApplications = may('application:read')
+  const endpoints = useList('endpoints.list', { limit: 1 }, { enabled: seesEndpoints, refreshMs })
+  const applications = useList('applications.list', {}, { enabled: seesApplications })
+  const isNew = applications.items.length === 0 && !applications.isLoading && !applications.problem && seesApplications
+  return (
+    <>
+      <PageHeader title={texts.title} lead={texts.lead} />
+      {isNew ? (
+        <EmptyState
+          icon="waypost"
+          title={texts.firstTitle}
+          actions={
+            <LinkButton to="/applications/new" look="primary" icon="plus">
+              {texts.firstAction}
+            </LinkButton>
+          }
+        >
+          {texts.firstText}
+        </EmptyState>
+      ) : (
+        <>
+          <div className="stats">
+            {seesEndpoints && (
+              <Stat icon="cpu" label={texts.endpoints} value={texts.number(endpoints.total)} to="/endpoints" />
+            )}
+            {seesEndpoints && <Connected total={endpoints.total} />}
+            {may('alert:read') && <Alerts />}
+            {seesApplications && (
+              <Stat
+                icon="layers"
+                label={texts.applications}
+                value={texts.number(applications.isLoading ? undefined : applications.items.length)}
+                to="/applications"
+              />
+            )}
+          </div>
+          <div className="columns">
+            {seesEndpoints && <Newest />}
+            {may('tenant:refusal:read') && <Refused />}
+          </div>
+        </>
+      )}
+    </>
+  )
+}
+
+const connectedBody = { and: [{ key: 'connected', operator: 'IN', values: [true] }], limit: 1 }
+
+function Connected({ total }: { total: number | undefined }) {
+  const connected = useList('endpoints.search', { body: connectedBody }, { refreshMs })
+  const share = total && connected.total !== undefined ? Math.round((100 * connected.total) / total) : undefined
+  return (
+    <Stat
+      icon="wifi"
+      label={texts.connected}
+      value={texts.number(connected.total)}
+      note={share === undefined ? undefined : texts.connectedNote(share)}
+    />
+  )
+}
+
+function Alerts() {
+  const alerts = useList('alerts.list', { state: 'OPEN', size: 1 }, { refreshMs })
+  return <Stat icon="bell" label={texts.alerts} value={texts.number(alerts.total)} />
+}
+
+const newestBody = { and: [], sort: 'createdDate', sortOrder: 'desc' as const, limit: rowsMax }
+
+function Newest() {
+  const list = useList('endpoints.search', { body: newestBody }, { refreshMs })
+  if (list.isLoading) return <Loading label={texts.newest} />
+  return (
+    <Card title={texts.newest} flush actions={<Link to="/endpoints?sort=-created">{texts.allEndpoints}</Link>}>
+      {list.problem ? (
+        <ErrorNote problem={list.problem} onRetry={list.reload} />
+      ) : list.items.length === 0 ? (
+        <div className="card-note">
+          <LinkButton to="/endpoints/new" icon="plus">
+            {texts.register}
+          </LinkButton>
+        </div>
+      ) : (
+        <div className="scroll-x">
+          <table className="plain-table">
+            <thead>
+              <tr>
+                <th scope="col">{texts.columns.id}</th>
+                <th scope="col">{texts.columns.version}</th>
+                <th scope="col">{texts.columns.created}</th>
+              </tr>
+            </thead>
+            <tbody>
+              {list.items.map(({ endpointId, appVersion, createdDate }) => (
+                <tr key={endpointId}>
+                  <th scope="row">
+                    <Link to={`/endpoints/${encodeURIComponent(endpointId)}`}>
+                      <Text value={endpointId} max={40} />
+                    </Link>
+                  </th>
+                  <td>
+                    <Text value={appVersion.name} max={40} />
+                  </td>
+                  <td>
+                    <Time value={createdDate} />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </Card>
+  )
+}
+
+function Refused() {
+  const list = useList('refusals.list', { size: rowsMax }, { refreshMs })
+  if (list.isLoading) return <Loading label={texts.refused} />
+  return (
+    <Card title={texts.refused} flush={list.items.length > 0}>
+      {list.problem ? (
+        <ErrorNote problem={list.problem} onRetry={list.reload} />
+      ) : list.items.length === 0 ? (
+        <p className="quiet">{texts.refusedNone}</p>
+      ) : (
+        <div className="scroll-x">
+          <table className="plain-table">
+            <thead>
+              <tr>
+                <th scope="col">{texts.columns.time}</th>
+                <th scope="col">{texts.columns.reason}</th>
+              </tr>
+            </thead>
+            <tbody>
+              {list.items.slice(0, rowsMax).map((refusal, index) => (
+                // biome-ignore lint/suspicious/noArrayIndexKey: refusals have no id
+                <tr key={index}>
+                  <th scope="row">
+                    <Time value={refusal.createdAt} />
+                  </th>
+                  <td>
+                    <Text value={refusal.detail ?? refusal.reason} max={120} />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </Card>
+  )
+}

@@ -1,0 +1,67 @@
+/** All pages of the console. A page is one line here and one folder: see console/README.md. */
+import type { ComponentType } from 'react'
+import type { IconName } from '../parts/icons.tsx'
+
+export interface PageProps {
+  /** Parameters of the path, decoded. */
+  params: Record<string, string>
+}
+
+export const groups = ['', 'Fleet', 'Data', 'Control', 'Automation', 'Connect', 'People', 'Platform'] as const
+
+export interface PageEntry {
+  /** Below `/console/<tenant>`: `/endpoints/:endpointId`. */
+  path: string
+  title: string
+  load(): Promise<{ default: ComponentType<PageProps> }>
+  /** Group in the navigation; absent: reached by links only. */
+  group?: (typeof groups)[number]
+  icon?: IconName
+  /** Scope that the page needs, on any resource; of several, one is enough. Absent: every caller may open it. */
+  scope?: string | readonly string[]
+  /** Only in this realm. */
+  realm?: 'platform'
+  /** Found by these words in the palette too. */
+  keywords?: string
+}
+
+const createApplication = ['tenant:application:create', 'platform:application:create']
+
+export const pages: PageEntry[] = [
+  { path: '/', title: 'Overview', group: '', icon: 'home', load: () => import('./overview/overview.tsx') },
+
+  // Fleet
+  {
+    ...{ path: '/endpoints', title: 'Endpoints', group: 'Fleet', icon: 'cpu', scope: 'endpoint:read' },
+    keywords: 'devices fleet register',
+    load: () => import('./endpoints/list.tsx'),
+  },
+  {
+    ...{ path: '/endpoints/new', title: 'New endpoint', scope: 'application:endpoint:create', icon: 'plus' },
+    keywords: 'register device create',
+    load: () => import('./endpoints/edit.tsx'),
+  },
+  {
+    ...{ path: '/endpoints/:endpointId', title: 'Endpoint', scope: 'endpoint:read' },
+    load: () => import('./endpoints/detail.tsx'),
+  },
+
+  // Connect
+  {
+    ...{ path: '/applications', title: 'Applications', group: 'Connect', icon: 'layers', scope: 'application:read' },
+    keywords: 'versions models',
+    load: () => import('./applications/list.tsx'),
+  },
+  {
+    ...{ path: '/applications/new', title: 'New application', scope: createApplication, icon: 'plus' },
+    load: () => import('./applications/edit.tsx'),
+  },
+  {
+    ...{ path: '/applications/:appName/edit', title: 'Edit application', scope: 'application:update' },
+    load: () => import('./applications/edit.tsx'),
+  },
+  {
+    ...{ path: '/applications/:appName', title: 'Application', scope: 'application:read' },
+    load: () => import('./applications/detail.tsx'),
+  },
+]

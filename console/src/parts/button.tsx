@@ -1,0 +1,37 @@
+import type { ReactNode } from 'react'
+import { Button as AriaButton, type ButtonProps as AriaButtonProps } from 'react-aria-components'
+import { Icon, type IconName } from './icons.tsx'
+import { texts } from './texts.ts'
+
+export interface ButtonProps extends Omit<AriaButtonProps, 'className' | 'children'> {
+  /** Default: `plain`. One `primary` button on a page at most. */
+  look?: 'primary' | 'plain' | 'quiet' | 'danger'
+  icon?: IconName
+  /** Shows a running action and prevents a second one. */
+  isBusy?: boolean
+  size?: 'small'
+  children?: ReactNode
+}
+
+/** `<Button icon="plus" look="primary" onPress={…}>New</Button>` */
+export function Button({ look = 'plain', icon, isBusy = false, size, children, ...props }: ButtonProps) {
+  return (
+    <AriaButton {...props} isPending={isBusy} className={`button button-${look}${size ? ` button-${size}` : ''}`}>
+      {icon && <Icon name={icon} size={16} />}
+      {isBusy ? <span>{texts.working}</span> : children}
+    </AriaButton>
+  )
+}
+
+/** A button with an icon only; `label` names it. */
+export function IconButton({
+  icon,
+  label,
+  ...props
+}: Omit<AriaButtonProps, 'className' | 'children'> & { icon: IconName; label: string }) {
+  return (
+    <AriaButton {...props} aria-label={label} className="icon-button">
+      <Icon name={icon} />
+    </AriaButton>
+  )
+}

@@ -1,0 +1,67 @@
+import { useState } from 'react'
+import { Button } from './button.tsx'
+import { Dialog } from './dialog.tsx'
+import { TextField } from './fields.tsx'
+import { ErrorNote } from './notes.tsx'
+import type { Problem } from './problem.ts'
+import { count, texts } from './texts.ts'
+
+export interface ConfirmDeleteProps {
+  /** Names what is deleted: `application meters`. */
+  what: string
+  /** Objects that are deleted with it; undefined while they are counted. */
+  also?: { name: string; count: number }[] | undefined
+  /** Asks to type this word, for large deletions. */
+  word?: string
+  isOpen: boolean
+  isBusy: boolean
+  problem?: Problem | undefined
+  onConfirm(): void
+  onClose(): void
+}
+
+/** Asks before a deletion, and counts what goes with it. */
+export function ConfirmDelete({ what, also, word, isOpen, isBusy, problem, onConfirm, onClose }: ConfirmDeleteProps) {
+  const [typed, setTyped] = useState('')
+  const present = also?.filter(({ count }) => count > 0)
+  return (
+    <Dialog
+      title={texts.deleteTitle(what)}
+      isOpen={isOpen}
+      onClose={onClose}
+      isAlert
+      actions={
+        <>
+          <Button onPress={onClose}>{texts.cancel}</Button>
+          <Button
+            look="danger"
+            icon="trash"
+            onPress={onConfirm}
+            isBusy={isBusy}
+            isDisabled={word !== undefined && typed !== word}
+          >
+            {texts.delete}
+          </Button>
+        </>
+      }
+    >
+      {present && present.length > 0 && (
+        <>
+          <p>{texts.deleteAlso}</p>
+          <ul className="counts">
+            {present.map(({ name, count: number }) => (
+              <li key={name}>
+                <strong>{count(number)}</strong> {name}
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      <p>{texts.deleteForever}</p>
+      {word !== undefined && (
+        <TextField label={texts.typeToConfirm(word)} value={typed} onChange={setTyped} isRequired />
+      )}
+      {problem && <ErrorNote problem={problem} />}
+    </Dialog>
+  )
+}

@@ -1,0 +1,63 @@
+import { Button } from './button.tsx'
+import { Dialog } from './dialog.tsx'
+import { Text } from './text.tsx'
+import { texts } from './texts.ts'
+
+export interface ConflictDialogProps {
+  isOpen: boolean
+  /** Fields that differ: what the platform has now, and what was to be saved. */
+  fields: { name: string; theirs: unknown; yours: unknown }[]
+  onKeepYours(): void
+  onTakeTheirs(): void
+  onClose(): void
+}
+
+/** Shows both sides after another caller changed the object (status 412). Nothing typed is lost. */
+export function ConflictDialog({ isOpen, fields, onKeepYours, onTakeTheirs, onClose }: ConflictDialogProps) {
+  return (
+    <Dialog
+      title={texts.conflictTitle}
+      isOpen={isOpen}
+      onClose={onClose}
+      size="wide"
+      isAlert
+      actions={
+        <>
+          <Button onPress={onClose}>{texts.cancel}</Button>
+          <Button onPress={onTakeTheirs}>{texts.conflictTakeTheirs}</Button>
+          <Button look="primary" onPress={onKeepYours}>
+            {texts.conflictKeepYours}
+          </Button>
+        </>
+      }
+    >
+      <p>{texts.conflictText}</p>
+      <div className="scroll-x">
+        <table className="plain-table">
+          <thead>
+            <tr>
+              <th scope="col">{texts.conflictField}</th>
+              <th scope="col">{texts.conflictTheirs}</th>
+              <th scope="col">{texts.conflictYours}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {fields.map(({ name, theirs, yours }) => (
+              <tr key={name} className={theirs === yours ? undefined : 'differs'}>
+                <th scope="row">
+                  <code>{name}</code>
+                </th>
+                <td>
+                  <Text value={theirs} />
+                </td>
+                <td>
+                  <Text value={yours} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </Dialog>
+  )
+}

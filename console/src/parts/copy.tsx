@@ -1,0 +1,34 @@
+import { useState } from 'react'
+import { Button } from './button.tsx'
+import { texts } from './texts.ts'
+import { useToast } from './toast.tsx'
+
+/** Copies a text, and says so. */
+export function CopyButton({ text, label = texts.copy }: { text: string; label?: string }) {
+  const [isCopied, setCopied] = useState(false)
+  const toast = useToast()
+  async function copy() {
+    try {
+      await navigator.clipboard.writeText(text)
+      setCopied(true)
+      setTimeout(() => setCopied(false), 2_000)
+    } catch {
+      toast(texts.copyFailed, 'bad')
+    }
+  }
+  return (
+    <Button size="small" icon={isCopied ? 'check' : 'copy'} onPress={() => void copy()}>
+      {isCopied ? texts.copied : label}
+    </Button>
+  )
+}
+
+/** Saves a text as a file; the browser asks where. */
+export function saveText(name: string, text: string, type = 'text/plain') {
+  const address = URL.createObjectURL(new Blob([text], { type }))
+  const anchor = document.createElement('a')
+  anchor.href = address
+  anchor.download = name
+  anchor.click()
+  setTimeout(() => URL.revokeObjectURL(address), 1_000)
+}

@@ -1,0 +1,193 @@
+/** Rows of the data table. */
+import type { ReactNode } from 'react'
+import { Button } from './button.tsx'
+import type { Column, DataTableProps } from './data-table-types.ts'
+import { Icon } from './icons.tsx'
+import { isSelected, nothingSelected, type Selection, selectedCount } from './selection.ts'
+import { texts } from './texts.ts'
+
+export interface RowHandlers {
+  /** Row −1 is the head. */
+  active: { row: number; column: number }
+  moveTo(row: number, column: number): void
+  setActive(cell: { row: number; column: number }): void
+  select(row: number, isRange: boolean): void
+}
+
+/** One cell of the grid is in the order of Tab; the arrow keys move it. */
+const cellProps = ({ active, setActive }: RowHandlers, row: number, column: number) => ({
+  'data-cell': `${row}:${column}`,
+  'aria-colindex': column + 1,
+  tabIndex: active.row === row && active.column === column ? 0 : -1,
+  onFocus: () => {
+    if (active.row !== row || active.column !== column) setActive({ row, column })
+  },
+})
+
+interface Shared<T> extends DataTableProps<T> {
+  selection: Selection
+  handlers: RowHandlers
+}
+
+export function HeadRow<T>({
+  columns,
+  sort,
+  onSort,
+  selection,
+  onSelect,
+  handlers,
+  ids,
+}: Shared<T> & { ids: string[] }) {
+  const areAll = selection.kind === 'all' || (ids.length > 0 && ids.every((id) => selection.ids.has(id)))
+  return (
+    <div role="rowgroup" className="table-head">
+      <div role="row" aria-rowindex={1} className="table-row">
+        {onSelect && (
+          <div role="columnheader" className="table-cell table-check" {...cellProps(handlers, -1, 0)}>
+            <input
+              type="checkbox"
+              tabIndex={-1}
+              aria-label={texts.selectShown}
+              checked={areAll}
+              onChange={() => onSelect(areAll ? nothingSelected : { kind: 'some', ids: new Set(ids) })}
+            />
+          </div>
+        )}
+        {columns.map((column, index) => (
+          <HeadCell key={column.id} column={column} sort={sort} onSort={onSort}>
+            {cellProps(handlers, -1, index + (onSelect ? 1 : 0))}
+          </HeadCell>
+        ))}
+      </div>
+    </div>
+  )
+}
+
+function HeadCell<T>({
+  column: { id, title, isSortable, align },
+  sort,
+  onSort,
+  children: cell,
+}: {
+  column: Column<T>
+  sort: string | undefined
+  onSort: ((sort: string) => void) | undefined
+  children: ReturnType<typeof cellProps>
+}) {
+  const direction = sort === id ? 'ascending' : sort === `-${id}` ? 'descending' : undefined
+  const canSort = isSortable && onSort
+  return (
+    <div
+      role="columnheader"
+      className={`table-cell${align ? ' table-end' : ''}`}
+      aria-sort={canSort ? (direction ?? 'none') : undefined}
+      {...cell}
+    >
+      {canSort ? (
+        <button
+          type="button"
+          tabIndex={-1}
+          className="table-sort"
+          onClick={() => onSort(direction === 'ascending' ? `-${id}` : id)}
+        >
+          {title}
+          <span className={direction ? 'sort-icon sort-on' : 'sort-icon'}>
+            <Icon name={direction === 'descending' ? 'arrowDown' : 'arrowUp'} size={13} />
+          </span>
+        </button>
+      ) : (
+        title
+      )}
+    </div>
+  )
+}
+
+interface RowProps<T> extends Shared<T> {
+  row: T
+  index: number
+  start: number
+  measure(element: Element | null): void
+}
+
+export function TableRow<T>({
+  row,
+  index,
+  start,
+  measure,
+  columns,
+  rowId,
+  rowName,
+  selection,
+  onSelect,
+  handlers,
+}: RowProps<T>) {
+  const id = rowId(row)
+  const isOn = isSelected(selection, id)
+  return (
+    <div
+      ref={measure}
+      data-index={index}
+      role="row"
+      aria-rowindex={index + 2}
+      aria-selected={onSelect ? isOn : undefined}
+      className={`table-row${isOn ? ' table-selected' : ''}`}
+      style={{ transform: `translateY(${start}px)` }}
+    >
+      {onSelect && (
+        <div role="gridcell" className="table-cell table-check" {...cellProps(handlers, index, 0)}>
+          <input
+            type="checkbox"
+            tabIndex={-1}
+            aria-label={texts.selectRow((rowName ?? rowId)(row))}
+            checked={isOn}
+            onChange={(event) => handlers.select(index, (event.nativeEvent as MouseEvent).shiftKey === true)}
+          />
+        </div>
+      )}
+      {columns.map((column, columnIndex) => (
+        <div
+          key={column.id}
+          role="gridcell"
+          className={`table-cell${column.align ? ' table-end' : ''}`}
+          data-title={column.title}
+          {...cellProps(handlers, index, columnIndex + (onSelect ? 1 : 0))}
+        >
+          {column.cell(row)}
+        </div>
+      ))}
+    </div>
+  )
+}
+
+export function SelectionBar({
+  selection,
+  loaded,
+  total,
+  onSelect,
+  actions,
+}: {
+  selection: Selection
+  loaded: number
+  total: number | undefined
+  onSelect(selection: Selection): void
+  actions: ReactNode
+}) {
+  if (selection.kind === 'some' && selection.ids.size === 0) return null
+  const canSelectAll = selection.kind === 'some' && selection.ids.size >= loaded && (total ?? 0) > loaded
+  return (
+    <div className="selection-bar" role="status">
+      <strong>
+        {selection.kind === 'all' ? texts.allSelected(total) : texts.selected(selectedCount(selection, total))}
+      </strong>
+      {canSelectAll && (
+        <Button size="small" look="quiet" onPress={() => onSelect({ kind: 'all' })}>
+          {texts.selectAll(total)}
+        </Button>
+      )}
+      <Button size="small" look="quiet" onPress={() => onSelect(nothingSelected)}>
+        {texts.clearSelection}
+      </Button>
+      <span className="selection-actions">{actions}</span>
+    </div>
+  )
+}

@@ -1,0 +1,47 @@
+import type { ReactNode } from 'react'
+import type { Problem } from './problem.ts'
+import type { Selection } from './selection.ts'
+
+export interface Column<T> {
+  /** Also the key of `sort`. */
+  id: string
+  title: string
+  cell(row: T): ReactNode
+  /** Width as in CSS grid: `minmax(8rem, 2fr)`. Default: `minmax(8rem, 1fr)`. */
+  width?: string
+  isSortable?: boolean
+  align?: 'end'
+}
+
+/** The part of the result of `useList` that a table needs. */
+export interface TableList<T> {
+  items: T[]
+  total: number | undefined
+  isLoading: boolean
+  isOld: boolean
+  problem: Problem | undefined
+  hasMore: boolean
+  isLoadingMore: boolean
+  loadMore(): void
+  reload(): void
+}
+
+export interface DataTableProps<T> {
+  label: string
+  list: TableList<T>
+  columns: Column<T>[]
+  rowId(row: T): string
+  /** Name of a row for screen readers. Default: its id. */
+  rowName?(row: T): string
+  /** Address of the page of a row; its first cell is the link. */
+  onOpen?(row: T): void
+  /** Column, with `-` in front for descending order. */
+  sort?: string
+  onSort?(sort: string): void
+  selection?: Selection
+  onSelect?(selection: Selection): void
+  /** Actions on the selected rows. */
+  bulkActions?: ReactNode
+  /** Shown if there are no rows. */
+  empty: ReactNode
+}

@@ -1,0 +1,156 @@
+/**
+ * A table of any length: only the visible rows are in the page. Arrow keys move between cells, Space selects a row, Enter opens it.
+ *
+ *     <DataTable label="Endpoints" list={list} columns={columns} rowId={(row) => row.endpointId} onOpen={(row) => …} />
+ */
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { type KeyboardEvent, useEffect, useRef, useState } from 'react'
+import { Loading } from './card.tsx'
+import { HeadRow, type RowHandlers, SelectionBar, TableRow } from './data-table-rows.tsx'
+import type { DataTableProps } from './data-table-types.ts'
+import { ErrorNote } from './notes.tsx'
+import { extend, nothingSelected, toggle } from './selection.ts'
+import { texts } from './texts.ts'
+
+const rowHeight = 44
+/** Rows above and below the visible ones. */
+const overscan = 8
+
+export function DataTable<T>(props: DataTableProps<T>) {
+  const { label, list, columns, rowId, selection = nothingSelected, onSelect } = props
+  const scroller = useRef<HTMLDivElement>(null)
+  const [active, setActive] = useState({ row: -1, column: 0 })
+  const lastToggled = useRef(0)
+  const { items, hasMore, isLoadingMore, loadMore } = list
+  const rows = useVirtualizer({
+    count: items.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => rowHeight,
+    getItemKey: (index) => rowId(items[index]!),
+    overscan,
+  })
+  const visible = rows.getVirtualItems()
+  const lastVisible = visible.at(-1)?.index ?? -1
+  useEffect(() => {
+    if (hasMore && !isLoadingMore && lastVisible >= items.length - 2 * overscan) loadMore()
+  }, [hasMore, isLoadingMore, lastVisible, items.length, loadMore])
+
+  // Tab enters the table once; the arrow keys move between its cells.
+  useEffect(() => {
+    for (const control of scroller.current?.querySelectorAll<HTMLElement>('.table-body a, .table-body button') ?? [])
+      control.tabIndex = -1
+  })
+
+  if (list.isLoading) return <Loading label={texts.loading} lines={8} />
+  if (list.problem && items.length === 0) return <ErrorNote problem={list.problem} onRetry={list.reload} />
+  if (items.length === 0) return props.empty
+
+  const ids = items.map(rowId)
+  const columnCount = columns.length + (onSelect ? 1 : 0)
+  const select = (row: number, isRange: boolean) => {
+    if (!onSelect) return
+    onSelect(isRange ? extend(selection, lastToggled.current, row, ids) : toggle(selection, ids[row]!, ids))
+    lastToggled.current = row
+  }
+  const moveTo = (row: number, column: number) => {
+    const next = {
+      row: Math.max(-1, Math.min(items.length - 1, row)),
+      column: Math.max(0, Math.min(columnCount - 1, column)),
+    }
+    setActive(next)
+    if (next.row >= 0) rows.scrollToIndex(next.row)
+    focusCell(scroller.current, next)
+  }
+  const handlers: RowHandlers = { active, moveTo, select, setActive }
+  const template = [...(onSelect ? ['2.5rem'] : []), ...columns.map(({ width }) => width ?? 'minmax(8rem, 1fr)')].join(
+    ' ',
+  )
+  return (
+    <div className="table-frame">
+      {onSelect && (
+        <SelectionBar
+          selection={selection}
+          loaded={items.length}
+          total={list.total}
+          onSelect={onSelect}
+          actions={props.bulkActions}
+        />
+      )}
+      {list.problem && <ErrorNote problem={list.problem} onRetry={list.reload} />}
+      <div ref={scroller} className={list.isOld ? 'table-scroll is-old' : 'table-scroll'}>
+        <div
+          role="grid"
+          className="table"
+          aria-label={label}
+          aria-rowcount={(list.total ?? items.length) + 1}
+          aria-colcount={columnCount}
+          aria-multiselectable={onSelect ? true : undefined}
+          aria-busy={list.isOld}
+          style={{ ['--columns' as string]: template }}
+          onKeyDown={(event) => handleKey(event, props, handlers, columnCount)}
+        >
+          <HeadRow {...props} selection={selection} handlers={handlers} ids={ids} />
+          <div role="rowgroup" className="table-body" style={{ height: rows.getTotalSize() }}>
+            {visible.map(({ index, key, start }) => (
+              <TableRow
+                key={key}
+                {...props}
+                selection={selection}
+                handlers={handlers}
+                row={items[index]!}
+                index={index}
+                start={start}
+                measure={rows.measureElement}
+              />
+            ))}
+          </div>
+        </div>
+      </div>
+      <p className="table-foot" role="status">
+        {texts.rows(items.length, list.total)}
+        {isLoadingMore && ` · ${texts.loadingMore}`}
+      </p>
+    </div>
+  )
+}
+
+/** Cells of rows that scroll into view exist one frame later. */
+function focusCell(scroller: HTMLElement | null, { row, column }: { row: number; column: number }, attempts = 5) {
+  requestAnimationFrame(() => {
+    const cell = scroller?.querySelector<HTMLElement>(`[data-cell="${row}:${column}"]`)
+    if (!cell) {
+      if (attempts > 0) focusCell(scroller, { row, column }, attempts - 1)
+      return
+    }
+    const control = cell.querySelector<HTMLElement>('a, button, input')
+    ;(control ?? cell).focus({ preventScroll: true })
+  })
+}
+
+const pageRows = 12
+
+function handleKey<T>(
+  event: KeyboardEvent,
+  { onOpen, list }: DataTableProps<T>,
+  { active, moveTo, select }: RowHandlers,
+  columnCount: number,
+) {
+  const { row, column } = active
+  const end = list.items.length - 1
+  const moves: Record<string, () => void> = {
+    ArrowDown: () => moveTo(row + 1, column),
+    ArrowUp: () => moveTo(row - 1, column),
+    ArrowRight: () => moveTo(row, column + 1),
+    ArrowLeft: () => moveTo(row, column - 1),
+    PageDown: () => moveTo(row + pageRows, column),
+    PageUp: () => moveTo(Math.max(0, row - pageRows), column),
+    Home: () => moveTo(event.ctrlKey ? 0 : row, 0),
+    End: () => moveTo(event.ctrlKey ? end : row, columnCount - 1),
+  }
+  const isControl = (event.target as HTMLElement).matches('input, button, a')
+  if (event.key === ' ' && row >= 0 && !isControl) select(row, event.shiftKey)
+  else if (event.key === 'Enter' && row >= 0 && !isControl && onOpen) onOpen(list.items[row]!)
+  else if (moves[event.key] && !event.altKey && !event.metaKey) moves[event.key]!()
+  else return
+  event.preventDefault()
+}

@@ -1,0 +1,190 @@
+/** Fields of forms. Each shows the name of the field in the API beside its label. */
+import type { ReactNode } from 'react'
+import {
+  Button as AriaButton,
+  NumberField as AriaNumberField,
+  Select as AriaSelect,
+  Switch as AriaSwitch,
+  TextField as AriaTextField,
+  FieldError,
+  Group,
+  Input,
+  Label,
+  ListBox,
+  ListBoxItem,
+  Popover,
+  SelectValue,
+  Text as SlotText,
+  TextArea,
+} from 'react-aria-components'
+import { Icon } from './icons.tsx'
+import { texts } from './texts.ts'
+
+interface Common<T> {
+  label: string
+  /** Name of the field in the API. */
+  name?: string
+  value: T
+  onChange(value: T): void
+  description?: ReactNode
+  /** Why the platform rejected the value. */
+  problem?: string | undefined
+  isRequired?: boolean
+  isDisabled?: boolean
+  autoFocus?: boolean
+}
+
+const FieldLabel = ({ label, name, isRequired }: Pick<Common<unknown>, 'label' | 'name' | 'isRequired'>) => (
+  <Label className="field-label">
+    {label}
+    {name && <code className="field-name">{name}</code>}
+    {!isRequired && <span className="field-optional">{texts.optional}</span>}
+  </Label>
+)
+
+function FieldNotes({ description, problem }: Pick<Common<unknown>, 'description' | 'problem'>) {
+  return (
+    <>
+      {description && (
+        <SlotText slot="description" className="field-description">
+          {description}
+        </SlotText>
+      )}
+      <FieldError className="field-error">{problem}</FieldError>
+    </>
+  )
+}
+
+/** `common` of React Aria: the validation is the platform's, so nothing is blocked by the browser. */
+const ariaOf = ({ name, isRequired = false, isDisabled = false, problem, autoFocus = false }: Common<never>) => ({
+  ...(name !== undefined && { name }),
+  isRequired,
+  isDisabled,
+  autoFocus,
+  isInvalid: problem !== undefined,
+  validationBehavior: 'aria' as const,
+  className: 'field',
+})
+
+export interface TextFieldProps extends Common<string> {
+  /** Several lines. */
+  lines?: number
+  type?: 'text' | 'password' | 'email' | 'url' | 'search'
+  placeholder?: string
+  mono?: boolean
+  autoComplete?: string
+}
+
+export function TextField({
+  lines,
+  type = 'text',
+  placeholder,
+  mono = false,
+  autoComplete = 'off',
+  ...field
+}: TextFieldProps) {
+  const className = mono ? 'input input-mono' : 'input'
+  return (
+    <AriaTextField
+      {...ariaOf(field as Common<never>)}
+      value={field.value}
+      onChange={field.onChange}
+      type={type}
+      autoComplete={autoComplete}
+    >
+      <FieldLabel {...field} />
+      {lines === undefined ? (
+        <Input className={className} placeholder={placeholder ?? ''} spellCheck={false} dir="auto" />
+      ) : (
+        <TextArea className={className} rows={lines} placeholder={placeholder ?? ''} dir="auto" />
+      )}
+      <FieldNotes {...field} />
+    </AriaTextField>
+  )
+}
+
+export interface NumberFieldProps extends Common<number> {
+  min?: number
+  max?: number
+  step?: number
+}
+
+/** NaN stands for an empty field. */
+export function NumberField({ min, max, step, ...field }: NumberFieldProps) {
+  return (
+    <AriaNumberField
+      {...ariaOf(field as Common<never>)}
+      value={field.value}
+      onChange={field.onChange}
+      {...(min !== undefined && { minValue: min })}
+      {...(max !== undefined && { maxValue: max })}
+      {...(step !== undefined && { step })}
+    >
+      <FieldLabel {...field} />
+      <Group className="number">
+        <Input className="input" />
+        <AriaButton slot="decrement" className="icon-button">
+          <Icon name="minus" size={14} />
+        </AriaButton>
+        <AriaButton slot="increment" className="icon-button">
+          <Icon name="plus" size={14} />
+        </AriaButton>
+      </Group>
+      <FieldNotes {...field} />
+    </AriaNumberField>
+  )
+}
+
+export interface SelectFieldProps extends Common<string> {
+  options: { value: string; label: string; description?: string }[]
+  placeholder?: string
+  /** For filters: the label is read, but not shown. */
+  isCompact?: boolean
+}
+
+export function SelectField({ options, placeholder = texts.choose, isCompact = false, ...field }: SelectFieldProps) {
+  return (
+    <AriaSelect
+      {...ariaOf(field as Common<never>)}
+      value={field.value === '' ? null : field.value}
+      onChange={(key) => field.onChange(key === null ? '' : String(key))}
+      placeholder={placeholder}
+      {...(isCompact && { 'aria-label': field.label, className: 'field field-compact' })}
+    >
+      {!isCompact && <FieldLabel {...field} />}
+      <AriaButton className="input select">
+        <SelectValue className="select-value">{({ selectedText }) => selectedText || placeholder}</SelectValue>
+        <Icon name="chevronDown" size={16} />
+      </AriaButton>
+      <FieldNotes {...field} />
+      <Popover className="popover">
+        <ListBox className="menu" items={options}>
+          {({ value, label, description }) => (
+            <ListBoxItem id={value} textValue={label} className="menu-item menu-choice">
+              <span>
+                {label}
+                {description && <small>{description}</small>}
+              </span>
+              <Icon name="check" size={16} />
+            </ListBoxItem>
+          )}
+        </ListBox>
+      </Popover>
+    </AriaSelect>
+  )
+}
+
+export function SwitchField({ label, name, value, onChange, description, isDisabled = false }: Common<boolean>) {
+  return (
+    <div className="field">
+      <AriaSwitch className="switch" isSelected={value} onChange={onChange} isDisabled={isDisabled}>
+        <span className="switch-track" aria-hidden="true" />
+        <span className="field-label">
+          {label}
+          {name && <code className="field-name">{name}</code>}
+        </span>
+      </AriaSwitch>
+      {description && <p className="field-description">{description}</p>}
+    </div>
+  )
+}

@@ -1,0 +1,43 @@
+/** State of a form: what was typed stays when a request fails, and a problem is shown at the field that the API names. */
+import { useState } from 'react'
+import type { Problem } from './problem.ts'
+
+export interface FieldState<T> {
+  /** Name of the field in the API. */
+  name: string
+  value: T
+  onChange(value: T): void
+  /** Why the platform rejected the value. */
+  problem: string | undefined
+}
+
+export interface Form<V extends object> {
+  values: V
+  /** Whether something differs from the first values. */
+  isChanged: boolean
+  set(values: Partial<V>): void
+  /** `<TextField label="Name" {...form.field('name')} />` */
+  field<K extends keyof V & string>(name: K): FieldState<V[K]>
+  /** The problem of the last request, if it concerns none of the fields on the page. */
+  otherProblem: Problem | undefined
+}
+
+const lastPart = (field: string) => field.split(/[./]/).at(-1)
+
+export function useForm<V extends object>(initial: V, problem?: Problem | undefined): Form<V> {
+  const [values, setValues] = useState(initial)
+  const set = (changed: Partial<V>) => setValues((now) => ({ ...now, ...changed }))
+  const wrong = problem?.field === undefined ? undefined : lastPart(problem.field)
+  return {
+    values,
+    isChanged: (Object.keys(values) as (keyof V)[]).some((key) => values[key] !== initial[key]),
+    set,
+    field: (name) => ({
+      name,
+      value: values[name],
+      onChange: (value) => set({ [name]: value } as unknown as Partial<V>),
+      problem: wrong === name ? problem?.message : undefined,
+    }),
+    otherProblem: wrong !== undefined && wrong in values ? undefined : problem,
+  }
+}

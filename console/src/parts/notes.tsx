@@ -1,0 +1,106 @@
+/** Notes on a page: an error, an empty list, a missing permission, a state that needs attention. */
+import type { ReactNode } from 'react'
+import { Button } from './button.tsx'
+import { Icon, type IconName } from './icons.tsx'
+import type { Problem } from './problem.ts'
+import { Text } from './text.tsx'
+import { texts } from './texts.ts'
+
+/** Says what went wrong: message, code and correlation id. */
+export function ErrorNote({ problem, onRetry }: { problem: Problem; onRetry?: (() => void) | undefined }) {
+  const { message, code, correlationId, retryAfterSeconds, field } = problem
+  if (problem.status === 403) return <PermissionNote scope={problem.missingScope} />
+  return (
+    <div className="note note-bad" role="alert">
+      <Icon name="alert" />
+      <div className="note-body">
+        <p>
+          <Text value={message} max={600} />
+          {retryAfterSeconds !== undefined && ` ${texts.waitSeconds(retryAfterSeconds)}`}
+        </p>
+        <dl className="note-facts">
+          {field && (
+            <div>
+              <dt>{texts.problemField}</dt>
+              <dd>
+                <Text value={field} mono />
+              </dd>
+            </div>
+          )}
+          <div>
+            <dt>{texts.problemCode}</dt>
+            <dd>
+              <Text value={code} mono />
+            </dd>
+          </div>
+          {correlationId && (
+            <div>
+              <dt>{texts.problemId}</dt>
+              <dd>
+                <Text value={correlationId} mono />
+              </dd>
+            </div>
+          )}
+        </dl>
+      </div>
+      {onRetry && (
+        <Button icon="refresh" onPress={onRetry}>
+          {texts.tryAgain}
+        </Button>
+      )}
+    </div>
+  )
+}
+
+/** Says which scope is missing. */
+export function PermissionNote({ scope }: { scope?: string | undefined }) {
+  return (
+    <EmptyState icon="lock" title={texts.noPermission}>
+      {scope ? texts.noPermissionText(scope) : texts.noPermissionUnknown}
+    </EmptyState>
+  )
+}
+
+/** Says what to do where there is nothing yet. */
+export function EmptyState({
+  icon,
+  title,
+  children,
+  actions,
+}: {
+  icon: IconName
+  title: string
+  children?: ReactNode
+  actions?: ReactNode
+}) {
+  return (
+    <div className="empty">
+      <span className="empty-icon">
+        <Icon name={icon} size={24} />
+      </span>
+      <h2>{title}</h2>
+      {children && <p>{children}</p>}
+      {actions && <div className="empty-actions">{actions}</div>}
+    </div>
+  )
+}
+
+/** A note that is no error. */
+export function Note({
+  tone = 'info',
+  children,
+  action,
+}: {
+  tone?: 'info' | 'good' | 'warn'
+  children: ReactNode
+  action?: ReactNode
+}) {
+  const icon = { info: 'info', good: 'check', warn: 'alert' } as const
+  return (
+    <div className={`note note-${tone}`} role="status">
+      <Icon name={icon[tone]} />
+      <div className="note-body">{children}</div>
+      {action}
+    </div>
+  )
+}

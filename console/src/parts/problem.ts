@@ -1,0 +1,15 @@
+/** A failed request, as pages show it. */
+export interface Problem {
+  /** A sentence for people. */
+  message: string
+  /** Code of the error catalogue, or of a failure without an answer. */
+  code: string
+  status?: number | undefined
+  /** The field of the request that is wrong, as the API names it. */
+  field?: string | undefined
+  /** Finds the request in the log of the platform. */
+  correlationId?: string | undefined
+  retryAfterSeconds?: number | undefined
+  /** Scope that the caller would need. */
+  missingScope?: string | undefined
+}

@@ -1,0 +1,25 @@
+import { Button } from './button.tsx'
+import { CopyButton, saveText } from './copy.tsx'
+import { Note } from './notes.tsx'
+import { texts } from './texts.ts'
+
+/** A secret that the platform shows once: copy it or save it as a file. It is never stored by the console. */
+export function Secret({ label, value, fileName }: { label: string; value: string; fileName: string }) {
+  return (
+    <div className="secret">
+      <span className="field-label" id="secret-label">
+        {label}
+      </span>
+      <output className="secret-value" aria-labelledby="secret-label">
+        {value}
+      </output>
+      <div className="secret-actions">
+        <CopyButton text={value} />
+        <Button size="small" icon="download" onPress={() => saveText(fileName, `${value}\n`)}>
+          {texts.saveFile}
+        </Button>
+      </div>
+      <Note tone="warn">{texts.secretOnce}</Note>
+    </div>
+  )
+}

@@ -1,0 +1,24 @@
+/** Which rows of a table are selected: some of them, or all that match the conditions, also those that are not loaded. */
+export type Selection = { kind: 'some'; ids: ReadonlySet<string> } | { kind: 'all' }
+
+export const nothingSelected: Selection = { kind: 'some', ids: new Set() }
+
+export const isSelected = (selection: Selection, id: string) => selection.kind === 'all' || selection.ids.has(id)
+
+/** Number of selected rows; `total`: of all that match. */
+export const selectedCount = (selection: Selection, total: number | undefined) =>
+  selection.kind === 'all' ? (total ?? Number.NaN) : selection.ids.size
+
+export function toggle(selection: Selection, id: string, loaded: string[]): Selection {
+  const ids = new Set(selection.kind === 'all' ? loaded : selection.ids)
+  if (ids.has(id)) ids.delete(id)
+  else ids.add(id)
+  return { kind: 'some', ids }
+}
+
+/** Selects from the last row to this one, as with Shift in a list of files. */
+export function extend(selection: Selection, from: number, to: number, loaded: string[]): Selection {
+  const ids = new Set(selection.kind === 'all' ? loaded : selection.ids)
+  for (const id of loaded.slice(Math.min(from, to), Math.max(from, to) + 1)) ids.add(id)
+  return { kind: 'some', ids }
+}

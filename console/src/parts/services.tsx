@@ -1,0 +1,20 @@
+/** Services that the app gives to parts, because parts import nothing of the console but parts. */
+import { createContext, useContext } from 'react'
+
+export interface CommandTexts {
+  curl: string
+  cli: string
+  sdk: string
+  scopes: string[]
+}
+
+export interface PartsServices {
+  /** Returns an operation as commands. */
+  commandTexts(operation: string, args: Record<string, unknown>): Promise<CommandTexts>
+}
+
+export const ServicesContext = createContext<PartsServices>({
+  commandTexts: () => Promise.reject(new Error('There is no provider of commands')),
+})
+
+export const useServices = () => useContext(ServicesContext)

@@ -1,0 +1,126 @@
+/** Keeps a build of the web console ready: a given one, the cached one of the same sources, or a new one from a child process. */
+import { execFile } from 'node:child_process'
+import { accessSync, constants, mkdirSync } from 'node:fs'
+import { readdir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Log } from '../../kernel/log.ts'
+import { consoleBuildFailed } from '../log-messages.ts'
+import { type Manifest, readManifest } from './manifest.ts'
+import { hashSources, projectDirectory } from './sources.ts'
+
+export type ConsoleState =
+  | { kind: 'building' }
+  | { kind: 'ready'; directory: string; manifest: Manifest }
+  | { kind: 'failed'; reason: string }
+
+export interface Console {
+  /** Finds or starts the build. Call it after the platform is ready. */
+  prepare(): Promise<void>
+  /** Returns what a request gets. */
+  state(): Promise<ConsoleState>
+  /** Ends a build that is running. */
+  stop(): void
+}
+
+export interface ConsoleOptions {
+  /** A ready-made build. */
+  directory: string | undefined
+  /** Compares the sources at each page. */
+  watch: boolean
+  /** The folder of builds, if the one below node_modules cannot be written. */
+  fallbackDirectory: string
+  log: Log
+}
+
+/** Builds are kept for running processes of other versions; more of them are deleted. */
+const buildsMax = 4
+const buildScript = fileURLToPath(new URL('./build-process.ts', import.meta.url))
+
+export function createConsole(options: ConsoleOptions): Console {
+  const stopping = new AbortController()
+  let state: ConsoleState = { kind: 'building' }
+  let preparing: Promise<void> | undefined
+  let hash: string | undefined
+
+  async function prepare() {
+    try {
+      if (options.directory !== undefined) return await load(options.directory)
+      const current = await hashSources()
+      if (current === hash && state.kind === 'ready') return
+      hash = current
+      const folder = cacheFolder(options.fallbackDirectory)
+      const directory = join(folder, current)
+      if (await isThere(directory)) return await load(directory)
+      state = { kind: 'building' }
+      await runBuild(directory, stopping.signal)
+      await load(directory)
+      await deleteOldBuilds(folder)
+    } catch (error) {
+      if (stopping.signal.aborted) return
+      state = { kind: 'failed', reason: (error as Error).message }
+      consoleBuildFailed(options.log, { err: error })
+    }
+  }
+
+  async function load(directory: string) {
+    state = { kind: 'ready', directory, manifest: await readManifest(directory) }
+  }
+
+  /** One preparation at a time. */
+  function prepareOnce(): Promise<void> {
+    preparing ??= prepare().finally(() => {
+      preparing = undefined
+    })
+    return preparing
+  }
+
+  return {
+    prepare: prepareOnce,
+    async state() {
+      if (options.watch && state.kind !== 'building') {
+        const known = hash
+        if (options.directory === undefined && (await hashSources()) !== known) {
+          state = { kind: 'building' }
+          void prepareOnce()
+        }
+      }
+      return state
+    },
+    stop: () => stopping.abort(),
+  }
+}
+
+const isThere = (directory: string) =>
+  readManifest(directory).then(
+    () => true,
+    () => false,
+  )
+
+/** Returns a folder that can be written; an image may have read-only packages. */
+function cacheFolder(fallback: string): string {
+  const cache = join(projectDirectory, 'node_modules/.cache/waypost-console')
+  try {
+    mkdirSync(cache, { recursive: true })
+    accessSync(cache, constants.W_OK)
+    return cache
+  } catch {
+    return fallback
+  }
+}
+
+function runBuild(directory: string, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    execFile(process.execPath, [buildScript, directory], { signal, timeout: 120_000 }, (error, _stdout, stderr) => {
+      if (error) reject(new Error(stderr.trim() || error.message, { cause: error }))
+      else resolve()
+    })
+  })
+}
+
+async function deleteOldBuilds(folder: string) {
+  const names = await readdir(folder)
+  const times = await Promise.all(names.map(async (name) => (await stat(join(folder, name))).mtimeMs))
+  const old = names.toSorted((a, b) => times[names.indexOf(b)]! - times[names.indexOf(a)]!).slice(buildsMax)
+  for (const name of old) await rm(join(folder, name), { recursive: true, force: true })
+}

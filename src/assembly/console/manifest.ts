@@ -1,0 +1,24 @@
+/** The list of files of a build of the web console. Only these are served. */
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+export interface BuiltFile {
+  type: string
+  /** Bytes by encoding; `identity` is the file itself, the others have its name with `.br` or `.gz`. */
+  sizes: { identity: number; br?: number; gzip?: number }
+}
+
+export interface Manifest {
+  /** Name of the script that the page loads. */
+  script: string
+  style: string
+  files: Record<string, BuiltFile>
+}
+
+export const manifestName = 'manifest.json'
+export const suffixes = { br: '.br', gzip: '.gz', identity: '' } as const
+export type Encoding = keyof typeof suffixes
+
+export async function readManifest(directory: string): Promise<Manifest> {
+  return JSON.parse(await readFile(join(directory, manifestName), 'utf8')) as Manifest
+}

@@ -1,0 +1,46 @@
+/** Every page of the console: its heading, accessibility in light and dark, 320 pixels, and no error or foreign request. */
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { checkAccessibility, checkNarrow, openConsole, settled, type TestConsole } from '../harness/console.ts'
+
+let console_: TestConsole
+let page: Page
+
+before(async () => {
+  console_ = await openConsole()
+  const { api } = console_
+  await api('POST /api/v1/applications', { name: 'meters', displayName: 'Meters' })
+  await api('POST /api/v1/applications/meters/app-versions', { nameSuffix: 'v1' })
+  await api('POST /epr/api/v1/endpoints', {
+    endpointId: 'meter-1',
+    appVersion: { name: 'meters-v1' },
+    metadata: { name: 'North gate', place: { lat: 48.2, lon: 16.4 } },
+  })
+  page = await console_.open('/')
+})
+
+/** Path and heading of each page. Add a line for each page of the registry. */
+const pages: [path: string, heading: string | RegExp][] = [
+  ['/', 'Overview'],
+  ['/endpoints', 'Endpoints'],
+  ['/endpoints?q=nothing-like-this', 'Endpoints'],
+  ['/endpoints?sort=colour&page=x', 'Endpoints'],
+  ['/endpoints/meter-1', 'North gate'],
+  ['/endpoints/new', 'New endpoint'],
+  ['/applications', 'Applications'],
+  ['/applications/meters', 'Meters'],
+  ['/applications/meters/edit', /Edit/],
+  ['/applications/new', 'New application'],
+  ['/no/such/page', /no such page/],
+]
+
+for (const [path, heading] of pages)
+  test(`${path} is accessible, narrow, and free of errors`, async () => {
+    await page.goto(console_.address(path))
+    await settled(page)
+    await page.getByRole('heading', { level: 1, name: heading }).waitFor()
+    await checkAccessibility(page, path)
+    await checkNarrow(page, path)
+    assert.deepEqual(console_.problems, [])
+  })

@@ -1,0 +1,133 @@
+/** Opens the web console in a real browser, and records everything that must not happen there. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { BrowserContext, Page } from 'playwright-core'
+import { openBrowser } from './browser.ts'
+import { bearer, client, tokenOf } from './client.ts'
+import { type RunningPlatform, startPlatform } from './platform.ts'
+
+export interface TestConsole {
+  platform: RunningPlatform
+  browser: BrowserContext
+  /** Calls the API as the administrator of the tenant: `api('GET /iam/api/v1/me')`. */
+  api: ReturnType<typeof client>
+  /** Address of a path of the console: `/endpoints`. */
+  address(path: string): string
+  /** Opens a page; the first one signs in. */
+  open(path: string): Promise<Page>
+  /** Errors of scripts, messages of the policy, failed requests, and requests to other hosts. */
+  problems: string[]
+  /** Problems that the test expects are not recorded. */
+  expect(pattern: RegExp): void
+}
+
+const axeFile = resolve(import.meta.dirname, '../../node_modules/axe-core/axe.min.js')
+
+export async function openConsole(): Promise<TestConsole> {
+  const [platform, browser] = await Promise.all([startPlatform(), openBrowser()])
+  const { admin, frontendClient, tenantId } = platform.bootstrap.default
+  const { username, password = '' } = admin
+  const token = await tokenOf(platform.baseUrl, tenantId, {
+    grant_type: 'password',
+    client_id: frontendClient.id,
+    username,
+    password,
+  })
+  const problems: string[] = []
+  const expected: RegExp[] = []
+  const record = (problem: string) => {
+    if (!expected.some((pattern) => pattern.test(problem))) problems.push(problem)
+  }
+  browser.on('request', (request) => {
+    const { hostname, protocol } = new URL(request.url())
+    if (protocol.startsWith('http') && hostname !== '127.0.0.1') record(`request to another host: ${request.url()}`)
+  })
+  browser.on('console', (message) => {
+    if (message.type() === 'error') record(`console: ${message.text()} ${message.location().url}`)
+  })
+  browser.on('weberror', (error) => record(`script: ${error.error().stack ?? error.error().message}`))
+  const address = (path: string) => `${platform.baseUrl}/console/${tenantId}${path}`
+
+  async function open(path: string): Promise<Page> {
+    const page = await browser.newPage()
+    await page.goto(address(path))
+    await page.locator('#page-title, #login, form').first().waitFor()
+    if (!page.url().includes('/auth/realms/')) return page
+    await signIn(page, username, password)
+    return page
+  }
+  return {
+    platform,
+    browser,
+    api: client(platform.baseUrl, bearer(token)),
+    address,
+    open,
+    problems,
+    expect: (pattern) => void expected.push(pattern),
+  }
+}
+
+/** Fills in the sign-in page, and waits for the console. */
+export async function signIn(page: Page, username: string, password: string) {
+  await page.getByLabel(/user/i).fill(username)
+  await page.getByLabel(/password/i).fill(password)
+  await page.getByRole('button').click()
+  await page.locator('#page-title').waitFor()
+}
+
+/** Waits until nothing on the page is being loaded. */
+export async function settled(page: Page) {
+  await page.locator('#page-title').waitFor()
+  await page.waitForFunction(`document.querySelector('.skeleton, .is-old') === null`)
+}
+
+interface Finding {
+  id: string
+  nodes: { html: string; failureSummary: string }[]
+}
+
+/** Checks the accessibility of what the page shows, in light and dark. */
+export async function checkAccessibility(page: Page, name: string) {
+  const session = await page.context().newCDPSession(page)
+  // The policy of the page forbids scripts of others, so the debugger runs it.
+  await session.send('Runtime.evaluate', { expression: readFileSync(axeFile, 'utf8') })
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    const { result } = await session.send('Runtime.evaluate', {
+      expression: `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] })
+        .then(({ violations }) => JSON.stringify(violations))`,
+      awaitPromise: true,
+      returnByValue: true,
+    })
+    const findings = (JSON.parse(result.value as string) as Finding[]).map(
+      ({ id, nodes }) => `${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join('; ')}`,
+    )
+    assert.deepEqual(findings, [], `axe, ${name}, ${colorScheme}`)
+  }
+  await session.detach()
+  await page.emulateMedia({ colorScheme: null, reducedMotion: null })
+}
+
+/** A script, because the tests have no types of the browser: elements beyond the right edge that no ancestor scrolls. */
+const elementsOutside = `(() => {
+  const scrolls = (element) =>
+    element !== null && (/auto|scroll|hidden/.test(getComputedStyle(element).overflowX) || scrolls(element.parentElement))
+  return [...document.querySelectorAll('body *')]
+    .filter((element) => {
+      const { right, width, height } = element.getBoundingClientRect()
+      return width > 1 && height > 1 && right > innerWidth + 1 && !scrolls(element.parentElement)
+    })
+    .map((element) => element.outerHTML.slice(0, 120))
+})()`
+
+/** Checks that nothing is cut off at a width of 320 pixels, which is 400 % zoom on a usual screen. */
+export async function checkNarrow(page: Page, name: string) {
+  const before = page.viewportSize()
+  await page.setViewportSize({ width: 320, height: 640 })
+  const outside = await page.evaluate(elementsOutside)
+  const scrollWidth = await page.evaluate<number>('document.documentElement.scrollWidth')
+  assert.deepEqual(outside, [], `wider than 320 pixels: ${name}`)
+  assert.ok(scrollWidth <= 320, `${name} scrolls sideways: ${scrollWidth}`)
+  await page.setViewportSize(before ?? { width: 1280, height: 800 })
+}
