@@ -94,6 +94,7 @@ export async function checkAccessibility(page: Page, name: string) {
   await session.send('Runtime.evaluate', { expression: readFileSync(axeFile, 'utf8') })
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 50)))')
     const { result } = await session.send('Runtime.evaluate', {
       expression: `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] })
         .then(({ violations }) => JSON.stringify(violations))`,

@@ -110,7 +110,7 @@ test('the API reference calls an operation with a token and loads nothing from o
 
 test('the front page says that the database is ok', async () => {
   const page = await browser.newPage()
-  await page.goto(platform.baseUrl)
+  await page.goto(`${platform.baseUrl}/status`)
   assert.match(await page.locator('main').innerText(), /The platform is ready/)
   assert.match(await page.locator('table').innerText(), /database\s+ok/)
   await page.close()
