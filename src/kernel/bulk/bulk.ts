@@ -73,6 +73,11 @@ export interface Bulk {
     of: TaskQuery & { before?: number; offset?: number; limit: number; fields?: string[] },
   ): Promise<(AnyTask & { seq: number })[]>
   count(sql: Sql, of: TaskQuery): Promise<number>
+  /** Finds tasks of these tenants that have not ended, or ended in the last seconds; `fields` restricts their data. */
+  active(
+    sql: Sql,
+    of: { tenantIds: string[]; endedSeconds: number; fields: string[]; limit: number },
+  ): Promise<AnyTask[]>
   /**
    * Lists items in order with their results; `after` is the position of the last item on the previous page, `offset` the number of
    * items in this state to skip.
@@ -157,6 +162,10 @@ export function createBulk(deps: { db: Db; jobs: Jobs; log: Log; newId: NewId })
       return tasks.map((task) => withType(types, task))
     },
     count: (sql, query) => store.countTasks(sql, conditionsOf(types, query)),
+    async active(sql, of) {
+      const tasks = await store.findActive(sql, { ...of, types: [...types.keys()] })
+      return tasks.map((task) => withType(types, task))
+    },
     items: (sql, _type, of) => readItems(sql, of),
     deleteTenantTasks: (sql, tenantId, taskTypes) =>
       store.deleteOfTenant(

@@ -90,6 +90,22 @@ export async function findTasks(
   return rows.map(({ seq, ...row }) => ({ ...taskOf(row), seq }))
 }
 
+/** Finds tasks that have not ended, or ended in the last seconds, with some fields of their data. */
+export async function findActive(
+  sql: Sql,
+  of: { tenantIds: string[]; types: string[]; endedSeconds: number; fields: string[]; limit: number },
+): Promise<Task[]> {
+  const data = sql`(select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(data) where key = any(${of.fields}::text[])) as data`
+  const matching = sql`tenant_id = any(${of.tenantIds}::text[]) and type = any(${of.types}::text[])`
+  const rows = await sql<TaskRow[]>`
+    select ${columns(sql, data)} from kernel.bulk_tasks where finished_at is null and ${matching}
+    union all
+    select ${columns(sql, data)} from kernel.bulk_tasks
+    where finished_at >= now() - make_interval(secs => ${of.endedSeconds}) and ${matching}
+    limit ${of.limit}`
+  return rows.map(taskOf)
+}
+
 export async function countTasks(sql: Sql, conditions: TaskConditions): Promise<number> {
   const [row] = await sql`select count(*) from kernel.bulk_tasks where ${conditionsSql(sql, conditions)}`
   return row?.count

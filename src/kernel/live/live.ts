@@ -33,7 +33,7 @@ export interface Live {
   define(topic: TopicDefinition): LiveTopic
   readonly topics: ReadonlyMap<string, TopicDefinition>
   /** `isComplete` resolves to false if events of a node may be missing, because it did not respond. */
-  subscribe(interests: Interest[], receiver: Receiver): { isComplete: Promise<boolean>; close(): void }
+  subscribe(topic: string, interests: Interest[], receiver: Receiver): { isComplete: Promise<boolean>; close(): void }
   start(): Promise<void>
   stop(): Promise<void>
 }
@@ -85,24 +85,32 @@ export function createLive(deps: {
       return {
         isActive: () => !subscriptions.isEmpty(name) || !interests.nodes.isEmpty(name),
         isWanted: (origin) => subscriptions.has(name, origin) || interests.nodes.has(name, origin),
+        tenantsHere: () => subscriptions.tenantsOf(name),
         publish(events) {
           for (const event of events) {
             deliverHere(name, event)
-            interests.nodes.visit(name, event, (nodeId) => forward.add(nodeId, name, event))
+            if (!topic.isLocal) interests.nodes.visit(name, event, (nodeId) => forward.add(nodeId, name, event))
           }
         },
       }
     },
-    subscribe(wanted, receiver) {
-      receivers.set(receiver, wanted)
+    subscribe(name, wanted, receiver) {
+      const { isLocal = false, watched } = topics.get(name)!
+      const isFirst = subscriptions.isEmpty(name)
+      // A local topic misses nothing when nodes lose contact.
+      if (!isLocal) receivers.set(receiver, wanted)
       for (const interest of wanted) subscriptions.add(interest, receiver)
-      const isComplete = interests.add(wanted)
+      if (isFirst) watched?.(true)
+      let isOpen = true
       return {
-        isComplete,
+        isComplete: isLocal ? Promise.resolve(true) : interests.add(wanted),
         close() {
-          if (!receivers.delete(receiver)) return
+          if (!isOpen) return
+          isOpen = false
+          receivers.delete(receiver)
           for (const interest of wanted) subscriptions.remove(interest, receiver)
-          interests.remove(wanted)
+          if (!isLocal) interests.remove(wanted)
+          if (subscriptions.isEmpty(name)) watched?.(false)
         },
       }
     },

@@ -13,3 +13,10 @@ export const liveInterestsUnread = defineLogMessage({
   cause: 'The node did not respond within a second: it is overloaded, starting, stopping or cut off from the database.',
   action: 'Nothing if it happens once. If it repeats, look at the log and load of that node.',
 })
+
+export const liveReadFailed = defineLogMessage({
+  level: 'warn',
+  text: 'reading the events of a topic failed; streams get them late, retrying',
+  cause: 'The database did not answer.',
+  action: 'Nothing if it happens once. If it repeats, check the database and its connections.',
+})

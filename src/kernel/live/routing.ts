@@ -3,6 +3,7 @@ import type { Interest, LiveOrigin } from './types.ts'
 
 export interface Routing<T> {
   isEmpty(topic: string): boolean
+  tenantsOf(topic: string): string[]
   add(interest: Interest, target: T): void
   remove(interest: Interest, target: T): void
   has(topic: string, origin: LiveOrigin): boolean
@@ -42,6 +43,7 @@ export function createRouting<T>(): Routing<T> {
 
   return {
     isEmpty: (topic) => !topics.has(topic),
+    tenantsOf: (topic) => [...(topics.get(topic)?.keys() ?? [])],
     add: (interest, target) => void targetsOf(interest).add(target),
     remove(interest, target) {
       targetsOf(interest).delete(target)

@@ -1,4 +1,5 @@
 /** Topics of live streams: services define them and publish their events; the service `live` subscribes callers to them. */
+import type { Ctx } from '../contract.ts'
 
 /** Where an event comes from. Members that do not apply are absent. */
 export interface LiveOrigin {
@@ -50,13 +51,25 @@ export interface TopicDefinition {
   description: string
   /** The scopes that a caller needs: those of the operation that reads the same data. */
   scopes: readonly string[]
-  /** `endpoint`: the scopes are needed on each endpoint whose events are delivered. `tenant`: on the tenant. */
-  on: 'endpoint' | 'tenant'
+  /**
+   * `endpoint`: the scopes are needed on each endpoint whose events are delivered. `tenant`: on the tenant. `event`: `mayRead` decides for
+   * each event.
+   */
+  on: 'endpoint' | 'tenant' | 'event'
+  /** Returns whether the caller may read an event, for `on: 'event'`. */
+  mayRead?(ctx: Ctx, event: LiveEvent): boolean
   facets: readonly FacetName[]
   /** True if a subscription has to name an application. */
   needsApplication?: boolean
-  /** True if subscriptions to endpoints are possible; always for `on: 'endpoint'`. */
+  /** The filters besides facets. Default: both for `on: 'endpoint'`, else none. */
+  hasApplications?: boolean
   hasEndpoints?: boolean
+  /** True if each node finds the events itself, so that they are not forwarded. */
+  isLocal?: boolean
+  /** Called when the first subscription of this node starts, and when the last one ends. */
+  watched?(isWatched: boolean): void
+  /** True if a new subscription begins with the history as of now: the present state of what it watches. */
+  beginsWithHistory?: boolean
   /** True if events may have no tenant (''); callers with the scope on the platform get them. */
   withoutTenant?: boolean
   /** A stream that resumes gets the history from this long before its position, because events are stored later than their time. */
@@ -73,6 +86,8 @@ export interface LiveTopic {
   isWanted(origin: LiveOrigin): boolean
   /** Delivers events to the streams of all nodes. Call it after the commit. */
   publish(events: LiveEvent[]): void
+  /** The tenants that have subscriptions on this node. */
+  tenantsHere(): string[]
 }
 
 /** The events that a node wants of a topic: of a tenant, of one of its applications or of an endpoint. */

@@ -20,25 +20,29 @@ export const applicationOf = ({ data }: Pick<OwnedTask, 'data'>): string | undef
   return typeof applicationName === 'string' ? applicationName : undefined
 }
 
-export const isOwn = ({ caller }: Ctx, { createdBy }: OwnedTask) =>
+export const isOwn = ({ caller }: Ctx, { createdBy }: Pick<OwnedTask, 'createdBy'>) =>
   createdBy.id === caller.subject.id && createdBy.type === caller.subject.type
 
-const resourceOf = (task: OwnedTask) => {
-  const name = applicationOf(task)
-  return name === undefined ? onTenant(task.tenantId) : onResource(task.tenantId, applicationResource(name))
-}
+const resourceOf = (tenantId: string, applicationName: string | undefined) =>
+  applicationName === undefined ? onTenant(tenantId) : onResource(tenantId, applicationResource(applicationName))
+
+/** Returns whether the caller may read a job. */
+export const mayRead = (
+  ctx: Ctx,
+  of: { tenantId: string; applicationName: string | undefined; createdBy: OwnedTask['createdBy'] },
+) =>
+  of.tenantId === ctx.tenantId &&
+  (isOwn(ctx, of) || holds(ctx.caller, readScope, resourceOf(of.tenantId, of.applicationName)))
 
 /** Returns the task if the caller may read it, and throws 404 otherwise. */
 export function requireReadable<T extends OwnedTask>(ctx: Ctx, jobId: string, task: T | undefined): T {
-  const isVisible =
-    task?.tenantId === ctx.tenantId && (isOwn(ctx, task) || holds(ctx.caller, readScope, resourceOf(task)))
-  if (!task || !isVisible) throw NoJob({ jobId })
+  if (!task || !mayRead(ctx, { ...task, applicationName: applicationOf(task) })) throw NoJob({ jobId })
   return task
 }
 
 /** Throws 403 unless the caller created the task or may cancel it. */
 export function requireCancel(ctx: Ctx, task: OwnedTask) {
-  if (!isOwn(ctx, task)) authorize(ctx, cancelScope, resourceOf(task))
+  if (!isOwn(ctx, task)) authorize(ctx, cancelScope, resourceOf(task.tenantId, applicationOf(task)))
 }
 
 /** Restricts a list to the tasks that the caller may read; undefined for all of the tenant. */

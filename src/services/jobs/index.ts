@@ -5,6 +5,7 @@ import { Configuration } from '../configuration/contract.ts'
 import { Register } from '../register/contract.ts'
 import { cancelScope, readScope } from './access.ts'
 import { Jobs } from './contract.ts'
+import { defineTopic } from './live.ts'
 import { routes } from './routes.ts'
 import { createJobs } from './service.ts'
 
@@ -15,6 +16,7 @@ export default defineService({
   scopes: { [readScope]: heldBy.endpointReaders, [cancelScope]: heldBy.endpointAdmins },
   build(kit, services) {
     const jobs = createJobs(kit, services)
+    defineTopic(kit)
     return {
       api: {},
       http: [

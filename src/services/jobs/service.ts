@@ -7,24 +7,10 @@ import type { Kit } from '../../kernel/define-service.ts'
 import type { Commands } from '../commands/contract.ts'
 import type { Configuration } from '../configuration/contract.ts'
 import type { EndpointWork, Register, RegisterWorks } from '../register/contract.ts'
-import { applicationOf, isOwn, requireCancel, requireReadable, visibleTasks } from './access.ts'
+import { isOwn, requireCancel, requireReadable, visibleTasks } from './access.ts'
 import { type CreateDeps, createJob, type JobRequest, type Samples } from './create.ts'
 import { JobEnded, JobNotCancelable, JobNotPrepared, NoJob, NotOwnJob } from './errors.ts'
-
-export interface JobView {
-  jobId: string
-  kind: string
-  title: string
-  state: TaskState
-  owner: { type: string; id: string; name?: string }
-  applicationName?: string
-  counts: { total?: number; succeeded: number; failed: number; pending?: number }
-  problem?: string
-  createdDate: Date
-  finishedDate?: Date
-  cancelable: boolean
-  hasItems: boolean
-}
+import { type JobView, viewOf } from './view.ts'
 
 export type JobDetails = JobView & { parameters: Record<string, unknown> }
 
@@ -192,24 +178,4 @@ async function cancel(deps: Deps, ctx: Ctx, jobId: string): Promise<JobDetails> 
     throw ended ? JobEnded({ jobId, state: ended.state }) : NoJob({ jobId })
   }
   return await read(deps, ctx, jobId)
-}
-
-function viewOf(task: AnyTask): JobView {
-  const applicationName = applicationOf(task)
-  const { total, succeeded, failed, pending } = task.counts
-  const counts = { succeeded, failed, ...(total !== null && { total }), ...(pending !== null && { pending }) }
-  return {
-    jobId: task.taskId,
-    kind: task.type,
-    title: task.title,
-    state: task.state,
-    owner: task.createdBy,
-    ...(applicationName !== undefined && { applicationName }),
-    counts,
-    ...(task.problem !== null && { problem: task.problem }),
-    createdDate: task.createdAt,
-    ...(task.finishedAt && { finishedDate: task.finishedAt }),
-    cancelable: task.cancelable && task.finishedAt === null,
-    hasItems: task.hasItems,
-  }
 }

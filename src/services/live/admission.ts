@@ -34,11 +34,12 @@ const facetNames: readonly FacetName[] = [
   'jobIds',
 ]
 
-const hasEndpoints = ({ on, hasEndpoints }: TopicDefinition) => on === 'endpoint' || hasEndpoints === true
+const hasApplications = ({ on, hasApplications = on === 'endpoint' }: TopicDefinition) => hasApplications
+const hasEndpoints = ({ on, hasEndpoints = on === 'endpoint' }: TopicDefinition) => hasEndpoints
 
 /** Returns the filters of a topic. */
 export const filtersOf = (topic: TopicDefinition): string[] => [
-  ...(topic.on === 'endpoint' ? ['applicationName'] : []),
+  ...(hasApplications(topic) ? ['applicationName'] : []),
   ...(hasEndpoints(topic) ? ['endpointIds'] : []),
   ...topic.facets,
   ...(topic.history ? ['since'] : []),
@@ -68,7 +69,7 @@ export async function admit(
   request: SubscriptionRequest,
 ): Promise<Admission> {
   if (topic.on === 'tenant') for (const scope of topic.scopes) authorize(ctx, scope, onTenant(ctx.tenantId))
-  else await checkEndpoints(deps, ctx, topic, request)
+  if (topic.on === 'endpoint') await checkEndpoints(deps, ctx, topic, request)
   const { caller, tenantId } = ctx
   const seesWithoutTenant = topic.withoutTenant && topic.scopes.every((scope) => holds(caller, scope, onPlatform))
   const tenantIds = seesWithoutTenant ? [tenantId, ''] : [tenantId]
@@ -95,11 +96,12 @@ function interestsOf({ topic, applicationName, endpointIds }: SubscriptionReques
 }
 
 function includesOf(
-  { caller }: Ctx,
-  { on, scopes }: TopicDefinition,
+  ctx: Ctx,
+  { on, scopes, mayRead }: TopicDefinition,
   { applicationName, endpointIds }: SubscriptionRequest,
   facets: Admission['facets'],
 ): Admission['includes'] {
+  const { caller } = ctx
   const requested = endpointIds && new Set(endpointIds)
   const readable = new Map<string, boolean>()
   const resourceOf = ({ tenantId, applicationName: of, endpointId }: LiveEvent) => {
@@ -122,6 +124,7 @@ function includesOf(
     if (applicationName !== undefined && event.applicationName !== applicationName) return false
     if (requested && !requested.has(event.endpointId ?? '')) return false
     for (const [name, values] of facets) if (!values.has(event.facets?.[name] ?? '')) return false
+    if (on === 'event') return mayRead!(ctx, event)
     return on === 'tenant' || isReadable(event)
   }
 }

@@ -148,7 +148,7 @@ export const updateStream = (topics: ReadonlyMap<string, TopicDefinition>) => ({
   params: Type.Object({
     streamId: Name({
       maxLength: 100,
-      pattern: '^[A-Za-z0-9-]+\\.[A-Za-z0-9-]+$',
+      pattern: '^[A-Za-z0-9-]+$',
       description: 'Id of the stream, from its event `open`.',
     }),
   }),

@@ -102,7 +102,7 @@ function watch(
   const { kit, streams, recheck } = deps
   checkSubscriptions(kit.live.topics, subscriptions)
   rejectAboveLimits(deps, ctx)
-  const streamId = `${kit.members.nodeId}.${kit.newId()}`
+  const streamId = `${kit.members.nodeId}-${kit.newId()}`
   const outlet = open()
   // The stream outlives its request, so its context does not depend on the request.
   const { tenantId, caller, correlationId, log } = ctx
@@ -142,7 +142,8 @@ function rejectAboveLimits({ kit, streams }: Deps, { tenantId, caller }: Ctx) {
 async function update(deps: Deps, { tenantId, caller }: Ctx, streamId: string, subscriptions: SubscriptionRequest[]) {
   const { live, members, signals } = deps.kit
   checkSubscriptions(live.topics, subscriptions)
-  const nodeId = streamId.slice(0, streamId.indexOf('.'))
+  // Both ids have the same length.
+  const nodeId = streamId.slice(0, (streamId.length - 1) / 2)
   const of = { tenantId, subject: subjectOf(caller) }
   if (nodeId === members.nodeId) {
     if (!change(deps, streamId, of, subscriptions)) throw NoStream({ streamId })

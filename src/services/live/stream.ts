@@ -140,7 +140,8 @@ function sinceOf({ deps }: State, { request, topic }: Entry, resumeFrom: number 
   const { since } = request
   if (resumeFrom !== undefined) return resumeFrom - (topic.slackSeconds ?? 0) * 1_000_000
   const time = since === undefined ? undefined : timeOf(since, deps.now())
-  return time === undefined ? undefined : time * 1000
+  if (time !== undefined) return time * 1000
+  return topic.beginsWithHistory ? deps.now().getTime() * 1000 : undefined
 }
 
 /** Subscribes, then reads the history, so that no event is between both. */
@@ -154,7 +155,7 @@ async function start(state: State, entry: Entry, since: number | undefined) {
     return
   }
   if (isGone()) return
-  const { isComplete, close } = deps.live.subscribe(entry.admission.interests, {
+  const { isComplete, close } = deps.live.subscribe(entry.topic.name, entry.admission.interests, {
     deliver: (event) => deliver(state, entry, event),
     gap: entry.gap,
   })

@@ -146,7 +146,7 @@ suite('topics', () => {
     assert.ok(source.items('goes').every(({ endpointId }) => endpointId === second.endpointId))
     const stranger = await change(source.streamId, [], aReplaceableCaller().headers)
     assert.equal(stranger.status, 404, 'streams of another caller do not exist')
-    assert.equal((await change(`${newId()}.${newId()}`, [], headers)).status, 404)
+    assert.equal((await change(`${newId()}-${newId()}`, [], headers)).status, 404)
     source.close()
     await eventually(async () => assert.equal((await change(source.streamId, [], headers)).status, 404))
   })

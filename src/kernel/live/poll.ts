@@ -1,0 +1,37 @@
+/** Reads a topic's data again and again while this node has subscriptions, for topics whose changes are in a table. */
+import type { Log } from '../log.ts'
+import { liveReadFailed } from './log-messages.ts'
+
+export interface Poll {
+  /** Starts or ends reading, as `watched` of a topic. */
+  watched(isWatched: boolean): void
+}
+
+/** `read` is called at once, then `everyMs` after each call has ended. */
+export function createPoll(deps: { topic: string; everyMs: number; read(): Promise<void>; log: Log }): Poll {
+  const { topic, everyMs, read, log } = deps
+  let isWatched = false
+  let timer: NodeJS.Timeout | undefined
+  let isReading = false
+
+  async function run() {
+    timer = undefined
+    isReading = true
+    try {
+      await read()
+    } catch (error) {
+      if (isWatched) liveReadFailed(log, { err: error, topic })
+    } finally {
+      isReading = false
+    }
+    if (isWatched) timer = setTimeout(run, everyMs).unref()
+  }
+
+  return {
+    watched(now) {
+      isWatched = now
+      if (!now) clearTimeout(timer)
+      else if (!isReading) void run()
+    },
+  }
+}

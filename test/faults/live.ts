@@ -1,0 +1,160 @@
+/**
+ * Kills nodes while a stream of the SDK watches the messages of a device: the node that serves the stream, and the node that the device
+ * sends to. Every acknowledged message arrives once, or a gap says that some were left out.
+ */
+import assert from 'node:assert/strict'
+import { createClient } from '../../sdk/src/index.ts'
+import { sleep } from '../../src/kernel/clock.ts'
+import { newId } from '../../src/kernel/ids.ts'
+import { eventually } from '../harness/eventually.ts'
+import { nodeDirectories, type RunningPlatform, startPlatform, usedDatabase } from '../harness/platform.ts'
+import { seededRandom } from '../harness/seeded-random.ts'
+import { killAll } from './kill.ts'
+
+export interface LiveKillReport {
+  rounds: number
+  acknowledged: number
+  /** Messages that only the list had, after a gap. */
+  afterGap: number
+  gaps: number
+  /** From the kill of the node that serves the stream until the stream is open on the other. */
+  slowestResumptionSeconds: number
+}
+
+interface Watched {
+  /** Numbers of the messages that the stream delivered. */
+  numbers: Map<number, number>
+  gaps: number
+  opened: number
+}
+
+const numberOf = (payload: unknown) => Number(/"n":(\d+)/.exec(String(payload))?.[1])
+
+export async function killLiveNodes(options: { rounds: number; seed: number }): Promise<LiveKillReport> {
+  const random = seededRandom(options.seed)
+  const { environment } = await usedDatabase()
+  const directories = nodeDirectories(2)
+  const start = (index: number) =>
+    startPlatform({ directory: directories[index]!, environment: { ...environment, WAYPOST_LOG_LEVEL: 'fatal' } })
+  const nodes: RunningPlatform[] = [await start(0), await start(1)]
+  const { key, version, endpointId, token } = await provision(nodes[0]!)
+  /** The node that new connections of the stream go to. */
+  let serving = 0
+  const viaServing: typeof fetch = (url, init) =>
+    fetch(String(url).replace('http://any', nodes[serving]!.baseUrl), init)
+  const client = createClient({ url: 'http://any', auth: { apiKey: key }, fetch: viaServing })
+  const watched: Watched = { numbers: new Map(), gaps: 0, opened: 0 }
+  const stop = new AbortController()
+  const watching = watch(client, endpointId, watched, stop.signal)
+  const report: LiveKillReport = {
+    rounds: options.rounds,
+    acknowledged: 0,
+    afterGap: 0,
+    gaps: 0,
+    slowestResumptionSeconds: 0,
+  }
+  const acknowledged = new Set<number>()
+  let next = 0
+  async function send(index: number, until: () => boolean) {
+    while (!until()) {
+      const n = next++
+      try {
+        const url = `${nodes[index]!.baseUrl}/kp1/${version}/dcx/${token}/json`
+        const answer = await fetch(url, {
+          method: 'POST',
+          body: JSON.stringify([{ n }]),
+          signal: AbortSignal.timeout(5000),
+        })
+        if (answer.status === 200) acknowledged.add(n)
+        await answer.arrayBuffer()
+      } catch {
+        // The node was killed before its answer.
+      }
+    }
+  }
+
+  await eventually(() => assert.equal(watched.opened, 1))
+  for (let round = 0; round < options.rounds; round++) {
+    const killsServing = round % 2 === 0
+    const victim = killsServing ? serving : 1 - serving
+    let isOver = false
+    const sending = send(killsServing ? 1 - serving : victim, () => isOver)
+    const alsoSending = killsServing ? Promise.resolve() : send(serving, () => isOver)
+    await sleep(300 + random() * 500)
+    const openedBefore = watched.opened
+    await killAll(nodes[victim]!)
+    const killedAt = performance.now()
+    if (killsServing) {
+      serving = 1 - serving
+      await eventually(() => assert.ok(watched.opened > openedBefore), { everyMs: 10 })
+      report.slowestResumptionSeconds = Math.max(report.slowestResumptionSeconds, (performance.now() - killedAt) / 1000)
+    }
+    await sleep(200)
+    isOver = true
+    await Promise.all([sending, alsoSending])
+    nodes[victim] = await start(victim)
+    await everythingArrived(client, endpointId, watched, acknowledged, report)
+  }
+  stop.abort()
+  await watching
+  return { ...report, acknowledged: acknowledged.size, gaps: watched.gaps }
+}
+
+async function provision(platform: RunningPlatform) {
+  const ask = await platform.asService(platform.bootstrap.default)
+  const must = async (operation: string, body: unknown) => {
+    const answer = await ask(operation, body)
+    assert.equal(answer.status, 201, answer.text)
+    return answer.body
+  }
+  const app = `live-${newId().slice(0, 8)}`
+  await must('POST /api/v1/applications', { name: app })
+  await must(`POST /api/v1/applications/${app}/app-versions`, { nameSuffix: 'v1' })
+  const { endpointId, token } = await must('POST /epr/api/v1/endpoints', { appVersion: { name: `${app}-v1` } })
+  const { key } = await must('POST /iam/api/v1/api-keys', { name: app })
+  return { key, version: `${app}-v1`, endpointId, token } as Record<'key' | 'version' | 'endpointId' | 'token', string>
+}
+
+async function watch(
+  client: ReturnType<typeof createClient>,
+  endpointId: string,
+  watched: Watched,
+  signal: AbortSignal,
+) {
+  const subscriptions = [{ id: 'in', topic: 'traffic', endpointIds: [endpointId], directions: ['INBOUND'] }]
+  for await (const event of client.live.stream(subscriptions, { signal })) {
+    if (event.type === 'subscribed') watched.opened++
+    else if (event.type === 'gap') watched.gaps++
+    else if (event.type === 'ended') assert.fail(event.message)
+    else if (event.type === 'items')
+      for (const { payload } of event.items) {
+        const n = numberOf(payload)
+        watched.numbers.set(n, (watched.numbers.get(n) ?? 0) + 1)
+      }
+  }
+}
+
+/** Waits until each acknowledged message has arrived; after a gap, those that are missing have to be in the list. */
+async function everythingArrived(
+  client: ReturnType<typeof createClient>,
+  endpointId: string,
+  watched: Watched,
+  acknowledged: Set<number>,
+  report: LiveKillReport,
+) {
+  const missing = () => [...acknowledged].filter((n) => !watched.numbers.has(n))
+  await eventually(() => assert.ok(missing().length === 0 || watched.gaps > 0, `${missing().length} are missing`), {
+    withinMs: 20_000,
+  })
+  if (missing().length > 0) {
+    const listed = new Set<number>()
+    for await (const { payload } of client.traffic.list({ endpointIds: [endpointId] })) listed.add(numberOf(payload))
+    for (const n of missing()) {
+      assert.ok(listed.has(n), `message ${n} is lost`)
+      watched.numbers.set(n, 1)
+      report.afterGap++
+    }
+  }
+  const repeated = [...watched.numbers].filter(([, times]) => times > 1)
+  assert.deepEqual(repeated, [], 'the SDK leaves out what it has delivered before')
+}
