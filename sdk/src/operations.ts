@@ -6153,8 +6153,8 @@ export interface Tokens {
 export interface TopicSubscription {
   /** Your name for the subscription; its events carry it. */
   id: string
-  /** `traffic`: messages that devices sent and received, as in `traffic.list`. `refusals`: refused connections and messages of devices, as in `refusals.list`. `connection`: connects and disconnects of endpoints. `series`: points of time series as they are stored. `alerts`: changes of alerts, with the alert as in `alerts.list`. `jobs`: jobs whose state or progress has changed, as in `jobs.list`; it begins with those that have not ended. */
-  topic: 'traffic' | 'refusals' | 'connection' | 'series' | 'alerts' | 'jobs'
+  /** `counts`: numbers of endpoints, as in `endpoints.counts.get`, when they have changed. `traffic`: messages that devices sent and received, as in `traffic.list`. `refusals`: refused connections and messages of devices, as in `refusals.list`. `connection`: connects and disconnects of endpoints. `series`: points of time series as they are stored. `alerts`: changes of alerts, with the alert as in `alerts.list`. `jobs`: jobs whose state or progress has changed, as in `jobs.list`; it begins with those that have not ended. */
+  topic: 'counts' | 'traffic' | 'refusals' | 'connection' | 'series' | 'alerts' | 'jobs'
   /** Only events of this application. Required for `series`. Default: all applications. */
   applicationName?: string
   /** Only events of these endpoints (ids). Default: all that the caller may read, also endpoints that come later. */
@@ -6173,6 +6173,8 @@ export interface TopicSubscription {
   severities?: ('INFO' | 'LOW' | 'MEDIUM' | 'HIGH' | 'CRITICAL')[]
   /** `alerts`: only alerts of these types. Default: all. */
   alertTypes?: string[]
+  /** `counts`: up to 5 of `application`, `version`, `connection` or metadata keys. Default: only the total is counted. */
+  by?: string[]
   /** `jobs`: only these jobs. Default: all that the caller may read. */
   jobIds?: string[]
   /** Begin with the events that were stored since this time. Default: new events only, or see Last-Event-ID. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
@@ -10977,7 +10979,7 @@ export interface Nouns {
     list: BareListCall<Record<never, never>, StreamTopic>
     /** Watch topics as they happen. One stream for several topics with the same filters; each topic uses the filters that it has, and its subscription has its name. To use other filters for each topic, open a stream with `streams.watch`. The response consists of server-sent events until the token expires. `open`: the stream has the id `streamId`. `subscribed`: a subscription is active; what is stored from now on is delivered. An event with the name of a topic has `subscription` and `items`, in the form of the operation that lists them. `gap`: something was left out; read it with that operation. `ended`: a subscription ended, with `status`, `code` and `message`, such as a permission that was taken away. `position`: everything before its id was delivered. `end`: the last event, with its `reason`: `unauthenticated`, `too_slow` (nothing was read for a minute) or `stopping`. Reasons of a `gap`: `missed` (nodes lost contact with each other, or one died), `too_slow` (more waited for the client than fits), `too_old`, `too_many` and `no_history` (what happened since Last-Event-ID cannot be delivered). */
     watch: Call<{
-      /** Names of the topics: traffic, refusals, connection, series, alerts, jobs. */
+      /** Names of the topics: counts, traffic, refusals, connection, series, alerts, jobs. */
       topics: string | readonly string[]
       /** Only events of this application. Required for `series`. Default: all applications. */
       applicationName?: string | undefined

@@ -19,7 +19,9 @@ export type {
   LiveEvent,
   LiveOrigin,
   LiveTopic,
+  LiveValue,
   TopicDefinition,
+  ValueQuery,
 } from './types.ts'
 
 /** A subscription on this node. */

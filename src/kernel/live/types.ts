@@ -44,6 +44,21 @@ export type FacetName =
   | 'severities'
   | 'alertTypes'
   | 'jobIds'
+  | 'by'
+
+/** The filters of a subscription to a value. */
+export interface ValueQuery {
+  applicationName: string | undefined
+  facets: ReadonlyMap<string, ReadonlySet<string>>
+}
+
+/** A value that is read again and again. Streams get it when it has changed; subscriptions with the same key share the reads. */
+export interface LiveValue {
+  everySeconds: number
+  keyOf(ctx: Ctx, query: ValueQuery): string
+  /** Returns JSON. */
+  read(ctx: Ctx, query: ValueQuery): Promise<string>
+}
 
 export interface TopicDefinition {
   name: string
@@ -72,6 +87,8 @@ export interface TopicDefinition {
   beginsWithHistory?: boolean
   /** True if events may have no tenant (''); callers with the scope on the platform get them. */
   withoutTenant?: boolean
+  /** The topic is a value instead of events. */
+  value?: LiveValue
   /** A stream that resumes gets the history from this long before its position, because events are stored later than their time. */
   slackSeconds?: number
   /** Reads stored events, oldest first. Without it, a stream that resumes gets a gap. */

@@ -13,7 +13,7 @@ const endedSecondsMin = 30
 const jobsMax = 2000
 
 export function defineTopic({ live, bulk, db, log, now }: Pick<Kit, 'live' | 'bulk' | 'db' | 'log' | 'now'>) {
-  /** What was published of each job. */
+  /** The last published text of each job. */
   let published = new Map<string, string>()
   let readAt: number | undefined
   const poll = createPoll({ topic: 'jobs', everyMs, read, log })

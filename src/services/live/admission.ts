@@ -32,6 +32,7 @@ const facetNames: readonly FacetName[] = [
   'severities',
   'alertTypes',
   'jobIds',
+  'by',
 ]
 
 const hasApplications = ({ on, hasApplications = on === 'endpoint' }: TopicDefinition) => hasApplications
@@ -97,10 +98,11 @@ function interestsOf({ topic, applicationName, endpointIds }: SubscriptionReques
 
 function includesOf(
   ctx: Ctx,
-  { on, scopes, mayRead }: TopicDefinition,
+  { on, scopes, mayRead, value }: TopicDefinition,
   { applicationName, endpointIds }: SubscriptionRequest,
   facets: Admission['facets'],
 ): Admission['includes'] {
+  if (value) return () => true
   const { caller } = ctx
   const requested = endpointIds && new Set(endpointIds)
   const readable = new Map<string, boolean>()

@@ -20,3 +20,10 @@ export const historyFailed = defineLogMessage({
   cause: 'The database did not answer, or a statement took too long.',
   action: 'Nothing if it happens once. If it repeats, read the error and check the database.',
 })
+
+export const valueUnread = defineLogMessage({
+  level: 'warn',
+  text: 'reading a value for streams failed; they keep the last one, retrying',
+  cause: 'The database did not answer, or too many such reads run at the same time.',
+  action: 'Nothing if it happens once. If it repeats, read the error and check the database.',
+})

@@ -150,3 +150,30 @@ suite('jobs', () => {
     second.close()
   })
 })
+
+suite('counts', () => {
+  test('a stream gets the numbers of endpoints that its caller may read, and again when they change', async () => {
+    const { app, version, endpointId } = await live.aProvisionedEndpoint()
+    const reader = aCaller({ id: 'eve', on: { [`endpoint-${endpointId}`]: ['endpoint:read'] } })
+    const { headers, replaceWith } = aReplaceableCaller(reader)
+    const subscriptions = [{ id: 'all', topic: 'counts', applicationName: app, by: ['version'] }]
+    const [source, limited] = [await stream(subscriptions), await stream(subscriptions, headers)]
+    const totals = (of: typeof source) => of.items('all').map(({ total }) => total)
+    await eventually(() => assert.deepEqual(totals(source), [1]))
+    assert.deepEqual(source.items('all')[0]!.counts, [
+      { by: 'version', values: [{ value: version, count: 1 }], others: 0, missing: 0 },
+    ])
+    await live.anEndpoint(version)
+    await eventually(() => assert.deepEqual(totals(source), [1, 2]), { withinMs: 20_000 })
+    assert.deepEqual(totals(limited), [1])
+    const late = await stream(subscriptions)
+    await eventually(() => assert.deepEqual(totals(late), [2]), { withinMs: 20_000 })
+    replaceWith(aCaller({ id: 'eve', on: { [`application-${app}`]: ['endpoint:read'] } }))
+    await eventually(() => assert.deepEqual(totals(limited), [1, 2]))
+    replaceWith(aCaller({ id: 'eve' }))
+    assert.equal((await limited.ended('all')).status, 404)
+    const wrong = await stream([{ id: 'wrong', topic: 'counts', by: ['a', 'b', 'c', 'd', 'x'.repeat(300)] }])
+    assert.equal((await wrong.ended('wrong')).status, 400)
+    for (const one of [source, limited, late, wrong]) one.close()
+  })
+})

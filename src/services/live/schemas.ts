@@ -37,6 +37,11 @@ const filters = {
     '`alerts`: only alerts of these severities. Default: all.',
   ),
   alertTypes: list('Type of an alert.', '`alerts`: only alerts of these types. Default: all.'),
+  by: list(
+    'What to count by.',
+    '`counts`: up to 5 of `application`, `version`, `connection` or metadata keys. Default: only the total is counted.',
+    5,
+  ),
   jobIds: list('Id of a job.', '`jobs`: only these jobs. Default: all that the caller may read.'),
 }
 

@@ -12,6 +12,7 @@ import type { LiveSettings } from './settings.ts'
 import { ChangeStream } from './signals.ts'
 import { createStream, type StreamDeps } from './stream.ts'
 import { createStreams, type OpenStream, type Streams } from './streams.ts'
+import { createValues } from './values.ts'
 
 export interface OpenRequest {
   subscriptions: SubscriptionRequest[]
@@ -64,6 +65,7 @@ export function createLiveService(kit: Kit<LiveSettings>, services: Services): L
     streams,
     recheck: createRecheck(streams, kit.log),
     historyLimit: createConcurrencyLimit(historyLimits),
+    values: createValues(kit.log),
     countQueued: streams.countQueued,
     countSent: (topic, events) => sent.inc({ topic }, events),
     countGap: (reason) => gaps.inc({ reason }),
@@ -80,7 +82,7 @@ export function createLiveService(kit: Kit<LiveSettings>, services: Services): L
         description: topic.description,
         scopes: [...topic.scopes],
         filters: filtersOf(topic),
-        hasHistory: topic.history !== undefined,
+        hasHistory: topic.history !== undefined || topic.value !== undefined,
       })),
     start: live.start,
     async stop() {

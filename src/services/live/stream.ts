@@ -11,6 +11,7 @@ import { historyFailed, subscriptionFailed } from './log-messages.ts'
 import { createQueue, type Outlet, type Queue } from './queue.ts'
 import type { SubscriptionRequest } from './schemas.ts'
 import type { Subscription } from './subscription.ts'
+import type { Values } from './values.ts'
 
 interface Entry extends Subscription {
   admission: Admission | undefined
@@ -40,6 +41,7 @@ export interface StreamDeps extends AdmissionDeps {
   now: Clock
   /** Limits concurrent reads of histories. */
   historyLimit: ConcurrencyLimit
+  values: Values
   countQueued(bytes: number): void
   countSent(topic: string, events: number): void
   countGap(reason: string): void
@@ -155,6 +157,7 @@ async function start(state: State, entry: Entry, since: number | undefined) {
     return
   }
   if (isGone()) return
+  if (entry.topic.value) return await startValue(state, entry, isGone)
   const { isComplete, close } = deps.live.subscribe(entry.topic.name, entry.admission.interests, {
     deliver: (event) => deliver(state, entry, event),
     gap: entry.gap,
@@ -172,6 +175,22 @@ async function start(state: State, entry: Entry, since: number | undefined) {
   entry.waiting = undefined
   for (const event of replayed) state.queue.add(entry, event)
   for (const event of waiting) if (event.id === undefined || !known.has(event.id)) state.queue.add(entry, event)
+}
+
+/** Reads the value once, so that an error ends the subscription, then delivers it whenever it has changed. */
+async function startValue(state: State, entry: Entry, isGone: () => boolean) {
+  const { deps, ctx, outlet, queue } = state
+  const { request, topic, admission } = entry
+  const query = { applicationName: request.applicationName, facets: admission!.facets }
+  try {
+    const { join } = await deps.values.open(topic, ctx, query)
+    if (isGone()) return
+    entry.waiting = undefined
+    outlet.send('subscribed', JSON.stringify({ subscription: request.id, topic: topic.name }))
+    entry.close = join((text) => queue.add(entry, { tenantId: ctx.tenantId, text }))
+  } catch (error) {
+    if (!isGone()) endSubscription(state, entry, error)
+  }
 }
 
 function deliver({ queue }: State, entry: Entry, event: LiveEvent) {
@@ -221,13 +240,19 @@ function endSubscription({ entries, outlet, ctx }: State, entry: Entry, error: u
 async function setCaller(state: State, caller: Caller) {
   const { deps, entries } = state
   const ctx = { ...state.ctx, caller }
+  const restart: Entry[] = []
   for (const entry of [...entries.values()])
     try {
-      const admission = await admit(deps, ctx, entry.topic, entry.request)
-      entry.admission = admission
+      entry.admission = await admit(deps, ctx, entry.topic, entry.request)
+      // A value may be another one with other permissions.
+      if (entry.topic.value) restart.push(entry)
     } catch (error) {
       if (!(error instanceof PlatformError) || error.status >= 500) throw error
       if (entries.get(entry.request.id) === entry) endSubscription(state, entry, error)
     }
   state.ctx = ctx
+  for (const entry of restart) {
+    entry.close()
+    await startValue(state, entry, () => state.isClosed || entries.get(entry.request.id) !== entry)
+  }
 }

@@ -5,6 +5,7 @@ import { Tokens } from '../tokens/contract.ts'
 import { registerInstances } from './configuration.ts'
 import { Register } from './contract.ts'
 import { endpointMetadata } from './device.ts'
+import { defineCountsTopic } from './directory/live.ts'
 import { directoryRoutes } from './directory/routes.ts'
 import { createChanges } from './endpoint-changes.ts'
 import { batchRoutes, endpointRoutes } from './endpoints/routes.ts'
@@ -42,6 +43,7 @@ export default defineService({
     const connectivityKeys = createConnectivityKeys(services.applications)
     const service = { ...createRegister(kit, services, { changes, filters: filterIndex, connectivityKeys }), filters }
     registerEventHandlers(kit.bus, service)
+    defineCountsTopic(kit.live, service.directory)
     const routes = [endpointRoutes, batchRoutes, directoryRoutes, metadataRoutes, relationRoutes, filterRoutes]
     return {
       api: service.api,

@@ -5,8 +5,9 @@ import { timeOf, timeText } from '../../../kernel/times.ts'
 import { readMetadataFilter } from '../lists/query.ts'
 import { checkKey } from '../metadata/metadata.ts'
 import type { RegisterService } from '../service.ts'
+import { dimensionsOf } from './dimensions.ts'
 import { wordsOf } from './document.ts'
-import { type Connection, connections, type Dimension, type Sort } from './query.ts'
+import { type Connection, connections, type Sort } from './query.ts'
 import * as schemas from './schemas.ts'
 import type { SelectionRequest } from './selection.ts'
 
@@ -28,7 +29,11 @@ export function directoryRoutes(http: Http, { directory }: RegisterService) {
 
   http.get('/directory/counts', { schema: schemas.countDirectory, config: read }, async ({ ctx, query }, reply) =>
     reply.send(
-      await directory.counts(ctx, { ...selectionOf(query, now()), dimensions: dimensionsOf(query.by), top: query.top }),
+      await directory.counts(ctx, {
+        ...selectionOf(query, now()),
+        dimensions: dimensionsOf(listOf(query.by)),
+        top: query.top,
+      }),
     ),
   )
 
@@ -99,18 +104,4 @@ function includesMetadata(include: string | string[] | undefined): boolean {
   const words = listOf(include) ?? []
   if (words.some((word) => word !== 'metadata')) throw invalidField('include', 'expected metadata')
   return words.includes('metadata')
-}
-
-const dimensionsMax = 5
-const dimensionFields = ['application', 'version', 'connection'] as const
-
-function dimensionsOf(by: string | string[] | undefined): Dimension[] {
-  const names = [...new Set(listOf(by) ?? [])]
-  if (names.length > dimensionsMax) throw invalidField('by', `expected at most ${dimensionsMax} keys`)
-  return names.map((name): Dimension => {
-    const field = dimensionFields.find((one) => one === name)
-    if (field) return { field }
-    checkKey(name, 'by')
-    return { field: 'metadata', key: name }
-  })
 }
