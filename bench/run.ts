@@ -20,6 +20,10 @@ const benches: Record<string, { title: string; load(): Promise<() => Promise<Fig
   tenants: { title: 'Ten thousand tenants', load: async () => (await import('./tenants.ts')).tenants },
   binary: { title: 'Uploads and downloads', load: async () => (await import('./binary.ts')).binary },
   register: { title: 'A million endpoints', load: async () => (await import('./register.ts')).register },
+  directory: {
+    title: 'Search, sort, counts and map of a million endpoints',
+    load: async () => (await import('./directory.ts')).directory,
+  },
   registration: {
     title: 'Registration of endpoints',
     load: async () => (await import('./registration.ts')).registration,

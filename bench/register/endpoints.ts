@@ -79,7 +79,10 @@ export async function fill({ sql, tenantId }: BenchPlatform, from: number, to: n
 /** Waits until the background work of registrations is done, so that it does not disturb the measurement of pages. */
 export async function settle({ sql }: BenchPlatform) {
   for (let left = 1; left > 0; await sleep(100))
-    left = (await sql`select count(*) from register.count_differences`)[0]?.count
+    left = (
+      await sql`
+        select (select count(*) from register.count_differences) + (select count(*) from register.directory_queue) as left`
+    )[0]?.left
   for (const table of [
     'register.endpoints',
     'register.counts',

@@ -2,6 +2,7 @@
 import type { Kit } from '../kernel/define-service.ts'
 import type { DeviceMessage } from '../kernel/device.ts'
 import { StorageLowForDevices } from '../kernel/errors.ts'
+import type { Register } from '../services/register/contract.ts'
 import type { TrafficLog } from '../services/traffic-log/contract.ts'
 import type { CarriedMessage, Gateway } from './contract.ts'
 import { createCorrelationIds, describeError } from './dispatch.ts'
@@ -12,7 +13,12 @@ import type { Tenants } from './tenants.ts'
 
 export function createReceiveCarried(
   kit: Pick<Kit, 'now' | 'log' | 'newId' | 'diskSpace'>,
-  deps: { identify: Pick<Identify, 'extensionOf'>; tenants: Tenants; trafficLog: Pick<TrafficLog, 'record'> },
+  deps: {
+    identify: Pick<Identify, 'extensionOf'>
+    tenants: Tenants
+    trafficLog: Pick<TrafficLog, 'record'>
+    register: Pick<Register, 'noteActivity'>
+  },
 ): Gateway['receive'] {
   const newCorrelationId = createCorrelationIds(kit.newId)
 
@@ -23,6 +29,7 @@ export function createReceiveCarried(
     if (!extension) throw ExtensionUnknown({ extension: name })
     if (kit.diskSpace.isLow && !extension.unrecorded) throw StorageLowForDevices()
     const receivedAt = kit.now()
+    deps.register.noteActivity(endpoint.endpointId, receivedAt)
     const message: DeviceMessage = {
       endpoint,
       extension: name,

@@ -7,6 +7,7 @@ import { isConnectionFailure, isExhausted } from '../kernel/db.ts'
 import type { Kit } from '../kernel/define-service.ts'
 import type { DeviceAnswer, DeviceEndpoint, DeviceMessage, Extension } from '../kernel/device.ts'
 import { PlatformError, StorageLowForDevices } from '../kernel/errors.ts'
+import type { Register } from '../services/register/contract.ts'
 import type { TrafficLog } from '../services/traffic-log/contract.ts'
 import { ExtensionUnknown } from './errors.ts'
 import { deviceMessageFailed } from './log-messages.ts'
@@ -22,6 +23,8 @@ export interface Destination {
   /** Undefined if it does not exist or this version may not use it. */
   extension: Extension | undefined
   counts: MessageCounts
+  /** When the register was last informed that the endpoint is active; monotonic milliseconds, 0 for never. */
+  activeAt: number
 }
 
 /** A message that has arrived, and where it goes. */
@@ -50,9 +53,13 @@ export type Dispatch = <A extends Arrival, T>(arrival: A, answer: (arrival: A, r
 
 export const emptyPayload = Buffer.alloc(0)
 
+/** The register is informed about an active endpoint once in this time. */
+const activityMs = 60_000
+
 export function createDispatch(
   kit: Pick<Kit, 'now' | 'log' | 'newId' | 'diskSpace'>,
   trafficLog: Pick<TrafficLog, 'record'>,
+  register: Pick<Register, 'noteActivity'>,
 ): Dispatch {
   const { log, diskSpace } = kit
   const timeAt = createMillisecondClock(kit.now)
@@ -62,11 +69,18 @@ export function createDispatch(
     // Messages of unrecorded extensions store nothing.
     if (diskSpace.isLow && isRecorded(arrival.destination)) return answer(arrival, refuseForSpace(arrival))
     const message = messageOf(arrival)
+    noteActivity(arrival, message)
     const received = receive(arrival, message)
     const recorded = record(arrival, message)
     return received instanceof Promise || recorded !== undefined
       ? finishLater(arrival, message, received, recorded, answer)
       : answer(arrival, finish(arrival, message, received))
+  }
+
+  function noteActivity({ destination, arrivedAt }: Arrival, { endpoint, receivedAt }: DeviceMessage) {
+    if (destination.activeAt !== 0 && arrivedAt - destination.activeAt < activityMs) return
+    destination.activeAt = arrivedAt
+    register.noteActivity(endpoint.endpointId, receivedAt)
   }
 
   function refuseForSpace({ destination, arrivedAt }: Arrival): Reply {

@@ -80,14 +80,14 @@ export function createGateway(kit: Kit<GatewaySettings>, given: NeededServices):
   const live: RunningParts = { extensions: new Map(), sessions: undefined, sessionStore: undefined }
   const admission = createAdmission(kit, given, live)
   const delivery = createDelivery(kit, given, live, admission)
-  const dispatch = createDispatch(kit, given.trafficLog)
+  const dispatch = createDispatch(kit, given.trafficLog, given.register)
   const open = createOpen(kit, given, live, admission, createMqttHost(kit, given, live, admission, delivery, dispatch))
   deleteRowsOfDeletedOwners(kit)
   const { tenantRate, identify, tokenLockout, metrics, limits, observation } = admission
   const { bindings, downlink, pushOnConnect, connectivity } = delivery
   return {
     api: {
-      receive: createReceiveCarried(kit, { ...admission, trafficLog: given.trafficLog }),
+      receive: createReceiveCarried(kit, { ...admission, trafficLog: given.trafficLog, register: given.register }),
       send: downlink.send,
       sendHere: downlink.sendHere,
       isConnected: (endpointId) => bindings.find(endpointId) !== undefined,

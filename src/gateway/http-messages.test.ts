@@ -49,6 +49,17 @@ test('POST is a message, whatever its Content-Type says, and the answer is exact
   assert.deepEqual((await post(`kp1/${version}/reading/${token}/get/7`)).json, { echo: '', requestId: 7 })
 })
 
+test('a message is the last activity of its endpoint', async () => {
+  const { prefix, endpointId } = await aProvisionedEndpoint()
+  const before = Date.now()
+  assert.equal((await post(`${prefix}/json`, '{}')).status, 200)
+  await gate.waypost.built.get('register')!.stop!()
+  const { body } = await admin('GET /epr/api/v1/directory?sort=lastActivity&sortOrder=desc&limit=1')
+  assert.equal(body.content[0].endpointId, endpointId)
+  assert.equal(body.content[0].connection, 'never')
+  assert.ok(Date.parse(body.content[0].lastActivity) >= before - 1000)
+})
+
 test('slashes are significant, escapes are not', async () => {
   const { prefix } = await aProvisionedEndpoint()
   for (const [rest, path] of [

@@ -105,5 +105,6 @@ const routeOf = (
   extension: identified.extension,
   extensionName,
   counts,
+  activeAt: 0,
   prefix,
 })

@@ -124,6 +124,7 @@ export function mountDeviceHttp(app: FastifyInstance, deps: DeviceHttpDeps) {
         extensionName: topic.extension,
         extension,
         counts: metrics.messageCounts(extension?.name, 'http'),
+        activeAt: 0,
       },
       tail: { resourcePath: tail.resourcePath, requestId },
       payload,

@@ -54,6 +54,13 @@ export interface Containments {
   endpoints(sql: Sql): Fragment
 }
 
+/** A time series with the names of the values that are a place. */
+export interface PlaceSeries {
+  name: string
+  latitude: string
+  longitude: string
+}
+
 export const applicationResource = (applicationName: string) => `application-${applicationName}`
 export const endpointResourceName = (endpointId: string) => `endpoint-${endpointId}`
 
@@ -180,8 +187,16 @@ export interface Register {
   updateMetadata(endpointId: string, change: MetadataChange, options?: { cause?: string }): Promise<boolean>
   /** Stores whether endpoints are connected. Ignores a change whose number is smaller than the stored one. */
   setConnectivity(changes: Connectivity[]): Promise<void>
-  /** Records that an endpoint was active. It returns at once; callers report an endpoint at most once a minute. */
+  /** Records that an endpoint was active. It returns at once, and stores the time some seconds later. */
   noteActivity(endpointId: string, at: Date): void
+  /** Returns the series whose newest point is the place of the version's endpoints. Returns no promise if it is cached. */
+  placeSeriesOf(version: {
+    tenantId: string
+    applicationName: string
+    versionName: string
+  }): PlaceSeries | undefined | Promise<PlaceSeries | undefined>
+  /** Records where an endpoint is, in degrees. It returns at once, ignores values that are no place, and stores some seconds later. */
+  reportPlace(place: { endpointId: string; latitude: unknown; longitude: unknown; at: Date }): void
   /** Sets the version that a device reports. Returns false if its application has no such version. */
   setVersion(endpointId: string, versionName: string): Promise<boolean>
   /** Returns up to a thousand endpoints that this one contains (outbound) or is contained in (inbound). */

@@ -60,7 +60,7 @@ export default defineService({
         { name: 'register.fold-counts', everySeconds: 10, run: foldAllCounts },
         service.directory.indexing.periodic,
       ],
-      stop: service.directory.activity.stop,
+      stop: service.directory.flush,
     }
   },
 })

@@ -8,9 +8,9 @@ export const countingEndpointsFailed = defineLogMessage({
   action: 'Check the database if it happens repeatedly. Until then searches of this tenant use the last count.',
 })
 
-export const storingActivityFailed = defineLogMessage({
+export const deferredWriteFailed = defineLogMessage({
   level: 'warn',
-  text: 'storing when endpoints were last active failed; the next messages of these endpoints report it again',
+  text: 'storing the last activity or place of endpoints failed; the next messages of these endpoints report it again',
   cause: 'The database did not accept the write.',
-  action: 'Check the database if it happens repeatedly. Until then the directory shows an older last activity.',
+  action: 'Check the database if it happens repeatedly. Until then the directory shows an older activity or place.',
 })

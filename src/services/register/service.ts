@@ -81,7 +81,9 @@ export function createRegister(
       updateMetadata: metadata.change,
       setConnectivity: metadata.setConnectivity,
       setVersion: endpoints.setReportedVersion,
-      noteActivity: directory.activity.note,
+      noteActivity: directory.noteActivity,
+      placeSeriesOf: directory.placeSeriesOf,
+      reportPlace: directory.reportPlace,
       relatedEndpoints: (endpointId, direction) => findRelated(db.sql, { endpointId, direction, limit: 1000 }),
       async findFilter(tenantId, filterId) {
         const [filter] = await parts.filters.find(db.sql, tenantId, [filterId])

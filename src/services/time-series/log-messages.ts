@@ -57,3 +57,10 @@ export const packingFailed = defineLogMessage({
   cause: 'A statement failed: the database did not answer, or it has no space left.',
   action: 'Read the error. Samples stay readable, but their table grows until packing succeeds.',
 })
+
+export const placeSeriesUnread = defineLogMessage({
+  level: 'warn',
+  text: 'reading which series has the places of endpoints failed; a place in a sample is not on the map, the next sample retries',
+  cause: 'The database did not answer.',
+  action: 'Nothing if it happens once. If it repeats, check the database and its connections.',
+})

@@ -32,6 +32,7 @@ import { withinQuota } from './write/points-quota.ts'
 import { createPointsRequest, type PointsRequest } from './write/points-request.ts'
 import { publishPoints } from './write/publish-points.ts'
 import { createPutPoints } from './write/put-points.ts'
+import { createPlaceReports } from './write/report-places.ts'
 import type { Rows } from './write/rows.ts'
 import { createSlots, type Slots } from './write/slots.ts'
 import { createWriteOrder } from './write/write-order.ts'
@@ -93,6 +94,7 @@ export function createTimeSeries(kit: Kit<TimeSeriesSettings>, services: Service
     limits: kit.settings.live,
   })
   writePath.onStored(live.stored)
+  writePath.onStored(createPlaceReports(log, register, numbers))
   writePath.onStored(defineTopic(kit.live, { numbers, replay }))
   const packer = createPacker({
     ...kit,

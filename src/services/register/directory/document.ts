@@ -1,4 +1,5 @@
 /** Computes the directory's document of an endpoint: searchable text, values to sort by, and its place. Pure functions. */
+import type { PlaceSeries } from '../contract.ts'
 export interface DirectorySettings {
   /** Metadata keys that are searched and sorted by; their values are texts, numbers or booleans. */
   keys: string[]
@@ -6,12 +7,6 @@ export interface DirectorySettings {
   place: { latitude: string[]; longitude: string[] } | undefined
   /** The time series that reports places; its newest value replaces the place in the metadata. */
   series: PlaceSeries | undefined
-}
-
-export interface PlaceSeries {
-  name: string
-  latitude: string
-  longitude: string
 }
 
 /** In millionths of a degree. */

@@ -3,8 +3,8 @@ import type { Clock } from '../../../kernel/clock.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import type { Applications } from '../../applications/contract.ts'
+import type { Register } from '../contract.ts'
 import type { FilterIndex } from '../filters/filter-index.ts'
-import { type Activity, createActivity } from './activity.ts'
 import {
   type Counts,
   type CountsRequest,
@@ -12,30 +12,52 @@ import {
   createCountConcurrency,
   defaultCountLimits,
 } from './counts.ts'
+import { createDeferredWrites } from './deferred-writes.ts'
+import { toPlace } from './document.ts'
 import { createIndexing, type Indexing } from './indexing.ts'
 import { type DirectoryPage, type DirectoryRequest, defaultLimits, listDirectory } from './list.ts'
 import { listPlaces, type Places, type PlacesRequest } from './places.ts'
 import { createDirectorySettings, createIsIndexed } from './settings.ts'
+import { saveActivity } from './store/documents.ts'
+import { type ReportedPlace, saveReportedPlaces } from './store/places.ts'
 
 export interface Directory {
   list(ctx: Ctx, request: DirectoryRequest): Promise<DirectoryPage>
   counts(ctx: Ctx, request: CountsRequest): Promise<Counts>
   places(ctx: Ctx, request: PlacesRequest): Promise<Places>
   indexing: Indexing
-  activity: Activity
+  noteActivity: Register['noteActivity']
+  placeSeriesOf: Register['placeSeriesOf']
+  reportPlace: Register['reportPlace']
+  /** Stores activity and places that were reported. */
+  flush(): Promise<void>
   now: Clock
 }
 
 export function createDirectory(kit: Kit, applications: Applications, filters: FilterIndex): Directory {
   const { db } = kit
+  const settingsOf = createDirectorySettings(applications)
+  const activity = createDeferredWrites<{ endpointId: string; at: Date }>(kit, (values) => saveActivity(db.sql, values))
+  const places = createDeferredWrites<ReportedPlace>(kit, (values) => saveReportedPlaces(db.sql, values))
   const listDeps = { db, filters, isIndexed: createIsIndexed(applications), limits: defaultLimits }
   const countDeps = { db, filters, limits: defaultCountLimits, concurrency: createCountConcurrency() }
   return {
     list: (ctx, request) => listDirectory(listDeps, ctx, request),
     counts: (ctx, request) => countDirectory(countDeps, ctx, request),
     places: (ctx, request) => listPlaces({ db }, ctx, request),
-    indexing: createIndexing(kit, createDirectorySettings(applications)),
-    activity: createActivity(kit),
+    indexing: createIndexing(kit, settingsOf),
+    noteActivity: (endpointId, at) => activity.add({ endpointId, at }),
+    placeSeriesOf(version) {
+      const settings = settingsOf(version)
+      return settings instanceof Promise ? settings.then(({ series }) => series) : settings.series
+    },
+    reportPlace({ endpointId, at, ...degrees }) {
+      const place = toPlace(degrees.latitude, degrees.longitude)
+      if (place) places.add({ endpointId, at, ...place })
+    },
+    async flush() {
+      await Promise.all([activity.flush(), places.flush()])
+    },
     now: kit.now,
   }
 }

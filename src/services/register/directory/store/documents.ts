@@ -114,7 +114,7 @@ export async function saveConnections(sql: Sql, keys: EndpointKey[]) {
       where known.connection <> excluded.connection or known.at < excluded.at`
 }
 
-/** Stores when endpoints were active, if that is later than the stored time. */
+/** Stores when endpoints were active, with the precision of a minute: a device that sends often causes few writes. */
 export async function saveActivity(sql: Sql, active: { endpointId: string; at: Date }[]) {
   await sql`
     insert into register.activity as known (tenant_id, application_name, seq, connection, at)
@@ -122,7 +122,8 @@ export async function saveActivity(sql: Sql, active: { endpointId: string; at: D
     from unnest(${active.map(({ endpointId }) => endpointId)}::text[], ${active.map(({ at }) => at.toISOString())}::text[]::timestamptz[])
       as given(endpoint_id, at) join register.endpoints e on e.endpoint_id = given.endpoint_id
     order by e.seq
-    on conflict (tenant_id, application_name, seq) do update set at = excluded.at where known.at < excluded.at`
+    on conflict (tenant_id, application_name, seq) do update set at = excluded.at
+      where known.at < excluded.at - interval '1 minute'`
 }
 
 /** Enqueues all endpoints of an application or version behind a number. Returns the last number; undefined if none is left. */

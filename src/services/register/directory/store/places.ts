@@ -153,3 +153,24 @@ export async function findNames(
     select seq, endpoint_id, case when jsonb_typeof(metadata -> 'name') = 'string' then left(metadata ->> 'name', 200) end as name
     from register.endpoints where tenant_id = ${tenantId} and seq = any(${seqs}::bigint[])`
 }
+
+export type ReportedPlace = Place & { endpointId: string; at: Date }
+
+/** Stores places that time series reported, if they are newer, and enqueues endpoints whose place has changed. */
+export async function saveReportedPlaces(sql: Sql, places: ReportedPlace[]) {
+  await sql`
+    with given as (
+      select e.tenant_id, e.application_name, e.seq, g.latitude, g.longitude, g.at
+      from jsonb_to_recordset(${sql.json(places)}) as g("endpointId" text, latitude integer, longitude integer, at timestamptz)
+        join register.endpoints e on e.endpoint_id = g."endpointId"
+      order by e.seq),
+    saved as (
+      insert into register.reported_places as known (tenant_id, application_name, seq, latitude, longitude, at)
+      select * from given
+      on conflict (tenant_id, application_name, seq) do update
+        set latitude = excluded.latitude, longitude = excluded.longitude, at = excluded.at
+        where known.at < excluded.at and (known.latitude, known.longitude) <> (excluded.latitude, excluded.longitude)
+      returning tenant_id, application_name, seq)
+    insert into register.directory_queue (tenant_id, application_name, seq, whole)
+    select tenant_id, application_name, seq, true from saved`
+}
