@@ -96,6 +96,14 @@ describe('connections of one address', () => {
     assert.equal(arrive('b')?.refusal, undefined)
   })
 
+  test('the class of a refused connection stays closing', () => {
+    const { limits, arrive } = someLimits({ max: 1 })
+    limits.setEvictionClass(arrive('a')!, 'protected')
+    const refused = arrive('b')!
+    limits.setEvictionClass(refused, 'protected')
+    assert.equal(refused.evictionClass, 'closing')
+  })
+
   test('changes of a closed connection are ignored', () => {
     const { limits, arrive, share } = someLimits({ max: 1 })
     const gone = arrive('a')!

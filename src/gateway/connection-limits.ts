@@ -98,7 +98,7 @@ export function createConnectionLimits(deps: {
     deps.recordRefusal(slot.transport, slot.address, 'too_many_connections')
     return refusedOpen < refusedOpenMax
       ? Object.assign(slot, {
-          standing: 'closing' as const,
+          evictionClass: 'closing' as const,
           refusal: reason === 'total' ? ('busy' as const) : ('quota_exceeded' as const),
         })
       : undefined
