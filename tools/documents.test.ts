@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { documentProblems } from './documents.ts'
+import { documentProblems, unlistedServices } from './documents.ts'
 
 const files = new Set(['README.md', 'docs/adr/0001-a.md', 'src/kernel/cache.ts', 'src/services/a/README.md'])
 const inService = (name: string) => `src/services/a/${name}`
@@ -50,4 +50,13 @@ for (const [what, text, problem] of [
 
 test('a guide may name files that its reader creates', () => {
   assert.deepEqual(problemsOf('docs/guides/b.md', 'Write `src/services/new/service.ts`.'), [])
+})
+
+test('the folder list of ARCHITECTURE.md must contain every service of the catalogue', () => {
+  const catalogue = "import a from '../services/time-sync/index.ts'\nimport b from '../services/rules/index.ts'\n"
+  const architecture = '        time-sync/        device extension tsx\n'
+  assert.deepEqual(unlistedServices(architecture, catalogue), [
+    'ARCHITECTURE.md: the list of folders lacks the service rules',
+  ])
+  assert.deepEqual(unlistedServices(`${architecture}        rules/            rules\n`, catalogue), [])
 })

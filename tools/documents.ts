@@ -1,4 +1,7 @@
-/** Finds broken links and names of missing files in Markdown documents. Prints `document: problem`, and exits with 1 if there are any. */
+/**
+ * Finds broken links, names of missing files and missing services in Markdown documents. Prints `document: problem`, and exits with 1 if
+ * there are any.
+ */
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -48,6 +51,13 @@ function unknownFiles(document: string, text: string, files: Set<string>, exists
     .map(([, name]) => `${document}: there is no file ${name}`)
 }
 
+/** Returns the services that `src/assembly/catalogue.ts` imports and the folder list of ARCHITECTURE.md does not name. */
+export const unlistedServices = (architecture: string, catalogue: string): string[] =>
+  [...catalogue.matchAll(/'\.\.\/services\/([\w-]+)\/index\.ts'/g)]
+    .map(([, name]) => name!)
+    .filter((name) => !new RegExp(`^ +${name}/ `, 'm').test(architecture))
+    .map((name) => `ARCHITECTURE.md: the list of folders lacks the service ${name}`)
+
 /** Checks `documents` (path → text); `files` are all files of the repository. In guides only links are checked. */
 export function documentProblems(documents: Map<string, string>, files: Set<string>): string[] {
   const folders = new Set<string>()
@@ -66,7 +76,11 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const files = globSync('**/*.*', { exclude }).concat('LICENSE')
   const documents = files.filter((file) => file.endsWith('.md') && !file.startsWith('docs/reference/'))
   const texts = new Map(documents.map((file) => [file, readFileSync(file, 'utf8')]))
-  const problems = documentProblems(texts, new Set(files))
+  const catalogue = readFileSync('src/assembly/catalogue.ts', 'utf8')
+  const problems = [
+    ...documentProblems(texts, new Set(files)),
+    ...unlistedServices(texts.get('ARCHITECTURE.md') ?? '', catalogue),
+  ]
   for (const problem of problems) console.log(problem)
   if (problems.length > 0) process.exit(1)
 }
