@@ -1,5 +1,5 @@
 import { sleep } from '../../src/kernel/clock.ts'
-import { CallRefused } from '../../src/sandbox/job.ts'
+import { CallRejected } from '../../src/sandbox/job.ts'
 import { createSandbox } from '../../src/sandbox/sandbox.ts'
 import { type HostileScript, hostileScripts } from '../../test/harness/hostile-scripts.ts'
 
@@ -15,7 +15,7 @@ export async function runHostile() {
       input: '{"data":{}}',
       script,
       limits,
-      call: () => Promise.reject(new CallRefused('refused')),
+      call: () => Promise.reject(new CallRejected('refused')),
     })
     const isExpected = outcome.ok ? outcome.json === returns : [...fails, 'TIMEOUT'].includes(outcome.reason)
     return { isExpected, seconds: outcome.durationMs / 1000 }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { afterAllTests } from '../../test/harness/database.ts'
 import { eventually } from '../../test/harness/eventually.ts'
 import { type HostileScript, hostileScripts, hostTexts } from '../../test/harness/hostile-scripts.ts'
-import { CallRefused } from './job.ts'
+import { CallRejected } from './job.ts'
 import type { Limits } from './limits.ts'
 import type { Outcome } from './outcome.ts'
 import { createSandbox } from './sandbox.ts'
@@ -28,7 +28,7 @@ const run = (tenantId: string, { script, uses }: HostileScript): Promise<Outcome
     script,
     limits: limits[uses],
     call: async (name) => {
-      throw new CallRefused(`${name} is refused`)
+      throw new CallRejected(`${name} is refused`)
     },
   })
 

@@ -7,8 +7,8 @@ import type { Queueable } from './queue.ts'
 export type HostCall = (name: string, args: unknown[], signal: AbortSignal) => Promise<unknown>
 
 /** Thrown by a host call to reject it; the script sees the message. Other errors are reported and hidden from the script. */
-export class CallRefused extends Error {
-  override readonly name = 'CallRefused'
+export class CallRejected extends Error {
+  override readonly name = 'CallRejected'
 }
 
 /** Scripts to run against one context. */

@@ -1,6 +1,6 @@
 /** Dispatches jobs to worker threads, answers their host calls, and replaces threads that are stuck or die. */
 import { monotonicMs } from './clock.ts'
-import { CallRefused, type Job } from './job.ts'
+import { CallRejected, type Job } from './job.ts'
 import type { Outcome } from './outcome.ts'
 import { type BatchMessage, type CallMessage, cells, revoked } from './protocol.ts'
 import { createFairQueue, type FairQueue, type QueueLimits } from './queue.ts'
@@ -252,14 +252,14 @@ async function answerCall({ options }: State, thread: Thread, unit: Unit, { call
   const { limits, call: hostCall } = unit.job
   let text: string
   try {
-    if (!hostCall) throw new CallRefused(`there is no host function ${name}`)
+    if (!hostCall) throw new CallRejected(`there is no host function ${name}`)
     const json = JSON.stringify(await hostCall(name, JSON.parse(args), unit.abort.signal)) ?? 'null'
     if (Buffer.byteLength(json) > limits.callBytes)
-      throw new CallRefused(`the result of ${name} has more than ${limits.callBytes} bytes`)
+      throw new CallRejected(`the result of ${name} has more than ${limits.callBytes} bytes`)
     text = `+${json}`
   } catch (error) {
-    if (!(error instanceof CallRefused) && !unit.isDone) options.onError(error)
-    text = error instanceof CallRefused ? `-${error.message}` : `-${name} failed`
+    if (!(error instanceof CallRejected) && !unit.isDone) options.onError(error)
+    text = error instanceof CallRejected ? `-${error.message}` : `-${name} failed`
   }
   if (!unit.isDone) reply(thread, { call, reply: text })
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { afterAllTests } from '../../test/harness/database.ts'
-import { CallRefused, type HostCall } from './job.ts'
+import { CallRejected, type HostCall } from './job.ts'
 import type { Limits } from './limits.ts'
 import { type Failure, failureText, type Success } from './outcome.ts'
 import { createSandbox, type RunRequest } from './sandbox.ts'
@@ -194,7 +194,7 @@ test('the number and the size of host calls are limited', async () => {
 
 test('a refused call shows its message, any other error of the host is reported and hidden', async () => {
   const refuse: HostCall = async () => {
-    throw new CallRefused('the address is private')
+    throw new CallRejected('the address is private')
   }
   const options = { world: 'calling', limits: calls }
   assert.match(

@@ -26,7 +26,7 @@ export const ContentLost = defineError(
   404,
   'The content is missing in the blob store; the log of the platform says more, tell its operator',
 )
-export const UploadRefused = defineError(
+export const UploadRejected = defineError(
   'upload_refused',
   403,
   'The upload token in X-Auth-Token is missing, expired or not valid; get a new one from the extension bcx',

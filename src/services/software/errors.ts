@@ -36,7 +36,7 @@ export const SpecificationTooLarge = defineError<{ limit: number }>(
   413,
   'specification: it has more than {limit} bytes of JSON, which do not fit into a message to a device',
 )
-export const LinkRefused = defineError(
+export const LinkRejected = defineError(
   'software_link_refused',
   403,
   'The signature of the link is wrong or expired; the device gets a new link with its next request for software',

@@ -20,13 +20,13 @@ export const LiveIsFull = defineError<{ limit: number }>(
 )
 
 /** `problem` begins with the field. */
-export const SampleRefused = defineError<{ sample: number; problem: string }>(
+export const SampleRejected = defineError<{ sample: number; problem: string }>(
   'sample_refused',
   400,
   'Sample {sample}: {problem}; nothing of the message was stored',
 )
 
-export const PointRefused = defineError<{ point: string; problem: string }>(
+export const PointRejected = defineError<{ point: string; problem: string }>(
   'point_refused',
   400,
   '{point}: {problem}; nothing was stored',

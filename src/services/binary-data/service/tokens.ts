@@ -6,7 +6,7 @@ import { TooManyRequests } from '../../../kernel/errors.ts'
 import { newSecret } from '../../../kernel/ids.ts'
 import type { Register } from '../../register/contract.ts'
 import type { Tokens } from '../../tokens/contract.ts'
-import { UploadRefused } from '../errors.ts'
+import { UploadRejected } from '../errors.ts'
 import type { BinaryDataSettings } from '../settings.ts'
 import * as store from '../store/uploads.ts'
 
@@ -38,9 +38,9 @@ export function createUploadTokenOperations(
     },
 
     async requireValid(token) {
-      if (token === undefined || token === '') throw UploadRefused()
+      if (token === undefined || token === '') throw UploadRejected()
       const row = await store.findToken(db.sql, hashOf(token))
-      if (!row || row.expiresAt <= now()) throw UploadRefused()
+      if (!row || row.expiresAt <= now()) throw UploadRejected()
       const { endpointId, tenantId, applicationName } = row
       // Checked at each upload: an endpoint that may no longer connect may not upload either.
       const [endpoint, hasUsableToken, realm] = await Promise.all([
@@ -49,7 +49,7 @@ export function createUploadTokenOperations(
         identity.realm(tenantId),
       ])
       const isSameEndpoint = endpoint?.tenantId === tenantId && endpoint.applicationName === applicationName
-      if (!isSameEndpoint || !hasUsableToken || realm?.status !== 'AVAILABLE') throw UploadRefused()
+      if (!isSameEndpoint || !hasUsableToken || realm?.status !== 'AVAILABLE') throw UploadRejected()
       return row
     },
   }

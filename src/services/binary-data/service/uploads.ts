@@ -7,7 +7,7 @@ import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { TooManyRequests } from '../../../kernel/errors.ts'
 import type { Tenants } from '../../tenants/contract.ts'
-import { ChecksumMismatch, UploadRefused } from '../errors.ts'
+import { ChecksumMismatch, UploadRejected } from '../errors.ts'
 import { discardingUploadFailed } from '../log-messages.ts'
 import type { BinaryDataSettings } from '../settings.ts'
 import * as items from '../store/items.ts'
@@ -109,7 +109,7 @@ async function writeItem(deps: Deps, upload: Upload, token: store.TokenRow, allo
   const { db, now, newId, log } = kit
   const contentKey = newBlobKey()
   const isRecorded = await store.beginUpload(db.sql, { tokenHash: token.tokenHash, contentKey, at: now() })
-  if (!isRecorded) throw UploadRefused()
+  if (!isRecorded) throw UploadRejected()
   const { tenantId, applicationName, endpointId } = token
   const touch = () => store.touchUpload(db.sql, contentKey, now())
   const measured = measure(upload.content, { tenantId, allowance, bytesByTenant, received: receivedBytes, touch })
@@ -123,7 +123,7 @@ async function writeItem(deps: Deps, upload: Upload, token: store.TokenRow, allo
     const owner = { endpointId, tenantId, applicationName }
     const newItem = { ...owner, id, kind: upload.kind, name: upload.name ?? id, contentKey, size, checksum, ...dates }
     const item = await db.tx((sql) => storeItem(deps, sql, newItem, allowance))
-    if (!item) throw UploadRefused()
+    if (!item) throw UploadRejected()
     return item
   } catch (error) {
     await discardUpload(kit, deps.orphans, contentKey)

@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream'
 import type { ByteRange } from '../../../kernel/blobs/blobs.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
 import { invalidField } from '../../../kernel/errors.ts'
-import { LinkRefused, NoSoftware, NoSoftwareFile, SoftwareContentLost } from '../errors.ts'
+import { LinkRejected, NoSoftware, NoSoftwareFile, SoftwareContentLost } from '../errors.ts'
 import { verifyLink } from '../links.ts'
 import { softwareContentMissing } from '../log-messages.ts'
 import * as store from '../store/versions.ts'
@@ -54,7 +54,7 @@ export const createFileRules = (deps: Deps): FileRules => ({
     const seconds = Math.floor(kit.now().getTime() / 1000)
     const of = { applicationName: target.appName, version: target.softwareVersion }
     const fileId = verifyLink(kit.secrets, of, link, seconds)
-    if (fileId === undefined) throw LinkRefused()
+    if (fileId === undefined) throw LinkRejected()
     return await open(deps, target, () => store.findByFile(kit.db.sql, fileId), choose)
   },
 })

@@ -7,7 +7,7 @@ import type { DailyQuota } from '../../../kernel/daily-quota.ts'
 import type { DeviceMessage } from '../../../kernel/device.ts'
 import { createKeyedMutex } from '../../../kernel/keyed-mutex.ts'
 import type { CompanionRows, SampleCompanion } from '../contract.ts'
-import { SampleRefused } from '../errors.ts'
+import { SampleRejected } from '../errors.ts'
 import type { Numbers } from '../numbers/numbers.ts'
 import type { SeriesSet } from '../store/numbers.ts'
 import { type Extracted, extract } from './extract.ts'
@@ -138,5 +138,5 @@ export function createCollect({ plans, numbers, writer, isPublished, companion, 
 
 function sampleRejected(index: number, problem: string) {
   const [field] = problem.split(':', 1)
-  return SampleRefused({ sample: index + 1, problem }, { fields: { [`${index}.${field}`]: [problem] } })
+  return SampleRejected({ sample: index + 1, problem }, { fields: { [`${index}.${field}`]: [problem] } })
 }

@@ -5,7 +5,7 @@ import { timeOfText } from '../../../kernel/times.ts'
 import type { Applications } from '../../applications/contract.ts'
 import { applicationResource, type EndpointRef, endpointResource, type Register } from '../../register/contract.ts'
 import type { NewPoint, TimeSeries, Value } from '../contract.ts'
-import { NoEndpoint, NoVersion, OfOtherVersion, PointRefused } from '../errors.ts'
+import { NoEndpoint, NoVersion, OfOtherVersion, PointRejected } from '../errors.ts'
 
 export interface PointsRequest {
   /** Stores all points or none. `body` maps endpoint id → series → points. */
@@ -81,4 +81,5 @@ function pointOf(point: unknown, requestPath: string): Pick<NewPoint, 'timestamp
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-const invalid = (point: string, problem: string) => PointRefused({ point, problem }, { fields: { [point]: [problem] } })
+const invalid = (point: string, problem: string) =>
+  PointRejected({ point, problem }, { fields: { [point]: [problem] } })

@@ -5,7 +5,7 @@ import { newId } from '../../../kernel/ids.ts'
 import { timeMax, timeMin } from '../../../kernel/times.ts'
 import { seriesName, valueNameProblem } from '../configuration.ts'
 import type { NewPoint } from '../contract.ts'
-import { PointRefused } from '../errors.ts'
+import { PointRejected } from '../errors.ts'
 import { fieldOf } from '../numbers/field.ts'
 import type { Numbers } from '../numbers/numbers.ts'
 import { autoPrefix, valueProblem } from './extract.ts'
@@ -56,7 +56,7 @@ function requireValidPoint({
   requestPath = `${endpointId}.${name}`,
 }: NewPoint) {
   const invalid = (below: string, problem: string) =>
-    PointRefused({ point: requestPath + below, problem }, { fields: { [requestPath + below]: [problem] } })
+    PointRejected({ point: requestPath + below, problem }, { fields: { [requestPath + below]: [problem] } })
   const bare = name.startsWith(autoPrefix) ? name.slice(autoPrefix.length) : name
   if (!seriesName.test(bare)) throw invalid('', 'a name of a series has letters, digits, dash and underscore')
   if (!Number.isInteger(timestamp) || timestamp < timeMin || timestamp > timeMax)

@@ -3,7 +3,7 @@
 import type { Caller } from '../../../../kernel/contract.ts'
 import { isConnectionFailure } from '../../../../kernel/db.ts'
 import { holds } from '../../../../kernel/permissions.ts'
-import { CallRefused, type HostCall } from '../../../../sandbox/job.ts'
+import { CallRejected, type HostCall } from '../../../../sandbox/job.ts'
 import type { Configuration } from '../../../configuration/contract.ts'
 import { type EndpointRef, endpointResource, type Register } from '../../../register/contract.ts'
 import type { Point, TimeSeries } from '../../../time-series/contract.ts'
@@ -56,21 +56,21 @@ export function createHost(deps: HostDeps, access: HostAccess): Host {
   async function read(what: unknown, endpointId: unknown, args: unknown[]): Promise<unknown> {
     if (what === 'children' && access.children) return await givenChildren(access.children)
     const endpoint = typeof endpointId === 'string' ? seen.get(endpointId) : undefined
-    if (!endpoint) throw new CallRefused('the endpoint of an evaluation has metadata and children only')
+    if (!endpoint) throw new CallRejected('the endpoint of an evaluation has metadata and children only')
     return await readEndpoint(deps, endpoint, what, args, show)
   }
 
   async function answer(name: string, args: unknown[], signal: AbortSignal): Promise<unknown> {
     if (name === 'read') return await read(args[0], args[1], args.slice(2))
     if (name === 'secret') {
-      if (!access.hasSecrets) throw new CallRefused('secrets are available only in runs of rules')
+      if (!access.hasSecrets) throw new CallRejected('secrets are available only in runs of rules')
       const secretName = requireText(args[0], 'the name of a secret')
       const reader = await access.caller()
       hasReadSecrets = true
       return (reader && (await deps.secretValue(access.tenantId, secretName, reader))) ?? null
     }
     if (name === 'http') return await deps.http(requestOf(args[0], args[1], args[2]), access, signal)
-    throw new CallRefused(`there is no function ${name}`)
+    throw new CallRejected(`there is no function ${name}`)
   }
 
   return {
@@ -82,7 +82,7 @@ export function createHost(deps: HostDeps, access: HostAccess): Host {
       } catch (error) {
         if (!isConnectionFailure(error)) throw error
         hasFailed = true
-        throw new CallRefused(unavailable)
+        throw new CallRejected(unavailable)
       }
     },
   }
@@ -121,7 +121,7 @@ async function readEndpoint(
     case 'filters':
       return await register.matchingFilters(endpointId)
     default:
-      throw new CallRefused('there is no such read')
+      throw new CallRejected('there is no such read')
   }
 }
 
@@ -138,7 +138,7 @@ async function lastPoints(
   [name, count]: unknown[],
 ): Promise<Point[]> {
   if (typeof count !== 'number' || !Number.isInteger(count) || count < 1 || count > pointsMax)
-    throw new CallRefused(`last() takes a number from 1 to ${pointsMax}`)
+    throw new CallRejected(`last() takes a number from 1 to ${pointsMax}`)
   return await timeSeries.lastPoints(seriesOf(endpoint, name), count)
 }
 
@@ -149,18 +149,18 @@ async function pointsBetween(
 ): Promise<Point[]> {
   const span = { from: timeOf(timeSeries, from, 'now-100y'), to: timeOf(timeSeries, to, 'now') }
   const points = await timeSeries.pointsBetween(seriesOf(endpoint, name), span, pointsMax)
-  if (!points) throw new CallRefused(`range() found more than ${pointsMax} points; choose a shorter time`)
+  if (!points) throw new CallRejected(`range() found more than ${pointsMax} points; choose a shorter time`)
   return points
 }
 
 function timeOf(timeSeries: HostDeps['timeSeries'], value: unknown, absent: string): number {
   if (typeof value === 'number' && Number.isFinite(value)) return Math.round(value)
   const time = timeSeries.timeOf(value === undefined || value === null ? absent : String(value))
-  if (time === undefined) throw new CallRefused('range() takes ISO 8601, milliseconds, Date, or now-15m')
+  if (time === undefined) throw new CallRejected('range() takes ISO 8601, milliseconds, Date, or now-15m')
   return time
 }
 
 function requireText(value: unknown, what: string): string {
-  if (typeof value !== 'string' || value === '') throw new CallRefused(`${what} is a text`)
+  if (typeof value !== 'string' || value === '') throw new CallRejected(`${what} is a text`)
   return value
 }

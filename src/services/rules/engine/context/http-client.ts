@@ -2,7 +2,7 @@
 import { withCause } from '../../../../kernel/cause.ts'
 import type { Kit } from '../../../../kernel/define-service.ts'
 import { RefusedAddress, safeFetch } from '../../../../kernel/safe-fetch.ts'
-import { CallRefused } from '../../../../sandbox/job.ts'
+import { CallRejected } from '../../../../sandbox/job.ts'
 import type { HostAccess } from './access.ts'
 import { httpBytes, httpTimeoutMs } from './limits.ts'
 
@@ -37,11 +37,11 @@ const badHeaderValue = /[\u0000-\u0008\u000a-\u001f\u007f]|[^\u0000-\u00ff]/
 /** Reads the arguments of a script's call. */
 export function requestOf(method: unknown, url: unknown, options: unknown): ScriptRequest {
   if (typeof method !== 'string' || !/^(?:GET|POST|PUT|PATCH|DELETE)$/.test(method))
-    throw new CallRefused('httpClient has get, post, put, patch and delete')
+    throw new CallRejected('httpClient has get, post, put, patch and delete')
   if (typeof url !== 'string' || url === '' || url.length > urlLength)
-    throw new CallRefused(`the address is a text of at most ${urlLength} characters`)
+    throw new CallRejected(`the address is a text of at most ${urlLength} characters`)
   if (typeof options !== 'object' || options === null || Array.isArray(options))
-    throw new CallRefused('the options of httpClient are an object')
+    throw new CallRejected('the options of httpClient are an object')
   const { platform, params, headers, body } = options as Record<string, unknown>
   const isPlatform = platform === true
   const given = headersOf(headers, isPlatform)
@@ -58,15 +58,17 @@ export function requestOf(method: unknown, url: unknown, options: unknown): Scri
 
 function headersOf(headers: unknown, isPlatform: boolean): Record<string, string> {
   if (headers === undefined || headers === null) return {}
-  if (typeof headers !== 'object' || Array.isArray(headers)) throw new CallRefused('headers are an object')
+  if (typeof headers !== 'object' || Array.isArray(headers)) throw new CallRejected('headers are an object')
   const result: Record<string, string> = {}
   for (const [name, value] of Object.entries(headers)) {
-    if (!/^(?:string|number|boolean)$/.test(typeof value)) throw new CallRefused(`the header ${name} is no text`)
+    if (!/^(?:string|number|boolean)$/.test(typeof value)) throw new CallRejected(`the header ${name} is no text`)
     const text = String(value)
     if (!headerName.test(name) || badHeaderValue.test(text) || refusedHeader.test(name))
-      throw new CallRefused(`the header ${name} cannot be sent`)
+      throw new CallRejected(`the header ${name} cannot be sent`)
     if (isPlatform && ownHeader.test(name))
-      throw new CallRefused(`the header ${name} cannot be sent: calls of the platform act for the writer of the script`)
+      throw new CallRejected(
+        `the header ${name} cannot be sent: calls of the platform act for the writer of the script`,
+      )
     result[name] = text
   }
   return result
@@ -74,7 +76,7 @@ function headersOf(headers: unknown, isPlatform: boolean): Record<string, string
 
 function withParams(url: string, params: unknown): string {
   if (params === undefined || params === null) return url
-  if (typeof params !== 'object' || Array.isArray(params)) throw new CallRefused('params are an object')
+  if (typeof params !== 'object' || Array.isArray(params)) throw new CallRejected('params are an object')
   const list = new URLSearchParams()
   for (const [name, value] of Object.entries(params))
     for (const one of Array.isArray(value) ? value : [value])
