@@ -105,8 +105,8 @@ test('the settings that services declare are those in assembly/settings.ts', () 
   const declared = Object.fromEntries(
     catalogue.flatMap((service) => (service.settings ? [[service.name, service.settings]] : [])),
   )
-  // The kernel declares these itself.
-  const ofKernel = ['backup', 'https', 'limits', 'mail', 'secrets']
+  // The kernel and the assembly declare these.
+  const ofKernel = ['backup', 'console', 'https', 'limits', 'mail', 'secrets']
   assert.deepEqual([...Object.keys(declared), ...ofKernel].toSorted(), Object.keys(serviceSettings).toSorted())
   for (const [name, settings] of Object.entries(declared)) assert.equal(settings, serviceSettings[name])
   assert.throws(

@@ -5,6 +5,8 @@ const meta = (name: string) => document.querySelector<HTMLMetaElement>(`meta[nam
 /** Public address of the platform, without a slash at the end. */
 export const baseUrl = (meta('waypost-base') || location.origin).replace(/\/+$/, '')
 export const version = meta('waypost-version')
+/** Address of the script of the shared worker. */
+export const workerPath = meta('waypost-worker')
 
 /** Path of the console, such as `/console`; behind a proxy it can have a prefix. */
 export const consolePath = `${new URL(baseUrl).pathname.replace(/\/+$/, '')}/console`

@@ -16,7 +16,6 @@ import { useLocation } from 'wouter'
 import { useSession } from '../api/client.ts'
 import { useMay, useMe } from '../api/me.ts'
 import { useList } from '../api/query.ts'
-import { escapeExpression } from '../api/search.ts'
 import { pages } from '../pages/registry.ts'
 import { Icon, type IconName } from '../parts/icons.tsx'
 import { Text } from '../parts/text.tsx'
@@ -92,8 +91,8 @@ function useEntries(words: string): { title: string; entries: Entry[] }[] {
   const { data: me } = useMe()
   const may = useMay()
   const found = useList(
-    'endpoints.search',
-    { body: { and: [], regex: `(?i)${escapeExpression(words)}`, limit: endpointsMax } },
+    'endpoints.directory.list',
+    { search: words, limit: endpointsMax },
     { enabled: words.length >= 2 && may('endpoint:read') },
   )
   const entries = pages

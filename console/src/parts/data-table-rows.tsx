@@ -163,17 +163,20 @@ export function SelectionBar({
   selection,
   loaded,
   total,
+  allowsAll,
   onSelect,
   actions,
 }: {
   selection: Selection
   loaded: number
   total: number | undefined
+  allowsAll: boolean
   onSelect(selection: Selection): void
   actions: ReactNode
 }) {
   if (selection.kind === 'some' && selection.ids.size === 0) return null
-  const canSelectAll = selection.kind === 'some' && selection.ids.size >= loaded && (total ?? 0) > loaded
+  const canSelectAll =
+    allowsAll && selection.kind === 'some' && selection.ids.size >= loaded && (total === undefined || total > loaded)
   return (
     <div className="selection-bar" role="status">
       <strong>

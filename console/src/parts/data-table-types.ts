@@ -40,6 +40,8 @@ export interface DataTableProps<T> {
   onSort?(sort: string): void
   selection?: Selection
   onSelect?(selection: Selection): void
+  /** Whether `all that match` can be selected. Default: true. */
+  allowsAll?: boolean
   /** Actions on the selected rows. */
   bulkActions?: ReactNode
   /** Shown if there are no rows. */

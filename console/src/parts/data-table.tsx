@@ -41,7 +41,8 @@ export function DataTable<T>(props: DataTableProps<T>) {
       control.tabIndex = -1
   })
 
-  if (list.isLoading) return <Loading label={texts.loading} lines={8} />
+  // A page can be empty although others follow.
+  if (list.isLoading || (items.length === 0 && hasMore)) return <Loading label={texts.loading} lines={8} />
   if (list.problem && items.length === 0) return <ErrorNote problem={list.problem} onRetry={list.reload} />
   if (items.length === 0) return props.empty
 
@@ -72,6 +73,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
           selection={selection}
           loaded={items.length}
           total={list.total}
+          allowsAll={props.allowsAll ?? true}
           onSelect={onSelect}
           actions={props.bulkActions}
         />

@@ -48,7 +48,7 @@ export async function bundleConsole(directory: string): Promise<Manifest> {
   await mkdir(directory, { recursive: true })
   const { metafile } = await build({
     absWorkingDir: projectDirectory,
-    entryPoints: { app: 'console/src/app/main.tsx', style: 'console:styles' },
+    entryPoints: { app: 'console/src/app/main.tsx', worker: 'console/src/api/live-worker.ts', style: 'console:styles' },
     outdir: directory,
     entryNames: '[name]-[hash]',
     chunkNames: '[name]-[hash]',
@@ -75,7 +75,12 @@ export async function bundleConsole(directory: string): Promise<Manifest> {
   }
   const files: Record<string, BuiltFile> = {}
   for (const name of (await readdir(directory)).sort()) files[name] = await compress(directory, name)
-  const manifest = { script: nameOf(/main\.tsx$/, '.js'), style: nameOf(/^console:/, '.css'), files }
+  const manifest: Manifest = {
+    script: nameOf(/main\.tsx$/, '.js'),
+    style: nameOf(/^console:/, '.css'),
+    worker: nameOf(/live-worker\.ts$/, '.js'),
+    files,
+  }
   await writeFile(join(directory, manifestName), `${JSON.stringify(manifest, null, 1)}\n`)
   return manifest
 }

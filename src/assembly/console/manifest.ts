@@ -12,6 +12,8 @@ export interface Manifest {
   /** Name of the script that the page loads. */
   script: string
   style: string
+  /** Name of the script of the worker that all tabs share. */
+  worker: string
   files: Record<string, BuiltFile>
 }
 

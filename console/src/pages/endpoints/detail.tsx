@@ -2,7 +2,7 @@
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { useMay } from '../../api/me.ts'
-import { useChange, useGet } from '../../api/query.ts'
+import { useChange, useGet, useList } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
 import { Button } from '../../parts/button.tsx'
 import { Card, Facts, Loading } from '../../parts/card.tsx'
@@ -16,12 +16,14 @@ import { Text } from '../../parts/text.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useToast } from '../../parts/toast.tsx'
 import type { PageProps } from '../registry.ts'
-import { Connection } from './list.tsx'
+import { Connection } from './connection.tsx'
 import { texts } from './texts.ts'
 
 export default function EndpointPage({ params }: PageProps) {
   const endpointId = params.endpointId!
   const endpoint = useGet('endpoints.get', { endpointId, include: ['metadata'] }, { refreshMs: 30_000 })
+  const seen = useList('endpoints.directory.list', { search: endpointId, limit: 20 }, { refreshMs: 15_000 })
+  const state = seen.items.find((one) => one.endpointId === endpointId)
   const may = useMay()
   const above = [{ title: texts.title, to: '/endpoints' }]
   const { data } = endpoint
@@ -50,7 +52,8 @@ export default function EndpointPage({ params }: PageProps) {
         <Card title={texts.now}>
           <Facts
             items={[
-              [texts.columns.state, <Connection key="state" metadata={data.metadata ?? {}} />],
+              [texts.columns.state, <Connection key="state" state={state?.connection ?? 'never'} />],
+              [texts.columns.activity, <Time key="activity" value={state?.lastActivity} />],
               [texts.facts.id, <Text key="id" value={endpointId} mono />],
               [
                 texts.facts.application,

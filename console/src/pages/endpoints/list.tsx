@@ -3,13 +3,10 @@ import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { useMay } from '../../api/me.ts'
 import type { ArgumentsOf, ItemOf } from '../../api/operation-types.ts'
-import { useChange, useList } from '../../api/query.ts'
-import { escapeExpression } from '../../api/search.ts'
+import { useGet, useList } from '../../api/query.ts'
 import { oneOf, text, useAddressState } from '../../parts/address-state.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
-import { Badge } from '../../parts/badge.tsx'
 import { Button } from '../../parts/button.tsx'
-import { ConfirmDelete } from '../../parts/confirm-delete.tsx'
 import { DataTable } from '../../parts/data-table.tsx'
 import type { Column } from '../../parts/data-table-types.ts'
 import { SelectField } from '../../parts/fields.tsx'
@@ -20,25 +17,19 @@ import { PageHeader } from '../../parts/page-header.tsx'
 import { nothingSelected, type Selection } from '../../parts/selection.ts'
 import { Text } from '../../parts/text.tsx'
 import { Time } from '../../parts/time.tsx'
-import { useToast } from '../../parts/toast.tsx'
+import { Connection, type ConnectionState } from './connection.tsx'
+import { DeleteSelected } from './delete-selected.tsx'
 import { texts } from './texts.ts'
 
-type Endpoint = ItemOf<'endpoints.search'>
-type Search = ArgumentsOf<'endpoints.search'>['body']
+type Endpoint = ItemOf<'endpoints.directory.list'>
+type Conditions = ArgumentsOf<'endpoints.directory.list'>
 
-/** The platform accepts this many ids in one request. */
-const deletionsMax = 1000
 const pageSize = 100
-const sortKeys = ['id', '-id', 'version', '-version', 'created', '-created'] as const
-const apiKeys = { id: 'endpointId', version: 'appVersion.name', created: 'createdDate' }
+const sortKeys = ['id', '-id', 'activity', '-activity', 'created', '-created'] as const
+const apiKeys = { id: 'endpointId', activity: 'lastActivity', created: 'createdDate' }
+const connections = ['', 'connected', 'disconnected', 'never'] as const
 
 const addressOf = ({ endpointId }: Endpoint) => `/endpoints/${encodeURIComponent(endpointId)}`
-
-export const Connection = ({ metadata = {} }: Pick<Endpoint, 'metadata'>) => {
-  if (metadata.connected === true) return <Badge tone="good">{texts.connected}</Badge>
-  if (metadata.connected === false) return <Badge>{texts.disconnected}</Badge>
-  return <span className="text-none">{texts.unknown}</span>
-}
 
 const columns: Column<Endpoint>[] = [
   {
@@ -54,37 +45,49 @@ const columns: Column<Endpoint>[] = [
     cell: ({ metadata }) => <Text value={metadata?.name} max={80} />,
   },
   {
-    ...{ id: 'version', title: texts.columns.version, isSortable: true },
+    ...{ id: 'version', title: texts.columns.version },
     cell: ({ appVersion }) => <Text value={appVersion.name} max={60} />,
   },
-  { id: 'state', title: texts.columns.state, cell: (endpoint) => <Connection metadata={endpoint.metadata ?? {}} /> },
+  { id: 'state', title: texts.columns.state, cell: ({ connection }) => <Connection state={connection} /> },
+  {
+    ...{ id: 'activity', title: texts.columns.activity, isSortable: true },
+    cell: ({ lastActivity }) => <Time value={lastActivity} />,
+  },
   {
     ...{ id: 'created', title: texts.columns.created, isSortable: true },
     cell: ({ createdDate }) => <Time value={createdDate} />,
   },
 ]
 
-function searchOf(q: string, application: string, sort: string): Search {
-  const key = apiKeys[sort.replace('-', '') as keyof typeof apiKeys]
-  return {
-    and: [],
-    ...(q !== '' && { regex: `(?i)${escapeExpression(q)}` }),
-    ...(application !== '' && { applicationName: application }),
-    ...(sort !== 'created' && { sort: key, sortOrder: sort.startsWith('-') ? 'desc' : 'asc' }),
-    include: ['metadata'],
-    limit: pageSize,
-  }
-}
+const conditionsOf = (q: string, application: string, connection: string) => ({
+  ...(q.trim() !== '' && { search: q.trim() }),
+  ...(application !== '' && { applicationName: application }),
+  ...(connection !== '' && { connection }),
+})
+
+const orderOf = (sort: string): Pick<Conditions, 'sort' | 'sortOrder'> => ({
+  sort: apiKeys[sort.replace('-', '') as keyof typeof apiKeys],
+  sortOrder: sort.startsWith('-') ? 'desc' : 'asc',
+})
 
 export default function EndpointsPage() {
-  const address = useAddressState({ q: text(), application: text(), sort: oneOf(sortKeys, 'created') })
-  const { q, application, sort } = address.values
+  const address = useAddressState({
+    q: text(),
+    application: text(),
+    connection: oneOf(connections, ''),
+    sort: oneOf(sortKeys, 'created'),
+  })
+  const { q, application, connection, sort } = address.values
   const [, navigate] = useLocation()
   const [selection, setSelection] = useState<Selection>(nothingSelected)
   const may = useMay()
-  const body = searchOf(q, application, sort)
-  const list = useList('endpoints.search', { body })
-  const isFiltered = q !== '' || application !== ''
+  const conditions = conditionsOf(q, application, connection)
+  const args = { ...conditions, ...orderOf(sort), include: 'metadata', limit: pageSize }
+  const list = useList('endpoints.directory.list', args)
+  // The first rows do not wait for the number of all.
+  const counts = useGet('endpoints.counts.get', conditions)
+  const total = counts.data?.complete ? counts.data.total : undefined
+  const isFiltered = Object.keys(conditions).length > 0
   return (
     <>
       <PageHeader
@@ -92,24 +95,30 @@ export default function EndpointsPage() {
         lead={texts.lead}
         actions={
           <>
-            <AsCommand operation="endpoints.search" args={{ body }} />
-            {may('application:endpoint:create') && (
-              <span data-create="">
-                <LinkButton to="/endpoints/new" look="primary" icon="plus">
-                  {texts.create}
-                </LinkButton>
-              </span>
-            )}
+            <AsCommand operation="endpoints.directory.list" args={args} />
+            {may('application:endpoint:create') && <CreateButton />}
           </>
         }
       />
       <FilterBar address={address}>
         <SearchBox label={texts.search} value={q} onChange={(q) => address.set({ q })} />
         <ApplicationChoice value={application} onChange={(application) => address.set({ application })} />
+        <SelectField
+          label={texts.columns.state}
+          value={connection === '' ? '*' : connection}
+          onChange={(value) => address.set({ connection: connections.find((one) => one === value) ?? '' })}
+          options={[
+            { value: '*', label: texts.anyConnection },
+            ...connections
+              .slice(1)
+              .map((state) => ({ value: state, label: texts.connections[state as ConnectionState] })),
+          ]}
+          isCompact
+        />
       </FilterBar>
       <DataTable
         label={texts.title}
-        list={list}
+        list={{ ...list, total: list.hasMore ? total : list.items.length }}
         columns={columns}
         rowId={({ endpointId }) => endpointId}
         onOpen={(row) => navigate(addressOf(row))}
@@ -118,37 +127,41 @@ export default function EndpointsPage() {
         {...(may('endpoint:delete') && {
           selection,
           onSelect: setSelection,
+          // A job selects by application only, so nothing else may decide which endpoints are meant.
+          allowsAll: q.trim() === '' && connection === '',
           bulkActions: (
-            <DeleteSelected selection={selection} total={list.total} onDone={() => setSelection(nothingSelected)} />
+            <DeleteSelected
+              selection={selection}
+              application={application}
+              onDone={() => setSelection(nothingSelected)}
+            />
           ),
         })}
-        empty={
-          isFiltered ? (
-            <EmptyState
-              icon="search"
-              title={texts.noMatchTitle}
-              actions={<Button onPress={address.reset}>{texts.clear}</Button>}
-            >
-              {texts.noMatchText}
-            </EmptyState>
-          ) : (
-            <EmptyState
-              icon="cpu"
-              title={texts.emptyTitle}
-              actions={
-                <LinkButton to="/endpoints/new" look="primary" icon="plus">
-                  {texts.create}
-                </LinkButton>
-              }
-            >
-              {texts.emptyText}
-            </EmptyState>
-          )
-        }
+        empty={isFiltered ? <NoMatch onClear={address.reset} /> : <NoEndpoints />}
       />
     </>
   )
 }
+
+const CreateButton = () => (
+  <span data-create="">
+    <LinkButton to="/endpoints/new" look="primary" icon="plus">
+      {texts.create}
+    </LinkButton>
+  </span>
+)
+
+const NoMatch = ({ onClear }: { onClear(): void }) => (
+  <EmptyState icon="search" title={texts.noMatchTitle} actions={<Button onPress={onClear}>{texts.clear}</Button>}>
+    {texts.noMatchText}
+  </EmptyState>
+)
+
+const NoEndpoints = () => (
+  <EmptyState icon="cpu" title={texts.emptyTitle} actions={<CreateButton />}>
+    {texts.emptyText}
+  </EmptyState>
+)
 
 function ApplicationChoice({ value, onChange }: { value: string; onChange(name: string): void }) {
   const { items } = useList('applications.list', {})
@@ -161,52 +174,5 @@ function ApplicationChoice({ value, onChange }: { value: string; onChange(name: 
       options={[{ value: '*', label: texts.allApplications }, ...options]}
       isCompact
     />
-  )
-}
-
-function DeleteSelected({
-  selection,
-  total,
-  onDone,
-}: {
-  selection: Selection
-  total: number | undefined
-  onDone(): void
-}) {
-  const [isOpen, setOpen] = useState(false)
-  const change = useChange('endpoints.deleteMany')
-  const toast = useToast()
-  const ids = selection.kind === 'some' ? [...selection.ids] : []
-  const selected = selection.kind === 'all' ? (total ?? 0) : ids.length
-  const isTooMany = selection.kind === 'all' || selected > deletionsMax
-  async function deleteAll() {
-    const outcome = await change.run({ body: { endpointIds: ids } })
-    if (outcome.kind !== 'done') return
-    const { deletedCount, failedCount, failed } = outcome.body
-    if (deletedCount > 0) toast(texts.deleted(deletedCount))
-    if (failedCount > 0) toast(texts.partly(failedCount, failed[0]?.reason ?? ''), 'bad')
-    setOpen(false)
-    onDone()
-  }
-  return (
-    <>
-      <Button
-        size="small"
-        look="danger"
-        icon="trash"
-        onPress={() => (isTooMany ? toast(texts.tooMany(deletionsMax), 'bad') : setOpen(true))}
-      >
-        {texts.delete}
-      </Button>
-      <ConfirmDelete
-        what={texts.what(selected)}
-        also={[{ name: texts.deleteNote, count: selected }]}
-        isOpen={isOpen}
-        isBusy={change.isRunning}
-        problem={change.problem}
-        onConfirm={() => void deleteAll()}
-        onClose={() => setOpen(false)}
-      />
-    </>
   )
 }

@@ -1,6 +1,7 @@
 /** The first page: the fleet in four numbers, the newest endpoints, and refused messages with their reason. */
 import { useMay } from '../../api/me.ts'
-import { useList } from '../../api/query.ts'
+import type { BodyOf } from '../../api/operation-types.ts'
+import { useGet, useList } from '../../api/query.ts'
 import { Card, Loading, Stat } from '../../parts/card.tsx'
 import { Link, LinkButton } from '../../parts/link.tsx'
 import { EmptyState, ErrorNote } from '../../parts/notes.tsx'
@@ -16,7 +17,7 @@ export default function OverviewPage() {
   const may = useMay()
   const seesEndpoints = may('endpoint:read')
   const seesApplications = may('application:read')
-  const endpoints = useList('endpoints.list', { limit: 1 }, { enabled: seesEndpoints, refreshMs })
+  const counts = useGet('endpoints.counts.get', { by: 'connection' }, { enabled: seesEndpoints, refreshMs })
   const applications = useList('applications.list', {}, { enabled: seesApplications })
   const isNew = applications.items.length === 0 && !applications.isLoading && !applications.problem && seesApplications
   return (
@@ -38,9 +39,9 @@ export default function OverviewPage() {
         <>
           <div className="stats">
             {seesEndpoints && (
-              <Stat icon="cpu" label={texts.endpoints} value={texts.number(endpoints.total)} to="/endpoints" />
+              <Stat icon="cpu" label={texts.endpoints} value={texts.number(counts.data?.total)} to="/endpoints" />
             )}
-            {seesEndpoints && <Connected total={endpoints.total} />}
+            {seesEndpoints && <Connected counts={counts.data} />}
             {may('alert:read') && <Alerts />}
             {seesApplications && (
               <Stat
@@ -61,17 +62,16 @@ export default function OverviewPage() {
   )
 }
 
-const connectedBody = { and: [{ key: 'connected', operator: 'IN', values: [true] }], limit: 1 }
-
-function Connected({ total }: { total: number | undefined }) {
-  const connected = useList('endpoints.search', { body: connectedBody }, { refreshMs })
-  const share = total && connected.total !== undefined ? Math.round((100 * connected.total) / total) : undefined
+function Connected({ counts }: { counts: BodyOf<'endpoints.counts.get'> | undefined }) {
+  const connected = counts?.counts[0]?.values.find(({ value }) => value === 'connected')?.count ?? 0
+  const share = counts && counts.total > 0 ? Math.round((100 * connected) / counts.total) : undefined
   return (
     <Stat
       icon="wifi"
       label={texts.connected}
-      value={texts.number(connected.total)}
+      value={texts.number(counts && connected)}
       note={share === undefined ? undefined : texts.connectedNote(share)}
+      to="/endpoints?connection=connected"
     />
   )
 }
@@ -81,10 +81,10 @@ function Alerts() {
   return <Stat icon="bell" label={texts.alerts} value={texts.number(alerts.total)} />
 }
 
-const newestBody = { and: [], sort: 'createdDate', sortOrder: 'desc' as const, limit: rowsMax }
+const newest = { sort: 'createdDate', sortOrder: 'desc' as const, limit: rowsMax }
 
 function Newest() {
-  const list = useList('endpoints.search', { body: newestBody }, { refreshMs })
+  const list = useList('endpoints.directory.list', newest, { refreshMs })
   if (list.isLoading) return <Loading label={texts.newest} />
   return (
     <Card title={texts.newest} flush actions={<Link to="/endpoints?sort=-created">{texts.allEndpoints}</Link>}>

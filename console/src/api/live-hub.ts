@@ -1,0 +1,96 @@
+/** Joins the subscriptions of several tabs into one stream. It runs in the shared worker, or in the tab if there is none. */
+import { createClientOf } from '../../../sdk/src/core.ts'
+import type { LiveStream, LiveSubscription, StreamEvent } from '../../../sdk/src/stream.ts'
+
+export type { LiveSubscription, StreamEvent }
+
+/** A tab. */
+export interface Listener {
+  /** Returns an access token; it gets the one that the platform rejected, if any. */
+  token(rejected: string | undefined): Promise<string>
+  receive(event: StreamEvent): void
+}
+
+export interface Hub {
+  /** Sets what a listener watches; the ids are unique among its subscriptions. */
+  watch(listener: Listener, subscriptions: readonly LiveSubscription[]): void
+  leave(listener: Listener): void
+}
+
+/** A page that is opened has many parts, which subscribe one after the other. */
+const debounceMs = 50
+
+export function createHub(url: string): Hub {
+  const listeners = new Map<Listener, { number: number; subscriptions: readonly LiveSubscription[] }>()
+  let lastNumber = 0
+  let stream: { live: LiveStream; stop: AbortController } | undefined
+  let timer: ReturnType<typeof setTimeout> | undefined
+
+  /** Asks one tab after the other: a tab in the background may have ended. */
+  async function token(rejected?: string): Promise<string> {
+    let failure: unknown = new Error('no tab is open')
+    for (const listener of [...listeners.keys()].reverse())
+      try {
+        return await listener.token(rejected)
+      } catch (error) {
+        failure = error
+      }
+    throw failure
+  }
+
+  const wanted = () =>
+    [...listeners.values()].flatMap(({ number, subscriptions }) =>
+      subscriptions.map((one) => ({ ...one, id: `${number}.${one.id}` })),
+    )
+
+  function deliver(event: StreamEvent) {
+    if (!('subscription' in event)) {
+      for (const listener of listeners.keys()) listener.receive(event)
+      return
+    }
+    const [number, ...id] = event.subscription.split('.')
+    for (const [listener, known] of listeners)
+      if (String(known.number) === number) listener.receive({ ...event, subscription: id.join('.') })
+  }
+
+  async function follow(live: LiveStream, stop: AbortController) {
+    try {
+      for await (const event of live) deliver(event)
+    } catch (error) {
+      if (!stop.signal.aborted)
+        deliver({ type: 'interrupted', reason: error instanceof Error ? error.message : String(error) })
+    }
+    if (stream?.live === live) stream = undefined
+  }
+
+  function apply() {
+    const subscriptions = wanted()
+    if (subscriptions.length === 0) {
+      stream?.stop.abort()
+      stream = undefined
+    } else if (stream) stream.live.update(subscriptions).catch(() => {})
+    else {
+      const stop = new AbortController()
+      const client = createClientOf({} as Record<never, string>, { url, auth: token })
+      stream = { live: client.live.stream(subscriptions, { signal: stop.signal }), stop }
+      void follow(stream.live, stop)
+    }
+  }
+
+  function applySoon() {
+    clearTimeout(timer)
+    timer = setTimeout(apply, debounceMs)
+  }
+
+  return {
+    watch(listener, subscriptions) {
+      const known = listeners.get(listener)
+      listeners.set(listener, { number: known?.number ?? ++lastNumber, subscriptions })
+      applySoon()
+    },
+    leave(listener) {
+      listeners.delete(listener)
+      applySoon()
+    },
+  }
+}

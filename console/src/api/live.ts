@@ -1,0 +1,122 @@
+/** Live topics for pages. All tabs of a tenant share one stream. */
+import { useEffect, useId, useRef, useState } from 'react'
+import { useSession } from './client.ts'
+import { createHub, type Listener, type LiveSubscription, type StreamEvent } from './live-hub.ts'
+import type { FromWorker, ToWorker } from './live-worker.ts'
+import { baseUrl, workerPath } from './platform.ts'
+import type { Session } from './session.ts'
+
+export type LiveTopic = Omit<LiveSubscription, 'id'> & { topic: string }
+
+export type LiveState =
+  | { kind: 'connecting' }
+  | { kind: 'live' }
+  /** The connection broke; it is made again by itself. */
+  | { kind: 'interrupted'; reason: string }
+  /** The platform ended the subscription, for example because a permission was taken away. */
+  | { kind: 'ended'; message: string; status: number }
+
+export interface LiveHandlers {
+  onItems(items: Record<string, unknown>[], topic: string): void
+  /** Something was left out: read the list again. */
+  onGap?(topic: string): void
+}
+
+interface Tab {
+  watch(subscriptions: LiveSubscription[]): void
+  close(): void
+}
+
+const aliveMs = 30_000
+
+/** Connects the tab with the worker that all tabs share, or with a stream of its own. */
+function openTab(session: Session, receive: (event: StreamEvent) => void): Tab {
+  const { tenant } = session
+  if (typeof SharedWorker === 'undefined' || workerPath === '') {
+    const hub = createHub(baseUrl)
+    const listener: Listener = { token: (rejected) => session.token(rejected), receive }
+    return { watch: (subscriptions) => hub.watch(listener, subscriptions), close: () => hub.leave(listener) }
+  }
+  const { port } = new SharedWorker(workerPath, { type: 'module', name: 'waypost-live' })
+  const send = (message: ToWorker) => port.postMessage(message)
+  port.onmessage = ({ data }: MessageEvent<FromWorker>) => {
+    if (data.kind === 'event') return receive(data.event)
+    const { request, rejected } = data
+    session.token(rejected).then(
+      (token) => send({ kind: 'token', request, token }),
+      () => send({ kind: 'token', request }),
+    )
+  }
+  const timer = setInterval(() => send({ kind: 'alive' }), aliveMs)
+  const leave = () => send({ kind: 'leave' })
+  addEventListener('pagehide', leave)
+  return {
+    watch: (subscriptions) => send({ kind: 'watch', tenant, url: baseUrl, subscriptions }),
+    close() {
+      clearInterval(timer)
+      removeEventListener('pagehide', leave)
+      leave()
+      port.close()
+    },
+  }
+}
+
+/** The subscriptions of all parts of the page. */
+interface TabHub {
+  add(key: string, topics: LiveTopic[], receive: (event: StreamEvent) => void): () => void
+}
+
+const tabHubs = new WeakMap<Session, TabHub>()
+
+function tabHubOf(session: Session): TabHub {
+  const known = tabHubs.get(session)
+  if (known) return known
+  const parts = new Map<string, { topics: LiveTopic[]; receive(event: StreamEvent): void }>()
+  let tab: Tab | undefined
+  const apply = () => {
+    tab ??= openTab(session, (event) => {
+      const owner = 'subscription' in event ? event.subscription.split('.')[0] : undefined
+      for (const [key, { receive }] of parts) if (owner === undefined || owner === key) receive(event)
+    })
+    tab.watch(
+      [...parts].flatMap(([key, { topics }]) => topics.map((topic, index) => ({ ...topic, id: `${key}.${index}` }))),
+    )
+    if (parts.size > 0) return
+    tab.close()
+    tab = undefined
+  }
+  const hub: TabHub = {
+    add(key, topics, receive) {
+      parts.set(key, { topics, receive })
+      apply()
+      return () => {
+        parts.delete(key)
+        apply()
+      }
+    },
+  }
+  tabHubs.set(session, hub)
+  return hub
+}
+
+/** Watches topics while the component is shown, and says whether the stream is connected. */
+export function useLive(topics: LiveTopic[], handlers: LiveHandlers, { enabled = true } = {}): LiveState {
+  const { session } = useSession()
+  const key = useId().replace(/\W/g, '')
+  const [state, setState] = useState<LiveState>({ kind: 'connecting' })
+  const current = useRef(handlers)
+  current.current = handlers
+  const shape = JSON.stringify(topics)
+  useEffect(() => {
+    const wanted = JSON.parse(shape) as LiveTopic[]
+    if (!enabled || wanted.length === 0) return
+    return tabHubOf(session).add(key, wanted, (event) => {
+      if (event.type === 'items') current.current.onItems(event.items, event.topic)
+      if (event.type === 'gap') current.current.onGap?.(event.topic)
+      if (event.type === 'subscribed') setState({ kind: 'live' })
+      if (event.type === 'interrupted') setState({ kind: 'interrupted', reason: event.reason })
+      if (event.type === 'ended') setState({ kind: 'ended', message: event.message, status: event.status })
+    })
+  }, [session, key, shape, enabled])
+  return state
+}
