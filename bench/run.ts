@@ -80,6 +80,7 @@ const benches: Record<string, { title: string; load(): Promise<() => Promise<Fig
     load: async () => (await import('./faults-connections.ts')).faultsVpn,
   },
   vpn: { title: 'VPN', load: async () => (await import('./vpn.ts')).vpn },
+  live: { title: 'Live streams of 200 consoles', load: async () => (await import('./live.ts')).live },
   sdk: { title: 'SDK', load: async () => (await import('./sdk.ts')).sdk },
   gateway: { title: 'Devices', load: async () => (await import('./gateway.ts')).gateway },
 }

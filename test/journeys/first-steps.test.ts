@@ -167,12 +167,12 @@ const pipelinesOutput = {
 
 /** Expected output of the sections of the guide to live streams, in their order. */
 const liveOutput = {
-  watched: /event: open\ndata: \{"streamId":.*?event: subscribed.*?event: (?:traffic|series)\n.*?"temperature\\?":23/s,
+  watched: /event: open\ndata: \{"streamId":.*?event: subscribed.*?event: traffic\n.*?\\"temperature\\": 23/s,
   refused: /\{"message":"subscriptions\.0\.id/,
   since: /event: traffic\n(?:id: \d+\n)?data: \{"subscription":"in","items":\[\{"id":"\d+-i-.*?\\"temperature\\": 23/s,
   changed:
     /\{"streamId":"[^"]+","subscriptions":\["porch"\]\}.*?"subscription":"porch","items":\[.*?\\"temperature\\": 24/s,
-  resumed: /"topic":"connection","reason":"no_history".*?\\"temperature\\": 25/s,
+  resumed: /(?=.*"topic":"connection","reason":"no_history")event: open.*?\\"temperature\\": 25/s,
 }
 
 test('every command of the guides works after the first steps', async () => {

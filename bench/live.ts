@@ -1,0 +1,128 @@
+/** Measures how much slower devices are served while 200 web consoles watch them over live streams. */
+import { type ClientRequest, request } from 'node:http'
+import { sleep } from '../src/kernel/clock.ts'
+import { applicationName, prepareData, startBenchPlatform } from './gateway/bench-platform.ts'
+import { startGenerator } from './gateway/generator.ts'
+import { type LoadFigures, measure } from './gateway/measure.ts'
+import { removeDirectory } from './platform.ts'
+import { type Figure, median } from './report.ts'
+
+/** Duration of one turn; set a shorter one for a quick run. */
+const seconds = Number(process.env.BENCH_SECONDS ?? 9)
+const turns = 5
+const consoleCount = 200
+const load = { name: '1,000 connections', connections: 1000, window: 8 }
+
+interface Consoles {
+  /** Bytes that the consoles have received. */
+  bytes(): number
+  gaps(): number
+  close(): Promise<void>
+}
+
+export async function live(): Promise<Figure[]> {
+  const generator = startGenerator()
+  const prepared = await prepareData(load.connections)
+  const environment = {
+    WAYPOST_LIVE_STREAMS_PER_CALLER: String(consoleCount),
+    WAYPOST_HTTP_CONNECTIONS_PER_ADDRESS: '1000',
+  }
+  const bench = await startBenchPlatform('platform', prepared, environment)
+  try {
+    const without: LoadFigures[] = []
+    const watched: LoadFigures[] = []
+    let [bytes, gaps] = [0, 0]
+    await measure(generator, bench, load, seconds)
+    // Alternating turns, because the machine is not equally busy all the time.
+    for (let turn = 0; turn < turns; turn++) {
+      without.push(await measure(generator, bench, load, seconds))
+      const consoles = await openConsoles(bench.platform.baseUrl, await bench.token(), prepared.tokens)
+      watched.push(await measure(generator, bench, load, seconds))
+      bytes += consoles.bytes()
+      gaps += consoles.gaps()
+      await consoles.close()
+    }
+    return figuresOf(without, watched, bytes, gaps)
+  } finally {
+    generator.stop()
+    await bench.stop()
+    removeDirectory(prepared.directory)
+  }
+}
+
+function figuresOf(without: LoadFigures[], watched: LoadFigures[], bytes: number, gaps: number): Figure[] {
+  const ratios = (of: (figures: LoadFigures) => number) => watched.map((one, turn) => of(one) / of(without[turn]!))
+  const rate = (figures: LoadFigures[]) => median(figures.map(({ perSecond }) => perSecond))
+  const names = `${consoleCount} consoles`
+  return [
+    { name: 'Messages of devices, nobody watches', value: rate(without), unit: '/s' },
+    { name: `Messages of devices, ${names} watch`, value: rate(watched), unit: '/s' },
+    {
+      name: '… to the rate without them',
+      value: median(ratios(({ perSecond }) => perSecond)),
+      unit: 'times',
+      limit: { min: 0.95 },
+    },
+    {
+      name: '… for a second of the processor, to the rate without them',
+      value: median(ratios(({ perCore }) => perCore)),
+      unit: 'times',
+      limit: { min: 0.95 },
+    },
+    { name: `Received by ${names} in a turn`, value: bytes / turns / 2 ** 20, unit: 'MiB' },
+    { name: 'Gaps', value: gaps, unit: 'in all turns' },
+  ]
+}
+
+/** Each console shows one endpoint, and the alerts, jobs, refusals and numbers of the overview. */
+const subscriptionsOf = (token: string) => {
+  const endpointIds = [`bench-${token}`]
+  return [
+    { id: 'traffic', topic: 'traffic', endpointIds },
+    { id: 'points', topic: 'series', applicationName, endpointIds },
+    { id: 'connection', topic: 'connection', endpointIds },
+    { id: 'alerts', topic: 'alerts' },
+    { id: 'jobs', topic: 'jobs' },
+    { id: 'refusals', topic: 'refusals' },
+    { id: 'counts', topic: 'counts', by: ['version'] },
+  ]
+}
+
+async function openConsoles(baseUrl: string, accessToken: string, tokens: string[]): Promise<Consoles> {
+  let [bytes, gaps, active] = [0, 0, 0]
+  const requests: ClientRequest[] = []
+  for (let n = 0; n < consoleCount; n++) {
+    const outgoing = request(`${baseUrl}/live/api/v1/streams`, {
+      method: 'POST',
+      agent: false,
+      headers: { authorization: `Bearer ${accessToken}`, 'content-type': 'application/json' },
+    })
+    outgoing.on('response', (response) => {
+      if (response.statusCode !== 200) throw new Error(`a stream was answered with ${response.statusCode}`)
+      response.on('data', (chunk: Buffer) => {
+        bytes += chunk.length
+        const text = chunk.toString()
+        gaps += text.split('event: gap').length - 1
+        active += text.split('event: subscribed').length - 1
+      })
+    })
+    outgoing.on('error', () => {}) // closed at the end
+    outgoing.end(
+      JSON.stringify({ subscriptions: subscriptionsOf(tokens[n * Math.floor(tokens.length / consoleCount)]!) }),
+    )
+    requests.push(outgoing)
+  }
+  const wanted = consoleCount * subscriptionsOf('').length
+  for (let waited = 0; active < wanted; waited += 50) {
+    if (waited > 30_000) throw new Error(`${active} of ${wanted} subscriptions are active`)
+    await sleep(50)
+  }
+  return {
+    bytes: () => bytes,
+    gaps: () => gaps,
+    async close() {
+      for (const one of requests) one.destroy()
+      await sleep(500)
+    },
+  }
+}
