@@ -65,13 +65,14 @@ const types: Record<string, string> = { css: 'text/css', js: 'text/javascript', 
 
 export function mountFrontPages(http: HttpServer, platform: { baseUrl(): string; report(): Promise<HealthReport> }) {
   const { app } = http
+  const compressed = http.compression ? { onSend: http.compression.onSend } : {}
   const pagesDirectory = new URL('./pages/', import.meta.url)
   const swagger = join(dirname(createRequire(import.meta.url).resolve('@fastify/swagger-ui/package.json')), 'static')
   const mountPage = (path: string, text: () => Promise<string> | string) =>
     app.get(path, async (_, reply) => sendPage(reply, await text()))
   // Read from disk on each request, because requests for assets are rare.
   const mountAsset = (path: string, read: () => string | Buffer) =>
-    app.get(path, (_, reply) =>
+    app.get(path, compressed, (_, reply) =>
       reply
         .type(`${types[path.split('.').at(-1)!]}; charset=utf-8`)
         .header('cache-control', 'public, max-age=3600')
@@ -80,7 +81,7 @@ export function mountFrontPages(http: HttpServer, platform: { baseUrl(): string;
     )
 
   let document: string | undefined
-  app.get('/openapi.json', (_, reply) => {
+  app.get('/openapi.json', compressed, (_, reply) => {
     document ??= JSON.stringify(apiDocument(http, platform.baseUrl()))
     return reply.type('application/json; charset=utf-8').header('access-control-allow-origin', '*').send(document)
   })

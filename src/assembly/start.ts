@@ -209,6 +209,7 @@ function createHttp(config: Config, log: Log, { kit, built, ask }: BuiltServices
     trustProxy: config.trustProxy,
     stopping: kit.stopping,
     secureTransport: config.of(httpsSettings),
+    compression: config.of(httpsSettings).compression,
     connections: {
       share: kit.descriptors.http,
       perAddress: config.connections.httpPerAddress || kit.descriptors.http.perAddress,

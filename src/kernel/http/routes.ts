@@ -8,6 +8,7 @@ import type { PlatformError } from '../errors.ts'
 import { holds, onPlatform, onTenant } from '../permissions.ts'
 import { mediaTypeOf, type OperationSchema, type Static, type TSchema } from '../schema.ts'
 import { bodyLimitOf } from './body.ts'
+import type { Compression } from './compression.ts'
 import type { EventStream } from './event-stream.ts'
 import { internalCaller } from './internal-calls.ts'
 import { effectOf } from './operation-names.ts'
@@ -90,6 +91,8 @@ export interface RouteContext {
   /** Absent: nothing is recorded. */
   audit: Pick<Audit, 'begin'> | undefined
   openStream(request: FastifyRequest, reply: FastifyReply): EventStream
+  /** Absent: responses are not compressed. */
+  compression: Compression | undefined
 }
 
 /** An operation as it was declared; the API reference is generated from these. */
@@ -164,7 +167,7 @@ async function finishEntry(request: FastifyRequest, reply: FastifyReply, payload
 export function mountRoutes(
   app: FastifyInstance,
   api: { name: string; root: string; errorFormat: ErrorFormat; baseUrl: () => string },
-  { authenticate, callerOf, record, refuseChanges, audit, openStream }: RouteContext,
+  { authenticate, callerOf, record, refuseChanges, audit, openStream, compression }: RouteContext,
 ): Http {
   const define =
     (method: string): Define =>
@@ -220,7 +223,7 @@ export function mountRoutes(
           if (refusal) throw refusal
         },
         ...(config.bodyOptional && !config.rawBody && { preValidation: completeBody }),
-        ...(begin && { onSend: finishEntry }),
+        onSend: [...(begin ? [finishEntry] : []), ...(compression ? [compression.onSend] : [])],
       }
       if (config.rawBody)
         app.register(

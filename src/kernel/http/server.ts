@@ -15,6 +15,7 @@ import { createRateLimit, createVariableRateLimit } from '../rate-limit.ts'
 import type { ServerCertificate } from '../server-certificate.ts'
 import type { TenantLimits, TenantLimitValues } from '../tenant-limits.ts'
 import { bodyLimitBytes, readJsonBodies } from './body.ts'
+import { type Compression, createCompression } from './compression.ts'
 import type { HttpConnections } from './connections.ts'
 import { allowOrigins, type Origins } from './cors.ts'
 import { type EventStream, eventStreamType, openEventStream } from './event-stream.ts'
@@ -57,6 +58,8 @@ export interface HttpOptions {
   /** Aborts when the process stops; `ctx.signal` of every request aborts with it. */
   stopping?: AbortSignal
   connections: HttpConnections & { acceptFailed(error: Error): void }
+  /** Whether responses are compressed. Default: yes. */
+  compression?: boolean
   /** Absent: plain requests are not redirected. */
   secureTransport?: SecureTransport
 }
@@ -66,6 +69,8 @@ export interface HttpServer {
   operations: Operation[]
   apis: HttpApi[]
   mount(api: HttpApi): void
+  /** Compresses responses of other routes; undefined if that is off. */
+  compression: Compression | undefined
   listen(at: Address): Promise<void>
   /** Opens HTTPS too, and returns its port. */
   listenSecurely(at: Address, certificate: ServerCertificate): Promise<number>
@@ -110,6 +115,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   if (options.origins) allowOrigins(app, options.origins)
   addHooks(state, options, formats, refusals)
   const record = createRecord(options, state.operations)
+  const compression = options.compression === false ? undefined : createCompression()
   const refuseChanges = options.refuseChanges ?? (() => undefined)
   const openStream = (request: FastifyRequest, reply: FastifyReply) => {
     const stream = openEventStream(request, reply, state.streams)
@@ -120,13 +126,14 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     app,
     operations: state.operations,
     apis: state.apis,
+    compression,
     mount(api) {
       state.apis.push(api)
       mountApi(app, api, {
         options,
         formats,
         record,
-        hooks: { ...callers, refuseChanges, audit: options.audit, openStream },
+        hooks: { ...callers, refuseChanges, audit: options.audit, openStream, compression },
       })
     },
     listen: (at) => listeners.listen(app, at),

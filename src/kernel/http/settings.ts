@@ -30,6 +30,13 @@ export const httpsSettings = defineSettings(
         'on: HTTP requests are redirected to HTTPS (308), except those that a proxy of WAYPOST_TRUST_PROXY received over ' +
         'HTTPS; health and metrics have a port of their own and are not redirected',
     },
+    HTTP_COMPRESSION: {
+      kind: 'switch',
+      default: 'on',
+      meaning:
+        'on: responses of APIs over 1 KB are compressed (Brotli, gzip) for clients that accept it; off: for a proxy in front that ' +
+        'compresses itself',
+    },
     HSTS_SECONDS: {
       kind: 'integer',
       default: '0',
@@ -46,6 +53,7 @@ export const httpsSettings = defineSettings(
       .filter(Boolean),
     redirect: value.HTTPS_REDIRECT,
     hstsSeconds: value.HSTS_SECONDS,
+    compression: value.HTTP_COMPRESSION,
   }),
 )
 export type HttpsSettings = SettingsOf<typeof httpsSettings>

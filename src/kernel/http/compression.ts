@@ -1,0 +1,120 @@
+/** Compresses responses of APIs with Brotli or gzip, if the client accepts it (ADR 32). */
+import { pipeline, Readable } from 'node:stream'
+import { brotliCompress, constants, createBrotliCompress, createGzip, gzip } from 'node:zlib'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { internalCaller } from './internal-calls.ts'
+
+type Encoding = 'br' | 'gzip'
+type Done = (error: Error | null, payload?: unknown) => void
+
+export interface Compression {
+  /** Hook for `onSend` of routes. With a callback, because most responses are small and a promise for each is measurable. */
+  onSend(request: FastifyRequest, reply: FastifyReply, payload: unknown, done: Done): void
+}
+
+/** A smaller response fits into one packet anyway. */
+const bytesMin = 1024
+/** Responses that are compressed at the same time; each takes up to half a megabyte. Further ones are sent as they are. */
+const parallelMax = { whole: 16, streamed: 32 }
+
+/** Levels that cost little processor time: 0.6 ms for 25 KB, of which 24 % remain. */
+const gzipOptions = { level: 3 }
+const brotliOptions = {
+  params: { [constants.BROTLI_PARAM_QUALITY]: 2, [constants.BROTLI_PARAM_LGWIN]: 18 },
+}
+type Compressed = (error: Error | null, bytes: Buffer) => void
+const whole = {
+  br: (bytes: Buffer, done: Compressed) => brotliCompress(bytes, brotliOptions, done),
+  gzip: (bytes: Buffer, done: Compressed) => gzip(bytes, gzipOptions, done),
+}
+const streamed = { br: () => createBrotliCompress(brotliOptions), gzip: () => createGzip(gzipOptions) }
+
+/** Texts. Event streams must arrive event by event, and contents of files are sent as they are. */
+const compressible =
+  /^(?:application\/(?:[\w.+-]*json|[\w.+-]*xml|javascript)|text\/(?!event-stream)[\w.-]+|image\/svg\+xml)\b/
+
+export function createCompression(): Compression {
+  const running = { whole: 0, streamed: 0 }
+
+  function compressWhole(reply: FastifyReply, payload: string | Buffer, encoding: Encoding, done: Done) {
+    running.whole++
+    whole[encoding](typeof payload === 'string' ? Buffer.from(payload) : payload, (error, bytes) => {
+      running.whole--
+      if (!error) mark(reply, encoding)
+      done(error, bytes)
+    })
+  }
+
+  function compressStream(reply: FastifyReply, payload: Readable, encoding: Encoding) {
+    running.streamed++
+    mark(reply, encoding)
+    // An error of the source, or a client that disconnects, ends both streams.
+    return pipeline(payload, streamed[encoding](), () => {
+      running.streamed--
+    })
+  }
+
+  return {
+    onSend(request, reply, payload, done) {
+      const isStream = payload instanceof Readable
+      if (!isStream && !(isBody(payload) && payload.length >= bytesMin)) return done(null, payload)
+      if (!mayBeCompressed(reply)) return done(null, payload)
+      addVary(reply)
+      const encoding = encodingFor(request.headers['accept-encoding'])
+      // HEAD has no body to compress, and scripts read the body of an internal call as text.
+      if (encoding === undefined || request.method === 'HEAD' || internalCaller()) return done(null, payload)
+      if (isStream && running.streamed < parallelMax.streamed) done(null, compressStream(reply, payload, encoding))
+      else if (!isStream && running.whole < parallelMax.whole) compressWhole(reply, payload, encoding, done)
+      else done(null, payload)
+    },
+  }
+}
+
+const isBody = (payload: unknown): payload is string | Buffer => typeof payload === 'string' || Buffer.isBuffer(payload)
+
+const mayBeCompressed = (reply: FastifyReply) =>
+  reply.statusCode >= 200 &&
+  reply.statusCode !== 206 &&
+  !reply.hasHeader('content-encoding') &&
+  compressible.test(String(reply.getHeader('content-type') ?? ''))
+
+/** The compressed bytes differ, so a strong ETag becomes a weak one. Conditional requests accept both. */
+function mark(reply: FastifyReply, encoding: Encoding) {
+  const etag = reply.getHeader('etag')
+  if (typeof etag === 'string' && !etag.startsWith('W/')) reply.header('etag', `W/${etag}`)
+  reply.header('content-encoding', encoding).removeHeader('content-length')
+}
+
+function addVary(reply: FastifyReply) {
+  const vary = reply.getHeader('vary')
+  reply.header('vary', vary === undefined ? 'Accept-Encoding' : `${String(vary)}, Accept-Encoding`)
+}
+
+/** Clients send few different headers. */
+const known = new Map<string, Encoding | undefined>()
+const knownMax = 100
+
+/** Returns the encoding that the client prefers (RFC 9110, 12.5.3); Brotli among equals. Undefined: none that we have. */
+export function encodingFor(header: string | undefined): Encoding | undefined {
+  if (header === undefined || header === '') return undefined
+  if (known.has(header)) return known.get(header)
+  const encoding = parse(header)
+  if (known.size < knownMax && header.length < 200) known.set(header, encoding)
+  return encoding
+}
+
+function parse(header: string): Encoding | undefined {
+  const weights = new Map<string, number>()
+  for (const part of header.split(',').slice(0, 20)) {
+    const [name = '', ...parameters] = part.split(';').map((text) => text.trim().toLowerCase())
+    const [, weight = '1'] =
+      /^q=([01](?:\.\d{0,3})?)$/.exec(parameters.find((text) => text.startsWith('q=')) ?? '') ?? []
+    if (name !== '') weights.set(name, Number(weight))
+  }
+  const weightOf = (name: Encoding) => weights.get(name) ?? weights.get('*') ?? 0
+  // Without compression is as good as with it, unless the client says otherwise.
+  if (Math.max(weightOf('br'), weightOf('gzip')) === 0) return undefined
+  const isPlainPreferred = (weights.get('identity') ?? 0) > Math.max(weightOf('br'), weightOf('gzip'))
+  if (isPlainPreferred) return undefined
+  return weightOf('br') >= weightOf('gzip') ? 'br' : 'gzip'
+}
