@@ -17,8 +17,13 @@ before(async () => {
     appVersion: { name: 'meters-v1' },
     metadata: { name: 'North gate', place: { lat: 48.2, lon: 16.4 } },
   })
+  const ada = { username: 'ada', firstName: 'Ada', lastName: 'Lovelace', roles: ['endpoint-reader'] }
+  ids.ada = (await api('POST /iam/api/v1/users', ada)).body.id
   page = await console_.open('/')
 })
+
+/** Ids that the platform made: `{ada}` in a path. */
+const ids: Record<string, string> = {}
 
 /** Path and heading of each page. Add a line for each page of the registry. */
 const pages: [path: string, heading: string | RegExp][] = [
@@ -32,12 +37,17 @@ const pages: [path: string, heading: string | RegExp][] = [
   ['/applications/meters', 'Meters'],
   ['/applications/meters/edit', /Edit/],
   ['/applications/new', 'New application'],
+  ['/users', 'Users'],
+  ['/users/new', 'New user'],
+  ['/users/{ada}', 'Ada Lovelace'],
+  ['/users/{ada}?tab=access', 'Ada Lovelace'],
+  ['/users/{ada}?tab=activity', 'Ada Lovelace'],
   ['/no/such/page', /no such page/],
 ]
 
 for (const [path, heading] of pages)
   test(`${path} is accessible, narrow, and free of errors`, async () => {
-    await page.goto(console_.address(path))
+    await page.goto(console_.address(path.replace(/\{(\w+)\}/g, (_, name: string) => ids[name]!)))
     await settled(page)
     await page.getByRole('heading', { level: 1, name: heading }).waitFor()
     await checkAccessibility(page, path)

@@ -64,4 +64,20 @@ export const pages: PageEntry[] = [
     ...{ path: '/applications/:appName', title: 'Application', scope: 'application:read' },
     load: () => import('./applications/detail.tsx'),
   },
+
+  // People
+  {
+    ...{ path: '/users', title: 'Users', group: 'People', icon: 'users', scope: 'identity:user:read' },
+    keywords: 'people accounts passwords second factor',
+    load: () => import('./users/list.tsx'),
+  },
+  {
+    ...{ path: '/users/new', title: 'New user', scope: 'identity:user:create', icon: 'plus' },
+    keywords: 'create person',
+    load: () => import('./users/edit.tsx'),
+  },
+  {
+    ...{ path: '/users/:id', title: 'User', scope: 'identity:user:read' },
+    load: () => import('./users/detail.tsx'),
+  },
 ]

@@ -1,3 +1,4 @@
+import { useId } from 'react'
 import { Button } from './button.tsx'
 import { CopyButton, saveText } from './copy.tsx'
 import { Note } from './notes.tsx'
@@ -5,12 +6,13 @@ import { texts } from './texts.ts'
 
 /** A secret that the platform shows once: copy it or save it as a file. It is never stored by the console. */
 export function Secret({ label, value, fileName }: { label: string; value: string; fileName: string }) {
+  const id = useId()
   return (
     <div className="secret">
-      <span className="field-label" id="secret-label">
+      <span className="field-label" id={id}>
         {label}
       </span>
-      <output className="secret-value" aria-labelledby="secret-label">
+      <output className="secret-value" aria-labelledby={id}>
         {value}
       </output>
       <div className="secret-actions">

@@ -46,6 +46,7 @@ export const texts = {
   nothingMatchesText: 'No item meets these conditions.',
   clearFilters: 'Clear the conditions',
   search: 'Search',
+  searchIn: (what: string) => `Search ${what.toLowerCase()}`,
   clearSearch: 'Clear the search',
   badAddress: (parts: string) => `The address has values that this page does not know: ${parts}. They are ignored.`,
   asCommand: 'As a command',
@@ -75,6 +76,12 @@ export const texts = {
   chartEmpty: 'No points in this period.',
   chartSummary: (points: number, low: string, high: string, last: string) =>
     `${count(points)} points, lowest ${low}, highest ${high}, last ${last}.`,
+  role: 'Role',
+  grantToRole: 'Grant to role',
+  ownGrant: 'Own grant',
+  byCreation: 'Created it',
+  onResource: 'on',
+  asScope: 'by',
   moreActions: 'More actions',
   menu: 'Menu',
 }

@@ -1,0 +1,98 @@
+/** The roles of a user: shown, and changed in a dialog. */
+import { useState } from 'react'
+import { useMay } from '../../api/me.ts'
+import type { BodyOf, ItemOf } from '../../api/operation-types.ts'
+import { useChange, useList } from '../../api/query.ts'
+import { Button } from '../../parts/button.tsx'
+import { Card } from '../../parts/card.tsx'
+import { CheckList } from '../../parts/check-list.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { Link } from '../../parts/link.tsx'
+import { ErrorNote } from '../../parts/notes.tsx'
+import { Text } from '../../parts/text.tsx'
+import { useToast } from '../../parts/toast.tsx'
+import { texts } from './texts.ts'
+
+type User = BodyOf<'users.get'>
+
+export const roleOptions = (roles: ItemOf<'roles.list'>[]) =>
+  roles.map(({ name, description }) => ({ value: name, label: name, ...(description && { description }) }))
+
+export function Roles({ user }: { user: User }) {
+  const [isOpen, setOpen] = useState(false)
+  const may = useMay()
+  return (
+    <Card
+      title={texts.roles}
+      actions={
+        may('identity:user:update') &&
+        may('identity:role:read') && (
+          <Button size="small" icon="edit" onPress={() => setOpen(true)}>
+            {texts.editRoles}
+          </Button>
+        )
+      }
+    >
+      {user.roles.length === 0 ? (
+        <p className="quiet">{texts.rolesEmpty}</p>
+      ) : (
+        <ul className="chips">
+          {user.roles.map((role) => (
+            <li key={role}>
+              {may('identity:role:read') ? (
+                <Link to={`/roles/${encodeURIComponent(role)}`}>
+                  <Text value={role} max={60} />
+                </Link>
+              ) : (
+                <Text value={role} max={60} />
+              )}
+            </li>
+          ))}
+        </ul>
+      )}
+      {isOpen && <RolesDialog user={user} onClose={() => setOpen(false)} />}
+    </Card>
+  )
+}
+
+function RolesDialog({ user, onClose }: { user: User; onClose(): void }) {
+  const roles = useList('roles.list', { limit: 0 })
+  const [chosen, setChosen] = useState(user.roles)
+  const change = useChange('users.roles.update')
+  const toast = useToast()
+  async function save() {
+    const outcome = await change.run({ id: user.id, body: chosen })
+    if (outcome.kind !== 'done') return
+    toast(texts.rolesSaved)
+    onClose()
+  }
+  const known = new Set(roles.items.map(({ name }) => name))
+  return (
+    <Dialog
+      title={texts.editRoles}
+      isOpen
+      onClose={onClose}
+      actions={
+        <>
+          <Button onPress={onClose}>{texts.cancel}</Button>
+          <Button look="primary" onPress={() => void save()} isBusy={change.isRunning}>
+            {texts.save}
+          </Button>
+        </>
+      }
+    >
+      {roles.problem && <ErrorNote problem={roles.problem} onRetry={roles.reload} />}
+      <CheckList
+        label={texts.rolesLabel}
+        options={[
+          ...roleOptions(roles.items),
+          ...user.roles.filter((role) => !known.has(role)).map((role) => ({ value: role, label: role })),
+        ]}
+        value={chosen}
+        onChange={setChosen}
+        description={texts.rolesNote}
+      />
+      {change.problem && <ErrorNote problem={change.problem} />}
+    </Dialog>
+  )
+}

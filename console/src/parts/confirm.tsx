@@ -1,0 +1,45 @@
+import type { ReactNode } from 'react'
+import { Button } from './button.tsx'
+import { Dialog } from './dialog.tsx'
+import { ErrorNote } from './notes.tsx'
+import type { Problem } from './problem.ts'
+import { texts } from './texts.ts'
+
+export interface ConfirmProps {
+  /** The question: `Suspend tenant acme?` */
+  title: string
+  /** What will happen. */
+  children: ReactNode
+  /** Names the action: `Suspend`. */
+  action: string
+  isDanger?: boolean
+  isOpen: boolean
+  isBusy: boolean
+  problem?: Problem | undefined
+  onConfirm(): void
+  onClose(): void
+}
+
+/** Asks before an action that is no deletion; `ConfirmDelete` is for those. */
+export function Confirm({ title, children, action, isDanger = false, ...rest }: ConfirmProps) {
+  const { isOpen, isBusy, problem, onConfirm, onClose } = rest
+  return (
+    <Dialog
+      title={title}
+      isOpen={isOpen}
+      onClose={onClose}
+      isAlert
+      actions={
+        <>
+          <Button onPress={onClose}>{texts.cancel}</Button>
+          <Button look={isDanger ? 'danger' : 'primary'} onPress={onConfirm} isBusy={isBusy}>
+            {action}
+          </Button>
+        </>
+      }
+    >
+      <p>{children}</p>
+      {problem && <ErrorNote problem={problem} />}
+    </Dialog>
+  )
+}

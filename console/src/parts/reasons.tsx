@@ -1,0 +1,45 @@
+import { Link } from './link.tsx'
+import { Text } from './text.tsx'
+import { texts } from './texts.ts'
+
+/** Why somebody may do something: a role has the scope, or a grant gives it. */
+export interface Reason {
+  role?: string | undefined
+  grantId?: string | undefined
+  resource: string
+  scope: string
+  byCreation?: boolean | undefined
+}
+
+/** Each reason in a line: `Role operator on tenant-system`. */
+export const Reasons = ({ reasons, scope }: { reasons: readonly Reason[]; scope: string }) => (
+  <ul className="reasons">
+    {reasons.map((reason) => (
+      <li key={`${reason.role}/${reason.grantId}/${reason.resource}/${reason.scope}`}>
+        {reason.role === undefined ? (
+          reason.byCreation ? (
+            texts.byCreation
+          ) : (
+            texts.ownGrant
+          )
+        ) : (
+          <>
+            {reason.grantId === undefined ? texts.role : texts.grantToRole}{' '}
+            <Link to={`/roles/${encodeURIComponent(reason.role)}`}>
+              <Text value={reason.role} max={60} />
+            </Link>
+          </>
+        )}{' '}
+        <span className="quiet">
+          {texts.onResource} <Text value={reason.resource} max={80} mono />
+          {reason.scope !== scope && (
+            <>
+              {' '}
+              {texts.asScope} <Text value={reason.scope} max={60} mono />
+            </>
+          )}
+        </span>
+      </li>
+    ))}
+  </ul>
+)
