@@ -42,6 +42,11 @@ const pages: [path: string, heading: string | RegExp][] = [
   ['/users/{ada}', 'Ada Lovelace'],
   ['/users/{ada}?tab=access', 'Ada Lovelace'],
   ['/users/{ada}?tab=activity', 'Ada Lovelace'],
+  ['/roles', 'Roles and grants'],
+  ['/roles?tab=grants', 'Roles and grants'],
+  ['/roles?tab=who&scope=endpoint:read', 'Roles and grants'],
+  ['/roles/new', 'New role'],
+  ['/roles/endpoint-reader', 'endpoint-reader'],
   ['/no/such/page', /no such page/],
 ]
 

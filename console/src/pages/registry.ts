@@ -80,4 +80,21 @@ export const pages: PageEntry[] = [
     ...{ path: '/users/:id', title: 'User', scope: 'identity:user:read' },
     load: () => import('./users/detail.tsx'),
   },
+  {
+    ...{ path: '/roles', title: 'Roles and grants', group: 'People', icon: 'shield', scope: 'identity:role:read' },
+    keywords: 'permissions scopes access who may',
+    load: () => import('./roles/list.tsx'),
+  },
+  {
+    ...{ path: '/roles/new', title: 'New role', scope: 'identity:role:create', icon: 'plus' },
+    load: () => import('./roles/edit.tsx'),
+  },
+  {
+    ...{ path: '/roles/:name/edit', title: 'Edit role', scope: 'identity:role:update' },
+    load: () => import('./roles/edit.tsx'),
+  },
+  {
+    ...{ path: '/roles/:name', title: 'Role', scope: 'identity:role:read' },
+    load: () => import('./roles/detail.tsx'),
+  },
 ]
