@@ -8,7 +8,7 @@ import { texts } from './texts.ts'
 export interface ConfirmProps {
   /** The question: `Suspend tenant acme?` */
   title: string
-  /** What will happen. */
+  /** Says what will happen. */
   children: ReactNode
   /** Names the action: `Suspend`. */
   action: string

@@ -14,7 +14,7 @@ import { EmptyState } from '../../parts/notes.tsx'
 import { Text } from '../../parts/text.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useToast } from '../../parts/toast.tsx'
-import type { RolesAddress } from './list.tsx'
+import type { RolesAddress } from './address.ts'
 import { NewGrant } from './new-grant.tsx'
 import { texts } from './texts.ts'
 
@@ -59,7 +59,7 @@ const columnsOf = (names: Map<string, string>, onDelete: ((grant: Grant) => void
   ...(onDelete
     ? [
         {
-          ...{ id: 'actions', title: '', width: '3.5rem', align: 'end' as const },
+          ...{ id: 'actions', title: '', width: '4.5rem', align: 'end' as const },
           cell: (grant: Grant) => <IconButton icon="trash" label={texts.grantDelete} onPress={() => onDelete(grant)} />,
         },
       ]
@@ -91,7 +91,13 @@ export function Grants({ address }: { address: RolesAddress }) {
   const isFiltered = subject !== '' || resource !== ''
   return (
     <>
-      <FilterBar address={address}>
+      <FilterBar
+        address={{
+          ...address,
+          isChanged: isFiltered,
+          reset: () => address.set({ subject: '', resource: '' }),
+        }}
+      >
         <SearchBox label={texts.resourceFilter} value={resource} onChange={(resource) => address.set({ resource })} />
         <SelectField
           label={texts.subjectType}

@@ -3,7 +3,6 @@ import { useLocation } from 'wouter'
 import { useMay } from '../../api/me.ts'
 import type { ItemOf } from '../../api/operation-types.ts'
 import { useList } from '../../api/query.ts'
-import { oneOf, text, useAddressState } from '../../parts/address-state.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
 import { Badge } from '../../parts/badge.tsx'
 import { Button } from '../../parts/button.tsx'
@@ -15,13 +14,13 @@ import { EmptyState } from '../../parts/notes.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
 import { Tabs } from '../../parts/tabs.tsx'
 import { Text } from '../../parts/text.tsx'
+import { type RolesAddress, tabIds, useRolesAddress } from './address.ts'
 import { Grants } from './grants.tsx'
 import { texts } from './texts.ts'
 import { WhoMay } from './who-may.tsx'
 
 type Role = ItemOf<'roles.list'>
 
-const tabIds = ['roles', 'grants', 'who'] as const
 const addressOf = ({ name }: Role) => `/roles/${encodeURIComponent(name)}`
 
 const columns: Column<Role>[] = [
@@ -46,17 +45,6 @@ const columns: Column<Role>[] = [
     cell: ({ builtIn }) => (builtIn ? <Badge>{texts.builtIn}</Badge> : <Badge tone="info">{texts.own}</Badge>),
   },
 ]
-
-const addressKeys = {
-  tab: oneOf(tabIds, 'roles'),
-  q: text(),
-  subject: oneOf(['', 'user', 'role', 'client', 'api-key'], ''),
-  resource: text(),
-  scope: text(),
-}
-
-export type RolesAddress = ReturnType<typeof useRolesAddress>
-const useRolesAddress = () => useAddressState(addressKeys)
 
 export default function RolesPage() {
   const address = useRolesAddress()
@@ -121,7 +109,7 @@ function RoleList({ address }: { address: RolesAddress }) {
   )
   return (
     <>
-      <FilterBar address={address}>
+      <FilterBar address={{ ...address, isChanged: q !== '' }}>
         <SearchBox label={texts.search} value={q} onChange={(q) => address.set({ q })} />
       </FilterBar>
       <DataTable

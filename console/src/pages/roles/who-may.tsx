@@ -8,7 +8,7 @@ import { Link } from '../../parts/link.tsx'
 import { EmptyState, ErrorNote } from '../../parts/notes.tsx'
 import { Reasons } from '../../parts/reasons.tsx'
 import { Text } from '../../parts/text.tsx'
-import type { RolesAddress } from './list.tsx'
+import type { RolesAddress } from './address.ts'
 import { texts } from './texts.ts'
 
 export function WhoMay({ address }: { address: RolesAddress }) {

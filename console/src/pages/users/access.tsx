@@ -1,4 +1,4 @@
-/** What a user may do on a resource, and which role or grant is the reason. */
+/** Shows what a user may do on a resource, and which role or grant is the reason. */
 import { type FormEvent, useState } from 'react'
 import type { BodyOf } from '../../api/operation-types.ts'
 import { useGet, useList } from '../../api/query.ts'

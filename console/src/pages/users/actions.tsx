@@ -31,7 +31,7 @@ export function UserActions({ user, isSelf }: { user: User; isSelf: boolean }) {
             id: 'enable',
             label: user.enabled ? texts.disable : texts.enable,
             icon: user.enabled ? ('pause' as const) : ('play' as const),
-            // Who disables themselves cannot undo it.
+            // A user who disables itself cannot undo it.
             isDisabled: isSelf,
             onAction: () => setOpen('enable'),
           },
