@@ -1,6 +1,6 @@
 import { defineError } from '../../kernel/errors.ts'
 
-// The same text for an application that does not exist and for one that the caller may not read.
+// These errors do not reveal whether an application is missing or not readable for the caller.
 export const NoApplication = defineError<{ name: string }>(
   'no_such_application',
   404,

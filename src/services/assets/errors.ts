@@ -1,6 +1,6 @@
 import { defineError } from '../../kernel/errors.ts'
 
-// The same text for a missing object, one of another tenant and one that the caller may not read.
+// These errors do not reveal whether an object is missing, belongs to another tenant or is not readable for the caller.
 export const NoAssetType = defineError<{ assetTypeId: string }>(
   'no_such_asset_type',
   404,

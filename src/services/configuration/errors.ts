@@ -1,6 +1,6 @@
 import { defineError } from '../../kernel/errors.ts'
 
-// The same text for a missing object, one of another tenant and one that the caller may not read.
+// These errors do not reveal whether an object is missing, belongs to another tenant or is not readable for the caller.
 export const NoEndpoint = defineError<{ endpointId: string }>(
   'no_such_endpoint_to_configure',
   404,

@@ -1,6 +1,6 @@
 import { defineError } from '../../kernel/errors.ts'
 
-// The same text for credentials that do not exist and for those of another tenant.
+// These errors do not reveal whether credentials are missing or belong to another tenant.
 export const NoCredential = defineError<{ id: string }>('no_such_credential', 404, 'The tenant has no credentials {id}')
 export const NoRevocationList = defineError<{ id: string }>(
   'no_such_authority',

@@ -1,6 +1,6 @@
 import { defineError } from '../../kernel/errors.ts'
 
-// The same text for a missing dashboard, one of another tenant and one that the caller may not read.
+// These errors do not reveal whether a dashboard is missing, belongs to another tenant or is not readable for the caller.
 export const NoDashboard = defineError<{ dashboardId: string }>(
   'no_such_dashboard',
   404,

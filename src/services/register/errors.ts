@@ -1,6 +1,6 @@
 import { defineError } from '../../kernel/errors.ts'
 
-// The same text for an endpoint that does not exist and for one that the caller may not read.
+// These errors do not reveal whether an endpoint is missing or not readable for the caller.
 export const NoEndpoint = defineError<{ endpointId: string }>(
   'no_such_endpoint',
   404,

@@ -1,6 +1,6 @@
 import { defineError } from '../../kernel/errors.ts'
 
-// The same text for a client that does not exist, of another tenant, and for one that the caller may not read.
+// These errors do not reveal whether a client is missing, belongs to another tenant or is not readable for the caller.
 export const NoVpnClient = defineError<{ vpnclientID: string }>(
   'no_such_vpn_client',
   404,
