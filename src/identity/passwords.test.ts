@@ -24,7 +24,7 @@ test('checks beyond the queue limit are rejected at once, and the queued ones co
   assert.equal(await passwords.matches('x', cheap), false, 'there is room again')
 })
 
-test('a flood of checks of one tenant neither delays nor rejects a check of another one', async () => {
+test('a flood of checks of one tenant neither delays nor rejects a check of another tenant', async () => {
   const passwords = createPasswords(loadConfig({}).platform.passwordCost.scrypt)
   const cheap = 'scrypt$1024$8$1$c2FsdA$AAAA'
   let checked = 0
@@ -37,7 +37,7 @@ test('a flood of checks of one tenant neither delays nor rejects a check of anot
   assert.equal(checked, 2 + 64)
 })
 
-test('a flood of checks from one address neither delays nor rejects a check of the same tenant from another one', async () => {
+test('a flood of checks from one address neither delays nor rejects a check of the same tenant from another address', async () => {
   const passwords = createPasswords(loadConfig({}).platform.passwordCost.scrypt)
   const cheap = 'scrypt$1024$8$1$c2FsdA$AAAA'
   let checked = 0

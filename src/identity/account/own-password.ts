@@ -37,7 +37,7 @@ export function createOwnPassword({ db, bus, now }: Pick<Kit, 'db' | 'bus' | 'no
     return await db.tx(async (sql) => {
       if (permit && !(await permit(sql))) return 'gone'
       if (!(await updatePassword(sql, tenantId, user.id, hash, now()))) return 'gone'
-      // Also deletes the reset tokens of the user.
+      // This call also deletes the reset tokens of the user.
       await sessions.endSessions(sql, tenantId, { userId: user.id })
       await bus.publish(sql, PasswordChanged, { tenantId, username: user.username })
       await bus.publish(sql, AccessChanged, { tenantId, subject: { type: 'user', id: user.id } })
@@ -51,7 +51,7 @@ export function createOwnPassword({ db, bus, now }: Pick<Kit, 'db' | 'bus' | 'no
     const result = await accounts.logIn(tenantId, { username: user.username, password: present, address })
     if (result === 'wrong' || 'wait' in result) return result
     if (result.user.id !== userId) return 'wrong'
-    if (present === next) return { problem: 'expected another password than the present one' }
+    if (present === next) return { problem: 'expected a password that differs from the present one' }
     return await set(tenantId, result.user, next)
   }
 

@@ -137,7 +137,7 @@ describe('a caller can grant only permissions that they have', () => {
     assert.equal((await manager(`DELETE ${root}/users/${equalId}`)).status, 204)
   })
 
-  test('the e-mail address of a user is no username of another one, and the reverse', async () => {
+  test('the e-mail address of a user cannot be the username of another user, and the reverse', async () => {
     const create = (user: object) => manager(`POST ${root}/users`, user)
     const victim = await create({ username: 'victim', email: 'victim@example.org' })
     assert.equal(victim.status, 201)

@@ -25,7 +25,7 @@ export function adjustModels(provider: Provider, { kit, core, library, realm }: 
     const who = { account: `client\n${tenantId}\n${this.clientId}`, address: extrasOf(ctx).address, subject }
     const { wait, known } = await core.lockout.read(who)
     const client = findClient(realm, this.clientId)
-    // Also while it is locked: nobody guesses one of 2^256 secrets, but anybody could lock out a client.
+    // A lockout does not apply to the correct secret: it cannot be guessed (2^256), but anybody could lock out a client.
     if (client && secretMatches(client, secret, kit.now(), kit.secrets)) {
       if (known) await core.lockout.reset(who)
       return true

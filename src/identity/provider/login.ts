@@ -39,7 +39,7 @@ export async function signIn(request: LoginRequest) {
   try {
     interaction = await provider.interactionDetails(inner, reply.raw)
   } catch (error) {
-    // Also happens with the cookie of another browser, or if the form is sent twice.
+    // The library throws SessionNotFound for an expired sign-in, for the cookie of another browser, and if the form is sent twice.
     if ((error as Error).name !== 'SessionNotFound') throw error
     const text = 'This sign-in has expired. Please go back to the application and start again.'
     return sendPage(reply, 400, errorPage({ name, title: 'Sign-in expired', text }))

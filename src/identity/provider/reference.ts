@@ -49,7 +49,7 @@ const tokens = Type.Object(
   {
     access_token: Type.String({ description: 'Access token (JWT), for the header `Authorization: Bearer <token>`.' }),
     expires_in: Type.Integer({
-      description: 'Lifetime of the access token in seconds; 300 unless the realm says otherwise.',
+      description: 'Lifetime of the access token in seconds, as configured for the realm (default: 300).',
     }),
     refresh_token: Type.Optional(
       Type.String({ description: 'Token for the next token request. Absent with grant_type client_credentials.' }),

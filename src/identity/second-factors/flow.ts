@@ -94,7 +94,7 @@ async function askForFactor({ kit, factors }: Deps, request: FlowRequest, error?
 async function askToEnrol({ kit, factors }: Deps, request: FlowRequest, error?: string): Promise<Page> {
   const { realm, user, state, save } = request
   const view = viewOf(request)
-  // The same secret after a wrong code: the app has it already.
+  // After a wrong code, the page shows the same secret, because the authenticator app has it already.
   const totpSealed = state.totpSealed ?? kit.secrets.seal(newTotpSecret())
   const secret = kit.secrets.open(totpSealed)
   const uri = totpUri(secret, { issuer: view.name, username: user.username })

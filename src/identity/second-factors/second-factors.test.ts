@@ -136,7 +136,7 @@ suite('a realm that requires a second factor', () => {
     assert.match(noSession.location, /error=login_required/)
   })
 
-  test('keeps the last factor of a user, and lets another one be removed', async () => {
+  test('does not remove the last factor of a user, but removes other factors', async () => {
     const { browser, account } = await withApp('required')
     const idsIn = (html: string) => [...html.matchAll(/name="id" value="([^"]+)"/g)].map(([, id]) => id!)
     const [id] = idsIn((await browser.go(account)).text)

@@ -128,7 +128,10 @@ export async function updateRealm(
   await sql`update identity.realms set ${sql(fields)} where tenant_id = ${tenantId}`
 }
 
-/** Locks the realm against concurrent changes; returns its status, undefined if there is no such realm. */
+/**
+ * Locks the row of the realm to exclude concurrent changes. Returns the status, or undefined if the realm does not exist. To avoid
+ * deadlocks, take this lock before locks on users and clients.
+ */
 export async function lockRealm(sql: Sql, tenantId: string): Promise<RealmStatus | undefined> {
   const [row] = await sql`select status from identity.realms where tenant_id = ${tenantId} for no key update`
   return row?.status

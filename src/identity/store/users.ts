@@ -37,8 +37,8 @@ export async function findForLogin(
 }
 
 /**
- * Returns the first of these names by which a user other than `id` logs in: its e-mail address or, for an e-mail address, also its
- * username. A unique index compares usernames. The realm must be locked, against concurrent changes.
+ * Returns the first of these names by which a user other than `id` logs in: the user's e-mail address and, if the name is an e-mail address, the
+ * username too. A unique index compares usernames. The realm must be locked, to exclude concurrent changes.
  */
 export async function findTakenName(
   sql: Sql,

@@ -104,7 +104,7 @@ async function explainUser({ db, scopes }: Deps, ctx: Ctx, { id, resources }: { 
     ...rights.roles.flatMap((role) => [...role.scopes, ...role.platformScopes]),
     ...grants.flatMap((grant) => grant.scopes),
   ]
-  // Also scopes that no service declares: roles of a tenant may have them.
+  // The list includes scopes that no service declares, because roles of a tenant may have them.
   const names = [...new Set([...scopes.keys(), ...held])].toSorted()
   const content = names.flatMap((scope): ScopeOfUser[] => {
     const reasons = reasonsOf(tenantId, on, rights, scope)

@@ -11,6 +11,7 @@ import type { Passwords } from '../../passwords.ts'
 import { platformTenant } from '../../scopes.ts'
 import type { SecondFactors } from '../../second-factors/factors.ts'
 import type { Sessions } from '../../sessions.ts'
+import { lockRealm } from '../../store/realms.ts'
 import { findTakenName, findUser, lockUser, searchUsers } from '../../store/users.ts'
 import type { User } from '../../types.ts'
 import { LastAdministrator, NameTaken, UsernameTaken } from '../errors.ts'
@@ -128,7 +129,7 @@ const affectsLogin = (user: User, { password, username, email, enabled, roles }:
   (enabled !== undefined && enabled !== user.enabled) ||
   (roles !== undefined && user.roles.some((role) => !roles.includes(role)))
 
-/** Throws 409 if another user logs in by one of these names. The realm must be locked, against concurrent changes. */
+/** Throws 409 if another user logs in by one of these names. The realm must be locked, to exclude concurrent changes. */
 async function rejectTakenNames(sql: Sql, tenantId: string, id: string, names: Pick<UserChange, 'username' | 'email'>) {
   const name = await findTakenName(sql, tenantId, id, names)
   if (name !== undefined) throw NameTaken({ name })
@@ -173,7 +174,7 @@ async function createUser(deps: Deps, ctx: Ctx, user: NewUser): Promise<User> {
     roles,
   }
   return await db.tx(async (sql) => {
-    await store.lockRealm(sql, ctx.tenantId)
+    await lockRealm(sql, ctx.tenantId)
     await requirePermissionsOfRoles(ctx, sql, roles)
     await rejectTakenNames(sql, ctx.tenantId, id, user)
     if (!(await store.insertUser(sql, { tenantId: ctx.tenantId, id, ...fields })))
@@ -195,7 +196,7 @@ async function changeUser(deps: Deps, ctx: Ctx, id: string, changes: UserChange)
   const roles = changes.roles && unique(changes.roles)
   await db.tx(async (sql) => {
     const isRenamed = username !== undefined || typeof email === 'string'
-    if (isRenamed || isAdministrator(ctx.tenantId, known)) await store.lockRealm(sql, ctx.tenantId)
+    if (isRenamed || isAdministrator(ctx.tenantId, known)) await lockRealm(sql, ctx.tenantId)
     await lockUser(sql, ctx.tenantId, id)
     const user = await findOrThrow(sql, ctx, id)
     if (affectsLogin(user, changes)) await requireSeniority(ctx, sql, id)
@@ -228,7 +229,7 @@ async function removeUser(
 ): Promise<boolean> {
   const known = await findUser(sql, tenantId, id)
   if (!known) return false
-  if (isAdministrator(tenantId, known)) await store.lockRealm(sql, tenantId)
+  if (isAdministrator(tenantId, known)) await lockRealm(sql, tenantId)
   await lockUser(sql, tenantId, id)
   const user = await findUser(sql, tenantId, id)
   if (!user) return false

@@ -29,11 +29,6 @@ export async function updateUser(sql: Sql, tenantId: string, id: string, fields:
   }
 }
 
-/** Serializes changes that remove an administrator. Taken before other locks, against deadlocks. */
-export async function lockRealm(sql: Sql, tenantId: string) {
-  await sql`select from identity.realms where tenant_id = ${tenantId} for no key update`
-}
-
 export async function countOtherHolders(sql: Sql, tenantId: string, role: string, userId: string): Promise<number> {
   const [row] = await sql`
     select count(*)::integer as count from identity.users
