@@ -74,7 +74,7 @@ function checkDataDirectory(directory: string): Finding {
       ? ok(`The data directory ${directory} will be created`)
       : problem(
           `The data directory ${directory} cannot be created`,
-          `Create it, or set WAYPOST_DATA to another one: ${parent} is not writable`,
+          `Create it, or set WAYPOST_DATA to another directory: ${parent} is not writable`,
         )
   }
   if (!status.isDirectory()) return problem(`${directory} is not a directory`, 'Set WAYPOST_DATA to a directory')

@@ -84,7 +84,7 @@ async function startInBatches(devices: Device[], isRunning: () => boolean) {
   }
 }
 
-/** Prints errors of devices; an error that many devices share is printed once, until another one occurs. */
+/** Prints errors of devices; an error that many devices share is printed once, until a different error occurs. */
 function errorPrinter() {
   let last = ''
   return (prefix: string, text: string) => {

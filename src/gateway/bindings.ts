@@ -178,7 +178,7 @@ function revoke(state: State, binding: Binding, why: string) {
 function revokeToken(state: State, endpointId: string, endpointTokenId: string, why: string) {
   const binding = state.bindings.get(endpointId)
   if (!binding) return
-  // Routes may depend on this token even if the client has used another one since.
+  // Routes may depend on this token even if the client has used another token since.
   if (binding.connection) invalidateRoutes(binding.connection.state)
   if (binding.endpointTokenId === endpointTokenId) revoke(state, binding, why)
 }

@@ -34,7 +34,7 @@ export function createDeliveryPermission(
   })
   bus.subscribe(TokensDeleted, recheck)
   bus.subscribe(EndpointUnregistered, recheck)
-  // Also called after a reset.
+  // `onChange` also calls its listeners after a reset.
   tenants.onChange(recheck)
 
   /** Compares the token by its id, `recipientId`, because the text of a deleted token may belong to another endpoint by now. */

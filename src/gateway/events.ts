@@ -14,7 +14,7 @@ interface EndpointsPayload {
 const key = ({ applicationName }: { applicationName: string }) => applicationName
 
 export const EndpointsConnected = defineEvent<EndpointsPayload>('gateway.endpoints.connected', {
-  description: 'Endpoints got a connection, or moved to another one (9/ELCE); up to 100 in one event',
+  description: 'Endpoints got a connection, or moved to another connection (9/ELCE); up to 100 in one event',
   key,
   bulky: true,
 })

@@ -14,7 +14,7 @@ export interface DeviceConfiguration {
 }
 
 export interface DeviceConfigurations {
-  /** `known` is the `configId` in the request: the device gets the configuration only if it is another one. */
+  /** `known` is the `configId` in the request: the device gets the configuration only if its id differs. */
   current(
     endpoint: DeviceEndpoint,
     name: string | undefined,

@@ -61,7 +61,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const lock = lockDirectory(directory)
   let socketDirectory: string | undefined
   const cleanUp = () => {
-    // Only once: after a server died and was stopped, the record may already belong to the next one.
+    // The socket directory is removed once: after a server died and was stopped, the record may belong to the next server already.
     if (socketDirectory) {
       rmSync(layout(directory).socket, { force: true })
       removeSocketDirectory(socketDirectory)

@@ -22,12 +22,12 @@ export type Listener = 'http' | 'mqtt'
 export interface ConnectionShare {
   /** Maximum number of open connections. */
   readonly max: number
-  /** Maximum number from one address, unless configured otherwise. */
+  /** Default of the maximum number of connections from one address. */
   readonly perAddress: number
   open: number
   /** Counts a refused connection and logs it, at most every ten seconds for each reason. */
   refused(reason: 'total' | 'address', address: string): void
-  /** Counts a connection that was closed to make room for another one, and logs it at the same rate. */
+  /** Counts a connection that was closed to make room for a new connection, and logs it at the same rate. */
   evicted(reason: 'total' | 'address', address: string): void
 }
 

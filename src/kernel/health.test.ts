@@ -23,7 +23,7 @@ test('a Host header of this machine is served', async () => {
     assert.equal(await statusWith(host), 200, host)
 })
 
-test('other Host headers are refused, against DNS rebinding', async () => {
+test('other Host headers are rejected, to prevent DNS rebinding', async () => {
   const { port } = new URL(management.url)
   for (const host of [
     'evil.example',

@@ -25,7 +25,7 @@ interface Operation {
 const copiedMax = 256 * 1024
 const pointerLengthMax = 4096
 
-/** Returns the patched document. `given` stays unchanged. The result may be any JSON, because a patch can replace the root. */
+/** Returns the patched document. `document` stays unchanged. The result may be any JSON, because a patch can replace the root. */
 export function applyJsonPatch(document: unknown, operations: unknown[]): unknown {
   const steps = patchSteps(document, operations)
   for (;;) {
@@ -34,7 +34,7 @@ export function applyJsonPatch(document: unknown, operations: unknown[]): unknow
   }
 }
 
-/** The same in turns with other requests: insertions into a long list take a second in all. */
+/** Does the same as `applyJsonPatch`, but lets other requests run in between: insertions into a long list can take a second. */
 export async function applyJsonPatchInTurns(document: unknown, operations: unknown[]): Promise<unknown> {
   const takeTurns = createTurns()
   const steps = patchSteps(document, operations)

@@ -32,7 +32,7 @@ export interface Members {
   /** Declares rows that belong to a node. When a node dies, one of the others sweeps its rows. */
   declareOwnedRows(ownedRows: OwnedRows): void
   onJoin(listener: (nodeId: string) => void): void
-  /** Called on every node when another one stopped or died, before its rows are swept. */
+  /** Called on every node when another node stopped or died, before its rows are swept. */
   onLeave(listener: (nodeId: string) => void): void
   /** Called if others considered this node dead, or its row is missing. Its owned rows may have been swept: write them again. */
   onReturn(listener: () => void): void

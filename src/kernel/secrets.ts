@@ -157,7 +157,7 @@ function openOrExplain(masterKey: Buffer, candidates: string[]): { key: Buffer; 
       // The next one may be sealed by this key.
     }
   throw new Error(
-    'The master key does not open this database, which was created with another one. Set the right WAYPOST_MASTER_KEY or WAYPOST_DATA',
+    'The master key does not open this database, which was created with another key. Set the right WAYPOST_MASTER_KEY or WAYPOST_DATA',
   )
 }
 

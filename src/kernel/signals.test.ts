@@ -115,7 +115,7 @@ test('a node that is alone stores nothing and sends nothing', async (t) => {
   assert.match(await node.metrics.text(), /waypost_signals_sent_total 0/)
 })
 
-test('a node starts without delay although another one has just died, and resets again after the next heartbeat', async (t) => {
+test('a node starts without delay although another node has just died, and resets again after the next heartbeat', async (t) => {
   const connection = await kernelDatabase(t)
   const living = recording(await aNode(connection))
   await living.start()

@@ -209,7 +209,7 @@ async function send(parts: Parts, sql: Sql, topic: string, messages: OutgoingMes
   const { db, members } = parts
   const { nodeId } = members
   const toStore = messages
-    // A node that is alone stores and sends nothing. If another one joins before the commit, it is sent without a row.
+    // A node that is alone stores and sends nothing. If another node joins before the commit, the signal is sent without a row.
     .filter(({ to }) => to !== `node/${nodeId}` && !(to === 'all' && members.isAlone()))
     .map((one) => ({ one, text: JSON.stringify(one.payload) }))
   // Not awaited: it is sent together with the next statement or COMMIT, which fails if it fails.

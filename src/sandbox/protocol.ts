@@ -21,7 +21,7 @@ export interface BatchMessage {
 
 export interface CallMessage {
   unit: number
-  /** Number of the call in this thread, so that a late reply is not taken for another one. */
+  /** Number of the call in this thread, so that a late reply is not taken for the reply to a later call. */
   call: number
   name: string
   args: string

@@ -43,7 +43,7 @@ test('a download that breaks again and again fails', async (t) => {
   assert.equal(ranges.length, 5)
 })
 
-test('a download fails if the link is refused, the content is another one, or the range is ignored', async (t) => {
+test('a download fails if the link is rejected, the content is wrong, or the server ignores the range', async (t) => {
   const refused = await serve(t, (_, response) => void response.writeHead(403).end('{}'))
   await assert.rejects(download(refused, never), /answered with 403/)
   const other = await serve(t, (_, response) => void response.writeHead(200, { 'repr-digest': digest }).end('other'))

@@ -69,7 +69,7 @@ function expirySeconds({ layer }: Peer, { version, cleanStart }: Connect, proper
   return Math.min(requested === 0xffff_ffff ? Infinity : requested, layer.limits.sessionExpiryMaxSeconds)
 }
 
-/** Limits the keep-alive of MQTT 5 clients; older protocols cannot announce another one than the client's. */
+/** Limits the keep-alive of MQTT 5 clients; in older protocols the server cannot change the keep-alive of the client. */
 function keepAliveSeconds({ layer }: Peer, { version, keepAliveSeconds: requested }: Connect): number {
   const max = layer.limits.keepAliveMaxSeconds
   return version === 5 && (requested === 0 || requested > max) ? max : requested

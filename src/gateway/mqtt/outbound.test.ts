@@ -88,7 +88,7 @@ test('a client may acknowledge in any order; the others are sent again in the or
   assert.deepEqual(topics, ['2', '3', '5', '7'])
 })
 
-test('an acknowledgement of another kind than the message ends the connection, an unknown one does not', async () => {
+test('an acknowledgement of the wrong type ends the connection, an acknowledgement of an unknown message does not', async () => {
   const { waypost, client, connection } = await withClient({ protocolVersion: 5 })
   client.send({ cmd: 'puback', messageId: 77 }, { cmd: 'pubcomp', messageId: 77 }, { cmd: 'pubrec', messageId: 77 })
   assert.equal((await client.next('pubrel')).reasonCode, 0x92)

@@ -1,6 +1,6 @@
 /**
- * Keeps contents from being removed while a backup or a restore copies them. Rows can still be deleted; their contents are removed
- * later. Removers share one advisory lock and copiers another, so removers do not wait for removers, nor copiers for copiers.
+ * Prevents the removal of blob contents while a backup or a restore copies them. Rows can still be deleted; their contents are removed
+ * later. Transactions that remove share the lock `removing`, transactions that copy share `copying`: only the two kinds exclude each other.
  */
 import type { Sql } from '../db.ts'
 
@@ -9,7 +9,7 @@ const [copying, removing] = [1, 2]
 
 /** Returns false while a backup or restore copies contents. Call it in the transaction that removes contents, after selecting them. */
 export async function mayRemove(sql: Sql): Promise<boolean> {
-  // Also fails when a copier waits for this lock.
+  // `pauseRemovals` requests this lock exclusively, so this call fails as soon as a backup or restore waits for it.
   const [lock] =
     await sql`select pg_try_advisory_xact_lock_shared(hashtext(${lockSpace}), ${removing}::integer) as locked`
   if (!lock?.locked) return false
@@ -20,7 +20,7 @@ export async function mayRemove(sql: Sql): Promise<boolean> {
   return rows.length === 0
 }
 
-/** Pauses removals until this transaction ends; waits for running ones. Take the snapshot of rows after this call. */
+/** Prevents new removals until this transaction ends, and waits until running removals end. Read the rows after this call. */
 export async function pauseRemovals(sql: Sql) {
   await sql`select pg_advisory_xact_lock_shared(hashtext(${lockSpace}), ${copying}::integer)`
   await sql`select pg_advisory_lock(hashtext(${lockSpace}), ${removing}::integer)`

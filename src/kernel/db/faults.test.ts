@@ -54,7 +54,7 @@ const kinds: Record<string, (step: Step) => Promise<unknown>> = {
   'a statement that fails': ({ db, ids: [id] }) => db.sql`insert into written (id) values (${id!}), (-1)`,
   async 'a query'({ db, ids: [id] }) {
     const [row] = await db.sql`select ${id!}::int as id`
-    assert.equal(row?.id, id, 'the query got the answer of another one')
+    assert.equal(row?.id, id, 'a query must get its own response')
     throw new OwnError()
   },
   'a transaction': ({ db, ids }) =>

@@ -32,7 +32,7 @@ suite('the time limit of statements', () => {
     assert.equal((await db.sql`select from limited`).length, 0)
   })
 
-  test('does not include the time that a statement waits behind another one', async () => {
+  test('does not include the time that a statement waits behind another statement', async () => {
     const db = aDb({ max: 1, statementSeconds: 0.6 })
     const answers = await Promise.all(Array.from({ length: 4 }, () => db.sql`select pg_sleep(0.25), 1 as one`))
     assert.deepEqual(

@@ -18,7 +18,7 @@ export interface PreparedStatement {
 
 export interface Prepared {
   find(text: StatementText): PreparedStatement | undefined
-  /** Adds a statement; evicts another one if there are too many. */
+  /** Adds a statement; evicts an older statement if there are too many. */
   add(text: StatementText): PreparedStatement
   /** Removes a statement that failed while it was prepared, or whose tables changed. */
   remove(statement: PreparedStatement): void

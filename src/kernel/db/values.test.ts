@@ -84,7 +84,7 @@ suite('a parameter', () => {
     })
   })
 
-  test('is sent with its type where PostgreSQL would infer another one', async () => {
+  test('is sent with its type where PostgreSQL would infer a different type', async () => {
     const [row] = await sql`select ${new Date(86_400_000)} - interval '1 day' as before, ${true} and ${false} as both`
     assert.deepEqual(row, { before: new Date(0), both: false })
     // With null as value, the same text is another statement.

@@ -45,7 +45,7 @@ export interface HttpConnections {
   share: Pick<ConnectionShare, 'max' | 'open' | 'refused' | 'evicted'>
   /** Limit for one IPv4 address or IPv6 /64. Trusted proxies carry the requests of many clients and have no such limit. */
   perAddress: number
-  /** Time for the first request of a new connection, before it may be closed in favour of another one. */
+  /** Time for the first request of a new connection, before it may be closed in favour of a newer connection. */
   graceMs?: number
   slowBodies?: SlowBodyLimit
 }

@@ -38,7 +38,7 @@ export function allowOrigins(app: FastifyInstance, origins: Origins) {
       reply.code(204).send()
     }, done)
   })
-  // Only now is it known which tenant the caller belongs to.
+  // The tenant of the caller is known only after authentication, so origins of tenants are checked here.
   app.addHook('onSend', (request, reply, payload, done) => {
     const { origin } = request.headers
     if (origin === undefined || !request.ctx || !reply.hasHeader('access-control-allow-origin'))

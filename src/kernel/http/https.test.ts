@@ -172,7 +172,7 @@ test('connections over TLS count for the limit of an address, also in the handsh
   await eventually(() => assert.equal(share.open, 1))
 })
 
-test('a connection that has a request is not closed for another one', async () => {
+test('a connection with a request in progress is not closed in favour of a new connection', async () => {
   const { port, events, share } = await aServer({ perAddress: 1 })
   const busy = await secureSocket(port)
   busy.socket.write(

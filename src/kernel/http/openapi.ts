@@ -39,7 +39,7 @@ export function openapi(operations: Operation[], info: DocumentInfo) {
       title: 'Waypost',
       version: info.version,
       description:
-        'Every operation of the platform. Bodies are JSON; unknown fields are ignored unless an operation says otherwise. ' +
+        'Every operation of the platform. Bodies are JSON; unknown fields are ignored, except by operations whose description rejects them. ' +
         'Errors are JSON with a text that says what is wrong. A parameter that takes several values accepts them separated ' +
         'by commas, as a repeated parameter, or both.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },

@@ -284,7 +284,7 @@ function skipBodyParsing(scope: FastifyInstance) {
     request.headers['content-type'] = 'application/octet-stream'
     done()
   })
-  // Also runs for requests that are rejected before the handler.
+  // Fastify runs onSend also for requests that are rejected before the handler.
   scope.addHook('onSend', (request, reply, payload, done) => {
     if (abandonBody(request.raw)) reply.header('connection', 'close')
     done(null, payload)

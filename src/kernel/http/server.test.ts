@@ -20,7 +20,7 @@ const body = Type.Object({
   inner: Type.Optional(Type.Object({ count: Type.Integer({ minimum: 1, maximum: 9 }) })),
 })
 
-/** The same routes at several APIs; the names of the operations differ. */
+/** Defines the same routes for several APIs; the names of the operations differ. */
 const routes = (api: string) => (http: Http) => {
   const config = { scope: 'thing:create', on: 'tenant' } as const
   http.post(
@@ -342,7 +342,7 @@ test('a route without a scope is rejected when it is declared', async () => {
   await assert.rejects(openTestPlatform({ services: [careless] }), /GET \/x declares no scope/)
 })
 
-test('a server does not start if an operation has no name or the name of another one', async () => {
+test('a server does not start if an operation has no name or two operations have the same name', async () => {
   const opened = (...names: string[]) => {
     const service = defineService({
       name: 'nameless',

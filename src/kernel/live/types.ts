@@ -9,7 +9,7 @@ export interface LiveOrigin {
 }
 
 export interface LiveEvent extends LiveOrigin {
-  /** The same text whenever the event is delivered again. Absent if a repeated event changes nothing for its reader. */
+  /** Text by which readers recognise an event that is delivered again. Absent if a repeated event changes nothing for its reader. */
   id?: string | undefined
   /** Values that subscriptions filter by, named as the fields of a subscription. */
   facets?: Readonly<Record<string, string>> | undefined

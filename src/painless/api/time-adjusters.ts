@@ -214,7 +214,7 @@ defineClass('java.time.ZonedDateTime', {
     'ZonedDateTime withLaterOffsetAtOverlap()': (self: Temporal) => earlierOrLater(self, 3600),
   },
 })
-/** The same local time an hour earlier or later, where the clock shows it twice. */
+/** Returns the other moment, `seconds` earlier or later, at which the clock shows the same local time, if there is one. */
 function earlierOrLater(self: Temporal, seconds: number): Temporal {
   const at = toInstant(self)
   const moved = zonedInstant(

@@ -77,7 +77,7 @@ export function epochOf(self: Temporal): { seconds: number; nano: number } {
   return { seconds: (self.day ?? 0) * 86400 + second - (self.offset ?? 0), nano: nano - second * nanosPerSecond }
 }
 
-/** The same moment in a zone. */
+/** Returns the same moment in a zone. */
 export function zonedInstant(self: Temporal, zone: Zone): Temporal {
   const { seconds, nano } = epochOf(self)
   const offset = offsetAt(zone, seconds)
@@ -86,7 +86,7 @@ export function zonedInstant(self: Temporal, zone: Zone): Temporal {
   return make('java.time.ZonedDateTime', day, (local - day * 86400) * nanosPerSecond + nano, offset, zone)
 }
 
-/** The same moment with a fixed offset. */
+/** Returns the same moment with a fixed offset. */
 export function offsetInstant(self: Temporal, offset: number): Temporal {
   const { day, nano } = zonedInstant(self, fixedZone(offset))
   return make('java.time.OffsetDateTime', day, nano, offset, fixedZone(offset))
