@@ -119,7 +119,7 @@ async function follow(topic: Topic, call: Call, signal: AbortSignal, push: (even
         else if (event.event === 'points') await push({ type: 'points', topic, points: JSON.parse(event.data) })
         else if (event.event === 'gap') await push({ type: 'gap', topic, reason: reasonOf(event.data) })
         opened = true
-        // Only after the reader has the event: it would be lost otherwise.
+        // The id is stored after the reader has the event, because a reconnection before that would lose the event.
         lastId = event.id ?? lastId
       }
     } catch (error) {

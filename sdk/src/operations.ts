@@ -932,7 +932,7 @@ export interface BasicCredentialPasswordChange {
 
 /** A configuration that was given to many endpoints at once. */
 export interface BatchConfiguration {
-  /** Id of this configuration (UUID), also its ETag. Every change of the JSON gives another one. */
+  /** Id of this configuration (UUID), also its ETag. Every change of the JSON creates a new id. */
   configId: string
   /** Name of the configuration. */
   name: string
@@ -1759,7 +1759,7 @@ export interface DashboardVariable {
   kind: 'application' | 'filter' | 'endpoint' | 'time'
   /** Text before the field in which people choose the value. Default: the name. */
   label?: string
-  /** Value until somebody chooses another one: a name or an id; for time, an ISO 8601 duration such as `PT6H` until now, or `<from>/<to>`. Default: none. */
+  /** Initial value, which users can change: a name or an id; for time, an ISO 8601 duration such as `PT6H` until now, or `<from>/<to>`. Default: none. */
   value?: string
 }
 
@@ -2146,7 +2146,7 @@ export interface DimensionCounts {
   by: string
   /** The most frequent values, the most frequent first. */
   values: ValueCount[]
-  /** Number of endpoints with another value than those in `values`. */
+  /** Number of endpoints whose value is not in `values`. */
   others: number
   /** Number of endpoints without a value, or whose value is an object, an array or longer than 200 characters. */
   missing: number
@@ -2355,7 +2355,7 @@ export interface EndpointCommandResultReceivedTriggerPage {
 
 /** A configuration of an endpoint, or the default of an application version. */
 export interface EndpointConfiguration {
-  /** Id of this configuration (UUID), also its ETag. Every change of the JSON gives another one. */
+  /** Id of this configuration (UUID), also its ETag. Every change of the JSON creates a new id. */
   configId: string
   /** Name of the configuration. */
   name: string
@@ -4688,7 +4688,7 @@ export interface RelationSession {
   endedAt?: string
 }
 
-/** The new endpoint contains another one. */
+/** The new endpoint contains another endpoint. */
 export interface RelationTo {
   /** Kind of the relation. */
   type: 'contains'
@@ -6135,7 +6135,7 @@ export interface TokenParameter {
 export interface Tokens {
   /** Access token (JWT), for the header `Authorization: Bearer <token>`. */
   access_token: string
-  /** Lifetime of the access token in seconds; 300 unless the realm says otherwise. */
+  /** Lifetime of the access token in seconds, as configured for the realm (default: 300). */
   expires_in: number
   /** Token for the next token request. Absent with grant_type client_credentials. */
   refresh_token?: string
@@ -7709,7 +7709,7 @@ export interface Nouns {
       update: Call<{
         /** Only configurations of these service instances. Default: all. */
         serviceInstanceName?: string | readonly string[] | undefined
-        /** Id of the tenant; another one than the caller's needs the scope on platform-system. Default: the caller's tenant. */
+        /** Id of the tenant. A tenant other than the caller's requires the scope on platform-system. Default: the caller's tenant. */
         tenantId?: string | undefined
         body: TenantConfigurations
       }, { 204: undefined }>
@@ -7717,7 +7717,7 @@ export interface Nouns {
       get: BareCall<{
         /** Only configurations of these service instances. Default: all. */
         serviceInstanceName?: string | readonly string[] | undefined
-        /** Id of the tenant; another one than the caller's needs the scope on platform-system. Default: the caller's tenant. */
+        /** Id of the tenant. A tenant other than the caller's requires the scope on platform-system. Default: the caller's tenant. */
         tenantId?: string | undefined
       }, { 200: TenantConfigurations }>
     }
@@ -7801,20 +7801,20 @@ export interface Nouns {
   applications: {
     /** Create an application. */
     create: Call<{
-      /** Id of the tenant; another one than the caller's needs the scope on platform-system. Default: the caller's tenant. */
+      /** Id of the tenant. A tenant other than the caller's requires the scope on platform-system. Default: the caller's tenant. */
       tenantId?: string | undefined
       body: NewApplication
     }, { 201: undefined }>
     /** List applications with their versions. */
     list: BareListCall<{
-      /** Id of the tenant; another one than the caller's needs the scope on platform-system. Default: the caller's tenant. */
+      /** Id of the tenant. A tenant other than the caller's requires the scope on platform-system. Default: the caller's tenant. */
       tenantId?: string | undefined
     }, Application>
     /** Get an application with its versions. */
     get: Call<{
       /** Name of the application. */
       appName: string
-      /** Id of the tenant; another one than the caller's needs the scope on platform-system. Default: the caller's tenant. */
+      /** Id of the tenant. A tenant other than the caller's requires the scope on platform-system. Default: the caller's tenant. */
       tenantId?: string | undefined
     }, { 200: Application }>
     /** Change the display name and the description of an application. */
@@ -8097,7 +8097,7 @@ export interface Nouns {
       applicationName?: string | readonly string[] | undefined
       /** Only endpoints of these application versions. Default: all. */
       applicationVersionName?: string | readonly string[] | undefined
-      /** Id of the tenant; another one than the caller's needs the scope on platform-system. Default: the caller's tenant. */
+      /** Id of the tenant. A tenant other than the caller's requires the scope on platform-system. Default: the caller's tenant. */
       tenantId?: string | undefined
       /** Number of items to skip. Default: 0. */
       offset?: number | undefined
@@ -8130,7 +8130,7 @@ export interface Nouns {
       endpointId: string
       /** Optional fields to return: `metadata` adds metadata and metadataUpdatedDate, `filters` the ids of matching filters. Default: neither. */
       include?: string | readonly string[] | undefined
-      /** Id of the tenant; another one than the caller's needs the scope on platform-system. Default: the caller's tenant. */
+      /** Id of the tenant. A tenant other than the caller's requires the scope on platform-system. Default: the caller's tenant. */
       tenantId?: string | undefined
     }, { 200: Endpoint }>
     /** Unregister an endpoint. Also deletes its tokens, metadata, relations, time series, files and blobs. */
@@ -8183,7 +8183,7 @@ export interface Nouns {
         filterId?: string | readonly string[] | undefined
         /** JSON object of metadata keys with the value that each must have, such as `{"city":"Kyiv"}`; URL-encoded. */
         metadataFilter?: string | undefined
-        /** Id of the tenant; another one than the caller's needs the scope on platform-system. Default: the caller's tenant. */
+        /** Id of the tenant. A tenant other than the caller's requires the scope on platform-system. Default: the caller's tenant. */
         tenantId?: string | undefined
         /** Key to sort by: `endpointId`, `createdDate`, `lastActivity` or a metadata key. Endpoints without a value come last. More than 20000 endpoints are sorted only by metadata keys that their applications index. Default: createdDate. */
         sort?: string | undefined
@@ -8216,7 +8216,7 @@ export interface Nouns {
         filterId?: string | readonly string[] | undefined
         /** JSON object of metadata keys with the value that each must have, such as `{"city":"Kyiv"}`; URL-encoded. */
         metadataFilter?: string | undefined
-        /** Id of the tenant; another one than the caller's needs the scope on platform-system. Default: the caller's tenant. */
+        /** Id of the tenant. A tenant other than the caller's requires the scope on platform-system. Default: the caller's tenant. */
         tenantId?: string | undefined
         /** Up to 5 of: `application`, `version`, `connection`, or metadata keys. Default: none; then only the total is counted. */
         by?: string | readonly string[] | undefined
@@ -8237,7 +8237,7 @@ export interface Nouns {
         east: number
         /** Only endpoints of these applications. Default: all. */
         applicationName?: string | readonly string[] | undefined
-        /** Id of the tenant; another one than the caller's needs the scope on platform-system. Default: the caller's tenant. */
+        /** Id of the tenant. A tenant other than the caller's requires the scope on platform-system. Default: the caller's tenant. */
         tenantId?: string | undefined
         /** Maximum number of clusters. It decides how fine the grid is. Default: 500. */
         limit?: number | undefined
@@ -10876,7 +10876,7 @@ export interface Nouns {
         gatewayIntegrationId: number
         body: GatewayIntegrationPatch
       }, { 200: GatewayIntegration }>
-      /** Delete a gateway integration. The endpoint stays registered with its data, and the gateway stays registered in the network, unless the parameters say otherwise. */
+      /** Delete a gateway integration. The endpoint stays registered with its data, and the gateway stays registered in the network, unless a parameter requests its deletion. */
       delete: Call<{
         /** Id of the account integration. */
         accountIntegrationId: number

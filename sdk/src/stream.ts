@@ -99,7 +99,7 @@ async function* follow(state: State, signal: AbortSignal | undefined): AsyncGene
         const read = readEvent(state, event, isOpen)
         isOpen ||= read?.type === 'open'
         if (read) yield read
-        // Only after the reader has the event: it would be lost otherwise.
+        // The id is stored after the reader has the event, because a reconnection before that would lose the event.
         state.lastId = event.id ?? state.lastId
       }
     } catch (error) {

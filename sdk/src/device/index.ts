@@ -59,7 +59,7 @@ export interface Device {
     update(values: Json): Promise<void>
     delete(keys: readonly string[]): Promise<void>
   }
-  /** Uploads a file; another one with the same name replaces it. */
+  /** Uploads a file. A later file with the same name replaces it. */
   uploadFile(filename: string, body: Upload): Promise<void>
   /** Uploads a blob; returns its address. */
   uploadBlob(body: Upload, name?: string): Promise<string | undefined>
@@ -169,7 +169,7 @@ function deviceOf(
         field: 'httpUrl',
       })
     const { token } = (await ask('bcx', 'token')) as { token: string }
-    // The same content under the same name replaces itself; a blob would be stored twice.
+    // Only files may be uploaded again: a repeated file replaces the first, but a repeated blob would be stored twice.
     return send(transport, operation, { ...args, 'X-Auth-Token': token }, { repeatable: operation === fileUpload })
   }
   return {

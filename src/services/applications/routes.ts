@@ -174,7 +174,7 @@ function configurationRoutes(http: Http, { configurations }: ApplicationsService
     sendDocument(request, reply, configurations.exportAll({ instances: listOf(request.query.serviceInstanceName) })),
   )
 
-  // The same three operations for an application and for one of its versions.
+  // An application and a version of an application have the same three operations.
   const levels = [
     ['/app-configs/applications/:appName', schemas.applicationConfigurations],
     ['/app-configs/applications/:appName/app-versions/:appVersionName', schemas.versionConfigurations],

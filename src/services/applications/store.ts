@@ -250,7 +250,7 @@ export async function findTenantConfigurations(
 
 /** Deletes everything of the tenant; returns what was deleted, for the events. */
 export async function deleteTenant(sql: Sql, tenantId: string) {
-  // Locks applications before their versions, like other writers, against deadlocks.
+  // Applications are locked before their versions, as in other writers, to avoid deadlocks.
   const applications = await sql<{ applicationName: string }[]>`
     select name as application_name from applications.applications where tenant_id = ${tenantId} order by name for update`
   const versions = await sql<{ applicationName: string; versionName: string }[]>`

@@ -1,4 +1,4 @@
-/** Random changes of relations at two nodes and through two services, against a plain model. */
+/** Compares random changes of relations, at two nodes and through two services, with a simple model. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { am, type EntityName, entity, openAssets, relation } from '../../../test/harness/assets.ts'

@@ -144,7 +144,7 @@ suite('a tree of relations', () => {
     assert.deepEqual([sizeOf(tree), tree.truncated], [10_000, true])
   })
 
-  test('of too many requests at the same time is 429 for the tenant, and not for another one', async () => {
+  test('of too many requests at the same time is 429 for the tenant, and not for other tenants', async () => {
     const root = await insertTree('busy-', [[0, 1]])
     const url = `GET ${am}/relation-trees?entityType=ASSET&entityId=${entity(root).entityId}`
     const [locked, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]

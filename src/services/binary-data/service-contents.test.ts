@@ -75,7 +75,7 @@ test('nothing remains of a content that is too large, has another checksum or is
   )
 })
 
-test('a content that replaces another one needs room only for the difference', async () => {
+test('a content that replaces another content needs quota only for the difference', async () => {
   const old = await put(bytesOf(900_000))
   await assert.rejects(put(bytesOf(200_000)), { status: 413 })
   const content = { tenantId: 'default', service: 'test', content: once(bytesOf(950_000)), replacedBytes: old.size }

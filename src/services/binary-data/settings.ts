@@ -6,7 +6,7 @@ export const binaryDataSettings = defineSettings(
       kind: 'integer',
       default: '0',
       meaning:
-        'maximum size in megabytes (10^6 bytes) of all files and blobs of a tenant, unless its package says otherwise ' +
+        'maximum size in megabytes (10^6 bytes) of all files and blobs of a tenant whose package sets no limit ' +
         '(`disk_size`); 0: no limit',
     },
     UPLOAD_TOKEN_TTL_SECONDS: {

@@ -136,7 +136,7 @@ suite('a result', () => {
     assert.deepEqual(await sendAndParse(nothing)('/result/reboot', [], { requestId: 1 }), {})
   })
 
-  test('of an unknown command is ignored if another one is known', async () => {
+  test('of an unknown command is ignored if the message also has the result of a known command', async () => {
     const { send, stored } = aDevice(reboot)
     const results = [
       { id: 9, statusCode: 200 },

@@ -1,4 +1,4 @@
-/** Two nodes: caller, device and result may each be at another one. */
+/** Two nodes: the caller and the device may use different nodes, and the result may arrive at either. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshDatabase } from '../../../test/harness/database.ts'

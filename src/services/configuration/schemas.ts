@@ -15,7 +15,7 @@ const configName = Type.String({
 
 const configFields = {
   configId: Type.String({
-    description: 'Id of this configuration (UUID), also its ETag. Every change of the JSON gives another one.',
+    description: 'Id of this configuration (UUID), also its ETag. Every change of the JSON creates a new id.',
     examples: ['5d0e1c2a-7a8e-4c43-9d64-0a4f0d7b2f11'],
   }),
   name: Type.String({ description: 'Name of the configuration.', examples: ['default'] }),

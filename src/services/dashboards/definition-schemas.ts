@@ -30,7 +30,7 @@ const Variable = Type.Object(
     value: optional(
       text(
         255,
-        'Value until somebody chooses another one: a name or an id; for time, an ISO 8601 duration such as `PT6H` until now, or ' +
+        'Initial value, which users can change: a name or an id; for time, an ISO 8601 duration such as `PT6H` until now, or ' +
           '`<from>/<to>`. Default: none.',
       ),
     ),

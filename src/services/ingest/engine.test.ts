@@ -65,7 +65,7 @@ suite('an external search engine', () => {
     assert.equal(unknown.status, 400)
   })
 
-  test('an application whose name begins like another one is apart', async () => {
+  test('an application whose name begins like another name has its own documents', async () => {
     const endpoint = await aCollectingEndpoint()
     const longer = `${endpoint.app}-2`
     assert.equal((await admin('POST /api/v1/applications', { name: longer })).status, 201)

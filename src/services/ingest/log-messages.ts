@@ -8,7 +8,7 @@ export const documentRejected = defineLogMessage({
 })
 export const pipelineThreadFailed = defineLogMessage({
   level: 'warn',
-  text: 'a thread that runs pipelines failed; another one continues its documents',
+  text: 'a thread that runs pipelines failed; another thread continues its documents',
   cause: 'A defect of the platform, or a machine without memory.',
   action: 'Report it, with the error in the line. Documents that could not be processed have `ingestError`.',
 })
@@ -27,7 +27,7 @@ export const engineAnswersAgain = defineLogMessage({
 export const engineRefused = defineLogMessage({
   level: 'warn',
   text: 'the search engine did not accept documents; they are in PostgreSQL only',
-  cause: 'A field has another type than in earlier documents, or the index has too many fields.',
+  cause: 'The type of a field differs from earlier documents, or the index has too many fields.',
   action: 'Look at the reason. Change the template or the pipeline of the application.',
 })
 export const queueIsFull = defineLogMessage({

@@ -5,7 +5,7 @@ export const ingestSettings = defineSettings(
     DOCUMENT_DAYS: {
       kind: 'integer',
       default: '30',
-      meaning: 'days that documents for search are kept, unless a template says otherwise; 0: for ever',
+      meaning: 'days that documents for search are kept if their template sets no other number; 0: for ever',
     },
     SEARCH_URL: {
       kind: 'url',

@@ -72,7 +72,7 @@ suite('a job over endpoints', () => {
         app,
       ],
     )
-    // Endpoints that match later are not in the confirmed list; an endpoint with the id of a deleted one is another one.
+    // Endpoints that match later are not in the confirmed list; a new endpoint with the id of a deleted endpoint is not in it either.
     await admin(`DELETE ${endpoints}/${ids[3]}`)
     await anEndpoint(version, { endpointId: ids[3] })
     const later = await anEndpoint(version, { metadata: { city: 'Kyiv' } })

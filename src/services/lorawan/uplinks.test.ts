@@ -131,7 +131,7 @@ suite('the same uplink twice is one sample', () => {
     await counts({ received: 2, stored: 1, duplicates: 1 })
   })
 
-  test('after an hour it is another one', async () => {
+  test('after an hour the same uplink counts as a new uplink', async () => {
     const { send, values, counts, device } = await connected()
     await send({ f_cnt: 1, decoded_payload: { t: 1 } })
     await counts({ received: 1, stored: 1 })

@@ -46,9 +46,9 @@ export interface Containments {
   link(sql: Sql, tenantId: string, relations: Containment[]): Promise<void>
   /** Unlinks endpoints; ignores what is not linked. */
   unlink(sql: Sql, tenantId: string, relations: Containment[]): Promise<void>
-  /** Columns tenant_id, from_id, to_id and created_date, as a part of a statement of another service. */
+  /** Columns tenant_id, from_id, to_id and created_date of current relations, as a part of a statement of another service. */
   current(sql: Sql): Fragment
-  /** The same columns, ended_date and number, for relations that have ended. Later ends have greater numbers. */
+  /** Columns of `current`, and ended_date and number, for relations that have ended. A relation that ended later has a greater number. */
   ended(sql: Sql): Fragment
   /** The columns of `EndpointRef`, and the name of the endpoint: its metadata key `name` if that is a text, else null. */
   endpoints(sql: Sql): Fragment

@@ -45,7 +45,7 @@ export interface RetentionEffect {
     days: number
     /** Points before this time are deleted. */
     before: Date
-    /** Number of points; a sample that replaces another one counts as well until it is packed. */
+    /** Number of points; a sample that replaces another sample counts as well until it is packed. */
     points: number
     /** Points among them that are not packed yet. */
     unpacked: number

@@ -10,7 +10,7 @@ export interface StoredPoint {
   ingestionTimestamp: string
   /** The run of a rule that made the point; absent for points of devices and callers. */
   cause?: string
-  /** The same for all points of a message or request. */
+  /** Id of the message or request; all its points have the same id. */
   messageId?: string
   values: Record<string, Value>
 }

@@ -75,7 +75,7 @@ export type DeletedToken = Pick<TokenRow, 'endpointId' | 'endpointTokenId' | 'to
 
 /** Deletes endpoints; returns their deleted tokens. */
 export async function deleteEndpoints(sql: Sql, tenantId: string, endpointIds: string[]): Promise<DeletedToken[]> {
-  // Locks endpoints before their tokens, as provisioning does, against deadlocks.
+  // Endpoints are locked before their tokens, as in provisioning, to avoid deadlocks.
   await sql`
     select from tokens.endpoints where endpoint_id = any(${endpointIds}::text[]) and tenant_id = ${tenantId}
     order by endpoint_id for update`
@@ -162,7 +162,7 @@ export async function updateStatus(
   return count === 1
 }
 
-/** Changes the status of several tokens; returns those that were in status `from`. Locks in order, against deadlocks. */
+/** Changes the status of several tokens; returns the tokens that were in status `from`. Locks them in order, to avoid deadlocks. */
 export async function updateStatuses(
   sql: Sql,
   places: TokenRef[],

@@ -14,7 +14,7 @@ export const resourceName = (applicationName: string) => prefix + applicationNam
 const mayReadAllTenants = ({ caller }: Ctx) =>
   holds(caller, readOnPlatform, onPlatform) || holds(caller, read, onPlatform)
 
-/** Returns the requested tenant, by default the caller's; another one needs a permission on the platform. */
+/** Returns the requested tenant. Default: the tenant of the caller. A tenant other than the caller's requires a permission on the platform. */
 export const tenantToRead = (ctx: Ctx, requested: string | undefined) =>
   requested !== undefined && mayReadAllTenants(ctx) ? requested : requireTenantAccess(ctx, requested, readOnPlatform)
 

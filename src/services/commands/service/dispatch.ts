@@ -28,7 +28,7 @@ export interface Dispatch {
   committed(fresh: Fresh[]): void
   /** Pushes a command that is not kept, once. Returns false if the endpoint is not connected. */
   once(place: store.Place, command: store.OutstandingRow): Promise<boolean>
-  /** The same without waiting for it. */
+  /** Does the same as `once`, but does not wait for the push. */
   tryOnce(place: store.Place, command: store.OutstandingRow): void
   /** Pushes all outstanding commands to an endpoint that has just connected to this node, and the new ones later on. */
   catchUp(place: store.Place): Promise<void>

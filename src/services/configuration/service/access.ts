@@ -16,7 +16,7 @@ export interface EndpointInVersion {
   versionName: string
 }
 
-/** Returns the endpoint: 404 if the caller may not read it, 403 if it may not use it so. */
+/** Returns the endpoint. Throws 404 if the endpoint does not exist or the caller may not read it, and 403 if the caller may read it but lacks `scope`. */
 export async function permittedEndpoint(
   { register }: Pick<AccessDeps, 'register'>,
   ctx: Ctx,
@@ -30,7 +30,7 @@ export async function permittedEndpoint(
   return endpoint
 }
 
-/** Also checks that the version belongs to the application of the endpoint; it need not be the current one. */
+/** Returns the endpoint with a version of its application, which need not be its current version. Throws like `permittedEndpoint`, and 404 for other versions. */
 export async function endpointInVersion(
   deps: AccessDeps,
   ctx: Ctx,

@@ -58,7 +58,7 @@ function compiledOf(tenant: Tenant, pipelineId: string): CompileResult | undefin
   return result
 }
 
-/** A pipeline may name another one as templates do: with or without the tenant ID in front. */
+/** A pipeline may name another pipeline as templates do: with or without the tenant ID in front. */
 const lookupOf = (tenant: Tenant) => (name: string) => {
   const prefix = `${tenant.tenantId}-`
   const result =

@@ -59,7 +59,7 @@ export const connectionFields = {
   description: Type.Optional(descriptionField),
 }
 
-/** The same fields in a body that creates an integration. */
+/** Fields of a body that creates an integration. */
 export const newConnectionFields = {
   ...connectionFields,
   netApiKeyId,
@@ -103,7 +103,7 @@ export const endpointFields = {
               type: Type.Literal('contains', { description: 'Kind of the relation.' }),
               to: Name({ description: 'Id of the endpoint that the new one contains.' }),
             },
-            { title: 'RelationTo', description: 'The new endpoint contains another one.', additionalProperties: true },
+            { title: 'RelationTo', description: 'The new endpoint contains another endpoint.', additionalProperties: true },
           ),
         ],
         { description: 'A relation with an existing endpoint.' },

@@ -160,7 +160,7 @@ export const deleteGateway = {
   name: 'accountIntegrations.gateways.delete',
   summary: 'Delete a gateway integration',
   description:
-    'The endpoint stays registered with its data, and the gateway stays registered in the network, unless the parameters say otherwise.',
+    'The endpoint stays registered with its data, and the gateway stays registered in the network, unless a parameter requests its deletion.',
   params,
   query: Type.Object({
     deleteEndpoint: Type.Optional(

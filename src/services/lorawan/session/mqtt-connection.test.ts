@@ -60,7 +60,7 @@ test('packets of several connections that arrive in parts, at the same time, are
   )
 })
 
-test('something that is not MQTT ends its own connection only, and the parser of another one still works', async () => {
+test('bytes that are not MQTT end only the connection on which they arrive; the parsers of other connections still work', async () => {
   const { open } = await aServer()
   const [bad, good] = [await open('bad'), await open('good')]
   await sendPart(good.socket, publish('t', 'x').subarray(0, 3))

@@ -25,7 +25,7 @@ export interface ConnectionOptions {
   /** True discards the session that the broker keeps. */
   isClean: boolean
   allowPrivate: boolean
-  /** Acknowledge on the given connection: a message id means another message on another one. */
+  /** Acknowledges a message. The message must have arrived on this connection: on another connection its id belongs to another message. */
   onMessage(message: IncomingMessage, connection: MqttConnection): void
   /** Called once, with the reason in words; undefined if this side closed it. */
   onClose(problem: string | undefined): void

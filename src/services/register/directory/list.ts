@@ -47,7 +47,7 @@ export interface ListLimits {
   budgetMs: number
   /** Endpoints checked before an index is tried. */
   firstSteps: number
-  /** Endpoints that an index may find for a list in another order than its own. */
+  /** Maximum number of endpoints that an index may find for a list whose order differs from the order of the index. */
   candidatesMax: number
 }
 export const defaultLimits: ListLimits = { budgetMs: 30, firstSteps: 1000, candidatesMax: 20_000 }

@@ -14,7 +14,7 @@ import { EndpointVersion } from '../schemas.ts'
 const tenantId = Type.Optional(
   Name({
     description:
-      "Id of the tenant; another one than the caller's needs the scope on platform-system. Default: the caller's tenant.",
+      "Id of the tenant. A tenant other than the caller's requires the scope on platform-system. Default: the caller's tenant.",
   }),
 )
 const applicationName = Type.Optional(TextList({ description: 'Only endpoints of these applications. Default: all.' }))
@@ -141,7 +141,7 @@ const DimensionCounts = Type.Object(
       ),
       { description: 'The most frequent values, the most frequent first.' },
     ),
-    others: Type.Integer({ description: 'Number of endpoints with another value than those in `values`.' }),
+    others: Type.Integer({ description: 'Number of endpoints whose value is not in `values`.' }),
     missing: Type.Integer({
       description:
         'Number of endpoints without a value, or whose value is an object, an array or longer than 200 characters.',

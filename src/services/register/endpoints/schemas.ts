@@ -17,7 +17,7 @@ import {
 const tenantId = Type.Optional(
   Name({
     description:
-      "Id of the tenant; another one than the caller's needs the scope on platform-system. Default: the caller's tenant.",
+      "Id of the tenant. A tenant other than the caller's requires the scope on platform-system. Default: the caller's tenant.",
   }),
 )
 const includeText =

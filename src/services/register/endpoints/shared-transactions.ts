@@ -1,6 +1,6 @@
 /**
  * Runs requests of the same key together: those that arrive while a transaction runs share the next one. If it fails, each
- * of them runs on its own, so that a request never fails because of another one.
+ * of them runs on its own, so that a request never fails because of another request.
  */
 import { isConnectionFailure } from '../../../kernel/db.ts'
 

@@ -39,7 +39,7 @@ export function updateMembersOnChange(bus: Bus, changes: Changes) {
       endpointChanges,
       ({ tenantId, applicationName }) => `${applicationName}\n${tenantId}`,
     )
-    // Sorted, so that transactions cannot deadlock.
+    // The applications are sorted, so that concurrent transactions cannot deadlock.
     for (const key of [...byApplication.keys()].sort()) await updateMembers(deps, sql, byApplication.get(key)!)
   })
 }

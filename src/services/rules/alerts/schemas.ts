@@ -115,7 +115,7 @@ const TextOrTexts = (description: string) =>
 
 const invalid = 'A parameter or field is wrong; the message names it.'
 const missing = {
-  404: 'The alert does not exist, belongs to another entity than the one named, or the caller may not read it.',
+  404: 'The alert does not exist, does not belong to the named entity, or the caller may not read it.',
 }
 const ofAlert = Type.Object({ alertId })
 const Done = { 204: Empty('Done.') }

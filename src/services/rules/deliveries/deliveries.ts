@@ -20,7 +20,7 @@ import * as store from './store.ts'
 import { createDeliveryWrites, type DeliveryWrites } from './writes.ts'
 
 export interface NewDelivery {
-  /** The same for every run of the same event, action and endpoint. Receivers get it as the id of the delivery. */
+  /** Id of the delivery, which receivers get. All runs of the same event, action and endpoint have the same id. */
   id: string
   type: DeliveryType
   host: string

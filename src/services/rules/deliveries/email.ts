@@ -41,7 +41,7 @@ const messageOf = (id: string, from: string, { to, subject, text, isHtml, attach
   from,
   to,
   subject,
-  // The same for every attempt, so that mail programs show a repeated message once.
+  // Every attempt has the same id, so that mail programs show a repeated message once.
   messageId: `<${id}@${from.replace(/^.*@|>$/g, '')}>`,
   ...(isHtml ? { html: text } : { text }),
   ...(attachment && {

@@ -205,7 +205,7 @@ export const uploadSoftwareFile = {
   response: { 204: Empty('The file was stored or replaced. `ETag` holds its SHA-256.') },
   fails: {
     ...noSoftware,
-    400: 'A parameter is malformed, the name is missing or another one than that of the version, the specification is no object, or the content does not match its digest.',
+    400: 'A parameter is malformed, the name is missing or differs from that of the version, the specification is no object, or the content does not match its digest.',
     409: 'The tenant was deleted during the upload.',
     413: "The content exceeds what is left of the tenant's storage quota.",
     503: 'The database or the blob store does not work at the moment; nothing was stored. Try again later.',

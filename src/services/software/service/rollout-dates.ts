@@ -1,6 +1,6 @@
 /**
  * Pushes versions when their rolloutDate comes. Every node has a timer for the next date and pushes to its own connections, so no
- * node depends on another one, and nothing runs while no date is near.
+ * node depends on another node, and nothing runs while no date is near.
  */
 import type { Kit } from '../../../kernel/define-service.ts'
 import { SoftwareChanged } from '../events.ts'

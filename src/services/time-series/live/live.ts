@@ -1,4 +1,4 @@
-/** Live streams: points are sent as they are stored, on this node or another one. */
+/** Live streams: points are sent as they are stored, on this node or another node. */
 import type { Caller, Ctx } from '../../../kernel/contract.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { invalidField } from '../../../kernel/errors.ts'

@@ -11,7 +11,7 @@ export async function numberEndpoints(
   sql: Sql,
   given: { endpointId: string; tenantId: string; applicationName: string }[],
 ): Promise<NumberedEndpoint[]> {
-  // Sorted, so that two nodes that number the same endpoints do not deadlock.
+  // The ids are sorted, so that two nodes that number the same endpoints do not deadlock.
   const endpoints = given.toSorted((a, b) => (a.endpointId < b.endpointId ? -1 : 1))
   const ids = endpoints.map(({ endpointId }) => endpointId)
   await sql`

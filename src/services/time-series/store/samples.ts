@@ -11,7 +11,7 @@ const slotClosedState = 'WP001'
 /** Returns true if nothing was written because the slot is closed. */
 export const isSlotClosed = (error: unknown) => (error as { code?: string } | null)?.code === slotClosedState
 
-/** Returns true if nothing was written because a stamped sample has the time of another one. */
+/** Returns true if nothing was written because a stamped sample of the endpoint has the same time. */
 export const isTimeTaken = (error: unknown) => isUniqueViolation(error)
 
 const holdSql = (slot: number) => `select time_series.hold_slot(${slot})`

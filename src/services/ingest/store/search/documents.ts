@@ -63,7 +63,7 @@ function timeBounds(query: Clause): [Comparison, Date][] {
 
 interface SortExpression {
   expression: Fragment
-  /** The same as JSON text, for the answer. */
+  /** The sort value as JSON text, for the response. */
   shown: Fragment
   order: Fragment
 }

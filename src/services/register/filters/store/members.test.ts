@@ -10,7 +10,7 @@ const { sql } = waypost.kit.db
 const { app, version } = await anApplication()
 const size = 3600
 
-/** More candidates than are looked up one by one in a set of this size. */
+// With this many endpoints, the store does not check candidates one by one by itself; the tests select each strategy.
 await sql`
   insert into register.endpoints (endpoint_id, tenant_id, application_name, version_name, version_registered_date,
     created_date, metadata, metadata_updated_date)

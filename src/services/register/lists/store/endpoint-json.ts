@@ -58,7 +58,7 @@ const metadataOf = (sql: Sql, metadata: 'all' | string[]): Fragment => sql`
 const momentOf = (sql: Sql, date: Fragment): Fragment =>
   sql`to_char(${date} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 
-/** Reuses the text of the creation date if the dates are equal, which is frequent. Formatting another one takes 1 µs. */
+/** Reuses the text of the creation date if the dates are equal, which is frequent. Formatting a new date takes 1 µs. */
 const unlessCreated = (sql: Sql, date: Fragment): Fragment =>
   sql`case when ${date} = e.created_date then e.created else ${momentOf(sql, date)} end`
 

@@ -1,4 +1,4 @@
-/** The next tick of schedules, against fixed cases and a slow reference that tries every second. */
+/** Compares the next tick of schedules with fixed cases, and with a slow reference that tries every second. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

@@ -11,7 +11,7 @@ export interface EventEndpoint {
 /** One message of one endpoint, one tick of a schedule, one event of an alert. It runs once for each rule. */
 export interface RuleEvent {
   type: TriggerType
-  /** The same if the event is stored again, so that its traces have the same ids. */
+  /** Id of the event. It stays the same if the event is stored again, so that its traces have the same ids. */
   eventId: string
   /** Milliseconds since 1970. */
   at: number
