@@ -35,7 +35,7 @@ interface Sample {
   dataSample: { temperature?: number; state?: string; fahrenheit?: number; celsius?: number }
 }
 
-/** The same steps as a JavaScript function. */
+/** Does the steps of the pipeline as a JavaScript function. */
 function plain(document: Sample): Sample {
   const { dataSample } = document
   if (dataSample.temperature != null && dataSample.temperature > 25) dataSample.state = 'warm'

@@ -22,7 +22,7 @@ export const onCore = (core: number | 'any', command: string[]) => {
   return ['sh', '-c', 'ulimit -n "$(ulimit -Hn)"; exec taskset -c "$0" "$@"', cores, ...command] as const
 }
 
-/** Starts the load; by default on another core than the servers. */
+/** Starts the load; by default on a core that the servers do not use. */
 export function startGenerator(core: number | 'any' = loadCore): Generator {
   const [command, ...args] = onCore(core, [process.execPath, join(import.meta.dirname, 'load.ts')])
   const child = spawn(command, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })

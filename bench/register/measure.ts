@@ -10,7 +10,7 @@ export interface PageResult {
 
 export interface PageKind {
   name: string
-  /** Returns the path; each round requests another one. */
+  /** Returns the path; each round requests a different path. */
   path(round: number): string
   plain(round: number): Promise<PageResult>
   /** Token of the caller; by default one that may read everything. */

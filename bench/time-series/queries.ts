@@ -1,4 +1,4 @@
-/** The same queries for the platform and its peers: points of series as JSON over HTTP, and their hourly averages. */
+/** Queries that the platform and its peers answer: points of series as JSON over HTTP, and their hourly averages. */
 import { applicationName } from '../gateway/bench-platform.ts'
 import type { BenchPlatform } from './bench-platform.ts'
 import { began, type Dataset, endpointIdOf, fields, timeOf } from './dataset.ts'

@@ -1,4 +1,4 @@
-/** Measures reading points as JSON over HTTP, against the peers with the same data. */
+/** Measures reading points as JSON over HTTP, and compares it with the peers on the same data. */
 import { type Figure, median } from '../report.ts'
 import { measureAlternately, measureMemory } from './alternate.ts'
 import type { BenchPlatform } from './bench-platform.ts'

@@ -182,7 +182,7 @@ async function install(state: State, send: Send, configId: string, { link }: { l
   }
 }
 
-/** Downloads from a random node, and continues at another one where a download broke. */
+/** Downloads from a random node, and continues an interrupted download at another node. */
 async function download(state: State, link: string): Promise<string> {
   const { pathname, search } = new URL(link)
   const hash = createHash('sha256')

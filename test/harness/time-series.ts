@@ -94,7 +94,7 @@ export async function openTimeSeries(options: Partial<TestPlatformOptions> = {})
       if (configuration) await configure(applicationName, configuration)
       return { tenantId: 'default', applicationName, versionName: `${applicationName}-v1`, endpointId: newId() }
     },
-    /** Registers an endpoint with the application version of another one. */
+    /** Registers an endpoint with the application version of another endpoint. */
     async registerEndpoint(of: DeviceEndpoint, endpointId: string = newId()): Promise<DeviceEndpoint> {
       const body = { endpointId, appVersion: { name: of.versionName } }
       const answer = await admin('POST /epr/api/v1/endpoints', body)

@@ -1,4 +1,4 @@
-/** Runs the devices of examples/ as their README describes, against the whole platform. */
+/** Runs the devices of examples/ as their README describes, with the whole platform. */
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { test } from 'node:test'

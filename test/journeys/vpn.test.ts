@@ -1,4 +1,4 @@
-/** Real OpenVPN clients with downloaded profiles, in network namespaces, against the server that `waypost vpn` runs. */
+/** Connects real OpenVPN clients with downloaded profiles, in network namespaces, to the server that `waypost vpn` runs. */
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import type { Ask } from '../harness/client.ts'
