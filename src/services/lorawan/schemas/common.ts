@@ -103,7 +103,11 @@ export const endpointFields = {
               type: Type.Literal('contains', { description: 'Kind of the relation.' }),
               to: Name({ description: 'Id of the endpoint that the new one contains.' }),
             },
-            { title: 'RelationTo', description: 'The new endpoint contains another endpoint.', additionalProperties: true },
+            {
+              title: 'RelationTo',
+              description: 'The new endpoint contains another endpoint.',
+              additionalProperties: true,
+            },
           ),
         ],
         { description: 'A relation with an existing endpoint.' },
