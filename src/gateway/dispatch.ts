@@ -3,7 +3,7 @@
  * synchronously cost no promise; with a thousand connections, a promise is 2 % of the cost of a message.
  */
 import { monotonicMs } from '../kernel/clock.ts'
-import { isConnectionFailure, isExhausted } from '../kernel/db.ts'
+import { isDatabaseUnavailable, isExhausted } from '../kernel/db.ts'
 import type { Kit } from '../kernel/define-service.ts'
 import type { DeviceAnswer, DeviceEndpoint, DeviceMessage, Extension } from '../kernel/device.ts'
 import { PlatformError, StorageLowForDevices } from '../kernel/errors.ts'
@@ -200,7 +200,7 @@ export function describeError(error: unknown): DescribedError {
       reasonPhrase: error.message,
       ...(error.headers && { headers: error.headers }),
     }
-  if (isConnectionFailure(error) || isExhausted(error))
+  if (isDatabaseUnavailable(error) || isExhausted(error))
     return { statusCode: 503, reasonPhrase: 'The platform cannot store this right now, try again' }
   return { statusCode: 500, reasonPhrase: 'Something went wrong here' }
 }

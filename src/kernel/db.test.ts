@@ -6,7 +6,7 @@ import { freshDatabase } from '../../test/harness/database.ts'
 import { tcpProxy } from '../../test/harness/postgres-server.ts'
 import { sleep } from './clock.ts'
 import { copyIn } from './copy-in.ts'
-import { type ConnectionOptions, createDb, isConnectionFailure, isUniqueViolation, likePart, type Sql } from './db.ts'
+import { type ConnectionOptions, createDb, isDatabaseUnavailable, isUniqueViolation, likePart, type Sql } from './db.ts'
 
 async function aDb(connection?: ConnectionOptions) {
   const db = createDb(connection ?? (await freshDatabase()), { max: 4 })
@@ -165,7 +165,7 @@ suite('a copy outside of a transaction', () => {
     broken.catch(() => {})
     for (let found = 0; found === 0; await sleep(5))
       found = (await db.sql.unsafe(`select pg_terminate_backend(pid) from ${victims}`)).length
-    await assert.rejects(broken, isConnectionFailure)
+    await assert.rejects(broken, isDatabaseUnavailable)
     await db.copyIn(copy, () => lines(10, 5))
     assert.equal((await db.sql`select count(*) as n from t`)[0]?.n, 7)
     await db.close()
@@ -207,7 +207,7 @@ suite('a connection that breaks inside a transaction', () => {
             else await db.sql`select pg_terminate_backend(${own?.pid})`
           })
         })
-        await assert.rejects(attempt, (error) => isConnectionFailure(error) || /of its own/.test(String(error)))
+        await assert.rejects(attempt, (error) => isDatabaseUnavailable(error) || /of its own/.test(String(error)))
         await db.tx((sql) => sql`insert into t (id) values (100)`)
         await sleep(120)
         const rows = await db.tx((sql) => sql`select id from t where id > 50`)
@@ -283,10 +283,10 @@ test('a connection that breaks while it is opened fails only the statement that 
   const options = JSON.stringify({ ...connection, host: '127.0.0.1', port: listener.port })
   const module = JSON.stringify(new URL('./db.ts', import.meta.url).href)
   const program = `
-    import { connect, isConnectionFailure } from ${module}
+    import { connect, isDatabaseUnavailable } from ${module}
     const sql = connect(${options}, { max: 1 })
     for (let time = 0; time < 3; time++)
-      await sql\`select 1 as one\`.then(([row]) => console.log(row.one), (error) => console.log('lost', isConnectionFailure(error)))
+      await sql\`select 1 as one\`.then(([row]) => console.log(row.one), (error) => console.log('lost', isDatabaseUnavailable(error)))
     await sql.end()`
   const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
     stdio: ['ignore', 'pipe', 'inherit'],

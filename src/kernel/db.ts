@@ -1,13 +1,13 @@
 /** Connections to the database, and transactions that are retried after a deadlock. */
 import { sleep } from './clock.ts'
 import { currentCompanion } from './db/commit-companion.ts'
-import { isDeadlock, isStalePlan } from './db/errors.ts'
+import { isStalePlan, isTransactionConflict } from './db/errors.ts'
 import { type ConnectionOptions, type Server, serverOf } from './db/hosts.ts'
 import { openPool, type Pool, type PoolOptions } from './db/pool.ts'
 import type { Sql } from './db/sql.ts'
 import type { TransactionSql } from './db/transactions.ts'
 
-export { isConnectionFailure, isExhausted, isStatementTimeout, isUniqueViolation } from './db/errors.ts'
+export { isDatabaseUnavailable, isExhausted, isStatementCanceled, isUniqueViolation } from './db/errors.ts'
 export type { ConnectionOptions } from './db/hosts.ts'
 export { connect, type Pool, type PoolOptions } from './db/pool.ts'
 export type { Fragment, Sql } from './db/sql.ts'
@@ -63,9 +63,9 @@ function createDbOn(server: Server, options: PoolOptions, effects: WeakMap<objec
           return result
         } catch (error) {
           settle?.(false)
-          if (attempt === attemptsMax || !(isDeadlock(error) || isStalePlan(error))) throw error
+          if (attempt === attemptsMax || !(isTransactionConflict(error) || isStalePlan(error))) throw error
           // Give the other transaction time to get the lock that was released.
-          if (isDeadlock(error)) await sleep(attempt * 10 + Math.random() * 30)
+          if (isTransactionConflict(error)) await sleep(attempt * 10 + Math.random() * 30)
         }
       }
     },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { afterAllTests, freshDatabase } from '../../test/harness/database.ts'
 import { eventually } from '../../test/harness/eventually.ts'
-import { createDb, isConnectionFailure } from './db.ts'
+import { createDb, isDatabaseUnavailable } from './db.ts'
 
 test('a transaction that has lost its connection fails, and its later statements are not executed', async () => {
   const connection = await freshDatabase()
@@ -20,7 +20,7 @@ test('a transaction that has lost its connection fails, and its later statements
     await sql`insert into notes values ('late')`
     throw new Error('too late as well')
   })
-  const failed = assert.rejects(lost, isConnectionFailure)
+  const failed = assert.rejects(lost, isDatabaseUnavailable)
   await other.sql`select pg_terminate_backend(${await begun.promise})`
   await failed
 

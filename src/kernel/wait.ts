@@ -6,7 +6,7 @@
 import { createBatcher } from './batcher.ts'
 import { monotonicMs, sleep } from './clock.ts'
 import type { Ctx } from './contract.ts'
-import { isConnectionFailure, type Sql } from './db.ts'
+import { isDatabaseUnavailable, type Sql } from './db.ts'
 import { CallerDisconnected, TooManyRequests } from './errors.ts'
 import type { Metrics } from './metrics.ts'
 import { type Address, defineSignal, type Signals } from './signals.ts'
@@ -261,7 +261,7 @@ async function readUntil<T>(
       waiting.throwIfDisconnected()
       if (state === undefined || until(state) || isLast) return state
     } catch (error) {
-      if (isLast || !isConnectionFailure(error)) throw error
+      if (isLast || !isDatabaseUnavailable(error)) throw error
       void sleep(retryMs).then(() => waiting.wake())
     }
     await waiting.nextWake()

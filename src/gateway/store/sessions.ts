@@ -1,6 +1,6 @@
 /** Stores MQTT sessions in PostgreSQL. Steps of many sessions share transactions. */
 import { sleep } from '../../kernel/clock.ts'
-import { isConnectionFailure, type Sql } from '../../kernel/db.ts'
+import { isDatabaseUnavailable, type Sql } from '../../kernel/db.ts'
 import type { LogMessage } from '../../kernel/define-log-message.ts'
 import type { Message } from '../mqtt/host.ts'
 import { holderNotRemoved, messageNotDeleted, sessionReleaseFailed } from '../mqtt/log-messages.ts'
@@ -39,7 +39,7 @@ export function createSessionStore(deps: SessionStoreDeps, limits: QueueLimits):
           return answers
         })
       } catch (error) {
-        if (attempt === attemptsMax || !isConnectionFailure(error)) throw error
+        if (attempt === attemptsMax || !isDatabaseUnavailable(error)) throw error
         await sleep(200 * attempt)
       }
     }

@@ -1,6 +1,6 @@
 /** Koa middleware around the library: transactions, security headers, Keycloak's fields, and error responses. */
 import type { Ctx, Middleware } from 'oidc-provider'
-import { isConnectionFailure } from '../../kernel/db.ts'
+import { isDatabaseUnavailable } from '../../kernel/db.ts'
 import { PlatformError } from '../../kernel/errors.ts'
 import { identityRequestFailed } from '../log-messages.ts'
 import { libraryHeaders } from '../pages/pages.ts'
@@ -88,7 +88,7 @@ export const answerUnexpectedErrors =
     if (allowedOrigin === undefined) for (const name of corsHeaders) ctx.remove(name)
     else ctx.set('Access-Control-Allow-Origin', allowedOrigin)
     if (failure === undefined) return
-    if (isConnectionFailure(failure)) return answer(ctx, 503, 'the database is not reachable right now', 2)
+    if (isDatabaseUnavailable(failure)) return answer(ctx, 503, 'the database is not reachable right now', 2)
     if (failure instanceof PlatformError) {
       const wait = Number(failure.headers?.['retry-after'] ?? 2)
       return answer(ctx, failure.status, failure.message, wait)

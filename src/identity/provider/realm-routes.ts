@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import querystring from 'node:querystring'
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { isConnectionFailure } from '../../kernel/db.ts'
+import { isDatabaseUnavailable } from '../../kernel/db.ts'
 import type { Kit } from '../../kernel/define-service.ts'
 import { PlatformError } from '../../kernel/errors.ts'
 import { isOriginAllowed } from '../clients.ts'
@@ -159,7 +159,7 @@ const sendError = (reply: FastifyReply, status: number, error: string, descripti
 
 function answerError(kit: Kit, error: unknown, request: FastifyRequest, reply: FastifyReply) {
   const { statusCode = 500, message } = error as { statusCode?: number; message: string }
-  if (isConnectionFailure(error)) {
+  if (isDatabaseUnavailable(error)) {
     reply.header('retry-after', '2')
     return sendError(reply, 503, 'temporarily_unavailable', 'the database is not reachable right now')
   }

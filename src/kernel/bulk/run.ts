@@ -1,6 +1,6 @@
 /** Runs a bulk task page by page, each in a transaction that also records the progress. */
 import { monotonicMs } from '../clock.ts'
-import { type Db, isConnectionFailure, type Sql } from '../db.ts'
+import { type Db, isDatabaseUnavailable, type Sql } from '../db.ts'
 import { PlatformError } from '../errors.ts'
 import type { NewId } from '../ids.ts'
 import type { Attempt, Jobs } from '../jobs.ts'
@@ -98,7 +98,7 @@ export function pageStepper<D extends object, I, R, P>(
     try {
       return await nextPage()
     } catch (error) {
-      if (!attempt.last || isConnectionFailure(error)) throw error
+      if (!attempt.last || isDatabaseUnavailable(error)) throw error
       pageFailed(log, { err: error, taskId: task.taskId, itemByItem })
       if (itemByItem) return await nextPage(error)
       itemByItem = true

@@ -24,22 +24,22 @@ export const isUniqueViolation = (error: unknown, constraint?: string) =>
   error.code === '23505' &&
   (constraint === undefined || error.constraint === constraint)
 
-/** Returns whether PostgreSQL canceled the statement: at its time limit, or for an administrator. */
-export const isStatementTimeout = (error: unknown) => codeOf(error) === '57014'
+/** Returns whether PostgreSQL canceled the statement: at its time limit, or because an administrator canceled it. */
+export const isStatementCanceled = (error: unknown) => codeOf(error) === '57014'
 
 /** Returns whether the server rejects writes: it is a standby, or was made read-only. */
 export const isReadOnly = (error: unknown) => codeOf(error) === '25006'
 
-/** Returns whether PostgreSQL rolled the transaction back because of a deadlock or a serialization failure. */
-export const isDeadlock = (error: unknown) => {
+/** Returns whether PostgreSQL rolled the transaction back because of a deadlock or a serialization failure. It can be retried. */
+export const isTransactionConflict = (error: unknown) => {
   const code = codeOf(error)
   return code === '40P01' || code === '40001'
 }
 
-/** Returns whether an earlier statement of the transaction has failed; its error is the reason. */
+/** Returns whether the statement was ignored because an earlier statement of the transaction failed. */
 export const isAborted = (error: unknown) => codeOf(error) === '25P02'
 
-/** Returns whether the prepared statement is gone or its tables changed; the statement was not executed. */
+/** Returns whether the prepared statement no longer exists or its tables have changed. The statement was not executed. */
 export const isStalePlan = (error: unknown) =>
   error instanceof DatabaseError &&
   (error.code === '26000' || (error.code === '0A000' && error.routine === 'RevalidateCachedQuery'))
@@ -65,8 +65,8 @@ const temporary = new Set([
   'EPIPE',
 ])
 
-/** Returns whether the database is unreachable, read-only or too slow at the moment; callers get 503, not 500. */
-export const isConnectionFailure = (error: unknown) => {
+/** Returns whether the database is unreachable, read-only or too slow at the moment. HTTP callers get 503 instead of 500. */
+export const isDatabaseUnavailable = (error: unknown) => {
   const code = codeOf(error)
   return code !== undefined && (code.startsWith('CONNECTION_') || temporary.has(code))
 }

@@ -4,8 +4,15 @@ import net from 'node:net'
 import { test } from 'node:test'
 import { afterAllTests, freshDatabase } from '../../../test/harness/database.ts'
 import { copyIn } from '../copy-in.ts'
-import { type ConnectionOptions, connect, createDb, type Db, isConnectionFailure, type TransactionSql } from '../db.ts'
-import { isStatementTimeout } from './errors.ts'
+import {
+  type ConnectionOptions,
+  connect,
+  createDb,
+  type Db,
+  isDatabaseUnavailable,
+  type TransactionSql,
+} from '../db.ts'
+import { isStatementCanceled } from './errors.ts'
 
 const steps = 10_000
 const workers = 24
@@ -153,7 +160,7 @@ test(`${steps} steps store exactly the acknowledged rows while connections break
         for (const id of ids) acknowledged.add(id)
       } catch (error) {
         if (error instanceof assert.AssertionError) throw error
-        if (isConnectionFailure(error) && !isStatementTimeout(error)) {
+        if (isDatabaseUnavailable(error) && !isStatementCanceled(error)) {
           outcome.lost++
           groups.push(ids)
           for (const id of ids) inDoubt.add(id)

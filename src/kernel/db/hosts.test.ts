@@ -5,7 +5,7 @@ import { suite, test } from 'node:test'
 import { afterAllTests, independentPool, startTestServer, temporaryDirectory } from '../../../test/harness/database.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
 import { tcpProxy } from '../../../test/harness/postgres-server.ts'
-import { createDb, isConnectionFailure } from '../db.ts'
+import { createDb, isDatabaseUnavailable } from '../db.ts'
 import { parseUrl, serverOf } from './hosts.ts'
 
 suite('the database address', () => {
@@ -167,7 +167,7 @@ test('of several hosts the one that accepts writes is used, also after a failove
   await eventually(() => assert.ok(acknowledged.length > before + 20))
   stopped = true
   await writing
-  for (const problem of problems) assert.ok(isConnectionFailure(problem), String(problem))
+  for (const problem of problems) assert.ok(isDatabaseUnavailable(problem), String(problem))
   const stored = new Set<number>()
   for (const { admin } of [one, two]) for (const row of await admin`select id from written`) stored.add(row.id)
   assert.deepEqual(
@@ -185,11 +185,11 @@ test('callers get an error while no host accepts writes, and succeed as soon as 
   afterAllTests(() => db.close())
   await assert.rejects(
     db.sql`select 1`,
-    (error) => isConnectionFailure(error) && /accepts no writes/.test(String(error)),
+    (error) => isDatabaseUnavailable(error) && /accepts no writes/.test(String(error)),
   )
   await assert.rejects(
     db.tx((sql) => sql`select 1`),
-    isConnectionFailure,
+    isDatabaseUnavailable,
   )
   await two.readOnly(false)
   await eventually(() => db.tx((sql) => sql`insert into written values (1)`))
@@ -203,10 +203,10 @@ test('a single host that becomes read-only counts as unavailable, and each faile
   const pid = async () => (await db.sql`select pg_backend_pid() as pid`)[0]?.pid
   const first = await pid()
   await one.readOnly(true)
-  await assert.rejects(db.sql`insert into written values (1)`, (error) => isConnectionFailure(error))
+  await assert.rejects(db.sql`insert into written values (1)`, (error) => isDatabaseUnavailable(error))
   await assert.rejects(
     db.tx((sql) => sql`insert into written values (2)`),
-    isConnectionFailure,
+    isDatabaseUnavailable,
   )
   assert.notEqual(await pid(), first)
   await one.readOnly(false)

@@ -4,7 +4,7 @@ import { suite, test } from 'node:test'
 import { afterAllTests, freshDatabase, independentPool } from '../../../test/harness/database.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
 import { sleep } from '../clock.ts'
-import { connect, createDb, isConnectionFailure, isStatementTimeout, type PoolOptions } from '../db.ts'
+import { connect, createDb, isDatabaseUnavailable, isStatementCanceled, type PoolOptions } from '../db.ts'
 
 const connection = await freshDatabase()
 
@@ -26,7 +26,7 @@ suite('the time limit of statements', () => {
       () => db.tx(async (sql) => [await sql`insert into limited values (2)`, await sql`select pg_sleep(5)`]),
     ]
     for (const run of slow) {
-      await assert.rejects(run(), (error) => isStatementTimeout(error) && isConnectionFailure(error))
+      await assert.rejects(run(), (error) => isStatementCanceled(error) && isDatabaseUnavailable(error))
       assert.equal((await db.sql`select 1 as one`)[0]?.one, 1)
     }
     assert.equal((await db.sql`select from limited`).length, 0)
@@ -309,5 +309,5 @@ test('a closing pool lets running statements finish, and rejects new ones', asyn
   const outcomes = Promise.allSettled(endless.map((one) => one.then()))
   await sleep(100)
   await stubborn.end({ timeout: 0.1 })
-  for (const outcome of await outcomes) assert.ok(isConnectionFailure((outcome as PromiseRejectedResult).reason))
+  for (const outcome of await outcomes) assert.ok(isDatabaseUnavailable((outcome as PromiseRejectedResult).reason))
 })

@@ -1,6 +1,6 @@
 /** Responds to requests that failed, in the error format of their root. */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { isConnectionFailure, isExhausted, isStatementTimeout } from '../db.ts'
+import { isDatabaseUnavailable, isExhausted, isStatementCanceled } from '../db.ts'
 import { type ErrorFormat, messageFormat } from '../error-formats.ts'
 import {
   BodyTooLarge,
@@ -73,8 +73,8 @@ const fieldLengthMax = 200
 /** Maps any thrown error to a PlatformError. */
 function toPlatformError(error: unknown, request: FastifyRequest): PlatformError {
   if (error instanceof PlatformError) return error
-  if (isStatementTimeout(error)) return DatabaseTimeout({}, { headers: { 'retry-after': '2' } })
-  if (isConnectionFailure(error)) return DatabaseUnavailable({}, { headers: { 'retry-after': '2' } })
+  if (isStatementCanceled(error)) return DatabaseTimeout({}, { headers: { 'retry-after': '2' } })
+  if (isDatabaseUnavailable(error)) return DatabaseUnavailable({}, { headers: { 'retry-after': '2' } })
   if (isExhausted(error)) return InsufficientResources({}, { headers: { 'retry-after': '60' } })
   const { code, statusCode, message } = error as FastifyError
   switch (code) {

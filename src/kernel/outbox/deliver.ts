@@ -1,6 +1,6 @@
 /** Runs event handlers for a batch of waiting events, in one transaction with their removal from the outbox. */
 import { monotonicMs } from '../clock.ts'
-import { type Db, isConnectionFailure, type Sql } from '../db.ts'
+import { type Db, isDatabaseUnavailable, type Sql } from '../db.ts'
 import type { Log } from '../log.ts'
 import { batchFailed, eventHandlerFailed } from './log-messages.ts'
 import * as store from './store.ts'
@@ -62,7 +62,7 @@ export async function deliverFresh(delivery: Delivery, { name, handler }: Subscr
     if (delivered > 0) delivery.countDeliveries('success', delivered)
     return more
   } catch (error) {
-    if (isConnectionFailure(error) || !current) throw error
+    if (isDatabaseUnavailable(error) || !current) throw error
     failure = { ...current, error }
   }
   await recordFailure(delivery, name, failure)
@@ -103,7 +103,7 @@ export async function deliverFailed(delivery: Delivery, { name, handler }: Subsc
     if (found) delivery.searchAgain()
     return found
   } catch (error) {
-    if (isConnectionFailure(error) || !current) throw error
+    if (isDatabaseUnavailable(error) || !current) throw error
     await recordFailure(delivery, name, { event: current, isOldest: true, error })
     return true
   }

@@ -1,7 +1,7 @@
 /** Searches documents in PostgreSQL, and answers in the shape of the search engine. */
 import { createConcurrencyLimit } from '../../../kernel/concurrency-limit.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
-import { type Db, isStatementTimeout, type Sql } from '../../../kernel/db.ts'
+import { type Db, isStatementCanceled, type Sql } from '../../../kernel/db.ts'
 import { PlatformError } from '../../../kernel/errors.ts'
 import { engineFormat } from '../error-format.ts'
 import { SearchTooLong } from '../errors.ts'
@@ -101,7 +101,7 @@ async function run(db: Db, { relation, scope }: Source, request: SearchRequest):
       return { ...found, aggregations: await aggregate({ sql, relation, scope, query }, aggregations, isEmpty) }
     })
   } catch (error) {
-    if (isStatementTimeout(error)) throw SearchTooLong({ seconds: searchSeconds })
+    if (isStatementCanceled(error)) throw SearchTooLong({ seconds: searchSeconds })
     throw error
   }
 }

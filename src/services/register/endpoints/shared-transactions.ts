@@ -2,7 +2,7 @@
  * Runs requests of the same key together: those that arrive while a transaction runs share the next one. If it fails, each
  * of them runs on its own, so that a request never fails because of another request.
  */
-import { isConnectionFailure } from '../../../kernel/db.ts'
+import { isDatabaseUnavailable } from '../../../kernel/db.ts'
 
 interface Waiting<Q, A> {
   request: Q
@@ -64,7 +64,7 @@ async function settle<Q, A>({ together, alone }: SharedTransactionsOptions<Q, A>
       return
     } catch (error) {
       // A transaction whose connection broke may have been committed, so it is not repeated.
-      if (isConnectionFailure(error)) {
+      if (isDatabaseUnavailable(error)) {
         for (const { reject } of group) reject(error)
         return
       }

@@ -1,6 +1,6 @@
 /** Selects endpoints for bulk tasks: by ids, or by the conditions of a search. The list is fixed when the task is created. */
 import type { Ctx } from '../../../kernel/contract.ts'
-import { isStatementTimeout, type Sql } from '../../../kernel/db.ts'
+import { isStatementCanceled, type Sql } from '../../../kernel/db.ts'
 import { Forbidden, invalidField } from '../../../kernel/errors.ts'
 import { holds } from '../../../kernel/permissions.ts'
 import { listOf } from '../../../kernel/schema.ts'
@@ -148,7 +148,7 @@ async function findNumbers(sql: Sql, query: EndpointQuery, filters: FilterIndex,
   } catch (error) {
     const { code } = error as { code?: unknown }
     if (code === invalidRegexCode) throw invalidField('select', 'a pattern is too complex: its repetitions multiply')
-    if (!isStatementTimeout(error)) throw error
+    if (!isStatementCanceled(error)) throw error
     throw invalidField(
       'select',
       `the search took longer than ${selectMilliseconds / 1000} s and was given up; narrow it`,

@@ -1,7 +1,7 @@
 /** Answers the calls that scripts make: reads of endpoints, HTTP requests, secrets. Every argument comes from a script. */
 
 import type { Caller } from '../../../../kernel/contract.ts'
-import { isConnectionFailure } from '../../../../kernel/db.ts'
+import { isDatabaseUnavailable } from '../../../../kernel/db.ts'
 import { holds } from '../../../../kernel/permissions.ts'
 import { CallRejected, type HostCall } from '../../../../sandbox/job.ts'
 import type { Configuration } from '../../../configuration/contract.ts'
@@ -80,7 +80,7 @@ export function createHost(deps: HostDeps, access: HostAccess): Host {
       try {
         return await answer(name, args, signal)
       } catch (error) {
-        if (!isConnectionFailure(error)) throw error
+        if (!isDatabaseUnavailable(error)) throw error
         hasFailed = true
         throw new CallRejected(unavailable)
       }
