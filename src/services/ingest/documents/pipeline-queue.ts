@@ -7,7 +7,7 @@ import type { PipelineSets } from '../service/pipeline-sets.ts'
 import type { PipelinePool } from '../workers/pool.ts'
 import type { DocumentOutcome } from '../workers/protocol.ts'
 
-interface PipelineOf {
+interface PipelineTarget {
   tenantId: string
   applicationName: string
   pipelineId: string
@@ -16,17 +16,18 @@ interface PipelineOf {
 
 export interface PipelineQueue {
   /** Returns an outcome for each document. Never throws: a document that could not be processed has an error. */
-  run(of: PipelineOf, documents: string[]): Promise<DocumentOutcome[]>
+  run(target: PipelineTarget, documents: string[]): Promise<DocumentOutcome[]>
 }
 
 interface Entry {
-  of: PipelineOf
+  target: PipelineTarget
   documents: string[]
-  since: number
+  enqueuedMs: number
   resolve(outcomes: DocumentOutcome[]): void
 }
 
-interface Line {
+/** Documents of one application that wait for their pipeline. */
+interface ApplicationQueue {
   waiting: Entry[]
   bytes: number
   isRunning: boolean
@@ -34,42 +35,46 @@ interface Line {
 
 const documentsPerBatch = 500
 const bytesPerBatch = 1024 * 1024
-/** Documents beyond these limits are stored unprocessed. */
-const waitingBytesMax = 16 * 1024 * 1024
+/** Maximum size of the queue of an application, and maximum wait. Beyond these limits a document is stored unprocessed. */
+const queueBytesMax = 16 * 1024 * 1024
 const waitMs = 5000
 
 type Failure = Extract<DocumentOutcome, { error: unknown }>
 const failure = (type: string, reason: string): Failure => ({ error: { processor: '', type, reason } })
-const tooMany = failure('es_rejected_execution_exception', 'more documents waited for the pipeline than may wait')
+const queueFull = failure(
+  'es_rejected_execution_exception',
+  `the queue of the application is full: ${queueBytesMax / 1024 / 1024} MiB of documents wait for pipelines`,
+)
+const threadsBusy = failure('es_rejected_execution_exception', 'the queue of the threads that run pipelines is full')
 const tooLate = failure('timeout_exception', `the document waited for the pipeline for more than ${waitMs / 1000} s`)
 
 const bytesOf = (documents: string[]) => documents.reduce((sum, { length }) => sum + length, 0)
 
 export function createPipelineQueue({ pool, sets }: { pool: PipelinePool; sets: PipelineSets }): PipelineQueue {
-  const lines = new Map<string, Line>()
+  const queues = new Map<string, ApplicationQueue>()
 
-  async function process(name: string, line: Line) {
-    line.isRunning = true
-    while (line.waiting.length > 0) {
-      const entries = nextBatch(line)
+  async function process(applicationName: string, queue: ApplicationQueue) {
+    queue.isRunning = true
+    while (queue.waiting.length > 0) {
+      const entries = nextBatch(queue)
       await runBatch(entries)
     }
-    lines.delete(name)
+    queues.delete(applicationName)
   }
 
-  /** Takes entries of the same pipeline; those that waited too long get their outcome now. */
-  function nextBatch(line: Line): Entry[] {
+  /** Takes entries of the same pipeline from the queue. Entries that waited too long get their outcome at once. */
+  function nextBatch(queue: ApplicationQueue): Entry[] {
     const entries: Entry[] = []
     let [count, bytes] = [0, 0]
-    while (line.waiting.length > 0) {
-      const entry = line.waiting[0]!
+    while (queue.waiting.length > 0) {
+      const entry = queue.waiting[0]!
       const size = bytesOf(entry.documents)
-      const isSame = entries.length === 0 || entry.of.pipelineId === entries[0]!.of.pipelineId
+      const isSame = entries.length === 0 || entry.target.pipelineId === entries[0]!.target.pipelineId
       const fits = count + entry.documents.length <= documentsPerBatch && bytes + size <= bytesPerBatch
       if (entries.length > 0 && (!isSame || !fits)) break
-      line.waiting.shift()
-      line.bytes -= size
-      if (monotonicMs() - entry.since > waitMs) {
+      queue.waiting.shift()
+      queue.bytes -= size
+      if (monotonicMs() - entry.enqueuedMs > waitMs) {
         entry.resolve(entry.documents.map(() => tooLate))
         continue
       }
@@ -82,11 +87,10 @@ export function createPipelineQueue({ pool, sets }: { pool: PipelinePool; sets: 
 
   async function runBatch(entries: Entry[]) {
     if (entries.length === 0) return
-    const { of } = entries[0]!
+    const { tenantId, pipelineId, indexNo } = entries[0]!.target
     const documents = entries.flatMap((entry) => entry.documents)
     let outcomes: DocumentOutcome[]
     try {
-      const { tenantId, pipelineId, indexNo } = of
       const result = await pool.run(await sets.of(tenantId), {
         kind: 'documents',
         pipelineId,
@@ -94,7 +98,7 @@ export function createPipelineQueue({ pool, sets }: { pool: PipelinePool; sets: 
         count: documents.length,
         documents: documents.join('\n'),
       })
-      if (!result) outcomes = documents.map(() => tooMany)
+      if (!result) outcomes = documents.map(() => threadsBusy)
       else if ('problem' in result) {
         const failed = failure(result.problem.type, result.problem.reason)
         outcomes = documents.map(() => failed)
@@ -110,23 +114,23 @@ export function createPipelineQueue({ pool, sets }: { pool: PipelinePool; sets: 
   }
 
   return {
-    run(of, documents) {
-      const name = of.applicationName
-      let line = lines.get(name)
-      if (!line) {
-        line = { waiting: [], bytes: 0, isRunning: false }
-        lines.set(name, line)
+    run(target, documents) {
+      const { applicationName } = target
+      let queue = queues.get(applicationName)
+      if (!queue) {
+        queue = { waiting: [], bytes: 0, isRunning: false }
+        queues.set(applicationName, queue)
       }
       const bytes = bytesOf(documents)
-      if (line.bytes + bytes > waitingBytesMax && line.waiting.length > 0)
-        return Promise.resolve(documents.map(() => tooMany))
-      line.bytes += bytes
+      if (queue.bytes + bytes > queueBytesMax && queue.waiting.length > 0)
+        return Promise.resolve(documents.map(() => queueFull))
+      queue.bytes += bytes
       const { promise, resolve } = Promise.withResolvers<DocumentOutcome[]>()
-      line.waiting.push({ of, documents, since: monotonicMs(), resolve })
-      // After the current turn of the event loop, so that messages that arrived together share a batch.
-      if (!line.isRunning) {
-        line.isRunning = true
-        setImmediate(() => void process(name, line))
+      queue.waiting.push({ target, documents, enqueuedMs: monotonicMs(), resolve })
+      // The queue is processed after the current turn of the event loop, so that messages that arrived together share a batch.
+      if (!queue.isRunning) {
+        queue.isRunning = true
+        setImmediate(() => void process(applicationName, queue))
       }
       return promise
     },
