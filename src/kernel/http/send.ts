@@ -7,11 +7,11 @@ import type { Reply } from './routes.ts'
 
 const json = 'application/json; charset=utf-8'
 
-/** Sends JSON text; a long response is sent only as fast as its reader takes it. */
+/** Sends JSON text. An iterable is read only as fast as the client reads the response. */
 export const sendText = (reply: Reply, text: string | Buffer | AsyncIterable<string>) =>
   reply.type(json).send(typeof text === 'string' || Buffer.isBuffer(text) ? text : Readable.from(inChunks(text)))
 
-/** Sends a document with its ETag, or 304 if the caller already has it. */
+/** Sends a document with its ETag, or 304 if the caller already has it. Content without an ETag is sent as it is. */
 export function sendDocument(
   { headers }: { headers: { 'if-none-match'?: string | undefined } },
   reply: Reply,

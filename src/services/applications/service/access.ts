@@ -37,8 +37,8 @@ interface TenantApplication {
 }
 
 /**
- * Returns the application if the caller has the scope on it. It is 404 if it does not exist or the caller may not read
- * it, also if it is another tenant's; 403 if the caller may read it but lacks the scope.
+ * Returns the application. Throws 404 if the application does not exist or the caller may not read it, for example because it belongs to
+ * another tenant, and 403 if the caller may read it but lacks the scope.
  */
 export function requireApplication<A extends TenantApplication>(
   ctx: Ctx,

@@ -18,12 +18,12 @@ export const assetTypeScopes = {
 export const assetScopes = { read: 'asset:read', update: 'asset:update', delete: 'asset:delete' }
 const endpointScopes = { read: 'endpoint:read', update: 'endpoint:update' }
 
-interface OfTenant {
+interface TenantObject {
   tenantId: string
 }
 
-/** Returns the asset type if the caller has the scope on it: 404 if it may not read it, 403 if only the scope is missing. */
-export function requireAssetType<T extends OfTenant>(
+/** Returns the asset type. Throws 404 if the asset type does not exist or the caller may not read it, and 403 if the caller may read it but lacks `scope`. */
+export function requireAssetType<T extends TenantObject>(
   ctx: Ctx,
   assetTypeId: string,
   found: T | undefined,
@@ -36,8 +36,13 @@ export function requireAssetType<T extends OfTenant>(
   return found
 }
 
-/** Returns the asset if the caller has the scope on it: 404 if it may not read it, 403 if only the scope is missing. */
-export function requireAsset<A extends OfTenant>(ctx: Ctx, assetId: string, found: A | undefined, scope: string): A {
+/** Returns the asset. Throws 404 if the asset does not exist or the caller may not read it, and 403 if the caller may read it but lacks `scope`. */
+export function requireAsset<A extends TenantObject>(
+  ctx: Ctx,
+  assetId: string,
+  found: A | undefined,
+  scope: string,
+): A {
   const notFound = () => NoAsset({ assetId })
   if (!found) throw notFound()
   const resource = onResource(found.tenantId, assetResourceName(assetId))
@@ -45,7 +50,7 @@ export function requireAsset<A extends OfTenant>(ctx: Ctx, assetId: string, foun
   return found
 }
 
-export function requireAssetUpdate(ctx: Ctx, assetId: string, found: OfTenant | undefined, notFound: () => Error) {
+export function requireAssetUpdate(ctx: Ctx, assetId: string, found: TenantObject | undefined, notFound: () => Error) {
   if (!found) throw notFound()
   const resource = onResource(found.tenantId, assetResourceName(assetId))
   authorizeOrNotFound(ctx, { read: assetScopes.read, scope: assetScopes.update }, resource, notFound)
@@ -79,13 +84,16 @@ export function visibilityOf(ctx: Ctx, tenantId: string): Visibility {
   }
 }
 
-/** Grants the creator every scope on the object, unless it has them on the tenant. A caller of another tenant acts for the platform. */
+/**
+ * Grants the creator every scope on the object. Grants nothing if the caller has these scopes on the whole tenant, or belongs to another
+ * tenant: such a caller acts for the platform.
+ */
 export async function grantCreator(
   { identity, sql }: { identity: Pick<Identity, 'grantCreator'>; sql: Sql },
   ctx: Ctx,
-  of: { tenantId: string; resource: string; scopes: string[] },
+  object: { tenantId: string; resource: string; scopes: string[] },
 ) {
-  if (of.tenantId !== ctx.tenantId) return
-  if (of.scopes.every((scope) => holds(ctx.caller, scope, onTenant(of.tenantId)))) return
-  await identity.grantCreator(sql, ctx, of.resource)
+  if (object.tenantId !== ctx.tenantId) return
+  if (object.scopes.every((scope) => holds(ctx.caller, scope, onTenant(object.tenantId)))) return
+  await identity.grantCreator(sql, ctx, object.resource)
 }

@@ -47,7 +47,7 @@ export function createItemOperations(
     return store.findLastBlob(db.sql, address.endpointId)
   }
 
-  /** Returns the item. It is the same 404 if it is missing, not readable or of another application. */
+  /** Returns the item. Throws the same 404 if the item is missing, is not readable for the caller or belongs to another application. */
   async function requireItem(ctx: Ctx, address: ItemAddress, scope: string): Promise<store.Item> {
     const notFound = () => notFoundError(address)
     const item = await findItem(address)

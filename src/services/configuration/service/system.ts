@@ -18,7 +18,7 @@ export interface SystemInput {
 
 export type Operation = 'read' | 'update'
 
-/** Resolves the entity in a path: 404 if the caller may not read it, 403 if it may not do this. Returns the places to search, nearest first. */
+/** Returns the levels to search for the entity in a path, nearest first. Throws 404 if the caller may not read the entity, and 403 if it may not do the operation. */
 export type ResolvePlaces = (ctx: Ctx, id: string, operation: Operation) => Promise<store.SystemPlace[]>
 
 export interface SystemOperations {

@@ -20,7 +20,7 @@ export interface IndexOf {
   dates?: DateRange
 }
 
-/** Finds the application of an index name: 404 if there is none, or the caller may not read it; 403 without the scope. */
+/** Returns the application of an index name. Throws 404 if there is none or the caller may not read it, and 403 if the caller may read it but lacks the scope. */
 export async function requireIndex(
   applications: Pick<Applications, 'exists'>,
   ctx: Ctx,

@@ -73,7 +73,7 @@ function requireRow<R>(
   return row
 }
 
-/** Returns the integration if the caller has the scope on it: 404 if it may not read it, 403 if only the scope is missing. */
+/** Returns the integration. Throws 404 if the integration does not exist or the caller may not read it, and 403 if the caller may read it but lacks `scope`. */
 export const requireApp = (ctx: Ctx, id: number, row: AppIntegrationRow | undefined, scope = appScopes.read) =>
   requireRow(ctx, row, onApp, { read: appScopes.read, scope }, () => NoAppIntegration({ id }))
 export const requireDevice = (ctx: Ctx, id: number, row: DeviceIntegrationRow | undefined, scope = deviceScopes.read) =>
