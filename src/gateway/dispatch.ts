@@ -69,18 +69,12 @@ export function createDispatch(
     // Messages of unrecorded extensions store nothing.
     if (diskSpace.isLow && isRecorded(arrival.destination)) return answer(arrival, refuseForSpace(arrival))
     const message = messageOf(arrival)
-    noteActivity(arrival, message)
+    noteActivity(register, arrival, message)
     const received = receive(arrival, message)
     const recorded = record(arrival, message)
     return received instanceof Promise || recorded !== undefined
       ? finishLater(arrival, message, received, recorded, answer)
       : answer(arrival, finish(arrival, message, received))
-  }
-
-  function noteActivity({ destination, arrivedAt }: Arrival, { endpoint, receivedAt }: DeviceMessage) {
-    if (destination.activeAt !== 0 && arrivedAt - destination.activeAt < activityMs) return
-    destination.activeAt = arrivedAt
-    register.noteActivity(endpoint.endpointId, receivedAt)
   }
 
   function refuseForSpace({ destination, arrivedAt }: Arrival): Reply {
@@ -161,6 +155,16 @@ export function createDispatch(
   }
 
   return dispatch
+}
+
+function noteActivity(
+  register: Pick<Register, 'noteActivity'>,
+  { destination, arrivedAt }: Arrival,
+  { endpoint, receivedAt }: DeviceMessage,
+) {
+  if (destination.activeAt !== 0 && arrivedAt - destination.activeAt < activityMs) return
+  destination.activeAt = arrivedAt
+  register.noteActivity(endpoint.endpointId, receivedAt)
 }
 
 const replyTo = (error: DescribedError): Reply => ({

@@ -5,6 +5,7 @@
 import { METHODS } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
 import { monotonicMs } from '../../kernel/clock.ts'
+import type { Extension } from '../../kernel/device.ts'
 import type { ErrorFormat } from '../../kernel/error-formats.ts'
 import { PlatformError, TooManyRequests } from '../../kernel/errors.ts'
 import { bodyLimitBytes } from '../../kernel/http/body.ts'
@@ -35,6 +36,7 @@ const otherMethods = METHODS.filter((method) => method !== 'POST' && method !== 
 
 export function mountDeviceHttp(app: FastifyInstance, deps: DeviceHttpDeps) {
   const { identify, dispatch, tokenLockout, metrics } = deps
+  const countsOf = (extension: Extension | undefined) => metrics.messageCounts(extension?.name, 'http')
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: bodyLimitBytes }, (_request, body, done) =>
     done(null, body),
@@ -116,16 +118,11 @@ export function mountDeviceHttp(app: FastifyInstance, deps: DeviceHttpDeps) {
       throw tooMany(Math.ceil(wait / 1000))
     }
     const { applicationName, versionName, endpointId, tenant, extension } = identified
+    const endpoint = { tenantId: tenant.tenantId, applicationName, versionName, endpointId }
     // The response needs no request id over HTTP; only some extensions read it.
     const requestId = extension?.readsRequestId ? tail.requestId : undefined
     const arrival: Arrival = {
-      destination: {
-        endpoint: { tenantId: tenant.tenantId, applicationName, versionName, endpointId },
-        extensionName: topic.extension,
-        extension,
-        counts: metrics.messageCounts(extension?.name, 'http'),
-        activeAt: 0,
-      },
+      destination: { endpoint, extensionName: topic.extension, extension, counts: countsOf(extension), activeAt: 0 },
       tail: { resourcePath: tail.resourcePath, requestId },
       payload,
       transport: 'http',

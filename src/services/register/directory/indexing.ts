@@ -27,7 +27,7 @@ interface Deps {
 const endpointsPerStep = 250
 const periodSeconds = 2
 /** A run ends after this time; the next one continues. */
-const runMs = 1500
+const runMs = 10_000
 
 const EnqueueApplication = defineJob<{ tenantId: string; applicationName: string }>('register.index-application', {
   timeoutSeconds: 600,
