@@ -1,4 +1,4 @@
-/** Fixture of the credentials tests: the service over a real database. */
+/** Fixture for the credentials tests: the service over a real database. */
 import assert from 'node:assert/strict'
 import type { EventType } from '../../src/kernel/bus.ts'
 import { Credentials } from '../../src/services/credentials/contract.ts'
@@ -22,22 +22,22 @@ export async function openCredentials(options: Partial<TestPlatformOptions> = {}
     assert.equal(answer.status, 201, answer.text)
     return answer.body
   }
-  const basic = createIn('basic-credentials')
-  const certificate = createIn('x509-credentials')
+  const createBasicCredential = createIn('basic-credentials')
+  const createCertificate = createIn('x509-credentials')
   const api = waypost.ask(Credentials)
   return {
     waypost,
     admin,
     api,
     publishedEvents,
-    aBasicCredential: (body: object = {}, ask: Ask = admin) => basic(body, ask),
-    aCertificate: (body: object = {}, ask: Ask = admin) => certificate(body, ask),
+    aBasicCredential: (body: object = {}, ask: Ask = admin) => createBasicCredential(body, ask),
+    aCertificate: (body: object = {}, ask: Ask = admin) => createCertificate(body, ask),
     async setState(collection: 'basic-credentials' | 'x509-credentials', id: string, state: string, status = 204) {
       const answer = await admin(`PATCH ${root}/${collection}/${id}/state`, { state })
       assert.equal(answer.status, status, answer.text)
       return answer
     },
-    /** Verifies a user name and password, as the gateway does for `device@default`. */
+    /** Verifies a username and password, as the gateway does when a client connects. By default in the tenant `default`. */
     logIn: (
       { username, password }: { username: string; password: string },
       { tenantId = 'default', address = '192.0.2.1' } = {},

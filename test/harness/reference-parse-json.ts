@@ -1,4 +1,4 @@
-/** Reference JSON parser for tests of the fast one: it is slow, because it parses first and then visits every value. */
+/** Reference JSON parser. Tests compare the fast parser with it. It is slow, because it parses first and then visits every value. */
 import { isUtf8 } from 'node:buffer'
 import { InvalidRequest, invalidField, PlatformError } from '../../src/kernel/errors.ts'
 
@@ -22,10 +22,10 @@ function isTooDeep(bytes: Buffer): boolean {
   return false
 }
 
-/** Matches numbers that a double may not hold exactly: 16 or more digits, or an exponent of three or more. */
+/** Matches numbers that a double may not hold exactly: 16 or more digits, or an exponent of three or more digits. */
 const suspiciousNumber = /\d{16}|\d[eE]\+?\d{3}/
 
-/** Returns whether the number would be returned with another value than it was sent with. */
+/** Returns whether the value of the double differs from the number in the text. */
 const losesPrecision = (source: string, value: number) =>
   !Number.isFinite(value) || (/^-?\d+$/.test(source) && String(value) !== source && BigInt(source) !== BigInt(value))
 
@@ -41,7 +41,7 @@ const checkNumbers =
 const badText = 'expected text without NUL and lone surrogates'
 const isUnstorable = (text: string) => !text.isWellFormed() || text.includes('\0')
 
-/** Says whether `__proto__` is allowed as a key, because the JSON is the user's own data. `inside`: everywhere but at the top level. */
+/** Whether the key `__proto__` is allowed, because the JSON is data of the user. `inside`: allowed everywhere except at the top level. */
 type PlainData = boolean | 'inside'
 
 /** Returns the path of the first text that cannot be stored, or of the first `__proto__` that is not allowed. */
@@ -86,7 +86,7 @@ export function referenceParseJson(
     if (error instanceof PlatformError) throw error
     throw InvalidRequest({ problem: `${part}: malformed JSON, ${(error as Error).message}` })
   }
-  // NUL and lone surrogates require an escape, so texts without one need no walk.
+  // NUL and lone surrogates can only occur as an escape, so the values of a text without escapes need not be visited.
   if (text.includes('\\u') || text.includes('"__proto__"')) {
     const invalid = findInvalidText(value, '', plainData)
     if (invalid) throw invalidField(invalid.path || part, invalid.problem)

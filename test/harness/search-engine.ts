@@ -69,7 +69,7 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
 }
 
 const newState = () => ({
-  isAway: false,
+  isUnavailable: false,
   /** Refuses a document of a bulk request: the status of its item, or undefined to take it. */
   refuse: (_source: Source): number | undefined => undefined,
   /** Larger bulk requests are answered with 413. */
@@ -110,7 +110,7 @@ function bulk(state: ReturnType<typeof newState>, documents: Map<string, Stored>
   return { took: 1, errors: items.some(({ index }) => Number(index.status) >= 300), items }
 }
 
-/** Starts the search engine. `state.isAway` makes it answer 503. */
+/** Starts the search engine. `state.isUnavailable` makes it answer 503. */
 export async function openSearchEngine() {
   const documents = new Map<string, Stored>()
   const state = newState()
@@ -138,7 +138,7 @@ export async function openSearchEngine() {
     state.authorizations.add(request.headers.authorization)
     const send = (status: number, body: unknown) =>
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
-    if (state.isAway) return send(503, { error: { reason: 'the engine is away' } })
+    if (state.isUnavailable) return send(503, { error: { reason: 'the engine is unavailable' } })
     try {
       if (path === '/_bulk') {
         if (request.headers['content-type'] !== 'application/x-ndjson') return send(406, { error: 'content type' })

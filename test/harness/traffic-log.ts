@@ -1,4 +1,4 @@
-/** Fixture of the traffic log tests. */
+/** Fixture for the traffic log tests: the service over a real database, and a packer that runs in the thread of the test. */
 import identity from '../../src/identity/index.ts'
 import { newId } from '../../src/kernel/ids.ts'
 import applications from '../../src/services/applications/index.ts'
@@ -33,8 +33,8 @@ export async function openTrafficLog(options: Partial<TestPlatformOptions> = {})
   const waypost = await openTestPlatform({ ...options, services: [identity, applications, trafficLog] })
   const log = waypost.ask(TrafficLog)
   const built = waypost.built.get('traffic-log')!
-  const task = (name: string) => built.periodic!.find((one) => one.name === `traffic-log.${name}`)!
-  const run = (name: string) => waypost.kit.db.tx((sql) => task(name).run(sql))
+  const periodicTask = (name: string) => built.periodic!.find((task) => task.name === `traffic-log.${name}`)!
+  const run = (name: string) => waypost.kit.db.tx((sql) => periodicTask(name).run(sql))
   const { db, now } = waypost.kit
   const partitions = createPartitions({ db, now }, 7)
   const packer = createPacker({
@@ -47,12 +47,13 @@ export async function openTrafficLog(options: Partial<TestPlatformOptions> = {})
   return {
     waypost,
     log,
+    /** Runs a periodic task of the service, such as the deletion of old records. */
     run,
     device: built.device![0]!,
     admin: waypost.as(aTenantAdmin()),
     /** Records messages in this order and waits until all are durable. */
     async record(records: Partial<TrafficRecord>[]) {
-      await Promise.all(records.map((one) => log.record(aRecord(one))))
+      await Promise.all(records.map((record) => log.record(aRecord(record))))
     },
     /** Packs all records into blocks. */
     pack: () => packer.round({ all: true }),

@@ -18,7 +18,7 @@ const sampleNumbers = ({ hits }: { hits: { hits: { _source: { dataSample: { n: n
   hits.hits.map(({ _source }) => _source.dataSample.n)
 
 suite('an external search engine', () => {
-  test('gets the same documents and answers searches', async () => {
+  test('the search engine gets the same documents as PostgreSQL and answers searches', async () => {
     const endpoint = await aCollectingEndpoint({
       mappings: { properties: { dataSample: { properties: { n: { type: 'long' } } } } },
     })
@@ -48,7 +48,7 @@ suite('an external search engine', () => {
     await eventually(async () => assert.equal((await sql`select 1 from ingest.outgoing`).length, 0), within)
   })
 
-  test('permissions are part of the query that it gets', async () => {
+  test('permissions of the caller are part of the query that the search engine gets', async () => {
     const endpoint = await aCollectingEndpoint()
     const other = { ...(await anEndpoint(endpoint.version)), version: endpoint.version }
     await send(endpoint, { n: 1 })
@@ -78,23 +78,23 @@ suite('an external search engine', () => {
     assert.deepEqual(sampleNumbers(await search(endpoint.index)), [1])
   })
 
-  test('while it is away samples are acknowledged, documents wait up to the limit and follow in order', async () => {
+  test('while the search engine answers 503, samples are acknowledged, and documents wait and follow in order', async () => {
     const endpoint = await aCollectingEndpoint()
-    engine.state.isAway = true
+    engine.state.isUnavailable = true
     const answer = await admin(`POST ${asf}/${endpoint.index}/_search`)
     assert.equal(answer.status, 503)
-    assert.match(answer.body.message, /the engine is away/)
+    assert.match(answer.body.message, /the engine is unavailable/)
     for (let n = 1; n <= 15; n++) await send(endpoint, { n })
     assert.equal((await sql`select 1 from ingest.outgoing`).length, 15)
-    engine.state.isAway = false
+    engine.state.isUnavailable = false
     await eventually(async () => assert.equal((await search(endpoint.index)).hits.total.value, 15), within)
     assert.deepEqual(
       sampleNumbers(await search(endpoint.index, { size: 20 })),
-      Array.from({ length: 15 }, (_, place) => place + 1),
+      Array.from({ length: 15 }, (_, index) => index + 1),
     )
   })
 
-  const isDelivered = () =>
+  const allDelivered = () =>
     eventually(async () => assert.equal((await sql`select 1 from ingest.outgoing`).length, 0), { withinMs: 40_000 })
   const numbersIn = (app: string) =>
     engine.state.written.flatMap((id) => {
@@ -102,7 +102,7 @@ suite('an external search engine', () => {
       return found?._source.appName === app ? [(found._source.dataSample as { n: number }).n] : []
     })
 
-  test('while its process is dead samples are acknowledged, and documents follow when it is back', async () => {
+  test('while the process of the search engine is dead, samples are acknowledged; documents follow after its restart', async () => {
     const endpoint = await aCollectingEndpoint()
     await engine.stop()
     const answer = await admin(`POST ${asf}/${endpoint.index}/_search`)
@@ -110,67 +110,67 @@ suite('an external search engine', () => {
     assert.ok(!answer.text.includes('pass'), answer.text)
     for (const n of [1, 2, 3]) await send(endpoint, { n })
     await engine.start()
-    await isDelivered()
+    await allDelivered()
     assert.deepEqual(numbersIn(endpoint.app), [1, 2, 3])
   })
 
-  test('a connection that breaks after a bulk request leads to no second document', async () => {
+  test('a bulk request whose connection breaks is repeated and creates no second document', async () => {
     const endpoint = await aCollectingEndpoint()
     engine.state.cutsNextBulk = true
     await send(endpoint, { n: 1 })
-    await isDelivered()
-    assert.deepEqual(numbersIn(endpoint.app), [1, 1], 'the request was repeated')
+    await allDelivered()
+    assert.deepEqual(numbersIn(endpoint.app), [1, 1], 'the request must be sent twice')
     assert.equal((await search(endpoint.index)).hits.total.value, 1)
   })
 
-  test('a document that it does not accept is left out, and the others follow', async () => {
+  test('a document that the search engine rejects is skipped, and later documents follow', async () => {
     const endpoint = await aCollectingEndpoint()
     engine.state.refuse = ({ dataSample }) => ((dataSample as { n: number }).n === 2 ? 400 : undefined)
     for (const n of [1, 2, 3]) await send(endpoint, { n })
-    await isDelivered()
+    await allDelivered()
     engine.state.refuse = () => undefined
     assert.deepEqual(numbersIn(endpoint.app), [1, 3])
     const stored = await sql`select 1 from ingest.documents where endpoint_id = ${endpoint.endpointId}`
-    assert.equal(stored.length, 3, 'PostgreSQL keeps all of them')
+    assert.equal(stored.length, 3, 'PostgreSQL must keep all documents')
   })
 
-  test('documents that it is too busy for are sent again, in order, until it has all of them', async () => {
+  test('documents that the search engine rejects with 429 are sent again, in order, until it has all of them', async () => {
     const endpoint = await aCollectingEndpoint()
     let attempts = 0
     engine.state.refuse = ({ dataSample }) => ((dataSample as { n: number }).n >= 3 && attempts++ < 4 ? 429 : undefined)
     for (const n of [1, 2, 3, 4]) await send(endpoint, { n })
-    await isDelivered()
+    await allDelivered()
     engine.state.refuse = () => undefined
     assert.deepEqual([...new Set(numbersIn(endpoint.app))], [1, 2, 3, 4])
     assert.equal((await search(endpoint.index)).hits.total.value, 4)
   })
 
-  test('answers of 429 and 502 to whole requests are tried again', async () => {
+  test('bulk requests that are answered with 429 or 502 are retried', async () => {
     const endpoint = await aCollectingEndpoint()
     engine.state.bulkStatuses.push(429, 502)
     for (const n of [1, 2]) await send(endpoint, { n })
-    await isDelivered()
+    await allDelivered()
     assert.deepEqual(numbersIn(endpoint.app), [1, 2])
   })
 
-  test('requests that are too large for it are halved', async () => {
+  test('bulk requests that are too large for the search engine are halved', async () => {
     const endpoint = await aCollectingEndpoint()
-    engine.state.isAway = true
+    engine.state.isUnavailable = true
     for (let n = 1; n <= 6; n++) await send(endpoint, { n })
     engine.state.bulkBytesMax = 1200
     engine.state.bulkSizes.length = 0
-    engine.state.isAway = false
-    await isDelivered()
+    engine.state.isUnavailable = false
+    await allDelivered()
     engine.state.bulkBytesMax = Number.POSITIVE_INFINITY
     assert.deepEqual(numbersIn(endpoint.app), [1, 2, 3, 4, 5, 6])
     assert.ok(Math.max(...engine.state.bulkSizes) <= 3, String(engine.state.bulkSizes))
   })
 
-  test('documents beyond the limit stay in PostgreSQL', async () => {
+  test('documents beyond the limit of the queue are not sent to the search engine', async () => {
     const endpoint = await aCollectingEndpoint()
-    engine.state.isAway = true
+    engine.state.isUnavailable = true
     for (let n = 1; n <= 25; n++) await send(endpoint, { n })
-    // The node learns how many wait once a second.
+    // The node reads the number of waiting documents once a second.
     await eventually(async () => {
       await send(endpoint, { n: 0 })
       const [{ waiting } = { waiting: 0 }] = await sql`select count(*)::int as waiting from ingest.outgoing`
@@ -178,17 +178,18 @@ suite('an external search engine', () => {
         select count(*)::int as stored from ingest.documents where endpoint_id = ${endpoint.endpointId}`
       assert.ok(waiting < stored, `${waiting} of ${stored} wait`)
     }, within)
-    engine.state.isAway = false
+    engine.state.isUnavailable = false
     await eventually(async () => assert.equal((await sql`select 1 from ingest.outgoing`).length, 0), within)
   })
 
-  test('documents of a deleted application are deleted there, too', async () => {
+  test('documents of a deleted application are deleted in the search engine too', async () => {
     const endpoint = await aCollectingEndpoint()
     await send(endpoint, { n: 1 })
-    const ofApplication = () => [...engine.documents.values()].filter(({ _source }) => _source.appName === endpoint.app)
-    await eventually(() => assert.equal(ofApplication().length, 1), within)
+    const documentsOfApplication = () =>
+      [...engine.documents.values()].filter(({ _source }) => _source.appName === endpoint.app)
+    await eventually(() => assert.equal(documentsOfApplication().length, 1), within)
     assert.equal((await admin(`DELETE /epr/api/v1/endpoints/${endpoint.endpointId}`)).status, 204)
     assert.equal((await admin(`DELETE /api/v1/applications/${endpoint.app}`)).status, 204)
-    await eventually(() => assert.equal(ofApplication().length, 0), within)
+    await eventually(() => assert.equal(documentsOfApplication().length, 0), within)
   })
 })

@@ -26,16 +26,22 @@ async function aFilter(name: string, documentQuery: object): Promise<string> {
   return body.id
 }
 
-suite('a filter with another condition finds the same endpoints with every strategy', () => {
+suite('a list with filters finds the same endpoints with every strategy of the store', () => {
   const filters = { even: '', third: '' }
   before(async () => {
     filters.even = await aFilter('Even', { 'metadata.even': true })
     filters.third = await aFilter('Third', { 'metadata.third': true })
   })
-  const methods = { 'members first': 0, 'one by one': 1_000_000, 'all at once': 20_001 }
-  for (const [name, membersOfFirst] of Object.entries(methods)) {
-    const find = async (of: object, page = { offset: 0, limit: 5000 }) => {
-      const listQuery = { tenantId: 'default', visibility: 'all' as const, conditions: [], membersOfFirst, ...of }
+  const strategies = { 'members first': 0, 'one by one': 1_000_000, 'all at once': 20_001 }
+  for (const [name, membersOfFirst] of Object.entries(strategies)) {
+    const find = async (listFields: object, page = { offset: 0, limit: 5000 }) => {
+      const listQuery = {
+        tenantId: 'default',
+        visibility: 'all' as const,
+        conditions: [],
+        membersOfFirst,
+        ...listFields,
+      }
       const { total, content } = await findMatching(sql, listQuery, filterIndex, page, {
         metadata: 'none',
         filters: undefined,
@@ -43,10 +49,13 @@ suite('a filter with another condition finds the same endpoints with every strat
       const { total: numbered, numbers } = await findNumbers(sql, listQuery, filterIndex, 0)
       assert.equal(numbered, total)
       assert.equal(numbers === '' ? 0 : numbers.split(',').length, total)
-      return { total, ids: JSON.parse(`[${content ?? ''}]`).map((one: { endpointId: string }) => one.endpointId) }
+      return {
+        total,
+        ids: JSON.parse(`[${content ?? ''}]`).map(({ endpointId }: { endpointId: string }) => endpointId),
+      }
     }
 
-    test(name, async () => {
+    test(`the strategy ${name}`, async () => {
       const { total, ids } = await find({ filterIds: [filters.even] }, { offset: 1, limit: 2 })
       assert.deepEqual({ total, ids }, { total: size / 2, ids: ['e-4', 'e-6'] })
       const both = await find({ filterIds: [filters.third, filters.even], versionNames: [version] })
@@ -58,12 +67,14 @@ suite('a filter with another condition finds the same endpoints with every strat
     })
   }
 
-  test('finds the same endpoints through the API', async () => {
+  test('the API finds endpoints that match two filters and a condition', async () => {
     const { body } = await admin(
       `GET ${root}/endpoints${query({ filterId: `${filters.even},${filters.third}`, metadataFilter: { n: 12 } })}`,
     )
     assert.deepEqual([body.totalElements, body.content[0].endpointId], [1, 'e-12'])
-    const two = await admin(`GET ${root}/endpoints${query({ filterId: `${filters.even},${filters.third}`, limit: 1 })}`)
-    assert.equal(two.body.totalElements, size / 6)
+    const matchingBoth = await admin(
+      `GET ${root}/endpoints${query({ filterId: `${filters.even},${filters.third}`, limit: 1 })}`,
+    )
+    assert.equal(matchingBoth.body.totalElements, size / 6)
   })
 })
