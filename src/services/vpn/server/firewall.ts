@@ -1,7 +1,7 @@
 /** The rules of nftables for document 5, 8.3: administrators reach devices of their tenant, devices the platform; all else is dropped. */
 import { addressText, adminStartOf, rangeCount, rangeSize } from '../addresses.ts'
 import type { Network } from '../settings.ts'
-import { deviceOf, protocols } from './openvpn-config.ts'
+import { interfaceOf, protocols } from './openvpn-config.ts'
 
 export const tableName = 'waypost_vpn'
 
@@ -10,7 +10,7 @@ export function firewallRules({ network, platformPorts }: { network: Network; pl
   const starts = Array.from({ length: rangeCount(network) }, (_, index) => network.first + index * rangeSize)
   const devicesOf = (start: number) => `${addressText(start + 2)}-${addressText(adminStartOf(start) - 1)}`
   const adminsOf = (start: number) => `${addressText(adminStartOf(start))}-${addressText(start + rangeSize - 1)}`
-  const devices = `{ ${protocols.map((protocol) => `"${deviceOf(protocol)}"`).join(', ')} }`
+  const interfaces = `{ ${protocols.map((protocol) => `"${interfaceOf(protocol)}"`).join(', ')} }`
   const all = `${addressText(network.first)}/${network.prefix}`
   const pairs = (name: string, pairOf: (start: number) => string) => `
   set ${name} {
@@ -27,12 +27,12 @@ ${pairs('device_to_platform', (start) => `${devicesOf(start)} . ${addressText(st
 
   chain forward {
     type filter hook forward priority filter - 10; policy accept;
-    iifname ${devices} jump between
-    oifname ${devices} jump between
+    iifname ${interfaces} jump between
+    oifname ${interfaces} jump between
   }
   chain between {
-    iifname != ${devices} drop
-    oifname != ${devices} drop
+    iifname != ${interfaces} drop
+    oifname != ${interfaces} drop
     ct state invalid drop
     ip saddr . ip daddr @admin_to_device accept
     ct state established,related ip saddr . ip daddr @device_to_admin accept
@@ -41,8 +41,8 @@ ${pairs('device_to_platform', (start) => `${devicesOf(start)} . ${addressText(st
 
   chain input {
     type filter hook input priority filter - 10; policy accept;
-    iifname ${devices} jump to_platform
-    iifname != "lo" ip daddr ${all} iifname != ${devices} drop
+    iifname ${interfaces} jump to_platform
+    iifname != "lo" ip daddr ${all} iifname != ${interfaces} drop
   }
   # Packets of a connection that was accepted have its addresses, so they need no look-up of ranges.
   chain to_platform {
@@ -55,7 +55,7 @@ ${pairs('device_to_platform', (start) => `${devicesOf(start)} . ${addressText(st
 
   chain output {
     type filter hook output priority filter - 10; policy accept;
-    oifname ${devices} jump from_platform
+    oifname ${interfaces} jump from_platform
   }
   chain from_platform {
     icmp type redirect drop

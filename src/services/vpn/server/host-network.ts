@@ -1,16 +1,16 @@
-/** Firewall, addresses and routes of this machine. */
+/** Sets up the firewall, addresses and routes of this machine. */
 import { writeFileSync } from 'node:fs'
 import type { Network } from '../settings.ts'
 import { firewallRules, tableName } from './firewall.ts'
-import { deviceOf, type Protocol } from './openvpn-config.ts'
+import { interfaceOf, type Protocol } from './openvpn-config.ts'
 import { type Programs, runProgram } from './programs.ts'
 
 export interface HostNetwork {
   loadFirewall(): Promise<void>
   removeFirewall(): Promise<void>
-  /** Makes the device of an OpenVPN process forward packets, before it has any client. */
-  openDevice(protocol: Protocol): Promise<void>
-  /** Leads packets for a client to the device, and gives the device the platform's address in the client's range. */
+  /** Enables forwarding on the network interface of an OpenVPN process, before any client connects. */
+  openInterface(protocol: Protocol): Promise<void>
+  /** Routes packets for a client to the network interface, and gives the interface the platform's address in the range of the client. */
   addClient(protocol: Protocol, client: { address: string; gateway: string }): Promise<void>
   removeClient(protocol: Protocol, address: string): Promise<void>
 }
@@ -23,19 +23,19 @@ export function createHostNetwork(
   return {
     loadFirewall: () => runProgram(nft, ['-f', '-'], firewallRules(rules)),
     removeFirewall: () => runProgram(nft, ['-f', '-'], `table inet ${tableName} {}\ndelete table inet ${tableName}\n`),
-    async openDevice(protocol) {
-      const device = deviceOf(protocol)
-      // Only between these devices: the machine does not become a router for its other networks.
-      for (const [name, value] of Object.entries({ forwarding: 1, send_redirects: 0, accept_redirects: 0 }))
-        writeFileSync(`/proc/sys/net/ipv4/conf/${device}/${name}`, String(value))
-      await run([`link set dev ${device} up`])
+    async openInterface(protocol) {
+      const name = interfaceOf(protocol)
+      // Forwarding is enabled on this interface only, so that the machine does not become a router for its other networks.
+      for (const [option, value] of Object.entries({ forwarding: 1, send_redirects: 0, accept_redirects: 0 }))
+        writeFileSync(`/proc/sys/net/ipv4/conf/${name}/${option}`, String(value))
+      await run([`link set dev ${name} up`])
     },
     addClient: (protocol, { address, gateway }) =>
       run([
-        `address replace ${gateway}/32 dev ${deviceOf(protocol)}`,
-        `route replace ${address}/32 dev ${deviceOf(protocol)}`,
+        `address replace ${gateway}/32 dev ${interfaceOf(protocol)}`,
+        `route replace ${address}/32 dev ${interfaceOf(protocol)}`,
       ]),
-    removeClient: (protocol, address) => run([`route flush exact ${address}/32 dev ${deviceOf(protocol)}`]),
+    removeClient: (protocol, address) => run([`route flush exact ${address}/32 dev ${interfaceOf(protocol)}`]),
   }
 }
 

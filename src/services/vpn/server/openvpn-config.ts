@@ -5,7 +5,7 @@ import type { Installation } from '../service/authorities.ts'
 export type Protocol = 'tcp' | 'udp'
 export const protocols: readonly Protocol[] = ['udp', 'tcp']
 
-export const deviceOf = (protocol: Protocol) => `wpvpn-${protocol}`
+export const interfaceOf = (protocol: Protocol) => `wpvpn-${protocol}`
 
 export interface ServerFiles {
   /** Socket on which this process waits for OpenVPN. */
@@ -30,7 +30,7 @@ export function serverConfig(
     'tls-server',
     `proto ${protocol === 'udp' ? 'udp' : 'tcp-server'}`,
     `port ${of.port}`,
-    `dev ${deviceOf(protocol)}`,
+    `dev ${interfaceOf(protocol)}`,
     'dev-type tun',
     'topology subnet',
     'push "topology subnet"',

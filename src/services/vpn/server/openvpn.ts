@@ -23,7 +23,7 @@ export interface OpenVpnOptions {
   config: string
   socketPath: string
   onClient(notice: ClientNotice): void
-  /** Called when the device exists, before clients can connect. */
+  /** Called when the network interface exists, before clients can connect. */
   prepare(): Promise<void>
 }
 

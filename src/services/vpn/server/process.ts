@@ -66,7 +66,7 @@ export function createServerProcess(deps: ProcessDeps): ServerProcess {
       config: serverConfig({ protocol, port, files, dropRights: process.getuid?.() === 0 }, installation),
       socketPath: files.socket,
       onClient: (notice) => connections.take(notice),
-      prepare: () => deps.host.openDevice(protocol),
+      prepare: () => deps.host.openInterface(protocol),
     })
     running = started
     certificate = installation.server.certificate
