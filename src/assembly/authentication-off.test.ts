@@ -17,6 +17,6 @@ test('authentication is off for the named APIs only, and their caller belongs to
 test('an unknown API is rejected with the names of the known ones', () => {
   assert.throws(
     () => withoutAuthentication(['rule'], log, names),
-    /WAYPOST_AUTH names rule; there are application, rules/,
+    /WAYPOST_AUTH contains the unknown API "rule"; known APIs: application, rules/,
   )
 })

@@ -13,7 +13,8 @@ export function withoutAuthentication(
   const unknown = Array.isArray(apisWithoutAuthentication)
     ? apisWithoutAuthentication.find((name) => !names.includes(name))
     : undefined
-  if (unknown) throw new Error(`WAYPOST_AUTH names ${unknown}; there are ${[...new Set(names)].join(', ')}`)
+  if (unknown)
+    throw new Error(`WAYPOST_AUTH contains the unknown API "${unknown}"; known APIs: ${[...new Set(names)].join(', ')}`)
   authenticationOff(log, { apis: apisWithoutAuthentication })
   const anonymous: Caller = {
     tenantId: 'default',

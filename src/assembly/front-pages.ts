@@ -48,10 +48,10 @@ function frontPage({ status, checks }: HealthReport): string {
 <h1>${logo}Waypost</h1>
 <p>Version ${version}. The platform is <span class="${status === 'ready' ? 'ok' : 'bad'}">${status}</span>.</p>
 <nav>
-<a href="/console"><strong>Console</strong><span>everything the platform can do</span></a>
-<a href="/docs"><strong>API reference</strong><span>every operation, with “try it”</span></a>
-<a href="/openapi.json"><strong>OpenAPI document</strong><span>for generators and clients</span></a>
-<a href="/auth/realms/default/.well-known/openid-configuration"><strong>Identity provider</strong><span>discovery of tenant “default”</span></a>
+<a href="/console"><strong>Console</strong><span>manage devices, data and users in the browser</span></a>
+<a href="/docs"><strong>API reference</strong><span>all operations; you can try each one</span></a>
+<a href="/openapi.json"><strong>OpenAPI document</strong><span>for code generators and API clients</span></a>
+<a href="/auth/realms/default/.well-known/openid-configuration"><strong>Identity provider</strong><span>OpenID Connect discovery document of the tenant “default”</span></a>
 </nav>
 <table>${rows.join('')}</table>
 </main>`,
@@ -70,7 +70,7 @@ export function mountFrontPages(http: HttpServer, platform: { baseUrl(): string;
   const swagger = join(dirname(createRequire(import.meta.url).resolve('@fastify/swagger-ui/package.json')), 'static')
   const mountPage = (path: string, text: () => Promise<string> | string) =>
     app.get(path, async (_, reply) => sendPage(reply, await text()))
-  // Read from disk on each request, because requests for assets are rare.
+  // Assets are read from disk on each request, because such requests are rare.
   const mountAsset = (path: string, read: () => string | Buffer) =>
     app.get(path, compressed, (_, reply) =>
       reply
@@ -86,7 +86,7 @@ export function mountFrontPages(http: HttpServer, platform: { baseUrl(): string;
     return reply.type('application/json; charset=utf-8').header('access-control-allow-origin', '*').send(document)
   })
   mountPage('/status', async () => frontPage(await platform.report()))
-  // People get the console; `curl` and monitors get the status.
+  // Browsers are redirected to the console; other clients, such as curl and monitors, get the status page.
   app.get('/', async (request, reply) => {
     if (request.headers.accept?.includes('text/html'))
       return reply.redirect(`${new URL(platform.baseUrl()).pathname.replace(/\/+$/, '')}/console`, 302)

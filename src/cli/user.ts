@@ -4,12 +4,12 @@ import { newSecret } from '../kernel/ids.ts'
 import { print } from './output.ts'
 import { UsageError, withServices } from './with-services.ts'
 
-export const usage = `usage: waypost user <action> [--tenant default]
+export const usage = `usage: waypost user <action> [--tenant <id>]      (default tenant: default)
 
   list                                     list the users
-  add <name> [--role tenant-admin] …       create a user; the generated password is shown once
-  password <name>                          set a new generated password
-  factors <name>                           remove the second factors of a user who lost them
+  add <name> [--role <role>] …             create a user, without roles by default; the generated password is shown once
+  password <name>                          set a generated password for a user and show it once
+  factors <name>                           remove all second factors of a user, for example after the loss of a phone
   remove <name>                            delete a user
 `
 

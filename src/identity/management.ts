@@ -42,7 +42,7 @@ export interface Management
 
 export function createManagement(kit: Kit, core: Core, account: AccountParts): Management {
   const access = createAccess(kit)
-  const keys = createKeyAccess(kit, access)
+  const keyAccess = createKeyAccess(kit, access)
   const external = createExternalIssuers(kit)
   const users = createUsers(kit, { ...core, passwordRule: account.passwordRule })
   const grants = createGrants(kit)
@@ -51,13 +51,13 @@ export function createManagement(kit: Kit, core: Core, account: AccountParts): M
   const clients = createClients(kit, core.realms)
   const issuers = createIssuers(kit)
   return {
-    authenticate: createAuthenticate(kit, { verify: core.accessTokens.verify, external, access, keys }),
+    authenticate: createAuthenticate(kit, { verify: core.accessTokens.verify, external, access, keys: keyAccess }),
     callerNow: createCallerNow(kit, access),
     mayActAs: (ctx, tenantIds) => mayActAs(ctx, kit.db.sql, tenantIds),
     grantCreator: grants.grantCreator,
     forgetResource: grants.forgetResource,
     deleteUser: users.remove,
-    operator: createOperator(kit, { users, apiKeys, keys: core.signingKeys }),
+    operator: createOperator(kit, { users, apiKeys, signingKeys: core.signingKeys }),
     routes(http) {
       meRoutes(http, createMe(kit, core), account.ownPassword)
       scopeRoutes(http, kit)
@@ -70,6 +70,6 @@ export function createManagement(kit: Kit, core: Core, account: AccountParts): M
       issuerRoutes(http, issuers)
       realmRoutes(http, createRealmSettings(kit, core.realms))
     },
-    stop: keys.stop,
+    stop: keyAccess.stop,
   }
 }

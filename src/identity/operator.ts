@@ -22,7 +22,7 @@ function rejectInvalid(field: string, text: string, shape: RegExp, max: number) 
 
 export function createOperator(
   { system, db }: Pick<Kit, 'system' | 'db'>,
-  { users, apiKeys, keys }: { users: Users; apiKeys: ApiKeys; keys: SigningKeys },
+  { users, apiKeys, signingKeys }: { users: Users; apiKeys: ApiKeys; signingKeys: SigningKeys },
 ): Operator {
   /** Creates a context with the owner's permissions, so that a key gets only scopes that its owner has. */
   async function contextOfOwner(tenantId: string, subject: { type: 'user' | 'client'; id: string }): Promise<Ctx> {
@@ -47,6 +47,6 @@ export function createOperator(
     },
     apiKeys: async (tenantId) => (await apiKeys.list(system(tenantId), { offset: 0, limit: 0 })).content,
     revokeApiKey: (tenantId, id) => apiKeys.delete(system(tenantId), id),
-    rotateSigningKey: keys.rotate,
+    rotateSigningKey: signingKeys.rotate,
   }
 }

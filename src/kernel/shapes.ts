@@ -7,7 +7,7 @@ import type { Type as TypeBox } from 'typebox'
 type Schema = Record<string, unknown>
 type Properties = Record<string, Schema>
 
-/** Marks an optional field with a hidden property, as TypeBox does, so that it is not part of the schema. */
+/** Name of the property that marks an optional field. The property is not enumerable, as in TypeBox, so it does not appear in the JSON schema. */
 const optional = '~optional'
 
 const shapeOf =

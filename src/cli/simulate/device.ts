@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { monotonicMs, systemClock } from '../../kernel/clock.ts'
 import { download } from './download.ts'
 import { type Link, openLink } from './link.ts'
+import { createMeasurements, type Measurements } from './measurements.ts'
 import type { Statistics } from './statistics.ts'
-import { createWorld, type World } from './world.ts'
 
 export interface DeviceOptions {
   number: number
@@ -44,7 +44,7 @@ const simulatedFailure = 'simulated failure'
 /** The state of one device. */
 interface State {
   options: DeviceOptions
-  world: World
+  measurements: Measurements
   everyMs: number
   link: Link | undefined
   stopped: boolean
@@ -65,7 +65,7 @@ interface State {
 export function createDevice(options: DeviceOptions): Device {
   const state: State = {
     options,
-    world: createWorld(options.number),
+    measurements: createMeasurements(options.number),
     everyMs: options.everySeconds * 1000,
     link: undefined,
     stopped: false,
@@ -141,7 +141,11 @@ const interrupt = ({ link }: State) => (Math.random() < 0.5 ? link?.disconnect()
 
 function sample(state: State) {
   state.sampling = setTimeout(sample, state.everyMs * (0.9 + Math.random() * 0.2), state)
-  void publish(state, `${topicOf(state, 'dcx')}/json/${state.requestId++ % 100_000}`, state.world.sample(systemClock()))
+  void publish(
+    state,
+    `${topicOf(state, 'dcx')}/json/${state.requestId++ % 100_000}`,
+    state.measurements.sample(systemClock()),
+  )
 }
 
 /** Resolves to true when the message was acknowledged. */
@@ -216,7 +220,7 @@ async function answer(state: State, type: string, commands: { id: number; payloa
           id,
           statusCode: 200,
           reasonPhrase: 'done',
-          payload: { type, received: payload ?? null, battery: state.world.sample(systemClock()).battery },
+          payload: { type, received: payload ?? null, battery: state.measurements.sample(systemClock()).battery },
         },
   )
   if (await publish(state, `${topicOf(state, 'cex')}/result/${type}`, results))

@@ -1,4 +1,4 @@
-/** Generates the measurements of a simulated device: plausible values that change a little each time. */
+/** Generates the measurements of a simulated device: plausible values that change a little from sample to sample. */
 
 export interface Sample {
   timestamp: number
@@ -9,36 +9,36 @@ export interface Sample {
   longitude: number
 }
 
-export interface World {
+export interface Measurements {
   sample(at: Date): Sample
 }
 
 const dayMs = 24 * 3600 * 1000
 const rounded = (value: number, digits: number) => Number(value.toFixed(digits))
-const between = (low: number, value: number, high: number) => Math.min(high, Math.max(low, value))
+const clamp = (low: number, value: number, high: number) => Math.min(high, Math.max(low, value))
 
-/** Creates measurements: warm in the afternoon, moving around a town, with a battery that is replaced when it is empty. */
-export function createWorld(number: number, random: () => number = Math.random): World {
-  const wander = (step: number) => (random() - 0.5) * step
-  const baseTemperature = 18 + (number % 8)
+/** Creates a device that is warmest in the afternoon, moves around a town and gets a new battery when its battery is empty. */
+export function createMeasurements(deviceNumber: number, random: () => number = Math.random): Measurements {
+  const randomStep = (range: number) => (random() - 0.5) * range
+  const baseTemperature = 18 + (deviceNumber % 8)
   let drift = 0
   let battery = 60 + random() * 40
-  let latitude = 50.45 + wander(0.2)
-  let longitude = 30.52 + wander(0.3)
+  let latitude = 50.45 + randomStep(0.2)
+  let longitude = 30.52 + randomStep(0.3)
   return {
     sample(at) {
       const timestamp = at.getTime()
       const warmth = 5 * Math.sin(((timestamp % dayMs) / dayMs - 0.375) * 2 * Math.PI)
-      drift = between(-2, drift + wander(0.4), 2)
+      drift = clamp(-2, drift + randomStep(0.4), 2)
       battery -= 0.01 + random() * 0.02
       if (battery < 5) battery = 100
-      latitude = between(-89, latitude + wander(0.0005), 89)
-      longitude = between(-179, longitude + wander(0.0008), 179)
+      latitude = clamp(-89, latitude + randomStep(0.0005), 89)
+      longitude = clamp(-179, longitude + randomStep(0.0008), 179)
       const temperature = baseTemperature + warmth + drift
       return {
         timestamp,
         temperature: rounded(temperature, 2),
-        humidity: rounded(between(5, 75 - temperature * 1.2 + wander(3), 99), 1),
+        humidity: rounded(clamp(5, 75 - temperature * 1.2 + randomStep(3), 99), 1),
         battery: rounded(battery, 1),
         latitude: rounded(latitude, 5),
         longitude: rounded(longitude, 5),

@@ -4,7 +4,7 @@ import type { Window } from '../../../../kernel/paging.ts'
 
 export type Table = 'rules' | 'actions' | 'triggers' | 'snippets' | 'secrets' | 'alert_settings'
 
-/** Columns of every table. `revision` is `version` for rules. */
+/** Columns that all these tables have. */
 export interface LibraryRow {
   id: string
   tenantId: string
@@ -22,7 +22,8 @@ export interface StatisticsRow {
   lastMs: number
 }
 
-export interface Place {
+/** Identifies a row. A row of another tenant or type is not found. */
+export interface RowKey {
   tenantId: string
   id: string
   /** Only actions and triggers have types. */
@@ -38,9 +39,9 @@ export interface LibraryQuery extends Window {
   description?: string | undefined
   sort: 'createdAt' | 'updatedAt'
   descending: boolean
-  /** Whether to list only the parts of alert settings, or only the others. Undefined for tables without such parts. */
+  /** True: list only rows that belong to an alert setting. False: list only rows that do not. Undefined: list all rows. */
   ofAlertSettings?: boolean | undefined
-  /** Only actions attached to this rule; for rule-execution also those that execute it. */
+  /** Lists only actions that are attached to this rule, and rule-execution actions that run it. */
   ruleId?: string | undefined
 }
 
@@ -57,21 +58,21 @@ const tableName = (sql: Sql, table: Table) =>
 const sortColumn = (sql: Sql, sort: LibraryQuery['sort']) =>
   ({ createdAt: sql`t.created_at`, updatedAt: sql`t.updated_at` })[sort]
 
-const place = (sql: Sql, { tenantId, id, type }: Place) =>
+const isRow = (sql: Sql, { tenantId, id, type }: RowKey) =>
   sql`tenant_id = ${tenantId} and id = ${id} ${type === undefined ? sql`` : sql`and type = ${type}`}`
 
 const attachedTo = (sql: Sql, ruleId: string) => sql`
   and (exists (select 1 from rules.rule_actions l where l.action_id = t.id and l.rule_id = ${ruleId})
     or t.executes = ${ruleId})`
 
-const matching = (sql: Sql, table: Table, of: LibraryQuery) => sql`
-  from ${tableName(sql, table)} t where t.tenant_id = ${of.tenantId}
-    ${of.type === undefined ? sql`` : sql`and t.type = ${of.type}`}
-    ${of.visible === 'all' ? sql`` : sql`and t.id::text = any(${of.visible}::text[])`}
-    ${of.name ? sql`and t.name ilike ${likePart(of.name)}` : sql``}
-    ${of.description ? sql`and t.description ilike ${likePart(of.description)}` : sql``}
-    ${of.ofAlertSettings === undefined ? sql`` : of.ofAlertSettings ? sql`and t.alert_setting_id is not null` : sql`and t.alert_setting_id is null`}
-    ${of.ruleId === undefined ? sql`` : attachedTo(sql, of.ruleId)}`
+const matching = (sql: Sql, table: Table, query: LibraryQuery) => sql`
+  from ${tableName(sql, table)} t where t.tenant_id = ${query.tenantId}
+    ${query.type === undefined ? sql`` : sql`and t.type = ${query.type}`}
+    ${query.visible === 'all' ? sql`` : sql`and t.id::text = any(${query.visible}::text[])`}
+    ${query.name ? sql`and t.name ilike ${likePart(query.name)}` : sql``}
+    ${query.description ? sql`and t.description ilike ${likePart(query.description)}` : sql``}
+    ${query.ofAlertSettings === undefined ? sql`` : query.ofAlertSettings ? sql`and t.alert_setting_id is not null` : sql`and t.alert_setting_id is null`}
+    ${query.ruleId === undefined ? sql`` : attachedTo(sql, query.ruleId)}`
 
 export async function countRows(sql: Sql, table: Table, query: LibraryQuery): Promise<number> {
   const [row] = await sql<{ count: number }[]>`select count(*)::integer as count ${matching(sql, table, query)}`
@@ -85,18 +86,18 @@ export async function findRows<R extends LibraryRow>(sql: Sql, table: Table, que
     offset ${query.offset} limit ${query.limit}`
 }
 
-export async function findRow<R extends LibraryRow>(sql: Sql, table: Table, of: Place): Promise<R | undefined> {
-  const [row] = await sql<R[]>`select * from ${tableName(sql, table)} where ${place(sql, of)}`
+export async function findRow<R extends LibraryRow>(sql: Sql, table: Table, key: RowKey): Promise<R | undefined> {
+  const [row] = await sql<R[]>`select * from ${tableName(sql, table)} where ${isRow(sql, key)}`
   return row
 }
 
 /** Finds a row and locks it until the transaction ends. */
-export async function lockRow<R extends LibraryRow>(sql: Sql, table: Table, of: Place): Promise<R | undefined> {
-  const [row] = await sql<R[]>`select * from ${tableName(sql, table)} where ${place(sql, of)} for update`
+export async function lockRow<R extends LibraryRow>(sql: Sql, table: Table, key: RowKey): Promise<R | undefined> {
+  const [row] = await sql<R[]>`select * from ${tableName(sql, table)} where ${isRow(sql, key)} for update`
   return row
 }
 
-/** Passes objects as JSON and arrays as PostgreSQL arrays. */
+/** Returns the columns with objects as JSON values. Arrays stay PostgreSQL arrays. */
 const withJson = (sql: Sql, columns: object) =>
   Object.fromEntries(
     Object.entries(columns).map(([name, value]) => [name, isPlainObject(value) ? sql.json(value) : value]),
@@ -108,13 +109,13 @@ export async function insertRow(sql: Sql, table: Table, row: object): Promise<vo
   await sql`insert into ${tableName(sql, table)} ${sql(withJson(sql, row))}`
 }
 
-export async function updateRow(sql: Sql, table: Table, of: Place, columns: object): Promise<void> {
-  await sql`update ${tableName(sql, table)} set ${sql(withJson(sql, columns))} where ${place(sql, of)}`
+export async function updateRow(sql: Sql, table: Table, key: RowKey, columns: object): Promise<void> {
+  await sql`update ${tableName(sql, table)} set ${sql(withJson(sql, columns))} where ${isRow(sql, key)}`
 }
 
-export async function deleteRow(sql: Sql, table: Table, of: Place): Promise<void> {
+export async function deleteRow(sql: Sql, table: Table, key: RowKey): Promise<void> {
   await sql`
-    with deleted as (delete from ${tableName(sql, table)} where ${place(sql, of)} returning id)
+    with deleted as (delete from ${tableName(sql, table)} where ${isRow(sql, key)} returning id)
     delete from rules.statistics where entity_id in (select id from deleted)`
 }
 
