@@ -4941,7 +4941,7 @@ export interface RuleExecutionAction {
   id: string
   /** Name of the action. */
   name: string
-  /** Id of the rule to run. The writer needs the scope rule:execute on it. */
+  /** Id of the rule to run. A caller who creates or changes this action needs the scope rule:execute on that rule. */
   ruleId: string
   /** Which attributes are scripts and which are constants. */
   valueTypes: RuleExecutionActionValueTypes
@@ -4962,7 +4962,7 @@ export interface RuleExecutionActionFields {
   name: string
   /** Free text. Default: none. */
   description?: string
-  /** Id of the rule to run. The writer needs the scope rule:execute on it. */
+  /** Id of the rule to run. A caller who creates or changes this action needs the scope rule:execute on that rule. */
   ruleId: string
   valueTypes?: RuleExecutionActionValueTypes
   /** Text for a user interface; the platform does not read it. Default: none. */
