@@ -1,6 +1,6 @@
 /** The command line against a real platform: operations, logins, outputs and failures. */
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
+import { type ChildProcess, spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -64,6 +64,20 @@ test('a message is sent as the device, and its traffic is followed', async () =>
   })
   const [line] = (await output('tail', 'tree-1', '--once', '-o', 'json')).split('\n')
   assert.equal(JSON.parse(line!).extension, 'dcx')
+  let [followed, tail]: [string, ChildProcess | undefined] = ['', undefined]
+  const ended = runCommand(['tail', 'tree-1'], {
+    directory,
+    environment: userFolder,
+    onSpawn(child) {
+      tail = child
+      child.stdout!.on('data', (text) => (followed += text))
+    },
+  })
+  await eventually(() => assert.match(followed, /received +dcx\/json \{"temperature":21\}\n/), { withinMs: 30_000 })
+  assert.equal(await output('send', 'tree-1', '{"temperature": 22}'), 'Accepted.\n')
+  await eventually(() => assert.match(followed, /received +dcx\/json \{"temperature":22\}\n/))
+  tail!.kill('SIGINT')
+  await ended
   // The token of the message is gone.
   assert.equal((await output('tokens', 'list', 'tree-1', '-o', 'id')).trim().split('\n').length, 1)
 })

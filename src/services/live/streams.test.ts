@@ -4,6 +4,7 @@ import { aCaller, aPlatformAdmin, aTenantAdmin } from '../../../test/harness/bui
 import { openEventSource } from '../../../test/harness/event-source.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
 import { openStreams } from '../../../test/harness/live-streams.ts'
+import { Identity } from '../../identity/contract.ts'
 import { newId } from '../../kernel/ids.ts'
 import { TrafficLog } from '../traffic-log/contract.ts'
 import { queuedBytesMax } from './queue.ts'
@@ -328,6 +329,69 @@ suite('permissions', () => {
     assert.match(await (await ask('other')).text(), /This node already serves 14 live streams/)
     for (const source of sources) source.close()
     await eventually(async () => assert.match(await waypost.kit.metrics.text(), /waypost_live_streams 0$/m))
+  })
+})
+
+suite('real credentials', () => {
+  test('a stream ends with its token or API key, and a subscription with a grant', async () => {
+    const tenantId = `t${newId().slice(0, 8)}`
+    const identity = waypost.ask(Identity)
+    const scopes = ['application:read', 'identity:api-key:create']
+    await waypost.kit.db.tx(async (sql) => {
+      await identity.buildRealm(sql, {
+        tenantId,
+        displayName: tenantId,
+        accessTokenSeconds: 5,
+        refreshTokenSeconds: 60,
+        frontendClient: { id: `${tenantId}-f`, redirectUris: [], webOrigins: [] },
+        backendClient: { id: `${tenantId}-b`, roles: ['service'] },
+        roles: [{ name: 'service', on: 'tenant' as const, scopes }],
+        resources: [],
+      })
+      await identity.setRealmStatus(sql, tenantId, 'AVAILABLE')
+    })
+    const { backendClientId, backendClientSecret } = (await identity.realm(tenantId))!
+    const answer = await fetch(`${httpUrl}/auth/realms/${tenantId}/protocol/openid-connect/token`, {
+      method: 'POST',
+      body: new URLSearchParams({
+        grant_type: 'client_credentials',
+        client_id: backendClientId,
+        client_secret: backendClientSecret,
+      }),
+    })
+    const authorization = `Bearer ${((await answer.json()) as { access_token: string }).access_token}`
+    const owner = waypost.as(aTenantAdmin(tenantId))
+    const applicationName = `app-${tenantId}`
+    assert.equal((await owner('POST /api/v1/applications', { name: applicationName })).status, 201)
+    const granted = await owner('POST /iam/api/v1/grants', {
+      subject: { type: 'role', id: 'service' },
+      resource: `application-${applicationName}`,
+      scopes: ['endpoint:read'],
+    })
+    assert.equal(granted.status, 201, granted.text)
+    const subscriptions = [{ id: 'all', topic: 'traffic', applicationName }]
+    const created = await fetch(`${httpUrl}/iam/api/v1/api-keys`, {
+      method: 'POST',
+      headers: { authorization, 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 'watcher' }),
+    })
+    const { id, key } = (await created.json()) as { id: string; key: string }
+    const byToken = await stream(subscriptions, { authorization })
+    const byKey = await stream(subscriptions, { 'x-identity-api-key': key, authorization: '' })
+    await byToken.active('all')
+    await byKey.active('all')
+    assert.deepEqual(
+      byKey.events.filter(({ event }) => event === 'ended'),
+      [],
+    )
+    const grant = granted.headers.location!.split('/').at(-1)
+    assert.equal((await owner(`DELETE /iam/api/v1/grants/${grant}`)).status, 204)
+    const began = performance.now()
+    for (const source of [byToken, byKey]) assert.equal((await source.ended('all')).code, 'forbidden')
+    assert.ok(performance.now() - began < 1000)
+    assert.equal((await owner(`DELETE /iam/api/v1/api-keys/${id}`)).status, 204)
+    assert.equal(await byKey.endReason(), 'unauthenticated')
+    assert.equal(await byToken.endReason(10_000), 'unauthenticated')
   })
 })
 
