@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { Identity } from '../identity/contract.ts'
-import type { AnyService, OpenListeners } from '../kernel/define-service.ts'
+import type { AnyService, Kit, OpenListeners } from '../kernel/define-service.ts'
 import { StorageLow } from '../kernel/errors.ts'
 import { openManagement } from '../kernel/health.ts'
 import { createHttpServer, type HttpServer } from '../kernel/http/server.ts'
@@ -89,10 +89,7 @@ export async function startPlatform(
     mountFrontPages(http, { baseUrl: () => baseUrl, report: management.report })
     const webConsole = createWebConsole(config, log, http, () => baseUrl, closers)
 
-    closers.push(() => kit.jobs.stop())
-    await kit.jobs.start({ workers: true })
-    await kit.bus.start({ workers: true })
-    closers.push(() => kit.bus.stop())
+    await startBackground(kit, closers)
     await platformServices.reloadKeys()
     for (const service of built.values()) {
       signal?.throwIfAborted()
@@ -220,4 +217,14 @@ function createHttp(config: Config, log: Log, { kit, built, ask }: BuiltServices
   kit.internalCalls.connect(http.app)
   kit.operations.connect(http)
   return http
+}
+
+/** Starts jobs, events and live streams. They stop after the services, whose last events are forwarded to other nodes. */
+async function startBackground(kit: Kit, closers: Closers) {
+  closers.push(() => kit.jobs.stop())
+  await kit.jobs.start({ workers: true })
+  await kit.bus.start({ workers: true })
+  closers.push(() => kit.bus.stop())
+  await kit.live.start()
+  closers.push(() => kit.live.stop())
 }

@@ -47,7 +47,8 @@ function sampleWithName(shape: Shape, name: string): unknown {
   }
 }
 
-const isStreamed = (path: string) => /event-stream|\/events$/.test(path)
+/** A request without an error would not end. */
+const isStreamed = (path: string) => /event-stream|\/events$|\/streams$/.test(path)
 
 /** Declares a test for each operation. `ask` is called when the tests run. */
 export function testMemberNames(paths: Record<string, object>, ask: Ask) {

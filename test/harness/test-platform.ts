@@ -108,6 +108,7 @@ export async function openTestPlatform(options: TestPlatformOptions): Promise<Te
   await http.app.ready()
   await waypost.kit.jobs.start({ workers: true })
   await waypost.kit.bus.start({ workers: true })
+  await waypost.kit.live.start()
   const built = [...waypost.built.values()]
   for (const service of built) await service.start?.()
   const extensions = [...built.flatMap(({ device = [] }) => device), ...(options.listeners ?? [])]
@@ -121,6 +122,7 @@ export async function openTestPlatform(options: TestPlatformOptions): Promise<Te
     await Promise.all(opened.map((listener) => listener?.close()))
     await http.close()
     for (const service of waypost.built.values()) await service.stop?.()
+    await waypost.kit.live.stop()
     await waypost.kit.bus.stop()
     await waypost.kit.jobs.stop()
     await waypost.close()

@@ -23,7 +23,6 @@ export default defineService({
           routes: (http) => routes(http, service, kit.live),
         },
       ],
-      start: service.start,
       stop: service.stop,
     }
   },

@@ -133,7 +133,7 @@ export const watchTopics = (topics: ReadonlyMap<string, TopicDefinition>) => ({
 
 export const openStream = (topics: ReadonlyMap<string, TopicDefinition>) => ({
   name: 'streams.watch',
-  summary: 'Open a stream with subscriptions to topics',
+  summary: 'Watch topics with filters of their own over one stream',
   description: `One response for all that a program or a web page watches. \`streams.update\` changes its subscriptions.\n\n${eventsText}`,
   headers: lastEventId,
   body: Type.Object(

@@ -25,7 +25,6 @@ export interface LiveService {
   /** Replaces the subscriptions of a stream, on whichever node it is. */
   update(ctx: Ctx, streamId: string, subscriptions: SubscriptionRequest[]): Promise<void>
   topics(): { topic: string; description: string; scopes: string[]; filters: string[]; hasHistory: boolean }[]
-  start(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -84,10 +83,8 @@ export function createLiveService(kit: Kit<LiveSettings>, services: Services): L
         filters: filtersOf(topic),
         hasHistory: topic.history !== undefined || topic.value !== undefined,
       })),
-    start: live.start,
     async stop() {
       deps.recheck.stop()
-      await live.stop()
     },
   }
 }
