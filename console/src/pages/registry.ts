@@ -45,6 +45,12 @@ export const pages: PageEntry[] = [
     ...{ path: '/endpoints/:endpointId', title: 'Endpoint', scope: 'endpoint:read' },
     load: () => import('./endpoints/detail.tsx'),
   },
+  {
+    ...{ path: '/jobs', title: 'Jobs', group: 'Fleet', icon: 'list' },
+    keywords: 'bulk work progress exports',
+    load: () => import('./jobs/list.tsx'),
+  },
+  { path: '/jobs/:jobId', title: 'Job', load: () => import('./jobs/detail.tsx') },
 
   // Connect
   {

@@ -14,9 +14,14 @@ export interface ButtonProps extends Omit<AriaButtonProps, 'className' | 'childr
 }
 
 /** `<Button icon="plus" look="primary" onPress={…}>New</Button>` */
+// Not `isPending` of React Aria: it names a button in a live region, also after the dialog of the button is gone.
 export function Button({ look = 'plain', icon, isBusy = false, size, children, ...props }: ButtonProps) {
   return (
-    <AriaButton {...props} isPending={isBusy} className={`button button-${look}${size ? ` button-${size}` : ''}`}>
+    <AriaButton
+      {...props}
+      {...(isBusy && { onPress: () => {}, type: 'button', 'data-pending': true })}
+      className={`button button-${look}${size ? ` button-${size}` : ''}`}
+    >
       {icon && <Icon name={icon} size={16} />}
       {isBusy ? <span>{texts.working}</span> : children}
     </AriaButton>

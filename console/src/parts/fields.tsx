@@ -73,6 +73,8 @@ export interface TextFieldProps extends Common<string> {
   placeholder?: string
   mono?: boolean
   autoComplete?: string
+  /** In a table or row whose first cell names it: the label is read, but not shown. */
+  isCompact?: boolean
 }
 
 export function TextField({
@@ -81,6 +83,7 @@ export function TextField({
   placeholder,
   mono = false,
   autoComplete = 'off',
+  isCompact = false,
   ...field
 }: TextFieldProps) {
   const className = mono ? 'input input-mono' : 'input'
@@ -91,8 +94,9 @@ export function TextField({
       onChange={field.onChange}
       type={type}
       autoComplete={autoComplete}
+      {...(isCompact && { 'aria-label': [field.label, field.name].filter(Boolean).join(' ') })}
     >
-      <FieldLabel {...field} />
+      {!isCompact && <FieldLabel {...field} />}
       {lines === undefined ? (
         <Input className={className} placeholder={placeholder ?? ''} spellCheck={false} dir="auto" />
       ) : (

@@ -82,6 +82,9 @@ export const texts = {
   byCreation: 'Created it',
   onResource: 'on',
   asScope: 'by',
+  progress: (done: number, total: number, failed: number) =>
+    `${count(done)} of ${count(total)} done, ${count(failed)} of them failed`,
+  progressUnknown: (done: number) => `${count(done)} done`,
   moreActions: 'More actions',
   menu: 'Menu',
 }

@@ -5,6 +5,7 @@ import { texts } from './texts.ts'
 type Instant = string | number | Date
 
 const absolute = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' })
+const clock = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' })
 const day = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium' })
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
 
@@ -44,7 +45,8 @@ export function Time({
   style = 'relative',
 }: {
   value: Instant | null | undefined
-  style?: 'relative' | 'full' | 'day'
+  /** `clock`: the time of a day within the last day, else the date too. */
+  style?: 'relative' | 'full' | 'day' | 'clock'
 }) {
   const [now, setNow] = useState(Date.now)
   useEffect(() => {
@@ -56,7 +58,13 @@ export function Time({
   const ms = new Date(value).getTime()
   if (Number.isNaN(ms)) return <bdi className="text">{String(value)}</bdi>
   const shown =
-    style === 'relative' ? ago(ms, Math.max(now, Date.now())) : style === 'day' ? formatDay(ms) : formatTime(ms)
+    style === 'relative'
+      ? ago(ms, Math.max(now, Date.now()))
+      : style === 'day'
+        ? formatDay(ms)
+        : style === 'clock' && new Date().toDateString() === new Date(ms).toDateString()
+          ? clock.format(ms)
+          : formatTime(ms)
   return (
     <time className="time" dateTime={utcOf(ms)} title={`${formatTime(ms)}\n${utcOf(ms)} UTC`}>
       {shown}

@@ -1,31 +1,46 @@
-/** One endpoint: what it is, and its metadata. */
-import { useState } from 'react'
+/** One endpoint: its state above, and a tab for each thing that people do with it. */
+import { lazy, Suspense, useState } from 'react'
 import { useLocation } from 'wouter'
 import { useMay } from '../../api/me.ts'
+import type { BodyOf, ItemOf } from '../../api/operation-types.ts'
 import { useChange, useGet, useList } from '../../api/query.ts'
+import { text, useAddressState } from '../../parts/address-state.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
 import { Button } from '../../parts/button.tsx'
-import { Card, Facts, Loading } from '../../parts/card.tsx'
+import { Loading } from '../../parts/card.tsx'
 import { ConfirmDelete } from '../../parts/confirm-delete.tsx'
-import { JsonField, parseJson } from '../../parts/json-field.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { SelectField } from '../../parts/fields.tsx'
 import { Link } from '../../parts/link.tsx'
 import { Menu } from '../../parts/menu.tsx'
-import { ErrorNote } from '../../parts/notes.tsx'
+import { ErrorNote, Note } from '../../parts/notes.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
-import { Text } from '../../parts/text.tsx'
+import { Tabs } from '../../parts/tabs.tsx'
+import { cut, Text } from '../../parts/text.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useToast } from '../../parts/toast.tsx'
 import type { PageProps } from '../registry.ts'
-import { Connection } from './connection.tsx'
-import { texts } from './texts.ts'
+import { ConnectionBadge } from './connection.tsx'
+import { texts } from './detail-texts.ts'
+import type { Endpoint, TabProps } from './tab.ts'
+
+const tabs = {
+  now: lazy(() => import('./now.tsx')),
+  timeline: lazy(() => import('./timeline.tsx')),
+  metadata: lazy(() => import('./metadata.tsx')),
+  commands: lazy(() => import('./commands.tsx')),
+}
+type TabName = keyof typeof tabs
+
+const isTab = (name: string): name is TabName => Object.hasOwn(tabs, name)
 
 export default function EndpointPage({ params }: PageProps) {
   const endpointId = params.endpointId!
-  const endpoint = useGet('endpoints.get', { endpointId, include: ['metadata'] }, { refreshMs: 30_000 })
-  const seen = useList('endpoints.directory.list', { search: endpointId, limit: 20 }, { refreshMs: 15_000 })
-  const state = seen.items.find((one) => one.endpointId === endpointId)
+  const endpoint = useGet('endpoints.get', { endpointId, include: ['metadata', 'filters'] }, { refreshMs: 15_000 })
+  const { tab } = useAddressState({ tab: text('now') }).values
   const may = useMay()
-  const above = [{ title: texts.title, to: '/endpoints' }]
+  const entry = useDirectoryEntry(endpointId)
+  const above = [{ title: texts.endpoints, to: '/endpoints' }]
   const { data } = endpoint
   if (endpoint.isLoading) return <Loading label={texts.loading} />
   if (!data)
@@ -36,131 +51,175 @@ export default function EndpointPage({ params }: PageProps) {
       </>
     )
   const resources = [`endpoint-${endpointId}`, `application-${data.appName}`]
+  const current = isTab(tab) ? tab : 'now'
+  const Tab = tabs[current]
+  const props: TabProps = {
+    endpoint: data,
+    entry,
+    mayUpdate: may('endpoint:update', ...resources),
+    resources,
+  }
   return (
     <>
       <PageHeader
         title={typeof data.metadata?.name === 'string' ? data.metadata.name : endpointId}
         above={above}
+        lead={<Strip endpoint={data} entry={entry} />}
         actions={
           <>
             <AsCommand operation="endpoints.get" args={{ endpointId, include: 'metadata' }} />
-            {may('endpoint:delete', ...resources) && <DeleteEndpoint endpointId={endpointId} />}
+            <Actions {...props} mayDelete={may('endpoint:delete', ...resources)} />
           </>
         }
       />
-      <div className="columns">
-        <Card title={texts.now}>
-          <Facts
-            items={[
-              [texts.columns.state, <Connection key="state" state={state?.connection ?? 'never'} />],
-              [texts.columns.activity, <Time key="activity" value={state?.lastActivity} />],
-              [texts.facts.id, <Text key="id" value={endpointId} mono />],
-              [
-                texts.facts.application,
-                <Link key="application" to={`/applications/${encodeURIComponent(data.appName)}`}>
-                  <Text value={data.appName} />
-                </Link>,
-              ],
-              [texts.facts.version, <Text key="version" value={data.appVersion.name} />],
-              [texts.facts.created, <Time key="created" value={data.createdDate} style="full" />],
-              [texts.facts.changed, <Time key="changed" value={data.metadataUpdatedDate} />],
-            ]}
-          />
-        </Card>
-        <Metadata
-          endpointId={endpointId}
-          metadata={data.metadata ?? {}}
-          mayChange={may('endpoint:update', ...resources)}
-        />
-      </div>
+      {endpoint.problem && <ErrorNote problem={endpoint.problem} onRetry={() => void endpoint.reload()} />}
+      {!isTab(tab) && <Note tone="warn">{texts.noTab(cut(tab, 40).shown)}</Note>}
+      <Tabs
+        label={texts.tabs}
+        current={current}
+        tabs={(Object.keys(tabs) as TabName[]).map((id) => ({ id, title: texts.tab[id], to: `?tab=${id}` }))}
+      >
+        <Suspense fallback={<Loading label={texts.loading} />}>
+          <Tab {...props} />
+        </Suspense>
+      </Tabs>
     </>
   )
 }
 
-function Metadata({
-  endpointId,
-  metadata,
-  mayChange,
-}: {
-  endpointId: string
-  metadata: Record<string, unknown>
-  mayChange: boolean
-}) {
-  const [typed, setTyped] = useState<string>()
-  const change = useChange('endpoints.metadata.update')
-  const toast = useToast()
-  const [wrong, setWrong] = useState<string>()
-  const keys = Object.keys(metadata)
-  async function save() {
-    const { value, problem } = parseJson(typed!)
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-    setWrong(problem ?? (isObject ? undefined : texts.notObject))
-    if (!isObject) return
-    const outcome = await change.run({ endpointId, body: value as Record<string, unknown> })
-    if (outcome.kind !== 'done') return
-    setTyped(undefined)
-    toast(texts.metadataSaved)
-  }
-  if (typed !== undefined)
-    return (
-      <Card title={texts.metadata}>
-        <div className="form">
-          <JsonField label={texts.json} name="metadata" value={typed} onChange={setTyped} problem={wrong} />
-          {change.problem && <ErrorNote problem={change.problem} />}
-          <div className="form-actions">
-            <Button onPress={() => setTyped(undefined)}>{texts.cancel}</Button>
-            <Button look="primary" onPress={() => void save()} isBusy={change.isRunning}>
-              {texts.save}
-            </Button>
-          </div>
-        </div>
-      </Card>
-    )
+/** Connection and last activity are fields of the directory only. */
+function useDirectoryEntry(endpointId: string): ItemOf<'endpoints.directory.list'> | undefined {
+  const { items } = useList('endpoints.directory.list', { search: endpointId, limit: 20 }, { refreshMs: 5_000 })
+  return items.find((item) => item.endpointId === endpointId)
+}
+
+/** The most important facts, on every tab. */
+function Strip({ endpoint, entry }: { endpoint: Endpoint; entry: TabProps['entry'] }) {
   return (
-    <Card
-      title={texts.metadata}
-      actions={
-        mayChange && (
-          <Button size="small" icon="edit" onPress={() => setTyped(JSON.stringify(metadata, null, 2))}>
-            {texts.edit}
-          </Button>
-        )
-      }
-    >
-      {keys.length === 0 ? (
-        <p className="quiet">{texts.metadataEmpty}</p>
-      ) : (
-        <Facts items={keys.slice(0, 200).map((key) => [key.slice(0, 100), <Text key={key} value={metadata[key]} />])} />
+    <span className="endpoint-strip">
+      {entry && <ConnectionBadge state={entry.connection} />}
+      <Text value={endpoint.endpointId} mono max={80} />
+      <Link to={`/applications/${encodeURIComponent(endpoint.appName)}`}>
+        <Text value={endpoint.appVersion.name} max={60} />
+      </Link>
+      {entry?.lastActivity && (
+        <span>
+          {texts.facts.activity} <Time value={entry.lastActivity} />
+        </span>
       )}
-    </Card>
+    </span>
   )
 }
 
-function DeleteEndpoint({ endpointId }: { endpointId: string }) {
-  const [isOpen, setOpen] = useState(false)
+function Actions(props: TabProps & { mayDelete: boolean }) {
+  const [open, setOpen] = useState<'delete' | 'move'>()
+  const { mayDelete, mayUpdate } = props
+  const entries = [
+    ...(mayUpdate ? [{ id: 'move', label: texts.move, icon: 'layers' as const, onAction: () => setOpen('move') }] : []),
+    ...(mayDelete
+      ? [
+          {
+            id: 'delete',
+            label: texts.delete,
+            icon: 'trash' as const,
+            isDanger: true,
+            onAction: () => setOpen('delete'),
+          },
+        ]
+      : []),
+  ]
+  return (
+    <>
+      {entries.length > 0 && <Menu entries={entries} />}
+      {open === 'delete' && <DeleteEndpoint {...props} onClose={() => setOpen(undefined)} />}
+      {open === 'move' && <MoveEndpoint {...props} onClose={() => setOpen(undefined)} />}
+    </>
+  )
+}
+
+/** Counts what goes with the endpoint. */
+function useDeleted({ endpointId, appName, metadata }: Endpoint) {
+  const tokens = useList('tokens.list', { endpointId, limit: 1 })
+  const files = useList('files.list', { appName, endpointId, limit: 1 })
+  const contains = useList('endpoints.relations.list', { endpointId, relation: 'contains', limit: 1 })
+  const contained = useList('endpoints.relations.list', { endpointId, relation: 'is_contained_by', limit: 1 })
+  const series = useGet('timeSeries.last.get', { applicationName: appName, endpointId })
+  if (tokens.isLoading || files.isLoading || contains.isLoading || contained.isLoading || series.isLoading)
+    return undefined
+  const names = texts.deleteAlso
+  return [
+    { name: names.tokens, count: tokens.total ?? 0 },
+    { name: names.keys, count: Object.keys(metadata ?? {}).length },
+    {
+      name: names.series,
+      count: Object.keys((series.data as BodyOf<'timeSeries.last.get'>)?.[endpointId] ?? {}).length,
+    },
+    { name: names.files, count: files.total ?? 0 },
+    { name: names.relations, count: (contains.total ?? 0) + (contained.total ?? 0) },
+  ]
+}
+
+function DeleteEndpoint({ endpoint, onClose }: TabProps & { onClose(): void }) {
+  const { endpointId } = endpoint
   const change = useChange('endpoints.delete')
   const [, navigate] = useLocation()
   const toast = useToast()
+  const also = useDeleted(endpoint)
   async function remove() {
     const outcome = await change.run({ endpointId })
     if (outcome.kind !== 'done') return
-    toast(texts.deleted(1))
+    toast(texts.deleted)
     navigate('/endpoints')
   }
   return (
-    <>
-      <Menu
-        entries={[{ id: 'delete', label: texts.delete, icon: 'trash', isDanger: true, onAction: () => setOpen(true) }]}
+    <ConfirmDelete
+      what={texts.deleteWhat(cut(endpointId, 80).shown)}
+      also={also}
+      isOpen
+      isBusy={change.isRunning}
+      problem={change.problem}
+      onConfirm={() => void remove()}
+      onClose={onClose}
+    />
+  )
+}
+
+function MoveEndpoint({ endpoint, onClose }: TabProps & { onClose(): void }) {
+  const { endpointId, appName } = endpoint
+  const versions = useList('applications.versions.list', { appName })
+  const [version, setVersion] = useState(endpoint.appVersion.name)
+  const change = useChange('endpoints.version.update')
+  const toast = useToast()
+  async function save() {
+    const outcome = await change.run({ endpointId, body: { name: version } })
+    if (outcome.kind !== 'done') return
+    toast(texts.moved)
+    onClose()
+  }
+  return (
+    <Dialog
+      title={texts.move}
+      isOpen
+      onClose={onClose}
+      actions={
+        <>
+          <AsCommand operation="endpoints.version.update" args={{ endpointId, body: { name: version } }} />
+          <Button onPress={onClose}>{texts.cancel}</Button>
+          <Button look="primary" onPress={() => void save()} isBusy={change.isRunning}>
+            {texts.save}
+          </Button>
+        </>
+      }
+    >
+      <SelectField
+        label={texts.version}
+        name="name"
+        value={version}
+        onChange={setVersion}
+        options={versions.items.map(({ name }) => ({ value: name, label: name }))}
+        isRequired
       />
-      <ConfirmDelete
-        what={texts.what(1)}
-        also={[{ name: texts.deleteNote, count: 1 }]}
-        isOpen={isOpen}
-        isBusy={change.isRunning}
-        problem={change.problem}
-        onConfirm={() => void remove()}
-        onClose={() => setOpen(false)}
-      />
-    </>
+      {change.problem && <ErrorNote problem={change.problem} />}
+    </Dialog>
   )
 }

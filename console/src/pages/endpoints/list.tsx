@@ -1,10 +1,9 @@
-/** The list of endpoints: search, sort and selection, at any number of endpoints. */
-import { useState } from 'react'
+/** The list of endpoints: search, sort, conditions with their counts, selection and work over many, at any number of endpoints. */
+import { useEffect, useRef, useState } from 'react'
 import { useLocation } from 'wouter'
 import { useMay } from '../../api/me.ts'
-import type { ArgumentsOf, ItemOf } from '../../api/operation-types.ts'
+import type { BodyOf, ItemOf } from '../../api/operation-types.ts'
 import { useGet, useList } from '../../api/query.ts'
-import { oneOf, text, useAddressState } from '../../parts/address-state.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
 import { Button } from '../../parts/button.tsx'
 import { DataTable } from '../../parts/data-table.tsx'
@@ -12,28 +11,33 @@ import type { Column } from '../../parts/data-table-types.ts'
 import { SelectField } from '../../parts/fields.tsx'
 import { FilterBar, SearchBox } from '../../parts/filter-bar.tsx'
 import { Link, LinkButton } from '../../parts/link.tsx'
-import { EmptyState } from '../../parts/notes.tsx'
+import { EmptyState, Note } from '../../parts/notes.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
+import { Segments } from '../../parts/segments.tsx'
 import { nothingSelected, type Selection } from '../../parts/selection.ts'
-import { Text } from '../../parts/text.tsx'
+import { cut, Text } from '../../parts/text.tsx'
+import { count } from '../../parts/texts.ts'
 import { Time } from '../../parts/time.tsx'
-import { Connection, type ConnectionState } from './connection.tsx'
-import { DeleteSelected } from './delete-selected.tsx'
+import { BulkActions } from './bulk.tsx'
+import { activities, type Conditions, conditionsOf, connections, sortOf, useConditions } from './conditions.ts'
+import { ConnectionBadge } from './connection.tsx'
 import { texts } from './texts.ts'
 
 type Endpoint = ItemOf<'endpoints.directory.list'>
-type Conditions = ArgumentsOf<'endpoints.directory.list'>
+type Counts = BodyOf<'endpoints.counts.get'>
+type Address = ReturnType<typeof useConditions>
 
 const pageSize = 100
-const sortKeys = ['id', '-id', 'activity', '-activity', 'created', '-created'] as const
-const apiKeys = { id: 'endpointId', activity: 'lastActivity', created: 'createdDate' }
-const connections = ['', 'connected', 'disconnected', 'never'] as const
+const refreshMs = 30_000
+const topValues = 200
+/** Longer lists are not read again by themselves: each page is a request. */
+const refreshedMax = 2 * pageSize
 
 const addressOf = ({ endpointId }: Endpoint) => `/endpoints/${encodeURIComponent(endpointId)}`
 
 const columns: Column<Endpoint>[] = [
   {
-    ...{ id: 'id', title: texts.columns.id, width: 'minmax(11rem, 2fr)', isSortable: true },
+    ...{ id: 'id', title: texts.columns.id, width: 'minmax(10rem, 1.3fr)', isSortable: true },
     cell: (endpoint) => (
       <Link to={addressOf(endpoint)}>
         <Text value={endpoint.endpointId} max={80} />
@@ -41,53 +45,70 @@ const columns: Column<Endpoint>[] = [
     ),
   },
   {
-    ...{ id: 'name', title: texts.columns.name, width: 'minmax(8rem, 1.5fr)' },
+    ...{ id: 'name', title: texts.columns.name, width: 'minmax(9rem, 1.5fr)', isSortable: true },
     cell: ({ metadata }) => <Text value={metadata?.name} max={80} />,
   },
   {
-    ...{ id: 'version', title: texts.columns.version },
-    cell: ({ appVersion }) => <Text value={appVersion.name} max={60} />,
+    ...{ id: 'connection', title: texts.columns.connection, width: '9.5rem' },
+    cell: ({ connection }) => <ConnectionBadge state={connection} />,
   },
-  { id: 'state', title: texts.columns.state, cell: ({ connection }) => <Connection state={connection} /> },
   {
-    ...{ id: 'activity', title: texts.columns.activity, isSortable: true },
+    ...{ id: 'activity', title: texts.columns.activity, width: '9rem', isSortable: true },
     cell: ({ lastActivity }) => <Time value={lastActivity} />,
   },
   {
-    ...{ id: 'created', title: texts.columns.created, isSortable: true },
+    ...{ id: 'version', title: texts.columns.version, width: 'minmax(9rem, 1fr)' },
+    cell: ({ appVersion }) => <Text value={appVersion.name} max={60} />,
+  },
+  {
+    ...{ id: 'created', title: texts.columns.created, width: '8.5rem', isSortable: true },
     cell: ({ createdDate }) => <Time value={createdDate} />,
   },
 ]
 
-const conditionsOf = (q: string, application: string, connection: string) => ({
-  ...(q.trim() !== '' && { search: q.trim() }),
-  ...(application !== '' && { applicationName: application }),
-  ...(connection !== '' && { connection }),
-})
+const valuesOf = (counts: Counts | undefined, by: string) =>
+  counts?.counts.find((one) => one.by === by)?.values.map(({ value, count }) => ({ value: String(value), count })) ?? []
 
-const orderOf = (sort: string): Pick<Conditions, 'sort' | 'sortOrder'> => ({
-  sort: apiKeys[sort.replace('-', '') as keyof typeof apiKeys],
-  sortOrder: sort.startsWith('-') ? 'desc' : 'asc',
-})
+/** Counts without the condition that they are for, so that every choice shows what it would bring. */
+function useCounts(conditions: Conditions) {
+  const { connection: _, ...withoutConnection } = conditions
+  const { applicationName: __, applicationVersionName: ___, ...withoutVersion } = conditions
+  const byConnection = useGet('endpoints.counts.get', { ...withoutConnection, by: ['connection'] }, { refreshMs })
+  const byVersion = useGet(
+    'endpoints.counts.get',
+    { ...withoutVersion, by: ['application', 'version'], top: topValues },
+    { refreshMs },
+  )
+  const ofConnection = valuesOf(byConnection.data, 'connection')
+  const total = conditions.connection
+    ? byConnection.data && (ofConnection.find(({ value }) => value === conditions.connection)?.count ?? 0)
+    : byConnection.data?.total
+  return { byConnection, byVersion, ofConnection, total: byConnection.data?.complete ? total : undefined }
+}
 
 export default function EndpointsPage() {
-  const address = useAddressState({
-    q: text(),
-    application: text(),
-    connection: oneOf(connections, ''),
-    sort: oneOf(sortKeys, 'created'),
-  })
-  const { q, application, connection, sort } = address.values
+  const address = useConditions()
+  const { sort, ...values } = address.values
   const [, navigate] = useLocation()
   const [selection, setSelection] = useState<Selection>(nothingSelected)
   const may = useMay()
-  const conditions = conditionsOf(q, application, connection)
-  const args = { ...conditions, ...orderOf(sort), include: 'metadata', limit: pageSize }
-  const list = useList('endpoints.directory.list', args)
-  // The first rows do not wait for the number of all.
-  const counts = useGet('endpoints.counts.get', conditions)
-  const total = counts.data?.complete ? counts.data.total : undefined
+  const conditions = conditionsOf(values)
+  const args = { ...conditions, ...sortOf(sort), include: ['metadata'], limit: pageSize }
+  const loaded = useRef(0)
+  const list = useList('endpoints.directory.list', args, loaded.current <= refreshedMax ? { refreshMs } : {})
+  loaded.current = list.items.length
+  const isSearching = list.items.length === 0 && list.hasMore
+  // The platform answers with an empty page when it has searched for a while and found nothing yet.
+  useEffect(() => {
+    if (isSearching) list.loadMore()
+  }, [isSearching, list.loadMore])
+  const counts = useCounts(conditions)
   const isFiltered = Object.keys(conditions).length > 0
+  const change = (changed: Partial<Address['values']>) => {
+    setSelection(nothingSelected)
+    address.set(changed)
+  }
+  const table = { ...list, total: counts.total, isLoading: list.isLoading || isSearching }
   return (
     <>
       <PageHeader
@@ -96,44 +117,35 @@ export default function EndpointsPage() {
         actions={
           <>
             <AsCommand operation="endpoints.directory.list" args={args} />
-            {may('application:endpoint:create') && <CreateButton />}
+            {may('application:endpoint:create') && (
+              <span data-create="">
+                <LinkButton to="/endpoints/new" look="primary" icon="plus">
+                  {texts.create}
+                </LinkButton>
+              </span>
+            )}
           </>
         }
       />
-      <FilterBar address={address}>
-        <SearchBox label={texts.search} value={q} onChange={(q) => address.set({ q })} />
-        <ApplicationChoice value={application} onChange={(application) => address.set({ application })} />
-        <SelectField
-          label={texts.columns.state}
-          value={connection === '' ? '*' : connection}
-          onChange={(value) => address.set({ connection: connections.find((one) => one === value) ?? '' })}
-          options={[
-            { value: '*', label: texts.anyConnection },
-            ...connections
-              .slice(1)
-              .map((state) => ({ value: state, label: texts.connections[state as ConnectionState] })),
-          ]}
-          isCompact
-        />
-      </FilterBar>
+      <Filters address={{ ...address, set: change }} counts={counts} />
       <DataTable
         label={texts.title}
-        list={{ ...list, total: list.hasMore ? total : list.items.length }}
+        list={table}
         columns={columns}
         rowId={({ endpointId }) => endpointId}
         onOpen={(row) => navigate(addressOf(row))}
         sort={sort}
-        onSort={(sort) => address.set({ sort: sort as (typeof sortKeys)[number] })}
-        {...(may('endpoint:delete') && {
+        onSort={(sort) => address.set({ sort: sort as typeof address.values.sort })}
+        {...((may('endpoint:update') || may('endpoint:delete')) && {
           selection,
           onSelect: setSelection,
-          // A job selects by application only, so nothing else may decide which endpoints are meant.
-          allowsAll: q.trim() === '' && connection === '',
           bulkActions: (
-            <DeleteSelected
+            <BulkActions
               selection={selection}
-              application={application}
-              onDone={() => setSelection(nothingSelected)}
+              conditions={conditions}
+              total={counts.total}
+              application={values.application}
+              onStarted={() => setSelection(nothingSelected)}
             />
           ),
         })}
@@ -143,13 +155,96 @@ export default function EndpointsPage() {
   )
 }
 
-const CreateButton = () => (
-  <span data-create="">
-    <LinkButton to="/endpoints/new" look="primary" icon="plus">
-      {texts.create}
-    </LinkButton>
-  </span>
-)
+function Filters({ address, counts }: { address: Address; counts: ReturnType<typeof useCounts> }) {
+  const { q, application, version, connection, activity, filter, where } = address.values
+  const { byConnection, byVersion, ofConnection } = counts
+  const countOf = (state: string) =>
+    byConnection.data && (ofConnection.find(({ value }) => value === state)?.count ?? 0)
+  const applications = valuesOf(byVersion.data, 'application')
+  const versions = valuesOf(byVersion.data, 'version').filter(
+    ({ value }) => application === '' || value === application || value.startsWith(`${application}-`),
+  )
+  return (
+    <>
+      <FilterBar address={address}>
+        <SearchBox label={texts.search} value={q} onChange={(q) => address.set({ q })} />
+        <CountedChoice
+          label={texts.application}
+          every={texts.allApplications}
+          value={application}
+          options={applications}
+          onChange={(application) => address.set({ application, version: '' })}
+        />
+        <CountedChoice
+          label={texts.version}
+          every={texts.allVersions}
+          value={version}
+          options={versions}
+          onChange={(version) => address.set({ version })}
+        />
+        <SelectField
+          label={texts.activity}
+          value={activity === '' ? '*' : activity}
+          onChange={(key) => address.set({ activity: (key === '*' ? '' : key) as typeof activity })}
+          options={[
+            { value: '*', label: texts.anyActivity },
+            ...activities.map((value) => ({ value, label: texts.activities[value] })),
+          ]}
+          isCompact
+        />
+      </FilterBar>
+      <Segments
+        label={texts.columns.connection}
+        value={connection}
+        onChange={(connection) => address.set({ connection })}
+        options={[
+          { value: '', label: texts.allConnections, count: byConnection.data?.total },
+          ...connections.map((value) => ({ value, label: texts.connections[value], count: countOf(value) })),
+        ]}
+      />
+      {byConnection.data?.complete === false && <Note>{texts.incomplete}</Note>}
+      {(filter !== '' || where !== '') && (
+        <Note action={<Button onPress={() => address.set({ filter: '', where: '' })}>{texts.clear}</Button>}>
+          {filter !== '' && texts.byFilter(cut(filter, 60).shown)}{' '}
+          {where !== '' && texts.byMetadata(cut(where, 120).shown)}
+        </Note>
+      )}
+    </>
+  )
+}
+
+/** A choice whose options have their number; the chosen one is always among them. */
+function CountedChoice({
+  label,
+  every,
+  value,
+  options,
+  onChange,
+}: {
+  label: string
+  every: string
+  value: string
+  options: { value: string; count: number }[]
+  onChange(value: string): void
+}) {
+  const isMissing = value !== '' && options.every((option) => option.value !== value)
+  const shown = isMissing ? [...options, { value, count: 0 }] : options
+  return (
+    <SelectField
+      label={label}
+      value={value === '' ? '*' : value}
+      onChange={(key) => onChange(key === '*' ? '' : key)}
+      options={[
+        { value: '*', label: every },
+        ...shown.map((option) => ({
+          value: option.value,
+          label: `${cut(option.value, 50).shown} (${count(option.count)})`,
+        })),
+      ]}
+      isCompact
+    />
+  )
+}
 
 const NoMatch = ({ onClear }: { onClear(): void }) => (
   <EmptyState icon="search" title={texts.noMatchTitle} actions={<Button onPress={onClear}>{texts.clear}</Button>}>
@@ -158,21 +253,15 @@ const NoMatch = ({ onClear }: { onClear(): void }) => (
 )
 
 const NoEndpoints = () => (
-  <EmptyState icon="cpu" title={texts.emptyTitle} actions={<CreateButton />}>
+  <EmptyState
+    icon="cpu"
+    title={texts.emptyTitle}
+    actions={
+      <LinkButton to="/endpoints/new" look="primary" icon="plus">
+        {texts.create}
+      </LinkButton>
+    }
+  >
     {texts.emptyText}
   </EmptyState>
 )
-
-function ApplicationChoice({ value, onChange }: { value: string; onChange(name: string): void }) {
-  const { items } = useList('applications.list', {})
-  const options = items.map(({ name, displayName }) => ({ value: name, label: displayName ?? name }))
-  return (
-    <SelectField
-      label={texts.application}
-      value={value === '' ? '*' : value}
-      onChange={(name) => onChange(name === '*' ? '' : name)}
-      options={[{ value: '*', label: texts.allApplications }, ...options]}
-      isCompact
-    />
-  )
-}

@@ -1,0 +1,262 @@
+/** Work over many endpoints: its parameters, a preview by the platform, then a job. */
+import { useEffect, useState } from 'react'
+import { useLocation } from 'wouter'
+import { collectedMax, useCollectEndpointIds } from '../../api/collect.ts'
+import { useMay } from '../../api/me.ts'
+import type { ArgumentsOf, BodyOf } from '../../api/operation-types.ts'
+import { useChange } from '../../api/query.ts'
+import { AsCommand } from '../../parts/as-command.tsx'
+import { Button } from '../../parts/button.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { TextField } from '../../parts/fields.tsx'
+import { Menu, type MenuEntry } from '../../parts/menu.tsx'
+import { ErrorNote, Note } from '../../parts/notes.tsx'
+import type { Selection } from '../../parts/selection.ts'
+import { Text } from '../../parts/text.tsx'
+import { useToast } from '../../parts/toast.tsx'
+import { BulkForm, type BulkKind, type BulkParameters, bodyOf } from './bulk-form.tsx'
+import { type Conditions, selectOf } from './conditions.ts'
+import { bulkTexts as texts } from './texts.ts'
+
+type Job = BodyOf<'jobs.deletions.create'>
+type Select = ArgumentsOf<'jobs.deletions.create'>['body']['select']
+
+export interface BulkProps {
+  selection: Selection
+  conditions: Conditions
+  total: number | undefined
+  application: string
+  onStarted(): void
+}
+
+const operations = {
+  command: 'jobs.commands.create',
+  metadata: 'jobs.metadataPatches.create',
+  version: 'jobs.versionChanges.create',
+  configuration: 'jobs.configurations.create',
+  deletion: 'jobs.deletions.create',
+} as const
+
+const icons = { command: 'send', metadata: 'tag', version: 'layers', configuration: 'sliders' } as const
+
+export function BulkActions(props: BulkProps) {
+  const [kind, setKind] = useState<BulkKind>()
+  const may = useMay()
+  const changes = may('endpoint:update')
+    ? (['command', 'metadata', 'version', 'configuration'] as const).map(
+        (id): MenuEntry => ({ id, label: texts[id].action, icon: icons[id], onAction: () => setKind(id) }),
+      )
+    : []
+  return (
+    <>
+      {changes.length > 0 && (
+        <Menu
+          label={texts.actions}
+          entries={changes}
+          trigger={
+            <Button size="small" icon="zap">
+              {texts.actions}
+            </Button>
+          }
+        />
+      )}
+      {may('endpoint:delete') && (
+        <Button size="small" look="danger" icon="trash" onPress={() => setKind('deletion')}>
+          {texts.deletion.action}
+        </Button>
+      )}
+      {kind && <BulkDialog key={kind} {...props} kind={kind} onClose={() => setKind(undefined)} />}
+    </>
+  )
+}
+
+/** All operations take the same selection and give the same job. */
+function useCreateJob(kind: BulkKind) {
+  const changes = {
+    command: useChange('jobs.commands.create'),
+    metadata: useChange('jobs.metadataPatches.create'),
+    version: useChange('jobs.versionChanges.create'),
+    configuration: useChange('jobs.configurations.create'),
+    deletion: useChange('jobs.deletions.create'),
+  }
+  return changes[kind] as unknown as (typeof changes)['deletion']
+}
+
+/** Returns the selection for a job: the ids, the conditions, or the ids that meet conditions which jobs do not know. */
+function useSelect({ selection, conditions }: BulkProps) {
+  const collect = useCollectEndpointIds()
+  return async (): Promise<Select | 'too-many'> => {
+    if (selection.kind === 'some') return { endpointIds: [...selection.ids] }
+    const select = selectOf(conditions)
+    if (select) return select
+    const endpointIds = await collect(conditions)
+    return endpointIds ? { endpointIds } : 'too-many'
+  }
+}
+
+const confirmedFrom = 100
+
+function BulkDialog(props: BulkProps & { kind: BulkKind; onClose(): void }) {
+  const { kind, onClose, onStarted } = props
+  const [parameters, setParameters] = useState<BulkParameters>({})
+  const [wrong, setWrong] = useState<Record<string, string>>({})
+  const [job, setJob] = useState<Job>()
+  const [isCollecting, setCollecting] = useState(false)
+  const [isTooMany, setTooMany] = useState(false)
+  const create = useCreateJob(kind)
+  const start = useChange('jobs.execute', { also: ['endpoints'] })
+  const cancel = useChange('jobs.cancel')
+  const selectNow = useSelect(props)
+  const [, navigate] = useLocation()
+  const toast = useToast()
+
+  async function preview() {
+    const { body, problems } = bodyOf(kind, parameters)
+    setWrong(problems)
+    if (Object.keys(problems).length > 0) return
+    setCollecting(true)
+    const select = await selectNow().finally(() => setCollecting(false))
+    setTooMany(select === 'too-many')
+    if (select === 'too-many') return
+    const outcome = await create.run({ body: { ...body, select, preview: true } })
+    if (outcome.kind === 'done') setJob(outcome.body)
+  }
+  // A deletion has no parameters, so the dialog begins with the preview.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once, when the dialog opens
+  useEffect(() => {
+    if (kind === 'deletion') void preview()
+  }, [])
+
+  function close() {
+    // The list of endpoints that the platform has kept is of no use any more.
+    if (job) void cancel.run({ jobId: job.jobId })
+    onClose()
+  }
+  async function run() {
+    const outcome = await start.run({ jobId: job!.jobId })
+    if (outcome.kind !== 'done') return
+    toast(texts.started)
+    onClose()
+    onStarted()
+    navigate(`/jobs/${encodeURIComponent(job!.jobId)}`)
+  }
+  const isBusy = isCollecting || create.isRunning
+  return (
+    <Dialog
+      title={texts[kind].title}
+      isOpen
+      onClose={close}
+      size={kind === 'deletion' ? 'small' : 'wide'}
+      isAlert
+      actions={
+        job ? (
+          <StartActions kind={kind} job={job} isBusy={start.isRunning} onClose={close} onStart={() => void run()}>
+            {kind !== 'deletion' && <Button onPress={() => setJob(undefined)}>{texts.back}</Button>}
+          </StartActions>
+        ) : (
+          <>
+            <AsCommand
+              operation={operations[kind]}
+              args={{ body: { ...bodyOf(kind, parameters).body, select: shownSelect(props) } }}
+            />
+            <Button onPress={close}>{texts.cancel}</Button>
+            <Button look="primary" onPress={() => void preview()} isBusy={isBusy}>
+              {texts.preview}
+            </Button>
+          </>
+        )
+      }
+    >
+      {job ? (
+        <Preview kind={kind} job={job} />
+      ) : (
+        <BulkForm
+          kind={kind}
+          application={props.application}
+          parameters={parameters}
+          wrong={wrong}
+          onChange={(changed) => setParameters({ ...parameters, ...changed })}
+        />
+      )}
+      {isCollecting && <Note>{texts.collecting}</Note>}
+      {isTooMany && <Note tone="warn">{texts.tooMany(collectedMax)}</Note>}
+      {(create.problem ?? start.problem) && <ErrorNote problem={(create.problem ?? start.problem)!} />}
+    </Dialog>
+  )
+}
+
+/** As a command: the conditions if the job knows them, else ids. */
+const shownSelect = ({ selection, conditions }: BulkProps): Select =>
+  selection.kind === 'some' ? { endpointIds: [...selection.ids] } : (selectOf(conditions) ?? { endpointIds: ['…'] })
+
+function StartActions({
+  kind,
+  job,
+  isBusy,
+  onClose,
+  onStart,
+  children,
+}: {
+  kind: BulkKind
+  job: Job
+  isBusy: boolean
+  onClose(): void
+  onStart(): void
+  children: React.ReactNode
+}) {
+  const [typed, setTyped] = useState('')
+  const number = (job.counts.total ?? 0) - job.refused
+  const needsWord = kind === 'deletion' && number >= confirmedFrom
+  return (
+    <>
+      {needsWord && (
+        <TextField label={texts.typeWord(texts.word)} value={typed} onChange={setTyped} isRequired autoFocus />
+      )}
+      <Button onPress={onClose}>{texts.cancel}</Button>
+      {children}
+      <Button
+        look={kind === 'deletion' ? 'danger' : 'primary'}
+        onPress={onStart}
+        isBusy={isBusy}
+        isDisabled={number === 0 || (needsWord && typed !== texts.word)}
+      >
+        {kind === 'deletion' ? texts.startDeletion(number) : texts.start(number)}
+      </Button>
+    </>
+  )
+}
+
+function Preview({ kind, job }: { kind: BulkKind; job: Job }) {
+  const { samples, refused, refusedSamples, counts } = job
+  const number = (counts.total ?? 0) - refused
+  return (
+    <>
+      <p>{kind === 'deletion' ? texts.selectedDeletion(number) : texts.selected(number)}</p>
+      {samples.length > 0 && (
+        <>
+          <h3>{texts.samples}</h3>
+          <ul className="counts">
+            {samples.map((endpointId) => (
+              <li key={endpointId}>
+                <Text value={endpointId} max={80} mono />
+              </li>
+            ))}
+            {number > samples.length && <li className="quiet">{texts.more(number - samples.length)}</li>}
+          </ul>
+        </>
+      )}
+      {refused > 0 && (
+        <Note tone="warn">
+          <p>{texts.refused(refused)}</p>
+          <ul className="counts">
+            {refusedSamples.map(({ endpointId, reason }) => (
+              <li key={endpointId}>
+                <Text value={endpointId} max={80} mono /> <Text value={reason} />
+              </li>
+            ))}
+          </ul>
+        </Note>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,72 @@
+/** The conditions of the list: how they are in the address, and how the API gets them. */
+import type { ArgumentsOf } from '../../api/operation-types.ts'
+import { oneOf, text, useAddressState } from '../../parts/address-state.ts'
+
+export const connections = ['connected', 'disconnected', 'never'] as const
+export const activities = ['1h', '1d', '7d', 'silent-1h', 'silent-1d', 'silent-7d'] as const
+export const sortKeys = [
+  ...['id', '-id', 'name', '-name', 'activity', '-activity', 'created', '-created'],
+] as unknown as readonly ['id', '-id', 'name', '-name', 'activity', '-activity', 'created', '-created']
+const apiKeys = { id: 'endpointId', name: 'name', activity: 'lastActivity', created: 'createdDate' }
+
+export type Connection = (typeof connections)[number]
+type DirectoryArguments = ArgumentsOf<'endpoints.directory.list'>
+export type Conditions = Pick<
+  DirectoryArguments,
+  | 'search'
+  | 'applicationName'
+  | 'applicationVersionName'
+  | 'connection'
+  | 'activeAfter'
+  | 'activeBefore'
+  | 'filterId'
+  | 'metadataFilter'
+>
+
+export const useConditions = () =>
+  useAddressState({
+    q: text(),
+    application: text(),
+    version: text(),
+    connection: oneOf(['', ...connections], ''),
+    activity: oneOf(['', ...activities], ''),
+    filter: text(),
+    where: text(),
+    sort: oneOf(sortKeys, '-created'),
+  })
+
+export type ConditionValues = ReturnType<typeof useConditions>['values']
+
+export function conditionsOf(values: Omit<ConditionValues, 'sort'>): Conditions {
+  const { q, application, version, connection, activity, filter, where } = values
+  const age = activity.replace('silent-', '')
+  const isSilent = activity.startsWith('silent-')
+  return {
+    ...(q !== '' && { search: q }),
+    ...(application !== '' && { applicationName: application }),
+    ...(version !== '' && { applicationVersionName: version }),
+    ...(connection !== '' && { connection }),
+    ...(activity !== '' && { [isSilent ? 'activeBefore' : 'activeAfter']: `now-${age}` }),
+    ...(filter !== '' && { filterId: filter }),
+    ...(where !== '' && { metadataFilter: where }),
+  }
+}
+
+export const sortOf = (sort: string) => ({
+  sort: apiKeys[sort.replace('-', '') as keyof typeof apiKeys],
+  sortOrder: sort.startsWith('-') ? ('desc' as const) : ('asc' as const),
+})
+
+/** The selection of a job; undefined if the job cannot know some of the conditions. */
+export function selectOf(conditions: Conditions): ArgumentsOf<'jobs.deletions.create'>['body']['select'] | undefined {
+  const { applicationName, applicationVersionName, filterId, ...others } = conditions
+  if (Object.keys(others).length > 0) return undefined
+  const select = {
+    ...(applicationName !== undefined && { applicationName: [applicationName].flat() as string[] }),
+    ...(applicationVersionName !== undefined && {
+      applicationVersionName: [applicationVersionName].flat() as string[],
+    }),
+    ...(filterId !== undefined && { filterIds: [filterId].flat() as string[] }),
+  }
+  return Object.keys(select).length === 0 ? { all: true } : select
+}

@@ -1,0 +1,43 @@
+/** Points of the API as rows and series. */
+import { msOf } from '../../parts/time.tsx'
+
+interface Point {
+  timestamp: string
+  values: Record<string, unknown>
+}
+
+export interface ValueRow {
+  /** Series and value: `auto~temperature value`. */
+  id: string
+  series: string
+  valueName: string
+  name: string
+  last: unknown
+  at: string
+  /** The newest numbers, the oldest first. */
+  numbers: number[]
+}
+
+/** A series with one value is named without it; `auto~` is how the platform marks series that it found itself. */
+const nameOf = (series: string, valueName: string, isOnly: boolean) =>
+  isOnly ? series.replace(/^auto~/, '') : `${series.replace(/^auto~/, '')} ${valueName}`
+
+/** Returns one row for each value of each series; `points` have the newest first. */
+export function rowsOf(points: Record<string, readonly Point[]> | undefined): ValueRow[] {
+  return Object.entries(points ?? {}).flatMap(([series, newestFirst]) => {
+    const ordered = newestFirst.toSorted((a, b) => msOf(b.timestamp) - msOf(a.timestamp))
+    const names = [...new Set(ordered.flatMap(({ values }) => Object.keys(values)))]
+    return names.flatMap((valueName) => {
+      const having = ordered.filter(({ values }) => values[valueName] !== undefined)
+      const newest = having[0]
+      if (!newest) return []
+      const numbers = having.map(({ values }) => values[valueName]).filter((value) => typeof value === 'number')
+      return [
+        {
+          ...{ id: `${series} ${valueName}`, series, valueName, name: nameOf(series, valueName, names.length === 1) },
+          ...{ last: newest.values[valueName], at: newest.timestamp, numbers: numbers.toReversed() },
+        },
+      ]
+    })
+  })
+}

@@ -1,0 +1,35 @@
+/** Commands of one endpoint. The API lists them by type, so their types are read first. */
+import { useMay } from '../../api/me.ts'
+import { useList } from '../../api/query.ts'
+import type { TabProps } from './tab.ts'
+
+const typesMax = 100
+const readCommands = 200
+
+export function useCommands({ endpoint: { endpointId, appName }, resources }: TabProps, more: string[] = []) {
+  const may = useMay()
+  const mayList = may('application:endpoint-command:read', ...resources)
+  const ofApplication = useList(
+    'commands.ofApplication.list',
+    { applicationName: appName, size: readCommands },
+    { enabled: mayList },
+  )
+  const traffic = useList('traffic.list', { endpointIds: endpointId, extension: 'cex', size: readCommands })
+  const inTraffic = traffic.items.flatMap(
+    ({ resourcePath }) => /^\/?(?:command|result)\/([\w-]+)/.exec(resourcePath)?.[1] ?? [],
+  )
+  const types = [...new Set([...more, ...ofApplication.items.map(({ commandType }) => commandType), ...inTraffic])]
+    .filter((type) => /^[\w-]{1,255}$/.test(type))
+    .sort()
+    .slice(0, typesMax)
+  const isReady = !traffic.isLoading && !(mayList && ofApplication.isLoading)
+  const commands = useList(
+    'commands.list',
+    { endpointId, commandTypes: types },
+    { enabled: isReady && types.length > 0, refreshMs: 3_000 },
+  )
+  const items = commands.items
+    .flatMap((ofEndpoint) => ofEndpoint.commands)
+    .toSorted((a, b) => b.commandId - a.commandId)
+  return { types, items, isLoading: !isReady || commands.isLoading, problem: commands.problem, reload: commands.reload }
+}

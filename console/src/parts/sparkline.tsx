@@ -1,0 +1,19 @@
+/** A small picture of the last values of a series. Decoration: the value beside it says the number. */
+
+const [width, height] = [120, 28]
+
+export function Sparkline({ values }: { values: number[] }) {
+  if (values.length < 2) return null
+  const low = Math.min(...values)
+  const span = Math.max(...values) - low || 1
+  const points = values.map((value, index) => {
+    const x = (index / (values.length - 1)) * (width - 4) + 2
+    const y = height - 3 - ((value - low) / span) * (height - 6)
+    return `${x.toFixed(1)},${y.toFixed(1)}`
+  })
+  return (
+    <svg className="sparkline" viewBox={`0 0 ${width} ${height}`} width={width} height={height} aria-hidden="true">
+      <polyline points={points.join(' ')} />
+    </svg>
+  )
+}

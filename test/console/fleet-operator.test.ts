@@ -1,0 +1,109 @@
+/** The fleet operator finds silent endpoints, changes all that match by a job, and reads why one message was rejected. */
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { checkAccessibility, openConsole, settled, type TestConsole } from '../harness/console.ts'
+import { eventually } from '../harness/eventually.ts'
+
+let console_: TestConsole
+let page: Page
+const tokens: Record<string, string> = {}
+
+before(async () => {
+  console_ = await openConsole()
+  const { api } = console_
+  await api('POST /api/v1/applications', { name: 'meters', displayName: 'Meters' })
+  await api('POST /api/v1/applications/meters/app-versions', { nameSuffix: 'v1' })
+  for (const endpointId of ['meter-1', 'meter-2', 'meter-3']) {
+    const name = `${endpointId} <img src=x onerror=alert(1)> \u202emarked`
+    const { body } = await api('POST /epr/api/v1/endpoints', {
+      ...{ endpointId, appVersion: { name: 'meters-v1' }, metadata: { name, serial: `S-${endpointId}` } },
+    })
+    tokens[endpointId] = body.token
+  }
+  page = await console_.open('/')
+})
+
+const metadataOf = async (endpointId: string) =>
+  (await console_.api(`GET /epr/api/v1/endpoints/${endpointId}/metadata`)).body
+
+test('all endpoints that match a search are changed by a job, after a preview', async () => {
+  await page.goto(console_.address('/endpoints'))
+  await settled(page)
+  await page.getByRole('searchbox').fill('meter-')
+  await page.getByRole('link', { name: 'meter-3', exact: true }).waitFor()
+  await page.getByRole('checkbox', { name: 'Select all rows that are loaded' }).click()
+  await page.getByText('3 selected').waitFor()
+  await page.getByRole('button', { name: 'Actions', exact: true }).click()
+  await page.getByRole('menuitem', { name: 'Change metadata' }).click()
+  await page.getByRole('textbox', { name: /Changes/ }).fill('{"site": "north"}')
+  await page.getByRole('button', { name: 'Preview' }).click()
+  await page.getByText('This changes 3 endpoints. Nothing has happened yet.').waitFor()
+  assert.equal((await metadataOf('meter-1')).site, undefined)
+  await page.getByRole('button', { name: 'Start for 3 endpoints' }).click()
+  await page.getByText('3 / 3').waitFor()
+  await page.getByText('Finished').waitFor()
+  await settled(page)
+  await checkAccessibility(page, 'job')
+  for (const endpointId of ['meter-1', 'meter-2', 'meter-3']) assert.equal((await metadataOf(endpointId)).site, 'north')
+  const jobs = (await console_.api('GET /jobs/api/v1/jobs?state=finished')).body
+  assert.deepEqual(jobs.content[0].counts, { total: 3, succeeded: 3, failed: 0, pending: 0 })
+})
+
+test('by keyboard alone, metadata is edited; a change by somebody else meanwhile is not overwritten', async () => {
+  await page.goto(console_.address('/endpoints/meter-2?tab=metadata'))
+  await settled(page)
+  await page.getByRole('button', { name: 'Edit' }).focus()
+  await page.keyboard.press('Enter')
+  const serial = page.getByRole('textbox', { name: 'Value serial' })
+  await serial.focus()
+  await page.keyboard.press('Control+A')
+  await page.keyboard.type('S-200')
+  await console_.api('PUT /epr/api/v1/endpoints/meter-2/metadata/floor', 3)
+  console_.expect(/412/)
+  await page.getByRole('button', { name: 'Save' }).focus()
+  await page.keyboard.press('Enter')
+  await page.getByRole('alertdialog', { name: 'Somebody else has changed this' }).waitFor()
+  await checkAccessibility(page, 'conflict')
+  assert.equal((await metadataOf('meter-2')).serial, 'S-meter-2')
+  await page.getByRole('button', { name: 'Save mine' }).focus()
+  await page.keyboard.press('Enter')
+  await page.getByText('Metadata saved').waitFor()
+  assert.equal((await metadataOf('meter-2')).serial, 'S-200')
+})
+
+test('the timeline joins a message with its answer and says why it was rejected', async () => {
+  const send = (payload: string) =>
+    fetch(`${console_.platform.baseUrl}/kp1/meters-v1/dcx/${tokens['meter-1']}/json`, {
+      ...{ method: 'POST', body: payload, headers: { 'content-type': 'application/json' } },
+    })
+  assert.equal((await send('{"temperature": 21.5}')).status, 200)
+  assert.equal((await send('{"temperature":')).status, 400)
+  await eventually(async () => {
+    const { body } = await console_.api('GET /api/v1/al/endpoint-traffic?endpointIds=meter-1')
+    assert.equal(body.totalElements, 3)
+  })
+  await page.goto(console_.address('/endpoints/meter-1?tab=timeline'))
+  await settled(page)
+  const rejected = page.locator('details', { hasText: 'Rejected with 400' })
+  await rejected.waitFor()
+  assert.equal(await page.locator('details', { hasText: 'The device sent samples' }).count(), 2)
+  await rejected.locator('summary').focus()
+  await page.keyboard.press('Enter')
+  await rejected.getByText('{"temperature":', { exact: true }).waitFor()
+  await checkAccessibility(page, 'timeline')
+  await page.goto(console_.address('/endpoints/meter-1'))
+  await page.getByRole('row', { name: /temperature 21.5/ }).waitFor()
+})
+
+test('a deletion counts what goes with it, and the API then has it no more', async () => {
+  await page.goto(console_.address('/endpoints?q=meter-3'))
+  await settled(page)
+  await page.getByRole('checkbox', { name: 'Select meter-3' }).click()
+  await page.getByRole('button', { name: 'Delete' }).click()
+  await page.getByText(/This deletes 1 endpoint with their tokens/).waitFor()
+  await page.getByRole('button', { name: 'Delete 1 endpoint' }).click()
+  await page.getByText('1 / 1').waitFor()
+  assert.equal((await console_.api('GET /epr/api/v1/endpoints/meter-3')).status, 404)
+  assert.deepEqual(console_.problems, [])
+})
