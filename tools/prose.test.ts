@@ -19,9 +19,13 @@ test('comments of SQL files are found, and arithmetic is not taken for one', () 
 for (const [comment, expected] of [
   ['/** What nobody knows of it. */', /bare "What"/],
   ['/** Whoever has gone by then. */', /bare "Whoever"/],
-  ['/**\n * One that moves faster than this is nowhere.\n */', /bare "One"/],
+  ['/**\n * One that moves faster than this is nowhere.\n */', /bare "One that"/],
   ['// Those of the other node.', /bare "Those"/],
   ['// And not any more.', /bare "And"/],
+  ['/** The same for devices. */', /bare "The same"/],
+  ['// Rows are locked in order, against deadlocks.', /to avoid/],
+  ["/** Tenant; another one than the caller's needs a scope. */", /repeat the noun/],
+  ['/** 300 unless the realm says otherwise. */', /default: …/],
   ['/**\n * A.\n * B.\n * C.\n * D.\n */', /4 lines, at most 3/],
 ] as const)
   test(`a comment such as ${JSON.stringify(comment)} fails the check`, () => {
@@ -36,6 +40,7 @@ test('plain sentences and directives are accepted', () => {
 
 test('vague words cause a warning', () => {
   assert.match(proseWarnings('a.ts', '/** The house is told. */').join(), /"house"/)
+  assert.match(proseWarnings('a.ts', '// Also runs after a reset.').join(), /starts with "Also"/)
   assert.deepEqual(proseWarnings('a.ts', '/** Publishes the event. */'), [])
 })
 

@@ -37,7 +37,14 @@ export function commentsOf(text: string): Comment[] {
 
 /** A sentence that starts like this has no subject that a reader could look up. */
 const bareStart =
-  /^(?:What|Who|Whoever|Whatever|Of|One that|One of which|Those|And|Nobody|Nothing|So (?:many|much|few|long))\b/
+  /^(?:What|Who|Whoever|Whatever|Of|One that|One of which|Those|And|The same(?= (?:for|as|if|in|with|without|when|whenever)\b)|Nobody|Nothing|So (?:many|much|few|long))\b/
+
+/** Phrases that leave out a verb or a noun, and how to write them. */
+const unclearPhrases: [RegExp, string][] = [
+  [/, against (?:deadlocks|concurrent \w+)/, 'write "to avoid …" or "to exclude …"'],
+  [/\banother one than\b/, 'repeat the noun: "a tenant other than …"'],
+  [/\bunless \w+(?: \w+){0,4} says? otherwise\b/, 'write "default: …"'],
+]
 
 const directive = /^(?:biome-ignore|@ts-|eslint|@type|!)/
 
@@ -47,8 +54,11 @@ export function proseProblems(file: string, text: string): string[] {
     .filter(({ lines }) => lines.length > 0 && !directive.test(lines[0]!))
     .flatMap(({ line, lines }) => [
       ...(bareStart.test(lines[0]!)
-        ? [`${file}:${line}: a comment starts with a bare "${lines[0]!.split(' ')[0]}"`]
+        ? [`${file}:${line}: a comment starts with a bare "${lines[0]!.match(bareStart)![0]}"`]
         : []),
+      ...unclearPhrases
+        .filter(([phrase]) => phrase.test(lines.join(' ')))
+        .map(([phrase, advice]) => `${file}:${line}: "${lines.join(' ').match(phrase)![0]}" in a comment: ${advice}`),
       ...(lines.length > commentLinesMax
         ? [
             `${file}:${line}: a comment of ${lines.length} lines, at most ${commentLinesMax}; move the rest to the README`,
@@ -61,11 +71,14 @@ export function proseProblems(file: string, text: string): string[] {
 const vagueWords =
   /\b(?:told|tells?|heard|hears?|owed|owes?|patience|welcome|guests?|strangers?|neighbou?rs?|house|doors?|knocks?|leavings|sight|whoever|nobody|somebody|everybody|turned away|looked? after|by hand|a word|way to the database)\b/i
 
-/** Returns warnings about vague words. They do not fail the check. */
+/** Returns warnings about vague words and comments without a subject. They do not fail the check. */
 export function proseWarnings(file: string, text: string): string[] {
   return commentsOf(text).flatMap(({ line, lines }) => {
     const word = lines.join(' ').match(vagueWords)?.[0]
-    return word ? [`${file}:${line}: "${word}" in a comment: is there a word of the trade?`] : []
+    return [
+      ...(word ? [`${file}:${line}: "${word}" in a comment: is there a word of the trade?`] : []),
+      ...(lines[0]?.startsWith('Also ') ? [`${file}:${line}: a comment starts with "Also": what does it?`] : []),
+    ]
   })
 }
 

@@ -122,7 +122,7 @@ export const StorageLow = defineError(
   'The platform has too little space left on a disk; nothing was changed, tell the operator of the platform',
   { 'retry-after': '60' },
 )
-/** The same for devices: 503 is not acknowledged, so that they send the message again. */
+/** Devices get 503 for `StorageLow`: a message that gets 503 is not acknowledged, so the device sends it again. */
 export const StorageLowForDevices = defineError(
   'storage_low_for_devices',
   503,

@@ -134,7 +134,7 @@ export async function restoreContents(
   const concurrentSizeMax = verified.contents?.damaged === 0 ? smallBytes : -1
 
   async function write(entry: ContentEntry, content: AsyncIterable<Uint8Array>) {
-    // Also removes a partial content of an earlier attempt.
+    // This removes what is stored under the key, such as a partial content of an earlier attempt.
     await blobs.remove(entry.key)
     await blobs.write(entry.key, content)
     counts.written++

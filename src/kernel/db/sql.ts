@@ -58,7 +58,7 @@ export interface StatementText {
   readonly text: string
   /** Undefined if PostgreSQL infers all types. */
   readonly oids: readonly number[] | undefined
-  /** The same text with other parameter types. */
+  /** Statements with this text and other parameter types. */
   readonly others: Map<string, StatementText>
   lastUsed: StatementText
 }

@@ -112,7 +112,7 @@ function parse(header: string): Encoding | undefined {
     if (name !== '') weights.set(name, Number(weight))
   }
   const weightOf = (name: Encoding) => weights.get(name) ?? weights.get('*') ?? 0
-  // Without compression is as good as with it, unless the client says otherwise.
+  // A client that accepts neither br nor gzip, or prefers identity, gets an uncompressed response.
   if (Math.max(weightOf('br'), weightOf('gzip')) === 0) return undefined
   const isPlainPreferred = (weights.get('identity') ?? 0) > Math.max(weightOf('br'), weightOf('gzip'))
   if (isPlainPreferred) return undefined

@@ -50,7 +50,7 @@ export interface InboundQuery {
 /** A message of a device as it was recorded. */
 export interface InboundMessage {
   createdAt: Date
-  /** The same time in microseconds, for the next page. */
+  /** `createdAt` in microseconds since 1970, for the next page. */
   micros: number
   endpointId: string
   applicationName: string
