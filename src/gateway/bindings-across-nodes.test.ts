@@ -122,7 +122,7 @@ test('devices that connect to and disconnect from one node send no signals to th
     await Promise.all(tokens.map(visit))
     await settled()
   }
-  await eventually(() => assert.ok(heard.one > before.one, 'the node of the devices invalidates its own cache'))
+  await eventually(() => assert.ok(heard.one > before.one, 'the node of the devices must invalidate its own cache'))
   assert.deepEqual([(await receivedAtRest()) - before.signals, heard.two - before.two], [0, 0])
 })
 

@@ -158,10 +158,17 @@ test('bytes above the rate of a tenant are rejected with Retry-After; other tena
   const [mine, others] = [await slow.aProvisionedEndpoint(), await slow.aProvisionedEndpoint(slow.other)]
   const post = (prefix: string, bytes: number) =>
     fetch(`${slow.httpUrl}/${prefix}/json`, { method: 'POST', body: 'x'.repeat(bytes) })
-  assert.equal((await post(mine.prefix, 100_000)).status, 200, 'one may be larger than a second of bytes')
+  assert.equal(
+    (await post(mine.prefix, 100_000)).status,
+    200,
+    'a message that is larger than the bytes of a second must be accepted',
+  )
   const refused = await post(mine.prefix, 1)
   assert.equal(refused.status, 429)
-  assert.ok(Number(refused.headers.get('retry-after')) >= 5, 'nine seconds are owed')
+  assert.ok(
+    Number(refused.headers.get('retry-after')) >= 5,
+    'Retry-After must cover the exceeded bytes, about nine seconds',
+  )
   assert.equal((await post(others.prefix, 1000)).status, 200)
   assert.equal(slow.test.messages.length, 2)
 })

@@ -202,12 +202,20 @@ test('answers have the QoS that a matching subscription was granted, and in MQTT
     const { packet } = await sensor.receives(`${prefix}/json/${requestId}/status`)
     return { qos: packet.qos, identifiers: packet.properties?.subscriptionIdentifier }
   }
-  assert.deepEqual(await answer(1), { qos: 1, identifiers: undefined }, 'without a subscription')
+  assert.deepEqual(
+    await answer(1),
+    { qos: 1, identifiers: undefined },
+    'a response without a subscription must have QoS 1',
+  )
   const subscribe = (filter: string, qos: 0 | 1, subscriptionIdentifier: number) =>
     sensor.client.subscribeAsync(filter, { qos, properties: { subscriptionIdentifier } })
   await subscribe(`${prefix}/json/2/#`, 0, 7)
   assert.deepEqual(await answer(2), { qos: 0, identifiers: 7 })
-  assert.deepEqual(await answer(3), { qos: 1, identifiers: undefined }, 'it does not match')
+  assert.deepEqual(
+    await answer(3),
+    { qos: 1, identifiers: undefined },
+    'a subscription that does not match must have no effect',
+  )
   await subscribe(`${prefix}/json/+/status`, 1, 9)
   const both = await answer(2)
   assert.deepEqual([both.qos, [both.identifiers].flat().sort()], [1, [7, 9]])

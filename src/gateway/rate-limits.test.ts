@@ -14,18 +14,18 @@ test('messages and bytes count, and above the rate the time to wait is returned'
   const wait = (bytes: number, later = 0) => Math.round(countTraffic(traffic, rate, at + later, bytes))
   assert.equal(wait(1000), 0)
   assert.equal(wait(500), 500)
-  assert.equal(wait(0), 500, 'the bytes still exceed the rate')
+  assert.equal(wait(0), 500, 'the bytes must still exceed the rate')
   for (let i = 0; i < 7; i++) assert.equal(wait(0), 500)
   assert.equal(wait(0, 500), 0)
   for (let i = 0; i < 5; i++) wait(0, 500)
-  assert.equal(wait(0, 500), 200, 'two messages too many')
+  assert.equal(wait(0, 500), 200, 'two messages must exceed the rate')
 })
 
 test('a rejected message counts neither as a message nor by its bytes', () => {
   const traffic = newTraffic(rate)
   const { updatedAt: at } = traffic.bytes
   const wait = (bytes: number, later = 0) => Math.round(admitMessage(traffic, rate, at + later, bytes))
-  assert.equal(wait(3000), 0, 'a message may be larger than a second of bytes')
+  assert.equal(wait(3000), 0, 'a message that is larger than the bytes of a second must be accepted')
   for (let i = 0; i < 20; i++) assert.equal(wait(3000), 2000)
   assert.equal(wait(3000, 1999), 1)
   assert.equal(wait(100, 2000), 0)

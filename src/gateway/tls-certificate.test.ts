@@ -27,7 +27,7 @@ test('a start issues no certificate; a connection is closed if that fails, and t
   await assert.rejects(fingerprint(), { code: 'ECONNRESET' })
   await sql`alter table credentials.away rename to authorities`
   const shown = await Promise.all([fingerprint(), fingerprint(), fingerprint()])
-  assert.equal(new Set(shown).size, 1, 'connections at the same time got different certificates')
+  assert.equal(new Set(shown).size, 1, 'concurrent connections must get the same certificate')
   assert.equal(await fingerprint(), shown[0])
   assert.equal(await authorities(), 1)
 })

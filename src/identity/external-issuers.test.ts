@@ -146,7 +146,7 @@ describe('tokens of an external issuer', () => {
     await squat({ audience: 'their-app' })
     assert.equal(await ownerOf(['acme-app', 'account']), 'acme')
     assert.equal(await ownerOf('their-app'), 'squatter')
-    assert.equal(await ownerOf(['their-app', 'acme-app']), 'acme', 'the first registration wins')
+    assert.equal(await ownerOf(['their-app', 'acme-app']), 'acme', 'the first registration must win')
   })
 
   test('keys are fetched once, and again for a new key id', async () => {

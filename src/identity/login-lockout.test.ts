@@ -46,7 +46,7 @@ test('wrong passwords lock the account for one minute, then for two', async () =
   later(61)
   for (let i = 0; i < 2; i++) assert.equal((await guess('ada')).status, 400)
   later(61)
-  assert.equal((await client.logIn('ada')).status, 429, 'the second lock is longer')
+  assert.equal((await client.logIn('ada')).status, 429, 'the second lock must be longer')
   later(61)
   assert.equal((await client.logIn('ada')).status, 200)
   await resetAll()
@@ -57,7 +57,11 @@ test('concurrent guesses do not exceed the limit', async () => {
   assert.deepEqual([count(answers, 400), count(answers, 429)], [2, 14])
   await resetAll()
   const names = await Promise.all(Array.from({ length: 8 }, () => guess('nobody')))
-  assert.deepEqual([count(names, 400), count(names, 429)], [2, 6], 'a name without a user is treated alike')
+  assert.deepEqual(
+    [count(names, 400), count(names, 429)],
+    [2, 6],
+    'a name without a user must be treated in the same way',
+  )
   await resetAll()
 })
 
@@ -130,7 +134,7 @@ test('wrong client secrets lock the client for further guesses, but never for it
   const answers = await Promise.all(Array.from({ length: 12 }, wrong))
   assert.deepEqual([count(answers, 401), count(answers, 429)], [2, 10])
   assert.equal((await client.serviceAccount()).status, 200)
-  assert.equal((await wrong()).status, 401, 'the correct secret has reset the counter')
+  assert.equal((await wrong()).status, 401, 'the correct secret must reset the counter')
   await resetAll()
 })
 
@@ -166,7 +170,7 @@ test('behind a proxy, forged X-Forwarded-For entries neither evade the lockout o
 
   const ofOneNetwork = []
   for (let i = 0; i < 4; i++) ofOneNetwork.push((await token('wrong', `2001:db8:1:2:${i}::1`)).status)
-  assert.deepEqual(ofOneNetwork, [401, 401, 401, 429], 'the addresses of a /64 count as one')
+  assert.deepEqual(ofOneNetwork, [401, 401, 401, 429], 'the addresses of a /64 must count as one')
   assert.equal((await token(realm.secret, '2001:db8:1:3::1')).status, 200)
 })
 
@@ -179,8 +183,11 @@ test('wrong passwords from one address lock the account there and nowhere else, 
   for (let i = 0; i < 4; i++) outcomes.push(await logIn('198.51.100.1'))
   assert.deepEqual(outcomes.slice(0, 2), ['wrong', 'wrong'])
   assert.ok('wait' in (outcomes[3] as object))
-  assert.ok('wait' in ((await logIn('198.51.100.1', password)) as object), 'locked at this address')
-  assert.ok('user' in ((await logIn('203.0.113.5', password)) as object), 'and not at another')
+  assert.ok('wait' in ((await logIn('198.51.100.1', password)) as object), 'the account must be locked at this address')
+  assert.ok(
+    'user' in ((await logIn('203.0.113.5', password)) as object),
+    'the account must not be locked at another address',
+  )
   // Two guesses are allowed at an address, and fifty times as many in all.
   const guesses = Array.from({ length: fromAllAddresses * 2 - 2 }, (_, n) => `203.0.${n >> 1}.1`)
   for (let from = 0; from < guesses.length; from += 14)

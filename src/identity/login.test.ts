@@ -87,7 +87,7 @@ test('a user signs in with a browser, is signed in to the next application, and 
   const wrong = await browser.go(base + first.location, { username: '"><b>ada', password: 'no' })
   assert.equal(wrong.status, 401)
   assert.match(wrong.text, /role="alert">The user name or the password is wrong/)
-  assert.match(wrong.text, /value="&quot;&gt;&lt;b&gt;ada"/, 'the name stays, as text')
+  assert.match(wrong.text, /value="&quot;&gt;&lt;b&gt;ada"/, 'the form must keep the username, escaped')
   assert.equal((await browser.go(base + first.location, { username: 'ada', password: '' })).status, 400)
 
   const right = await browser.go(base + first.location, { username: 'ada', password })

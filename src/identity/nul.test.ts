@@ -35,7 +35,11 @@ test('NUL in a parameter of a sign-in is 400', async () => {
     const posted = await call(client.at('auth'), { method: 'POST', body: new URL(url).searchParams })
     assert.equal(posted.status, 400, posted.text)
   }
-  assert.equal((await call(client.authUrl(pkce().challenge, { state: 'a%00b' }))).status, 303, 'this is no NUL')
+  assert.equal(
+    (await call(client.authUrl(pkce().challenge, { state: 'a%00b' }))).status,
+    303,
+    'an encoded text that is no NUL must be accepted',
+  )
 })
 
 test('NUL in a form or a path is rejected', async () => {

@@ -21,7 +21,7 @@ test('checks beyond the queue limit are rejected at once, and the queued ones co
   const refused = results.filter(({ status }) => status === 'rejected') as PromiseRejectedResult[]
   assert.equal(refused.length, 80 - 2 - 64)
   assert.ok(refused.every(({ reason }) => reason.code === 'too_many_logins' && reason.status === 503))
-  assert.equal(await passwords.matches('x', cheap), false, 'there is room again')
+  assert.equal(await passwords.matches('x', cheap), false, 'the queue must accept checks again')
 })
 
 test('a flood of checks of one tenant neither delays nor rejects a check of another tenant', async () => {

@@ -44,7 +44,7 @@ test('a realm is reserved, built, rebuilt and deleted; rebuilding keeps its secr
   const token = `${reserved.issuer}/protocol/openid-connect/token`
   const form = { grant_type: 'client_credentials', client_id: 'b', client_secret: reserved.backendClientSecret }
   const ask = () => call(token, { method: 'POST', body: new URLSearchParams(form) })
-  assert.equal((await ask()).status, 401, 'not available yet')
+  assert.equal((await ask()).status, 401, 'a realm that is not available must reject tokens')
 
   const spec = aRealm('built', {
     frontendClient: { id: 'f', redirectUris: [], webOrigins: [] },
@@ -59,7 +59,11 @@ test('a realm is reserved, built, rebuilt and deleted; rebuilding keeps its secr
   const first = await ask()
   assert.equal(first.body.expires_in, 120, first.text)
   const [role] = await kit.db.sql`select scopes, platform_scopes from identity.roles where tenant_id = 'built'`
-  assert.deepEqual(role, { scopes: ['a:read'], platformScopes: [] }, 'platform scopes exist in realm platform alone')
+  assert.deepEqual(
+    role,
+    { scopes: ['a:read'], platformScopes: [] },
+    'only the realm platform must have platform scopes',
+  )
 
   await kit.db.tx((sql) => identity.buildRealm(sql, { ...spec, accessTokenSeconds: 60, roles: [] }))
   const second = await ask()

@@ -95,7 +95,7 @@ test('scope openid adds an id_token of the same login, and userinfo requires tha
   assert.deepEqual([info.body.sub, info.body.name], [ada.id, 'Ada Lovelace'])
   assert.equal((await client.userinfo((await client.logIn('ada')).body.access_token)).status, 403)
   assert.equal((await client.userinfo('nonsense')).status, 401)
-  assert.equal((await client.userinfo(body.id_token)).status, 401, 'an id_token is no access token')
+  assert.equal((await client.userinfo(body.id_token)).status, 401, 'an id_token must not be accepted as access token')
   assert.equal((await client.introspect(body.id_token)).body.active, false)
 })
 
@@ -166,7 +166,11 @@ test('refresh tokens rotate, and reuse ends only the family of the token', async
   await assert.rejects(waypost.identity.authenticate({ authorization: `Bearer ${second.body.access_token}` }))
 
   const others = { client_id: realm.backend, client_secret: realm.secret }
-  assert.equal((await client.refresh(other.refresh_token, others)).status, 400, 'not with another client')
+  assert.equal(
+    (await client.refresh(other.refresh_token, others)).status,
+    400,
+    'another client must not use the refresh token',
+  )
   assert.equal((await client.refresh(other.refresh_token)).status, 200)
 })
 
@@ -202,18 +206,22 @@ test('revoking an access token keeps the login, revoking a refresh token ends it
   assert.equal((await client.introspect(login.access_token)).body.active, false)
   assert.equal((await client.userinfo(login.access_token)).status, 401)
   const next = await client.refresh(login.refresh_token)
-  assert.equal(next.status, 200, 'the login goes on')
+  assert.equal(next.status, 200, 'the login must continue')
   await client.post('revoke', { token: next.body.refresh_token, client_id: realm.frontend })
   assert.equal((await client.introspect(next.body.refresh_token)).body.active, false)
   assert.equal((await client.introspect(next.body.access_token)).body.active, false)
 
   const service = (await client.serviceAccount()).body.access_token
   await client.post('revoke', { token: service, client_id: realm.frontend })
-  assert.equal((await client.introspect(service)).body.active, true, 'not by another client')
+  assert.equal((await client.introspect(service)).body.active, true, 'another client must not revoke the token')
   await client.post('revoke', { token: service }, basic(realm.backend, realm.secret))
   assert.equal((await client.introspect(service)).body.active, false)
   assert.equal((await client.post('revoke', { token: 'unknown', client_id: realm.frontend })).status, 200)
-  assert.equal((await client.post('token/introspect', { token: service })).status, 400, 'nobody asks')
+  assert.equal(
+    (await client.post('token/introspect', { token: service })).status,
+    400,
+    'introspection without a client must be rejected',
+  )
 })
 
 test('a login by password grant ends with an id_token_hint or with the refresh token, as in Keycloak', async () => {

@@ -99,7 +99,7 @@ suite('a cache', () => {
     )
     cache.dropGroup('t')
     slow.resolve({ tenantId: 't', name: 'old' })
-    assert.equal((await read)?.name, 'new', 'a load under way may be of the group')
+    assert.equal((await read)?.name, 'new', 'a load in progress must be repeated, because it may belong to the group')
     assert.deepEqual([namesOf('t'), cache.size], [['new'], 2])
   })
 

@@ -47,7 +47,7 @@ suite('a stored configuration', () => {
       entries: { a: { writable: false }, b: { writable: true } },
       other: [1],
     })
-    assert.deepEqual(stored.inner, { at: 1 }, 'the stored object is not changed')
+    assert.deepEqual(stored.inner, { at: 1 }, 'the stored object must not be changed')
   })
 
   test('is read without the part that violates the schema: a value, an array item or a map entry', () => {

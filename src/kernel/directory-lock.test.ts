@@ -45,7 +45,7 @@ test('a second lock is refused with the pid of the holder, and granted after the
       `The data directory ${directory} is in use by another Waypost process (pid ${process.pid}). ` +
       'Stop that process first, or choose another directory.',
   })
-  assert.equal(tryFromOutside(directory), 'refused', 'the rejected attempt has not released the first lock')
+  assert.equal(tryFromOutside(directory), 'refused', 'the rejected attempt must not release the first lock')
   lock.release()
   lock.release()
   assert.equal(tryFromOutside(directory), 'locked')

@@ -102,7 +102,7 @@ test('a start in an empty directory creates a database, which keeps its data ove
   assert.ok(`${first.connection.host}/.s.PGSQL.5432`.length < 103)
   await first.stop()
   assert.deepEqual(first.pids(), [])
-  assert.ok(!existsSync(first.connection.host), 'the socket is gone')
+  assert.ok(!existsSync(first.connection.host), 'the socket must be removed')
 
   const second = await start()
   assert.deepEqual(await query(second.connection, 'select letter from kept'), [{ letter: 'ä' }])
@@ -277,7 +277,7 @@ test('a start at once replaces the server that a killed platform left running', 
   for (const guard of guards) process.kill(guard, 'SIGKILL')
   other.child.kill('SIGKILL')
   await other.exit
-  assert.ok(isRunning(pids[0]!), 'the server is still running')
+  assert.ok(isRunning(pids[0]!), 'the server must still run')
 
   const before = performance.now()
   const server = await start()
@@ -426,7 +426,7 @@ test('an ordinary user starts the server from a clone whose node_modules is read
   assert.equal(statSync(layout(join(data, 'postgres')).cluster).uid, uid)
   other.child.kill('SIGTERM')
   assert.deepEqual(await other.exit, [0, null])
-  assert.ok(!existsSync(join(clone.library, 'libpq.so.5')), 'node_modules is unchanged')
+  assert.ok(!existsSync(join(clone.library, 'libpq.so.5')), 'node_modules must stay unchanged')
 
   if (isRoot) {
     const server = await start(join(data, 'postgres'))

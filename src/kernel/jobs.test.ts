@@ -35,7 +35,7 @@ test('a job runs soon after the commit that enqueued it, and never after a rollb
     }),
   )
   await eventually(() => assert.deepEqual(ran, [1]))
-  assert.ok(Date.now() - started < 1500, 'the job waited for the next poll')
+  assert.ok(Date.now() - started < 1500, 'the job must not wait for the next poll')
 })
 
 test('waiting jobs run one after the other without delay', async () => {

@@ -98,7 +98,7 @@ for (const [where, open] of [
       assert.equal(await lockedFor(), 0)
       later(290)
       await fail(1)
-      assert.equal(await lockedFor(), 120, 'the window began after the lock')
+      assert.equal(await lockedFor(), 120, 'the window must begin after the lock')
     })
 
     test('doubles the lock each time, up to 1,024 times, and starts over after a day without attempts', async () => {

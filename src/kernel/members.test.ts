@@ -8,7 +8,7 @@ const idsOf = (members: { id: string }[]) => members.map(({ id }) => id).sort()
 test('nodes that start at the same time know each other, and notice at once that one stops', async (t) => {
   const connection = await kernelDatabase(t)
   const nodes = await Promise.all([aNode(connection), aNode(connection), aNode(connection)])
-  assert.equal(nodes[0]!.members.isAlone(), false, 'a process that has not joined does not know')
+  assert.equal(nodes[0]!.members.isAlone(), false, 'a process that has not joined must not count as alone')
   await Promise.all(nodes.map((node) => node.start()))
   for (const { nodeId, members } of nodes) {
     assert.deepEqual(

@@ -7,7 +7,7 @@ suite('a rate limit per key', () => {
     const limit = createRateLimit({ perSecond: 1, burst: 3 })
     for (let n = 0; n < 3; n++) assert.equal(limit.take('a'), 0)
     assert.equal(limit.take('a'), 1)
-    assert.equal(limit.take('a'), 1, 'who is refused owes nothing')
+    assert.equal(limit.take('a'), 1, 'a rejected request must not use the limit')
     assert.equal(limit.take('b'), 0)
   })
 

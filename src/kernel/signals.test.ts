@@ -58,7 +58,11 @@ for (const [name, transport] of [
       await one.signals.send(sql, 'any/test', Said, { text: 'to any' })
       assert.deepEqual([one.got, two.got], [[], []])
     })
-    assert.deepEqual(one.got.toSorted(), ['to all', 'to any', 'to one'], 'before the transaction returns')
+    assert.deepEqual(
+      one.got.toSorted(),
+      ['to all', 'to any', 'to one'],
+      'signals must be received before the transaction returns',
+    )
     await eventually(() => assert.deepEqual(two.got, ['to all', 'to two']), { withinMs: 1000 })
     assert.deepEqual(two.from, [one.nodeId, one.nodeId])
     await eventually(async () => assert.equal(await rowsOf(one), 0))
@@ -130,7 +134,12 @@ test('a node starts without delay although another node has just died, and reset
   await fresh.start()
   await living.db.tx((sql) => living.signals.send(sql, 'all', Said, { text: 'known' }))
   await eventually(() => assert.deepEqual(fresh.got, ['known']))
-  await eventually(() => assert.ok(fresh.resets() >= 3, 'at the start, after the time limit, after the next heartbeat'))
+  await eventually(() =>
+    assert.ok(
+      fresh.resets() >= 3,
+      'the node must reset at the start, after the time limit and after the next heartbeat',
+    ),
+  )
 })
 
 test('a node that joins while a transaction is open receives the signals of that transaction', async (t) => {
@@ -142,7 +151,7 @@ test('a node that joins while a transaction is open receives the signals of that
     await two.start()
   })
   await eventually(() => assert.deepEqual(two.got, ['early']), { withinMs: 1000 })
-  assert.equal(two.resets(), 1, 'values that it read before the other node knew of it may be outdated')
+  assert.equal(two.resets(), 1, 'the node must reset, because values that it read before it joined may be outdated')
 })
 
 test('signals of a node that died before sending them are sent by another node', async (t) => {
@@ -232,7 +241,7 @@ test('signals to all nodes in a steady flow share batches, and a signal to one n
   await one.signals.sendNow(`node/${two.nodeId}`, Said, { text: 'urgent' })
   await eventually(() => assert.ok(two.got.includes('urgent')), { everyMs: 1 })
   t.diagnostic(`the urgent signal took ${Math.round(performance.now() - later)} ms`)
-  assert.deepEqual(batches.at(-1), ['all', `node/${two.nodeId}`], 'both left with the same batch')
+  assert.deepEqual(batches.at(-1), ['all', `node/${two.nodeId}`], 'both signals must leave with the same batch')
 })
 
 test('messages without a valid signature are dropped and counted', async (t) => {

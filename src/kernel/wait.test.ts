@@ -108,7 +108,7 @@ suite('a wait for a row', () => {
     abort(DeadlinePassed())
     assert.equal(await other, 'half done')
     assert.equal(await wait(undefined, 0), 'half done')
-    assert.equal(await wait(ctx), 'half done', 'the deadline has passed before')
+    assert.equal(await wait(ctx), 'half done', 'a wait whose deadline has passed must return the current state')
     assert.equal(waits.size, 0)
   })
 
@@ -167,7 +167,7 @@ suite('a wait for a row', () => {
     const wait = (limitMs: number) => failing.wait(aCaller().ctx, '1', { until: (state) => state === 'done', limitMs })
     await assert.rejects(wait(60_000), /a mistake/)
     failure = new ConnectionError('CONNECTION_CLOSED', 'away')
-    await assert.rejects(wait(1), /away/, 'at the limit the state is still unknown')
+    await assert.rejects(wait(1), /away/, 'a wait must reject if the state is still unknown at the limit')
     const before = reads
     const waiting = wait(60_000)
     await eventually(() => assert.ok(reads > before + 1))
@@ -213,7 +213,7 @@ suite('a wait for a row', () => {
     rows.set('quick', 'done')
     await states.changed(sql, [{ id: 'quick', to: 'node/node-1', state: 'done' }])
     assert.deepEqual(await quick, { id: 'quick', state: 'done' })
-    assert.deepEqual(reads, [], 'the state came with the change')
+    assert.deepEqual(reads, [], 'the state must come with the change, without a read')
 
     const early = start('early', () => {
       rows.set('early', 'done')

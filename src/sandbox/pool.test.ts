@@ -70,7 +70,7 @@ test('scripts that wait for host calls do not occupy the threads of other tenant
   )
   await eventually(() => assert.equal(calls, 3), { withinMs: 60_000 })
   assert.equal((await quick(sandbox, 'other')).ok, true)
-  assert.equal(calls, 3, 'a tenant has at most three threads')
+  assert.equal(calls, 3, 'a tenant must have at most three threads')
   waiting.resolve('done')
   for (const outcome of await Promise.all(runs)) assert.equal(outcome.ok && outcome.json, '"done"')
   assert.equal(calls, 5)
@@ -100,7 +100,7 @@ test('a full queue is an error of its tenant alone', async () => {
     assert.match(reason.message, /too many scripts of tenant acme are waiting/)
   }
   assert.equal((await other).ok, true)
-  assert.equal((await quick(sandbox, 'acme')).ok, true, 'the queue is free again')
+  assert.equal((await quick(sandbox, 'acme')).ok, true, 'the queue must accept work again')
 })
 
 test('contexts that wait are limited by their size too', async () => {

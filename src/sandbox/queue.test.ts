@@ -43,7 +43,7 @@ test('the number and the bytes of the entries of a tenant are limited, those of 
   assert.equal(queue.add(entry('b', 1, 100)), true)
   assert.equal(queue.add(entry('b', 2, 1)), false)
   assert.equal(queue.add(entry('c', 1, 100)), true)
-  assert.equal(queue.add(entry('d', 1, 100)), false, 'the total is limited')
+  assert.equal(queue.add(entry('d', 1, 100)), false, 'the total must be limited')
   queue.take('a')
   assert.equal(queue.add(entry('a', 4)), true)
 })

@@ -17,7 +17,7 @@ for (const [path, item] of Object.entries(document.paths))
 for (const { service, method, path, scopes, statuses } of operations)
   test(`${service}: ${method} ${path} is declared with its scopes and statuses`, () => {
     const operation = operationsByShape.get(`${method} ${shapeOf(path)}`)
-    assert.ok(operation, 'not in the OpenAPI document')
+    assert.ok(operation, 'the OpenAPI document must have the operation')
     for (const status of statuses) assert.ok(operation.responses[status], `status ${status}`)
     const declaredScopes = new Set(operation.security.flatMap((entry) => Object.values(entry).flat()))
     for (const scope of scopes)

@@ -180,7 +180,7 @@ async function invokeCommands(load: Load) {
     assert.ok(answer.status === 200 || answer.status === 202, `${answer.status} ${answer.text}`)
     command.id = Number(answer.headers.get('location')!.split('/').at(-1))
     if (answer.status === 202) continue
-    assert.deepEqual(answer.body, { n }, 'the result of another command')
+    assert.deepEqual(answer.body, { n }, 'a caller must get the result of its own command')
     command.isAwaited = true
   }
 }
@@ -279,7 +279,7 @@ async function verifyCommands(sql: Pool, { commands }: Load, devices: ControlDev
   const rows = await sql<{ endpointId: string; id: number; n: number; result: string | null; endsAt: Date }[]>`
     select endpoint_id, command_id as id, (payload::jsonb ->> 'n')::int as n, result, ends_at from commands.commands`
   const stored = new Map(rows.map((row) => [row.n, row]))
-  assert.equal(stored.size, rows.length, 'a command is stored twice')
+  assert.equal(stored.size, rows.length, 'a command must be stored once')
   for (const [n, { endpointId, id, isAwaited }] of commands) {
     if (id === undefined) continue
     const row = stored.get(n)

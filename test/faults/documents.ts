@@ -66,9 +66,9 @@ export async function killDocumentRounds(options: {
       return count === 1 && processed + failed === 1
     }
     const wrong = acknowledged.filter((n) => !isRight(n))
-    assert.deepEqual(wrong, [], 'acknowledged samples without their one document')
+    assert.deepEqual(wrong, [], 'every acknowledged sample must have one document')
     const twice = rows.filter(({ count }) => count > 1).map(({ n }) => n)
-    assert.deepEqual(twice, [], 'samples with several documents')
+    assert.deepEqual(twice, [], 'no sample must have several documents')
     for (const node of nodes) assert.equal(await node.kill('SIGTERM'), 0)
     return {
       rounds: options.rounds,

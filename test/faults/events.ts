@@ -118,7 +118,11 @@ async function assertDeliveredOnce(pool: Pool) {
   const delivered = await pool<{ key: string; n: number; by: string }[]>`
     select key, n, by from faults.delivered order by key, at`
   const plain = ({ key, n }: { key: string; n: number }) => `${key} ${n}`
-  assert.deepEqual(delivered.map(plain), published.map(plain), 'each event once, in the order of its key')
+  assert.deepEqual(
+    delivered.map(plain),
+    published.map(plain),
+    'each event must be delivered once, in the order of its key',
+  )
   const [remaining] = await pool<{ events: number; heads: number }[]>`
     select (select count(*)::int from kernel.outbox) as events, (select count(*)::int from kernel.outbox_heads) as heads`
   assert.deepEqual({ ...remaining }, { events: 0, heads: 0 })

@@ -221,7 +221,7 @@ async function verify(
       records.filter(({ outbound }) => !outbound),
       ({ payload }) => payload.toString(),
     )
-    assert.equal(logged.size, attempts.size, 'messages in the traffic log')
+    assert.equal(logged.size, attempts.size, 'the traffic log must contain every message')
     for (const [payload, { length: times }] of logged)
       assert.ok(times <= attempts.get(payload)!, `logged ${times} times: ${payload}`)
     for (const times of attempts.values()) if (times > 1) report.retransmitted++

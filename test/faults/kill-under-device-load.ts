@@ -98,6 +98,6 @@ function startPacker({ url }: PostgresServer, packed: () => void): ChildProcess 
 
 async function kill(child: ChildProcess) {
   const ended = new Promise((done) => child.once('close', done))
-  assert.ok(child.kill('SIGKILL'), 'the packing process ended before it was killed')
+  assert.ok(child.kill('SIGKILL'), 'the packing process must still run when it is killed')
   await ended
 }

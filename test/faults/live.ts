@@ -156,5 +156,5 @@ async function everythingArrived(
     }
   }
   const repeated = [...watched.numbers].filter(([, times]) => times > 1)
-  assert.deepEqual(repeated, [], 'the SDK leaves out what it has delivered before')
+  assert.deepEqual(repeated, [], 'the SDK must not deliver an event twice')
 }

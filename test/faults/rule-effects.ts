@@ -71,13 +71,13 @@ export async function killEffectRounds(options: { rounds: number; seed: number }
       select coalesce(sum(count), 0)::int as count, coalesce(max(open), 0)::int as open from (
         select count(*) as count, count(*) filter (where state = 'OPEN') as open
         from rules.alerts group by entity_id, alert_type) a`
-    assert.ok(alerts!.open <= 1, 'an alert is open twice')
+    assert.ok(alerts!.open <= 1, 'an alert must be open at most once')
     const traces = await verifyStatistics(ask, rules)
     const [runs] = await sql`
       select count(*)::int as traces, count(distinct (entity_id, id))::int as runs
       from rules.traces where entity_id = any(${rules.rules}::uuid[]) and not is_failure`
-    assert.ok(runs!.traces >= acknowledged.length, 'samples without a run of the rule')
-    assert.equal(runs!.traces, runs!.runs, 'a run has two traces')
+    assert.ok(runs!.traces >= acknowledged.length, 'every acknowledged sample must have a run of the rule')
+    assert.equal(runs!.traces, runs!.runs, 'a run must have one trace')
     for (const node of nodes) assert.equal(await node.kill('SIGTERM'), 0)
     return {
       rounds: options.rounds,
@@ -200,7 +200,7 @@ function verifyRequests(requests: Awaited<ReturnType<typeof aReceiver>>['request
     'samples without their webhook',
   )
   const ticks = bodies.flatMap(({ tick }) => (tick === undefined ? [] : [tick]))
-  assert.equal(new Set(ticks).size, ticks.length, 'a tick ran twice')
+  assert.equal(new Set(ticks).size, ticks.length, 'a tick must run once')
   const repeatedWebhooks = [...byDelivery.values()].filter((list) => list.length > 1).length
   return { webhooks: byDelivery.size, repeatedWebhooks, ticks: ticks.length }
 }

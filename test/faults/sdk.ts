@@ -56,7 +56,7 @@ export async function callThroughProxy(url: string, auth: Auth, rounds: number, 
     for await (const one of direct.assets.list({ assetTypeIds: assetTypeId }))
       if (JSON.parse(one.definition).name === name) found.push(one)
     if (found.length > 1) outcome.doubleWrites++
-    if (created !== undefined) assert.equal(found.length, 1, 'an acknowledged write is missing')
+    if (created !== undefined) assert.equal(found.length, 1, 'every acknowledged write must be stored')
     const [asset] = found
     if (asset === undefined) return
     const args = { assetId: asset.id }

@@ -74,7 +74,7 @@ export function uploadLoad(): AdditionalLoad & { blobs: number } {
         assert.equal(await checksumOf(`${location}/data`), checksum, location)
       verified = blobs.size
       const steady = await checksumOf(`${root}/applications/${camera.app}/endpoints/${camera.endpointId}/files/steady`)
-      assert.ok(acceptedChecksums.includes(steady), 'neither the old content nor the new one')
+      assert.ok(acceptedChecksums.includes(steady), 'the content must be the old or the new content')
       acceptedChecksums = [steady]
       const { body } = await admin(`GET ${root}/applications/${camera.app}/binary-data/list?limit=0`)
       assert.ok(body.totalElements >= blobs.size)

@@ -78,7 +78,8 @@ export async function aDevice(url: string, options: IClientOptions = {}): Promis
         [],
       )
     },
-    closed: (withinMs = 2000) => eventually(() => assert.ok(!open, 'still open'), { withinMs, everyMs: 5 }),
+    closed: (withinMs = 2000) =>
+      eventually(() => assert.ok(!open, 'the connection must be closed'), { withinMs, everyMs: 5 }),
     end,
   }
 }

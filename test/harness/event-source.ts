@@ -68,7 +68,7 @@ export async function openEventSource(
     endReason: (withinMs = 5000) =>
       eventually(
         () => {
-          assert.ok(isEnded, 'the stream is still open')
+          assert.ok(isEnded, 'the stream must end')
           assert.equal(last?.event, 'end')
           return last!.data.reason
         },

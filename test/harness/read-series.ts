@@ -59,7 +59,7 @@ export async function readSeries(
     const seen = new Set<string>()
     for (const { endpointNo, series: own, columns } of fragments) {
       const key = `${endpointNo} ${own.name}`
-      assert.ok(!seen.has(key), 'a series occurs once in a part')
+      assert.ok(!seen.has(key), 'a series must occur once in a part')
       seen.add(key)
       const ofEndpoint = points[idOf.get(endpointNo)!] ?? {}
       points[idOf.get(endpointNo)!] = ofEndpoint

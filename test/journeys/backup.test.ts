@@ -101,7 +101,7 @@ test('a running platform reloads after a restore, even of a backup of another in
   await eventually(() => assert.deepEqual(two.ask(Notes).done.toSorted(), ['event acme', 'job left over']))
   const sealed = two.kit.secrets.seal('new')
   assert.equal(two.kit.secrets.open(sealed), 'new')
-  assert.equal(source.kit.secrets.open(sealed), 'new', 'both have the same data key now')
+  assert.equal(source.kit.secrets.open(sealed), 'new', 'both platforms must have the same data key')
 })
 
 /** Uploads the file of a software version. */

@@ -56,7 +56,7 @@ test('a user signs in with a browser, also after a wrong password, and the appli
   await page.getByLabel(/password/i).fill('wrong')
   await page.getByRole('button').click()
   await page.getByRole('alert').waitFor()
-  assert.equal(await page.getByLabel(/user/i).inputValue(), username, 'the name stays')
+  assert.equal(await page.getByLabel(/user/i).inputValue(), username, 'the form must keep the username')
   await page.getByLabel(/password/i).fill(password!)
   await page.getByRole('button').click()
   await page.getByText('Welcome back').waitFor()

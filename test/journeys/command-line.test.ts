@@ -51,7 +51,7 @@ test('objects are created, listed in every format, changed and deleted', async (
   const columns = ['--include', 'metadata', '--columns', 'endpointId,metadata.kind', '--limit', '1']
   assert.equal(await output(...list, ...columns, '-o', 'csv'), 'endpointId,metadata.kind\ntree-1,"apple, red"\n')
   const shown = await output('endpoints', 'get', 'tree-1', '--include', 'metadata')
-  assert.ok(!shown.includes('\u001b'), 'a control character reached the terminal')
+  assert.ok(!shown.includes('\u001b'), 'no control character must reach the terminal')
   assert.match(shown, /\\\\u001b|\\u001b/)
   assert.equal(await output('endpoints', 'delete', 'tree-3'), '')
   assert.equal(await output(...list, '-o', 'id'), 'tree-1\ntree-2\n')

@@ -42,7 +42,7 @@ test('users and API keys are created and revoked while the platform runs', async
   assert.equal((await login('ada', first)).status, 400)
   assert.equal((await login('ada', second)).status, 200)
   const asAda = client(baseUrl, { authorization: `Bearer ${token.body.access_token}` })
-  assert.equal((await asAda('GET /iam/api/v1/me')).status, 401, 'a new password ends what was open')
+  assert.equal((await asAda('GET /iam/api/v1/me')).status, 401, 'a new password must end open sessions')
 
   const created = await process('key', 'create', 'probe', '--scope', 'application:read')
   assert.equal(created.code, 0, created.stderr)
@@ -64,7 +64,7 @@ test('users and API keys are created and revoked while the platform runs', async
   assert.equal((await login('admin', fresh)).status, 200)
   await eventually(() => {
     const credentials = JSON.parse(readFileSync(join(directory, 'bootstrap.json'), 'utf8'))
-    assert.deepEqual(credentials.default.admin, { username: 'admin' }, 'what is no longer true is not told')
+    assert.deepEqual(credentials.default.admin, { username: 'admin' }, 'the file must not contain the old password')
   })
   await platform.kill('SIGTERM')
 })
@@ -74,7 +74,7 @@ test('without a running platform, commands start the database themselves and sto
   assert.match((await command('migrate')).stdout, /Nothing to do/)
   assert.equal((await command('user', 'remove', 'ada')).code, 0)
   const last = await command('user', 'remove', 'admin')
-  assert.equal(last.code, 1, 'the last administrator stays')
+  assert.equal(last.code, 1, 'the last administrator must not be removed')
   assert.match(last.stderr, /tenant-admin/)
 })
 

@@ -104,7 +104,7 @@ for (const [index, protocol] of protocols.entries())
       },
       { withinMs: 20_000 },
     )
-    assert.ok(proxy.cuts === 1 && device.downloadsFailed > 0, 'the download was not broken')
+    assert.ok(proxy.cuts === 1 && device.downloadsFailed > 0, 'the download must be interrupted once')
     assert.equal(device.downloads.get('2.0.0'), createHash('sha256').update(content).digest('hex'))
 
     await device.stop()

@@ -84,7 +84,7 @@ test('a registered client certificate is accepted over TLS, also with session re
   await admin(`PATCH /api/v1/x509-credentials/${issued.id}/state`, { state: 'Revoked' })
   await device.closed(1000)
   const third = await handshake(first.session)
-  assert.equal(third.answer[3], 4, 'a resumed handshake does not help a revoked certificate')
+  assert.equal(third.answer[3], 4, 'a revoked certificate must be rejected in a resumed handshake')
 })
 
 test('a revocation takes effect within a second, also for open connections', async () => {

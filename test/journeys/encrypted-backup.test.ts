@@ -56,5 +56,5 @@ test('a backup is encrypted with a passphrase, and restored with it only', async
   terminal.type(`${passphrase}x\u007f\r`)
   assert.equal(await terminal.exit, 0, terminal.output())
   assert.match(terminal.output(), /Every checksum matches/)
-  assert.ok(!terminal.output().includes('horse'), 'the terminal shows the passphrase')
+  assert.ok(!terminal.output().includes('horse'), 'the terminal must not show the passphrase')
 })

@@ -92,7 +92,7 @@ test('over MQTT "get" gets a response without a request id, other requests do no
   await eventually(async () => {
     const { body } = await admin(`GET /api/v1/al/endpoint-traffic?endpointIds=${endpointId}&extension=bcx`)
     const payloads = body.content.map(({ payload }: { payload?: string }) => payload)
-    assert.ok(payloads.includes('{"token":"***"}'), 'the traffic log hides the token')
+    assert.ok(payloads.includes('{"token":"***"}'), 'the traffic log must hide the token')
     assert.ok(!JSON.stringify(body).includes(`up-${endpointId}`))
   })
   // The register receives metadata in batches.

@@ -62,7 +62,7 @@ assert.ok(names.length >= 24)
 for (const name of names)
   test(`the example ${name} has its expected effect`, async () => {
     const expression = readFileSync(new URL(`${name}.js`, folder), 'utf8')
-    assert.match(expression, /^\/\/ [A-Z]/, 'starts with a comment')
+    assert.match(expression, /^\/\/ [A-Z]/, 'the example must start with a comment')
     const id = crypto.randomUUID()
     const text = readFileSync(new URL(`${name}.json`, folder), 'utf8').replaceAll('$endpointId', id)
     const example = JSON.parse(text) as Example

@@ -96,7 +96,7 @@ test('devices install software, and fail at commands and updates if they shall',
   const before = Date.now()
   const id = await commands.invoke('updates-0001', 'blink')
   await eventually(async () => assert.equal((await commands.get('updates-0001', 'blink', id)).statusCode, 200))
-  assert.ok(Date.now() - before >= 100, 'a slow device takes at least half of the average time')
+  assert.ok(Date.now() - before >= 100, 'a slow device must take at least half of the average time')
   assert.equal(await working.stop('SIGTERM'), 0, working.output())
   assert.match(working.output(), / 1 command answered, .* 2 updates installed, .* 0 errors\.\n$/)
 

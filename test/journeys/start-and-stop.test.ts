@@ -97,7 +97,7 @@ describe('a platform on its own directory', () => {
     assert.match(String(answer), /^HTTP\/1\.1 201 /)
     assert.equal(await exit, 0)
     assert.ok(Date.now() - began < 10_000)
-    await eventually(() => assert.deepEqual(processes.filter(isAlive), [], 'processes are still there'), {
+    await eventually(() => assert.deepEqual(processes.filter(isAlive), [], 'all processes must end'), {
       withinMs: 2000,
     })
   })
@@ -107,7 +107,7 @@ describe('a platform on its own directory', () => {
     assert.deepEqual(second.bootstrap, first.bootstrap)
     assert.equal(await certificatesOf(second), certificates)
     const me = await client(second.baseUrl, bearer(tokens.access_token))('GET /iam/api/v1/me')
-    assert.equal(me.status, 200, 'the access token was rejected after the restart')
+    assert.equal(me.status, 200, 'the access token must be accepted after the restart')
     const { frontendClient, tenantId } = second.bootstrap.default
     const refresh = { grant_type: 'refresh_token', client_id: frontendClient.id, refresh_token: tokens.refresh_token }
     assert.equal((await requestToken(second.baseUrl, tenantId, refresh)).status, 200)
@@ -164,7 +164,7 @@ describe('a platform with authentication off for one service and log level trace
     assert.match((await anonymous('GET /docs')).text, /swagger-ui-bundle\.js/)
     assert.equal((await anonymous('GET /openapi.json')).body.openapi, '3.1.0')
     assert.equal((await anonymous('POST /api/v1/applications', { name: 'open' })).status, 201)
-    assert.equal((await anonymous('GET /iam/api/v1/users')).status, 401, 'another service is open too')
+    assert.equal((await anonymous('GET /iam/api/v1/users')).status, 401, 'other services must require authentication')
     assert.match(platform.output(), /AUTHENTICATION IS OFF/)
     assert.match((await manage('GET /metrics')).text, /^waypost_http_request_duration_seconds_count/m)
     const ask = await platform.asService(platform.bootstrap.default)
@@ -191,11 +191,11 @@ describe('a platform with authentication off for one service and log level trace
     await platform.kill('SIGTERM')
     const output = platform.output()
     assert.ok(output.includes(platform.baseUrl))
-    assert.match(output, /epr\/api\/v1\/endpoints.*409/, 'the rejected requests are not in the output')
-    assert.ok(!output.includes(endpointToken), 'the token of an endpoint was logged')
+    assert.match(output, /epr\/api\/v1\/endpoints.*409/, 'the output must contain the rejected requests')
+    assert.ok(!output.includes(endpointToken), 'the token of an endpoint must not be logged')
     const bootstrap = readFileSync(join(platform.directory, 'bootstrap.json'), 'utf8')
     for (const [, secret] of bootstrap.matchAll(/"(?:secret|password)": "([^"]+)"/g))
-      assert.ok(!output.includes(secret!), 'a secret was logged')
-    assert.doesNotMatch(output, /eyJ[\w-]+\.[\w-]+\.[\w-]+/, 'a token was logged')
+      assert.ok(!output.includes(secret!), 'no secret must be logged')
+    assert.doesNotMatch(output, /eyJ[\w-]+\.[\w-]+\.[\w-]+/, 'no token must be logged')
   })
 })

@@ -22,7 +22,7 @@ const assertReady = (directory: string) => {
 
 const assertNoProcess = async (directory: string) => {
   const lock = join(directory, 'lock.pid')
-  await eventually(() => assert.ok(!existsSync(lock), 'the platform still locks its directory'))
+  await eventually(() => assert.ok(!existsSync(lock), 'the platform must release the lock of its directory'))
 }
 
 const exitOf = (child: ChildProcess) =>
@@ -99,7 +99,7 @@ test('repeated signals are ignored for a second; a later Ctrl-C does not wait fo
   assert.ok(took >= 1000, `it gave up after ${took} ms`)
   assert.ok(took < 5000, `it took ${took} ms`)
   request.destroy()
-  await eventually(() => assert.deepEqual(servers.filter(isAlive), [], 'the database still runs'))
+  await eventually(() => assert.deepEqual(servers.filter(isAlive), [], 'the database must stop'))
 })
 
 test('SIGTERM and SIGINT end a waiting start within seconds, with exit code 0', async () => {

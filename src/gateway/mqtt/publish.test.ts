@@ -100,7 +100,7 @@ test('acknowledges in the order of arrival, each once it is done', async () => {
   asked[2]!.resolve()
   asked[1]!.resolve()
   await sleep(30)
-  assert.equal(client.received.length, 2, 'nothing but CONNACK and PINGRESP')
+  assert.equal(client.received.length, 2, 'the client must get only CONNACK and PINGRESP')
   asked[0]!.resolve(0x10)
   assert.deepEqual([(await client.next('puback')).reasonCode, (await client.next('pubrec')).messageId], [0x10, 2])
   assert.equal((await client.next('puback')).reasonCode, 0x87)

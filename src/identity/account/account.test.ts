@@ -187,7 +187,7 @@ suite('a forgotten password', () => {
     assert.equal((await ask('gina')).status, 200)
     const token = await tokenFor('gina@example.org')
     const rows = await waypost.kit.db.sql`select id, payload from identity.artefacts where model = 'PasswordReset'`
-    assert.ok(!JSON.stringify(rows).includes(token), 'the token is stored as it is')
+    assert.ok(!JSON.stringify(rows).includes(token), 'the token must not be stored in plain text')
     // Programs that look at links in e-mails do not use it up.
     for (let n = 0; n < 2; n++)
       assert.match((await aBrowser().go(at(`new-password?token=${token}`))).text, /for gina at Acme/)

@@ -97,7 +97,7 @@ suite('a realm that requires a second factor', () => {
     assert.match(enrol.text, /requires one for every user/)
     assert.match(enrol.text, /<svg/)
     const secret = secretIn(enrol.text)
-    assert.equal(secretIn((await browser.go(url)).text), secret, 'another secret after a reload')
+    assert.equal(secretIn((await browser.go(url)).text), secret, 'the secret must stay the same after a reload')
     for (const code of ['', '000000', 'abcdef', codeOf(secret, -5)]) {
       const wrong = await post({ step: 'add-app', code })
       assert.equal(wrong.status, 400)
@@ -144,7 +144,11 @@ suite('a realm that requires a second factor', () => {
     assert.deepEqual([kept.status, /one is required here/.test(kept.text)], [400, true])
     await browser.go(`${account}/add-factor`, {})
     const secret = secretIn((await browser.go(account)).text)
-    assert.equal((await browser.go(account, { step: 'add-app', code: codeOf(secret) })).status, 303, 'codes again')
+    assert.equal(
+      (await browser.go(account, { step: 'add-app', code: codeOf(secret) })).status,
+      303,
+      'the first code of a new app must be accepted',
+    )
     assert.equal(idsIn((await browser.go(account)).text).length, 2)
     assert.equal((await browser.go(`${account}/remove-factor`, { id: 'x' })).status, 404)
     assert.equal((await browser.go(`${account}/remove-factor`, { id: id! })).status, 303)
@@ -163,7 +167,11 @@ suite('a code', () => {
     const third = await aSignIn('optional')
     await third.post({ username, password })
     assert.equal((await third.post({ step: 'code', code })).status, 401, 'a replay')
-    assert.equal((await third.post({ step: 'code', code: codeOf(secret, -1) })).status, 401, 'an older one')
+    assert.equal(
+      (await third.post({ step: 'code', code: codeOf(secret, -1) })).status,
+      401,
+      'an older code must be rejected',
+    )
     nextStep()
     await third.complete(await third.post({ step: 'code', code: codeOf(secret) }))
   })
@@ -174,7 +182,7 @@ suite('a code', () => {
     for (let login = 0; login < 3; login++) {
       const { post } = await aSignIn('optional')
       const asked = await post({ username, password })
-      assert.equal(asked.status, 200, 'the password itself is not locked')
+      assert.equal(asked.status, 200, 'the password itself must not be locked')
       for (let n = 0; n < 4; n++) statuses.push((await post({ step: 'code', code: `00000${n}` })).status)
     }
     assert.deepEqual(statuses.slice(0, 10), Array(10).fill(401))
@@ -184,7 +192,7 @@ suite('a code', () => {
     assert.equal(locked.status, 429)
     assert.ok(Number(locked.headers.get('retry-after')) > 0)
     const grant = await clientOf(realms.optional).logIn(username, { totp: codeOf(secret) })
-    assert.equal(grant.status, 429, 'the password grant shares the lockout')
+    assert.equal(grant.status, 429, 'the password grant must share the lockout')
     time += 120_000
     await complete(await post({ username, password }).then(() => post({ step: 'code', code: codeOf(secret) })))
   })
@@ -204,7 +212,11 @@ suite('a code', () => {
     const other = await withApp('optional')
     const third = await aSignIn('optional')
     await third.post({ username, password })
-    assert.equal((await third.post({ step: 'code', code: other.codes[0]! })).status, 401, 'the code of another user')
+    assert.equal(
+      (await third.post({ step: 'code', code: other.codes[0]! })).status,
+      401,
+      'the code of another user must be rejected',
+    )
     await third.complete(await third.post({ step: 'code', code: codeOf(secret) }))
   })
 

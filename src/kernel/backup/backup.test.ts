@@ -92,7 +92,7 @@ test('a restore brings back every row: into the same database, into an empty one
   await assert.rejects(other.pool`insert into sample.children values (9, 77, null)`, /children_parent_fkey/)
   await other.pool`insert into sample.children values (9, 1, null)`
   const [log] = await other.pool`select count(*)::int as n from sample.log`
-  assert.equal(log?.n, 4, 'the trigger is enabled again, and did not fire for restored rows')
+  assert.equal(log?.n, 4, 'the trigger must be enabled again, and must not fire for restored rows')
 })
 
 test('an existing file is replaced only with force, and a failed backup leaves no file', async () => {

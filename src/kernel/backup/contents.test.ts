@@ -75,7 +75,11 @@ test('referenced contents are restored with their rows, from files into S3 and f
   const there = { contents: { blobs: s3, tables } }
   assert.deepEqual((await restore(second.connection, path, migrations, there)).stored, { written: 5, kept: 0 })
   await assertHolds(s3, source.papers)
-  assert.deepEqual(await keysOf(s3), [...source.papers.keys()].sort(), 'a content without a row is not in the backup')
+  assert.deepEqual(
+    await keysOf(s3),
+    [...source.papers.keys()].sort(),
+    'a content without a row must not be in the backup',
+  )
   assert.deepEqual((await restore(second.connection, path, migrations, there)).stored, { written: 0, kept: 5 })
 
   const again = file()
@@ -101,7 +105,7 @@ test('restoring a backup without contents leaves the blob store untouched', asyn
   await backUp(source.connection, withThem, { contents: source.contents })
   const other = { ...(await backupDatabase()), ...(await aStore()) }
   assert.equal((await restore(other.connection, withThem, migrations)).stored, undefined)
-  assert.deepEqual(await keysOf(other.blobs), [], 'without a blob store only rows are restored')
+  assert.deepEqual(await keysOf(other.blobs), [], 'without a blob store only rows must be restored')
 })
 
 test('missing and damaged contents are counted and do not keep the others from being backed up', async () => {

@@ -79,7 +79,7 @@ const taskOf = async (type: { name: string }, taskId: string) => {
   const task = await bulk.find(db.sql, type, taskId)
   assert.ok(task)
   const { total, succeeded, failed, pending } = task.counts
-  assert.equal(total, succeeded + failed + pending!, 'the counts add up')
+  assert.equal(total, succeeded + failed + pending!, 'the counts must add up')
   return task
 }
 const ended = (type: { name: string }, taskId: string, withinMs = 10_000) =>
@@ -128,7 +128,7 @@ suite('a task over stored items', () => {
       numbers(35),
     )
     assert.deepEqual(all[34], { position: 34, item: 34, state: 'succeeded', result: { product: 102 } })
-    assert.equal(await bulk.find(db.sql, Blocked, taskId), undefined, 'a task of another type is not found')
+    assert.equal(await bulk.find(db.sql, Blocked, taskId), undefined, 'a task of another type must not be found')
   })
 
   test('accepts items in arrays of any size, and no items at all', async () => {
@@ -197,7 +197,7 @@ suite('a task over stored items', () => {
       untouched.map(({ item }) => item),
       numbers(20).slice(10),
     )
-    assert.equal(await db.tx((sql) => bulk.cancel(sql, taskId)), false, 'it has ended')
+    assert.equal(await db.tx((sql) => bulk.cancel(sql, taskId)), false, 'a task that has ended must not be canceled')
     const next = await start(Blocked, {}, numbers(1), { prepared: true })
     assert.equal(await db.tx((sql) => bulk.cancel(sql, next)), true)
     assert.equal(gates.length, 2)
@@ -349,6 +349,10 @@ suite('all tasks', () => {
     assert.equal(await bulk.deleteTenantTasks(db.sql, 'unknown', [Multiply]), false)
     while (await bulk.deleteTenantTasks(db.sql, tenantId, [Multiply]));
     assert.deepEqual(await left(), [new Set(), new Set()])
-    assert.equal((await bulk.list(db.sql, { tenantId: 'other', limit: 9 })).length, 1, 'other tenants keep theirs')
+    assert.equal(
+      (await bulk.list(db.sql, { tenantId: 'other', limit: 9 })).length,
+      1,
+      'tasks of other tenants must not be deleted',
+    )
   })
 })

@@ -103,7 +103,7 @@ test('two nodes share the tasks, and a task that two jobs run at the same time i
   for (const taskId of tasks.slice(0, 3))
     for (const node of [one, two, one]) await node.db.tx((sql) => node.jobs.send(sql, Crash.job, { taskId }))
   for (const taskId of tasks) assert.equal((await finished(one, taskId)).counts.succeeded, 54)
-  assert.ok(one.pages() > 0 && two.pages() > 0, 'both nodes processed pages')
+  assert.ok(one.pages() > 0 && two.pages() > 0, 'both nodes must process pages')
 })
 
 test('with random failures the counts add up, and each item is processed once or not at all', async () => {

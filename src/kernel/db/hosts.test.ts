@@ -134,7 +134,7 @@ test('of several hosts the one that accepts writes is used, also after a failove
 
   const db = createDb({ url }, { max: 4 })
   afterAllTests(() => db.close())
-  assert.equal(await where(), 'two', 'the first host rejects writes')
+  assert.equal(await where(), 'two', 'the second host must be used, because the first rejects writes')
   await db.sql`insert into written values (1)`
   await db.tx((sql) => sql`insert into written values (2)`)
 

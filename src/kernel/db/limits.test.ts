@@ -101,7 +101,7 @@ suite('a transaction inside a transaction', () => {
       ])
         await assert.rejects(inner(), /opened inside a transaction/)
       assert.equal((await sql`select 1 as one`)[0]?.one, 1)
-      assert.equal((await db.sql`select 1 as one`)[0]?.one, 1, 'plain statements have their own connections')
+      assert.equal((await db.sql`select 1 as one`)[0]?.one, 1, 'plain statements must have their own connections')
     })
   })
 
@@ -195,7 +195,7 @@ suite('prepared statements', () => {
     const db = aDb({ max: 1 })
     assert.equal((await db.sql`select ${5}::int as once`.unprepared())[0]?.once, 5)
     const [row] = await db.sql`select count(*) as n from pg_prepared_statements where statement like '%once%'`
-    assert.equal(row?.n, 1, 'only this query itself')
+    assert.equal(row?.n, 1, 'only this query itself must run')
   })
 
   test('work after a change of their table, outside and inside of transactions', async () => {

@@ -63,7 +63,7 @@ test('a stream reports that its reader is behind, and when the reader continues'
   const data = JSON.stringify('x'.repeat(10_000))
   let sent = 0
   while (stream.send('much', data) && sent < 10_000) sent++
-  assert.ok(sent < 10_000, 'the buffer fills up')
+  assert.ok(sent < 10_000, 'the buffer must fill up')
   await new Promise((done) => setTimeout(done, 50))
   // The buffers of the sockets may take more.
   while (stream.send('much', data) && sent < 10_000) sent++

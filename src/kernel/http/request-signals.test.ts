@@ -64,7 +64,7 @@ test('the signal of a request aborts when its connection closes before the respo
   await eventually(() => assert.ok(signals[1]!.aborted))
   assert.ok(CallerDisconnected.is(signals[1]!.reason))
   await waypost.close()
-  assert.equal(signals[0]!.aborted, false, 'an answered request does not abort any more')
+  assert.equal(signals[0]!.aborted, false, 'the signal of an answered request must not abort')
 })
 
 test('it aborts at the deadline of the operation and when the server closes; both requests get a response', async () => {

@@ -189,7 +189,7 @@ test(`requests at the same time, at two nodes and through two services, never fo
       if (statuses[index] === 204) assert.ok(stored.get(from)!.includes(to), `${from} ${to} was accepted`)
     for (const name of names)
       for (const child of stored.get(name)!)
-        assert.ok((await relationsOf(child)).includes(`IS_CONTAINED_BY ${name}`), 'both ends agree')
+        assert.ok((await relationsOf(child)).includes(`IS_CONTAINED_BY ${name}`), 'both ends of a relation must agree')
     const isOnCycle = (name: EntityName, above: EntityName[]): boolean =>
       above.includes(name) || stored.get(name)!.some((child) => isOnCycle(child, [...above, name]))
     assert.ok(!names.some((name) => isOnCycle(name, [])), `a cycle in round ${round}`)

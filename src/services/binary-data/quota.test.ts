@@ -95,7 +95,7 @@ test('the quota of a tenant package overrides the setting, and a change applies 
   await little.change('small')
   assert.equal(await little.store('c', 1), 413)
   assert.equal(await little.store('b', 2 * megabyte - 999), 413)
-  assert.equal(await little.store('b', megabyte), 204, 'less than before is always welcome')
+  assert.equal(await little.store('b', megabyte), 204, 'a smaller content must always be accepted')
   assert.equal(await much.store('b', megabyte), 204)
 
   const package_ = `/tenant-manager/api/v1/packages-types/${created.body.id}`

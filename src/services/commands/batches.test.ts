@@ -206,7 +206,7 @@ suite('what is gone', () => {
 
     await sql`update commands.commands set ends_at = now() - interval '31 days' where task_id = ${taskId}`
     await deleteOld(sql, 31)
-    assert.ok(await taskOf(taskId, app), 'a task that began lately stays')
+    assert.ok(await taskOf(taskId, app), 'a recent task must not be deleted')
     await sql`update commands.tasks set created_at = now() - interval '32 days' where task_id = ${taskId}`
     await deleteOld(sql, 30)
     assert.equal(await taskOf(taskId, app), undefined)

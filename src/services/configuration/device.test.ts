@@ -208,7 +208,11 @@ suite('statuses', () => {
     await put(2)
     const sensor = await device()
     for (const configId of ['x', '', theirs.configId, replaced.configId]) {
-      assert.equal((await post('/applied/json', { configId })).status, 200, 'over HTTP there is no request id')
+      assert.equal(
+        (await post('/applied/json', { configId })).status,
+        200,
+        'a request without a request id must be accepted over HTTP',
+      )
       await sensor.publish(topic('/applied/json/5'), { configId })
       const { json } = await sensor.receives(topic('/applied/json/5/error'))
       assert.deepEqual([json.statusCode], [404])

@@ -68,7 +68,7 @@ async function run(steps: Step[]) {
   const got = new Map<string, string>()
   const take = () => {
     for (const { topic, json } of sensor?.received.splice(0) ?? []) {
-      assert.notEqual(json.config, null, 'a push without a configuration')
+      assert.notEqual(json.config, null, 'every push must have a configuration')
       got.set(/json\/(night)\/status$/.exec(topic)?.[1] ?? 'default', json.configId)
     }
   }
@@ -109,7 +109,11 @@ async function run(steps: Step[]) {
               endpoints: { [place.version]: [endpoint.endpointId] },
             })
           : await ok(`PUT ${path}?name=${one.name}`, { value: one.value })
-      assert.equal(configId === old?.configId, one.value === old?.value, 'equal JSON keeps the configuration')
+      assert.equal(
+        configId === old?.configId,
+        one.value === old?.value,
+        'equal JSON must keep the id of the configuration',
+      )
       map.set(key(one.version, one.name), { configId, value: one.value })
     }
   }
@@ -150,7 +154,7 @@ async function run(steps: Step[]) {
   const places = shown.map((record: Record<string, string>) =>
     [record.appVersionName, record.name, record.configId].join(' '),
   )
-  assert.equal(new Set(places).size, places.length, 'one record for each version, name and configuration')
+  assert.equal(new Set(places).size, places.length, 'there must be one record for each version, name and configuration')
   await sensor?.end()
 }
 

@@ -66,7 +66,7 @@ test('a full queue rejects checks of its own tenant only', async () => {
   assert.equal(busy.queuedCount(), 6)
   const isRefusal = (answer: unknown) =>
     answer instanceof PlatformError && answer.status === 429 && answer.headers?.['retry-after'] === '2'
-  assert.ok(isRefusal(await late), 'all lines together are full')
+  assert.ok(isRefusal(await late), 'the total of all queues must be limited')
   const answers = await Promise.all(flood)
   const answered = answers.filter((answer) => answer === false).length
   assert.ok(answered === 5 || answered === 6, `${answered}`) // in line, and one or two at work

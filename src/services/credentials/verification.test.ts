@@ -155,15 +155,15 @@ suite('lockout after wrong passwords', () => {
     // Concurrent attempts count before they are checked.
     const checks = await checksDuring(() => Promise.all(Array.from({ length: 30 }, (_, n) => guess(n))))
     assert.equal(checks, 4)
-    assert.ok(await node.logIn(created), 'accepted from the cache')
+    assert.ok(await node.logIn(created), 'the password must be accepted from the cache')
     await Promise.all(Array.from({ length: 4 }, (_, n) => guess(n, otherNode)))
-    assert.equal(await otherNode.logIn(created), undefined, 'locked on a node that has not cached the password')
+    assert.equal(await otherNode.logIn(created), undefined, 'a node that has not cached the password must reject it')
     clockAheadMs += 61_000
     assert.ok(await otherNode.logIn(created))
     const checksAfterLock = await checksDuring(() => Promise.all(Array.from({ length: 30 }, (_, n) => guess(100 + n))))
     assert.equal(checksAfterLock, 4)
     clockAheadMs += 61_000
-    assert.equal(await checksDuring(() => guess(200)), 0, 'the second lock is longer')
+    assert.equal(await checksDuring(() => guess(200)), 0, 'the second lock must be longer')
     clockAheadMs += 60_000
     assert.equal(await checksDuring(() => guess(200)), 1)
   })
@@ -177,8 +177,8 @@ suite('lockout after wrong passwords', () => {
       true,
       'another node has counted nothing',
     )
-    assert.equal(await checksDuring(() => guess(100, '198.51.100.7')), 0, 'this address is locked')
-    assert.ok(await logIn(created, { address: '203.0.113.1' }), 'another address is not')
+    assert.equal(await checksDuring(() => guess(100, '198.51.100.7')), 0, 'this address must be locked')
+    assert.ok(await logIn(created, { address: '203.0.113.1' }), 'another address must not be locked')
     // Four guesses at each address until the limit for all addresses, which is fifty times as high.
     for (let n = 0; n < 200; n++) await guess(1000 + n, `203.0.${n >> 2}.9`)
     assert.equal(await checksDuring(() => guess(2000, '192.0.2.200')), 0)

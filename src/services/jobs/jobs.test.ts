@@ -37,7 +37,7 @@ const read = async (jobId: string, ask: Ask = admin) => {
   const { status, body, text } = await ask(`GET ${root}/${jobId}`)
   assert.equal(status, 200, text)
   const { total, succeeded, failed, pending } = body.counts
-  assert.equal(total, succeeded + failed + pending, 'the counts add up')
+  assert.equal(total, succeeded + failed + pending, 'the counts must add up')
   return body
 }
 const ended = (jobId: string) =>
@@ -297,7 +297,11 @@ suite('permissions on jobs', () => {
     }
     assert.equal((await reader(`GET ${root}/${jobId}/items`)).body.totalElements, 1)
     assert.equal((await reader(`POST ${root}/${jobId}/start`)).status, 403)
-    assert.equal((await admin(`POST ${root}/${jobId}/start`)).status, 403, 'it acts with the rights of its creator')
+    assert.equal(
+      (await admin(`POST ${root}/${jobId}/start`)).status,
+      403,
+      'the job must act with the permissions of its creator',
+    )
     assert.equal((await reader(`POST ${root}/${jobId}/cancel`)).status, 403)
     assert.equal((await admin(`POST ${root}/${jobId}/cancel`)).status, 200)
   })

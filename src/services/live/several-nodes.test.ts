@@ -142,7 +142,13 @@ test('a node that stops gives no gap; one that vanishes does', async () => {
   const { sql } = streams.waypost.kit.db
   await sql`insert into kernel.nodes (id, version, seen_at) values ('ghost', '', now() + interval '1 hour')`
   await eventually(() => assert.ok(streams.waypost.kit.members.isAlive('ghost')))
-  await eventually(() => assert.deepEqual(source.gaps(), ['missed'], 'the ghost does not acknowledge'))
+  await eventually(() =>
+    assert.deepEqual(
+      source.gaps(),
+      ['missed'],
+      'the stream must get a gap, because the dead node does not acknowledge',
+    ),
+  )
   await sql`delete from kernel.nodes where id = 'ghost'`
   await eventually(() => assert.deepEqual(source.gaps(), ['missed', 'missed']))
   source.close()

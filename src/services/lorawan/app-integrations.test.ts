@@ -30,7 +30,7 @@ suite('creating an application integration', () => {
     assert.ok(!text.includes(netApiKeyId))
     assert.match(headers.location!, new RegExp(`/api/v1/integrations/${body.id}$`))
     const [row] = await waypost.kit.db.sql`select net_api_key from lorawan.app_integrations where id = ${body.id}`
-    assert.ok(!JSON.stringify(row).includes(netApiKeyId), 'the key is sealed at rest')
+    assert.ok(!JSON.stringify(row).includes(netApiKeyId), 'the key must be sealed at rest')
     for (const alias of ['/netc/api/v1', '/ttnc/api/v1'])
       assert.equal((await must(200, `GET ${alias}/integrations/${body.id}`)).body.id, body.id)
   })

@@ -37,7 +37,7 @@ async function connected(fields: object = {}) {
     downlink: (nth = 0) =>
       eventually(() => {
         const found = network.pushed.filter(({ topic }) => topic === `v3/${netUsername}/devices/dev/down/push`)[nth]
-        assert.ok(found, 'no downlink yet')
+        assert.ok(found, 'the network must get a downlink')
         return found.downlink
       }),
     downlinks: () => network.pushed.filter(({ topic }) => topic.includes(netUsername)).length,

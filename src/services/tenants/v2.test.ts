@@ -61,7 +61,7 @@ describe('tenant manager v2', () => {
       assert.equal(body.status, 'AVAILABLE')
       return body
     })
-    assert.equal(polled.admin.password, undefined, 'a generated password is shown once')
+    assert.equal(polled.admin.password, undefined, 'a generated password must be shown only once')
     const [user] = (await realm(tenantId)).users
     assert.deepEqual(user, {
       id: adminId,
@@ -120,7 +120,7 @@ describe('tenant manager v2', () => {
     assert.deepEqual(await names('search=keeper-be'), ['Zoo Berlin'])
     assert.deepEqual(await names('admin=keeper-aa%40zoo.example'), ['Zoo Aachen'])
     assert.deepEqual(await names('name=100%25'), ['Zoo 100%'])
-    assert.deepEqual(await names('name=zoo&limit=1'), ['Zoo 100%'], 'the newest comes first')
+    assert.deepEqual(await names('name=zoo&limit=1'), ['Zoo 100%'], 'the newest tenant must be first')
     const page = await admin(`GET ${root}/tenants?name=zoo&limit=1&offset=1`)
     assert.equal(page.body.count, 3)
     assert.equal(page.body.limit, 1)
@@ -137,12 +137,12 @@ describe('tenant manager v2', () => {
     const { admin } = fixture
     const { id, tenant_id: tenantId } = await createAvailable({ package_type: 'default' })
     const v1 = (await admin(`GET /api/v1/tenants/${tenantId}`)).body
-    assert.equal(v1.subscription_type, 'RENEWAL', 'v1 shows a trial as RENEWAL')
+    assert.equal(v1.subscription_type, 'RENEWAL', 'v1 must show a trial as RENEWAL')
     assert.equal(v1.package_type, 1)
     assert.equal((await admin(`GET /api/v1/tenants?realm_name=${tenantId}&subscription_type=RENEWAL`)).body.count, 1)
     await admin(`PUT /api/v1/tenants/${tenantId}`, { status: 'DISABLED' })
     const disabled = (await admin(`GET ${root}/tenants/${id}`)).body
-    assert.equal(disabled.status, 'SUSPENDED', 'v2 shows DISABLED as SUSPENDED')
+    assert.equal(disabled.status, 'SUSPENDED', 'v2 must show DISABLED as SUSPENDED')
     assert.equal((await admin(`PUT ${root}/tenants/${id}`, { status: 'SUSPENDED' })).status, 200)
     assert.equal((await admin(`GET /api/v1/tenants/${tenantId}`)).body.status, 'DISABLED')
     assert.equal((await admin(`PUT ${root}/tenants/${id}`, { status: 'AVAILABLE' })).body.status, 'AVAILABLE')

@@ -95,7 +95,7 @@ test('every acknowledged sample without a timestamp becomes a point, with concur
     [count, 2 * count, count / 2],
   )
   const times = points.flat().map(({ timestamp }) => timestamp)
-  assert.equal(new Set(times).size, times.length, 'no two of the endpoint have the same time')
+  assert.equal(new Set(times).size, times.length, 'the samples of the endpoint must have different times')
   const values = points.map((own) => own.map(({ values: { value } }) => value).sort((a: number, b: number) => a - b))
   assert.deepEqual(values[0], [...Array(count).keys()])
   assert.deepEqual(

@@ -187,7 +187,7 @@ suite('the directory', () => {
     assert.deepEqual(await all({ ...of, search: 'after' }), [])
     assert.deepEqual(await all({ ...of, sort: 'colour' }), ['change-2', 'change-1'])
     await admin(`DELETE ${root}/endpoints/change-1`)
-    assert.deepEqual(await all({ ...of, search: 'red' }), [], 'a deleted endpoint is not listed')
+    assert.deepEqual(await all({ ...of, search: 'red' }), [], 'a deleted endpoint must not be listed')
     assert.deepEqual(await all({ ...of, sort: 'colour' }), ['change-2'])
     await update()
     const sql = waypost.kit.db.sql

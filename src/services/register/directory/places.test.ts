@@ -143,7 +143,7 @@ suite('places of endpoints', () => {
     assert.deepEqual((await places({ ...world, ...of })).ids, ['move-1', 'move-2'])
     await admin(`PUT ${root}/endpoints/move-2/metadata/lat`, '"nowhere"')
     await admin(`DELETE ${root}/endpoints/move-1`)
-    assert.deepEqual((await places({ ...world, ...of })).ids, ['move-2'], 'a deleted endpoint is not shown')
+    assert.deepEqual((await places({ ...world, ...of })).ids, ['move-2'], 'a deleted endpoint must not be shown')
     await update()
     assert.equal((await places({ ...world, ...of })).count, 0)
     const sql = waypost.kit.db.sql

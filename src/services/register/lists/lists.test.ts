@@ -33,7 +33,7 @@ await anEndpoint(foreign.version, { endpointId: 'f1', metadata: { city: 'Kyiv' }
 const idsOf = async (parameters: Record<string, unknown>, ask = admin) => {
   const answer = await list(parameters, ask)
   assert.equal(answer.status, 200, answer.text)
-  assert.equal(answer.body.totalElements, answer.body.content.length, 'the total is exact')
+  assert.equal(answer.body.totalElements, answer.body.content.length, 'the total must be exact')
   return ids(answer)
 }
 const matching = async (multiFilter: object) => idsOf({ multiFilter })

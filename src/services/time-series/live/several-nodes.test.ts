@@ -68,7 +68,7 @@ test('points that one node stores reach the streams of another, whatever their l
   assert.ok(!(await isSent(second)))
   source.close()
   await eventually(async () => assert.ok(!(await isSent(first))))
-  assert.equal(withPoints(sent.toAll), 0, 'points go to the node that watches them')
+  assert.equal(withPoints(sent.toAll), 0, 'points must go only to the node that watches them')
   control.close()
 })
 

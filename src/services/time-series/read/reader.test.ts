@@ -54,7 +54,7 @@ suite('reading in parts', () => {
     for (const own of [endpoint, otherEndpoint]) await collect(own, texts(own.endpointId.slice(0, 3)))
     const limits = { points: 300, sampleValues: 1000, sampleTextBytes: 3000 }
     const isSame = async () => {
-      assert.ok((await sameAsSimple(endpoint, limits)) > 5, 'in several parts')
+      assert.ok((await sameAsSimple(endpoint, limits)) > 5, 'the query must be read in several parts')
       const both = await readSeries(db, { endpoints: [endpoint, otherEndpoint], descending: false, limits })
       assert.deepEqual(both.points, {
         [endpoint.endpointId]: await points(endpoint.endpointId),

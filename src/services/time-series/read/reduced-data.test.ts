@@ -29,7 +29,7 @@ type PointsByEndpoint = Record<string, Record<string, { timestamp: string; value
 function whole(parts: PointsByEndpoint[]): PointsByEndpoint {
   for (const part of parts) assert.equal(Object.keys(part).length, 1)
   const all: PointsByEndpoint = Object.assign({}, ...parts)
-  assert.equal(Object.keys(all).length, parts.length, 'an endpoint is in two elements')
+  assert.equal(Object.keys(all).length, parts.length, 'each endpoint must be in one element')
   return all
 }
 

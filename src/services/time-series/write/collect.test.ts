@@ -142,7 +142,7 @@ suite('collecting samples', () => {
     for (const [index, own] of sets.entries()) {
       assert.equal(own.length, index < 2000 ? 1 : 2)
       assert.deepEqual(own.flatMap(numbers.fieldsOf), lists[index])
-      assert.deepEqual(numbers.setsOf(endpoint, lists[index]!), own, 'known by now')
+      assert.deepEqual(numbers.setsOf(endpoint, lists[index]!), own, 'the sets must be cached now')
     }
   })
 

@@ -70,7 +70,7 @@ test('after a crash the table is completed from samples, packed or not', async (
   const next = anotherNode('next')
   await next.latest.start()
   assert.deepEqual(await latestOf(endpoint), { 'auto~a': [20, 2] })
-  assert.deepEqual(await marks(), [nodeId], 'it may be alive')
+  assert.deepEqual(await marks(), [nodeId], 'the mark of a node that may be alive must stay')
 
   await collect(endpoint, [{ timestamp: 30, a: 3 }])
   service.latest.dropAll()
@@ -90,7 +90,7 @@ test('the mark is stored before the first sample after a pause is acknowledged',
   const endpoint = await unregisteredEndpoint()
   await collect(endpoint, [{ timestamp: 10, a: 1 }])
   for (let flush = 0; flush < 3; flush++) await service.latest.flush()
-  assert.deepEqual(await marks(), [], 'nothing is unsaved')
+  assert.deepEqual(await marks(), [], 'no mark must stay when all values are saved')
   await collect(endpoint, [{ timestamp: 20, a: 2 }])
   assert.deepEqual(await marks(), [waypost.kit.members.nodeId])
   service.latest.dropAll()

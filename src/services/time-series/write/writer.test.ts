@@ -85,7 +85,7 @@ test('a write with an unknown outcome is repeated without effect', async () => {
   // A stamped sample is not moved because of its own earlier attempt.
   failures = 2
   await write(8, 5000)
-  assert.equal(failures, 1, 'the second attempt has found it')
+  assert.equal(failures, 1, 'the second attempt must find the stored rows')
   failures = 0
   await Promise.all([write(9, 5000), write(10, 5000)])
   await pack()
@@ -134,5 +134,5 @@ test('callers get an error while the database is unavailable, and later ones are
   await eventually(() => write(6))
   assert.deepEqual(await points(endpoint.endpointId), { 'auto~a/value': [[1, 6]] })
   const before = await order.position()
-  await eventually(async () => assert.ok((await writer.storedUpTo()) > before, 'nothing is held to be on its way'))
+  await eventually(async () => assert.ok((await writer.storedUpTo()) > before, 'no write must count as unfinished'))
 })
