@@ -118,6 +118,28 @@ test('update replaces the subscriptions; a stream that is gone is opened again w
   await reading
 })
 
+test('an update before the stream is open is sent as soon as it is; of several the last one wins', async () => {
+  const { client, requests } = await aServer((_, send, response) => {
+    const { method } = requests.at(-1)!
+    if (method === 'POST') setTimeout(() => send(opened()), 100)
+    else setTimeout(() => response.writeHead(200, { 'content-type': 'application/json' }).end('{}'), 50)
+  })
+  const stop = new AbortController()
+  const stream = client.live.stream([], { signal: stop.signal })
+  const reading = (async () => {
+    for await (const _ of stream);
+  })()
+  await eventually(() => assert.equal(requests.length, 1))
+  await stream.update([{ id: 'first', topic: 'traffic' }])
+  await eventually(() => assert.equal(requests.length, 2))
+  void stream.update([{ id: 'second', topic: 'traffic' }])
+  await stream.update([{ id: 'third', topic: 'traffic' }])
+  const sent = requests.map(({ subscriptions }) => subscriptions.map(({ id }) => id).join())
+  assert.deepEqual(sent, ['', 'first', 'third'])
+  stop.abort()
+  await reading
+})
+
 test('a request that is rejected for good ends the stream with its error', async () => {
   const { client } = await aServer((_, __, response) => {
     response.writeHead(400, { 'content-type': 'application/json' }).end('{"message":"subscriptions[0].topic: no"}')

@@ -45,7 +45,12 @@ const knownMax = 20_000
 
 interface State {
   call: Call
+  signal: AbortSignal | undefined
   subscriptions: readonly LiveSubscription[]
+  /** The subscriptions that the platform has. */
+  sent: readonly LiveSubscription[] | undefined
+  /** A request that changes them. */
+  changing: Promise<void> | undefined
   streamId: string | undefined
   /** Breaks the present connection. */
   connection: AbortController
@@ -60,7 +65,10 @@ export function createStream(
 ): LiveStream {
   const state: State = {
     call,
+    signal,
     subscriptions,
+    sent: undefined,
+    changing: undefined,
     streamId: undefined,
     connection: new AbortController(),
     lastId: undefined,
@@ -69,18 +77,39 @@ export function createStream(
   return {
     [Symbol.asyncIterator]: () => follow(state, signal),
     async update(wanted) {
-      const { streamId } = state
-      if (streamId !== undefined)
-        try {
-          await call(update, { streamId, body: { subscriptions: wanted } }, signal ? { signal } : {})
-        } catch (error) {
-          // The stream has ended or its node is gone: the next connection has the new subscriptions.
-          if (!(error instanceof WaypostError) || (error.status !== undefined && ![404, 503].includes(error.status)))
-            throw error
-          state.connection.abort()
-        }
+      const before = state.subscriptions
       state.subscriptions = wanted
+      try {
+        await change(state)
+      } catch (error) {
+        if (state.subscriptions === wanted) state.subscriptions = before
+        throw error
+      }
     },
+  }
+}
+
+/** Sends the subscriptions until the platform has the present ones; one request at a time, so that the last one wins. */
+function change(state: State): Promise<void> {
+  state.changing ??= sendChanges(state).finally(() => {
+    state.changing = undefined
+  })
+  return state.changing
+}
+
+async function sendChanges(state: State) {
+  while (state.streamId !== undefined && state.sent !== state.subscriptions) {
+    const { call, signal, streamId, subscriptions, connection } = state
+    try {
+      await call(update, { streamId, body: { subscriptions } }, signal ? { signal } : {})
+      state.sent = subscriptions
+    } catch (error) {
+      if (!(error instanceof WaypostError) || (error.status !== undefined && ![404, 503].includes(error.status)))
+        throw error
+      // The stream has ended or its node is gone: the next connection has the new subscriptions.
+      connection.abort()
+      return
+    }
   }
 }
 
@@ -122,11 +151,12 @@ async function* follow(state: State, signal: AbortSignal | undefined): AsyncGene
 async function* eventsOf(state: State, signal: AbortSignal | undefined): AsyncGenerator<ServerEvent> {
   const connection = new AbortController()
   state.connection = connection
+  state.sent = state.subscriptions
   const stop = () => connection.abort()
   signal?.addEventListener('abort', stop, { once: true })
   try {
     const args = {
-      body: { subscriptions: state.subscriptions },
+      body: { subscriptions: state.sent },
       ...(state.lastId !== undefined && { 'last-event-id': state.lastId }),
     }
     const answer = await state.call(watch, args, { signal: connection.signal })
@@ -141,6 +171,8 @@ function readEvent(state: State, { event, data }: ServerEvent, isOpen: boolean):
   const content = JSON.parse(data)
   if (event === 'open') {
     state.streamId = content.streamId
+    // They may have changed while the connection was opened. If the platform rejects them, so will it the next connection.
+    if (state.sent !== state.subscriptions) change(state).catch(() => state.connection.abort())
     return { type: 'open', streamId: content.streamId, resumed: isOpen }
   }
   if (event === 'subscribed' || event === 'gap' || event === 'ended') return { type: event, ...content }
