@@ -39,6 +39,8 @@ const pages: [path: string, heading: string | RegExp][] = [
   ['/endpoints/meter-1?tab=nothing', 'North gate'],
   ['/jobs', 'Jobs'],
   ['/endpoints/new', 'New endpoint'],
+  ['/alerts', 'Alerts'],
+  ['/alerts?state=OPEN&severity=HIGH', 'Alerts'],
   ['/applications', 'Applications'],
   ['/applications/meters', 'Meters'],
   ['/applications/meters/edit', /Edit/],

@@ -52,6 +52,14 @@ export const pages: PageEntry[] = [
   },
   { path: '/jobs/:jobId', title: 'Job', load: () => import('./jobs/detail.tsx') },
 
+  // Automation
+  {
+    ...{ path: '/alerts', title: 'Alerts', group: 'Automation', icon: 'bell', scope: 'alert:read' },
+    keywords: 'alarms severity acknowledge',
+    load: () => import('./alerts/list.tsx'),
+  },
+  { path: '/alerts/:alertId', title: 'Alert', scope: 'alert:read', load: () => import('./alerts/detail.tsx') },
+
   // Connect
   {
     ...{ path: '/applications', title: 'Applications', group: 'Connect', icon: 'layers', scope: 'application:read' },

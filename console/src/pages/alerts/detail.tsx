@@ -1,0 +1,219 @@
+/** One alert: what it is, what happened to it, and the actions of a person. */
+import { type FormEvent, useState } from 'react'
+import { useLocation } from 'wouter'
+import { useLive } from '../../api/live.ts'
+import { useMay } from '../../api/me.ts'
+import type { BodyOf } from '../../api/operation-types.ts'
+import { useChange, useGet, useList } from '../../api/query.ts'
+import { AsCommand } from '../../parts/as-command.tsx'
+import { Button } from '../../parts/button.tsx'
+import { Card, Facts, Loading } from '../../parts/card.tsx'
+import { ConfirmDelete } from '../../parts/confirm-delete.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { TextField } from '../../parts/fields.tsx'
+import { JsonView } from '../../parts/json-view.tsx'
+import { Link } from '../../parts/link.tsx'
+import { Menu } from '../../parts/menu.tsx'
+import { ErrorNote } from '../../parts/notes.tsx'
+import { PageHeader } from '../../parts/page-header.tsx'
+import { Text } from '../../parts/text.tsx'
+import { Time } from '../../parts/time.tsx'
+import { useToast } from '../../parts/toast.tsx'
+import type { PageProps } from '../registry.ts'
+import { AlertState, Severity } from './severity.tsx'
+import { texts } from './texts.ts'
+
+type Alert = BodyOf<'alerts.get'>
+
+export default function AlertPage({ params }: PageProps) {
+  const alertId = params.alertId!
+  const alert = useGet('alerts.get', { alertId })
+  const events = useList('alerts.lifecycleEvents.list', { alertId })
+  const readAgain = () => {
+    void alert.reload()
+    events.reload()
+  }
+  useLive([{ topic: 'alerts' }], {
+    onItems: (items) => items.some(({ id }) => id === alertId) && readAgain(),
+    onGap: readAgain,
+  })
+  const may = useMay()
+  const above = [{ title: texts.title, to: '/alerts' }]
+  const { data } = alert
+  if (alert.isLoading) return <Loading label={texts.loading} />
+  if (!data)
+    return (
+      <>
+        <PageHeader title={alertId} above={above} />
+        {alert.problem && <ErrorNote problem={alert.problem} onRetry={() => void alert.reload()} />}
+      </>
+    )
+  return (
+    <>
+      <PageHeader
+        title={data.alertType}
+        above={above}
+        actions={
+          <>
+            <AsCommand operation="alerts.get" args={{ alertId }} />
+            {may('alert:update') && <Acknowledge alert={data} />}
+            {may('alert:update') && data.state === 'OPEN' && <Resolve alertId={alertId} />}
+            {may('alert:delete') && <DeleteAlert alert={data} />}
+          </>
+        }
+      />
+      <div className="columns">
+        <Card title={texts.about}>
+          <Facts items={factsOf(data)} />
+        </Card>
+        <Card title={texts.history}>
+          {events.items.length === 0 ? <p>{texts.historyEmpty}</p> : <History events={events.items} />}
+        </Card>
+        <Card title={texts.metadata}>
+          <JsonView value={data.metadata} label={texts.metadata} />
+        </Card>
+      </div>
+    </>
+  )
+}
+
+const factsOf = (alert: Alert): [string, React.ReactNode][] => [
+  [texts.facts.state, <AlertState key="state" state={alert.state} acknowledgement={alert.acknowledgement} />],
+  [texts.facts.severity, <Severity key="severity" level={alert.severityLevel} />],
+  [texts.facts.message, <Text key="message" value={alert.message} max={1000} />],
+  [
+    texts.facts.entity,
+    alert.entityType === 'TENANT' ? (
+      texts.tenant
+    ) : (
+      <Link key="entity" to={`/endpoints/${encodeURIComponent(alert.entityId)}`}>
+        <Text value={alert.entityId} />
+      </Link>
+    ),
+  ],
+  [texts.facts.started, <Time key="started" value={alert.startedAt} style="full" />],
+  [texts.facts.active, <Time key="active" value={alert.lastActiveAt} />],
+  [texts.facts.resolved, <Time key="resolved" value={alert.resolvedAt} style="full" />],
+  [texts.facts.resolveReason, <Text key="reason" value={alert.resolveReason} max={1000} />],
+]
+
+interface LifecycleEvent {
+  id: string
+  eventType: string
+  createdAt: string
+  userId?: string
+}
+
+const History = ({ events }: { events: LifecycleEvent[] }) => (
+  <div className="scroll-x">
+    <table className="plain-table">
+      <thead>
+        <tr>
+          <th>{texts.historyColumns.time}</th>
+          <th>{texts.historyColumns.event}</th>
+          <th>{texts.historyColumns.by}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {events.map(({ id, eventType, createdAt, userId }) => (
+          <tr key={id}>
+            <td>
+              <Time value={createdAt} style="full" />
+            </td>
+            <td>
+              <Text value={eventType} />
+            </td>
+            <td>
+              <Text value={userId} max={40} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </div>
+)
+
+function Acknowledge({ alert: { id, acknowledgement } }: { alert: Alert }) {
+  const change = useChange('alerts.acknowledgement.update')
+  const toast = useToast()
+  const isAcknowledged = acknowledgement === 'ACKNOWLEDGED'
+  async function run() {
+    const next = isAcknowledged ? 'UNACKNOWLEDGED' : 'ACKNOWLEDGED'
+    const outcome = await change.run({ alertId: id, body: { acknowledgement: next } })
+    if (outcome.kind === 'done') toast(isAcknowledged ? texts.takenBack : texts.acknowledged)
+    if (outcome.kind === 'failed') toast(outcome.problem.message)
+  }
+  return (
+    <Button
+      look={isAcknowledged ? 'plain' : 'primary'}
+      icon="check"
+      isBusy={change.isRunning}
+      onPress={() => void run()}
+    >
+      {isAcknowledged ? texts.takeBack : texts.acknowledge}
+    </Button>
+  )
+}
+
+function Resolve({ alertId }: { alertId: string }) {
+  const [isOpen, setOpen] = useState(false)
+  const [reason, setReason] = useState('')
+  const change = useChange('alerts.resolution.update')
+  const toast = useToast()
+  async function submit(event: FormEvent) {
+    event.preventDefault()
+    const outcome = await change.run({
+      alertId,
+      body: { ...(reason.trim() !== '' && { reason: reason.trim() }) },
+    })
+    if (outcome.kind !== 'done') return
+    setOpen(false)
+    toast(texts.resolved)
+  }
+  return (
+    <>
+      <Button onPress={() => setOpen(true)}>{texts.resolve}</Button>
+      <Dialog title={texts.resolveTitle} isOpen={isOpen} onClose={() => setOpen(false)}>
+        <form className="form" onSubmit={(event) => void submit(event)}>
+          <p>{texts.resolveNote}</p>
+          <TextField label={texts.reason} name="reason" value={reason} onChange={setReason} lines={2} autoFocus />
+          {change.problem && <ErrorNote problem={change.problem} />}
+          <div className="form-actions">
+            <Button onPress={() => setOpen(false)}>{texts.cancel}</Button>
+            <Button look="primary" type="submit" isBusy={change.isRunning}>
+              {texts.resolve}
+            </Button>
+          </div>
+        </form>
+      </Dialog>
+    </>
+  )
+}
+
+function DeleteAlert({ alert: { id, alertType } }: { alert: Alert }) {
+  const [isOpen, setOpen] = useState(false)
+  const change = useChange('alerts.delete')
+  const [, navigate] = useLocation()
+  const toast = useToast()
+  async function remove() {
+    const outcome = await change.run({ alertId: id })
+    if (outcome.kind !== 'done') return
+    toast(texts.deleted)
+    navigate('/alerts')
+  }
+  return (
+    <>
+      <Menu
+        entries={[{ id: 'delete', label: texts.delete, icon: 'trash', isDanger: true, onAction: () => setOpen(true) }]}
+      />
+      <ConfirmDelete
+        what={texts.what(alertType)}
+        isOpen={isOpen}
+        isBusy={change.isRunning}
+        problem={change.problem}
+        onConfirm={() => void remove()}
+        onClose={() => setOpen(false)}
+      />
+    </>
+  )
+}
