@@ -52,6 +52,13 @@ export const pages: PageEntry[] = [
   },
   { path: '/jobs/:jobId', title: 'Job', load: () => import('./jobs/detail.tsx') },
 
+  // Data
+  {
+    ...{ path: '/explore', title: 'Explore', group: 'Data', icon: 'chart', scope: 'time-series:read' },
+    keywords: 'charts series history csv',
+    load: () => import('./explore/explore.tsx'),
+  },
+
   // Automation
   {
     ...{ path: '/alerts', title: 'Alerts', group: 'Automation', icon: 'bell', scope: 'alert:read' },
