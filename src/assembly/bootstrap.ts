@@ -21,10 +21,14 @@ export interface Bootstrap {
   default: RealmSecrets
 }
 
-export async function bootstrap(platformServices: BuiltServices): Promise<Bootstrap> {
+/** `onCreate` is called with the tenant of an administrator that did not exist before. */
+export async function bootstrap(
+  platformServices: BuiltServices,
+  onCreate: (tenantId: string) => void = () => {},
+): Promise<Bootstrap> {
   return {
-    platform: await ensureRealm(platformServices, 'platform', ['platform-admin', 'tenant-admin']),
-    default: await ensureRealm(platformServices, 'default', ['tenant-admin']),
+    platform: await ensureRealm(platformServices, 'platform', ['platform-admin', 'tenant-admin'], onCreate),
+    default: await ensureRealm(platformServices, 'default', ['tenant-admin'], onCreate),
   }
 }
 
@@ -32,10 +36,12 @@ async function ensureRealm(
   platformServices: BuiltServices,
   tenantId: string,
   adminRoles: string[],
+  onCreate: (tenantId: string) => void,
 ): Promise<RealmSecrets> {
   await platformServices.ask(Tenants).ensureBuiltIn(tenantId)
   const identity = platformServices.ask(Identity)
-  const password = await ensureAdmin(platformServices, tenantId, adminRoles)
+  const { password, isNew } = await ensureAdmin(platformServices, tenantId, adminRoles)
+  if (isNew) onCreate(tenantId)
   const realm = await identity.realm(tenantId)
   if (!realm) throw new Error(`realm ${tenantId} is missing after it was created`)
   return {
@@ -51,7 +57,7 @@ async function ensureAdmin(
   { kit, ask }: BuiltServices,
   tenantId: string,
   roles: string[],
-): Promise<string | undefined> {
+): Promise<{ password: string | undefined; isNew: boolean }> {
   const name = vaultName(tenantId)
   const read = async (sql: Sql) => (await sql`select sealed from kernel.vault where name = ${name}`)[0]
   return await kit.db.tx(async (sql) => {
@@ -61,12 +67,20 @@ async function ensureAdmin(
       await sql`select pg_advisory_xact_lock(hashtextextended('waypost.bootstrap', 0))`
       known = await read(sql)
     }
-    if (known) return kit.secrets.open(known.sealed) || undefined
+    if (known) return { password: kit.secrets.open(known.sealed) || undefined, isNew: false }
     const password = newSecret(15)
     await ask(Identity).createUser(sql, tenantId, { username: adminName, password, roles })
     await sql`insert into kernel.vault (name, sealed) values (${name}, ${kit.secrets.seal(password)})`
-    return password
+    return { password, isNew: true }
   })
+}
+
+/** Returns a link by which the administrator of realm `default` chooses a password, once and within 15 minutes. */
+export async function firstLink({ ask }: BuiltServices, baseUrl: string): Promise<string | undefined> {
+  const identity = ask(Identity)
+  const { users } = await identity.findUsers('default', { search: adminName, offset: 0, limit: 100 })
+  const admin = users.find(({ username }) => username === adminName)
+  return admin && baseUrl + (await identity.operator.createPasswordLink('default', admin.id))
 }
 
 /** Writes the file atomically, so that a reader never sees a part of it. */

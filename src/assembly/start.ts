@@ -31,6 +31,8 @@ export interface Platform {
   /** Addresses of listeners other than HTTP, by their names in bootstrap.json. */
   addresses: Record<string, string>
   bootstrap: Bootstrap
+  /** True if this start created the administrator of realm `default`. */
+  isFirst: boolean
   stop(): Promise<void>
 }
 
@@ -99,7 +101,10 @@ export async function startPlatform(
     const periodic = createPeriodic({ db: kit.db.open({ max: 6, name: 'waypost-periodic' }), log })
     periodic.start([...kit.bulk.periodic, ...[...built.values()].flatMap((service) => service.periodic ?? [])])
     closers.push(() => periodic.stop())
-    const credentials = await bootstrap(platformServices)
+    let isFirst = false
+    const credentials = await bootstrap(platformServices, (tenantId) => {
+      if (tenantId === 'default') isFirst = true
+    })
     signal?.throwIfAborted()
 
     const opened: OpenListeners[] = []
@@ -136,6 +141,7 @@ export async function startPlatform(
       managementUrl: management.url,
       addresses,
       bootstrap: credentials,
+      isFirst,
       stop,
     }
   } catch (error) {

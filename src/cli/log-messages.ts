@@ -14,3 +14,10 @@ export const bootstrapWriteFailed = defineLogMessage({
   cause: 'The file or the database could not be read or written after a password was changed.',
   action: 'Check the data directory, then restart the platform, which writes the file again.',
 })
+
+export const firstLinkFailed = defineLogMessage({
+  level: 'warn',
+  text: 'the link of the first start could not be made; the first password is in bootstrap.json',
+  cause: 'The database could not be written right after the start.',
+  action: 'Run `bin/waypost user link admin`, or sign in with the password of bootstrap.json.',
+})

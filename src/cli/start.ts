@@ -1,11 +1,11 @@
-import { type Bootstrap, bootstrap, writeBootstrapFile } from '../assembly/bootstrap.ts'
+import { type Bootstrap, bootstrap, firstLink, writeBootstrapFile } from '../assembly/bootstrap.ts'
 import { type Database, openDatabase } from '../assembly/database.ts'
 import type { Platform } from '../assembly/start.ts'
 import { type Config, loadConfig } from '../config.ts'
 import { sleep } from '../kernel/clock.ts'
 import { collectGarbageOfStart, tuneGarbageCollection } from '../kernel/heap.ts'
 import { createLog, type Log } from '../kernel/log.ts'
-import { bootstrapWriteFailed, stopTimedOut } from './log-messages.ts'
+import { bootstrapWriteFailed, firstLinkFailed, stopTimedOut } from './log-messages.ts'
 import { listenForStop, type StopRequest } from './stop-request.ts'
 
 const stopLimitMs = 9_500
@@ -38,6 +38,7 @@ async function runPlatform(config: Config, log: Log, stop: StopRequest): Promise
   if (!platform) return await abandonStart(log, opening, stop)
   tuneGarbageCollection()
   announce(config, log, platform)
+  if (platform.isFirst) await printFirstLink(log, platform)
   void collectGarbageOfStart()
   log.info(`${await stop.received}: stopping`)
   await withinLimit(log, platform.stop())
@@ -73,6 +74,25 @@ async function withinLimit(log: Log, stopping: Promise<void>) {
   }, stopLimitMs)
   await stopping
   clearTimeout(exitTimer)
+}
+
+/**
+ * Prints the link of the first start for the person at the terminal. It is not logged: on a terminal it goes to standard output, elsewhere
+ * to standard error, so that the log stays lines of JSON.
+ */
+async function printFirstLink(log: Log, { platformServices, baseUrl }: Platform) {
+  try {
+    const link = await firstLink(platformServices, baseUrl)
+    if (link === undefined) return
+    const output = process.stdout.isTTY ? process.stdout : process.stderr
+    output.write(
+      `\n  Open this link to choose your password. It works once, for 15 minutes:\n\n  ${link}\n\n` +
+        '  Later: bin/waypost user link admin prints another one.\n\n',
+    )
+  } catch (error) {
+    // The platform runs, and bootstrap.json has the first password.
+    firstLinkFailed(log, { err: error })
+  }
 }
 
 /** Writes bootstrap.json, keeps it current and logs the addresses. */

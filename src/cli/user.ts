@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { loadConfig } from '../config.ts'
 import { Identity } from '../identity/contract.ts'
 import { newSecret } from '../kernel/ids.ts'
 import { print } from './output.ts'
@@ -9,6 +12,7 @@ export const usage = `usage: waypost user <action> [--tenant <id>]      (default
   list                                     list the users
   add <name> [--role <role>] …             create a user, without roles by default; the generated password is shown once
   password <name>                          set a generated password for a user and show it once
+  link <name>                              print a link by which a user chooses a password, once and within 15 minutes
   factors <name>                           remove all second factors of a user, for example after the loss of a phone
   remove <name>                            delete a user
 `
@@ -21,7 +25,11 @@ export async function run(args: string[]): Promise<number> {
     options: { tenant: { type: 'string', default: 'default' }, role: { type: 'string', multiple: true, default: [] } },
   })
   const [action, name] = positionals
-  if (!action || !['list', 'add', 'password', 'factors', 'remove'].includes(action) || (action !== 'list' && !name)) {
+  if (
+    !action ||
+    !['list', 'add', 'password', 'link', 'factors', 'remove'].includes(action) ||
+    (action !== 'list' && !name)
+  ) {
     process.stderr.write(usage)
     return 2
   }
@@ -45,6 +53,11 @@ export async function run(args: string[]): Promise<number> {
     }
     const user = users.find(({ username }) => username.toLowerCase() === name!.toLowerCase())
     if (!user) throw new UsageError(`there is no user ${name} in tenant ${tenant}`)
+    if (action === 'link') {
+      const path = await identity.operator.createPasswordLink(tenant, user.id)
+      print(`With this link ${user.username} chooses a password. It works once, for 15 minutes:\n${publicUrl()}${path}`)
+      return
+    }
     if (action === 'factors') {
       await identity.operator.removeSecondFactors(tenant, user.id)
       print(`Removed the second factors of ${user.username} and ended all sessions of this user.`)
@@ -58,4 +71,17 @@ export async function run(args: string[]): Promise<number> {
     await identity.operator.setPassword(tenant, user.id, password)
     print(`The password of ${user.username} is now: ${password}`)
   })
+}
+
+/** Returns the public address: the setting, that of the running platform in bootstrap.json, or the default. */
+function publicUrl(): string {
+  const { baseUrl, dataDirectory, host, port } = loadConfig()
+  if (baseUrl !== undefined) return baseUrl
+  try {
+    const { baseUrl: written } = JSON.parse(readFileSync(join(dataDirectory, 'bootstrap.json'), 'utf8'))
+    if (typeof written === 'string') return written
+  } catch {
+    // Not written yet, or on another machine.
+  }
+  return `http://${host}:${port}`
 }

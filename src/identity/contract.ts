@@ -72,6 +72,8 @@ export interface Operator {
     user: { username: string; roles: string[]; password: string },
   ): Promise<{ id: string; username: string }>
   setPassword(tenantId: string, userId: string, password: string): Promise<void>
+  /** Returns the path of a link, below the public address, by which the user chooses a password: once, within 15 minutes. */
+  createPasswordLink(tenantId: string, userId: string): Promise<string>
   /** Removes the second factors of a user who lost them, and ends its logins. */
   removeSecondFactors(tenantId: string, userId: string): Promise<void>
   removeUser(tenantId: string, userId: string): Promise<void>

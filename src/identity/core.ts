@@ -2,6 +2,7 @@
 import type { Kit } from '../kernel/define-service.ts'
 import type { PeriodicTask } from '../kernel/periodic.ts'
 import { createAccessTokens } from './access-tokens.ts'
+import { createLoginTickets } from './account/password-links.ts'
 import { createAccounts } from './accounts.ts'
 import { createAmbientTransaction } from './ambient-transaction.ts'
 import { createDeniedTokens } from './denied-tokens.ts'
@@ -45,6 +46,7 @@ export function createCore(kit: Kit, replacements: { passwords?: Passwords } = {
     secondFactors,
     secondFactorFlow: createFlow(kit, secondFactors),
     pendingLogins: createPendingLogins(kit),
+    loginTickets: createLoginTickets(kit),
     accessTokens,
     openLogins,
     periodic,

@@ -57,7 +57,7 @@ export function createManagement(kit: Kit, core: Core, account: AccountParts): M
     grantCreator: grants.grantCreator,
     forgetResource: grants.forgetResource,
     deleteUser: users.remove,
-    operator: createOperator(kit, { users, apiKeys, signingKeys: core.signingKeys }),
+    operator: createOperator(kit, { users, apiKeys, signingKeys: core.signingKeys, links: account.passwordLinks }),
     routes(http) {
       meRoutes(http, createMe(kit, core), account.ownPassword)
       scopeRoutes(http, kit)

@@ -3,6 +3,7 @@ import type { Ctx } from '../kernel/contract.ts'
 import type { Kit } from '../kernel/define-service.ts'
 import { invalidField, NotFound } from '../kernel/errors.ts'
 import { permissionsOf } from './access.ts'
+import type { PasswordLinks } from './account/password-links.ts'
 import type { Operator } from './contract.ts'
 import type { ApiKeys } from './iam/api-keys/service.ts'
 import { visibleText } from './iam/shapes.ts'
@@ -22,8 +23,9 @@ function rejectInvalid(field: string, text: string, shape: RegExp, max: number) 
 
 export function createOperator(
   { system, db }: Pick<Kit, 'system' | 'db'>,
-  { users, apiKeys, signingKeys }: { users: Users; apiKeys: ApiKeys; signingKeys: SigningKeys },
+  parts: { users: Users; apiKeys: ApiKeys; signingKeys: SigningKeys; links: PasswordLinks },
 ): Operator {
+  const { users, apiKeys, signingKeys, links } = parts
   /** Creates a context with the owner's permissions, so that a key gets only scopes that its owner has. */
   async function contextOfOwner(tenantId: string, subject: { type: 'user' | 'client'; id: string }): Promise<Ctx> {
     const ctx = system(tenantId)
@@ -38,6 +40,7 @@ export function createOperator(
       return await users.create(system(tenantId), user)
     },
     setPassword: (tenantId, userId, password) => users.setPassword(system(tenantId), userId, password),
+    createPasswordLink: links.create,
     removeSecondFactors: (tenantId, userId) => users.removeSecondFactors(system(tenantId), userId),
     removeUser: (tenantId, userId) => users.delete(system(tenantId), userId),
     async createApiKey(tenantId, owner, key) {

@@ -32,6 +32,8 @@ export async function createRulesOf(
     const fields = type === 'cron' ? { cronExpression: '0 0 1 1 *' } : { appName: app }
     ids[`triggerId ${type}`] = await make(`/trigger-types/${type}/triggers`, fields)
   }
+  // Another address of the same triggers.
+  ids['triggerId endpoint-data-sample-updated'] = ids['triggerId endpoint-data-samples-received']!
   const rule = `${root}/rules/${ruleId}`
   await must(`PUT ${rule}/trigger-types/cron/triggers`, [ids['triggerId cron']])
   const activation = { positiveActionIds: [ids['actionId alert-activation']] }

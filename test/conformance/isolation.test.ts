@@ -1,4 +1,4 @@
-/** Calls every specified operation as another tenant, without the scope, with invalid tokens, and without credentials. */
+/** Calls every operation as another tenant, without the scope, with invalid tokens, and without credentials. */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import {
@@ -21,7 +21,7 @@ import { uploadTokenOf } from '../harness/upload-token.ts'
 import { type Shape, sampleOf } from './bad-input.ts'
 import { inlinedDocument } from './document.ts'
 import { createRulesOf, rulesUrls } from './isolated-rules.ts'
-import { operations, type SpecifiedOperation, shapeOf } from './operations.ts'
+import { operations, ownOperations, type SpecifiedOperation, shapeOf } from './operations.ts'
 
 interface Realm {
   tenantId: string
@@ -153,6 +153,10 @@ async function createResources() {
   await createVpnClient(endpointId)
   await createAssets(endpointId)
   await createIngest(app, endpointToken)
+  await createDashboards(version)
+  await createJob(app)
+  // Streams are known by their ids only; one that does not exist answers as that of another caller does.
+  parameters.live = { streamId: crypto.randomUUID() }
   parameters.identity = { tenant_id: tenantId, name: `${marker}-role` }
   idByCollection = { users: user, grants: grant, 'api-keys': key, issuers: issuer, clients: clients.body.content[0].id }
   Object.assign(idByCollection, { 'basic-credentials': basic, 'x509-credentials': certificate })
@@ -163,7 +167,9 @@ async function createResources() {
     username: `${marker}-user`,
     password: 'a long password 1',
   }
-  withoutPermissions = client(platform.baseUrl, bearer(await tokenOf(platform.baseUrl, tenantId, password)))
+  const token = await tokenOf(platform.baseUrl, tenantId, password)
+  withoutPermissions = client(platform.baseUrl, bearer(token))
+  idByCollection.sessions = String(decodeJwt(token).sid)
 }
 let idByCollection: Record<string, string> = {}
 
@@ -231,6 +237,25 @@ async function createAssets(endpointId: string) {
   const to = { entityType: 'ENDPOINT', entityId: endpointId }
   assert.equal((await asService(`POST ${am}/relations/link`, { ...contained, to })).status, 204)
   parameters.assets = { assetTypeId, assetId }
+}
+
+/** Creates a job that waits for its start. */
+async function createJob(applicationName: string) {
+  const body = { select: { applicationName }, merge: { city: marker }, preview: true }
+  const created = await owner.asService('POST /jobs/api/v1/jobs/metadata-patches', body)
+  assert.ok(created.status < 300, created.text)
+  parameters.jobs = { jobId: created.body.jobId }
+}
+
+/** Creates a dashboard, and one that a version of an application brings. */
+async function createDashboards(appVersionName: string) {
+  const { asService } = owner
+  const root = '/dashboards/api/v1'
+  const dashboard = { name: `${marker}-dashboard`, definition: { widgets: [] } }
+  const created = await asService(`POST ${root}/dashboards`, dashboard)
+  assert.equal(created.status, 201, created.text)
+  assert.equal((await asService(`PUT ${root}/app-versions/${appVersionName}/template`, dashboard)).status, 200)
+  parameters.dashboards = { dashboardId: created.body.dashboardId, version: '1', appVersionName }
 }
 
 /** Creates a pipeline, a template and a document. The pipeline has a name that every tenant may use. */
@@ -394,6 +419,9 @@ async function readAllOfOwner() {
     '/asf/api/v1/_ingest/pipeline',
     '/asf/api/v1/isolated7-isolated7-app/_template',
     '/asf/api/v1/isolated7-isolated7-app/_mapping',
+    '/dashboards/api/v1/dashboards',
+    '/dashboards/api/v1/app-versions/isolated7-app-v1/template',
+    '/iam/api/v1/realm',
     '/am/api/v1/asset-types',
     '/am/api/v1/assets',
     '/am/api/v2/relations?entityIds=isolated7-endpoint',
@@ -418,6 +446,7 @@ const bodyOf = ({ method, path }: SpecifiedOperation) => bodies.get(`${method} $
 
 /** Returns required query parameters; without them the request would be rejected before the permission check. */
 const queryOf = ({ service, path }: SpecifiedOperation) => {
+  if (path.endsWith('/iam/api/v1/access')) return `?scope=endpoint:read&resource=endpoint-${marker}-endpoint`
   if (path.endsWith('/v2/relations')) return `?entityIds=${marker}-endpoint,${parameters.assets!.assetId}`
   if (/\/relation-(sessions|trees)$/.test(path)) return `?entityType=ENDPOINT&entityId=${marker}-endpoint`
   if (path.endsWith('/relations')) return '?relation=contains'
@@ -452,7 +481,7 @@ const withoutSentNames = (text: string, operation: SpecifiedOperation) =>
     .filter((step) => step.includes(marker))
     .reduce((rest, step) => rest.replaceAll(decodeURIComponent(step), '…'), text)
 
-for (const operation of operations.filter(needsAccessToken)) {
+for (const operation of [...operations.filter(needsAccessToken), ...ownOperations(document.paths)]) {
   const { service, method, path } = operation
   describe(`${service}: ${method} ${path}`, () => {
     const call = (ask: Ask) => ask(`${method} ${urlOf(operation)}${queryOf(operation)}`, bodyOf(operation))
@@ -473,7 +502,8 @@ for (const operation of operations.filter(needsAccessToken)) {
       assert.ok(answer.status < 500, answer.text)
       assert.ok(!withoutSentNames(answer.text, operation).includes(marker), answer.text)
       if (!namesOwnResource(operation)) return
-      const expected = service === 'tenant-v1' ? [403] : service === 'tenant-v2' ? [403, 404] : [404]
+      const isOfUsers = path.includes('/me/')
+      const expected = service === 'tenant-v1' ? [403] : service === 'tenant-v2' || isOfUsers ? [403, 404] : [404]
       assert.ok(expected.includes(answer.status), `${answer.status} ${answer.text}`)
     })
 

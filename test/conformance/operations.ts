@@ -49,5 +49,28 @@ const rows: SpecifiedOperation[] = readFileSync(new URL('./operations.tsv', impo
 export const specifiedServices = [...new Set(rows.map(({ service }) => service))]
 export const operations = rows.filter(({ service }) => served.includes(service))
 
+interface Declared {
+  tags: string[]
+  security: Record<string, string[]>[]
+  responses: Record<string, { content?: Record<string, unknown> }>
+}
+
+/** Returns the operations of a document that the specification does not have, and that need credentials. */
+export function ownOperations(paths: Record<string, object>): SpecifiedOperation[] {
+  const specified = new Set(rows.map(({ method, path }) => `${method} ${shapeOf(path)}`))
+  return Object.entries(paths).flatMap(([path, item]) =>
+    Object.entries(item as Record<string, Declared>).flatMap(([verb, { tags, security, responses }]) => {
+      const method = verb.toUpperCase()
+      const scopes = [...new Set(security.flatMap((entry) => Object.values(entry).flat()))]
+      // A stream that begins would not end.
+      const isStream = Object.values(responses).some(({ content = {} }) => 'text/event-stream' in content)
+      if (security.length === 0 || specified.has(`${method} ${shapeOf(path)}`) || (isStream && !path.includes('{')))
+        return []
+      const statuses = Object.keys(responses).map(Number)
+      return [{ service: tags[0]!, method, path, scopes: scopes.length > 0 ? scopes : ['authenticated'], statuses }]
+    }),
+  )
+}
+
 /** Returns the path without parameter names, which the specification does not prescribe. */
 export const shapeOf = (path: string) => path.replace(/\{[^}]+\}/g, '{}').replace(/\/+$/, '')

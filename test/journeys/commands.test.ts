@@ -44,6 +44,11 @@ test('users and API keys are created and revoked while the platform runs', async
   const asAda = client(baseUrl, { authorization: `Bearer ${token.body.access_token}` })
   assert.equal((await asAda('GET /iam/api/v1/me')).status, 401, 'a new password must end open sessions')
 
+  const link = (await command('user', 'link', 'ada')).stdout.match(/\n(http\S+choose-password\?token=\S+)\n/)![1]!
+  assert.equal(new URL(link).origin, new URL(baseUrl).origin)
+  assert.match(await (await fetch(link)).text(), /for ada at/)
+  assert.match((await command('user', 'link', 'nobody')).stderr, /there is no user nobody/)
+
   const created = await process('key', 'create', 'probe', '--scope', 'application:read')
   assert.equal(created.code, 0, created.stderr)
   const [, id, key] = created.stdout.match(/API key (\S+) of client \S+: (\S+)/)!

@@ -24,6 +24,8 @@ test('three nodes that start simultaneously on an empty database form one platfo
   }
   assert.deepEqual(await Promise.all(nodes.map((node) => node.kill('SIGTERM'))), [0, 0, 0])
   for (const node of nodes) assert.doesNotMatch(node.output(), /"level":(50|60)/, node.output())
+  const withLink = nodes.filter((node) => node.output().includes('/account/choose-password?token='))
+  assert.equal(withLink.length, 1, 'one node prints the link of the first start')
 })
 
 test('a node with another blob folder than the other nodes does not start, and names the setting', async () => {

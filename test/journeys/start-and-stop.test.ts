@@ -37,6 +37,17 @@ describe('a platform on its own directory', () => {
       bootstrap.default.admin.password,
     ])
     assert.equal(new Set(secrets.flat()).size, 8)
+    const link = await eventually(() => {
+      const found = first.output().match(/\n {2}(http\S+\/account\/choose-password\?token=[\w-]{43})\n/)
+      assert.ok(found, first.output())
+      return found[1]!
+    })
+    assert.match(await (await fetch(link)).text(), /for admin at/)
+    const logged = first
+      .output()
+      .split('\n')
+      .filter((line) => line.startsWith('{'))
+    assert.ok(logged.length > 0 && !logged.some((line) => line.includes('choose-password')))
     certificates = await certificatesOf(first)
     assert.notEqual(certificates, await certificatesOf(other))
     await other.kill('SIGTERM')
@@ -105,6 +116,7 @@ describe('a platform on its own directory', () => {
   test('a restart keeps keys, secrets, refresh tokens and the requests that completed during the stop', async () => {
     second = await startPlatform({ directory, environment: { WAYPOST_PORT: port } })
     assert.deepEqual(second.bootstrap, first.bootstrap)
+    assert.ok(!second.output().includes('choose-password'))
     assert.equal(await certificatesOf(second), certificates)
     const me = await client(second.baseUrl, bearer(tokens.access_token))('GET /iam/api/v1/me')
     assert.equal(me.status, 200, 'the access token must be accepted after the restart')

@@ -75,7 +75,8 @@ ${problem(error)}
 
 export const newPasswordPage = (view: {
   name: string
-  account: string
+  /** Address to which the form is sent. */
+  action: string
   token: string
   username: string
   passwordLengthMin: number
@@ -86,7 +87,7 @@ export const newPasswordPage = (view: {
     `<h1>New password</h1>
 <p class="soft">for ${escapeHtml(view.username)} at ${escapeHtml(view.name)}</p>
 ${problem(view.error)}
-<form method="post" action="${escapeHtml(view.account)}/new-password">
+<form method="post" action="${escapeHtml(view.action)}">
 <input type="hidden" name="token" value="${escapeHtml(view.token)}">
 ${newPasswordFields(view.passwordLengthMin)}
 <button type="submit">Set the password</button>

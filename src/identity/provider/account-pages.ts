@@ -3,6 +3,7 @@ import querystring from 'node:querystring'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AccountSession, AccountSessions } from '../account/account-sessions.ts'
 import type { OwnPassword } from '../account/own-password.ts'
+import { linkMinutes, type PasswordLinks } from '../account/password-links.ts'
 import { type Reset, resetMinutes } from '../account/reset.ts'
 import type { Core } from '../core.ts'
 import type { Wait } from '../login-lockout.ts'
@@ -13,7 +14,9 @@ import type { FlowState } from '../second-factors/flow.ts'
 import type { Realm, User } from '../types.ts'
 
 export interface AccountDeps {
+  baseUrl(): string
   core: Core
+  passwordLinks: PasswordLinks
   sessions: AccountSessions
   ownPassword: OwnPassword
   /** Undefined without a mail server. */
@@ -59,6 +62,8 @@ const steps: Record<string, Step> = {
   'POST reset': requestReset,
   'GET new-password': showNewPassword,
   'POST new-password': setNewPassword,
+  'GET choose-password': showChoice,
+  'POST choose-password': choosePassword,
 }
 
 export function createAccountPages(deps: AccountDeps) {
@@ -279,13 +284,18 @@ async function showNewPassword(visit: Visit) {
   if (!deps.reset) return noMail(visit)
   const token = query.get('token') ?? ''
   const user = await deps.reset.find(realm.tenantId, token)
-  return user ? askForNewPassword(visit, user, token) : expiredLink(visit)
+  return user ? askForNewPassword(visit, user, { path: 'new-password', token }) : expiredLink(visit)
 }
 
-function askForNewPassword(visit: Visit, { username }: User, token: string, error?: string) {
+function askForNewPassword(
+  visit: Visit,
+  { username }: User,
+  { path, token }: { path: string; token: string },
+  error?: string,
+) {
   const { name, deps } = visit
   const { passwordLengthMin } = deps
-  const view = { name, account: accountOf(visit), token, username, passwordLengthMin }
+  const view = { name, action: `${accountOf(visit)}/${path}`, token, username, passwordLengthMin }
   return send(
     visit,
     error === undefined ? 200 : 400,
@@ -299,10 +309,41 @@ async function setNewPassword(visit: Visit) {
   const { token = '', new: next = '', again = '' } = form
   const user = await deps.reset.find(realm.tenantId, token)
   if (!user) return expiredLink(visit)
-  if (next !== again) return askForNewPassword(visit, user, token, differentText)
+  const at = { path: 'new-password', token }
+  if (next !== again) return askForNewPassword(visit, user, at, differentText)
   const outcome = await deps.reset.complete(realm.tenantId, token, next)
   if (outcome === 'gone') return expiredLink(visit)
-  if (outcome !== 'changed') return askForNewPassword(visit, user, token, sentenceOf(outcome.problem))
+  if (outcome !== 'changed') return askForNewPassword(visit, user, at, sentenceOf(outcome.problem))
   const text = 'Your new password is set. You are signed out everywhere: sign in with it.'
   return send(visit, 200, messagePage({ name, title: 'Password changed', text }))
+}
+
+const usedLink = (visit: Visit) => {
+  const text =
+    `This link was used already, or its ${linkMinutes} minutes are over. To get another one, run this on the machine of the ` +
+    'platform: bin/waypost user link <name>. The first password is in bootstrap.json in its data directory.'
+  return send(visit, 400, errorPage({ name: visit.name, title: 'Link expired', text }))
+}
+
+async function showChoice(visit: Visit) {
+  const { deps, realm, query } = visit
+  const token = query.get('token') ?? ''
+  const user = await deps.passwordLinks.find(realm.tenantId, token)
+  return user ? askForNewPassword(visit, user, { path: 'choose-password', token }) : usedLink(visit)
+}
+
+/** Sets the password and leads to the console, which signs the user in. */
+async function choosePassword(visit: Visit) {
+  const { deps, realm, form, address, mount, reply } = visit
+  const { token = '', new: next = '', again = '' } = form
+  const at = { path: 'choose-password', token }
+  const user = await deps.passwordLinks.find(realm.tenantId, token)
+  if (!user) return usedLink(visit)
+  if (next !== again) return askForNewPassword(visit, user, at, differentText)
+  const use = { token, password: next, mount, address }
+  const outcome = await deps.passwordLinks.complete(realm.tenantId, use)
+  if (outcome === 'gone') return usedLink(visit)
+  if ('problem' in outcome) return askForNewPassword(visit, user, at, sentenceOf(outcome.problem))
+  const prefix = new URL(deps.baseUrl()).pathname.replace(/\/+$/, '')
+  return reply.header('set-cookie', outcome.cookie).redirect(`${prefix}/console/${realm.tenantId}/`, 303)
 }

@@ -51,7 +51,8 @@ export async function signIn(request: LoginRequest) {
     const pending = await findPending(visit)
     if (pending) return runFlow(visit, pending.user, pending.state, isForm ? 'advance' : 'show')
   }
-  return isForm ? checkPassword(visit) : showLogin(visit, 200, { username: interaction.params.login_hint })
+  if (isForm) return checkPassword(visit)
+  return (await useTicket(visit)) ?? showLogin(visit, 200, { username: interaction.params.login_hint })
 }
 
 function finish({ provider, inner, reply, hijackReply }: Visit, result: object) {
@@ -69,7 +70,7 @@ function showLogin(visit: Visit, status: number, values: { error?: string; usern
 }
 
 async function checkPassword(visit: Visit) {
-  const { core, realm, reply, address, interaction } = visit
+  const { core, realm, reply, address } = visit
   const { username, password } = visit.form
   if (typeof username !== 'string' || typeof password !== 'string' || username === '' || password === '')
     return showLogin(visit, 400, {
@@ -83,7 +84,22 @@ async function checkPassword(visit: Visit) {
     const problem = result.locked ? 'Too many failed attempts.' : 'Too many attempts at once.'
     return showLogin(visit, 429, { error: `${problem} Please try again in ${result.wait} seconds.`, username })
   }
-  const { user } = result
+  return continueAs(visit, result.user)
+}
+
+/** Signs in a user who has just chosen the password by a link; undefined for all others. */
+async function useTicket(visit: Visit) {
+  const { core, realm, mount, inner, reply } = visit
+  const ticket = await core.loginTickets.use(realm.tenantId, mount, inner.headers.cookie)
+  const user = ticket && (await core.accounts.find(realm.tenantId, ticket.userId))
+  if (!user?.enabled) return undefined
+  reply.header('set-cookie', ticket!.cookie)
+  return continueAs(visit, user)
+}
+
+/** Continues after the right password: with the second factor, if there is one, or back to the application. */
+async function continueAs(visit: Visit, user: User) {
+  const { core, realm, interaction } = visit
   const required = await core.secondFactors.requirementOf(realm, user.id)
   if (required === 'none') return finish(visit, { login: { accountId: user.id, amr: ['pwd'] } })
   const state: FlowState = { stage: required, amr: ['pwd'] }
