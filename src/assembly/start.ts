@@ -101,10 +101,7 @@ export async function startPlatform(
     const periodic = createPeriodic({ db: kit.db.open({ max: 6, name: 'waypost-periodic' }), log })
     periodic.start([...kit.bulk.periodic, ...[...built.values()].flatMap((service) => service.periodic ?? [])])
     closers.push(() => periodic.stop())
-    let isFirst = false
-    const credentials = await bootstrap(platformServices, (tenantId) => {
-      if (tenantId === 'default') isFirst = true
-    })
+    const { credentials, isFirst } = await ensureCredentials(platformServices)
     signal?.throwIfAborted()
 
     const opened: OpenListeners[] = []
@@ -135,19 +132,19 @@ export async function startPlatform(
     closers.push(async () => platformServices.beginStop())
     closers.push(async () => management.setStopping())
 
-    return {
-      platformServices,
-      baseUrl,
-      managementUrl: management.url,
-      addresses,
-      bootstrap: credentials,
-      isFirst,
-      stop,
-    }
+    const results = { platformServices, baseUrl, managementUrl: management.url, addresses, bootstrap: credentials }
+    return { ...results, isFirst, stop }
   } catch (error) {
     await stop().catch((problem) => stopAfterFailedStartFailed(log, { err: problem }))
     throw error
   }
+}
+
+/** `isFirst` is true if the administrator of realm `default` did not exist before. */
+async function ensureCredentials(platformServices: BuiltServices) {
+  const created: string[] = []
+  const credentials = await bootstrap(platformServices, (tenantId) => created.push(tenantId))
+  return { credentials, isFirst: created.includes('default') }
 }
 
 const ownUrl = ({ host }: Config, scheme: 'http' | 'https', port: number) => `${scheme}://${hostInUrl(host)}:${port}`

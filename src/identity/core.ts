@@ -2,7 +2,7 @@
 import type { Kit } from '../kernel/define-service.ts'
 import type { PeriodicTask } from '../kernel/periodic.ts'
 import { createAccessTokens } from './access-tokens.ts'
-import { createLoginTickets } from './account/password-links.ts'
+import { createLoginTickets } from './account/login-tickets.ts'
 import { createAccounts } from './accounts.ts'
 import { createAmbientTransaction } from './ambient-transaction.ts'
 import { createDeniedTokens } from './denied-tokens.ts'

@@ -155,8 +155,6 @@ async function createResources() {
   await createIngest(app, endpointToken)
   await createDashboards(version)
   await createJob(app)
-  // Streams are known by their ids only; one that does not exist answers as that of another caller does.
-  parameters.live = { streamId: crypto.randomUUID() }
   parameters.identity = { tenant_id: tenantId, name: `${marker}-role` }
   idByCollection = { users: user, grants: grant, 'api-keys': key, issuers: issuer, clients: clients.body.content[0].id }
   Object.assign(idByCollection, { 'basic-credentials': basic, 'x509-credentials': certificate })
@@ -167,11 +165,15 @@ async function createResources() {
     username: `${marker}-user`,
     password: 'a long password 1',
   }
+  await signInWithoutPermissions(tenantId, password)
+}
+let idByCollection: Record<string, string> = {}
+
+async function signInWithoutPermissions(tenantId: string, password: Record<string, string>) {
   const token = await tokenOf(platform.baseUrl, tenantId, password)
   withoutPermissions = client(platform.baseUrl, bearer(token))
   idByCollection.sessions = String(decodeJwt(token).sid)
 }
-let idByCollection: Record<string, string> = {}
 
 async function createSoftware({
   app,
@@ -245,6 +247,8 @@ async function createJob(applicationName: string) {
   const created = await owner.asService('POST /jobs/api/v1/jobs/metadata-patches', body)
   assert.ok(created.status < 300, created.text)
   parameters.jobs = { jobId: created.body.jobId }
+  // Streams are known by their ids only; one that does not exist answers as that of another caller does.
+  parameters.live = { streamId: crypto.randomUUID() }
 }
 
 /** Creates a dashboard, and one that a version of an application brings. */

@@ -12,10 +12,7 @@ import type { User } from '../types.ts'
 import type { OwnPassword } from './own-password.ts'
 
 const linkModel = 'PasswordLink'
-const ticketModel = 'LoginTicket'
 export const linkMinutes = 15
-const ticketSeconds = 120
-const ticketCookie = 'waypost_ticket'
 
 const hash = (text: string) => createHash('sha256').update(text).digest()
 
@@ -31,11 +28,9 @@ export interface PasswordLinks {
   ): Promise<{ cookie: string } | 'gone' | { problem: string }>
 }
 
-type Deps = Pick<Kit, 'db' | 'now' | 'baseUrl' | 'audit'>
+type Deps = Pick<Kit, 'db' | 'now' | 'audit'>
 
-export function createPasswordLinks(kit: Deps, core: Core, ownPassword: OwnPassword): PasswordLinks {
-  const { db, now, audit } = kit
-
+export function createPasswordLinks({ db, now, audit }: Deps, core: Core, ownPassword: OwnPassword): PasswordLinks {
   async function find(tenantId: string, token: string): Promise<User | undefined> {
     const accountId = await artefacts.findAccountOf(db.sql, tenantId, linkModel, hash(token), now())
     const user = accountId === undefined ? undefined : await core.accounts.find(tenantId, accountId)
@@ -48,7 +43,17 @@ export function createPasswordLinks(kit: Deps, core: Core, ownPassword: OwnPassw
       const user = await core.accounts.find(tenantId, userId)
       if (!user?.enabled) throw NotFound({ what: `An enabled user ${userId}` })
       const token = newSecret()
-      await store(kit, { tenantId, model: linkModel, token, userId, seconds: linkMinutes * 60 })
+      await artefacts.upsertArtefact(db.sql, {
+        tenantId,
+        model: linkModel,
+        id: hash(token),
+        payload: {},
+        grantId: null,
+        uid: null,
+        // A change of the password ends it.
+        accountId: userId,
+        expiresAt: new Date(now().getTime() + linkMinutes * 60_000),
+      })
       audit.record({ tenantId, operation: 'users.passwordLink.created', resource: `/iam/api/v1/users/${userId}` })
       return `/auth/realms/${tenantId}/account/choose-password?token=${token}`
     },
@@ -61,50 +66,7 @@ export function createPasswordLinks(kit: Deps, core: Core, ownPassword: OwnPassw
       if (outcome !== 'changed') return outcome
       const actor = { type: 'user' as const, id: user.id, name: user.username }
       audit.record({ tenantId, operation: 'users.passwordLink.used', actor, address })
-      const ticket = newSecret()
-      await store(kit, { tenantId, model: ticketModel, token: ticket, userId: user.id, seconds: ticketSeconds })
-      return { cookie: cookieOf(kit, mount, ticket, ticketSeconds) }
-    },
-  }
-}
-
-const store = (
-  { db, now }: Deps,
-  of: { tenantId: string; model: string; token: string; userId: string; seconds: number },
-) =>
-  artefacts.upsertArtefact(db.sql, {
-    tenantId: of.tenantId,
-    model: of.model,
-    id: hash(of.token),
-    payload: {},
-    grantId: null,
-    uid: null,
-    // A change of the password ends it.
-    accountId: of.userId,
-    expiresAt: new Date(now().getTime() + of.seconds * 1000),
-  })
-
-const cookieOf = ({ baseUrl }: Pick<Kit, 'baseUrl'>, mount: string, value: string, seconds: number) =>
-  [
-    `${ticketCookie}=${value}`,
-    `path=${mount}/login`,
-    `max-age=${seconds}`,
-    'httponly',
-    'samesite=strict',
-    ...(baseUrl().startsWith('https:') ? ['secure'] : []),
-  ].join('; ')
-
-export type LoginTickets = ReturnType<typeof createLoginTickets>
-
-export function createLoginTickets({ db, now, baseUrl }: Pick<Kit, 'db' | 'now' | 'baseUrl'>) {
-  return {
-    /** Uses up the ticket in a cookie. Returns its user, and the cookie that removes it; undefined without a valid ticket. */
-    async use(tenantId: string, mount: string, cookieHeader: string | undefined) {
-      const ticket = new RegExp(`(?:^|;\\s*)${ticketCookie}=([\\w-]{43})(?:;|$)`).exec(cookieHeader ?? '')?.[1]
-      if (ticket === undefined) return undefined
-      const userId = await artefacts.findAccountOf(db.sql, tenantId, ticketModel, hash(ticket), now())
-      const isUsed = await artefacts.consumeArtefact(db.sql, tenantId, ticketModel, hash(ticket), now())
-      return userId === undefined || !isUsed ? undefined : { userId, cookie: cookieOf({ baseUrl }, mount, '', 0) }
+      return { cookie: await core.loginTickets.create(tenantId, user.id, mount) }
     },
   }
 }
