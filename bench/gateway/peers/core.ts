@@ -26,6 +26,7 @@ const noTrafficLog = defineService({
       recordRefusal() {},
       statistics: (sql) => sql`select 1`,
       inbound: async () => [],
+      exportPage: async () => ({ records: [], next: undefined }),
     },
   }),
 })

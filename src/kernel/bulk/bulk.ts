@@ -4,9 +4,9 @@ import type { NewId } from '../ids.ts'
 import type { Jobs } from '../jobs.ts'
 import type { Log } from '../log.ts'
 import type { PeriodicTask } from '../periodic.ts'
-import { pageStepper, run, walkStepper } from './run.ts'
+import { pageStepper, partStepper, run, walkStepper } from './run.ts'
 import * as store from './store.ts'
-import type { BulkHandler, BulkType, Outcome, Task, TaskState, WalkHandler, WalkType } from './types.ts'
+import type { BulkHandler, BulkType, Outcome, PartHandler, Task, TaskState, WalkHandler, WalkType } from './types.ts'
 
 export interface NewTask<D extends object> {
   tenantId: string
@@ -44,6 +44,8 @@ export interface AnyTask extends Task {
 export interface Bulk {
   handle<D extends object, I, R, P = undefined>(type: BulkType<D, I, R>, handler: BulkHandler<D, I, R, P>): void
   handleWalk<D extends object>(type: WalkType<D>, handler: WalkHandler<D>): void
+  /** Handles a walk in parts that have effects outside of the database. */
+  handleParts<D extends object>(type: WalkType<D>, handler: PartHandler<D>): void
   /**
    * Stores a task with its items and enqueues it with the commit of `sql`; returns its id. Create an iterable inside the `db.tx`,
    * which may run twice. `prepared` only stores the task, for a preview; `release` enqueues it.
@@ -121,6 +123,14 @@ export function createBulk(deps: { db: Db; jobs: Jobs; log: Log; newId: NewId })
       jobs.handle(type.job, ({ taskId }, attempt) =>
         run(deps, type, taskId, attempt, (task: Task<never>, currentRun) =>
           walkStepper(deps, type, handler, task, currentRun),
+        ),
+      )
+    },
+    handleParts(type, handler) {
+      types.set(type.name, type)
+      jobs.handle(type.job, ({ taskId }, attempt) =>
+        run(deps, type, taskId, attempt, (task: Task<never>, currentRun) =>
+          partStepper(deps, handler, attempt, task, currentRun),
         ),
       )
     },

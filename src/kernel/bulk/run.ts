@@ -7,7 +7,7 @@ import type { Attempt, Jobs } from '../jobs.ts'
 import type { Log } from '../log.ts'
 import { pageFailed, savingProblemFailed } from './log-messages.ts'
 import * as store from './store.ts'
-import type { BulkHandler, BulkType, Task, WalkHandler, WalkType } from './types.ts'
+import type { BulkHandler, BulkType, DonePart, PartHandler, Task, WalkHandler, WalkType } from './types.ts'
 
 export interface RunDeps {
   db: Db
@@ -142,6 +142,43 @@ export function walkStepper<D extends object>(
       most = limit = Math.max(limits.least, Math.floor(limit / 2))
       return 'more'
     }
+  }
+}
+
+/** Thrown within the transaction of a part whose task is over for this run. */
+class TaskOverError extends Error {}
+
+/** Returns the steps of a walk in parts. The part runs outside of a transaction and saves its progress in one of its own. */
+export function partStepper<D extends object>(
+  { db }: RunDeps,
+  handler: PartHandler<D>,
+  { signal }: Attempt,
+  task: Task<D>,
+  currentRun: store.Run,
+) {
+  return async (): Promise<StepResult> => {
+    const before = await db.tx((sql) => store.lockWalk(sql, currentRun))
+    if (!before) return 'over'
+    let saved: DonePart | undefined
+    async function save(sql: Sql, part: DonePart) {
+      const walk = await store.lockWalk(sql, currentRun)
+      if (walk?.cursor !== before!.cursor) throw new TaskOverError('the task was canceled or taken over')
+      await store.saveStep(sql, currentRun, { last: before!.cursor + 1, count: part.count })
+      if (part.isLast) await store.endTask(sql, currentRun, 'finished')
+      saved = part
+    }
+    try {
+      const outcome = await handler.part(task, { done: before.cursor, signal, save })
+      if (outcome) {
+        await db.tx((sql) => store.endTask(sql, currentRun, 'canceled', outcome.canceled))
+        return 'over'
+      }
+    } catch (error) {
+      if (error instanceof TaskOverError) return 'over'
+      throw error
+    }
+    if (!saved) throw new Error(`${task.type} did not save its part`)
+    return saved.isLast ? 'over' : 'more'
   }
 }
 

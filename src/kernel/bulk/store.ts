@@ -188,11 +188,11 @@ export async function saveStep(sql: Sql, { taskId }: Run, { last, count }: { las
     where task_id = ${taskId}`
 }
 
-export async function endTask(sql: Sql, { taskId }: Run, state: 'finished' | 'canceled') {
+export async function endTask(sql: Sql, run: Run, state: 'finished' | 'canceled', problem: string | null = null) {
   await sql`
-    update kernel.bulk_tasks set state = ${state}, problem = null, touched_at = now(), finished_at = now(),
+    update kernel.bulk_tasks set state = ${state}, problem = ${problem}, touched_at = now(), finished_at = now(),
       total = case when ${state} = 'finished' then succeeded + failed else total end
-    where task_id = ${taskId}`
+    where ${isCurrentRun(sql, run)}`
 }
 
 export async function saveProblem(sql: Sql, run: Run, problem: string) {

@@ -111,6 +111,25 @@ export interface BulkHandler<D extends object, I, R, P = undefined> {
   finish?(sql: Sql, task: Task<D>): Promise<void>
 }
 
+/** A part that was done, for `PartHandler`. */
+export interface DonePart {
+  /** Number of items in the part. */
+  count: number
+  isLast: boolean
+}
+
+/** Processes a walk in parts with effects outside of the database, such as contents of the blob store. */
+export interface PartHandler<D extends object> {
+  /**
+   * Does the part after `done` parts and calls `save` in the transaction that makes its effects permanent. `save` throws if the task
+   * was canceled or another run has taken it over; the handler then discards the effects. Returns a reason to end the task.
+   */
+  part(
+    task: Task<D>,
+    of: { done: number; signal: AbortSignal; save(sql: Sql, part: DonePart): Promise<void> },
+  ): Promise<{ canceled: string } | undefined>
+}
+
 /** `end` means that nothing is left, `canceled` that the task has become pointless. */
 export type WalkStep = { last: number; count: number } | 'end' | 'canceled'
 

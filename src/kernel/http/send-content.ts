@@ -20,6 +20,8 @@ export interface ContentItem {
   /** Hexadecimal SHA-256. */
   checksum: string
   updatedDate: Date
+  /** True if the checksum only identifies the content and is not its digest. */
+  isComposed?: boolean
 }
 
 /** Finds an item and opens its content. `choose` returns the range to read, or undefined for no content. */
@@ -68,7 +70,7 @@ export async function sendContent(
     ...inert,
     'content-disposition': contentDisposition(name),
     'content-length': part === 'whole' ? size : part.last - part.first + 1,
-    'repr-digest': digestHeader(checksum),
+    ...(!item.isComposed && { 'repr-digest': digestHeader(checksum) }),
   })
   // HEAD sends a stream too, because Fastify would otherwise set its own content length.
   return reply.send(content ?? Readable.from([]))

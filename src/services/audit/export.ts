@@ -1,21 +1,16 @@
 /** Formats of exported audit records. */
+import { csvLine } from '../../kernel/csv.ts'
 import { auditFields } from './schemas.ts'
 import type { RecordView } from './service.ts'
 
 const columns = Object.keys(auditFields) as (keyof RecordView)[]
 
-/** Quotes a value if it needs it. A value that a spreadsheet would take for a formula gets an apostrophe. */
-function cell(value: RecordView[keyof RecordView]): string {
-  if (value === undefined) return ''
-  const text = Array.isArray(value) ? value.join(' ') : String(value)
-  const harmless = typeof value !== 'number' && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
-  return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless
-}
+const cellOf = (value: RecordView[keyof RecordView]) => (Array.isArray(value) ? value.join(' ') : value)
 
 async function* csvLines(parts: AsyncIterable<RecordView[]>) {
-  yield `${columns.join(',')}\r\n`
+  yield csvLine(columns)
   for await (const records of parts)
-    yield records.map((record) => `${columns.map((name) => cell(record[name])).join(',')}\r\n`).join('')
+    yield records.map((record) => csvLine(columns.map((name) => cellOf(record[name])))).join('')
 }
 
 async function* jsonLines(parts: AsyncIterable<RecordView[]>) {

@@ -25,7 +25,7 @@ export interface Samples {
 }
 
 export interface CreateDeps {
-  kit: Pick<Kit, 'db' | 'bulk'>
+  kit: Pick<Kit, 'db' | 'bulk' | 'now'>
   register: Pick<Register, 'selectEndpoints'>
   selections: ConcurrencyLimit
 }
@@ -64,7 +64,7 @@ export async function createJob<P extends object>(
 }
 
 /** A missing condition would select every endpoint, so this must be requested by `all`. */
-function conditionsOf({ all, ...conditions }: JobRequest['select']): EndpointConditions {
+export function conditionsOf({ all, ...conditions }: JobRequest['select']): EndpointConditions {
   const isEmpty = Object.values(conditions).every(
     (value) => value === undefined || (Array.isArray(value) && value.length === 0),
   )

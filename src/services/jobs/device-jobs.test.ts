@@ -4,11 +4,9 @@ import { aCaller } from '../../../test/harness/builders.ts'
 import { asPushed, openConfiguration } from '../../../test/harness/configuration.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
 import { services } from '../../../test/harness/gateway.ts'
-import commands from '../commands/index.ts'
-import configuration from '../configuration/index.ts'
-import jobs from './index.ts'
+import { jobsServices } from '../../../test/harness/jobs.ts'
 
-const opened = await openConfiguration({ services: [...services, configuration, commands, jobs] })
+const opened = await openConfiguration({ services: [...new Set([...services, ...jobsServices])] })
 const { admin, other, aThing, device, waypost, anApplication, anEndpoint } = opened
 const root = '/jobs/api/v1/jobs'
 

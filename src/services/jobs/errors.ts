@@ -30,3 +30,23 @@ export const TooManyJobs = defineError<{ limit: number }>(
   409,
   'The tenant has {limit} jobs that have not ended, the maximum; wait for one, or cancel one',
 )
+export const NoExportFile = defineError<{ jobId: string }>(
+  'no_export_file',
+  404,
+  'Job {jobId} has no file, or its file has expired; create the export again',
+)
+export const ExportNotFinished = defineError<{ jobId: string; state: string }>(
+  'export_not_finished',
+  409,
+  'The file of job {jobId} is not complete: its state is {state}',
+)
+export const NotOwnFile = defineError<{ jobId: string }>(
+  'export_of_another_caller',
+  403,
+  'Only the caller who created the export {jobId} can download its file, which was read with the permissions of its creator',
+)
+export const NoAccount = defineError(
+  'caller_without_account',
+  403,
+  'An export reads with the permissions of its creator, and this caller has no account on the platform: log in with a user, client or API key',
+)

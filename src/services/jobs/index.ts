@@ -1,10 +1,15 @@
-import { heldBy } from '../../identity/contract.ts'
+import { heldBy, Identity } from '../../identity/contract.ts'
 import { defineService } from '../../kernel/define-service.ts'
+import { BinaryData } from '../binary-data/contract.ts'
 import { Commands } from '../commands/contract.ts'
 import { Configuration } from '../configuration/contract.ts'
 import { Register } from '../register/contract.ts'
+import { TimeSeries } from '../time-series/contract.ts'
+import { TrafficLog } from '../traffic-log/contract.ts'
 import { cancelScope, readScope } from './access.ts'
 import { Jobs } from './contract.ts'
+import { registerEventHandlers } from './event-handlers.ts'
+import { exportRoutes } from './exports/routes.ts'
 import { defineTopic } from './live.ts'
 import { routes } from './routes.ts'
 import { createJobs } from './service.ts'
@@ -12,11 +17,21 @@ import { createJobs } from './service.ts'
 export default defineService({
   name: 'jobs',
   provides: Jobs,
-  needs: { register: Register, commands: Commands, configuration: Configuration },
+  needs: {
+    identity: Identity,
+    register: Register,
+    commands: Commands,
+    configuration: Configuration,
+    timeSeries: TimeSeries,
+    trafficLog: TrafficLog,
+    binaryData: BinaryData,
+  },
+  migrations: new URL('./migrations/', import.meta.url),
   scopes: { [readScope]: heldBy.endpointReaders, [cancelScope]: heldBy.endpointAdmins },
   build(kit, services) {
     const jobs = createJobs(kit, services)
     defineTopic(kit)
+    registerEventHandlers(kit, jobs)
     return {
       api: {},
       http: [
@@ -24,9 +39,13 @@ export default defineService({
           name: 'jobs',
           title: 'Work over many endpoints, and the jobs of all services',
           roots: ['/jobs/api/v1'],
-          routes: (http) => routes(http, jobs),
+          routes(http) {
+            routes(http, jobs)
+            exportRoutes(http, jobs)
+          },
         },
       ],
+      periodic: [{ name: 'jobs.delete-files', everySeconds: 600, run: () => jobs.exports.deleteExpired() }],
     }
   },
 })

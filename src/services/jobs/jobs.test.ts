@@ -2,18 +2,11 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { aCaller, aTenantAdmin } from '../../../test/harness/builders.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
+import { jobsServices } from '../../../test/harness/jobs.ts'
 import { openRegister, query } from '../../../test/harness/register.ts'
 import type { Ask } from '../../../test/harness/test-platform.ts'
-import gateway from '../../gateway/index.ts'
-import commands from '../commands/index.ts'
-import configuration from '../configuration/index.ts'
-import credentials from '../credentials/index.ts'
-import trafficLog from '../traffic-log/index.ts'
-import jobs from './index.ts'
 
-const { waypost, admin, anApplication, anEndpoint, publishedEvents } = await openRegister({
-  services: [credentials, trafficLog, gateway, commands, configuration, jobs],
-})
+const { waypost, admin, anApplication, anEndpoint, publishedEvents } = await openRegister({ services: jobsServices })
 const { kit } = waypost
 const root = '/jobs/api/v1/jobs'
 const endpoints = '/epr/api/v1/endpoints'

@@ -6,8 +6,8 @@ const count = (description: string) => Type.Integer({ description })
 export const states = ['prepared', 'waiting', 'running', 'finished', 'canceled'] as const
 const itemStates = ['succeeded', 'failed', 'pending'] as const
 const jobId = Name({ description: 'Id of the job.' })
-const ofJob = Type.Object({ jobId })
-const noJob = 'There is no such job, or the caller may not read it.'
+export const ofJob = Type.Object({ jobId })
+export const noJob = 'There is no such job, or the caller may not read it.'
 
 const jobFields = {
   jobId,
@@ -55,8 +55,22 @@ const Job = Type.Object(jobFields, { title: 'Job', description: 'Work over many 
 const detailFields = {
   ...jobFields,
   parameters: JsonObject({ description: 'What the job does, by kind: such as the patch, or the name of the version.' }),
+  file: Type.Optional(
+    Type.Object(
+      {
+        name: Type.String({ description: 'Name of the file.' }),
+        size: Type.Integer({ description: 'Size of the file in bytes.' }),
+        expiresDate: DateTime({ description: 'When the file is deleted, in UTC.' }),
+      },
+      {
+        title: 'ExportFile',
+        description:
+          'The file of a finished export. Absent: the job is no export, has not finished, or its file has expired.',
+      },
+    ),
+  ),
 }
-const JobDetails = Type.Object(detailFields, { title: 'JobDetails', description: 'A job with its parameters.' })
+export const JobDetails = Type.Object(detailFields, { title: 'JobDetails', description: 'A job with its parameters.' })
 const CreatedJob = Type.Object(
   {
     ...detailFields,

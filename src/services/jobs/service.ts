@@ -1,18 +1,27 @@
 /** Lists, starts and cancels the bulk tasks of all services, and creates those over endpoints. */
+
+import type { Identity } from '../../identity/contract.ts'
 import type { AnyTask, ItemState } from '../../kernel/bulk/bulk.ts'
 import type { TaskState } from '../../kernel/bulk/types.ts'
 import { createConcurrencyLimit } from '../../kernel/concurrency-limit.ts'
 import type { Ctx } from '../../kernel/contract.ts'
+import type { Sql } from '../../kernel/db.ts'
 import type { Kit } from '../../kernel/define-service.ts'
+import type { BinaryData } from '../binary-data/contract.ts'
 import type { Commands } from '../commands/contract.ts'
 import type { Configuration } from '../configuration/contract.ts'
 import type { EndpointWork, Register, RegisterWorks } from '../register/contract.ts'
+import type { TimeSeries } from '../time-series/contract.ts'
+import type { TrafficLog } from '../traffic-log/contract.ts'
 import { isOwn, requireCancel, requireReadable, visibleTasks } from './access.ts'
 import { type CreateDeps, createJob, type JobRequest, type Samples } from './create.ts'
 import { JobEnded, JobNotCancelable, JobNotPrepared, NoJob, NotOwnJob } from './errors.ts'
+import { type ExportData, type ExportFile, exportTypes } from './exports/exports.ts'
+import { createExports, type ExportOperations } from './exports/service.ts'
+import * as store from './store.ts'
 import { type JobView, viewOf } from './view.ts'
 
-export type JobDetails = JobView & { parameters: Record<string, unknown> }
+export type JobDetails = JobView & { parameters: Record<string, unknown>; file?: ExportFile }
 
 export interface JobItem {
   position: number
@@ -37,6 +46,10 @@ interface Works extends RegisterWorks {
 }
 
 interface Services {
+  identity: Identity
+  timeSeries: TimeSeries
+  trafficLog: TrafficLog
+  binaryData: BinaryData
   register: Register
   commands: Commands
   configuration: Configuration
@@ -44,6 +57,7 @@ interface Services {
 
 export interface JobsService {
   works: Works
+  exports: ExportOperations
   create<P extends object>(
     ctx: Ctx,
     work: EndpointWork<P>,
@@ -60,9 +74,11 @@ export interface JobsService {
   /** Starts a job that was created as a preview. */
   start(ctx: Ctx, jobId: string): Promise<JobDetails>
   cancel(ctx: Ctx, jobId: string): Promise<JobDetails>
+  deleteTenant(sql: Sql, tenantId: string): Promise<void>
 }
 
 interface Deps extends CreateDeps {
+  exports: ExportOperations
   /** Returns the parameters of a task that users may see. */
   describe(task: AnyTask): Record<string, unknown>
 }
@@ -70,17 +86,22 @@ interface Deps extends CreateDeps {
 /** A selection of a million endpoints takes a connection for half a minute. */
 const selectionLimits = { perTenant: 2, total: 4, waitingPerTenant: 20 }
 
-export function createJobs(kit: Kit, { register, commands, configuration }: Services): JobsService {
+export function createJobs(kit: Kit, services: Services): JobsService {
+  const { register, commands, configuration } = services
+  const exports = createExports(kit, services)
   const works: Works = { ...register.works, command: commands.work, configuration: configuration.work }
   const byType = new Map(Object.values(works).map((work): [string, EndpointWork<never>] => [work.type.name, work]))
   const deps: Deps = {
     kit,
     register,
     selections: createConcurrencyLimit(selectionLimits),
-    describe: ({ type, data }) => byType.get(type)?.describe(data) ?? {},
+    exports,
+    describe: ({ type, data }) =>
+      byType.get(type)?.describe(data) ?? (isExport({ type }) ? exportParameters(data) : {}),
   }
   return {
     works,
+    exports,
     async create(ctx, work, request, parameters) {
       const { taskId, ...samples } = await createJob(deps, ctx, work, request, parameters)
       return { ...(await read(deps, ctx, taskId)), ...samples }
@@ -90,6 +111,10 @@ export function createJobs(kit: Kit, { register, commands, configuration }: Serv
     items: (ctx, jobId, of) => listItems(deps, ctx, jobId, of),
     start: (ctx, jobId) => start(deps, ctx, jobId),
     cancel: (ctx, jobId) => cancel(deps, ctx, jobId),
+    async deleteTenant(sql, tenantId) {
+      await store.deleteOfTenant(sql, tenantId)
+      while (await kit.bulk.deleteTenantTasks(sql, tenantId, exportTypes));
+    },
   }
 }
 
@@ -115,7 +140,15 @@ async function find({ kit: { db, bulk } }: Deps, ctx: Ctx, jobId: string): Promi
 
 async function read(deps: Deps, ctx: Ctx, jobId: string): Promise<JobDetails> {
   const task = await find(deps, ctx, jobId)
-  return { ...viewOf(task), parameters: deps.describe(task) }
+  const file = isExport(task) ? await deps.exports.fileOf(jobId) : undefined
+  return { ...viewOf(task), parameters: deps.describe(task), ...(file && { file }) }
+}
+
+const isExport = ({ type }: { type: string }) => exportTypes.some(({ name }) => name === type)
+
+const exportParameters = (data: object) => {
+  const { format, gzip, request } = data as ExportData
+  return { format, gzip, ...request }
 }
 
 async function listItems(deps: Deps, ctx: Ctx, jobId: string, of: Parameters<JobsService['items']>[2]) {
@@ -173,7 +206,12 @@ async function cancel(deps: Deps, ctx: Ctx, jobId: string): Promise<JobDetails> 
   const task = await find(deps, ctx, jobId)
   requireCancel(ctx, task)
   if (!task.cancelable) throw JobNotCancelable({ jobId, title: task.title })
-  if (!(await db.tx((sql) => bulk.cancel(sql, jobId)))) {
+  const isCanceled = await db.tx(async (sql) => {
+    if (!(await bulk.cancel(sql, jobId))) return false
+    if (isExport(task)) await store.expireExport(sql, jobId, deps.kit.now())
+    return true
+  })
+  if (!isCanceled) {
     const ended = await bulk.findAny(db.sql, jobId)
     throw ended ? JobEnded({ jobId, state: ended.state }) : NoJob({ jobId })
   }

@@ -105,6 +105,19 @@ export interface EndpointConditions {
   regex?: string
 }
 
+/** An endpoint in an export. */
+export interface ExportedEndpoint {
+  endpointId: string
+  /** Increases in the order of registration. */
+  number: number
+  applicationName: string
+  versionName: string
+  createdDate: Date
+  /** With the connectivity keys. */
+  metadata: Record<string, unknown>
+  metadataUpdatedDate: Date | null
+}
+
 /**
  * An endpoint of a bulk task. The number distinguishes it from a later endpoint with the same id. `refused` is the reason why the
  * caller may not change it: the item fails without an attempt.
@@ -220,6 +233,12 @@ export interface Register {
     conditions: EndpointConditions,
     of: { scope: string; max: number },
   ): (sql: Sql) => AsyncIterable<SelectedEndpoints>
+  /** Returns the next endpoints that match and that the caller may read, in the order of registration; throws 400 for a bad condition. */
+  exportPage(
+    ctx: Ctx,
+    conditions: EndpointConditions,
+    of: { after: number; limit: number },
+  ): Promise<ExportedEndpoint[]>
   /**
    * Finds the endpoints of a page of a bulk task, in order, and blocks their deletion until the transaction ends. The error is the
    * outcome of an item whose endpoint was refused or has been deleted.

@@ -16,7 +16,7 @@ import * as counts from './endpoints/store/counts.ts'
 import * as store from './endpoints/store/endpoints.ts'
 import type { FilterIndex } from './filters/filter-index.ts'
 import { foldFilterCounts } from './filters/store/filters.ts'
-import { createSelection } from './lists/select.ts'
+import { createExportPage, createSelection } from './lists/select.ts'
 import { createListOperations, type ListOperations } from './lists/service.ts'
 import type { ConnectivityKeysOf } from './metadata/connectivity-keys.ts'
 import { visibleMetadata } from './metadata/metadata.ts'
@@ -92,6 +92,7 @@ export function createRegister(
       findFilters: parts.filters.find,
       selectionPage,
       selectEndpoints: createSelection(parts.filters),
+      exportPage: createExportPage(db, parts.filters),
       taskEndpoints,
       works: createWorks(kit, { ...deps, endpoints, metadata }),
       relation: store.endpointRelation,

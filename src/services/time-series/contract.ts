@@ -1,8 +1,9 @@
-import { contract } from '../../kernel/contract.ts'
+import { type Ctx, contract } from '../../kernel/contract.ts'
 import type { Sql } from '../../kernel/db.ts'
 import type { DeviceEndpoint, DeviceMessage } from '../../kernel/device.ts'
 import type { RetentionConfiguration } from './configuration.ts'
 import type { Value } from './points.ts'
+import type { Aggregate } from './read/interval-sums.ts'
 
 export type { Value }
 
@@ -73,6 +74,45 @@ export interface SampleCompanion {
   store(sql: Sql, rows: CompanionRows[], isRepeated: boolean): Promise<void>
 }
 
+export interface SeriesExportRequest {
+  applicationName: string
+  endpointIds?: string[]
+  timeSeriesNames?: string[]
+  fromDate: string
+  toDate: string
+  includeTime?: 'from' | 'to' | 'both' | 'none'
+  aggregate?: Aggregate
+  interval?: string
+  timeZone?: string
+}
+
+/** A checked export request, as JSON. */
+export interface SeriesExport {
+  applicationName: string
+  endpointIds?: string[]
+  seriesNames?: string[]
+  /** Milliseconds since 1970, both included. */
+  from: number
+  to: number
+  reduction?: { aggregate: Aggregate; interval: string; timeZone?: string }
+}
+
+/** The position of an export after a part, as JSON. */
+export interface SeriesExportPosition {
+  /** The id of the last endpoint of the part. */
+  after: string
+  /** Names of the values, in the order of the columns. */
+  names: string[]
+}
+
+export interface SeriesExportPart {
+  content: AsyncIterable<Buffer>
+  /** Number of points; known once the content was read. */
+  rows(): number
+  /** Undefined if this is the last part. */
+  next: SeriesExportPosition | undefined
+}
+
 export interface TimeSeries {
   /** Stores the samples of one message, all or none. Rejects the message if one of them is invalid. */
   collect(message: DeviceMessage, samples: unknown[]): Promise<void>
@@ -98,6 +138,14 @@ export interface TimeSeries {
   timeOf(text: string): number | undefined
   /** Returns latest values by endpoint number, including everything that this node has stored. */
   latestValues(endpointNos: number[]): Promise<Map<number, LatestValue[]>>
+  /** Checks an export request; throws 400, 403 or 404. */
+  checkExport(ctx: Ctx, request: SeriesExportRequest): Promise<SeriesExport>
+  /** Reads the points of the next endpoints that the caller may read, as lines of CSV or JSON. */
+  exportPart(
+    ctx: Ctx,
+    of: SeriesExport,
+    at: { format: 'csv' | 'ndjson'; position: SeriesExportPosition | undefined },
+  ): Promise<SeriesExportPart>
   /** Previews the configured retention, or a proposed one. */
   previewRetention(
     application: { tenantId: string; applicationName: string },

@@ -18,6 +18,7 @@ import { createNumbers, type Numbers } from './numbers/numbers.ts'
 import { createPacker, type Packer } from './pack/packer.ts'
 import { type ConfiguredSeries, createConfiguredSeries } from './read/configured-series.ts'
 import { createDataQuery, type DataQuery } from './read/data.ts'
+import { createSeriesExport } from './read/export.ts'
 import { createLastQuery, type LastQuery } from './read/last.ts'
 import { createPointsOfEndpoint } from './read/points-of-endpoint.ts'
 import { createReader } from './read/reader.ts'
@@ -118,6 +119,7 @@ export function createTimeSeries(kit: Kit<TimeSeriesSettings>, services: Service
       latestValues: latest.of,
       ...createPointsOfEndpoint(kit, queries),
       previewRetention: retentionPreview.preview,
+      ...createSeriesExport(kit, { ...queries, visible: visibleSeries }),
     },
     live,
     retentionPreview,

@@ -1,4 +1,4 @@
-import { contract } from '../../kernel/contract.ts'
+import { type Ctx, contract } from '../../kernel/contract.ts'
 import type { Fragment, Sql } from '../../kernel/db.ts'
 
 export interface TrafficRecord {
@@ -62,7 +62,42 @@ export interface InboundMessage {
   isTruncated: boolean
 }
 
+/** Conditions of exported records; all must hold. */
+export interface TrafficExport {
+  endpointIds?: string[]
+  appVersionName?: string
+  extension?: string
+  resourcePath?: string
+  payload?: string
+  /** Milliseconds since 1970: includes `from`, excludes `to`. */
+  from: number
+  to: number
+}
+
+export interface ExportedRecord {
+  createdAt: Date
+  correlationId: string
+  direction: 'INBOUND' | 'OUTBOUND'
+  appVersionName: string
+  endpointId: string
+  extension: string
+  resourcePath: string
+  requestId?: number
+  /** Text, or base64 if `additionalMetadata.encoding` says so. */
+  payload: string
+  additionalMetadata?: Record<string, unknown>
+}
+
 export interface TrafficLog {
+  /**
+   * Returns the next records that the caller may read, oldest first. Positions are microseconds since 1970; `next` is undefined if
+   * there are no others.
+   */
+  exportPage(
+    ctx: Ctx,
+    of: TrafficExport,
+    position: number | undefined,
+  ): Promise<{ records: ExportedRecord[]; next: number | undefined }>
   /** Returns recorded messages of devices, oldest first. */
   inbound(query: InboundQuery): Promise<InboundMessage[]>
   /** Resolves when the record is durable. Callers may ignore the promise: the traffic log reports failed writes itself. */

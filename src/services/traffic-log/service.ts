@@ -10,7 +10,7 @@ import type { Window } from '../../kernel/paging.ts'
 import { holds, onPlatform, visibleResources } from '../../kernel/permissions.ts'
 import type { Applications } from '../applications/contract.ts'
 import { requestStatusInstance, trafficLogInstance } from './configuration.ts'
-import type { InboundMessage, InboundQuery, TrafficLog } from './contract.ts'
+import type { InboundMessage, InboundQuery, TrafficExport, TrafficLog } from './contract.ts'
 import { deleteTenantRecords } from './delete-tenant.ts'
 import { NoOutcome } from './errors.ts'
 import { createLevelFilter } from './level.ts'
@@ -20,6 +20,7 @@ import { createPackThread } from './pack/pack-thread.ts'
 import { createPacker } from './pack/packer.ts'
 import { createPartitions, type Partitions } from './partitions.ts'
 import { createRefusals } from './refusals.ts'
+import { findNextRecords } from './search/export-page.ts'
 import { findOutcome } from './search/outcome.ts'
 import type { PageRequest } from './search/page.ts'
 import { findFirst, findRecords, visibleTo } from './search/search.ts'
@@ -132,6 +133,7 @@ export function createTrafficLog(kit: Kit<TrafficLogSettings>, applications: App
       recordRefusal: refusals.add,
       statistics: trafficStatistics,
       inbound: (query) => findInbound(db, query),
+      exportPage: (ctx, of, position) => exportPage(db, ctx, of, position),
     },
   }
 }
@@ -256,6 +258,24 @@ async function findInbound(db: Db, of: InboundQuery): Promise<InboundMessage[]> 
     payload: record.payload,
     isTruncated: record.payloadBytes > record.payload.length,
   }))
+}
+
+async function exportPage(
+  db: Db,
+  ctx: Ctx,
+  { endpointIds, appVersionName: versionName, from, to, ...conditions }: TrafficExport,
+  position: number | undefined,
+) {
+  const { tenantId } = ctx
+  const visibility = visibilityOf(ctx, tenantId)
+  const filterOf = async (sql: Sql, span: { from: number; to: number }) => {
+    const query = { tenantId, visibility, endpointIds, versionName, ...conditions, descending: false }
+    const { filter } = await pageOf(sql, { ...query, span: { from: 0, to: 0 }, offset: 0, limit: 0 })
+    return { ...filter, span }
+  }
+  const span = { from: position ?? from * 1000, to: to * 1000 }
+  const { records, next } = await findNextRecords((work) => inSnapshot(db, work), filterOf, span)
+  return { records: records.map((record) => viewOf(tenantId, record)), next }
 }
 
 async function outcomeOf(

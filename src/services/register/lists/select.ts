@@ -1,6 +1,6 @@
 /** Selects endpoints for bulk tasks: by ids, or by the conditions of a search. The list is fixed when the task is created. */
 import type { Ctx } from '../../../kernel/contract.ts'
-import { isStatementCanceled, type Sql } from '../../../kernel/db.ts'
+import { type Db, isStatementCanceled, type Sql } from '../../../kernel/db.ts'
 import { Forbidden, invalidField } from '../../../kernel/errors.ts'
 import { holds } from '../../../kernel/permissions.ts'
 import { listOf } from '../../../kernel/schema.ts'
@@ -19,6 +19,7 @@ import { selectionPage } from '../endpoints/selection.ts'
 import { findNumbersOf, findRefsByNumbers } from '../endpoints/store/many.ts'
 import { NoEndpoint } from '../errors.ts'
 import type { FilterIndex } from '../filters/filter-index.ts'
+import { visibleMetadata } from '../metadata/metadata.ts'
 import { conditionsOf, type EndpointQuery, searchKey, sqlPattern } from './query.ts'
 import * as store from './store/list.ts'
 
@@ -58,6 +59,24 @@ function queryOf(ctx: Ctx, conditions: EndpointConditions): EndpointQuery {
     regex: regex === undefined || regex === '' ? undefined : sqlPattern(regex, 'regex'),
   }
 }
+
+export const createExportPage =
+  (db: Db, filters: FilterIndex): Register['exportPage'] =>
+  async (ctx, conditions, page) => {
+    const query = queryOf(ctx, conditions)
+    return await limited(() =>
+      db.tx(async (sql) => {
+        const active = await withActiveFilters(sql, query, filters)
+        await store.limitTime(sql, selectMilliseconds)
+        const rows = await store.findRowsAfter(sql, active, filters, page)
+        return rows.map(({ seq: number, connected, connectivityTs, ...row }) => ({
+          ...row,
+          number,
+          metadata: visibleMetadata({ ...row, connected, connectivityTs }),
+        }))
+      }),
+    )
+  }
 
 async function* byIds(sql: Sql, ctx: Ctx, endpointIds: string[], scope: string): AsyncGenerator<SelectedEndpoints> {
   for await (const page of selectionPages({ selectionPage }, sql, ctx, { endpointIds }, { scope, limit: pageSize }))
@@ -139,12 +158,17 @@ async function withActiveFilters(sql: Sql, query: EndpointQuery, filters: Filter
 
 /** Returns the numbers of all matching endpoints as one text; a million take 8 MB. */
 async function findNumbers(sql: Sql, query: EndpointQuery, filters: FilterIndex, max: number): Promise<string> {
+  await store.limitTime(sql, selectMilliseconds)
+  const { total, numbers } = await limited(() => store.findNumbers(sql, query, filters, 0))
+  await store.resetTimeLimit(sql)
+  if (total > max) throw invalidField('select', `${total} endpoints match, and a job has at most ${max}; narrow it`)
+  return numbers
+}
+
+/** Turns the errors of a search that is too long or too complex into a 400. */
+async function limited<T>(search: () => Promise<T>): Promise<T> {
   try {
-    await store.limitTime(sql, selectMilliseconds)
-    const { total, numbers } = await store.findNumbers(sql, query, filters, 0)
-    await store.resetTimeLimit(sql)
-    if (total > max) throw invalidField('select', `${total} endpoints match, and a job has at most ${max}; narrow it`)
-    return numbers
+    return await search()
   } catch (error) {
     const { code } = error as { code?: unknown }
     if (code === invalidRegexCode) throw invalidField('select', 'a pattern is too complex: its repetitions multiply')

@@ -20,19 +20,31 @@ import {
 const bufferBytes = 128 * 1024
 const numberBytesMax = 40
 
+export interface CsvOptions {
+  /** Names of values in the order of their columns. The series must have no others. */
+  names?: string[]
+  withHeader?: boolean
+  /** Called with the number of lines of each fragment. */
+  counted?: (rows: number) => void
+}
+
+export const valueNamesOf = (series: SelectedSeries[]): string[] =>
+  [...new Set(series.flatMap(({ values }) => values.map(({ name }) => name)))].sort()
+
 export async function* csvOf(
   parts: AsyncIterable<IdentifiedPart>,
   series: SelectedSeries[],
   descending: boolean,
+  { names = valueNamesOf(series), withHeader = true, counted }: CsvOptions = {},
 ): AsyncGenerator<Buffer> {
-  const names = [...new Set(series.flatMap(({ values }) => values.map(({ name }) => name)))].sort()
   const places = new Map(names.map((name, place) => [name, place]))
   const text = createTextBuffer(bufferBytes + 4096)
-  put(text, `${['timestamp', 'endpointId', 'series', ...names.map(cell)].join()}\r\n`)
+  if (withHeader) put(text, `${['timestamp', 'endpointId', 'series', ...names.map(cell)].join()}\r\n`)
   for await (const { fragments, idOf } of parts)
     for (const fragment of fragments) {
       const columns = fragment.columns.toSorted((a, b) => places.get(a.name)! - places.get(b.name)!)
       const rows = rowsOf(columns, descending)
+      counted?.(rows.count)
       const placeOf = columns.map(({ name }) => places.get(name)!)
       const middle = `Z,${cell(idOf(fragment.endpointNo))},${cell(fragment.series.name)}`
       for (let index = 0; index < rows.count; index++) {

@@ -25,6 +25,8 @@ export interface DataRequest extends SeriesFilter {
 }
 
 export interface DataQuery {
+  /** Reads the points of selected endpoints and series as fast as they are consumed. */
+  parts(ctx: Ctx, selected: SelectedData, request: Omit<DataRequest, 'format'>): AsyncIterable<IdentifiedPart>
   /** Checks permissions at once, then reads as fast as the response is consumed. */
   read(ctx: Ctx, request: DataRequest): Promise<AsyncIterable<Buffer>>
 }
@@ -36,7 +38,7 @@ export function createDataQuery(deps: {
 }): DataQuery {
   const { visible, reader, responses } = deps
 
-  async function* partsOf(ctx: Ctx, { endpoints, series }: SelectedData, request: DataRequest) {
+  async function* partsOf(ctx: Ctx, { endpoints, series }: SelectedData, request: Omit<DataRequest, 'format'>) {
     const { applicationName, span, descending, reduction } = request
     if (series.length === 0) return
     for await (const page of endpoints) {
@@ -58,6 +60,7 @@ export function createDataQuery(deps: {
   }
 
   return {
+    parts: partsOf,
     async read(ctx, request) {
       const selected = await visible.select(ctx, request)
       const parts = partsOf(ctx, selected, request)
@@ -107,7 +110,7 @@ function readingFor(
   return { reducing: interval.isOfDays ? 'sums' : 'points', summing: interval, withoutExtremes }
 }
 
-function reducerFor(reduction: Reduction, { span, descending }: DataRequest): Reducer {
+function reducerFor(reduction: Reduction, { span, descending }: Pick<DataRequest, 'span' | 'descending'>): Reducer {
   if ('points' in reduction) return createDownsampler(span, reduction.points)
   return createAggregator(reduction.interval, reduction.aggregate, descending)
 }

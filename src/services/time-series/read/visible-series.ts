@@ -28,6 +28,12 @@ export interface VisibleSeries {
   /** Returns the endpoints that the caller may read; undefined means all. Throws if there are none. */
   readableEndpoints(ctx: Ctx, applicationName: string): Promise<Set<string> | undefined>
   select(ctx: Ctx, requested: SeriesFilter): Promise<SelectedData>
+  /** Returns only the next endpoints after an id. `next` is where to continue; undefined means that these are the last. */
+  selectAfter(
+    ctx: Ctx,
+    requested: SeriesFilter,
+    of: { after: string; limit: number },
+  ): Promise<{ selected: SelectedData; next: string | undefined }>
 }
 
 interface Deps {
@@ -42,19 +48,38 @@ export const endpointsMax = 10_000
 export function createVisibleSeries(deps: Deps): VisibleSeries {
   return {
     readableEndpoints: (ctx, applicationName) => readableEndpoints(deps, ctx, applicationName),
-    async select(ctx, { applicationName, endpointIds, seriesNames }) {
-      if (endpointIds && endpointIds.length > endpointsMax)
-        throw invalidField('endpointId', `expected at most ${endpointsMax} of them`)
-      const readable = await readableEndpoints(deps, ctx, applicationName)
-      const requested = endpointIds && [...new Set(endpointIds)].sort()
-      const selectedIds = readable
-        ? (requested ?? [...readable].sort()).filter((endpointId) => readable.has(endpointId))
-        : requested
-      const of = { tenantId: ctx.tenantId, applicationName }
-      const series = await store.findSeriesByName(deps.db.sql, { ...of, names: seriesNames })
-      return { endpoints: pagesOf(deps.db, of, selectedIds), series: byName(series) }
+    async select(ctx, requested) {
+      const { of, selectedIds, series } = await selectSeries(deps, ctx, requested)
+      return { endpoints: pagesOf(deps.db, of, selectedIds), series }
+    },
+    async selectAfter(ctx, requested, { after, limit }) {
+      const { of, selectedIds, series } = await selectSeries(deps, ctx, requested)
+      const ids = selectedIds?.filter((endpointId) => endpointId > after).slice(0, limit)
+      const page = ids
+        ? await store.findEndpointsByIds(deps.db.sql, { ...of, endpointIds: ids })
+        : await store.findEndpointsOf(deps.db.sql, { ...of, after, limit })
+      const isLast = (ids ?? page).length < limit
+      const next = isLast ? undefined : (ids?.at(-1) ?? page.at(-1)!.endpointId)
+      return { selected: { endpoints: onePage(page), series }, next }
     },
   }
+}
+
+async function* onePage(page: store.NumberedEndpoint[]) {
+  if (page.length > 0) yield page
+}
+
+async function selectSeries(deps: Deps, ctx: Ctx, { applicationName, endpointIds, seriesNames }: SeriesFilter) {
+  if (endpointIds && endpointIds.length > endpointsMax)
+    throw invalidField('endpointId', `expected at most ${endpointsMax} of them`)
+  const readable = await readableEndpoints(deps, ctx, applicationName)
+  const requested = endpointIds && [...new Set(endpointIds)].sort()
+  const selectedIds = readable
+    ? (requested ?? [...readable].sort()).filter((endpointId) => readable.has(endpointId))
+    : requested
+  const of = { tenantId: ctx.tenantId, applicationName }
+  const series = await store.findSeriesByName(deps.db.sql, { ...of, names: seriesNames })
+  return { of, selectedIds, series: byName(series) }
 }
 
 async function readableEndpoints({ applications, register }: Deps, ctx: Ctx, applicationName: string) {

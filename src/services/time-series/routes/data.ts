@@ -2,12 +2,11 @@ import type { Ctx } from '../../../kernel/contract.ts'
 import { invalidField } from '../../../kernel/errors.ts'
 import type { Http, Reply, Request } from '../../../kernel/http/routes.ts'
 import { listOf, type OperationSchema, type Static } from '../../../kernel/schema.ts'
-import type { Reduction } from '../read/data.ts'
-import { type Interval, intervalInZone, intervalOf } from '../read/intervals.ts'
-import { timeZoneOf } from '../read/time-zones.ts'
+import { reductionOf } from '../read/reduction.ts'
 import * as schemas from '../schemas/points.ts'
 import type { TimeSeriesService } from '../service.ts'
-import { nonEmpty, spanOf } from './dates.ts'
+import { spanOf } from '../spans.ts'
+import { nonEmpty } from './dates.ts'
 import { csvType, jsonType, sendBuffers, wantsCsv } from './send.ts'
 
 type Body = Static<typeof schemas.searchData.body>
@@ -43,22 +42,4 @@ export function dataRoutes(http: Http, { data, now }: TimeSeriesService) {
   http.post(path, { schema: schemas.searchData, config: { ...read, bodyBytesMax: 1024 * 1024 } }, (request, reply) =>
     respond(request, reply, request.body),
   )
-}
-
-function reductionOf({ aggregate, interval, timeZone, points }: Body): Reduction | undefined {
-  if (points !== undefined && (aggregate ?? interval) !== undefined)
-    throw invalidField('points', 'cannot be together with aggregate and interval')
-  if (timeZone !== undefined && interval === undefined)
-    throw invalidField('timeZone', 'is only for aggregate and interval')
-  if (points !== undefined) return { points }
-  if (aggregate === undefined && interval === undefined) return undefined
-  if (aggregate === undefined) throw invalidField('aggregate', 'is required with interval')
-  if (interval === undefined) throw invalidField('interval', 'is required with aggregate')
-  return { aggregate, interval: timeZone === undefined ? intervalOf(interval)! : zonedInterval(interval, timeZone) }
-}
-
-function zonedInterval(interval: string, timeZone: string): Interval {
-  const zone = timeZoneOf(timeZone)
-  if (!zone) throw invalidField('timeZone', `expected the name of a time zone, such as Europe/Berlin`)
-  return intervalInZone(interval, zone)!
 }

@@ -264,6 +264,37 @@ export async function findByNumbers(sql: Sql, tenantId: string, numbers: number[
   return row
 }
 
+export interface RowAfter {
+  endpointId: string
+  seq: number
+  applicationName: string
+  versionName: string
+  createdDate: Date
+  metadata: Record<string, unknown>
+  metadataUpdatedDate: Date | null
+  connected: boolean | null
+  connectivityTs: Date | null
+}
+
+/** Returns matching endpoints behind the number `after`, in the order of registration. */
+export async function findRowsAfter(
+  sql: Sql,
+  query: EndpointQuery,
+  filters: FilterIndex,
+  { after, limit }: { after: number; limit: number },
+): Promise<RowAfter[]> {
+  const { tenantId, filterIds } = query
+  const members = filterIds ? sql`and e.seq in (${filters.members(sql, tenantId, filterIds)})` : sql``
+  const parts = partsOf(sql, query).map((part) => sql`(${part})`)
+  const readable = parts.length > 0 ? parts.reduce((before, part) => sql`${before} or ${part}`) : sql`false`
+  return await sql<RowAfter[]>`
+    select e.endpoint_id, e.seq, e.application_name, e.version_name, e.created_date, e.metadata, e.metadata_updated_date,
+      e.connected, e.connectivity_ts
+    from register.endpoints e
+    where e.tenant_id = ${tenantId} and e.seq > ${after} and (${readable}) ${members} ${conditionSql(sql, query)}
+    order by e.seq limit ${limit}`
+}
+
 export interface EndpointText extends EndpointRef {
   content: string
 }
