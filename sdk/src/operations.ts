@@ -1459,6 +1459,7 @@ export interface CreatedJob {
   hasItems: boolean
   /** What the job does, by kind: such as the patch, or the name of the version. */
   parameters: Record<string, unknown>
+  file?: ExportFile
   /** Ids of the first ten endpoints that the job changes. */
   samples: string[]
   /** Number of selected endpoints on which the caller lacks the scope. They fail without an attempt. */
@@ -2799,6 +2800,16 @@ export interface Execution {
   traces: Trace[]
 }
 
+/** The file of a finished export. Absent: the job is no export, has not finished, or its file has expired. */
+export interface ExportFile {
+  /** Name of the file. */
+  name: string
+  /** Size of the file in bytes. */
+  size: number
+  /** When the file is deleted, in UTC. */
+  expiresDate: string
+}
+
 /** An endpoint that was not unregistered. */
 export interface FailedDeletion {
   /** Id of the endpoint. */
@@ -3177,6 +3188,7 @@ export interface JobDetails {
   hasItems: boolean
   /** What the job does, by kind: such as the patch, or the name of the version. */
   parameters: Record<string, unknown>
+  file?: ExportFile
 }
 
 /** An item of a job, with its result. */
@@ -3694,6 +3706,18 @@ export interface NewEndpoint {
   resourceGroupIds?: string[]
 }
 
+/** The endpoints to export, and the format of the file. */
+export interface NewEndpointExport {
+  /** The endpoints to export, among those that the caller may read. */
+  select: EndpointSelection
+  /** Export only these metadata keys, in CSV each in a column of its own. Default: all, in CSV as JSON in one column. */
+  metadataKeys?: string[]
+  /** csv: RFC 4180 with a header line. ndjson: a JSON object in each line. */
+  format: 'csv' | 'ndjson'
+  /** True: the file is compressed with gzip. Default: false. */
+  gzip?: boolean
+}
+
 /** A filter to create. */
 export interface NewEndpointFilter {
   /** Name of the filter, unique in the application. */
@@ -3952,6 +3976,32 @@ export interface NewSecret {
   description?: string
 }
 
+/** The points to export, and the format of the file. */
+export interface NewSeriesExport {
+  /** Name of the application. */
+  applicationName: string
+  /** Only points of these endpoints (ids). Default: all that the caller may read. */
+  endpointIds?: string[]
+  /** Only these series (names). Default: all. */
+  timeSeriesNames?: string[]
+  /** Only points after this time. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
+  fromDate: string
+  /** Only points before this time. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
+  toDate: string
+  /** Which bounds are inclusive. Default: none. */
+  includeTime?: 'from' | 'to' | 'both' | 'none'
+  /** One point for each `interval`, as in queries of points. Default: none, all points are exported. */
+  aggregate?: 'avg' | 'min' | 'max' | 'sum' | 'count' | 'first' | 'last'
+  /** Length of the intervals of `aggregate`, such as `15m` or `1d`. Required with `aggregate`. */
+  interval?: string
+  /** Time zone of the intervals, such as `Europe/Berlin`. Only with `interval`. Default: UTC. */
+  timeZone?: string
+  /** csv: RFC 4180 with a header line. ndjson: a JSON object in each line. */
+  format: 'csv' | 'ndjson'
+  /** True: the file is compressed with gzip. Default: false. */
+  gzip?: boolean
+}
+
 /** A new software version. */
 export interface NewSoftware {
   /** Any JSON, sent to devices as `config`, at most 1,000,000 bytes. Versions with a file need an object, to which `link` is added. Default: an empty object for devices. */
@@ -4072,6 +4122,28 @@ export type NewTenantV1 = {
   analytics_enabled?: boolean
   /** The same as `analytics_enabled`, for existing clients. */
   opendistro_enabled?: boolean
+}
+
+/** The messages to export, and the format of the file. */
+export interface NewTrafficExport {
+  /** Only messages of these endpoints (ids). Default: all. */
+  endpointIds?: string[]
+  /** Only messages of this application version. Default: all. */
+  appVersionName?: string
+  /** Only messages of this extension, such as `dcx`. Default: all. */
+  extension?: string
+  /** Only messages whose resource path contains this text. Default: all. */
+  resourcePath?: string
+  /** Only messages whose payload contains this text. Default: all. */
+  payload?: string
+  /** Only records from this date and time on (inclusive). Default: the oldest. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
+  fromCreatedAt?: string
+  /** Only records up to this date and time (inclusive). Default: now. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
+  toCreatedAt?: string
+  /** csv: RFC 4180 with a header line. ndjson: a JSON object in each line. */
+  format: 'csv' | 'ndjson'
+  /** True: the file is compressed with gzip. Default: false. */
+  gzip?: boolean
 }
 
 /** A user to create. */
@@ -10973,6 +11045,31 @@ export interface Nouns {
       /** Id of the job. */
       jobId: string
     }, { 200: JobDetails }>
+    endpointExports: {
+      /** Export endpoints with their metadata by a job. In the order of their registration; endpoints that are registered meanwhile may be included. The job writes a file, which its creator can download for three days after its end. Texts that a spreadsheet would read as a formula get an apostrophe in front in CSV. The export reads with the present permissions of its creator, and ends if they are withdrawn. */
+      create: Call<{
+        body: NewEndpointExport
+      }, { 201: JobDetails }>
+    }
+    seriesExports: {
+      /** Export time series by a job. Ordered by endpoint, then by series, the oldest points first. The job writes a file, which its creator can download for three days after its end. Texts that a spreadsheet would read as a formula get an apostrophe in front in CSV. The export reads with the present permissions of its creator, and ends if they are withdrawn. */
+      create: Call<{
+        body: NewSeriesExport
+      }, { 201: JobDetails }>
+    }
+    trafficExports: {
+      /** Export the traffic log by a job. Messages of endpoints that the caller may read, the oldest first. The job writes a file, which its creator can download for three days after its end. Texts that a spreadsheet would read as a formula get an apostrophe in front in CSV. The export reads with the present permissions of its creator, and ends if they are withdrawn. */
+      create: Call<{
+        body: NewTrafficExport
+      }, { 201: JobDetails }>
+    }
+    file: {
+      /** Download the file of an export. Only for the caller who created the export. Supports ranges. `links.create` makes a link that needs no header. */
+      download: Call<{
+        /** Id of the job. */
+        jobId: string
+      }, { 200: Download }>
+    }
   }
   topics: {
     /** List the topics of streams. Which topics a stream can have, with their filters and the scopes that they need. */

@@ -621,7 +621,11 @@ list GET /jobs/api/v1/jobs po,q,offset,limit,0,100,content,totalElements
 get GET /jobs/api/v1/jobs/{jobId}
 items.list GET /jobs/api/v1/jobs/{jobId}/items po,q,offset,limit,0,100,content,totalElements
 execute POST /jobs/api/v1/jobs/{jobId}/start
-cancel POST /jobs/api/v1/jobs/{jobId}/cancel`
+cancel POST /jobs/api/v1/jobs/{jobId}/cancel
+endpointExports.create POST /jobs/api/v1/jobs/endpoint-exports
+seriesExports.create POST /jobs/api/v1/jobs/series-exports
+trafficExports.create POST /jobs/api/v1/jobs/traffic-exports
+file.download GET /jobs/api/v1/jobs/{jobId}/file ab`
 
 export const topics = `list GET /live/api/v1/topics pn,,,,0,0
 watch GET /live/api/v1/stream ae hlast-event-id`

@@ -40,7 +40,7 @@ export async function offlineApiDocument(baseUrl: string) {
     signals,
     live: createLive({ members, signals, log } as unknown as Parameters<typeof createLive>[0]),
     jobs: { ...acceptDeclarations('handle') },
-    bulk: { ...acceptDeclarations('handle', 'handleWalk') },
+    bulk: { ...acceptDeclarations('handle', 'handleWalk', 'handleParts') },
     waits: { ...acceptDeclarations('define') },
     secrets: unused('the data key'),
     metrics,
