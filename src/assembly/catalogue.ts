@@ -12,6 +12,7 @@ import dashboards from '../services/dashboards/index.ts'
 import ingest from '../services/ingest/index.ts'
 import jobs from '../services/jobs/index.ts'
 import live from '../services/live/index.ts'
+import links from '../services/links/index.ts'
 import lorawan from '../services/lorawan/index.ts'
 import platform from '../services/platform/index.ts'
 import register from '../services/register/index.ts'
@@ -49,5 +50,6 @@ export const catalogue: AnyService[] = [
   vpn,
   lorawan,
   jobs,
+  links,
   live,
 ]

@@ -101,6 +101,11 @@ export const BodyStalled = defineError<{ seconds: number }>(
   408,
   'No more of the body arrived for {seconds} s; it was discarded, send it again',
 )
+export const NotLinkable = defineError(
+  'not_linkable',
+  400,
+  'path: there is no link for this address; links are for files, blobs and the files of exports',
+)
 export const UnsupportedMediaType = defineError<{ given: string; accepted: string }>(
   'unsupported_media_type',
   415,

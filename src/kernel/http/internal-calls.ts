@@ -1,8 +1,9 @@
 /**
- * Calls of the platform's own API inside the process, on behalf of a caller that has no credentials at hand: scripts of users. The caller
- * is passed outside of the request, so that no request from a network can claim to be one.
+ * Calls of the platform's own API inside the process, on behalf of a caller that has no credentials at hand: scripts of users, and links.
+ * The caller is passed outside of the request, so that no request from a network can claim to be one.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
+import type { Readable } from 'node:stream'
 import type { FastifyInstance, InjectOptions } from 'fastify'
 import type { Caller } from '../contract.ts'
 import { DatabaseUnavailable } from '../errors.ts'
@@ -23,14 +24,29 @@ export interface InternalResponse {
 
 export interface InternalCalls {
   call(caller: Caller, request: InternalRequest): Promise<InternalResponse>
+  /**
+   * Downloads for a link: only operations that are declared `linkable` answer. The body is streamed; destroy it to end the call.
+   */
+  download(
+    caller: Caller,
+    request: Pick<InternalRequest, 'url' | 'headers'>,
+  ): Promise<{ status: number; headers: Record<string, string>; body: Readable }>
   /** Sets the server that answers calls. */
   connect(app: FastifyInstance): void
 }
 
-const callers = new AsyncLocalStorage<Caller>()
+interface Call {
+  caller: Caller
+  isLink: boolean
+}
+
+const calls = new AsyncLocalStorage<Call>()
 
 /** Returns the caller of an internal call; undefined for requests from a network. */
-export const internalCaller = (): Caller | undefined => callers.getStore()
+export const internalCaller = (): Caller | undefined => calls.getStore()?.caller
+
+/** Returns whether the request comes from a link, which reaches only operations that permit it. */
+export const isLinkCall = (): boolean => calls.getStore()?.isLink ?? false
 
 export function createInternalCalls(): InternalCalls {
   let server: FastifyInstance | undefined
@@ -47,9 +63,20 @@ export function createInternalCalls(): InternalCalls {
         ...(body !== undefined && { payload: body }),
       }
       // The request is sent when it is awaited.
-      const response = await callers.run(caller, async () => await server!.inject(request))
-      const texts = Object.entries(response.headers).map(([name, value]): [string, string] => [name, String(value)])
-      return { status: response.statusCode, headers: Object.fromEntries(texts), body: response.body }
+      const response = await calls.run({ caller, isLink: false }, async () => await server!.inject(request))
+      return { status: response.statusCode, headers: textsOf(response.headers), body: response.body }
+    },
+    async download(caller, { url, headers = {} }) {
+      if (!server) throw DatabaseUnavailable()
+      const request: InjectOptions = { method: 'GET', url, headers, payloadAsStream: true }
+      const response = await calls.run({ caller, isLink: true }, async () => await server!.inject(request))
+      const body = response.stream()
+      // The operation closes its content when its response is destroyed.
+      body.once('close', () => response.raw.res.destroy())
+      return { status: response.statusCode, headers: textsOf(response.headers), body }
     },
   }
 }
+
+const textsOf = (headers: Record<string, unknown>): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]))

@@ -4,13 +4,13 @@ import type { Audit, AuditEntry, NewEntry } from '../audit/audit.ts'
 import { declaredFields, resourceOf, resourceOfLocation } from '../audit/record.ts'
 import { authorize, type Caller, type Ctx } from '../contract.ts'
 import type { ErrorFormat } from '../error-formats.ts'
-import type { PlatformError } from '../errors.ts'
+import { NotLinkable, type PlatformError } from '../errors.ts'
 import { holds, onPlatform, onTenant } from '../permissions.ts'
 import { mediaTypeOf, type OperationSchema, type Static, type TSchema } from '../schema.ts'
 import { bodyLimitOf } from './body.ts'
 import type { Compression } from './compression.ts'
 import type { EventStream } from './event-stream.ts'
-import { internalCaller } from './internal-calls.ts'
+import { internalCaller, isLinkCall } from './internal-calls.ts'
 import { effectOf } from './operation-names.ts'
 import { abandonBody, bodyOf } from './streaming.ts'
 
@@ -37,6 +37,8 @@ export interface Access {
   audited?: false
   /** True if the operation stores nothing, although its method and its name do not show it. */
   readOnly?: boolean
+  /** True if links (`links.create`) can download the response: bytes that browsers neither display nor run. */
+  linkable?: true
   /** With scope `none`: the header whose key the service checks itself; shown in the API reference. */
   keyHeader?: string
   /**
@@ -214,6 +216,7 @@ export function mountRoutes(
           response: withoutEmpty(response),
         },
         onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
+          if (isLinkCall() && !config.linkable) throw NotLinkable()
           if (config.scope !== 'none' && !isSigned(request, config)) {
             request.ctx = await authenticate(request, reply, api.name)
             request.auditEntry = begin?.(entryOf(request, { operation: schema.name, path, successStatus }))

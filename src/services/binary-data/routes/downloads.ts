@@ -7,6 +7,7 @@ import type { ItemAddress, ItemOperations } from '../service/items.ts'
 import type { BinaryDataService } from '../service.ts'
 
 const read = { scope: 'endpoint:read' }
+const readContent = { ...read, linkable: true as const }
 const update = { scope: 'endpoint:update' }
 
 type DownloadRequest = Pick<Request<OperationSchema>, 'ctx' | 'headers' | 'raw'>
@@ -19,7 +20,7 @@ export function downloadRoutes(http: Http, { items }: BinaryDataService, baseUrl
   const file = `${endpoint}/files/:filename`
   const blob = `${endpoint}/binary-data/:blobId`
 
-  http.get(file, { schema: schemas.readFile, config: read }, (request, reply) =>
+  http.get(file, { schema: schemas.readFile, config: readContent }, (request, reply) =>
     download(items, request, reply, request.params),
   )
   http.delete(file, { schema: schemas.deleteFile, config: update }, async ({ ctx, params }, reply) => {
@@ -30,11 +31,13 @@ export function downloadRoutes(http: Http, { items }: BinaryDataService, baseUrl
   http.get(blob, { schema: schemas.readBlob, config: read }, async ({ ctx, params }) =>
     blobView(baseUrl(), await items.find(ctx, params)),
   )
-  http.get(`${blob}/data`, { schema: schemas.readBlobContent, config: read }, (request, reply) =>
+  http.get(`${blob}/data`, { schema: schemas.readBlobContent, config: readContent }, (request, reply) =>
     download(items, request, reply, request.params),
   )
-  http.get(`${endpoint}/binary-data/data/last`, { schema: schemas.readLastBlob, config: read }, (request, reply) =>
-    download(items, request, reply, { ...request.params, last: true }),
+  http.get(
+    `${endpoint}/binary-data/data/last`,
+    { schema: schemas.readLastBlob, config: readContent },
+    (request, reply) => download(items, request, reply, { ...request.params, last: true }),
   )
   http.delete(blob, { schema: schemas.deleteBlob, config: update }, async ({ ctx, params }, reply) => {
     await items.delete(ctx, params)

@@ -9,7 +9,7 @@ const readEndpoints = { scope: 'endpoint:read', anyJson: 'inside' as const, body
 const readSeries = { scope: ['endpoint:read', 'time-series:read'], bodyBytesMax }
 const readTraffic = { scope: 'endpoint:read' }
 /** The service checks that the caller created the export. */
-const own = { scope: 'authenticated' }
+const own = { scope: 'authenticated', linkable: true as const }
 
 export function exportRoutes(http: Http, jobs: JobsService) {
   const { exports } = jobs
