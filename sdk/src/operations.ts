@@ -3272,6 +3272,14 @@ export interface LastSearch {
   limit?: number
 }
 
+/** A link to one resource. */
+export interface Link {
+  /** Address of the download. Treat it as a secret: it needs no token. */
+  url: string
+  /** When the link expires, in UTC. */
+  expiresDate: string
+}
+
 /** The body is malformed (`message`), or some relations could not be made (`failed`) while the others were (`successful`). */
 export interface LinkFailure {
   /** What is wrong with the request as a whole. */
@@ -3799,6 +3807,14 @@ export interface NewIssuer {
   audience: string
   /** Path with dots to the claim with the names of roles. Default: `realm_access.roles`, else `roles`. */
   rolesClaim?: string
+}
+
+/** The resource that a link downloads. */
+export interface NewLink {
+  /** Path of the download on this platform, or its URL as another operation returned it. */
+  path: string
+  /** Seconds until the link expires. Default: 300. */
+  validSeconds?: number
 }
 
 /** The endpoints to change, and the patch of their metadata. */
@@ -11068,6 +11084,19 @@ export interface Nouns {
       download: Call<{
         /** Id of the job. */
         jobId: string
+      }, { 200: Download }>
+    }
+  }
+  links: {
+    /** Create a link that downloads one resource without a header. For browsers and other programs that cannot send a token: a file or blob of an endpoint, or the file of an export. The link is good for some minutes, on every node, and acts with the present permissions of its creator: it stops working when they are withdrawn. */
+    create: Call<{
+      body: NewLink
+    }, { 201: Link }>
+    content: {
+      /** Download the resource of a link. Needs no token: the link itself is the permission. Supports ranges. */
+      download: Call<{
+        /** The token of the link; `url` of the link has it. */
+        token: string
       }, { 200: Download }>
     }
   }

@@ -627,6 +627,9 @@ seriesExports.create POST /jobs/api/v1/jobs/series-exports
 trafficExports.create POST /jobs/api/v1/jobs/traffic-exports
 file.download GET /jobs/api/v1/jobs/{jobId}/file ab`
 
+export const links = `create POST /links/api/v1/links
+content.download GET /links/api/v1/links/content n ab`
+
 export const topics = `list GET /live/api/v1/topics pn,,,,0,0
 watch GET /live/api/v1/stream ae hlast-event-id`
 
@@ -699,6 +702,7 @@ export const table = {
   appIntegrations,
   accountIntegrations,
   jobs,
+  links,
   topics,
   streams,
 }

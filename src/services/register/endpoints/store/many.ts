@@ -65,7 +65,10 @@ export async function saveMetadataOfMany(sql: Sql, changes: MetadataToSave[], at
         metadata_updated_date = ${at}
       from jsonb_to_recordset(${sql.json(changes.map(({ endpointId, metadata }) => ({ id: endpointId, metadata })) as never)})
         as c(id text, metadata jsonb)
-      where e.endpoint_id = c.id)
+      where e.endpoint_id = c.id returning e.tenant_id, e.application_name, e.seq),
+    queued as (
+      insert into register.directory_queue (tenant_id, application_name, seq, whole)
+      select tenant_id, application_name, seq, true from changed)
     insert into register.count_differences (tenant_id, metadata_key, application_name, version_name, difference)
     select * from unnest(${differences.map(({ of }) => of.tenantId)}::text[], ${differences.map(({ key }) => key)}::text[],
       ${differences.map(({ of }) => of.applicationName)}::text[], ${differences.map(({ of }) => of.versionName)}::text[],
@@ -81,7 +84,10 @@ export async function saveVersionOfMany(sql: Sql, rows: EndpointRow[], versionNa
     moved as (
       update register.endpoints e set version_name = ${versionName}, version_registered_date = ${at}
       from before b where e.endpoint_id = b.endpoint_id
-      returning e.tenant_id, e.application_name, e.metadata, b.version_name as before),
+      returning e.tenant_id, e.application_name, e.seq, e.metadata, b.version_name as before),
+    queued as (
+      insert into register.directory_queue (tenant_id, application_name, seq, whole)
+      select tenant_id, application_name, seq, true from moved),
     keyed as (
       select tenant_id, application_name, before, key from moved,
         lateral (select '' as key union all select jsonb_object_keys(metadata)) keys)
