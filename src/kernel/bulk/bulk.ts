@@ -1,7 +1,7 @@
 /** Runs durable work over many items: in pages, with progress, a result for each item, cancel, and resume after a crash. */
 import type { Db, Sql } from '../db.ts'
 import type { NewId } from '../ids.ts'
-import type { Jobs } from '../jobs.ts'
+import type { Attempt, Jobs } from '../jobs.ts'
 import type { Log } from '../log.ts'
 import type { PeriodicTask } from '../periodic.ts'
 import { pageStepper, partStepper, run, walkStepper } from './run.ts'
@@ -94,6 +94,8 @@ export interface Bulk {
   periodic: PeriodicTask[]
 }
 
+type StepperOf<D extends object> = Parameters<typeof run<D>>[4]
+
 // biome-ignore lint/suspicious/noExplicitAny: types of every kind are kept together
 type AnyType = BulkType<any, any, any> | WalkType<any>
 
@@ -109,31 +111,25 @@ export function createBulk(deps: { db: Db; jobs: Jobs; log: Log; newId: NewId })
     return task.taskId
   }
 
+  /** Registers a type, and the steps of its tasks. */
+  function register<D extends object>(type: AnyType, stepperOf: (attempt: Attempt) => StepperOf<D>) {
+    types.set(type.name, type)
+    jobs.handle(type.job, ({ taskId }, attempt) => run(deps, type, taskId, attempt, stepperOf(attempt)))
+  }
+
   return {
-    handle(type, handler) {
-      types.set(type.name, type)
-      jobs.handle(type.job, ({ taskId }, attempt) =>
-        run(deps, type, taskId, attempt, (task: Task<never>, currentRun) =>
-          pageStepper(deps, type, handler, attempt, task, currentRun),
-        ),
-      )
-    },
-    handleWalk(type, handler) {
-      types.set(type.name, type)
-      jobs.handle(type.job, ({ taskId }, attempt) =>
-        run(deps, type, taskId, attempt, (task: Task<never>, currentRun) =>
-          walkStepper(deps, type, handler, task, currentRun),
-        ),
-      )
-    },
-    handleParts(type, handler) {
-      types.set(type.name, type)
-      jobs.handle(type.job, ({ taskId }, attempt) =>
-        run(deps, type, taskId, attempt, (task: Task<never>, currentRun) =>
-          partStepper(deps, handler, attempt, task, currentRun),
-        ),
-      )
-    },
+    handle: (type, handler) =>
+      register(
+        type,
+        (attempt) => (task: Task<never>, currentRun) => pageStepper(deps, type, handler, attempt, task, currentRun),
+      ),
+    handleWalk: (type, handler) =>
+      register(type, () => (task: Task<never>, currentRun) => walkStepper(deps, type, handler, task, currentRun)),
+    handleParts: (type, handler) =>
+      register(
+        type,
+        (attempt) => (task: Task<never>, currentRun) => partStepper(deps, handler, attempt, task, currentRun),
+      ),
     async start(sql, type, { tenantId, createdBy, data }, items, { prepared = false } = {}) {
       const taskId = newId()
       const stored = await storeItems(sql, taskId, type.pageSize, items)
