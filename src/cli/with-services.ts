@@ -4,7 +4,7 @@ import { loadConfig } from '../config.ts'
 import { PlatformError } from '../kernel/errors.ts'
 import { createLog } from '../kernel/log.ts'
 
-/** A mistake in the arguments; printed in one line, with the usage. */
+/** A mistake in the arguments of a command. Its message is printed together with the usage. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
@@ -15,7 +15,7 @@ export async function withServices(
 ): Promise<number> {
   const config = loadConfig()
   const log = await createLog({ ...config.log, level: 'error' })
-  // Loaded only now, so that a mistake in the arguments is reported quickly.
+  // The services are loaded here and not at the top, so that a mistake in the arguments is reported quickly.
   const [{ buildServices }, { catalogue }, { connectDatabase }] = await Promise.all([
     import('../assembly/build.ts'),
     import('../assembly/catalogue.ts'),

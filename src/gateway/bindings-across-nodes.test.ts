@@ -14,9 +14,9 @@ const one = await openGateway(options)
 const two = await openGateway({ ...options, now: () => new Date(Date.now() - behindMs) })
 const { sql } = one.waypost.kit.db
 // Connectivity is metadata. As in the platform, every node has a cache that subscribes to changes of metadata.
-const heard = { one: 0, two: 0 }
-one.waypost.kit.bus.subscribe(MetadataUpdated, () => heard.one++)
-two.waypost.kit.bus.subscribe(MetadataUpdated, () => heard.two++)
+const receivedEvents = { one: 0, two: 0 }
+one.waypost.kit.bus.subscribe(MetadataUpdated, () => receivedEvents.one++)
+two.waypost.kit.bus.subscribe(MetadataUpdated, () => receivedEvents.two++)
 const push = { extension: 'test', resourcePath: '/command/reboot', payload: [{ id: 1 }] }
 
 const nodeOf = async (endpointId: string) =>
@@ -39,7 +39,7 @@ test('an endpoint that moved to a node whose clock is behind gets its pushes the
     await moved.receives(`${prefix}/command/reboot/status`)
   }
   await old.receivesNothing(50)
-  // The disconnect is known too, although by the clocks it happened before the connect.
+  // The disconnect counts as later, although its clock time is before the connect.
   await eventually(async () => assert.equal((await one.metadataOf(endpointId)).connected, true))
   await moved.end()
   await eventually(async () => assert.equal((await one.metadataOf(endpointId)).connected, false))
@@ -105,7 +105,7 @@ test('devices that connect to and disconnect from one node send no signals to th
     const text = await two.waypost.kit.metrics.text()
     return Number(text.match(/^waypost_signals_received_total (\d+)$/m)?.[1] ?? 0)
   }
-  /** The number of received signals once no more arrive. */
+  /** Waits until no more signals arrive and returns their number. */
   const receivedAtRest = async () => {
     let last = -1
     for (let now = await received(); now !== last; now = await received()) {
@@ -116,22 +116,24 @@ test('devices that connect to and disconnect from one node send no signals to th
   }
   // The first use of the credential, which these devices share, is published to all nodes once.
   await (await one.device({ clientId: 'first', ...login })).end()
-  const before = { signals: await receivedAtRest(), ...heard }
-  // With their first messages the tokens become Active; the second visits find them so.
+  const before = { signals: await receivedAtRest(), ...receivedEvents }
+  // The first message makes a token Active; in the second round all tokens are Active already.
   for (let visits = 0; visits < 2; visits++) {
     await Promise.all(tokens.map(visit))
     await settled()
   }
-  await eventually(() => assert.ok(heard.one > before.one, 'the node of the devices must invalidate its own cache'))
-  assert.deepEqual([(await receivedAtRest()) - before.signals, heard.two - before.two], [0, 0])
+  await eventually(() =>
+    assert.ok(receivedEvents.one > before.one, 'the node of the devices must invalidate its own cache'),
+  )
+  assert.deepEqual([(await receivedAtRest()) - before.signals, receivedEvents.two - before.two], [0, 0])
 })
 
 test('clients that move between nodes cause a signal to the previous node only', async () => {
-  const place = await one.aProvisionedEndpoint()
+  const endpoint = await one.aProvisionedEndpoint()
   const first = await one.device({ clientId: 'traveller' })
   const codes: (number | undefined)[] = []
   first.client.on('disconnect', ({ reasonCode }) => codes.push(reasonCode))
-  await first.publish(`${place.prefix}/json`, '1')
+  await first.publish(`${endpoint.prefix}/json`, '1')
   const second = await two.device({ clientId: 'traveller', protocolVersion: 5 })
   await first.closed()
   const [row] = await sql`select node_id from gateway.holders where session_key like '%traveller'`

@@ -73,18 +73,18 @@ test('messages that are identified after their connection has closed do not move
   await there.publish(`${prefix}/json`, '1')
   await eventually(async () => assert.equal(await one.gateway.send(endpointId, push), 'delivered'))
   await there.receives(`${prefix}/command/reboot/status`)
-  const notes = one.test.messages.length
+  const messagesBefore = one.test.messages.length
   const { hostname, port } = new URL(one.mqttUrl)
   const text = (value: string) => Buffer.concat([Buffer.from([0, value.length]), Buffer.from(value)])
   const packet = (header: number, ...parts: Buffer[]) =>
     Buffer.concat([Buffer.from([header, Buffer.concat(parts).length]), ...parts])
-  const hello = packet(0x10, text('MQTT'), Buffer.from([4, 2, 0, 0]), text('in-passing'))
-  const word = packet(0x30, text(`${prefix}/json`), Buffer.from('1'))
+  const connectPacket = packet(0x10, text('MQTT'), Buffer.from([4, 2, 0, 0]), text('in-passing'))
+  const publishPacket = packet(0x30, text(`${prefix}/json`), Buffer.from('1'))
   connectSocket(Number(port), hostname)
     .on('error', () => {})
-    .end(Buffer.concat([hello, word, packet(0xe0)]))
-  await eventually(() => assert.equal(one.test.messages.length, notes + 1))
-  // After the next batch.
+    .end(Buffer.concat([connectPacket, publishPacket, packet(0xe0)]))
+  await eventually(() => assert.equal(one.test.messages.length, messagesBefore + 1))
+  // Connectivity is written every 50 ms; wait until after the next batch.
   await sleep(120)
   assert.ok(two.gateway.isConnected(endpointId))
   assert.equal((await two.metadataOf(endpointId)).connected, true)
@@ -105,7 +105,7 @@ test('a client that connects to another node loses its connection to the first; 
   const second = await two.device(mine)
   await first.closed()
   assert.deepEqual(codes, [0x8e])
-  // Back to the first node, once with a clean start and once without.
+  // The client connects to the first node again, with a clean start.
   const back = codesOf(second)
   const third = await one.device({ ...mine, clean: true })
   await second.closed()
@@ -130,7 +130,7 @@ test('a session moves to the new node with its subscriptions, unacknowledged and
   assert.equal(await delivery, 'queued')
   await eventually(() => assert.ok(two.gateway.isConnected(endpointId) && !one.gateway.isConnected(endpointId)))
   await eventually(async () => assert.equal((await two.metadataOf(endpointId)).connected, true))
-  // Queued in the session or sent to the connection, depending on what the first node knows: it arrives either way.
+  // The first node queues the message or sends it to the connection, depending on whether it knows the new node. It arrives in both cases.
   for (const n of [2, 3, 4]) {
     assert.notEqual(await one.gateway.send(endpointId, { ...push, payload: n }), 'offline')
     assert.equal((await second.receives(`${prefix}/command/reboot/status`)).json, n)
@@ -160,21 +160,24 @@ async function aMovedDevice(clientId: string) {
 }
 
 test('a message that a node queues for a client of another node is sent there once', async () => {
-  const { device, endpointId, topic } = await aMovedDevice('late-word')
+  const { device, endpointId, topic } = await aMovedDevice('queued-elsewhere')
   await sql`update gateway.bindings set node_id = null where endpoint_id = ${endpointId}`
   const payloads = Array.from({ length: 20 }, (_, n) => n)
   const outcomes = await Promise.all(payloads.map((payload) => one.gateway.send(endpointId, { ...push, payload })))
   assert.deepEqual(new Set(outcomes), new Set(['queued']))
-  const heard: unknown[] = []
-  for (const _ of payloads) heard.push((await device.receives(topic)).json)
+  const received: unknown[] = []
+  for (const _ of payloads) received.push((await device.receives(topic)).json)
   assert.deepEqual(
-    heard.sort((a, b) => Number(a) - Number(b)),
+    received.sort((a, b) => Number(a) - Number(b)),
     payloads,
   )
   await device.receivesNothing(50)
   // The message was acknowledged and therefore deleted.
   await eventually(async () => {
-    assert.deepEqual([...(await sql`select from gateway.session_messages where session_key like '%late-word'`)], [])
+    assert.deepEqual(
+      [...(await sql`select from gateway.session_messages where session_key like '%queued-elsewhere'`)],
+      [],
+    )
   })
   await device.end()
 })
@@ -201,7 +204,7 @@ test('a push forwarded to a node that the client has left is queued in its sessi
 
 test('after missed signals, a node learns which sessions were taken over and which messages were queued', async () => {
   const stayed = await aMovedDevice('stayed')
-  const recordPacketId = await aMovedDevice('taken')
+  const taken = await aMovedDevice('taken')
   const wiped = await aMovedDevice('wiped')
   await sql`update gateway.sessions set claim = nextval('gateway.session_claims') where session_key like '%taken'`
   await sql`delete from gateway.sessions where session_key like '%wiped'`
@@ -212,7 +215,7 @@ test('after missed signals, a node learns which sessions were taken over and whi
   await stayed.device.receivesNothing(50)
   await resetAllNodes(sql)
   assert.equal((await stayed.device.receives(topic)).json, 'missed')
-  await recordPacketId.device.closed()
+  await taken.device.closed()
   await wiped.device.closed()
   assert.ok(stayed.device.client.connected)
   await stayed.device.end()
@@ -235,8 +238,8 @@ test('a client that repeatedly connects to both nodes at once ends up with one c
   const { prefix } = await one.aProvisionedEndpoint()
   const first = await one.device(session('twins'))
   await first.client.subscribeAsync(`${prefix}/#`, { qos: 1 })
-  const comings = Array.from({ length: 8 }, (_, n) => (n % 2 ? one : two).device(session('twins')))
-  const devices = (await Promise.allSettled(comings)).flatMap((outcome) =>
+  const connecting = Array.from({ length: 8 }, (_, n) => (n % 2 ? one : two).device(session('twins')))
+  const devices = (await Promise.allSettled(connecting)).flatMap((outcome) =>
     outcome.status === 'fulfilled' ? [outcome.value] : [],
   )
   await eventually(() => assert.equal(devices.filter(({ client }) => client.connected).length, 1))
@@ -256,7 +259,7 @@ test('a CONNECT waits only a short time for a node that does not release the ses
   const waiting = await one.device(session('stuck'))
   await waiting.client.subscribeAsync(`${prefix}/#`, { qos: 1 })
   await waiting.end()
-  // The row that a node leaves behind when it has just stopped.
+  // A node that has just stopped still has this row.
   await sql`insert into kernel.nodes (id, version) values ('stopped', 'test')`
   const [row] = await sql`select session_key from gateway.sessions where session_key like '%stuck'`
   await eventually(async () =>

@@ -1,6 +1,6 @@
 /**
  * Caches the data of tenants that every message needs: whether the tenant is available, which authentication it requires, and a
- * generation that grows with each change. A new generation invalidates the routes of its devices.
+ * generation that grows with each change. A new generation invalidates the cached routes of the tenant's devices.
  */
 import type { Identity } from '../identity/contract.ts'
 import { RealmStatusChanged } from '../identity/events.ts'
@@ -27,7 +27,7 @@ export interface Tenant {
 export interface Tenants {
   /** Returns undefined if the tenant does not exist. */
   get(tenantId: string): Promise<Tenant | undefined>
-  /** Calls the listener when a tenant changed, or with undefined after a reset, when any may have. */
+  /** Calls the listener when a tenant has changed. After a reset it is called with undefined, because any tenant may have changed. */
   onChange(listener: (tenantId: string | undefined) => void): void
 }
 
@@ -56,8 +56,8 @@ export function createTenants(
     if (tenant) tenant.available = status === 'AVAILABLE'
     markChanged(tenantId)
   })
-  bus.subscribe(ConfigurationChanged, ({ tenantId, instance: which }) => {
-    if (which === gatewayInstance.name) markChanged(tenantId)
+  bus.subscribe(ConfigurationChanged, ({ tenantId, instance }) => {
+    if (instance === gatewayInstance.name) markChanged(tenantId)
   })
   bus.subscribe(VersionDeleted, ({ tenantId }) => markChanged(tenantId))
   bus.subscribe(TenantTokensDeleted, ({ tenantId }) => markChanged(tenantId))
@@ -106,7 +106,7 @@ export function createTenants(
   }
 }
 
-/** Returns the required methods of each transport. A requirement on HTTP disables it, because it has no client authentication. */
+/** Returns the required methods of each transport. A requirement on HTTP disables HTTP, which has no client authentication. */
 function requiredOf({ transports }: TenantConfiguration): Tenant['required'] {
   const { tcp, tls, ws } = transports?.mqtt ?? {}
   return { mqtt: methodsOf(tcp), mqtts: methodsOf(tls), websocket: methodsOf(ws), http: methodsOf(transports?.http) }

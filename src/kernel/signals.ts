@@ -24,15 +24,15 @@ export { defineRequest, defineSignal, type Request, type Signal } from './signal
 export { type Address, inProcessTransport, postgresTransport, type Transport } from './signals/transport.ts'
 
 export interface Signals extends Requests {
-  /** Sends with the commit of `sql` or not at all; delivered at least once. */
+  /** Sends a signal with the commit of `sql`. A rolled-back signal is not sent; a committed signal is delivered at least once. */
   send<P>(sql: Sql, to: Address, signal: Signal<P>, payload: P): Promise<void>
   /** Sends several messages with one statement. */
   sendEach<P>(sql: Sql, signal: Signal<P>, messages: { to: Address; payload: P }[]): Promise<void>
-  /** Sends without a row: cheaper, but lost if this node dies or the database is unreachable. Resolves to true if it was sent. */
+  /** Sends without a row. This is cheaper, but the signal is lost if this node dies or the database is unreachable. Resolves to true if it was sent. */
   sendNow<P>(to: Exclude<Address, `any/${string}`>, signal: Signal<P>, payload: P): Promise<boolean>
   /** Registers a handler. On the sending node it runs after the commit and before `tx` returns. `from` is the sender's node id. */
   on<P>(signal: Signal<P>, handler: Handler<P>): void
-  /** Registers a listener for the case that signals may have been lost: drop what depends on them. */
+  /** Registers a listener that is called when signals may have been lost. It must clear caches that signals invalidate. */
   onReset(listener: () => void): void
   start(): Promise<void>
   stop(): Promise<void>
@@ -43,11 +43,11 @@ export interface Signals extends Requests {
 /** Makes every node reset its caches, with the commit of `sql`. For commands that change the database of a running platform. */
 export const resetAllNodes = (sql: Sql) => insertForAnyNode(sql, { address: 'all', topic: Reset.name, payload: '{}' })
 
-/** With the age at which rows are stale (rows.ts), a message of a node that died is delayed by less than a second. */
+/** Interval of the sweep, which sends rows of nodes that died. Such a message is late by this interval plus `staleMs` of rows.ts: less than a second. */
 const sweepMs = 650
 /** A node that is alone sweeps every 30 s: only commands store rows then, and they notify it. */
 const sweepAloneEvery = Math.round(30_000 / sweepMs)
-/** A start waits `joinMs` for the answers of the other nodes; those that come later cause another reset. */
+/** A start waits `joinMs` for the answers of the other nodes. An answer that arrives later causes another reset. */
 export const defaultJoinTimes = { joinMs: 500, answerMs: 5000, resetAgainMs: 2000 }
 
 const Join = defineRequest<Record<never, never>, true>('kernel.join')
@@ -151,7 +151,7 @@ function lifecycleOf(
   let timer: NodeJS.Timeout | undefined
   let started = false
 
-  /** Asks the other nodes to send to this one. Until they do, values that this node caches may become outdated unnoticed. */
+  /** Asks the other nodes to send signals to this node. Until they do, this node does not notice that a cached value is outdated. */
   async function join() {
     const others = members.others()
     if (others.length === 0) return
@@ -165,7 +165,7 @@ function lifecycleOf(
     void joinRequests.then((answers) => resetAgain(others, answers))
   }
 
-  /** Resets once more after the next heartbeat, with which nodes that did not answer notice this one. */
+  /** Resets once more after the next heartbeat: then the nodes that did not answer know this node and send signals to it. */
   async function resetAgain(others: Member[], answers: PromiseSettledResult<true>[]) {
     const silentNodes = others.filter((_, index) => answers[index]!.status === 'rejected').map(({ id }) => id)
     if (silentNodes.length === 0 || !started) return
@@ -211,24 +211,24 @@ async function send(parts: Parts, sql: Sql, topic: string, messages: OutgoingMes
   const toStore = messages
     // A node that is alone stores and sends nothing. If another node joins before the commit, the signal is sent without a row.
     .filter(({ to }) => to !== `node/${nodeId}` && !(to === 'all' && members.isAlone()))
-    .map((one) => ({ one, text: JSON.stringify(one.payload) }))
-  // Not awaited: it is sent together with the next statement or COMMIT, which fails if it fails.
+    .map((message) => ({ message, text: JSON.stringify(message.payload) }))
+  // The insert is not awaited: it is sent together with the next statement or COMMIT, which fails if the insert fails.
   const inserted = insertSignals(
     sql,
     // A process that has not joined does not handle messages itself.
-    toStore.map(({ one: { to }, text }) => {
+    toStore.map(({ message: { to }, text }) => {
       return { nodeId: isAny(to) && !members.isAlive(nodeId) ? '' : nodeId, address: to, topic, payload: text }
     }),
   )
   inserted.catch(() => {})
   db.afterCommit(sql, () => {
-    const handled = new Map(messages.map((one) => [one, handleHere(parts, topic, one)]))
-    const isStored = new Set(toStore.map(({ one }) => one))
-    for (const one of messages) if (!isStored.has(one)) relayUnstored(parts, topic, one)
+    const handled = new Map(messages.map((message) => [message, handleHere(parts, topic, message)]))
+    const isStored = new Set(toStore.map(({ message }) => message))
+    for (const message of messages) if (!isStored.has(message)) relayUnstored(parts, topic, message)
     if (toStore.length === 0) return
     const added = inserted.then((ids) => {
-      for (const [index, { one, text }] of toStore.entries())
-        relayStored(parts, { address: one.to, topic, payload: text, rowId: ids[index]! }, handled.get(one))
+      for (const [index, { message, text }] of toStore.entries())
+        relayStored(parts, { address: message.to, topic, payload: text, rowId: ids[index]! }, handled.get(message))
       remove()
     })
     const remove = parts.inserting.add(added)
@@ -240,7 +240,7 @@ async function flush({ inserting, relay }: Parts) {
   await relay.flush()
 }
 
-/** Handles a message on this node if it is addressed to it. */
+/** Handles a message on this node if it is addressed to this node. */
 function handleHere({ members, handlers }: Parts, topic: string, { to, payload }: OutgoingMessage) {
   const { nodeId } = members
   if (isFor(to, nodeId) || (isAny(to) && members.isAlive(nodeId))) return handlers.dispatch(topic, payload, nodeId)

@@ -1,4 +1,4 @@
-/** Processes what the platform gives to a device: commands, configurations and software. Each is processed once, however often it comes. */
+/** Processes commands, configurations and software that the platform sends to a device. Each is processed once, even if it arrives several times. */
 import type { Message } from './link.ts'
 
 export interface Command {
@@ -20,7 +20,7 @@ export interface Software {
   download(): Promise<ReadableStream<Uint8Array>>
 }
 
-/** The functions of a device. One that throws is reported to the platform as failed, with the message of its error. */
+/** The functions of a device. If a function throws, the device reports a failure with the message of the error. */
 export interface Handlers {
   /** The result of a command is the payload of its response. */
   onCommand?: ((command: Command) => unknown) | undefined
@@ -36,7 +36,7 @@ interface Outcome {
 
 type Send = (message: Message) => Promise<string>
 
-/** How many finished commands are remembered, because the platform may send them again before it has the result. */
+/** Number of outcomes that are kept, because the platform may send a command again before it has the result. */
 const rememberedMax = 1000
 
 const parse = (text: string): unknown => (text === '' ? undefined : JSON.parse(text))
@@ -74,7 +74,7 @@ export function createWork(
 
   async function commands(body: unknown, type?: string) {
     if (!Array.isArray(body)) return
-    await Promise.all(body.map((one) => command(type ?? String(one.type), one)))
+    await Promise.all(body.map((item) => command(type ?? String(item.type), item)))
   }
 
   async function configuration(body: unknown, name: string | undefined) {
@@ -95,17 +95,17 @@ export function createWork(
     const { payload: _, ...outcome } = await once(`software ${configId}`, () =>
       handlers.onSoftware!({ version: configId, config, download: () => download(String(link)) }),
     )
-    // Another offer of a version that failed is another attempt.
+    // If the platform offers a version again that failed, the device tries it again.
     if (outcome.statusCode !== 200) outcomes.delete(`software ${configId}`)
     await report('cmx_ota', 'applied/json', { configId, ...outcome })
     if (outcome.statusCode === 200) known.set('cmx_ota', configId)
   }
 
-  const ask = async (extension: string, resource: string, body: unknown) =>
+  const request = async (extension: string, resource: string, body: unknown) =>
     parse(await send({ extension, resource, payload: JSON.stringify(body) }))
 
   return {
-    /** Takes a message that the platform pushed. */
+    /** Processes a message that the platform pushed. */
     push(extension: string, path: string[], payload: string) {
       const [resource, second] = path
       const isRequestId = (part: string | undefined) => part !== undefined && /^\d+$/.test(part)
@@ -119,12 +119,13 @@ export function createWork(
       }
       task().catch(onError)
     },
-    /** Asks for everything that the platform has for the device. */
+    /** Requests the software, configuration and commands that the platform has for the device. */
     async poll() {
-      const asked = (extension: string) => ({ configId: known.get(extension) ?? '' })
-      if (handlers.onSoftware) await software(await ask('cmx_ota', 'config/json', asked('cmx_ota')))
-      if (handlers.onConfiguration) await configuration(await ask('cmx', 'config/json', asked('cmx ')), undefined)
-      if (handlers.onCommand) await commands(await ask('cex', 'command', {}))
+      const knownConfig = (key: string) => ({ configId: known.get(key) ?? '' })
+      if (handlers.onSoftware) await software(await request('cmx_ota', 'config/json', knownConfig('cmx_ota')))
+      if (handlers.onConfiguration)
+        await configuration(await request('cmx', 'config/json', knownConfig('cmx ')), undefined)
+      if (handlers.onCommand) await commands(await request('cex', 'command', {}))
     },
     setSoftware: (version: string) => void known.set('cmx_ota', version),
   }

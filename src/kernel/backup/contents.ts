@@ -29,7 +29,7 @@ export const withRemovalsPaused = <T>(connection: ConnectionOptions, work: () =>
       await pauseRemovals(sql)
     } catch (error) {
       if ((error as { code?: string }).code !== '55P03') throw error
-      throw new BackupError('Contents of files and blobs have been in removal for more than a minute; try again later')
+      throw new BackupError('The removal of contents of files and blobs has taken more than a minute; try again later')
     }
     return await work()
   })
@@ -67,7 +67,7 @@ export async function writeContents(
   for await (const entry of referencedContents(sql, tables, existingTables)) {
     const content = await blobs.read(entry.key)
     if (!content) {
-      // No content is removed during the backup, so this one was lost before. Record it and save the others.
+      // No content is removed during the backup, so this content was lost before. It is recorded as missing.
       await writer.writeJson('M', { key: entry.key })
       totals.missing++
       continue
@@ -86,7 +86,7 @@ export async function writeContents(
   if (totals.count === 0 && totals.missing > 0)
     throw new BackupError(
       `None of the ${totals.missing} contents of files and blobs that the database references is in the store. Check that WAYPOST_DATA ` +
-        'or WAYPOST_S3_URL is the one that the platform uses, or leave the contents out with --without-files',
+        'or WAYPOST_S3_URL has the value that the platform uses, or leave the contents out with --without-files',
     )
   return totals
 }
@@ -118,8 +118,8 @@ const smallBytes = 256 * 1024
 const concurrentWritesMax = 8
 
 /**
- * Writes contents before the rows that reference them, so a failure leaves a content without a row, never a row without its
- * content. A key never changes its bytes: a content that is already in the store and matches its checksum is kept.
+ * Writes contents before the rows that reference them, so after a failure there may be a content without a row, but never a row without its
+ * content. The content of a key never changes, so a content that is in the store and matches its checksum is kept.
  */
 export async function restoreContents(
   file: string,

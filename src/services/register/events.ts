@@ -1,19 +1,19 @@
 import { defineEvent } from '../../kernel/bus.ts'
 import type { Relation } from './contract.ts'
 
-interface OfApplication {
+interface ApplicationKey {
   tenantId: string
   applicationName: string
 }
-interface OfEndpoint extends OfApplication {
+interface OfEndpoint extends ApplicationKey {
   endpointId: string
 }
 
 // Batches are published for one application at a time; events of one endpoint are delivered in order.
-const byApplication = ({ applicationName }: OfApplication) => applicationName
+const byApplication = ({ applicationName }: ApplicationKey) => applicationName
 const byEndpoint = ({ endpointId }: OfEndpoint) => endpointId
 
-export const EndpointRegistered = defineEvent<OfApplication & { versionName: string; endpointIds: string[] }>(
+export const EndpointRegistered = defineEvent<ApplicationKey & { versionName: string; endpointIds: string[] }>(
   'register.endpoint.registered',
   {
     description: 'Endpoints were registered in a version (9/ELCE); long lists are divided into several events',
@@ -21,7 +21,7 @@ export const EndpointRegistered = defineEvent<OfApplication & { versionName: str
   },
 )
 
-export const EndpointUnregistered = defineEvent<OfApplication & { endpointIds: string[]; unregisteredDate: string }>(
+export const EndpointUnregistered = defineEvent<ApplicationKey & { endpointIds: string[]; unregisteredDate: string }>(
   'register.endpoint.unregistered',
   {
     description:
@@ -61,32 +61,32 @@ export const RelationsUpdated = defineEvent<{ tenantId: string; linked: Relation
   },
 )
 
-interface OfFilter extends OfApplication {
+interface FilterKey extends ApplicationKey {
   filterId: string
 }
-const byFilter = ({ filterId }: OfFilter) => filterId
+const byFilter = ({ filterId }: FilterKey) => filterId
 
-export const FilterPending = defineEvent<OfFilter>('register.filter.pending', {
+export const FilterPending = defineEvent<FilterKey>('register.filter.pending', {
   description: 'A filter was created or got a new query, and its members are being searched (18/EFE)',
   key: byFilter,
 })
 
-export const FilterActivated = defineEvent<OfFilter>('register.filter.activated', {
+export const FilterActivated = defineEvent<FilterKey>('register.filter.activated', {
   description: 'The members of a filter are found (18/EFE); the filter can be used',
   key: byFilter,
 })
 
-export const FilterDeleted = defineEvent<OfFilter>('register.filter.deleted', {
+export const FilterDeleted = defineEvent<FilterKey>('register.filter.deleted', {
   description: 'A filter was deleted (18/EFE), alone or with its application; not published when a tenant is deleted',
   key: byFilter,
 })
 
-export const EndpointsMatched = defineEvent<OfFilter & { endpointIds: string[] }>('register.filter.matched', {
+export const EndpointsMatched = defineEvent<FilterKey & { endpointIds: string[] }>('register.filter.matched', {
   description: 'Endpoints began to match an active filter (18/EFE); long lists are divided into several events',
   key: byFilter,
 })
 
-export const EndpointsUnmatched = defineEvent<OfFilter & { endpointIds: string[] }>('register.filter.unmatched', {
+export const EndpointsUnmatched = defineEvent<FilterKey & { endpointIds: string[] }>('register.filter.unmatched', {
   description:
     'Endpoints ceased to match an active filter, or were unregistered (18/EFE); long lists are divided into ' +
     'several events. Not published when a filter gets a new query: its activation replaces all members',

@@ -20,7 +20,7 @@ export interface Matching {
   clear(sql: Sql, set: { tenantId: string; memberSet: number }): Promise<void>
 }
 
-export interface FilterToMatch extends store.OfFilter {
+export interface FilterToMatch extends store.FilterKey {
   memberSet: number
 }
 

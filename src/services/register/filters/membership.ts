@@ -123,7 +123,7 @@ async function removeDeletedEndpoints(
 }
 
 /** Publishes transitions of active filters. Those of a pending filter are covered by the event of its activation. */
-async function publishTransitions(bus: Bus, sql: Sql, of: store.OfApplication, moves: MatchTransition[]) {
+async function publishTransitions(bus: Bus, sql: Sql, of: store.ApplicationKey, moves: MatchTransition[]) {
   const groups = Map.groupBy(
     moves.filter(({ filter }) => !filter.pending),
     ({ filter, matched }) => `${matched} ${filter.filterId}`,

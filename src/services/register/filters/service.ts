@@ -43,7 +43,7 @@ export interface FilterOperations {
   update(ctx: Ctx, target: Target, fields: FilterFields, ifMatch: string | undefined): Promise<Document>
   delete(ctx: Ctx, target: Target, ifMatch: string | undefined): Promise<void>
   /** Deletes the filters of a deleted application. */
-  deleteOfApplication(sql: Sql, of: store.OfApplication): Promise<void>
+  deleteOfApplication(sql: Sql, of: store.ApplicationKey): Promise<void>
 }
 
 type Action = 'create' | 'read' | 'update' | 'delete'
@@ -83,7 +83,7 @@ async function requireAccess(
   ctx: Ctx,
   applicationName: string,
   action: Action,
-): Promise<store.OfApplication> {
+): Promise<store.ApplicationKey> {
   const { tenantId } = ctx
   const application = onApplication(tenantId, applicationName)
   const hasScope = (scope: string) => holds(ctx.caller, scope, application)
@@ -99,7 +99,8 @@ function requireFilter(row: store.FilterRow | undefined, filterId: string): stor
   return row
 }
 
-const nameTaken = (name: string, { applicationName }: store.OfApplication) => FilterNameTaken({ name, applicationName })
+const nameTaken = (name: string, { applicationName }: store.ApplicationKey) =>
+  FilterNameTaken({ name, applicationName })
 
 async function createFilter(
   deps: Deps,
@@ -204,7 +205,7 @@ async function deleteFilter(deps: Deps, ctx: Ctx, { applicationName, filterId }:
 async function deleteFiltersOfApplication(
   { bus, matching }: Deps,
   sql: Sql,
-  { tenantId, applicationName }: store.OfApplication,
+  { tenantId, applicationName }: store.ApplicationKey,
 ) {
   const application = { tenantId, applicationName }
   const deleted = await store.deleteFiltersOf(sql, application)
@@ -235,7 +236,7 @@ async function rejectUnsupportedPatterns(sql: Sql, query: Query) {
 const invalidRegexCode = '2201B'
 const statementTimeoutCode = '57014'
 
-async function rejectTooLargeTotal(sql: Sql, application: store.OfApplication) {
+async function rejectTooLargeTotal(sql: Sql, application: store.ApplicationKey) {
   const { patternSize, queryLength } = await store.sumFilters(sql, application)
   if (patternSize > patternSizeMax)
     throw invalidField('documentQuery', "the patterns of the application's filters are too complex together")

@@ -1,6 +1,6 @@
 /**
- * Statements of readers. Each names the endpoints, by which the tables could be distributed. Small rows are combined to
- * one value for each endpoint, which takes a tenth of the time.
+ * SQL statements that read points. Small rows are combined to one value for each endpoint, which takes a tenth of the time. Every
+ * statement has a condition on endpoints, so that the tables could be partitioned by endpoint.
  */
 import type { Sql } from '../../../kernel/db.ts'
 import type { SeriesSet } from './numbers.ts'
@@ -74,7 +74,7 @@ export interface PackedOfSeries {
   /** First and last time of the points in `data`. */
   tMin: number | null
   tMax: number | null
-  /** Sums of chunks whose points are not needed: first time, count, sum, least and greatest for each. */
+  /** Sums of chunks whose points are not needed: five numbers for each chunk (first time, count, sum, minimum, maximum). */
   sums?: Float64Array
 }
 
@@ -128,7 +128,7 @@ export interface SampleRows {
   writtens: Float64Array | undefined
   /** Values that are not numbers, as JSON, of the samples that have any. */
   others: string[] | null
-  /** Bytes of long texts that are missing in `others`, unless these were requested. */
+  /** Total bytes of the long texts that `others` lacks; 0 if long texts were requested. */
   longBytes: number
   /** One column for each selected series, with a value for each sample that has it. */
   picked: Float64Array[]
@@ -141,13 +141,13 @@ export interface SampleOptions extends ColumnOptions {
 }
 
 interface ColumnOptions {
-  /** Reads slots and numbers, which say which write was later. Only samples of the same time need them. */
+  /** Reads slots and numbers, which decide the order of writes. Only samples with the same time need them. */
   withOrder: boolean
-  /** Reads texts of any length. Their total size is not known before. */
+  /** Reads texts of any length. Their total size is not known before the read. */
   withLong: boolean
 }
 
-/** Finds up to `limit` samples; undefined means none. */
+/** Finds up to `limit` samples. Returns undefined if there are none. */
 export async function findSamples(sql: Sql, part: SamplePart, options: SampleOptions): Promise<SampleRows | undefined> {
   const rows = sql`select * from time_series.samples where ${isInPart(sql, part)} limit ${options.limit}`
   return await readColumns(sql, part, rows, options)
@@ -171,7 +171,7 @@ export async function findFirstSamples(
   return await readColumns(sql, part, rows, options)
 }
 
-/** Finds the samples of a single time, of each set only the last that was written. */
+/** Finds the samples of a single time. Of several samples with the same set, it returns the one that was written last. */
 export async function findSamplesAt(sql: Sql, part: SamplePart): Promise<SampleRows | undefined> {
   const rows = sql`
     select distinct on (endpoint_no, set_id) * from time_series.samples where ${isInPart(sql, part)}
@@ -246,13 +246,13 @@ export function floatsIn(bytes: Buffer): Float64Array {
 
 /** Selects the value of a series, null for a sample without it. */
 export function valueIn(sql: Sql, sets: SeriesSet[], seriesId: number) {
-  const places = sets.map(({ seriesIds }) => seriesIds.indexOf(seriesId) + 1 || null)
-  if (places.length === 1) return sql`v[${places[0]!}::integer]`
+  const positions = sets.map(({ seriesIds }) => seriesIds.indexOf(seriesId) + 1 || null)
+  if (positions.length === 1) return sql`v[${positions[0]!}::integer]`
   const setIds = sets.map(({ setId }) => setId)
-  return sql`v[(${places}::integer[])[array_position(${setIds}::integer[], set_id)]]`
+  return sql`v[(${positions}::integer[])[array_position(${setIds}::integer[], set_id)]]`
 }
 
-/** Up to these limits, columns are read for each series; beyond, whole arrays. */
+/** Up to these limits, one column is read for each series. Beyond them, whole arrays are read. */
 const pickedMax = 8
 const pickedSetsMax = 32
 

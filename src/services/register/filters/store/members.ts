@@ -6,7 +6,7 @@ import { keysOf } from '../../document-query/keys.ts'
 import type { Query } from '../../document-query/query.ts'
 import { toSql } from '../../document-query/sql.ts'
 import type { FilterIndex, FilterSummary } from '../filter-index.ts'
-import { memberCountSql, type OfApplication } from './filters.ts'
+import { type ApplicationKey, memberCountSql } from './filters.ts'
 
 /** Up to this many members are read first, and their endpoints are then checked (about 3 µs each). */
 const membersReadFirst = 20_000
@@ -165,7 +165,7 @@ export async function removeEndpoints(
 /** Returns how many endpoints the next step has, and the number of the last one. */
 export async function findNext(
   sql: Sql,
-  { tenantId, applicationName, after, limit }: OfApplication & { after: number; limit: number },
+  { tenantId, applicationName, after, limit }: ApplicationKey & { after: number; limit: number },
 ): Promise<{ last: number; count: number }> {
   const [row] = await sql<[{ last: number; count: number }]>`
     select coalesce(max(seq), 0) as last, count(*) from (
@@ -181,7 +181,7 @@ export async function findNext(
  */
 export async function matchPart(
   sql: Sql,
-  of: OfApplication & { memberSet: number; query: Query; after: number; until: number },
+  of: ApplicationKey & { memberSet: number; query: Query; after: number; until: number },
 ) {
   const keys = keysOf(of.query)
   const connectivity = keys === 'any' || defaultKeys.some((key) => keys.has(key))
