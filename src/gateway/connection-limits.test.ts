@@ -63,11 +63,11 @@ describe('connections of one address', () => {
     const { limits, arrive, events, share } = someLimits({ max: 3, anonymousPerAddress: 100 })
     const [left, known] = [arrive('a')!, arrive('b')!]
     for (const slot of [left, known]) limits.setEvictionClass(slot, 'protected')
-    const stranger = arrive('c')!
+    const anonymous = arrive('c')!
     limits.setEvictionClass(left, 'idle')
     const next = arrive('d')!
-    assert.deepEqual([left, known, stranger].map(isGone), [false, false, true])
-    limits.releaseSlot(stranger)
+    assert.deepEqual([left, known, anonymous].map(isGone), [false, false, true])
+    limits.releaseSlot(anonymous)
     limits.setEvictionClass(next, 'protected')
     const last = arrive('e')!
     assert.ok(isGone(left))

@@ -8,15 +8,15 @@ import { EndpointsConnected, EndpointsDisconnected } from './events.ts'
 
 const gate = await openGateway()
 const { waypost, device, aProvisionedEndpoint, gateway, metadataOf, test: extension } = gate
-const told: string[] = []
+const changes: string[] = []
 waypost.kit.bus.subscribe(EndpointsConnected, ({ endpointIds }) =>
-  told.push(...endpointIds.map((id) => `${id} connected`)),
+  changes.push(...endpointIds.map((id) => `${id} connected`)),
 )
 waypost.kit.bus.subscribe(EndpointsDisconnected, ({ endpointIds }) =>
-  told.push(...endpointIds.map((id) => `${id} gone`)),
+  changes.push(...endpointIds.map((id) => `${id} gone`)),
 )
 const toldOf = (endpointId: string) =>
-  told.filter((line) => line.startsWith(endpointId)).map((line) => line.split(' ')[1])
+  changes.filter((line) => line.startsWith(endpointId)).map((line) => line.split(' ')[1])
 
 const push = { extension: 'test', resourcePath: '/command/reboot', payload: [{ id: 1 }] }
 

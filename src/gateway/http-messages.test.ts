@@ -178,7 +178,7 @@ test('messages above the rate of a tenant are rejected with 429', async () => {
   const { prefix } = await slow.aProvisionedEndpoint()
   const post = () => fetch(`${slow.httpUrl}/${prefix}/json`, { method: 'POST' })
   const statuses = [(await post()).status]
-  // Sent concurrently, so that they arrive within a second on a slow machine too.
+  // The messages are sent concurrently, so that they arrive within a second on a slow machine too.
   for (const { status, headers } of await Promise.all(Array.from({ length: 20 }, post))) {
     statuses.push(status)
     if (status === 429) assert.equal(headers.get('retry-after'), '1')

@@ -31,9 +31,9 @@ test('a client with a valid token cannot try out others without a lockout, which
   await sensor.publish(`${late!.prefix}/json/1`)
   assert.equal((await sensor.receives(`${late!.prefix}/json/1/error`)).json.statusCode, 429)
   assert.equal(await post(gate, `${late!.prefix}/json`), 429)
-  const stranger = await gate.device()
-  stranger.publish(`${late!.prefix}/json`).catch(() => {})
-  await stranger.closed()
+  const anonymous = await gate.device()
+  anonymous.publish(`${late!.prefix}/json`).catch(() => {})
+  await anonymous.closed()
 
   await sensor.publish(`${own!.prefix}/json/2`)
   await sensor.receives(`${own!.prefix}/json/2/status`)

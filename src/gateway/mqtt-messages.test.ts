@@ -136,7 +136,7 @@ test('messages with unknown versions, tokens or extensions get an error that rev
   await sensor.receives(`${prefix}/json/1/status`)
 })
 
-test('messages on other topics are dropped, which MQTT 5 clients and administrators are told', async () => {
+test('messages on other topics are dropped; MQTT 5 clients get a reason code, and administrators see a refusal', async () => {
   const listener = await device({ protocolVersion: 5 })
   const [granted] = await listener.client.subscribeAsync('#', { qos: 2 })
   assert.equal(granted!.qos, 1)
@@ -279,13 +279,13 @@ test('clients with the same id and different owners have separate sessions', asy
   const as = ({ username, password }: typeof mine, tenantId: string) =>
     device({ clientId: 'counter-2', username: `${username}@${tenantId}`, password })
   const first = await as(mine, 'default')
-  const stranger = await device({ clientId: 'counter-2' })
+  const otherClient = await device({ clientId: 'counter-2' })
   const foreigner = await as(theirs, 'other')
   await first.receivesNothing(50)
-  assert.ok(first.client.connected && stranger.client.connected && foreigner.client.connected)
+  assert.ok(first.client.connected && otherClient.client.connected && foreigner.client.connected)
   const again = await as(mine, 'default')
   await first.closed()
-  assert.ok(stranger.client.connected && foreigner.client.connected && again.client.connected)
+  assert.ok(otherClient.client.connected && foreigner.client.connected && again.client.connected)
 })
 
 test('a client of one tenant cannot represent endpoints of another', async () => {

@@ -128,9 +128,9 @@ for (const [where, from] of nodes) {
     await assert.rejects(rolledBack, /no/)
     assert.equal(await from.gateway.send(endpointId, { ...push, payload: 'last' }), 'queued')
     const again = await from.device(session)
-    const heard: unknown[] = []
-    for (let n = 0; n < 3; n++) heard.push((await again.receives(`${prefix}/command/reboot/status`)).json)
-    assert.deepEqual(heard, [push.payload, 'committed', 'last'])
+    const received: unknown[] = []
+    for (let n = 0; n < 3; n++) received.push((await again.receives(`${prefix}/command/reboot/status`)).json)
+    assert.deepEqual(received, [push.payload, 'committed', 'last'])
     await again.receivesNothing(20)
     await again.end()
   })

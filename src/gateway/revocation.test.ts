@@ -256,9 +256,9 @@ test('a tenant may require authentication for each transport', async () => {
   await anonymous.closed(quick)
   assert.ok(known.client.connected)
 
-  const stranger = await device()
-  await stranger.publish(`${prefix}/json`, '1', { qos: 0 })
-  await stranger.closed(quick)
+  const withoutCredentials = await device()
+  await withoutCredentials.publish(`${prefix}/json`, '1', { qos: 0 })
+  await withoutCredentials.closed(quick)
   const subscriber = await device()
   subscriber.client.subscribe(`${prefix}/#`)
   await subscriber.closed(quick)

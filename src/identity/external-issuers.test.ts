@@ -98,7 +98,7 @@ describe('tokens of an external issuer', () => {
       .setIssuer(provider.issuer)
       .setExpirationTime('5m')
       .sign(new TextEncoder().encode(JSON.stringify(provider.keys[0])))
-    const stranger = await aProvider()
+    const unregistered = await aProvider()
     const bad: [what: string, token: string][] = [
       ['another payload', `${head}.${claims}.${signature}`],
       ['no signature', `${Buffer.from('{"alg":"none"}').toString('base64url')}.${claims}.`],
@@ -110,8 +110,8 @@ describe('tokens of an external issuer', () => {
       ['an ID token of another provider', await provider.token({ typ: undefined, nonce: 'n' })],
       ['an ID token with a hash of its access token', await provider.token({ at_hash: 'x' })],
       ['a refresh token', await provider.token({ typ: 'Refresh' })],
-      ['of an issuer that nobody registered', await stranger.token()],
-      ['in the name of the issuer, by another', await stranger.token({ iss: provider.issuer })],
+      ['of an issuer that nobody registered', await unregistered.token()],
+      ['in the name of the issuer, by another', await unregistered.token({ iss: provider.issuer })],
     ]
     for (const [what, token] of bad) assert.equal(await statusOf(token), 401, what)
   })

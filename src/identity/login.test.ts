@@ -224,9 +224,9 @@ test('redirects are allowed only to the base URL, loopback and registered addres
 test('a sign-in page of another browser, or an expired one, shows an error', async () => {
   const browser = aBrowser()
   const { location } = await browser.go(client.authUrl(pkce().challenge))
-  const stranger = await aBrowser().go(base + location, { username: 'ada', password })
-  assert.equal(stranger.status, 400)
-  assert.match(stranger.text, /This sign-in has expired/)
+  const otherBrowser = await aBrowser().go(base + location, { username: 'ada', password })
+  assert.equal(otherBrowser.status, 400)
+  assert.match(otherBrowser.text, /This sign-in has expired/)
 })
 
 test('CORS allows registered origins and no others', async () => {

@@ -33,15 +33,15 @@ const run = (tenantId: string, { script, uses }: HostileScript): Promise<Outcome
   })
 
 function checkOutcome({ name, script, fails = [], returns, uses }: HostileScript, outcome: Outcome) {
-  const told = `${name} → ${JSON.stringify(outcome).slice(0, 500)}`
-  if (outcome.ok) assert.equal(outcome.json, returns, told)
+  const description = `${name} → ${JSON.stringify(outcome).slice(0, 500)}`
+  if (outcome.ok) assert.equal(outcome.json, returns, description)
   else {
-    assert.ok(fails.includes(outcome.reason) || (uses === 'memory' && outcome.reason === 'TIMEOUT'), told)
-    assert.ok(outcome.message.length > 0 && outcome.message.length < 5000, told)
-    if (outcome.line !== undefined) assert.ok(outcome.line <= script.split('\n').length, told)
+    assert.ok(fails.includes(outcome.reason) || (uses === 'memory' && outcome.reason === 'TIMEOUT'), description)
+    assert.ok(outcome.message.length > 0 && outcome.message.length < 5000, description)
+    if (outcome.line !== undefined) assert.ok(outcome.line <= script.split('\n').length, description)
   }
-  assert.ok(outcome.durationMs < 10_000, told)
-  assert.doesNotMatch(JSON.stringify({ ...outcome, script: undefined }), hostTexts, told)
+  assert.ok(outcome.durationMs < 10_000, description)
+  assert.doesNotMatch(JSON.stringify({ ...outcome, script: undefined }), hostTexts, description)
 }
 
 test('more than 100 hostile scripts end within their limits, and the memory is released', async () => {

@@ -31,7 +31,7 @@ export function recordingExtension(name = 'test') {
   const extension: Extension & { messages: RecordedMessage[]; pushes: Push[] } = {
     name,
     messages,
-    /** Sent to each endpoint when it connects. */
+    /** Message that is pushed to each endpoint when it connects. */
     pushes: [],
     async receive({ endpoint, resourcePath, requestId, payload }: DeviceMessage) {
       messages.push({ endpoint, resourcePath, requestId, text: payload.toString() })

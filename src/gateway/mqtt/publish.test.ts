@@ -319,7 +319,7 @@ test('a packet above the size limit closes the connection before it is complete'
 
 test('sends reason strings only to clients that accept them', async () => {
   const { port } = await openMqttServer()
-  for (const [requestProblemInformation, told] of [
+  for (const [requestProblemInformation, hasReason] of [
     [true, true],
     [false, false],
     [undefined, true],
@@ -327,7 +327,7 @@ test('sends reason strings only to clients that accept them', async () => {
     const properties = requestProblemInformation === undefined ? {} : { requestProblemInformation }
     const client = await connected(port, { protocolVersion: 5, properties })
     client.send('36 05 0001 70 0001')
-    assert.equal((await client.next('disconnect')).properties?.reasonString === 'QoS 3', told)
+    assert.equal((await client.next('disconnect')).properties?.reasonString === 'QoS 3', hasReason)
   }
 })
 

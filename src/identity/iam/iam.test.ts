@@ -10,14 +10,14 @@ const root = '/iam/api/v1'
 describe('management of a realm', () => {
   let waypost: Realms
   let admin: Ask
-  let stranger: Ask
+  let otherTenant: Ask
   let nobody: Ask
   before(async () => {
     waypost = await openRealms()
     await waypost.realm('acme')
     await waypost.realm('other')
     admin = waypost.as(aTenantAdmin('acme'))
-    stranger = waypost.as(aTenantAdmin('other'))
+    otherTenant = waypost.as(aTenantAdmin('other'))
     nobody = waypost.as(aCaller({ tenantId: 'acme' }))
   })
   const made = async (path: string, body: unknown) => {
@@ -107,8 +107,8 @@ describe('management of a realm', () => {
             ? { scopes: [] }
             : undefined
       const id = ids[operation.split('/')[4]!]!
-      const theirs = await stranger(operation.replace('ID', id), body)
-      const missing = await stranger(operation.replace('ID', 'nothing'), body)
+      const theirs = await otherTenant(operation.replace('ID', id), body)
+      const missing = await otherTenant(operation.replace('ID', 'nothing'), body)
       assert.equal(theirs.status, 404, `${operation}: ${theirs.text}`)
       assert.equal(theirs.text.replaceAll(id, 'nothing'), missing.text)
     }
@@ -161,7 +161,7 @@ describe('management of a realm', () => {
     assert.equal(taken.status, 409)
     assert.match(taken.body.message, /BOB/)
     assert.equal((await admin(`PUT ${root}/users/${user.id}`, { username: 'Bobby' })).status, 204)
-    assert.equal((await stranger(`POST ${root}/users`, { username: 'bob' })).status, 201)
+    assert.equal((await otherTenant(`POST ${root}/users`, { username: 'bob' })).status, 201)
   })
 
   test('users are listed in pages with the total number', async () => {
@@ -383,7 +383,7 @@ describe('management of a realm', () => {
       assert.equal(answer.status, 400, JSON.stringify(given))
       assert.match(answer.body.message, problem)
     }
-    assert.equal((await stranger(`PATCH ${root}/clients/acme-front`, own)).status, 404)
+    assert.equal((await otherTenant(`PATCH ${root}/clients/acme-front`, own)).status, 404)
   })
 
   test('an issuer can be registered once with an audience, and belongs to the tenant that did so first', async () => {
@@ -391,11 +391,11 @@ describe('management of a realm', () => {
     const created = await made('/issuers', given)
     assert.equal(created.headers.location, `http://waypost.test${root}/issuers/${created.body.id}`)
     assert.deepEqual({ ...given, id: created.body.id, createdAt: created.body.createdAt }, created.body)
-    assert.equal((await stranger(`POST ${root}/issuers`, given)).status, 409)
+    assert.equal((await otherTenant(`POST ${root}/issuers`, given)).status, 409)
     assert.equal((await admin(`POST ${root}/issuers`, given)).status, 409)
-    assert.equal((await stranger(`POST ${root}/issuers`, { ...given, audience: 'theirs' })).status, 201)
+    assert.equal((await otherTenant(`POST ${root}/issuers`, { ...given, audience: 'theirs' })).status, 201)
     assert.ok((await admin(`GET ${root}/issuers`)).text.includes(created.body.id))
-    assert.ok(!(await stranger(`GET ${root}/issuers`)).text.includes(created.body.id))
+    assert.ok(!(await otherTenant(`GET ${root}/issuers`)).text.includes(created.body.id))
     assert.equal((await admin(`DELETE ${root}/issuers/${created.body.id}`)).status, 204)
     assert.equal((await admin(`POST ${root}/issuers`, given)).status, 201)
   })

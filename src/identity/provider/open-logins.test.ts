@@ -23,7 +23,7 @@ const storedBytes = async () => {
   return row!.bytes as number
 }
 
-test('parameters of a login start are short, so that a stranger cannot store much', async () => {
+test('parameters of a login start are short, so that an anonymous caller cannot store much', async () => {
   for (const name of ['state', 'nonce', 'login_hint', 'ui_locales', 'acr_values']) {
     const refused = await start('10.0.0.1', { [name]: 'x'.repeat(1025) })
     assert.equal(refused.status, 400, name)

@@ -248,12 +248,12 @@ suite('permissions on jobs', () => {
     const reader = waypost.as(aCaller({ on: { [`application-${app}`]: ['endpoint:read'] } }))
     const forbidden = await reader(`POST ${root}/endpoint-deletions`, { select: { applicationName: app } })
     assert.equal(forbidden.status, 403, forbidden.text)
-    const stranger = waypost.as(aTenantAdmin('other'))
-    const unknown = await stranger(`POST ${root}/endpoint-deletions`, { select: { endpointIds: ids } })
+    const otherTenant = waypost.as(aTenantAdmin('other'))
+    const unknown = await otherTenant(`POST ${root}/endpoint-deletions`, { select: { endpointIds: ids } })
     assert.equal(unknown.status, 404, unknown.text)
-    const none = await stranger(`POST ${root}/endpoint-deletions`, { select: { applicationName: app } })
+    const none = await otherTenant(`POST ${root}/endpoint-deletions`, { select: { applicationName: app } })
     assert.equal(none.body.counts.total, 0, none.text)
-    const moved = await stranger(`POST ${root}/version-changes`, { select: { all: true }, versionName: `${app}-v2` })
+    const moved = await otherTenant(`POST ${root}/version-changes`, { select: { all: true }, versionName: `${app}-v2` })
     assert.equal(moved.status, 400, moved.text)
     assert.equal((await waypost.as(undefined)(`POST ${root}/endpoint-deletions`, {})).status, 401)
   })
@@ -269,13 +269,13 @@ suite('permissions on jobs', () => {
     const bob = waypost.as(aCaller({ id: 'bob', on: rights }))
     const reader = waypost.as(aCaller({ on: { [`application-${app}`]: ['application:job:read'] } }))
     const others = waypost.as(aCaller({ on: { 'application-other': ['application:job:read'] } }))
-    const stranger = waypost.as(aTenantAdmin('other'))
+    const otherTenant = waypost.as(aTenantAdmin('other'))
     assert.deepEqual(await idsFor(ada), [jobId])
     assert.deepEqual(await idsFor(reader), [jobId])
     assert.ok((await idsFor(admin)).includes(jobId))
     assert.deepEqual(await idsFor(admin, `&applicationName=${app}`), [jobId])
     assert.ok(!(await idsFor(admin, '&own=true')).includes(jobId))
-    for (const ask of [bob, others, stranger]) {
+    for (const ask of [bob, others, otherTenant]) {
       assert.ok(!(await idsFor(ask)).includes(jobId))
       for (const [operation, path] of [
         ['GET', ''],

@@ -21,9 +21,9 @@ import { createRegister } from './service.ts'
 
 const changes = createChanges()
 const received: EndpointChange[] = []
-changes.listen(async (_sql, told) => {
-  received.push(...told)
-  if (told.some(({ after }) => after?.metadata.refused)) throw new Error('a listener failed')
+changes.listen(async (_sql, published) => {
+  received.push(...published)
+  if (published.some(({ after }) => after?.metadata.refused)) throw new Error('a listener failed')
 })
 
 /** A filter index with its members in a table of the test. */

@@ -69,7 +69,7 @@ suite('the level of an application', () => {
     ])
   })
 
-  test('headers keeps every message without its payload, whose size is told', async () => {
+  test('the level headers records every message with the size of its payload, but without the payload', async () => {
     assert.deepEqual(await found('headers-v1'), [
       { direction: 'INBOUND', payload: '', transport: 'mqtt', payloadOmitted: true, payloadBytes: 4 },
       { direction: 'OUTBOUND', payload: '', transport: 'mqtt', statusCode: 200 },

@@ -136,10 +136,10 @@ describe('the explanation of permissions', () => {
   })
 
   test('belongs to the tenant, and needs the scopes to read users, roles and grants', async () => {
-    const stranger = waypost.as(aTenantAdmin('other'))
-    assert.deepEqual(names(await holders('scope=endpoint:read&resource=endpoint-1', stranger)), ['other-back'])
-    const hidden = await stranger(`GET ${root}/users/${ids.dan}/access`)
-    const missing = await stranger(`GET ${root}/users/nobody/access`)
+    const otherTenant = waypost.as(aTenantAdmin('other'))
+    assert.deepEqual(names(await holders('scope=endpoint:read&resource=endpoint-1', otherTenant)), ['other-back'])
+    const hidden = await otherTenant(`GET ${root}/users/${ids.dan}/access`)
+    const missing = await otherTenant(`GET ${root}/users/nobody/access`)
     assert.deepEqual([hidden.status, hidden.text.replace(ids.dan!, 'nobody')], [404, missing.text])
     const scopes = ['identity:user:read', 'identity:role:read', 'identity:grant:read']
     for (const missingScope of scopes) {

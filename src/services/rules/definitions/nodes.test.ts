@@ -12,28 +12,28 @@ const options = { connection: await freshDatabase(), environment: { WAYPOST_MAST
 const one = await openRules(options)
 const two = await openRules(options)
 
-test('a node hears of changes of another node', async () => {
-  const heard: (string | undefined)[] = []
-  createChanges(two.waypost.kit).onChange((tenantId) => void heard.push(tenantId))
+test('a node receives changes of definitions from another node', async () => {
+  const changedTenants: (string | undefined)[] = []
+  createChanges(two.waypost.kit).onChange((tenantId) => void changedTenants.push(tenantId))
   await one.aRule()
-  await eventually(() => assert.ok(heard.includes('default')), { withinMs: 1000 })
+  await eventually(() => assert.ok(changedTenants.includes('default')), { withinMs: 1000 })
 })
 
 test('a node finds a change whose message was lost, also one that commits late', async () => {
   const { sql } = one.waypost.kit.db
-  const heard: (string | undefined)[] = []
+  const changedTenants: (string | undefined)[] = []
   const changes = createChanges(two.waypost.kit)
-  changes.onChange((tenantId) => void heard.push(tenantId))
+  changes.onChange((tenantId) => void changedTenants.push(tenantId))
   await changes.start()
   try {
-    await eventually(() => assert.ok(heard.includes(undefined)), { withinMs: 3000 })
+    await eventually(() => assert.ok(changedTenants.includes(undefined)), { withinMs: 3000 })
     await one.waypost.kit.db.tx(async (late) => {
       await increaseRevision(late, 'late', [])
       await increaseRevision(sql, 'early', [])
-      await eventually(() => assert.ok(heard.includes('early')), { withinMs: 2500 })
-      assert.ok(!heard.includes('late'))
+      await eventually(() => assert.ok(changedTenants.includes('early')), { withinMs: 2500 })
+      assert.ok(!changedTenants.includes('late'))
     })
-    await eventually(() => assert.ok(heard.includes('late')), { withinMs: 2500 })
+    await eventually(() => assert.ok(changedTenants.includes('late')), { withinMs: 2500 })
   } finally {
     await changes.stop()
   }

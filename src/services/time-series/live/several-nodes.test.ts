@@ -124,12 +124,12 @@ test('a stream opens only after all other nodes have acknowledged its interest',
   })
   const of = { tenantId: 'default', applicationName: 'somewhere' }
   const knows = createInterests({ ...storing, ownInterests: () => [], onUnacknowledged() {} })
-  const tells = createInterests({ ...asking, ownInterests: () => [], onUnacknowledged() {}, timeoutMs: 30_000 })
+  const interests = createInterests({ ...asking, ownInterests: () => [], onUnacknowledged() {}, timeoutMs: 30_000 })
   await storing.start()
   await asking.start()
   isHeld = true
   let isKnown: boolean | undefined
-  const known = tells
+  const known = interests
     .announce(() => of)
     .then((everybody) => {
       isKnown = everybody

@@ -29,10 +29,10 @@ test('each interval with points has one value, and intervals without points are 
     [timeOf('2026-01-01T05:00:00Z'), 'on'],
     [timeOf('2026-01-01T05:30:00Z'), -2],
   ])
-  const told = Object.fromEntries(
+  const aggregated = Object.fromEntries(
     aggregates.map((name) => [name, listOf(aggregate(points, '1h', name)).map(([, value]) => value)]),
   )
-  assert.deepEqual(told, {
+  assert.deepEqual(aggregated, {
     avg: [2.5, null, -2],
     min: [1, null, -2],
     max: [4, null, -2],

@@ -117,9 +117,9 @@ test('times are written like Date.toISOString, also before 1970', () => {
   const rows = rowsOf([{ name: 'value', points: pointsOf(times.toSorted((a, b) => a - b).map((time) => [time, 1])) }])
   const text = createTextBuffer()
   putPoints(text, rows, 0, 1e6)
-  const told = JSON.parse(`[${takeText(text)}]`).map(({ timestamp }: { timestamp: string }) => timestamp)
+  const points = JSON.parse(`[${takeText(text)}]`).map(({ timestamp }: { timestamp: string }) => timestamp)
   assert.deepEqual(
-    told,
+    points,
     times.toSorted((a, b) => a - b).map((time) => new Date(time).toISOString()),
   )
 })
@@ -134,7 +134,7 @@ test('aligning many values with distinct times takes memory for each point only'
   assert.ok(process.memoryUsage().arrayBuffers - before < 4_000_000)
   const text = createTextBuffer()
   putPoints(text, rows, 0, 1e7)
-  const told = JSON.parse(`[${takeText(text)}]`)
-  assert.equal(told.length, 20_000)
-  assert.deepEqual(told[0], { timestamp: '1970-01-01T00:00:19.999Z', values: { v1999: 1999 } })
+  const points = JSON.parse(`[${takeText(text)}]`)
+  assert.equal(points.length, 20_000)
+  assert.deepEqual(points[0], { timestamp: '1970-01-01T00:00:19.999Z', values: { v1999: 1999 } })
 })

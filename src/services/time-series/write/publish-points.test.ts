@@ -8,9 +8,9 @@ const { collect, unregisteredEndpoint, waypost } = await openTimeSeries()
 
 test('stored points are published in batches, with the commit that stores them, if a service handles them', async () => {
   const publishedPoints: StoredPoint[][] = []
-  const reacted: StoredPoint[] = []
+  const handled: StoredPoint[] = []
   waypost.kit.bus.subscribe(PointsStored, ({ points }) => void publishedPoints.push(points))
-  waypost.kit.bus.handle('test.points', PointsStored, async (_, { points }) => void reacted.push(...points))
+  waypost.kit.bus.handle('test.points', PointsStored, async (_, { points }) => void handled.push(...points))
   const values = [
     { path: 'p.x', name: 'x' },
     { path: 'p.y', name: 'y' },
@@ -36,5 +36,5 @@ test('stored points are published in batches, with the commit that stores them, 
   await Promise.all(Array.from({ length: 1200 }, (_, index) => collect(endpoint, [{ timestamp: index, t: index }])))
   assert.equal(publishedPoints.flat().length, 1202)
   assert.ok(publishedPoints.length < 20 && publishedPoints.every((points) => points.length <= 500))
-  await eventually(() => assert.equal(new Set(reacted.map(({ timestamp }) => timestamp)).size, 1200))
+  await eventually(() => assert.equal(new Set(handled.map(({ timestamp }) => timestamp)).size, 1200))
 })

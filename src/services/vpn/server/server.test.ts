@@ -27,14 +27,14 @@ suite('the management interface', () => {
 
   test('notifications are parsed in pieces of any size', () => {
     for (const size of [1, 7, 1000]) {
-      const heard: string[] = []
+      const received: string[] = []
       const parse = createManagementParser({
-        client: ({ kind, cid, kid, env }) => heard.push(`${kind} ${cid} ${kid} ${[...env]}`),
-        hold: () => heard.push('hold'),
-        state: (name) => heard.push(name),
+        client: ({ kind, cid, kid, env }) => received.push(`${kind} ${cid} ${kid} ${[...env]}`),
+        hold: () => received.push('hold'),
+        state: (name) => received.push(name),
       })
       for (let at = 0; at < text.length; at += size) parse(text.slice(at, at + size))
-      assert.deepEqual(heard, ['hold', 'CONNECT 7 1 X509_0_CN,a=b', 'CONNECTED', 'DISCONNECT 7  '])
+      assert.deepEqual(received, ['hold', 'CONNECT 7 1 X509_0_CN,a=b', 'CONNECTED', 'DISCONNECT 7  '])
     }
   })
 })
