@@ -1,4 +1,4 @@
-/** Loaded into the platform before it starts: SIGUSR2 collects garbage, so that memory can be compared. */
+/** The platform loads this module before it starts. SIGUSR2 then collects garbage, so that memory can be compared. */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 

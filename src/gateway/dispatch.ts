@@ -140,7 +140,7 @@ export function createDispatch(
     const { statusCode, payload, recordedPayload = payload, isSent } = reply
     if (isSent && isRecorded(destination)) {
       const metadata = statusCode === 200 ? answeredMetadata[transport] : { transport, statusCode }
-      // Not awaited: the traffic log reports its own failures.
+      // The write is not awaited, because the traffic log reports its own failures.
       void trafficLog.record(recordOf(message, 'OUTBOUND', recordedPayload, metadata, timeAt(finished)))
     }
     if (isSent) destination.counts.recordAnswer()

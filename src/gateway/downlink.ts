@@ -235,7 +235,7 @@ function sendToConnection(
 function record(parts: Parts, endpoint: DeviceEndpoint, push: Push, payload: Buffer, delivery: 'sent' | 'queued') {
   const { extension, resourcePath } = push
   parts.metrics.countPush(extension)
-  // Not awaited: the traffic log reports its own failures.
+  // The write is not awaited, because the traffic log reports its own failures.
   void parts.trafficLog.record({
     ...endpoint,
     correlationId: parts.newCorrelationId(),

@@ -51,7 +51,7 @@ export function createObservation({ db, bus, jobs, now }: Pick<Kit, 'db' | 'bus'
       const isOnlyRow = name !== everyName || rows.every((row) => row.name === everyName)
       if (isOnlyRow && observedBy(rows)(name) === observed) return
       if (rows.length >= namesMax && name !== everyName && !rows.some((row) => row.name === name))
-        throw invalidField('observe', `at most ${namesMax} names of ${extension} can be told apart`)
+        throw invalidField('observe', `an endpoint can set at most ${namesMax} names of ${extension}`)
       const row = { ...key, name, tenantId, observed, setAt: now() }
       await db.tx(async (sql) => {
         if (name === everyName) await store.deleteObservations(sql, key)

@@ -66,7 +66,7 @@ export function createExternalIssuers(
     isExpired: ({ validUntil }) => validUntil <= now().getTime(),
     bus,
   })
-  // Not dropped on a reset of the bus: the keys are not in our database.
+  // A reset of the bus does not clear this cache, because the keys are not in our database.
   const keySets = createCache<KeySet>({ max: rowsMax })
   registrations.dropOn(IssuersChanged, ({ issuer }) => issuer)
   bus.subscribe(IssuersChanged, ({ issuer }) => keySets.drop(issuer))

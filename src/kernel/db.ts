@@ -54,7 +54,7 @@ function createDbOn(server: Server, options: PoolOptions, effects: WeakMap<objec
           const result = await pool.begin(async (sql) => {
             effects.set(sql, afterCommitEffects)
             const done = await work(sql)
-            // Sent together with COMMIT.
+            // These statements are sent together with COMMIT.
             settle = currentCompanion()?.join(sql)
             return done
           })

@@ -97,7 +97,7 @@ export function createOutbox({ db, signals, log, metrics, workers: workersMax }:
       state.handlers.set(subscription, handler)
     },
     async insert(sql, subscriptions, event, rows) {
-      // Not awaited: it is sent together with the next statement or COMMIT, which fails if it fails.
+      // The insert is not awaited: it is sent together with the next statement or COMMIT, which fails if the insert fails.
       store.insertEvents(sql, subscriptions, event, rows).catch(() => {})
       db.afterCommit(sql, () => {
         if (state.running) wake(state)

@@ -45,12 +45,16 @@ export function readFailure(reply: string | undefined, script: string, maxLength
   if (reply === undefined) return { reason: 'MEMORY', message: 'the script used too much memory' }
   const mark = reply[0]!
   if (mark === '>') return { reason: 'RESULT', message: `the result has more than ${maxLength} bytes of JSON` }
-  const told = parseObject(reply.slice(1))
+  const scriptError = parseObject(reply.slice(1))
   const reason = reasons[mark]
-  if (!told || !reason) return { reason: 'ERROR', message: 'the script failed without a readable reason' }
-  if (told.name === 'InternalError' && told.message === 'out of memory')
-    return { reason: 'MEMORY', message: 'the script used too much memory', ...positionOf(told.stack, script, false) }
-  return { reason, message: messageOf(told), ...positionOf(told.stack, script, reason === 'SYNTAX') }
+  if (!scriptError || !reason) return { reason: 'ERROR', message: 'the script failed without a readable reason' }
+  if (scriptError.name === 'InternalError' && scriptError.message === 'out of memory')
+    return {
+      reason: 'MEMORY',
+      message: 'the script used too much memory',
+      ...positionOf(scriptError.stack, script, false),
+    }
+  return { reason, message: messageOf(scriptError), ...positionOf(scriptError.stack, script, reason === 'SYNTAX') }
 }
 
 function parseObject(text: string): Record<string, unknown> | undefined {

@@ -117,7 +117,7 @@ async function openSession(peer: Peer, packet: Connect) {
     resolveLoading = resolve
   })
   try {
-    // Not awaited yet: the store runs the claim and the load below in one transaction.
+    // The claim is not awaited yet, so that the store runs it and the load below in one transaction.
     const claiming = layer.store.claim(sessionKey, packet.cleanStart).then((claim) => {
       // Another connection of this node may have taken over the session meanwhile, with its own claim.
       if (session.peer === peer) applyClaim(layer, session, claim)

@@ -79,7 +79,7 @@ export function useJwtAccessTokens(provider: Provider, context: InstanceContext)
 export const userClaims = (user: User) => ({
   preferred_username: user.username,
   email: user.email,
-  // Not verified: an administrator entered the address.
+  // The address is not verified, because an administrator entered it.
   email_verified: user.email === undefined ? undefined : false,
   name: [user.firstName, user.lastName].filter(Boolean).join(' ') || undefined,
   given_name: user.firstName,

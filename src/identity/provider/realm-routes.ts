@@ -84,7 +84,7 @@ export function mountRealms(app: FastifyInstance, kit: Kit, core: Core, account:
       return account.serve(request, reply, { realm, mount, path, query: request.originalQuery })
     }
 
-    // Loaded before a transaction begins, which must not take a second connection.
+    // The data is loaded before a transaction begins, because a transaction must not take a second connection.
     await core.deniedTokens.load()
     const { provider, handle } = await instances.of(realm)
     if (isFrame(path))

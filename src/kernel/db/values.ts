@@ -4,7 +4,7 @@ import { DatabaseUseError } from './errors.ts'
 /** An encoded parameter: text, bytes or null. */
 export type Encoded = string | Buffer | null
 
-/** Made by `sql.json`: the value is sent as jsonb. */
+/** A value that `sql.json` has created. It is sent as jsonb. */
 export interface Json {
   readonly jsonText: string
 }

@@ -130,7 +130,7 @@ export function createConnectionLimit(
       socket.destroy()
       return undefined
     }
-    // Read again: the eviction may have removed the last connection of this network.
+    // The entry is read again, because the eviction may have removed the last connection of this network.
     const networkConnections = networks.get(network) ?? new Set()
     const connection = { socket, since: monotonicMs() }
     all.add(connection)

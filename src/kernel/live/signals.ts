@@ -29,5 +29,5 @@ export interface ForwardedEvents {
 
 export const LiveEventsForwarded = defineSignal<ForwardedEvents[]>('kernel.live-events')
 
-/** Sent by a node that stops, after its last events: its end is no loss. */
+/** A node that stops sends this signal after its last events, so that other nodes know that they miss none. */
 export const LiveNodeLeaving = defineSignal<Record<never, never>>('kernel.live-leaving')

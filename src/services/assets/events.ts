@@ -17,6 +17,6 @@ export const EntityRelationsUpdated = defineEvent<{
   unlinked: EntityRelation[]
 }>('assets.relations.updated', {
   description:
-    'Assets and endpoints were linked or unlinked (26/ARMP); `register.relations.updated` tells of CONTAINS between two endpoints. ' +
+    'Assets and endpoints were linked or unlinked (26/ARMP); `register.relations.updated` reports CONTAINS between two endpoints. ' +
     'Published only if a service handles it, and not when an entity is deleted',
 })

@@ -25,7 +25,7 @@ export function createLastUses({ db, now, log }: Pick<Kit, 'db' | 'now' | 'log'>
       while (pending.basic.length > 0) await saveBasicUses(db.sql, pending.basic.splice(0, batchRows))
       while (pending.x509.length > 0) await saveCertificateUses(db.sql, pending.x509.splice(0, batchRows))
     } catch (error) {
-      // Not retried: a later use writes a newer date.
+      // The write is not retried, because a later use writes a newer date.
       lastUsesNotWritten(log, { err: error })
     }
   }

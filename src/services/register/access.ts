@@ -49,7 +49,7 @@ export function requireVersionForRegistration(
   scopes: string[],
   notFound: () => Error,
 ): ApplicationVersionRef {
-  // Checked first, so that a caller who can register nowhere does not learn which versions exist.
+  // The permission is checked first, so that a caller who can register nowhere does not learn which versions exist.
   for (const scope of scopes) if (!holdsSomewhere(ctx.caller, scope)) throw Forbidden({ scope, resource: tenantSystem })
   if (!found) throw notFound()
   const application = onApplication(found.tenantId, found.applicationName)

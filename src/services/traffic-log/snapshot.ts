@@ -11,7 +11,7 @@ export async function inSnapshot<T>(db: Db, work: (sql: Sql, deadline: number) =
   const deadline = monotonicMs() + searchSeconds * 1000
   try {
     return (await db.sql.begin(snapshotReadOnly, async (sql) => {
-      // Not awaited before the work: the connection runs its statements in order, and a round trip is saved.
+      // The statement is not awaited before the work, which saves a round trip: the connection runs its statements in order.
       const limited = limitStatements(sql, searchSeconds * 1000)
       const [result] = await Promise.all([work(sql, deadline), limited])
       return result

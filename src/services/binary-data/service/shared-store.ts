@@ -23,7 +23,7 @@ export async function claimBlobStore({ db, members, newId, platform }: Deps, blo
       )
     // The store belongs to another database; `compare` reports this and removes nothing.
     if (markInStore !== undefined) return
-    // Written outside of the transaction, so that a crash never leaves a mark that the database does not have.
+    // The mark is written outside of the transaction, so that a crash never leaves a mark that the database does not have.
     await writeMark(blobs, await store.insertMarkIfAbsent(db.sql, newId()))
   })
 }

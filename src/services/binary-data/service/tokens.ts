@@ -42,7 +42,7 @@ export function createUploadTokenOperations(
       const row = await store.findToken(db.sql, hashOf(token))
       if (!row || row.expiresAt <= now()) throw UploadRejected()
       const { endpointId, tenantId, applicationName } = row
-      // Checked at each upload: an endpoint that may no longer connect may not upload either.
+      // The endpoint is checked at each upload: an endpoint that may no longer connect may not upload either.
       const [endpoint, hasUsableToken, realm] = await Promise.all([
         register.find(endpointId),
         tokens.hasUsableToken(endpointId),

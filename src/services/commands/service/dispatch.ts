@@ -171,7 +171,7 @@ const catchUp = (parts: Parts, place: store.Place, fresh?: store.OutstandingRow[
 
 async function readAndPush(parts: Parts, place: store.Place, connection: object, state: Pushed) {
   const { pushed, kit } = parts
-  // Read first: what is not among the commands that are read next, and has a smaller id, has ended.
+  // The position of the endpoint is read first: a command with a smaller id that is not among the commands read next has ended.
   const position = await parts.position(place)
   for (let more = position?.isWaiting === true; more; ) {
     const after = state.upTo

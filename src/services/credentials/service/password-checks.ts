@@ -42,7 +42,7 @@ export function createPasswordChecks(hashing: Hashing, { pairs, usernames }: Loc
     { account, pair, ...check }: { account: string; pair: string; queue: string; password: string; hash: string },
   ) {
     if (pairs.lockedSeconds(pair) > 0 || usernames.lockedSeconds(account) > 0) return false
-    // Counted before the slow check, so that concurrent guesses cannot exceed the limit.
+    // The attempt is counted before the slow check, so that concurrent guesses cannot exceed the limit.
     pairs.recordFailure(pair)
     usernames.recordFailure(account)
     const matches = await hashing.matches(check.queue, check.password, check.hash)

@@ -123,7 +123,7 @@ export function visibleGateways(ctx: Ctx, account: IntegrationRow): number[] | n
 /** Checks that the caller may create an integration for the application: 403 without the scope, 400 if the application is unknown. */
 export async function requireApplication({ applications }: Pick<Deps, 'applications'>, ctx: Ctx, appName: string) {
   const scope = appScopes.create
-  // Checked first, so that a caller who can create integrations nowhere does not learn which applications exist.
+  // The permission is checked first, so that a caller who can create integrations nowhere does not learn which applications exist.
   if (!holdsSomewhere(ctx.caller, scope)) throw Forbidden({ scope, resource: tenantSystem })
   const application = onApplication(ctx.tenantId, appName)
   const mayRead = [scope, 'application:read'].some((one) => holds(ctx.caller, one, application))

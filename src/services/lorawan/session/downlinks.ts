@@ -169,7 +169,7 @@ async function publishOne(
 
 function recordTraffic({ kit, trafficLog }: DownlinkDeps, device: Device, command: OutstandingCommand, text: string) {
   const { appIntegrationId, id: deviceIntegrationId, netDeviceId } = device
-  // Not awaited: the traffic log reports its own failures.
+  // The write is not awaited, because the traffic log reports its own failures.
   void trafficLog.record({
     ...device.endpoint,
     correlationId: kit.newId(),

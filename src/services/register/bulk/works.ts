@@ -60,7 +60,7 @@ export function createWorks({ bulk }: Pick<Kit, 'bulk'>, deps: Deps): RegisterWo
   })
   bulk.handle(ChangeVersion, {
     async page(sql, { tenantId, data }, items) {
-      // Locked before the endpoints, as a single change does.
+      // This lock is taken before the locks of endpoints, as in a single change.
       await lockApplicationShared(sql, data.applicationName)
       return await withEndpoints(sql, tenantId, items, async (found) => {
         const failures = await deps.endpoints.moveAll(sql, [...found.values()], data)

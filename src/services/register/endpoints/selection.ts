@@ -56,7 +56,7 @@ async function pageOfFilter(sql: Sql, tenantId: string, filterId: string, { from
   const [setOfFirstPage, after = 0] = from?.split(' ').map(Number) ?? []
   const memberSet = setOfFirstPage ?? (await requireActiveSet(sql, tenantId, filterId))
   const rows = await findMembersOfSet(sql, { tenantId, memberSet, after, limit })
-  // Checked after reading the page: if the filter still has this set, the page is complete.
+  // The filter is read after the page: if the filter still has this member set, the page is complete.
   if ((await requireActiveSet(sql, tenantId, filterId)) !== memberSet)
     throw invalidField('filterId', `filter ${filterId} was changed while its endpoints were read`)
   const next = rows.length < limit ? undefined : `${memberSet} ${rows.at(-1)!.seq}`

@@ -101,7 +101,7 @@ async function save(
   { cause = currentCause() }: { cause?: string } = {},
 ): Promise<number> {
   const { endpointId, tenantId, applicationName, versionName, seq } = row
-  // Checked first: comparing metadata of any size could block the main thread.
+  // The size is checked first, because comparing metadata of any size could block the main thread.
   checkMetadata(newMetadata, isReserved)
   const metadata = { ...newMetadata, ...pick(row.metadata, isReserved) }
   const difference = differenceOf(row.metadata, metadata)
@@ -163,7 +163,7 @@ const changeForCaller = (
 /** Replaces all metadata. Reserved keys are ignored, so that a caller can write back what it has read. */
 const replace = (deps: Deps, target: Target, metadata: Metadata) =>
   changeForCaller(deps, target, (_, isReserved) => {
-    // Checked before the keys are processed: a body may have twenty thousand.
+    // The number of keys is checked before they are processed, because a body may have twenty thousand keys.
     checkKeyCount(metadata)
     return withoutReserved(metadata, isReserved)
   })

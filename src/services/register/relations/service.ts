@@ -68,7 +68,7 @@ async function connect(
 ): Promise<LinkOutcome> {
   const ancestry = await ancestryOf(sql, sources, tenantId, [...new Set(relations.map(({ from }) => from))])
   const newRelations = new Map<string, Relation>()
-  // Checked in order, each against the ones before it.
+  // The relations are checked in order, each together with the relations before it.
   const results = relations.map((relation): LinkResult => {
     const { from, to } = relation
     if (from === to) return 'self'

@@ -1,4 +1,4 @@
-/** Replays rules over recorded messages and tells where they would return something else than they did. */
+/** Replays rules over recorded messages and returns the messages for which the result would differ from the recorded result. */
 import type { Caller, Ctx } from '../../../../kernel/contract.ts'
 import { invalidField } from '../../../../kernel/errors.ts'
 import type { InboundMessage, TrafficLog } from '../../../traffic-log/contract.ts'

@@ -1,4 +1,4 @@
-/** Tries rules: runs them on a recorded or given event without effects, and tells what their actions would do. */
+/** Tries rules: runs them on a recorded or given event without effects, and returns what their actions would do. */
 import type { Ctx } from '../../../../kernel/contract.ts'
 import { invalidField } from '../../../../kernel/errors.ts'
 import type { EndpointRef } from '../../../register/contract.ts'
