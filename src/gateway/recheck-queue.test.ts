@@ -17,7 +17,7 @@ function aQueue() {
   return { ...queue, failures, stop: () => stop.abort() }
 }
 
-test('a check that fails is retried with growing pauses until it succeeds, and none is forgotten', async () => {
+test('a check that fails is retried with growing pauses until it succeeds, and no check is lost', async () => {
   const { add, failures } = aQueue()
   let isReachable = false
   const done = new Map<number, number>()

@@ -360,7 +360,7 @@ test('a client whose session cannot be loaded is refused with "unavailable"', as
   await assert.rejects(sessions.deliver(key('client'), message('a')))
 })
 
-test('a message for a session that is being opened waits for it', async () => {
+test('a message for a session that is being opened waits until the session is open', async () => {
   const clientId = aName()
   const waypost = await aNewProcess()
   const first = await connected(waypost.port, { clientId, clean: false })

@@ -146,7 +146,7 @@ suite('the own password', () => {
     await eventually(async () => assert.equal((await put(right)).status, 401))
   })
 
-  test('cannot be guessed there: wrong ones lock like logins', async () => {
+  test('the present password cannot be guessed: wrong attempts cause a lockout, as at a login', async () => {
     await waypost.addUser('acme', 'fay')
     const { access_token: token } = (await client.logIn('fay')).body
     const guess = (presentPassword: string) =>

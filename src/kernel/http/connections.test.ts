@@ -206,7 +206,7 @@ test('at the limit of an address, the slowest body of this address makes room', 
   assert.equal(events.at(-1), 'evicted address 127.0.0.1')
 })
 
-test('slow bodies stay connected as long as there is room', async () => {
+test('connections with slow bodies stay open while the limit of connections is not reached', async () => {
   const { client, events } = await aServer({ max: 3 })
   const slow = [await client(post('/body', 2)), await client(post('/body', 2), '127.0.0.2')]
   await new Promise((resolve) => setTimeout(resolve, 3 * slowBodies.windowMs))

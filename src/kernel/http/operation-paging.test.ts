@@ -40,7 +40,7 @@ test('a cursor', () => {
   assert.deepEqual([found?.style, found?.parameters, found?.next], ['cursor', ['cursor', 'limit'], 'nextCursor'])
 })
 
-test('a list without pages is the response, or a field of it', () => {
+test('a list without pages is the whole response or a field of the response', () => {
   assert.deepEqual(operation(Type.Array(Thing)), { style: 'none', items: '' })
   assert.deepEqual(operation(countedPage(Thing)), { style: 'none', items: 'results', total: 'count' })
 })

@@ -266,7 +266,7 @@ suite('a result', () => {
 })
 
 suite('a device', () => {
-  test('gets what is new with a push, and everything outstanding when it connects or asks', async () => {
+  test('a device gets new commands by push, and all outstanding commands when it connects or requests them', async () => {
     const thing = await aThing()
     const { topic } = thing
     for (const type of ['light', 'reboot', 'light']) await invoke(thing, type)
@@ -320,7 +320,7 @@ suite('a device', () => {
     assert.deepEqual((await sensor.receives(`${topic}/command/light/status`)).json, [{ id: 3 }])
   })
 
-  test('gets more than fits a packet in several pushes, and part of it when it asks', async () => {
+  test('a device gets commands that exceed a packet in several pushes, and a part of them in a response', async () => {
     const thing = await aThing()
     const big = 'x'.repeat(400_000)
     for (let n = 0; n < 5; n++) await invoke(thing, 'load', 'awaitTimeout=0', { big })

@@ -86,7 +86,7 @@ suite('a connected device gets a push', () => {
     assert.deepEqual((await sensor.receives(topic('/config/json/night/status'))).json, asPushed(night))
   })
 
-  test('when its endpoint moves to another version, of what is effective there', async () => {
+  test('when the endpoint moves to another version, with the configurations of that version', async () => {
     const { app, version } = await anApplication(['v1', 'v2'])
     const endpoint = await anEndpoint(version)
     const one = thing({ app, version, ...endpoint })

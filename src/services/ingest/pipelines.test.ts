@@ -161,7 +161,7 @@ suite('documents of a pipeline', () => {
     assert.equal((await documents(endpoint.index)).length, 2)
   })
 
-  test('are kept unprocessed with the error if it fails, and not at all if it drops them', async () => {
+  test('are stored unprocessed with the error if the pipeline fails, and are not stored if the pipeline drops them', async () => {
     await expectOk(`PUT ${pipelines}/fails`, {
       processors: [
         { drop: { if: "ctx.dataSample.kind == 'noise'" } },

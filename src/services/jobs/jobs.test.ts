@@ -233,7 +233,7 @@ suite('a job over endpoints', () => {
 })
 
 suite('permissions on jobs', () => {
-  test('endpoints without the scope are refused with the reason; without any permitted one there is no job', async () => {
+  test('endpoints without the scope are rejected with the reason; if no endpoint is permitted, there is no job', async () => {
     const { app, ids } = await fleet(3)
     const some = waypost.as(
       aCaller({ on: { [`application-${app}`]: ['endpoint:read'], [`endpoint-${ids[1]}`]: ['endpoint:delete'] } }),

@@ -174,7 +174,7 @@ suite('a session follows its integration', () => {
     assert.equal((await untilState(path, 'DISCONNECTED')).netConnectionError, undefined)
   })
 
-  test('the tenant is suspended: none until it is available again', async () => {
+  test('while the tenant is suspended, there is no session', async () => {
     const broker = await aBroker(users)
     const { path } = await anIntegration(enabled(broker.port))
     await untilState(path, 'CONNECTED')

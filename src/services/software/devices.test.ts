@@ -17,7 +17,7 @@ async function aSimpleFleet() {
 }
 
 suite('a device that polls', () => {
-  test('gets its target until it has applied it, then {}', async () => {
+  test('a device gets its target version until it has applied it, then {}', async () => {
     const { anEndpoint, read } = await aSimpleFleet()
     const { topic, endpointId } = await anEndpoint()
     assert.deepEqual((await say(topic, '/config/json')).body, {})
@@ -129,7 +129,7 @@ suite('a connected device', () => {
     return sensor
   }
 
-  test('is pushed a new target once, without asking, and again when it reconnects', async () => {
+  test('the platform pushes a new target version once, and again when the device reconnects', async () => {
     const { anEndpoint, release, put, read } = await aFleet()
     await release('1.0.0')
     const { topic, endpointId } = await anEndpoint()
@@ -172,7 +172,7 @@ suite('a connected device', () => {
     assert.deepEqual((await sensor.receives(`${topic}/config/json/7/status`)).json, {})
   })
 
-  test('with observe off gets nothing until it asks, and the offer is not recorded', async () => {
+  test('a device with observe off gets no push, and the offer is not recorded', async () => {
     const { anEndpoint, release, read } = await aFleet()
     await release('1.0.0')
     const { topic, endpointId } = await anEndpoint()
@@ -241,7 +241,7 @@ suite('a connected device', () => {
     assert.ok(Date.now() >= due)
   })
 
-  test('is pushed a version when it begins to match a filter, and not offered it when it ceases to', async () => {
+  test('a device gets a version when it begins to match a filter, and no longer when it ceases to match', async () => {
     const { anEndpoint, release, aFilter, app } = await aFleet()
     await release('1.0.0')
     const { topic, endpointId } = await anEndpoint()
@@ -263,7 +263,7 @@ suite('a connected device', () => {
 })
 
 suite('a rollout', () => {
-  test('halts at its failure threshold, counts endpoints once and starts anew when it is resumed', async () => {
+  test('a rollout halts at its failure threshold, counts each endpoint once and starts again when it is resumed', async () => {
     const { anEndpoint, release, read, post } = await aFleet()
     const halts: unknown[] = []
     waypost.kit.bus.subscribe(RolloutHalted, (event) => void halts.push(event))

@@ -28,7 +28,7 @@ suite('a node that cannot run pipelines', () => {
     await pool.stop()
   })
 
-  test('answers 503 while it stops', async () => {
+  test('the pool of pipeline threads answers 503 while it stops', async () => {
     const pool = newPool()
     await pool.stop()
     await assert.rejects(put(pool), { status: 503, message: /stopping/ })

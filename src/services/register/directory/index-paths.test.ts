@@ -121,7 +121,7 @@ suite('lists of the directory', () => {
         }
     })
 
-  test('by a key that is not indexed are refused if there are too many endpoints', async () => {
+  test('by a key that is not indexed are rejected if there are too many endpoints', async () => {
     const sort = { by: { key: 'name' }, descending: false }
     await assert.rejects(all(limitSets[2]!, { sort }, false), /directory\.keys/)
     assert.equal((await all(limitSets[2]!, { sort, words: ['zq'] }, false)).length, 0)

@@ -197,7 +197,7 @@ suite('failures', () => {
     assert.equal(new Set(receiver.requests.map(({ headers }) => headers['x-waypost-delivery'])).size, 1)
   })
 
-  test('are final after the last attempt; without retryConfig there is one', async () => {
+  test('are final after the last attempt; without retryConfig there is one attempt', async () => {
     const receiver = await aReceiver((response) => void response.writeHead(503).end())
     const once = await post(receiver.url)
     assert.deepEqual([once.outcome, receiver.requests.length], ['FAILURE', 1])
@@ -231,7 +231,7 @@ suite('failures', () => {
     assert.ok(silent.underWayMax <= 4)
   })
 
-  test('more deliveries than may wait fail and say so', async () => {
+  test('deliveries fail with a reason while the queue of deliveries is full', async () => {
     const receiver = await aReceiver((response) => void setTimeout(() => ok(response, {} as never, {} as never), 100))
     const outcomes = await Promise.all(Array.from({ length: 40 }, () => post(receiver.url)))
     const failed = outcomes.filter((outcome) => outcome.outcome === 'FAILURE')

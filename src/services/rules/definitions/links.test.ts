@@ -101,7 +101,7 @@ suite('actions of a rule', () => {
     assert.equal((await get('/action-types/webhook/actions?ruleId=nothing')).totalElements, 0)
   })
 
-  test('that execute a rule are listed for it too', async () => {
+  test('that execute a rule are listed for that rule too', async () => {
     const [executed, ruleId] = [await aRule(), await aRule()]
     const id = await anAction('rule-execution', { ruleId: executed })
     await must(204, `PUT ${actionsPath(ruleId, 'rule-execution')}`, { positiveActionIds: [id] })

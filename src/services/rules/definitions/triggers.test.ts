@@ -76,7 +76,7 @@ suite('a trigger', () => {
     await must(201, `POST ${pathOf(type)}`, { name: 'n', endpointIds: [endpointId] }, waypost.as(aCaller({ on })))
   })
 
-  test('keeps endpoints that are gone, also when it is written again', async () => {
+  test('keeps the ids of deleted endpoints, also when the trigger is written again', async () => {
     const [gone, kept] = [await anEndpoint(version), await anEndpoint(version)]
     const endpointIds = [gone.endpointId, kept.endpointId]
     const type = 'endpoint-metadata-updated'

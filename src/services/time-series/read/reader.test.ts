@@ -81,7 +81,7 @@ suite('reading in parts', () => {
     await sameAsSimple(endpoint, { points: 100, sampleValues: 100 })
   })
 
-  test('a day too large for memory is read by series, and a series of it by hours', async () => {
+  test('a day that is too large for memory is read series by series, and a large series of that day hour by hour', async () => {
     const endpoint = await unregisteredEndpoint()
     const samples = Array.from({ length: 20_000 }, (_, index) => ({
       timestamp: today + index * 1000,

@@ -111,7 +111,7 @@ suite('who may connect', () => {
       assert.deepEqual([routes, connections.ids()], [[], []])
     })
 
-  test('without the database nobody is let in; clients wait until it is back', async () => {
+  test('while the database is unreachable, no client connects; clients wait until it is reachable again', async () => {
     let failures = 3
     const { connections, sent } = open(async () => {
       if (failures-- > 0) throw new Error('away')
