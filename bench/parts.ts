@@ -1,4 +1,4 @@
-/** Parts of a bench, of which `BENCH_PARTS=one,other` selects some. */
+/** Parts of a bench. `BENCH_PARTS=one,other` selects some of them. */
 import { type Figure, rowOf } from './report.ts'
 
 export const selectedParts = process.env.BENCH_PARTS?.split(',')

@@ -43,7 +43,7 @@ export interface DeviceAnswer {
 /** A message from the platform to a device, on `<resourcePath>/status` of the endpoint's extension. */
 export interface Push {
   extension: string
-  /** The name by which the device can stop it with `observe: false`; without a name it is always sent. */
+  /** Name of the push. A device can stop pushes of this name with `observe: false`; a push without a name is always sent. */
   name?: string
   /** Path without `/status`: `/command/reboot`. */
   resourcePath: string

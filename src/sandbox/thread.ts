@@ -33,7 +33,7 @@ export interface Thread {
   hasLowPriority: boolean
   /** Ends after its batch, because its priority cannot be raised again. */
   isRetiring: boolean
-  /** The unit because of which the watchdog has terminated the thread. */
+  /** The unit whose run made the watchdog terminate the thread. */
   killedUnit: number | undefined
   idleSince: number
 }

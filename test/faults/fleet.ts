@@ -28,7 +28,7 @@ export interface Fleet {
 
 export interface FleetReport {
   messages: number
-  /** Rejected messages, of which nothing is stored. */
+  /** Rejected messages. No part of them must be stored. */
   refused: number
   /** Stored points, each found exactly once. */
   points: number

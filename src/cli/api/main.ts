@@ -8,7 +8,7 @@ import { findOperation, operationsBelow } from './names.ts'
 import { nouns } from './nouns.ts'
 import { visible } from './visible.ts'
 
-/** `commands` are the other commands, of which one may have been mistyped. */
+/** `commands` are the names of all other commands, to suggest the one that may have been mistyped. */
 export async function runOperation(words: string[], asksForHelp: boolean, commands: string[]): Promise<number> {
   const operation = findOperation(words)
   if (operation && asksForHelp) {

@@ -15,7 +15,7 @@ import { readTopic, type Topic, tokenKeyOf } from '../topic.ts'
 import type { HostParts } from './parts.ts'
 import { rejectMessage, rejectTopic, tooManyGuesses } from './refusals.ts'
 
-/** Returns the route of a message, or the code with which it was rejected. */
+/** Returns the route of a message, or the code of its rejection. */
 export async function resolveRoute(
   parts: HostParts,
   connection: DeviceConnection,

@@ -26,7 +26,7 @@ export interface Message {
   qos: Qos
   retain?: boolean
   properties?: MessageProperties
-  /** An id by which the host knows for whom the message is. It is stored for `mayDeliver` and never sent. */
+  /** Id of the recipient, in the terms of the host. It is stored for `mayDeliver` and never sent. */
   recipientId?: string
   /** Not sent on a later connection of the session. */
   transient?: boolean

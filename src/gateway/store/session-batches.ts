@@ -19,7 +19,7 @@ export interface SessionBatches<S> {
   settled(): Promise<void>
 }
 
-/** Splits steps into rounds. `together` names the kinds of which one round may have several for the same key. */
+/** Splits steps into rounds. A round may contain several steps for the same key only if their kind is in `together`. */
 export function splitIntoRounds<S extends Step<string>>(steps: S[], together: Set<string>): S[][] {
   const rounds: S[][] = []
   const last = new Map<string, { round: number; kind: string }>()

@@ -35,7 +35,7 @@ export interface Link {
   /** True once the connection accepts no further statements. */
   retired: boolean
   lost: Error | undefined
-  /** Number of answers, by which the sweep finds idle and hung connections. */
+  /** Number of answers. The sweep compares it to find idle and hung connections. */
   answers: number
   /** Set by the pool; called for each answer. */
   onAnswer: () => void

@@ -17,7 +17,7 @@ const bytesMin = 1024
 /** Responses that are compressed at the same time; each takes up to half a megabyte. Further ones are sent as they are. */
 const parallelMax = { whole: 16, streamed: 32 }
 
-/** Levels that cost little processor time: 0.6 ms for 25 KB, of which 24 % remain. */
+/** Levels that cost little processor time: compressing 25 KB to 24 % of its size takes 0.6 ms. */
 const gzipOptions = { level: 3 }
 const brotliOptions = {
   params: { [constants.BROTLI_PARAM_QUALITY]: 2, [constants.BROTLI_PARAM_LGWIN]: 18 },

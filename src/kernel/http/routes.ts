@@ -77,7 +77,7 @@ export interface Http {
   put: Define
   patch: Define
   delete: Define
-  /** Returns the public URL of a path below the root by which the caller came; never uses the Host header. */
+  /** Returns the public URL of a path, below the root path of the request. Never uses the Host header. */
   link(request: { raw: FastifyRequest }, path: string): string
   /** Responds with server-sent events until one side ends them. */
   events(request: { raw: FastifyRequest }, reply: FastifyReply): EventStream

@@ -162,7 +162,7 @@ export interface TargetCondition {
   own?: number[]
 }
 
-/** Returns the conditions, of which one holds for each endpoint with this target. Current versions with the same condition share one. */
+/** Returns conditions: exactly one of them holds for each endpoint with this target. Current versions with the same condition are combined. */
 export function conditionsOf(plan: Plan, at: number, number: number): TargetCondition[] {
   const conditions = new Map<string, TargetCondition>()
   for (const { from, slots, general } of targetRules(plan, at)) {

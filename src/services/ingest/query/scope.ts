@@ -14,9 +14,9 @@ export interface Scope {
   indices: ReadonlyMap<number, string>
   /** Dates of arrival; absent: all. */
   dates?: DateRange | undefined
-  /** Indices of which the caller may read every document. */
+  /** Indices whose documents the caller may all read. */
   whole: number[]
-  /** Indices of which the caller may read the documents of `endpointIds` only. */
+  /** Indices in which the caller may read only the documents of `endpointIds`. */
   partly: number[]
   endpointIds: string[]
   /** True if documents may have another endpoint or version than their columns, or no `@timestamp`. */

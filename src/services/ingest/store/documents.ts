@@ -33,7 +33,7 @@ export async function insertOrReject(sql: TransactionSql, row: DocumentRow): Pro
   }
 }
 
-/** Records that a pipeline changed fields of documents that the columns have, too. Returns the indices of which it was not known. */
+/** Records that a pipeline changed fields that are also stored in columns. Returns the indices for which this was not recorded yet. */
 export async function markEnvelopeChanged(sql: Sql, indexNos: number[]) {
   return await sql<{ tenantId: string; applicationName: string }[]>`
     update ingest.indices set envelope_changed = true

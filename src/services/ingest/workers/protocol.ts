@@ -31,7 +31,7 @@ export interface ToThread {
   set: Omit<PipelineSet, 'pipelines'> & { pipelines?: PipelineSet['pipelines'] }
   /** Documents before this one are done. */
   startAt: number
-  /** Documents because of which a thread was ended; they fail without being run again. */
+  /** Documents that made the platform end a thread. They fail without being run again. */
   stuck: [index: number, problem: Problem][]
   now: number
 }

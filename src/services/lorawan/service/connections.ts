@@ -1,4 +1,4 @@
-/** The fields by which an integration reaches its network: checks, defaults, the sealed key. */
+/** Checks, defaults and the sealed key of the connection from an integration to its network. */
 import type { Kit } from '../../../kernel/define-service.ts'
 import { invalidField } from '../../../kernel/errors.ts'
 import { parseHost, parseMqttUrl } from '../hosts.ts'

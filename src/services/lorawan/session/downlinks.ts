@@ -19,7 +19,7 @@ export interface DownlinkDeps {
   statistics: Statistics
 }
 
-/** The session by which downlinks are published. */
+/** The session that publishes downlinks. */
 export interface Publisher {
   appIntegrationId: number
   tenantId: string

@@ -3,7 +3,7 @@ import type { Fragment, Sql } from '../../../kernel/db.ts'
 import type { Window } from '../../../kernel/paging.ts'
 import type { Status } from './status.ts'
 
-/** The fields by which an application or account integration reaches its network. */
+/** The connection from an application or account integration to its network. */
 export interface ConnectionFields {
   netUsername: string
   /** Sealed. */

@@ -15,7 +15,7 @@ export type Dimension = { field: 'application' | 'version' | 'connection' } | { 
 /** The endpoints that the caller may read and asks for: whole applications, and single endpoints of others. */
 export interface Scope {
   tenantId: string
-  /** Applications of which the caller may read all endpoints, among the requested ones. */
+  /** Requested applications whose endpoints the caller may all read. */
   applicationNames: string[]
   singles: Singles | undefined
 }

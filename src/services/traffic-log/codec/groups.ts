@@ -52,7 +52,7 @@ function merged(groups: Group[]): Group[] {
 const fnvOffset = 0x811c9dc5
 const fnvPrime = 0x01000193
 
-/** Returns a hash of 32 bits (FNV-1a), by which batches without an endpoint are passed over. */
+/** Returns a hash of 32 bits (FNV-1a). A search skips batches that lack the hash of its endpoint. */
 export function hashOfEndpoint(endpointId: string): number {
   let hash = fnvOffset
   for (let index = 0; index < endpointId.length; index++)

@@ -2,7 +2,7 @@
 import type { Fragment, Sql } from '../../../kernel/db.ts'
 import type { MicrosSpan, RecordFilter } from '../search/filter.ts'
 
-/** A span in whole hours, whole five minutes beside them, and the rest, of which there are no counts. */
+/** A time span, divided into whole hours, whole five minutes beside them, and the rest. There are no stored counts for the rest. */
 export interface PartSpans {
   hours: MicrosSpan | undefined
   minutes: MicrosSpan[]

@@ -52,7 +52,7 @@ export function visibleCondition(sql: Sql, scope: Scope, query: Clause): Fragmen
   return joined(sql, parts, 'and')
 }
 
-/** Returns the bounds of `@timestamp` that every hit has. They hold for the arrival too, by which tables are divided. */
+/** Returns the bounds of `@timestamp` that every hit has. The same bounds hold for the time of arrival, by which tables are partitioned. */
 function timeBounds(query: Clause): [Comparison, Date][] {
   if (query.kind === 'bool') return query.must.flatMap(timeBounds)
   if (query.kind !== 'range' || query.field !== '@timestamp') return []

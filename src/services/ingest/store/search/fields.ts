@@ -8,7 +8,7 @@ export type FieldSource =
   | { kind: 'time'; column: Fragment }
   /** A text column that is never null. */
   | { kind: 'text'; column: Fragment; isEndpoint: boolean }
-  /** A value in the document, of which there is at most one. */
+  /** A value that a document has at most once. */
   | { kind: 'value'; value: Fragment; types: ReadonlySet<FieldType> | undefined }
   /** Values in the document: `values` is a set of rows with the column `v`. */
   | { kind: 'values'; values: Fragment; types: ReadonlySet<FieldType> | undefined }
