@@ -45,7 +45,7 @@ export async function fillDirectory({ sql, tenantId }: BenchPlatform) {
     from register.documents where latitude is not null order by 3, 4`
   for (const level of keptLevels)
     await sql`
-      insert into register.place_cells select tenant_id, application_name, ${level},
+      insert into register.place_cells select tenant_id, application_name, ${level}::smallint,
         least((latitude + 90000000::bigint) * ${2 ** level}::bigint / 180000000, ${2 ** level - 1})::integer as y,
         least((longitude + 180000000::bigint) * ${2 ** level}::bigint / 360000000, ${2 ** level - 1})::integer as x,
         count(*), sum(latitude), sum(longitude), sum(seq)

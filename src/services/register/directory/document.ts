@@ -52,7 +52,7 @@ export function documentOf(
   return {
     seq,
     text,
-    grams: [...gramsOfText(text), rangeGram(seq)],
+    grams: gramsInRange(gramsOfText(text), seq),
     sorted: Object.fromEntries(sorted),
     place: placeOf(metadata, settings.place),
   }
@@ -96,8 +96,14 @@ function sortableNumber(value: number): string {
 // ── parts of texts
 
 /** Endpoints are searched in ranges of 2^14 numbers. */
-export const rangeBits = 14
-export const rangeGram = (seq: number) => -1 - Math.floor(seq / 2 ** rangeBits)
+const rangeBits = 14
+
+/** Mixes the range into each part, so that the index has lists for each range. Equals the expression in `search_candidates`. */
+export function gramsInRange(grams: Iterable<number>, seq: number): number[] {
+  const range = BigInt(Math.floor(seq / 2 ** rangeBits))
+  const mask = Number((range * 2654435761n) & 0x7fff_ffffn)
+  return Array.from(grams, (gram) => gram ^ mask)
+}
 
 const gramSize = 3
 
@@ -134,13 +140,19 @@ export function wordsOf(search: string): string[] | undefined {
   return words.length <= wordsMax ? words : undefined
 }
 
-/** Returns the parts that a text with these words has: the longest ones, since they are the rarest. */
+/** Further parts of a word narrow a search less than reading their lists costs. */
+const gramsPerWord = 4
+
+/** Returns parts that a text with these words has: a few of the longest ones, spread over each word. */
 export function gramsOfWords(words: string[]): number[] {
   const grams = new Set<number>()
   for (const word of words) {
     const characters = Array.from(word)
     const size = Math.min(gramSize, characters.length)
-    for (let start = 0; start + size <= characters.length; start++) grams.add(gramOf(characters, start, size))
+    const last = characters.length - size
+    const count = Math.min(gramsPerWord, last + 1)
+    for (let index = 0; index < count; index++)
+      grams.add(gramOf(characters, count === 1 ? 0 : Math.round((last * index) / (count - 1)), size))
   }
   return [...grams]
 }

@@ -7,7 +7,7 @@ import type { Ctx } from '../../../kernel/contract.ts'
 import type { Fragment, Sql } from '../../../kernel/db.ts'
 import { invalidField } from '../../../kernel/errors.ts'
 import { comparePositions, cursorOf, type Position, positionOf } from './cursor.ts'
-import { rangeBits, sortText } from './document.ts'
+import { sortText } from './document.ts'
 import { type Connection, connections, hasConditions, type Sort } from './query.ts'
 import { type DirectoryQuery, type QueryDeps, queryOf, type SelectionRequest } from './selection.ts'
 import * as candidates from './store/candidates.ts'
@@ -50,7 +50,7 @@ export interface ListLimits {
   /** Maximum number of endpoints that an index may find for a list whose order differs from the order of the index. */
   candidatesMax: number
 }
-export const defaultLimits: ListLimits = { budgetMs: 30, firstSteps: 1000, candidatesMax: 20_000 }
+export const defaultLimits: ListLimits = { budgetMs: 30, firstSteps: 300, candidatesMax: 20_000 }
 
 /** A part of a list: endpoints in order, and the position until which they are complete. */
 interface Part {
@@ -245,21 +245,10 @@ async function searchInOrder(deps: ListDeps, listing: Listing, part: Part, isOve
     const next = found.found.map((one) => positionIn(sort, one))
     items = [...items, ...next.sort((one, other) => comparePositions(one, other, descending))]
     if (found.examined < stopAfter) return { items, reached: undefined }
-    reached = {
-      seq: endOfRange(descending ? found.smallest! : found.greatest!, descending),
-      value: undefined,
-      isRest: false,
-    }
+    reached = { seq: descending ? found.smallest! : found.greatest!, value: undefined, isRest: false }
     if (isOver()) break
   }
   return { items, reached }
-}
-
-/** The last number that the search of the range went through. */
-const endOfRange = (seq: number, descending: boolean) => {
-  const size = 2 ** rangeBits
-  const start = Math.floor(seq / size) * size
-  return descending ? start : start + size - 1
 }
 
 /** Sorts by a key that is not indexed, if the conditions leave few endpoints. */
