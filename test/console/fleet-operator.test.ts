@@ -31,6 +31,7 @@ test('all endpoints that match a search are changed by a job, after a preview', 
   await page.goto(console_.address('/endpoints'))
   await settled(page)
   await page.getByRole('searchbox').fill('meter-')
+  await page.waitForURL(/q=meter-/)
   await page.getByRole('link', { name: 'meter-3', exact: true }).waitFor()
   await page.getByRole('checkbox', { name: 'Select all rows that are loaded' }).click()
   await page.getByText('3 selected').waitFor()

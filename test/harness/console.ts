@@ -95,6 +95,7 @@ export async function checkAccessibility(page: Page, name: string) {
   await session.send('Runtime.evaluate', { expression: readFileSync(axeFile, 'utf8') })
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    await page.locator(`html[data-theme=${colorScheme}]`).waitFor({ state: 'attached' })
     await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 50)))')
     const { result } = await session.send('Runtime.evaluate', {
       expression: `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] })

@@ -46,6 +46,29 @@ export const pages: PageEntry[] = [
     load: () => import('./endpoints/detail.tsx'),
   },
   {
+    ...{ path: '/filters', title: 'Filters', group: 'Fleet', icon: 'filter' },
+    ...{ scope: 'application:endpoint-filter:read', keywords: 'groups queries members' },
+    load: () => import('./filters/list.tsx'),
+  },
+  {
+    ...{ path: '/filters/:applicationName/new', title: 'New filter', scope: 'application:endpoint-filter:create' },
+    load: () => import('./filters/edit.tsx'),
+  },
+  {
+    ...{ path: '/filters/:applicationName/:filterId', title: 'Filter', scope: 'application:endpoint-filter:read' },
+    load: () => import('./filters/detail.tsx'),
+  },
+  {
+    ...{ path: '/filters/:applicationName/:filterId/edit', title: 'Edit filter' },
+    ...{ scope: 'application:endpoint-filter:update' },
+    load: () => import('./filters/edit.tsx'),
+  },
+  {
+    ...{ path: '/map', title: 'Map', group: 'Fleet', icon: 'map', scope: 'endpoint:read' },
+    keywords: 'places location world',
+    load: () => import('./map/map.tsx'),
+  },
+  {
     ...{ path: '/jobs', title: 'Jobs', group: 'Fleet', icon: 'list' },
     keywords: 'bulk work progress exports',
     load: () => import('./jobs/list.tsx'),

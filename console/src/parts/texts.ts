@@ -85,6 +85,9 @@ export const texts = {
   progress: (done: number, total: number, failed: number) =>
     `${count(done)} of ${count(total)} done, ${count(failed)} of them failed`,
   progressUnknown: (done: number) => `${count(done)} done`,
+  mapSources: 'Natural Earth, GeoNames',
+  mapHint: 'Arrow keys move the map, + and - zoom. The table has the same places.',
+  mapCluster: (number: number) => `${count(number)} endpoints; click to zoom in`,
   moreActions: 'More actions',
   menu: 'Menu',
 }

@@ -3,6 +3,8 @@ import { count } from '../../parts/texts.ts'
 export const texts = {
   endpoints: 'Endpoints',
   loading: 'Loading the endpoint',
+  live: 'Live',
+  liveNote: 'Messages, values and connections appear as they happen.',
   tabs: 'Parts of the endpoint',
   tab: {
     now: 'Now',

@@ -4,6 +4,7 @@ import { useLocation } from 'wouter'
 import { useMay } from '../../api/me.ts'
 import type { BodyOf, ItemOf } from '../../api/operation-types.ts'
 import { useChange, useGet, useList } from '../../api/query.ts'
+import { useRefresh } from '../../api/refresh.ts'
 import { text, useAddressState } from '../../parts/address-state.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
 import { Button } from '../../parts/button.tsx'
@@ -11,6 +12,7 @@ import { Loading } from '../../parts/card.tsx'
 import { ConfirmDelete } from '../../parts/confirm-delete.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { SelectField } from '../../parts/fields.tsx'
+import { Icon } from '../../parts/icons.tsx'
 import { Link } from '../../parts/link.tsx'
 import { Menu } from '../../parts/menu.tsx'
 import { ErrorNote, Note } from '../../parts/notes.tsx'
@@ -20,17 +22,26 @@ import { cut, Text } from '../../parts/text.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useToast } from '../../parts/toast.tsx'
 import type { PageProps } from '../registry.ts'
+import { ActAsDevice } from './act.tsx'
 import { ConnectionBadge } from './connection.tsx'
 import { texts } from './detail-texts.ts'
 import type { Endpoint, TabProps } from './tab.ts'
 
 const tabs = {
   now: lazy(() => import('./now.tsx')),
+  history: lazy(() => import('./history.tsx')),
   timeline: lazy(() => import('./timeline.tsx')),
   metadata: lazy(() => import('./metadata.tsx')),
+  configuration: lazy(() => import('./configuration.tsx')),
   commands: lazy(() => import('./commands.tsx')),
+  software: lazy(() => import('./software.tsx')),
+  files: lazy(() => import('./files.tsx')),
+  relations: lazy(() => import('./relations.tsx')),
+  access: lazy(() => import('./access.tsx')),
 }
 type TabName = keyof typeof tabs
+
+const liveTopics = ['traffic', 'series', 'connection']
 
 const isTab = (name: string): name is TabName => Object.hasOwn(tabs, name)
 
@@ -40,6 +51,12 @@ export default function EndpointPage({ params }: PageProps) {
   const { tab } = useAddressState({ tab: text('now') }).values
   const may = useMay()
   const entry = useDirectoryEntry(endpointId)
+  const appName = endpoint.data?.appName ?? ''
+  const live = useRefresh(
+    liveTopics.map((topic) => ({ topic, applicationName: appName, endpointIds: [endpointId] })),
+    ['traffic', 'timeSeries', 'endpoints'],
+    { enabled: appName !== '' },
+  )
   const above = [{ title: texts.endpoints, to: '/endpoints' }]
   const { data } = endpoint
   if (endpoint.isLoading) return <Loading label={texts.loading} />
@@ -64,10 +81,11 @@ export default function EndpointPage({ params }: PageProps) {
       <PageHeader
         title={typeof data.metadata?.name === 'string' ? data.metadata.name : endpointId}
         above={above}
-        lead={<Strip endpoint={data} entry={entry} />}
+        lead={<Strip endpoint={data} entry={entry} isLive={live.kind === 'live'} />}
         actions={
           <>
             <AsCommand operation="endpoints.get" args={{ endpointId, include: 'metadata' }} />
+            {props.mayUpdate && <ActAsDevice endpoint={data} />}
             <Actions {...props} mayDelete={may('endpoint:delete', ...resources)} />
           </>
         }
@@ -94,7 +112,7 @@ function useDirectoryEntry(endpointId: string): ItemOf<'endpoints.directory.list
 }
 
 /** The most important facts, on every tab. */
-function Strip({ endpoint, entry }: { endpoint: Endpoint; entry: TabProps['entry'] }) {
+function Strip({ endpoint, entry, isLive }: { endpoint: Endpoint; entry: TabProps['entry']; isLive: boolean }) {
   return (
     <span className="endpoint-strip">
       {entry && <ConnectionBadge state={entry.connection} />}
@@ -105,6 +123,12 @@ function Strip({ endpoint, entry }: { endpoint: Endpoint; entry: TabProps['entry
       {entry?.lastActivity && (
         <span>
           {texts.facts.activity} <Time value={entry.lastActivity} />
+        </span>
+      )}
+      {isLive && (
+        <span className="endpoint-live" title={texts.liveNote}>
+          <Icon name="zap" size={13} />
+          {texts.live}
         </span>
       )}
     </span>

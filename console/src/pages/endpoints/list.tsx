@@ -117,6 +117,9 @@ export default function EndpointsPage() {
         actions={
           <>
             <AsCommand operation="endpoints.directory.list" args={args} />
+            <LinkButton to="/map" icon="map">
+              {texts.map}
+            </LinkButton>
             {may('application:endpoint:create') && (
               <span data-create="">
                 <LinkButton to="/endpoints/new" look="primary" icon="plus">

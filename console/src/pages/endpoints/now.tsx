@@ -111,7 +111,9 @@ function Values({ endpoint: { endpointId, appName } }: Pick<TabProps, 'endpoint'
               {rows.map(({ id, name, last, at, numbers }) => (
                 <tr key={id}>
                   <th scope="row">
-                    <Text value={name} max={60} />
+                    <Link to={`?tab=history&series=${encodeURIComponent(encodeURIComponent(id))}`}>
+                      <Text value={name} max={60} />
+                    </Link>
                   </th>
                   <td className="number-cell">
                     <Text value={typeof last === 'number' ? count(last) : last} max={60} />

@@ -1,6 +1,6 @@
 /** Everything that happened to an endpoint, in one list: messages with their answers, refusals, commands, configurations, software, alerts. */
 import { useMay } from '../../api/me.ts'
-import { useGet, useList } from '../../api/query.ts'
+import { useList } from '../../api/query.ts'
 import { oneOf, text, useAddressState } from '../../parts/address-state.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
 import { Loading } from '../../parts/card.tsx'
@@ -25,6 +25,7 @@ import {
   trafficEvents,
 } from './timeline-events.ts'
 import { useCommands } from './use-commands.ts'
+import { useSoftware } from './use-software.ts'
 
 const ranges = ['15m', '1h', '1d', '7d', '30d'] as const
 const kinds = ['all', 'problems', 'traffic', 'commands', 'configuration', 'software', 'alerts'] as const
@@ -125,7 +126,7 @@ function useEvents(props: TabProps, range: string) {
     { enabled: mayAlerts, refreshMs: 2 * refreshMs },
   )
   const statuses = useList('configurations.statuses.list', { endpointId, size: perKind }, { refreshMs: 2 * refreshMs })
-  const software = useGet('software.endpoints.get', { appName, endpointId }, { enabled: maySoftware })
+  const software = useSoftware(appName, endpointId, maySoftware)
   const commands = useCommands(props)
   const since = nowMs() - lengthOf(range)
   const events = [
@@ -139,14 +140,12 @@ function useEvents(props: TabProps, range: string) {
   ]
     .filter(({ at }) => at >= since)
     .sort((a, b) => b.at - a.at)
-  // A device that never reported software is not known there.
-  const softwareProblem = software.problem?.status === 404 ? undefined : software.problem
   const problems = [
     [texts.kind.traffic, traffic.problem],
     [texts.refusals, refusals.problem],
     [texts.kind.alerts, alerts.problem],
     [texts.kind.configuration, statuses.problem],
-    [texts.kind.software, softwareProblem],
+    [texts.kind.software, software.problem],
     [texts.kind.commands, commands.problem],
   ].filter((entry): entry is [string, Problem] => entry[1] !== undefined)
   return { events, problems, isLoading: traffic.isLoading }

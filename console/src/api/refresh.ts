@@ -1,0 +1,20 @@
+/** Reads lists and objects again when something happens on the platform, at most once in a second. */
+import { useQueryClient } from '@tanstack/react-query'
+import { useEffect, useRef } from 'react'
+import { type LiveState, type LiveTopic, useLive } from './live.ts'
+
+const everyMs = 1_000
+
+/** Watches topics while the component is shown; each event reads the nouns again: `useRefresh(topics, ['traffic'])`. */
+export function useRefresh(topics: LiveTopic[], nouns: string[], options: { enabled?: boolean } = {}): LiveState {
+  const queries = useQueryClient()
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
+  useEffect(() => () => clearTimeout(timer.current), [])
+  const refresh = () => {
+    timer.current ??= setTimeout(() => {
+      timer.current = undefined
+      for (const noun of nouns) void queries.invalidateQueries({ queryKey: [noun] })
+    }, everyMs)
+  }
+  return useLive(topics, { onItems: refresh, onGap: refresh }, options)
+}

@@ -1,0 +1,268 @@
+/** The configuration of an endpoint against the one that the device has applied, with their difference. */
+import { useState } from 'react'
+import type { ItemOf } from '../../api/operation-types.ts'
+import { useChange, useGet, useList } from '../../api/query.ts'
+import { text, useAddressState } from '../../parts/address-state.ts'
+import { AsCommand } from '../../parts/as-command.tsx'
+import { Badge, type Tone } from '../../parts/badge.tsx'
+import { Button } from '../../parts/button.tsx'
+import { Card, Facts, Loading } from '../../parts/card.tsx'
+import { ConflictDialog } from '../../parts/conflict-dialog.tsx'
+import { JsonField, parseJson } from '../../parts/json-field.tsx'
+import { JsonView } from '../../parts/json-view.tsx'
+import { EmptyState, ErrorNote, Note } from '../../parts/notes.tsx'
+import { Segments } from '../../parts/segments.tsx'
+import { Text } from '../../parts/text.tsx'
+import { Time } from '../../parts/time.tsx'
+import { useToast } from '../../parts/toast.tsx'
+import { differencesOf } from './differences.ts'
+import type { TabProps } from './tab.ts'
+import { tabTexts as texts } from './tab-texts.ts'
+
+type Status = ItemOf<'configurations.statuses.list'>
+type Own = ItemOf<'configurations.endpoints.list'>
+
+const tones: Record<Status['status'], Tone> = { PENDING: 'quiet', DISPATCHED: 'info', APPLIED: 'good', FAILED: 'bad' }
+const defaultName = 'default'
+
+const valueOfConfig = (config: string | undefined): unknown =>
+  config === undefined ? undefined : (parseJson(config).value ?? config)
+
+export default function ConfigurationTab(props: TabProps) {
+  const { endpointId, appVersion } = props.endpoint
+  const address = useAddressState({ tab: text('now'), name: text(defaultName) })
+  const { name } = address.values
+  const versionName = appVersion.name
+  const own = useList('configurations.endpoints.list', { endpointId, appVersionName: versionName })
+  const statuses = useList(
+    'configurations.statuses.list',
+    { endpointId, appVersionName: versionName, size: 100 },
+    { refreshMs: 5_000 },
+  )
+  const names = [
+    ...new Set([defaultName, ...own.items.map((one) => one.name), ...statuses.items.map((one) => one.name)]),
+  ]
+  if (own.isLoading || statuses.isLoading) return <Loading label={texts.loading} />
+  const problem = own.problem ?? statuses.problem
+  if (problem) return <ErrorNote problem={problem} onRetry={own.reload} />
+  return (
+    <>
+      {names.length > 1 && (
+        <Segments
+          label={texts.names}
+          value={name}
+          onChange={(name) => address.set({ name })}
+          options={names.map((value) => ({ value, label: value }))}
+        />
+      )}
+      <Named
+        key={name}
+        {...props}
+        name={name}
+        own={own.items.find((one) => one.name === name)}
+        statuses={statuses.items.filter((one) => one.name === name)}
+      />
+    </>
+  )
+}
+
+function Named(props: TabProps & { name: string; own: Own | undefined; statuses: Status[] }) {
+  const { endpoint, mayUpdate, name, own, statuses } = props
+  const { endpointId, appVersion } = endpoint
+  const args = { endpointId, appVersionName: appVersion.name, name }
+  const [isEditing, setEditing] = useState(false)
+  const remove = useChange('configurations.endpoints.delete')
+  const toast = useToast()
+  // The newest status is that of the effective configuration.
+  const current = statuses[0]
+  const config = own?.config ?? current?.config
+  const applied = statuses.find(({ status }) => status === 'APPLIED')
+  async function takeDefault() {
+    const outcome = await remove.run(args)
+    if (outcome.kind === 'done') toast(texts.removed)
+  }
+  if (isEditing) return <Editor {...props} config={config} onClose={() => setEditing(false)} />
+  return (
+    <>
+      <Comparison configured={valueOfConfig(config)} applied={applied} isKnown={config !== undefined} />
+      {remove.problem && <ErrorNote problem={remove.problem} />}
+      <div className="columns">
+        <Card
+          title={texts.configured}
+          actions={
+            <>
+              <AsCommand operation="configurations.endpoints.get" args={args} />
+              {mayUpdate && own && (
+                <Button size="small" onPress={() => void takeDefault()} isBusy={remove.isRunning}>
+                  {texts.removeOwn}
+                </Button>
+              )}
+              {mayUpdate && (
+                <Button size="small" icon="edit" onPress={() => setEditing(true)}>
+                  {texts.edit}
+                </Button>
+              )}
+            </>
+          }
+        >
+          {config === undefined ? (
+            <EmptyState icon="sliders" title={texts.notConfiguredTitle}>
+              {texts.notConfigured}
+            </EmptyState>
+          ) : (
+            <>
+              <p className="quiet">{own ? texts.own : texts.byDefault}</p>
+              <JsonView value={valueOfConfig(config)} label={texts.configured} />
+            </>
+          )}
+        </Card>
+        <Card title={texts.applied}>
+          {current && <StatusFacts status={current} />}
+          {applied ? (
+            <JsonView value={valueOfConfig(applied.config)} label={texts.applied} />
+          ) : (
+            <p className="quiet">{texts.nothingApplied}</p>
+          )}
+        </Card>
+      </div>
+    </>
+  )
+}
+
+const StatusFacts = ({ status }: { status: Status }) => (
+  <Facts
+    items={[
+      [
+        texts.status,
+        <Badge key="status" tone={tones[status.status]}>
+          {texts.states[status.status]}
+        </Badge>,
+      ],
+      [texts.offered, <Time key="sent" value={status.lastDispatchedDate} />],
+      [texts.reported, <Time key="reported" value={status.lastConfirmedDate} />],
+      [
+        texts.result,
+        <Text
+          key="result"
+          value={[status.confirmationStatusCode, status.confirmationReasonPhrase]
+            .filter((part) => part !== undefined)
+            .join(' ')}
+        />,
+      ],
+    ]}
+  />
+)
+
+function Comparison({
+  configured,
+  applied,
+  isKnown,
+}: {
+  configured: unknown
+  applied: Status | undefined
+  isKnown: boolean
+}) {
+  if (!isKnown || !applied) return null
+  const fields = differencesOf(configured, valueOfConfig(applied.config))
+  if (fields.length === 0) return <Note tone="good">{texts.same}</Note>
+  return (
+    <>
+      <Note tone="warn">{texts.differs}</Note>
+      <Card title={texts.difference} flush>
+        <div className="scroll-x">
+          <table className="plain-table">
+            <thead>
+              <tr>
+                <th scope="col">{texts.field}</th>
+                <th scope="col">{texts.configured}</th>
+                <th scope="col">{texts.applied}</th>
+              </tr>
+            </thead>
+            <tbody>
+              {fields.map(({ path, left, right }) => (
+                <tr key={path} className="differs">
+                  <th scope="row">
+                    <Text value={path} mono max={80} />
+                  </th>
+                  <td>
+                    <Text value={left} mono max={120} />
+                  </td>
+                  <td>
+                    <Text value={right} mono max={120} />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      </Card>
+    </>
+  )
+}
+
+function Editor({
+  endpoint: { endpointId, appVersion },
+  name,
+  own,
+  config,
+  onClose,
+}: TabProps & { name: string; own: Own | undefined; config: string | undefined; onClose(): void }) {
+  const args = { endpointId, appVersionName: appVersion.name, name }
+  // Its version is known only if the endpoint has a configuration of its own.
+  const read = useGet('configurations.endpoints.get', args, { enabled: own !== undefined })
+  const [typed, setTyped] = useState(() => JSON.stringify(valueOfConfig(config) ?? {}, null, 2))
+  const [etag, setEtag] = useState<string>()
+  const [theirs, setTheirs] = useState<string>()
+  const [wrong, setWrong] = useState<string>()
+  const save = useChange('configurations.endpoints.update')
+  const toast = useToast()
+  async function run() {
+    const { value, problem } = parseJson(typed)
+    setWrong(problem)
+    if (problem !== undefined) return
+    const outcome = await save.run({ ...args, body: value }, { ifMatch: etag ?? (own ? read.etag : undefined) })
+    if (outcome.kind === 'conflict') {
+      const now = await read.reload()
+      setEtag(now.etag)
+      setTheirs(now.data?.config ?? '')
+    } else if (outcome.kind === 'done') {
+      toast(texts.saved)
+      onClose()
+    }
+  }
+  return (
+    <Card title={texts.configured}>
+      <div className="form">
+        <JsonField
+          label={texts.configJson}
+          name={name}
+          value={typed}
+          onChange={setTyped}
+          description={texts.configNote}
+          problem={wrong}
+        />
+        {save.problem && <ErrorNote problem={save.problem} />}
+        <div className="form-actions">
+          <AsCommand
+            operation="configurations.endpoints.update"
+            args={{ ...args, body: parseJson(typed).value ?? {} }}
+          />
+          <Button onPress={onClose}>{texts.cancel}</Button>
+          <Button look="primary" onPress={() => void run()} isBusy={save.isRunning}>
+            {texts.save}
+          </Button>
+        </div>
+      </div>
+      <ConflictDialog
+        isOpen={theirs !== undefined}
+        fields={[{ name, theirs, yours: typed }]}
+        onClose={() => setTheirs(undefined)}
+        onTakeTheirs={onClose}
+        onKeepYours={() => {
+          setTheirs(undefined)
+          void run()
+        }}
+      />
+    </Card>
+  )
+}

@@ -1,0 +1,13 @@
+import { lazy, Suspense } from 'react'
+import { Loading } from './card.tsx'
+import { texts } from './texts.ts'
+import type { WorldMapProps } from './world-map.tsx'
+
+const LazyMap = lazy(() => import('./world-map.tsx'))
+
+/** A map of the world with places, loaded when it is first shown. It needs no internet. */
+export const WorldMap = (props: WorldMapProps) => (
+  <Suspense fallback={<Loading label={texts.loading} lines={8} />}>
+    <LazyMap {...props} />
+  </Suspense>
+)

@@ -1,0 +1,212 @@
+/** A map with places and clusters of places: coasts, borders and cities are part of the console. */
+import L from 'leaflet'
+import { useEffect, useRef } from 'react'
+import { withoutInvisible } from './text.tsx'
+import { count, texts } from './texts.ts'
+import { borders, land, places, unitsPerDegree } from './world.ts'
+
+export interface MapPlace {
+  latitude: number
+  longitude: number
+  /** Number of things here; 1 is a single one. */
+  count: number
+  /** Name of a single thing. */
+  name?: string | undefined
+  id?: string | undefined
+}
+
+export interface MapView {
+  latitude: number
+  longitude: number
+  zoom: number
+}
+
+export interface MapArea {
+  south: number
+  west: number
+  north: number
+  east: number
+}
+
+export interface WorldMapProps {
+  label: string
+  places: MapPlace[]
+  view: MapView
+  onView(view: MapView, area: MapArea): void
+  /** A single place was chosen; clusters zoom in by themselves. */
+  onOpen?(place: MapPlace): void
+}
+
+const zoomMax = 16
+const cityLabelsMax = 40
+
+/** Reads the lines that tools/console-map.ts writes. */
+function decode(text: string): L.LatLngTuple[][] {
+  const codeOf = (character: number) =>
+    character >= 97
+      ? character - 71
+      : character === 95
+        ? 63
+        : character >= 65
+          ? character - 65
+          : character === 45
+            ? 62
+            : character + 4
+  return text.split('\n').map((line) => {
+    const numbers: number[] = []
+    let [value, factor] = [0, 1]
+    for (let index = 0; index < line.length; index++) {
+      const code = codeOf(line.charCodeAt(index))
+      value += (code % 32) * factor
+      factor *= 32
+      if (code >= 32) continue
+      numbers.push(value % 2 === 0 ? value / 2 : -(value + 1) / 2)
+      ;[value, factor] = [0, 1]
+    }
+    let [x, y] = [0, 0]
+    const points: L.LatLngTuple[] = []
+    for (let index = 0; index < numbers.length; index += 2) {
+      x += numbers[index]!
+      y += numbers[index + 1]!
+      points.push([y / unitsPerDegree, x / unitsPerDegree])
+    }
+    return points
+  })
+}
+
+let lines: { land: L.LatLngTuple[][]; borders: L.LatLngTuple[][] } | undefined
+const cities = places.split('\n').map((line) => {
+  const [name = '', latitude, longitude, size] = line.split('|')
+  return { name, latitude: Number(latitude), longitude: Number(longitude), size: Number(size) }
+})
+
+const viewOf = (map: L.Map): MapView => {
+  const { lat, lng } = map.getCenter()
+  return { latitude: Number(lat.toFixed(3)), longitude: Number(lng.toFixed(3)), zoom: map.getZoom() }
+}
+
+const clamp = (value: number, max: number) => Math.max(-max, Math.min(max, value))
+
+const areaOf = (map: L.Map): MapArea => {
+  const bounds = map.getBounds()
+  return {
+    south: clamp(bounds.getSouth(), 90),
+    west: clamp(bounds.getWest(), 180),
+    north: clamp(bounds.getNorth(), 90),
+    east: clamp(bounds.getEast(), 180),
+  }
+}
+
+/** Text in the map is never read as HTML. */
+function labelOf(text: string, className: string): HTMLElement {
+  const element = document.createElement('span')
+  element.className = className
+  element.textContent = withoutInvisible(text)
+  return element
+}
+
+export default function WorldMap({ label, places, view, onView, onOpen }: WorldMapProps) {
+  const host = useRef<HTMLDivElement>(null)
+  const map = useRef<L.Map>(undefined)
+  const dots = useRef<L.LayerGroup>(undefined)
+  const handlers = useRef({ onView, onOpen })
+  handlers.current = { onView, onOpen }
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the first view only; later ones come from the map itself
+  useEffect(() => {
+    const element = host.current!
+    const made = L.map(element, {
+      ...{ preferCanvas: true, minZoom: 1, maxZoom: zoomMax, zoomAnimation: false, fadeAnimation: false },
+      ...{
+        worldCopyJump: true,
+        attributionControl: false,
+        maxBounds: [
+          [-90, -200],
+          [90, 200],
+        ],
+      },
+    }).setView([view.latitude, view.longitude], view.zoom)
+    map.current = made
+    L.control.attribution({ prefix: false }).addAttribution(texts.mapSources).addTo(made)
+    const base = L.layerGroup().addTo(made)
+    const labels = L.layerGroup().addTo(made)
+    dots.current = L.layerGroup().addTo(made)
+    const draw = () => drawBase(base, getComputedStyle(element))
+    draw()
+    drawCities(made, labels)
+    const moved = () => {
+      drawCities(made, labels)
+      handlers.current.onView(viewOf(made), areaOf(made))
+    }
+    made.on('moveend', moved)
+    handlers.current.onView(viewOf(made), areaOf(made))
+    const theme = new MutationObserver(draw)
+    theme.observe(document.documentElement, { attributeFilter: ['data-theme'] })
+    const resize = new ResizeObserver(() => made.invalidateSize())
+    resize.observe(element)
+    return () => {
+      theme.disconnect()
+      resize.disconnect()
+      made.remove()
+      map.current = undefined
+    }
+  }, [])
+
+  useEffect(() => {
+    if (map.current && dots.current)
+      drawPlaces(map.current, dots.current, places, (place) => handlers.current.onOpen?.(place))
+  }, [places])
+
+  return <section ref={host} className="world-map" aria-label={`${label}. ${texts.mapHint}`} />
+}
+
+function drawBase(base: L.LayerGroup, style: CSSStyleDeclaration) {
+  lines ??= { land: decode(land), borders: decode(borders) }
+  const colour = (name: string) => style.getPropertyValue(name).trim()
+  base.clearLayers()
+  // One polygon with all rings: the even-odd rule leaves lakes and inland seas out.
+  L.polygon(lines.land, {
+    ...{ interactive: false, stroke: true, weight: 0.75, color: colour('--line-strong') },
+    ...{ fillColor: colour('--surface'), fillOpacity: 1, smoothFactor: 0.5 },
+  }).addTo(base)
+  L.polyline(lines.borders, { interactive: false, weight: 0.6, color: colour('--line-strong') }).addTo(base)
+}
+
+/** The biggest cities in view, without overlaps. */
+function drawCities(map: L.Map, labels: L.LayerGroup) {
+  labels.clearLayers()
+  const bounds = map.getBounds()
+  const taken: L.Point[] = []
+  for (const { name, latitude, longitude, size } of cities) {
+    if (taken.length >= cityLabelsMax) return
+    if (size < 60 / map.getZoom() ** 1.5 || !bounds.contains([latitude, longitude])) continue
+    const at = map.latLngToContainerPoint([latitude, longitude])
+    if (taken.some((other) => Math.abs(other.x - at.x) < 90 && Math.abs(other.y - at.y) < 22)) continue
+    taken.push(at)
+    L.marker([latitude, longitude], {
+      ...{ interactive: false, keyboard: false },
+      icon: L.divIcon({ className: 'map-city', html: labelOf(name, 'map-city-name'), iconSize: [0, 0] }),
+    }).addTo(labels)
+  }
+}
+
+const sizeOf = (number: number) => 26 + Math.min(26, Math.round(Math.log10(number) * 9))
+
+function drawPlaces(map: L.Map, dots: L.LayerGroup, places: MapPlace[], onOpen: (place: MapPlace) => void) {
+  dots.clearLayers()
+  for (const place of places) {
+    const { latitude, longitude, count: number, name, id } = place
+    const isOne = number === 1
+    const title = isOne ? (name ?? id ?? '') : texts.mapCluster(number)
+    const size = isOne ? 14 : sizeOf(number)
+    const html = labelOf(isOne ? '' : count(number), isOne ? 'map-dot' : 'map-cluster')
+    L.marker([latitude, longitude], {
+      ...{ title: withoutInvisible(title.slice(0, 120)), alt: withoutInvisible(title.slice(0, 120)), keyboard: false },
+      icon: L.divIcon({ className: 'map-place', html, iconSize: [size, size] }),
+    })
+      .on('click', () =>
+        isOne ? onOpen(place) : map.setView([latitude, longitude], Math.min(zoomMax, map.getZoom() + 3)),
+      )
+      .addTo(dots)
+  }
+}
