@@ -32,3 +32,11 @@ export function saveText(name: string, text: string, type = 'text/plain') {
   anchor.click()
   setTimeout(() => URL.revokeObjectURL(address), 1_000)
 }
+
+/** Begins the download of an address that needs no token. */
+export function openDownload(address: string, name: string) {
+  const anchor = document.createElement('a')
+  anchor.href = address
+  anchor.download = name
+  anchor.click()
+}

@@ -49,6 +49,7 @@ export function BulkActions(props: BulkProps) {
     : []
   return (
     <>
+      <ExportButton {...props} />
       {changes.length > 0 && (
         <Menu
           label={texts.actions}
@@ -67,6 +68,28 @@ export function BulkActions(props: BulkProps) {
       )}
       {kind && <BulkDialog key={kind} {...props} kind={kind} onClose={() => setKind(undefined)} />}
     </>
+  )
+}
+
+/** Writes the endpoints with their metadata into a file, by a job whose page offers the download. */
+function ExportButton(props: BulkProps) {
+  const create = useChange('jobs.endpointExports.create', { also: ['jobs'] })
+  const selectNow = useSelect(props)
+  const [, navigate] = useLocation()
+  const toast = useToast()
+  async function run() {
+    const select = await selectNow()
+    if (select === 'too-many') return toast(texts.tooMany(collectedMax), 'bad')
+    const outcome = await create.run({ body: { select, format: 'csv' } })
+    if (outcome.kind === 'failed') toast(outcome.problem.message, 'bad')
+    if (outcome.kind !== 'done') return
+    props.onStarted()
+    navigate(`/jobs/${encodeURIComponent(outcome.body.jobId)}`)
+  }
+  return (
+    <Button size="small" icon="download" onPress={() => void run()} isBusy={create.isRunning}>
+      {texts.export}
+    </Button>
   )
 }
 

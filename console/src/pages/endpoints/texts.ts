@@ -67,6 +67,7 @@ export const texts = {
 /** Texts of work over many endpoints. */
 export const bulkTexts = {
   actions: 'Actions',
+  export: 'Export as CSV',
   command: { action: 'Send a command', title: 'Send a command to many endpoints' },
   metadata: { action: 'Change metadata', title: 'Change metadata of many endpoints' },
   version: { action: 'Move to a version', title: 'Move many endpoints to a version' },

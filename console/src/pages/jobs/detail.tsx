@@ -4,10 +4,12 @@ import { useMay, useMe } from '../../api/me.ts'
 import type { BodyOf, ItemOf } from '../../api/operation-types.ts'
 import { useChange, useGet, useList } from '../../api/query.ts'
 import { oneOf, useAddressState } from '../../parts/address-state.ts'
+import { formatBytes } from '../../parts/amounts.tsx'
 import { AsCommand } from '../../parts/as-command.tsx'
 import { Badge, type Tone } from '../../parts/badge.tsx'
 import { Button } from '../../parts/button.tsx'
 import { Card, Facts, Loading } from '../../parts/card.tsx'
+import { openDownload } from '../../parts/copy.tsx'
 import { DataTable } from '../../parts/data-table.tsx'
 import type { Column } from '../../parts/data-table-types.ts'
 import { Dialog } from '../../parts/dialog.tsx'
@@ -30,6 +32,7 @@ type Item = ItemOf<'jobs.items.list'>
 
 const openMs = 1_000
 const endedMs = 30_000
+const linkSeconds = 60
 
 export default function JobPage({ params }: PageProps) {
   const jobId = params.jobId!
@@ -56,6 +59,7 @@ export default function JobPage({ params }: PageProps) {
         actions={
           <>
             <AsCommand operation="jobs.get" args={{ jobId }} />
+            <DownloadButton job={data} />
             <StartButton job={data} />
             <CancelButton job={data} />
           </>
@@ -111,6 +115,25 @@ const Details = ({ job }: { job: Job }) => (
     />
   </Card>
 )
+
+/** The file of an export, by a link that needs no token and lasts a minute. */
+function DownloadButton({ job: { jobId, file } }: { job: Job }) {
+  const link = useChange('links.create')
+  const toast = useToast()
+  if (!file) return null
+  async function run() {
+    const outcome = await link.run({
+      body: { path: `/jobs/api/v1/jobs/${encodeURIComponent(jobId)}/file`, validSeconds: linkSeconds },
+    })
+    if (outcome.kind === 'done') openDownload(outcome.body.url, file!.name)
+    else if (outcome.kind === 'failed') toast(outcome.problem.message, 'bad')
+  }
+  return (
+    <Button look="primary" icon="download" onPress={() => void run()} isBusy={link.isRunning}>
+      {texts.download(formatBytes(file.size))}
+    </Button>
+  )
+}
 
 /** Only the caller who made a preview can start it. */
 function StartButton({ job }: { job: Job }) {

@@ -73,8 +73,5 @@ export const texts = {
   problem: (reason: string) => `The last attempt failed and is repeated: ${reason}`,
   canceledText: (pending: number) =>
     pending === 0 ? 'Canceled after every item was done.' : `Canceled: ${count(pending)} items were not touched.`,
-  download: 'Download',
-  open: 'Open',
-  saveFailed: 'Save failed items as a file',
-  saving: 'Reading the failed items…',
+  download: (size: string) => `Download ${size}`,
 }
