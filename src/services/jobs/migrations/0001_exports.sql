@@ -1,4 +1,5 @@
-create schema jobs;
+-- The job queue has its tables in this schema too, and may have created it.
+create schema if not exists jobs;
 
 -- The file of an export. Its bulk task (kernel.bulk_tasks) has the state; a finished file expires before its task does.
 create table jobs.exports (
