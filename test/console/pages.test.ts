@@ -19,8 +19,22 @@ before(async () => {
   })
   const ada = { username: 'ada', firstName: 'Ada', lastName: 'Lovelace', roles: ['endpoint-reader'] }
   ids.ada = (await api('POST /iam/api/v1/users', ada)).body.id
+  await api('POST /api/v1/basic-credentials', { username: 'gateway-1' })
+  await api('POST /api/v1/x509-credentials', { commonName: 'pump-1', ttl: 86_400 })
+  ids.vpn = (await api('POST /vpms/api/v1/vpnclient', { name: 'gateway-1', type: 'device' })).body.data.id
+  ids.lorawan = (await api('POST /api/v1/integrations', lorawan)).body.id
   page = await console_.open('/')
 })
+
+/** An integration whose host cannot be resolved. */
+const lorawan = {
+  appName: 'meters',
+  name: 'The Things Stack',
+  netUsername: 'meters@network',
+  netIdentityServerHost: 'lorawan.invalid',
+  netPlainMqttServerUrl: 'mqtts://lorawan.invalid',
+  netApiKeyId: 'key',
+}
 
 /** Ids that the platform made: `{ada}` in a path. */
 const ids: Record<string, string> = {}
@@ -68,12 +82,25 @@ const pages: [path: string, heading: string | RegExp][] = [
   ['/roles?tab=who&scope=endpoint:read', 'Roles and grants'],
   ['/roles/new', 'New role'],
   ['/roles/endpoint-reader', 'endpoint-reader'],
+  ['/api-keys', 'API keys'],
+  ['/api-keys/new', 'New API key'],
+  ['/credentials', 'Credentials'],
+  ['/credentials?kind=x509', 'Credentials'],
+  ['/credentials/new?kind=x509', 'New certificate'],
+  ['/audit', 'Audit log'],
+  ['/account', 'Your account'],
+  ['/vpn', 'VPN'],
+  ['/vpn/new', 'New VPN client'],
+  ['/vpn/{vpn}', 'gateway-1'],
+  ['/lorawan', 'LoRaWAN'],
+  ['/lorawan/applications/new', 'Link an application'],
+  ['/lorawan/applications/{lorawan}', 'The Things Stack'],
   ['/no/such/page', /no such page/],
 ]
 
 for (const [path, heading] of pages)
   test(`${path} is accessible, narrow, and free of errors`, async () => {
-    await page.goto(console_.address(path.replace(/\{(\w+)\}/g, (_, name: string) => ids[name]!)))
+    await page.goto(console_.address(path.replace(/\{(\w+)\}/g, (_, name: string) => String(ids[name]))))
     await settled(page)
     await page.getByRole('heading', { level: 1, name: heading }).waitFor()
     await checkAccessibility(page, path)

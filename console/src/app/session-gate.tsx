@@ -9,6 +9,7 @@ import { createSession, type Session, type SessionState } from '../api/session.t
 import { Button } from '../parts/button.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { ErrorNote } from '../parts/notes.tsx'
+import { StoredPreferences } from './preferences.tsx'
 import { Shell } from './shell.tsx'
 import { StandAlone } from './stand-alone.tsx'
 import { rememberTenant } from './tenants.ts'
@@ -36,6 +37,7 @@ export function SessionGate({ tenant, returned, closes }: { tenant: string; retu
   return (
     <ClientContext value={context}>
       <QueryClientProvider client={queries}>
+        <StoredPreferences />
         <Shell />
         <ExpiredDialog isOpen={state.kind === 'expired'} session={session} />
       </QueryClientProvider>

@@ -27,6 +27,13 @@ export interface PageEntry {
 
 const createApplication = ['tenant:application:create', 'platform:application:create']
 
+const readCredentials = ['tenant:basic-credentials:read', 'tenant:x509-credentials:read']
+const createCredentials = ['tenant:basic-credentials:create', 'tenant:x509-credentials:create']
+
+const readLorawan = ['net-app-integration:read', 'net-account-integration:read']
+const createLorawan = ['application:net-app-integration:create', 'tenant:net-account-integration:create']
+const readStatus = 'platform:status:read'
+
 export const pages: PageEntry[] = [
   { path: '/', title: 'Overview', group: '', icon: 'home', load: () => import('./overview/overview.tsx') },
 
@@ -109,6 +116,50 @@ export const pages: PageEntry[] = [
     load: () => import('./applications/detail.tsx'),
   },
 
+  {
+    ...{ path: '/credentials', title: 'Credentials', group: 'Connect', icon: 'lock', scope: readCredentials },
+    keywords: 'mqtt passwords certificates x509 tls devices',
+    load: () => import('./credentials/list.tsx'),
+  },
+  {
+    ...{ path: '/credentials/new', title: 'New credentials', scope: createCredentials, icon: 'plus' },
+    load: () => import('./credentials/edit.tsx'),
+  },
+  {
+    ...{ path: '/lorawan', title: 'LoRaWAN', group: 'Connect', icon: 'radio', scope: readLorawan },
+    keywords: 'the things stack network gateways integrations',
+    load: () => import('./lorawan/list.tsx'),
+  },
+  {
+    ...{ path: '/lorawan/:kind/new', title: 'New LoRaWAN integration', scope: createLorawan },
+    load: () => import('./lorawan/edit.tsx'),
+  },
+  {
+    ...{ path: '/lorawan/:kind/:id/edit', title: 'Edit LoRaWAN integration', scope: readLorawan },
+    load: () => import('./lorawan/edit.tsx'),
+  },
+  {
+    ...{ path: '/lorawan/applications/:id', title: 'LoRaWAN application', scope: 'net-app-integration:read' },
+    load: () => import('./lorawan/application.tsx'),
+  },
+  {
+    ...{ path: '/lorawan/accounts/:id', title: 'LoRaWAN account', scope: 'net-account-integration:read' },
+    load: () => import('./lorawan/account.tsx'),
+  },
+  {
+    ...{ path: '/vpn', title: 'VPN', group: 'Connect', icon: 'globe', scope: 'vpnclient:read' },
+    keywords: 'openvpn tunnel remote access ssh',
+    load: () => import('./vpn/list.tsx'),
+  },
+  {
+    ...{ path: '/vpn/new', title: 'New VPN client', scope: 'vpnclient:create', icon: 'plus' },
+    load: () => import('./vpn/edit.tsx'),
+  },
+  {
+    ...{ path: '/vpn/:id', title: 'VPN client', scope: 'vpnclient:read' },
+    load: () => import('./vpn/detail.tsx'),
+  },
+
   // People
   {
     ...{ path: '/users', title: 'Users', group: 'People', icon: 'users', scope: 'identity:user:read' },
@@ -140,5 +191,59 @@ export const pages: PageEntry[] = [
   {
     ...{ path: '/roles/:name', title: 'Role', scope: 'identity:role:read' },
     load: () => import('./roles/detail.tsx'),
+  },
+  {
+    ...{ path: '/api-keys', title: 'API keys', group: 'People', icon: 'key', scope: 'identity:api-key:read' },
+    keywords: 'programs scripts tokens',
+    load: () => import('./api-keys/list.tsx'),
+  },
+  {
+    ...{ path: '/api-keys/new', title: 'New API key', scope: 'identity:api-key:create', icon: 'plus' },
+    load: () => import('./api-keys/edit.tsx'),
+  },
+  {
+    ...{ path: '/audit', title: 'Audit', group: 'People', icon: 'scroll', scope: 'tenant:audit:read' },
+    keywords: 'log history changes logins who',
+    load: () => import('./audit/list.tsx'),
+  },
+  {
+    ...{ path: '/account', title: 'Your account', icon: 'user' },
+    keywords: 'password sessions preferences theme time zone second factor profile',
+    load: () => import('./account/account.tsx'),
+  },
+
+  // Platform
+  {
+    ...{ path: '/tenants', title: 'Tenants', group: 'Platform', icon: 'building', scope: 'identity:tenant:read' },
+    ...{ realm: 'platform', keywords: 'customers packages quotas' },
+    load: () => import('./tenants/list.tsx'),
+  },
+  {
+    ...{ path: '/tenants/new', title: 'New tenant', scope: 'identity:tenant:create', icon: 'plus', realm: 'platform' },
+    load: () => import('./tenants/edit.tsx'),
+  },
+  {
+    ...{ path: '/tenants/:id', title: 'Tenant', scope: 'identity:tenant:read', realm: 'platform' },
+    load: () => import('./tenants/detail.tsx'),
+  },
+  {
+    ...{ path: '/platform/nodes', title: 'Nodes', group: 'Platform', icon: 'server', scope: readStatus },
+    ...{ realm: 'platform', keywords: 'processes memory disk version' },
+    load: () => import('./platform/nodes.tsx'),
+  },
+  {
+    ...{ path: '/platform/database', title: 'Database', group: 'Platform', icon: 'database', scope: readStatus },
+    ...{ realm: 'platform', keywords: 'postgresql queues jobs tables' },
+    load: () => import('./platform/database.tsx'),
+  },
+  {
+    ...{ path: '/platform/backups', title: 'Backups', group: 'Platform', icon: 'download', scope: readStatus },
+    ...{ realm: 'platform', keywords: 'restore' },
+    load: () => import('./platform/backups.tsx'),
+  },
+  {
+    ...{ path: '/platform/settings', title: 'Settings', group: 'Platform', icon: 'sliders', scope: readStatus },
+    ...{ realm: 'platform', keywords: 'configuration environment variables' },
+    load: () => import('./platform/settings.tsx'),
   },
 ]

@@ -40,7 +40,9 @@ export const texts = {
     total === undefined ? 'Select all that match' : `Select all ${count(total)} that match`,
   clearSelection: 'Clear selection',
   rows: (shown: number, total: number | undefined) =>
-    total === undefined || total === shown ? `${count(shown)} rows` : `${count(shown)} of ${count(total)} rows`,
+    total === undefined || total === shown
+      ? `${count(shown)} ${shown === 1 ? 'row' : 'rows'}`
+      : `${count(shown)} of ${count(total)} rows`,
   sortBy: (name: string) => `Sort by ${name}`,
   nothingMatches: 'Nothing matches',
   nothingMatchesText: 'No item meets these conditions.',

@@ -1,13 +1,44 @@
 /** Times in the zone of the person, with UTC beside. The only code that formats dates. */
-import { useEffect, useState } from 'react'
+import { useEffect, useState, useSyncExternalStore } from 'react'
 import { texts } from './texts.ts'
 
 type Instant = string | number | Date
 
-const absolute = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' })
-const clock = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' })
-const day = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium' })
-const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
+interface Formats {
+  /** Time zone such as Europe/Vienna. Default: that of the device. */
+  zone?: string | undefined
+  /** Language of dates, such as `de-AT`. Default: English. */
+  language?: string | undefined
+}
+
+const makeFormats = ({ zone, language = 'en-GB' }: Formats) => ({
+  absolute: new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'medium', timeZone: zone }),
+  clock: new Intl.DateTimeFormat(language, { timeStyle: 'medium', timeZone: zone }),
+  day: new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeZone: zone }),
+  relative: new Intl.RelativeTimeFormat(language, { numeric: 'auto' }),
+})
+
+let formats = makeFormats({})
+const listeners = new Set<() => void>()
+
+/** Changes how all times are shown. Returns false if the browser does not know the zone or language. */
+export function setFormats(wanted: Formats): boolean {
+  try {
+    formats = makeFormats(wanted)
+  } catch {
+    return false
+  }
+  for (const listener of listeners) listener()
+  return true
+}
+
+const subscribe = (listener: () => void) => {
+  listeners.add(listener)
+  return () => void listeners.delete(listener)
+}
+
+/** Returns the names of all time zones that the browser knows. */
+export const timeZones = () => ['UTC', ...Intl.supportedValuesOf('timeZone').filter((zone) => zone !== 'UTC')]
 
 const steps: [Intl.RelativeTimeFormatUnit, number][] = [
   ['second', 60],
@@ -22,21 +53,21 @@ const steps: [Intl.RelativeTimeFormatUnit, number][] = [
 export function ago(instant: Instant, now = Date.now()): string {
   let value = (new Date(instant).getTime() - now) / 1000
   for (const [unit, size] of steps) {
-    if (Math.abs(value) < size) return relative.format(Math.round(value), unit)
+    if (Math.abs(value) < size) return formats.relative.format(Math.round(value), unit)
     value /= size
   }
   return ''
 }
 
-export const formatTime = (instant: Instant) => absolute.format(new Date(instant))
-export const formatDay = (instant: Instant) => day.format(new Date(instant))
+export const formatTime = (instant: Instant) => formats.absolute.format(new Date(instant))
+export const formatDay = (instant: Instant) => formats.day.format(new Date(instant))
 /** Returns the time in UTC, as the API writes it. */
 export const utcOf = (instant: Instant) => new Date(instant).toISOString()
 /** Returns milliseconds since 1970; for arguments of the API and charts. */
 export const nowMs = () => Date.now()
 export const msOf = (instant: Instant) => new Date(instant).getTime()
 /** Returns the name of the person's time zone, such as Europe/Vienna. */
-export const timeZone = () => Intl.DateTimeFormat().resolvedOptions().timeZone
+export const timeZone = () => formats.absolute.resolvedOptions().timeZone
 
 const refreshMs = 30_000
 
@@ -49,6 +80,7 @@ export function Time({
   style?: 'relative' | 'full' | 'day' | 'clock'
 }) {
   const [now, setNow] = useState(Date.now)
+  useSyncExternalStore(subscribe, () => formats)
   useEffect(() => {
     if (style !== 'relative') return
     const timer = setInterval(() => setNow(Date.now()), refreshMs)
@@ -62,8 +94,8 @@ export function Time({
       ? ago(ms, Math.max(now, Date.now()))
       : style === 'day'
         ? formatDay(ms)
-        : style === 'clock' && new Date().toDateString() === new Date(ms).toDateString()
-          ? clock.format(ms)
+        : style === 'clock' && formatDay(Date.now()) === formatDay(ms)
+          ? formats.clock.format(ms)
           : formatTime(ms)
   return (
     <time className="time" dateTime={utcOf(ms)} title={`${formatTime(ms)}\n${utcOf(ms)} UTC`}>

@@ -1,0 +1,16 @@
+/** Applies the preferences that are kept with the user, so that they hold on every device. */
+import { useEffect } from 'react'
+import { usePreferences } from '../api/preferences.ts'
+import { chooseTheme, onTheme } from '../parts/theme.ts'
+import { setFormats } from '../parts/time.tsx'
+import { setTheme } from './theme.ts'
+
+export function StoredPreferences() {
+  const { zone, language, theme } = usePreferences().data ?? {}
+  useEffect(() => onTheme(setTheme), [])
+  useEffect(() => {
+    if (theme) chooseTheme(theme)
+  }, [theme])
+  useEffect(() => void setFormats({ zone, language }), [zone, language])
+  return null
+}

@@ -1,0 +1,103 @@
+/** Suspends, resumes and deletes integrations, devices and gateways, which all have the same states. */
+import { useState } from 'react'
+import type { Outcome } from '../../api/query.ts'
+import { Confirm } from '../../parts/confirm.tsx'
+import { ConfirmDelete } from '../../parts/confirm-delete.tsx'
+import { Menu, type MenuEntry } from '../../parts/menu.tsx'
+import type { Problem } from '../../parts/problem.ts'
+import { useToast } from '../../parts/toast.tsx'
+import { texts } from './texts.ts'
+
+type Status = 'ACTIVE' | 'SUSPENDED'
+
+interface Action<A extends unknown[]> {
+  run(...args: A): Promise<Outcome<unknown>>
+  isRunning: boolean
+  problem: Problem | undefined
+}
+
+export interface IntegrationMenuProps {
+  name: string
+  /** Names what is deleted. */
+  what: string
+  status: Status
+  also: { name: string; count: number }[]
+  /** Undefined: the caller may not. */
+  setStatus: Action<[Status]> | undefined
+  remove: Action<[]> | undefined
+  onDeleted?(): void
+  deletedText?: string
+}
+
+export function IntegrationMenu(props: IntegrationMenuProps) {
+  const { name, what, status, also, setStatus, remove, onDeleted, deletedText = texts.deleted } = props
+  const [open, setOpen] = useState<'status' | 'delete'>()
+  const toast = useToast()
+  const isActive = status === 'ACTIVE'
+  const close = () => setOpen(undefined)
+  async function changeStatus() {
+    const outcome = await setStatus!.run(isActive ? 'SUSPENDED' : 'ACTIVE')
+    if (outcome.kind !== 'done') return
+    toast(isActive ? texts.suspended : texts.resumed)
+    close()
+  }
+  async function runDelete() {
+    const outcome = await remove!.run()
+    if (outcome.kind !== 'done') return
+    toast(deletedText)
+    close()
+    onDeleted?.()
+  }
+  const entries: MenuEntry[] = [
+    ...(setStatus
+      ? [
+          {
+            id: 'status',
+            label: isActive ? texts.suspend : texts.resume,
+            icon: isActive ? ('pause' as const) : ('play' as const),
+            // Resuming loses nothing, so it needs no question.
+            onAction: () => (isActive ? setOpen('status') : void changeStatus()),
+          },
+        ]
+      : []),
+    ...(remove
+      ? [
+          {
+            ...{ id: 'delete', label: texts.delete, icon: 'trash' as const, isDanger: true },
+            onAction: () => setOpen('delete'),
+          },
+        ]
+      : []),
+  ]
+  if (entries.length === 0) return null
+  return (
+    <>
+      <Menu label={texts.actions(name.slice(0, 60))} entries={entries} />
+      {setStatus && (
+        <Confirm
+          title={texts.suspendTitle(name.slice(0, 80))}
+          action={texts.suspend}
+          isDanger
+          isOpen={open === 'status'}
+          isBusy={setStatus.isRunning}
+          problem={setStatus.problem}
+          onConfirm={() => void changeStatus()}
+          onClose={close}
+        >
+          {texts.suspendText}
+        </Confirm>
+      )}
+      {remove && (
+        <ConfirmDelete
+          what={what.slice(0, 120)}
+          also={also}
+          isOpen={open === 'delete'}
+          isBusy={remove.isRunning}
+          problem={remove.problem}
+          onConfirm={() => void runDelete()}
+          onClose={close}
+        />
+      )}
+    </>
+  )
+}

@@ -1,0 +1,130 @@
+/** Administrators in the console: people and their rights in a tenant, and tenants of the platform. */
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { client, tokenOf } from '../harness/client.ts'
+import { checkAccessibility, checkNarrow, openConsole, settled, signIn, type TestConsole } from '../harness/console.ts'
+
+let console_: TestConsole
+let page: Page
+
+before(async () => {
+  console_ = await openConsole()
+  page = await console_.open('/users')
+})
+
+const button = (name: string | RegExp) => page.getByRole('button', { name })
+
+test('an administrator creates a user, and sees what she may do and why', async () => {
+  const { api } = console_
+  await page.getByRole('link', { name: 'New user' }).click()
+  await page.getByLabel('User name').fill('ada')
+  await page.getByLabel('First name').fill('<b>Ada</b>')
+  await page.getByLabel('First password').fill('correct horse battery')
+  await page.getByText('endpoint-reader', { exact: true }).click()
+  await button('Create').click()
+  await page.getByRole('heading', { level: 1, name: '<b>Ada</b>' }).waitFor()
+  const { body } = await api('GET /iam/api/v1/users?search=ada')
+  assert.deepEqual(body.content[0].roles, ['endpoint-reader'])
+
+  await page.getByRole('link', { name: 'Access' }).click()
+  const row = page.getByRole('row', { name: /Read endpoints/ })
+  await row.getByText('endpoint-reader').waitFor()
+  assert.match(await row.innerText(), /on tenant-system/)
+  assert.equal(await page.getByText('endpoint:delete', { exact: true }).count(), 0)
+})
+
+test('who may do something is listed with the reasons', async () => {
+  await page.goto(console_.address('/roles?tab=who&scope=endpoint:read'))
+  const row = page.getByRole('row', { name: /^ada/ })
+  await row.getByText('endpoint-reader').waitFor()
+})
+
+test('an API key is shown once, works, and is rejected after it is revoked', async () => {
+  await page.goto(console_.address('/api-keys/new'))
+  await page.getByLabel('Name').fill('ci')
+  await button('Create').click()
+  const key = await page.getByRole('status', { name: 'The key' }).innerText()
+  const asKey = client(console_.platform.baseUrl, { 'x-identity-api-key': key })
+  assert.equal((await asKey('GET /iam/api/v1/me')).body.subject.type, 'api-key')
+
+  await button('I have kept it').click()
+  await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor()
+  assert.equal(await page.getByText(key).count(), 0)
+  await button('Revoke').click()
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Revoke' }).click()
+  await page.getByText('API key revoked').waitFor()
+  assert.equal((await asKey('GET /iam/api/v1/me')).status, 401)
+})
+
+test('with the keyboard alone: a user is disabled, and the audit log says who did it', async () => {
+  const { api } = console_
+  const { body } = await api('GET /iam/api/v1/users?search=ada')
+  await page.goto(console_.address(`/users/${body.content[0].id}`))
+  await settled(page)
+  await button('More actions').focus()
+  await page.keyboard.press('Enter')
+  await page.getByRole('menuitem', { name: 'Disable' }).waitFor()
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('Enter')
+  await page.getByRole('alertdialog').waitFor()
+  await button('Disable').focus()
+  await page.keyboard.press('Enter')
+  await page.getByText('User disabled').waitFor()
+  assert.equal((await api(`GET /iam/api/v1/users/${body.content[0].id}`)).body.enabled, false)
+
+  await page.goto(console_.address('/audit?operation=users.update'))
+  await page
+    .getByRole('row', { name: /admin.*users\.update/ })
+    .first()
+    .waitFor()
+})
+
+test('an administrator of the platform creates a tenant, whose administrator signs in, and suspends it', async () => {
+  const { platform } = console_
+  const { admin, frontendClient, tenantId } = platform.bootstrap.platform
+  const at = (path: string) => `${platform.baseUrl}/console/${tenantId}${path}`
+  await page.goto(at('/tenants/new'))
+  await page
+    .getByLabel(/password/i)
+    .first()
+    .waitFor()
+  await signIn(page, admin.username, admin.password ?? '')
+  await page.goto(at('/tenants/new'))
+  await page.getByRole('textbox', { name: /^Name/ }).fill('Acme')
+  await page.getByRole('textbox', { name: /^Id/ }).fill('acme')
+  await page.getByLabel('E-mail address').fill('root@acme.example')
+  await page.getByLabel('First name').fill('Rosa')
+  await page.getByLabel('Last name').fill('Root')
+  await button('Create').click()
+  const password = await page.getByRole('status', { name: /Password of admin/ }).innerText()
+  await button('I have kept it').click()
+  await page.getByText('In service').waitFor()
+  const login = { grant_type: 'password', client_id: frontendClient.id, username: 'admin', password }
+  assert.ok(await tokenOf(platform.baseUrl, 'acme', login))
+
+  await button('More actions').click()
+  await page.getByRole('menuitem', { name: 'Suspend' }).click()
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Suspend' }).click()
+  await page.getByText('Tenant suspended').waitFor()
+  const ask = await platform.asService(platform.bootstrap.platform)
+  const { body } = await ask('GET /tenant-manager/api/v2/tenants?tenant_id=acme')
+  assert.equal(body.results[0].status, 'SUSPENDED')
+  assert.deepEqual(console_.problems, [])
+})
+
+for (const [path, heading] of [
+  ['/tenants', 'Tenants'],
+  ['/platform/nodes', 'Nodes'],
+  ['/platform/database', 'Database and queues'],
+  ['/platform/backups', 'Backups'],
+  ['/platform/settings', 'Settings in effect'],
+] as const)
+  test(`${path} is accessible, narrow, and free of errors`, async () => {
+    await page.goto(`${console_.platform.baseUrl}/console/platform${path}`)
+    await settled(page)
+    await page.getByRole('heading', { level: 1, name: heading }).waitFor()
+    await checkAccessibility(page, path)
+    await checkNarrow(page, path)
+    assert.deepEqual(console_.problems, [])
+  })
