@@ -80,6 +80,19 @@ test('with the keyboard alone: a user is disabled, and the audit log says who di
     .waitFor()
 })
 
+test('the time zone of the account is kept by the platform and changes times', async () => {
+  await page.goto(console_.address('/account'))
+  await settled(page)
+  await button(/Time zone/).click()
+  await page.getByRole('option', { name: 'Asia/Tokyo' }).click()
+  await page.getByText('Preferences saved').waitFor()
+  assert.equal((await console_.api('GET /iam/api/v1/me/preferences')).body.zone, 'Asia/Tokyo')
+  const shown = page.getByText('Now it is').locator('time')
+  const utc = Date.parse((await shown.getAttribute('datetime')) ?? '')
+  const tokyo = new Intl.DateTimeFormat('en-GB', { timeStyle: 'short', timeZone: 'Asia/Tokyo' }).format(utc)
+  assert.ok((await shown.innerText()).includes(tokyo))
+})
+
 test('an administrator of the platform creates a tenant, whose administrator signs in, and suspends it', async () => {
   const { platform } = console_
   const { admin, frontendClient, tenantId } = platform.bootstrap.platform

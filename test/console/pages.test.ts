@@ -87,6 +87,7 @@ const pages: [path: string, heading: string | RegExp][] = [
   ['/credentials', 'Credentials'],
   ['/credentials?kind=x509', 'Credentials'],
   ['/credentials/new?kind=x509', 'New certificate'],
+  ['/sign-in', 'Sign-in'],
   ['/audit', 'Audit log'],
   ['/account', 'Your account'],
   ['/vpn', 'VPN'],

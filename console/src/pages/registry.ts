@@ -32,6 +32,7 @@ const createCredentials = ['tenant:basic-credentials:create', 'tenant:x509-crede
 
 const readLorawan = ['net-app-integration:read', 'net-account-integration:read']
 const createLorawan = ['application:net-app-integration:create', 'tenant:net-account-integration:create']
+const signInScopes = ['identity:realm:read', 'identity:client:read', 'identity:issuer:read']
 const readStatus = 'platform:status:read'
 
 export const pages: PageEntry[] = [
@@ -200,6 +201,11 @@ export const pages: PageEntry[] = [
   {
     ...{ path: '/api-keys/new', title: 'New API key', scope: 'identity:api-key:create', icon: 'plus' },
     load: () => import('./api-keys/edit.tsx'),
+  },
+  {
+    ...{ path: '/sign-in', title: 'Sign-in', group: 'People', icon: 'lock', scope: signInScopes },
+    keywords: 'second factor clients secrets issuers single sign-on openid',
+    load: () => import('./sign-in/list.tsx'),
   },
   {
     ...{ path: '/audit', title: 'Audit', group: 'People', icon: 'scroll', scope: 'tenant:audit:read' },
