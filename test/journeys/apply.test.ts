@@ -155,3 +155,38 @@ test('an object that somebody changed since the plan is left alone', async () =>
   const { body } = await client.applications.get({ appName: 'also-good' })
   assert.equal((body as { displayName: string }).displayName, 'Theirs')
 })
+
+test('a dashboard is applied, changed with a new version, and exported as it was written', async () => {
+  const directory = temporaryDirectory()
+  mkdirSync(directory, { recursive: true })
+  const path = join(directory, 'dashboard.yaml')
+  const dashboard = (title: string) => `kind: dashboard
+name: Greenhouse
+definition:
+  variables:
+    - { name: device, kind: endpoint }
+  widgets:
+    - { kind: text, id: note, x: 0, y: 0, width: 12, height: 4, title: ${title}, text: '# Hello' }
+    - kind: chart
+      id: temperature
+      x: 12
+      y: 0
+      width: 12
+      height: 8
+      series: [{ endpoint: $device, timeSeries: auto~temperature }]
+`
+  writeFileSync(path, dashboard('First'))
+  assert.match(await output(one, 'apply', '-f', path, '--yes'), /^created dashboard Greenhouse$/m)
+  assert.match(await output(one, 'plan', '-f', path), /1 unchanged\.\n$/)
+  writeFileSync(path, dashboard('Second'))
+  await output(one, 'apply', '-f', path, '--yes')
+  const ask = await one.asService(one.bootstrap.default)
+  const { body } = await ask('GET /dashboards/api/v1/dashboards')
+  assert.deepEqual(
+    body.content.map(({ name, version }: { name: string; version: number }) => [name, version]),
+    [['Greenhouse', 2]],
+  )
+  assert.match(await output(one, 'export'), /kind: dashboard\nname: Greenhouse\ndefinition:\n {2}variables:\n/)
+  writeFileSync(path, dashboard('Third').replace('kind: chart', 'kind: pie'))
+  assert.notEqual((await run(one, 'apply', '-f', path, '--yes')).code, 0)
+})
