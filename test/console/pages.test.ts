@@ -23,6 +23,10 @@ before(async () => {
   await api('POST /api/v1/x509-credentials', { commonName: 'pump-1', ttl: 86_400 })
   ids.vpn = (await api('POST /vpms/api/v1/vpnclient', { name: 'gateway-1', type: 'device' })).body.data.id
   ids.lorawan = (await api('POST /api/v1/integrations', lorawan)).body.id
+  const expression = 'return ctx.trigger.cron !== undefined'
+  const made = await api('POST /re/api/v1/rules', { name: 'Too hot', expression })
+  ids.rule = made.headers.get('location')!.split('/').at(-1)!
+  await api(`POST /re/api/v1/rules/${ids.rule}/execute`, {})
   page = await console_.open('/')
 })
 
@@ -66,6 +70,16 @@ const pages: [path: string, heading: string | RegExp][] = [
   ['/explore', 'Explore'],
   ['/explore?application=meters&endpoints=meter-1&series=auto~power&compare=day', 'Explore'],
   ['/explore?aggregate=none-such&period=x', 'Explore'],
+  ['/rules', 'Rules'],
+  ['/rules?tab=runs', 'Rules'],
+  ['/rules?tab=letters', 'Rules'],
+  ['/rules?origin=setting', 'Rules'],
+  ['/rules/new', 'New rule'],
+  ['/rules/{rule}', 'Too hot'],
+  ['/rules/{rule}?tab=try', 'Too hot'],
+  ['/rules/{rule}?tab=runs', 'Too hot'],
+  ['/rules/{rule}?tab=versions', 'Too hot'],
+  ['/rules/{rule}/edit', /Edit/],
   ['/alerts', 'Alerts'],
   ['/alerts?state=OPEN&severity=HIGH', 'Alerts'],
   ['/applications', 'Applications'],

@@ -18,7 +18,7 @@ export function useShortcuts({ onPalette, onShortcuts }: { onPalette(): void; on
     const act: Record<string, () => unknown> = {
       '?': onShortcuts,
       '/': () => document.querySelector<HTMLElement>('[data-search]')?.focus(),
-      c: () => document.querySelector<HTMLElement>('[data-create]')?.click(),
+      c: () => document.querySelector<HTMLElement>('[data-create] :is(a, button)')?.click(),
       r: readAgain,
     }
     function onKey(event: KeyboardEvent) {

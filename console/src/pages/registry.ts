@@ -92,6 +92,20 @@ export const pages: PageEntry[] = [
 
   // Automation
   {
+    ...{ path: '/rules', title: 'Rules', group: 'Automation', icon: 'zap', scope: 'rule:read' },
+    keywords: 'scripts triggers actions traces dead letters',
+    load: () => import('./rules/list.tsx'),
+  },
+  {
+    ...{ path: '/rules/new', title: 'New rule', scope: 'tenant:rule:create', icon: 'plus' },
+    load: () => import('./rules/edit.tsx'),
+  },
+  {
+    ...{ path: '/rules/:ruleId/edit', title: 'Edit rule', scope: 'rule:update' },
+    load: () => import('./rules/edit.tsx'),
+  },
+  { path: '/rules/:ruleId', title: 'Rule', scope: 'rule:read', load: () => import('./rules/detail.tsx') },
+  {
     ...{ path: '/alerts', title: 'Alerts', group: 'Automation', icon: 'bell', scope: 'alert:read' },
     keywords: 'alarms severity acknowledge',
     load: () => import('./alerts/list.tsx'),

@@ -6,6 +6,10 @@ export const count = (value: number) => number.format(value)
 export const texts = {
   none: '—',
   more: (characters: number) => `… ${count(characters)} more characters`,
+  noDifference: 'Nothing differs.',
+  removed: 'removed:',
+  added: 'added:',
+  moreLines: (lines: number) => `… ${count(lines)} more lines`,
   messages: 'Messages',
   copy: 'Copy',
   copied: 'Copied',

@@ -1,0 +1,175 @@
+/** Rules, what they did, and events that could not be run. */
+import { useLocation } from 'wouter'
+import { useMay } from '../../api/me.ts'
+import type { ArgumentsOf, ItemOf } from '../../api/operation-types.ts'
+import { useList } from '../../api/query.ts'
+import { type AddressState, oneOf, text, useAddressState } from '../../parts/address-state.ts'
+import { AsCommand } from '../../parts/as-command.tsx'
+import { Badge } from '../../parts/badge.tsx'
+import { Button } from '../../parts/button.tsx'
+import { DataTable } from '../../parts/data-table.tsx'
+import type { Column } from '../../parts/data-table-types.ts'
+import { FilterBar, SearchBox } from '../../parts/filter-bar.tsx'
+import { Link, LinkButton } from '../../parts/link.tsx'
+import { EmptyState } from '../../parts/notes.tsx'
+import { PageHeader } from '../../parts/page-header.tsx'
+import { Segments } from '../../parts/segments.tsx'
+import { Tabs } from '../../parts/tabs.tsx'
+import { Text } from '../../parts/text.tsx'
+import { count } from '../../parts/texts.ts'
+import { Time } from '../../parts/time.tsx'
+import { DeadLetters } from './dead-letters.tsx'
+import { texts } from './texts.ts'
+import { outcomes, Traces } from './traces.tsx'
+
+type Rule = ItemOf<'rules.list'>
+
+const tabIds = ['rules', 'runs', 'letters'] as const
+const sortKeys = ['-updated', 'updated'] as const
+const origins = ['own', 'setting'] as const
+const addressOf = ({ id }: Rule) => `/rules/${encodeURIComponent(id)}`
+
+const columns: Column<Rule>[] = [
+  {
+    ...{ id: 'name', title: texts.columns.name, width: 'minmax(12rem, 2fr)' },
+    cell: (rule) => (
+      <Link to={addressOf(rule)}>
+        <Text value={rule.name} max={100} />
+      </Link>
+    ),
+  },
+  {
+    ...{ id: 'state', title: texts.columns.state, width: '8rem' },
+    cell: ({ state }) => <Badge tone={state === 'ENABLED' ? 'good' : 'quiet'}>{texts.states[state]}</Badge>,
+  },
+  {
+    ...{ id: 'runs', title: texts.columns.runs, width: '7rem', align: 'end' },
+    cell: ({ statistics }) => count(statistics.count),
+  },
+  {
+    ...{ id: 'duration', title: texts.columns.duration, width: '9rem', align: 'end' },
+    cell: ({ statistics }) => texts.milliseconds(statistics.avgDuration),
+  },
+  { ...{ id: 'version', title: texts.columns.version, width: '6rem', align: 'end' }, cell: ({ version }) => version },
+  {
+    ...{ id: 'updated', title: texts.columns.updated, isSortable: true },
+    cell: ({ updatedAt }) => <Time value={updatedAt} />,
+  },
+]
+
+export default function RulesPage() {
+  const address = useAddressState({
+    tab: oneOf(tabIds, 'rules'),
+    q: text(),
+    origin: oneOf(origins, 'own'),
+    sort: oneOf(sortKeys, '-updated'),
+    outcome: oneOf(outcomes, ''),
+    endpoint: text(),
+  })
+  const { tab, q, origin, sort } = address.values
+  const [path] = useLocation()
+  const may = useMay()
+  const args: ArgumentsOf<'rules.list'> = {
+    ...(q.trim() !== '' && { name: q.trim() }),
+    ...(origin === 'setting' && { include: 'ATTACHED_TO_ALERT_SETTING' }),
+    sort: 'updatedAt',
+    sortOrder: sort.startsWith('-') ? 'desc' : 'asc',
+    size: 100,
+  }
+  const operation = { rules: 'rules.list', runs: 'rules.traces.list', letters: 'rules.deadLetters.list' }[tab]
+  return (
+    <>
+      <PageHeader
+        title={texts.title}
+        lead={texts.lead}
+        actions={
+          <>
+            <AsCommand operation={operation} args={tab === 'rules' ? args : {}} />
+            {may('tenant:rule:create') && (
+              <span data-create="">
+                <LinkButton to="/rules/new" icon="plus" look="primary">
+                  {texts.create}
+                </LinkButton>
+              </span>
+            )}
+          </>
+        }
+      />
+      <Tabs
+        label={texts.tabs.label}
+        current={tab}
+        tabs={tabIds.map((id) => ({ id, title: texts.tabs[id], to: id === 'rules' ? path : `${path}?tab=${id}` }))}
+      >
+        {tab === 'rules' && <RuleTable address={address} args={args} />}
+        {tab === 'runs' && <Traces address={address} />}
+        {tab === 'letters' && <DeadLetters />}
+      </Tabs>
+    </>
+  )
+}
+
+interface RuleTableProps {
+  address: AddressState<{ q: string; origin: (typeof origins)[number]; sort: (typeof sortKeys)[number] }>
+  args: ArgumentsOf<'rules.list'>
+}
+
+function RuleTable({ address, args }: RuleTableProps) {
+  const { q, origin, sort } = address.values
+  const list = useList('rules.list', args)
+  const [, navigate] = useLocation()
+  return (
+    <>
+      <FilterBar address={address}>
+        <SearchBox label={texts.search} value={q} onChange={(q) => address.set({ q })} />
+        <Segments
+          label={texts.origin}
+          options={origins.map((value) => ({ value, label: texts.origins[value] }))}
+          value={origin}
+          onChange={(origin) => address.set({ origin })}
+        />
+      </FilterBar>
+      <DataTable
+        label={texts.title}
+        list={list}
+        columns={columns}
+        rowId={({ id }) => id}
+        rowName={({ name }) => name}
+        onOpen={(row) => navigate(addressOf(row))}
+        sort={sort}
+        onSort={(sort) => address.set({ sort: sort as (typeof sortKeys)[number] })}
+        empty={<Empty isFiltered={q.trim() !== ''} isSetting={origin === 'setting'} onClear={address.reset} />}
+      />
+    </>
+  )
+}
+
+function Empty({ isFiltered, isSetting, onClear }: { isFiltered: boolean; isSetting: boolean; onClear(): void }) {
+  const may = useMay()
+  if (isFiltered)
+    return (
+      <EmptyState icon="search" title={texts.noMatchTitle} actions={<Button onPress={onClear}>{texts.clear}</Button>}>
+        {texts.noMatchText}
+      </EmptyState>
+    )
+  if (isSetting)
+    return (
+      <EmptyState icon="bell" title={texts.emptySettingTitle}>
+        {texts.emptySettingText}
+      </EmptyState>
+    )
+  return (
+    <EmptyState
+      icon="zap"
+      title={texts.emptyTitle}
+      actions={
+        may('tenant:rule:create') && (
+          <LinkButton to="/rules/new" icon="plus">
+            {texts.create}
+          </LinkButton>
+        )
+      }
+    >
+      {texts.emptyText}
+    </EmptyState>
+  )
+}

@@ -1,0 +1,125 @@
+/** A developer automates a greenhouse: writes a rule, links its trigger and action, tries it, and reads why it ran. */
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { checkAccessibility, openConsole, settled, type TestConsole } from '../harness/console.ts'
+import { eventually } from '../harness/eventually.ts'
+
+let console_: TestConsole
+let page: Page
+let token: string
+const hostile = 'too hot <img src=x onerror=alert(1)> \u202emarked'
+
+before(async () => {
+  console_ = await openConsole()
+  const { api } = console_
+  await api('POST /api/v1/applications', { name: 'rooms' })
+  await api('POST /api/v1/applications/rooms/app-versions', { nameSuffix: 'v1' })
+  token = (await api('POST /epr/api/v1/endpoints', { endpointId: 'room-1', appVersion: { name: 'rooms-v1' } })).body
+    .token
+  page = await console_.open('/')
+})
+
+const onlyRule = async () => (await console_.api('GET /re/api/v1/rules')).body.content[0]
+
+/** Replaces the text of an editor by keyboard, because it is no plain field. */
+async function typeInto(label: RegExp, text: string) {
+  await page.getByRole('textbox', { name: label }).focus()
+  await page.keyboard.press('Control+A')
+  await page.keyboard.insertText(text)
+}
+
+test('by keyboard alone, a rule is written; a script that does not parse is rejected at its field', async () => {
+  await page.goto(console_.address('/rules'))
+  await settled(page)
+  await page.keyboard.press('c')
+  await page.getByRole('heading', { level: 1, name: 'New rule' }).waitFor()
+  await page.getByRole('textbox', { name: /^Name/ }).focus()
+  await page.keyboard.type('x')
+  await page.getByRole('textbox', { name: /^Name/ }).fill(hostile)
+  await typeInto(/^Script/, 'return (1')
+  console_.expect(/400/)
+  await page.getByRole('button', { name: 'Create' }).focus()
+  await page.keyboard.press('Enter')
+  await page.getByRole('alert').first().waitFor()
+  assert.equal(await onlyRule(), undefined)
+  await typeInto(/^Script/, 'return ctx.trigger.endpointDataSamplesReceived.dataSamples[0].temperature > 30')
+  await page.getByRole('button', { name: 'Create' }).focus()
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { level: 1, name: 'too hot <img' }).waitFor()
+  assert.equal((await onlyRule()).name, hostile)
+})
+
+test('a trigger and an action are made and linked', async () => {
+  await page.getByRole('button', { name: 'Link a trigger' }).click()
+  await page.getByRole('dialog').getByRole('textbox', { name: /^Name/ }).fill('samples of room-1')
+  await typeInto(/^Fields/, '{"endpointIds": ["room-1"]}')
+  await checkAccessibility(page, 'link a trigger')
+  await page.getByRole('dialog').getByRole('button', { name: 'Link', exact: true }).click()
+  await page.getByRole('button', { name: 'Unlink samples of room-1' }).waitFor()
+  await page.getByRole('button', { name: 'Link an action' }).click()
+  await page.getByRole('dialog').getByRole('textbox', { name: /^Name/ }).fill('open the alert')
+  await page.getByRole('dialog').getByRole('button', { name: 'Link', exact: true }).click()
+  await page.getByRole('button', { name: 'Unlink open the alert' }).waitFor()
+  const { id } = await onlyRule()
+  const triggers = (await console_.api(`GET /re/api/v1/rules/${id}/triggers`)).body
+  assert.deepEqual(
+    triggers.map(({ type, name }: { type: string; name: string }) => [type, name]),
+    [['ENDPOINT_DATA_SAMPLES_RECEIVED', 'samples of room-1']],
+  )
+  const actions = (await console_.api(`GET /re/api/v1/rules/${id}/actions`)).body
+  assert.equal(actions.positiveActions[0].type, 'ALERT_ACTIVATION')
+  assert.deepEqual(actions.negativeActions, [])
+})
+
+test('a try says what would happen, and changes nothing', async () => {
+  const { id } = await onlyRule()
+  await page.goto(console_.address(`/rules/${id}?tab=try`))
+  await settled(page)
+  await page.getByRole('textbox', { name: /^Endpoint/ }).fill('room-1')
+  await page.getByRole('button', { name: 'Try', exact: true }).click()
+  await page.getByText('The script returned true.').waitFor()
+  await page.getByText('The positive actions run.').waitFor()
+  await page.getByText('HIGH_TEMPERATURE').first().waitFor()
+  await checkAccessibility(page, 'try')
+  assert.equal((await console_.api('GET /re/api/v1/alerts')).body.totalElements, 0)
+})
+
+test('a run of a real sample is shown with its reason, and its event can be tried again', async () => {
+  const { id } = await onlyRule()
+  const sent = await fetch(`${console_.platform.baseUrl}/kp1/rooms-v1/dcx/${token}/json`, {
+    ...{ method: 'POST', body: '{"temperature": 12}', headers: { 'content-type': 'application/json' } },
+  })
+  assert.equal(sent.status, 200)
+  await eventually(async () => assert.equal((await onlyRule()).statistics.count, 1))
+  await page.goto(console_.address(`/rules/${id}?tab=runs`))
+  await settled(page)
+  await page.getByText('Returned false').first().waitFor()
+  await page.getByRole('button', { name: 'Rule', exact: true }).first().click()
+  await page.getByRole('dialog', { name: 'One chain of runs' }).waitFor()
+  await checkAccessibility(page, 'chain')
+  await page.getByRole('link', { name: 'Try this event again' }).click()
+  await page.getByRole('textbox', { name: /^Chain/ }).waitFor()
+  await page.getByRole('button', { name: 'Try', exact: true }).click()
+  await page.getByText('The script returned false.').waitFor()
+})
+
+test('a disabled rule says so, a version shows its changes, and deletion counts the links', async () => {
+  const { id } = await onlyRule()
+  await page.goto(console_.address(`/rules/${id}`))
+  await settled(page)
+  await page.getByRole('button', { name: 'Disable', exact: true }).click()
+  await page.getByRole('button', { name: 'Enable', exact: true }).waitFor()
+  assert.equal((await onlyRule()).state, 'DISABLED')
+  await page.getByRole('link', { name: 'Versions' }).click()
+  await page.getByText('Nothing differs.').waitFor()
+  await page.getByRole('button', { name: 'More actions' }).click()
+  await page.getByRole('menuitem', { name: 'Delete' }).click()
+  await page.getByText('2 links to triggers and actions, which stay').waitFor()
+  // The page reads the rule once more before it leaves.
+  console_.expect(/404.*rules/)
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Rules' }).waitFor()
+  assert.equal(await onlyRule(), undefined)
+  assert.deepEqual(console_.problems, [])
+})
