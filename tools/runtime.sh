@@ -1,11 +1,29 @@
 # Source this file with $root set. It installs the packages of package-lock.json and sets $runtime to Node.js 24.
-stamp=$root/node_modules/.installed-lock.json
+# $packages is `all` for tests and tools, and `runtime` for the platform, which needs no packages of the development.
+stamp_all=$root/node_modules/.installed-lock.json
+stamp_runtime=$root/node_modules/.installed-runtime-lock.json
 runtime=$root/node_modules/.bin/node
 
+is_installed() {
+  cmp -s "$root/package-lock.json" "$stamp_all" ||
+    { [ "$packages" = runtime ] && cmp -s "$root/package-lock.json" "$stamp_runtime"; }
+}
+
 install_packages() {
-  echo 'Installing packages (about 160 MB the first time)…' >&2
-  (cd "$root" && npm ci --no-audit --no-fund --loglevel=error >&2)
-  cp "$root/package-lock.json" "$stamp"
+  if [ "$packages" = runtime ]; then
+    echo 'Installing packages (about 130 MB the first time)…' >&2
+    (cd "$root" && npm ci --omit=dev --no-audit --no-fund --loglevel=error >&2)
+    cp "$root/package-lock.json" "$stamp_runtime"
+  else
+    echo 'Installing packages (about 160 MB the first time)…' >&2
+    if cmp -s "$root/package-lock.json" "$stamp_runtime"; then
+      # Only adds: a platform that runs from this folder keeps its packages.
+      (cd "$root" && npm install --include=dev --no-save --no-audit --no-fund --loglevel=error >&2)
+    else
+      (cd "$root" && npm ci --include=dev --no-audit --no-fund --loglevel=error >&2)
+    fi
+    cp "$root/package-lock.json" "$stamp_all"
+  fi
 }
 
 is_new_enough() {
@@ -15,7 +33,7 @@ is_new_enough() {
   esac
 }
 
-cmp -s "$root/package-lock.json" "$stamp" || install_packages
+is_installed || install_packages
 if ! is_new_enough "$runtime"; then
   # No package with Node.js exists for this system: use the installed Node.js if it is new enough.
   machine=$(command -v node)

@@ -289,6 +289,25 @@ test('with an https base URL with a path, links are https and cookies are secure
   }
 })
 
+test('the client of the console exists in every realm, redirects to the console only, and takes no passwords', async () => {
+  const { challenge } = pkce()
+  const ask = (redirect_uri: string) =>
+    aBrowser().go(client.authUrl(challenge, { redirect_uri, client_id: 'waypost-console' }))
+  assert.equal((await ask(`${base}/console/@/signed-in?to=x`)).status, 303)
+  for (const uri of [
+    `${base}/other`,
+    `${base}/consolex`,
+    'http://localhost:3000/console/x',
+    'https://app.example/in/x',
+  ])
+    assert.equal((await ask(uri)).status, 400, uri)
+  const { status, body } = await call(`${realm.url}/protocol/openid-connect/token`, {
+    method: 'POST',
+    body: new URLSearchParams({ grant_type: 'password', client_id: 'waypost-console', username: 'ada', password: 'x' }),
+  })
+  assert.deepEqual([status, body.error], [400, 'unauthorized_client'])
+})
+
 test('a client may be allowed to sign in without PKCE', async () => {
   const withoutPkce = new URL(client.authUrl(pkce().challenge))
   withoutPkce.searchParams.delete('code_challenge')

@@ -1,12 +1,13 @@
 /** Decides what a page load shows: the choice of a tenant, the sign-in, or the console of a tenant. */
-import { useState } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import { consolePath, tenantOf } from '../api/platform.ts'
 import { ToastProvider } from '../parts/toast.tsx'
 import { ErrorBoundary } from './error-boundary.tsx'
 import { SessionGate } from './session-gate.tsx'
-import { TenantChoice } from './tenant-choice.tsx'
 import { recentTenants } from './tenants.ts'
 import { texts } from './texts.ts'
+
+const TenantChoice = lazy(() => import('./tenant-choice.tsx'))
 
 interface Start {
   tenant: string | undefined
@@ -47,7 +48,13 @@ export function App() {
   return (
     <ErrorBoundary title={texts.product}>
       <ToastProvider>
-        {tenant === undefined ? <TenantChoice /> : <SessionGate tenant={tenant} returned={returned} closes={closes} />}
+        {tenant === undefined ? (
+          <Suspense>
+            <TenantChoice />
+          </Suspense>
+        ) : (
+          <SessionGate tenant={tenant} returned={returned} closes={closes} />
+        )}
       </ToastProvider>
     </ErrorBoundary>
   )

@@ -33,14 +33,9 @@ interface Entry {
 const endpointsMax = 8
 const isAction = ({ path }: { path: string }) => path.endsWith('/new')
 
-export function Palette({ isOpen, onClose }: { isOpen: boolean; onClose(): void }) {
+export default function Palette({ onClose }: { onClose(): void }) {
   return (
-    <ModalOverlay
-      className="overlay overlay-top"
-      isOpen={isOpen}
-      onOpenChange={(open) => !open && onClose()}
-      isDismissable
-    >
+    <ModalOverlay className="overlay overlay-top" isOpen onOpenChange={(open) => !open && onClose()} isDismissable>
       <Modal className="modal modal-palette">
         <AriaDialog className="palette" aria-label={texts.palette}>
           <PaletteBody onClose={onClose} />

@@ -1,19 +1,20 @@
 /** Shows the console once there is a session, and says in words why there is none. */
 import { QueryClientProvider } from '@tanstack/react-query'
-import { useEffect, useMemo, useSyncExternalStore } from 'react'
+import { lazy, Suspense, useEffect, useMemo, useSyncExternalStore } from 'react'
 import { ClientContext, clientOf } from '../api/client.ts'
 import { consolePath } from '../api/platform.ts'
 import { problemOf } from '../api/problems.ts'
 import { createQueryClient } from '../api/query.ts'
 import { createSession, type Session, type SessionState } from '../api/session.ts'
 import { Button } from '../parts/button.tsx'
-import { Dialog } from '../parts/dialog.tsx'
 import { ErrorNote } from '../parts/notes.tsx'
 import { StoredPreferences } from './preferences.tsx'
 import { Shell } from './shell.tsx'
 import { StandAlone } from './stand-alone.tsx'
 import { rememberTenant } from './tenants.ts'
 import { texts } from './texts.ts'
+
+const ExpiredDialog = lazy(() => import('./expired-dialog.tsx'))
 
 export function SessionGate({ tenant, returned, closes }: { tenant: string; returned: boolean; closes: boolean }) {
   const { session, client, queries } = useMemo(() => {
@@ -39,7 +40,7 @@ export function SessionGate({ tenant, returned, closes }: { tenant: string; retu
       <QueryClientProvider client={queries}>
         <StoredPreferences />
         <Shell />
-        <ExpiredDialog isOpen={state.kind === 'expired'} session={session} />
+        <Suspense>{state.kind === 'expired' && <ExpiredDialog session={session} />}</Suspense>
       </QueryClientProvider>
     </ClientContext>
   )
@@ -87,23 +88,4 @@ function NoSession({ state, session }: { state: WithoutSession; session: Session
         </StandAlone>
       )
   }
-}
-
-/** Stays above the page, so that nothing typed is lost. */
-function ExpiredDialog({ isOpen, session }: { isOpen: boolean; session: Session }) {
-  return (
-    <Dialog
-      title={texts.expired}
-      isOpen={isOpen}
-      onClose={() => {}}
-      isAlert
-      actions={
-        <Button look="primary" onPress={() => void session.signInAgain('new-tab')}>
-          {texts.signIn}
-        </Button>
-      }
-    >
-      <p>{texts.expiredText}</p>
-    </Dialog>
-  )
 }

@@ -1,24 +1,23 @@
 /** The frame of every page: navigation, head with search and account, banners, and the page itself. */
-import { type ReactNode, useMemo, useState } from 'react'
-import { Dialog as AriaDialog, Modal, ModalOverlay, RouterProvider } from 'react-aria-components'
-import { Router, useLocation } from 'wouter'
+import { lazy, Suspense, useMemo, useState } from 'react'
+import { Router } from 'wouter'
 import { useSession } from '../api/client.ts'
 import { commandTexts } from '../api/commands.ts'
-import { useMe } from '../api/me.ts'
-import { baseUrl, consolePath, version } from '../api/platform.ts'
+import { consolePath } from '../api/platform.ts'
 import { Button, IconButton } from '../parts/button.tsx'
-import { Icon } from '../parts/icons.tsx'
-import { Menu, type MenuEntry } from '../parts/menu.tsx'
 import { ServicesContext } from '../parts/services.tsx'
-import { Text } from '../parts/text.tsx'
 import { Banners } from './banners.tsx'
+import { Brand } from './brand.tsx'
 import { Navigation } from './navigation.tsx'
 import { PageView } from './page-view.tsx'
-import { Palette } from './palette.tsx'
-import { Shortcuts } from './shortcuts.tsx'
 import { texts } from './texts.ts'
-import { readTheme, setTheme, type Theme } from './theme.ts'
 import { useShortcuts } from './use-shortcuts.ts'
+
+// Menus and dialogs are a third of the code of the frame, so the first page does not wait for them.
+const Account = lazy(() => import('./account.tsx'))
+const Drawer = lazy(() => import('./drawer.tsx'))
+const Shortcuts = lazy(() => import('./shortcuts.tsx'))
+const Palette = lazy(() => import('./palette.tsx'))
 
 export function Shell() {
   const { session } = useSession()
@@ -26,25 +25,10 @@ export function Shell() {
   const services = useMemo(() => ({ commandTexts }), [])
   return (
     <Router base={base}>
-      <Routed base={base}>
-        <ServicesContext value={services}>
-          <Frame />
-        </ServicesContext>
-      </Routed>
+      <ServicesContext value={services}>
+        <Frame />
+      </ServicesContext>
     </Router>
-  )
-}
-
-/** Lets links of menus and lists navigate within the page. */
-function Routed({ base, children }: { base: string; children: ReactNode }) {
-  const [, navigate] = useLocation()
-  return (
-    <RouterProvider
-      navigate={(path) => navigate(path)}
-      useHref={(path) => (/^\w+:|^~/.test(path) ? path : base + path)}
-    >
-      {children}
-    </RouterProvider>
   )
 }
 
@@ -71,7 +55,9 @@ function Frame() {
             <kbd className="wide-only">{texts.paletteKeys}</kbd>
           </Button>
           <span className="topbar-space" />
-          <Account onShortcuts={() => setOpen('shortcuts')} />
+          <Suspense fallback={<span className="avatar" />}>
+            <Account onShortcuts={() => setOpen('shortcuts')} />
+          </Suspense>
         </header>
         <Banners />
         <main id="content" className="content" tabIndex={-1}>
@@ -80,97 +66,9 @@ function Frame() {
           </div>
         </main>
       </div>
-      <ModalOverlay className="overlay" isOpen={isNavigationOpen} onOpenChange={setNavigationOpen} isDismissable>
-        <Modal className="drawer">
-          <AriaDialog aria-label={texts.navigation} className="drawer-body">
-            <div className="drawer-head">
-              <Brand />
-              <IconButton icon="x" label={texts.closeNavigation} onPress={() => setNavigationOpen(false)} />
-            </div>
-            <Navigation onNavigate={() => setNavigationOpen(false)} />
-          </AriaDialog>
-        </Modal>
-      </ModalOverlay>
-      <Palette isOpen={open === 'palette'} onClose={() => setOpen(undefined)} />
-      <Shortcuts isOpen={open === 'shortcuts'} onClose={() => setOpen(undefined)} />
+      <Suspense>{isNavigationOpen && <Drawer onClose={() => setNavigationOpen(false)} />}</Suspense>
+      <Suspense>{open === 'palette' && <Palette onClose={() => setOpen(undefined)} />}</Suspense>
+      <Suspense>{open === 'shortcuts' && <Shortcuts onClose={() => setOpen(undefined)} />}</Suspense>
     </div>
-  )
-}
-
-function Brand() {
-  const { session } = useSession()
-  return (
-    <div className="brand">
-      <Icon name="waypost" size={22} />
-      <span className="brand-texts">
-        {texts.product}
-        <span className="brand-tenant">
-          <Text value={session.tenant} max={40} />
-        </span>
-      </span>
-    </div>
-  )
-}
-
-const themes: { theme: Theme; icon: 'monitor' | 'sun' | 'moon' }[] = [
-  { theme: 'system', icon: 'monitor' },
-  { theme: 'light', icon: 'sun' },
-  { theme: 'dark', icon: 'moon' },
-]
-
-function Account({ onShortcuts }: { onShortcuts(): void }) {
-  const { session } = useSession()
-  const { data: me } = useMe()
-  const [theme, choose] = useState(readTheme)
-  const name = me?.username ?? me?.subject.id ?? ''
-  const entries: MenuEntry[] = [
-    ...themes.map(({ theme: one, icon }) => ({
-      id: `theme-${one}`,
-      icon: one === theme ? ('check' as const) : icon,
-      label: texts.themes[one],
-      onAction: () => {
-        setTheme(one)
-        choose(one)
-      },
-    })),
-    'line',
-    { id: 'shortcuts', icon: 'keyboard', label: texts.shortcuts, onAction: onShortcuts },
-    { id: 'reference', icon: 'code', label: texts.reference, onAction: () => void window.open(`${baseUrl}/docs`) },
-    {
-      id: 'status',
-      icon: 'activity',
-      label: `${texts.status} (${version})`,
-      onAction: () => void window.open(`${baseUrl}/status`),
-    },
-    'line',
-    {
-      ...{ id: 'account', icon: 'user', label: texts.account },
-      onAction: () => void window.open(`${baseUrl}/auth/realms/${encodeURIComponent(session.tenant)}/account`),
-    },
-    {
-      id: 'switch',
-      icon: 'building',
-      label: texts.switchTenant,
-      onAction: () => location.assign(`${consolePath}?choose`),
-    },
-    { id: 'sign-out', icon: 'logOut', label: texts.signOut, onAction: () => void session.signOut() },
-  ]
-  return (
-    <Menu
-      label={texts.you}
-      entries={entries}
-      trigger={
-        <Button look="quiet">
-          <span className="visually-hidden">{texts.you}</span>
-          <span className="avatar" aria-hidden="true">
-            {name.slice(0, 1).toUpperCase()}
-          </span>
-          <span className="wide-only">
-            <Text value={name} max={30} />
-          </span>
-          <Icon name="chevronDown" size={14} />
-        </Button>
-      }
-    />
   )
 }

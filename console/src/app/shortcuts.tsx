@@ -1,8 +1,8 @@
 import { Dialog } from '../parts/dialog.tsx'
 import { texts } from './texts.ts'
 
-export const Shortcuts = ({ isOpen, onClose }: { isOpen: boolean; onClose(): void }) => (
-  <Dialog title={texts.shortcuts} isOpen={isOpen} onClose={onClose}>
+const Shortcuts = ({ onClose }: { onClose(): void }) => (
+  <Dialog title={texts.shortcuts} isOpen onClose={onClose}>
     <dl className="shortcuts">
       {texts.shortcutRows.map(([keys, text]) => (
         <div key={keys}>
@@ -17,3 +17,5 @@ export const Shortcuts = ({ isOpen, onClose }: { isOpen: boolean; onClose(): voi
     </dl>
   </Dialog>
 )
+
+export default Shortcuts

@@ -10,7 +10,7 @@ import { texts } from './texts.ts'
 const addressOf = (tenant: string) => `${consolePath}/${encodeURIComponent(tenant)}`
 
 /** Asks for the tenant. */
-export function TenantChoice() {
+export default function TenantChoice() {
   const recent = recentTenants()
   const [tenant, setTenant] = useState(recent[0] ?? 'default')
   const go = (event: FormEvent) => {

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react'
 import { Menu as AriaMenu, MenuItem, MenuTrigger, Popover, Separator } from 'react-aria-components'
+import { useLocation } from 'wouter'
 import { IconButton } from './button.tsx'
 import { Icon, type IconName } from './icons.tsx'
 import { texts } from './texts.ts'
@@ -26,6 +27,7 @@ export function Menu({
   entries: MenuEntry[]
   trigger?: ReactNode
 }) {
+  const [, navigate] = useLocation()
   return (
     <MenuTrigger>
       {trigger ?? <IconButton icon="more" label={label} />}
@@ -42,8 +44,7 @@ export function Menu({
                 className={`menu-item${entry.isDanger ? ' menu-item-danger' : ''}`}
                 isDisabled={entry.isDisabled ?? false}
                 textValue={entry.label}
-                {...(entry.to !== undefined && { href: entry.to })}
-                {...(entry.onAction && { onAction: entry.onAction })}
+                onAction={() => (entry.to === undefined ? entry.onAction?.() : navigate(entry.to))}
               >
                 {entry.icon && <Icon name={entry.icon} size={16} />}
                 <span>{entry.label}</span>

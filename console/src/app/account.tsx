@@ -1,0 +1,74 @@
+/** The menu of the account: theme, help, and the end of the session. */
+import { useState } from 'react'
+import { useSession } from '../api/client.ts'
+import { useMe } from '../api/me.ts'
+import { baseUrl, consolePath, version } from '../api/platform.ts'
+import { Button } from '../parts/button.tsx'
+import { Icon } from '../parts/icons.tsx'
+import { Menu, type MenuEntry } from '../parts/menu.tsx'
+import { Text } from '../parts/text.tsx'
+import { texts } from './texts.ts'
+import { readTheme, setTheme, type Theme } from './theme.ts'
+
+const themes: { theme: Theme; icon: 'monitor' | 'sun' | 'moon' }[] = [
+  { theme: 'system', icon: 'monitor' },
+  { theme: 'light', icon: 'sun' },
+  { theme: 'dark', icon: 'moon' },
+]
+
+export default function Account({ onShortcuts }: { onShortcuts(): void }) {
+  const { session } = useSession()
+  const { data: me } = useMe()
+  const [theme, choose] = useState(readTheme)
+  const name = me?.username ?? me?.subject.id ?? ''
+  const entries: MenuEntry[] = [
+    ...themes.map(({ theme: one, icon }) => ({
+      id: `theme-${one}`,
+      icon: one === theme ? ('check' as const) : icon,
+      label: texts.themes[one],
+      onAction: () => {
+        setTheme(one)
+        choose(one)
+      },
+    })),
+    'line',
+    { id: 'shortcuts', icon: 'keyboard', label: texts.shortcuts, onAction: onShortcuts },
+    { id: 'reference', icon: 'code', label: texts.reference, onAction: () => void window.open(`${baseUrl}/docs`) },
+    {
+      id: 'status',
+      icon: 'activity',
+      label: `${texts.status} (${version})`,
+      onAction: () => void window.open(`${baseUrl}/status`),
+    },
+    'line',
+    {
+      ...{ id: 'account', icon: 'user', label: texts.account },
+      onAction: () => void window.open(`${baseUrl}/auth/realms/${encodeURIComponent(session.tenant)}/account`),
+    },
+    {
+      id: 'switch',
+      icon: 'building',
+      label: texts.switchTenant,
+      onAction: () => location.assign(`${consolePath}?choose`),
+    },
+    { id: 'sign-out', icon: 'logOut', label: texts.signOut, onAction: () => void session.signOut() },
+  ]
+  return (
+    <Menu
+      label={texts.you}
+      entries={entries}
+      trigger={
+        <Button look="quiet">
+          <span className="visually-hidden">{texts.you}</span>
+          <span className="avatar" aria-hidden="true">
+            {name.slice(0, 1).toUpperCase()}
+          </span>
+          <span className="wide-only">
+            <Text value={name} max={30} />
+          </span>
+          <Icon name="chevronDown" size={14} />
+        </Button>
+      }
+    />
+  )
+}

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { before, suite, test } from 'node:test'
+import { fastify } from 'fastify'
+import { afterAllTests, temporaryDirectory } from '../../../test/harness/database.ts'
+import { createLog } from '../../kernel/log.ts'
+import { bundleConsole } from './bundle.ts'
+import { type Console, createConsole } from './console.ts'
+import type { Manifest } from './manifest.ts'
+import { mountConsole } from './serve.ts'
+
+let directory: string
+let manifest: Manifest
+
+before(async () => {
+  directory = join(temporaryDirectory(), 'one')
+  manifest = await bundleConsole(directory)
+})
+
+const gzipBytes = (name: string) => {
+  const { sizes } = manifest.files[name]!
+  return sizes.gzip ?? sizes.identity
+}
+
+/** Files that a file imports before it runs. */
+function importsOf(name: string, seen = new Set<string>()): Set<string> {
+  if (seen.has(name)) return seen
+  seen.add(name)
+  const text = readFileSync(join(directory, name), 'utf8')
+  for (const [, imported] of text.matchAll(/(?:from|import)"\.\/([\w.-]+\.js)"/g)) importsOf(imported!, seen)
+  return seen
+}
+
+suite('the build of the console', () => {
+  test('is the same in another folder, byte for byte', async () => {
+    const other = join(temporaryDirectory(), 'elsewhere', 'two')
+    await bundleConsole(other)
+    assert.deepEqual(readdirSync(other), readdirSync(directory))
+    for (const name of readdirSync(other))
+      assert.ok(readFileSync(join(other, name)).equals(readFileSync(join(directory, name))), name)
+  })
+
+  test('keeps its budgets', () => {
+    const first = [...importsOf(manifest.script), manifest.style]
+    const firstKilobytes = first.reduce((sum, name) => sum + gzipBytes(name), 0) / 1024
+    assert.ok(firstKilobytes <= 180, `the first load has ${firstKilobytes.toFixed(0)} KB`)
+    const all = Object.keys(manifest.files).reduce((sum, name) => sum + gzipBytes(name), 0) / 1024
+    assert.ok(all <= 900, `all files have ${all.toFixed(0)} KB`)
+  })
+
+  test('has no inline script and no code from texts', () => {
+    for (const name of Object.keys(manifest.files))
+      if (name.endsWith('.js'))
+        assert.doesNotMatch(readFileSync(join(directory, name), 'utf8'), /\bnew Function\(/, name)
+  })
+})
+
+async function serve(console: Console) {
+  const app = fastify()
+  mountConsole({ app } as never, console, () => 'https://example.com/waypost')
+  afterAllTests(() => app.close())
+  return app
+}
+
+suite('serving the console', async () => {
+  const log = await createLog({ level: 'silent', format: 'json' })
+  const options = { watch: false, fallbackDirectory: '', log }
+
+  test('answers the shell at every path, with a policy for scripts of the platform only', async () => {
+    const console = createConsole({ ...options, directory })
+    const app = await serve(console)
+    const building = await app.inject('/console/default')
+    assert.equal(building.statusCode, 503)
+    assert.match(building.body, /being built/)
+    assert.match(building.body, /http-equiv="refresh"/)
+    await console.prepare()
+    for (const path of ['/console', '/console/default/endpoints/a%2Fb', '/console/@/signed-in?to=x']) {
+      const answer = await app.inject(path)
+      assert.equal(answer.statusCode, 200)
+      const policy = String(answer.headers['content-security-policy'])
+      assert.match(policy, /script-src 'self';/)
+      assert.match(policy, /frame-ancestors 'none'/)
+      assert.ok(answer.body.includes(`src="/waypost/console/@/${manifest.script}"`))
+      assert.doesNotMatch(answer.body, /<script(?![^>]* src=)/)
+    }
+  })
+
+  test('serves files compressed and for ever, and no other file of the folder', async () => {
+    const console = createConsole({ ...options, directory })
+    await console.prepare()
+    const app = await serve(console)
+    const address = `/console/@/${manifest.script}`
+    for (const [accepted, encoding] of [
+      ['br, gzip', 'br'],
+      ['gzip', 'gzip'],
+      ['br;q=0, gzip;q=0.5', 'gzip'],
+      ['', undefined],
+    ] as const) {
+      const answer = await app.inject({ url: address, headers: { 'accept-encoding': accepted } })
+      assert.equal(answer.headers['content-encoding'], encoding)
+      assert.match(String(answer.headers['cache-control']), /immutable/)
+      assert.equal(answer.rawPayload.length, Number(answer.headers['content-length']))
+    }
+    for (const path of ['manifest.json', `${manifest.script}.br`, 'app-OLDHASH1.js', '..%2fmanifest.json', '__proto__'])
+      assert.equal((await app.inject(`/console/@/${path}`)).statusCode, 404, path)
+    const build = await app.inject('/console/@/build.json')
+    assert.equal(build.json().script, manifest.script)
+  })
+
+  test('a file that was deleted is 404, and a build that failed says why', async () => {
+    const broken = join(temporaryDirectory(), 'broken')
+    await bundleConsole(broken)
+    const console = createConsole({ ...options, directory: broken })
+    await console.prepare()
+    rmSync(join(broken, manifest.style))
+    const app = await serve(console)
+    assert.equal((await app.inject(`/console/@/${manifest.style}`)).statusCode, 404)
+    const empty = temporaryDirectory()
+    writeFileSync(join(empty, 'manifest.json'), '<not json>')
+    const failing = createConsole({ ...options, directory: empty })
+    await failing.prepare()
+    const page = await (await serve(failing)).inject('/console/default')
+    assert.equal(page.statusCode, 503)
+    assert.match(page.body, /could not be built/)
+    assert.doesNotMatch(page.body, /<not json>/)
+  })
+})

@@ -1,0 +1,114 @@
+/** Applications and endpoints by mouse and keyboard; each test ends with what the API then says. */
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { openConsole, settled, type TestConsole } from '../harness/console.ts'
+import { eventually } from '../harness/eventually.ts'
+
+let opened: TestConsole
+let page: Page
+
+before(async () => {
+  opened = await openConsole()
+  // A browser logs every refusal.
+  opened.expect(/status of (?:400|412)/)
+  page = await opened.open('/')
+})
+
+test('a newcomer makes an application, a version and an endpoint, and gets its token once', async () => {
+  await page.getByRole('link', { name: 'Create an application' }).click()
+  await page.getByLabel(/^Name/).fill('Not Valid')
+  await page.getByRole('button', { name: 'Create' }).click()
+  await page.locator('.field-error').filter({ hasText: /name/ }).first().waitFor()
+  assert.equal(await page.getByLabel(/^Name/).inputValue(), 'Not Valid', 'what was typed stays')
+  await page.getByLabel(/^Name/).fill('meters')
+  await page.getByLabel(/^Display name/).fill('Meters <b>bold</b>')
+  await page.getByRole('button', { name: 'Create' }).click()
+  await page.getByRole('heading', { name: 'Meters <b>bold</b>', level: 1 }).waitFor()
+  await page.getByRole('button', { name: 'New version' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click()
+  await page.getByRole('rowheader', { name: 'meters-v1' }).waitFor()
+
+  await page.goto(opened.address('/endpoints/new'))
+  await page.getByLabel(/^Id/).fill('meter-1')
+  await page.getByRole('button', { name: 'Register' }).click()
+  const token = await page.locator('.secret-value').innerText()
+  const { status } = await opened.api('POST /kp1/meters-v1/dcx/' + token + '/json', [{ temperature: 21 }])
+  assert.equal(status, 200, 'the device can use the token')
+  assert.deepEqual(opened.problems, [])
+})
+
+test('two people edit an application: the later one sees both sides and loses nothing', async () => {
+  await page.goto(opened.address('/applications/meters/edit'))
+  await page.getByLabel(/^Description/).fill('mine')
+  await opened.api('PATCH /api/v1/applications/meters', { description: 'theirs' })
+  await page.getByRole('button', { name: 'Save' }).click()
+  const dialog = page.getByRole('alertdialog', { name: 'Somebody else has changed this' })
+  await dialog.getByText('theirs').waitFor()
+  await dialog.getByText('mine', { exact: true }).waitFor()
+  await dialog.getByRole('button', { name: 'Save mine' }).click()
+  await page.getByText('Application saved').waitFor()
+  assert.equal((await opened.api('GET /api/v1/applications/meters')).body.description, 'mine')
+})
+
+test('the list of endpoints is searched, sorted and selected by keyboard, and the selected ones are deleted', async () => {
+  for (let index = 0; index < 130; index++)
+    await opened.api('POST /epr/api/v1/endpoints', {
+      endpointId: `node-${String(index).padStart(3, '0')}`,
+      appVersion: { name: 'meters-v1' },
+    })
+  await page.goto(opened.address('/endpoints?sort=id'))
+  await settled(page)
+  const grid = page.getByRole('grid', { name: 'Endpoints' })
+  await grid.getByRole('link', { name: 'meter-1' }).waitFor()
+  assert.ok((await grid.getByRole('row').count()) <= 60, 'at most 60 rows are in the page')
+  await grid.getByRole('button', { name: 'Id' }).click()
+  await page.waitForURL(/sort=-id/)
+  await grid.getByRole('link', { name: 'node-129' }).waitFor()
+
+  await page.keyboard.press('/')
+  await page.keyboard.type('node-00')
+  await page.waitForURL(/q=node-00/)
+  await eventually(async () => assert.equal(await grid.getByRole('link').count(), 10))
+  await grid.getByRole('gridcell').nth(1).focus()
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('ArrowLeft')
+  await page.keyboard.press('Space')
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('Space')
+  await page.getByText('2 selected').waitFor()
+  await page.getByRole('button', { name: 'Delete' }).click()
+  const dialog = page.getByRole('alertdialog')
+  await dialog.getByText(/2 tokens/).waitFor()
+  await dialog.getByRole('button', { name: 'Delete' }).click()
+  await page.getByText('2 deleted, 0 failed, 0 left').waitFor()
+  await page.getByRole('dialog').getByRole('button', { name: 'Close' }).last().click()
+  const { body } = await opened.api('GET /epr/api/v1/endpoints?limit=1')
+  assert.equal(body.totalElements, 129)
+  assert.deepEqual(opened.problems, [])
+})
+
+test('the palette finds pages, actions and endpoints, and the shortcuts are listed', async () => {
+  await page.keyboard.press('Control+k')
+  await page.keyboard.type('node-12')
+  await page.getByRole('menuitem', { name: 'node-120' }).waitFor()
+  await page.keyboard.press('Enter')
+  await page.waitForURL(/endpoints\/node-12/)
+  await page.getByRole('heading', { level: 1 }).waitFor()
+  await page.keyboard.press('?')
+  await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('g')
+  await page.keyboard.press('a')
+  await page.waitForURL(/\/applications$/)
+  assert.deepEqual(opened.problems, [])
+})
+
+test('as a command shows curl, the command line and the SDK', async () => {
+  await page.goto(opened.address('/applications'))
+  await page.getByRole('button', { name: 'As a command' }).click()
+  const dialog = page.getByRole('dialog', { name: 'The same as a command' })
+  await dialog.getByText('waypost applications list').waitFor()
+  await dialog.getByText(/curl .*\/api\/v1\/applications/).waitFor()
+  assert.deepEqual(opened.problems, [])
+})

@@ -1,0 +1,83 @@
+/** The session of the console: sign-in, reload, expiry, sign-out of all tabs, and nothing in storage. */
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import { openConsole, settled, signIn, type TestConsole } from '../harness/console.ts'
+
+let opened: TestConsole
+
+before(async () => {
+  opened = await openConsole()
+  // A browser logs every refusal.
+  opened.expect(/status of 40[014]/)
+})
+
+test('a person signs in, a reload and a new tab need no password, and sign-out ends all tabs', async () => {
+  const { browser, platform } = opened
+  const page = await opened.open('/applications?q=me')
+  assert.equal(
+    page.url(),
+    opened.address('/applications?q=me'),
+    'the address is the one that was opened, without a code',
+  )
+  await page.getByRole('heading', { name: 'Applications', level: 1 }).waitFor()
+
+  await page.reload()
+  await settled(page)
+  const second = await browser.newPage()
+  await second.goto(opened.address('/'))
+  await settled(second)
+
+  const stored = await page.evaluate<string>(
+    'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, history.state])',
+  )
+  assert.doesNotMatch(stored, /eyJ|token|code/i, 'no token is stored')
+
+  await second.getByRole('button', { name: /your account/i }).click()
+  await second.getByRole('menuitem', { name: 'Sign out' }).click()
+  for (const tab of [second, page]) await tab.getByRole('heading', { name: 'You are signed out' }).waitFor()
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByLabel(/password/i).waitFor()
+  const { username, password = '' } = platform.bootstrap.default.admin
+  await signIn(page, username, password)
+  // The other tab continues by itself.
+  await settled(second)
+  assert.deepEqual(opened.problems, [])
+  await page.close()
+  await second.close()
+})
+
+test('a tenant that does not exist leads to a choice', async () => {
+  const page = await opened.browser.newPage()
+  await page.goto(`${opened.platform.baseUrl}/console/no-such-tenant/endpoints`)
+  await page.getByRole('heading', { name: 'This tenant is not available' }).waitFor()
+  await page.getByRole('link', { name: 'Choose a tenant' }).click()
+  await page.getByRole('textbox', { name: 'Tenant' }).fill('default')
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await settled(page)
+  assert.equal(page.url(), opened.address(''))
+  await page.close()
+})
+
+test('when the session ends at the provider, the page says so and keeps what was typed', async () => {
+  const { browser, platform, api } = opened
+  const page = await opened.open('/applications/new')
+  await page.getByLabel(/^Name/).fill('half-typed')
+  // An administrator ends all logins of the user.
+  const { body: me } = await api('GET /iam/api/v1/me')
+  const { username, password = '' } = platform.bootstrap.default.admin
+  await api(`PUT /iam/api/v1/users/${me.subject.id}/password`, { password })
+  await page.getByRole('button', { name: 'Create' }).click()
+  await page.getByRole('alertdialog', { name: 'Your session has ended' }).waitFor()
+  const [tab] = await Promise.all([
+    browser.waitForEvent('page'),
+    page.getByRole('alertdialog').getByRole('button', { name: 'Sign in' }).click(),
+  ])
+  await tab.getByLabel(/user/i).fill(username)
+  await tab.getByLabel(/password/i).fill(password)
+  await tab.getByRole('button').click()
+  await page.getByRole('alertdialog').waitFor({ state: 'detached' })
+  assert.equal(await page.getByLabel(/^Name/).inputValue(), 'half-typed')
+  await page.getByRole('button', { name: 'Create' }).click()
+  await page.getByRole('heading', { name: 'half-typed', level: 1 }).waitFor()
+  assert.deepEqual(opened.problems, [])
+})
