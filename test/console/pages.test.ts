@@ -2,7 +2,14 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { checkAccessibility, checkNarrow, openConsole, settled, type TestConsole } from '../harness/console.ts'
+import {
+  checkAccessibility,
+  checkNarrow,
+  openConsole,
+  settled,
+  type TestConsole,
+  takePictures,
+} from '../harness/console.ts'
 
 let console_: TestConsole
 let page: Page
@@ -120,5 +127,6 @@ for (const [path, heading] of pages)
     await page.getByRole('heading', { level: 1, name: heading }).waitFor()
     await checkAccessibility(page, path)
     await checkNarrow(page, path)
+    await takePictures(page, path)
     assert.deepEqual(console_.problems, [])
   })

@@ -1,6 +1,6 @@
 /** Opens the web console in a real browser, and records everything that must not happen there. */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { BrowserContext, Page } from 'playwright-core'
 import { openBrowser } from './browser.ts'
@@ -133,4 +133,27 @@ export async function checkNarrow(page: Page, name: string) {
   assert.deepEqual(outside, [], `wider than 320 pixels: ${name}`)
   assert.ok(scrollWidth <= 320, `${name} scrolls sideways: ${scrollWidth}`)
   await page.setViewportSize(before ?? { width: 1280, height: 800 })
+}
+
+/** Set it to a folder, and the test of pages writes pictures there: `TEST_PICTURES=docs/images/console npm test -- test/console/pages.test.ts`. */
+const picturesVariable = 'TEST_PICTURES'
+
+/** Takes a picture of the page: light, dark, and narrow. */
+export async function takePictures(page: Page, name: string) {
+  const folder = process.env[picturesVariable]
+  if (folder === undefined) return
+  mkdirSync(folder, { recursive: true })
+  const file = name.replace(/[^\w]+/g, '-').replace(/^-|-$/g, '') || 'overview'
+  for (const [look, colorScheme, width, height] of [
+    ['light', 'light', 1280, 800],
+    ['dark', 'dark', 1280, 800],
+    ['narrow', 'light', 320, 640],
+  ] as const) {
+    await page.setViewportSize({ width, height })
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    await settled(page)
+    await page.screenshot({ path: resolve(folder, `${file}-${look}.png`) })
+  }
+  await page.emulateMedia({ colorScheme: null, reducedMotion: null })
+  await page.setViewportSize({ width: 1280, height: 800 })
 }

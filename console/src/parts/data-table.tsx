@@ -150,7 +150,9 @@ function handleKey<T>(
     End: () => moveTo(event.ctrlKey ? end : row, columnCount - 1),
   }
   const isControl = (event.target as HTMLElement).matches('input, button, a')
-  if (event.key === ' ' && row >= 0 && !isControl) select(row, event.shiftKey)
+  const isButton = (event.target as HTMLElement).matches('button')
+  // Also on the checkbox: the focus may not have followed yet.
+  if (event.key === ' ' && row >= 0 && !isButton) select(row, event.shiftKey)
   else if (event.key === 'Enter' && row >= 0 && !isControl && onOpen) onOpen(list.items[row]!)
   else if (moves[event.key] && !event.altKey && !event.metaKey) moves[event.key]!()
   else return
