@@ -82,6 +82,7 @@ test('the list of endpoints is searched, sorted and selected by keyboard', async
 
 test('the palette finds pages, actions and endpoints, and the shortcuts are listed', async () => {
   await page.keyboard.press('Control+k')
+  await page.getByRole('dialog', { name: 'Find pages, endpoints and actions' }).waitFor()
   await page.keyboard.type('node-12')
   await page.getByRole('menuitem', { name: 'node-120' }).waitFor()
   await page.keyboard.press('Enter')

@@ -1,5 +1,5 @@
 /** The frame of every page: navigation, head with search and account, banners, and the page itself. */
-import { lazy, Suspense, useMemo, useState } from 'react'
+import { lazy, Suspense, useEffect, useMemo, useState } from 'react'
 import { Router } from 'wouter'
 import { useSession } from '../api/client.ts'
 import { commandTexts } from '../api/commands.ts'
@@ -32,9 +32,16 @@ export function Shell() {
   )
 }
 
+/** Loads the palette after the first page, so that it opens at once. */
+const preloadMs = 2_000
+
 function Frame() {
   const [isNavigationOpen, setNavigationOpen] = useState(false)
   const [open, setOpen] = useState<'palette' | 'shortcuts'>()
+  useEffect(() => {
+    const timer = setTimeout(() => void import('./palette.tsx'), preloadMs)
+    return () => clearTimeout(timer)
+  }, [])
   useShortcuts({ onPalette: () => setOpen('palette'), onShortcuts: () => setOpen('shortcuts') })
   return (
     <div className="frame">
