@@ -1,14 +1,17 @@
 /** The menu of the account: theme, help, and the end of the session. */
 import { useState } from 'react'
+import { useLocation } from 'wouter'
 import { useSession } from '../api/client.ts'
 import { useMe } from '../api/me.ts'
 import { baseUrl, consolePath, version } from '../api/platform.ts'
+import { usePreferences } from '../api/preferences.ts'
 import { Button } from '../parts/button.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { Menu, type MenuEntry } from '../parts/menu.tsx'
 import { Text } from '../parts/text.tsx'
+import { chooseTheme, type Theme } from '../parts/theme.ts'
 import { texts } from './texts.ts'
-import { readTheme, setTheme, type Theme } from './theme.ts'
+import { readTheme } from './theme.ts'
 
 const themes: { theme: Theme; icon: 'monitor' | 'sun' | 'moon' }[] = [
   { theme: 'system', icon: 'monitor' },
@@ -20,6 +23,8 @@ export default function Account({ onShortcuts }: { onShortcuts(): void }) {
   const { session } = useSession()
   const { data: me } = useMe()
   const [theme, choose] = useState(readTheme)
+  const preferences = usePreferences()
+  const [, navigate] = useLocation()
   const name = me?.username ?? me?.subject.id ?? ''
   const entries: MenuEntry[] = [
     ...themes.map(({ theme: one, icon }) => ({
@@ -27,8 +32,9 @@ export default function Account({ onShortcuts }: { onShortcuts(): void }) {
       icon: one === theme ? ('check' as const) : icon,
       label: texts.themes[one],
       onAction: () => {
-        setTheme(one)
+        chooseTheme(one)
         choose(one)
+        void preferences.save({ theme: one })
       },
     })),
     'line',
@@ -41,10 +47,7 @@ export default function Account({ onShortcuts }: { onShortcuts(): void }) {
       onAction: () => void window.open(`${baseUrl}/status`),
     },
     'line',
-    {
-      ...{ id: 'account', icon: 'user', label: texts.account },
-      onAction: () => void window.open(`${baseUrl}/auth/realms/${encodeURIComponent(session.tenant)}/account`),
-    },
+    { id: 'account', icon: 'user', label: texts.account, onAction: () => navigate('/account') },
     {
       id: 'switch',
       icon: 'building',
