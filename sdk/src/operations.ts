@@ -8286,7 +8286,7 @@ export interface Nouns {
       }, DirectoryEndpoint>
     }
     counts: {
-      /** Get numbers of endpoints by version, connection or metadata. Counts the endpoints that meet all conditions and that the caller may read. By application and version this takes no longer for a million endpoints than for one. Other counts read every endpoint, for at most about two seconds: then `complete` is false, and only the endpoints that were registered first are counted. */
+      /** Get numbers of endpoints by version, connection or metadata. Counts the endpoints that meet all conditions and that the caller may read. By application, version and connection this takes little longer for a million endpoints than for one. Other counts read every endpoint, for at most about two seconds: then `complete` is false, and only the endpoints that were registered first are counted. */
       get: BareCall<{
         /** Words that the endpoint has in its id or in the values of the metadata keys that its application indexes (by default name, serial number, model and others). A word matches any part, in upper or lower case. Up to 5 words. */
         search?: string | undefined

@@ -4,7 +4,7 @@ import { monotonicMs } from '../../../kernel/clock.ts'
 import { type ConcurrencyLimit, createConcurrencyLimit } from '../../../kernel/concurrency-limit.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
 import { sourcesOf } from './list.ts'
-import { type Conditions, type Dimension, hasConditions } from './query.ts'
+import { type Conditions, connections, type Dimension, hasConditions } from './query.ts'
 import { type DirectoryQuery, type QueryDeps, queryOf, type SelectionRequest } from './selection.ts'
 import * as store from './store/counts.ts'
 
@@ -37,10 +37,11 @@ export interface CountDeps extends QueryDeps {
 }
 export interface CountLimits {
   budgetMs: number
+  /** Numbers of endpoints that one statement counts. */
   steps: number
   candidatesMax: number
 }
-export const defaultCountLimits: CountLimits = { budgetMs: 2000, steps: 20_000, candidatesMax: 20_000 }
+export const defaultCountLimits: CountLimits = { budgetMs: 2000, steps: 25_000, candidatesMax: 20_000 }
 export const createCountConcurrency = () => createConcurrencyLimit({ perTenant: 2, total: 4, waitingPerTenant: 20 })
 
 /** Further values of a dimension are counted together, as others. */
@@ -73,19 +74,38 @@ export async function countDirectory(deps: CountDeps, ctx: Ctx, request: CountsR
   }
 }
 
-/** Returns whether the counts by application and version suffice. */
+/** Returns whether counts suffice that are maintained, or that an index has. */
 const isMaintained = (conditions: Conditions, dimensions: Dimension[]) =>
   !hasConditions({ ...conditions, versionNames: undefined }) &&
-  dimensions.every(({ field }) => field === 'application' || field === 'version')
+  dimensions.every(
+    ({ field }) =>
+      field === 'application' ||
+      field === 'version' ||
+      (field === 'connection' && conditions.versionNames === undefined),
+  )
 
 async function addMaintained(deps: CountDeps, query: DirectoryQuery, dimensions: Dimension[], sums: Sums) {
   const rows = await store.findMaintained(deps.db.sql, query.scope, query.conditions.versionNames)
   for (const { applicationName, versionName, count } of rows) {
     sums.total += count
     for (const [dimension, { field }] of dimensions.entries())
-      addValue(sums, dimension, field === 'application' ? applicationName : versionName, count)
+      if (field !== 'connection')
+        addValue(sums, dimension, field === 'application' ? applicationName : versionName, count)
   }
+  const byConnection = dimensions.findIndex(({ field }) => field === 'connection')
+  if (byConnection >= 0) await addConnections(deps, query, byConnection, sums)
   return true
+}
+
+/** The other endpoints of the applications have never connected. */
+async function addConnections(deps: CountDeps, { scope }: DirectoryQuery, dimension: number, sums: Sums) {
+  let never = sums.total
+  for (const { connection, count } of await store.findConnections(deps.db.sql, scope)) {
+    addValue(sums, dimension, connections[connection]!, count)
+    never -= count
+  }
+  // An endpoint that was just deleted may still be counted as connected.
+  if (never > 0) addValue(sums, dimension, 'never', never)
 }
 
 /** Returns false if the time did not suffice. */
@@ -100,18 +120,17 @@ async function addCounted(
   const of = { ...query, dimensions }
   for (const source of await sourcesOf(deps, { query, sort: byCreation }, limits.candidatesMax)) {
     const counted = await store.countCandidates(db.sql, of, filters, source, limits.candidatesMax)
-    if (counted.steps > limits.candidatesMax) continue
+    if (!counted) continue
     add(sums, counted)
     return true
   }
   const began = monotonicMs()
-  for (let after = -1; ; ) {
-    const counted = await store.countNext(db.sql, of, filters, { after, steps: limits.steps })
-    add(sums, counted)
-    if (counted.steps < limits.steps) return true
-    if (monotonicMs() - began > limits.budgetMs) return false
-    after = counted.last!
+  const { from, to } = await store.findBounds(db.sql, query.scope.tenantId)
+  for (let after = from - 1; after < to; after += limits.steps) {
+    if (after >= from && monotonicMs() - began > limits.budgetMs) return false
+    add(sums, await store.countRange(db.sql, of, filters, { after, last: after + limits.steps }))
   }
+  return true
 }
 
 const byCreation = { by: { field: 'createdDate' }, descending: false } as const

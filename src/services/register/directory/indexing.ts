@@ -28,6 +28,7 @@ const endpointsPerStep = 250
 const periodSeconds = 2
 /** A run ends after this time; the next one continues. */
 const runMs = 10_000
+const pausesPerStep = 3
 
 const EnqueueApplication = defineJob<{ tenantId: string; applicationName: string }>('register.index-application', {
   timeoutSeconds: 600,
@@ -54,7 +55,7 @@ export function createIndexing({ db, jobs }: Kit, settingsOf: DirectorySettingsO
   }
 }
 
-/** Pauses as long as it works, so that registrations get most of the database's time. */
+/** Pauses longer than it works, because a document takes more of the database's time than a registration. */
 async function runForAWhile(deps: Deps) {
   const began = monotonicMs()
   for (;;) {
@@ -62,7 +63,7 @@ async function runForAWhile(deps: Deps) {
     const hasMore = await step(deps)
     const now = monotonicMs()
     if (!hasMore || now - began > runMs) return
-    await sleep(now - stepBegan)
+    await sleep(pausesPerStep * (now - stepBegan))
   }
 }
 

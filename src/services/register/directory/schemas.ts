@@ -154,7 +154,7 @@ export const countDirectory = {
   name: 'endpoints.counts.get',
   summary: 'Get numbers of endpoints by version, connection or metadata',
   description:
-    'Counts the endpoints that meet all conditions and that the caller may read. By application and version this takes no longer for a ' +
+    'Counts the endpoints that meet all conditions and that the caller may read. By application, version and connection this takes little longer for a ' +
     'million endpoints than for one. Other counts read every endpoint, for at most about two seconds: then `complete` is false, and only the ' +
     'endpoints that were registered first are counted.',
   query: Type.Object({

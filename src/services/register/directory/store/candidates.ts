@@ -52,6 +52,7 @@ export function metadataSql(sql: Sql, { scope, conditions }: Query, limit: numbe
   return sql`select e.seq from register.endpoints e where e.tenant_id = ${scope.tenantId} ${parts} limit ${limit}`
 }
 
+/** The order makes the planner use the index, whatever it estimates. */
 export function activitySql(sql: Sql, { scope, conditions }: Query, limit: number): Fragment {
   const { connections = ['never', 'disconnected', 'connected'], activeAfter, activeBefore } = conditions
   return sql`
@@ -60,7 +61,7 @@ export function activitySql(sql: Sql, { scope, conditions }: Query, limit: numbe
       select o.seq from register.activity o
       where o.tenant_id = ${scope.tenantId} and o.application_name = application.name and o.connection = state
         ${activeAfter ? sql`and o.at >= ${activeAfter}` : sql``} ${activeBefore ? sql`and o.at < ${activeBefore}` : sql``}
-      limit ${limit}) part limit ${limit}`
+      order by o.at, o.seq limit ${limit}) part limit ${limit}`
 }
 
 /** All endpoints of the applications. */

@@ -19,6 +19,10 @@ export const joinsSql = (sql: Sql, { words }: Pick<Conditions, 'words'>): Fragme
   ${words.length > 0 ? sql`join register.documents d on d.tenant_id = e.tenant_id and d.application_name = e.application_name and d.seq = e.seq` : sql``}
   left join register.activity a on a.tenant_id = e.tenant_id and a.application_name = e.application_name and a.seq = e.seq`
 
+/** The same, without the activity if no condition needs it. */
+export const neededJoinsSql = (sql: Sql, { words, activeAfter, activeBefore }: Conditions): Fragment =>
+  words.length > 0 || activeAfter || activeBefore ? joinsSql(sql, { words }) : sql``
+
 /** Returns all conditions, each with `and` before it. */
 export function conditionSql(sql: Sql, tenantId: string, conditions: Conditions, filters: FilterIndex): Fragment {
   const { words, versionNames, connections: wanted, activeAfter, activeBefore } = conditions

@@ -3,12 +3,9 @@ import type { Fragment, Sql } from '../../../../kernel/db.ts'
 import type { FilterIndex } from '../../filters/filter-index.ts'
 import type { Conditions, Dimension, Scope } from '../query.ts'
 import { singlesSql } from './candidates.ts'
-import { conditionSql, connectionSql, joinsSql } from './conditions.ts'
+import { conditionSql, connectionSql, neededJoinsSql } from './conditions.ts'
 
 export interface CountedStep {
-  /** Number of endpoints that were checked, and the number of the last one. */
-  steps: number
-  last: number | null
   /** Number of endpoints that meet the conditions. */
   total: number
   /** Counts by dimension (its index) and value; a value of null stands for endpoints without a value. */
@@ -38,77 +35,63 @@ function valueSql(sql: Sql, by: Dimension): Fragment {
   }
 }
 
-/** Counts the endpoints of `source`, which is `from … e`. */
-function groupsSql(
-  sql: Sql,
-  { scope, conditions, dimensions }: Query,
-  filters: FilterIndex,
-  source: Fragment,
-): Fragment {
+/** Counts the endpoints of `register.endpoints e` for which `where` holds. */
+async function countWhere(sql: Sql, query: Query, filters: FilterIndex, where: Fragment): Promise<CountedStep> {
+  const { scope, conditions, dimensions } = query
   const values = dimensions
     .map((dimension, index) => sql`(${index}::integer, ${valueSql(sql, dimension)})`)
     .reduce<Fragment>((before, value) => sql`${before}, ${value}`, sql`(-1, null::text)`)
-  return sql`
-    select one.dimension, one.value, count(*) as count ${source} ${joinsSql(sql, conditions)}
+  const rows = await sql<CountedStep['groups']>`
+    select one.dimension, one.value, count(*) as count from register.endpoints e ${neededJoinsSql(sql, conditions)}
       cross join lateral (values ${values}) as one(dimension, value)
-    where true ${conditionSql(sql, scope.tenantId, conditions, filters)}
+    where ${where} ${conditionSql(sql, scope.tenantId, conditions, filters)}
     group by one.dimension, one.value`
+  const total = rows.find(({ dimension }) => dimension === -1)?.count ?? 0
+  return { total, groups: rows.filter(({ dimension }) => dimension >= 0) }
 }
 
-const stepSql = (sql: Sql, walked: Fragment, groups: Fragment): Fragment => sql`
-  with walked as materialized (${walked}), groups as materialized (${groups})
-  select (select count(*) from walked) as steps, (select max(seq) from walked) as last,
-    coalesce((select sum(count) from groups where dimension = -1), 0)::bigint as total,
-    coalesce((select json_agg(json_build_object('dimension', dimension, 'value', value, 'count', count))
-      from groups where dimension >= 0), '[]') as groups`
+const ofApplications = (sql: Sql, { tenantId, applicationNames }: Scope): Fragment =>
+  sql`e.tenant_id = ${tenantId} and e.application_name = any(${applicationNames}::text[])`
 
-const ofWalked = (sql: Sql, tenantId: string): Fragment =>
-  sql`from walked w join register.endpoints e on e.tenant_id = ${tenantId} and e.seq = w.seq`
-
-/** Counts the next endpoints of the applications, in the order of registration. */
-export async function countNext(
+/** Counts endpoints of the applications with numbers above `after`, up to `last`. */
+export const countRange = (
   sql: Sql,
   query: Query,
   filters: FilterIndex,
-  { after, steps }: { after: number; steps: number },
-): Promise<CountedStep> {
-  const { tenantId, applicationNames } = query.scope
-  const walked = sql`
-    select part.seq from unnest(${applicationNames}::text[]) as application(name) cross join lateral (
-      select o.seq from register.endpoints o
-      where o.tenant_id = ${tenantId} and o.application_name >= application.name and o.application_name <= application.name
-        and o.seq > ${after} order by o.application_name, o.seq limit ${steps}) part
-    order by part.seq limit ${steps}`
-  const [row] = await sql<
-    [CountedStep]
-  >`${stepSql(sql, walked, groupsSql(sql, query, filters, ofWalked(sql, tenantId)))}`
-  return row
-}
+  { after, last }: { after: number; last: number },
+): Promise<CountedStep> =>
+  countWhere(sql, query, filters, sql`${ofApplications(sql, query.scope)} and e.seq > ${after} and e.seq <= ${last}`)
 
-/** Counts candidates of an index; more than `limit` of them are not counted, which `steps` shows. */
+/** Counts candidates of an index. Returns undefined if there are more than `limit` of them. */
 export async function countCandidates(
   sql: Sql,
   query: Query,
   filters: FilterIndex,
   candidates: Fragment,
   limit: number,
-): Promise<CountedStep> {
-  const { tenantId, applicationNames } = query.scope
-  const source = sql`${ofWalked(sql, tenantId)} and (select count(*) from walked) <= ${limit}
-    and e.application_name = any(${applicationNames}::text[])`
-  const [row] = await sql<[CountedStep]>`${stepSql(sql, candidates, groupsSql(sql, query, filters, source))}`
-  return row
+): Promise<CountedStep | undefined> {
+  const [row] = await sql<[{ seqs: string[] | null }]>`select array_agg(seq::text) as seqs from (${candidates}) c`
+  const seqs = row.seqs ?? []
+  if (seqs.length > limit) return undefined
+  return await countWhere(
+    sql,
+    query,
+    filters,
+    sql`${ofApplications(sql, query.scope)} and e.seq = any(${seqs}::text[]::bigint[])`,
+  )
 }
 
 /** Counts the single endpoints of the scope. */
 export async function countSingles(sql: Sql, query: Query, filters: FilterIndex): Promise<CountedStep | undefined> {
   const { tenantId, singles } = query.scope
-  if (!singles) return undefined
-  const walked = sql`select e.seq from register.endpoints e where ${singlesSql(sql, tenantId, singles)}`
-  const [row] = await sql<
-    [CountedStep]
-  >`${stepSql(sql, walked, groupsSql(sql, query, filters, ofWalked(sql, tenantId)))}`
-  return row
+  return singles && (await countWhere(sql, query, filters, singlesSql(sql, tenantId, singles)))
+}
+
+/** The smallest and the greatest number of the tenant's endpoints. */
+export async function findBounds(sql: Sql, tenantId: string): Promise<{ from: number; to: number }> {
+  const [row] = await sql<[{ from: number | null; to: number | null }]>`
+    select min(seq) as "from", max(seq) as "to" from register.endpoints where tenant_id = ${tenantId}`
+  return { from: row.from ?? 0, to: row.to ?? -1 }
 }
 
 /** Reads the counts by application and version that every change maintains. */
@@ -125,4 +108,15 @@ export async function findMaintained(
       union all
       select application_name, version_name, difference from register.count_differences where ${where}) both_tables
     group by application_name, version_name having sum(n) > 0`
+}
+
+/** Counts endpoints that are connected or disconnected, by the index of their activity. Changes are counted after some seconds. */
+export async function findConnections(
+  sql: Sql,
+  { tenantId, applicationNames }: Scope,
+): Promise<{ connection: number; count: number }[]> {
+  return await sql<{ connection: number; count: number }[]>`
+    select connection, count(*) as count from register.activity
+    where tenant_id = ${tenantId} and application_name = any(${applicationNames}::text[]) and connection in (1, 2)
+    group by connection`
 }
