@@ -34,6 +34,8 @@ before(async () => {
   const made = await api('POST /re/api/v1/rules', { name: 'Too hot', expression })
   ids.rule = made.headers.get('location')!.split('/').at(-1)!
   await api(`POST /re/api/v1/rules/${ids.rule}/execute`, {})
+  await api('POST /cex/api/v1/endpoints/meter-1/commands/reboot?awaitTimeout=0&commandTtl=60000', { delay: 5 })
+  await api('POST /otao/api/v1/applications/meters/software/1.0.0', { rolloutStrategy: 'general' })
   page = await console_.open('/')
 })
 
@@ -77,6 +79,13 @@ const pages: [path: string, heading: string | RegExp][] = [
   ['/explore', 'Explore'],
   ['/explore?application=meters&endpoints=meter-1&series=auto~power&compare=day', 'Explore'],
   ['/explore?aggregate=none-such&period=x', 'Explore'],
+  ['/commands', 'Commands'],
+  ['/commands?application=meters&state=EXPIRED', 'Commands'],
+  ['/configuration', 'Configuration'],
+  ['/configuration?tab=statuses&status=FAILED', 'Configuration'],
+  ['/software', 'Software'],
+  ['/software?tab=endpoints&state=failed', 'Software'],
+  ['/software/meters/1.0.0', '1.0.0'],
   ['/rules', 'Rules'],
   ['/rules?tab=runs', 'Rules'],
   ['/rules?tab=letters', 'Rules'],

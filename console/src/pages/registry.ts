@@ -90,6 +90,29 @@ export const pages: PageEntry[] = [
     load: () => import('./explore/explore.tsx'),
   },
 
+  // Control
+  {
+    ...{ path: '/commands', title: 'Commands', group: 'Control', icon: 'send' },
+    scope: 'application:endpoint-command:read',
+    keywords: 'send pending expired results',
+    load: () => import('./commands/list.tsx'),
+  },
+  {
+    ...{ path: '/configuration', title: 'Configuration', group: 'Control', icon: 'sliders' },
+    scope: 'application:endpoint-config:read',
+    keywords: 'settings defaults statuses',
+    load: () => import('./configuration/page.tsx'),
+  },
+  {
+    ...{ path: '/software', title: 'Software', group: 'Control', icon: 'package', scope: 'application:software:read' },
+    keywords: 'firmware rollout update versions',
+    load: () => import('./software/list.tsx'),
+  },
+  {
+    ...{ path: '/software/:appName/:softwareVersion', title: 'Software version', scope: 'application:software:read' },
+    load: () => import('./software/detail.tsx'),
+  },
+
   // Automation
   {
     ...{ path: '/rules', title: 'Rules', group: 'Automation', icon: 'zap', scope: 'rule:read' },

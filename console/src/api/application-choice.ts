@@ -1,0 +1,20 @@
+/** The applications of the tenant as a choice, for pages that show one application at a time. */
+import { useList } from './query.ts'
+
+/** `chosen` is the name in the address; without one the first application counts. */
+export function useApplicationChoice(chosen: string) {
+  const list = useList('applications.list', {})
+  const known = list.items.map(({ name, displayName }) => ({ value: name, label: displayName ?? name }))
+  const application = chosen === '' ? (known[0]?.value ?? '') : chosen
+  // An application beyond the first ones, or one that does not exist, stays visible as chosen.
+  const isMissing = application !== '' && !known.some(({ value }) => value === application)
+  return {
+    application,
+    options: isMissing ? [{ value: application, label: application }, ...known] : known,
+    versions: list.items.find(({ name }) => name === application)?.versions.map(({ name }) => name) ?? [],
+    isEmpty: !list.isLoading && !list.problem && known.length === 0 && application === '',
+    isLoading: list.isLoading,
+    problem: list.problem,
+    reload: list.reload,
+  }
+}

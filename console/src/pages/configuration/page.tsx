@@ -1,0 +1,102 @@
+/** Default configuration of a version as text with its difference, and the statuses of its endpoints. */
+import { useLocation } from 'wouter'
+import { useApplicationChoice } from '../../api/application-choice.ts'
+import { oneOf, text, useAddressState } from '../../parts/address-state.ts'
+import { AsCommand } from '../../parts/as-command.tsx'
+import { SelectField } from '../../parts/fields.tsx'
+import { FilterBar } from '../../parts/filter-bar.tsx'
+import { LinkButton } from '../../parts/link.tsx'
+import { EmptyState, ErrorNote } from '../../parts/notes.tsx'
+import { PageHeader } from '../../parts/page-header.tsx'
+import { Tabs } from '../../parts/tabs.tsx'
+import { Defaults } from './defaults.tsx'
+import { Statuses, statuses } from './statuses.tsx'
+import { texts } from './texts.ts'
+
+const tabIds = ['defaults', 'statuses'] as const
+const useView = () =>
+  useAddressState({
+    tab: oneOf(tabIds, 'defaults'),
+    application: text(),
+    version: text(),
+    name: text('default'),
+    status: oneOf(statuses, 'ALL'),
+    endpoint: text(),
+  })
+
+export default function ConfigurationPage() {
+  const address = useView()
+  const { tab, name } = address.values
+  const choice = useApplicationChoice(address.values.application)
+  const appVersionName = address.values.version === '' ? (choice.versions[0] ?? '') : address.values.version
+  const [path] = useLocation()
+  const toTab = (id: (typeof tabIds)[number]) => {
+    const { application, version } = address.values
+    const words = new URLSearchParams({
+      ...(id !== 'defaults' && { tab: id }),
+      ...(application !== '' && { application }),
+      ...(version !== '' && { version }),
+    })
+    return words.size === 0 ? path : `${path}?${words}`
+  }
+  const isMissing = !choice.isLoading && !choice.problem && appVersionName === ''
+  return (
+    <>
+      <PageHeader
+        title={texts.title}
+        lead={texts.lead}
+        actions={
+          <AsCommand
+            operation={tab === 'defaults' ? 'configurations.defaults.get' : 'configurations.statuses.list'}
+            args={{ appVersionName, ...(tab === 'defaults' && { name }) }}
+          />
+        }
+      />
+      {choice.problem && <ErrorNote problem={choice.problem} onRetry={choice.reload} />}
+      <Tabs
+        label={texts.tabs.label}
+        current={tab}
+        tabs={tabIds.map((id) => ({ id, title: texts.tabs[id], to: toTab(id) }))}
+      >
+        <FilterBar address={{ ...address, isChanged: false }}>
+          <SelectField
+            label={texts.application}
+            value={choice.application}
+            onChange={(application) => address.set({ application, version: '' })}
+            options={choice.options}
+            isCompact
+          />
+          <SelectField
+            label={texts.version}
+            value={appVersionName}
+            onChange={(version) => address.set({ version })}
+            options={versionOptions(choice.versions, appVersionName)}
+            isCompact
+          />
+        </FilterBar>
+        {isMissing && (
+          <EmptyState
+            icon="layers"
+            title={choice.isEmpty ? texts.noApplicationTitle : texts.noVersionTitle}
+            actions={<LinkButton to="/applications">{texts.toApplications}</LinkButton>}
+          >
+            {choice.isEmpty ? texts.noApplicationText : texts.noVersionText}
+          </EmptyState>
+        )}
+        {appVersionName !== '' && tab === 'defaults' && (
+          <Defaults
+            key={`${appVersionName} ${name}`}
+            appName={choice.application}
+            appVersionName={appVersionName}
+            name={name}
+            onName={(name) => address.set({ name })}
+          />
+        )}
+        {appVersionName !== '' && tab === 'statuses' && <Statuses appVersionName={appVersionName} address={address} />}
+      </Tabs>
+    </>
+  )
+}
+
+const versionOptions = (versions: string[], chosen: string) =>
+  [...new Set([...(chosen === '' ? [] : [chosen]), ...versions])].map((value) => ({ value, label: value }))

@@ -1,0 +1,13 @@
+import { Badge, type Tone } from '../../parts/badge.tsx'
+import { texts } from './texts.ts'
+
+const tones: Record<keyof typeof texts.rolloutStates, Tone> = { active: 'good', paused: 'warn', halted: 'bad' }
+
+/** A version that is offered to nobody has no rollout, whatever its state. */
+export const RolloutState = ({
+  state,
+  strategy,
+}: {
+  state: keyof typeof texts.rolloutStates
+  strategy: keyof typeof texts.strategies
+}) => <Badge tone={strategy === 'suspended' ? 'quiet' : tones[state]}>{texts.rolloutStates[state]}</Badge>
