@@ -7,6 +7,7 @@ import { type Ask, bearer, client, tokenOf } from '../../../../test/harness/clie
 import { eventually } from '../../../../test/harness/eventually.ts'
 import { createFixtures } from '../../../../test/harness/gateway.ts'
 import { openInProcessPlatform } from '../../../../test/harness/in-process-platform.ts'
+import { findTables } from '../../../kernel/backup/inventory.ts'
 import { TimeSeries } from '../../time-series/contract.ts'
 import { TrafficLog } from '../../traffic-log/contract.ts'
 import { ExportEndpoints } from './exports.ts'
@@ -231,6 +232,13 @@ suite('files of exports', () => {
     await periodic.run(undefined as never)
     assert.ok((await used()) < before)
     assert.equal((await kit.db.sql`select from jobs.exports where task_id = ${jobId}`).count, 0)
+  })
+
+  test('are in backups with their rows', async () => {
+    const tables = await findTables(kit.db.sql, ['jobs'])
+    const names = tables.map(({ name }) => name)
+    for (const name of ['exports', 'export_parts', 'job'])
+      assert.equal(names.filter((one) => one === name).length, 1, `${name} is in a backup once: ${names}`)
   })
 
   test('an export ends when the permissions of its creator are withdrawn', async () => {
