@@ -77,6 +77,12 @@ export const pages: PageEntry[] = [
     load: () => import('./map/map.tsx'),
   },
   {
+    ...{ path: '/assets', title: 'Assets', group: 'Fleet', icon: 'boxes', scope: 'asset:read' },
+    keywords: 'types buildings machines relations',
+    load: () => import('./assets/list.tsx'),
+  },
+  { path: '/assets/:assetId', title: 'Asset', scope: 'asset:read', load: () => import('./assets/detail.tsx') },
+  {
     ...{ path: '/jobs', title: 'Jobs', group: 'Fleet', icon: 'list' },
     keywords: 'bulk work progress exports',
     load: () => import('./jobs/list.tsx'),
