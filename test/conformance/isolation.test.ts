@@ -519,7 +519,7 @@ for (const operation of [...operations.filter(needsAccessToken), ...ownOperation
         if (isOnTenantOrPlatform(operation)) assert.equal(answer.status, 403, answer.text)
         else if (path.includes('{')) assert.equal(answer.status, 404, answer.text)
         else {
-          // What the caller creates has the caller's own name.
+          // A job that the caller creates has the caller's own name.
           const text = withoutSentNames(answer.text, operation).replaceAll(`${marker}-user`, '…')
           assert.ok(!text.includes(marker), answer.text)
         }
