@@ -26,7 +26,12 @@ export const texts = {
     first: 'First',
     last: 'Last',
   },
-  compares: { none: 'Nothing', previous: 'The period before', day: 'A day earlier', week: 'A week earlier' },
+  compares: {
+    none: 'No comparison',
+    previous: 'And the period before',
+    day: 'And a day earlier',
+    week: 'And a week earlier',
+  },
   earlier: (name: string) => `${name}, earlier`,
   startTitle: 'Choose what to see',
   startText: 'Choose an application, one or more endpoints and one or more series. Drag over the chart to zoom.',
