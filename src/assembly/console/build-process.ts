@@ -4,7 +4,7 @@ import { setPriority } from 'node:os'
 import { dirname } from 'node:path'
 import { bundleConsole } from './bundle.ts'
 
-const lowPriority = 15
+const lowPriority = 10
 const directory = process.argv[2]!
 // esbuild inherits the priority.
 setPriority(lowPriority)
