@@ -13,8 +13,8 @@ export default defineService({
   needs: { identity: Identity, applications: Applications },
   migrations: new URL('./migrations/', import.meta.url),
   scopes: {
-    // Users who see data may arrange it. A dashboard shows only data that its reader may read.
-    [dashboardScopes.create]: heldBy.endpointReaders,
+    // A dashboard shows only data that its reader may read.
+    [dashboardScopes.create]: heldBy.endpointAdmins,
     [dashboardScopes.read]: heldBy.endpointReaders,
     ...scopes('dashboard', ['update', 'delete'], heldBy.applicationAdmins),
   },
