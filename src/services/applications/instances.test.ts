@@ -33,7 +33,7 @@ test('every authenticated caller can list service instances, with schemas only i
     body.find((one: { name: string }) => one.name === 'epts'),
     epts,
   )
-  assert.equal((await caller(`GET ${path}/adx`)).body.appConfigurationSchemaPresent, false)
+  assert.equal((await caller(`GET ${path}/tsx`)).body.appConfigurationSchemaPresent, false)
 
   const both = ['appConfigurationSchema', 'appVersionConfigurationSchema']
   for (const query of [both.join(','), both.join(',%20'), both.join('&include=')]) {
@@ -45,7 +45,7 @@ test('every authenticated caller can list service instances, with schemas only i
     both.map((name) => name in app),
     [true, false],
   )
-  assert.ok(!('appConfigurationSchema' in (await caller(`GET ${path}/epr?include=${both[0]}`)).body))
+  assert.ok(!('appConfigurationSchema' in (await caller(`GET ${path}/tsx?include=${both[0]}`)).body))
   const listed = (await caller(`GET ${path}?include=${both[1]}`)).body
   assert.ok(listed.some((one: object) => 'appVersionConfigurationSchema' in one))
 

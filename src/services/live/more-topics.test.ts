@@ -3,6 +3,7 @@ import { suite, test } from 'node:test'
 import { aCaller, aTenantAdmin } from '../../../test/harness/builders.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
 import { openStreams } from '../../../test/harness/live-streams.ts'
+import binaryData from '../binary-data/index.ts'
 import commands from '../commands/index.ts'
 import configuration from '../configuration/index.ts'
 import jobs from '../jobs/index.ts'
@@ -11,7 +12,7 @@ import { createAlertChanges } from '../rules/alerts/service/changes.ts'
 import rules from '../rules/index.ts'
 import tenants from '../tenants/index.ts'
 
-const live = await openStreams({ more: [tenants, commands, configuration, rules, jobs] })
+const live = await openStreams({ more: [tenants, binaryData, commands, configuration, rules, jobs] })
 const { waypost, stream, admin, other, aReplaceableCaller } = live
 const change = createAlertChanges({ kit: waypost.kit, register: waypost.ask(Register) })
 

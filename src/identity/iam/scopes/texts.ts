@@ -6,6 +6,7 @@ const verbs: Record<string, string> = {
   update: 'Change',
   delete: 'Delete',
   execute: 'Run',
+  cancel: 'Cancel',
 }
 
 const plural = (noun: string) => {
