@@ -58,11 +58,8 @@ export interface Jobs {
 
 export const jobsSchema = 'jobs'
 
-/**
- * Tables of this schema that a backup includes: those of pg-boss, whose other tables describe the installation, and those of the service
- * `jobs`, which has the same schema.
- */
-export const jobsTables = ['job', 'job_dependency', 'queue', 'schedule', 'subscription', 'exports', 'export_parts']
+/** Tables of pg-boss that a backup includes; the others describe the installation. */
+export const jobsTables = ['job', 'job_dependency', 'queue', 'schedule', 'subscription']
 
 /** Returns the version of the tables of pg-boss, which creates and migrates them itself; null if there are none. */
 export async function readJobsVersion(sql: Sql): Promise<number | null> {

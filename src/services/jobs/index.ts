@@ -15,7 +15,8 @@ import { routes } from './routes.ts'
 import { createJobs } from './service.ts'
 
 export default defineService({
-  name: 'jobs',
+  // Its schema is bulk_jobs, because the job queue has the schema jobs.
+  name: 'bulk-jobs',
   provides: Jobs,
   needs: {
     identity: Identity,

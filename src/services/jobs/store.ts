@@ -22,13 +22,13 @@ export async function insertExport(
   of: { taskId: string; tenantId: string; fileName: string; expiresAt: Date },
 ) {
   await sql`
-    insert into jobs.exports (task_id, tenant_id, file_name, expires_at)
+    insert into bulk_jobs.exports (task_id, tenant_id, file_name, expires_at)
     values (${of.taskId}, ${of.tenantId}, ${of.fileName}, ${of.expiresAt})`
 }
 
 export async function findExport(sql: Sql, taskId: string): Promise<ExportRow | undefined> {
   const [row] = await sql<ExportRow[]>`
-    select task_id, tenant_id, file_name, position, size, finished_at, expires_at from jobs.exports
+    select task_id, tenant_id, file_name, position, size, finished_at, expires_at from bulk_jobs.exports
     where task_id = ${taskId}`
   return row
 }
@@ -43,32 +43,32 @@ export async function insertPart(
   const { position, finished } = after
   await sql`
     with added as (
-      insert into jobs.export_parts (task_id, part, content_key, size, checksum)
+      insert into bulk_jobs.export_parts (task_id, part, content_key, size, checksum)
       values (${taskId}, ${part}, ${contentKey}, ${size}, ${checksum}))
-    update jobs.exports set position = ${position === null ? null : sql.json(position as never)}, size = size + ${size}::bigint,
+    update bulk_jobs.exports set position = ${position === null ? null : sql.json(position as never)}, size = size + ${size}::bigint,
       finished_at = ${finished?.at ?? null}::timestamptz, expires_at = coalesce(${finished?.expiresAt ?? null}::timestamptz, expires_at)
     where task_id = ${taskId}`
 }
 
 export async function findParts(sql: Sql, taskId: string): Promise<ExportPart[]> {
   return await sql<ExportPart[]>`
-    select part, content_key, size, checksum from jobs.export_parts where task_id = ${taskId} order by part`
+    select part, content_key, size, checksum from bulk_jobs.export_parts where task_id = ${taskId} order by part`
 }
 
 /** Lets a file expire at once. */
 export async function expireExport(sql: Sql, taskId: string, at: Date) {
-  await sql`update jobs.exports set expires_at = ${at} where task_id = ${taskId}`
+  await sql`update bulk_jobs.exports set expires_at = ${at} where task_id = ${taskId}`
 }
 
 /** Deletes some expired exports and returns the keys of their contents by tenant. */
 export async function deleteExpired(sql: Sql, before: Date, limit: number) {
   return await sql<{ tenantId: string; contentKeys: string[] }[]>`
     with expired as (
-      delete from jobs.exports where task_id = any(array(
-        select task_id from jobs.exports where expires_at < ${before} order by expires_at limit ${limit} for update skip locked))
+      delete from bulk_jobs.exports where task_id = any(array(
+        select task_id from bulk_jobs.exports where expires_at < ${before} order by expires_at limit ${limit} for update skip locked))
       returning task_id, tenant_id),
     parts as (
-      delete from jobs.export_parts p using expired e where p.task_id = e.task_id returning p.task_id, p.content_key)
+      delete from bulk_jobs.export_parts p using expired e where p.task_id = e.task_id returning p.task_id, p.content_key)
     select e.tenant_id, coalesce(array_agg(p.content_key) filter (where p.content_key is not null), '{}') as content_keys
     from expired e left join parts p using (task_id) group by e.task_id, e.tenant_id`
 }
@@ -76,6 +76,6 @@ export async function deleteExpired(sql: Sql, before: Date, limit: number) {
 /** Deletes the exports of a deleted tenant, whose contents are deleted by their store. */
 export async function deleteOfTenant(sql: Sql, tenantId: string) {
   await sql`
-    with gone as (delete from jobs.exports where tenant_id = ${tenantId} returning task_id)
-    delete from jobs.export_parts p using gone where p.task_id = gone.task_id`
+    with gone as (delete from bulk_jobs.exports where tenant_id = ${tenantId} returning task_id)
+    delete from bulk_jobs.export_parts p using gone where p.task_id = gone.task_id`
 }

@@ -34,7 +34,8 @@ test('the catalogue has every scope with a sentence, its roles and operations', 
     body.content.map((one: { scope: string }) => [one.scope, one]),
   )
   assert.deepEqual([...byScope.keys()], [...waypost.kit.scopes.keys()])
-  for (const { sentence } of body.content) assert.match(sentence, /^(Create|Read|Change|Delete|Run|Cancel) [^-]+\.$|X\.509/)
+  for (const { sentence } of body.content)
+    assert.match(sentence, /^(Create|Read|Change|Delete|Run|Cancel) [^-]+\.$|X\.509/)
   const read = byScope.get('identity:role:read')!
   assert.deepEqual(read.builtInRoles, ['tenant-admin', 'service'])
   assert.deepEqual(

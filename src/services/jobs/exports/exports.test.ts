@@ -103,12 +103,13 @@ suite('an export of endpoints', () => {
       from generate_series(1, 2300) n`
     const body = { select: { applicationName: app }, format: 'ndjson' }
     const plain = await exported('endpoint-exports', body)
-    const [parts] = await kit.db.sql`select count(*) from jobs.export_parts where task_id = ${plain.jobId}`
+    const [parts] = await kit.db.sql`select count(*) from bulk_jobs.export_parts where task_id = ${plain.jobId}`
     assert.ok(parts!.count > 1, `${parts!.count} parts`)
     const ids = linesOf(plain.text).map((line) => JSON.parse(line).endpointId)
     assert.equal(ids.length, 2300)
     assert.deepEqual(ids, ids.toSorted())
-    const [first] = await kit.db.sql`select size from jobs.export_parts where task_id = ${plain.jobId} and part = 0`
+    const [first] = await kit.db
+      .sql`select size from bulk_jobs.export_parts where task_id = ${plain.jobId} and part = 0`
     const size: number = first!.size
     const range = await download(plain.jobId, { range: `bytes=${size - 10}-${size + 9}` })
     assert.equal(range.response.status, 206)
@@ -222,7 +223,7 @@ suite('files of exports', () => {
     assert.equal((await reader(`GET ${root}/${jobId}/file`)).status, 404)
     assert.equal((await client(baseUrl)(`GET ${root}/${jobId}/file`)).status, 401)
     assert.equal((await ask(`GET ${root}/none/file`)).status, 404)
-    await kit.db.sql`update jobs.exports set expires_at = now() where task_id = ${jobId}`
+    await kit.db.sql`update bulk_jobs.exports set expires_at = now() where task_id = ${jobId}`
     assert.equal((await ask(`GET ${root}/${jobId}/file`)).status, 404)
     assert.equal((await ask(`GET ${root}/${jobId}`)).body.file, undefined)
     const used = async () =>
@@ -231,11 +232,11 @@ suite('files of exports', () => {
     const periodic = waypost.built.get('jobs')!.periodic!.find(({ name }) => name === 'jobs.delete-files')!
     await periodic.run(undefined as never)
     assert.ok((await used()) < before)
-    assert.equal((await kit.db.sql`select from jobs.exports where task_id = ${jobId}`).count, 0)
+    assert.equal((await kit.db.sql`select from bulk_jobs.exports where task_id = ${jobId}`).count, 0)
   })
 
   test('are in backups with their rows', async () => {
-    const tables = await findTables(kit.db.sql, ['jobs'])
+    const tables = await findTables(kit.db.sql, ['bulk_jobs'])
     const names = tables.map(({ name }) => name)
     for (const name of ['exports', 'export_parts', 'job'])
       assert.equal(names.filter((one) => one === name).length, 1, `${name} is in a backup once: ${names}`)
@@ -250,7 +251,7 @@ suite('files of exports', () => {
     // The same export again, as after a crash before its last part.
     await kit.db.tx(async (sql) => {
       await sql`update kernel.bulk_tasks set state = 'waiting', finished_at = null, cursor = 0 where task_id = ${jobId}`
-      await sql`delete from jobs.export_parts where task_id = ${jobId}`
+      await sql`delete from bulk_jobs.export_parts where task_id = ${jobId}`
       await kit.jobs.send(sql, ExportEndpoints.job, { taskId: jobId })
     })
     const job = await ended(jobId)

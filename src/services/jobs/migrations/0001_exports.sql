@@ -1,8 +1,7 @@
--- The job queue has its tables in this schema too, and may have created it.
-create schema if not exists jobs;
+create schema bulk_jobs;
 
 -- The file of an export. Its bulk task (kernel.bulk_tasks) has the state; a finished file expires before its task does.
-create table jobs.exports (
+create table bulk_jobs.exports (
   task_id text collate "C" primary key,
   tenant_id text collate "C" not null,
   file_name text not null,
@@ -12,11 +11,11 @@ create table jobs.exports (
   finished_at timestamptz,
   expires_at timestamptz not null
 );
-create index exports_by_expiry on jobs.exports (expires_at);
-create index exports_by_tenant on jobs.exports (tenant_id);
+create index exports_by_expiry on bulk_jobs.exports (expires_at);
+create index exports_by_tenant on bulk_jobs.exports (tenant_id);
 
 -- The contents of a file in the blob store, in order. An export that continues after a crash writes its unfinished part again.
-create table jobs.export_parts (
+create table bulk_jobs.export_parts (
   task_id text collate "C" not null,
   part integer not null,
   content_key text not null,
