@@ -1,10 +1,10 @@
 /** The services that jobs need, besides those of the register. */
 import gateway from '../../src/gateway/index.ts'
 import binaryData from '../../src/services/binary-data/index.ts'
+import jobs from '../../src/services/bulk-jobs/index.ts'
 import commands from '../../src/services/commands/index.ts'
 import configuration from '../../src/services/configuration/index.ts'
 import credentials from '../../src/services/credentials/index.ts'
-import jobs from '../../src/services/jobs/index.ts'
 import tenants from '../../src/services/tenants/index.ts'
 import timeSeries from '../../src/services/time-series/index.ts'
 import trafficLog from '../../src/services/traffic-log/index.ts'
