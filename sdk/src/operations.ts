@@ -1457,7 +1457,7 @@ export interface CreatedJob {
   cancelable: boolean
   /** True if the job has a list of items with results. */
   hasItems: boolean
-  /** What the job does, by kind: such as the patch, or the name of the version. */
+  /** Input of the job, which depends on its kind: for example the patch, or the name of the new version. */
   parameters: Record<string, unknown>
   file?: ExportFile
   /** Ids of the first ten endpoints that the job changes. */
@@ -1756,7 +1756,7 @@ export interface DashboardThreshold {
 export interface DashboardVariable {
   /** Name by which widgets use it, as `$name`: letters and digits. */
   name: string
-  /** What its value names. time: a range such as `P1D`, the last day. */
+  /** Kind of thing that the value of the variable names. time: a range such as `P1D`, the last day. */
   kind: 'application' | 'filter' | 'endpoint' | 'time'
   /** Text before the field in which people choose the value. Default: the name. */
   label?: string
@@ -2143,7 +2143,7 @@ export interface DeviceOfIntegration {
 
 /** Numbers of endpoints by the values of one field or metadata key. */
 export interface DimensionCounts {
-  /** What the endpoints are counted by, as in the request. */
+  /** Field or metadata key by which endpoints are counted, as in the request. */
   by: string
   /** The most frequent values, the most frequent first. */
   values: ValueCount[]
@@ -3186,7 +3186,7 @@ export interface JobDetails {
   cancelable: boolean
   /** True if the job has a list of items with results. */
   hasItems: boolean
-  /** What the job does, by kind: such as the patch, or the name of the version. */
+  /** Input of the job, which depends on its kind: for example the patch, or the name of the new version. */
   parameters: Record<string, unknown>
   file?: ExportFile
 }
@@ -4281,7 +4281,7 @@ export interface NodeMemory {
   machineBytes: number
 }
 
-/** What the process uses of its machine. */
+/** Processor time, memory and disk that the process uses. */
 export interface NodeUsage {
   /** Name of its machine. */
   host: string
@@ -4398,7 +4398,7 @@ export interface Permission {
 export interface PermittedOperation {
   /** Name of the operation, such as `endpoints.list`. */
   name: string
-  /** What the operation does. */
+  /** Summary of the operation. */
   summary: string
 }
 
@@ -5147,7 +5147,7 @@ export interface SavedView {
 export interface Scope {
   /** Name of the scope. */
   scope: string
-  /** What the scope permits, in words. */
+  /** A sentence that says what the scope permits. */
   sentence: string
   /** Where the scope must be held: on the platform, on the tenant, or on a resource, one that contains it or the tenant. */
   level: 'platform' | 'tenant' | 'resource'
@@ -5458,7 +5458,7 @@ export interface SettingInEffect {
   origin: 'default' | 'environment' | 'file'
   /** true: the value is never shown. */
   secret: boolean
-  /** What it means. */
+  /** Description of the setting. */
   meaning: string
 }
 

@@ -54,7 +54,9 @@ const jobFields = {
 const Job = Type.Object(jobFields, { title: 'Job', description: 'Work over many items that runs in the background.' })
 const detailFields = {
   ...jobFields,
-  parameters: JsonObject({ description: 'What the job does, by kind: such as the patch, or the name of the version.' }),
+  parameters: JsonObject({
+    description: 'Input of the job, which depends on its kind: for example the patch, or the name of the new version.',
+  }),
   file: Type.Optional(
     Type.Object(
       {

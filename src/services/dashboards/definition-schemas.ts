@@ -24,7 +24,7 @@ const Variable = Type.Object(
       description: 'Name by which widgets use it, as `$name`: letters and digits.',
     }),
     kind: Type.Enum(['application', 'filter', 'endpoint', 'time'], {
-      description: 'What its value names. time: a range such as `P1D`, the last day.',
+      description: 'Kind of thing that the value of the variable names. time: a range such as `P1D`, the last day.',
     }),
     label: optional(text(100, 'Text before the field in which people choose the value. Default: the name.')),
     value: optional(

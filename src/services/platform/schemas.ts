@@ -66,7 +66,7 @@ const Usage = Type.Object(
       { description: 'Disks of the directories that the node uses.' },
     ),
   },
-  { title: 'NodeUsage', description: 'What the process uses of its machine.' },
+  { title: 'NodeUsage', description: 'Processor time, memory and disk that the process uses.' },
 )
 const Node = Type.Object(
   {
@@ -210,7 +210,7 @@ const Setting = Type.Object(
     default: optional(text('Default value. Absent: none.')),
     origin: Type.Enum(['default', 'environment', 'file'], { description: 'Where the value comes from.' }),
     secret: yes('true: the value is never shown.'),
-    meaning: text('What it means.'),
+    meaning: text('Description of the setting.'),
   },
   { title: 'SettingInEffect', description: 'A setting with its value.' },
 )

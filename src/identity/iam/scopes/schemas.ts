@@ -4,7 +4,7 @@ import { roleNames } from '../shapes.ts'
 const Scope = Type.Object(
   {
     scope: Type.String({ description: 'Name of the scope.' }),
-    sentence: Type.String({ description: 'What the scope permits, in words.' }),
+    sentence: Type.String({ description: 'A sentence that says what the scope permits.' }),
     level: Type.Enum(['platform', 'tenant', 'resource'], {
       description:
         'Where the scope must be held: on the platform, on the tenant, or on a resource, one that contains it or the tenant.',
@@ -14,7 +14,7 @@ const Scope = Type.Object(
       Type.Object(
         {
           name: Type.String({ description: 'Name of the operation, such as `endpoints.list`.' }),
-          summary: Type.String({ description: 'What the operation does.' }),
+          summary: Type.String({ description: 'Summary of the operation.' }),
         },
         { title: 'PermittedOperation', description: 'An operation that requires the scope.' },
       ),

@@ -130,7 +130,7 @@ export const listDirectory = {
 
 const DimensionCounts = Type.Object(
   {
-    by: Name({ description: 'What the endpoints are counted by, as in the request.' }),
+    by: Name({ description: 'Field or metadata key by which endpoints are counted, as in the request.' }),
     values: Type.Array(
       Type.Object(
         {
