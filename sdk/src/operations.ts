@@ -2056,6 +2056,22 @@ export interface DeletionOutcome {
   failed: FailedDeletion[]
 }
 
+/** An address for devices. */
+export interface DeviceAddress {
+  /** mqtt: MQTT over TCP. mqtts: MQTT over TLS. websocket: MQTT over WebSocket. http: POST requests. */
+  transport: 'mqtt' | 'mqtts' | 'websocket' | 'http'
+  /** Public address. Over HTTP, the path of a message is added: `/kp1/<version>/<extension>/<token>/…`. */
+  url: string
+  /** Client credentials that the tenant requires: a user name with password (basic), a certificate (x509). HTTP has neither, so that a requirement turns it off for the devices of the tenant. */
+  required: ('basic' | 'x509')[]
+}
+
+/** The addresses for devices of the tenant of the caller. */
+export interface DeviceAddresses {
+  /** One address for each transport. */
+  content: DeviceAddress[]
+}
+
 /** An error as devices get it, over HTTP and MQTT alike. */
 export interface DeviceError {
   /** HTTP status of the response. */
@@ -8510,6 +8526,10 @@ export interface Nouns {
         resource: string
         body: unknown
       }, { 200: unknown }>
+    }
+    addresses: {
+      /** List the addresses that devices connect to. The host is that of the public address of the platform, and the ports are those of its listeners, unless `WAYPOST_MQTT_URL` or `WAYPOST_MQTTS_URL` name others. */
+      list: BareListCall<Record<never, never>, DeviceAddress>
     }
   }
   blobs: {

@@ -286,7 +286,8 @@ export const traffic = `list GET /api/v1/al/endpoint-traffic pp,q,page,size,0,10
 
 export const refusals = `list GET /api/v1/al/refusals pp,q,page,size,0,100,content,totalElements`
 
-export const devices = `messages.send POST /kp1/{appVersionName}/{extension}/{token}/{+resource} n`
+export const devices = `messages.send POST /kp1/{appVersionName}/{extension}/{token}/{+resource} n
+addresses.list GET /kpc/api/v1/addresses pn,,,,0,0,content`
 
 export const blobs = `upload POST /bcx/api/v1/binary-data n bo hcontent-digest hrepr-digest hX-Auth-Token
 get GET /bcx/api/v1/applications/{appName}/endpoints/{endpointId}/binary-data/{blobId}

@@ -16,6 +16,7 @@ import { TenantDeleted } from '../services/tenants/events.ts'
 import type { Tokens } from '../services/tokens/contract.ts'
 import type { TrafficLog } from '../services/traffic-log/contract.ts'
 import { createAddressLockout } from './address-lockout.ts'
+import { createListAddresses, type ListDeviceAddresses } from './addresses.ts'
 import { type Bindings, createBindings } from './bindings.ts'
 import { createReceiveCarried } from './carried-messages.ts'
 import { createClients } from './clients.ts'
@@ -52,6 +53,7 @@ export interface GatewayService {
   api: Gateway
   deviceHttp: DeviceHttpDeps
   webSockets: WebSocketDeps
+  listAddresses: ListDeviceAddresses
   periodic: PeriodicTask[]
   open(extensions: Extension[]): Promise<OpenListeners>
   stop(): Promise<void>
@@ -71,13 +73,19 @@ interface RunningParts {
   extensions: Map<string, Extension>
   sessions: Sessions<ConnectionState> | undefined
   sessionStore: GatewaySessionStore | undefined
+  addresses: { mqttUrl: string; mqttsUrl: string } | undefined
 }
 
 /** Ten wrong tokens count as one wrong password: a device with an old token must not lock out devices behind the same address. */
 const wrongTokensPerPassword = 10
 
 export function createGateway(kit: Kit<GatewaySettings>, given: NeededServices): GatewayService {
-  const live: RunningParts = { extensions: new Map(), sessions: undefined, sessionStore: undefined }
+  const live: RunningParts = {
+    extensions: new Map(),
+    sessions: undefined,
+    sessionStore: undefined,
+    addresses: undefined,
+  }
   const admission = createAdmission(kit, given, live)
   const delivery = createDelivery(kit, given, live, admission)
   const dispatch = createDispatch(kit, given.trafficLog, given.register)
@@ -100,6 +108,7 @@ export function createGateway(kit: Kit<GatewaySettings>, given: NeededServices):
     },
     deviceHttp: { tenantRate, identify, dispatch, tokenLockout, trafficLog: given.trafficLog, metrics },
     webSockets: { trustProxy: kit.platform.trustProxy, sessions: () => live.sessions, limits },
+    listAddresses: createListAddresses({ ...kit, tenants: admission.tenants, listeners: () => live.addresses }),
     periodic: [
       {
         name: 'gateway.expired-sessions',
@@ -278,10 +287,12 @@ function createOpen(
       await mqtt.close()
       throw error
     })
+    live.addresses = { mqttUrl: mqtt.url, mqttsUrl: mqtts.url }
     return {
-      addresses: { mqttUrl: mqtt.url, mqttsUrl: mqtts.url },
+      addresses: live.addresses,
       async close() {
         live.sessions = undefined
+        live.addresses = undefined
         await Promise.all([mqtt.close(), mqtts.close()])
         proxies.close()
         await sessions.close()

@@ -11,6 +11,7 @@ import { createGateway } from './gateway.ts'
 import { deviceFormat, deviceOperation, deviceRoots, mountDeviceHttp } from './http/device-messages.ts'
 import { acceptWebSockets } from './http/websocket.ts'
 import { defineTopic } from './live.ts'
+import { routes } from './routes.ts'
 import { gatewaySettings } from './settings.ts'
 
 export default defineService({
@@ -49,6 +50,12 @@ export default defineService({
             mountDeviceHttp(app, gateway.deviceHttp)
             acceptWebSockets(app.server, gateway.webSockets)
           },
+        },
+        {
+          name: 'gateway',
+          title: 'Addresses that devices connect to',
+          roots: ['/kpc/api/v1'],
+          routes: (http) => routes(http, gateway.listAddresses),
         },
       ],
       periodic: gateway.periodic,

@@ -8,6 +8,18 @@ export const gatewaySettings = defineSettings(
       default: '8883',
       meaning: 'port for MQTT over TLS, with optional client certificates; 0: any free port',
     },
+    MQTT_URL: {
+      kind: 'url',
+      default: undefined,
+      meaning:
+        'public address of MQTT, such as mqtt://devices.example.com:1883, for people who connect devices; default: the ' +
+        'host of the public address of the platform with the port of the listener',
+    },
+    MQTTS_URL: {
+      kind: 'url',
+      default: undefined,
+      meaning: 'public address of MQTT over TLS, such as mqtts://devices.example.com:8883; default: as for MQTT',
+    },
     MQTTS_CERTIFICATE_FILE: {
       kind: 'path',
       default: undefined,
@@ -85,6 +97,8 @@ export const gatewaySettings = defineSettings(
   (value) => ({
     mqttPort: value.MQTT_PORT,
     mqttsPort: value.MQTTS_PORT,
+    mqttUrl: value.MQTT_URL,
+    mqttsUrl: value.MQTTS_URL,
     /** PEM files; without them the platform's own certificate authority issues the server certificate. */
     certificateFile: value.MQTTS_CERTIFICATE_FILE,
     keyFile: value.MQTTS_KEY_FILE,
