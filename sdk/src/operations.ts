@@ -5583,6 +5583,8 @@ export interface SoftwareEndpoint {
   updatedDate: string
   /** current: nothing to do. waiting: the target was not offered yet. offered: a version was offered and not reported yet. failed: the last report was that a version could not be applied. */
   state: 'current' | 'waiting' | 'offered' | 'failed'
+  /** The version that the endpoint could not apply by its last report, since the last resume. */
+  failedVersion?: string
   /** The version that was offered and not reported yet. */
   offeredVersion?: string
   /** When it was offered, in UTC. */
@@ -5605,6 +5607,8 @@ export interface SoftwareEndpointDetails {
   updatedDate: string
   /** current: nothing to do. waiting: the target was not offered yet. offered: a version was offered and not reported yet. failed: the last report was that a version could not be applied. */
   state: 'current' | 'waiting' | 'offered' | 'failed'
+  /** The version that the endpoint could not apply by its last report, since the last resume. */
+  failedVersion?: string
   /** The version that was offered and not reported yet. */
   offeredVersion?: string
   /** When it was offered, in UTC. */
@@ -5619,6 +5623,18 @@ export interface SoftwareFailureThreshold {
   percent: number
   /** Number of endpoints that must have reported the version before the rollout can halt. Default: 10. */
   minimumAttempts: number
+}
+
+/** How many endpoints are offered the version again. */
+export interface SoftwareRetried {
+  /** Number of endpoints that had failed. */
+  endpointsCount: number
+}
+
+/** The endpoints that are offered a version again. */
+export interface SoftwareRetry {
+  /** Only these endpoints; others that have not failed are ignored. Default: all that failed. */
+  endpointIds?: string[]
 }
 
 /** The progress of a rollout. */
@@ -9315,6 +9331,14 @@ export interface Nouns {
         /** Semantic version (SemVer 2.0.0), such as `1.2.3` or `2.0.0-rc.1`. */
         softwareVersion: string
       }, { 204: undefined }>
+      /** Offer a software version again to endpoints that failed. Endpoints that reported that they could not apply the version wait for it again; those that are connected are pushed it at once. Without `endpointIds` all of them do, and reports before this do not count for the failure threshold any more. A rollout that is paused or halted stays so. */
+      retry: Call<{
+        /** Name of the application. */
+        appName: string
+        /** Semantic version (SemVer 2.0.0), such as `1.2.3` or `2.0.0-rc.1`. */
+        softwareVersion: string
+        body: SoftwareRetry
+      }, { 200: SoftwareRetried }>
       /** Get the progress of a rollout. */
       get: Call<{
         /** Name of the application. */
@@ -9343,6 +9367,8 @@ export interface Nouns {
         version?: string | undefined
         /** Only endpoints with this target. Default: all. */
         targetVersion?: string | undefined
+        /** Only endpoints that could not apply this version, since the last resume. Default: all. */
+        failedVersion?: string | undefined
         /** Only endpoints in this state: current, waiting, offered or failed. Default: all. */
         state?: 'current' | 'waiting' | 'offered' | 'failed' | undefined
         /** Number of items to skip. Default: 0. */

@@ -373,6 +373,7 @@ file.upload PUT /otao/api/v1/applications/{appName}/software/{softwareVersion}/f
 file.download GET /otao/api/v1/applications/{appName}/software/{softwareVersion}/file ab hrange hif-range
 rollout.pause POST /otao/api/v1/applications/{appName}/software/{softwareVersion}/pause
 rollout.resume POST /otao/api/v1/applications/{appName}/software/{softwareVersion}/resume
+rollout.retry POST /otao/api/v1/applications/{appName}/software/{softwareVersion}/retry
 rollout.get GET /otao/api/v1/applications/{appName}/software/{softwareVersion}/rollout
 rollout.preview GET /otao/api/v1/applications/{appName}/software/{softwareVersion}/preview r
 endpoints.list GET /otao/api/v1/applications/{appName}/software/endpoints po,q,offset,limit,0,1000

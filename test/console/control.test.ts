@@ -1,11 +1,13 @@
-/** An operator sends a command, pauses and resumes a rollout, and changes a default configuration. */
+/** An operator sends a command, uploads software, rolls it out, and changes a default configuration. */
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { before, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { checkAccessibility, openConsole, settled, type TestConsole } from '../harness/console.ts'
+import { checkAccessibility, checkNarrow, openConsole, settled, type TestConsole } from '../harness/console.ts'
 
 let console_: TestConsole
 let page: Page
+let token: string
 const software = '/otao/api/v1/applications/pumps/software'
 
 before(async () => {
@@ -13,7 +15,8 @@ before(async () => {
   const { api } = console_
   await api('POST /api/v1/applications', { name: 'pumps', displayName: 'Pumps <b>north</b>' })
   await api('POST /api/v1/applications/pumps/app-versions', { nameSuffix: 'v1' })
-  await api('POST /epr/api/v1/endpoints', { endpointId: 'pump-1', appVersion: { name: 'pumps-v1' } })
+  const made = await api('POST /epr/api/v1/endpoints', { endpointId: 'pump-1', appVersion: { name: 'pumps-v1' } })
+  token = made.body.token
   await api(`POST ${software}/1.0.0`, { rolloutStrategy: 'general' })
   await api(`POST ${software}/1.1.0`, { rolloutStrategy: 'general', upgradableFrom: ['1.0.0'] })
   page = await console_.open('/')
@@ -63,6 +66,93 @@ test('by keyboard alone, a rollout is paused and resumed', async () => {
     await page.getByText(`Rollout ${name.toLowerCase()}d`).waitFor()
     assert.equal(await state(), after)
   }
+})
+
+test('a version is created, its file is uploaded with its checksum, and its rollout is started', async () => {
+  await page.goto(console_.address('/software?application=pumps'))
+  await settled(page)
+  await page.keyboard.press('c')
+  await page.getByRole('heading', { level: 1, name: 'New software version' }).waitFor()
+  const version = page.getByRole('textbox', { name: /^Version/ })
+  await version.fill('two')
+  console_.expect(/400/)
+  await page.getByRole('button', { name: 'Create' }).click()
+  await page.getByText('expected a semantic version').waitFor()
+  await version.fill('2.0.0')
+  await page.getByRole('textbox', { name: /^Name of the file/ }).fill('pump.bin')
+  await checkAccessibility(page, 'new version')
+  await checkNarrow(page, 'new version')
+  await page.getByRole('button', { name: 'Create' }).click()
+  await page.getByRole('heading', { level: 1, name: '2.0.0' }).waitFor()
+  const read = async () => (await console_.api(`GET ${software}/2.0.0`)).body
+  const { upgradableFrom, rolloutStrategy, failureThreshold } = await read()
+  assert.deepEqual([upgradableFrom, rolloutStrategy], [['1.1.0'], 'suspended'])
+  assert.deepEqual(failureThreshold, { percent: 10, minimumAttempts: 10 })
+
+  const upload = async (name: string) => {
+    const chooser = page.waitForEvent('filechooser')
+    await page.getByRole('button', { name: 'Choose a file' }).click()
+    await (await chooser).setFiles({ name, mimeType: 'application/octet-stream', buffer: content })
+  }
+  const content = Buffer.alloc(300_000, 'pump')
+  await upload('other.bin')
+  await page.getByText('the version takes only a file with the name pump.bin').waitFor()
+  // The request hangs, so that it can be canceled.
+  await page.route('**/software/2.0.0/file*', () => {})
+  await upload('pump.bin')
+  await page.getByRole('progressbar', { name: 'Uploading pump.bin' }).waitFor()
+  await checkAccessibility(page, 'upload')
+  await page.getByRole('button', { name: 'Cancel the upload' }).click()
+  await page.getByText('The upload was canceled.').waitFor()
+  assert.equal((await read()).fileSize, undefined)
+  await page.unroute('**/software/2.0.0/file*')
+  await page.getByRole('button', { name: 'Upload again' }).click()
+  await page.getByText('its checksum is that of your file').waitFor()
+  assert.equal((await read()).fileChecksum, createHash('sha256').update(content).digest('hex'))
+
+  await page.getByRole('button', { name: 'Start', exact: true }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Endpoints of filters' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Start', exact: true }).click()
+  await page.getByText('Choose at least one filter.').waitFor()
+  await page.getByRole('dialog').getByRole('button', { name: 'All that can upgrade' }).click()
+  await checkAccessibility(page, 'start a rollout')
+  await page.getByRole('dialog').getByRole('button', { name: 'Start', exact: true }).click()
+  await page.getByText('Rollout started').waitFor()
+  assert.equal((await read()).rolloutStrategy, 'general')
+})
+
+test('reports of devices change the counts at once; a failure is shown with its reason and offered again', async () => {
+  const report = async (configId: string, more: object = {}) => {
+    const body = JSON.stringify({ configId, ...more })
+    const address = `${console_.platform.baseUrl}/kp1/pumps-v1/cmx_ota/${token}/applied/json`
+    assert.equal((await fetch(address, { method: 'POST', body })).status, 200)
+  }
+  await report('1.1.0')
+  await report('2.0.0', { statusCode: 507, reasonPhrase: 'flash <b>full</b>' })
+  await page.getByText('flash <b>full</b>').waitFor()
+  await checkAccessibility(page, 'failed endpoints')
+  await page.getByRole('button', { name: 'Offer it to pump-1 again' }).click()
+  await page.getByText('1 endpoint is offered the version again').waitFor()
+  await page.getByText('flash <b>full</b>').waitFor({ state: 'detached' })
+  const { counts } = (await console_.api(`GET ${software}/2.0.0/rollout`)).body
+  assert.deepEqual(counts, { waiting: 1, offered: 0, applied: 0, failed: 0 })
+})
+
+test('two people edit one version: the later one sees the difference and loses nothing', async () => {
+  await page.goto(console_.address('/software/pumps/2.0.0/edit'))
+  await settled(page)
+  await page.getByRole('textbox', { name: /^Failures in %/ }).fill('25')
+  await page.keyboard.press('Tab')
+  await console_.api(`PUT ${software}/2.0.0`, { rolloutStrategy: 'suspended', upgradableFrom: ['1.0.0'] })
+  console_.expect(/412/)
+  await page.getByRole('button', { name: 'Save' }).click()
+  const dialog = page.getByRole('alertdialog', { name: 'Somebody else has changed this' })
+  await dialog.getByRole('row', { name: /rolloutStrategy suspended general/ }).waitFor()
+  await checkAccessibility(page, 'conflict of a version')
+  await dialog.getByRole('button', { name: 'Save mine' }).click()
+  await page.getByText('Software version saved').waitFor()
+  const { rolloutStrategy, failureThreshold } = (await console_.api(`GET ${software}/2.0.0`)).body
+  assert.deepEqual([rolloutStrategy, failureThreshold.percent], ['general', 25])
 })
 
 test('a default configuration is changed after its difference is shown; a change by another caller is not overwritten', async () => {

@@ -89,6 +89,8 @@ const pages: [path: string, heading: string | RegExp][] = [
   ['/software', 'Software'],
   ['/software?tab=endpoints&state=failed', 'Software'],
   ['/software/meters/1.0.0', '1.0.0'],
+  ['/software/meters/1.0.0/edit', 'Edit 1.0.0'],
+  ['/software/meters/new', 'New software version'],
   ['/rules', 'Rules'],
   ['/rules?tab=runs', 'Rules'],
   ['/rules?tab=letters', 'Rules'],

@@ -115,6 +115,15 @@ export const pages: PageEntry[] = [
     load: () => import('./software/list.tsx'),
   },
   {
+    ...{ path: '/software/:appName/new', title: 'New software version', scope: 'application:software:update' },
+    load: () => import('./software/edit.tsx'),
+  },
+  {
+    ...{ path: '/software/:appName/:softwareVersion/edit', title: 'Edit software version' },
+    scope: 'application:software:update',
+    load: () => import('./software/edit.tsx'),
+  },
+  {
     ...{ path: '/software/:appName/:softwareVersion', title: 'Software version', scope: 'application:software:read' },
     load: () => import('./software/detail.tsx'),
   },

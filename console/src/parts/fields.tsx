@@ -69,7 +69,7 @@ const ariaOf = ({ name, isRequired = false, isDisabled = false, problem, autoFoc
 export interface TextFieldProps extends Common<string> {
   /** Several lines. */
   lines?: number
-  type?: 'text' | 'password' | 'email' | 'url' | 'search'
+  type?: 'text' | 'password' | 'email' | 'url' | 'search' | 'datetime-local'
   placeholder?: string
   mono?: boolean
   autoComplete?: string

@@ -223,6 +223,36 @@ suite('a connected device', () => {
     assert.deepEqual((await read('/2.0.0/rollout')).counts, { waiting: 0, offered: 0, applied: 1, failed: 0 })
   })
 
+  test('is pushed a version that it could not apply again after a retry, of itself or of all', async () => {
+    const { anEndpoint, release, read, software } = await aFleet()
+    await release('1.0.0')
+    const { topic, endpointId } = await anEndpoint()
+    const sensor = await connectedTo(topic)
+    await release('2.0.0', { upgradableFrom: ['1.0.0'] })
+    await sensor.receives(`${topic}/config/json/status`)
+    const failedOnes = async () =>
+      (await read('/endpoints?failedVersion=2.0.0')).map((one: { endpointId: string }) => one.endpointId)
+    const bodies = [{ endpointIds: [endpointId, 'unknown'] }, {}]
+    for (const [index, body] of bodies.entries()) {
+      await sensor.publish(`${topic}/applied/json/${index}`, {
+        configId: '2.0.0',
+        statusCode: 507,
+        reasonPhrase: 'full',
+      })
+      await sensor.receives(`${topic}/applied/json/${index}/status`)
+      assert.deepEqual(await failedOnes(), [endpointId])
+      assert.equal((await read(`/endpoints/${endpointId}`)).failedVersion, '2.0.0')
+      const { body: answer } = await admin(`POST ${software}/2.0.0/retry`, body)
+      assert.deepEqual(answer, { endpointsCount: 1 })
+      assert.equal((await sensor.receives(`${topic}/config/json/status`)).json.configId, '2.0.0')
+      assert.deepEqual(await failedOnes(), [])
+    }
+    assert.deepEqual((await admin(`POST ${software}/2.0.0/retry`, {})).body, { endpointsCount: 0 })
+    assert.equal((await admin(`POST ${software}/3.0.0/retry`, {})).status, 404)
+    for (const endpointIds of [[], 'all', [1]])
+      assert.equal((await admin(`POST ${software}/2.0.0/retry`, { endpointIds })).status, 400)
+  })
+
   test('is pushed a version when its rolloutDate comes, without a restart', async () => {
     const { anEndpoint, release, aFilter } = await aFleet()
     await release('1.0.0')

@@ -76,7 +76,7 @@ function fileRoutes(http: Http, { files }: SoftwareService, file: string) {
   })
 }
 
-function rolloutRoutes(http: Http, { versions, rollouts }: SoftwareService, one: string) {
+function rolloutRoutes(http: Http, { versions, rollouts, retries }: SoftwareService, one: string) {
   http.post(`${one}/pause`, { schema: rolloutSchemas.pauseRollout, config: update }, async ({ ctx, params }, reply) => {
     await versions.pause(ctx, params)
     return reply.code(204).send()
@@ -89,6 +89,9 @@ function rolloutRoutes(http: Http, { versions, rollouts }: SoftwareService, one:
       return reply.code(204).send()
     },
   )
+  http.post(`${one}/retry`, { schema: rolloutSchemas.retryRollout, config: update }, ({ ctx, params, body }) =>
+    retries.retry(ctx, params, body.endpointIds),
+  )
   http.get(`${one}/rollout`, { schema: rolloutSchemas.readRollout, config: read }, ({ ctx, params }) =>
     rollouts.rollout(ctx, params),
   )
@@ -99,9 +102,9 @@ function rolloutRoutes(http: Http, { versions, rollouts }: SoftwareService, one:
 
 function endpointRoutes(http: Http, { rollouts }: SoftwareService, endpoints: string) {
   http.get(endpoints, { schema: rolloutSchemas.listEndpoints, config: read }, async ({ ctx, params, query }, reply) => {
-    const { endpointId, version, targetVersion, state, offset, limit } = query
+    const { endpointId, version, targetVersion, failedVersion, state, offset, limit } = query
     const ids = listOf(endpointId)
-    const wanted = { endpointIds: ids?.length ? ids : undefined, version, targetVersion, state }
+    const wanted = { endpointIds: ids?.length ? ids : undefined, version, targetVersion, failedVersion, state }
     const { total, endpoints: found } = await rollouts.list(ctx, params.appName, wanted, windowOf({ offset, limit }))
     reply.header('x-total-count', total)
     return Array.isArray(found) ? reply.send(found) : sendText(reply, jsonArray(textsOf(found)))

@@ -14,6 +14,7 @@ import { createMemberships, type Memberships } from './service/memberships.ts'
 import { createSoftwareMetrics } from './service/metrics.ts'
 import { createPlans } from './service/plans.ts'
 import { createPushes, type Pushes } from './service/pushes.ts'
+import { createRetryRules, type RetryRules } from './service/retries.ts'
 import { createRolloutDates } from './service/rollout-dates.ts'
 import { createRolloutRules, type RolloutRules } from './service/rollouts.ts'
 import { createVersionRules, type VersionRules } from './service/versions.ts'
@@ -23,6 +24,7 @@ export interface SoftwareService {
   versions: VersionRules
   files: FileRules
   rollouts: RolloutRules
+  retries: RetryRules
   memberships: Memberships
   pushes: Pushes
   deletions: DeletionRules
@@ -47,6 +49,7 @@ export function createSoftware(
     versions: createVersionRules(deps),
     files: createFileRules(deps),
     rollouts: createRolloutRules(deps),
+    retries: createRetryRules({ ...deps, pushes }),
     memberships,
     pushes,
     deletions: createDeletionRules(deps),

@@ -4,7 +4,7 @@ import { useLocation } from 'wouter'
 import { useMay } from '../../api/me.ts'
 import type { BodyOf } from '../../api/operation-types.ts'
 import { useChange, useGet } from '../../api/query.ts'
-import { formatBytes } from '../../parts/amounts.tsx'
+import { useRefresh } from '../../api/refresh.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
 import { Button } from '../../parts/button.tsx'
 import { Card, Facts, Loading } from '../../parts/card.tsx'
@@ -12,7 +12,7 @@ import { Confirm } from '../../parts/confirm.tsx'
 import { ConfirmDelete } from '../../parts/confirm-delete.tsx'
 import { ItemProgress } from '../../parts/item-progress.tsx'
 import { JsonView } from '../../parts/json-view.tsx'
-import { Link } from '../../parts/link.tsx'
+import { Link, LinkButton } from '../../parts/link.tsx'
 import { Menu } from '../../parts/menu.tsx'
 import { ErrorNote, Note } from '../../parts/notes.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
@@ -21,11 +21,15 @@ import { count } from '../../parts/texts.ts'
 import { Time } from '../../parts/time.tsx'
 import { useToast } from '../../parts/toast.tsx'
 import type { PageProps } from '../registry.ts'
+import { FailedEndpoints } from './failed.tsx'
+import { SoftwareFile } from './file.tsx'
+import { formTexts } from './form-texts.ts'
 import { Preview } from './preview.tsx'
+import { StartRollout } from './start.tsx'
 import { RolloutState } from './state.tsx'
 import { texts } from './texts.ts'
+import type { Software } from './values.ts'
 
-type Software = BodyOf<'software.get'>
 type Rollout = BodyOf<'software.rollout.get'>
 const refreshMs = 5_000
 
@@ -34,6 +38,8 @@ export default function SoftwareVersionPage({ params }: PageProps) {
   const software = useGet('software.get', args)
   const rollout = useGet('software.rollout.get', args, { refreshMs })
   const may = useMay()
+  // Reports of devices change the counts; without permission to read traffic, the counts are read every few seconds.
+  useRefresh([{ topic: 'traffic', applicationName: args.appName, extensions: ['cmx_ota'] }], ['software'])
   const above = [{ title: texts.title, to: `/software?application=${encodeURIComponent(args.appName)}` }]
   const { data } = software
   if (software.isLoading) return <Loading label={texts.loading} />
@@ -45,6 +51,7 @@ export default function SoftwareVersionPage({ params }: PageProps) {
       </>
     )
   const resource = `application-${args.appName}`
+  const mayUpdate = may('application:software:update', resource)
   return (
     <>
       <PageHeader
@@ -54,7 +61,13 @@ export default function SoftwareVersionPage({ params }: PageProps) {
         actions={
           <>
             <AsCommand operation="software.rollout.get" args={args} />
-            {may('application:software:update', resource) && <PauseOrResume software={data} />}
+            {mayUpdate && (
+              <LinkButton to={`/software/${encodeURIComponent(args.appName)}/${encodeURIComponent(data.version)}/edit`}>
+                {formTexts.edit}
+              </LinkButton>
+            )}
+            {mayUpdate && data.rolloutStrategy !== 'suspended' && <PauseOrResume software={data} />}
+            {mayUpdate && data.rolloutStrategy === 'suspended' && <StartRollout software={data} etag={software.etag} />}
             {may('application:software:delete', resource) && (
               <DeleteSoftware software={data} etag={software.etag} rollout={rollout.data} />
             )}
@@ -66,11 +79,20 @@ export default function SoftwareVersionPage({ params }: PageProps) {
           <Text value={warning} max={300} />
         </Note>
       ))}
+      <Card
+        title={texts.progress}
+        actions={
+          <Link to={`/software?tab=endpoints&application=${encodeURIComponent(args.appName)}`}>
+            {texts.allEndpoints}
+          </Link>
+        }
+      >
+        {rollout.problem && <ErrorNote problem={rollout.problem} onRetry={() => void rollout.reload()} />}
+        {rollout.data ? <Progress rollout={rollout.data} /> : <Loading label={texts.loading} />}
+      </Card>
+      <FailedEndpoints software={data} mayUpdate={mayUpdate} />
       <div className="columns">
-        <Card title={texts.progress}>
-          {rollout.problem && <ErrorNote problem={rollout.problem} onRetry={() => void rollout.reload()} />}
-          {rollout.data ? <Progress software={data} rollout={rollout.data} /> : <Loading label={texts.loading} />}
-        </Card>
+        <SoftwareFile software={data} mayUpdate={mayUpdate} />
         <Preview software={data} />
         <Card title={texts.about}>
           <Facts items={factsOf(data)} />
@@ -116,22 +138,13 @@ const factsOf = (software: Software): [string, React.ReactNode][] => [
       ? texts.threshold(software.failureThreshold.percent, software.failureThreshold.minimumAttempts)
       : texts.never,
   ],
-  [
-    texts.facts.file,
-    software.fileSize === undefined ? (
-      texts.noFile
-    ) : (
-      <Text key="file" value={`${software.filename ?? ''} ${formatBytes(software.fileSize)}`.trim()} />
-    ),
-  ],
-  [texts.facts.checksum, <Text key="checksum" value={software.fileChecksum} mono />],
   [texts.facts.created, <Time key="created" value={software.createdDate} style="full" />],
   [texts.facts.updated, <Time key="updated" value={software.updatedDate} />],
 ]
 
 const countNames = ['waiting', 'offered', 'applied', 'failed'] as const
 
-function Progress({ software, rollout: { counts, reason } }: { software: Software; rollout: Rollout }) {
+function Progress({ rollout: { counts, reason } }: { rollout: Rollout }) {
   const total = countNames.reduce((sum, name) => sum + counts[name], 0)
   return (
     <div className="stack">
@@ -141,17 +154,15 @@ function Progress({ software, rollout: { counts, reason } }: { software: Softwar
         </Note>
       )}
       <ItemProgress label={texts.progress} succeeded={counts.applied} failed={counts.failed} total={total} />
-      <Facts
-        items={countNames.map((name) => [
-          texts.counts[name],
-          <span key={name}>
-            <strong>{count(counts[name])}</strong> <span className="quiet">{texts.countNotes[name]}</span>
-          </span>,
-        ])}
-      />
-      <Link to={`/software?tab=endpoints&application=${encodeURIComponent(software.appName)}`}>
-        {texts.allEndpoints}
-      </Link>
+      <dl className="software-counts">
+        {countNames.map((name) => (
+          <div key={name} className={`software-count software-${name}`}>
+            <dt>{texts.counts[name]}</dt>
+            <dd>{count(counts[name])}</dd>
+            <dd className="quiet">{texts.countNotes[name]}</dd>
+          </div>
+        ))}
+      </dl>
     </div>
   )
 }

@@ -1,6 +1,7 @@
 /** Software versions of an application, and what its endpoints run. */
 import { useLocation } from 'wouter'
 import { useApplicationChoice } from '../../api/application-choice.ts'
+import { useMay } from '../../api/me.ts'
 import type { ItemOf } from '../../api/operation-types.ts'
 import { useList } from '../../api/query.ts'
 import { oneOf, text, useAddressState } from '../../parts/address-state.ts'
@@ -18,6 +19,7 @@ import { Tabs } from '../../parts/tabs.tsx'
 import { Text } from '../../parts/text.tsx'
 import { Time } from '../../parts/time.tsx'
 import { endpointStates, SoftwareEndpoints } from './endpoints.tsx'
+import { formTexts } from './form-texts.ts'
 import { RolloutState } from './state.tsx'
 import { texts } from './texts.ts'
 
@@ -71,6 +73,7 @@ export default function SoftwarePage() {
   const address = useView()
   const choice = useApplicationChoice(address.values.application)
   const [path] = useLocation()
+  const may = useMay()
   const { tab } = address.values
   const { application } = choice
   const toTab = (id: (typeof tabIds)[number]) => {
@@ -86,10 +89,19 @@ export default function SoftwarePage() {
         title={texts.title}
         lead={texts.lead}
         actions={
-          <AsCommand
-            operation={tab === 'versions' ? 'software.list' : 'software.endpoints.list'}
-            args={{ appName: application }}
-          />
+          <>
+            <AsCommand
+              operation={tab === 'versions' ? 'software.list' : 'software.endpoints.list'}
+              args={{ appName: application }}
+            />
+            {application !== '' && may('application:software:update', `application-${application}`) && (
+              <span data-create>
+                <LinkButton to={`/software/${encodeURIComponent(application)}/new`} look="primary" icon="plus">
+                  {formTexts.create}
+                </LinkButton>
+              </span>
+            )}
+          </>
         }
       />
       {choice.problem && <ErrorNote problem={choice.problem} onRetry={choice.reload} />}

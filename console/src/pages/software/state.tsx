@@ -10,4 +10,9 @@ export const RolloutState = ({
 }: {
   state: keyof typeof texts.rolloutStates
   strategy: keyof typeof texts.strategies
-}) => <Badge tone={strategy === 'suspended' ? 'quiet' : tones[state]}>{texts.rolloutStates[state]}</Badge>
+}) =>
+  strategy === 'suspended' ? (
+    <Badge tone="quiet">{texts.notStarted}</Badge>
+  ) : (
+    <Badge tone={tones[state]}>{texts.rolloutStates[state]}</Badge>
+  )

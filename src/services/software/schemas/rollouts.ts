@@ -21,6 +21,35 @@ export const resumeRollout = {
   fails: noSoftware,
 }
 
+export const retryRollout = {
+  name: 'software.rollout.retry',
+  summary: 'Offer a software version again to endpoints that failed',
+  description:
+    'Endpoints that reported that they could not apply the version wait for it again; those that are connected are pushed it at once. ' +
+    'Without `endpointIds` all of them do, and reports before this do not count for the failure threshold any more. ' +
+    'A rollout that is paused or halted stays so.',
+  params: ofVersion,
+  body: Type.Object(
+    {
+      endpointIds: Type.Optional(
+        Type.Array(endpointId, {
+          minItems: 1,
+          maxItems: 1000,
+          description: 'Only these endpoints; others that have not failed are ignored. Default: all that failed.',
+        }),
+      ),
+    },
+    { title: 'SoftwareRetry', description: 'The endpoints that are offered a version again.' },
+  ),
+  response: {
+    200: Type.Object(
+      { endpointsCount: Type.Integer({ minimum: 0, description: 'Number of endpoints that had failed.' }) },
+      { title: 'SoftwareRetried', description: 'How many endpoints are offered the version again.' },
+    ),
+  },
+  fails: noSoftware,
+}
+
 const count = (description: string) => Type.Integer({ minimum: 0, description })
 export const readRollout = {
   name: 'software.rollout.get',
@@ -93,6 +122,11 @@ const described = {
   reasonPhrase: Type.Optional(Type.String({ description: 'Reason in the last report.' })),
   updatedDate: DateTime({ description: 'When the endpoint last reported or was offered a version, in UTC.' }),
   state,
+  failedVersion: Type.Optional(
+    Type.String({
+      description: 'The version that the endpoint could not apply by its last report, since the last resume.',
+    }),
+  ),
   offeredVersion: Type.Optional(Type.String({ description: 'The version that was offered and not reported yet.' })),
   offeredDate: Type.Optional(DateTime({ description: 'When it was offered, in UTC.' })),
 }
@@ -121,6 +155,9 @@ export const listEndpoints = {
     endpointId: Type.Optional(TextList({ description: 'Only these endpoints (ids). Default: all.' })),
     version: Type.Optional(Name({ description: 'Only endpoints that run this version. Default: all.' })),
     targetVersion: Type.Optional(Name({ description: 'Only endpoints with this target. Default: all.' })),
+    failedVersion: Type.Optional(
+      Name({ description: 'Only endpoints that could not apply this version, since the last resume. Default: all.' }),
+    ),
     state: Type.Optional(
       describedAs(state, 'Only endpoints in this state: current, waiting, offered or failed. Default: all.'),
     ),

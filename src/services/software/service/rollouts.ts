@@ -27,6 +27,7 @@ export interface EndpointQuery {
   endpointIds?: string[] | undefined
   version?: string | undefined
   targetVersion?: string | undefined
+  failedVersion?: string | undefined
   state?: string | undefined
 }
 
@@ -109,6 +110,7 @@ function viewOf(plan: Plan, row: store.EndpointRow) {
     ...optional('reasonPhrase', row.reasonPhrase),
     updatedDate: row.updatedDate,
     state: row.state,
+    ...optional('failedVersion', nameOf(row.failure)),
     ...optional('offeredVersion', offered),
     ...optional('offeredDate', offered === undefined ? undefined : row.offeredDate),
   }
@@ -117,10 +119,17 @@ function viewOf(plan: Plan, row: store.EndpointRow) {
 /** Versions that do not exist have a number that no endpoint has. */
 const noNumber = -1
 
-function questionOf(plan: Plan, { endpointIds, version, targetVersion, state }: EndpointQuery): store.EndpointQuestion {
+function questionOf(plan: Plan, query: EndpointQuery): store.EndpointQuestion {
+  const { endpointIds, version, targetVersion, failedVersion, state } = query
   const numberOf = (name: string | undefined) =>
     name === undefined ? undefined : (plan.byName.get(name)?.number ?? noNumber)
-  return { endpointIds, current: numberOf(version), target: numberOf(targetVersion), state }
+  return {
+    endpointIds,
+    current: numberOf(version),
+    target: numberOf(targetVersion),
+    failure: numberOf(failedVersion),
+    state,
+  }
 }
 
 async function list(deps: Deps, ctx: Ctx, appName: string, query: EndpointQuery, { offset, limit }: Window) {

@@ -145,6 +145,21 @@ export async function insertReport(
   return row
 }
 
+/** Forgets that endpoints could not apply a version. Returns those that had failed since `resumedAt`. */
+export async function forgetFailures(
+  sql: Sql,
+  { tenantId, applicationName, number }: Place & { number: number },
+  { endpointIds, resumedAt }: { endpointIds: string[]; resumedAt: Date | undefined },
+): Promise<string[]> {
+  const rows = await sql<{ endpointId: string }[]>`
+    update software.endpoints set failed = null
+    where tenant_id = ${tenantId} and application_name = ${applicationName} and endpoint_id = any(${endpointIds}::text[])
+      and failed = ${number}
+      ${resumedAt === undefined ? sql`` : sql`and (reported_date < ${resumedAt}) is not true`}
+    returning endpoint_id`
+  return rows.map(({ endpointId }) => endpointId)
+}
+
 const shards = 16
 
 /** Counts a report for the failure threshold: each endpoint once, with its last report. Call it after `insertReport`. */

@@ -156,6 +156,8 @@ export interface EndpointQuestion {
   /** Numbers of versions. */
   current?: number | undefined
   target?: number | undefined
+  /** The version that failed, unless its rollout was resumed since. */
+  failure?: number | undefined
   state?: string | undefined
 }
 
@@ -163,6 +165,7 @@ export interface EndpointRow {
   endpointId: string
   current: number | null
   target: number | null
+  failure: number | null
   offered: number | null
   offeredDate: Date | null
   statusCode: number | null
@@ -175,6 +178,7 @@ const asked = (sql: Sql, of: EndpointQuestion) => sql`true
   ${of.endpointIds ? sql`and endpoint_id = any(${of.endpointIds}::text[])` : sql``}
   ${of.current === undefined ? sql`` : sql`and current = ${of.current}`}
   ${of.target === undefined ? sql`` : sql`and target = ${of.target}`}
+  ${of.failure === undefined ? sql`` : sql`and failure = ${of.failure}`}
   ${of.state === undefined ? sql`` : sql`and state = ${of.state}`}`
 
 export async function countEndpoints(
@@ -196,7 +200,7 @@ export async function findEndpoints(
   of: EndpointQuestion & { after?: string; offset?: number; limit: number },
 ): Promise<EndpointRow[]> {
   return await sql<EndpointRow[]>`
-    select endpoint_id, current, target, offered, offered_date, status_code, reason_phrase, updated_date, state
+    select endpoint_id, current, target, failure, offered, offered_date, status_code, reason_phrase, updated_date, state
     from (${withTargets(sql, place, targets)}) e
     where ${asked(sql, of)} ${of.after === undefined ? sql`` : sql`and endpoint_id > ${of.after}`}
     order by endpoint_id offset ${of.offset ?? 0} limit ${of.limit}`

@@ -240,6 +240,17 @@ export async function setRolloutState(
   return count === 1
 }
 
+/** Begins a new count of reports: failures before `at` do not count any more. The rollout keeps its state. */
+export async function beginEpoch(
+  sql: Sql,
+  { tenantId, applicationName, number }: Place & { number: number },
+  at: Date,
+) {
+  await sql`
+    update software.versions set epoch = epoch + 1, resumed_date = ${at}, updated_date = ${at}
+    where tenant_id = ${tenantId} and application_name = ${applicationName} and number = ${number}`
+}
+
 export async function findByFile(sql: Sql, fileId: string): Promise<VersionRow | undefined> {
   const [row] = await sql<VersionRow[]>`select ${columns(sql)} from software.versions v where v.file_id = ${fileId}`
   return row

@@ -1,0 +1,53 @@
+/** Offers a version again to endpoints that could not apply it. */
+import type { Ctx } from '../../../kernel/contract.ts'
+import { NoSoftware } from '../errors.ts'
+import { forgetFailures } from '../store/endpoints.ts'
+import { countRollout } from '../store/targets.ts'
+import { beginEpoch, findVersion, lockApplication } from '../store/versions.ts'
+import { announceChange } from './announce.ts'
+import { accessible, type Deps, updateScope } from './deps.ts'
+import type { Pushes } from './pushes.ts'
+import type { Target } from './versions.ts'
+
+export interface RetryRules {
+  /** Without ids, all endpoints that failed are offered the version again. Returns how many had failed. */
+  retry(ctx: Ctx, target: Target, endpointIds: string[] | undefined): Promise<{ endpointsCount: number }>
+}
+
+interface RetryDeps extends Deps {
+  pushes: Pushes
+}
+
+export const createRetryRules = (deps: RetryDeps): RetryRules => ({
+  retry: (ctx, target, endpointIds) => retry(deps, ctx, target, endpointIds),
+})
+
+async function retry(deps: RetryDeps, ctx: Ctx, target: Target, endpointIds: string[] | undefined) {
+  const { kit, plans, pushes } = deps
+  const nowhere = () => NoSoftware({ ...target })
+  const { appName, softwareVersion: version } = target
+  const place = await accessible(deps, ctx, { appName, scope: updateScope }, nowhere)
+  const at = kit.now()
+  return await kit.db.tx(async (sql) => {
+    await lockApplication(sql, place)
+    const row = await findVersion(sql, { ...place, version })
+    if (!row) throw nowhere()
+    const { number } = row
+    const plan = await plans.read(sql, place)
+    if (endpointIds === undefined) {
+      // One row changes, however many endpoints failed: their reports are older than the new count.
+      const { failed } = await countRollout(sql, place, { plan, at: at.getTime() }, number)
+      await beginEpoch(sql, { ...place, number }, at)
+      await announceChange(kit, sql, place)
+      return { endpointsCount: failed }
+    }
+    const resumedAt = plan.byNumber.get(number)?.resumedAt
+    const forgotten = await forgetFailures(
+      sql,
+      { ...place, number },
+      { endpointIds, resumedAt: resumedAt === undefined ? undefined : new Date(resumedAt) },
+    )
+    await pushes.toEndpoints(sql, place, forgotten)
+    return { endpointsCount: forgotten.length }
+  })
+}
