@@ -51,7 +51,8 @@ export async function live(): Promise<Figure[]> {
 }
 
 function figuresOf(without: LoadFigures[], watched: LoadFigures[], bytes: number, gaps: number): Figure[] {
-  const ratios = (of: (figures: LoadFigures) => number) => watched.map((one, turn) => of(one) / of(without[turn]!))
+  const ratios = (figureOf: (figures: LoadFigures) => number) =>
+    watched.map((one, turn) => figureOf(one) / figureOf(without[turn]!))
   const rate = (figures: LoadFigures[]) => median(figures.map(({ perSecond }) => perSecond))
   const names = `${consoleCount} consoles`
   return [

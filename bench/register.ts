@@ -76,13 +76,13 @@ async function grow(bench: BenchPlatform, from: number, to: number): Promise<Rat
 
 async function pages(
   bench: BenchPlatform,
-  of: { readable: string[]; readerToken(): Promise<string> },
+  reader: { readable: string[]; readerToken(): Promise<string> },
 ): Promise<Timing[]> {
   const cities = Array.from({ length: 10 }, (_, index) => cityOf(index))
   const filter = await createFilter(bench, 'Ten cities', { 'metadata.city': { $in: cities } })
   const connection = await openHttpConnection(bench.platform.baseUrl)
   const timings: Timing[] = []
-  for (const kind of pagesOf(bench, { ...of, filter })) {
+  for (const kind of pagesOf(bench, { ...reader, filter })) {
     const timing = await measure(bench, connection, kind)
     console.error(`${kind.name}: ${timing.p50.toFixed(2)} ms, ${timing.ratio.toFixed(2)} times the statement`)
     timings.push(timing)

@@ -65,7 +65,7 @@ interface Results {
 function figuresOf(results: Results[]): Figure[] {
   const bare = results.flatMap(({ bare: { latencies } }) => latencies)
   const rule = results.flatMap(({ rule: { latencies } }) => latencies)
-  const sum = (of: (result: Measured) => number) => results.reduce((total, { rule }) => total + of(rule), 0)
+  const sum = (figureOf: (result: Measured) => number) => results.reduce((total, { rule }) => total + figureOf(rule), 0)
   return [
     { name: `Bare POST at ${perSecond}/s: p50`, value: quantile(bare, 0.5), unit: 'ms' },
     { name: `Bare POST at ${perSecond}/s: p99`, value: quantile(bare, 0.99), unit: 'ms' },

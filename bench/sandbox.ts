@@ -75,9 +75,9 @@ async function compareSpeed(): Promise<Figure[]> {
   }
   await bare.terminate()
   await platform.stop()
-  const ratio = (name: 'ours' | 'alternating' | 'several', of: keyof Rate) =>
-    median(measured.map((round) => round[name][of] / round.bare[of]))
-  const rate = (name: 'bare' | 'ours', of: keyof Rate) => median(measured.map((round) => round[name][of]))
+  const ratio = (name: 'ours' | 'alternating' | 'several', figure: keyof Rate) =>
+    median(measured.map((round) => round[name][figure] / round.bare[figure]))
+  const rate = (name: 'bare' | 'ours', figure: keyof Rate) => median(measured.map((round) => round[name][figure]))
   const atLeast = { min: 0.7 }
   // Processor time of all threads of the process: dispatching counts, other work of the machine does not.
   return [

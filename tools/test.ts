@@ -67,7 +67,7 @@ function keepSeconds(timings: Timing[]) {
 }
 
 function report(timings: Timing[], databaseSeconds: number) {
-  const all = (of: (timing: Timing) => number) => timings.reduce((sum, timing) => sum + of(timing), 0)
+  const all = (secondsOf: (timing: Timing) => number) => timings.reduce((sum, timing) => sum + secondsOf(timing), 0)
   const text = (seconds: number) => `${seconds.toFixed(1)} s`.padStart(9)
   const shown = options.includes('--costs')
     ? timings.toSorted((a, b) => b.cpu + b.children - a.cpu - a.children)

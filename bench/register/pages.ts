@@ -77,7 +77,7 @@ const offsetOf = (round: number) => round % 50
 
 export const getById = 'Get by id'
 
-export function pagesOf(bench: BenchPlatform, of: Readable): PageKind[] {
+export function pagesOf(bench: BenchPlatform, reader: Readable): PageKind[] {
   const { sql } = bench
   const plainPage = (columns: string[], where: Fragment, offset?: number) => readPage(bench, columns, where, offset)
   const contains = (value: object) => sql`metadata @> ${sql.json(value as never)}`
@@ -146,8 +146,8 @@ export function pagesOf(bench: BenchPlatform, of: Readable): PageKind[] {
       name: 'Active filter (1 %)',
       limited: true,
       comparable: true,
-      path: (round) => list({ include, filterId: of.filter.filterId, offset: round % 10 }),
-      plain: (round) => readMembers(bench, of.filter, round % 10),
+      path: (round) => list({ include, filterId: reader.filter.filterId, offset: round % 10 }),
+      plain: (round) => readMembers(bench, reader.filter, round % 10),
     },
     {
       // It scans endpoints for at most 10 s; a third of a million is enough to measure the cost of one.
@@ -162,9 +162,9 @@ export function pagesOf(bench: BenchPlatform, of: Readable): PageKind[] {
     {
       name: 'Page of a caller who may read 10 endpoints',
       comparable: true,
-      token: of.readerToken,
+      token: reader.readerToken,
       path: (round) => list({ limit: limit - (round % 50) }),
-      plain: () => plainPage(shared, sql`endpoint_id = any(${of.readable}::text[])`),
+      plain: () => plainPage(shared, sql`endpoint_id = any(${reader.readable}::text[])`),
     },
   ]
 }

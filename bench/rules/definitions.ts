@@ -5,16 +5,16 @@ import type { Db } from '../../src/kernel/db.ts'
 export async function insertRules(
   db: Db,
   tenantId: string,
-  of: { rules: number; application: string | undefined; expression: string },
+  options: { rules: number; application: string | undefined; expression: string },
 ) {
-  const application = of.application === undefined ? db.sql`'other-' || n` : db.sql`${of.application}::text`
+  const application = options.application === undefined ? db.sql`'other-' || n` : db.sql`${options.application}::text`
   await db.tx(async (sql) => {
     await sql.withoutTimeLimit()
     await sql`create temporary table added on commit drop as
-      select n, gen_random_uuid() as rule_id, gen_random_uuid() as trigger_id from generate_series(1, ${of.rules}::int) as n`
+      select n, gen_random_uuid() as rule_id, gen_random_uuid() as trigger_id from generate_series(1, ${options.rules}::int) as n`
     await sql`
       insert into rules.rules (id, tenant_id, name, expression, state, writer_type, writer_id, created_at, updated_at)
-      select rule_id, ${tenantId}, 'rule ' || n, ${of.expression}, 'ENABLED', 'client', 'bench', now(), now() from added`
+      select rule_id, ${tenantId}, 'rule ' || n, ${options.expression}, 'ENABLED', 'client', 'bench', now(), now() from added`
     await sql`
       insert into rules.triggers (id, tenant_id, type, name, application_name, fields, created_at, updated_at)
       select trigger_id, ${tenantId}, 'endpoint-data-samples-received', 'trigger ' || n, ${application}, '{}', now(), now()

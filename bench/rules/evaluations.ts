@@ -49,7 +49,7 @@ export async function evaluations(): Promise<{ figures: Figure[]; bareMs: number
   }
   await bare.terminate()
   await sandbox.stop()
-  const rate = (of: keyof Rates) => median(measured.map((rates) => rates[of]))
+  const rate = (figure: keyof Rates) => median(measured.map((rates) => rates[figure]))
   const ratio = median(measured.map(({ bare: alone, ours }) => ours / alone))
   return {
     bareMs: 1000 / rate('bare'),

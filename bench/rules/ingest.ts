@@ -72,8 +72,8 @@ const perSecond = (result: Measured) => result.perSecond
 export async function withOtherRules(prepared: PreparedData, seconds: number): Promise<Figure[]> {
   const names = ['without', 'on other applications', 'triggers on other applications'] as const
   const results = await measureCases([...names], prepared, seconds)
-  const ratio = (name: (typeof names)[number], of: (result: Measured) => number) =>
-    median(results.map((turn) => of(turn[name]) / of(turn.without)))
+  const ratio = (name: (typeof names)[number], figureOf: (result: Measured) => number) =>
+    median(results.map((turn) => figureOf(turn[name]) / figureOf(turn.without)))
   return [
     { name: 'Samples without rules', value: median(results.map((turn) => turn.without.perSecond)), unit: 'messages/s' },
     {
@@ -99,8 +99,8 @@ export async function withOtherRules(prepared: PreparedData, seconds: number): P
 /** A rule that every message matches. */
 export async function withOneRule(prepared: PreparedData, seconds: number): Promise<Figure[]> {
   const results = await measureCases(['without', 'on every message'], prepared, seconds)
-  const ratio = (of: (result: Measured) => number) =>
-    median(results.map((turn) => of(turn['on every message']) / of(turn.without)))
+  const ratio = (figureOf: (result: Measured) => number) =>
+    median(results.map((turn) => figureOf(turn['on every message']) / figureOf(turn.without)))
   return [
     {
       name: 'With one rule on every message',

@@ -43,18 +43,18 @@ const databaseSeconds = ({ platform }: BenchPlatform) =>
     .reduce((sum, pid) => sum + cpuSeconds(pid), 0)
 
 export function storageFigures(dataset: Dataset, ours: Packing, peers: Peer[]): Figure[] {
-  const of = `${dataset.endpoints} endpoints, ${fields.length} series of ${dataset.points} points each`
+  const contents = `${dataset.endpoints} endpoints, ${fields.length} series of ${dataset.points} points each`
   const figures: Figure[] = [
-    { name: `${of}: packed, with all of the table`, value: ours.bytes, unit: 'bytes a value', limit: { max: 4 } },
-    { name: `${of}: packed, the data alone`, value: ours.dataBytes, unit: 'bytes a value' },
+    { name: `${contents}: packed, with all of the table`, value: ours.bytes, unit: 'bytes a value', limit: { max: 4 } },
+    { name: `${contents}: packed, the data alone`, value: ours.dataBytes, unit: 'bytes a value' },
     ...peers.map((peer) => ({
-      name: `${of}: ${peer.name}`,
+      name: `${contents}: ${peer.name}`,
       value: peer.bytes() / valuesOf(dataset),
       unit: 'bytes a value',
     })),
-    { name: `${of}: packing, processor time of Node.js for a value`, value: ours.nodeMicroseconds, unit: 'µs' },
+    { name: `${contents}: packing, processor time of Node.js for a value`, value: ours.nodeMicroseconds, unit: 'µs' },
     {
-      name: `${of}: packing, processor time of PostgreSQL for a value`,
+      name: `${contents}: packing, processor time of PostgreSQL for a value`,
       value: ours.databaseMicroseconds,
       unit: 'µs',
     },

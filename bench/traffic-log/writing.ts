@@ -26,7 +26,7 @@ const inBatches: Write = (db, records) => {
 
 /** As a row for each record, with the indexes that pages need. */
 const asRows: Write = ({ sql }, records) => {
-  const texts = (of: (record: TrafficRecord) => string) => sql`${records.map(of)}::text[]`
+  const texts = (textOf: (record: TrafficRecord) => string) => sql`${records.map(textOf)}::text[]`
   return sql`
     insert into traffic_log.records (created_at, request_id, outbound, tenant_id, endpoint_id, application_name, version_name,
       extension, correlation_id, resource_path, additional_metadata, payload)

@@ -10,7 +10,7 @@ export interface Sessions {
   /** Deletes the refresh tokens of a login and denies its access tokens. */
   endLogin(sql: Sql, tenantId: string, sid: string): Promise<void>
   /** Ends all logins of a user who is disabled or deleted or gets a new password. */
-  endSessions(sql: Sql, tenantId: string, of: { userId: string }): Promise<void>
+  endSessions(sql: Sql, tenantId: string, user: { userId: string }): Promise<void>
   /** Ends a login of this user, with the other ones of the same browser, which could renew it; false if there is no such login. */
   endLoginOf(sql: Sql, tenantId: string, userId: string, sid: string): Promise<boolean>
   /** Ends all logins of this user but one and the others of its browser. */

@@ -182,16 +182,18 @@ test('a recorder stores the events that it wants in the transaction of the publi
       recorded.push(...payloads.map(({ endpointId }) => endpointId))
     },
   })
-  const of = (applicationName: string, endpointId: string) => ({ tenantId: 't', applicationName, endpointId })
-  assert.equal(bus.isWanted(Recorded, of('one', 'a')), true)
-  assert.equal(bus.isWanted(Recorded, of('other', 'a')), false)
+  const endpointOf = (applicationName: string, endpointId: string) => ({ tenantId: 't', applicationName, endpointId })
+  assert.equal(bus.isWanted(Recorded, endpointOf('one', 'a')), true)
+  assert.equal(bus.isWanted(Recorded, endpointOf('other', 'a')), false)
   assert.equal(bus.hasSubscribers(Recorded), true)
-  await db.tx((sql) => bus.publishAll(sql, Recorded, [of('one', 'a'), of('other', 'b'), of('one', 'c')]))
-  await db.tx((sql) => bus.publish(sql, Recorded, of('other', 'd')))
+  await db.tx((sql) =>
+    bus.publishAll(sql, Recorded, [endpointOf('one', 'a'), endpointOf('other', 'b'), endpointOf('one', 'c')]),
+  )
+  await db.tx((sql) => bus.publish(sql, Recorded, endpointOf('other', 'd')))
   assert.deepEqual(recorded, ['a', 'c'])
   await assert.rejects(
     db.tx(async (sql) => {
-      await bus.publish(sql, Recorded, of('one', 'e'))
+      await bus.publish(sql, Recorded, endpointOf('one', 'e'))
       throw new Error('rolled back')
     }),
   )

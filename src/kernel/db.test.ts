@@ -27,10 +27,10 @@ test('column names are translated, keys in JSON values are not', async () => {
 
 test('with plans: once, a statement is planned once whatever its values are', async () => {
   const db = await aDb()
-  const plans = async (of: typeof db) => {
-    const [row] = await of.sql`select id from t where id = ${1}`
+  const plans = async (database: typeof db) => {
+    const [row] = await database.sql`select id from t where id = ${1}`
     assert.equal(row?.id, 1)
-    const [made] = await of.sql`
+    const [made] = await database.sql`
       select generic_plans, custom_plans from pg_prepared_statements where statement like 'select id from t%'`
     return made
   }

@@ -48,15 +48,15 @@ export async function openLive(options: Partial<TestPlatformOptions> = {}) {
           void (other ? callers.set(authorization, other) : callers.delete(authorization)),
       }
     },
-    async open(of: { applicationName: string }, headers: Record<string, string>, query = '') {
-      const source = await openEventSource(httpUrl + pathOf(of, query), headers)
+    async open(application: { applicationName: string }, headers: Record<string, string>, query = '') {
+      const source = await openEventSource(httpUrl + pathOf(application, query), headers)
       sources.push(source)
       return source
     },
-    async watch(of: DeviceEndpoint, query = '', headers: Record<string, string> = {}) {
+    async watch(endpoint: DeviceEndpoint, query = '', headers: Record<string, string> = {}) {
       const authorization = `Test ${newId()}`
-      callers.set(authorization, aTenantAdmin(of.tenantId))
-      const source = await openEventSource(httpUrl + pathOf(of, query), { authorization, ...headers })
+      callers.set(authorization, aTenantAdmin(endpoint.tenantId))
+      const source = await openEventSource(httpUrl + pathOf(endpoint, query), { authorization, ...headers })
       sources.push(source)
       assert.equal(source.status, 200, source.status === 200 ? '' : await source.text())
       await source.next('open')

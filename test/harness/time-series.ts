@@ -95,11 +95,11 @@ export async function openTimeSeries(options: Partial<TestPlatformOptions> = {})
       return { tenantId: 'default', applicationName, versionName: `${applicationName}-v1`, endpointId: newId() }
     },
     /** Registers an endpoint with the application version of another endpoint. */
-    async registerEndpoint(of: DeviceEndpoint, endpointId: string = newId()): Promise<DeviceEndpoint> {
-      const body = { endpointId, appVersion: { name: of.versionName } }
+    async registerEndpoint(version: DeviceEndpoint, endpointId: string = newId()): Promise<DeviceEndpoint> {
+      const body = { endpointId, appVersion: { name: version.versionName } }
       const answer = await admin('POST /epr/api/v1/endpoints', body)
       assert.equal(answer.status, 201, answer.text)
-      return { ...of, endpointId }
+      return { ...version, endpointId }
     },
     async unregister({ endpointId }: DeviceEndpoint) {
       const answer = await admin(`DELETE /epr/api/v1/endpoints/${endpointId}`)

@@ -16,8 +16,8 @@ type Must = (status: number, operation: string, body?: unknown, ask?: Ask) => Pr
 async function prepare(must: Must, linkingAsk: Ask, url: string): Promise<string> {
   const make = async (path: string, body: unknown) =>
     (await must(201, `POST ${root}${path}`, body)).headers.get('location')!.split('/').at(-1)!
-  const link = (of: string, path: string, body: unknown) =>
-    must(204, `PUT ${root}/rules/${of}/${path}`, body, linkingAsk)
+  const link = (ruleId: string, path: string, body: unknown) =>
+    must(204, `PUT ${root}/rules/${ruleId}/${path}`, body, linkingAsk)
   await must(201, 'POST /api/v1/applications', { name: 'house' })
   await must(201, 'POST /api/v1/applications/house/app-versions', { nameSuffix: 'v1' })
   await must(201, 'POST /epr/api/v1/endpoints', {

@@ -67,11 +67,12 @@ interface Described {
 }
 
 /** Makes a kind of a noun with the operations list, get, create, update or patch, and delete. */
-export function kindOf(of: Described): Kind {
-  const { name, noun, nameField = 'name', idField = 'id', isOwn = () => true } = of
-  const parentFields = of.parents ? ['applicationName'] : []
+export function kindOf(described: Described): Kind {
+  const { name, noun, nameField = 'name', idField = 'id', isOwn = () => true } = described
+  const parentFields = described.parents ? ['applicationName'] : []
   const identity = [...parentFields, nameField]
-  const idArgument = of.idArgument ?? describe(`${noun}.get`)!.arguments.findLast((item) => item.in === 'path')!.name
+  const idArgument =
+    described.idArgument ?? describe(`${noun}.get`)!.arguments.findLast((item) => item.in === 'path')!.name
   const change = describe(`${noun}.update`) ? `${noun}.update` : `${noun}.patch`
   const keyOf = (fields: Fields) => identity.map((field) => textField(name, fields, field)).join('/')
 
@@ -79,9 +80,9 @@ export function kindOf(of: Described): Kind {
     name,
     identity,
     keyOf,
-    ...(of.endpoints && { endpoints: of.endpoints }),
+    ...(described.endpoints && { endpoints: described.endpoints }),
     async *list(client) {
-      for await (const parent of of.parents?.(client) ?? only({}))
+      for await (const parent of described.parents?.(client) ?? only({}))
         for await (const item of client.list<Fields>(`${noun}.list`, parent)) {
           if (!isOwn(item)) continue
           const args = { ...parent, [idArgument]: item[idField] }
@@ -92,8 +93,8 @@ export function kindOf(of: Described): Kind {
     },
     async create(client, fields) {
       const { applicationName, ...body } = fields
-      const args = of.parents ? { applicationName } : {}
-      await client.call(`${noun}.create`, { ...args, body: of.parents ? body : fields })
+      const args = described.parents ? { applicationName } : {}
+      await client.call(`${noun}.create`, { ...args, body: described.parents ? body : fields })
     },
     async update(client, { args, etag }, fields) {
       const body = fieldsFor(change, fields)

@@ -37,12 +37,12 @@ export interface AuditOutcome {
 
 /** Completes records, and deletes those of requests that changed nothing. */
 export async function updateRecords(sql: Sql, outcomes: AuditOutcome[]) {
-  const of = <T>(value: (outcome: AuditOutcome) => T) => outcomes.map(value)
+  const column = <T>(value: (outcome: AuditOutcome) => T) => outcomes.map(value)
   await sql`
     update kernel.audit_log a set resource = coalesce(u.resource, a.resource), status = u.status
-    from unnest(${of(({ record }) => record.tenantId)}::text[], ${of(({ record }) => record.at)}::timestamptz[],
-      ${of(({ record }) => record.id)}::uuid[], ${of(({ resource }) => resource)}::text[],
-      ${of(({ status }) => status)}::int[]) as u (tenant_id, at, id, resource, status)
+    from unnest(${column(({ record }) => record.tenantId)}::text[], ${column(({ record }) => record.at)}::timestamptz[],
+      ${column(({ record }) => record.id)}::uuid[], ${column(({ resource }) => resource)}::text[],
+      ${column(({ status }) => status)}::int[]) as u (tenant_id, at, id, resource, status)
     where a.tenant_id = u.tenant_id and a.at = u.at and a.id = u.id`
 }
 

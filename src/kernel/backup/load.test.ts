@@ -41,7 +41,7 @@ test('a large table is backed up and restored in little memory', async () => {
   const target = await backupDatabase(migrations)
   const writing = await growthOf(() => backUp(connection, path))
   const reading = await growthOf(() => restore(target.connection, path, migrations))
-  const sum = (of: Pool) => of`select count(*)::int as rows, sum(hashtext(l::text)) as sum from sample.large as l`
+  const sum = (pool: Pool) => pool`select count(*)::int as rows, sum(hashtext(l::text)) as sum from sample.large as l`
   assert.deepEqual([...(await sum(target.pool))], [...(await sum(pool))])
   rmSync(dirname(path), { recursive: true })
   // The rows are 115 MB: even one copy in memory would exceed the limit.
@@ -101,8 +101,9 @@ test('concurrent writers see a backup as one snapshot and a restore as one trans
   const { connection, pool } = await backupDatabase(migrations)
   await pool.unsafe(`insert into sample.left select i, 100 from generate_series(0, 49) as i;
     insert into sample.right select i, 100 from generate_series(0, 49) as i`)
-  const total = async (of: Pool) => {
-    const [row] = await of`select (select sum(amount) from sample.left) + (select sum(amount) from sample.right) as sum`
+  const total = async (pool: Pool) => {
+    const [row] =
+      await pool`select (select sum(amount) from sample.left) + (select sum(amount) from sample.right) as sum`
     return Number(row?.sum)
   }
   let going = true

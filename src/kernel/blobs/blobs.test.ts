@@ -26,7 +26,7 @@ const text = async (blobs: Blobs, key: string, range?: { first: number; last: nu
   const content = await blobs.read(key, range)
   return content && (await buffer(content)).toString()
 }
-const of = async function* (...texts: string[]) {
+const streamOf = async function* (...texts: string[]) {
   for (const one of texts) yield Buffer.from(one)
 }
 const keysOf = async (blobs: Blobs) => (await Array.fromAsync(blobs.keys())).map(({ key }) => key)
@@ -35,7 +35,7 @@ for (const [name, blobs] of stores)
   describe(name, () => {
     test('a content is read whole and by ranges', async () => {
       const key = newBlobKey()
-      await blobs.write(key, of('012', '', '3456', '789'))
+      await blobs.write(key, streamOf('012', '', '3456', '789'))
       assert.equal(await text(blobs, key), '0123456789')
       assert.equal(await text(blobs, key, { first: 2, last: 4 }), '234')
       assert.equal(await text(blobs, key, { first: 9, last: 9 }), '9')
@@ -43,7 +43,7 @@ for (const [name, blobs] of stores)
 
     test('an empty content can be written and read', async () => {
       const key = newBlobKey()
-      await blobs.write(key, of())
+      await blobs.write(key, streamOf())
       assert.equal(await text(blobs, key), '')
       await blobs.remove(key)
     })
@@ -85,7 +85,7 @@ for (const [name, blobs] of stores)
 
     test('a removed content is gone, and a reader that has opened it reads to its end', async () => {
       const key = newBlobKey()
-      await blobs.write(key, of('kept open'))
+      await blobs.write(key, streamOf('kept open'))
       const open = (await blobs.read(key))!
       await blobs.remove(key)
       assert.equal((await buffer(open)).toString(), 'kept open')
@@ -94,7 +94,7 @@ for (const [name, blobs] of stores)
 
     test('all keys are listed with the time of their last change', async () => {
       const made = new Set(Array.from({ length: 120 }, newBlobKey))
-      await Promise.all([...made].map((key) => blobs.write(key, of('x'))))
+      await Promise.all([...made].map((key) => blobs.write(key, streamOf('x'))))
       const found = await Array.fromAsync(blobs.keys())
       for (const key of made) assert.ok(found.some((one) => one.key === key))
       assert.ok(found.every(({ changedAt }) => Math.abs(changedAt.getTime() - Date.now()) < 600_000))
@@ -113,14 +113,14 @@ test('S3: temporary failures are retried, permanent ones are reported', async ()
   const key = newBlobKey()
   let left = 2
   s3.injectFailure = () => (left-- > 0 ? (left === 1 ? 503 : 'reset') : undefined)
-  await blobs.write(key, of('in the end'))
+  await blobs.write(key, streamOf('in the end'))
   assert.equal(await text(blobs, key), 'in the end')
   s3.injectFailure = () => 500
   await assert.rejects(blobs.read(key), /answered 500 to GET .*InternalError/)
   s3.injectFailure = () => undefined
   const unauthorized = createS3Blobs({ ...s3.settings, secretKey: 'wrong' }, systemClock)
   await assert.rejects(unauthorized.read(key), /answered 403 .*SignatureDoesNotMatch/)
-  await assert.rejects(unauthorized.write(newBlobKey(), of('x')), /SignatureDoesNotMatch/)
+  await assert.rejects(unauthorized.write(newBlobKey(), streamOf('x')), /SignatureDoesNotMatch/)
 })
 
 test('S3: other objects in the bucket are ignored', async () => {

@@ -72,13 +72,13 @@ export interface Bulk {
    */
   list(
     sql: Sql,
-    of: TaskQuery & { before?: number; offset?: number; limit: number; fields?: string[] },
+    query: TaskQuery & { before?: number; offset?: number; limit: number; fields?: string[] },
   ): Promise<(AnyTask & { seq: number })[]>
-  count(sql: Sql, of: TaskQuery): Promise<number>
+  count(sql: Sql, query: TaskQuery): Promise<number>
   /** Finds tasks of these tenants that have not ended, or ended in the last seconds; `fields` restricts their data. */
   active(
     sql: Sql,
-    of: { tenantIds: string[]; endedSeconds: number; fields: string[]; limit: number },
+    query: { tenantIds: string[]; endedSeconds: number; fields: string[]; limit: number },
   ): Promise<AnyTask[]>
   /**
    * Lists items in order with their results; `after` is the position of the last item on the previous page, `offset` the number of
@@ -87,7 +87,7 @@ export interface Bulk {
   items<D extends object, I, R>(
     sql: Sql,
     type: { name: string } | BulkType<D, I, R>,
-    of: { taskId: string; state?: ItemState | undefined; after?: number; offset?: number; limit: number },
+    query: { taskId: string; state?: ItemState | undefined; after?: number; offset?: number; limit: number },
   ): Promise<ItemResult<I, R>[]>
   /** Deletes some tasks of a deleted tenant; returns false if none of these types is left. */
   deleteTenantTasks(sql: Sql, tenantId: string, types: { name: string }[]): Promise<boolean>
@@ -168,11 +168,11 @@ export function createBulk(deps: { db: Db; jobs: Jobs; log: Log; newId: NewId })
       return tasks.map((task) => withType(types, task))
     },
     count: (sql, query) => store.countTasks(sql, conditionsOf(types, query)),
-    async active(sql, of) {
-      const tasks = await store.findActive(sql, { ...of, types: [...types.keys()] })
+    async active(sql, query) {
+      const tasks = await store.findActive(sql, { ...query, types: [...types.keys()] })
       return tasks.map((task) => withType(types, task))
     },
-    items: (sql, _type, of) => readItems(sql, of),
+    items: (sql, _type, query) => readItems(sql, query),
     deleteTenantTasks: (sql, tenantId, taskTypes) =>
       store.deleteOfTenant(
         sql,
@@ -237,9 +237,9 @@ async function storeItems<I>(sql: Sql, taskId: string, pageSize: number, items: 
 
 async function readItems<I, R>(
   sql: Sql,
-  of: { taskId: string; state?: ItemState | undefined; after?: number; offset?: number; limit: number },
+  query: { taskId: string; state?: ItemState | undefined; after?: number; offset?: number; limit: number },
 ): Promise<ItemResult<I, R>[]> {
-  const { taskId, state, after = -1, offset = 0, limit } = of
+  const { taskId, state, after = -1, offset = 0, limit } = query
   const pageSize = await store.findPageSize(sql, taskId)
   const results: ItemResult<I, R>[] = []
   if (!pageSize) return results

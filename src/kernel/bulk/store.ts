@@ -93,16 +93,16 @@ export async function findTasks(
 /** Finds tasks that have not ended, or ended in the last seconds, with some fields of their data. */
 export async function findActive(
   sql: Sql,
-  of: { tenantIds: string[]; types: string[]; endedSeconds: number; fields: string[]; limit: number },
+  query: { tenantIds: string[]; types: string[]; endedSeconds: number; fields: string[]; limit: number },
 ): Promise<Task[]> {
-  const data = sql`(select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(data) where key = any(${of.fields}::text[])) as data`
-  const matching = sql`tenant_id = any(${of.tenantIds}::text[]) and type = any(${of.types}::text[])`
+  const data = sql`(select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(data) where key = any(${query.fields}::text[])) as data`
+  const matching = sql`tenant_id = any(${query.tenantIds}::text[]) and type = any(${query.types}::text[])`
   const rows = await sql<TaskRow[]>`
     select ${columns(sql, data)} from kernel.bulk_tasks where finished_at is null and ${matching}
     union all
     select ${columns(sql, data)} from kernel.bulk_tasks
-    where finished_at >= now() - make_interval(secs => ${of.endedSeconds}) and ${matching}
-    limit ${of.limit}`
+    where finished_at >= now() - make_interval(secs => ${query.endedSeconds}) and ${matching}
+    limit ${query.limit}`
   return rows.map(taskOf)
 }
 

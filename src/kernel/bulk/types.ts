@@ -126,7 +126,7 @@ export interface PartHandler<D extends object> {
    */
   part(
     task: Task<D>,
-    of: { done: number; signal: AbortSignal; save(sql: Sql, part: DonePart): Promise<void> },
+    progress: { done: number; signal: AbortSignal; save(sql: Sql, part: DonePart): Promise<void> },
   ): Promise<{ canceled: string } | undefined>
 }
 

@@ -56,54 +56,54 @@ const pemOf = (certificate: x509.X509Certificate) => `${certificate.toString('pe
 
 /** Creates a certificate authority: a root without `issuer`, a tenant's with it. */
 export async function makeAuthority(
-  of: Subject & { commonName: string; unit?: string; issuer?: Issuer },
+  subject: Subject & { commonName: string; unit?: string; issuer?: Issuer },
 ): Promise<CertificateAndKey & { invalidAfter: Date }> {
   const keys = await newKeys()
   const name = new x509.Name([
     { O: part('Waypost') },
-    ...(of.unit === undefined ? [] : [{ OU: part(of.unit) }]),
-    { CN: part(of.commonName) },
+    ...(subject.unit === undefined ? [] : [{ OU: part(subject.unit) }]),
+    { CN: part(subject.commonName) },
   ])
   const common = {
-    serialNumber: toHex(of.serialNumber),
-    notBefore: of.notBefore,
+    serialNumber: toHex(subject.serialNumber),
+    notBefore: subject.notBefore,
     notAfter: never,
     signingAlgorithm: ecdsa,
     extensions: [
       // Path length: tenant authorities below a root, only clients below a tenant's.
-      new x509.BasicConstraintsExtension(true, of.issuer ? 0 : 1, true),
+      new x509.BasicConstraintsExtension(true, subject.issuer ? 0 : 1, true),
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
       await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
     ],
   }
-  const certificate = of.issuer
-    ? await signed({ ...common, subject: name, publicKey: keys.publicKey }, of.issuer)
+  const certificate = subject.issuer
+    ? await signed({ ...common, subject: name, publicKey: keys.publicKey }, subject.issuer)
     : await x509.X509CertificateGenerator.createSelfSigned({ ...common, name, keys })
   return { certificate: pemOf(certificate), privateKey: await exportKey(keys), invalidAfter: never }
 }
 
 /** Creates a client certificate, or with `hosts` a server certificate. */
 export async function makeCertificate(
-  of: Subject & { commonName: string; notAfter: Date; issuer: Issuer; hosts?: string[] },
+  subject: Subject & { commonName: string; notAfter: Date; issuer: Issuer; hosts?: string[] },
 ): Promise<CertificateAndKey> {
   const keys = await newKeys()
-  const usage = of.hosts ? x509.ExtendedKeyUsage.serverAuth : x509.ExtendedKeyUsage.clientAuth
+  const usage = subject.hosts ? x509.ExtendedKeyUsage.serverAuth : x509.ExtendedKeyUsage.clientAuth
   const certificate = await signed(
     {
-      serialNumber: toHex(of.serialNumber),
-      notBefore: of.notBefore,
-      notAfter: of.notAfter,
-      subject: new x509.Name([{ CN: part(of.commonName) }]),
+      serialNumber: toHex(subject.serialNumber),
+      notBefore: subject.notBefore,
+      notAfter: subject.notAfter,
+      subject: new x509.Name([{ CN: part(subject.commonName) }]),
       publicKey: keys.publicKey,
       extensions: [
         new x509.BasicConstraintsExtension(false, undefined, true),
         new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
         new x509.ExtendedKeyUsageExtension([usage]),
         await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
-        ...(of.hosts ? [new x509.SubjectAlternativeNameExtension(of.hosts.map(nameOf))] : []),
+        ...(subject.hosts ? [new x509.SubjectAlternativeNameExtension(subject.hosts.map(nameOf))] : []),
       ],
     },
-    of.issuer,
+    subject.issuer,
   )
   return { certificate: pemOf(certificate), privateKey: await exportKey(keys) }
 }
@@ -141,14 +141,14 @@ export interface ListEntry {
  * Creates a revocation list in DER. The generator of @peculiar/x509 takes quadratic time: 160 s for 20,000 entries,
  * which take 3 s here.
  */
-export function makeRevocationList(of: {
+export function makeRevocationList(contents: {
   issuer: CertificateAndKey
   number: number
   thisUpdate: Date
   nextUpdate: Date
   entries: ListEntry[]
 }): Uint8Array {
-  const authority = AsnConvert.parse(x509.PemConverter.decodeFirst(of.issuer.certificate), asn.Certificate)
+  const authority = AsnConvert.parse(x509.PemConverter.decodeFirst(contents.issuer.certificate), asn.Certificate)
   const keyIdentifier = authority.tbsCertificate.extensions?.find(
     ({ extnID }) => extnID === asn.id_ce_subjectKeyIdentifier,
   )
@@ -157,8 +157,8 @@ export function makeRevocationList(of: {
     version: asn.Version.v2,
     signature: algorithm,
     issuer: authority.tbsCertificate.subject,
-    thisUpdate: new asn.Time(of.thisUpdate),
-    nextUpdate: new asn.Time(of.nextUpdate),
+    thisUpdate: new asn.Time(contents.thisUpdate),
+    nextUpdate: new asn.Time(contents.nextUpdate),
     crlExtensions: new asn.Extensions([
       extension(
         asn.id_ce_authorityKeyIdentifier,
@@ -166,13 +166,13 @@ export function makeRevocationList(of: {
           keyIdentifier: AsnConvert.parse(keyIdentifier!.extnValue, asn.SubjectKeyIdentifier),
         }),
       ),
-      extension(asn.id_ce_cRLNumber, new asn.CRLNumber(of.number)),
+      extension(asn.id_ce_cRLNumber, new asn.CRLNumber(contents.number)),
     ]),
   })
   const hold = extension(asn.id_ce_cRLReasons, new asn.CRLReason(asn.CRLReasons.certificateHold))
   // RFC 5280, 5.1.2.6: an empty list is omitted.
-  if (of.entries.length > 0)
-    list.revokedCertificates = of.entries.map(
+  if (contents.entries.length > 0)
+    list.revokedCertificates = contents.entries.map(
       ({ serialNumber, date, isOnHold }) =>
         new asn.RevokedCertificate({
           userCertificate: Uint8Array.from(Buffer.from(toHex(serialNumber), 'hex')).buffer,
@@ -181,7 +181,7 @@ export function makeRevocationList(of: {
         }),
     )
   const bytes = AsnConvert.serialize(list)
-  const signature = sign('sha256', Buffer.from(bytes), of.issuer.privateKey)
+  const signature = sign('sha256', Buffer.from(bytes), contents.issuer.privateKey)
   return new Uint8Array(
     AsnConvert.serialize(
       new asn.CertificateList({

@@ -5,12 +5,12 @@ import { sequenceText, stringIndex } from './strings.ts'
 
 /* Methods of Character that look at code points, surrogates and Unicode categories. */
 
-const of = (code: number): string => String.fromCodePoint(code)
+const characterOf = (code: number): string => String.fromCodePoint(code)
 const isValid = (code: number): boolean => code >= 0 && code <= 0x10ffff
 const matches =
   (pattern: RegExp) =>
   (code: number): boolean =>
-    isValid(code) && pattern.test(of(code))
+    isValid(code) && pattern.test(characterOf(code))
 
 /** Categories with their numbers in Java. */
 const categories: [name: string, value: number, category: string][] = [
@@ -48,7 +48,7 @@ const categories: [name: string, value: number, category: string][] = [
 const tests = categories.map(([, value, category]) => ({ value, test: new RegExp(`^\\p{${category}}$`, 'u') }))
 const typeOf = (code: number): number => {
   if (!isValid(code)) return 0
-  const text = of(code)
+  const text = characterOf(code)
   return tests.find(({ test }) => test.test(text))?.value ?? 0
 }
 
@@ -131,6 +131,6 @@ defineClass('java.lang.Character', {
     'static char[] toChars(int)': charsOf,
     'static int toCodePoint(char,char)': (first: number, second: number) =>
       ((first - 0xd800) << 10) + (second - 0xdc00) + 0x10000,
-    'static int toTitleCase(int)': (code: number) => of(code).toUpperCase().codePointAt(0)!,
+    'static int toTitleCase(int)': (code: number) => characterOf(code).toUpperCase().codePointAt(0)!,
   },
 })

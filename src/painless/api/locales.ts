@@ -48,7 +48,7 @@ const tagOf = ({ language, country }: Locale): string =>
   language === '' ? 'und' : country === '' ? language : `${language}-${country}`
 
 defineClass('java.util.Locale', {
-  constants: Object.fromEntries(Object.entries(constants).map(([name, of]) => [name, ['Locale', localeOf(...of)]])),
+  constants: Object.fromEntries(Object.entries(constants).map(([name, tags]) => [name, ['Locale', localeOf(...tags)]])),
   constructors: { '(String)': (language: string) => localeOf(language), '(String,String)': localeOf },
   methods: {
     'String getCountry()': ({ country }: Locale) => country,

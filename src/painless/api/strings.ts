@@ -192,10 +192,10 @@ export function rawText(value: unknown, kind: string): string {
 const letter = /^\p{L}$/u
 const upper = /^\p{Lu}$/u
 const lower = /^\p{Ll}$/u
-const of = (code: number): string => String.fromCodePoint(code)
+const characterOf = (code: number): string => String.fromCodePoint(code)
 /** Characters are given as `char` or as code point, which is an int. */
 const isSpace = (code: number): boolean =>
-  ((code >= 0x1c && code <= 0x1f) || /^\s$/.test(of(code))) && !/[\u00a0\u2007\u202f]/.test(of(code))
+  ((code >= 0x1c && code <= 0x1f) || /^\s$/.test(characterOf(code))) && !/[\u00a0\u2007\u202f]/.test(characterOf(code))
 
 defineClass('java.lang.Character', {
   supers: ['java.lang.Comparable'],
@@ -207,26 +207,26 @@ defineClass('java.lang.Character', {
     'static int charCount(int)': (code: number) => (code > 0xffff ? 2 : 1),
     'static int compare(char,char)': (left: number, right: number) => left - right,
     'static int digit(int,int)': (code: number, radix: number) => {
-      const value = Number.parseInt(of(code), radix)
+      const value = Number.parseInt(characterOf(code), radix)
       return Number.isNaN(value) ? -1 : value
     },
     'static char forDigit(int,int)': (digit: number, radix: number) => digit.toString(radix).charCodeAt(0),
     'static int getNumericValue(int)': (code: number) => {
-      const value = Number.parseInt(of(code), 36)
+      const value = Number.parseInt(characterOf(code), 36)
       return Number.isNaN(value) ? -1 : value
     },
     'static String getName(int)': (code: number) => `U+${code.toString(16).toUpperCase().padStart(4, '0')}`,
     'static int hashCode(char)': (code: number) => code,
-    'static boolean isAlphabetic(int)': (code: number) => /^\p{Alphabetic}$/u.test(of(code)),
-    'static boolean isDigit(int)': (code: number) => /^\p{Nd}$/u.test(of(code)),
-    'static boolean isLetter(int)': (code: number) => letter.test(of(code)),
-    'static boolean isLetterOrDigit(int)': (code: number) => /^[\p{L}\p{Nd}]$/u.test(of(code)),
-    'static boolean isLowerCase(int)': (code: number) => lower.test(of(code)),
-    'static boolean isSpaceChar(int)': (code: number) => /^\p{Z}$/u.test(of(code)),
-    'static boolean isUpperCase(int)': (code: number) => upper.test(of(code)),
+    'static boolean isAlphabetic(int)': (code: number) => /^\p{Alphabetic}$/u.test(characterOf(code)),
+    'static boolean isDigit(int)': (code: number) => /^\p{Nd}$/u.test(characterOf(code)),
+    'static boolean isLetter(int)': (code: number) => letter.test(characterOf(code)),
+    'static boolean isLetterOrDigit(int)': (code: number) => /^[\p{L}\p{Nd}]$/u.test(characterOf(code)),
+    'static boolean isLowerCase(int)': (code: number) => lower.test(characterOf(code)),
+    'static boolean isSpaceChar(int)': (code: number) => /^\p{Z}$/u.test(characterOf(code)),
+    'static boolean isUpperCase(int)': (code: number) => upper.test(characterOf(code)),
     'static boolean isWhitespace(int)': isSpace,
-    'static int toLowerCase(int)': (code: number) => of(code).toLowerCase().codePointAt(0)!,
-    'static int toUpperCase(int)': (code: number) => of(code).toUpperCase().codePointAt(0)!,
+    'static int toLowerCase(int)': (code: number) => characterOf(code).toLowerCase().codePointAt(0)!,
+    'static int toUpperCase(int)': (code: number) => characterOf(code).toUpperCase().codePointAt(0)!,
     'static String toString(char)': (code: number) => String.fromCharCode(code),
     'static Character valueOf(char)': (code: number): Box => ({ box: 'char', value: code }),
   },

@@ -55,9 +55,9 @@ function parseDuration(text: string): Duration {
     )
   if (!match || !/\d/.test(text))
     throw new JavaThrow('java.time.format.DateTimeParseException', 'Text cannot be parsed to a Duration')
-  const of = (index: number, size: bigint) => BigInt(match[index] ?? 0) * size * second
+  const amountOf = (index: number, size: bigint) => BigInt(match[index] ?? 0) * size * second
   const rest = BigInt((match[6] ?? '').padEnd(9, '0')) * (match[5]?.startsWith('-') ? -1n : 1n)
-  const nanos = of(2, 86400n) + of(3, 3600n) + of(4, 60n) + of(5, 1n) + rest
+  const nanos = amountOf(2, 86400n) + amountOf(3, 3600n) + amountOf(4, 60n) + amountOf(5, 1n) + rest
   return durationOf(match[1] === '-' ? -nanos : nanos)
 }
 

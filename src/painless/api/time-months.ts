@@ -80,8 +80,8 @@ function parsePeriod(text: string): Period {
   if (!match || !/\d/.test(text))
     throw new JavaThrow('java.time.format.DateTimeParseException', 'Text cannot be parsed to a Period')
   const sign = match[1] === '-' ? -1 : 1
-  const of = (index: number) => sign * Number(match[index] ?? 0)
-  return periodOf(of(2) || 0, of(3) || 0, of(4) * 7 + of(5) || 0)
+  const amountOf = (index: number) => sign * Number(match[index] ?? 0)
+  return periodOf(amountOf(2) || 0, amountOf(3) || 0, amountOf(4) * 7 + amountOf(5) || 0)
 }
 const combined = (self: Period, other: Period, sign: 1 | -1): Period =>
   periodOf(self.years + sign * other.years, self.months + sign * other.months, self.days + sign * other.days)

@@ -360,8 +360,8 @@ suite('deleting an application', () => {
     const used = new Set([version])
     waypost.ask(Applications).addUsage({
       plural: 'endpoints',
-      count: async (_sql, of) =>
-        used.has(of.versionName ?? '') || (used.size > 0 && of.applicationName === name) ? 3 : 0,
+      count: async (_sql, target) =>
+        used.has(target.versionName ?? '') || (used.size > 0 && target.applicationName === name) ? 3 : 0,
     })
     for (const path of [`${root}/applications/${name}`, `${root}/applications/${name}/app-versions/${version}`]) {
       const answer = await admin(`DELETE ${path}`)

@@ -338,27 +338,29 @@ suite('the effective configuration', () => {
     const version = `${name}-v1`
     await admin(`PUT ${pathOf(name)}`, enveloped('adx', name, { a: { x: 1, y: 1 }, b: 1 }))
     await admin(`PUT ${pathOf(name, version)}`, ofVersion('adx', name, version, { a: { x: 2 }, c: 3 }))
-    const of = { tenantId: 'default', instance: attributesInstance, applicationName: name }
-    assert.deepEqual((await ask.configuration(of)).config, { a: { x: 1, y: 1 }, b: 1 })
-    assert.deepEqual((await ask.configuration({ ...of, versionName: version })).config, { a: { x: 2 }, b: 1, c: 3 })
-    assert.deepEqual((await ask.configuration({ ...of, versionName: `${name}-v2` })).config, {
+    const query = { tenantId: 'default', instance: attributesInstance, applicationName: name }
+    assert.deepEqual((await ask.configuration(query)).config, { a: { x: 1, y: 1 }, b: 1 })
+    assert.deepEqual((await ask.configuration({ ...query, versionName: version })).config, { a: { x: 2 }, b: 1, c: 3 })
+    assert.deepEqual((await ask.configuration({ ...query, versionName: `${name}-v2` })).config, {
       a: { x: 1, y: 1 },
       b: 1,
     })
-    assert.deepEqual((await ask.configuration({ ...of, instance: requestStatusInstance })).config, { outcomes: 1000 })
-    assert.deepEqual((await ask.configuration({ ...of, tenantId: 'other' })).config, {})
+    assert.deepEqual((await ask.configuration({ ...query, instance: requestStatusInstance })).config, {
+      outcomes: 1000,
+    })
+    assert.deepEqual((await ask.configuration({ ...query, tenantId: 'other' })).config, {})
   })
 
   test('is current as soon as a write has been answered, and is immutable for callers', async () => {
     const name = await anApplication()
     const version = `${name}-v1`
-    const of = { tenantId: 'default', instance: attributesInstance, applicationName: name, versionName: version }
+    const query = { tenantId: 'default', instance: attributesInstance, applicationName: name, versionName: version }
     for (let round = 0; round < 5; round++) {
       await admin(`PATCH ${pathOf(name)}?serviceInstanceName=adx`, { round })
-      assert.deepEqual((await ask.configuration(of)).config, { round })
+      assert.deepEqual((await ask.configuration(query)).config, { round })
     }
     await admin(`PATCH ${pathOf(name, version)}?serviceInstanceName=adx`, { deep: { own: true } })
-    const config = (await ask.configuration(of)).config
+    const config = (await ask.configuration(query)).config
     assert.deepEqual(config, { round: 4, deep: { own: true } })
     assert.throws(() => Object.assign(config.deep as object, { own: false }))
   })
@@ -366,21 +368,21 @@ suite('the effective configuration', () => {
   test('is empty after the deletion of its version or application', async () => {
     const name = await anApplication()
     const version = `${name}-v1`
-    const of = { tenantId: 'default', instance: attributesInstance, applicationName: name, versionName: version }
+    const query = { tenantId: 'default', instance: attributesInstance, applicationName: name, versionName: version }
     const configure = () =>
       admin(`PUT ${pathOf(name)}`, enveloped('adx', name, { a: 1, versions: { [version]: { b: 1 } } }))
     const recreate = () => admin(`POST ${root}/applications/${name}/app-versions`, { nameSuffix: 'v1' })
     await configure()
-    assert.deepEqual((await ask.configuration(of)).config, { a: 1, b: 1 })
+    assert.deepEqual((await ask.configuration(query)).config, { a: 1, b: 1 })
     await admin(`DELETE ${root}/applications/${name}/app-versions/${version}`)
     assert.equal((await recreate()).status, 201)
-    assert.deepEqual((await ask.configuration(of)).config, { a: 1 })
+    assert.deepEqual((await ask.configuration(query)).config, { a: 1 })
     await configure()
-    assert.deepEqual((await ask.configuration(of)).config, { a: 1, b: 1 })
+    assert.deepEqual((await ask.configuration(query)).config, { a: 1, b: 1 })
     await admin(`DELETE ${root}/applications/${name}`)
     await admin(`POST ${root}/applications`, { name })
     await recreate()
-    assert.deepEqual((await ask.configuration(of)).config, {})
+    assert.deepEqual((await ask.configuration(query)).config, {})
   })
 })
 
@@ -451,15 +453,15 @@ test('a change on one node invalidates the cache of another, and a restarted nod
       const place = { tenantId: 'default', instance: 'adx', level: 'application', applicationName: 'shared' } as const
       await first.kit.bus.publish(tx, ConfigurationChanged, place)
     })
-  const of = { tenantId: 'default', instance: attributesInstance, applicationName: 'shared' }
+  const query = { tenantId: 'default', instance: attributesInstance, applicationName: 'shared' }
   await save(1)
-  for (const node of [first, second]) assert.deepEqual((await node.ask.configuration(of)).config, { value: 1 })
+  for (const node of [first, second]) assert.deepEqual((await node.ask.configuration(query)).config, { value: 1 })
   await save(2)
-  assert.deepEqual((await first.ask.configuration(of)).config, { value: 2 })
-  await eventually(async () => assert.deepEqual((await second.ask.configuration(of)).config, { value: 2 }))
+  assert.deepEqual((await first.ask.configuration(query)).config, { value: 2 })
+  await eventually(async () => assert.deepEqual((await second.ask.configuration(query)).config, { value: 2 }))
   await Promise.all([first.close(), second.close()])
   const restarted = await aNode()
-  assert.deepEqual((await restarted.ask.configuration(of)).config, { value: 2 })
+  assert.deepEqual((await restarted.ask.configuration(query)).config, { value: 2 })
   await restarted.close()
 })
 

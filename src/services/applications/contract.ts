@@ -21,7 +21,7 @@ export interface Applications {
    * Returns the effective configuration of a service instance: the application's, with keys of the version's over it.
    * Here and below, the instance's schema adds defaults and drops invalid parts.
    */
-  configuration<C>(of: {
+  configuration<C>(query: {
     tenantId: string
     instance: ConfigurationInstance<C>
     applicationName: string
@@ -33,20 +33,20 @@ export interface Applications {
    */
   derivedConfiguration<C, T>(
     instance: ConfigurationInstance<C>,
-    read: (config: C, of: ApplicationVersionRef) => T,
-  ): (of: ApplicationVersionRef) => T | Promise<T>
+    read: (config: C, version: ApplicationVersionRef) => T,
+  ): (version: ApplicationVersionRef) => T | Promise<T>
   /**
    * Returns a page of applications of a tenant, all or these `names`, in the order of their names. Each has the
    * configurations of the instance at the application and at its versions.
    */
-  configurationPage<C>(of: {
+  configurationPage<C>(query: {
     tenantId: string
     instance: ConfigurationInstance<C>
     names?: string[] | undefined
     after: string
     limit: number
   }): Promise<{ applicationName: string; configurations: C[] }[]>
-  tenantConfiguration<T>(of: { tenantId: string; instance: ConfigurationInstance<unknown, T> }): Promise<T>
+  tenantConfiguration<T>(query: { tenantId: string; instance: ConfigurationInstance<unknown, T> }): Promise<T>
   /** Registers objects that use applications. An application or version in use cannot be deleted (409). */
   addUsage(usage: ApplicationUsage): void
 }
@@ -55,6 +55,6 @@ export interface Applications {
 export interface ApplicationUsage {
   /** Plural name of the objects, for the text of the 409. */
   plural: string
-  count(sql: Sql, of: { tenantId: string; applicationName: string; versionName?: string }): Promise<number>
+  count(sql: Sql, target: { tenantId: string; applicationName: string; versionName?: string }): Promise<number>
 }
 export const Applications = contract<Applications>('applications')

@@ -13,7 +13,7 @@ export function createDerivedConfiguration(
   { bus, log }: { bus: Bus; log: Log },
   configuration: Applications['configuration'],
 ): Applications['derivedConfiguration'] {
-  return <C, T>(instance: ConfigurationInstance<C>, read: (config: C, of: ApplicationVersionRef) => T) => {
+  return <C, T>(instance: ConfigurationInstance<C>, read: (config: C, version: ApplicationVersionRef) => T) => {
     /** By version name, which is unique on the platform. */
     const cache = createCache<{ value: T; tenantId: string }>({
       max: versionsMax,
@@ -27,18 +27,18 @@ export function createDerivedConfiguration(
     cache.dropOn(VersionDeleted, ({ versionName }) => versionName)
 
     async function load({ tenantId, applicationName, versionName }: ApplicationVersionRef): Promise<T> {
-      const of = { tenantId, applicationName, versionName }
+      const version = { tenantId, applicationName, versionName }
       const entry = await cache.read(versionName, async () => {
-        const { config, problems } = await configuration({ ...of, instance })
-        if (problems.length > 0) invalidConfigurationIgnored(log, { ...of, instance: instance.name, problems })
-        return { value: read(config, of), tenantId }
+        const { config, problems } = await configuration({ ...version, instance })
+        if (problems.length > 0) invalidConfigurationIgnored(log, { ...version, instance: instance.name, problems })
+        return { value: read(config, version), tenantId }
       })
       return entry!.value
     }
 
-    return (of) => {
-      const entry = cache.get(of.versionName)
-      return entry ? entry.value : load(of)
+    return (version) => {
+      const entry = cache.get(version.versionName)
+      return entry ? entry.value : load(version)
     }
   }
 }

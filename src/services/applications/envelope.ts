@@ -81,11 +81,11 @@ const wrap = (rows: StoredConfiguration[], inner: (config: StoredConfiguration['
 /** Writes the envelope of one application, or of one of its versions. */
 export const writeEnvelope = (
   rows: StoredConfiguration[],
-  of: { applicationName: string; versionName?: string | undefined },
+  target: { applicationName: string; versionName?: string | undefined },
 ) =>
   wrap(rows, (config) => {
-    const value = of.versionName === undefined ? config : { versions: { [of.versionName]: config } }
-    return { applications: { [of.applicationName]: value } }
+    const value = target.versionName === undefined ? config : { versions: { [target.versionName]: config } }
+    return { applications: { [target.applicationName]: value } }
   })
 
 export const writeTenantEnvelope = (rows: StoredConfiguration[], tenantId: string) =>

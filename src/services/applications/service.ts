@@ -25,7 +25,7 @@ export interface ApplicationsService {
   versions: VersionOperations
   configurations: ConfigurationOperations
   /** Yields all applications with their configurations, of all tenants, as one JSON text in pieces. */
-  exportAll(of: {
+  exportAll(selection: {
     serviceInstances: object[]
     instances: string[] | undefined
     applicationNames: string[] | undefined

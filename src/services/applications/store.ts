@@ -72,16 +72,16 @@ const pageBytes = 1024 * 1024
 /** Finds a page of documents in the order of names. A page ends after 1000 rows or 1 MiB. */
 export async function findDocuments(
   sql: Sql,
-  of: { tenantId?: string | undefined; names?: string[] | undefined; after?: string | undefined },
+  selection: { tenantId?: string | undefined; names?: string[] | undefined; after?: string | undefined },
 ): Promise<{ documents: string[]; last: string | undefined; complete: boolean }> {
   const rows = await sql`
     select name, document, before + octet_length(document) as bytes from (
       select name, document, sum(octet_length(document)) over (order by name) - octet_length(document) as before
       from (
         select name, document from applications.applications
-        where name > ${of.after ?? ''}
-          ${of.tenantId === undefined ? sql`` : sql`and tenant_id = ${of.tenantId}`}
-          ${of.names === undefined ? sql`` : sql`and name = any(${of.names}::text[])`}
+        where name > ${selection.after ?? ''}
+          ${selection.tenantId === undefined ? sql`` : sql`and tenant_id = ${selection.tenantId}`}
+          ${selection.names === undefined ? sql`` : sql`and name = any(${selection.names}::text[])`}
         order by name limit ${pageRows}) page) counted
     where before < ${pageBytes} order by name`
   const last = rows.at(-1)
@@ -175,30 +175,30 @@ export async function saveConfiguration(
 /** Finds the configurations of an application or version, of all instances or of these. */
 export async function findConfigurations(
   sql: Sql,
-  of: ApplicationOrVersion & { tenantId: string; instances?: string[] | undefined },
+  selection: ApplicationOrVersion & { tenantId: string; instances?: string[] | undefined },
 ): Promise<{ instance: string; config: Config }[]> {
   return await sql<{ instance: string; config: Config }[]>`
     select instance, config from applications.configurations
-    where application_name = ${of.applicationName} and tenant_id = ${of.tenantId}
-      and ${of.versionName === undefined ? sql`version_name is null` : sql`version_name = ${of.versionName}`}
-      ${of.instances === undefined ? sql`` : sql`and instance = any(${of.instances}::text[])`}
+    where application_name = ${selection.applicationName} and tenant_id = ${selection.tenantId}
+      and ${selection.versionName === undefined ? sql`version_name is null` : sql`version_name = ${selection.versionName}`}
+      ${selection.instances === undefined ? sql`` : sql`and instance = any(${selection.instances}::text[])`}
     order by instance`
 }
 
 /** Finds a page of a tenant's applications, each with the configurations of one instance on all of its levels. */
 export async function findConfigurationsOf(
   sql: Sql,
-  of: { tenantId: string; instance: string; names?: string[] | undefined; after: string; limit: number },
+  page: { tenantId: string; instance: string; names?: string[] | undefined; after: string; limit: number },
 ): Promise<{ applicationName: string; configurations: Config[] }[]> {
   return await sql`
     select a.name as application_name, coalesce(
       jsonb_agg(c.config order by c.version_name nulls first) filter (where c.config is not null), '[]') as configurations
     from (
       select name from applications.applications
-      where tenant_id = ${of.tenantId} and name > ${of.after}
-        ${of.names === undefined ? sql`` : sql`and name = any(${of.names}::text[])`}
-      order by name limit ${of.limit}) a
-    left join applications.configurations c on c.application_name = a.name and c.instance = ${of.instance}
+      where tenant_id = ${page.tenantId} and name > ${page.after}
+        ${page.names === undefined ? sql`` : sql`and name = any(${page.names}::text[])`}
+      order by name limit ${page.limit}) a
+    left join applications.configurations c on c.application_name = a.name and c.instance = ${page.instance}
     group by a.name order by a.name`
 }
 
@@ -207,15 +207,15 @@ const configurationsPage = 100
 /** Finds a page of all configurations, in the order that `writeWholeEnvelope` needs. */
 export async function findAllConfigurations(
   sql: Sql,
-  of: { instances?: string[] | undefined; applicationNames?: string[] | undefined },
+  selection: { instances?: string[] | undefined; applicationNames?: string[] | undefined },
   after: StoredEntry | undefined,
 ): Promise<StoredEntry[]> {
   return await sql<StoredEntry[]>`
     select instance, application_name, version_name, config from applications.configurations
     where (instance, application_name, coalesce(version_name, ''))
         > (${after?.instance ?? ''}, ${after?.applicationName ?? ''}, ${after?.versionName ?? ''})
-      ${of.instances === undefined ? sql`` : sql`and instance = any(${of.instances}::text[])`}
-      ${of.applicationNames === undefined ? sql`` : sql`and application_name = any(${of.applicationNames}::text[])`}
+      ${selection.instances === undefined ? sql`` : sql`and instance = any(${selection.instances}::text[])`}
+      ${selection.applicationNames === undefined ? sql`` : sql`and application_name = any(${selection.applicationNames}::text[])`}
     order by instance, application_name, coalesce(version_name, '') limit ${configurationsPage}`
 }
 
@@ -237,12 +237,12 @@ export async function saveTenantConfiguration(sql: Sql, row: { tenantId: string;
 
 export async function findTenantConfigurations(
   sql: Sql,
-  of: { tenantId: string; instances?: string[] | undefined },
+  selection: { tenantId: string; instances?: string[] | undefined },
 ): Promise<{ instance: string; config: Config }[]> {
   return await sql<{ instance: string; config: Config }[]>`
     select instance, config from applications.tenant_configurations
-    where tenant_id = ${of.tenantId}
-      ${of.instances === undefined ? sql`` : sql`and instance = any(${of.instances}::text[])`}
+    where tenant_id = ${selection.tenantId}
+      ${selection.instances === undefined ? sql`` : sql`and instance = any(${selection.instances}::text[])`}
     order by instance`
 }
 

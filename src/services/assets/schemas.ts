@@ -17,8 +17,8 @@ const violated = failure(
 )
 const unusable = failure('The body is malformed, or the schema cannot be used: `errors` lists why.')
 
-const uiJsonSchema = (of: string) =>
-  Type.Optional(Text({ maxLength: 65_536, description: `How a user interface shows ${of}; kept and returned.` }))
+const uiJsonSchema = (noun: string) =>
+  Type.Optional(Text({ maxLength: 65_536, description: `How a user interface shows ${noun}; kept and returned.` }))
 const poolIds = Type.Optional(
   Type.Array(Name({ description: 'Id of a pool.' }), {
     maxItems: 1000,

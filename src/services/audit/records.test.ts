@@ -19,8 +19,8 @@ const records = '/api/v1/audit/records'
 const { anApplication, anEndpoint } = createFixtures(ask)
 
 // biome-ignore lint/suspicious/noExplicitAny: records of every kind
-const recordsOf = async (query: Record<string, string>, of = ask): Promise<any[]> => {
-  const answer = await of(`GET ${records}?${new URLSearchParams(query)}`)
+const recordsOf = async (query: Record<string, string>, client = ask): Promise<any[]> => {
+  const answer = await client(`GET ${records}?${new URLSearchParams(query)}`)
   assert.equal(answer.status, 200, answer.text)
   assert.ok(answer.body.totalElements >= answer.body.content.length)
   return answer.body.content

@@ -14,7 +14,9 @@ export function registerEventHandlers(bus: Bus, { deletions, pushes }: Configura
   bus.handle('configuration.forget-version', VersionDeleted, (sql, { tenantId, versionName }) =>
     deletions.forgetVersion(sql, { tenantId, versionName }),
   )
-  bus.handle('configuration.forget-application', ApplicationDeleted, (sql, of) => deletions.forgetApplication(sql, of))
+  bus.handle('configuration.forget-application', ApplicationDeleted, (sql, application) =>
+    deletions.forgetApplication(sql, application),
+  )
   bus.handle('configuration.forget-tenant', TenantDeleted, (sql, { tenantId }) => deletions.forgetTenant(sql, tenantId))
   bus.handle('configuration.push-on-move', VersionUpdated, (sql, { tenantId, endpointId, versionName }) =>
     pushes.endpointChanged(sql, { tenantId, endpointId, versionName }),

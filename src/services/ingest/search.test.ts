@@ -186,17 +186,17 @@ suite('pages, order and parts', () => {
 
   test('_source chooses fields', async () => {
     const query = { term: { 'dataSample.n': 5 } }
-    const of = async (_source: unknown) => (await search(index, { query, _source })).hits.hits[0]._source
-    assert.equal(await of(false), undefined)
-    assert.deepEqual(await of('dataSample.n'), { dataSample: { n: 5 } })
-    assert.deepEqual(await of(['dataSample.items.k', 'endpointId']), {
+    const sourceWith = async (_source: unknown) => (await search(index, { query, _source })).hits.hits[0]._source
+    assert.equal(await sourceWith(false), undefined)
+    assert.deepEqual(await sourceWith('dataSample.n'), { dataSample: { n: 5 } })
+    assert.deepEqual(await sourceWith(['dataSample.items.k', 'endpointId']), {
       endpointId: first,
       dataSample: { items: [{ k: 1 }, { k: 2 }] },
     })
-    assert.deepEqual(await of({ includes: ['dataSample.*'], excludes: ['*.items'] }), {
+    assert.deepEqual(await sourceWith({ includes: ['dataSample.*'], excludes: ['*.items'] }), {
       dataSample: { n: 5, code: 'A-1' },
     })
-    assert.deepEqual(Object.keys(await of({ excludes: ['dataSample'] })).sort(), [
+    assert.deepEqual(Object.keys(await sourceWith({ excludes: ['dataSample'] })).sort(), [
       '@timestamp',
       'appName',
       'appVersionName',

@@ -106,10 +106,10 @@ function includesOf(
   const { caller } = ctx
   const requested = endpointIds && new Set(endpointIds)
   const readable = new Map<string, boolean>()
-  const resourceOf = ({ tenantId, applicationName: of, endpointId }: LiveEvent) => {
+  const resourceOf = ({ tenantId, applicationName: name, endpointId }: LiveEvent) => {
     if (endpointId === undefined) return onTenant(tenantId)
-    if (of === undefined) return onResource(tenantId, endpointResourceName(endpointId))
-    return endpointResource({ tenantId, applicationName: of, endpointId })
+    if (name === undefined) return onResource(tenantId, endpointResourceName(endpointId))
+    return endpointResource({ tenantId, applicationName: name, endpointId })
   }
   function isReadable(event: LiveEvent): boolean {
     const key = `${event.applicationName ?? ''}\n${event.endpointId ?? ''}`

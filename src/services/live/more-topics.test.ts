@@ -18,7 +18,7 @@ const change = createAlertChanges({ kit: waypost.kit, register: waypost.ask(Regi
 
 suite('alerts', () => {
   const activate = (
-    of: { app: string; endpointId: string } | undefined,
+    endpoint: { app: string; endpointId: string } | undefined,
     severityLevel: 'LOW' | 'HIGH' = 'HIGH',
     message = 'hot',
   ) =>
@@ -29,8 +29,8 @@ suite('alerts', () => {
         severityLevel,
         message,
         cause: 'test',
-        ...(of
-          ? { entityType: 'ENDPOINT', entityId: of.endpointId, applicationName: of.app }
+        ...(endpoint
+          ? { entityType: 'ENDPOINT', entityId: endpoint.endpointId, applicationName: endpoint.app }
           : { entityType: 'TENANT', entityId: 'default' }),
       },
     })
@@ -159,7 +159,7 @@ suite('counts', () => {
     const { headers, replaceWith } = aReplaceableCaller(reader)
     const subscriptions = [{ id: 'all', topic: 'counts', applicationName: app, by: ['version'] }]
     const [source, limited] = [await stream(subscriptions), await stream(subscriptions, headers)]
-    const totals = (of: typeof source) => of.items('all').map(({ total }) => total)
+    const totals = (stream: typeof source) => stream.items('all').map(({ total }) => total)
     await eventually(() => assert.deepEqual(totals(source), [1]))
     assert.deepEqual(source.items('all')[0]!.counts, [
       { by: 'version', values: [{ value: version, count: 1 }], others: 0, missing: 0 },

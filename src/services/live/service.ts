@@ -143,14 +143,14 @@ async function update(deps: Deps, { tenantId, caller }: Ctx, streamId: string, s
   checkSubscriptions(live.topics, subscriptions)
   // Both ids have the same length.
   const nodeId = streamId.slice(0, (streamId.length - 1) / 2)
-  const of = { tenantId, subject: subjectOf(caller) }
+  const owner = { tenantId, subject: subjectOf(caller) }
   if (nodeId === members.nodeId) {
-    if (!change(deps, streamId, of, subscriptions)) throw NoStream({ streamId })
+    if (!change(deps, streamId, owner, subscriptions)) throw NoStream({ streamId })
     return
   }
   if (!members.isAlive(nodeId)) throw NoStream({ streamId })
   const isChanged = await signals
-    .request(nodeId, ChangeStream, { streamId, ...of, subscriptions }, { timeoutMs: changeTimeoutMs })
+    .request(nodeId, ChangeStream, { streamId, ...owner, subscriptions }, { timeoutMs: changeTimeoutMs })
     .catch(() => {
       throw NodeSilent()
     })
@@ -161,11 +161,11 @@ async function update(deps: Deps, { tenantId, caller }: Ctx, streamId: string, s
 function change(
   { streams }: Deps,
   streamId: string,
-  of: { tenantId: string; subject: string },
+  owner: { tenantId: string; subject: string },
   subscriptions: SubscriptionRequest[],
 ): boolean {
   const found = streams.find(streamId)
-  if (found?.tenantId !== of.tenantId || found.subject !== of.subject) return false
+  if (found?.tenantId !== owner.tenantId || found.subject !== owner.subject) return false
   found.stream.subscribe(subscriptions)
   return true
 }

@@ -24,14 +24,14 @@ await listener.listen(`waypost_node_${streams.waypost.kit.members.nodeId}`, (fra
   if (frame.includes('kernel.live-events')) forwarded.push(frame)
 })
 
-const record = (of: { app: string; version: string; endpointId: string }, payload: string) =>
+const record = (endpoint: { app: string; version: string; endpointId: string }, payload: string) =>
   writes.waypost.ask(TrafficLog).record({
     correlationId: newId(),
     direction: 'INBOUND',
     tenantId: 'default',
-    applicationName: of.app,
-    versionName: of.version,
-    endpointId: of.endpointId,
+    applicationName: endpoint.app,
+    versionName: endpoint.version,
+    endpointId: endpoint.endpointId,
     extension: 'dcx',
     resourcePath: '/json',
     payload: Buffer.from(payload),

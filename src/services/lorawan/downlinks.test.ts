@@ -13,8 +13,8 @@ const base64 = (...bytes: number[]) => Buffer.from(bytes).toString('base64')
 
 async function connected(fields: object = {}) {
   const netUsername = users.pop()!
-  const of = { netMqttIntegrationEnabled: true, netPlainMqttServerUrl: `127.0.0.1:${broker.port}`, netUsername }
-  const made = await anIntegration(of)
+  const settings = { netMqttIntegrationEnabled: true, netPlainMqttServerUrl: `127.0.0.1:${broker.port}`, netUsername }
+  const made = await anIntegration(settings)
   const [device] = await made.map([{ netDeviceId: 'dev', ...fields }])
   await untilState(made.path, 'CONNECTED')
   const path = `/cex/api/v1/endpoints/${device.endpointId}/commands`

@@ -8,7 +8,9 @@ export function registerEventHandlers(bus: Bus, deletions: Deletions) {
   bus.handle('lorawan.forget-endpoints', EndpointUnregistered, (sql, { tenantId, endpointIds, unregisteredDate }) =>
     deletions.forgetEndpoints(sql, { tenantId, endpointIds, until: new Date(unregisteredDate) }),
   )
-  bus.handle('lorawan.forget-application', ApplicationDeleted, (sql, of) => deletions.forgetApplication(sql, of))
+  bus.handle('lorawan.forget-application', ApplicationDeleted, (sql, application) =>
+    deletions.forgetApplication(sql, application),
+  )
   bus.handle('lorawan.forget-tenant', TenantDeleted, (sql, { tenantId }) => deletions.forgetTenant(sql, tenantId))
-  bus.handle('lorawan.move-endpoint', VersionUpdated, (sql, of) => deletions.moveEndpoint(sql, of))
+  bus.handle('lorawan.move-endpoint', VersionUpdated, (sql, endpoint) => deletions.moveEndpoint(sql, endpoint))
 }

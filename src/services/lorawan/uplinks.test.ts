@@ -13,8 +13,8 @@ const network = await broker.network()
 
 /** Creates a connected integration with devices. */
 async function connected(devices: object[] = [{ netDeviceId: 'dev' }], fields: object = {}) {
-  const of = { netMqttIntegrationEnabled: true, netPlainMqttServerUrl: `mqtt://127.0.0.1:${broker.port}` }
-  const made = await anIntegration({ ...of, netUsername: users.pop(), ...fields })
+  const settings = { netMqttIntegrationEnabled: true, netPlainMqttServerUrl: `mqtt://127.0.0.1:${broker.port}` }
+  const made = await anIntegration({ ...settings, netUsername: users.pop(), ...fields })
   const created = await made.map(devices)
   await untilState(made.path, 'CONNECTED')
   const [device] = created

@@ -225,19 +225,19 @@ export interface Register {
     sql: Sql,
     ctx: Ctx,
     selection: Selection,
-    of: { scope: string; from?: string | undefined; limit: number },
+    page: { scope: string; from?: string | undefined; limit: number },
   ): Promise<SelectionPage>
   /** Checks conditions and returns a function that reads the endpoints that match them; throws 400 for a bad condition. */
   selectEndpoints(
     ctx: Ctx,
     conditions: EndpointConditions,
-    of: { scope: string; max: number },
+    limits: { scope: string; max: number },
   ): (sql: Sql) => AsyncIterable<SelectedEndpoints>
   /** Returns the next endpoints that match and that the caller may read, in the order of registration; throws 400 for a bad condition. */
   exportPage(
     ctx: Ctx,
     conditions: EndpointConditions,
-    of: { after: number; limit: number },
+    page: { after: number; limit: number },
   ): Promise<ExportedEndpoint[]>
   /**
    * Finds the endpoints of a page of a bulk task, in order, and blocks their deletion until the transaction ends. The error is the
@@ -258,7 +258,7 @@ export interface Register {
   /** Returns, of these filters, the active ones that each endpoint matches; endpoints that match none are missing in the map. */
   matchesOf(
     sql: Sql,
-    of: { tenantId: string; endpointIds: string[]; filterIds: string[] },
+    query: { tenantId: string; endpointIds: string[]; filterIds: string[] },
   ): Promise<Map<string, string[]>>
 }
 export const Register = contract<Register>('register')
@@ -269,10 +269,10 @@ export async function* selectionPages(
   sql: Sql,
   ctx: Ctx,
   selection: Selection,
-  of: { scope: string; limit?: number },
+  options: { scope: string; limit?: number },
 ): AsyncGenerator<SelectionPage> {
   for (let from: string | undefined; ; ) {
-    const page = await register.selectionPage(sql, ctx, selection, { limit: 1000, ...of, from })
+    const page = await register.selectionPage(sql, ctx, selection, { limit: 1000, ...options, from })
     yield page
     if (page.next === undefined) return
     from = page.next

@@ -79,7 +79,10 @@ export function endpointMetadata(
 
   /** Processes the messages of an endpoint in order. Reads wait too, so that a device sees its previous write. */
   const resource =
-    <T>(read: (payload: Buffer) => T, use: (of: DeviceEndpoint, access: Access, request: T) => Promise<DeviceAnswer>) =>
+    <T>(
+      read: (payload: Buffer) => T,
+      use: (endpoint: DeviceEndpoint, access: Access, request: T) => Promise<DeviceAnswer>,
+    ) =>
     async ({ endpoint, payload }: DeviceMessage) => {
       const request = read(payload)
       return await runInOrder(endpoint.endpointId, async () => {

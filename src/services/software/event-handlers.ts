@@ -20,8 +20,8 @@ interface OfFilter {
 }
 
 export function registerEventHandlers(bus: Bus, { deletions, memberships, pushes }: SoftwareService) {
-  bus.handle('software.forget-endpoints', EndpointUnregistered, (sql, { unregisteredDate, ...of }) =>
-    deletions.forgetEndpoints(sql, { ...of, until: new Date(unregisteredDate) }),
+  bus.handle('software.forget-endpoints', EndpointUnregistered, (sql, { unregisteredDate, ...endpoints }) =>
+    deletions.forgetEndpoints(sql, { ...endpoints, until: new Date(unregisteredDate) }),
   )
   bus.handle('software.forget-application', ApplicationDeleted, (sql, place) => deletions.forgetApplication(sql, place))
   bus.handle('software.forget-tenant', TenantDeleted, (sql, { tenantId }) => deletions.forgetTenant(sql, tenantId))

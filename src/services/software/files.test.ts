@@ -117,8 +117,8 @@ suite('a software file', () => {
     const both = `${link}&signature=again`
     assert.ok([400, 403].includes((await get(both)).status))
     const secret = waypost.kit.secrets.seal('something else\nthat was\nsealed')
-    const of = { applicationName: 'a', version: '1.0.0' }
-    assert.equal(verifyLink(waypost.kit.secrets, of, { expires: '0', signature: secret }, 0), undefined)
+    const version = { applicationName: 'a', version: '1.0.0' }
+    assert.equal(verifyLink(waypost.kit.secrets, version, { expires: '0', signature: secret }, 0), undefined)
     now = 61_000
     try {
       assert.equal((await get(link)).status, 403)

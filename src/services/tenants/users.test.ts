@@ -76,7 +76,7 @@ test('usernames and e-mail addresses are one name space, also for users who are 
   const eve = await createInIam('eve', 'eve@example.org')
   const bob = await createInIam('bob', 'bob@example.org')
   assert.deepEqual([eve.status, bob.status], [201, 201])
-  const change = (of: typeof eve, changes: object) => owner(`PUT /iam/api/v1/users/${of.body.id}`, changes)
+  const change = (user: typeof eve, changes: object) => owner(`PUT /iam/api/v1/users/${user.body.id}`, changes)
   assert.equal((await change(bob, { email: 'EVE@example.org' })).status, 409)
   assert.equal((await change(bob, { email: 'bob@example.org', firstName: 'Bob' })).status, 204)
   const both = await Promise.all([change(eve, { email: 'new@example.org' }), change(bob, { email: 'new@example.org' })])

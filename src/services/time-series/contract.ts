@@ -129,9 +129,13 @@ export interface TimeSeries {
     points: NewPoint[],
   ): Promise<void>
   /** Returns the newest points of a series of an endpoint, newest first. */
-  lastPoints(of: SeriesOfEndpoint, limit: number): Promise<Point[]>
+  lastPoints(series: SeriesOfEndpoint, limit: number): Promise<Point[]>
   /** Returns the points between two times, both included, oldest first. If there are more than `limit`, it returns undefined. */
-  pointsBetween(of: SeriesOfEndpoint, span: { from: number; to: number }, limit: number): Promise<Point[] | undefined>
+  pointsBetween(
+    series: SeriesOfEndpoint,
+    span: { from: number; to: number },
+    limit: number,
+  ): Promise<Point[] | undefined>
   /** Returns the samples in a message of a device; undefined if it has none or is invalid. */
   samplesOf(message: { resourcePath: string; payload: Buffer }): unknown[] | undefined
   /** Parses ISO 8601, `now` or `now-15m` to milliseconds; undefined if the text is neither. */
@@ -143,7 +147,7 @@ export interface TimeSeries {
   /** Reads the points of the next endpoints that the caller may read, as lines of CSV or JSON. */
   exportPart(
     ctx: Ctx,
-    of: SeriesExport,
+    selection: SeriesExport,
     at: { format: 'csv' | 'ndjson'; position: SeriesExportPosition | undefined },
   ): Promise<SeriesExportPart>
   /** Previews the configured retention, or a proposed one. */

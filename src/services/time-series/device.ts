@@ -100,6 +100,6 @@ export const receiveFor =
   ({ receive }: Extension, { now, newId }: Pick<Kit, 'now' | 'newId'>): TimeSeries['receive'] =>
   async (endpoint, samples, { cause }) => {
     const payload = Buffer.from(JSON.stringify(samples))
-    const of = { extension: 'dcx', resourcePath: '/json', receivedAt: now(), correlationId: newId() }
-    await receive({ endpoint, ...of, payload, cause })
+    const message = { extension: 'dcx', resourcePath: '/json', receivedAt: now(), correlationId: newId() }
+    await receive({ endpoint, ...message, payload, cause })
   }

@@ -56,7 +56,7 @@ export interface TimeSeriesService {
   packer: Packer
   deletions: Deletions
   caches: {
-    invalidateNumbers(of: { tenantId: string; applicationName?: string; endpointIds?: string[] }): void
+    invalidateNumbers(selection: { tenantId: string; applicationName?: string; endpointIds?: string[] }): void
     invalidateAll(): void
   }
   start(): Promise<void>

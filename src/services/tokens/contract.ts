@@ -25,7 +25,7 @@ export interface Tokens {
    */
   provision(
     sql: Sql,
-    of: { tenantId: string; applicationName: string },
+    owner: { tenantId: string; applicationName: string },
     endpoints: { endpointId: string; token?: string | undefined }[],
   ): Promise<(ProvisionedToken | 'taken')[]>
   /** Deletes the tokens of deleted endpoints; the same texts can be used again at once. */

@@ -32,7 +32,7 @@ interface TokenList extends Window {
 }
 
 export interface TokensService {
-  list(ctx: Ctx, of: TokenList): Promise<{ totalElements: number; content: TokenView[] }>
+  list(ctx: Ctx, query: TokenList): Promise<{ totalElements: number; content: TokenView[] }>
   provision(ctx: Ctx, input: NewToken): Promise<TokenView & { token: string; status: 'Inactive' }>
   read(ctx: Ctx, ref: store.TokenRef): Promise<TokenView>
   delete(ctx: Ctx, ref: store.TokenRef): Promise<void>
@@ -50,7 +50,7 @@ export function createTokens(kit: Kit, applications: Applications): TokensServic
   const deps = { kit, applications, key, cache, activate: createActivate(kit) }
   jobs.handle(DeleteTenantTokens, ({ tenantId }) => deleteTokensOfTenant(deps, tenantId))
   return {
-    list: (ctx, of) => list(deps, ctx, of),
+    list: (ctx, query) => list(deps, ctx, query),
     provision: (ctx, input) => provision(deps, ctx, input),
     read: (ctx, ref) => read(deps, ctx, ref),
     delete: (ctx, ref) => deleteToken(deps, ctx, ref),
@@ -58,7 +58,7 @@ export function createTokens(kit: Kit, applications: Applications): TokensServic
     enqueueTenantDeletion: (sql, tenantId) => jobs.send(sql, DeleteTenantTokens, { tenantId }),
     start: key.prepare,
     api: {
-      provision: (sql, of, endpoints) => provisionFirst(deps, sql, of, endpoints),
+      provision: (sql, owner, endpoints) => provisionFirst(deps, sql, owner, endpoints),
       deleteTokens: (sql, tenantId, endpointIds) => deleteTokensOfEndpoints(deps, sql, tenantId, endpointIds),
       hasUsableToken: (endpointId) => store.hasToken(db.sql, endpointId, tokenStatuses.filter(isValid)),
       validate: (presented) => validate(deps, presented),
@@ -66,9 +66,13 @@ export function createTokens(kit: Kit, applications: Applications): TokensServic
   }
 }
 
-async function list({ kit: { db } }: TokenDeps, ctx: Ctx, { endpointId, statuses = tokenStatuses, ...of }: TokenList) {
+async function list(
+  { kit: { db } }: TokenDeps,
+  ctx: Ctx,
+  { endpointId, statuses = tokenStatuses, ...page }: TokenList,
+) {
   requireScopeOn(ctx, 'endpoint:read', await store.findEndpoint(db.sql, endpointId), () => NoEndpoint({ endpointId }))
-  const { total, tokens } = await store.findTokens(db.sql, { endpointId, statuses, ...of })
+  const { total, tokens } = await store.findTokens(db.sql, { endpointId, statuses, ...page })
   return { totalElements: total, content: tokens.map(viewOf) }
 }
 

@@ -43,7 +43,7 @@ export type FirstToken = Pick<NewToken, 'endpointId' | 'endpointTokenId' | 'toke
  */
 export async function insertEndpointsWithTokens(
   sql: Sql,
-  of: { tenantId: string; applicationName: string; createdDate: Date },
+  owner: { tenantId: string; applicationName: string; createdDate: Date },
   tokens: FirstToken[],
 ): Promise<{ endpointId: string; existed: boolean }[]> {
   const column = (name: keyof FirstToken) => tokens.map((token) => token[name])
@@ -52,15 +52,15 @@ export async function insertEndpointsWithTokens(
     with inserted as (
       insert into tokens.tokens (endpoint_id, endpoint_token_id, tenant_id, application_name, token_hash, status,
         created_date)
-      select endpoint_id, endpoint_token_id, ${of.tenantId}, ${of.applicationName}, token_hash, 'Inactive',
-        ${of.createdDate}
+      select endpoint_id, endpoint_token_id, ${owner.tenantId}, ${owner.applicationName}, token_hash, 'Inactive',
+        ${owner.createdDate}
       from unnest(${column('endpointId')}::text[], ${column('endpointTokenId')}::text[], ${column('tokenHash')}::text[])
         with ordinality as given(endpoint_id, endpoint_token_id, token_hash, position)
       order by token_hash collate "C", position
       on conflict (application_name, token_hash) do nothing returning endpoint_id),
     fresh as (
       insert into tokens.endpoints (endpoint_id, tenant_id, application_name)
-      select endpoint_id, ${of.tenantId}, ${of.applicationName} from inserted
+      select endpoint_id, ${owner.tenantId}, ${owner.applicationName} from inserted
       on conflict (endpoint_id) do nothing returning endpoint_id)
     select m.endpoint_id, f.endpoint_id is null as existed from inserted m left join fresh f using (endpoint_id)`
 }
@@ -119,18 +119,18 @@ export async function hasToken(sql: Sql, endpointId: string, statuses: readonly 
 /** Finds a page of tokens and their total number in one snapshot. */
 export async function findTokens(
   sql: Sql,
-  of: { endpointId: string; statuses: readonly TokenStatus[]; order: 'ASC' | 'DESC' } & Window,
+  query: { endpointId: string; statuses: readonly TokenStatus[]; order: 'ASC' | 'DESC' } & Window,
 ): Promise<{ total: number; tokens: TokenRow[] }> {
   const matching = sql`
-    from tokens.tokens where endpoint_id = ${of.endpointId} and status = any(${[...of.statuses]}::text[])`
+    from tokens.tokens where endpoint_id = ${query.endpointId} and status = any(${[...query.statuses]}::text[])`
   // The id orders tokens of the same millisecond.
   const order =
-    of.order === 'ASC' ? sql`created_date, endpoint_token_id` : sql`created_date desc, endpoint_token_id desc`
+    query.order === 'ASC' ? sql`created_date, endpoint_token_id` : sql`created_date desc, endpoint_token_id desc`
   const rows = await sql<(TokenRow & { total: number })[]>`
     select counted.total, page.* from (select count(*) as total ${matching}) counted
     left join (
       select endpoint_id, endpoint_token_id, tenant_id, application_name, token_hash, status, created_date, updated_date
-      ${matching} order by ${order} offset ${of.offset} limit ${of.limit}) page on true
+      ${matching} order by ${order} offset ${query.offset} limit ${query.limit}) page on true
     order by ${order}`
   return { total: rows[0]?.total ?? 0, tokens: rows.filter(({ endpointTokenId }) => endpointTokenId !== null) }
 }

@@ -206,8 +206,8 @@ suite('changes invalidate caches', () => {
 
 suite('functions for the register', () => {
   const provision = async (applicationName: string, token: string, endpointId = waypost.kit.newId()) => {
-    const of = { tenantId: 'default', applicationName }
-    const [outcome] = await db.tx((sql) => api.provision(sql, of, [{ endpointId, token }]))
+    const owner = { tenantId: 'default', applicationName }
+    const [outcome] = await db.tx((sql) => api.provision(sql, owner, [{ endpointId, token }]))
     return outcome
   }
 
@@ -245,8 +245,8 @@ suite('functions for the register', () => {
   test('a registration that is rolled back leaves no token', async () => {
     const { app, version } = await anApplication()
     const failed = db.tx(async (sql) => {
-      const of = { tenantId: 'default', applicationName: app }
-      await api.provision(sql, of, [{ endpointId: `${app}-never`, token: 'never' }])
+      const owner = { tenantId: 'default', applicationName: app }
+      await api.provision(sql, owner, [{ endpointId: `${app}-never`, token: 'never' }])
       throw new Error('no')
     })
     await assert.rejects(failed, /no/)

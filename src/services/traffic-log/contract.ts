@@ -95,7 +95,7 @@ export interface TrafficLog {
    */
   exportPage(
     ctx: Ctx,
-    of: TrafficExport,
+    selection: TrafficExport,
     position: number | undefined,
   ): Promise<{ records: ExportedRecord[]; next: number | undefined }>
   /** Returns recorded messages of devices, oldest first. */

@@ -33,15 +33,17 @@ const found = async (version: string) => {
 
 /** A message that is accepted, and one that is rejected. */
 async function exchange(applicationName: string) {
-  const of = { applicationName, versionName: `${applicationName}-v1` }
+  const version = { applicationName, versionName: `${applicationName}-v1` }
   for (const [correlationId, statusCode, answer] of [
     ['good', 200, ''],
     ['bad', 400, '{"reasonPhrase":"Not JSON"}'],
   ] as const) {
-    await record([{ ...of, correlationId: `${applicationName} ${correlationId}`, payload: Buffer.from(correlationId) }])
+    await record([
+      { ...version, correlationId: `${applicationName} ${correlationId}`, payload: Buffer.from(correlationId) },
+    ])
     await record([
       {
-        ...of,
+        ...version,
         correlationId: `${applicationName} ${correlationId}`,
         direction: 'OUTBOUND',
         payload: Buffer.from(answer),
@@ -116,10 +118,10 @@ suite('the level of an application', () => {
   })
 
   test('messages that wait for their response at level errors are limited in number', async () => {
-    const of = { applicationName: 'errors', versionName: 'errors-v1' }
+    const version = { applicationName: 'errors', versionName: 'errors-v1' }
     const responses = (correlationId: string) =>
-      log.record(aRecord({ ...of, correlationId, direction: 'OUTBOUND', additionalMetadata: { statusCode: 500 } }))
-    for (let n = 0; n < 2001; n++) await log.record(aRecord({ ...of, correlationId: `waiting ${n}` }))
+      log.record(aRecord({ ...version, correlationId, direction: 'OUTBOUND', additionalMetadata: { statusCode: 500 } }))
+    for (let n = 0; n < 2001; n++) await log.record(aRecord({ ...version, correlationId: `waiting ${n}` }))
     const earlier = (await found('errors-v1')).length
     await responses('waiting 0')
     await responses('waiting 2000')

@@ -133,7 +133,7 @@ export function createTrafficLog(kit: Kit<TrafficLogSettings>, applications: App
       recordRefusal: refusals.add,
       statistics: trafficStatistics,
       inbound: (query) => findInbound(db, query),
-      exportPage: (ctx, of, position) => exportPage(db, ctx, of, position),
+      exportPage: (ctx, selection, position) => exportPage(db, ctx, selection, position),
     },
   }
 }
@@ -237,16 +237,16 @@ async function listRefusals(
   return { totalElements: total, content: rows.map(refusalView) }
 }
 
-async function findInbound(db: Db, of: InboundQuery): Promise<InboundMessage[]> {
+async function findInbound(db: Db, query: InboundQuery): Promise<InboundMessage[]> {
   const filter = {
-    tenantId: of.tenantId,
-    span: { from: of.afterMicros + 1, to: of.to.getTime() * 1000 + 1 },
+    tenantId: query.tenantId,
+    span: { from: query.afterMicros + 1, to: query.to.getTime() * 1000 + 1 },
     visible: 'all' as const,
-    extension: of.extension,
+    extension: query.extension,
     outbound: false,
-    ...(of.endpointIds && { endpointIds: new Set(of.endpointIds) }),
+    ...(query.endpointIds && { endpointIds: new Set(query.endpointIds) }),
   }
-  const records = await inSnapshot(db, (sql, deadline) => findFirst(sql, filter, of.limit, deadline))
+  const records = await inSnapshot(db, (sql, deadline) => findFirst(sql, filter, query.limit, deadline))
   return records.map((record) => ({
     createdAt: new Date(record.micros / 1000),
     micros: record.micros,

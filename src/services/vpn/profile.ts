@@ -21,12 +21,12 @@ export const inline = (name: string, content: string) => `<${name}>\n${content.t
  * The server trusts the root only, so that a new tenant needs no restart: clients send the authority of their tenant along
  * (`extra-certs`). It is in `ca` too, for programs that ignore `extra-certs`: OpenSSL then completes the chain from there.
  */
-export const profileText = (of: ProfileParts): string =>
+export const profileText = (parts: ProfileParts): string =>
   [
     'client',
     'dev tun',
-    `proto ${of.protocol}`,
-    `remote ${of.host} ${of.port}`,
+    `proto ${parts.protocol}`,
+    `remote ${parts.host} ${parts.port}`,
     'resolv-retry infinite',
     'nobind',
     'persist-key',
@@ -38,8 +38,8 @@ export const profileText = (of: ProfileParts): string =>
     'verb 3',
     '',
   ].join('\n') +
-  inline('ca', of.authority.trim() + '\n' + of.root) +
-  inline('cert', of.certificate) +
-  inline('extra-certs', of.authority) +
-  inline('key', of.privateKey) +
-  inline('tls-crypt', of.tlsCrypt)
+  inline('ca', parts.authority.trim() + '\n' + parts.root) +
+  inline('cert', parts.certificate) +
+  inline('extra-certs', parts.authority) +
+  inline('key', parts.privateKey) +
+  inline('tls-crypt', parts.tlsCrypt)

@@ -15,7 +15,7 @@ import { retireTenant } from './store/tenants.ts'
 export interface VpnService {
   clients: ClientOperations
   /** Revokes the clients of unregistered endpoints. An endpoint that was registered again keeps newer clients. */
-  forgetEndpoints(sql: Sql, of: { tenantId: string; endpointIds: string[]; until: Date }): Promise<void>
+  forgetEndpoints(sql: Sql, endpoints: { tenantId: string; endpointIds: string[]; until: Date }): Promise<void>
   /** Lets the clients of a tenant connect, or ends their connections. */
   setAvailable(sql: Sql, tenantId: string, available: boolean): Promise<void>
   forgetTenant(sql: Sql, tenantId: string): Promise<void>
@@ -31,8 +31,8 @@ export function createVpn(
   const authorities = createAuthorities(kit, worker)
   return {
     clients: createClientOperations({ kit, identity, register, authorities }),
-    async forgetEndpoints(sql, { tenantId, ...of }) {
-      const ids = await findClientsOfEndpoints(sql, { tenantId, ...of })
+    async forgetEndpoints(sql, { tenantId, ...endpoints }) {
+      const ids = await findClientsOfEndpoints(sql, { tenantId, ...endpoints })
       if (ids.length > 0) await unlink(sql, { tenantId, ids, at: kit.now() })
     },
     setAvailable,

@@ -108,12 +108,12 @@ describe('the explanation of permissions', () => {
   })
 
   test('says what one user may do on a resource, and why', async () => {
-    const of = async (id: string, query = '') => {
+    const accessOf = async (id: string, query = '') => {
       const answer = await admin(`GET ${root}/users/${id}/access${query}`)
       assert.equal(answer.status, 200, answer.text)
       return answer.body
     }
-    const bea = await of(ids.bea!, '?resource=application-a')
+    const bea = await accessOf(ids.bea!, '?resource=application-a')
     assert.deepEqual(bea.content, [
       {
         scope: 'endpoint:read',
@@ -123,14 +123,14 @@ describe('the explanation of permissions', () => {
         ],
       },
     ])
-    const dan = await of(ids.dan!, '?resource=application-a,endpoint-1')
+    const dan = await accessOf(ids.dan!, '?resource=application-a,endpoint-1')
     // biome-ignore lint/suspicious/noExplicitAny: see above
     const scopes = dan.content.map((one: any) => one.scope)
     assert.ok(scopes.includes('*') && scopes.includes('endpoint:delete') && scopes.includes('rule:read'))
-    assert.deepEqual((await of(ids.dan!)).content, [])
+    assert.deepEqual((await accessOf(ids.dan!)).content, [])
     assert.deepEqual(
       // biome-ignore lint/suspicious/noExplicitAny: see above
-      (await of(ids.cyd!)).content.map((one: any) => one.scope),
+      (await accessOf(ids.cyd!)).content.map((one: any) => one.scope),
       ['shop:sell'],
     )
   })

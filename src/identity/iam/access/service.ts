@@ -17,9 +17,9 @@ type Deps = Pick<Kit, 'db' | 'now' | 'scopes'>
 export function createAccessExplanation({ db, now, scopes }: Deps) {
   const deps = { db, now, scopes }
   return {
-    holders: (ctx: Ctx, of: { scope: string; resources: string[]; offset: number; limit: number }) =>
-      listHolders(deps, ctx, of),
-    ofUser: (ctx: Ctx, of: { id: string; resources: string[] }) => explainUser(deps, ctx, of),
+    holders: (ctx: Ctx, query: { scope: string; resources: string[]; offset: number; limit: number }) =>
+      listHolders(deps, ctx, query),
+    ofUser: (ctx: Ctx, user: { id: string; resources: string[] }) => explainUser(deps, ctx, user),
   }
 }
 

@@ -18,15 +18,15 @@ export function requireInstance(instances: Instances, name: string, path: string
 /** Throws 400 with the path of the violation if the configuration does not fit the instance's schema for this level. */
 export function validateConfiguration(
   instances: Instances,
-  of: { instance: string; level: Level; path: string },
+  target: { instance: string; level: Level; path: string },
   config: unknown,
 ): asserts config is Record<string, unknown> {
-  const instance = requireInstance(instances, of.instance, of.instance)
-  if (!isObject(config)) throw invalidField(of.path, 'expected an object')
+  const instance = requireInstance(instances, target.instance, target.instance)
+  if (!isObject(config)) throw invalidField(target.path, 'expected an object')
   if (Buffer.byteLength(JSON.stringify(config)) > configurationBytesMax)
-    throw invalidField(of.path, `expected at most ${configurationBytesMax} bytes of JSON`)
-  const violation = configurationProblem(instance, of.level, config)
-  if (violation) throw problemAt(of.path, violation)
+    throw invalidField(target.path, `expected at most ${configurationBytesMax} bytes of JSON`)
+  const violation = configurationProblem(instance, target.level, config)
+  if (violation) throw problemAt(target.path, violation)
 }
 
 const problemAt = (path: string, violation: ConfigurationProblem) =>
@@ -35,11 +35,11 @@ const problemAt = (path: string, violation: ConfigurationProblem) =>
 /** Throws 400 if the instance rejects a new configuration in a check that takes long. Call it outside of a transaction. */
 export async function runSlowCheck(
   instances: Instances,
-  of: { tenantId: string; instance: string; path: string },
+  target: { tenantId: string; instance: string; path: string },
   config: unknown,
 ) {
-  const instance = instances.get(of.instance)
+  const instance = instances.get(target.instance)
   if (!instance?.checkNew || !isObject(config)) return
-  const violation = await instance.checkNew(config as never, of.tenantId)
-  if (violation) throw problemAt(of.path, violation)
+  const violation = await instance.checkNew(config as never, target.tenantId)
+  if (violation) throw problemAt(target.path, violation)
 }

@@ -25,8 +25,8 @@ export interface ApplicationOperations {
   /** Creates an application; returns its name, given or generated. */
   create(ctx: Ctx, input: store.Naming & { name?: string; tenantId?: string }): Promise<string>
   /** Returns the list as one text, or a long list in pieces. */
-  list(ctx: Ctx, of: { tenantId?: string }): Promise<Document | AsyncIterable<string>>
-  read(ctx: Ctx, of: { name: string; tenantId?: string }): Promise<Document>
+  list(ctx: Ctx, selection: { tenantId?: string }): Promise<Document | AsyncIterable<string>>
+  read(ctx: Ctx, application: { name: string; tenantId?: string }): Promise<Document>
   update(ctx: Ctx, name: string, change: store.Naming, ifMatch: string | undefined): Promise<void>
   delete(ctx: Ctx, name: string, ifMatch: string | undefined): Promise<void>
   /** Finds an application without a permission check. */
@@ -134,10 +134,10 @@ export function createApplicationOperations(
 }
 
 /** Yields documents page by page, so that a slow reader holds no connection. */
-export async function* streamDocuments(sql: Sql, of: { tenantId?: string; names?: string[] | undefined }) {
+export async function* streamDocuments(sql: Sql, selection: { tenantId?: string; names?: string[] | undefined }) {
   let after: string | undefined
   for (;;) {
-    const page = await store.findDocuments(sql, { ...of, after })
+    const page = await store.findDocuments(sql, { ...selection, after })
     yield* page.documents
     if (page.complete || page.last === undefined) return
     after = page.last

@@ -120,15 +120,15 @@ export async function load({ kit, applications }: Deps, envelope: unknown) {
 export async function replaceForTenant(
   { kit, identity }: Deps,
   ctx: Ctx,
-  of: TenantConfigurationQuery,
+  query: TenantConfigurationQuery,
   envelope: unknown,
 ) {
-  const tenantId = requireTenantAccess(ctx, of.tenantId, 'platform:tenant:configuration:update')
+  const tenantId = requireTenantAccess(ctx, query.tenantId, 'platform:tenant:configuration:update')
   await requireTenant(ctx, tenantId, identity)
   const entries = readTenantEnvelope(envelope, tenantId)
   await kit.db.tx(async (sql) => {
     for (const { instance, config, path } of entries) {
-      if (of.instances && !of.instances.includes(instance))
+      if (query.instances && !query.instances.includes(instance))
         throw invalidField(path, 'is not one of serviceInstanceName')
       validateConfiguration(kit.instances, { instance, level: 'tenant', path }, config)
       const changed = await store.saveTenantConfiguration(sql, { tenantId, instance, config })

@@ -23,9 +23,9 @@ export interface ConfigurationOperations {
   readOne(ctx: Ctx, place: ApplicationOrVersion & { instance: string }): Promise<Document>
   /** Loads the first configurations; 409 if any configuration exists. */
   load(envelope: unknown): Promise<void>
-  exportAll(of: ConfigurationSelection): AsyncIterable<string>
-  replaceForTenant(ctx: Ctx, of: TenantConfigurationQuery, envelope: unknown): Promise<void>
-  readForTenant(ctx: Ctx, of: TenantConfigurationQuery): Promise<Document>
+  exportAll(selection: ConfigurationSelection): AsyncIterable<string>
+  replaceForTenant(ctx: Ctx, query: TenantConfigurationQuery, envelope: unknown): Promise<void>
+  readForTenant(ctx: Ctx, query: TenantConfigurationQuery): Promise<Document>
   /** Returns the effective configuration of a version, or of the application without a version. */
   effective: Applications['configuration']
   effectiveForTenant: Applications['tenantConfiguration']
@@ -51,11 +51,11 @@ export function createConfigurationOperations(deps: ConfigurationDeps): Configur
     replaceOne: (ctx, place, config) => writes.replaceOne(deps, ctx, place, config),
     readOne: (ctx, place) => readOne(deps, ctx, place),
     load: (envelope) => writes.load(deps, envelope),
-    exportAll: (of) => writeWholeEnvelope(readAllRows(deps, of)),
-    replaceForTenant: (ctx, of, envelope) => writes.replaceForTenant(deps, ctx, of, envelope),
-    readForTenant: (ctx, of) => readForTenant(deps, ctx, of),
-    effective: (of) => effectiveConfiguration(deps, of),
-    effectiveForTenant: (of) => effectiveTenantConfiguration(deps, of),
+    exportAll: (selection) => writeWholeEnvelope(readAllRows(deps, selection)),
+    replaceForTenant: (ctx, query, envelope) => writes.replaceForTenant(deps, ctx, query, envelope),
+    readForTenant: (ctx, query) => readForTenant(deps, ctx, query),
+    effective: (query) => effectiveConfiguration(deps, query),
+    effectiveForTenant: (query) => effectiveTenantConfiguration(deps, query),
   }
 }
 
@@ -77,8 +77,8 @@ async function readOne(
 ): Promise<Document> {
   const { tenantId } = requireApplication(ctx, applicationName, await applications.find(applicationName))
   await requireVersion(db.sql, { applicationName, versionName })
-  const of = { tenantId, applicationName, versionName, instances: [instance] }
-  const [stored] = await store.findConfigurations(db.sql, of)
+  const selection = { tenantId, applicationName, versionName, instances: [instance] }
+  const [stored] = await store.findConfigurations(db.sql, selection)
   return documentOf(JSON.stringify(stored?.config ?? {}))
 }
 
@@ -92,10 +92,10 @@ async function readForTenant(
   return documentOf(writeTenantEnvelope(stored, tenantId))
 }
 
-async function* readAllRows({ kit: { db } }: ConfigurationDeps, of: ConfigurationSelection) {
+async function* readAllRows({ kit: { db } }: ConfigurationDeps, selection: ConfigurationSelection) {
   let after: StoredEntry | undefined
   for (;;) {
-    const page = await store.findAllConfigurations(db.sql, of, after)
+    const page = await store.findAllConfigurations(db.sql, selection, after)
     yield* page
     after = page.at(-1)
     if (!after) return

@@ -6,17 +6,18 @@ import { StillUsed } from '../errors.ts'
 export interface Usages {
   add(usage: ApplicationUsage): void
   /** Throws 409 if objects use the application or version. */
-  requireUnused(sql: Sql, of: { tenantId: string; applicationName: string; versionName?: string }): Promise<void>
+  requireUnused(sql: Sql, target: { tenantId: string; applicationName: string; versionName?: string }): Promise<void>
 }
 
 export function createUsages(): Usages {
   const usages: ApplicationUsage[] = []
   return {
     add: (usage) => void usages.push(usage),
-    async requireUnused(sql, of) {
+    async requireUnused(sql, target) {
       for (const { plural, count } of usages) {
-        const total = await count(sql, of)
-        if (total > 0) throw StillUsed({ name: of.versionName ?? of.applicationName, users: `${total} ${plural}` })
+        const total = await count(sql, target)
+        if (total > 0)
+          throw StillUsed({ name: target.versionName ?? target.applicationName, users: `${total} ${plural}` })
       }
     },
   }

@@ -21,9 +21,9 @@ export interface VersionOperations {
   /** Creates a version; returns its full name. */
   create(ctx: Ctx, input: store.Naming & { applicationName: string; nameSuffix: string }): Promise<string>
   list(ctx: Ctx, applicationName: string): Promise<Document>
-  read(ctx: Ctx, of: VersionNames): Promise<Document>
-  update(ctx: Ctx, of: VersionNames, change: store.Naming, ifMatch: string | undefined): Promise<void>
-  delete(ctx: Ctx, of: VersionNames, ifMatch: string | undefined): Promise<void>
+  read(ctx: Ctx, version: VersionNames): Promise<Document>
+  update(ctx: Ctx, version: VersionNames, change: store.Naming, ifMatch: string | undefined): Promise<void>
+  delete(ctx: Ctx, version: VersionNames, ifMatch: string | undefined): Promise<void>
   findOwner(versionName: string, sql?: Sql): Promise<ApplicationVersionRef | undefined>
 }
 

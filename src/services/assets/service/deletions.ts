@@ -7,7 +7,7 @@ import { deleteSomeOfTenant } from '../store/cleanup.ts'
 import { endRelationsOf } from '../store/relations.ts'
 
 export interface DeletionOperations {
-  endRelations(sql: Sql, of: { tenantId: string; endpointIds: string[]; unregisteredDate: Date }): Promise<void>
+  endRelations(sql: Sql, endpoints: { tenantId: string; endpointIds: string[]; unregisteredDate: Date }): Promise<void>
   forgetTenant(sql: Sql, tenantId: string): Promise<void>
 }
 
@@ -27,10 +27,10 @@ export function createDeletionOperations(
       const existing = new Set(
         (await register.containments.lockEndpoints(sql, endpointIds)).map(({ endpointId }) => endpointId),
       )
-      const of = { tenantId, entityType: 'ENDPOINT' as const, endedDate }
+      const common = { tenantId, entityType: 'ENDPOINT' as const, endedDate }
       const [gone, back] = [false, true].map((isBack) => endpointIds.filter((id) => existing.has(id) === isBack))
-      if (gone!.length > 0) await endRelationsOf(sql, { ...of, entityIds: gone! })
-      if (back!.length > 0) await endRelationsOf(sql, { ...of, entityIds: back!, createdUntil: endedDate })
+      if (gone!.length > 0) await endRelationsOf(sql, { ...common, entityIds: gone! })
+      if (back!.length > 0) await endRelationsOf(sql, { ...common, entityIds: back!, createdUntil: endedDate })
     },
     forgetTenant: (sql, tenantId) => jobs.send(sql, ForgetTenant, { tenantId }),
   }

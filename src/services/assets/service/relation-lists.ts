@@ -106,14 +106,14 @@ async function* relationsOf({ db, register }: ListDeps, ctx: Ctx, found: FoundEn
   for (const entities of Map.groupBy(found, ({ tenantId, entityType }) => `${entityType} ${tenantId}`).values()) {
     const { entityType, tenantId } = entities[0]!
     const ids = entities.map(({ entityId }) => entityId)
-    for (const of of selectionsOf(ctx, entityType, tenantId, ids))
-      for await (const row of pages<store.SeenRelation>((page) => current(db.sql, register, of, page)))
+    for (const selection of selectionsOf(ctx, entityType, tenantId, ids))
+      for await (const row of pages<store.SeenRelation>((page) => current(db.sql, register, selection, page)))
         yield {
           ofEntityType: entityType,
           ofEntityId: row.ownId,
           entityType: row.otherType,
           entityId: row.otherId,
-          relationType: of.direction === 'outbound' ? row.type : inverse[row.type],
+          relationType: selection.direction === 'outbound' ? row.type : inverse[row.type],
         }
   }
 }
@@ -121,9 +121,9 @@ async function* relationsOf({ db, register }: ListDeps, ctx: Ctx, found: FoundEn
 const current = (
   sql: Sql,
   { containments }: ListDeps['register'],
-  of: store.RelationSelection,
+  selection: store.RelationSelection,
   page: { after: store.SeenRelation | undefined; limit: number },
-) => store.findCurrent(sql, containments, of, page)
+) => store.findCurrent(sql, containments, selection, page)
 
 async function* sessionsOf({ db, register }: ListDeps, ctx: Ctx, found: FoundEntity): AsyncGenerator<Session> {
   const { tenantId, entityType, entityId } = found
@@ -137,12 +137,12 @@ async function* sessionsOf({ db, register }: ListDeps, ctx: Ctx, found: FoundEnt
     const [from, to] = direction === 'outbound' ? [own, other] : [other, own]
     return { type, from, to, startedAt: createdDate, ...(endedDate && { endedAt: endedDate }) }
   }
-  for (const of of selections)
-    for await (const row of pages<store.SeenRelation>((page) => current(db.sql, register, of, page)))
-      yield session(of, row)
-  for (const of of selections)
+  for (const selection of selections)
+    for await (const row of pages<store.SeenRelation>((page) => current(db.sql, register, selection, page)))
+      yield session(selection, row)
+  for (const selection of selections)
     for await (const row of pages<store.EndedRelation>((page) =>
-      store.findEnded(db.sql, register.containments, of, page),
+      store.findEnded(db.sql, register.containments, selection, page),
     ))
-      yield session(of, row)
+      yield session(selection, row)
 }

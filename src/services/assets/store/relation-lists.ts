@@ -58,18 +58,18 @@ const ofEntities = (sql: Sql, { tenantId, entityType, entityIds }: RelationSelec
 export async function findCurrent(
   sql: Sql,
   register: RegisterRelations,
-  of: RelationSelection,
+  selection: RelationSelection,
   page: { after: SeenRelation | undefined; limit: number },
 ): Promise<SeenRelation[]> {
-  const rows = of.source === 'register' ? register.current(sql) : sql`select * from assets.relations`
+  const rows = selection.source === 'register' ? register.current(sql) : sql`select * from assets.relations`
   const { after } = page
   return await sql<SeenRelation[]>`
-    select s.type, s.own_id, s.other_type, s.other_id, s.created_date from (${ends(sql, of, rows, sql``)}) as s
+    select s.type, s.own_id, s.other_type, s.other_id, s.created_date from (${ends(sql, selection, rows, sql``)}) as s
     ${joinEndpoint(sql, register)}
-    where ${ofEntities(sql, of)}
+    where ${ofEntities(sql, selection)}
       ${after ? sql`and (s.own_id, s.other_type, s.other_id, s.type) > (${after.ownId}, ${after.otherType}, ${after.otherId}, ${after.type})` : sql``}
-      and ((s.other_type = 'ASSET' and ${isVisibleAsset(sql, sql`s.other_id`, of.visibility)})
-        or (e.endpoint_id is not null and ${isVisibleEndpoint(sql, of.visibility)}))
+      and ((s.other_type = 'ASSET' and ${isVisibleAsset(sql, sql`s.other_id`, selection.visibility)})
+        or (e.endpoint_id is not null and ${isVisibleEndpoint(sql, selection.visibility)}))
     order by s.own_id, s.other_type, s.other_id, s.type limit ${page.limit}`
 }
 
@@ -80,15 +80,15 @@ export async function findCurrent(
 export async function findEnded(
   sql: Sql,
   register: RegisterRelations,
-  of: RelationSelection,
+  selection: RelationSelection,
   page: { after: EndedRelation | undefined; limit: number },
 ): Promise<EndedRelation[]> {
-  const rows = of.source === 'register' ? register.ended(sql) : sql`select * from assets.ended_relations`
-  const { visibility } = of
+  const rows = selection.source === 'register' ? register.ended(sql) : sql`select * from assets.ended_relations`
+  const { visibility } = selection
   return await sql<EndedRelation[]>`
     select s.type, s.own_id, s.other_type, s.other_id, s.created_date, s.ended_date, s.number
-    from (${ends(sql, of, rows, sql`, ended_date, number`)}) as s ${joinEndpoint(sql, register)}
-    where ${ofEntities(sql, of)} ${page.after ? sql`and s.number < ${page.after.number}` : sql``}
+    from (${ends(sql, selection, rows, sql`, ended_date, number`)}) as s ${joinEndpoint(sql, register)}
+    where ${ofEntities(sql, selection)} ${page.after ? sql`and s.number < ${page.after.number}` : sql``}
       and ((s.other_type = 'ASSET' and ${isVisibleAsset(sql, sql`s.other_id`, visibility)})
         or (s.other_type = 'ENDPOINT' and ${
           visibility.endpoints === 'all'

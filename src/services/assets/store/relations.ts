@@ -64,8 +64,8 @@ export interface EndOfEntities {
 }
 
 /** Ends all relations of entities that were deleted. */
-export async function endRelationsOf(sql: Sql, of: EndOfEntities) {
-  const { tenantId, entityType, entityIds, endedDate, createdUntil } = of
+export async function endRelationsOf(sql: Sql, entities: EndOfEntities) {
+  const { tenantId, entityType, entityIds, endedDate, createdUntil } = entities
   await sql`
     with deleted as (
       delete from assets.relations

@@ -42,11 +42,11 @@ export interface Tally {
 /** Keeps sums by name. A sum of 0 takes no memory. */
 export function createTally(): Tally {
   const sums = new Map<string, number>()
-  const of = (name: string) => sums.get(name) ?? 0
+  const sumOf = (name: string) => sums.get(name) ?? 0
   return {
-    of,
+    of: sumOf,
     add(name, amount) {
-      const sum = of(name) + amount
+      const sum = sumOf(name) + amount
       if (sum === 0) sums.delete(name)
       else sums.set(name, sum)
     },

@@ -9,7 +9,7 @@ import type { OrphanContents } from './orphan-contents.ts'
 
 export interface Deletions {
   /** Deletes what was stored until `until`. An endpoint that was registered again keeps what it has stored since then. */
-  deleteOfEndpoints(sql: Sql, of: { tenantId: string; endpointIds: string[]; until: Date }): Promise<void>
+  deleteOfEndpoints(sql: Sql, endpoints: { tenantId: string; endpointIds: string[]; until: Date }): Promise<void>
   deleteOfTenant(sql: Sql, tenantId: string): Promise<void>
 }
 

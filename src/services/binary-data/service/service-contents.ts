@@ -75,7 +75,7 @@ async function write<T>(
   }
 }
 
-async function count(sql: Sql, tenantId: string, allowance: Allowance, of: { size: number; grown: number }) {
-  const used = await items.addUsage(sql, tenantId, of.size)
-  if (used > allowance.quota && of.grown > 0) throw quotaExceeded(allowance)
+async function count(sql: Sql, tenantId: string, allowance: Allowance, content: { size: number; grown: number }) {
+  const used = await items.addUsage(sql, tenantId, content.size)
+  if (used > allowance.quota && content.grown > 0) throw quotaExceeded(allowance)
 }

@@ -38,49 +38,53 @@ export interface ItemQuery {
   descending: boolean
 }
 
-const isMatching = (sql: Sql, of: ItemQuery) => sql`
-  kind = ${of.kind} and tenant_id = ${of.tenantId} and application_name = ${of.applicationName}
-  ${of.visibility ? sql`and endpoint_id = any(${of.visibility}::text[])` : sql``}
-  ${of.endpointIds ? sql`and endpoint_id = any(${of.endpointIds}::text[])` : sql``}
-  ${of.name === undefined ? sql`` : sql`and name ilike ${likePart(of.name)}`}
-  ${of.from === undefined ? sql`` : sql`and created_date >= ${of.from}::timestamptz`}
-  ${of.to === undefined ? sql`` : sql`and created_date <= ${of.to}::timestamptz`}`
+const isMatching = (sql: Sql, query: ItemQuery) => sql`
+  kind = ${query.kind} and tenant_id = ${query.tenantId} and application_name = ${query.applicationName}
+  ${query.visibility ? sql`and endpoint_id = any(${query.visibility}::text[])` : sql``}
+  ${query.endpointIds ? sql`and endpoint_id = any(${query.endpointIds}::text[])` : sql``}
+  ${query.name === undefined ? sql`` : sql`and name ilike ${likePart(query.name)}`}
+  ${query.from === undefined ? sql`` : sql`and created_date >= ${query.from}::timestamptz`}
+  ${query.to === undefined ? sql`` : sql`and created_date <= ${query.to}::timestamptz`}`
 
 /** Finds a page and the total, from the same snapshot. */
-export async function findItems(sql: Sql, of: ItemQuery, { offset, limit }: Window) {
-  const order = of.descending ? sql`created_date desc, seq desc` : sql`created_date, seq`
+export async function findItems(sql: Sql, query: ItemQuery, { offset, limit }: Window) {
+  const order = query.descending ? sql`created_date desc, seq desc` : sql`created_date, seq`
   const rows = await sql<(ListedItem & { total: number })[]>`
-    select counted.total, page.* from (select count(*) as total from binary_data.items where ${isMatching(sql, of)}) counted
-    left join (select ${columns(sql)} from binary_data.items where ${isMatching(sql, of)}
+    select counted.total, page.* from (select count(*) as total from binary_data.items where ${isMatching(sql, query)}) counted
+    left join (select ${columns(sql)} from binary_data.items where ${isMatching(sql, query)}
       order by ${order} offset ${offset} limit ${limit}) page on true
     order by ${order}`
   return { total: rows[0]?.total ?? 0, items: rows.filter(({ id }) => id !== null) as ListedItem[] }
 }
 
 /** Finds the items behind one in list order. */
-export async function findItemsAfter(sql: Sql, of: ItemQuery, { after, limit }: { after: ListedItem; limit: number }) {
-  const order = of.descending ? sql`created_date desc, seq desc` : sql`created_date, seq`
-  const comparison = of.descending ? sql`<` : sql`>`
+export async function findItemsAfter(
+  sql: Sql,
+  query: ItemQuery,
+  { after, limit }: { after: ListedItem; limit: number },
+) {
+  const order = query.descending ? sql`created_date desc, seq desc` : sql`created_date, seq`
+  const comparison = query.descending ? sql`<` : sql`>`
   return await sql<ListedItem[]>`
     select ${columns(sql)} from binary_data.items
-    where ${isMatching(sql, of)} and (created_date, seq) ${comparison} (${after.createdDate}, ${after.seq})
+    where ${isMatching(sql, query)} and (created_date, seq) ${comparison} (${after.createdDate}, ${after.seq})
     order by ${order} limit ${limit}`
 }
 
 /** Finds items grouped by endpoint. */
 export async function findItemsByEndpoint(
   sql: Sql,
-  of: ItemQuery,
+  query: ItemQuery,
   { after, limit }: { after: ListedItem | undefined; limit: number },
 ) {
-  const order = of.descending ? sql`created_date desc, seq desc` : sql`created_date, seq`
-  const comparison = of.descending ? sql`<` : sql`>`
+  const order = query.descending ? sql`created_date desc, seq desc` : sql`created_date, seq`
+  const comparison = query.descending ? sql`<` : sql`>`
   const rest = after
     ? sql`and (endpoint_id > ${after.endpointId}
         or endpoint_id = ${after.endpointId} and (created_date, seq) ${comparison} (${after.createdDate}, ${after.seq}))`
     : sql``
   return await sql<ListedItem[]>`
-    select ${columns(sql)} from binary_data.items where ${isMatching(sql, of)} ${rest}
+    select ${columns(sql)} from binary_data.items where ${isMatching(sql, query)} ${rest}
     order by endpoint_id, ${order} limit ${limit}`
 }
 
@@ -130,12 +134,12 @@ export type DeletedContent = Pick<Item, 'contentKey' | 'size'>
 /** Deletes a part of what these endpoints stored until a time. */
 export async function deleteOfEndpoints(
   sql: Sql,
-  of: { tenantId: string; endpointIds: string[]; until: Date; limit: number },
+  endpoints: { tenantId: string; endpointIds: string[]; until: Date; limit: number },
 ) {
   return await sql<DeletedContent[]>`
-    delete from binary_data.items where updated_date <= ${of.until} and (endpoint_id, id) in (
-      select endpoint_id, id from binary_data.items where endpoint_id = any(${of.endpointIds}::text[])
-      and tenant_id = ${of.tenantId} and updated_date <= ${of.until} limit ${of.limit})
+    delete from binary_data.items where updated_date <= ${endpoints.until} and (endpoint_id, id) in (
+      select endpoint_id, id from binary_data.items where endpoint_id = any(${endpoints.endpointIds}::text[])
+      and tenant_id = ${endpoints.tenantId} and updated_date <= ${endpoints.until} limit ${endpoints.limit})
     returning content_key, size`
 }
 

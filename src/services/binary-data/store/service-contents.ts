@@ -11,10 +11,10 @@ export interface ServiceContent {
 }
 
 /** Records an upload of a service. It has no endpoint and no upload token. */
-export async function beginServiceUpload(sql: Sql, of: { contentKey: string; tenantId: string; at: Date }) {
+export async function beginServiceUpload(sql: Sql, upload: { contentKey: string; tenantId: string; at: Date }) {
   await sql`
     insert into binary_data.uploads (content_key, endpoint_id, tenant_id, token_issued_at, touched_at)
-    values (${of.contentKey}, '', ${of.tenantId}, ${of.at}, ${of.at})`
+    values (${upload.contentKey}, '', ${upload.tenantId}, ${upload.at}, ${upload.at})`
 }
 
 export async function insertServiceContent(sql: Sql, content: ServiceContent) {

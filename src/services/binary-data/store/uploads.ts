@@ -68,13 +68,13 @@ export async function dropUpload(sql: Sql, contentKey: string): Promise<boolean>
  * Deletes tokens first (see `beginUpload`) and rejects running uploads, which then remove what they wrote. `until` protects
  * an endpoint that was registered again with the same id.
  */
-export async function rejectUploadsOfEndpoints(sql: Sql, of: { endpointIds: string[]; until: Date }) {
+export async function rejectUploadsOfEndpoints(sql: Sql, endpoints: { endpointIds: string[]; until: Date }) {
   await sql`
     delete from binary_data.upload_tokens
-    where endpoint_id = any(${of.endpointIds}::text[]) and issued_at <= ${of.until}`
+    where endpoint_id = any(${endpoints.endpointIds}::text[]) and issued_at <= ${endpoints.until}`
   await sql`
     update binary_data.uploads set refused = true
-    where endpoint_id = any(${of.endpointIds}::text[]) and token_issued_at <= ${of.until}`
+    where endpoint_id = any(${endpoints.endpointIds}::text[]) and token_issued_at <= ${endpoints.until}`
 }
 
 export async function rejectUploadsOfTenant(sql: Sql, tenantId: string) {

@@ -7,9 +7,9 @@ import * as store from '../store/cleanup.ts'
 import { WriteConfigurations } from './work.ts'
 
 export interface DeletionOperations {
-  forgetEndpoints(sql: Sql, of: { tenantId: string; endpointIds: string[]; until: Date }): Promise<void>
-  forgetVersion(sql: Sql, of: { tenantId: string; versionName: string }): Promise<void>
-  forgetApplication(sql: Sql, of: { tenantId: string; applicationName: string }): Promise<void>
+  forgetEndpoints(sql: Sql, endpoints: { tenantId: string; endpointIds: string[]; until: Date }): Promise<void>
+  forgetVersion(sql: Sql, version: { tenantId: string; versionName: string }): Promise<void>
+  forgetApplication(sql: Sql, application: { tenantId: string; applicationName: string }): Promise<void>
   forgetTenant(sql: Sql, tenantId: string): Promise<void>
   /** Deletes contents without references, and rows that were written for an endpoint while it was unregistered. */
   sweep(sql: Sql): Promise<void>
@@ -32,19 +32,19 @@ export function createDeletionOperations(
   register: Pick<Register, 'relation'>,
 ): DeletionOperations {
   const ago = (ms: number) => new Date(now().getTime() - ms)
-  jobs.handle(ForgetVersion, async ({ until, ...of }) => {
-    while ((await store.deleteSomeOfVersion(db.sql, { ...of, until: new Date(until) }, rowsAtOnce, now())) > 0);
+  jobs.handle(ForgetVersion, async ({ until, ...version }) => {
+    while ((await store.deleteSomeOfVersion(db.sql, { ...version, until: new Date(until) }, rowsAtOnce, now())) > 0);
   })
   jobs.handle(ForgetTenant, async ({ tenantId }) => {
     while ((await store.deleteSomeOfTenant(db.sql, tenantId, rowsAtOnce)) > 0);
     while (await db.tx((sql) => bulk.deleteTenantTasks(sql, tenantId, [WriteConfigurations])));
   })
   return {
-    forgetEndpoints: (sql, of) => store.deleteOfEndpoints(sql, of, now()),
-    async forgetVersion(sql, of) {
+    forgetEndpoints: (sql, endpoints) => store.deleteOfEndpoints(sql, endpoints, now()),
+    async forgetVersion(sql, version) {
       const until = now()
-      await store.deleteDefaultsOfVersion(sql, { ...of, until }, until)
-      await jobs.send(sql, ForgetVersion, { ...of, until: until.toISOString() })
+      await store.deleteDefaultsOfVersion(sql, { ...version, until }, until)
+      await jobs.send(sql, ForgetVersion, { ...version, until: until.toISOString() })
     },
     forgetApplication: (sql, { tenantId, applicationName }) =>
       store.deleteSystemOfApplication(sql, tenantId, applicationName),

@@ -29,7 +29,7 @@ export interface EndpointOperations {
   get(ctx: Ctx, asked: Asked): Promise<store.ConfigRow>
   delete(ctx: Ctx, asked: Asked, ifMatch: string | undefined): Promise<void>
   /** Yields the endpoint's own configurations, by name. */
-  list(ctx: Ctx, of: Omit<Asked, 'name'>): Promise<AsyncIterable<store.ConfigRow>>
+  list(ctx: Ctx, query: Omit<Asked, 'name'>): Promise<AsyncIterable<store.ConfigRow>>
 }
 
 export const createEndpointOperations = (deps: WriteDeps): EndpointOperations => ({
@@ -42,8 +42,8 @@ export const createEndpointOperations = (deps: WriteDeps): EndpointOperations =>
     return found
   },
   delete: (ctx, asked, ifMatch) => remove(deps, ctx, asked, ifMatch),
-  async list(ctx, of) {
-    const { endpoint, versionName } = await endpointInVersion(deps, ctx, of, 'endpoint:read')
+  async list(ctx, query) {
+    const { endpoint, versionName } = await endpointInVersion(deps, ctx, query, 'endpoint:read')
     const { tenantId, endpointId } = endpoint
     const { sql } = deps.kit.db
     return allNames((after) =>

@@ -38,10 +38,10 @@ interface WrittenPage {
 export interface Pushes {
   /** Pushes what is effective for the endpoint, with the commit of `sql`. */
   endpointChanged(sql: Sql, change: EndpointChange): Promise<void>
-  batchWritten(sql: Sql, of: { tenantId: string; configId: string }): Promise<void>
+  batchWritten(sql: Sql, batch: { tenantId: string; configId: string }): Promise<void>
   /** Pushes what is effective for these endpoints, with the commit of `sql`, where they are connected. */
   pageWritten(sql: Sql, page: WrittenPage): Promise<void>
-  defaultWritten(sql: Sql, of: { tenantId: string; versionName: string }): Promise<void>
+  defaultWritten(sql: Sql, written: { tenantId: string; versionName: string }): Promise<void>
   /** Remembers what was pushed to a connection of this node. */
   handedOver(endpointId: string, name: string, configId: string): void
   /** Pushes again what is effective, on this node. */
@@ -77,9 +77,9 @@ export function createPushes(deps: Deps): Pushes {
   const here = (change: EndpointChange) => start(parts, () => pushToEndpoint(parts, change))
   signals.on(EndpointChanged, here)
   signals.on(PageWritten, (page) => start(parts, () => pushPage(parts, page)))
-  signals.on(BatchWritten, (of) => start(parts, () => pushBatch(parts, of)))
-  signals.on(DefaultWritten, (of) =>
-    start(parts, () => pushUndispatched(parts, (one) => one.versionName === of.versionName)),
+  signals.on(BatchWritten, (batch) => start(parts, () => pushBatch(parts, batch)))
+  signals.on(DefaultWritten, (written) =>
+    start(parts, () => pushUndispatched(parts, (one) => one.versionName === written.versionName)),
   )
   // Signals may have been lost.
   signals.onReset(() => start(parts, () => pushUndispatched(parts, () => true)))
@@ -92,8 +92,8 @@ export function createPushes(deps: Deps): Pushes {
       kit.db.afterCommit(sql, () => start(parts, () => lookAgain(parts, change)))
     },
     pageWritten: (sql, page) => signals.send(sql, 'all', PageWritten, page),
-    batchWritten: (sql, of) => signals.send(sql, 'all', BatchWritten, of),
-    defaultWritten: (sql, of) => signals.send(sql, 'all', DefaultWritten, of),
+    batchWritten: (sql, batch) => signals.send(sql, 'all', BatchWritten, batch),
+    defaultWritten: (sql, written) => signals.send(sql, 'all', DefaultWritten, written),
     handedOver: (endpointId, name, configId) => remember(parts, endpointId, name, configId),
     pushAgain: here,
     async settled() {

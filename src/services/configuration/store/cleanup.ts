@@ -114,8 +114,8 @@ export async function deleteSystemOfApplication(sql: Sql, tenantId: string, appl
 }
 
 /** Deletes up to `limit` rows of endpoints for a deleted version; returns their number. */
-export async function deleteSomeOfVersion(sql: Sql, of: OfVersion, limit: number, at: Date): Promise<number> {
-  const { tenantId, versionName, until } = of
+export async function deleteSomeOfVersion(sql: Sql, version: OfVersion, limit: number, at: Date): Promise<number> {
+  const { tenantId, versionName, until } = version
   const [row] = await sql<{ count: number }[]>`
     with own as (
       delete from configuration.endpoint_configs where ctid = any(array(

@@ -154,10 +154,10 @@ export async function grantToCreator(
   { identity }: Pick<Deps, 'identity'>,
   sql: Sql,
   ctx: Ctx,
-  of: { name: string; above: Resource; scopes: string[] },
+  resource: { name: string; above: Resource; scopes: string[] },
 ) {
-  if (of.scopes.every((scope) => holds(ctx.caller, scope, of.above))) return
-  await identity.grantCreator(sql, ctx, of.name)
+  if (resource.scopes.every((scope) => holds(ctx.caller, scope, resource.above))) return
+  await identity.grantCreator(sql, ctx, resource.name)
 }
 
 export const aboveDevice = onApp

@@ -66,8 +66,8 @@ async function create(deps: Deps, ctx: Ctx, given: NewConnection): Promise<Shown
   try {
     const id = await kit.db.tx(async (sql) => {
       const created = await store.insertAccount(sql, row)
-      const of = { name: accountResourceName(created), above: onTenant(tenantId), scopes: creatorScopes }
-      await grantToCreator(deps, sql, ctx, of)
+      const resource = { name: accountResourceName(created), above: onTenant(tenantId), scopes: creatorScopes }
+      await grantToCreator(deps, sql, ctx, resource)
       return created
     })
     return shown((await store.findAccount(kit.db.sql, id))!)

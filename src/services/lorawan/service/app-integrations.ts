@@ -119,8 +119,8 @@ async function list(
   { appName = undefined as string | undefined, status = 'ACTIVE' as Status },
   window: Window,
 ) {
-  const of = { tenantId: ctx.tenantId, visibility: visibleApps(ctx), status, appName: appName ?? null }
-  const { total, rows } = await store.findAppIntegrations(deps.kit.db.sql, of, window)
+  const query = { tenantId: ctx.tenantId, visibility: visibleApps(ctx), status, appName: appName ?? null }
+  const { total, rows } = await store.findAppIntegrations(deps.kit.db.sql, query, window)
   return { totalElements: total, content: await viewsOf(deps, rows) }
 }
 

@@ -7,11 +7,11 @@ import { deleteDevicesOfEndpoints, updateVersionOfEndpoint } from '../store/devi
 import { appResourceName, type Deps, deviceResourceName, gatewayResourceName } from './access.ts'
 
 export interface Deletions {
-  forgetEndpoints(sql: Sql, of: { tenantId: string; endpointIds: string[]; until: Date }): Promise<void>
-  forgetApplication(sql: Sql, of: { tenantId: string; applicationName: string }): Promise<void>
+  forgetEndpoints(sql: Sql, endpoints: { tenantId: string; endpointIds: string[]; until: Date }): Promise<void>
+  forgetApplication(sql: Sql, application: { tenantId: string; applicationName: string }): Promise<void>
   forgetTenant(sql: Sql, tenantId: string): Promise<void>
   /** An endpoint has moved to another version. */
-  moveEndpoint(sql: Sql, of: { tenantId: string; endpointId: string; versionName: string }): Promise<void>
+  moveEndpoint(sql: Sql, endpoint: { tenantId: string; endpointId: string; versionName: string }): Promise<void>
 }
 
 const ForgetTenant = defineJob<{ tenantId: string }>('lorawan.forget-tenant', { timeoutSeconds: 3600 })
@@ -43,10 +43,10 @@ export function createDeletions({ kit, identity }: Pick<Deps, 'kit' | 'identity'
       for (const id of await store.deleteGatewaysOfEndpoints(sql, endpointIds, until))
         await identity.forgetResource(sql, tenantId, gatewayResourceName(id))
     },
-    async forgetApplication(sql, of) {
-      const ids = await store.deleteOfApplication(sql, of)
-      for (const id of ids) await identity.forgetResource(sql, of.tenantId, appResourceName(id))
-      await publishApps(sql, of.tenantId, ids)
+    async forgetApplication(sql, application) {
+      const ids = await store.deleteOfApplication(sql, application)
+      for (const id of ids) await identity.forgetResource(sql, application.tenantId, appResourceName(id))
+      await publishApps(sql, application.tenantId, ids)
     },
     forgetTenant: (sql, tenantId) => jobs.send(sql, ForgetTenant, { tenantId }),
     async moveEndpoint(sql, { tenantId, endpointId, versionName }) {

@@ -161,8 +161,8 @@ async function create(deps: Deps, ctx: Ctx, id: number, given: Parameters<Device
   const created = await kit.db.tx(async (sql) => {
     failed.length = 0
     const candidates = rows.filter((_, index) => !isRepeated(index))
-    const of = { tenantId, appIntegrationId: id, appName, appVersionName, poolIds }
-    const inserted = await store.insertDeviceIntegrations(sql, of, candidates, kit.now())
+    const common = { tenantId, appIntegrationId: id, appName, appVersionName, poolIds }
+    const inserted = await store.insertDeviceIntegrations(sql, common, candidates, kit.now())
     for (const [index, { netDeviceId }] of devices.entries()) {
       if (isRepeated(index)) failed.push({ netDeviceId, reason: `${netDeviceId} occurs twice in the request` })
       else if (!inserted.has(netDeviceId))

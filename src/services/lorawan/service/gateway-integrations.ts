@@ -228,8 +228,8 @@ const insert = (
     const { tenantId, netIdentityServerKey, id: accountIntegrationId } = account
     const { applicationName: appName, versionName: appVersionName } = version
     const rows = candidates.map(({ gateway }) => newRow(deps.kit.newId(), gateway))
-    const of = { tenantId, accountIntegrationId, netIdentityServerKey, appName, appVersionName, poolIds }
-    const inserted = await store.insertGateways(sql, of, rows, deps.kit.now())
+    const common = { tenantId, accountIntegrationId, netIdentityServerKey, appName, appVersionName, poolIds }
+    const inserted = await store.insertGateways(sql, common, rows, deps.kit.now())
     const registrations = candidates.flatMap(({ gateway, requestPath }, index) =>
       inserted.has(gateway.netGatewayId)
         ? [registrationOf(rows[index]!.endpointId, gateway, poolIds, requestPath)]

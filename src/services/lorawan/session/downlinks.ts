@@ -98,8 +98,8 @@ async function deviceFor({ kit }: DownlinkDeps, { appIntegrationId }: Publisher,
 async function startWaiting(deps: DownlinkDeps, publisher: Publisher, start: Downlinks['start']) {
   const { appIntegrationId, tenantId } = publisher
   for (let after = 0; publisher.isConnected; ) {
-    const of = { appIntegrationId, after, limit: endpointsAtOnce }
-    const endpoints = await store.findEndpointsAfter(deps.kit.db.sql, of)
+    const page = { appIntegrationId, after, limit: endpointsAtOnce }
+    const endpoints = await store.findEndpointsAfter(deps.kit.db.sql, page)
     const waiting = await deps.commands.waiting(endpoints.map(({ endpointId }) => ({ tenantId, endpointId })))
     start(publisher, [...waiting])
     if (endpoints.length < endpointsAtOnce) return

@@ -194,7 +194,7 @@ function open(parts: Parts, row: store.SessionRow, isAvailable: boolean) {
   if (parts.isStopped) return
   const { kit } = parts
   const { appIntegrationId, tenantId, claim, netUsername: username } = row
-  const of = { appIntegrationId, nodeId: kit.members.nodeId, claim }
+  const session = { appIntegrationId, nodeId: kit.members.nodeId, claim }
   const held: Held = {
     ...row,
     session: undefined,
@@ -211,7 +211,7 @@ function open(parts: Parts, row: store.SessionRow, isAvailable: boolean) {
   parts.held.set(appIntegrationId, held)
   const reportFailure = (error: unknown) => sessionStateNotWritten(kit.log, { err: error, appIntegrationId })
   const write = (state: { isConnected: boolean; error: string | null }) =>
-    void store.updateState(kit.db.sql, of, state).catch(reportFailure)
+    void store.updateState(kit.db.sql, session, state).catch(reportFailure)
   if (!isAvailable) return write({ isConnected: false, error: null })
   const { allowPrivateAddresses: allowPrivate } = kit.platform
   const address = parseMqttUrl(row.netPlainMqttServerUrl, { allowPrivate })
@@ -223,12 +223,12 @@ function open(parts: Parts, row: store.SessionRow, isAvailable: boolean) {
     password: kit.secrets.open(row.netApiKey),
     allowPrivate,
     startsClean: row.startsClean,
-    mayConnect: () => store.isClaimed(kit.db.sql, of),
+    mayConnect: () => store.isClaimed(kit.db.sql, session),
     limited: parts.limited,
     changed: write,
     async cleaned() {
       try {
-        await store.updateCleaned(kit.db.sql, of)
+        await store.updateCleaned(kit.db.sql, session)
       } catch (error) {
         sessionNotReset(kit.log, { err: error, appIntegrationId })
         throw error

@@ -25,12 +25,12 @@ export async function lockAccount(sql: Sql, id: number): Promise<IntegrationRow 
 /** With `ids`, only these integrations are visible. */
 export async function findAccounts(
   sql: Sql,
-  of: { tenantId: string; ids: number[] | null; status: Status },
+  query: { tenantId: string; ids: number[] | null; status: Status },
   { offset, limit }: Window,
 ): Promise<{ total: number; rows: IntegrationRow[] }> {
   const matches = () => sql`
-    tenant_id = ${of.tenantId} and status = ${of.status}
-      and (${of.ids}::integer[] is null or id = any(${of.ids}::integer[]))`
+    tenant_id = ${query.tenantId} and status = ${query.status}
+      and (${query.ids}::integer[] is null or id = any(${query.ids}::integer[]))`
   const [count] = await sql<{ count: number }[]>`
     select count(*)::integer as count from lorawan.account_integrations where ${matches()}`
   const rows = await sql<IntegrationRow[]>`

@@ -74,12 +74,12 @@ const isVisible = (sql: Sql, visibility: Visibility): Fragment =>
 
 export async function findAppIntegrations(
   sql: Sql,
-  of: { tenantId: string; visibility: Visibility; status: Status; appName: string | null },
+  query: { tenantId: string; visibility: Visibility; status: Status; appName: string | null },
   { offset, limit }: Window,
 ): Promise<{ total: number; rows: AppIntegrationRow[] }> {
   const matches = () => sql`
-    i.tenant_id = ${of.tenantId} and ${isVisible(sql, of.visibility)} and i.status = ${of.status}
-      and (${of.appName}::text is null or i.app_name = ${of.appName})`
+    i.tenant_id = ${query.tenantId} and ${isVisible(sql, query.visibility)} and i.status = ${query.status}
+      and (${query.appName}::text is null or i.app_name = ${query.appName})`
   const [count] = await sql<{ count: number }[]>`
     select count(*)::integer as count from lorawan.app_integrations i where ${matches()}`
   const rows = await sql<AppIntegrationRow[]>`

@@ -49,7 +49,7 @@ const source = (sql: Sql) => sql`
 /** Returns the network ids of the devices that were inserted; the others are taken. */
 export async function insertDeviceIntegrations(
   sql: Sql,
-  of: { tenantId: string; appIntegrationId: number; appName: string; appVersionName: string; poolIds: string[] },
+  common: { tenantId: string; appIntegrationId: number; appName: string; appVersionName: string; poolIds: string[] },
   devices: NewDeviceIntegration[],
   at: Date,
 ): Promise<Set<string>> {
@@ -57,7 +57,7 @@ export async function insertDeviceIntegrations(
     insert into lorawan.device_integrations (tenant_id, app_integration_id, app_name, app_version_name, pool_ids,
       net_device_id, endpoint_id, name, description, endpoint_metadata, endpoint_relations, formatter, decodes, encodes,
       downlink_f_port, downlink_confirmed, status, created_at)
-    select ${of.tenantId}, ${of.appIntegrationId}, ${of.appName}, ${of.appVersionName}, ${of.poolIds}::text[],
+    select ${common.tenantId}, ${common.appIntegrationId}, ${common.appName}, ${common.appVersionName}, ${common.poolIds}::text[],
       g."netDeviceId", g."endpointId", g.name, g.description, g."endpointMetadata", g."endpointRelations", g.formatter,
       g.decodes, g.encodes, g."downlinkFPort", g."downlinkConfirmed", 'ACTIVE', ${at}::timestamptz
     from jsonb_to_recordset(${sql.json(devices)}) as g("netDeviceId" text, "endpointId" text, name text,
@@ -70,19 +70,19 @@ export async function insertDeviceIntegrations(
 
 export async function findDevice(
   sql: Sql,
-  of: { appIntegrationId: number; id: number },
+  device: { appIntegrationId: number; id: number },
 ): Promise<DeviceIntegrationRow | undefined> {
   const [row] = await sql<DeviceIntegrationRow[]>`
-    select ${columns(sql)} from ${source(sql)} where d.app_integration_id = ${of.appIntegrationId} and d.id = ${of.id}`
+    select ${columns(sql)} from ${source(sql)} where d.app_integration_id = ${device.appIntegrationId} and d.id = ${device.id}`
   return row
 }
 
 export async function lockDevice(
   sql: Sql,
-  of: { appIntegrationId: number; id: number },
+  device: { appIntegrationId: number; id: number },
 ): Promise<DeviceIntegrationRow | undefined> {
   const [row] = await sql<DeviceIntegrationRow[]>`
-    select ${columns(sql)} from ${source(sql)} where d.app_integration_id = ${of.appIntegrationId} and d.id = ${of.id}
+    select ${columns(sql)} from ${source(sql)} where d.app_integration_id = ${device.appIntegrationId} and d.id = ${device.id}
     for update of d`
   return row
 }
@@ -119,7 +119,7 @@ export async function findSummaries(sql: Sql, appIntegrationId: number): Promise
 /** `nameLike` is a pattern of LIKE. With `ids`, only these devices are visible. */
 export async function findDevices(
   sql: Sql,
-  of: {
+  query: {
     appIntegrationId: number
     ids: number[] | null
     status: Status
@@ -130,11 +130,11 @@ export async function findDevices(
   { offset, limit }: Window,
 ): Promise<{ total: number; rows: DeviceIntegrationRow[] }> {
   const matches = (): Fragment => sql`
-    d.app_integration_id = ${of.appIntegrationId} and d.status = ${of.status}
-      and (${of.ids}::integer[] is null or d.id = any(${of.ids}::integer[]))
-      and (${of.appVersionName}::text is null or d.app_version_name = ${of.appVersionName})
-      and (${of.netDeviceId}::text is null or d.net_device_id = ${of.netDeviceId})
-      and (${of.nameLike}::text is null or d.name ilike ${of.nameLike})`
+    d.app_integration_id = ${query.appIntegrationId} and d.status = ${query.status}
+      and (${query.ids}::integer[] is null or d.id = any(${query.ids}::integer[]))
+      and (${query.appVersionName}::text is null or d.app_version_name = ${query.appVersionName})
+      and (${query.netDeviceId}::text is null or d.net_device_id = ${query.netDeviceId})
+      and (${query.nameLike}::text is null or d.name ilike ${query.nameLike})`
   const [count] = await sql<{ count: number }[]>`
     select count(*)::integer as count from lorawan.device_integrations d where ${matches()}`
   const rows = await sql<DeviceIntegrationRow[]>`

@@ -69,10 +69,10 @@ export async function deleteOldDownlinks(sql: Sql, days: number, limit: number):
 /** Returns the next endpoints of active devices of an integration, in the order of their ids. */
 export async function findEndpointsAfter(
   sql: Sql,
-  of: { appIntegrationId: number; after: number; limit: number },
+  page: { appIntegrationId: number; after: number; limit: number },
 ): Promise<{ id: number; endpointId: string }[]> {
   return await sql<{ id: number; endpointId: string }[]>`
     select id, endpoint_id from lorawan.device_integrations
-    where app_integration_id = ${of.appIntegrationId} and id > ${of.after} and status = 'ACTIVE'
-    order by id limit ${of.limit}`
+    where app_integration_id = ${page.appIntegrationId} and id > ${page.after} and status = 'ACTIVE'
+    order by id limit ${page.limit}`
 }

@@ -27,7 +27,7 @@ export interface GatewayIntegrationRow extends NewGatewayIntegration {
 /** Returns the network ids of the gateways that were inserted; the others are taken. */
 export async function insertGateways(
   sql: Sql,
-  of: {
+  common: {
     tenantId: string
     accountIntegrationId: number
     netIdentityServerKey: string
@@ -42,8 +42,8 @@ export async function insertGateways(
     insert into lorawan.gateway_integrations (tenant_id, account_integration_id, net_identity_server_key, app_name,
       app_version_name, pool_ids, net_gateway_id, endpoint_id, name, description, endpoint_metadata, endpoint_relations,
       net_gateway_info, status, created_at)
-    select ${of.tenantId}, ${of.accountIntegrationId}, ${of.netIdentityServerKey}, ${of.appName}, ${of.appVersionName},
-      ${of.poolIds}::text[], g."netGatewayId", g."endpointId", g.name, g.description, g."endpointMetadata",
+    select ${common.tenantId}, ${common.accountIntegrationId}, ${common.netIdentityServerKey}, ${common.appName}, ${common.appVersionName},
+      ${common.poolIds}::text[], g."netGatewayId", g."endpointId", g.name, g.description, g."endpointMetadata",
       g."endpointRelations", g."netGatewayInfo", 'ACTIVE', ${at}::timestamptz
     from jsonb_to_recordset(${sql.json(gateways)}) as g("netGatewayId" text, "endpointId" text, name text,
       description text, "endpointMetadata" jsonb, "endpointRelations" jsonb, "netGatewayInfo" jsonb)
@@ -55,33 +55,33 @@ export async function insertGateways(
 /** Returns which of these gateway ids are taken, in any account integration of the tenant with the same identity server. */
 export async function findTakenGatewayIds(
   sql: Sql,
-  of: { tenantId: string; netIdentityServerKey: string },
+  server: { tenantId: string; netIdentityServerKey: string },
   netGatewayIds: string[],
 ): Promise<Set<string>> {
   const rows = await sql<{ netGatewayId: string }[]>`
     select net_gateway_id from lorawan.gateway_integrations
-    where tenant_id = ${of.tenantId} and net_identity_server_key = ${of.netIdentityServerKey}
+    where tenant_id = ${server.tenantId} and net_identity_server_key = ${server.netIdentityServerKey}
       and net_gateway_id = any(${netGatewayIds}::text[])`
   return new Set(rows.map(({ netGatewayId }) => netGatewayId))
 }
 
 export async function findGateway(
   sql: Sql,
-  of: { accountIntegrationId: number; id: number },
+  gateway: { accountIntegrationId: number; id: number },
 ): Promise<GatewayIntegrationRow | undefined> {
   const [row] = await sql<GatewayIntegrationRow[]>`
     select * from lorawan.gateway_integrations
-    where account_integration_id = ${of.accountIntegrationId} and id = ${of.id}`
+    where account_integration_id = ${gateway.accountIntegrationId} and id = ${gateway.id}`
   return row
 }
 
 export async function lockGateway(
   sql: Sql,
-  of: { accountIntegrationId: number; id: number },
+  gateway: { accountIntegrationId: number; id: number },
 ): Promise<GatewayIntegrationRow | undefined> {
   const [row] = await sql<GatewayIntegrationRow[]>`
     select * from lorawan.gateway_integrations
-    where account_integration_id = ${of.accountIntegrationId} and id = ${of.id} for update`
+    where account_integration_id = ${gateway.accountIntegrationId} and id = ${gateway.id} for update`
   return row
 }
 
@@ -98,7 +98,7 @@ export async function findGatewaysByNetId(
 /** `nameLike` is a pattern of LIKE. With `ids`, only these gateways are visible. */
 export async function findGateways(
   sql: Sql,
-  of: {
+  query: {
     accountIntegrationId: number
     ids: number[] | null
     status: Status
@@ -109,11 +109,11 @@ export async function findGateways(
   { offset, limit }: Window,
 ): Promise<{ total: number; rows: GatewayIntegrationRow[] }> {
   const matches = (): Fragment => sql`
-    account_integration_id = ${of.accountIntegrationId} and status = ${of.status}
-      and (${of.ids}::integer[] is null or id = any(${of.ids}::integer[]))
-      and (${of.appVersionName}::text is null or app_version_name = ${of.appVersionName})
-      and (${of.netGatewayId}::text is null or net_gateway_id = ${of.netGatewayId})
-      and (${of.nameLike}::text is null or name ilike ${of.nameLike})`
+    account_integration_id = ${query.accountIntegrationId} and status = ${query.status}
+      and (${query.ids}::integer[] is null or id = any(${query.ids}::integer[]))
+      and (${query.appVersionName}::text is null or app_version_name = ${query.appVersionName})
+      and (${query.netGatewayId}::text is null or net_gateway_id = ${query.netGatewayId})
+      and (${query.nameLike}::text is null or name ilike ${query.nameLike})`
   const [count] = await sql<{ count: number }[]>`
     select count(*)::integer as count from lorawan.gateway_integrations where ${matches()}`
   const rows = await sql<GatewayIntegrationRow[]>`

@@ -63,10 +63,10 @@ const combine = (node: 'all' | 'any', parts: Node[]): Node => {
   return of.length === 0 ? constant(!deciding) : of.length === 1 ? of[0]! : { node, of }
 }
 
-export const all = (...of: Node[]): Node => combine('all', of)
-export const any = (...of: Node[]): Node => combine('any', of)
-export const not = (of: Node): Node =>
-  of.node === 'constant' ? constant(!of.holds) : of.node === 'not' ? of.of : { node: 'not', of }
+export const all = (...nodes: Node[]): Node => combine('all', nodes)
+export const any = (...nodes: Node[]): Node => combine('any', nodes)
+export const not = (node: Node): Node =>
+  node.node === 'constant' ? constant(!node.holds) : node.node === 'not' ? node.of : { node: 'not', of: node }
 
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -30,7 +30,7 @@ export interface BatchStatus {
 export interface BatchOperations {
   /** Starts a batch and returns its id, with which callers read its status. */
   start(ctx: Ctx, request: BatchRequest): Promise<string>
-  status(ctx: Ctx, of: { taskId: string; appName?: string | undefined }): Promise<BatchStatus>
+  status(ctx: Ctx, task: { taskId: string; appName?: string | undefined }): Promise<BatchStatus>
 }
 
 interface Batch {

@@ -98,9 +98,9 @@ suite('a selection of endpoints', () => {
     const { app, version } = await anApplication()
     await someEndpoints(version, 6)
     const filterId = await aFilter(app)
-    const [sql, ctx, of] = [db.sql, as(aTenantAdmin()), { scope: update, limit: 2 }]
-    const first = await register.selectionPage(sql, ctx, { filterId }, of)
-    const next = () => register.selectionPage(sql, ctx, { filterId }, { ...of, from: first.next })
+    const [sql, ctx, options] = [db.sql, as(aTenantAdmin()), { scope: update, limit: 2 }]
+    const first = await register.selectionPage(sql, ctx, { filterId }, options)
+    const next = () => register.selectionPage(sql, ctx, { filterId }, { ...options, from: first.next })
     assert.equal((await next()).endpoints.length, 2)
     await admin(`PATCH ${root}/applications/${app}/filters/${filterId}`, {
       documentQuery: { 'metadata.a': { $exists: false } },
@@ -109,7 +109,7 @@ suite('a selection of endpoints', () => {
     await assert.rejects(next(), /was changed while its endpoints were read/)
     await sql.unsafe(`update register.filters set status = 'pending' where filter_id = '${filterId}'`)
     await assert.rejects(next(), /still being matched/)
-    await assert.rejects(register.selectionPage(sql, ctx, { filterId }, of), /still being matched/)
+    await assert.rejects(register.selectionPage(sql, ctx, { filterId }, options), /still being matched/)
     await admin(`DELETE ${root}/applications/${app}/filters/${filterId}`)
     await assert.rejects(next(), /there is no filter/)
   })
@@ -122,7 +122,8 @@ test('the filters that many endpoints match are found in one query, only active 
   const emptyFilter = await aFilter(app, { 'metadata.a': 1 })
   const filterIds = [everyone, emptyFilter, newId()]
   const endpointIds = [first!, third!, newId()]
-  const ask = (tenantId: string, of = { endpointIds, filterIds }) => register.matchesOf(db.sql, { tenantId, ...of })
+  const ask = (tenantId: string, query = { endpointIds, filterIds }) =>
+    register.matchesOf(db.sql, { tenantId, ...query })
   assert.deepEqual(
     await ask('default'),
     new Map([

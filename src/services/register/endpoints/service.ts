@@ -28,7 +28,7 @@ export interface Deletion {
 export interface EndpointOperations {
   read(
     ctx: Ctx,
-    of: { endpointId: string; tenantId?: string | undefined; metadata: boolean; filters: boolean },
+    query: { endpointId: string; tenantId?: string | undefined; metadata: boolean; filters: boolean },
   ): Promise<Document>
   delete(ctx: Ctx, endpointId: string): Promise<void>
   deleteMany(ctx: Ctx, endpointIds: string[]): Promise<Deletion>
@@ -52,7 +52,7 @@ export interface EndpointOperations {
   /** Unregisters endpoints that a deleted version has left. */
   unregisterEndpointsOfVersion(
     sql: Sql,
-    of: { tenantId: string; applicationName: string; versionName: string },
+    version: { tenantId: string; applicationName: string; versionName: string },
   ): Promise<void>
 }
 
@@ -72,7 +72,7 @@ export function createEndpointOperations(
 ): EndpointOperations {
   const deps: Deps = { db, bus, now, ...services }
   return {
-    read: (ctx, of) => read(deps, ctx, of),
+    read: (ctx, query) => read(deps, ctx, query),
     delete: (ctx, endpointId) => deleteOne(deps, ctx, endpointId),
     deleteMany: (ctx, endpointIds) => deleteMany(deps, ctx, [...new Set(endpointIds)]),
     unregisterAll: async (sql, endpointIds) => void (await unregister(deps, sql, endpointIds)),
@@ -88,7 +88,7 @@ export function createEndpointOperations(
         const row = await lockForVersionChange(sql, endpointId)
         return row !== undefined && (await changeVersion(deps, sql, row, versionName))
       }),
-    unregisterEndpointsOfVersion: (sql, of) => unregisterEndpointsOfVersion(deps, sql, of),
+    unregisterEndpointsOfVersion: (sql, version) => unregisterEndpointsOfVersion(deps, sql, version),
   }
 }
 
@@ -194,10 +194,14 @@ async function moveAll(
   return failures
 }
 
-async function read({ db, filters }: Deps, ctx: Ctx, of: Parameters<EndpointOperations['read']>[1]): Promise<Document> {
-  const { endpointId } = of
-  const tenantId = of.tenantId === undefined ? undefined : tenantToRead(ctx, of.tenantId)
-  const view: View = { metadata: of.metadata ? 'all' : 'none', filters: of.filters ? filters : undefined }
+async function read(
+  { db, filters }: Deps,
+  ctx: Ctx,
+  query: Parameters<EndpointOperations['read']>[1],
+): Promise<Document> {
+  const { endpointId } = query
+  const tenantId = query.tenantId === undefined ? undefined : tenantToRead(ctx, query.tenantId)
+  const view: View = { metadata: query.metadata ? 'all' : 'none', filters: query.filters ? filters : undefined }
   const endpoint = requireEndpoint(ctx, endpointId, await findText(db.sql, endpointId, view))
   if (tenantId !== undefined && tenantId !== endpoint.tenantId) throw NoEndpoint({ endpointId })
   return documentOf(endpoint.content)
@@ -240,12 +244,12 @@ const setVersion = (deps: Deps, ctx: Ctx, endpointId: string, versionName: strin
 async function unregisterEndpointsOfVersion(
   deps: Deps,
   sql: Sql,
-  of: Parameters<EndpointOperations['unregisterEndpointsOfVersion']>[1],
+  version: Parameters<EndpointOperations['unregisterEndpointsOfVersion']>[1],
 ) {
   // Waits for registrations that began before the deletion.
-  await store.lockApplication(sql, of.applicationName)
+  await store.lockApplication(sql, version.applicationName)
   // Only concurrent registrations leave endpoints here. Those of a deleted tenant are deleted by a job.
-  const remainingIds = await store.findIdsOfVersion(sql, of.tenantId, of.versionName, leftoversMax)
+  const remainingIds = await store.findIdsOfVersion(sql, version.tenantId, version.versionName, leftoversMax)
   if (remainingIds.length > 0) await unregister(deps, sql, remainingIds)
 }
 

@@ -23,7 +23,12 @@ export interface FilterIndex {
   /** A condition: the endpoint with this number matches the active filter. */
   contains(sql: Sql, tenantId: string, filterId: string, seq: Fragment): Fragment
   /** Selects a page of members in list order, behind the number `after`. */
-  page(sql: Sql, tenantId: string, filterIds: string[], of: { after: number; offset: number; limit: number }): Fragment
+  page(
+    sql: Sql,
+    tenantId: string,
+    filterIds: string[],
+    page: { after: number; offset: number; limit: number },
+  ): Fragment
   /** Returns a select of `seq` and `filter_ids`, the JSON array of active filters that the endpoint matches. */
   idsBySeq(sql: Sql, seqs: Fragment): Fragment
   /** Returns the ids of the active filters that an endpoint matches. */

@@ -258,13 +258,13 @@ suite('an active filter', () => {
     const summary = { filterId, applicationName: app, status: 'active', matchedEndpointsCount: 3 }
     assert.deepEqual(await register.findFilter('default', filterId), summary)
     assert.equal(await register.findFilter('other', filterId), undefined)
-    const of = { scope: 'endpoint:read', limit: 2 }
-    const first = await register.selectionPage(sql, waypost.kit.system('default'), { filterId }, of)
+    const options = { scope: 'endpoint:read', limit: 2 }
+    const first = await register.selectionPage(sql, waypost.kit.system('default'), { filterId }, options)
     const rest = await register.selectionPage(
       sql,
       waypost.kit.system('default'),
       { filterId },
-      { ...of, from: first.next },
+      { ...options, from: first.next },
     )
     assert.deepEqual(
       [...first.endpoints, ...rest.endpoints].map(({ endpointId }) => endpointId),

@@ -123,7 +123,7 @@ async function removeDeletedEndpoints(
 }
 
 /** Publishes transitions of active filters. Those of a pending filter are covered by the event of its activation. */
-async function publishTransitions(bus: Bus, sql: Sql, of: store.ApplicationKey, moves: MatchTransition[]) {
+async function publishTransitions(bus: Bus, sql: Sql, application: store.ApplicationKey, moves: MatchTransition[]) {
   const groups = Map.groupBy(
     moves.filter(({ filter }) => !filter.pending),
     ({ filter, matched }) => `${matched} ${filter.filterId}`,
@@ -132,7 +132,7 @@ async function publishTransitions(bus: Bus, sql: Sql, of: store.ApplicationKey, 
     const [{ filter, matched }] = group as [MatchTransition]
     const event = matched ? EndpointsMatched : EndpointsUnmatched
     for (const endpointIds of splitForEvents(group.map(({ endpointId }) => endpointId)))
-      await bus.publish(sql, event, { ...of, filterId: filter.filterId, endpointIds })
+      await bus.publish(sql, event, { ...application, filterId: filter.filterId, endpointIds })
   }
 }
 

@@ -37,13 +37,13 @@ export interface FilterOperations {
   create(ctx: Ctx, applicationName: string, fields: FilterFields & { name: string }): Promise<Document & { id: string }>
   list(
     ctx: Ctx,
-    of: { applicationName: string; name?: string | undefined; offset: number; limit: number },
+    query: { applicationName: string; name?: string | undefined; offset: number; limit: number },
   ): Promise<Document>
   read(ctx: Ctx, target: Target): Promise<Document>
   update(ctx: Ctx, target: Target, fields: FilterFields, ifMatch: string | undefined): Promise<Document>
   delete(ctx: Ctx, target: Target, ifMatch: string | undefined): Promise<void>
   /** Deletes the filters of a deleted application. */
-  deleteOfApplication(sql: Sql, of: store.ApplicationKey): Promise<void>
+  deleteOfApplication(sql: Sql, application: store.ApplicationKey): Promise<void>
 }
 
 type Action = 'create' | 'read' | 'update' | 'delete'
@@ -69,11 +69,11 @@ export function createFilterOperations(
   const deps: Deps = { db, bus, now, newId, ...services }
   return {
     create: (ctx, applicationName, fields) => createFilter(deps, ctx, applicationName, fields),
-    list: (ctx, of) => listFilters(deps, ctx, of),
+    list: (ctx, query) => listFilters(deps, ctx, query),
     read: (ctx, target) => readFilter(deps, ctx, target),
     update: (ctx, target, fields, ifMatch) => updateFilter(deps, ctx, target, fields, ifMatch),
     delete: (ctx, target, ifMatch) => deleteFilter(deps, ctx, target, ifMatch),
-    deleteOfApplication: (sql, of) => deleteFiltersOfApplication(deps, sql, of),
+    deleteOfApplication: (sql, application) => deleteFiltersOfApplication(deps, sql, application),
   }
 }
 
@@ -133,8 +133,8 @@ async function createFilter(
   })
 }
 
-async function listFilters(deps: Deps, ctx: Ctx, of: Parameters<FilterOperations['list']>[1]) {
-  const { applicationName, name, offset, limit } = of
+async function listFilters(deps: Deps, ctx: Ctx, query: Parameters<FilterOperations['list']>[1]) {
+  const { applicationName, name, offset, limit } = query
   const { sql } = deps.db
   const selection = {
     ...(await requireAccess(deps, ctx, applicationName, 'read')),

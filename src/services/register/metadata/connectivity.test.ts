@@ -35,8 +35,8 @@ async function aNamedApplication(keys: object = { state: 'online', 'state-ts': '
 /** As they are in force where this configuration is stored, however it came there. */
 const keysIn = (stored: object) =>
   createConnectivityKeys({
-    derivedConfiguration: (instance, read) => (of) =>
-      read(readConfiguration(instance, 'application', stored as Record<string, unknown>).config as never, of),
+    derivedConfiguration: (instance, read) => (version) =>
+      read(readConfiguration(instance, 'application', stored as Record<string, unknown>).config as never, version),
   })({ tenantId: 'a', applicationName: 'b', versionName: 'c' })
 
 suite('configured connectivity keys', () => {

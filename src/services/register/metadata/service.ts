@@ -114,8 +114,8 @@ async function save(
     const after = { versionName, metadata: visibleMetadata({ ...row, metadata }) }
     await changes.notify(sql, [{ tenantId, applicationName, endpointId, seq, before, after }])
   }
-  const of = { tenantId, applicationName, versionName, endpointId }
-  await bus.publish(sql, MetadataUpdated, { ...of, ...(cause !== undefined && { cause }), ...difference })
+  const endpoint = { tenantId, applicationName, versionName, endpointId }
+  await bus.publish(sql, MetadataUpdated, { ...endpoint, ...(cause !== undefined && { cause }), ...difference })
   return revision
 }
 

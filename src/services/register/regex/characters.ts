@@ -28,12 +28,12 @@ export function complement(set: CharacterSet): CharacterSet {
   return result
 }
 
-const of = (...pairs: string[]): CharacterSet =>
+const ranges = (...pairs: string[]): CharacterSet =>
   union(pairs.map((pair) => [pair.codePointAt(0)!, pair.codePointAt(pair.length - 1)!] as const))
 
-const digit = of('09')
-const word = of('09', 'AZ', 'az', '_')
-const space = of('\t\r', ' ')
+const digit = ranges('09')
+const word = ranges('09', 'AZ', 'az', '_')
+const space = ranges('\t\r', ' ')
 
 /** Character classes are ASCII, as in PCRE and RE2. PostgreSQL's own classes depend on its locale. */
 export const escapedClasses: Record<string, CharacterSet> = {
@@ -46,20 +46,20 @@ export const escapedClasses: Record<string, CharacterSet> = {
 }
 
 export const namedClasses: Record<string, CharacterSet> = {
-  alnum: of('09', 'AZ', 'az'),
-  alpha: of('AZ', 'az'),
-  ascii: of('\0\x7f'),
-  blank: of('\t', ' '),
-  cntrl: of('\0\x1f', '\x7f'),
+  alnum: ranges('09', 'AZ', 'az'),
+  alpha: ranges('AZ', 'az'),
+  ascii: ranges('\0\x7f'),
+  blank: ranges('\t', ' '),
+  cntrl: ranges('\0\x1f', '\x7f'),
   digit,
-  graph: of('!~'),
-  lower: of('az'),
-  print: of(' ~'),
-  punct: of('!/', ':@', '[`', '{~'),
+  graph: ranges('!~'),
+  lower: ranges('az'),
+  print: ranges(' ~'),
+  punct: ranges('!/', ':@', '[`', '{~'),
   space,
-  upper: of('AZ'),
+  upper: ranges('AZ'),
   word,
-  xdigit: of('09', 'AF', 'af'),
+  xdigit: ranges('09', 'AF', 'af'),
 }
 
 export const newline = singleCharacter(10)

@@ -74,24 +74,24 @@ function fail({ characters, at }: Reader, problem: string): never {
 }
 
 function choice(reader: Reader): Tree {
-  const of = [sequence(reader)]
+  const choices = [sequence(reader)]
   while (peek(reader) === '|') {
     take(reader)
-    of.push(sequence(reader))
+    choices.push(sequence(reader))
   }
-  return of.length === 1 ? of[0]! : { is: 'choice', of }
+  return choices.length === 1 ? choices[0]! : { is: 'choice', of: choices }
 }
 
 function sequence(reader: Reader): Tree {
-  const of: Tree[] = []
+  const parts: Tree[] = []
   for (;;) {
     skipComments(reader)
     const next = peek(reader)
     if (next === undefined || next === '|' || next === ')') break
     const atom = readAtom(reader)
-    if (atom) of.push(quantified(reader, atom))
+    if (atom) parts.push(quantified(reader, atom))
   }
-  return of.length === 1 ? of[0]! : { is: 'sequence', of }
+  return parts.length === 1 ? parts[0]! : { is: 'sequence', of: parts }
 }
 
 function skipComments(reader: Reader) {

@@ -22,7 +22,7 @@ export interface RelationOperations {
   unlink(ctx: Ctx, relations: Relation[]): Promise<void>
   list(
     ctx: Ctx,
-    of: { endpointId: string; direction: store.Direction; offset: number; limit: number },
+    query: { endpointId: string; direction: store.Direction; offset: number; limit: number },
   ): Promise<string | AsyncIterable<string>>
   /** Queues transactions that lock the tenant's relations, so that waiting requests hold no connection. */
   serialize<T>(tenantId: string, work: () => Promise<T>): Promise<T>
@@ -56,7 +56,7 @@ export function createRelationOperations({ db, bus, now }: Kit): RelationOperati
     unlink: async (ctx, relations) => {
       if (relations.length > 0) await unlink(deps, ctx, relations)
     },
-    list: (ctx, of) => list(deps, ctx, of),
+    list: (ctx, query) => list(deps, ctx, query),
   }
 }
 
@@ -136,23 +136,23 @@ type ListRequest = Parameters<RelationOperations['list']>[1]
 async function list({ db }: Deps, ctx: Ctx, request: ListRequest) {
   const { endpointId, direction, offset, limit } = request
   const { tenantId } = requireEndpoint(ctx, endpointId, await endpoints.findRef(db.sql, endpointId))
-  const of = { tenantId, endpointId, direction, visibility: visibilityOf(ctx, tenantId) }
-  const total = await store.countRelations(db.sql, of)
-  if (limit === 0 || limit > pageMax) return contentPageStream(total, streamRelations(db.sql, of, request))
-  const rows = await store.findRelations(db.sql, { ...of, after: '', offset, limit })
+  const selection = { tenantId, endpointId, direction, visibility: visibilityOf(ctx, tenantId) }
+  const total = await store.countRelations(db.sql, selection)
+  if (limit === 0 || limit > pageMax) return contentPageStream(total, streamRelations(db.sql, selection, request))
+  const rows = await store.findRelations(db.sql, { ...selection, after: '', offset, limit })
   return contentPageText(total, rows.map(jsonOf))
 }
 
 /** Reads page by page: no connection is held while a slow caller reads. */
 async function* streamRelations(
   sql: Sql,
-  of: Omit<Parameters<typeof store.findRelations>[1], 'after' | 'offset' | 'limit'>,
+  selection: Omit<Parameters<typeof store.findRelations>[1], 'after' | 'offset' | 'limit'>,
   { direction, offset, limit }: ListRequest,
 ) {
   let remaining = limit || Number.POSITIVE_INFINITY
   for (let [after, skip] = ['', offset]; remaining > 0; skip = 0) {
     const page = Math.min(pageMax, remaining)
-    const rows = await store.findRelations(sql, { ...of, after, offset: skip, limit: page })
+    const rows = await store.findRelations(sql, { ...selection, after, offset: skip, limit: page })
     yield* rows.map(jsonOf)
     if (rows.length < page) return
     remaining -= rows.length

@@ -18,11 +18,11 @@ export async function findRelationsAbove(sql: Sql, endpointIds: string[], limit:
 export async function insertRelations(
   sql: Sql,
   relations: Relation[],
-  of: { tenantId: string; at: Date },
+  common: { tenantId: string; at: Date },
 ): Promise<Relation[]> {
   return await sql<Relation[]>`
     insert into register.relations (from_id, to_id, type, tenant_id, created_date)
-    select from_id, to_id, type, ${of.tenantId}, ${of.at}
+    select from_id, to_id, type, ${common.tenantId}, ${common.at}
     from unnest(${relations.map(({ type }) => type)}::text[], ${relations.map(({ from }) => from)}::text[],
       ${relations.map(({ to }) => to)}::text[]) as g(type, from_id, to_id)
     on conflict do nothing returning type, from_id as "from", to_id as "to"`
@@ -84,29 +84,30 @@ function relationsOf(sql: Sql, { endpointId, direction, visibility }: RelationSe
   return { where: sql`r.${ownColumn} = ${endpointId} ${seen}`, other: otherColumn }
 }
 
-export async function countRelations(sql: Sql, of: RelationSelection): Promise<number> {
-  const [row] = await sql`select count(*) from register.relations r where ${relationsOf(sql, of).where}`
+export async function countRelations(sql: Sql, selection: RelationSelection): Promise<number> {
+  const [row] = await sql`select count(*) from register.relations r where ${relationsOf(sql, selection).where}`
   return row?.count
 }
 
 /** Finds a page of relations, ordered by the id of the other end. */
 export async function findRelations(
   sql: Sql,
-  of: RelationSelection & { after: string; offset: number; limit: number },
+  selection: RelationSelection & { after: string; offset: number; limit: number },
 ): Promise<Relation[]> {
-  const { where, other } = relationsOf(sql, of)
+  const { where, other } = relationsOf(sql, selection)
   return await sql<Relation[]>`
     select type, from_id as "from", to_id as "to" from register.relations r
-    where ${where} and r.${other} > ${of.after} order by r.${other} offset ${of.offset} limit ${of.limit}`
+    where ${where} and r.${other} > ${selection.after} order by r.${other} offset ${selection.offset} limit ${selection.limit}`
 }
 
 export async function findRelated(
   sql: Sql,
-  of: { endpointId: string; direction: Direction; limit: number },
+  endpoint: { endpointId: string; direction: Direction; limit: number },
 ): Promise<EndpointRef[]> {
-  const [ownColumn, otherColumn] = of.direction === 'outbound' ? [sql`from_id`, sql`to_id`] : [sql`to_id`, sql`from_id`]
+  const [ownColumn, otherColumn] =
+    endpoint.direction === 'outbound' ? [sql`from_id`, sql`to_id`] : [sql`to_id`, sql`from_id`]
   return await sql<EndpointRef[]>`
     select e.endpoint_id, e.tenant_id, e.application_name, e.version_name
     from register.relations r join register.endpoints e on e.endpoint_id = r.${otherColumn}
-    where r.${ownColumn} = ${of.endpointId} order by r.${otherColumn} limit ${of.limit}`
+    where r.${ownColumn} = ${endpoint.endpointId} order by r.${otherColumn} limit ${endpoint.limit}`
 }

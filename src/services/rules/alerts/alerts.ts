@@ -40,9 +40,9 @@ export function createAlerts(deps: AlertDeps): AlertsPart {
       alertRoutes(http, {
         ...createAlertReading(kit),
         get: async (ctx, alertId) => viewOf(await findAlert(kit.db.sql, ctx, { alertId }, 'alert:read')),
-        acknowledge: (ctx, of, given) => operations.acknowledge(deps, ctx, of, given),
-        resolve: (ctx, of, reason) => operations.resolveByCaller(deps, ctx, of, reason),
-        delete: (ctx, of) => operations.deleteOne(deps, ctx, of),
+        acknowledge: (ctx, alert, given) => operations.acknowledge(deps, ctx, alert, given),
+        resolve: (ctx, alert, reason) => operations.resolveByCaller(deps, ctx, alert, reason),
+        delete: (ctx, alert) => operations.deleteOne(deps, ctx, alert),
         deleteAll: (ctx, alertIds) => operations.deleteAll(deps, ctx, alertIds),
       }),
     periodic: createAlertDeletions(kit),

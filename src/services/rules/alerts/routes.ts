@@ -10,9 +10,9 @@ import type { AlertReading } from './service/reading.ts'
 
 export interface AlertOperations extends AlertReading {
   get(ctx: Ctx, alertId: string): Promise<AlertView>
-  acknowledge(ctx: Ctx, of: AlertPlace, given: { acknowledgement: Acknowledgement; comment?: string }): Promise<void>
-  resolve(ctx: Ctx, of: AlertPlace, reason: string | undefined): Promise<void>
-  delete(ctx: Ctx, of: AlertPlace): Promise<void>
+  acknowledge(ctx: Ctx, alert: AlertPlace, given: { acknowledgement: Acknowledgement; comment?: string }): Promise<void>
+  resolve(ctx: Ctx, alert: AlertPlace, reason: string | undefined): Promise<void>
+  delete(ctx: Ctx, alert: AlertPlace): Promise<void>
   deleteAll(ctx: Ctx, alertIds: string[]): Promise<BulkDeletion>
 }
 

@@ -74,18 +74,18 @@ const sorting = {
   ...order,
 }
 
-const path = (of: string) =>
+const path = (noun: string) =>
   Type.Optional(
     Text({
       maxLength: 1000,
-      description: `Dotted path of a key in the metadata of the ${of}: \`room.floor\`. Default: none.`,
+      description: `Dotted path of a key in the metadata of the ${noun}: \`room.floor\`. Default: none.`,
     }),
   )
-const value = (of: string) =>
+const value = (noun: string) =>
   Type.Optional(
     Text({
       maxLength: 4000,
-      description: `The value at the path in the metadata of the ${of}, as text. Default: any.`,
+      description: `The value at the path in the metadata of the ${noun}, as text. Default: any.`,
     }),
   )
 const startedAt = (text: string) =>

@@ -87,7 +87,7 @@ export function createEngine(given: EngineGiven): EnginePart {
     executors: () => executors,
     callerOf: given.identity.callerNow,
     maskOf: given.maskOf,
-    onAction: (of, ruleRun, state) => void contexts.set(of, { run: ruleRun, state }),
+    onAction: (actionRun, ruleRun, state) => void contexts.set(actionRun, { run: ruleRun, state }),
   })
   const processor = createProcessor({ kit, library, register: given.register, run, ledger })
   const queue = createQueue({
@@ -156,10 +156,10 @@ async function executeRule(
   { library, run, ledger }: EngineDeps,
   contexts: WeakMap<RunOfAction, { run: RuleRun; state: RunState }>,
   ruleId: string,
-  { run: of }: ActionRun,
+  { run: actionRun }: ActionRun,
 ): Promise<ActionOutcome> {
-  const context = contexts.get(of)
-  const rule = library.rule(of.tenantId, ruleId)
+  const context = contexts.get(actionRun)
+  const rule = library.rule(actionRun.tenantId, ruleId)
   if (!context || !rule) {
     const reason = `there is no rule ${ruleId}`
     return { outcome: 'FAILURE', stage: 'ACTION_EXECUTION', reason }
@@ -169,8 +169,8 @@ async function executeRule(
     ...parent,
     rule,
     ...context.state,
-    depth: of.depth + 1,
-    id: derivedId(parent.at, of.id, ruleId),
+    depth: actionRun.depth + 1,
+    id: derivedId(parent.at, actionRun.id, ruleId),
   })
   void ledger.write({ traces: result.traces })
   const [trace] = result.traces

@@ -84,7 +84,7 @@ export interface RunnerDeps extends HostDeps {
   /** Returns a function that masks the secrets of a tenant. */
   maskOf(tenantId: string): Promise<(text: string) => string>
   /** Registers the run of an action, so that a rule-execution action finds its context. */
-  onAction(run: RunOfAction, of: RuleRun, state: RunState): void
+  onAction(run: RunOfAction, ruleRun: RuleRun, state: RunState): void
 }
 
 const valueLength = 10_000
@@ -203,8 +203,8 @@ async function evaluate(
     cause: causeOf(run),
   })
   const keep = hasActions(run) ? keepData : keepNothing
-  const of = { tenantId, input: contextOf(run, data), script, call: host.call, keep }
-  const outcome = await runScript(deps.sandbox, of)
+  const evaluation = { tenantId, input: contextOf(run, data), script, call: host.call, keep }
+  const outcome = await runScript(deps.sandbox, evaluation)
   if (host.hasFailed()) throw new PlatformFailed('the database is not available')
   return { outcome, host }
 }
@@ -276,7 +276,7 @@ async function runAction(
   result: RunResult,
 ) {
   const { rule, traceId, depth, eventId, endpoint, raisedOn, isTry } = run
-  const of: RunOfAction = {
+  const actionRun: RunOfAction = {
     tenantId: rule.tenantId,
     ruleId: rule.id,
     ruleVersion: rule.version,
@@ -288,7 +288,7 @@ async function runAction(
     raisedOn,
     isTry,
   }
-  deps.onAction(of, run, state)
+  deps.onAction(actionRun, run, state)
   const log: string[] = []
   const evaluateAttribute = async (attribute: string): Promise<Evaluated> => {
     const value = action.fields[attribute]
@@ -305,11 +305,16 @@ async function runAction(
     return { ok: true, value: JSON.parse(outcome.json) }
   }
   const began = monotonicMs()
-  const outcome = await execute(deps, { action, run: of, evaluate: evaluateAttribute, signal: deps.kit.stopping })
-  const pending = pendingAction(of, action)
+  const outcome = await execute(deps, {
+    action,
+    run: actionRun,
+    evaluate: evaluateAttribute,
+    signal: deps.kit.stopping,
+  })
+  const pending = pendingAction(actionRun, action)
   if (outcome.outcome === 'PENDING') {
     const toTrace = (ended: EndedOutcome) => traceOfAction(pending, ended, monotonicMs() - began)
-    return void result.pending.push({ id: of.id, ended: outcome.ended, toTrace })
+    return void result.pending.push({ id: actionRun.id, ended: outcome.ended, toTrace })
   }
   if (isTry && outcome.outcome === 'SUCCESS')
     result.effects.push({ actionId: action.id, type: action.type, wouldDo: outcome.wouldDo ?? null })

@@ -98,11 +98,11 @@ test('an event matches the same triggers as in a plain scan, whatever was change
           }
         assert.equal(index.size, plain.size)
         for (const [tenant, one] of events) {
-          const expected = [...plain.values()].filter(({ trigger: of }) => matches(of, tenant, one))
+          const expected = [...plain.values()].filter(({ trigger }) => matches(trigger, tenant, one))
           const found = index.match(tenant, one)
           assert.deepEqual(
-            found.map(({ trigger: of, ruleIds }) => [of.id, ruleIds]).sort(),
-            expected.map(({ trigger: of, rules }) => [of.id, rules]).sort(),
+            found.map(({ trigger, ruleIds }) => [trigger.id, ruleIds]).sort(),
+            expected.map(({ trigger, rules }) => [trigger.id, rules]).sort(),
           )
           // An event that matches is wanted, also if the publisher does not know the version or the application.
           const { versionName: _, ...withoutVersion } = one.endpoint!
@@ -116,10 +116,10 @@ test('an event matches the same triggers as in a plain scan, whatever was change
 
 test('an index without triggers wants nothing', () => {
   const index = createTriggerIndex()
-  const of = { tenantId: 't', applicationName: 'a', versionName: 'v', endpointId: 'e' }
+  const endpoint = { tenantId: 't', applicationName: 'a', versionName: 'v', endpointId: 'e' }
   index.put({ id: 'x', tenantId: 't', type: 'cron', name: 'x', appName: 'a', fields: {} }, ['r'])
-  assert.equal(index.wants('endpoint-data-samples-received', of), false)
-  assert.equal(index.wants('cron', of), true)
+  assert.equal(index.wants('endpoint-data-samples-received', endpoint), false)
+  assert.equal(index.wants('cron', endpoint), true)
   index.remove('x')
-  assert.equal(index.wants('cron', of), false)
+  assert.equal(index.wants('cron', endpoint), false)
 })

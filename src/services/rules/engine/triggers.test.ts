@@ -219,11 +219,13 @@ suite('commands and alerts', () => {
 
 test('counters of events add up', async () => {
   const text = await waypost.kit.metrics.text()
-  const of = (name: string) => Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1] ?? 0)
-  const ended = ['done', 'failed', 'dead'].map((outcome) => of(`waypost_rule_events_total\\{outcome="${outcome}"\\}`))
-  assert.ok(of('waypost_rule_events_received_total') > 60)
+  const metric = (name: string) => Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1] ?? 0)
+  const ended = ['done', 'failed', 'dead'].map((outcome) =>
+    metric(`waypost_rule_events_total\\{outcome="${outcome}"\\}`),
+  )
+  assert.ok(metric('waypost_rule_events_received_total') > 60)
   assert.equal(
-    of('waypost_rule_events_received_total'),
+    metric('waypost_rule_events_received_total'),
     ended.reduce((sum, one) => sum + one, 0),
   )
   const [row] = await waypost.kit.db.sql`select count(*)::int as n from rules.events`

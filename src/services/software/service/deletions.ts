@@ -7,7 +7,7 @@ import type { Deps } from './deps.ts'
 
 export interface DeletionRules {
   /** Deletes what was stored until `until`. An endpoint that was registered again keeps what it has since then. */
-  forgetEndpoints(sql: Sql, of: Place & { endpointIds: string[]; until: Date }): Promise<void>
+  forgetEndpoints(sql: Sql, endpoints: Place & { endpointIds: string[]; until: Date }): Promise<void>
   forgetApplication(sql: Sql, place: Place): Promise<void>
   forgetTenant(sql: Sql, tenantId: string): Promise<void>
 }

@@ -99,11 +99,11 @@ async function record(
   { kit }: DeviceDeps,
   place: Place,
   version: PlannedVersion,
-  of: { endpointId: string; ok: boolean; statusCode: number; reasonPhrase: string | undefined },
+  outcome: { endpointId: string; ok: boolean; statusCode: number; reasonPhrase: string | undefined },
 ) {
   const at = kit.now()
-  const { endpointId, statusCode, reasonPhrase } = of
-  const report = { ...of, ...version, reasonPhrase: reasonPhrase ?? null, at }
+  const { endpointId, statusCode, reasonPhrase } = outcome
+  const report = { ...outcome, ...version, reasonPhrase: reasonPhrase ?? null, at }
   return await kit.db.tx(async (sql) => {
     const recorded = await store.insertReport(sql, place, report)
     if (!recorded) return undefined

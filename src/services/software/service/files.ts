@@ -52,8 +52,8 @@ export const createFileRules = (deps: Deps): FileRules => ({
   async openLink(target, link, choose) {
     const { kit } = deps
     const seconds = Math.floor(kit.now().getTime() / 1000)
-    const of = { applicationName: target.appName, version: target.softwareVersion }
-    const fileId = verifyLink(kit.secrets, of, link, seconds)
+    const version = { applicationName: target.appName, version: target.softwareVersion }
+    const fileId = verifyLink(kit.secrets, version, link, seconds)
     if (fileId === undefined) throw LinkRejected()
     return await open(deps, target, () => store.findByFile(kit.db.sql, fileId), choose)
   },

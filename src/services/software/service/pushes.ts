@@ -110,11 +110,11 @@ async function record({ kit: { bus } }: Deps, sql: Sql, place: Place, offers: st
     ({ version }) => version,
   )
   const { tenantId, applicationName } = place
-  const of = { tenantId, applicationName, offeredDate: at.toISOString() }
+  const common = { tenantId, applicationName, offeredDate: at.toISOString() }
   if (bus.hasSubscribers(SoftwareOffered))
     for (const [version, offered] of byVersion)
       for (const endpointIds of splitForEvents(offered.map(({ endpointId }) => endpointId)))
-        await bus.publish(sql, SoftwareOffered, { ...of, version, endpointIds })
+        await bus.publish(sql, SoftwareOffered, { ...common, version, endpointIds })
   return [...fresh]
 }
 
@@ -163,12 +163,12 @@ async function send(
   deps: PushDeps,
   pushes: Pushes,
   place: Place,
-  of: { offers: Map<string, store.Offer>; wanted: Set<PlannedVersion>; again: boolean; at: Date },
+  options: { offers: Map<string, store.Offer>; wanted: Set<PlannedVersion>; again: boolean; at: Date },
 ) {
   const { kit, gateway, metrics } = deps
-  const { offers, at } = of
+  const { offers, at } = options
   const rows = new Map<number, VersionRow>()
-  for (const { version } of of.wanted) {
+  for (const { version } of options.wanted) {
     const row = await findVersion(kit.db.sql, { ...place, version })
     if (row) rows.set(row.number, row)
   }
@@ -178,7 +178,7 @@ async function send(
   const failed: store.Offer[] = []
   await Promise.all(
     known.map(async (offer) => {
-      if (!of.again && !recorded.has(offer.endpointId)) return
+      if (!options.again && !recorded.has(offer.endpointId)) return
       const configuration = pushes.configurationOf(rows.get(offer.number)!)
       const outcome = await gateway.sendHere(offer.endpointId, configurationPush(extensionName, configuration))
       if (outcome === 'sent') return metrics.offered('push')

@@ -43,7 +43,7 @@ export interface RolloutRules {
     query: EndpointQuery,
     window: Window,
   ): Promise<{ total: number; endpoints: EndpointView[] | AsyncIterable<EndpointView> }>
-  endpoint(ctx: Ctx, of: { appName: string; endpointId: string }): Promise<EndpointView & { attempts: object[] }>
+  endpoint(ctx: Ctx, query: { appName: string; endpointId: string }): Promise<EndpointView & { attempts: object[] }>
 }
 
 const sampleMax = 100
@@ -53,7 +53,7 @@ export const createRolloutRules = (deps: Deps): RolloutRules => ({
   rollout: (ctx, target) => rollout(deps, ctx, target),
   preview: (ctx, target, strategy) => preview(deps, ctx, target, strategy),
   list: (ctx, appName, query, window) => list(deps, ctx, appName, query, window),
-  endpoint: (ctx, of) => endpoint(deps, ctx, of),
+  endpoint: (ctx, query) => endpoint(deps, ctx, query),
 })
 
 async function found(deps: Deps, ctx: Ctx, target: Target) {
@@ -137,15 +137,15 @@ async function list(deps: Deps, ctx: Ctx, appName: string, query: EndpointQuery,
   const { sql } = deps.kit.db
   const plan = await deps.plans.read(sql, place)
   const targets = { plan, at: deps.kit.now().getTime() }
-  const of = questionOf(plan, query)
+  const question = questionOf(plan, query)
   const first = Math.min(pageMax, limit ?? pageMax)
   const [total, rows] = await Promise.all([
-    store.countEndpoints(sql, place, targets, of),
-    store.findEndpoints(sql, place, targets, { ...of, offset, limit: first }),
+    store.countEndpoints(sql, place, targets, question),
+    store.findEndpoints(sql, place, targets, { ...question, offset, limit: first }),
   ])
   const isAll = rows.length < pageMax || (limit !== null && limit <= pageMax)
   if (isAll) return { total, endpoints: rows.map((row) => viewOf(plan, row)) }
-  return { total, endpoints: walk(deps, place, targets, of, rows, limit ?? Number.POSITIVE_INFINITY) }
+  return { total, endpoints: walk(deps, place, targets, question, rows, limit ?? Number.POSITIVE_INFINITY) }
 }
 
 /** Reads page by page: no connection is held while a slow caller reads. */
@@ -153,7 +153,7 @@ async function* walk(
   { kit }: Deps,
   place: Place,
   targets: store.TargetPlan,
-  of: store.EndpointQuestion,
+  question: store.EndpointQuestion,
   first: store.EndpointRow[],
   count: number,
 ): AsyncGenerator<EndpointView> {
@@ -163,7 +163,7 @@ async function* walk(
     left -= page.length
     if (left <= 0 || page.length < pageMax) return
     const after = page.at(-1)!.endpointId
-    page = await store.findEndpoints(kit.db.sql, place, targets, { ...of, after, limit: Math.min(pageMax, left) })
+    page = await store.findEndpoints(kit.db.sql, place, targets, { ...question, after, limit: Math.min(pageMax, left) })
   }
 }
 

@@ -63,10 +63,10 @@ const ForgetVersion = defineJob<store.Place & { number: number }>('software.forg
 
 export function createVersionRules(deps: Deps): VersionRules {
   const { db, jobs } = deps.kit
-  jobs.handle(ForgetVersion, async (of, { signal }) => {
+  jobs.handle(ForgetVersion, async (version, { signal }) => {
     for (let after: string | undefined = ''; after !== undefined; ) {
       signal.throwIfAborted()
-      after = await forgetVersion(db.sql, { ...of, after, limit: forgottenAtOnce })
+      after = await forgetVersion(db.sql, { ...version, after, limit: forgottenAtOnce })
     }
   })
   return {

@@ -174,21 +174,21 @@ export interface EndpointRow {
   state: string
 }
 
-const asked = (sql: Sql, of: EndpointQuestion) => sql`true
-  ${of.endpointIds ? sql`and endpoint_id = any(${of.endpointIds}::text[])` : sql``}
-  ${of.current === undefined ? sql`` : sql`and current = ${of.current}`}
-  ${of.target === undefined ? sql`` : sql`and target = ${of.target}`}
-  ${of.failure === undefined ? sql`` : sql`and failure = ${of.failure}`}
-  ${of.state === undefined ? sql`` : sql`and state = ${of.state}`}`
+const asked = (sql: Sql, query: EndpointQuestion) => sql`true
+  ${query.endpointIds ? sql`and endpoint_id = any(${query.endpointIds}::text[])` : sql``}
+  ${query.current === undefined ? sql`` : sql`and current = ${query.current}`}
+  ${query.target === undefined ? sql`` : sql`and target = ${query.target}`}
+  ${query.failure === undefined ? sql`` : sql`and failure = ${query.failure}`}
+  ${query.state === undefined ? sql`` : sql`and state = ${query.state}`}`
 
 export async function countEndpoints(
   sql: Sql,
   place: Place,
   targets: TargetPlan,
-  of: EndpointQuestion,
+  query: EndpointQuestion,
 ): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
-    select count(*) from (${withTargets(sql, place, targets)}) e where ${asked(sql, of)}`
+    select count(*) from (${withTargets(sql, place, targets)}) e where ${asked(sql, query)}`
   return row!.count
 }
 
@@ -197,11 +197,11 @@ export async function findEndpoints(
   sql: Sql,
   place: Place,
   targets: TargetPlan,
-  of: EndpointQuestion & { after?: string; offset?: number; limit: number },
+  query: EndpointQuestion & { after?: string; offset?: number; limit: number },
 ): Promise<EndpointRow[]> {
   return await sql<EndpointRow[]>`
     select endpoint_id, current, target, failure, offered, offered_date, status_code, reason_phrase, updated_date, state
     from (${withTargets(sql, place, targets)}) e
-    where ${asked(sql, of)} ${of.after === undefined ? sql`` : sql`and endpoint_id > ${of.after}`}
-    order by endpoint_id offset ${of.offset ?? 0} limit ${of.limit}`
+    where ${asked(sql, query)} ${query.after === undefined ? sql`` : sql`and endpoint_id > ${query.after}`}
+    order by endpoint_id offset ${query.offset ?? 0} limit ${query.limit}`
 }

@@ -17,8 +17,8 @@ import { isSlotClosed } from '../store/samples.ts'
 
 export interface Deletions {
   endpoints(sql: Sql, unregistered: Unregistered): Promise<void>
-  application(sql: Sql, of: { tenantId: string; applicationName: string }): Promise<void>
-  tenant(sql: Sql, of: { tenantId: string }): Promise<void>
+  application(sql: Sql, application: { tenantId: string; applicationName: string }): Promise<void>
+  tenant(sql: Sql, tenant: { tenantId: string }): Promise<void>
   /** Deletes chunks and latest values of deleted endpoints. `check` throws at shutdown. */
   sweep(check: () => void): Promise<void>
   /** Deletes endpoints that have a number but are not registered: a message arrived while they were unregistered. */
@@ -52,7 +52,7 @@ const endpointsPerSweep = 20
 const invalidatedEverywhereMs = 15_000
 
 export function createDeletions(deps: Deps): Deletions {
-  deps.jobs.handle(RemoveNumbers, (of) => removeNumbers(deps, of))
+  deps.jobs.handle(RemoveNumbers, (owner) => removeNumbers(deps, owner))
   return {
     endpoints: (sql, unregistered) => deleteEndpoints(deps, sql, unregistered),
     application: (sql, { tenantId, applicationName }) => deleteNames(deps, sql, { tenantId, applicationName }),
@@ -85,10 +85,10 @@ async function deleteEndpoints(deps: Deps, sql: Sql, unregistered: Unregistered)
 const numberAt = async ({ db, now }: Deps, date: Date) =>
   (await nextWritten(db.sql)) - (now().getTime() - date.getTime()) * 1000
 
-async function deleteNames({ bus, jobs }: Deps, sql: Sql, of: { tenantId: string; applicationName?: string }) {
-  await store.deleteNames(sql, of.tenantId, of.applicationName)
-  await bus.publish(sql, NumbersRemoved, of)
-  await jobs.send(sql, RemoveNumbers, { ...of, upTo: await store.findGreatestNumber(sql) })
+async function deleteNames({ bus, jobs }: Deps, sql: Sql, owner: { tenantId: string; applicationName?: string }) {
+  await store.deleteNames(sql, owner.tenantId, owner.applicationName)
+  await bus.publish(sql, NumbersRemoved, owner)
+  await jobs.send(sql, RemoveNumbers, { ...owner, upTo: await store.findGreatestNumber(sql) })
 }
 
 async function removeNumbers(

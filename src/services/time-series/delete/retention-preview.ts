@@ -34,7 +34,7 @@ const access = { read: 'application:read', scope: 'application:timeseries-config
 
 export function createRetentionPreview(deps: Deps): RetentionPreview {
   return {
-    preview: (of, proposed) => previewRetention(deps, of, proposed),
+    preview: (application, proposed) => previewRetention(deps, application, proposed),
     async previewFor(ctx, applicationName, proposed) {
       const { tenantId } = ctx
       const notFound = () => NoApplication({ applicationName })
@@ -55,17 +55,17 @@ const zero: ExpiredTotals = { points: 0, unpacked: 0, bytes: 0 }
 
 async function previewRetention(
   deps: Deps,
-  of: Application,
+  application: Application,
   proposed?: RetentionConfiguration,
 ): Promise<RetentionEffect> {
   const { db, readLimit, applications, now } = deps
   const { retention, problems } = proposed
     ? { retention: proposed, problems: [] }
-    : await configuredRetention(applications, of)
+    : await configuredRetention(applications, application)
   const sums = new Map<number, ExpiredTotals>()
-  const limits = limitsOf(retention, await findSeries(db.sql, of), now())
-  for await (const endpointNos of limits.length > 0 ? endpointNosOf(db, of) : [])
-    await readLimit.run(of.tenantId, async () => {
+  const limits = limitsOf(retention, await findSeries(db.sql, application), now())
+  for await (const endpointNos of limits.length > 0 ? endpointNosOf(db, application) : [])
+    await readLimit.run(application.tenantId, async () => {
       for (const limit of limits) {
         // Samples are counted before chunks: points that are packed in between count twice rather than not at all.
         await addSamples(deps, endpointNos, limit, sums)

@@ -17,7 +17,7 @@ import * as store from '../store/retention.ts'
 import { type KeptSince, keptSinceOf, limitsOf, type RetentionLimit } from './retention-limits.ts'
 
 export interface Retention {
-  keptSince(of: Application): Promise<KeptSince>
+  keptSince(application: Application): Promise<KeptSince>
   /** Returns the first day that is kept, by series id; series that are kept for ever are missing. */
   firstDays(): Promise<Map<number, number>>
   /** Runs all deletions again: points of days that were done have arrived late. */
@@ -34,8 +34,8 @@ interface Deps {
 }
 
 /** Reads the retention of an application. Invalid parts delete nothing. */
-export async function configuredRetention(applications: Deps['applications'], of: Application) {
-  const { config, problems } = await applications.configuration({ ...of, instance })
+export async function configuredRetention(applications: Deps['applications'], application: Application) {
+  const { config, problems } = await applications.configuration({ ...application, instance })
   return { retention: config.retention ?? {}, problems: problems.filter(({ path }) => path[0] === 'retention') }
 }
 
@@ -44,16 +44,16 @@ export function createRetention(deps: Deps): Retention {
   /** Limits that were enforced, by application. They change once a day, or with the configuration. */
   const enforced = new Map<string, string>()
   return {
-    async keptSince(of) {
-      const { retention } = await configuredRetention(applications, of)
+    async keptSince(application) {
+      const { retention } = await configuredRetention(applications, application)
       return keptSinceOf(retention, now())
     },
     async firstDays() {
       const days = new Map<number, number>()
-      for (const of of await store.findApplications(db.sql)) {
-        const { retention } = await configuredRetention(applications, of)
+      for (const application of await store.findApplications(db.sql)) {
+        const { retention } = await configuredRetention(applications, application)
         if (retention.days === undefined && retention.series === undefined) continue
-        for (const { firstDay, series } of limitsOf(retention, await findSeries(db.sql, of), now()))
+        for (const { firstDay, series } of limitsOf(retention, await findSeries(db.sql, application), now()))
           for (const { seriesId } of series) days.set(seriesId, firstDay)
       }
       return days
@@ -68,19 +68,19 @@ async function enforceAll(deps: Deps, enforced: Map<string, string>, check: () =
   /** First day that any application keeps. */
   let firstDay = Number.POSITIVE_INFINITY
   const due: (() => Promise<void>)[] = []
-  for (const of of await store.findApplications(db.sql)) {
-    const { retention, problems } = await configuredRetention(applications, of)
-    if (problems.length > 0) retentionIgnored(log, { ...of, problems })
-    const limits = limitsOf(retention, await findSeries(db.sql, of), now())
+  for (const application of await store.findApplications(db.sql)) {
+    const { retention, problems } = await configuredRetention(applications, application)
+    if (problems.length > 0) retentionIgnored(log, { ...application, problems })
+    const limits = limitsOf(retention, await findSeries(db.sql, application), now())
     const isForAll = retention.days !== undefined
     for (const limit of limits) firstDay = Math.min(firstDay, limit.firstDay)
     if (!isForAll) firstDay = Number.NEGATIVE_INFINITY
     if (limits.length === 0) continue
-    const key = `${of.tenantId}\n${of.applicationName}`
+    const key = `${application.tenantId}\n${application.applicationName}`
     const state = JSON.stringify(limits.map((limit) => [limit.firstDay, limit.series.length]))
     if (enforced.get(key) === state) continue
     due.push(async () => {
-      if (await enforce(db, of, { limits, isForAll }, check)) enforced.set(key, state)
+      if (await enforce(db, application, { limits, isForAll }, check)) enforced.set(key, state)
     })
   }
   // Dropping a month saves the deletion of its rows.
@@ -91,11 +91,11 @@ async function enforceAll(deps: Deps, enforced: Map<string, string>, check: () =
 /** Returns false if another node is packing or deleting. */
 async function enforce(
   db: Db,
-  of: Application,
+  application: Application,
   { limits, isForAll }: { limits: RetentionLimit[]; isForAll: boolean },
   check: () => void,
 ): Promise<boolean> {
-  for await (const endpointNos of endpointNosOf(db, of)) {
+  for await (const endpointNos of endpointNosOf(db, application)) {
     check()
     const isDone = await db.tx(async (sql) => {
       if (!(await chunks.tryPackingLock(sql))) return false

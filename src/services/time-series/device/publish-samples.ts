@@ -50,7 +50,7 @@ export function createSamplePublisher({
 }
 
 function createPending(): Pending {
-  const parts: { of: DeviceMessage['endpoint']; received: ReceivedSamples; bytes: number }[] = []
+  const parts: { endpoint: DeviceMessage['endpoint']; received: ReceivedSamples; bytes: number }[] = []
   let [count, bytes] = [0, 0]
   return {
     get count() {
@@ -77,7 +77,7 @@ function createPending(): Pending {
           ...(cause !== undefined && { cause }),
           samples: part,
         }
-        parts.push({ of: endpoint, received, bytes: bytesPerSample * part.length })
+        parts.push({ endpoint, received, bytes: bytesPerSample * part.length })
       }
       count += samples.length
       bytes += messageBytes
@@ -85,8 +85,8 @@ function createPending(): Pending {
     events() {
       const events: ReturnType<Pending['events']> = []
       const open = new Map<string, { messages: ReceivedSamples[]; samples: number; bytes: number }>()
-      for (const { of, received, bytes: partBytes } of parts) {
-        const { tenantId, applicationName } = of
+      for (const { endpoint, received, bytes: partBytes } of parts) {
+        const { tenantId, applicationName } = endpoint
         let event = open.get(applicationName)
         if (
           !event ||

@@ -12,7 +12,7 @@ export interface Interests {
   /** Returns true if no other node watches anything. */
   isEmpty(): boolean
   /** The nodes that watch this endpoint. */
-  nodesFor(of: { applicationName: string; endpointId: string }): string[]
+  nodesFor(endpoint: { applicationName: string; endpointId: string }): string[]
   /** Announces the interest to all other nodes. Resolves to true if all acknowledged it, except nodes that timed out before. */
   announce(interest: () => Interest): Promise<boolean>
   /** Reads the interests of all other nodes and announces those of this node to them. */

@@ -237,7 +237,8 @@ suite('permission to watch', () => {
 
   test('further streams get 429 at the limit of the tenant and of the node', async () => {
     const endpoint = await unregisteredEndpoint()
-    const enter = (tenantId = 'default', of = endpoint) => open(of, aReplaceableCaller(aTenantAdmin(tenantId)).headers)
+    const enter = (tenantId = 'default', watched = endpoint) =>
+      open(watched, aReplaceableCaller(aTenantAdmin(tenantId)).headers)
     // Streams of earlier tests close within a moment.
     live.closeAll()
     await eventually(async () => assert.match(await waypost.kit.metrics.text(), /_live_subscriptions 0$/m))

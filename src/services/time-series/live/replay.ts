@@ -27,7 +27,7 @@ export interface Replay {
   /** Returns all points since that event, some of them perhaps twice; or the reason why that is impossible. */
   since(subscription: Subscription, lastEventId: string): Promise<LivePoint[] | 'too_old' | 'too_many'>
   /** Returns all points since this number in the order of writes, some before it too; or the reason why that is impossible. */
-  points(of: Replayed, written: number): Promise<LivePoint[] | 'too_old' | 'too_many'>
+  points(replayed: Replayed, written: number): Promise<LivePoint[] | 'too_old' | 'too_many'>
   /** Returns the newest point of each series. */
   newest(subscription: Subscription): Promise<LivePoint[]>
 }
@@ -55,10 +55,10 @@ export function createReplay(deps: {
 
   async function endpointsOf(watched: Watched): Promise<NumberedEndpoint[]> {
     const { tenantId, applicationName, endpointIds } = watched
-    const of = { tenantId, applicationName }
+    const application = { tenantId, applicationName }
     return endpointIds
-      ? await findEndpointsByIds(db.sql, { ...of, endpointIds: [...endpointIds] })
-      : await findEndpointsOf(db.sql, { ...of, after: '', limit: endpointsMax + 1 })
+      ? await findEndpointsByIds(db.sql, { ...application, endpointIds: [...endpointIds] })
+      : await findEndpointsOf(db.sql, { ...application, after: '', limit: endpointsMax + 1 })
   }
 
   /** Returns single values in the order of writes; undefined if there are too many. */
@@ -96,17 +96,17 @@ export function createReplay(deps: {
     )
   }
 
-  async function pointsSince(of: Replayed, written: number): Promise<LivePoint[] | 'too_old' | 'too_many'> {
+  async function pointsSince(replayed: Replayed, written: number): Promise<LivePoint[] | 'too_old' | 'too_many'> {
     if (written < (now().getTime() - replayMaxMs) * 1000) return 'too_old'
     // Only slots that are not packed keep the order of writes.
     const slots = (await findSlots(db.sql)).filter(({ state }) => state === 'open' || state === 'closed')
     const oldest = Math.min(...slots.map(({ openedWritten }) => openedWritten ?? Number.POSITIVE_INFINITY))
     if (written < oldest) return 'too_old'
-    const endpoints = await endpointsOf(of)
+    const endpoints = await endpointsOf(replayed)
     if (endpoints.length > endpointsMax) return 'too_many'
-    const visible = endpoints.filter(({ endpointId }) => of.isVisible(endpointId))
+    const visible = endpoints.filter(({ endpointId }) => replayed.isVisible(endpointId))
     const samples = await samplesSince(visible, written - slackMs * 1000)
-    return samples ? await pointsOf(of, samples) : 'too_many'
+    return samples ? await pointsOf(replayed, samples) : 'too_many'
   }
 
   return {

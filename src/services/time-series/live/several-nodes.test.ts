@@ -56,13 +56,13 @@ test('points that one node stores reach the streams of another, whatever their l
   const last = await registerEndpoint(app)
   const control = await watches.watch(app, `?endpointId=${last.endpointId}`)
   let marker = 1_000_000
-  async function isSent(of: typeof first) {
+  async function isSent(endpoint: typeof first) {
     const value = ++marker
-    await collect(of, [{ timestamp: value, a: value }])
+    await collect(endpoint, [{ timestamp: value, a: value }])
     await collect(last, [{ timestamp: value, a: value }])
     const seen = () => JSON.stringify(control.events.map(({ data }) => data)).includes(`"value":${value}`)
     await eventually(() => assert.ok(seen()))
-    return sent.toWatcher.some((frame) => frame.includes(of.endpointId) && frame.includes(`${value}`))
+    return sent.toWatcher.some((frame) => frame.includes(endpoint.endpointId) && frame.includes(`${value}`))
   }
   assert.ok(await isSent(first))
   assert.ok(!(await isSent(second)))
@@ -122,7 +122,7 @@ test('a stream opens only after all other nodes have acknowledged its interest',
       }
     },
   })
-  const of = { tenantId: 'default', applicationName: 'somewhere' }
+  const application = { tenantId: 'default', applicationName: 'somewhere' }
   const knows = createInterests({ ...storing, ownInterests: () => [], onUnacknowledged() {} })
   const interests = createInterests({ ...asking, ownInterests: () => [], onUnacknowledged() {}, timeoutMs: 30_000 })
   await storing.start()
@@ -130,7 +130,7 @@ test('a stream opens only after all other nodes have acknowledged its interest',
   isHeld = true
   let isKnown: boolean | undefined
   const known = interests
-    .announce(() => of)
+    .announce(() => application)
     .then((everybody) => {
       isKnown = everybody
     })
@@ -140,7 +140,7 @@ test('a stream opens only after all other nodes have acknowledged its interest',
   isSlow.resolve()
   await known
   assert.equal(isKnown, true)
-  assert.deepEqual(knows.nodesFor({ ...of, endpointId: 'any' }), [asking.nodeId])
+  assert.deepEqual(knows.nodesFor({ ...application, endpointId: 'any' }), [asking.nodeId])
   // The interests of a node end with it.
   await asking.stop()
   await eventually(() => assert.ok(knows.isEmpty()))

@@ -26,10 +26,10 @@ export function defineTopic(
     facets: ['seriesNames'],
     needsApplication: true,
     async history({ tenantIds, applicationName, endpointIds, facets, since }) {
-      const of = { tenantId: tenantIds[0]!, applicationName: applicationName! }
+      const application = { tenantId: tenantIds[0]!, applicationName: applicationName! }
       const points = await replay.points(
         {
-          ...of,
+          ...application,
           endpointIds: endpointIds && new Set(endpointIds),
           seriesNames: facets.get('seriesNames'),
           isVisible: () => true,
@@ -37,7 +37,7 @@ export function defineTopic(
         since,
       )
       if (typeof points === 'string') return points
-      return points.map(({ endpointId, seriesName, text }) => eventOf({ ...of, endpointId }, seriesName, text))
+      return points.map(({ endpointId, seriesName, text }) => eventOf({ ...application, endpointId }, seriesName, text))
     },
   })
   return (rows) => {

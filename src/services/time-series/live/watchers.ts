@@ -27,7 +27,7 @@ export interface Watchers {
   /** Returns false if the watcher was removed before. */
   remove(watcher: Watcher): boolean
   /** Returns true if a stream on this node includes the endpoint. */
-  includes(of: Application & { endpointId: string }): boolean
+  includes(endpoint: Application & { endpointId: string }): boolean
   deliver(application: Application, points: LivePoint[]): void
   /** Adds to the bytes that are queued for all streams; negative once they are sent. */
   countQueued(bytes: number): void

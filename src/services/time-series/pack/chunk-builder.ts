@@ -125,7 +125,7 @@ export function createBuilder(endpointNo: number, emit: (chunk: Chunk) => void) 
   }
 }
 
-export function packChunk({ points, isContinued: _, textLength: __, ...of }: Chunk, slot: number): PackedChunk {
+export function packChunk({ points, isContinued: _, textLength: __, ...chunk }: Chunk, slot: number): PackedChunk {
   const { count, times, numbers } = points
   let [sum, hasNumbers, least, most] = [0, false, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
   for (let index = 0; index < count; index++) {
@@ -137,7 +137,7 @@ export function packChunk({ points, isContinued: _, textLength: __, ...of }: Chu
     if (number > most) most = number
   }
   return {
-    ...of,
+    ...chunk,
     slot,
     n: count,
     tMin: times[0]!,

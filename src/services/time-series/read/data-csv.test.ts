@@ -8,8 +8,8 @@ const { admin, collect, unregisteredEndpoint, pack, registerEndpoint } = await o
 const start = Date.UTC(2026, 0, 1)
 const iso = (seconds: number) => new Date(start + seconds * 1000).toISOString()
 
-function csvOf(of: DeviceEndpoint, query: Record<string, string>) {
-  const url = `/epts/api/v1/applications/${of.applicationName}/time-series/data`
+function csvOf(endpoint: DeviceEndpoint, query: Record<string, string>) {
+  const url = `/epts/api/v1/applications/${endpoint.applicationName}/time-series/data`
   const parameters = new URLSearchParams({ fromDate: '2025-01-01', toDate: '2028-01-01', ...query })
   return admin(`GET ${url}?${parameters}`, undefined, { accept: 'text/csv' })
 }

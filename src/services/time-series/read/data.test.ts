@@ -21,9 +21,10 @@ const sample = (seconds: number, fields: object) => ({ timestamp: dateAfter(seco
 const urlOf = ({ applicationName }: DeviceEndpoint) => `/epts/api/v1/applications/${applicationName}/time-series/data`
 const always = { fromDate: '2025-01-01', toDate: '2028-01-01' }
 
-const read = (of: DeviceEndpoint, query: Record<string, string>, ask: Ask = admin) =>
-  ask(`GET ${urlOf(of)}?${new URLSearchParams({ ...always, ...query })}`)
-const search = (of: DeviceEndpoint, body: object, ask: Ask = admin) => ask(`POST ${urlOf(of)}`, { ...always, ...body })
+const read = (endpoint: DeviceEndpoint, query: Record<string, string>, ask: Ask = admin) =>
+  ask(`GET ${urlOf(endpoint)}?${new URLSearchParams({ ...always, ...query })}`)
+const search = (endpoint: DeviceEndpoint, body: object, ask: Ask = admin) =>
+  ask(`POST ${urlOf(endpoint)}`, { ...always, ...body })
 
 /** Merges the objects of a response; several may have points of the same series. */
 function whole({ status, body, text }: Answer) {
@@ -230,14 +231,15 @@ suite('a response over a socket', () => {
     assert.equal(response.statusCode, 200)
     return response
   }
-  const path = (of: DeviceEndpoint) => `${urlOf(of)}?timeSeriesName=auto~x&fromDate=1970-01-01&toDate=2028-01-01`
+  const path = (endpoint: DeviceEndpoint) =>
+    `${urlOf(endpoint)}?timeSeriesName=auto~x&fromDate=1970-01-01&toDate=2028-01-01`
 
   /** Writes directly into the open slot. */
-  async function fill(of: DeviceEndpoint, count: number) {
-    await collect(of, [{ timestamp: 1, x: 1 }])
+  async function fill(endpoint: DeviceEndpoint, count: number) {
+    await collect(endpoint, [{ timestamp: 1, x: 1 }])
     const [row] = await sql`
       select s.* from time_series.samples s join time_series.endpoints using (endpoint_no)
-      where endpoint_id = ${of.endpointId}`
+      where endpoint_id = ${endpoint.endpointId}`
     await sql`
       insert into time_series.samples (slot, endpoint_no, ts, set_id, written, v)
       select ${row!.slot}, ${row!.endpointNo}, n * 1000::bigint, ${row!.setId}, n, array[n]::float8[]
@@ -272,18 +274,18 @@ suite('a response over a socket', () => {
   })
 
   /** Creates this many endpoints with copies of the packed points of one. */
-  async function multiply(of: DeviceEndpoint, count: number) {
+  async function multiply(endpoint: DeviceEndpoint, count: number) {
     await pack()
     const made = await sql`
       insert into time_series.endpoints (endpoint_id, tenant_id, application_name)
-      select 'copy-' || n || ${of.endpointId}, ${of.tenantId}, ${of.applicationName} from generate_series(1, ${count}::integer) as n
+      select 'copy-' || n || ${endpoint.endpointId}, ${endpoint.tenantId}, ${endpoint.applicationName} from generate_series(1, ${count}::integer) as n
       returning endpoint_no`
     await sql`
       insert into time_series.chunks
       select made.no, series_id, day, slot, part, n, t_min, t_max, v_min, v_max, v_sum, data
       from time_series.chunks c join time_series.endpoints e using (endpoint_no),
         unnest(${made.map(({ endpointNo }) => endpointNo)}::bigint[]) as made (no)
-      where e.endpoint_id = ${of.endpointId}`
+      where e.endpoint_id = ${endpoint.endpointId}`
   }
 
   /** Creates a packed data set that exceeds the socket buffers, once for all tests. */

@@ -43,9 +43,9 @@ export function createDataQuery(deps: {
     if (series.length === 0) return
     for await (const page of endpoints) {
       const idOf = new Map(page.map(({ endpointNo, endpointId }) => [endpointNo, endpointId]))
-      const of = { tenantId: ctx.tenantId, applicationName, endpointNos: [...idOf.keys()], series }
+      const query = { tenantId: ctx.tenantId, applicationName, endpointNos: [...idOf.keys()], series }
       const parts = reader.read({
-        ...of,
+        ...query,
         ...span,
         descending,
         prefetch: true,

@@ -29,27 +29,27 @@ export function createSeriesExport(
         ...(timeZone !== undefined && { timeZone }),
       }
       reductionOf(reduction)
-      const of: SeriesExport = {
+      const selection: SeriesExport = {
         applicationName,
         ...spanOf(request, now()),
         ...(endpointIds && endpointIds.length > 0 && { endpointIds }),
         ...(timeSeriesNames && timeSeriesNames.length > 0 && { seriesNames: timeSeriesNames }),
         ...(aggregate !== undefined && interval !== undefined && { reduction: { ...reduction, aggregate, interval } }),
       }
-      await visible.selectAfter(ctx, filterOf(of), { after: '', limit: 1 })
-      return of
+      await visible.selectAfter(ctx, filterOf(selection), { after: '', limit: 1 })
+      return selection
     },
 
-    async exportPart(ctx, of, { format, position }) {
+    async exportPart(ctx, selection, { format, position }) {
       const { after = '' } = position ?? {}
-      const found = await visible.selectAfter(ctx, filterOf(of), { after, limit: endpointsPerPart })
+      const found = await visible.selectAfter(ctx, filterOf(selection), { after, limit: endpointsPerPart })
       const names = position?.names ?? valueNamesOf(found.selected.series)
       const selected: SelectedData = { ...found.selected, series: onlyNames(found.selected.series, names) }
       const parts = data.parts(ctx, selected, {
-        ...filterOf(of),
-        span: { from: of.from, to: of.to },
+        ...filterOf(selection),
+        span: { from: selection.from, to: selection.to },
         descending: false,
-        reduction: of.reduction && reductionOf(of.reduction),
+        reduction: selection.reduction && reductionOf(selection.reduction),
       })
       let rows = 0
       const counted = (count: number) => {

@@ -14,8 +14,8 @@ const today = Math.floor(Date.now() / dayMs) * dayMs
 const iso = (time: number) => new Date(time).toISOString()
 const point = (time: number, value: unknown) => ({ timestamp: iso(time), values: { value } })
 
-const read = async (of: DeviceEndpoint, query: Record<string, string> = {}, ask: Ask = admin) => {
-  const answer = await ask(`GET ${urlOf(of)}?${new URLSearchParams(query)}`)
+const read = async (endpoint: DeviceEndpoint, query: Record<string, string> = {}, ask: Ask = admin) => {
+  const answer = await ask(`GET ${urlOf(endpoint)}?${new URLSearchParams(query)}`)
   assert.equal(answer.status, 200, answer.text)
   return answer.body
 }

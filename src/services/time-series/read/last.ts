@@ -51,13 +51,13 @@ export function createLastQuery(deps: {
     for (const [endpointNo, values] of latestByEndpoint) {
       const newest = new Map<string, { timestamp: number; text: string }>()
       for (const { seriesId, timestamp, value } of values) {
-        const of = selectedById.get(seriesId)
-        if (!of || timestamp < of.since) continue
-        const newestPoint = newest.get(of.name)
+        const selected = selectedById.get(seriesId)
+        if (!selected || timestamp < selected.since) continue
+        const newestPoint = newest.get(selected.name)
         if (newestPoint && newestPoint.timestamp > timestamp) continue
-        const text = of.key + (typeof value === 'number' ? String(value) : JSON.stringify(value))
+        const text = selected.key + (typeof value === 'number' ? String(value) : JSON.stringify(value))
         if (newestPoint?.timestamp === timestamp) newestPoint.text += `,${text}`
-        else newest.set(of.name, { timestamp, text })
+        else newest.set(selected.name, { timestamp, text })
       }
       const textsBySeries = new Map<string, string>()
       for (const [name, { timestamp, text }] of newest) textsBySeries.set(name, pointText(timestamp, text))

@@ -19,19 +19,19 @@ export function createPointsOfEndpoint(
     seriesNames: [seriesName],
   })
   return {
-    async lastPoints(of, limit) {
-      const request = { ...filterOf(of), until: undefined, offset: 0, limit }
-      const text = await textOf(await last.read(system(of.tenantId), request))
+    async lastPoints(series, limit) {
+      const request = { ...filterOf(series), until: undefined, offset: 0, limit }
+      const text = await textOf(await last.read(system(series.tenantId), request))
       if (text === undefined) return []
       const found = JSON.parse(text) as Record<string, Record<string, Point[]>>
-      return found[of.endpointId]?.[of.seriesName] ?? []
+      return found[series.endpointId]?.[series.seriesName] ?? []
     },
-    async pointsBetween(of, span, limit) {
-      const request = { ...filterOf(of), span, descending: false, reduction: undefined, format: 'json' as const }
-      const text = await textOf(await data.read(system(of.tenantId), request))
+    async pointsBetween(series, span, limit) {
+      const request = { ...filterOf(series), span, descending: false, reduction: undefined, format: 'json' as const }
+      const text = await textOf(await data.read(system(series.tenantId), request))
       if (text === undefined) return undefined
       const found = JSON.parse(text) as Record<string, Record<string, Point[]>>[]
-      const points = found.flatMap((element) => element[of.endpointId]?.[of.seriesName] ?? [])
+      const points = found.flatMap((element) => element[series.endpointId]?.[series.seriesName] ?? [])
       return points.length > limit ? undefined : points
     },
     timeOf: (text) => timeOf(text, now()),

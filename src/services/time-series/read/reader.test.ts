@@ -12,11 +12,11 @@ const { db } = waypost.kit
 const today = Math.floor(Date.now() / dayMs) * dayMs
 
 /** Compares with the reference reader, in both directions. */
-async function sameAsSimple(of: Parameters<typeof collect>[0], limits: ReaderLimits) {
-  const expected = { [of.endpointId]: await points(of.endpointId) }
+async function sameAsSimple(query: Parameters<typeof collect>[0], limits: ReaderLimits) {
+  const expected = { [query.endpointId]: await points(query.endpointId) }
   let parts = 0
   for (const descending of [false, true]) {
-    const read = await readSeries(db, { endpoints: [of], descending, limits })
+    const read = await readSeries(db, { endpoints: [query], descending, limits })
     assert.deepEqual(read.points, expected)
     parts = read.parts
   }

@@ -33,8 +33,8 @@ function whole(parts: PointsByEndpoint[]): PointsByEndpoint {
   return all
 }
 
-async function read(of: DeviceEndpoint, query: Record<string, string>) {
-  const url = `/epts/api/v1/applications/${of.applicationName}/time-series/data`
+async function read(endpoint: DeviceEndpoint, query: Record<string, string>) {
+  const url = `/epts/api/v1/applications/${endpoint.applicationName}/time-series/data`
   const answer = await admin(`GET ${url}?${new URLSearchParams({ ...always, timeSeriesName: 'auto~x', ...query })}`)
   assert.equal(answer.status, 200, answer.text)
   return whole(answer.body)
@@ -219,8 +219,8 @@ suite('aggregation of random points in parts of any size', () => {
           : { from: start + random(10) * dayMs - 5, to: start + random(70) * dayMs }
       const limits = { points: [1, 5, 30, 10_000][random(4)]!, sampleValues: [2, 20, 10_000][random(3)]! }
       const reduction = round % 8 === 7 ? undefined : { aggregate, interval }
-      const of = { applicationName: endpoint.applicationName, endpointIds: undefined, seriesNames: ['s', 't'] }
-      const answer = await responseOf({ ...of, span, descending, reduction }, limits)
+      const query = { applicationName: endpoint.applicationName, endpointIds: undefined, seriesNames: ['s', 't'] }
+      const answer = await responseOf({ ...query, span, descending, reduction }, limits)
       const what = JSON.stringify({ text, zone, aggregate, descending, span, limits })
       for (const [index, { endpointId }] of [endpoint, otherEndpoint].entries()) {
         for (const series of ['s', 't']) {
@@ -249,11 +249,11 @@ suite('aggregation of random points in parts of any size', () => {
     await sql`
       update time_series.chunks set data = '\\x0100' where endpoint_no =
         (select endpoint_no from time_series.endpoints where endpoint_id = ${endpoint.endpointId})`
-    const of = { applicationName: endpoint.applicationName, endpointIds: undefined, seriesNames: undefined }
+    const query = { applicationName: endpoint.applicationName, endpointIds: undefined, seriesNames: undefined }
     const ask = (from: number, aggregate: Aggregate) =>
       responseOf(
         {
-          ...of,
+          ...query,
           span: { from, to: timeMax },
           descending: false,
           reduction: { aggregate, interval: intervalOf('1d')! },
@@ -301,10 +301,10 @@ suite('downsampling', () => {
       x: step === 777 ? -50 : step % 10,
     }))
     for (let from = 0; from < samples.length; from += 1000) await collect(endpoint, samples.slice(from, from + 1000))
-    const of = { applicationName: endpoint.applicationName, endpointIds: undefined, seriesNames: undefined }
+    const query = { applicationName: endpoint.applicationName, endpointIds: undefined, seriesNames: undefined }
     const span = { from: start, to: start + 5 * dayMs }
     const answer = await responseOf(
-      { ...of, span, descending: false, reduction: { points: 10 } },
+      { ...query, span, descending: false, reduction: { points: 10 } },
       { points: 20, sampleValues: 100 },
     )
     const values = answer[endpoint.endpointId]!['auto~x']!

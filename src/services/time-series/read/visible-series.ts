@@ -32,7 +32,7 @@ export interface VisibleSeries {
   selectAfter(
     ctx: Ctx,
     requested: SeriesFilter,
-    of: { after: string; limit: number },
+    page: { after: string; limit: number },
   ): Promise<{ selected: SelectedData; next: string | undefined }>
 }
 
@@ -77,9 +77,9 @@ async function selectSeries(deps: Deps, ctx: Ctx, { applicationName, endpointIds
   const selectedIds = readable
     ? (requested ?? [...readable].sort()).filter((endpointId) => readable.has(endpointId))
     : requested
-  const of = { tenantId: ctx.tenantId, applicationName }
-  const series = await store.findSeriesByName(deps.db.sql, { ...of, names: seriesNames })
-  return { of, selectedIds, series: byName(series) }
+  const application = { tenantId: ctx.tenantId, applicationName }
+  const series = await store.findSeriesByName(deps.db.sql, { ...application, names: seriesNames })
+  return { of: application, selectedIds, series: byName(series) }
 }
 
 async function readableEndpoints({ applications, register }: Deps, ctx: Ctx, applicationName: string) {
@@ -104,15 +104,19 @@ async function readableEndpoints({ applications, register }: Deps, ctx: Ctx, app
   throw NoApplication({ applicationName })
 }
 
-async function* pagesOf(db: Db, of: { tenantId: string; applicationName: string }, endpointIds: string[] | undefined) {
+async function* pagesOf(
+  db: Db,
+  application: { tenantId: string; applicationName: string },
+  endpointIds: string[] | undefined,
+) {
   if (endpointIds)
     for (let from = 0; from < endpointIds.length; from += pageSize) {
       const ids = endpointIds.slice(from, from + pageSize)
-      yield await store.findEndpointsByIds(db.sql, { ...of, endpointIds: ids })
+      yield await store.findEndpointsByIds(db.sql, { ...application, endpointIds: ids })
     }
   else
     for (let after: string | undefined = ''; after !== undefined; ) {
-      const page = await store.findEndpointsOf(db.sql, { ...of, after, limit: pageSize })
+      const page = await store.findEndpointsOf(db.sql, { ...application, after, limit: pageSize })
       if (page.length > 0) yield page
       after = page.length < pageSize ? undefined : page.at(-1)!.endpointId
     }

@@ -18,7 +18,7 @@ export interface ChunkHead extends ChunkKey {
 
 /** Finds chunks of any combination of these endpoints, days and series. */
 export async function findHeads(sql: Sql, keys: ChunkKey[]): Promise<(ChunkHead & { bytes: number })[]> {
-  const uniqueOf = (of: keyof ChunkKey) => [...new Set(keys.map((key) => key[of]))]
+  const uniqueOf = (column: keyof ChunkKey) => [...new Set(keys.map((key) => key[column]))]
   return await sql`
     select endpoint_no, series_id, day, slot, part, n, octet_length(data) as bytes from time_series.chunks
     where endpoint_no = any(${uniqueOf('endpointNo')}::bigint[]) and day = any(${uniqueOf('day')}::integer[])

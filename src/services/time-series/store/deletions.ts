@@ -21,13 +21,13 @@ export async function moveToDeleted(sql: Sql, endpointIds: string[], cutoff: num
 /** Finds some endpoints of a tenant or application, up to a number. */
 export async function findEndpointIdsOf(
   sql: Sql,
-  of: { tenantId: string; applicationName: string | undefined; upTo: number; limit: number },
+  query: { tenantId: string; applicationName: string | undefined; upTo: number; limit: number },
 ): Promise<string[]> {
   const rows = await sql<{ endpointId: string }[]>`
     select endpoint_id from time_series.endpoints
-    where tenant_id = ${of.tenantId} and endpoint_no <= ${of.upTo}
-      ${of.applicationName === undefined ? sql`` : sql`and application_name = ${of.applicationName}`}
-    limit ${of.limit}`
+    where tenant_id = ${query.tenantId} and endpoint_no <= ${query.upTo}
+      ${query.applicationName === undefined ? sql`` : sql`and application_name = ${query.applicationName}`}
+    limit ${query.limit}`
   return rows.map(({ endpointId }) => endpointId)
 }
 

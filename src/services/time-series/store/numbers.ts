@@ -38,20 +38,20 @@ export async function findExistingNumbers(sql: Sql, endpointNos: number[]): Prom
 /** Finds endpoints of an application by id, in pages. */
 export async function findEndpointsOf(
   sql: Sql,
-  of: { tenantId: string; applicationName: string; after: string; limit: number },
+  page: { tenantId: string; applicationName: string; after: string; limit: number },
 ): Promise<NumberedEndpoint[]> {
   return await sql`
     select endpoint_id, endpoint_no from time_series.endpoints
-    where tenant_id = ${of.tenantId} and application_name = ${of.applicationName} and endpoint_id > ${of.after}
-    order by endpoint_id limit ${of.limit}`
+    where tenant_id = ${page.tenantId} and application_name = ${page.applicationName} and endpoint_id > ${page.after}
+    order by endpoint_id limit ${page.limit}`
 }
 
 const pageSize = 500
 
 /** Yields all endpoint numbers of an application in pages. */
-export async function* endpointNosOf(db: Db, of: { tenantId: string; applicationName: string }) {
+export async function* endpointNosOf(db: Db, application: { tenantId: string; applicationName: string }) {
   for (let after = ''; ; ) {
-    const page = await findEndpointsOf(db.sql, { ...of, after, limit: pageSize })
+    const page = await findEndpointsOf(db.sql, { ...application, after, limit: pageSize })
     if (page.length === 0) return
     yield page.map(({ endpointNo }) => endpointNo)
     after = page.at(-1)!.endpointId
@@ -61,24 +61,24 @@ export async function* endpointNosOf(db: Db, of: { tenantId: string; application
 /** Finds the endpoints among these that have points, by id. */
 export async function findEndpointsByIds(
   sql: Sql,
-  of: { tenantId: string; applicationName: string; endpointIds: string[] },
+  query: { tenantId: string; applicationName: string; endpointIds: string[] },
 ): Promise<NumberedEndpoint[]> {
   return await sql`
     select endpoint_id, endpoint_no from time_series.endpoints
-    where endpoint_id = any(${of.endpointIds}::text[])
-      and tenant_id = ${of.tenantId} and application_name = ${of.applicationName}
+    where endpoint_id = any(${query.endpointIds}::text[])
+      and tenant_id = ${query.tenantId} and application_name = ${query.applicationName}
     order by endpoint_id`
 }
 
 /** Finds series by name with all of their values; without names, all series. */
 export async function findSeriesByName(
   sql: Sql,
-  of: { tenantId: string; applicationName: string; names: string[] | undefined },
+  query: { tenantId: string; applicationName: string; names: string[] | undefined },
 ): Promise<Series[]> {
   return await sql`
     select series_id, name, value_name from time_series.series
-    where tenant_id = ${of.tenantId} and application_name = ${of.applicationName}
-      ${of.names === undefined ? sql`` : sql`and name = any(${of.names}::text[])`}
+    where tenant_id = ${query.tenantId} and application_name = ${query.applicationName}
+      ${query.names === undefined ? sql`` : sql`and name = any(${query.names}::text[])`}
     order by name, value_name`
 }
 

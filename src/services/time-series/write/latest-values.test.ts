@@ -10,12 +10,12 @@ const { waypost, service, unregisteredEndpoint, collect, pack, sql } = await ope
 
 async function latestOf(
   endpoint: Parameters<typeof collect>[0],
-  of = service,
+  timeSeries = service,
 ): Promise<Record<string, [number, Value]>> {
-  const endpointNo = await of.numbers.endpointNo(endpoint)
-  const series = await of.numbers.seriesOf(endpoint)
+  const endpointNo = await timeSeries.numbers.endpointNo(endpoint)
+  const series = await timeSeries.numbers.seriesOf(endpoint)
   const names = new Map(series.map(({ seriesId, name }) => [seriesId, name]))
-  const samples = (await of.latest.of([endpointNo])).get(endpointNo) ?? []
+  const samples = (await timeSeries.latest.of([endpointNo])).get(endpointNo) ?? []
   return Object.fromEntries(samples.map(({ seriesId, timestamp, value }) => [names.get(seriesId)!, [timestamp, value]]))
 }
 

@@ -22,9 +22,9 @@ export async function publishPoints(bus: Bus, sql: Sql, rows: Rows, numbers: Num
     event.points.push(...pointsOf(rows, row, numbers))
   }
   const events: { tenantId: string; applicationName: string; points: StoredPoint[] }[] = []
-  for (const { points, ...of } of byApplication.values())
+  for (const { points, ...application } of byApplication.values())
     for (let from = 0; from < points.length; from += pointsPerEvent)
-      events.push({ ...of, points: points.slice(from, from + pointsPerEvent) })
+      events.push({ ...application, points: points.slice(from, from + pointsPerEvent) })
   await bus.publishAll(sql, PointsStored, events)
 }
 

@@ -49,13 +49,13 @@ interface NewEndpoint {
 export async function provisionFirst(
   deps: TokenDeps,
   sql: Sql,
-  of: Owner,
+  owner: Owner,
   endpoints: NewEndpoint[],
 ): Promise<(ProvisionedToken | 'taken')[]> {
   const created = new Map<string, ProvisionedToken>()
   // Repeats with new generated tokens for those that were taken.
   for (let remaining = endpoints; remaining.length > 0; ) {
-    const inserted = await insertFirst(deps, sql, of, remaining)
+    const inserted = await insertFirst(deps, sql, owner, remaining)
     for (const { endpointId, token } of inserted) created.set(endpointId, { token, status: 'Inactive' })
     remaining = remaining.filter(({ endpointId, token }) => token === undefined && !created.has(endpointId))
   }
@@ -74,18 +74,18 @@ async function insertFurther({ kit, key }: TokenDeps, sql: Sql, endpoint: store.
 }
 
 /** Inserts new endpoints with their first tokens, except those whose token is taken. */
-async function insertFirst({ kit, key }: TokenDeps, sql: Sql, of: Owner, endpoints: NewEndpoint[]) {
+async function insertFirst({ kit, key }: TokenDeps, sql: Sql, owner: Owner, endpoints: NewEndpoint[]) {
   const rows = new Map<string, store.FirstToken & { token: string }>()
   for (const { endpointId, token = newShortToken() } of endpoints) {
-    const tokenHash = await key.hashOf(sql, of.applicationName, token)
+    const tokenHash = await key.hashOf(sql, owner.applicationName, token)
     rows.set(endpointId, { endpointId, token, tokenHash, endpointTokenId: kit.newId() })
   }
-  const inserted = await store.insertEndpointsWithTokens(sql, { ...of, createdDate: kit.now() }, [...rows.values()])
+  const inserted = await store.insertEndpointsWithTokens(sql, { ...owner, createdDate: kit.now() }, [...rows.values()])
   for (const { endpointId, existed } of inserted)
     if (existed) {
       // The row remains of a deleted tenant, whose endpoints are deleted in batches. Its tokens must not become valid again.
-      await store.saveEndpoint(sql, { endpointId, ...of })
-      await publishDeleted(kit.bus, sql, of.tenantId, await store.deleteOtherTokens(sql, rows.get(endpointId)!))
+      await store.saveEndpoint(sql, { endpointId, ...owner })
+      await publishDeleted(kit.bus, sql, owner.tenantId, await store.deleteOtherTokens(sql, rows.get(endpointId)!))
     }
   return inserted.map(({ endpointId }) => rows.get(endpointId)!)
 }

@@ -17,8 +17,8 @@ export interface OutcomeQuery {
 const untilAlways = Number.MAX_SAFE_INTEGER
 
 /** Finds the latest response with this request id, if it is among the latest ones of the extension. Run it in one snapshot. */
-export async function findOutcome(sql: Sql, of: OutcomeQuery, deadline: number): Promise<StoredRecord | undefined> {
-  const { tenantId, endpointId, extension, requestId, outcomes } = of
+export async function findOutcome(sql: Sql, query: OutcomeQuery, deadline: number): Promise<StoredRecord | undefined> {
+  const { tenantId, endpointId, extension, requestId, outcomes } = query
   const since = ((await findUnregistered(sql, tenantId, [endpointId])).get(endpointId) ?? -1) + 1
   const responses = {
     tenantId,

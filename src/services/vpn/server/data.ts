@@ -10,7 +10,7 @@ import * as store from '../store/server.ts'
 
 export interface ServerData {
   findLease(): Promise<store.LeaseRow | undefined>
-  takeLease(of: { holder: string; host: string; seen: store.LeaseRow | undefined }): Promise<boolean>
+  takeLease(claim: { holder: string; host: string; seen: store.LeaseRow | undefined }): Promise<boolean>
   writeBeat(holder: string, state: store.ServerState): Promise<boolean>
   releaseLease(holder: string, problem: string | undefined): Promise<void>
   installation(): Promise<Installation>
@@ -41,7 +41,7 @@ export function createServerData(deps: {
   const { sql } = db
   return {
     findLease: () => inTime(store.findLease(sql)),
-    takeLease: (of) => inTime(store.takeLease(sql, of)),
+    takeLease: (claim) => inTime(store.takeLease(sql, claim)),
     writeBeat: (holder, state) => inTime(store.writeBeat(sql, holder, state)),
     releaseLease: (holder, problem) => inTime(store.releaseLease(sql, holder, problem)),
     installation: () => inTime(authorities.installation()),

@@ -21,15 +21,15 @@ const clientsMax = 16_384
  * is no way to connect that the database has not allowed. Scripts are off, and clients cannot reach each other inside of OpenVPN.
  */
 export function serverConfig(
-  of: { protocol: Protocol; port: number; files: ServerFiles; dropRights: boolean },
+  options: { protocol: Protocol; port: number; files: ServerFiles; dropRights: boolean },
   { root, server, tlsCrypt }: Installation,
 ): string {
-  const { protocol, files } = of
+  const { protocol, files } = options
   return [
     'mode server',
     'tls-server',
     `proto ${protocol === 'udp' ? 'udp' : 'tcp-server'}`,
-    `port ${of.port}`,
+    `port ${options.port}`,
     `dev ${interfaceOf(protocol)}`,
     'dev-type tun',
     'topology subnet',
@@ -59,7 +59,7 @@ export function serverConfig(
     // Clients have a certificate and neither user name nor password.
     'auth-user-pass-optional',
     ...(protocol === 'udp' ? ['multihome', 'explicit-exit-notify 1'] : ['tcp-nodelay']),
-    ...(of.dropRights ? ['user nobody', 'group nogroup'] : []),
+    ...(options.dropRights ? ['user nobody', 'group nogroup'] : []),
     'verb 3',
     '',
     inline('ca', root.certificate),

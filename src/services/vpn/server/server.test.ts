@@ -143,7 +143,7 @@ suite('who may connect', () => {
 suite('the lease', () => {
   const data = {
     findLease: () => store.findLease(sql),
-    takeLease: (of: Parameters<typeof store.takeLease>[1]) => store.takeLease(sql, of),
+    takeLease: (claim: Parameters<typeof store.takeLease>[1]) => store.takeLease(sql, claim),
   }
 
   test('one process has it; another takes over when the heartbeat stops, but not after the database was away', async () => {

@@ -139,10 +139,10 @@ async function noAddress(sql: Parameters<typeof findTenant>[0], tenantId: string
 /** Revokes clients and clears their links to an endpoint that was unregistered. */
 export async function unlink(
   sql: Parameters<typeof store.revokeClients>[0],
-  of: { tenantId: string; ids: string[]; at: Date },
+  clients: { tenantId: string; ids: string[]; at: Date },
 ) {
-  await store.revokeClients(sql, of)
-  await store.clearEndpoint(sql, of.tenantId, of.ids)
+  await store.revokeClients(sql, clients)
+  await store.clearEndpoint(sql, clients.tenantId, clients.ids)
 }
 
 const unknownEndpoint = (endpointId: string) => invalidField('endpointId', `there is no endpoint ${endpointId}`)

@@ -59,21 +59,21 @@ export async function findTenant(sql: Sql, tenantId: string): Promise<TenantRow 
 export async function insertTenant(
   sql: TransactionSql,
   row: Omit<TenantRow, 'rangeStart'>,
-  of: { networkStart: string; rangeCount: number; rangeSize: number; restSeconds: number },
+  network: { networkStart: string; rangeCount: number; rangeSize: number; restSeconds: number },
 ) {
   // Two tenants would choose the same range.
   await sql`lock table vpn.tenants in share row exclusive mode`
   await sql`
     with ranges as (
-      select ${of.networkStart}::inet + number * ${of.rangeSize}::bigint as range_start
-      from generate_series(0, ${of.rangeCount}::bigint - 1) as number
+      select ${network.networkStart}::inet + number * ${network.rangeSize}::bigint as range_start
+      from generate_series(0, ${network.rangeCount}::bigint - 1) as number
     ), free as (
       select r.range_start, (select max(retired_date) from vpn.retired_tenants t where t.range_start = r.range_start) as since
       from ranges r where not exists (select from vpn.tenants t where t.range_start = r.range_start)
     )
     insert into vpn.tenants (tenant_id, range_start, certificate, sealed_key, serial_number, fingerprint)
     select ${row.tenantId}, range_start, ${row.certificate}, ${row.sealedKey}, ${row.serialNumber}, ${row.fingerprint}
-    from free where since is null or since < now() - make_interval(secs => ${of.restSeconds})
+    from free where since is null or since < now() - make_interval(secs => ${network.restSeconds})
     order by since nulls first, range_start limit 1
     on conflict (tenant_id) do nothing`
 }

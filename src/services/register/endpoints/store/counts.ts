@@ -15,25 +15,25 @@ const sumOfCounts = (sql: Sql, where: Fragment) => sql`
   ) both_tables group by application_name, version_name, metadata_key`
 
 /** Returns an SQL expression for the exact number of endpoints. It reads the counts, not the endpoints. */
-export function endpointCountSql(sql: Sql, of: CountSelection): Fragment {
-  const where = sql`tenant_id = ${of.tenantId} and metadata_key = ''
-    ${of.applicationNames ? sql`and application_name = any(${of.applicationNames}::text[])` : sql``}
-    ${of.versionNames ? sql`and version_name = any(${of.versionNames}::text[])` : sql``}`
+export function endpointCountSql(sql: Sql, selection: CountSelection): Fragment {
+  const where = sql`tenant_id = ${selection.tenantId} and metadata_key = ''
+    ${selection.applicationNames ? sql`and application_name = any(${selection.applicationNames}::text[])` : sql``}
+    ${selection.versionNames ? sql`and version_name = any(${selection.versionNames}::text[])` : sql``}`
   return sql`((select coalesce(sum(count), 0)::bigint from register.counts where ${where})
     + (select coalesce(sum(difference), 0)::bigint from register.count_differences where ${where}))`
 }
 
-export async function countEndpoints(sql: Sql, of: CountSelection): Promise<number> {
-  const [row] = await sql`select ${endpointCountSql(sql, of)} as n`
+export async function countEndpoints(sql: Sql, selection: CountSelection): Promise<number> {
+  const [row] = await sql`select ${endpointCountSql(sql, selection)} as n`
   return row?.n
 }
 
 /** Finds the versions that have endpoints, and the keys that at least one endpoint of each has. */
 export async function findKeys(
   sql: Sql,
-  of: { tenantId: string; applicationName: string },
+  application: { tenantId: string; applicationName: string },
 ): Promise<{ versionName: string; metadataKey: string }[]> {
-  const where = sql`tenant_id = ${of.tenantId} and application_name = ${of.applicationName}`
+  const where = sql`tenant_id = ${application.tenantId} and application_name = ${application.applicationName}`
   return await sql<{ versionName: string; metadataKey: string }[]>`
     select version_name, metadata_key from (${sumOfCounts(sql, where)}) counted where n > 0
     order by version_name, metadata_key`

@@ -31,10 +31,10 @@ export interface NewEndpoint {
  */
 export async function insertEndpoints(
   sql: Sql,
-  of: { tenantId: string; applicationName: string; at: Date },
+  common: { tenantId: string; applicationName: string; at: Date },
   endpoints: NewEndpoint[],
 ): Promise<{ endpointId: string; seq: number }[]> {
-  const { tenantId, applicationName, at } = of
+  const { tenantId, applicationName, at } = common
   return await sql<{ endpointId: string; seq: number }[]>`
     with lock as materialized (select pg_advisory_xact_lock_shared(hashtextextended(${lockName(applicationName)}, 0))),
     given as (
@@ -117,38 +117,38 @@ export async function lockEndpoint(sql: Sql, endpointId: string): Promise<Endpoi
 /** Saves metadata and updates the counts of its keys. Returns the new revision. */
 export async function saveMetadata(
   sql: Sql,
-  of: EndpointRef & { metadata: Metadata; at: Date; addedKeys: string[]; removedKeys: string[] },
+  endpoint: EndpointRef & { metadata: Metadata; at: Date; addedKeys: string[]; removedKeys: string[] },
 ): Promise<number> {
-  const keys = [...of.addedKeys, ...of.removedKeys]
-  const differences = [...of.addedKeys.map(() => 1), ...of.removedKeys.map(() => -1)]
+  const keys = [...endpoint.addedKeys, ...endpoint.removedKeys]
+  const differences = [...endpoint.addedKeys.map(() => 1), ...endpoint.removedKeys.map(() => -1)]
   const [row] = await sql`
     with changed as (
-      update register.endpoints set metadata = ${sql.json(of.metadata as never)},
-        metadata_revision = metadata_revision + 1, metadata_updated_date = ${of.at}
-      where endpoint_id = ${of.endpointId} returning metadata_revision, seq),
+      update register.endpoints set metadata = ${sql.json(endpoint.metadata as never)},
+        metadata_revision = metadata_revision + 1, metadata_updated_date = ${endpoint.at}
+      where endpoint_id = ${endpoint.endpointId} returning metadata_revision, seq),
     queued as (
       insert into register.directory_queue (tenant_id, application_name, seq, whole)
-      select ${of.tenantId}, ${of.applicationName}, seq, true from changed),
+      select ${endpoint.tenantId}, ${endpoint.applicationName}, seq, true from changed),
     counted as (
       insert into register.count_differences (tenant_id, metadata_key, application_name, version_name, difference)
-      select ${of.tenantId}, key, ${of.applicationName}, ${of.versionName}, difference
+      select ${endpoint.tenantId}, key, ${endpoint.applicationName}, ${endpoint.versionName}, difference
       from unnest(${keys}::text[], ${differences}::integer[]) as d(key, difference))
     select metadata_revision from changed`
   return row?.metadataRevision
 }
 
-export async function saveVersion(sql: Sql, of: EndpointRow, versionName: string, at: Date) {
+export async function saveVersion(sql: Sql, endpoint: EndpointRow, versionName: string, at: Date) {
   await sql`
     with moved as (
       update register.endpoints set version_name = ${versionName}, version_registered_date = ${at}
-      where endpoint_id = ${of.endpointId}),
+      where endpoint_id = ${endpoint.endpointId}),
     queued as (
       insert into register.directory_queue (tenant_id, application_name, seq, whole)
-      values (${of.tenantId}, ${of.applicationName}, ${of.seq}, true))
+      values (${endpoint.tenantId}, ${endpoint.applicationName}, ${endpoint.seq}, true))
     insert into register.count_differences (tenant_id, metadata_key, application_name, version_name, difference)
-    select ${of.tenantId}, key, ${of.applicationName}, version, difference
-    from unnest(${['', ...Object.keys(of.metadata)]}::text[]) as key,
-      unnest(${[of.versionName, versionName]}::text[], ${[-1, 1]}::integer[]) as d(version, difference)`
+    select ${endpoint.tenantId}, key, ${endpoint.applicationName}, version, difference
+    from unnest(${['', ...Object.keys(endpoint.metadata)]}::text[]) as key,
+      unnest(${[endpoint.versionName, versionName]}::text[], ${[-1, 1]}::integer[]) as d(version, difference)`
 }
 
 export interface ConnectivityRow extends EndpointRef {

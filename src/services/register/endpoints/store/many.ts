@@ -47,16 +47,16 @@ export interface MetadataToSave extends EndpointRef {
 /** Saves the metadata of several endpoints and updates the counts of their keys. */
 export async function saveMetadataOfMany(sql: Sql, changes: MetadataToSave[], at: Date) {
   const counted = new Map<string, { of: MetadataToSave; key: string; difference: number }>()
-  for (const of of changes)
+  for (const change of changes)
     for (const [keys, difference] of [
-      [of.addedKeys, 1],
-      [of.removedKeys, -1],
+      [change.addedKeys, 1],
+      [change.removedKeys, -1],
     ] as const)
       for (const key of keys) {
-        const name = JSON.stringify([of.applicationName, of.versionName, key])
+        const name = JSON.stringify([change.applicationName, change.versionName, key])
         const sum = counted.get(name)
         if (sum) sum.difference += difference
-        else counted.set(name, { of, key, difference })
+        else counted.set(name, { of: change, key, difference })
       }
   const differences = [...counted.values()]
   await sql`

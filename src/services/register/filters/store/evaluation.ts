@@ -25,12 +25,12 @@ export async function findMatching(sql: Sql, query: Query, tenantId: string, seq
 /** Returns the endpoints that are stored as members. */
 export async function findStoredMembers(
   sql: Sql,
-  of: { tenantId: string; memberSet: number; seqs: number[] },
+  set: { tenantId: string; memberSet: number; seqs: number[] },
 ): Promise<Set<number>> {
   const rows = await sql<{ seq: number }[]>`
     select seq from register.filter_members
-    where tenant_id = ${of.tenantId} and member_set = ${of.memberSet}
-      and seq = any(${of.seqs.map(String)}::text[]::bigint[]) and matched`
+    where tenant_id = ${set.tenantId} and member_set = ${set.memberSet}
+      and seq = any(${set.seqs.map(String)}::text[]::bigint[]) and matched`
   return new Set(rows.map(({ seq }) => seq))
 }
 

@@ -91,14 +91,14 @@ export const filterIndex: FilterIndex = {
 /** Finds a page of members in list order. The set must be that of an active filter. */
 export async function findMembersOfSet(
   sql: Sql,
-  of: { tenantId: string; memberSet: number; after: number; limit: number },
+  page: { tenantId: string; memberSet: number; after: number; limit: number },
 ): Promise<(EndpointRef & { seq: number })[]> {
   return await sql<(EndpointRef & { seq: number })[]>`
     with page as materialized (
-      select number as seq from register.members_page(${of.tenantId}, array[${of.memberSet}]::bigint[], ${of.after}, 0,
-        ${of.limit}))
+      select number as seq from register.members_page(${page.tenantId}, array[${page.memberSet}]::bigint[], ${page.after}, 0,
+        ${page.limit}))
     select e.endpoint_id, e.tenant_id, e.application_name, e.version_name, e.seq from register.endpoints e
-    where e.tenant_id = ${of.tenantId} and e.seq = any(array(select seq from page)) order by e.seq`
+    where e.tenant_id = ${page.tenantId} and e.seq = any(array(select seq from page)) order by e.seq`
 }
 
 export interface Transition {
@@ -181,9 +181,9 @@ export async function findNext(
  */
 export async function matchPart(
   sql: Sql,
-  of: ApplicationKey & { memberSet: number; query: Query; after: number; until: number },
+  part: ApplicationKey & { memberSet: number; query: Query; after: number; until: number },
 ) {
-  const keys = keysOf(of.query)
+  const keys = keysOf(part.query)
   const connectivity = keys === 'any' || defaultKeys.some((key) => keys.has(key))
   const metadata = connectivity
     ? sql`register.whole_metadata(metadata, connected, connectivity_ts) as metadata`
@@ -192,14 +192,14 @@ export async function matchPart(
   await sql`
     with added as (
       insert into register.filter_members (tenant_id, member_set, seq)
-      select ${of.tenantId}, ${of.memberSet}, e.seq from (
+      select ${part.tenantId}, ${part.memberSet}, e.seq from (
         select seq, version_name, ${metadata} from register.endpoints
-        where tenant_id = ${of.tenantId} and application_name = ${of.applicationName}
-          and seq > ${of.after} and seq <= ${of.until} offset 0) e
-      where ${toSql(sql, of.query, { metadata: 'e.metadata', versionName: 'e.version_name' })} order by e.seq
+        where tenant_id = ${part.tenantId} and application_name = ${part.applicationName}
+          and seq > ${part.after} and seq <= ${part.until} offset 0) e
+      where ${toSql(sql, part.query, { metadata: 'e.metadata', versionName: 'e.version_name' })} order by e.seq
       on conflict do nothing returning 1)
     insert into register.filter_count_differences (tenant_id, member_set, difference)
-    select ${of.tenantId}, ${of.memberSet}, count(*) from added having count(*) > 0`.unprepared()
+    select ${part.tenantId}, ${part.memberSet}, count(*) from added having count(*) > 0`.unprepared()
 }
 
 /** Deletes the refusals of a set, which are needed only while it is pending. */

@@ -23,16 +23,16 @@ export const resourceOf = ({ tenantId, entityType, entityId, applicationName }: 
     : endpointResource({ tenantId, applicationName, endpointId: entityId })
 
 /** Checks that the alert exists, belongs to the entity, and that the caller holds the scope. */
-export function requireAlert(ctx: Ctx, of: AlertPlace, row: AlertRow | undefined, scope: string): AlertRow {
-  const missing = () => NoAlert({ alertId: of.alertId })
+export function requireAlert(ctx: Ctx, alert: AlertPlace, row: AlertRow | undefined, scope: string): AlertRow {
+  const missing = () => NoAlert({ alertId: alert.alertId })
   if (!row) throw missing()
   authorizeOrNotFound(ctx, { read: 'alert:read', scope }, resourceOf(row), missing)
-  if (of.entityId !== undefined && of.entityId !== row.entityId) throw missing()
-  if (of.entityType !== undefined && of.entityType !== row.entityType) throw missing()
+  if (alert.entityId !== undefined && alert.entityId !== row.entityId) throw missing()
+  if (alert.entityType !== undefined && alert.entityType !== row.entityType) throw missing()
   return row
 }
 
-export async function findAlert(sql: Sql, ctx: Ctx, of: AlertPlace, scope: string): Promise<AlertRow> {
-  const row = isUuid(of.alertId) ? await findRow(sql, ctx.tenantId, of.alertId) : undefined
-  return requireAlert(ctx, of, row, scope)
+export async function findAlert(sql: Sql, ctx: Ctx, alert: AlertPlace, scope: string): Promise<AlertRow> {
+  const row = isUuid(alert.alertId) ? await findRow(sql, ctx.tenantId, alert.alertId) : undefined
+  return requireAlert(ctx, alert, row, scope)
 }

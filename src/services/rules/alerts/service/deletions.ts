@@ -21,8 +21,8 @@ export function createAlertDeletions({
   jobs,
   settings,
 }: Pick<Kit<RulesSettings>, 'db' | 'bus' | 'jobs' | 'settings'>): PeriodicTask[] {
-  jobs.handle(ForgetEndpoints, async ({ until, ...of }) => {
-    while ((await store.deleteOfEndpoints(db.sql, { ...of, until: new Date(until), limit: atOnce })) === atOnce);
+  jobs.handle(ForgetEndpoints, async ({ until, ...endpoints }) => {
+    while ((await store.deleteOfEndpoints(db.sql, { ...endpoints, until: new Date(until), limit: atOnce })) === atOnce);
   })
   jobs.handle(ForgetTenant, async ({ tenantId }) => {
     while ((await store.deleteOfTenant(db.sql, tenantId, atOnce)) === atOnce);

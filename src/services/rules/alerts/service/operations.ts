@@ -24,16 +24,16 @@ export interface BulkDeletion {
 async function changeOpen(
   deps: OperationDeps,
   ctx: Ctx,
-  of: AlertPlace,
+  alert: AlertPlace,
   work: (
     row: store.AlertRow,
     at: Date,
   ) => { eventType: 'ACKNOWLEDGED' | 'UPDATED' | 'RESOLVED'; comment?: string } | undefined,
 ) {
-  await findAlert(deps.kit.db.sql, ctx, of, 'alert:update')
+  await findAlert(deps.kit.db.sql, ctx, alert, 'alert:update')
   const { kit } = deps
   await kit.db.tx(async (sql) => {
-    const row = requireAlert(ctx, of, await store.lockAlert(sql, ctx.tenantId, of.alertId), 'alert:update')
+    const row = requireAlert(ctx, alert, await store.lockAlert(sql, ctx.tenantId, alert.alertId), 'alert:update')
     if (row.state === 'RESOLVED') return
     const at = kit.now()
     const change = work(row, at)
@@ -54,24 +54,24 @@ async function changeOpen(
 export const acknowledge = (
   deps: OperationDeps,
   ctx: Ctx,
-  of: AlertPlace,
+  alert: AlertPlace,
   { acknowledgement, comment }: { acknowledgement: Acknowledgement; comment?: string },
 ) =>
-  changeOpen(deps, ctx, of, (row) => {
+  changeOpen(deps, ctx, alert, (row) => {
     const isAcknowledged = acknowledgement === 'ACKNOWLEDGED'
     if (row.isAcknowledged === isAcknowledged) return undefined
     row.isAcknowledged = isAcknowledged
     return { eventType: isAcknowledged ? 'ACKNOWLEDGED' : 'UPDATED', ...(comment !== undefined && { comment }) }
   })
 
-export const resolveByCaller = (deps: OperationDeps, ctx: Ctx, of: AlertPlace, reason: string | undefined) =>
-  changeOpen(deps, ctx, of, (row, at) => {
+export const resolveByCaller = (deps: OperationDeps, ctx: Ctx, alert: AlertPlace, reason: string | undefined) =>
+  changeOpen(deps, ctx, alert, (row, at) => {
     resolve(row, reason, at)
     return { eventType: 'RESOLVED' }
   })
 
-export async function deleteOne(deps: OperationDeps, ctx: Ctx, of: AlertPlace) {
-  const { id } = await findAlert(deps.kit.db.sql, ctx, of, 'alert:delete')
+export async function deleteOne(deps: OperationDeps, ctx: Ctx, alert: AlertPlace) {
+  const { id } = await findAlert(deps.kit.db.sql, ctx, alert, 'alert:delete')
   await store.deleteAlerts(deps.kit.db.sql, ctx.tenantId, [id])
 }
 

@@ -16,10 +16,10 @@ export interface AlertReading {
     page: store.AlertPage,
   ): Promise<{ totalElements: number; content: AlertView[] }>
   types(ctx: Ctx, entityType: EntityType | undefined): Promise<string[]>
-  metadataKeys(ctx: Ctx, of: 'ALERT' | 'ENTITY'): Promise<string[]>
+  metadataKeys(ctx: Ctx, kind: 'ALERT' | 'ENTITY'): Promise<string[]>
   lifecycleEvents(
     ctx: Ctx,
-    of: AlertPlace,
+    alert: AlertPlace,
     query: { eventType?: LifecycleEventType | undefined; descending: boolean; offset: number; limit: number },
   ): Promise<{ totalElements: number; content: LifecycleEventView[] }>
 }
@@ -44,14 +44,17 @@ function visibleTo({ caller, tenantId }: Ctx): store.Visible {
 export function createAlertReading({ db: { sql } }: Pick<Kit, 'db'>): AlertReading {
   return {
     async list(ctx, criteria, page) {
-      const of = { ...visibleTo(ctx), ...criteria }
-      const [totalElements, rows] = await Promise.all([store.countAlerts(sql, of), store.findPage(sql, of, page)])
+      const selection = { ...visibleTo(ctx), ...criteria }
+      const [totalElements, rows] = await Promise.all([
+        store.countAlerts(sql, selection),
+        store.findPage(sql, selection, page),
+      ])
       return { totalElements, content: rows.map(viewOf) }
     },
     types: (ctx, entityType) => store.findTypes(sql, visibleTo(ctx), entityType),
-    metadataKeys: (ctx, of) => store.findMetadataKeys(sql, visibleTo(ctx), of),
-    async lifecycleEvents(ctx, of, query) {
-      const { id } = await findAlert(sql, ctx, of, scope)
+    metadataKeys: (ctx, kind) => store.findMetadataKeys(sql, visibleTo(ctx), kind),
+    async lifecycleEvents(ctx, alert, query) {
+      const { id } = await findAlert(sql, ctx, alert, scope)
       const { total, rows } = await store.findEvents(sql, { alertId: id, ...query })
       const content = rows.map(({ userId, ...row }) => ({ ...row, ...(userId !== null && { userId }) }))
       return { totalElements: total, content }

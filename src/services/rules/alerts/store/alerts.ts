@@ -168,14 +168,14 @@ export async function deleteAlerts(sql: Sql, tenantId: string, ids: string[]): P
 /** Deletes some alerts of endpoints that were started until `until`; returns how many. */
 export async function deleteOfEndpoints(
   sql: Sql,
-  of: { tenantId: string; endpointIds: string[]; until: Date; limit: number },
+  endpoints: { tenantId: string; endpointIds: string[]; until: Date; limit: number },
 ): Promise<number> {
   const { count } = await sql`
     delete from rules.alerts where id = any(array(
       select id from rules.alerts
-      where tenant_id = ${of.tenantId} and entity_type = 'ENDPOINT' and entity_id = any(${of.endpointIds}::text[])
-        and started_at <= ${of.until}
-      limit ${of.limit}))`
+      where tenant_id = ${endpoints.tenantId} and entity_type = 'ENDPOINT' and entity_id = any(${endpoints.endpointIds}::text[])
+        and started_at <= ${endpoints.until}
+      limit ${endpoints.limit}))`
   return count
 }
 

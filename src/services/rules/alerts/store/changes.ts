@@ -14,7 +14,7 @@ export interface AlertChange {
 /** Finds changes since a time, oldest first. */
 export async function findChangesSince(
   sql: Sql,
-  of: {
+  query: {
     tenantId: string
     applicationName: string | undefined
     endpointIds: readonly string[] | undefined
@@ -25,10 +25,10 @@ export async function findChangesSince(
   const rows = await sql<(AlertRow & { eventId: string; eventType: LifecycleEventType })[]>`
     select e.id as event_id, e.event_type, ${alertColumns(sql)}
     from rules.alert_events e join rules.alerts a on a.id = e.alert_id
-    where e.created_at >= ${of.since} and a.tenant_id = ${of.tenantId}
-      ${of.applicationName === undefined ? sql`` : sql`and a.application_name = ${of.applicationName}`}
-      ${of.endpointIds ? sql`and a.entity_type = 'ENDPOINT' and a.entity_id = any(${[...of.endpointIds]}::text[])` : sql``}
-    order by e.created_at, e.id limit ${of.limit}`
+    where e.created_at >= ${query.since} and a.tenant_id = ${query.tenantId}
+      ${query.applicationName === undefined ? sql`` : sql`and a.application_name = ${query.applicationName}`}
+      ${query.endpointIds ? sql`and a.entity_type = 'ENDPOINT' and a.entity_id = any(${[...query.endpointIds]}::text[])` : sql``}
+    order by e.created_at, e.id limit ${query.limit}`
   return rows.map(({ eventId, eventType, ...row }) => ({
     eventId,
     eventType,

@@ -35,38 +35,43 @@ export interface AlertPage {
   limit: number
 }
 
-function visibleOf(sql: Sql, of: Visible): Fragment {
-  if (of.all) return sql`a.tenant_id = ${of.tenantId}`
-  const ofEndpoints = of.endpoints.length === 0 ? sql`` : sql`or a.entity_id = any(${of.endpoints}::text[])`
-  return sql`a.tenant_id = ${of.tenantId} and a.entity_type = 'ENDPOINT'
-    and (a.application_name = any(${of.applications}::text[]) ${ofEndpoints})`
+function visibleOf(sql: Sql, visible: Visible): Fragment {
+  if (visible.all) return sql`a.tenant_id = ${visible.tenantId}`
+  const ofEndpoints = visible.endpoints.length === 0 ? sql`` : sql`or a.entity_id = any(${visible.endpoints}::text[])`
+  return sql`a.tenant_id = ${visible.tenantId} and a.entity_type = 'ENDPOINT'
+    and (a.application_name = any(${visible.applications}::text[]) ${ofEndpoints})`
 }
 
 /** Returns whether the tables of counts, which have no single entities, can answer for these alerts. */
-const hasCounts = (of: Visible) => of.all || of.endpoints.length === 0
+const hasCounts = (visible: Visible) => visible.all || visible.endpoints.length === 0
 
-const isCounted = (of: Visible & Criteria) =>
-  hasCounts(of) &&
-  [of.entityIds, of.alertSettingId, of.metadata, of.entityMetadata, of.fromStartedAt, of.toStartedAt].every(
-    (criterion) => criterion === undefined,
-  )
+const isCounted = (selection: Visible & Criteria) =>
+  hasCounts(selection) &&
+  [
+    selection.entityIds,
+    selection.alertSettingId,
+    selection.metadata,
+    selection.entityMetadata,
+    selection.fromStartedAt,
+    selection.toStartedAt,
+  ].every((criterion) => criterion === undefined)
 
-function conditionOf(sql: Sql, of: Visible & Criteria): Fragment {
+function conditionOf(sql: Sql, selection: Visible & Criteria): Fragment {
   const when = (isGiven: boolean, condition: () => Fragment) => (isGiven ? sql`and ${condition()}` : sql``)
-  const { entityType, entityIds, alertTypes, states, isAcknowledged, severities } = of
+  const { entityType, entityIds, alertTypes, states, isAcknowledged, severities } = selection
   return sql`
-    ${visibleOf(sql, of)}
+    ${visibleOf(sql, selection)}
     ${when(entityType !== undefined, () => sql`a.entity_type = ${entityType!}`)}
     ${when(entityIds !== undefined, () => sql`a.entity_id = any(${entityIds!}::text[])`)}
-    ${when(of.alertSettingId !== undefined, () => sql`a.alert_setting_id = ${of.alertSettingId!}::uuid`)}
+    ${when(selection.alertSettingId !== undefined, () => sql`a.alert_setting_id = ${selection.alertSettingId!}::uuid`)}
     ${when(alertTypes !== undefined, () => sql`a.alert_type = any(${alertTypes!}::text[])`)}
     ${when(states !== undefined, () => stateCondition(sql, states!))}
     ${when(isAcknowledged !== undefined, () => sql`a.is_acknowledged = ${isAcknowledged!}`)}
     ${when(severities !== undefined, () => sql`a.severity = any(${severities!}::smallint[])`)}
-    ${when(of.metadata !== undefined, () => metadataCondition(sql, sql`a.metadata`, of.metadata!))}
-    ${when(of.entityMetadata !== undefined, () => metadataCondition(sql, sql`a.entity_metadata`, of.entityMetadata!))}
-    ${when(of.fromStartedAt !== undefined, () => sql`a.started_at >= ${of.fromStartedAt!}`)}
-    ${when(of.toStartedAt !== undefined, () => sql`a.started_at <= ${of.toStartedAt!}`)}`
+    ${when(selection.metadata !== undefined, () => metadataCondition(sql, sql`a.metadata`, selection.metadata!))}
+    ${when(selection.entityMetadata !== undefined, () => metadataCondition(sql, sql`a.entity_metadata`, selection.entityMetadata!))}
+    ${when(selection.fromStartedAt !== undefined, () => sql`a.started_at >= ${selection.fromStartedAt!}`)}
+    ${when(selection.toStartedAt !== undefined, () => sql`a.started_at <= ${selection.toStartedAt!}`)}`
 }
 
 /** A constant instead of a parameter lets PostgreSQL use the index of open alerts. */
@@ -99,17 +104,17 @@ function scalarOf(value: string): 'text' | 'scalar' | 'object' {
 }
 
 /** Counts alerts; from the sums where these suffice, because counting rows takes longer with each alert. */
-export async function countAlerts(sql: Sql, of: Visible & Criteria): Promise<number> {
-  const [row] = isCounted(of)
+export async function countAlerts(sql: Sql, selection: Visible & Criteria): Promise<number> {
+  const [row] = isCounted(selection)
     ? await sql<{ count: number }[]>`
-        select coalesce(sum(a.count), 0)::integer as count from rules.alert_counts a where ${conditionOf(sql, of)}`
+        select coalesce(sum(a.count), 0)::integer as count from rules.alert_counts a where ${conditionOf(sql, selection)}`
     : await sql<{ count: number }[]>`
-        select count(*)::integer as count from rules.alerts a where ${conditionOf(sql, of)}`
+        select count(*)::integer as count from rules.alerts a where ${conditionOf(sql, selection)}`
   return row!.count
 }
 
 /** Returns a page. Equal keys are ordered by id. */
-export async function findPage(sql: Sql, of: Visible & Criteria, page: AlertPage): Promise<AlertRow[]> {
+export async function findPage(sql: Sql, selection: Visible & Criteria, page: AlertPage): Promise<AlertRow[]> {
   const column = {
     startedAt: sql`a.started_at`,
     lastActiveAt: sql`a.last_active_at`,
@@ -117,13 +122,13 @@ export async function findPage(sql: Sql, of: Visible & Criteria, page: AlertPage
   }[page.sort]
   const order = page.descending ? sql`${column} desc, a.id desc` : sql`${column} asc, a.id asc`
   return await sql<AlertRow[]>`
-    select ${alertColumns(sql)} from rules.alerts a where ${conditionOf(sql, of)}
+    select ${alertColumns(sql)} from rules.alerts a where ${conditionOf(sql, selection)}
     order by ${order} offset ${page.offset} limit ${page.limit}`
 }
 
 /** Returns the types of the visible alerts, jumping from one to the next in the index. */
-export async function findTypes(sql: Sql, of: Visible, entityType: EntityType | undefined): Promise<string[]> {
-  const condition = conditionOf(sql, { ...of, entityType })
+export async function findTypes(sql: Sql, visible: Visible, entityType: EntityType | undefined): Promise<string[]> {
+  const condition = conditionOf(sql, { ...visible, entityType })
   const rows = await sql<{ alertType: string }[]>`
     with recursive found as (
       (select a.alert_type from rules.alerts a where ${condition} order by a.alert_type limit 1)
@@ -137,10 +142,10 @@ export async function findTypes(sql: Sql, of: Visible, entityType: EntityType | 
 }
 
 /** Returns the keys that the metadata of the visible alerts have. */
-export async function findMetadataKeys(sql: Sql, of: Visible, kind: 'ALERT' | 'ENTITY'): Promise<string[]> {
-  if (hasCounts(of)) {
+export async function findMetadataKeys(sql: Sql, visible: Visible, kind: 'ALERT' | 'ENTITY'): Promise<string[]> {
+  if (hasCounts(visible)) {
     const counted = await sql<{ key: string }[]>`
-      select a.key from rules.alert_keys a where ${visibleOf(sql, of)} and a.kind = ${kind}
+      select a.key from rules.alert_keys a where ${visibleOf(sql, visible)} and a.kind = ${kind}
       group by a.key having sum(a.count) > 0 order by a.key`
     return counted.map(({ key }) => key)
   }
@@ -148,7 +153,7 @@ export async function findMetadataKeys(sql: Sql, of: Visible, kind: 'ALERT' | 'E
   const rows = await sql<{ key: string }[]>`
     select distinct key collate "C" as key from (
       select distinct ${column} as document from rules.alerts a
-      where ${visibleOf(sql, of)} and ${column} is not null and ${column} <> '{}') d,
+      where ${visibleOf(sql, visible)} and ${column} is not null and ${column} <> '{}') d,
       jsonb_object_keys(d.document) as key
     order by 1`
   return rows.map(({ key }) => key)
@@ -164,7 +169,7 @@ export interface LifecycleEventRow {
 
 export async function findEvents(
   sql: Sql,
-  of: {
+  query: {
     alertId: string
     eventType?: LifecycleEventType | undefined
     descending: boolean
@@ -173,12 +178,12 @@ export async function findEvents(
   },
 ): Promise<{ total: number; rows: LifecycleEventRow[] }> {
   const condition = sql`
-    alert_id = ${of.alertId}::uuid ${of.eventType === undefined ? sql`` : sql`and event_type = ${of.eventType}`}`
-  const order = of.descending ? sql`created_at desc, id desc` : sql`created_at asc, id asc`
+    alert_id = ${query.alertId}::uuid ${query.eventType === undefined ? sql`` : sql`and event_type = ${query.eventType}`}`
+  const order = query.descending ? sql`created_at desc, id desc` : sql`created_at asc, id asc`
   const [count] = await sql<{ total: number }[]>`
     select count(*)::integer as total from rules.alert_events where ${condition}`
   const rows = await sql<LifecycleEventRow[]>`
     select id, event_type, created_at, user_id, payload from rules.alert_events where ${condition}
-    order by ${order} offset ${of.offset} limit ${of.limit}`
+    order by ${order} offset ${query.offset} limit ${query.limit}`
   return { total: count!.total, rows }
 }

@@ -1,7 +1,7 @@
 import { pageQuery } from '../../../../kernel/paging.ts'
 import { DateTime, Empty, ifMatchFails, Name, Text, Type } from '../../../../kernel/schema.ts'
 
-export const name = (of: string) => Name({ description: `Name of the ${of}.` })
+export const name = (noun: string) => Name({ description: `Name of the ${noun}.` })
 export const description = Type.Optional(Text({ maxLength: 4000, description: 'Free text. Default: none.' }))
 export const uiMetadata = Type.Optional(
   Text({ maxLength: 65_536, description: 'Text for a user interface; the platform does not read it. Default: none.' }),
@@ -59,11 +59,11 @@ export const listQueryWithParts = {
 export const none = { 204: Empty('Done.') }
 export const created = { 201: Empty('Created. `Location` has its address.') }
 export const invalid = 'A field is missing or wrong; the message names it.'
-export const missing = (of: string) => `The ${of} does not exist, or the caller may not read it.`
+export const missing = (noun: string) => `The ${noun} does not exist, or the caller may not read it.`
 export const ofAlertSetting = 'It belongs to an alert setting, which alone may change it.'
-export const changeFails = (of: string) => ({
+export const changeFails = (noun: string) => ({
   400: invalid,
-  404: missing(of),
+  404: missing(noun),
   409: ofAlertSetting,
   ...ifMatchFails,
 })

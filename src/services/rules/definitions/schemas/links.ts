@@ -4,22 +4,22 @@ import * as common from './common.ts'
 const ruleId = Name({ description: 'Id of the rule.' })
 const ofRule = Type.Object({ ruleId })
 
-const Linked = (of: string, title: string) =>
+const Linked = (noun: string, title: string) =>
   Type.Object(
     {
-      id: Type.String({ description: `Id of the ${of}.` }),
-      type: Type.String({ description: `Type of the ${of}, in capitals: the segment of its path with underscores.` }),
-      name: Type.String({ description: `Name of the ${of}.` }),
+      id: Type.String({ description: `Id of the ${noun}.` }),
+      type: Type.String({ description: `Type of the ${noun}, in capitals: the segment of its path with underscores.` }),
+      name: Type.String({ description: `Name of the ${noun}.` }),
     },
-    { title, description: `${of === 'action' ? 'An action' : 'A trigger'} of a rule.` },
+    { title, description: `${noun === 'action' ? 'An action' : 'A trigger'} of a rule.` },
   )
 
 const idsMax = 1000
-const ids = (of: string) => {
-  const id = Name({ description: `Id of ${of}.` })
-  const title = of === 'a trigger' ? 'TriggerReference' : 'ActionReference'
-  const object = Type.Object({ id }, { title, description: `An object with the id of ${of}.` })
-  return Type.Array(Type.Union([id, object], { description: `Id of ${of}, or an object with it.` }), {
+const ids = (noun: string) => {
+  const id = Name({ description: `Id of ${noun}.` })
+  const title = noun === 'a trigger' ? 'TriggerReference' : 'ActionReference'
+  const object = Type.Object({ id }, { title, description: `An object with the id of ${noun}.` })
+  return Type.Array(Type.Union([id, object], { description: `Id of ${noun}, or an object with it.` }), {
     maxItems: idsMax,
     description: `Ids, each as a text or in an object. An id counts once.`,
   })
@@ -64,10 +64,10 @@ export const listActions = {
   fails: { 404: common.missing('rule') },
 }
 
-const linkFails = (of: string) => ({
-  400: `${common.invalid} An id of no ${of} of this type that the caller may read is a wrong field, and so are too many.`,
+const linkFails = (noun: string) => ({
+  400: `${common.invalid} An id of no ${noun} of this type that the caller may read is a wrong field, and so are too many.`,
   404: `${common.missing('rule')} Or there is no such type.`,
-  409: `The rule or ${of === 'action' ? 'an action' : 'a trigger'} belongs to an alert setting, which alone may change it.`,
+  409: `The rule or ${noun === 'action' ? 'an action' : 'a trigger'} belongs to an alert setting, which alone may change it.`,
 })
 
 export const putTriggers = {

@@ -48,16 +48,21 @@ export type ActionView = Record<string, unknown>
 export interface ActionOperations {
   create(ctx: Ctx, type: ActionType, body: ActionBody): Promise<string>
   list(ctx: Ctx, type: ActionType, query: library.ListQuery): Promise<{ totalElements: number; content: ActionView[] }>
-  read(ctx: Ctx, of: { type: ActionType; id: string }): Promise<{ view: ActionView; etag: string }>
-  update(ctx: Ctx, of: { type: ActionType; id: string }, body: ActionBody, ifMatch: string | undefined): Promise<void>
-  delete(ctx: Ctx, of: { type: ActionType; id: string }, ifMatch: string | undefined): Promise<void>
+  read(ctx: Ctx, action: { type: ActionType; id: string }): Promise<{ view: ActionView; etag: string }>
+  update(
+    ctx: Ctx,
+    action: { type: ActionType; id: string },
+    body: ActionBody,
+    ifMatch: string | undefined,
+  ): Promise<void>
+  delete(ctx: Ctx, action: { type: ActionType; id: string }, ifMatch: string | undefined): Promise<void>
 }
 
 export const createActionOperations = (deps: Deps): ActionOperations => ({
   create: (ctx, type, body) => create(deps, ctx, type, body),
   list: (ctx, type, query) => list(deps, ctx, type, query),
-  read: (ctx, of) => read(deps, ctx, of),
-  update: (ctx, of, body, ifMatch) => update(deps, ctx, of, body, ifMatch),
+  read: (ctx, action) => read(deps, ctx, action),
+  update: (ctx, action, body, ifMatch) => update(deps, ctx, action, body, ifMatch),
   delete: (ctx, { type, id }, ifMatch) =>
     library.remove(deps, ctx, actionKind(type), { id, ifMatch }, (sql, row) => findRulesOfAction(sql, row.id)),
 })

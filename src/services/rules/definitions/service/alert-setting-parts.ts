@@ -29,27 +29,28 @@ export async function writeParts(
   deps: Deps,
   sql: Sql,
   ctx: Ctx,
-  of: { id: string; given: AlertSettingFields; selection: SelectionColumns; parts: PartIds },
+  setting: { id: string; given: AlertSettingFields; selection: SelectionColumns; parts: PartIds },
 ): Promise<PartIds> {
   const { kit, changes } = deps
-  const wanted = partsOf(of.id, of.given)
+  const wanted = partsOf(setting.id, setting.given)
   const ids: PartIds = {}
   for (const [name, part] of Object.entries(wanted) as [PartName, Part][]) {
-    const columns = columnsOf(ctx, part, of.selection)
-    const existing = of.parts[name]
+    const columns = columnsOf(ctx, part, setting.selection)
+    const existing = setting.parts[name]
     ids[name] = existing ?? kit.newId()
-    if (existing === undefined) await insertPart(deps, sql, ctx, { part, id: ids[name], columns, settingId: of.id })
+    if (existing === undefined)
+      await insertPart(deps, sql, ctx, { part, id: ids[name], columns, settingId: setting.id })
     else await changePart(deps, sql, ctx, { part, id: existing, columns })
   }
-  const gone = (Object.keys(of.parts) as PartName[]).filter((name) => !wanted[name])
-  for (const name of gone) await deleteRow(sql, tableOf[name], { tenantId: ctx.tenantId, id: of.parts[name]! })
+  const gone = (Object.keys(setting.parts) as PartName[]).filter((name) => !wanted[name])
+  for (const name of gone) await deleteRow(sql, tableOf[name], { tenantId: ctx.tenantId, id: setting.parts[name]! })
   for (const { rule, triggers, positive, negative } of partLinks) {
     const ruleId = ids[rule]
     const present = (names: PartName[]) => names.flatMap((name) => ids[name] ?? [])
     const links = { triggers: present(triggers), positive: present(positive), negative: present(negative) }
     if (ruleId !== undefined) await replaceLinks(sql, { tenantId: ctx.tenantId, ruleId }, links)
   }
-  await changes.record(sql, ctx.tenantId, [...Object.values(of.parts), ...Object.values(ids)])
+  await changes.record(sql, ctx.tenantId, [...Object.values(setting.parts), ...Object.values(ids)])
   return ids
 }
 

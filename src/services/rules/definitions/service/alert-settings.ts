@@ -87,10 +87,10 @@ async function follow(
   deps: Deps,
   sql: Sql,
   ctx: Ctx,
-  of: { id: string; given: AlertSettingFields; selection: SelectionColumns; parts: PartIds },
+  setting: { id: string; given: AlertSettingFields; selection: SelectionColumns; parts: PartIds },
 ) {
-  const parts = await writeParts(deps, sql, ctx, of)
-  await setParts(sql, { tenantId: ctx.tenantId, id: of.id }, parts)
+  const parts = await writeParts(deps, sql, ctx, setting)
+  await setParts(sql, { tenantId: ctx.tenantId, id: setting.id }, parts)
 }
 
 async function checkFields(deps: Deps, ctx: Ctx, given: AlertSettingFields) {

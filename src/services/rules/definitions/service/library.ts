@@ -60,15 +60,15 @@ export async function requireRow<R extends Row>(
   sql: Sql,
   ctx: Ctx,
   kind: Kind,
-  of: { id: string; verb: Verb; lock?: boolean },
+  request: { id: string; verb: Verb; lock?: boolean },
 ): Promise<R> {
-  const id = of.id.toLowerCase()
+  const id = request.id.toLowerCase()
   const place = { tenantId: ctx.tenantId, id, type: kind.type }
-  const find = of.lock ? store.lockRow : store.findRow
+  const find = request.lock ? store.lockRow : store.findRow
   const row = isUuid(id) ? await find<R>(sql, kind.table, place) : undefined
-  if (!row) throw kind.missing(of.id)
-  const access = { read: `${kind.scope}:read`, scope: `${kind.scope}:${of.verb}` }
-  authorizeOrNotFound(ctx, access, resourceOf(kind, ctx.tenantId, id), () => kind.missing(of.id))
+  if (!row) throw kind.missing(request.id)
+  const access = { read: `${kind.scope}:read`, scope: `${kind.scope}:${request.verb}` }
+  authorizeOrNotFound(ctx, access, resourceOf(kind, ctx.tenantId, id), () => kind.missing(request.id))
   return row
 }
 
@@ -177,5 +177,5 @@ export function statisticsView(row: store.StatisticsRow | undefined): Statistics
   }
 }
 
-export const findById = (sql: Sql, kind: Kind, of: { tenantId: string; id: string }) =>
-  store.findRow<Row>(sql, kind.table, { ...of, type: kind.type })
+export const findById = (sql: Sql, kind: Kind, key: { tenantId: string; id: string }) =>
+  store.findRow<Row>(sql, kind.table, { ...key, type: kind.type })

@@ -32,9 +32,9 @@ export interface LinkOperations {
   triggersOf(ctx: Ctx, ruleId: string): Promise<LinkedView[]>
   actionsOf(ctx: Ctx, ruleId: string): Promise<{ positiveActions: LinkedView[]; negativeActions: LinkedView[] }>
   /** Replaces the rule's triggers of a type; with `keep`, adds to them. */
-  setTriggers(ctx: Ctx, of: { ruleId: string; type: string; keep?: boolean }, ids: string[]): Promise<void>
+  setTriggers(ctx: Ctx, links: { ruleId: string; type: string; keep?: boolean }, ids: string[]): Promise<void>
   /** Replaces the rule's actions of a type. */
-  setActions(ctx: Ctx, of: { ruleId: string; type: string }, named: NamedActions): Promise<void>
+  setActions(ctx: Ctx, links: { ruleId: string; type: string }, named: NamedActions): Promise<void>
 }
 
 export const createLinkOperations = (deps: Deps): LinkOperations => ({
@@ -52,8 +52,8 @@ export const createLinkOperations = (deps: Deps): LinkOperations => ({
       negativeActions: actions.filter(({ isPositive }) => !isPositive).map(viewOf),
     }
   },
-  setTriggers: (ctx, of, ids) => setTriggers(deps, ctx, of, ids),
-  setActions: (ctx, of, named) => setActions(deps, ctx, of, named),
+  setTriggers: (ctx, links, ids) => setTriggers(deps, ctx, links, ids),
+  setActions: (ctx, links, named) => setActions(deps, ctx, links, named),
 })
 
 const viewOf = ({ id, type, name }: store.LinkedItem): LinkedView => ({ id, type: typeWord(type), name })
@@ -65,17 +65,17 @@ async function setTriggers(
   given: string[],
 ) {
   const type = triggerTypeOf(segment)
-  await changeLinks(deps, ctx, ruleId, async (sql, of) => {
+  await changeLinks(deps, ctx, ruleId, async (sql, rule) => {
     if (!type) throw NoTriggerType({ type: segment })
     const ids = await attachable(sql, ctx, { table: 'triggers', type, field: 'triggerIds' }, given)
-    const linked = await store.findTriggersOfRule(sql, of.ruleId)
+    const linked = await store.findTriggersOfRule(sql, rule.ruleId)
     const ofType = linked.filter((trigger) => trigger.type === type).map(({ id }) => id)
     const removed = keep ? [] : ofType.filter((id) => !ids.includes(id))
     const added = ids.filter((id) => !ofType.includes(id))
     if (linked.length - removed.length + added.length > attachedMax)
       throw invalidField('triggerIds', `a rule has at most ${attachedMax} triggers`)
-    await store.deleteTriggerLinks(sql, of, removed)
-    await store.appendTriggerLinks(sql, of, added)
+    await store.deleteTriggerLinks(sql, rule, removed)
+    await store.appendTriggerLinks(sql, rule, added)
     return removed.length + added.length > 0
   })
 }
@@ -87,10 +87,10 @@ async function setActions(
   named: NamedActions,
 ) {
   const type = actionTypes.find((known) => known === segment)
-  await changeLinks(deps, ctx, ruleId, async (sql, of) => {
+  await changeLinks(deps, ctx, ruleId, async (sql, rule) => {
     if (!type) throw NoActionType({ type: segment })
     const lists = listsOf(named)
-    const before = await store.findActionsOfRule(sql, of.ruleId)
+    const before = await store.findActionsOfRule(sql, rule.ruleId)
     const after = before.filter((action) => action.type !== type).map(({ id }) => id)
     let changed = 0
     for (const isPositive of [true, false]) {
@@ -101,8 +101,8 @@ async function setActions(
       const known = ofType.map(({ id }) => id)
       const removed = known.filter((id) => !ids.includes(id))
       const added = ids.filter((id) => !known.includes(id))
-      await store.deleteActionLinks(sql, { ...of, isPositive }, removed)
-      await store.appendActionLinks(sql, { ...of, isPositive }, added)
+      await store.deleteActionLinks(sql, { ...rule, isPositive }, removed)
+      await store.appendActionLinks(sql, { ...rule, isPositive }, added)
       after.push(...ids)
       changed += removed.length + added.length
     }
@@ -128,7 +128,7 @@ async function changeLinks(
   { kit, changes }: Deps,
   ctx: Ctx,
   ruleId: string,
-  work: (sql: Sql, of: { tenantId: string; ruleId: string }) => Promise<boolean>,
+  work: (sql: Sql, rule: { tenantId: string; ruleId: string }) => Promise<boolean>,
 ) {
   await kit.db.tx(async (sql) => {
     const rule = await library.requireRow(sql, ctx, ruleKind, { id: ruleId, verb: 'update', lock: true })
@@ -143,9 +143,9 @@ type Attaching =
   | { table: 'actions'; type: ActionType; field: string }
 
 /** Returns the ids without repetitions: 400 for one that the caller may not read, 409 for a part of an alert setting. */
-async function attachable(sql: Sql, ctx: Ctx, of: Attaching, given: string[]): Promise<string[]> {
-  const { table, type, field } = of
-  const kind = of.table === 'triggers' ? triggerKind(of.type) : actionKind(of.type)
+async function attachable(sql: Sql, ctx: Ctx, attaching: Attaching, given: string[]): Promise<string[]> {
+  const { table, type, field } = attaching
+  const kind = attaching.table === 'triggers' ? triggerKind(attaching.type) : actionKind(attaching.type)
   const ids = [...new Set(given.map((id) => id.toLowerCase()))]
   const known = ids.filter(library.isUuid)
   const found = await store.findAttachable(sql, table, { tenantId: ctx.tenantId, type, ids: known })

@@ -55,8 +55,8 @@ export interface RuleOperations {
   read(ctx: Ctx, id: string): Promise<{ view: RuleView; etag: string }>
   update(ctx: Ctx, id: string, fields: RuleFields, ifMatch: string | undefined): Promise<void>
   delete(ctx: Ctx, id: string, ifMatch: string | undefined): Promise<void>
-  listVersions(ctx: Ctx, of: { id: string; page: number; size: number }): Promise<VersionPage>
-  readVersion(ctx: Ctx, of: { id: string; version: number }): Promise<VersionView>
+  listVersions(ctx: Ctx, page: { id: string; page: number; size: number }): Promise<VersionPage>
+  readVersion(ctx: Ctx, version: { id: string; version: number }): Promise<VersionView>
 }
 
 export type VersionView = RuleFields & { version: number; updatedAt: Date; updatedBy: string }
@@ -68,8 +68,8 @@ export const createRuleOperations = (deps: Deps): RuleOperations => ({
   read: (ctx, id) => read(deps, ctx, id),
   update: (ctx, id, fields, ifMatch) => update(deps, ctx, id, fields, ifMatch),
   delete: (ctx, id, ifMatch) => library.remove(deps, ctx, ruleKind, { id, ifMatch }),
-  listVersions: (ctx, of) => listVersions(deps, ctx, of),
-  readVersion: (ctx, of) => readVersion(deps, ctx, of),
+  listVersions: (ctx, page) => listVersions(deps, ctx, page),
+  readVersion: (ctx, version) => readVersion(deps, ctx, version),
 })
 
 const columnsOf = ({ name, description, expression, state = 'ENABLED', uiMetadata }: RuleFields) => ({
@@ -128,18 +128,18 @@ async function update(deps: Deps, ctx: Ctx, id: string, fields: RuleFields, ifMa
   })
 }
 
-async function listVersions(deps: Deps, ctx: Ctx, of: { id: string; page: number; size: number }) {
+async function listVersions(deps: Deps, ctx: Ctx, page: { id: string; page: number; size: number }) {
   const { sql } = deps.kit.db
-  const { id } = await library.requireRow(sql, ctx, ruleKind, { id: of.id, verb: 'read' })
-  const [totalElements, rows] = await Promise.all([countVersions(sql, id), findVersions(sql, id, windowOfPage(of))])
+  const { id } = await library.requireRow(sql, ctx, ruleKind, { id: page.id, verb: 'read' })
+  const [totalElements, rows] = await Promise.all([countVersions(sql, id), findVersions(sql, id, windowOfPage(page))])
   return { totalElements, content: rows.map(versionView) }
 }
 
-async function readVersion(deps: Deps, ctx: Ctx, of: { id: string; version: number }) {
+async function readVersion(deps: Deps, ctx: Ctx, version: { id: string; version: number }) {
   const { sql } = deps.kit.db
-  const { id } = await library.requireRow(sql, ctx, ruleKind, { id: of.id, verb: 'read' })
-  const row = await findVersion(sql, id, of.version)
-  if (!row) throw NoRuleVersion(of)
+  const { id } = await library.requireRow(sql, ctx, ruleKind, { id: version.id, verb: 'read' })
+  const row = await findVersion(sql, id, version.version)
+  if (!row) throw NoRuleVersion(version)
   return versionView(row)
 }
 

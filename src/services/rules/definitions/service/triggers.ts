@@ -45,9 +45,14 @@ export interface TriggerOperations {
     type: TriggerType,
     query: library.ListQuery,
   ): Promise<{ totalElements: number; content: TriggerView[] }>
-  read(ctx: Ctx, of: { type: TriggerType; id: string }): Promise<{ view: TriggerView; etag: string }>
-  update(ctx: Ctx, of: { type: TriggerType; id: string }, body: TriggerBody, ifMatch: string | undefined): Promise<void>
-  delete(ctx: Ctx, of: { type: TriggerType; id: string }, ifMatch: string | undefined): Promise<void>
+  read(ctx: Ctx, trigger: { type: TriggerType; id: string }): Promise<{ view: TriggerView; etag: string }>
+  update(
+    ctx: Ctx,
+    trigger: { type: TriggerType; id: string },
+    body: TriggerBody,
+    ifMatch: string | undefined,
+  ): Promise<void>
+  delete(ctx: Ctx, trigger: { type: TriggerType; id: string }, ifMatch: string | undefined): Promise<void>
 }
 
 export const createTriggerOperations = (deps: Deps): TriggerOperations => ({

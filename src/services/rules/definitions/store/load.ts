@@ -50,7 +50,7 @@ export async function findTenantsWithRules(sql: Sql): Promise<string[]> {
 }
 
 async function findDefinitions(sql: Sql, tenantId: string, ids: string[] | undefined) {
-  const of = sql`tenant_id = ${tenantId} ${ids ? sql`and id = any(${ids}::uuid[])` : sql``}`
+  const condition = sql`tenant_id = ${tenantId} ${ids ? sql`and id = any(${ids}::uuid[])` : sql``}`
   const [rules, actions, triggers] = await Promise.all([
     sql<RuleRow[]>`
       select id, tenant_id, name, expression, state, version, alert_setting_id, writer_type, writer_id,
@@ -59,13 +59,13 @@ async function findDefinitions(sql: Sql, tenantId: string, ids: string[] | undef
           as positive_action_ids,
         array(select action_id::text from rules.rule_actions where rule_id = r.id and not is_positive order by position)
           as negative_action_ids
-      from rules.rules r where ${of}`,
+      from rules.rules r where ${condition}`,
     sql<ActionRow[]>`
       select id, tenant_id, type, name, fields, value_types, alert_setting_id, writer_type, writer_id
-      from rules.actions where ${of}`,
+      from rules.actions where ${condition}`,
     sql<TriggerRow[]>`
       select id, tenant_id, type, name, metadata, application_name, version_name, endpoint_ids, fields
-      from rules.triggers where ${of}`,
+      from rules.triggers where ${condition}`,
   ])
   return { rules: rules.map(ruleOf), actions: actions.map(actionOf), triggers: triggers.map(triggerOf) }
 }

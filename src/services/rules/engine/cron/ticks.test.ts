@@ -80,8 +80,8 @@ function reference(expression: string, zone: string, from: number, to: number, s
     second: 'numeric',
   })
   const localOf = (time: number) => {
-    const of = Object.fromEntries(format.formatToParts(time).map(({ type, value }) => [type, value]))
-    return Date.UTC(+of.year!, +of.month! - 1, +of.day!, +of.hour!, +of.minute!, +of.second!)
+    const parts = Object.fromEntries(format.formatToParts(time).map(({ type, value }) => [type, value]))
+    return Date.UTC(+parts.year!, +parts.month! - 1, +parts.day!, +parts.hour!, +parts.minute!, +parts.second!)
   }
   const seen = new Set<number>()
   const found = new Set<number>()
@@ -129,7 +129,7 @@ const field = (from: number, to: number) => {
   const item = fc.oneof(
     value.map(String),
     range,
-    fc.tuple(range, step).map(([of, by]) => `${of}/${by}`),
+    fc.tuple(range, step).map(([values, by]) => `${values}/${by}`),
     step.map((by) => `*/${by}`),
   )
   return fc.oneof(

@@ -193,8 +193,8 @@ async function openGates(state: State, tenant: Tenant, { row }: Held, items: Ite
   while (closed.length > 0 && !state.isStopped) {
     const buckets = [...new Set(closed.map(({ event }) => bucketOf(event.endpoint?.endpointId ?? '')))]
     try {
-      const of = { tenantId: tenant.id, id: row.id, nodeId: members.nodeId, buckets }
-      const blocked = await findBlocked(db.sql, of)
+      const event = { tenantId: tenant.id, id: row.id, nodeId: members.nodeId, buckets }
+      const blocked = await findBlocked(db.sql, event)
       closed = closed.filter((item) => {
         if (item.event.endpoint && blocked.has(bucketOf(item.event.endpoint.endpointId))) return true
         item.isOpen = true
@@ -281,9 +281,9 @@ function loadMore(state: State, tenant: Tenant) {
 
 async function readRows(state: State, tenant: Tenant) {
   const { db, members, log } = state.options.kit
-  const of = { nodeId: members.nodeId, tenantId: tenant.id, held: [...tenant.held], limit: rowsPerLoad }
+  const query = { nodeId: members.nodeId, tenantId: tenant.id, held: [...tenant.held], limit: rowsPerLoad }
   try {
-    const rows = await findRows(db.sql, of)
+    const rows = await findRows(db.sql, query)
     if (rows.length < rowsPerLoad) [tenant.hasMore, tenant.unloaded] = [false, 0]
     for (const { content, ...row } of rows)
       if (!tenant.held.has(row.id) && !state.isStopped) {

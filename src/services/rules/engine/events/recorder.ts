@@ -25,7 +25,7 @@ export interface StoredRow {
 
 export interface Recorder {
   /** Stores events with the commit of `sql`; afterwards this node runs them. */
-  store(sql: Sql, of: TenantEvents[]): Promise<void>
+  store(sql: Sql, events: TenantEvents[]): Promise<void>
 }
 
 /** Rows are not larger than this, so that a row which is taken over repeats little. */
@@ -39,8 +39,8 @@ export function createRecorder(
   const { db, bus, members, now, newId } = kit
 
   /** The statement is not awaited: it is sent with the next one or COMMIT, which fails if it fails. */
-  async function store(sql: Sql, of: TenantEvents[]) {
-    const rows = of.flatMap(({ tenantId, events }) => split(events).map((part) => ({ tenantId, events: part })))
+  async function store(sql: Sql, events: TenantEvents[]) {
+    const rows = events.flatMap(({ tenantId, events }) => split(events).map((part) => ({ tenantId, events: part })))
     if (rows.length === 0) return
     const contents = rows.map(({ events }) => JSON.stringify(events))
     const inserted = insertEvents(
@@ -66,8 +66,8 @@ export function createRecorder(
 
   const wants = (type: TriggerType) => (origin: Parameters<Library['wants']>[1]) => library.wants(type, origin)
   /** Leaves out the messages of a batch that no trigger can match. */
-  const wanted = (of: TenantEvents[]) =>
-    of
+  const wanted = (events: TenantEvents[]) =>
+    events
       .map(({ tenantId, events }) => ({
         tenantId,
         events: events.filter(({ type, endpoint }) => library.wants(type, { tenantId, ...endpoint })),

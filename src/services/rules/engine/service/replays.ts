@@ -80,8 +80,8 @@ export function createReplays(deps: Deps): Replays {
     },
     async read(ctx, ruleId, replayId) {
       const { id } = await requireRule(deps, ctx, ruleId)
-      const of = { tenantId: ctx.tenantId, ruleId: id, id: replayId }
-      const row = isUuid(replayId) ? await store.findReplay(db.sql, of) : undefined
+      const key = { tenantId: ctx.tenantId, ruleId: id, id: replayId }
+      const row = isUuid(replayId) ? await store.findReplay(db.sql, key) : undefined
       if (!row) throw NoReplay({ id: replayId })
       return viewOf(row)
     },
@@ -161,8 +161,8 @@ async function replay(deps: Deps, row: store.ReplayRow, isStopped: () => boolean
         status: 'FAILED',
         reason: 'the rule was deleted',
       }))
-    const of = { tenantId, extension: 'dcx', endpointIds, afterMicros: current.positionMicros, to: toTime }
-    const messages = await trafficLog.inbound({ ...of, limit: messagesPerPage })
+    const page = { tenantId, extension: 'dcx', endpointIds, afterMicros: current.positionMicros, to: toTime }
+    const messages = await trafficLog.inbound({ ...page, limit: messagesPerPage })
     current = await replayPage(deps, { ...rule, expression: row.expression }, current, messages)
     if (messages.length < messagesPerPage) current = { ...current, status: 'COMPLETED' }
     if (!(await store.updateReplay(kit.db.sql, current)) || current.status !== 'RUNNING') return

@@ -35,22 +35,22 @@ export async function deleteEvents(sql: Sql, ids: number[]): Promise<void> {
 /** Returns the buckets that must wait: an earlier row with the same bucket runs on another node, or was taken over. */
 export async function findBlocked(
   sql: Sql,
-  of: { tenantId: string; id: number; nodeId: string; buckets: number[] },
+  event: { tenantId: string; id: number; nodeId: string; buckets: number[] },
 ): Promise<Set<number>> {
   const rows = await sql<{ bucket: number }[]>`
     select distinct bucket from rules.events e, unnest(e.buckets) as bucket
-    where e.tenant_id = ${of.tenantId} and e.id < ${of.id} and (e.node_id <> ${of.nodeId} or e.is_taken_over)
-      and e.buckets && ${of.buckets}::integer[] and bucket = any(${of.buckets}::integer[])`
+    where e.tenant_id = ${event.tenantId} and e.id < ${event.id} and (e.node_id <> ${event.nodeId} or e.is_taken_over)
+      and e.buckets && ${event.buckets}::integer[] and bucket = any(${event.buckets}::integer[])`
   return new Set(rows.map(({ bucket }) => bucket))
 }
 
 /** Reads rows of a tenant that this node does not hold in memory, oldest first. */
-export const findRows = (sql: Sql, of: { nodeId: string; tenantId: string; held: number[]; limit: number }) => sql<
+export const findRows = (sql: Sql, query: { nodeId: string; tenantId: string; held: number[]; limit: number }) => sql<
   EventRow[]
 >`
   select id, tenant_id, content, is_taken_over, takeovers from rules.events
-  where node_id = ${of.nodeId} and tenant_id = ${of.tenantId} and id <> all(${of.held}::bigint[])
-  order by id limit ${of.limit}`
+  where node_id = ${query.nodeId} and tenant_id = ${query.tenantId} and id <> all(${query.held}::bigint[])
+  order by id limit ${query.limit}`
 
 /** Gives the rows of a dead node to this one; returns their tenants. */
 export async function takeOver(sql: Sql, from: string, to: string): Promise<string[]> {

@@ -43,11 +43,11 @@ export async function insertReplay(
 
 export async function findReplay(
   sql: Sql,
-  of: { tenantId: string; ruleId: string; id: string },
+  replay: { tenantId: string; ruleId: string; id: string },
 ): Promise<ReplayRow | undefined> {
   const [row] = await sql<ReplayRow[]>`
     select ${columns(sql)} from rules.replays
-    where id = ${of.id} and tenant_id = ${of.tenantId} and rule_id = ${of.ruleId}`
+    where id = ${replay.id} and tenant_id = ${replay.tenantId} and rule_id = ${replay.ruleId}`
   return row
 }
 

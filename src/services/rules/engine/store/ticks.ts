@@ -26,7 +26,7 @@ export async function deleteOldTicks(sql: Sql): Promise<void> {
 export async function findEndpointPage(
   sql: Sql,
   endpoints: Fragment,
-  of: {
+  query: {
     tenantId: string
     appName: string | undefined
     appVersionName: string | undefined
@@ -37,9 +37,9 @@ export async function findEndpointPage(
 ): Promise<{ endpointId: string; applicationName: string; versionName: string }[]> {
   return await sql<{ endpointId: string; applicationName: string; versionName: string }[]>`
     select endpoint_id, application_name, version_name from (${endpoints}) as e
-    where tenant_id = ${of.tenantId} and endpoint_id > ${of.after}
-      ${of.appName === undefined ? sql`` : sql`and application_name = ${of.appName}`}
-      ${of.appVersionName === undefined ? sql`` : sql`and version_name = ${of.appVersionName}`}
-      ${of.endpointIds === undefined ? sql`` : sql`and endpoint_id = any(${of.endpointIds}::text[])`}
-    order by endpoint_id limit ${of.limit}`
+    where tenant_id = ${query.tenantId} and endpoint_id > ${query.after}
+      ${query.appName === undefined ? sql`` : sql`and application_name = ${query.appName}`}
+      ${query.appVersionName === undefined ? sql`` : sql`and version_name = ${query.appVersionName}`}
+      ${query.endpointIds === undefined ? sql`` : sql`and endpoint_id = any(${query.endpointIds}::text[])`}
+    order by endpoint_id limit ${query.limit}`
 }

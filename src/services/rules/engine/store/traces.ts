@@ -105,11 +105,14 @@ export async function countTraces(sql: Sql, filter: TraceFilter, limit: number):
 }
 
 /** Counts the traces of a tenant, or of one of its rules and actions, from the sums by day. */
-export async function countFromSums(sql: Sql, of: { tenantId: string; entityId: string | undefined }): Promise<number> {
-  const entity = of.entityId === undefined ? sql`` : sql`and entity_id = ${of.entityId}`
+export async function countFromSums(
+  sql: Sql,
+  selection: { tenantId: string; entityId: string | undefined },
+): Promise<number> {
+  const entity = selection.entityId === undefined ? sql`` : sql`and entity_id = ${selection.entityId}`
   const [row] = await sql<{ count: number }[]>`
-    select ((select coalesce(sum(count), 0) from rules.trace_sums where tenant_id = ${of.tenantId} ${entity})
-      + (select coalesce(sum(count), 0) from rules.trace_changes where tenant_id = ${of.tenantId} ${entity}))::float8
+    select ((select coalesce(sum(count), 0) from rules.trace_sums where tenant_id = ${selection.tenantId} ${entity})
+      + (select coalesce(sum(count), 0) from rules.trace_changes where tenant_id = ${selection.tenantId} ${entity}))::float8
       as count`
   return row!.count
 }
@@ -117,11 +120,11 @@ export async function countFromSums(sql: Sql, of: { tenantId: string; entityId: 
 /** Returns the newest trace of a rule in a chain that has kept its event. */
 export async function findEvent(
   sql: Sql,
-  of: { tenantId: string; traceId: string; ruleId: string },
+  trace: { tenantId: string; traceId: string; ruleId: string },
 ): Promise<{ event: string | null; raisedOnId: string; isOnDemand: boolean } | undefined> {
   const [row] = await sql<{ event: string | null; raisedOnId: string; isOnDemand: boolean }[]>`
     select event, raised_on_id, is_on_demand from rules.traces
-    where trace_id = ${of.traceId} and tenant_id = ${of.tenantId} and entity_id = ${of.ruleId}
+    where trace_id = ${trace.traceId} and tenant_id = ${trace.tenantId} and entity_id = ${trace.ruleId}
     order by event is null, created_at desc limit 1`
   return row
 }
