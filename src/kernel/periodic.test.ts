@@ -80,3 +80,34 @@ test('another node runs a task whose node died during the run', async (t) => {
   two!.periodic.start([{ name: 'long', everySeconds: 1, run: async () => void runs.push('two') }])
   await eventually(() => assert.ok(runs.includes('two')))
 })
+
+test('a run that ends after another node began its transaction is not repeated by that node', async (t) => {
+  const { nodes, sql } = await periodicNodes(t, 2)
+  await sql`insert into kernel.periodic (name) values ('sweep')`
+  const runs: string[] = []
+  const begun = Promise.withResolvers<void>()
+  const ended = Promise.withResolvers<void>()
+  const { db } = nodes[1]!
+  const slowDb: typeof db = {
+    ...db,
+    tx: (work) =>
+      db.tx(async (inner) => {
+        await inner`select now()`
+        begun.resolve()
+        await ended.promise
+        return work(inner)
+      }),
+  }
+  const log = await createLog({ level: 'silent', format: 'json' })
+  const slow = createPeriodic({ db: slowDb, log })
+  slow.start([{ name: 'sweep', everySeconds: 60, run: async () => void runs.push('slow') }])
+  await begun.promise
+  nodes[0]!.periodic.start([{ name: 'sweep', everySeconds: 60, run: async () => void runs.push('first') }])
+  await eventually(async () => {
+    const [row] = await sql`select isfinite(ran_at) as ran from kernel.periodic`
+    assert.equal(row!.ran, true)
+  })
+  ended.resolve()
+  await slow.stop()
+  assert.deepEqual(runs, ['first'])
+})

@@ -55,10 +55,12 @@ export function createPeriodic({ db, log }: { db: Db; log: Log }) {
 /** Returns the seconds until the task is due again; undefined if another node runs it. */
 function runIfDue(db: Db, { name, everySeconds, run }: PeriodicTask): Promise<number | undefined> {
   return db.tx(async (sql) => {
-    // Older versions used the clocks of nodes and may have written a time in the future.
+    // Older versions used the clocks of nodes and may have written a time in the future. `now()` would be the start of this transaction,
+    // which may be before the end of another node's run, and then that run would look like one in the future.
     const [row] = await sql<{ isDue: boolean; seconds: number }[]>`
-      select ran_at > now() or ran_at <= now() - make_interval(secs => ${everySeconds}) as is_due,
-        case when isfinite(ran_at) then extract(epoch from ran_at - now())::float8 + ${everySeconds}::float8 else 0 end as seconds
+      select ran_at > clock_timestamp() or ran_at <= clock_timestamp() - make_interval(secs => ${everySeconds}) as is_due,
+        case when isfinite(ran_at)
+          then extract(epoch from ran_at - clock_timestamp())::float8 + ${everySeconds}::float8 else 0 end as seconds
       from kernel.periodic where name = ${name} for update skip locked`
     if (!row) {
       const { count } = await sql`insert into kernel.periodic (name) values (${name}) on conflict do nothing`
