@@ -147,6 +147,8 @@ export default function WorldMap({ label, places, view, onView, onOpen }: WorldM
     return () => {
       theme.disconnect()
       resize.disconnect()
+      // A movement that is still running ends later, when the map has no panes.
+      made.off('moveend', moved)
       made.remove()
       map.current = undefined
     }
