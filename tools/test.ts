@@ -1,6 +1,7 @@
 /**
  * The test command: checks the tools that npm does not install, starts one PostgreSQL for all files, and runs them. `npm test` runs
- * all tests, `npm test -- src/kernel` those below a path. At the end it lists the slowest files, or with `--costs` all of them.
+ * all tests but the long ones, `npm run test:long` the long ones, and `npm test -- src/kernel` all below a path. At the end it lists the
+ * slowest files, or with `--costs` all of them.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -50,6 +51,12 @@ const holds = (check: string) => spawnSync('sh', ['-c', check]).status === 0
 /** Tests that measure the memory of their process and need one of their own. */
 const alone = ['src/kernel/backup/load.test.ts']
 
+/**
+ * Tests that take more than the four minutes of `npm test`: `kill -9` in rounds, first starts, backups, and axe on every page of the
+ * console. Continuous integration runs them too.
+ */
+const longTests = ['test/faults/', 'test/long/', 'test/console/pages.test.ts']
+
 /** Durations of long files on two cores, used for their order only; written by `npm test -- --keep-seconds`. */
 const secondsFile = 'tools/test-seconds.json'
 const longSeconds = 2
@@ -85,9 +92,11 @@ function report(timings: Timing[], databaseSeconds: number) {
 
 const root = process.cwd()
 const options = process.argv.slice(2)
-const places = options.filter((option) => !option.startsWith('--'))
+const places = options.filter((option) => !option.startsWith('--')).map((place) => place.replace(/^\.\//, ''))
+const isBelow = (file: string, paths: string[]) => paths.some((path) => file.startsWith(path))
+const isLong = (file: string) => isBelow(file, longTests)
 const files = globSync('{sdk,src,test,tools}/**/*.test.ts')
-  .filter((file) => places.length === 0 || places.some((place) => file.startsWith(place.replace(/^\.\//, ''))))
+  .filter((file) => (places.length === 0 ? isLong(file) === options.includes('--long') : isBelow(file, places)))
   .map((file) => resolve(file))
 if (files.length === 0) {
   console.error(`There are no tests below ${places.join(', ')}`)
@@ -110,8 +119,8 @@ const { failed, unfinished, timings } = await runTests({
   directory,
   alone: (file) => /^test\//.test(relative(root, file)) || alone.includes(relative(root, file)),
   seconds: knownSeconds(),
-  fileSecondsMax: 300,
-  testSecondsMax: 240,
+  fileSecondsMax: 600,
+  testSecondsMax: 480,
   environment: {
     // Processes share compiled code.
     NODE_COMPILE_CACHE: resolve('node_modules/.cache/waypost-tests'),

@@ -121,23 +121,7 @@ async function createResources() {
   assert.equal((await device(`POST /bcx/api/v1/files/${filename}`, marker)).status, 204)
   const blobId = await create(device, `POST /bcx/api/v1/binary-data?name=${marker}`, marker)
   parameters.binary = { appName: app, endpointId, filename, blobId }
-  const commands = `/cex/api/v1/endpoints/${endpointId}/commands/${marker}`
-  const invoked = await asService(`POST ${commands}?awaitTimeout=0&commandTtl=86400000`, { place: marker })
-  assert.equal(invoked.status, 202, invoked.text)
-  const batch = await asService(`POST /cex/api/v1/endpoints/commands/${marker}/batch?filterId=${filterId}`)
-  assert.equal(batch.status, 202, batch.text)
-  await eventually(async () => {
-    const path = `/cex/api/v1/endpoints/commands/batch/tasks/${batch.body.taskId}?appName=${app}`
-    assert.ok((await asService(`GET ${path}`)).body.pending[0].commandId)
-  })
-  parameters.command = {
-    endpointId,
-    applicationName: app,
-    commandType: marker,
-    commandId: '1',
-    id: batch.body.taskId,
-    filterId,
-  }
+  await createCommands({ app, endpointId, filterId })
   await createSoftware({ app, endpointId, endpointToken })
   await createIntegrations(app)
   parameters.timeseries = { applicationName: app, appVersionName: `${app}-v1` }
@@ -173,6 +157,29 @@ async function signInWithoutPermissions(tenantId: string, password: Record<strin
   const token = await tokenOf(platform.baseUrl, tenantId, password)
   withoutPermissions = client(platform.baseUrl, bearer(token))
   idByCollection.sessions = String(decodeJwt(token).sid)
+}
+
+/** Creates commands that do not expire during the test. */
+async function createCommands({ app, endpointId, filterId }: { app: string; endpointId: string; filterId: string }) {
+  const { asService } = owner
+  const ttl = 'commandTtl=86400000'
+  const commands = `/cex/api/v1/endpoints/${endpointId}/commands/${marker}`
+  const invoked = await asService(`POST ${commands}?awaitTimeout=0&${ttl}`, { place: marker })
+  assert.equal(invoked.status, 202, invoked.text)
+  const batch = await asService(`POST /cex/api/v1/endpoints/commands/${marker}/batch?filterId=${filterId}&${ttl}`)
+  assert.equal(batch.status, 202, batch.text)
+  await eventually(async () => {
+    const path = `/cex/api/v1/endpoints/commands/batch/tasks/${batch.body.taskId}?appName=${app}`
+    assert.ok((await asService(`GET ${path}`)).body.pending[0].commandId)
+  })
+  parameters.command = {
+    endpointId,
+    applicationName: app,
+    commandType: marker,
+    commandId: '1',
+    id: batch.body.taskId,
+    filterId,
+  }
 }
 
 async function createSoftware({
