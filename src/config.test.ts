@@ -15,7 +15,7 @@ test('every setting of the specification has its default value', () => {
   assert.equal(config.managementPort, 9090)
   assert.equal(config.host, '127.0.0.1')
   assert.equal(config.withoutAuthentication, 'none')
-  assert.equal(config.of(applicationsSettings).generateApplicationNames, false)
+  assert.equal(config.read(applicationsSettings).generateApplicationNames, false)
   assert.equal(config.platform.allowPrivateAddresses, false)
   assert.match(config.dataDirectory, /\/data$/)
 })
@@ -110,7 +110,7 @@ test('the settings that services declare are those in assembly/settings.ts', () 
   assert.deepEqual([...Object.keys(declared), ...ofKernel].toSorted(), Object.keys(serviceSettings).toSorted())
   for (const [name, settings] of Object.entries(declared)) assert.equal(settings, serviceSettings[name])
   assert.throws(
-    () => loadConfig({}).of(defineSettings({ X: { kind: 'text', default: '', meaning: 'x' } }, () => ({}))),
+    () => loadConfig({}).read(defineSettings({ X: { kind: 'text', default: '', meaning: 'x' } }, () => ({}))),
     /assembly\/settings\.ts does not list the settings X/,
   )
 })

@@ -362,7 +362,7 @@ export function loadConfig(environment: Environment = process.env) {
       blobs: { directory: resolve(dataDirectory, 'blobs'), s3: s3Of(value) },
     } as PlatformSettings,
     /** Returns the settings that a service declares. */
-    of<T>(declared: DeclaredSettings<T>): T {
+    read<T>(declared: DeclaredSettings<T>): T {
       if (!serviceValues.has(declared))
         throw new Error(`src/assembly/settings.ts does not list the settings ${Object.keys(declared.table)}`)
       return serviceValues.get(declared) as T

@@ -147,7 +147,9 @@ function open(running: FleetState, n: number): Promise<Device> {
 function newDevice({ expecting, payload, window, ...options }: FleetOptions, n: number, socket: net.Socket): Device {
   const topic = options.topic(n)
   const topicOf = (place: number) => (expecting === 'acknowledged' ? topic : `${topic}/${10_000 + place}`)
-  const packets = Array.from({ length: window }, (_, place) => publish(topicOf(place), place + 1, payload.of(n, place)))
+  const packets = Array.from({ length: window }, (_, slot) =>
+    publish(topicOf(slot), slot + 1, payload.bytesFor(n, slot)),
+  )
   return {
     number: n,
     socket,
@@ -158,7 +160,7 @@ function newDevice({ expecting, payload, window, ...options }: FleetOptions, n: 
     since: new Float64Array(window),
     bytes: Buffer.concat([...packets, ...packets]),
     size: packets[0]!.length,
-    head: packets[0]!.length - payload.of(n, 0).length,
+    head: packets[0]!.length - payload.bytesFor(n, 0).length,
     pubacks: [],
     rest: undefined,
     ready: () => {},

@@ -2,7 +2,7 @@
 
 export interface Payload {
   /** Returns the payload for a slot in the window of a device. */
-  of(device: number, place: number): Buffer
+  bytesFor(device: number, slot: number): Buffer
   /** Updates what differs from message to message, before the payload is sent again. */
   renew?(bytes: Buffer, device: number): void
 }
@@ -24,7 +24,7 @@ function note(): Payload {
   }
   const head = JSON.stringify({ ...values, note: '' }).length
   const bytes = Buffer.from(JSON.stringify({ ...values, note: 'x'.repeat(200 - head) }))
-  return { of: () => bytes }
+  return { bytesFor: () => bytes }
 }
 
 /** Formats two decimals; the length is the same for all values in the range. */
@@ -36,20 +36,20 @@ const valuesText = (seed: number) =>
   `"pressure":${decimals(1001, 1099, seed + 2)},"voltage":${decimals(3, 4, seed + 3)},"level":${decimals(10, 99, seed + 4)}`
 
 /** One sample of five values, without a timestamp. */
-const sample = (): Payload => ({ of: (device, place) => Buffer.from(`{${valuesText(device * 31 + place)}}`) })
+const sample = (): Payload => ({ bytesFor: (device, slot) => Buffer.from(`{${valuesText(device * 31 + slot)}}`) })
 
 /** 150 bytes with five values, and other values in each message. */
 function changing(): Payload {
   const names = ['temperature', 'humidity', 'pressure', 'voltage', 'level']
   const fixed = '"deviceName":"sensor","site":"plant-one-north","fw":"1.2.3"'
   const text = `{${names.map((name) => `"${name}":21.50`).join()},${fixed}}`
-  const places = names.map((name) => text.indexOf(`"${name}":`) + name.length + 3)
+  const offsets = names.map((name) => text.indexOf(`"${name}":`) + name.length + 3)
   return {
-    of: () => Buffer.from(text),
+    bytesFor: () => Buffer.from(text),
     renew(bytes) {
-      for (const place of places) {
+      for (const offset of offsets) {
         const hundredths = 1000 + Math.floor(Math.random() * 9000)
-        bytes.write(`${Math.floor(hundredths / 100)}.${String(hundredths % 100).padStart(2, '0')}`, place, 5, 'latin1')
+        bytes.write(`${Math.floor(hundredths / 100)}.${String(hundredths % 100).padStart(2, '0')}`, offset, 5, 'latin1')
       }
     },
   }
@@ -66,8 +66,8 @@ function batch(): Payload {
   const one = (seed: number) => `${timeHead}${began},${valuesText(seed)}}`
   const stride = one(0).length + 1
   return {
-    of: (device, place) => {
-      const samples = Array.from({ length: samplesOfBatch }, (_, n) => one(device * 31 + place * 7 + n))
+    bytesFor: (device, slot) => {
+      const samples = Array.from({ length: samplesOfBatch }, (_, n) => one(device * 31 + slot * 7 + n))
       return Buffer.from(`[${samples.join()}]`)
     },
     renew(bytes, device) {

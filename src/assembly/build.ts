@@ -100,7 +100,7 @@ export async function buildServices(options: {
     const signals = createSignals({ db, members, transport: postgresTransport(db), log, metrics })
     const jobs = createJobs({ db, pool: jobPool, log })
     const stop = new AbortController()
-    const limits = config.of(limitSettings)
+    const limits = config.read(limitSettings)
     const tenantLimits = createTenantLimits(limits, log)
     const kit: Kit = {
       db,
@@ -192,6 +192,6 @@ const volumesOf = ({ dataDirectory, databaseUrl, platform }: Config) => [
 function buildService(service: AnyService, kit: Kit, config: Config, built: BuiltServices['built']) {
   const needs = Object.entries((service.needs ?? {}) as Needs)
   const apis = Object.fromEntries(needs.map(([key, need]) => [key, built.get(need.name)?.api]))
-  const settings = service.settings && config.of(service.settings)
+  const settings = service.settings && config.read(service.settings)
   return service.build({ ...kit, settings }, apis) as BuiltService<unknown>
 }

@@ -40,10 +40,10 @@ export async function* examine(config: Config, log: Log): AsyncGenerator<Finding
   const running = await findRunning(config)
   yield* reportRunning(running)
   yield await checkPort('WAYPOST_PORT', config.host, config.port, running?.httpUrl ?? running?.baseUrl)
-  const { port: httpsPort } = config.of(httpsSettings)
+  const { port: httpsPort } = config.read(httpsSettings)
   if (httpsPort !== undefined) yield await checkPort('WAYPOST_HTTPS_PORT', config.host, httpsPort, running?.httpsUrl)
-  yield await checkPort('WAYPOST_MQTT_PORT', config.host, config.of(gatewaySettings).mqttPort, running?.mqttUrl)
-  yield await checkPort('WAYPOST_MQTTS_PORT', config.host, config.of(gatewaySettings).mqttsPort, running?.mqttsUrl)
+  yield await checkPort('WAYPOST_MQTT_PORT', config.host, config.read(gatewaySettings).mqttPort, running?.mqttUrl)
+  yield await checkPort('WAYPOST_MQTTS_PORT', config.host, config.read(gatewaySettings).mqttsPort, running?.mqttsUrl)
   yield await checkPort('WAYPOST_MANAGEMENT_PORT', '127.0.0.1', config.managementPort, running?.managementUrl)
   if (!config.databaseUrl) {
     const programs = checkPrograms(config)

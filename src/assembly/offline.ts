@@ -44,7 +44,7 @@ export async function offlineApiDocument(baseUrl: string) {
     waits: { ...acceptDeclarations('define') },
     secrets: unused('the data key'),
     metrics,
-    limits: config.of(limitSettings),
+    limits: config.read(limitSettings),
     tenantLimits: { ...acceptDeclarations('setSource') },
     quota: unused('the quota'),
     diskSpace: unused('the disks'),
@@ -76,7 +76,7 @@ export async function offlineApiDocument(baseUrl: string) {
   const built = new Map<string, BuiltService<unknown>>()
   for (const service of sortByNeeds(catalogue)) {
     const apis = Object.entries((service.needs ?? {}) as Needs).map(([key, need]) => [key, built.get(need.name)?.api])
-    const settings = service.settings && config.of(service.settings)
+    const settings = service.settings && config.read(service.settings)
     built.set(service.provides.name, service.build({ ...kit, settings }, Object.fromEntries(apis)))
   }
   for (const { http: apis = [] } of built.values()) for (const api of apis) http.mount(api)

@@ -150,7 +150,7 @@ async function ensureCredentials(platformServices: BuiltServices) {
 const ownUrl = ({ host }: Config, scheme: 'http' | 'https', port: number) => `${scheme}://${hostInUrl(host)}:${port}`
 
 function readHttps(config: Config): HttpsSettings {
-  const https = config.of(httpsSettings)
+  const https = config.read(httpsSettings)
   if (https.redirect && https.port === undefined && !config.baseUrl?.startsWith('https:'))
     throw new ConfigurationError(
       'WAYPOST_HTTPS_REDIRECT needs WAYPOST_HTTPS_PORT, or a WAYPOST_BASE_URL with https for a proxy in front',
@@ -162,7 +162,7 @@ function readHttps(config: Config): HttpsSettings {
 
 /** Opens HTTPS and returns its address. */
 async function openHttps(config: Config, http: HttpServer, { kit, ask }: BuiltServices, baseUrl: () => string) {
-  const { port = 0, certificateHosts, ...files } = config.of(httpsSettings)
+  const { port = 0, certificateHosts, ...files } = config.read(httpsSettings)
   const certificate = createServerCertificate(
     {
       settings: 'HTTPS',
@@ -181,7 +181,7 @@ async function openHttps(config: Config, http: HttpServer, { kit, ask }: BuiltSe
 
 function createWebConsole(config: Config, log: Log, http: HttpServer, baseUrl: () => string, closers: Closers) {
   const fallbackDirectory = join(config.dataDirectory, 'console')
-  const webConsole = createConsole({ ...config.of(consoleSettings), fallbackDirectory, log })
+  const webConsole = createConsole({ ...config.read(consoleSettings), fallbackDirectory, log })
   mountConsole(http, webConsole, baseUrl)
   closers.push(async () => webConsole.stop())
   return webConsole
@@ -208,8 +208,8 @@ function createHttp(config: Config, log: Log, { kit, built, ask }: BuiltServices
     scopes: kit.scopes,
     trustProxy: config.trustProxy,
     stopping: kit.stopping,
-    secureTransport: config.of(httpsSettings),
-    compression: config.of(httpsSettings).compression,
+    secureTransport: config.read(httpsSettings),
+    compression: config.read(httpsSettings).compression,
     connections: {
       share: kit.descriptors.http,
       perAddress: config.connections.httpPerAddress || kit.descriptors.http.perAddress,

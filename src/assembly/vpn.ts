@@ -20,7 +20,7 @@ import { postgresDirectory } from './database.ts'
 /** Serves until `stop` aborts. */
 export const runVpnServer = (config: Config, stop: AbortSignal, report: (line: string) => void) =>
   serveVpn({
-    settings: config.of(vpnSettings),
+    settings: config.read(vpnSettings),
     platformPorts: platformPorts(config),
     openData: () => openData(config),
     stop,
@@ -29,7 +29,7 @@ export const runVpnServer = (config: Config, stop: AbortSignal, report: (line: s
 
 /** Returns the ports that devices reach in the VPN: those of the platform, and of its public address. */
 function platformPorts(config: Config): number[] {
-  const { mqttPort, mqttsPort } = config.of(gatewaySettings)
+  const { mqttPort, mqttsPort } = config.read(gatewaySettings)
   const url = config.baseUrl === undefined ? undefined : new URL(config.baseUrl)
   const publicPort = url && Number(url.port || (url.protocol === 'https:' ? 443 : 80))
   return [...new Set([config.port, mqttPort, mqttsPort, publicPort ?? 0])].filter((port) => port > 0)
@@ -67,7 +67,7 @@ async function openData(config: Config): Promise<ServerData> {
     }, keyReloadMs)
     reloading.unref()
     closing = reloading
-    const settings = config.of(vpnSettings)
+    const settings = config.read(vpnSettings)
     const authorities = createAuthorities({ db, now: systemClock, newId, secrets, settings }, worker)
     return createServerData({ db, secrets, authorities, worker, now: systemClock, close })
   } catch (error) {
@@ -78,7 +78,7 @@ async function openData(config: Config): Promise<ServerData> {
 
 /** Returns what the server would run with, without keys, and what is missing for it. */
 export async function describeVpnServer(config: Config): Promise<{ text: string; missing: string[] }> {
-  const { port, network } = config.of(vpnSettings)
+  const { port, network } = config.read(vpnSettings)
   const files = { socket: '(a temporary folder)/server.sock', revocationLists: '(a temporary folder)/revoked.pem' }
   const configs = protocols.map(
     (protocol) =>

@@ -61,7 +61,7 @@ export async function run(args: string[]): Promise<number> {
     )
     return 1
   }
-  const { passphrase } = config.of(backupSettings)
+  const { passphrase } = config.read(backupSettings)
   if (passphrase !== undefined && passphrase.length < passphraseLengthMin) {
     process.stderr.write(`waypost: WAYPOST_BACKUP_PASSPHRASE must have at least ${passphraseLengthMin} characters\n`)
     return 2

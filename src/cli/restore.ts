@@ -88,7 +88,7 @@ async function check(file: string, flags: Flags): Promise<number> {
 
 /** Verifies the file. The passphrase comes from the setting; if the file needs one, a person at a terminal is asked for it. */
 async function verify(config: Config, file: string): Promise<{ verified: Verified; passphrase?: Passphrase }> {
-  const { passphrase: text } = config.of(backupSettings)
+  const { passphrase: text } = config.read(backupSettings)
   const known = text === undefined ? undefined : createPassphrase(text)
   try {
     return { verified: await verifyBackup(file, known), ...(known && { passphrase: known }) }

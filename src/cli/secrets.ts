@@ -51,8 +51,8 @@ async function showStatus({ kit }: BuiltServices) {
 }
 
 /** Returns the master key to change to, and whether it is in a file of the data directory. */
-function nextMasterKeyOf({ masterKey, dataDirectory, of }: Config): Buffer {
-  const { newMasterKey } = of(secretsSettings)
+function nextMasterKeyOf({ masterKey, dataDirectory, read }: Config): Buffer {
+  const { newMasterKey } = read(secretsSettings)
   if (masterKey !== undefined) {
     if (newMasterKey === undefined)
       throw new UsageError(

@@ -249,7 +249,7 @@ function record(parts: Parts, endpoint: DeviceEndpoint, push: Push, payload: Buf
 }
 
 const isObserved = async ({ observation }: Parts, endpointId: string, { extension, name }: Push) =>
-  name === undefined || (await observation.of(endpointId, extension))(name)
+  name === undefined || (await observation.observes(endpointId, extension))(name)
 
 const mayUseExtension = async ({ identify }: Parts, endpoint: DeviceEndpoint, { extension }: Push) =>
   (await identify.extensionOf(endpoint, extension)) !== undefined

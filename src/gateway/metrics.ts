@@ -64,7 +64,7 @@ export function createGatewayMetrics(metrics: Metrics): GatewayMetrics {
   }
 
   function newCounts(extension: string, transport: Transport): MessageCounts {
-    const succeeded = duration.of(extension, transport, 200)
+    const succeeded = duration.withLabels(extension, transport, 200)
     const answers = unreportedOf(extension, 'answer')
     return {
       recordHandled(seconds, status) {

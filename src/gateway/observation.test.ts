@@ -29,9 +29,9 @@ suite('pushes that a device has stopped', () => {
     assert.deepEqual(await rows(endpoint.endpointId), [])
     await observation.set(endpoint, 'one', 'default', false)
     assert.deepEqual(await rows(endpoint.endpointId), [{ name: 'default', observed: false }])
-    assert.equal((await observation.of(endpoint.endpointId, 'one'))('default'), false)
-    assert.equal((await observation.of(endpoint.endpointId, 'one'))('other'), true)
-    assert.equal((await observation.of(newId(), 'one'))('default'), true)
+    assert.equal((await observation.observes(endpoint.endpointId, 'one'))('default'), false)
+    assert.equal((await observation.observes(endpoint.endpointId, 'one'))('other'), true)
+    assert.equal((await observation.observes(newId(), 'one'))('default'), true)
   })
 
   test('follow the last setting, of one name or of all', () =>
@@ -49,7 +49,7 @@ suite('pushes that a device has stopped', () => {
             await observation.set(endpoint, 'two', name, observed)
             for (const one of name === everyName ? [...expected.keys()] : [name]) expected.set(one, observed)
           }
-          const wants = await observation.of(endpoint.endpointId, 'two')
+          const wants = await observation.observes(endpoint.endpointId, 'two')
           for (const [name, observed] of expected) assert.equal(wants(name), observed)
         },
       ),

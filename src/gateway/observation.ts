@@ -13,7 +13,7 @@ import * as store from './store/observations.ts'
 const namesMax = 200
 
 /** Lookups of simultaneous pushes share one statement. */
-const placesAtOnce = 500
+const lookupsAtOnce = 500
 
 const DeleteTenantObservations = defineJob<{ tenantId: string }>('gateway.forget-observations-of-tenant', {
   timeoutSeconds: 3600,
@@ -23,7 +23,7 @@ export interface Observation {
   /** `Gateway.observe`. */
   set(endpoint: DeviceEndpoint, extension: string, name: string, observed: boolean): Promise<void>
   /** Returns a function that says whether the endpoint observes a name. */
-  of(endpointId: string, extension: string): Promise<(name: string) => boolean>
+  observes(endpointId: string, extension: string): Promise<(name: string) => boolean>
 }
 
 export function createObservation({ db, bus, jobs, now }: Pick<Kit, 'db' | 'bus' | 'jobs' | 'now'>): Observation {
@@ -37,11 +37,11 @@ export function createObservation({ db, bus, jobs, now }: Pick<Kit, 'db' | 'bus'
     jobs.send(sql, DeleteTenantObservations, { tenantId }),
   )
 
-  const find = createBatcher<store.ObservationKey, store.ObservationRow[]>(async (places) => {
-    const rows = await store.findObservationsOfAll(db.sql, places)
+  const find = createBatcher<store.ObservationKey, store.ObservationRow[]>(async (keys) => {
+    const rows = await store.findObservationsOfAll(db.sql, keys)
     const found = Map.groupBy(rows, ({ position }) => position)
-    return places.map((_, position) => found.get(position) ?? [])
-  }, placesAtOnce)
+    return keys.map((_, position) => found.get(position) ?? [])
+  }, lookupsAtOnce)
 
   return {
     async set({ endpointId, tenantId }, extension, name, observed) {
@@ -59,7 +59,7 @@ export function createObservation({ db, bus, jobs, now }: Pick<Kit, 'db' | 'bus'
       })
     },
 
-    of: async (endpointId, extension) => observedBy((await find({ endpointId, extension })) ?? []),
+    observes: async (endpointId, extension) => observedBy((await find({ endpointId, extension })) ?? []),
   }
 }
 

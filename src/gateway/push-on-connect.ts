@@ -50,7 +50,7 @@ export function createPushOnConnect(
         // Most endpoints have no pushes: check permissions and observations only if there are some.
         if (pushes.length === 0 || !(await deps.identify.extensionOf(endpoint, extension.name))) continue
         const isObserved = pushes.some(({ name }) => name !== undefined)
-          ? await deps.observation.of(endpointId, extension.name)
+          ? await deps.observation.observes(endpointId, extension.name)
           : () => true
         for (const push of pushes) {
           const current = deps.find(endpointId)

@@ -59,8 +59,8 @@ export function createConcurrencyLimit(limits: ConcurrencyLimits): ConcurrencyLi
 
   const mayStart = ({ tenantId, caller }: Task) =>
     running < total &&
-    (perTenant === unlimited || runningByTenant.of(tenantId) < perTenant) &&
-    (caller === undefined || runningByCaller.of(caller) < perCaller)
+    (perTenant === unlimited || runningByTenant.get(tenantId) < perTenant) &&
+    (caller === undefined || runningByCaller.get(caller) < perCaller)
 
   function countRunning({ tenantId, caller }: Task, change: 1 | -1) {
     running += change
@@ -170,9 +170,9 @@ function rejectLastOfBusiest(queue: WaitingTask[], caller: string | undefined): 
   for (const { caller: other } of queue) {
     if (other === undefined) continue
     counts.add(other, 1)
-    if (busiest === undefined || counts.of(other) > counts.of(busiest)) busiest = other
+    if (busiest === undefined || counts.get(other) > counts.get(busiest)) busiest = other
   }
-  if (busiest === undefined || counts.of(busiest) <= counts.of(caller) + 1) return false
+  if (busiest === undefined || counts.get(busiest) <= counts.get(caller) + 1) return false
   queue.findLast((task) => task.caller === busiest)!.reject()
   return true
 }
@@ -186,7 +186,7 @@ export function createSemaphore(max: number) {
 function createCounts() {
   const counts = new Map<string, number>()
   return {
-    of: (key: string) => counts.get(key) ?? 0,
+    get: (key: string) => counts.get(key) ?? 0,
     add(key: string, change: 1 | -1) {
       const count = (counts.get(key) ?? 0) + change
       if (count > 0) counts.set(key, count)

@@ -80,7 +80,7 @@ export function createDailyQuota(deps: QuotaDeps): DailyQuota {
 
   /** Counts bytes and returns true, unless the quota is used up. */
   function admit(tenantId: string, usage: Usage, kind: 'samples' | 'trafficLog', bytes: number): boolean {
-    const quota = limits.of(tenantId).bytesPerDay
+    const quota = limits.get(tenantId).bytesPerDay
     if (isExceeded(deps, tenantId, usage, quota)) return false
     const { pending } = usage
     pending[kind] += bytes
@@ -97,7 +97,7 @@ export function createDailyQuota(deps: QuotaDeps): DailyQuota {
       counters.refused.inc()
       schedule()
       const seconds = Math.ceil(((usage.day + 1) * dayMs - now().getTime()) / 1000)
-      const quota = limits.of(tenantId).bytesPerDay
+      const quota = limits.get(tenantId).bytesPerDay
       throw DailyQuotaExceeded({ quota, seconds }, { headers: { 'retry-after': String(seconds) } })
     },
     allowsRecord(tenantId, bytes) {
@@ -112,7 +112,7 @@ export function createDailyQuota(deps: QuotaDeps): DailyQuota {
       await counting.settled()
       await flush()
       const found = await findUsage(db.sql, tenantId, dateOf(counting.today() - days + 1))
-      return { quota: limits.of(tenantId).bytesPerDay, days: found }
+      return { quota: limits.get(tenantId).bytesPerDay, days: found }
     },
     async prune(sql) {
       await sql`delete from kernel.daily_bytes where day < ${dateOf(counting.today() - keptDays)}::date`

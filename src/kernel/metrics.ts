@@ -5,7 +5,7 @@ export interface QuickHistogram {
   /** Adds a value; `labels` are the values of the labels in their order. */
   observe(value: number, ...labels: (string | number)[]): void
   /** Returns an observer for fixed labels, for repeated use. */
-  of(...labels: (string | number)[]): (value: number) => void
+  withLabels(...labels: (string | number)[]): (value: number) => void
 }
 
 export interface Metrics {
@@ -97,7 +97,7 @@ function createQuickHistogram(name: string, help: string, labelNames: string[], 
 
   return {
     observe: (value: number, ...labels: (string | number)[]) => add(seriesOf(labels), value),
-    of(...labels: (string | number)[]) {
+    withLabels(...labels: (string | number)[]) {
       const series = seriesOf(labels)
       return (value: number) => add(series, value)
     },

@@ -16,7 +16,7 @@ export type ReadTenantLimits = (tenantIds: string[]) => Promise<Map<string, Tena
 
 export interface TenantLimits {
   /** Returns the limits of a tenant without waiting: those of the settings until its package was read. */
-  of(tenantId: string): TenantLimitValues
+  get(tenantId: string): TenantLimitValues
   /** Sets the function that reads the limits of packages; the tenants service calls it. */
   setSource(read: ReadTenantLimits): void
 }
@@ -65,7 +65,7 @@ export function createTenantLimits(defaults: TenantLimitValues, log: Log): Tenan
   }
 
   return {
-    of(tenantId) {
+    get(tenantId) {
       const entry = entryOf(tenantId)
       const at = monotonicMs()
       if (read && at - entry.readAt > refreshMs) {

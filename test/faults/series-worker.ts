@@ -101,7 +101,7 @@ if (task === 'write') {
   for (let index = 0; index < endpoints; index++) {
     const [no] = await waypost.kit.db.sql`
       select endpoint_no from time_series.endpoints where endpoint_id = ${`endpoint-${index}`}`
-    const latest = no ? ((await service.latest.of([no.endpointNo])).get(no.endpointNo) ?? []) : []
+    const latest = no ? ((await service.latest.read([no.endpointNo])).get(no.endpointNo) ?? []) : []
     const points = (await readPoints(waypost.kit.db.sql, `endpoint-${index}`))['auto~v/value'] ?? []
     writeSync(1, `${JSON.stringify({ index, points, latest })}\n`)
   }

@@ -84,14 +84,14 @@ export async function openStreams({
 async function streamOf(source: EventSource): Promise<TestStream> {
   const { streamId } = (await source.next('open')).data
   const all = (...names: string[]): SentEvent[] => source.events.filter(({ event }) => names.includes(event))
-  const of = (subscription: string, events: SentEvent[]) =>
+  const onlyOf = (subscription: string, events: SentEvent[]) =>
     events.filter(({ data }) => data.subscription === subscription)
   return {
     ...source,
     streamId,
-    items: (subscription) => of(subscription, source.events).flatMap(({ data }) => data.items ?? []),
+    items: (subscription) => onlyOf(subscription, source.events).flatMap(({ data }) => data.items ?? []),
     gaps: (subscription) =>
-      (subscription === undefined ? all('gap') : of(subscription, all('gap'))).map(({ data }) => data.reason),
+      (subscription === undefined ? all('gap') : onlyOf(subscription, all('gap'))).map(({ data }) => data.reason),
     active: (...subscriptions) =>
       eventually(
         () => {
@@ -106,7 +106,7 @@ async function streamOf(source: EventSource): Promise<TestStream> {
     ended: (subscription) =>
       eventually(
         () => {
-          const [end] = of(subscription, all('ended'))
+          const [end] = onlyOf(subscription, all('ended'))
           assert.ok(end, JSON.stringify(source.events.slice(-3)))
           return end.data
         },

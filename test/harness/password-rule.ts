@@ -5,4 +5,4 @@ import { identitySettings } from '../../src/identity/settings.ts'
 export const ada = { username: 'lovelace', email: 'countess@example.org' }
 
 export const openRule = (environment: Record<string, string> = {}) =>
-  createPasswordRule(loadConfig(environment).of(identitySettings))
+  createPasswordRule(loadConfig(environment).read(identitySettings))

@@ -30,7 +30,7 @@ export function createInstances(kit: Kit, core: Core) {
 
   return {
     /** Returns the instance for this revision of the realm, after creating its signing key if needed. */
-    async of(requested: Realm): Promise<Instance> {
+    async get(requested: Realm): Promise<Instance> {
       const realm = await core.signingKeys.ensure(requested)
       const cached = instances.get(realm.tenantId)
       const entry = cached?.version === versionOf(realm) ? cached : createEntry(realm)

@@ -86,7 +86,7 @@ export function mountRealms(app: FastifyInstance, kit: Kit, core: Core, account:
 
     // The data is loaded before a transaction begins, because a transaction must not take a second connection.
     await core.deniedTokens.load()
-    const { provider, handle } = await instances.of(realm)
+    const { provider, handle } = await instances.get(realm)
     if (isFrame(path))
       return serveFrame(request, reply, {
         ...{ baseUrl: kit.baseUrl(), core, realm, provider, path },

@@ -5,7 +5,7 @@ import { createOpenItems } from '../open-items.ts'
 
 export interface RequestSignals {
   /** Aborts when the connection closes before the response is sent, the deadline passes or the process stops. */
-  of(response: ServerResponse, deadlineSeconds?: number): AbortSignal
+  create(response: ServerResponse, deadlineSeconds?: number): AbortSignal
   stop(): void
 }
 
@@ -14,7 +14,7 @@ export function createRequestSignals(): RequestSignals {
   let isStopping = false
 
   return {
-    of(response, deadlineSeconds) {
+    create(response, deadlineSeconds) {
       const controller = new AbortController()
       if (response.closed) controller.abort(CallerDisconnected())
       else if (isStopping) controller.abort(ProcessStopping())

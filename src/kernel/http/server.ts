@@ -47,7 +47,7 @@ export interface HttpOptions {
   callerWithoutAuthentication(api: string): Caller | undefined
   rateLimit: { perCredential: number; perAddress: number }
   /** The limits of each tenant; absent: none. */
-  tenantLimits?: Pick<TenantLimits, 'of'>
+  tenantLimits?: Pick<TenantLimits, 'get'>
   /** Returns why operations that change something are refused at the moment; absent: they never are. */
   refuseChanges?(): PlatformError | undefined
   /** Records operations that change something; absent: nothing is recorded. */
@@ -263,7 +263,7 @@ function addHooks(state: State, { log, metrics, rateLimit }: HttpOptions, format
 function createCallers(options: HttpOptions, requestSignals: RequestSignals, refusals: Refusals) {
   const { log, tenantLimits } = options
   const perCredential = createRequestLimit(options.rateLimit.perCredential)
-  const perTenant = tenantLimits && createVariableRateLimit((tenantId) => requestRate(tenantLimits.of(tenantId)))
+  const perTenant = tenantLimits && createVariableRateLimit((tenantId) => requestRate(tenantLimits.get(tenantId)))
 
   /** Throws 429 if the credential or the tenant sends too many requests. Calls of the platform by itself count for the credential only. */
   function limitRate({ tenantId, subject }: Caller) {
@@ -322,7 +322,7 @@ interface LazySignal {
 const signalPrototype = {
   get signal(): AbortSignal {
     const lazy = this as unknown as LazySignal
-    lazy.created ??= lazy.signals.of(lazy.response, lazy.deadlineSeconds)
+    lazy.created ??= lazy.signals.create(lazy.response, lazy.deadlineSeconds)
     return lazy.created
   },
 }

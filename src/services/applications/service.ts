@@ -60,8 +60,8 @@ export function createApplications(kit: Kit<ApplicationsSettings>, identity: Ide
       findVersion: versions.findOwner,
       configuration: configurations.effective,
       derivedConfiguration: createDerivedConfiguration(kit, configurations.effective),
-      async configurationPage<C>({ instance, ...of }: Paged & { instance: ConfigurationInstance<C> }) {
-        const page = await findConfigurationsOf(kit.db.sql, { ...of, instance: instance.name })
+      async configurationPage<C>({ instance, ...request }: Paged & { instance: ConfigurationInstance<C> }) {
+        const page = await findConfigurationsOf(kit.db.sql, { ...request, instance: instance.name })
         return page.map(({ applicationName, configurations: stored }) => ({
           applicationName,
           configurations: stored.map((one) => readConfiguration(instance, 'application', one).config as C),

@@ -49,16 +49,16 @@ const body = Type.Object(
 )
 
 const levels = {
-  tenants: { parameter: 'tenantId', of: 'a tenant', text: 'Id of the tenant.' },
-  applications: { parameter: 'appName', of: 'an application', text: 'Name of the application.' },
-  versions: { parameter: 'appVersionName', of: 'an application version', text: 'Name of the application version.' },
-  endpoints: { parameter: 'endpointId', of: 'an endpoint', text: 'Id of the endpoint.' },
+  tenants: { parameter: 'tenantId', noun: 'a tenant', text: 'Id of the tenant.' },
+  applications: { parameter: 'appName', noun: 'an application', text: 'Name of the application.' },
+  versions: { parameter: 'appVersionName', noun: 'an application version', text: 'Name of the application version.' },
+  endpoints: { parameter: 'endpointId', noun: 'an endpoint', text: 'Id of the endpoint.' },
 } as const
 export type SystemLevel = keyof typeof levels
 
 /** Returns the schemas of one level. */
 export function systemSchemas(level: SystemLevel) {
-  const { parameter, of, text } = levels[level]
+  const { parameter, noun, text } = levels[level]
   // One shape for all levels: the path of the level has one of the parameters.
   const params = Type.Object({ [parameter]: Name({ description: text }) })
   const one = Type.Object({
@@ -72,7 +72,7 @@ export function systemSchemas(level: SystemLevel) {
   return {
     create: {
       name: `${prefix}.create`,
-      summary: `Create a system configuration of ${of}`,
+      summary: `Create a system configuration of ${noun}`,
       params,
       body,
       response: { 201: Empty('It was created; `Location` holds its address, `ETag` its version.') },
@@ -80,7 +80,7 @@ export function systemSchemas(level: SystemLevel) {
     },
     list: {
       name: `${prefix}.list`,
-      summary: `List the system configurations of ${of}`,
+      summary: `List the system configurations of ${noun}`,
       params,
       query: Type.Object({
         name: Type.Optional(Text({ description: 'Only the one with exactly this name. Default: all.' })),
@@ -91,7 +91,7 @@ export function systemSchemas(level: SystemLevel) {
     },
     current: {
       name: `${prefix}.current.get`,
-      summary: `Get the effective system configuration of ${of}`,
+      summary: `Get the effective system configuration of ${noun}`,
       description:
         'Searches its own level, then those above it: endpoint, application version, application, tenant. With `treeTraversalStrategy=SKIP` only its own level.',
       params,
@@ -111,14 +111,14 @@ export function systemSchemas(level: SystemLevel) {
     },
     get: {
       name: `${prefix}.get`,
-      summary: `Get a system configuration of ${of}`,
+      summary: `Get a system configuration of ${noun}`,
       params: one,
       response: { 200: Item, 304: Empty() },
       fails: { 404: nothing },
     },
     update: {
       name: `${prefix}.update`,
-      summary: `Replace a system configuration of ${of}`,
+      summary: `Replace a system configuration of ${noun}`,
       params: one,
       body,
       response: { 204: Empty('It was replaced; `ETag` holds its new version.') },
@@ -126,7 +126,7 @@ export function systemSchemas(level: SystemLevel) {
     },
     delete: {
       name: `${prefix}.delete`,
-      summary: `Delete a system configuration of ${of}`,
+      summary: `Delete a system configuration of ${noun}`,
       params: one,
       response: { 204: Empty() },
       fails: { 404: nothing, ...ifMatchFails },

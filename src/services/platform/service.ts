@@ -38,7 +38,7 @@ export function createPlatform(kit: Deps) {
       const rows = await readNodes(db.sql)
       return await Promise.all(
         rows.map(async (row) => {
-          const known = isAlive(row) ? await usage.of(row.id) : undefined
+          const known = isAlive(row) ? await usage.read(row.id) : undefined
           const { gone: _, ...node } = row
           return {
             ...node,

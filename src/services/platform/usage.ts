@@ -46,7 +46,7 @@ export function createUsage({
   signals.answer(UsageRequested, own)
   return {
     /** Returns the usage of a node; undefined if it does not answer within two seconds. */
-    async of(nodeId: string): Promise<NodeUsage | undefined> {
+    async read(nodeId: string): Promise<NodeUsage | undefined> {
       if (nodeId === members.nodeId) return own()
       if (!members.isAlive(nodeId)) return undefined
       try {

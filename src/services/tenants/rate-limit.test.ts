@@ -29,7 +29,7 @@ async function limitDefault(requestsPerSecond: number) {
   assert.equal(created.status, 201, created.text)
   const changed = await platform('PUT /tenant-manager/api/v1/tenants/default', { package_type: created.body.id })
   assert.equal(changed.status, 200, changed.text)
-  await eventually(() => assert.equal(waypost.kit.tenantLimits.of('default').requestsPerSecond, requestsPerSecond))
+  await eventually(() => assert.equal(waypost.kit.tenantLimits.get('default').requestsPerSecond, requestsPerSecond))
 }
 
 test('a tenant above the rate of its package gets 429 with Retry-After, for all of its credentials; others and health do not', async () => {

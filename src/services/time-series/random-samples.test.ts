@@ -89,7 +89,7 @@ test('random samples in random order: the last write wins, before and after pack
   }
   await service.latest.flush(true)
   const numbers = await Promise.all(endpoints.map((endpoint) => service.numbers.endpointNo(endpoint)))
-  const latest = await service.latest.of(numbers)
+  const latest = await service.latest.read(numbers)
   for (const [index, { endpointId }] of endpoints.entries()) {
     const newest = [...model.get(endpointId)!.values()].map((own) => Math.max(...own.keys())).sort()
     assert.deepEqual(

@@ -116,7 +116,7 @@ export function createTimeSeries(kit: Kit<TimeSeriesSettings>, services: Service
       collect: writePath.collect,
       setCompanion: writePath.setCompanion,
       putPoints: quotaPoints,
-      latestValues: latest.of,
+      latestValues: latest.read,
       ...createPointsOfEndpoint(kit, queries),
       previewRetention: retentionPreview.preview,
       ...createSeriesExport(kit, { ...queries, visible: visibleSeries }),

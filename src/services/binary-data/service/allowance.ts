@@ -35,7 +35,7 @@ export async function allowanceOf(
 }
 
 export interface Tally {
-  of(name: string): number
+  get(name: string): number
   add(name: string, amount: number): void
 }
 
@@ -44,7 +44,7 @@ export function createTally(): Tally {
   const sums = new Map<string, number>()
   const sumOf = (name: string) => sums.get(name) ?? 0
   return {
-    of: sumOf,
+    get: sumOf,
     add(name, amount) {
       const sum = sumOf(name) + amount
       if (sum === 0) sums.delete(name)
@@ -77,7 +77,7 @@ export function measure(content: AsyncIterable<Uint8Array>, options: MeasureOpti
       size += piece.length
       bytesByTenant.add(tenantId, piece.length)
       received(piece.length)
-      if (bytesByTenant.of(tenantId) > allowance.remaining) throw quotaExceeded(allowance)
+      if (bytesByTenant.get(tenantId) > allowance.remaining) throw quotaExceeded(allowance)
       yield piece
       if (monotonicMs() - touched < touchMs) continue
       touched = monotonicMs()

@@ -51,7 +51,7 @@ async function write<T>(
   const { tenantId, service, length = 0, digest, replacedBytes = 0 } = given
   const { quotaBytes } = settings
   const allowance = await allowanceOf({ db, tenants, quotaBytes }, tenantId, async () => replacedBytes)
-  if (length + bytesByTenant.of(tenantId) > allowance.remaining) throw quotaExceeded(allowance)
+  if (length + bytesByTenant.get(tenantId) > allowance.remaining) throw quotaExceeded(allowance)
   const contentKey = newBlobKey()
   await store.beginServiceUpload(db.sql, { contentKey, tenantId, at: now() })
   const touch = () => touchUpload(db.sql, contentKey, now())

@@ -93,8 +93,8 @@ async function receive(deps: Deps, upload: Upload): Promise<items.Item> {
   const allowance = await allowanceOf({ db: kit.db, tenants, quotaBytes }, tenantId, async () =>
     kind === 'file' ? ((await items.findFile(kit.db.sql, endpointId, name!))?.size ?? 0) : 0,
   )
-  if ((upload.length ?? 0) + bytesByTenant.of(tenantId) > allowance.remaining) throw quotaExceeded(allowance)
-  if (uploadsByEndpoint.of(endpointId) >= perEndpointMax)
+  if ((upload.length ?? 0) + bytesByTenant.get(tenantId) > allowance.remaining) throw quotaExceeded(allowance)
+  if (uploadsByEndpoint.get(endpointId) >= perEndpointMax)
     throw TooManyRequests({ seconds: retrySeconds }, { headers: { 'retry-after': String(retrySeconds) } })
   uploadsByEndpoint.add(endpointId, 1)
   try {

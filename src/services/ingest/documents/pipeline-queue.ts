@@ -91,7 +91,7 @@ export function createPipelineQueue({ pool, sets }: { pool: PipelinePool; sets: 
     const documents = entries.flatMap((entry) => entry.documents)
     let outcomes: DocumentOutcome[]
     try {
-      const result = await pool.run(await sets.of(tenantId), {
+      const result = await pool.run(await sets.find(tenantId), {
         kind: 'documents',
         pipelineId,
         indexNo,

@@ -83,11 +83,14 @@ function groupingOf(grouping: Grouping): Dsl {
 
 export const aggregationsOf = (aggregations: Aggregation[]): Dsl =>
   Object.fromEntries(
-    aggregations.map(({ name, of }) => [
+    aggregations.map(({ name, definition }) => [
       name,
-      'metric' in of
-        ? { [of.metric]: { field: of.field } }
-        : { ...groupingOf(of.grouping), ...(of.below.length > 0 && { aggs: aggregationsOf(of.below) }) },
+      'metric' in definition
+        ? { [definition.metric]: { field: definition.field } }
+        : {
+            ...groupingOf(definition.grouping),
+            ...(definition.below.length > 0 && { aggs: aggregationsOf(definition.below) }),
+          },
     ]),
   )
 

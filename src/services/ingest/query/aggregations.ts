@@ -38,7 +38,7 @@ export type Grouping =
 
 export interface Aggregation {
   name: string
-  of: { metric: Metric; field: string } | { grouping: Grouping; below: Aggregation[] }
+  definition: { metric: Metric; field: string } | { grouping: Grouping; below: Aggregation[] }
 }
 
 const metrics: Metric[] = ['avg', 'min', 'max', 'sum', 'value_count', 'cardinality']
@@ -81,7 +81,7 @@ function readOne(
   if (!isObject(options)) throw invalid(`${at}.${kind}: expected an object with a field`)
   if (metrics.includes(kind as Metric)) {
     if (inner !== undefined) throw invalid(`${at}: ${kind} cannot have aggregations below it`)
-    return { name, of: { metric: kind as Metric, field: checkField(options.field, `${at}.${kind}.field`) } }
+    return { name, definition: { metric: kind as Metric, field: checkField(options.field, `${at}.${kind}.field`) } }
   }
   if (!groupings.includes(kind))
     throw invalid(
@@ -90,9 +90,9 @@ function readOne(
   const below = inner === undefined ? [] : readAll(inner, `${at}.aggs`, now, count, depth + 1)
   const place = `${at}.${kind}`
   const field = checkField(options.field, `${place}.field`)
-  if (kind === 'terms') return { name, of: { grouping: readTerms(field, options, place, below), below } }
+  if (kind === 'terms') return { name, definition: { grouping: readTerms(field, options, place, below), below } }
   const grouping = kind === 'histogram' ? readHistogram(field, options, place) : readDates(field, options, place, now)
-  return { name, of: { grouping, below } }
+  return { name, definition: { grouping, below } }
 }
 
 function number(
@@ -128,7 +128,7 @@ function readOrder(given: unknown, at: string, below: Aggregation[]): TermsOrder
     return Object.entries(one).map(([name, direction]) => {
       const by = (name === '_term' ? '_key' : name).replace(/\.value$/, '')
       const isKnown =
-        by === '_count' || by === '_key' || below.some((other) => other.name === by && 'metric' in other.of)
+        by === '_count' || by === '_key' || below.some((other) => other.name === by && 'metric' in other.definition)
       if (!isKnown) throw invalid(`${at}: expected _count, _key or the name of a metric below, not ${by.slice(0, 100)}`)
       const order = typeof direction === 'string' ? direction.toLowerCase() : direction
       if (order !== 'asc' && order !== 'desc') throw invalid(`${at}.${name}: expected asc or desc`)

@@ -43,12 +43,12 @@ async function addAll(search: Search, aggregations: Aggregation[], levels: Level
   if (levels.length === 0 && single.length > 0) await addMetrics(search, single, levels, groups, isEmpty)
   for (const metric of metrics)
     if (!single.includes(metric)) await addMetrics(search, [metric], levels, groups, isEmpty)
-  for (const { name, of } of aggregations)
-    if ('grouping' in of) await addGrouping(search, name, of, levels, groups, isEmpty)
+  for (const { name, definition } of aggregations)
+    if ('grouping' in definition) await addGrouping(search, name, definition, levels, groups, isEmpty)
 }
 
 const metricsOf = (aggregations: Aggregation[]): MetricOf[] =>
-  aggregations.flatMap(({ name, of }) => ('metric' in of ? [{ name, ...of }] : []))
+  aggregations.flatMap(({ name, definition }) => ('metric' in definition ? [{ name, ...definition }] : []))
 
 async function addMetrics(search: Search, metrics: MetricOf[], levels: Level[], groups: Groups, isEmpty: boolean) {
   for (const group of groups.values())
@@ -74,7 +74,7 @@ function metricResult({ scope }: Search, { metric, field }: MetricOf, value: num
 async function addGrouping(
   search: Search,
   name: string,
-  { grouping, below }: Extract<Aggregation['of'], { grouping: unknown }>,
+  { grouping, below }: Extract<Aggregation['definition'], { grouping: unknown }>,
   levels: Level[],
   groups: Groups,
   isEmpty: boolean,

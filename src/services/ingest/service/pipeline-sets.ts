@@ -7,7 +7,7 @@ import { findPipelineSet } from '../store/pipelines.ts'
 import type { PipelineSet } from '../workers/protocol.ts'
 
 export interface PipelineSets {
-  of(tenantId: string): Promise<PipelineSet>
+  find(tenantId: string): Promise<PipelineSet>
 }
 
 const bytesMax = 64 * 1024 * 1024
@@ -17,7 +17,7 @@ export function createPipelineSets({ db, bus }: Pick<Kit, 'db' | 'bus'>): Pipeli
   cache.dropOn(PipelinesChanged, ({ tenantId }) => tenantId)
   cache.dropOn(TenantDeleted, ({ tenantId }) => tenantId)
   return {
-    async of(tenantId) {
+    async find(tenantId) {
       const set = await cache.read(tenantId, async () => {
         const { version, pipelines } = await findPipelineSet(db.sql, tenantId)
         const bytes = Object.values(pipelines).reduce((sum, text) => sum + text.length * 2, 1024)

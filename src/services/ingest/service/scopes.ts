@@ -19,7 +19,7 @@ import type { Template } from './templates.ts'
 type DocumentTarget = Exclude<Target, { statistics: true }>
 
 export interface SearchedIndices {
-  of(tenantId: string, applications: string[] | 'all'): Promise<SearchedIndex[]>
+  find(tenantId: string, applications: string[] | 'all'): Promise<SearchedIndex[]>
 }
 
 /** Caches what searches need to know of an application, until its documents or its template change. */
@@ -33,7 +33,7 @@ export function createSearchedIndices({ db, bus }: Pick<Kit, 'db' | 'bus'>): Sea
     cache.dropOn(event, ({ applicationName }) => applicationName)
   bus.subscribe(TenantDeleted, ({ tenantId }) => cache.dropGroup(tenantId))
   return {
-    async of(tenantId, applications) {
+    async find(tenantId, applications) {
       const [name] = applications === 'all' || applications.length > 1 ? [] : applications
       if (name === undefined) return await findSearchedIndices(db.sql, tenantId, applications)
       const known = await cache.read(name, async () => ({
@@ -51,7 +51,7 @@ export async function scopeOf(
   { applications, dates }: DocumentTarget,
   { usesMatch }: { usesMatch: boolean },
 ): Promise<Scope> {
-  const indices = await searched.of(ctx.tenantId, applications)
+  const indices = await searched.find(ctx.tenantId, applications)
   const names = applications === 'all' ? indices.map(({ applicationName }) => applicationName) : applications
   const visible = visibleDocuments(ctx, names)
   // A caller that may read no endpoint of the application lacks a permission; see document 5, 7.5.

@@ -136,16 +136,16 @@ export async function requireApplication({ applications }: Pick<Deps, 'applicati
 export async function requireVersion(
   { applications }: Pick<Deps, 'applications'>,
   ctx: Ctx,
-  of: { tenantId: string; appVersionName: string; appName?: string; scope: string },
+  given: { tenantId: string; appVersionName: string; appName?: string; scope: string },
 ): Promise<ApplicationVersionRef> {
-  const version = await applications.findVersion(of.appVersionName)
-  const problem = () => invalidField('appVersionName', `there is no application version ${of.appVersionName}`)
-  if (!version || version.tenantId !== of.tenantId) throw problem()
-  if (of.appName !== undefined && version.applicationName !== of.appName)
-    throw invalidField('appVersionName', `expected a version of application ${of.appName}`)
+  const version = await applications.findVersion(given.appVersionName)
+  const problem = () => invalidField('appVersionName', `there is no application version ${given.appVersionName}`)
+  if (!version || version.tenantId !== given.tenantId) throw problem()
+  if (given.appName !== undefined && version.applicationName !== given.appName)
+    throw invalidField('appVersionName', `expected a version of application ${given.appName}`)
   const application = onApplication(version.tenantId, version.applicationName)
-  const mayRead = ['application:read', of.scope].some((scope) => holds(ctx.caller, scope, application))
-  if (of.appName === undefined && !mayRead) throw problem()
+  const mayRead = ['application:read', given.scope].some((scope) => holds(ctx.caller, scope, application))
+  if (given.appName === undefined && !mayRead) throw problem()
   return version
 }
 

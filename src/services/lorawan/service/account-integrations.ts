@@ -46,8 +46,8 @@ const creatorScopes = [
 export const createAccountIntegrationOperations = (deps: Deps): AccountIntegrationOperations => ({
   create: (ctx, given) => create(deps, ctx, given),
   async list(ctx, query) {
-    const of = { tenantId: ctx.tenantId, ids: visibleAccounts(ctx), status: query.status ?? 'ACTIVE' }
-    const { total, rows } = await store.findAccounts(deps.kit.db.sql, of, windowOf(query))
+    const selection = { tenantId: ctx.tenantId, ids: visibleAccounts(ctx), status: query.status ?? 'ACTIVE' }
+    const { total, rows } = await store.findAccounts(deps.kit.db.sql, selection, windowOf(query))
     return { totalElements: total, content: rows.map(connectionView) }
   },
   get: async (ctx, id) => shown(requireAccount(ctx, id, await store.findAccount(deps.kit.db.sql, id))),

@@ -239,8 +239,15 @@ async function list(deps: Deps, ctx: Ctx, id: number, query: Parameters<DeviceIn
   if (!mayListBelow(ctx, app)) throw NoAppIntegration({ id })
   const { status = 'ACTIVE', appVersionName = null, netDeviceId = null, name } = query
   const nameLike = name === undefined ? null : likePart(name)
-  const of = { appIntegrationId: id, ids: visibleDevices(ctx, app), status, appVersionName, netDeviceId, nameLike }
-  const { total, rows } = await store.findDevices(sql, of, windowOf(query))
+  const selection = {
+    appIntegrationId: id,
+    ids: visibleDevices(ctx, app),
+    status,
+    appVersionName,
+    netDeviceId,
+    nameLike,
+  }
+  const { total, rows } = await store.findDevices(sql, selection, windowOf(query))
   return { totalElements: total, content: rows.map(viewOf) }
 }
 

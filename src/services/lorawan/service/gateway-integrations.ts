@@ -259,8 +259,8 @@ async function list(deps: Deps, ctx: Ctx, id: number, query: Parameters<GatewayI
   const { status = 'ACTIVE', appVersionName = null, netGatewayId = null, name } = query
   const nameLike = name === undefined ? null : likePart(name)
   const ids = visibleGateways(ctx, account)
-  const of = { accountIntegrationId: id, ids, status, appVersionName, netGatewayId, nameLike }
-  const { total, rows } = await store.findGateways(sql, of, windowOf(query))
+  const selection = { accountIntegrationId: id, ids, status, appVersionName, netGatewayId, nameLike }
+  const { total, rows } = await store.findGateways(sql, selection, windowOf(query))
   return { totalElements: total, content: rows.map(viewOf) }
 }
 

@@ -315,21 +315,21 @@ for (const [query, path, problem] of invalidQueries)
   })
 
 test('keysOf and dependsOnVersion return what the result depends on', () => {
-  const of = (query: unknown) => {
+  const dependenciesOf = (query: unknown) => {
     const keys = keysOf(parse(query))
     return [keys === 'any' ? keys : [...keys].sort().join(), dependsOnVersion(parse(query))]
   }
-  assert.deepEqual(of({}), ['', false])
-  assert.deepEqual(of({ application_version: 'a' }), ['', true])
-  assert.deepEqual(of({ metadata: { $elemMatch: { key: 'a', value: 1 } } }), ['a', false])
-  assert.deepEqual(of({ $nor: [{ 'metadata.a.x': 1 }, { applicationVersion: 'b', 'metadata.b': { $ne: 1 } }] }), [
-    'a,b',
-    true,
-  ])
-  assert.deepEqual(of({ metadata: { $elemMatch: { key: { $in: ['a', 'b'] } } } }), ['a,b', false])
-  assert.deepEqual(of({ 'metadata.key': 'a' }), ['a', false])
-  assert.deepEqual(of({ 'metadata.value': 1 }), ['any', false])
-  assert.deepEqual(of({ metadata: { $size: 1 }, application_version: 'a' }), ['any', true])
+  assert.deepEqual(dependenciesOf({}), ['', false])
+  assert.deepEqual(dependenciesOf({ application_version: 'a' }), ['', true])
+  assert.deepEqual(dependenciesOf({ metadata: { $elemMatch: { key: 'a', value: 1 } } }), ['a', false])
+  assert.deepEqual(
+    dependenciesOf({ $nor: [{ 'metadata.a.x': 1 }, { applicationVersion: 'b', 'metadata.b': { $ne: 1 } }] }),
+    ['a,b', true],
+  )
+  assert.deepEqual(dependenciesOf({ metadata: { $elemMatch: { key: { $in: ['a', 'b'] } } } }), ['a,b', false])
+  assert.deepEqual(dependenciesOf({ 'metadata.key': 'a' }), ['a', false])
+  assert.deepEqual(dependenciesOf({ 'metadata.value': 1 }), ['any', false])
+  assert.deepEqual(dependenciesOf({ metadata: { $size: 1 }, application_version: 'a' }), ['any', true])
 })
 
 test('texts are ordered by code point', () => {

@@ -24,15 +24,15 @@ export function conditionOf(node: Node): Condition {
     case 'constant':
       return () => node.holds
     case 'all': {
-      const parts = node.of.map(conditionOf)
+      const parts = node.parts.map(conditionOf)
       return (scope, version) => parts.every((part) => part(scope, version))
     }
     case 'any': {
-      const parts = node.of.map(conditionOf)
+      const parts = node.parts.map(conditionOf)
       return (scope, version) => parts.some((part) => part(scope, version))
     }
     case 'not': {
-      const part = conditionOf(node.of)
+      const part = conditionOf(node.part)
       return (scope, version) => !part(scope, version)
     }
     case 'test': {

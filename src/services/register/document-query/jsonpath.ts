@@ -19,11 +19,11 @@ export function predicateOf(node: Node, base = '$'): string {
     case 'constant':
       return node.holds ? and([]) : or([])
     case 'all':
-      return and(node.of.map((part) => predicateOf(part, base)))
+      return and(node.parts.map((part) => predicateOf(part, base)))
     case 'any':
-      return or(node.of.map((part) => predicateOf(part, base)))
+      return or(node.parts.map((part) => predicateOf(part, base)))
     case 'not':
-      return `(!${predicateOf(node.of, base)})`
+      return `(!${predicateOf(node.part, base)})`
     case 'test':
       return someAt(node.path, node.into, node.test, base)
     case 'member':

@@ -14,9 +14,9 @@ function collect(node: Node, keys: Set<string>): boolean {
   switch (node.node) {
     case 'all':
     case 'any':
-      return node.of.every((part) => collect(part, keys))
+      return node.parts.every((part) => collect(part, keys))
     case 'not':
-      return collect(node.of, keys)
+      return collect(node.part, keys)
     case 'test':
       keys.add(node.path[0]!)
       return true
@@ -29,6 +29,6 @@ function collect(node: Node, keys: Set<string>): boolean {
 }
 
 function usesVersion(node: Node): boolean {
-  if (node.node === 'all' || node.node === 'any') return node.of.some(usesVersion)
-  return node.node === 'not' ? usesVersion(node.of) : node.node === 'version'
+  if (node.node === 'all' || node.node === 'any') return node.parts.some(usesVersion)
+  return node.node === 'not' ? usesVersion(node.part) : node.node === 'version'
 }

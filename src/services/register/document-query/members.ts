@@ -11,8 +11,8 @@ const keysMax = 20
 /** Returns a condition that holds if some member satisfies `where`. */
 export function someMember(where: Node): Node {
   if (where.node === 'constant' && !where.holds) return where
-  if (where.node === 'any') return any(...where.of.map(someMember))
-  const parts = where.node === 'all' ? where.of : [where]
+  if (where.node === 'any') return any(...where.parts.map(someMember))
+  const parts = where.node === 'all' ? where.parts : [where]
   const keyTest = parts.find((part) => keysNamedBy(part))
   const keys = keyTest && keysNamedBy(keyTest)
   if (!keys || keys.length > keysMax) return { node: 'member', where }
@@ -35,11 +35,11 @@ function entryCondition(key: string, where: Node): Node {
 function rewriteForEntry(key: string, node: Node): Node {
   switch (node.node) {
     case 'all':
-      return all(...node.of.map((part) => rewriteForEntry(key, part)))
+      return all(...node.parts.map((part) => rewriteForEntry(key, part)))
     case 'any':
-      return any(...node.of.map((part) => rewriteForEntry(key, part)))
+      return any(...node.parts.map((part) => rewriteForEntry(key, part)))
     case 'not':
-      return not(rewriteForEntry(key, node.of))
+      return not(rewriteForEntry(key, node.part))
     case 'test': {
       const [field, ...below] = node.path
       if (field === 'value') return { ...node, path: [key, ...below] }

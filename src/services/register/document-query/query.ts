@@ -28,9 +28,9 @@ export type Test =
  */
 export type Node =
   | { node: 'constant'; holds: boolean }
-  | { node: 'all'; of: Node[] }
-  | { node: 'any'; of: Node[] }
-  | { node: 'not'; of: Node }
+  | { node: 'all'; parts: Node[] }
+  | { node: 'any'; parts: Node[] }
+  | { node: 'not'; part: Node }
   /**
    * Some value at the path passes the test. As in MongoDB, a path passes through the objects of arrays. With `into`, an
    * array at its end is tested itself and by its elements.
@@ -51,22 +51,22 @@ export interface Query {
 
 export const constant = (holds: boolean): Node => ({ node: 'constant', holds })
 
-const combine = (node: 'all' | 'any', parts: Node[]): Node => {
+const combine = (node: 'all' | 'any', given: Node[]): Node => {
   const deciding = node === 'any'
-  const of: Node[] = []
-  for (const part of parts) {
+  const parts: Node[] = []
+  for (const part of given) {
     if (part.node === 'constant') {
       if (part.holds === deciding) return part
-    } else if (part.node === node) of.push(...part.of)
-    else of.push(part)
+    } else if (part.node === node) parts.push(...part.parts)
+    else parts.push(part)
   }
-  return of.length === 0 ? constant(!deciding) : of.length === 1 ? of[0]! : { node, of }
+  return parts.length === 0 ? constant(!deciding) : parts.length === 1 ? parts[0]! : { node, parts }
 }
 
 export const all = (...nodes: Node[]): Node => combine('all', nodes)
 export const any = (...nodes: Node[]): Node => combine('any', nodes)
 export const not = (node: Node): Node =>
-  node.node === 'constant' ? constant(!node.holds) : node.node === 'not' ? node.of : { node: 'not', of: node }
+  node.node === 'constant' ? constant(!node.holds) : node.node === 'not' ? node.part : { node: 'not', part: node }
 
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)

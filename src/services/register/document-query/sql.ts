@@ -31,11 +31,11 @@ export function toSql(sql: Sql, query: Query, columns: Columns): Fragment {
       case 'constant':
         return node.holds ? sql`true` : sql`false`
       case 'all':
-        return joined(node.of.map(condition), sql`and`)
+        return joined(node.parts.map(condition), sql`and`)
       case 'any':
-        return joined(node.of.map(condition), sql`or`)
+        return joined(node.parts.map(condition), sql`or`)
       case 'not':
-        return sql`(${condition(node.of)} is not true)`
+        return sql`(${condition(node.part)} is not true)`
       case 'version':
         return versionCondition(node.test)
       case 'size':

@@ -19,7 +19,7 @@ export interface FilterIndex {
     tenantId: string,
     filterIds: string[],
     members: number,
-  ): { condition: Fragment } | { of(candidates: Fragment): Fragment }
+  ): { condition: Fragment } | { select(candidates: Fragment): Fragment }
   /** A condition: the endpoint with this number matches the active filter. */
   contains(sql: Sql, tenantId: string, filterId: string, seq: Fragment): Fragment
   /** Selects a page of members in list order, behind the number `after`. */

@@ -27,7 +27,7 @@ function createRandom(state: number) {
     return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
   }
   const below = (end: number) => Math.floor(next() * end)
-  return { below, of: <T>(values: readonly T[]): T => values[below(values.length)]! }
+  return { below, pick: <T>(values: readonly T[]): T => values[below(values.length)]! }
 }
 type Random = ReturnType<typeof createRandom>
 
@@ -35,24 +35,24 @@ const keys = ['a', 'b', 'c'] as const
 const values = [1, 2, 3.5, 'x', 'y', 'xy', true, null, [1, 'x'], { d: 1 }, { d: [2, 3] }, []]
 
 const aMetadata = (random: Random) =>
-  Object.fromEntries(keys.filter(() => random.below(3) > 0).map((key) => [key, random.of(values)]))
+  Object.fromEntries(keys.filter(() => random.below(3) > 0).map((key) => [key, random.pick(values)]))
 
 function aQuery(random: Random, versions: string[], depth = 0): Record<string, unknown> {
-  const key = random.of(keys)
+  const key = random.pick(keys)
   const nested = () => aQuery(random, versions, depth + 1)
   const queryKinds: (() => Record<string, unknown>)[] = [
-    () => ({ [`metadata.${key}`]: random.of(values) }),
-    () => ({ [`metadata.${key}`]: { $in: [random.of(values), random.of(values)] } }),
-    () => ({ [`metadata.${key}`]: { $ne: random.of(values) } }),
-    () => ({ [`metadata.${key}`]: { $gt: random.of([1, 2, 'x']) } }),
+    () => ({ [`metadata.${key}`]: random.pick(values) }),
+    () => ({ [`metadata.${key}`]: { $in: [random.pick(values), random.pick(values)] } }),
+    () => ({ [`metadata.${key}`]: { $ne: random.pick(values) } }),
+    () => ({ [`metadata.${key}`]: { $gt: random.pick([1, 2, 'x']) } }),
     () => ({ [`metadata.${key}`]: { $exists: random.below(2) === 0 } }),
-    () => ({ [`metadata.${key}`]: { $regex: random.of(['^x', 'y$']) } }),
-    () => ({ [`metadata.${key}.d`]: random.of([1, 2]) }),
-    () => ({ metadata: { $elemMatch: { key, value: random.of(values) } } }),
-    () => ({ 'metadata.value': random.of(['x', 1]) }),
+    () => ({ [`metadata.${key}`]: { $regex: random.pick(['^x', 'y$']) } }),
+    () => ({ [`metadata.${key}.d`]: random.pick([1, 2]) }),
+    () => ({ metadata: { $elemMatch: { key, value: random.pick(values) } } }),
+    () => ({ 'metadata.value': random.pick(['x', 1]) }),
     () => ({ metadata: { $size: random.below(4) } }),
-    () => ({ application_version: random.of(versions) }),
-    () => ({ 'metadata.connected': random.of([true, false, null]) }),
+    () => ({ application_version: random.pick(versions) }),
+    () => ({ 'metadata.connected': random.pick([true, false, null]) }),
     () => ({}),
     () => ({ $or: [nested(), nested()] }),
     () => ({ $and: [nested(), nested()] }),
@@ -86,7 +86,7 @@ const filtersOf = (app: string) => `${root}/applications/${app}/filters`
 
 async function runRandomAction(random: Random, application: Application) {
   const { app, versions, endpoints, filters } = application
-  const id = random.of(endpoints)
+  const id = random.pick(endpoints)
   const endpoint = `${root}/endpoints/${id}`
   const removeRandom = (list: string[]) => list.splice(random.below(list.length), 1)[0]!
   const mayDelete = endpoints.length > 30
@@ -95,21 +95,21 @@ async function runRandomAction(random: Random, application: Application) {
       10,
       async () => {
         const body = { endpointId: `${app}-new-${++createdCount}`, metadata: aMetadata(random) }
-        await admin(`POST ${root}/endpoints`, { appVersion: { name: random.of(versions) }, ...body })
+        await admin(`POST ${root}/endpoints`, { appVersion: { name: random.pick(versions) }, ...body })
         endpoints.push(body.endpointId)
       },
     ],
     [15, () => admin(`PUT ${endpoint}/metadata`, aMetadata(random))],
-    [25, () => admin(`PUT ${endpoint}/metadata/${random.of(keys)}`, JSON.stringify(random.of(values)))],
-    [8, () => admin(`DELETE ${endpoint}/metadata/${random.of(keys)}`)],
+    [25, () => admin(`PUT ${endpoint}/metadata/${random.pick(keys)}`, JSON.stringify(random.pick(values)))],
+    [8, () => admin(`DELETE ${endpoint}/metadata/${random.pick(keys)}`)],
     [5, () => register.updateMetadata(id, { merge: aMetadata(random) })],
-    [8, () => admin(`PUT ${endpoint}/app-version`, { name: random.of(versions) })],
+    [8, () => admin(`PUT ${endpoint}/app-version`, { name: random.pick(versions) })],
     [
       6,
       () =>
         register.setConnectivity(
           Array.from({ length: 5 }, () => ({
-            endpointId: random.of(endpoints),
+            endpointId: random.pick(endpoints),
             connected: random.below(2) === 0,
             at: new Date(),
             number: ++connectivityNumber,
@@ -136,14 +136,14 @@ async function runRandomAction(random: Random, application: Application) {
       4,
       async () => {
         if (filters.length === 0) return
-        await admin(`PATCH ${filtersOf(app)}/${random.of(filters)}`, { documentQuery: aQuery(random, versions) })
+        await admin(`PATCH ${filtersOf(app)}/${random.pick(filters)}`, { documentQuery: aQuery(random, versions) })
       },
     ],
     [2, async () => filters.length > 0 && (await admin(`DELETE ${filtersOf(app)}/${removeRandom(filters)}`))],
     [1, foldCounts],
   ]
   const weightedActions = actions.flatMap(([weight, action]) => Array.from({ length: weight }, () => action))
-  await random.of(weightedActions)()
+  await random.pick(weightedActions)()
 }
 
 const foldCounts = () =>
@@ -203,7 +203,7 @@ test(`every filter has exactly the matching endpoints after random concurrent ch
         const random = createRandom(seed + done * workers + worker)
         for (let n = worker; n < Math.min(stepsPerRound, steps - done); n += workers) {
           if (n === stepsPerRound / 2) await failMatchingSteps()
-          await runRandomAction(random, random.of(applications))
+          await runRandomAction(random, random.pick(applications))
         }
       }),
     )

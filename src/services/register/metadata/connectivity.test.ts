@@ -83,8 +83,8 @@ suite('configured connectivity keys', () => {
     })
     await setConnectivity(on, true)
     await setConnectivity(off, false)
-    const idsMatching = async (of: object) =>
-      ids(await admin(`GET ${root}/endpoints${query({ ...of, applicationName: app })}`))
+    const idsMatching = async (filter: object) =>
+      ids(await admin(`GET ${root}/endpoints${query({ ...filter, applicationName: app })}`))
     assert.deepEqual(await idsMatching({ metadataFilter: { online: true } }), [on])
     assert.deepEqual(await idsMatching({ metadataFilter: { online_since: moment } }), [on, off])
     assert.deepEqual(await idsMatching({ metadataFilter: { connected: true } }), [])

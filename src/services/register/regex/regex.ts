@@ -57,9 +57,9 @@ function sizeOf(tree: Tree): number {
     case 'assertion':
       return tree.assertion === 'start' || tree.assertion === 'end' ? 1 : 8
     case 'repeat':
-      return 1 + sizeOf(tree.of) * Math.max(1, tree.min, Number.isFinite(tree.max) ? tree.max : 0)
+      return 1 + sizeOf(tree.part) * Math.max(1, tree.min, Number.isFinite(tree.max) ? tree.max : 0)
     default:
-      return 1 + tree.of.reduce((sum, part) => sum + sizeOf(part), 0)
+      return 1 + tree.parts.reduce((sum, part) => sum + sizeOf(part), 0)
   }
 }
 
@@ -68,8 +68,8 @@ const repetitionsMax = 1000
 
 function repetitionsOf(tree: Tree): number {
   if (tree.is === 'set' || tree.is === 'assertion') return 1
-  if (tree.is !== 'repeat') return Math.max(1, ...tree.of.map(repetitionsOf))
-  return Math.max(1, tree.min, Number.isFinite(tree.max) ? tree.max : 0) * repetitionsOf(tree.of)
+  if (tree.is !== 'repeat') return Math.max(1, ...tree.parts.map(repetitionsOf))
+  return Math.max(1, tree.min, Number.isFinite(tree.max) ? tree.max : 0) * repetitionsOf(tree.part)
 }
 
 interface Dialect {
@@ -115,13 +115,13 @@ function write(tree: Tree, dialect: Dialect): string {
     case 'assertion':
       return dialect.assertion(tree.assertion)
     case 'sequence':
-      return tree.of.length ? tree.of.map((part) => group(part, dialect)).join('') : '(?:)'
+      return tree.parts.length ? tree.parts.map((part) => group(part, dialect)).join('') : '(?:)'
     case 'choice':
-      return tree.of.map((part) => group(part, dialect)).join('|')
+      return tree.parts.map((part) => group(part, dialect)).join('|')
     case 'repeat': {
       if (tree.max === 0) return '(?:)'
       const times = tree.max === Number.POSITIVE_INFINITY ? `{${tree.min},}` : `{${tree.min},${tree.max}}`
-      return group(tree.of, dialect, true) + (times === '{0,}' ? '*' : times === '{1,}' ? '+' : times)
+      return group(tree.part, dialect, true) + (times === '{0,}' ? '*' : times === '{1,}' ? '+' : times)
     }
   }
 }
@@ -148,7 +148,7 @@ function writeSet(set: CharacterSet, dialect: Dialect): string {
 
 /** Returns a test without the engine for a literal text, which may be anchored: most patterns of users are such texts. */
 function literalTestOf(tree: Tree): ((text: string) => boolean) | undefined {
-  const parts = tree.is === 'sequence' ? [...tree.of] : [tree]
+  const parts = tree.is === 'sequence' ? [...tree.parts] : [tree]
   const isAssertion = (part: Tree | undefined, assertion: Assertion) =>
     part?.is === 'assertion' && part.assertion === assertion
   const fromStart = isAssertion(parts[0], 'start')

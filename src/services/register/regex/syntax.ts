@@ -20,9 +20,9 @@ export type Assertion = 'start' | 'end' | 'line start' | 'line end' | 'word boun
 export type Tree =
   | { is: 'set'; set: CharacterSet }
   | { is: 'assertion'; assertion: Assertion }
-  | { is: 'sequence'; of: Tree[] }
-  | { is: 'choice'; of: Tree[] }
-  | { is: 'repeat'; of: Tree; min: number; max: number }
+  | { is: 'sequence'; parts: Tree[] }
+  | { is: 'choice'; parts: Tree[] }
+  | { is: 'repeat'; part: Tree; min: number; max: number }
 
 /** Reports an invalid pattern. The message is for the author of the pattern. */
 export class RegexError extends Error {
@@ -79,7 +79,7 @@ function choice(reader: Reader): Tree {
     take(reader)
     choices.push(sequence(reader))
   }
-  return choices.length === 1 ? choices[0]! : { is: 'choice', of: choices }
+  return choices.length === 1 ? choices[0]! : { is: 'choice', parts: choices }
 }
 
 function sequence(reader: Reader): Tree {
@@ -91,7 +91,7 @@ function sequence(reader: Reader): Tree {
     const atom = readAtom(reader)
     if (atom) parts.push(quantified(reader, atom))
   }
-  return parts.length === 1 ? parts[0]! : { is: 'sequence', of: parts }
+  return parts.length === 1 ? parts[0]! : { is: 'sequence', parts }
 }
 
 function skipComments(reader: Reader) {
@@ -188,8 +188,8 @@ function quantified(reader: Reader, atom: Tree): Tree {
   else if (peek(reader) === '+') fail(reader, 'possessive repetition is not supported')
   if (/^(?:[*+?]|\{\d+(?:,\d*)?\})/.test(rest(reader))) fail(reader, 'a repetition cannot be repeated without a group')
   // PostgreSQL rejects repeated assertions. They match the empty text, so one is enough, or none if the minimum is 0.
-  if (atom.is === 'assertion') return min > 0 ? atom : { is: 'sequence', of: [] }
-  return { is: 'repeat', of: atom, min, max }
+  if (atom.is === 'assertion') return min > 0 ? atom : { is: 'sequence', parts: [] }
+  return { is: 'repeat', part: atom, min, max }
 }
 
 function readEscape(reader: Reader, inBracket: boolean): CharacterSet {

@@ -25,8 +25,8 @@ export function relationRoutes(http: Http, { relations }: RegisterService) {
     { schema: schemas.listRelations, config: read },
     async ({ ctx, params, query }, reply) => {
       const { relation, offset, limit } = query
-      const of = { ...params, direction: directionOf(relation), offset, limit }
-      return sendText(reply, await relations.list(ctx, of))
+      const selection = { ...params, direction: directionOf(relation), offset, limit }
+      return sendText(reply, await relations.list(ctx, selection))
     },
   )
 }

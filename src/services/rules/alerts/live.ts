@@ -25,7 +25,7 @@ export function defineTopic({ live, bus, db }: Pick<Kit, 'live' | 'bus' | 'db'>)
         limit: limit + 1,
       })
       if (changes.length > limit) return 'too_many'
-      return changes.map(({ applicationName: of, ...change }) => eventOf(of ?? undefined, change))
+      return changes.map(({ applicationName: name, ...change }) => eventOf(name ?? undefined, change))
     },
   })
   bus.record(AlertChanged, {

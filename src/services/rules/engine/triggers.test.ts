@@ -193,9 +193,9 @@ suite('commands and alerts', () => {
     const [command] = (await sensor.receives(`${topic}/command/blink/status`)).json
     await sensor.publish(`${topic}/result/blink`, [{ id: command.id, statusCode: 200, payload: 'ok' }])
     await sensor.end()
-    const of = { commandId: 1, commandType: 'blink', requestPayload: { n: 1 } }
-    assert.deepEqual(returned(await dispatched.traces(1)), [of])
-    assert.deepEqual(returned(await result.traces(1)), [{ ...of, statusCode: 200, responsePayload: 'ok' }])
+    const expected = { commandId: 1, commandType: 'blink', requestPayload: { n: 1 } }
+    assert.deepEqual(returned(await dispatched.traces(1)), [expected])
+    assert.deepEqual(returned(await result.traces(1)), [{ ...expected, statusCode: 200, responsePayload: 'ok' }])
   })
 
   test('start rules when an alert opens', async () => {

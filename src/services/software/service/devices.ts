@@ -132,14 +132,14 @@ async function checkThreshold({ kit, plans }: DeviceDeps, place: Place, { number
       failed * 100 >= threshold.percent * reported
     )
   }
-  const of = { ...place, number, epoch }
+  const rollout = { ...place, number, epoch }
   const { sql } = kit.db
   const now = (await plans.latest(place))?.byNumber.get(number)
-  if (!now || now.epoch !== epoch || !isReached(await store.sumReports(sql, of), now)) return
+  if (!now || now.epoch !== epoch || !isReached(await store.sumReports(sql, rollout), now)) return
   const reason = await kit.db.tx(async (tx) => {
     await lockApplication(tx, place)
     const version = (await plans.read(tx, place)).byNumber.get(number)
-    const sums = await store.sumReports(tx, of)
+    const sums = await store.sumReports(tx, rollout)
     if (version?.state !== 'active' || version.epoch !== epoch || !isReached(sums, version)) return undefined
     const text =
       `${sums.failed} of the ${sums.reported} endpoints that reported this version since the last resume could not apply it; ` +

@@ -22,12 +22,26 @@ test('previews the configured and a proposed retention without deleting anything
   assert.deepEqual((await admin(`GET ${path}`)).body, { points: 0, bytes: 0, series: [], problems: [] })
   const proposed = await admin(`POST ${path}`, { days: 30, series: { 'auto~a': 10 } })
   assert.equal(proposed.status, 200, proposed.text)
-  const of = { valueName: 'value' }
+  const value = { valueName: 'value' }
   assert.deepEqual(
     proposed.body.series.map(({ bytes, ...rest }: { bytes: number }) => rest),
     [
-      { name: 'auto~a', ...of, days: 10, before: new Date(today - 10 * dayMs).toISOString(), points: 2, unpacked: 0 },
-      { name: 'auto~b', ...of, days: 30, before: new Date(today - 30 * dayMs).toISOString(), points: 2, unpacked: 1 },
+      {
+        name: 'auto~a',
+        ...value,
+        days: 10,
+        before: new Date(today - 10 * dayMs).toISOString(),
+        points: 2,
+        unpacked: 0,
+      },
+      {
+        name: 'auto~b',
+        ...value,
+        days: 30,
+        before: new Date(today - 30 * dayMs).toISOString(),
+        points: 2,
+        unpacked: 1,
+      },
     ],
   )
   assert.equal(proposed.body.points, 4)

@@ -98,7 +98,7 @@ suite('retention', () => {
     await service.latest.flush(true)
     await run()
     const endpointNo = await service.numbers.endpointNo(endpoint)
-    const latest = (await service.latest.of([endpointNo])).get(endpointNo)!
+    const latest = (await service.latest.read([endpointNo])).get(endpointNo)!
     assert.deepEqual(latest.map(({ value }) => value).sort(), [1, 10])
   })
 

@@ -357,15 +357,16 @@ suite('a service that handles samples', () => {
     await Promise.all(Array.from({ length: 700 }, (_, n) => many.say('/json', `[${n}]`)))
     const rich = await aSpeaker({ enabled: true })
     await rich.say('/json', JSON.stringify(Array.from({ length: 100 }, (_, n) => ({ n }))))
-    const of = (app: string) => publishedSamples.filter(({ applicationName }) => applicationName === app)
-    const samplesOf = (app: string) => of(app).flatMap(({ messages }) => messages.flatMap(({ samples }) => samples))
+    const eventsOf = (app: string) => publishedSamples.filter(({ applicationName }) => applicationName === app)
+    const samplesOf = (app: string) =>
+      eventsOf(app).flatMap(({ messages }) => messages.flatMap(({ samples }) => samples))
     await eventually(() => assert.equal(samplesOf(rich.app).length, 100))
     assert.deepEqual(
       (samplesOf(many.app) as number[]).toSorted((a, b) => a - b),
       Array.from({ length: 700 }, (_, n) => n),
     )
-    assert.ok(of(many.app).length < 20)
-    assert.ok(of(rich.app).every((event) => JSON.stringify(event).length < 1.1 * 1024 * 1024))
+    assert.ok(eventsOf(many.app).length < 20)
+    assert.ok(eventsOf(rich.app).every((event) => JSON.stringify(event).length < 1.1 * 1024 * 1024))
     assert.deepEqual(
       samplesOf(rich.app).map((sample) => (sample as { n: number }).n),
       Array.from({ length: 100 }, (_, n) => n),

@@ -73,7 +73,7 @@ export function createLive(
   )
   signals.on(LivePointsStored, (stored) => {
     for (const { points, lost, ...application } of stored) {
-      if (lost) reportMissed(watchers.of(application))
+      if (lost) reportMissed(watchers.watching(application))
       watchers.deliver(application, points)
     }
   })
@@ -169,7 +169,7 @@ function add({ watchers, interests, recheck }: Parts, watcher: Watcher, outlet: 
 
 function rejectAboveLimits({ watchers, limits }: Parts, { tenantId }: Ctx) {
   const retryLater = { headers: { 'retry-after': '10' } }
-  if (watchers.ofTenant(tenantId) >= limits.perTenant)
+  if (watchers.countOfTenant(tenantId) >= limits.perTenant)
     throw TooManySubscriptions({ limit: limits.perTenant }, retryLater)
   if (watchers.count >= limits.total) throw LiveIsFull({ limit: limits.total }, retryLater)
 }

@@ -82,16 +82,16 @@ export function createReplay(deps: {
   /** Combines values with the same series, time and number to one point. */
   async function pointsOf(watched: Watched, values: SingleValue[], keptSince?: KeptSince): Promise<LivePoint[]> {
     const series = new Map((await numbers.seriesOf(watched)).map((one) => [one.seriesId, one]))
-    const points = new Map<string, { of: SingleValue; seriesName: string; values: Record<string, Value> }>()
+    const points = new Map<string, { first: SingleValue; seriesName: string; values: Record<string, Value> }>()
     for (const single of values) {
       const selected = series.get(single.seriesId)
       if (!selected || (keptSince && single.timestamp < keptSince(selected.name))) continue
       const key = `${single.endpointId}\n${selected.name}\n${single.timestamp}\n${single.written}`
-      const point = points.get(key) ?? { of: single, seriesName: selected.name, values: {} }
+      const point = points.get(key) ?? { first: single, seriesName: selected.name, values: {} }
       point.values[selected.valueName] = single.value
       points.set(key, point)
     }
-    return [...points.values()].map(({ of: { endpointId, timestamp, written }, seriesName, values }) =>
+    return [...points.values()].map(({ first: { endpointId, timestamp, written }, seriesName, values }) =>
       livePoint({ endpointId, seriesName, timestamp: new Date(timestamp).toISOString(), values }, written),
     )
   }
@@ -120,7 +120,7 @@ export function createReplay(deps: {
       if (endpoints.length > endpointsMax)
         throw invalidField('initial', `the application has more than ${endpointsMax} endpoints: name some of them`)
       const visible = endpoints.filter(({ endpointId }) => subscription.isVisible(endpointId))
-      const latestByEndpoint = await latest.of(visible.map(({ endpointNo }) => endpointNo))
+      const latestByEndpoint = await latest.read(visible.map(({ endpointNo }) => endpointNo))
       const newest = visible.flatMap(({ endpointId, endpointNo }) =>
         (latestByEndpoint.get(endpointNo) ?? []).map((one) => ({ ...one, endpointId, written: 0 })),
       )

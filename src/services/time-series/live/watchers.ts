@@ -21,8 +21,8 @@ interface Application {
 export interface Watchers {
   readonly count: number
   all(): Watcher[]
-  of(application: Application): Watcher[]
-  ofTenant(tenantId: string): number
+  watching(application: Application): Watcher[]
+  countOfTenant(tenantId: string): number
   add(watcher: Watcher): void
   /** Returns false if the watcher was removed before. */
   remove(watcher: Watcher): boolean
@@ -43,12 +43,12 @@ export function createWatchers(): Watchers {
   let [count, queuedBytes] = [0, 0]
 
   const all = () => [...byApplication.values()].flatMap((watchersOfApplication) => [...watchersOfApplication])
-  const of = ({ tenantId, applicationName }: Application) =>
+  const watching = ({ tenantId, applicationName }: Application) =>
     [...(byApplication.get(applicationName) ?? [])].filter(({ ctx }) => ctx.tenantId === tenantId)
 
   function interestIn({ tenantId, applicationName }: Application): Interest {
     const endpointIds = new Set<string>()
-    for (const { subscription } of of({ tenantId, applicationName })) {
+    for (const { subscription } of watching({ tenantId, applicationName })) {
       if (!subscription.endpointIds) return { tenantId, applicationName }
       for (const endpointId of subscription.endpointIds) endpointIds.add(endpointId)
     }
@@ -60,8 +60,8 @@ export function createWatchers(): Watchers {
       return count
     },
     all,
-    of,
-    ofTenant: (tenantId) => all().filter(({ ctx }) => ctx.tenantId === tenantId).length,
+    watching,
+    countOfTenant: (tenantId) => all().filter(({ ctx }) => ctx.tenantId === tenantId).length,
     add(watcher) {
       const { applicationName } = watcher.subscription
       byApplication.set(applicationName, (byApplication.get(applicationName) ?? new Set()).add(watcher))
@@ -82,7 +82,7 @@ export function createWatchers(): Watchers {
       return false
     },
     deliver(application, points) {
-      for (const { subscription } of of(application))
+      for (const { subscription } of watching(application))
         for (const point of points) if (subscription.isVisible(point.endpointId)) subscription.add(point)
       while (queuedBytes > queuedBytesMax) slowestOf(all())?.end('too_slow')
     },

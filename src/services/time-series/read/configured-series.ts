@@ -22,8 +22,8 @@ const applicationsPerPage = 200
 export function createConfiguredSeries({ db, applications }: { db: Db; applications: Applications }): ConfiguredSeries {
   async function* pages(ctx: Ctx, names: string[] | undefined) {
     for (let after = ''; ; ) {
-      const of = { tenantId: ctx.tenantId, instance, names, after, limit: applicationsPerPage }
-      const page = await applications.configurationPage(of)
+      const request = { tenantId: ctx.tenantId, instance, names, after, limit: applicationsPerPage }
+      const page = await applications.configurationPage(request)
       if (page.length > 0) yield page
       if (page.length < applicationsPerPage) return
       after = page.at(-1)!.applicationName

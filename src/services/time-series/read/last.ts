@@ -40,7 +40,7 @@ export function createLastQuery(deps: {
   const { visible, reader, latest, retention, responses } = deps
 
   async function newestOf(page: NumberedEndpoint[], series: SelectedSeries[], keptSince: KeptSince): Promise<Texts> {
-    const latestByEndpoint = await latest.of(page.map(({ endpointNo }) => endpointNo))
+    const latestByEndpoint = await latest.read(page.map(({ endpointNo }) => endpointNo))
     const selectedById = new Map(
       series.flatMap(({ name, values }) => {
         const since = keptSince(name)
@@ -149,7 +149,7 @@ async function readBackwards(
 ): Promise<Texts> {
   const oldest = Math.max(timeMin, Math.min(...series.map(({ name }) => keptSince(name))))
   if (until < oldest) return new Map()
-  const newest = await latest.of(page.map(({ endpointNo }) => endpointNo))
+  const newest = await latest.read(page.map(({ endpointNo }) => endpointNo))
   const collected = new Map<number, Map<string, CollectedPoints>>()
   const collectedOf = (endpointNo: number, name: string): CollectedPoints => {
     const bySeries = collected.get(endpointNo) ?? new Map<string, CollectedPoints>()

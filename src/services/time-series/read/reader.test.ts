@@ -45,10 +45,10 @@ suite('reading in parts', () => {
   test('long texts are read in small parts, of one endpoint and of several', async () => {
     const endpoint = await unregisteredEndpoint({ 'time-series': { names: { log: { values: [{ path: 'log' }] } } } })
     const otherEndpoint = await registerEndpoint(endpoint)
-    const texts = (of: string) =>
+    const texts = (prefix: string) =>
       Array.from({ length: 30 }, (_, index) => ({
         timestamp: today + index * 1000,
-        log: index % 3 === 0 ? 'on' : `${of}${index}`.repeat(200),
+        log: index % 3 === 0 ? 'on' : `${prefix}${index}`.repeat(200),
         x: index,
       }))
     for (const own of [endpoint, otherEndpoint]) await collect(own, texts(own.endpointId.slice(0, 3)))

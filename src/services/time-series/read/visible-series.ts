@@ -49,15 +49,15 @@ export function createVisibleSeries(deps: Deps): VisibleSeries {
   return {
     readableEndpoints: (ctx, applicationName) => readableEndpoints(deps, ctx, applicationName),
     async select(ctx, requested) {
-      const { of, selectedIds, series } = await selectSeries(deps, ctx, requested)
-      return { endpoints: pagesOf(deps.db, of, selectedIds), series }
+      const { application, selectedIds, series } = await selectSeries(deps, ctx, requested)
+      return { endpoints: pagesOf(deps.db, application, selectedIds), series }
     },
     async selectAfter(ctx, requested, { after, limit }) {
-      const { of, selectedIds, series } = await selectSeries(deps, ctx, requested)
+      const { application, selectedIds, series } = await selectSeries(deps, ctx, requested)
       const ids = selectedIds?.filter((endpointId) => endpointId > after).slice(0, limit)
       const page = ids
-        ? await store.findEndpointsByIds(deps.db.sql, { ...of, endpointIds: ids })
-        : await store.findEndpointsOf(deps.db.sql, { ...of, after, limit })
+        ? await store.findEndpointsByIds(deps.db.sql, { ...application, endpointIds: ids })
+        : await store.findEndpointsOf(deps.db.sql, { ...application, after, limit })
       const isLast = (ids ?? page).length < limit
       const next = isLast ? undefined : (ids?.at(-1) ?? page.at(-1)!.endpointId)
       return { selected: { endpoints: onePage(page), series }, next }
@@ -79,7 +79,7 @@ async function selectSeries(deps: Deps, ctx: Ctx, { applicationName, endpointIds
     : requested
   const application = { tenantId: ctx.tenantId, applicationName }
   const series = await store.findSeriesByName(deps.db.sql, { ...application, names: seriesNames })
-  return { of: application, selectedIds, series: byName(series) }
+  return { application, selectedIds, series: byName(series) }
 }
 
 async function readableEndpoints({ applications, register }: Deps, ctx: Ctx, applicationName: string) {

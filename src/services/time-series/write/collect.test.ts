@@ -78,7 +78,7 @@ suite('collecting samples', () => {
       'auto~a/value': [[5, 2], ...times],
       'auto~b/value': [[start + 4, 5]],
     })
-    const newest = [...(await service.latest.of([await service.numbers.endpointNo(endpoint)])).values()].flat()
+    const newest = [...(await service.latest.read([await service.numbers.endpointNo(endpoint)])).values()].flat()
     assert.deepEqual(newest.map(({ timestamp, value }) => [timestamp, value]).sort(), [
       [start + 4, 5],
       [start + 7, 8],
@@ -186,7 +186,7 @@ suite('putting points', () => {
         [2, null],
       ],
     })
-    assert.equal((await service.latest.of([await service.numbers.endpointNo(endpoint)])).size, 1)
+    assert.equal((await service.latest.read([await service.numbers.endpointNo(endpoint)])).size, 1)
   })
 
   test('invalid names and values are rejected with their position, and nothing is stored', async () => {

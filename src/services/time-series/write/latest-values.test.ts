@@ -15,7 +15,7 @@ async function latestOf(
   const endpointNo = await timeSeries.numbers.endpointNo(endpoint)
   const series = await timeSeries.numbers.seriesOf(endpoint)
   const names = new Map(series.map(({ seriesId, name }) => [seriesId, name]))
-  const samples = (await timeSeries.latest.of([endpointNo])).get(endpointNo) ?? []
+  const samples = (await timeSeries.latest.read([endpointNo])).get(endpointNo) ?? []
   return Object.fromEntries(samples.map(({ seriesId, timestamp, value }) => [names.get(seriesId)!, [timestamp, value]]))
 }
 

@@ -17,7 +17,7 @@ import { addAll, addRows, type NewestSample, takeOldest, type UnsavedLatest } fr
 export interface LatestValues {
   /** Called with rows that this node has just committed. */
   stored(rows: Rows): void
-  of(endpointNos: number[]): Promise<Map<number, LatestValue[]>>
+  read(endpointNos: number[]): Promise<Map<number, LatestValue[]>>
   /** Drops the values of endpoints that lost their numbers. */
   drop(endpointNos: number[]): void
   dropAll(): void
@@ -102,7 +102,7 @@ export function createLatestValues(options: LatestOptions): LatestValues {
   })
   return {
     stored: (rows) => addRows(unsaved, rows),
-    of: (endpointNos) => findLatestOf(options, [saving, unsaved], endpointNos),
+    read: (endpointNos) => findLatestOf(options, [saving, unsaved], endpointNos),
     drop(endpointNos) {
       for (const endpointNo of endpointNos) unsaved.delete(endpointNo)
     },

@@ -17,7 +17,7 @@ test('stored points are published in batches, with the commit that stores them, 
   ]
   const endpoint = await unregisteredEndpoint({ 'time-series': { names: { p: { values } } } })
   await collect(endpoint, [{ timestamp: 1000, t: 1, p: { x: 1, y: 'north' } }])
-  const of = {
+  const common = {
     endpointId: endpoint.endpointId,
     versionName: endpoint.versionName,
     timestamp: '1970-01-01T00:00:01.000Z',
@@ -29,8 +29,8 @@ test('stored points are published in batches, with the commit that stores them, 
       return point
     }),
     [
-      { ...of, seriesName: 'p', values: { x: 1, y: 'north' } },
-      { ...of, seriesName: 'auto~t', values: { value: 1 } },
+      { ...common, seriesName: 'p', values: { x: 1, y: 'north' } },
+      { ...common, seriesName: 'auto~t', values: { value: 1 } },
     ],
   )
   await Promise.all(Array.from({ length: 1200 }, (_, index) => collect(endpoint, [{ timestamp: index, t: index }])))

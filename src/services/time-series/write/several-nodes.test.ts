@@ -85,7 +85,7 @@ test('two nodes that receive samples without a timestamp of one endpoint in the 
   // The latest value of each node is a point that is stored.
   const stored = (await first.points('roaming'))['auto~v/value']!
   for (const { service } of processes) {
-    const [newest] = [...(await service.latest.of([await service.numbers.endpointNo(endpoint)])).values()].flat()
+    const [newest] = [...(await service.latest.read([await service.numbers.endpointNo(endpoint)])).values()].flat()
     assert.ok(stored.some(([time, value]) => time === newest!.timestamp && value === newest!.value))
   }
   await second.pack()
@@ -122,7 +122,7 @@ test('of two values with the same time the later write wins, whatever the clocks
   }
   await Promise.all([ahead!, behind].map(({ service }) => service.latest.flush(true)))
   const [newest] = [
-    ...(await ahead!.service.latest.of([await ahead!.service.numbers.endpointNo(endpoint)])).values(),
+    ...(await ahead!.service.latest.read([await ahead!.service.numbers.endpointNo(endpoint)])).values(),
   ].flat()
   assert.equal(newest!.value, 5)
   await ahead!.pack()
@@ -134,7 +134,7 @@ test('the latest value includes what any node has acknowledged, also before it i
   const [first, second] = processes as [(typeof processes)[0], (typeof processes)[0]]
   const endpointNo = await first.service.numbers.endpointNo(endpoint)
   const newest = async ({ service }: typeof first) =>
-    ((await service.latest.of([endpointNo])).get(endpointNo) ?? []).map(({ timestamp, value }) => [timestamp, value])
+    ((await service.latest.read([endpointNo])).get(endpointNo) ?? []).map(({ timestamp, value }) => [timestamp, value])
   for (let turn = 0; turn < 4; turn++) {
     const [writes, asks] = turn % 2 === 0 ? [first, second] : [second, first]
     await writes.collect(endpoint, [{ timestamp: 1000 + turn, v: turn }])

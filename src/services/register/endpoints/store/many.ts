@@ -46,7 +46,7 @@ export interface MetadataToSave extends EndpointRef {
 
 /** Saves the metadata of several endpoints and updates the counts of their keys. */
 export async function saveMetadataOfMany(sql: Sql, changes: MetadataToSave[], at: Date) {
-  const counted = new Map<string, { of: MetadataToSave; key: string; difference: number }>()
+  const counted = new Map<string, { change: MetadataToSave; key: string; difference: number }>()
   for (const change of changes)
     for (const [keys, difference] of [
       [change.addedKeys, 1],
@@ -56,7 +56,7 @@ export async function saveMetadataOfMany(sql: Sql, changes: MetadataToSave[], at
         const name = JSON.stringify([change.applicationName, change.versionName, key])
         const sum = counted.get(name)
         if (sum) sum.difference += difference
-        else counted.set(name, { of: change, key, difference })
+        else counted.set(name, { change, key, difference })
       }
   const differences = [...counted.values()]
   await sql`
@@ -70,8 +70,8 @@ export async function saveMetadataOfMany(sql: Sql, changes: MetadataToSave[], at
       insert into register.directory_queue (tenant_id, application_name, seq, whole)
       select tenant_id, application_name, seq, true from changed)
     insert into register.count_differences (tenant_id, metadata_key, application_name, version_name, difference)
-    select * from unnest(${differences.map(({ of }) => of.tenantId)}::text[], ${differences.map(({ key }) => key)}::text[],
-      ${differences.map(({ of }) => of.applicationName)}::text[], ${differences.map(({ of }) => of.versionName)}::text[],
+    select * from unnest(${differences.map(({ change }) => change.tenantId)}::text[], ${differences.map(({ key }) => key)}::text[],
+      ${differences.map(({ change }) => change.applicationName)}::text[], ${differences.map(({ change }) => change.versionName)}::text[],
       ${differences.map(({ difference }) => difference)}::integer[])`
 }
 

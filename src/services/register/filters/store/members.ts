@@ -46,7 +46,7 @@ export const filterIndex: FilterIndex = {
     const isMemberOfAll = sets.reduce((before, one) => sql`${before} and ${one}`)
     const lookupsMax = Math.floor(members / membersPerLookup)
     return {
-      of: (candidates) => sql`
+      select: (candidates) => sql`
         select c.* from ${candidates} c where not exists (select from ${candidates} offset ${lookupsMax}) and ${isMemberOfAll}
         union all
         select c.* from ${candidates} c

@@ -168,7 +168,7 @@ function matched(sql: Sql, query: EndpointQuery, filters: FilterIndex): Fragment
   )
   if (!among || 'condition' in among) return sql`matched as materialized (${unionOf(sql, matches)})`
   return sql`candidates as materialized (${unionOf(sql, matches)}),
-    matched as materialized (${among.of(sql`candidates`)})`
+    matched as materialized (${among.select(sql`candidates`)})`
 }
 
 export interface Texts {

@@ -77,21 +77,21 @@ export function requireOwn({ id, alertSettingId }: { id: string; alertSettingId?
   if (alertSettingId) throw PartOfAlertSetting({ id, alertSettingId })
 }
 
-export async function list<R extends Row>({ kit: { db } }: Deps, ctx: Ctx, kind: Kind, of: ListQuery) {
+export async function list<R extends Row>({ kit: { db } }: Deps, ctx: Ctx, kind: Kind, requested: ListQuery) {
   const hasParts = kind.table === 'rules' || kind.table === 'actions' || kind.table === 'triggers'
   const query: store.LibraryQuery = {
     tenantId: ctx.tenantId,
     type: kind.type,
     visible: visibleResources(ctx.caller, `${kind.scope}:read`, ctx.tenantId, `${kind.resource}-`),
-    name: of.name,
-    description: of.description,
-    sort: of.sort,
-    descending: of.sortOrder === 'desc',
-    ofAlertSettings: hasParts ? of.include !== undefined : undefined,
-    ruleId: of.ruleId,
-    ...(windowOfPage(of) satisfies Window),
+    name: requested.name,
+    description: requested.description,
+    sort: requested.sort,
+    descending: requested.sortOrder === 'desc',
+    ofAlertSettings: hasParts ? requested.include !== undefined : undefined,
+    ruleId: requested.ruleId,
+    ...(windowOfPage(requested) satisfies Window),
   }
-  if (of.ruleId !== undefined && !isUuid(of.ruleId)) return { totalElements: 0, rows: [] as R[] }
+  if (requested.ruleId !== undefined && !isUuid(requested.ruleId)) return { totalElements: 0, rows: [] as R[] }
   const [totalElements, rows] = await Promise.all([
     store.countRows(db.sql, kind.table, query),
     store.findRows<R>(db.sql, kind.table, query),

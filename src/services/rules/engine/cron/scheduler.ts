@@ -127,9 +127,9 @@ async function storeTick(
   }
   if (appName === undefined && appVersionName === undefined && endpointIds === undefined)
     return await recorder.store(sql, [{ tenantId, events: [event] }])
-  const of = { tenantId, appName, appVersionName, endpointIds, limit: endpointsPerPage }
+  const selection = { tenantId, appName, appVersionName, endpointIds, limit: endpointsPerPage }
   for (let after = ''; ; ) {
-    const page: EventEndpoint[] = await findEndpointPage(sql, register.relation(sql), { ...of, after })
+    const page: EventEndpoint[] = await findEndpointPage(sql, register.relation(sql), { ...selection, after })
     if (page.length > 0)
       await recorder.store(sql, [{ tenantId, events: page.map((endpoint) => ({ ...event, endpoint })) }])
     if (page.length < endpointsPerPage) return
