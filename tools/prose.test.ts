@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { commentsOf, lacksVerb, logTextProblems, proseProblems, proseWarnings } from './prose.ts'
+import { commentsOf, lacksVerb, logTextProblems, nameProblems, proseProblems, proseWarnings } from './prose.ts'
 
 test('comments are found with their lines, block and line comments alike', () => {
   const text =
@@ -36,6 +36,28 @@ test('plain sentences and directives are accepted', () => {
   const text = '/** Opens the connection. */\n// biome-ignore lint: because\n// Of\n'
   assert.deepEqual(proseProblems('a.ts', '/** Opens the connection. Whatever comes later may start so. */\n'), [])
   assert.deepEqual(proseProblems('a.ts', text), [])
+})
+
+for (const code of [
+  'const of = 1',
+  'function find(sql: Sql, of: Query) {}',
+  'const find = (of) => of.id',
+  'find(\n  of: {\n    id: string\n  },\n)',
+  'const { name, of } = given',
+  'const { name, ...of } = given',
+  'const { query: of } = given',
+  'for (const of of all) of.end()',
+  'interface Counts {\n  of(key: string): number\n}',
+  'const a = { of: 1 }',
+])
+  test(`a declaration such as ${JSON.stringify(code)} fails the check`, () => {
+    assert.match(nameProblems('a.ts', code).join(), /^a\.ts:\d+: something is called "of"/)
+  })
+
+test('the keyword, calls of Array.of and comments are no declarations called "of"', () => {
+  const code =
+    "for (const [a] of Array.of(b)) {}\n// A list (of, say, rows).\n/** The id, of: a row. */\nconst idOf = (a) => 'of: a'\n"
+  assert.deepEqual(nameProblems('a.ts', code), [])
 })
 
 test('vague words cause a warning', () => {

@@ -67,6 +67,21 @@ export function proseProblems(file: string, text: string): string[] {
     ])
 }
 
+/** Finds parameters, variables, properties and methods called `of`. The keyword in `for (const a of b)` does not match. */
+const declaredOf =
+  /\b(?:const|let) of\b|[({[,]\s*(?:\.\.\.)?of\??(?=:|,| =|\)|\]|\s*\})|^\s*(?:async )?of(?:\??:|<[^(]*>\(|\()|[{,] \w+: of(?=,|\)| \})/gm
+
+const commentOrText = /\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/.*$|'[^'\n]*'|"[^"\n]*"/gm
+
+/** Returns the declarations called `of`: the name does not say what the value is. */
+export function nameProblems(file: string, text: string): string[] {
+  const code = text.replace(commentOrText, (part) => part.replace(/[^\n]/g, ''))
+  return [...code.matchAll(declaredOf)].map((match) => {
+    const line = code.slice(0, match.index + match[0].search(/\bof\b/)).split('\n').length
+    return `${file}:${line}: something is called "of": give it the name of the thing, such as "query" or "endpoint"`
+  })
+}
+
 /** Vague words that stand for a term such as connection, node, message or lease. */
 const vagueWords =
   /\b(?:told|tells?|heard|hears?|owed|owes?|patience|welcome|guests?|strangers?|neighbou?rs?|house|doors?|knocks?|leavings|sight|whoever|nobody|somebody|everybody|turned away|looked? after|by hand|a word|way to the database)\b/i

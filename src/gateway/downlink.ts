@@ -42,7 +42,7 @@ export interface DownlinkDeps {
   tokens: Pick<Tokens, 'validate'>
   trafficLog: Pick<TrafficLog, 'record'>
   metrics: Pick<GatewayMetrics, 'countPush' | 'countUnsentPush'>
-  observation: Pick<Observation, 'of'>
+  observation: Pick<Observation, 'observes'>
   extensions: () => ReadonlyMap<string, Extension>
   sessions: () => Sessions | undefined
   /** Queues a message in a session, in the caller's transaction. */

@@ -23,7 +23,7 @@ export function createPushOnConnect(
   deps: {
     extensions: () => ReadonlyMap<string, Extension>
     identify: Pick<Identify, 'extensionOf'>
-    observation: Pick<Observation, 'of'>
+    observation: Pick<Observation, 'observes'>
     find(endpointId: string): Binding | undefined
     push(binding: Binding, push: Push): boolean
     notSent: Downlink['notSent']

@@ -46,7 +46,7 @@ interface SingleValue {
 export function createReplay(deps: {
   db: Db
   numbers: Numbers
-  latest: Pick<LatestValues, 'of'>
+  latest: Pick<LatestValues, 'read'>
   retention: Pick<Retention, 'keptSince'>
   now: Clock
   position(): Promise<number>

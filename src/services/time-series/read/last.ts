@@ -210,7 +210,7 @@ function cutBefore(rows: AlignedRows, since: number): AlignedRows {
 }
 
 /** Returns where the first window begins: the day of the newest known point. */
-function firstDay(newest: Awaited<ReturnType<LatestValues['of']>>, until: number): number {
+function firstDay(newest: Awaited<ReturnType<LatestValues['read']>>, until: number): number {
   let last = timeMin
   for (const values of newest.values())
     for (const { timestamp } of values) if (timestamp > last && timestamp <= until) last = timestamp
