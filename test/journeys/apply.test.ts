@@ -7,12 +7,14 @@ import { createClient } from '../../sdk/src/index.ts'
 import { readDocuments } from '../../src/cli/apply/documents.ts'
 import { planOf } from '../../src/cli/apply/plan.ts'
 import { runSteps } from '../../src/cli/apply/run.ts'
+import { openCommands } from '../harness/commands.ts'
 import { temporaryDirectory } from '../harness/database.ts'
-import { type RunningPlatform, runCommand, startPlatform } from '../harness/platform.ts'
+import { type RunningPlatform, startPlatform } from '../harness/platform.ts'
 
 const [one, two] = await Promise.all([startPlatform(), startPlatform()])
+const commands = openCommands()
 const home = { XDG_CONFIG_HOME: temporaryDirectory() }
-const run = ({ directory }: RunningPlatform, ...args: string[]) => runCommand(args, { directory, environment: home })
+const run = ({ directory }: RunningPlatform, ...args: string[]) => commands(args, { directory, environment: home })
 async function output(platform: RunningPlatform, ...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await run(platform, ...args)
   assert.equal(code, 0, `${args.join(' ')}: ${stdout}${stderr}`)

@@ -7,21 +7,23 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { openCommands } from '../harness/commands.ts'
 import { afterAllTests, temporaryDirectory } from '../harness/database.ts'
 import { commandsOf } from '../harness/documents.ts'
 import { eventually } from '../harness/eventually.ts'
 import { environmentOf, runCommand, startPlatform } from '../harness/platform.ts'
 
 const { directory, baseUrl, bootstrap } = await startPlatform()
+const commands = openCommands()
 const home = temporaryDirectory()
 const userFolder = { XDG_CONFIG_HOME: home }
 const contextsFile = join(home, 'waypost', 'contexts.json')
 
 /** Runs a command in the folder of the platform, with its bootstrap.json. */
-const waypost = (...args: string[]) => runCommand(args, { directory, environment: userFolder })
+const waypost = (...args: string[]) => commands(args, { directory, environment: userFolder })
 /** Runs a command on another machine, without bootstrap.json. */
 const elsewhere = (args: string[], environment: Record<string, string> = {}) =>
-  runCommand(args, { environment: { ...userFolder, ...environment } })
+  commands(args, { directory: temporaryDirectory(), environment: { ...userFolder, ...environment } })
 
 async function output(...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await waypost(...args)
@@ -173,7 +175,9 @@ test('a login with the browser is renewed once by commands that run at the same 
   const contexts = JSON.parse(readFileSync(contextsFile, 'utf8'))
   contexts.contexts.person.login.session.expiresAt = Date.now()
   writeFileSync(contextsFile, JSON.stringify(contexts), { mode: 0o600 })
-  const answers = await Promise.all([1, 2, 3].map(() => elsewhere(['endpoints', 'list', '-o', 'id'])))
+  const answers = await Promise.all(
+    [1, 2, 3].map(() => runCommand(['endpoints', 'list', '-o', 'id'], { environment: userFolder })),
+  )
   assert.deepEqual(
     answers.map((answer) => answer.code),
     [0, 0, 0],
