@@ -1129,6 +1129,20 @@ export interface CommandBatch {
   taskId: string
 }
 
+/** Numbers of commands. They add up to the total. */
+export interface CommandCounts {
+  /** Number of all commands. */
+  total: number
+  /** Number of commands without a result that have not expired. */
+  pending: number
+  /** Number of commands whose result has a status code below 400. */
+  succeeded: number
+  /** Number of commands whose result has a status code of 400 or more. */
+  failed: number
+  /** Number of commands that expired without a result. */
+  expired: number
+}
+
 /** Sends a command to endpoints. */
 export interface CommandInvocationAction {
   /** Id of the action. */
@@ -2608,6 +2622,16 @@ export interface EndpointSelection {
   or?: unknown[]
   /** Regular expression (RE2 syntax) that matches a part of the id, of a metadata key or value, or of the name of the version. */
   regex?: string
+  /** Words that the endpoint has in its id or in the metadata keys that its application indexes, as in `endpoints.directory.list`. */
+  search?: string
+  /** Only endpoints in these states: `connected`, `disconnected`, `never`. Default: all. */
+  connection?: string | string[]
+  /** Only endpoints that were active at this time or later. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
+  activeAfter?: string
+  /** Only endpoints that were not active at this time or later, or never. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
+  activeBefore?: string
+  /** Metadata keys, or paths such as `battery.level`, with the value that each must have. Default: none. */
+  metadataFilter?: Record<string, unknown>
   /** Every endpoint that the caller may read, instead of conditions. */
   all?: true
 }
@@ -8860,7 +8884,18 @@ export interface Nouns {
         sort?: string | undefined
         /** Only commands of these types, separated by commas. If absent: all types. */
         commandTypes?: string | readonly string[] | undefined
+        /** Only commands in these states: PENDING, SUCCEEDED, FAILED, EXPIRED. FAILED: the status code is 400 or more. If absent: all. */
+        state?: string | readonly string[] | undefined
       }, Command>
+      counts: {
+        /** Count the commands of an application by state. */
+        get: Call<{
+          /** Name of the application. */
+          applicationName: string
+          /** Only commands of these types, separated by commas. If absent: all types. */
+          commandTypes?: string | readonly string[] | undefined
+        }, { 200: CommandCounts }>
+      }
     }
     batches: {
       byFilter: {

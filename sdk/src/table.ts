@@ -319,6 +319,7 @@ last.get GET /cex/api/v1/endpoints/{endpointId}/commands/{commandType}/last
 list GET /cex/api/v1/endpoints/commands pn,,,,0,0
 last.search POST /cex/api/v1/endpoints/commands/last r
 ofApplication.list GET /cex/api/v1/endpoints/commands/{applicationName} pp,q,page,size,0,20,content,totalElements
+ofApplication.counts.get GET /cex/api/v1/endpoints/commands/{applicationName}/counts
 batches.byFilter.create POST /cex/api/v1/endpoints/commands/{commandType}/batch/by-filter
 batches.create POST /cex/api/v1/endpoints/commands/{commandType}/batch
 batches.byEndpoints.create POST /cex/api/v1/endpoints/commands/{commandType}/batch/by-endpoints

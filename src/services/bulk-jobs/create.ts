@@ -3,6 +3,7 @@ import type { ConcurrencyLimit } from '../../kernel/concurrency-limit.ts'
 import type { Ctx } from '../../kernel/contract.ts'
 import type { Kit } from '../../kernel/define-service.ts'
 import { invalidField, type PlatformError } from '../../kernel/errors.ts'
+import { timeOf, timeText } from '../../kernel/times.ts'
 import type {
   EndpointConditions,
   EndpointWork,
@@ -45,7 +46,7 @@ export async function createJob<P extends object>(
   const { tenantId, caller } = ctx
   const { type, scope } = work
   const data = await work.dataOf(ctx, parameters)
-  const readPages = register.selectEndpoints(ctx, conditionsOf(select), { scope, max: endpointsMax })
+  const readPages = register.selectEndpoints(ctx, conditionsOf(select, kit.now()), { scope, max: endpointsMax })
   const createdBy = { ...caller.subject, ...(caller.username !== undefined && { name: caller.username }) }
   const store = () =>
     kit.db.tx(async (sql) => {
@@ -63,14 +64,24 @@ export async function createJob<P extends object>(
   return await selections.run(tenantId, store, ctx)
 }
 
-/** A missing condition would select every endpoint, so this must be requested by `all`. */
-export function conditionsOf({ all, ...conditions }: JobRequest['select']): EndpointConditions {
+/**
+ * A missing condition would select every endpoint, so this must be requested by `all`. Times become absolute, because an export reads
+ * its conditions again for each part.
+ */
+export function conditionsOf({ all, ...conditions }: JobRequest['select'], now: Date): EndpointConditions {
   const isEmpty = Object.values(conditions).every(
-    (value) => value === undefined || (Array.isArray(value) && value.length === 0),
+    (value) => value === undefined || value === '' || (typeof value === 'object' && Object.keys(value).length === 0),
   )
   if (isEmpty && !all) throw invalidField('select', 'expected at least one condition, or all: true for every endpoint')
   if (!isEmpty && all) throw invalidField('select', 'expected either conditions or all')
-  return conditions
+  const times = (['activeAfter', 'activeBefore'] as const).flatMap((field) => {
+    const text = conditions[field]
+    if (text === undefined) return []
+    const time = timeOf(text, now)
+    if (time === undefined) throw invalidField(field, `expected ${timeText}`)
+    return [[field, new Date(time).toISOString()]]
+  })
+  return { ...conditions, ...Object.fromEntries(times) }
 }
 
 interface Summary extends Samples {

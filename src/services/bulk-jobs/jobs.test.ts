@@ -8,6 +8,9 @@ import type { Ask } from '../../../test/harness/test-platform.ts'
 
 const { waypost, admin, anApplication, anEndpoint, publishedEvents } = await openRegister({ services: jobsServices })
 const { kit } = waypost
+const updateDirectory = waypost.built
+  .get('register')!
+  .periodic!.find(({ name }) => name === 'register.update-directory')!
 const root = '/jobs/api/v1/jobs'
 const endpoints = '/epr/api/v1/endpoints'
 
@@ -194,6 +197,56 @@ suite('a job over endpoints', () => {
     assert.equal(again.status, 409, again.text)
   })
 
+  test('takes the conditions of the directory, so that it has the endpoints of its list', async () => {
+    const { app, ids } = await fleet(5, (n) => ({
+      name: n < 4 ? `Pump ${n}` : 'Valve',
+      city: n === 3 ? 'Lviv' : 'Kyiv',
+    }))
+    await kit.db.sql`
+      update register.endpoints set connected = endpoint_id = ${ids[0]!}, connectivity_ts = '2020-05-01T00:00:00Z'
+      where endpoint_id = any(${ids.slice(0, 2)}::text[])`
+    await kit.db.sql`
+      insert into register.directory_queue (tenant_id, application_name, seq, whole)
+      select tenant_id, application_name, seq, false from register.endpoints where endpoint_id = any(${ids.slice(0, 2)}::text[])`
+    const directory = async (of: object) =>
+      (await admin(`GET /epr/api/v1/directory${query({ applicationName: app, ...of })}`)).body.content.map(
+        ({ endpointId }: { endpointId: string }) => endpointId,
+      )
+    await updateDirectory.run(kit.db.sql as never)
+    const cases: [object, number[]][] = [
+      [{ search: 'PUMP' }, [0, 1, 2, 3]],
+      [{ search: `${app} valve` }, [4]],
+      [{ connection: 'connected' }, [0]],
+      [{ connection: ['disconnected', 'never'] }, [1, 2, 3, 4]],
+      [{ activeAfter: '2020-01-01T00:00:00Z' }, [0, 1]],
+      [{ activeBefore: 'now-1d' }, [0, 1, 2, 3, 4]],
+      [{ activeBefore: '2020-01-01T00:00:00Z' }, [2, 3, 4]],
+      [{ search: 'pump', connection: 'never', metadataFilter: { city: 'Kyiv' } }, [2]],
+      [{ search: 'pump', endpointIds: [ids[1], ids[4]] }, [1]],
+    ]
+    for (const [of, numbers] of cases) {
+      const select = { applicationName: app, ...of }
+      const job = await create('endpoint-deletions', { select, preview: true })
+      const name = JSON.stringify(of)
+      assert.deepEqual(
+        job.samples,
+        numbers.map((n) => ids[n]),
+        name,
+      )
+      await admin(`POST ${root}/${job.jobId}/cancel`)
+      if ('endpointIds' in of) continue
+      const parameters = Object.entries(of).map(([key, value]) => [
+        key,
+        key === 'metadataFilter' ? JSON.stringify(value) : String(value),
+      ])
+      assert.deepEqual(
+        await directory(Object.fromEntries(parameters)),
+        numbers.map((n) => ids[n]),
+        name,
+      )
+    }
+  })
+
   test('is rejected for a bad selection or bad parameters, and nothing is stored', async () => {
     const { app } = await fleet(1)
     const before = (await admin(`GET ${root}`)).body.totalElements
@@ -209,6 +262,15 @@ suite('a job over endpoints', () => {
       ['endpoint-deletions', { select: { and: [{ key: 'n', operator: 'LIKE', values: [] }] } }, /operator/],
       ['endpoint-deletions', { select: { or: [], regex: 'a' } }, /or: expected at least 1 item/],
       ['endpoint-deletions', { select: { regex: '(' } }, /regex/],
+      ['endpoint-deletions', { select: { search: '' } }, /select: expected at least one condition/],
+      ['endpoint-deletions', { select: { metadataFilter: {} } }, /select: expected at least one condition/],
+      ['endpoint-deletions', { select: { search: 'a b c d e f' } }, /search: expected at most 5 words/],
+      ['endpoint-deletions', { select: { search: 'a'.repeat(101) } }, /search/],
+      ['endpoint-deletions', { select: { connection: 'asleep' } }, /connection: expected never, disconnected or/],
+      ['endpoint-deletions', { select: { activeAfter: 'yesterday' } }, /activeAfter/],
+      ['endpoint-deletions', { select: { activeBefore: '2026-02-31T00:00:00Z' } }, /activeBefore/],
+      ['endpoint-deletions', { select: { metadataFilter: '{"a":1}' } }, /metadataFilter/],
+      ['endpoint-deletions', { select: { metadataFilter: { 'a b': 1 } } }, /metadataFilter: key "a b"/],
       ['endpoint-deletions', { select: ok, preview: 'yes' }, /preview/],
       ['metadata-patches', { select: ok }, /expected either operations or merge/],
       ['metadata-patches', { select: ok, merge: {}, operations: [{}] }, /expected either operations or merge/],

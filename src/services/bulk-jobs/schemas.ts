@@ -1,6 +1,7 @@
 import { failure } from '../../kernel/error-formats.ts'
 import { contentPage, offsetQuery } from '../../kernel/paging.ts'
 import { AnyJson, DateTime, describedAs, JsonObject, Name, TextList, Type } from '../../kernel/schema.ts'
+import { Selection } from './selection-schema.ts'
 
 const count = (description: string) => Type.Integer({ description })
 export const states = ['prepared', 'waiting', 'running', 'finished', 'canceled'] as const
@@ -92,55 +93,6 @@ const CreatedJob = Type.Object(
   { title: 'CreatedJob', description: 'A new job, with samples of its selection.' },
 )
 
-const criteria = (description: string) =>
-  Type.Optional(
-    Type.Array(
-      AnyJson({
-        description:
-          'A condition `{key, operator, values}`, as in a search of endpoints; in `and` also `{or: [conditions]}`.',
-      }),
-      { maxItems: 100, description },
-    ),
-  )
-export const Selection = Type.Object(
-  {
-    endpointIds: Type.Optional(
-      Type.Array(Name({ description: 'Id of an endpoint.' }), {
-        minItems: 1,
-        maxItems: 10_000,
-        description: 'Only these endpoints. Ids that do not exist become items that fail. Default: all.',
-      }),
-    ),
-    applicationName: Type.Optional(TextList({ description: 'Only endpoints of these applications. Default: all.' })),
-    applicationVersionName: Type.Optional(
-      TextList({ description: 'Only endpoints of these application versions. Default: all.' }),
-    ),
-    filterIds: Type.Optional(
-      Type.Array(Name({ description: 'Id of a filter.' }), {
-        maxItems: 100,
-        description: 'Only endpoints that match all these filters (ids); each must be active. Default: all.',
-      }),
-    ),
-    and: criteria('Conditions that must all hold. Default: none.'),
-    or: criteria('Conditions of which at least one must hold. Default: none.'),
-    regex: Type.Optional(
-      Type.String({
-        maxLength: 500,
-        description:
-          'Regular expression (RE2 syntax) that matches a part of the id, of a metadata key or value, or of the name of the version.',
-      }),
-    ),
-    all: Type.Optional(
-      Type.Literal(true, { description: 'Every endpoint that the caller may read, instead of conditions.' }),
-    ),
-  },
-  {
-    title: 'EndpointSelection',
-    description:
-      'Selects the endpoints of a job, at most 1,000,000: those that meet all conditions when the job is created. The list is fixed then.',
-    examples: [{ applicationName: 'greenhouse', and: [{ key: 'city', operator: 'IN', values: ['Kyiv'] }] }],
-  },
-)
 const select = describedAs(Selection, 'The endpoints that the job changes.')
 const preview = Type.Optional(
   Type.Boolean({

@@ -496,9 +496,43 @@ suite('lists', () => {
     assert.deepEqual(places(await page('sort=updatedAt&size=2&page=1')), ['b2', 'a3'])
     assert.deepEqual(places(await page('commandTypes=odd,none')), ['b2', 'b1'])
     assert.deepEqual((await page('page=9')).empty, true)
-    for (const query of ['sort=status', 'sort=createdAt,up', 'size=0', 'size=10001', 'page=-1'])
+    const bad = [
+      'sort=status',
+      'sort=createdAt,up',
+      'size=0',
+      'size=10001',
+      'page=-1',
+      'state=EXECUTED',
+      'state=pending',
+    ]
+    for (const query of bad)
       assert.equal((await admin(`GET ${root}/endpoints/commands/${app}?${query}`)).status, 400, query)
     assert.equal((await admin(`GET ${root}/endpoints/commands/none`)).status, 404)
+
+    await things[1]!.post('/result/odd', [{ id: 1, statusCode: 422 }])
+    await waypost.kit.db.sql`
+      update commands.commands set ends_at = now() - interval '1 s'
+      where endpoint_id = ${things[0]!.endpointId} and command_id = 3`
+    for (const [state, found] of [
+      ['SUCCEEDED', ['a1']],
+      ['FAILED', ['b1']],
+      ['EXPIRED', ['a3']],
+      ['PENDING', ['b2', 'a2']],
+      ['FAILED,EXPIRED', ['a3', 'b1']],
+    ] as const) {
+      const body = await page(`state=${state}`)
+      assert.deepEqual([places(body), body.totalElements], [found, found.length], state)
+    }
+    assert.deepEqual(places(await page('state=PENDING&commandTypes=odd&sort=updatedAt')), ['b2'])
+    const counts = await admin(`GET ${root}/endpoints/commands/${app}/counts`)
+    assert.deepEqual(counts.body, { total: 5, pending: 2, succeeded: 1, failed: 1, expired: 1 })
+    const ofType = await admin(`GET ${root}/endpoints/commands/${app}/counts?commandTypes=odd`)
+    assert.deepEqual(ofType.body, { total: 2, pending: 1, succeeded: 0, failed: 1, expired: 0 })
+    const missing = await admin(`GET ${root}/endpoints/commands/none/counts`)
+    for (const ask of [waypost.as(aTenantAdmin('other')), waypost.as(aCaller({ on: {} }))]) {
+      const hidden = await ask(`GET ${root}/endpoints/commands/${app}/counts`)
+      assert.deepEqual([hidden.status, hidden.text.replaceAll(app, 'none')], [404, missing.text])
+    }
   })
 })
 

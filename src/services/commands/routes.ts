@@ -6,6 +6,7 @@ import { listOf } from '../../kernel/schema.ts'
 import { payloadOf } from './payload.ts'
 import * as schemas from './schemas.ts'
 import { applicationScope, readScope, updateScope } from './service/access.ts'
+import type { CommandState } from './service/reading.ts'
 import type { CommandsService } from './service.ts'
 
 const ofType = '/endpoints/:endpointId/commands/:commandType'
@@ -75,13 +76,13 @@ export function routes(http: Http, commands: CommandsService, awaitSecondsMax: n
     { schema: schemas.listApplicationCommands, config: { scope: applicationScope } },
     async ({ ctx, params, query }) => {
       const { page, size } = query
-      const types = listOf(query.commandTypes)
       const { totalElements, content } = await commands.listOfApplication(ctx, {
         ...params,
         ...sortOf(query.sort),
         ...windowOfPage(query),
         limit: size,
-        types: types && types.length > 0 ? types : undefined,
+        types: typesOf(query.commandTypes),
+        states: statesOf(query.state),
       })
       const totalPages = Math.ceil(totalElements / size)
       return {
@@ -96,6 +97,12 @@ export function routes(http: Http, commands: CommandsService, awaitSecondsMax: n
         empty: content.length === 0,
       }
     },
+  )
+
+  http.get(
+    `${all}/:applicationName/counts`,
+    { schema: schemas.countApplicationCommands, config: { scope: applicationScope } },
+    ({ ctx, params, query }) => commands.countOfApplication(ctx, { ...params, types: typesOf(query.commandTypes) }),
   )
 
   batchRoutes(http, commands)
@@ -167,6 +174,19 @@ function distinct(name: string, given: string | string[], max: number): string[]
   if (items.length === 0) throw invalidField(name, 'expected at least one')
   if (items.length > max) throw invalidField(name, `expected at most ${max}`)
   return items
+}
+
+function typesOf(given: string | string[] | undefined): string[] | undefined {
+  const types = listOf(given)
+  return types && types.length > 0 ? types : undefined
+}
+
+function statesOf(given: string | string[] | undefined): CommandState[] | undefined {
+  const states = typesOf(given)
+  for (const state of states ?? [])
+    if (!schemas.states.includes(state as CommandState))
+      throw invalidField('state', `expected ${schemas.states.join(', ')}`)
+  return states && [...new Set(states as CommandState[])]
 }
 
 /** Parses `createdAt,desc`. */

@@ -184,10 +184,17 @@ export const listLastCommands = {
 
 const count = (description: string) => Type.Integer({ description })
 
+export const states = ['PENDING', 'SUCCEEDED', 'FAILED', 'EXPIRED'] as const
+const applicationTypes = Type.Optional(
+  TextList({ description: 'Only commands of these types, separated by commas. If absent: all types.' }),
+)
+const ofApplication = Type.Object({ applicationName: Name({ description: 'Name of the application.' }) })
+const noApplication = 'The application does not exist, or the caller may not read its commands.'
+
 export const listApplicationCommands = {
   name: 'commands.ofApplication.list',
   summary: 'List commands of all endpoints of an application',
-  params: Type.Object({ applicationName: Name({ description: 'Name of the application.' }) }),
+  params: ofApplication,
   query: Type.Object({
     ...pageQuery(20),
     sort: Type.Optional(
@@ -197,8 +204,11 @@ export const listApplicationCommands = {
           '`createdAt` or `updatedAt`, with `,asc` or `,desc`. Without a direction it is ascending. If absent: `createdAt,desc`.',
       }),
     ),
-    commandTypes: Type.Optional(
-      TextList({ description: 'Only commands of these types, separated by commas. If absent: all types.' }),
+    commandTypes: applicationTypes,
+    state: Type.Optional(
+      TextList({
+        description: `Only commands in these states: ${states.join(', ')}. FAILED: the status code is 400 or more. If absent: all.`,
+      }),
     ),
   }),
   response: {
@@ -218,9 +228,29 @@ export const listApplicationCommands = {
     ),
   },
   fails: {
-    400: '`sort`, `page` or `size` is out of range, or the payloads of the page are too large together.',
-    404: 'The application does not exist, or the caller may not read its commands.',
+    400: '`sort`, `state`, `page` or `size` is out of range, or the payloads of the page are too large together.',
+    404: noApplication,
   },
+}
+
+export const countApplicationCommands = {
+  name: 'commands.ofApplication.counts.get',
+  summary: 'Count the commands of an application by state',
+  params: ofApplication,
+  query: Type.Object({ commandTypes: applicationTypes }),
+  response: {
+    200: Type.Object(
+      {
+        total: count('Number of all commands.'),
+        pending: count('Number of commands without a result that have not expired.'),
+        succeeded: count('Number of commands whose result has a status code below 400.'),
+        failed: count('Number of commands whose result has a status code of 400 or more.'),
+        expired: count('Number of commands that expired without a result.'),
+      },
+      { title: 'CommandCounts', description: 'Numbers of commands. They add up to the total.' },
+    ),
+  },
+  fails: { 404: noApplication },
 }
 
 // ── batches
@@ -332,10 +362,7 @@ export const listTasks = {
     ...offsetQuery(20),
   }),
   response: { 200: contentPage(Task) },
-  fails: {
-    400: '`appName` is missing, or another parameter is out of range.',
-    404: 'The application does not exist, or the caller may not read its commands.',
-  },
+  fails: { 400: '`appName` is missing, or another parameter is out of range.', 404: noApplication },
 }
 
 const entries = (description: string) =>

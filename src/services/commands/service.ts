@@ -19,7 +19,7 @@ import type { CommandView } from './service/values.ts'
 import { createWaitingCallers } from './service/waiting-callers.ts'
 import { createCommandWork } from './service/work.ts'
 import type { CommandsSettings } from './settings.ts'
-import { findStates, type PageQuery } from './store/commands.ts'
+import { type ApplicationQuery, findStates, type PageQuery } from './store/commands.ts'
 import { findOutstanding, findPositions, type OutstandingRow } from './store/outstanding.ts'
 import type { TaskQuery } from './store/tasks.ts'
 
@@ -50,6 +50,7 @@ export interface CommandsService {
     ctx: Ctx,
     query: Omit<PageQuery, 'tenantId'>,
   ): Promise<{ totalElements: number; content: CommandView[] }>
+  countOfApplication(ctx: Ctx, query: Omit<ApplicationQuery, 'tenantId'>): Promise<reading.CommandCounts>
   startByFilter(ctx: Ctx, filterId: string, batch: tasks.NewBatch): Promise<string>
   startByEndpoints(ctx: Ctx, endpointIds: string[], batch: tasks.NewBatch): Promise<string>
   listTasks(ctx: Ctx, query: Omit<TaskQuery, 'tenantId'>): Promise<{ totalElements: number; content: tasks.TaskView[] }>
@@ -102,6 +103,7 @@ export function createCommands(kit: Kit<CommandsSettings>, given: Given): Comman
     listOfEndpoints: (ctx, of) => reading.listOfEndpoints(readingDeps, ctx, of),
     listLast: (ctx, of) => reading.listLast(readingDeps, ctx, of),
     listOfApplication: (ctx, query) => reading.listOfApplication(readingDeps, ctx, query),
+    countOfApplication: (ctx, query) => reading.countOfApplication(readingDeps, ctx, query),
     startByFilter: (ctx, filterId, batch) => tasks.startByFilter(taskDeps, ctx, filterId, batch),
     startByEndpoints: (ctx, endpointIds, batch) => tasks.startByEndpoints(taskDeps, ctx, endpointIds, batch),
     listTasks: (ctx, query) => tasks.listTasks(taskDeps, ctx, query),

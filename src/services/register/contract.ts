@@ -103,6 +103,14 @@ export interface EndpointConditions {
   and?: unknown[]
   or?: unknown[]
   regex?: string
+  /** Words that the searchable text contains, as in the directory. */
+  search?: string
+  connection?: string | string[]
+  /** Times as in requests; relative ones such as `now-1d` are relative to the call. */
+  activeAfter?: string
+  activeBefore?: string
+  /** Metadata keys, or paths into their values, with the value that each must have. */
+  metadataFilter?: Record<string, unknown>
 }
 
 /** An endpoint in an export. */

@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { useApplicationChoice } from '../../api/application-choice.ts'
 import { useMay } from '../../api/me.ts'
 import type { ArgumentsOf, ItemOf } from '../../api/operation-types.ts'
-import { useList } from '../../api/query.ts'
+import { useGet, useList } from '../../api/query.ts'
 import { oneOf, text, useAddressState } from '../../parts/address-state.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
 import { Badge, type Tone } from '../../parts/badge.tsx'
@@ -26,12 +26,12 @@ type State = keyof typeof texts.states
 
 const states = Object.keys(texts.states) as State[]
 const sortKeys = ['-created', 'created', '-updated', 'updated'] as const
-const tones: Record<State, Tone> = { ALL: 'quiet', PENDING: 'info', EXECUTED: 'good', FAILED: 'bad', EXPIRED: 'warn' }
+const tones: Record<State, Tone> = { ALL: 'quiet', PENDING: 'info', SUCCEEDED: 'good', FAILED: 'bad', EXPIRED: 'warn' }
 const refreshMs = 5_000
 
 /** An answer of 400 or more is a refusal of the device. */
 const stateOf = ({ status, statusCode = 0 }: Command): State =>
-  status === 'EXECUTED' && statusCode >= 400 ? 'FAILED' : status
+  status === 'EXECUTED' ? (statusCode >= 400 ? 'FAILED' : 'SUCCEEDED') : status
 
 const columns: Column<Command>[] = [
   {
@@ -128,13 +128,19 @@ interface CommandTableProps {
 
 function CommandTable({ address, choice: { application, options } }: CommandTableProps) {
   const { types, state, sort } = address.values
-  const args: ArgumentsOf<'commands.ofApplication.list'> = {
-    ...{ applicationName: application, size: 100 },
+  const ofTypes = {
+    applicationName: application,
     ...(types.trim() !== '' && { commandTypes: types.replaceAll(' ', '') }),
+  }
+  const args: ArgumentsOf<'commands.ofApplication.list'> = {
+    ...{ ...ofTypes, size: 100 },
+    ...(state !== 'ALL' && { state }),
     sort: `${sort.replace('-', '')}At,${sort.startsWith('-') ? 'desc' : 'asc'}`,
   }
   const list = useList('commands.ofApplication.list', args, { enabled: application !== '', refreshMs })
-  const items = state === 'ALL' ? list.items : list.items.filter((command) => stateOf(command) === state)
+  const counts = useGet('commands.ofApplication.counts.get', ofTypes, { enabled: application !== '', refreshMs })
+  const countOf = (one: State) =>
+    counts.data?.[one === 'ALL' ? 'total' : (one.toLowerCase() as 'pending' | 'succeeded' | 'failed' | 'expired')]
   const isFiltered = types.trim() !== '' || state !== 'ALL'
   return (
     <>
@@ -151,16 +157,15 @@ function CommandTable({ address, choice: { application, options } }: CommandTabl
           label={texts.state}
           options={states.map((value) => ({
             ...{ value, label: texts.states[value] },
-            count: value === 'ALL' ? list.total : list.items.filter((command) => stateOf(command) === value).length,
+            count: countOf(value),
           }))}
           value={state}
           onChange={(state) => address.set({ state })}
         />
       </FilterBar>
-      {list.hasMore && <p className="quiet">{texts.stateNote}</p>}
       <DataTable
         label={texts.title}
-        list={{ ...list, items, total: state === 'ALL' ? list.total : items.length }}
+        list={list}
         columns={columns}
         rowId={({ endpointId, commandId }) => `${endpointId} ${commandId}`}
         rowName={({ commandType, endpointId }) => `${commandType} ${endpointId}`}

@@ -1,7 +1,6 @@
 /** Work over many endpoints: its parameters, a preview by the platform, then a job. */
 import { useEffect, useState } from 'react'
 import { useLocation } from 'wouter'
-import { collectedMax, useCollectEndpointIds } from '../../api/collect.ts'
 import { useMay } from '../../api/me.ts'
 import type { ArgumentsOf, BodyOf } from '../../api/operation-types.ts'
 import { useChange } from '../../api/query.ts'
@@ -74,13 +73,10 @@ export function BulkActions(props: BulkProps) {
 /** Writes the endpoints with their metadata into a file, by a job whose page offers the download. */
 function ExportButton(props: BulkProps) {
   const create = useChange('jobs.endpointExports.create', { also: ['jobs'] })
-  const selectNow = useSelect(props)
   const [, navigate] = useLocation()
   const toast = useToast()
   async function run() {
-    const select = await selectNow()
-    if (select === 'too-many') return toast(texts.tooMany(collectedMax), 'bad')
-    const outcome = await create.run({ body: { select, format: 'csv' } })
+    const outcome = await create.run({ body: { select: selectionOf(props), format: 'csv' } })
     if (outcome.kind === 'failed') toast(outcome.problem.message, 'bad')
     if (outcome.kind !== 'done') return
     props.onStarted()
@@ -105,17 +101,9 @@ function useCreateJob(kind: BulkKind) {
   return changes[kind] as unknown as (typeof changes)['deletion']
 }
 
-/** Returns the selection for a job: the ids, the conditions, or the ids that meet conditions which jobs do not know. */
-function useSelect({ selection, conditions }: BulkProps) {
-  const collect = useCollectEndpointIds()
-  return async (): Promise<Select | 'too-many'> => {
-    if (selection.kind === 'some') return { endpointIds: [...selection.ids] }
-    const select = selectOf(conditions)
-    if (select) return select
-    const endpointIds = await collect(conditions)
-    return endpointIds ? { endpointIds } : 'too-many'
-  }
-}
+/** Returns the selection for a job: the ids, or the conditions of the list. */
+const selectionOf = ({ selection, conditions }: BulkProps): Select =>
+  selection.kind === 'some' ? { endpointIds: [...selection.ids] } : selectOf(conditions)
 
 const confirmedFrom = 100
 
@@ -124,12 +112,9 @@ function BulkDialog(props: BulkProps & { kind: BulkKind; onClose(): void }) {
   const [parameters, setParameters] = useState<BulkParameters>({})
   const [wrong, setWrong] = useState<Record<string, string>>({})
   const [job, setJob] = useState<Job>()
-  const [isCollecting, setCollecting] = useState(false)
-  const [isTooMany, setTooMany] = useState(false)
   const create = useCreateJob(kind)
   const start = useChange('jobs.execute', { also: ['endpoints'] })
   const cancel = useChange('jobs.cancel')
-  const selectNow = useSelect(props)
   const [, navigate] = useLocation()
   const toast = useToast()
 
@@ -137,11 +122,7 @@ function BulkDialog(props: BulkProps & { kind: BulkKind; onClose(): void }) {
     const { body, problems } = bodyOf(kind, parameters)
     setWrong(problems)
     if (Object.keys(problems).length > 0) return
-    setCollecting(true)
-    const select = await selectNow().finally(() => setCollecting(false))
-    setTooMany(select === 'too-many')
-    if (select === 'too-many') return
-    const outcome = await create.run({ body: { ...body, select, preview: true } })
+    const outcome = await create.run({ body: { ...body, select: selectionOf(props), preview: true } })
     if (outcome.kind === 'done') setJob(outcome.body)
   }
   // A deletion has no parameters, so the dialog begins with the preview.
@@ -163,7 +144,6 @@ function BulkDialog(props: BulkProps & { kind: BulkKind; onClose(): void }) {
     onStarted()
     navigate(`/jobs/${encodeURIComponent(job!.jobId)}`)
   }
-  const isBusy = isCollecting || create.isRunning
   return (
     <Dialog
       title={texts[kind].title}
@@ -180,10 +160,10 @@ function BulkDialog(props: BulkProps & { kind: BulkKind; onClose(): void }) {
           <>
             <AsCommand
               operation={operations[kind]}
-              args={{ body: { ...bodyOf(kind, parameters).body, select: shownSelect(props) } }}
+              args={{ body: { ...bodyOf(kind, parameters).body, select: selectionOf(props) } }}
             />
             <Button onPress={close}>{texts.cancel}</Button>
-            <Button look="primary" onPress={() => void preview()} isBusy={isBusy}>
+            <Button look="primary" onPress={() => void preview()} isBusy={create.isRunning}>
               {texts.preview}
             </Button>
           </>
@@ -201,16 +181,10 @@ function BulkDialog(props: BulkProps & { kind: BulkKind; onClose(): void }) {
           onChange={(changed) => setParameters({ ...parameters, ...changed })}
         />
       )}
-      {isCollecting && <Note>{texts.collecting}</Note>}
-      {isTooMany && <Note tone="warn">{texts.tooMany(collectedMax)}</Note>}
       {(create.problem ?? start.problem) && <ErrorNote problem={(create.problem ?? start.problem)!} />}
     </Dialog>
   )
 }
-
-/** As a command: the conditions if the job knows them, else ids. */
-const shownSelect = ({ selection, conditions }: BulkProps): Select =>
-  selection.kind === 'some' ? { endpointIds: [...selection.ids] } : (selectOf(conditions) ?? { endpointIds: ['…'] })
 
 function StartActions({
   kind,

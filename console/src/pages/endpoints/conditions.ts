@@ -57,16 +57,24 @@ export const sortOf = (sort: string) => ({
   sortOrder: sort.startsWith('-') ? ('desc' as const) : ('asc' as const),
 })
 
-/** The selection of a job; undefined if the job cannot know some of the conditions. */
-export function selectOf(conditions: Conditions): ArgumentsOf<'jobs.deletions.create'>['body']['select'] | undefined {
-  const { applicationName, applicationVersionName, filterId, ...others } = conditions
-  if (Object.keys(others).length > 0) return undefined
+type Select = ArgumentsOf<'jobs.deletions.create'>['body']['select']
+
+/** The selection of a job. It takes the conditions of the list, with the metadata as an object. */
+export function selectOf(conditions: Conditions): Select {
+  const { filterId, metadataFilter, ...others } = conditions
   const select = {
-    ...(applicationName !== undefined && { applicationName: [applicationName].flat() as string[] }),
-    ...(applicationVersionName !== undefined && {
-      applicationVersionName: [applicationVersionName].flat() as string[],
-    }),
+    ...others,
     ...(filterId !== undefined && { filterIds: [filterId].flat() as string[] }),
+    ...(metadataFilter !== undefined && { metadataFilter: objectOf(metadataFilter) }),
   }
-  return Object.keys(select).length === 0 ? { all: true } : select
+  return Object.keys(select).length === 0 ? { all: true } : (select as Select)
+}
+
+/** A text that is not JSON is sent as it is: the platform's error names the field. */
+function objectOf(text: string): Record<string, unknown> {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text as unknown as Record<string, unknown>
+  }
 }

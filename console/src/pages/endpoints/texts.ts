@@ -90,9 +90,6 @@ export const bulkTexts = {
   preview: 'Preview',
   start: (number: number) => `Start for ${endpoints(number)}`,
   startDeletion: (number: number) => `Delete ${endpoints(number)}`,
-  collecting: 'Reading the ids of all endpoints that match…',
-  tooMany: (max: number) =>
-    `More than ${count(max)} endpoints match the search, connection, activity or metadata. Narrow the conditions, or select by application, version or filter only.`,
   selected: (number: number) => `This changes ${endpoints(number)}. Nothing has happened yet.`,
   selectedDeletion: (number: number) =>
     `This deletes ${endpoints(number)} with their tokens, metadata, time series, files and relations. It cannot be undone. Nothing has happened yet.`,

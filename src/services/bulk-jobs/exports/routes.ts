@@ -1,6 +1,5 @@
 import type { Http } from '../../../kernel/http/routes.ts'
 import { sendContent } from '../../../kernel/http/send-content.ts'
-import { conditionsOf } from '../create.ts'
 import type { JobsService } from '../service.ts'
 import * as schemas from './schemas.ts'
 
@@ -20,7 +19,7 @@ export function exportRoutes(http: Http, jobs: JobsService) {
     { schema: schemas.exportEndpoints, config: readEndpoints },
     async (request, reply) => {
       const { select, ...rest } = request.body
-      const jobId = await exports.exportEndpoints(request.ctx, { ...rest, select: conditionsOf(select) })
+      const jobId = await exports.exportEndpoints(request.ctx, { ...rest, select })
       return reply
         .code(201)
         .header('location', link(request, jobId))

@@ -1,6 +1,7 @@
 import { failure } from '../../../kernel/error-formats.ts'
 import { Bytes, describedAs, Name, RequestTime, Text, Type } from '../../../kernel/schema.ts'
-import { JobDetails, noJob, ofJob, Selection } from '../schemas.ts'
+import { JobDetails, noJob, ofJob } from '../schemas.ts'
+import { Selection } from '../selection-schema.ts'
 
 const file = {
   format: Type.Enum(['csv', 'ndjson'], {

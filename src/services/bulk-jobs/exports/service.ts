@@ -5,9 +5,10 @@ import type { Kit } from '../../../kernel/define-service.ts'
 import { invalidField } from '../../../kernel/errors.ts'
 import { timeOf, timeText } from '../../../kernel/times.ts'
 import type { BinaryData } from '../../binary-data/contract.ts'
-import type { EndpointConditions, Register } from '../../register/contract.ts'
+import type { Register } from '../../register/contract.ts'
 import type { SeriesExportRequest, TimeSeries } from '../../time-series/contract.ts'
 import type { TrafficExport, TrafficLog } from '../../traffic-log/contract.ts'
+import { conditionsOf, type JobRequest } from '../create.ts'
 import {
   createExport,
   deleteExpired,
@@ -30,7 +31,7 @@ export interface ExportOperations {
   /** The functions that create an export return the id of its job. */
   exportEndpoints(
     ctx: Ctx,
-    request: FileFormat & { select: EndpointConditions; metadataKeys?: string[] },
+    request: FileFormat & { select: JobRequest['select']; metadataKeys?: string[] },
   ): Promise<string>
   exportSeries(ctx: Ctx, request: FileFormat & SeriesExportRequest): Promise<string>
   exportTraffic(
@@ -57,7 +58,8 @@ export function createExports(kit: Kit, services: Services): ExportOperations {
   handleExports(deps, ExportSeries, seriesSource(timeSeries))
   handleExports(deps, ExportTraffic, trafficSource(trafficLog))
   return {
-    async exportEndpoints(ctx, { format, gzip = false, select: conditions, metadataKeys }) {
+    async exportEndpoints(ctx, { format, gzip = false, select, metadataKeys }) {
+      const conditions = conditionsOf(select, kit.now())
       // Reads one endpoint, so that the caller gets the error of a bad condition.
       await register.exportPage(ctx, conditions, { after: 0, limit: 1 })
       const request = { conditions, ...(metadataKeys && { metadataKeys }) }

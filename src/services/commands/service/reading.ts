@@ -8,7 +8,7 @@ import type { EndpointRef, Register } from '../../register/contract.ts'
 import { NoCommand, NoExecutedCommand } from '../errors.ts'
 import * as store from '../store/commands.ts'
 import { type FindEndpoint, mayUse, permitted, readScope, requireApplication, updateScope } from './access.ts'
-import { type CommandState, stateKey } from './invocation.ts'
+import { stateKey, type CommandState as WaitedState } from './invocation.ts'
 import { type CommandView, viewOf } from './values.ts'
 
 export interface ReadingDeps {
@@ -16,8 +16,10 @@ export interface ReadingDeps {
   findEndpoint: FindEndpoint
   register: Pick<Register, 'findAll'>
   applications: Pick<Applications, 'exists'>
-  states: RowWaits<CommandState>
+  states: RowWaits<WaitedState>
 }
+
+export type CommandState = store.CommandState
 
 export interface OneCommand {
   endpointId: string
@@ -135,4 +137,29 @@ export async function listOfApplication(
     store.findOfApplication(kit.db.sql, of),
   ])
   return { totalElements, content: rows.map(viewOf) }
+}
+
+export interface CommandCounts {
+  total: number
+  pending: number
+  succeeded: number
+  failed: number
+  expired: number
+}
+
+export async function countOfApplication(
+  { kit, applications }: ReadingDeps,
+  ctx: Ctx,
+  query: Omit<store.ApplicationQuery, 'tenantId'>,
+): Promise<CommandCounts> {
+  await requireApplication(applications, ctx, query.applicationName)
+  const rows = await store.countStates(kit.db.sql, { ...query, tenantId: ctx.tenantId })
+  const of = (state: store.CommandState) => rows.find((row) => row.state === state)?.count ?? 0
+  return {
+    total: rows.reduce((sum, { count }) => sum + count, 0),
+    pending: of('PENDING'),
+    succeeded: of('SUCCEEDED'),
+    failed: of('FAILED'),
+    expired: of('EXPIRED'),
+  }
 }

@@ -107,24 +107,49 @@ export async function findOfEndpoint(
   }
 }
 
-export interface PageQuery {
+/** A status in which results of 400 or more are failures. */
+export type CommandState = 'PENDING' | 'SUCCEEDED' | 'FAILED' | 'EXPIRED'
+
+const stateOf = (sql: Sql) => sql`
+  case when status_code >= 400 then 'FAILED' when status_code is not null then 'SUCCEEDED'
+    when ends_at <= statement_timestamp() then 'EXPIRED' else 'PENDING' end`
+
+export interface ApplicationQuery {
   tenantId: string
   applicationName: string
   types: string[] | undefined
+}
+
+export interface PageQuery extends ApplicationQuery {
+  states: CommandState[] | undefined
   sort: 'createdAt' | 'updatedAt'
   descending: boolean
   offset: number
   limit: number
 }
 
-const ofApplication = (sql: Sql, { tenantId, applicationName, types }: PageQuery): Fragment => sql`
+const ofApplication = (
+  sql: Sql,
+  { tenantId, applicationName, types, states }: ApplicationQuery & Partial<PageQuery>,
+): Fragment => sql`
   tenant_id = ${tenantId} and application_name = ${applicationName}
-    ${types === undefined ? sql`` : sql`and command_type = any(${types}::text[])`}`
+    ${types === undefined ? sql`` : sql`and command_type = any(${types}::text[])`}
+    ${states === undefined ? sql`` : sql`and ${stateOf(sql)} = any(${states}::text[])`}`
 
 export async function countOfApplication(sql: Sql, query: PageQuery): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
     select count(*)::integer as count from commands.commands where ${ofApplication(sql, query)}`
   return row!.count
+}
+
+/** Counts commands by state, from the index of their ends alone. */
+export async function countStates(
+  sql: Sql,
+  query: ApplicationQuery,
+): Promise<{ state: CommandState; count: number }[]> {
+  return await sql<{ state: CommandState; count: number }[]>`
+    select ${stateOf(sql)} as state, count(*)::integer as count from commands.commands
+    where ${ofApplication(sql, query)} group by 1`
 }
 
 /** Returns a page of commands of an application. Equal times are in the order of endpoint and command id. */

@@ -1,13 +1,12 @@
 import { invalidField } from '../../../kernel/errors.ts'
 import type { Http } from '../../../kernel/http/routes.ts'
 import { listOf, type Static } from '../../../kernel/schema.ts'
-import { timeOf, timeText } from '../../../kernel/times.ts'
 import { readMetadataFilter } from '../lists/query.ts'
 import { checkKey } from '../metadata/metadata.ts'
 import type { RegisterService } from '../service.ts'
 import { dimensionsOf } from './dimensions.ts'
-import { wordsOf } from './document.ts'
-import { type Connection, connections, type Sort } from './query.ts'
+import { connectionsOf, momentOf, readWords } from './parameters.ts'
+import type { Sort } from './query.ts'
 import * as schemas from './schemas.ts'
 import type { SelectionRequest } from './selection.ts'
 
@@ -70,27 +69,6 @@ const selectionOf = (query: Selected, now: Date): SelectionRequest => ({
   filterIds: listOf(query.filterId),
   metadata: query.metadataFilter ? readMetadataFilter(query.metadataFilter) : [],
 })
-
-function momentOf(text: string | undefined, field: string, now: Date): Date | undefined {
-  if (text === undefined) return undefined
-  const time = timeOf(text, now)
-  if (time === undefined) throw invalidField(field, `expected ${timeText}`)
-  return new Date(time)
-}
-
-function readWords(search: string): string[] {
-  const words = wordsOf(search)
-  if (!words) throw invalidField('search', 'expected at most 5 words')
-  return words
-}
-
-function connectionsOf(text: string | string[] | undefined): Connection[] | undefined {
-  const states = listOf(text)
-  for (const state of states ?? [])
-    if (!connections.includes(state as Connection))
-      throw invalidField('connection', 'expected never, disconnected or connected')
-  return states && states.length > 0 ? [...new Set(states as Connection[])] : undefined
-}
 
 const fields = ['endpointId', 'createdDate', 'lastActivity'] as const
 

@@ -18,6 +18,15 @@ export type Condition =
 /** The tenant's endpoints that the caller may read. */
 export type Visibility = 'all' | { applicationNames: string[]; endpointIds: string[] }
 
+/** Conditions on what the directory stores. */
+export interface DirectoryConditions {
+  /** Words that the searchable text contains. */
+  words: string[]
+  connections: ('never' | 'disconnected' | 'connected')[] | undefined
+  activeAfter: Date | undefined
+  activeBefore: Date | undefined
+}
+
 export interface EndpointQuery {
   tenantId: string
   visibility: Visibility
@@ -30,6 +39,8 @@ export interface EndpointQuery {
   conditions: Condition[]
   /** In PostgreSQL's dialect. */
   regex?: string | undefined
+  /** Conditions on what the directory stores about an endpoint. */
+  directory?: DirectoryConditions | undefined
   sort?: { key: Key; descending: boolean } | undefined
 }
 
@@ -117,9 +128,9 @@ export function conditionsOf(filter: { and?: unknown; or?: unknown }, field: str
 }
 
 /** Parses equalities such as `{"city": "Kyiv", "battery.level": 5}`. */
-export function readMetadataFilter(text: string): Condition[] {
+export function readMetadataFilter(filter: string | Record<string, unknown>): Condition[] {
   const field = 'metadataFilter'
-  const equalities = Object.entries(readJson(text, field))
+  const equalities = Object.entries(typeof filter === 'string' ? readJson(filter, field) : checkedJson(filter, field))
   if (equalities.length > conditionsMax) throw invalidField(field, `expected at most ${conditionsMax} keys`)
   return equalities.map(([key, value]) => ({ key: metadataKey(key, field), operator: 'IN', values: [value] }))
 }
@@ -151,6 +162,10 @@ function readJson(text: string, field: string): Record<string, unknown> {
     throw invalidField(field, `malformed JSON, ${(error as Error).message}`)
   }
   if (!isObject(value)) throw invalidField(field, 'expected a JSON object')
+  return checkedJson(value, field)
+}
+
+function checkedJson(value: Record<string, unknown>, field: string): Record<string, unknown> {
   checkJson(value, field, 0)
   return value
 }

@@ -1,4 +1,5 @@
 /** Selects endpoints for bulk tasks: by ids, or by the conditions of a search. The list is fixed when the task is created. */
+import type { Clock } from '../../../kernel/clock.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
 import { type Db, isStatementCanceled, type Sql } from '../../../kernel/db.ts'
 import { Forbidden, invalidField } from '../../../kernel/errors.ts'
@@ -15,12 +16,20 @@ import {
   type SelectionPage,
   selectionPages,
 } from '../contract.ts'
+import { connectionsOf, momentOf, readWords } from '../directory/parameters.ts'
 import { selectionPage } from '../endpoints/selection.ts'
 import { findNumbersOf, findRefsByNumbers } from '../endpoints/store/many.ts'
 import { NoEndpoint } from '../errors.ts'
 import type { FilterIndex } from '../filters/filter-index.ts'
 import { visibleMetadata } from '../metadata/metadata.ts'
-import { conditionsOf, type EndpointQuery, searchKey, sqlPattern } from './query.ts'
+import {
+  conditionsOf,
+  type DirectoryConditions,
+  type EndpointQuery,
+  readMetadataFilter,
+  searchKey,
+  sqlPattern,
+} from './query.ts'
 import * as store from './store/list.ts'
 
 const pageSize = 1000
@@ -30,19 +39,30 @@ const valuesMax = 1000
 const invalidRegexCode = '2201B'
 
 export const createSelection =
-  (filters: FilterIndex): Register['selectEndpoints'] =>
+  (now: Clock, filters: FilterIndex): Register['selectEndpoints'] =>
   (ctx, conditions, { scope, max }) => {
     const { endpointIds, ...others } = conditions
     if (endpointIds && Object.values(others).every((value) => value === undefined)) {
       const distinctIds = [...new Set(endpointIds)]
       return (sql) => byIds(sql, ctx, distinctIds, scope)
     }
-    const query = queryOf(ctx, conditions)
+    const query = queryOf(ctx, conditions, now())
     return (sql) => byQuery(sql, ctx, query, { filters, scope, max })
   }
 
-function queryOf(ctx: Ctx, conditions: EndpointConditions): EndpointQuery {
-  const { and, or, regex } = conditions
+function directoryOf(conditions: EndpointConditions, now: Date): DirectoryConditions | undefined {
+  const { search, connection, activeAfter, activeBefore } = conditions
+  if (![search, connection, activeAfter, activeBefore].some((value) => value !== undefined)) return undefined
+  return {
+    words: readWords(search ?? ''),
+    connections: connectionsOf(connection),
+    activeAfter: momentOf(activeAfter, 'activeAfter', now),
+    activeBefore: momentOf(activeBefore, 'activeBefore', now),
+  }
+}
+
+function queryOf(ctx: Ctx, conditions: EndpointConditions, now: Date): EndpointQuery {
+  const { and, or, regex, metadataFilter = {} } = conditions
   const namesOf = (field: 'applicationName' | 'applicationVersionName') => {
     const names = listOf(conditions[field])
     if (names && names.length > valuesMax) throw invalidField(field, `expected at most ${valuesMax} names`)
@@ -55,15 +75,19 @@ function queryOf(ctx: Ctx, conditions: EndpointConditions): EndpointQuery {
     versionNames: namesOf('applicationVersionName'),
     endpointIds: conditions.endpointIds && [...new Set(conditions.endpointIds)],
     filterIds: conditions.filterIds?.length ? [...new Set(conditions.filterIds)] : undefined,
-    conditions: conditionsOf({ and, or }, and === undefined ? 'or' : 'and', searchKey),
+    conditions: [
+      ...conditionsOf({ and, or }, and === undefined ? 'or' : 'and', searchKey),
+      ...readMetadataFilter(metadataFilter),
+    ],
+    directory: directoryOf(conditions, now),
     regex: regex === undefined || regex === '' ? undefined : sqlPattern(regex, 'regex'),
   }
 }
 
 export const createExportPage =
-  (db: Db, filters: FilterIndex): Register['exportPage'] =>
+  ({ db, now }: { db: Db; now: Clock }, filters: FilterIndex): Register['exportPage'] =>
   async (ctx, conditions, page) => {
-    const query = queryOf(ctx, conditions)
+    const query = queryOf(ctx, conditions, now())
     return await limited(() =>
       db.tx(async (sql) => {
         const active = await withActiveFilters(sql, query, filters)

@@ -4,9 +4,10 @@
  */
 import type { Fragment, Sql } from '../../../../kernel/db.ts'
 import type { EndpointRef } from '../../contract.ts'
+import { connectionSql, numberOfConnection } from '../../directory/store/conditions.ts'
 import { endpointCountSql } from '../../endpoints/store/counts.ts'
 import type { FilterIndex } from '../../filters/filter-index.ts'
-import type { EndpointQuery, Visibility } from '../query.ts'
+import type { DirectoryConditions, EndpointQuery, Visibility } from '../query.ts'
 import { conditionsSql, jsonOf, regexSql } from './conditions.ts'
 import { oneTextOf, textsOf, type View } from './endpoint-json.ts'
 
@@ -110,8 +111,8 @@ function pageSql(
 }
 
 /** Returns whether the query names only applications and versions. */
-export const isPlain = ({ endpointIds, filterIds, conditions, regex, sort }: EndpointQuery) =>
-  !endpointIds && !filterIds && conditions.length === 0 && regex === undefined && !sort
+export const isPlain = ({ endpointIds, filterIds, conditions, regex, directory, sort }: EndpointQuery) =>
+  !endpointIds && !filterIds && conditions.length === 0 && regex === undefined && !directory && !sort
 
 /** Returns whether the query has only metadata conditions, over all endpoints of the tenant. */
 export const isOfWholeTenant = ({
@@ -126,7 +127,25 @@ function conditionSql(sql: Sql, query: EndpointQuery): Fragment {
   const parts = conditionsSql(sql, query.conditions).map((condition) => sql`and (${condition})`)
   if (query.endpointIds) parts.push(sql`and e.endpoint_id = any(${query.endpointIds}::text[])`)
   if (query.regex !== undefined) parts.push(sql`and ${regexSql(sql, query.regex)}`)
+  if (query.directory) parts.push(directorySql(sql, query.directory))
   return parts.reduce((before, part) => sql`${before} ${part}`, sql``)
+}
+
+/** Each condition is a semijoin: one lookup for each endpoint of a page, or one hash for all endpoints. */
+function directorySql(
+  sql: Sql,
+  { words, connections: states, activeAfter, activeBefore }: DirectoryConditions,
+): Fragment {
+  const row = (name: Fragment) => sql`select from ${name} r where r.tenant_id = e.tenant_id
+    and r.application_name = e.application_name and r.seq = e.seq`
+  const activity = row(sql`register.activity`)
+  const parts = words.map((word) => sql`strpos(r.text, ${word}) > 0`)
+  const has = parts.reduce<Fragment>((before, part) => sql`${before} and ${part}`, sql``)
+  return sql`
+    ${words.length > 0 ? sql`and exists (${row(sql`register.documents`)} ${has})` : sql``}
+    ${states ? sql`and ${connectionSql(sql)} = any(${states.map(numberOfConnection)}::integer[])` : sql``}
+    ${activeAfter ? sql`and exists (${activity} and r.at >= ${activeAfter})` : sql``}
+    ${activeBefore ? sql`and not exists (${activity} and r.at >= ${activeBefore})` : sql``}`
 }
 
 /** Returns an SQL expression for the total. It counts only endpoints with grants of their own; the rest comes from the counts. */
