@@ -40,8 +40,8 @@ function stateOfSources(): string {
 }
 
 /** Lets a bundled source file find its migrations, pages and worker threads where it was. */
-const places: Plugin = {
-  name: 'places',
+const sourcePaths: Plugin = {
+  name: 'source-paths',
   setup({ onLoad }) {
     onLoad({ filter: /\/(src|sdk)\/.*\.ts$/ }, ({ path }) => {
       if (path.includes('/node_modules/')) return undefined
@@ -66,8 +66,8 @@ async function bundle(directory: string) {
     platform: 'node',
     target: 'node24',
     logLevel: 'error',
-    // Packages may find files by the place of their own code.
+    // Packages may find files by the path of their own code.
     packages: 'external',
-    plugins: [places],
+    plugins: [sourcePaths],
   })
 }

@@ -63,8 +63,8 @@ try {
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
   const env = { PATH: process.env.PATH, SERVER: `http://127.0.0.1:${(server.address() as { port: number }).port}` }
   for (const version of [20, 22, 24]) {
-    const place = join(installed, `node_modules/node-${version}`)
-    const node = join(place, readdirSync(place).includes('bin') ? 'bin/node' : 'node')
+    const folder = join(installed, `node_modules/node-${version}`)
+    const node = join(folder, readdirSync(folder).includes('bin') ? 'bin/node' : 'node')
     const { stdout } = await promisify(execFile)(node, ['main.mjs'], { cwd: project, env })
     report(
       `Node.js ${version}`,

@@ -92,19 +92,19 @@ function report(timings: Timing[], databaseSeconds: number) {
 
 const root = process.cwd()
 const options = process.argv.slice(2)
-const places = options.filter((option) => !option.startsWith('--')).map((place) => place.replace(/^\.\//, ''))
+const givenPaths = options.filter((option) => !option.startsWith('--')).map((path) => path.replace(/^\.\//, ''))
 const isBelow = (file: string, paths: string[]) => paths.some((path) => file.startsWith(path))
 const isLong = (file: string) => isBelow(file, longTests)
 const files = globSync('{sdk,src,test,tools}/**/*.test.ts')
-  .filter((file) => (places.length === 0 ? isLong(file) === options.includes('--long') : isBelow(file, places)))
+  .filter((file) => (givenPaths.length === 0 ? isLong(file) === options.includes('--long') : isBelow(file, givenPaths)))
   .map((file) => resolve(file))
 if (files.length === 0) {
-  console.error(`There are no tests below ${places.join(', ')}`)
+  console.error(`There are no tests below ${givenPaths.join(', ')}`)
   process.exit(1)
 }
 
 ensureTools()
-// With --sources, errors of the program show places in the sources.
+// With --sources, errors of the program show positions in the sources.
 const isBundled = !options.includes('--sources') && files.some((file) => relative(root, file).startsWith('test/'))
 const program = isBundled ? await bundleProgram() : undefined
 // Once, so that no platform of the tests builds it.

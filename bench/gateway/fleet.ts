@@ -134,11 +134,11 @@ function open(running: FleetState, n: number): Promise<Device> {
     })
     socket.on('close', () => {
       if (running.closing) return
-      const place = fleet.devices.indexOf(device)
-      if (place >= 0 && device.onLost) {
-        fleet.devices.splice(place, 1)
+      const index = fleet.devices.indexOf(device)
+      if (index >= 0 && device.onLost) {
+        fleet.devices.splice(index, 1)
         device.onLost()
-      } else if (place >= 0) running.lost++
+      } else if (index >= 0) running.lost++
       reject(new Error(`connection ${n} was closed`))
     })
   })
@@ -146,7 +146,7 @@ function open(running: FleetState, n: number): Promise<Device> {
 
 function newDevice({ expecting, payload, window, ...options }: FleetOptions, n: number, socket: net.Socket): Device {
   const topic = options.topic(n)
-  const topicOf = (place: number) => (expecting === 'acknowledged' ? topic : `${topic}/${10_000 + place}`)
+  const topicOf = (slot: number) => (expecting === 'acknowledged' ? topic : `${topic}/${10_000 + slot}`)
   const packets = Array.from({ length: window }, (_, slot) =>
     publish(topicOf(slot), slot + 1, payload.bytesFor(n, slot)),
   )
@@ -171,14 +171,14 @@ function newDevice({ expecting, payload, window, ...options }: FleetOptions, n: 
 function send({ window, payload }: FleetOptions, device: Device, count: number, now: number) {
   const sendable = Math.min(count, window - (device.sent - device.done))
   if (sendable <= 0) return
-  const place = device.sent % window
-  for (let n = 0; n < sendable; n++) device.since[(place + n) % window] = now
+  const slot = device.sent % window
+  for (let n = 0; n < sendable; n++) device.since[(slot + n) % window] = now
   device.sent += sendable
   const { size, head } = device
   if (payload.renew)
-    for (let n = place; n < place + sendable; n++)
+    for (let n = slot; n < slot + sendable; n++)
       payload.renew(device.bytes.subarray(n * size + head, (n + 1) * size), device.number)
-  const bytes = device.bytes.subarray(place * size, (place + sendable) * size)
+  const bytes = device.bytes.subarray(slot * size, (slot + sendable) * size)
   device.socket.write(device.pubacks.length === 0 ? bytes : Buffer.concat([...device.pubacks, bytes]))
   if (device.pubacks.length > 0) device.pubacks = []
 }

@@ -112,11 +112,11 @@ export async function targetsOfAll({ ask, sql, platform }: BenchPlatform, filter
 
 /** Selects the target as for a request of a device, with the plan in the cache, and reads the row of the endpoint alone. */
 export async function targetOfOne({ sql, tenantId }: BenchPlatform): Promise<Figure[]> {
-  const place = { tenantId, applicationName }
-  const found = (await findPlan(sql, place))!
+  const application = { tenantId, applicationName }
+  const found = (await findPlan(sql, application))!
   const plan = planOf(found.revision, found.versions)
   const select = async (endpointId: string) => {
-    const { revision, state } = (await findState(sql, { ...place, endpointId }))!
+    const { revision, state } = (await findState(sql, { ...application, endpointId }))!
     if (revision !== plan.revision) throw new Error('the plan has changed')
     return targetOf(plan, state!.current, { mask: state!.filterMask, more: state!.moreFilters }, Date.now())
   }

@@ -22,8 +22,8 @@ export const began = Math.floor(Date.now() / 86_400_000 - 30) * 86_400_000
 export const timeOf = ({ stepMs, from = began }: Dataset, step: number) => from + step * stepMs
 
 /** Returns noise from -0.5 to 0.5 that differs for each value, because repeated values would compress too well. */
-function noise(endpoint: number, step: number, place: number): number {
-  let mixed = Math.imul(endpoint * 8 + place + 1, 0x9e3779b1) ^ Math.imul(step + 1, 0x85ebca6b)
+function noise(endpoint: number, step: number, field: number): number {
+  let mixed = Math.imul(endpoint * 8 + field + 1, 0x9e3779b1) ^ Math.imul(step + 1, 0x85ebca6b)
   mixed = Math.imul(mixed ^ (mixed >>> 15), 0x2c1b3c6d)
   mixed = Math.imul(mixed ^ (mixed >>> 12), 0x297a2d39)
   return ((mixed ^ (mixed >>> 15)) >>> 0) / 2 ** 32 - 0.5
@@ -53,7 +53,7 @@ export function* linesOf(dataset: Dataset): Generator<string> {
   for (let step = 0; step < dataset.points; step++)
     for (let endpoint = 0; endpoint < dataset.endpoints; endpoint++) {
       const values = valuesAt(endpoint, step)
-      const pairs = fields.map((field, place) => `${field}=${values[place]}`)
+      const pairs = fields.map((field, index) => `${field}=${values[index]}`)
       lines.push(`bench,endpoint=${endpointIdOf(endpoint)} ${pairs.join()} ${timeOf(dataset, step)}`)
       if (lines.length < linesOfWrite) continue
       yield lines.join('\n')

@@ -105,8 +105,8 @@ export async function fillPacked({ db }: BenchPlatform, { numbers, set }: Names,
     const builder = createBuilder(endpointNo, (chunk) => void chunks.push(packChunk(chunk, slot!.slot)))
     for (let step = 0; step < dataset.points; step++) {
       const values = valuesAt(endpoint, step)
-      for (let place = 0; place < values.length; place++)
-        builder.add(set.seriesIds[place]!, timeOf(dataset, step), values[place]!)
+      for (let index = 0; index < values.length; index++)
+        builder.add(set.seriesIds[index]!, timeOf(dataset, step), values[index]!)
     }
     builder.finish()
     if (chunks.length >= chunksPerWrite) await write()

@@ -60,7 +60,7 @@ async function startInflux(): Promise<Peer> {
   const url = `http://127.0.0.1:${port}`
   await waitForAnswer(child, `${url}/ping`)
   await sendRequest(`${url}/query?q=${encodeURIComponent('create database bench')}`, { method: 'POST' })
-  const places = ['data', 'wal'].map((name) => join(directory, name))
+  const folders = ['data', 'wal'].map((name) => join(directory, name))
   return {
     name: 'InfluxDB 1.6',
     url,
@@ -69,11 +69,11 @@ async function startInflux(): Promise<Peer> {
       await write(`${url}/write?db=bench&precision=ms`, dataset)
       // It merges when nothing was written for a second (see the settings); its log is empty then.
       await settled(
-        () => size(places[0]!),
-        () => size(places[1]!) < 1_000_000,
+        () => size(folders[0]!),
+        () => size(folders[1]!) < 1_000_000,
       )
     },
-    bytes: () => places.reduce((sum, place) => sum + size(place), 0),
+    bytes: () => folders.reduce((sum, folder) => sum + size(folder), 0),
     stop: () => stopPeer(child, directory),
   }
 }
@@ -114,8 +114,8 @@ async function startVictoria(): Promise<Peer> {
   ]
   const child = spawn('victoria-metrics', options, { stdio: 'ignore' })
   await waitForAnswer(child, `${url}/health`)
-  const places = ['data', 'indexdb'].map((name) => join(directory, name))
-  const bytes = () => places.reduce((sum, place) => sum + size(place), 0)
+  const folders = ['data', 'indexdb'].map((name) => join(directory, name))
+  const bytes = () => folders.reduce((sum, folder) => sum + size(folder), 0)
   return {
     name: 'VictoriaMetrics',
     url,

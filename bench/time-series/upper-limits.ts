@@ -66,7 +66,7 @@ function encoded(write: number): Buffer {
   const set = { setId: 1, seriesIds: [1, 2, 3, 4, 5] }
   const origin = { tenantId: '', applicationName: '', versionName: '', endpointId: '' }
   for (let row = 0; row < rowsOfWrite; row++) {
-    const values = Array.from({ length: valuesOfSample }, (_, place) => Math.round(row * 37 + place * 1000) / 100)
+    const values = Array.from({ length: valuesOfSample }, (_, index) => Math.round(row * 37 + index * 1000) / 100)
     rows.add(row + 1, Date.now() + write, false, [set], values, origin)
   }
   return rows.encode(0)

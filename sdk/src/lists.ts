@@ -4,8 +4,8 @@ import type { Answer, Arguments, List, ListOptions, NotModified, Operation, Page
 
 type Send = (operation: Operation, args: Arguments, options: Record<string, unknown>) => Promise<Answer>
 
-/** The place of a page in its list. */
-interface Place {
+/** Position and size of a page to read. */
+interface PageRequest {
   position: number | string | undefined
   size: number | undefined
 }
@@ -13,11 +13,15 @@ interface Place {
 const fieldOf = (body: unknown, field: string) =>
   field === '' ? body : (body as Record<string, unknown> | null | undefined)?.[field]
 
-const withPlace = (args: Arguments, { in: where, position, size, style }: Paging, place: Place): Arguments => {
+const withRequest = (
+  args: Arguments,
+  { in: where, position, size, style }: Paging,
+  request: PageRequest,
+): Arguments => {
   if (style === 'none') return args
   const values = {
-    ...(place.position !== undefined && { [position]: place.position }),
-    ...(place.size !== undefined && size !== '' && { [size]: place.size }),
+    ...(request.position !== undefined && { [position]: request.position }),
+    ...(request.size !== undefined && size !== '' && { [size]: request.size }),
   }
   return where === 'query' ? { ...args, ...values } : { ...args, body: { ...(args.body as object), ...values } }
 }
@@ -30,48 +34,48 @@ function totalOf(paging: Paging, { body, headers }: Answer, items: unknown[]): n
   return paging.style === 'none' ? items.length : undefined
 }
 
-/** Returns the place after a page; undefined after the last one. */
-function placeAfter(
+/** Returns the request for the page after this one; undefined after the last page. */
+function requestAfter(
   paging: Paging,
-  place: Place,
+  request: PageRequest,
   count: number,
   total: number | undefined,
   body: unknown,
-): Place | undefined {
+): PageRequest | undefined {
   const { style, first } = paging
   if (style === 'none') return undefined
   // A page may be empty although others follow: the server stops searching after a while.
   if (style === 'cursor') {
     const next = fieldOf(body, paging.next)
-    return typeof next === 'string' && next !== '' ? { position: next, size: place.size } : undefined
+    return typeof next === 'string' && next !== '' ? { position: next, size: request.size } : undefined
   }
-  const size = place.size ?? paging.defaultSize
+  const size = request.size ?? paging.defaultSize
   if (count === 0 || size === 0) return undefined
-  const at = Number(place.position ?? first)
+  const at = Number(request.position ?? first)
   const read = style === 'offset' ? at + count : (at - first) * size + count
   if (total === undefined ? count < size : read >= total) return undefined
-  return { position: style === 'offset' ? read : at + 1, size: place.size }
+  return { position: style === 'offset' ? read : at + 1, size: request.size }
 }
 
 export function createList<T>(send: Send, operation: Operation, args: Arguments, options: ListOptions = {}): List<T> {
   const paging = operation.paging!
   const given = (paging.in === 'query' ? args : (args.body ?? {})) as Arguments
-  const start: Place = {
-    position: given[paging.position] as Place['position'],
+  const start: PageRequest = {
+    position: given[paging.position] as PageRequest['position'],
     size: given[paging.size] as number | undefined,
   }
   let knownTotal: Promise<number | undefined> | undefined
 
-  async function read(place: Place, more: { ifNoneMatch?: string } = {}) {
-    const answer = await send(operation, withPlace(args, paging, place), { ...options, ...more })
+  async function read(request: PageRequest, more: { ifNoneMatch?: string } = {}) {
+    const answer = await send(operation, withRequest(args, paging, request), { ...options, ...more })
     if (answer.status === 304) return { page: answer as NotModified, after: undefined }
     const { body, etag, correlationId } = answer
     const items = fieldOf(body, paging.items)
     if (!Array.isArray(items)) throw unreadable(answer, `The answer to ${operation.name} has no items`)
     const total = totalOf(paging, answer, items)
     knownTotal = Promise.resolve(total)
-    const after = placeAfter(paging, place, items.length, total, body)
-    if (after !== undefined && after.position === place.position)
+    const after = requestAfter(paging, request, items.length, total, body)
+    if (after !== undefined && after.position === request.position)
       throw unreadable(answer, `${operation.name} returned the position of the same page again`)
     const next = () => (after === undefined ? Promise.resolve(undefined) : readPage(after))
     const page: Page<T> = { status: 200, items, total, etag, correlationId, hasNext: after !== undefined, next }
@@ -81,7 +85,7 @@ export function createList<T>(send: Send, operation: Operation, args: Arguments,
   const unreadable = ({ status, correlationId }: Answer, text: string) =>
     new WaypostError(text, { code: 'unreadable', status, operation: operation.name, correlationId })
 
-  const readPage = async (place: Place) => (await read(place)).page as Page<T>
+  const readPage = async (request: PageRequest) => (await read(request)).page as Page<T>
 
   async function* pages(): AsyncGenerator<Page<T>, void, undefined> {
     let page: Page<T> | undefined = await readPage(start)
@@ -94,14 +98,14 @@ export function createList<T>(send: Send, operation: Operation, args: Arguments,
   async function* take(count: number): AsyncGenerator<T, void, undefined> {
     let left = count
     const size = start.size ?? paging.defaultSize
-    let place: Place | undefined = { ...start, size: size === 0 ? count : Math.min(size, count) }
-    while (place !== undefined && left > 0) {
-      const { page, after }: { page: Page<T> | NotModified; after: Place | undefined } = await read(place)
+    let request: PageRequest | undefined = { ...start, size: size === 0 ? count : Math.min(size, count) }
+    while (request !== undefined && left > 0) {
+      const { page, after }: { page: Page<T> | NotModified; after: PageRequest | undefined } = await read(request)
       const { items } = page as Page<T>
       yield* items.slice(0, left)
       left -= items.length
       // A page of another size would begin elsewhere, so only offsets end with a smaller one.
-      place = after && paging.style === 'offset' ? { ...after, size: Math.min(after.size ?? left, left) } : after
+      request = after && paging.style === 'offset' ? { ...after, size: Math.min(after.size ?? left, left) } : after
     }
   }
 

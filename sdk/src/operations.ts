@@ -1617,7 +1617,7 @@ export interface CronTriggerPage {
 export interface CurrentSystemConfiguration {
   /** Id of the system configuration (UUID). */
   configId: string
-  /** Name, unique at its place. */
+  /** Name, unique in its tenant, application, version or endpoint. */
   name: string
   /** Name for people. */
   displayName?: string
@@ -5781,7 +5781,7 @@ export interface Subject {
 export interface SystemConfiguration {
   /** Id of the system configuration (UUID). */
   configId: string
-  /** Name, unique at its place. */
+  /** Name, unique in its tenant, application, version or endpoint. */
   name: string
   /** Name for people. */
   displayName?: string
@@ -5795,7 +5795,7 @@ export interface SystemConfiguration {
 
 /** A system configuration to store. */
 export interface SystemConfigurationInput {
-  /** Name, unique at its place: letters, digits, `_` and `-`. */
+  /** Name, unique in its tenant, application, version or endpoint: letters, digits, `_` and `-`. */
   name: string
   /** Name for people. */
   displayName?: string

@@ -83,9 +83,9 @@ test('a second token of an endpoint stays valid when the first is revoked', asyn
   const second = `kp1/${version}/test/t2-${app}`
   const first = await gate.tokenIdOf(endpointId)
   const sensor = await device()
-  for (const place of [prefix, second]) {
-    await sensor.publish(`${place}/json/1`, '1')
-    await sensor.receives(`${place}/json/1/status`)
+  for (const topic of [prefix, second]) {
+    await sensor.publish(`${topic}/json/1`, '1')
+    await sensor.receives(`${topic}/json/1/status`)
   }
   const tokens = (await admin(`GET /api/v1/endpoints/${endpointId}/tokens?order=ASC`)).body.content
   assert.notEqual(tokens[0].endpointTokenId, first)

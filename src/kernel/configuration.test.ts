@@ -35,7 +35,7 @@ const instance = defineInstance({
       : undefined,
 })
 const read = (stored: object) => readConfiguration(instance, 'application', stored as Record<string, unknown>)
-const placesOf = (stored: object) => read(stored).problems.map(({ path }) => path.join('.'))
+const pathsOf = (stored: object) => read(stored).problems.map(({ path }) => path.join('.'))
 
 suite('a stored configuration', () => {
   test('is read with the defaults of its schema, and keeps other keys', () => {
@@ -51,7 +51,7 @@ suite('a stored configuration', () => {
   })
 
   test('is read without the part that violates the schema: a value, an array item or a map entry', () => {
-    for (const [stored, config, place] of [
+    for (const [stored, config, path] of [
       [{ on: 'yes' }, { on: true }, 'on'],
       [{ inner: { at: 1, name: '' } }, { on: true, inner: { at: 1, name: 'x' } }, 'inner.name'],
       [{ inner: {} }, { on: true }, 'inner.at'],
@@ -66,7 +66,7 @@ suite('a stored configuration', () => {
       [{ list: [{ path: 'a' }, { path: 'a' }] }, { on: true, list: [{ path: 'a' }] }, 'list.1.path'],
     ] as const) {
       assert.deepEqual(read(stored).config, config, JSON.stringify(stored))
-      assert.ok(placesOf(stored).includes(place), `${placesOf(stored)} lacks ${place}`)
+      assert.ok(pathsOf(stored).includes(path), `${pathsOf(stored)} lacks ${path}`)
     }
   })
 

@@ -345,11 +345,12 @@ test('a database of another major version is rejected', async () => {
 test('a start succeeds after an interrupted first start', async () => {
   const fresh = join(root, 'interrupted')
   const other = runInAnotherProcess(`await start(${JSON.stringify(fresh)})`)
-  const place = () => dirname(layout(fresh).cluster)
-  const partial = () => existsSync(place()) && readdirSync(place()).find((name) => name.startsWith('cluster.partial-'))
+  const folder = () => dirname(layout(fresh).cluster)
+  const partial = () =>
+    existsSync(folder()) && readdirSync(folder()).find((name) => name.startsWith('cluster.partial-'))
   await eventually(() => {
     const name = partial()
-    return Boolean(name && existsSync(join(place(), name, 'global')))
+    return Boolean(name && existsSync(join(folder(), name, 'global')))
   })
   other.child.kill('SIGKILL')
   await other.exit

@@ -115,11 +115,11 @@ export async function sealAgain(
     ? sql`${sql(column)}::text ~ '"v[12][.]' and replace(${sql(column)}::text, ${`"${prefix}`}, '') ~ '"v[12][.][A-Za-z0-9_.-]{38,}"'`
     : sql`${sql(column)} like 'v_.%' and not starts_with(${sql(column)}, ${prefix})`
   let changed = 0
-  let place = '(0,0)'
+  let ctid = '(0,0)'
   for (;;) {
     const rows = await sql`
-      select ctid::text as place, ${sql(column)}::text as value from ${name}
-      where ctid > ${place}::text::tid and ${isOld} order by ctid limit ${batchRows}`
+      select ctid::text as tid, ${sql(column)}::text as value from ${name}
+      where ctid > ${ctid}::text::tid and ${isOld} order by ctid limit ${batchRows}`
     if (rows.length === 0) return changed
     let inBatch = 0
     for (const row of rows) {
@@ -127,12 +127,12 @@ export async function sealAgain(
       if (value === undefined) continue
       const { count } = await sql`
         update ${name} set ${sql(column)} = ${isJson ? sql`${value}::text::jsonb` : value}
-        where ctid = ${row.place}::text::tid and ${sql(column)}::text = ${row.value}`
+        where ctid = ${row.tid}::text::tid and ${sql(column)}::text = ${row.value}`
       inBatch += count
     }
     changed += inBatch
     report(inBatch)
-    place = rows.at(-1)!.place
+    ctid = rows.at(-1)!.tid
   }
 }
 

@@ -172,8 +172,8 @@ describe('a lockout in rows', () => {
 
   test('of concurrent attempts only as many as the limit are admitted; successful ones are not counted', async () => {
     const key = randomBytes(8)
-    const places = await Promise.all(Array.from({ length: 20 }, () => rows.reserve(sql, key, now, rule)))
-    assert.equal(places.filter(Boolean).length, 3)
+    const reservations = await Promise.all(Array.from({ length: 20 }, () => rows.reserve(sql, key, now, rule)))
+    assert.equal(reservations.filter(Boolean).length, 3)
     await rows.release(sql, key)
     assert.ok(await rows.reserve(sql, key, now, rule))
     await rows.recordFailure(sql, key, now, rule)

@@ -68,8 +68,8 @@ test('every parameter has a description', () => {
   assert.deepEqual(wrong, [])
 })
 
-/** Returns the shapes directly inside a shape, with the place of each. */
-function innerShapesOf(shape: Shape): [place: string, inner: Shape][] {
+/** Returns the shapes directly inside a shape, with the path of each. */
+function innerShapesOf(shape: Shape): [path: string, inner: Shape][] {
   const named = (keyword: string) => Object.entries((shape[keyword] ?? {}) as Record<string, Shape>)
   const listed = (keyword: string) => ((shape[keyword] ?? []) as Shape[]).map((one) => ['', one] as [string, Shape])
   const single = (keyword: string): [string, Shape][] =>
@@ -83,11 +83,9 @@ function innerShapesOf(shape: Shape): [place: string, inner: Shape][] {
 }
 
 /** Returns the fields without a description in a shape and in all shapes inside it. */
-const fieldsWithoutDescription = (shape: Shape, place: string): string[] => [
-  ...Object.entries(shape.properties ?? {}).flatMap(([name, field]) =>
-    isExplained(field) ? [] : [`${place}.${name}`],
-  ),
-  ...innerShapesOf(shape).flatMap(([step, inner]) => fieldsWithoutDescription(inner, place + step)),
+const fieldsWithoutDescription = (shape: Shape, path: string): string[] => [
+  ...Object.entries(shape.properties ?? {}).flatMap(([name, field]) => (isExplained(field) ? [] : [`${path}.${name}`])),
+  ...innerShapesOf(shape).flatMap(([step, inner]) => fieldsWithoutDescription(inner, path + step)),
 ]
 
 test('every named shape and each of its fields has a description', () => {

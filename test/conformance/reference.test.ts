@@ -95,15 +95,15 @@ test('objects in bodies and responses have names', () => {
 test('a shape without a name occurs once', () => {
   const seen = new Map<string, string>()
   const repeated: string[] = []
-  const visit = (value: unknown, place: string): void => {
+  const visit = (value: unknown, path: string): void => {
     if (typeof value !== 'object' || value === null) return
     const { properties, description: _, title, examples: __, ...rest } = value as Record<string, unknown>
     if (rest.type === 'object' && typeof properties === 'object') {
       const text = JSON.stringify({ properties, ...rest })
-      if (title === undefined && seen.has(text)) repeated.push(`${place} is as ${seen.get(text)}`)
-      seen.set(text, place)
+      if (title === undefined && seen.has(text)) repeated.push(`${path} is as ${seen.get(text)}`)
+      seen.set(text, path)
     }
-    for (const [key, inner] of Object.entries(value)) visit(inner, `${place}/${key}`)
+    for (const [key, inner] of Object.entries(value)) visit(inner, `${path}/${key}`)
   }
   visit(shapes, 'shapes')
   visit(document.paths, 'paths')
@@ -128,9 +128,9 @@ test('every service of the specification is served', () => {
 
 test('the examples of parameters and bodies are valid', () => {
   const wrong: string[] = []
-  const check = (place: string, schema: object, example: unknown) => {
+  const check = (path: string, schema: object, example: unknown) => {
     if (example !== undefined && !ajv.validate({ ...schema, components: { schemas: shapes } }, example))
-      wrong.push(`${place}: ${JSON.stringify(example)} ${ajv.errorsText()}`)
+      wrong.push(`${path}: ${JSON.stringify(example)} ${ajv.errorsText()}`)
   }
   for (const { operationId, parameters, requestBody } of operations) {
     for (const { name, schema, example } of parameters) check(`${operationId} ${name}`, schema, example)

@@ -50,14 +50,14 @@ const start = Date.UTC(2026, 0, 5)
 const isInvalid = (n: number) => n % 17 === 5
 const samplesIn = (n: number) => (n % 5 === 3 ? 3 : 1)
 /** Times alternate between four days, so that each slot has samples of all of them. */
-const timeOf = (n: number, place: number) => start + (n % 4) * dayMs + n * 100 + place
+const timeOf = (n: number, index: number) => start + (n % 4) * dayMs + n * 100 + index
 
 /** Returns samples; an invalid message has one sample with a number where text is configured, so all of it is rejected. */
 function payloadOf(device: number, n: number): string {
-  const samples = Array.from({ length: samplesIn(n) }, (_, place) => ({
-    timestamp: timeOf(n, place),
-    v: n + place / 10,
-    s: `${device}-${n}-${place}`,
+  const samples = Array.from({ length: samplesIn(n) }, (_, index) => ({
+    timestamp: timeOf(n, index),
+    v: n + index / 10,
+    s: `${device}-${n}-${index}`,
   }))
   return JSON.stringify(isInvalid(n) ? [...samples, { timestamp: timeOf(n, 9), v: n, s: n }] : samples)
 }
@@ -235,9 +235,9 @@ type Points = [number, unknown][]
 function expectedOf(device: number, sent: number): Record<string, Points> {
   const [numbers, texts]: [Points, Points] = [[], []]
   for (let n = 0; n < sent; n++)
-    for (let place = 0; place < samplesIn(n) && !isInvalid(n); place++) {
-      numbers.push([timeOf(n, place), n + place / 10])
-      texts.push([timeOf(n, place), `${device}-${n}-${place}`])
+    for (let index = 0; index < samplesIn(n) && !isInvalid(n); index++) {
+      numbers.push([timeOf(n, index), n + index / 10])
+      texts.push([timeOf(n, index), `${device}-${n}-${index}`])
     }
   const inTime = (points: Points) => points.sort(([a], [b]) => a - b)
   return { 'auto~v/value': inTime(numbers), 'state/text': inTime(texts) }

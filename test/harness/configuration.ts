@@ -23,13 +23,13 @@ export async function openConfiguration(options: Partial<TestPlatformOptions> = 
     return thing(await aProvisionedEndpoint())
   }
 
-  function thing(place: { app: string; version: string; endpointId: string; token: string }) {
-    const topic = (rest = '') => `kp1/${place.version}/cmx/${place.token}${rest}`
-    const path = `${ecr}/endpoints/${place.endpointId}/app-versions/${place.version}`
+  function thing(endpoint: { app: string; version: string; endpointId: string; token: string }) {
+    const topic = (rest = '') => `kp1/${endpoint.version}/cmx/${endpoint.token}${rest}`
+    const path = `${ecr}/endpoints/${endpoint.endpointId}/app-versions/${endpoint.version}`
     return {
-      ...place,
+      ...endpoint,
       path,
-      defaults: `${ecr}/app-versions/${place.version}`,
+      defaults: `${ecr}/app-versions/${endpoint.version}`,
       topic,
       put: (config: unknown, query = '') => ok(`PUT ${path}${query}`, config),
       async post(rest: string, payload: unknown = '') {
@@ -39,7 +39,7 @@ export async function openConfiguration(options: Partial<TestPlatformOptions> = 
         return { status: answer.status, body: text === '' ? '' : JSON.parse(text) }
       },
       /** Binds the endpoint to a connection; what waits for it is pushed. */
-      connect: (device: TestDevice) => device.publish(`kp1/${place.version}/test/${place.token}/json`, '1'),
+      connect: (device: TestDevice) => device.publish(`kp1/${endpoint.version}/test/${endpoint.token}/json`, '1'),
     }
   }
 

@@ -1,6 +1,6 @@
 /** Contents of dashboards for tests. */
 
-const place = { x: 0, y: 0, width: 12, height: 6 }
+const area = { x: 0, y: 0, width: 12, height: 6 }
 
 /** One widget of each kind, with all of their fields. */
 export const everyWidget = [
@@ -8,7 +8,7 @@ export const everyWidget = [
     kind: 'chart',
     id: 'temperature',
     title: 'Temperature',
-    ...place,
+    ...area,
     series: [{ endpoint: '$device', timeSeries: 'auto~temperature', value: 'value', label: 'T', colour: 'blue' }],
     style: 'area',
     aggregate: 'avg',
@@ -16,27 +16,27 @@ export const everyWidget = [
     time: '$when',
     thresholds: [{ from: -1.5, colour: 'red' }],
   },
-  { kind: 'value', id: 'now', ...place, series: { timeSeries: 'auto~temperature' }, aggregate: 'last', decimals: 1 },
+  { kind: 'value', id: 'now', ...area, series: { timeSeries: 'auto~temperature' }, aggregate: 'last', decimals: 1 },
   {
     kind: 'table',
     id: 'list',
-    ...place,
+    ...area,
     application: '$app',
     filter: '$which',
     columns: ['id', 'metadata.city'],
     limit: 20,
   },
-  { kind: 'map', id: 'map', ...place, application: '$app', label: 'metadata.name', colourBy: 'state' },
-  { kind: 'alerts', id: 'alerts', ...place, endpoint: '$device', states: ['ACTIVE'], severities: ['HIGH'] },
+  { kind: 'map', id: 'map', ...area, application: '$app', label: 'metadata.name', colourBy: 'state' },
+  { kind: 'alerts', id: 'alerts', ...area, endpoint: '$device', states: ['ACTIVE'], severities: ['HIGH'] },
   {
     kind: 'command',
     id: 'reboot',
-    ...place,
+    ...area,
     endpoint: '$device',
     commandType: 'reboot',
     payload: { __proto__x: [1, null] },
   },
-  { kind: 'text', id: 'note', ...place, text: '# Title\n<script>alert(1)</script>' },
+  { kind: 'text', id: 'note', ...area, text: '# Title\n<script>alert(1)</script>' },
 ]
 
 export const aDefinition = {

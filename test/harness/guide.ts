@@ -20,9 +20,9 @@ export function filesOf(guide: string): GuideFile[] {
 /** Writes the files below the directory; a `diff` is applied to the existing file. */
 export function writeFiles(directory: string, files: GuideFile[]) {
   for (const { path, language, text } of files) {
-    const place = join(directory, path)
-    mkdirSync(dirname(place), { recursive: true })
-    writeFileSync(place, language === 'diff' ? applyDiff(readFileSync(place, 'utf8'), text, path) : text)
+    const file = join(directory, path)
+    mkdirSync(dirname(file), { recursive: true })
+    writeFileSync(file, language === 'diff' ? applyDiff(readFileSync(file, 'utf8'), text, path) : text)
   }
 }
 

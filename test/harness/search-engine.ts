@@ -92,9 +92,9 @@ function bulk(state: ReturnType<typeof newState>, documents: Map<string, Stored>
   if (!text.endsWith('\n')) throw new Error('The bulk request must be terminated by a newline [\\n]')
   const lines = text.slice(0, -1).split('\n')
   const items: { index: Source }[] = []
-  for (let place = 0; place < lines.length; place += 2) {
-    const { index } = JSON.parse(lines[place]!) as { index: { _index: string; _id: string } }
-    const source = JSON.parse(lines[place + 1]!) as Source
+  for (let at = 0; at < lines.length; at += 2) {
+    const { index } = JSON.parse(lines[at]!) as { index: { _index: string; _id: string } }
+    const source = JSON.parse(lines[at + 1]!) as Source
     checkIndexName(index._index)
     const status = state.refuse(source)
     if (status !== undefined) {

@@ -25,9 +25,9 @@ export async function readPoints(sql: Sql, endpointId: string): Promise<Record<s
   for (const { seriesId, data } of chunks) add(seriesId, unpack(data))
   const newest = new Map<number, Map<number, Value>>()
   for (const { ts, v, x, seriesIds } of hot)
-    for (const [place, value] of valuesOf(v, x).entries()) {
-      const own = newest.get(seriesIds[place]) ?? new Map<number, Value>()
-      newest.set(seriesIds[place], own.set(ts, value))
+    for (const [index, value] of valuesOf(v, x).entries()) {
+      const own = newest.get(seriesIds[index]) ?? new Map<number, Value>()
+      newest.set(seriesIds[index], own.set(ts, value))
     }
   for (const [seriesId, own] of newest) add(seriesId, pointsOf(own))
   const merged = [...sources].map(([seriesId, some]): [string, [number, Value][]] => {

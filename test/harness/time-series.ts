@@ -115,7 +115,7 @@ export async function openTimeSeries(options: Partial<TestPlatformOptions> = {})
         where endpoint_id = ${endpointId} order by ts, slot, written`
       return rows.map(({ ts, v, x, seriesIds }) => {
         const values: Value[] = valuesOf(v, x)
-        return { ts, values: Object.fromEntries(values.map((value, place) => [names.get(seriesIds[place]), value])) }
+        return { ts, values: Object.fromEntries(values.map((value, index) => [names.get(seriesIds[index]), value])) }
       })
     },
   }

@@ -86,8 +86,8 @@ for (const [index, protocol] of protocols.entries())
     }
     const device = start(there, proxy.url)
     await invoke(1)
-    const place = `/ecr/api/v1/endpoints/${endpointId}/app-versions/${version}`
-    await must(ask, 200, `PUT ${place}?name=own`, { interval: 60 })
+    const path = `/ecr/api/v1/endpoints/${endpointId}/app-versions/${version}`
+    await must(ask, 200, `PUT ${path}?name=own`, { interval: 60 })
     await eventually(async () => {
       assert.deepEqual(device.configurations.get('own'), { interval: 60 })
       const { body } = await must(ask, 200, `GET /ecr/api/v1/statuses?endpointId=${endpointId}`)
@@ -110,7 +110,7 @@ for (const [index, protocol] of protocols.entries())
     await device.stop()
     const moved = start(here)
     await invoke(2)
-    await must(ask, 200, `PUT ${place}?name=own`, { interval: 30 })
+    await must(ask, 200, `PUT ${path}?name=own`, { interval: 30 })
     await eventually(() => assert.deepEqual(moved.configurations.get('own'), { interval: 30 }))
     assert.deepEqual([...device.repeated, ...moved.repeated], [])
     await moved.stop()

@@ -31,8 +31,8 @@ const commands = invocations(admin)
 
 /** Creates an endpoint with its topics and a function that sends its messages over HTTP. */
 async function aThing() {
-  const place = await aProvisionedEndpoint()
-  const topic = (extension: string, rest = '') => `kp1/${place.version}/${extension}/${place.token}${rest}`
+  const endpoint = await aProvisionedEndpoint()
+  const topic = (extension: string, rest = '') => `kp1/${endpoint.version}/${extension}/${endpoint.token}${rest}`
   const post = async (extension: string, rest: string, payload: unknown = '') => {
     const body = typeof payload === 'string' ? payload : JSON.stringify(payload)
     const answer = await fetch(`${httpUrl}/${topic(extension, rest)}`, { method: 'POST', body })
@@ -42,13 +42,13 @@ async function aThing() {
   /** Writes the configuration of the endpoint; returns what its device gets. */
   const configure = async (config: unknown) => {
     const { status, body, text } = await admin(
-      `PUT /ecr/api/v1/endpoints/${place.endpointId}/app-versions/${place.version}`,
+      `PUT /ecr/api/v1/endpoints/${endpoint.endpointId}/app-versions/${endpoint.version}`,
       config,
     )
     assert.equal(status, 200, text)
     return { configId: body.configId, config, statusCode: 200, reasonPhrase: 'ok' }
   }
-  return { ...place, topic, post, configure }
+  return { ...endpoint, topic, post, configure }
 }
 
 test('over HTTP every request gets its response immediately', async () => {

@@ -56,8 +56,8 @@ test('simulated devices send samples, respond to commands, apply configurations 
     assert.deepEqual(responsePayload.received, { times: 2 })
   })
 
-  const place = '/ecr/api/v1/endpoints/simulator-0003/app-versions/simulator-v1'
-  const written = await ask(`PUT ${place}`, { reportEverySeconds: 0.1 })
+  const path = '/ecr/api/v1/endpoints/simulator-0003/app-versions/simulator-v1'
+  const written = await ask(`PUT ${path}`, { reportEverySeconds: 0.1 })
   assert.equal(written.status, 200, written.text)
   await eventually(async () => {
     const { content } = (await ask(`GET /ecr/api/v1/statuses?configId=${written.body.configId}`)).body

@@ -128,12 +128,12 @@ async function aFirmwareAt(admin: Ask, app: string) {
 /** Creates a software file and an endpoint that uploads, and functions to read its uploads. */
 async function aCameraAt(platform: RunningPlatform) {
   const admin = await platform.asService(platform.bootstrap.default)
-  const place = await createFixtures(admin).aProvisionedEndpoint()
-  const device = client(platform.baseUrl, { 'x-auth-token': await uploadTokenOf(platform.baseUrl, place) })
-  const camera = `/bcx/api/v1/applications/${place.app}/endpoints/${place.endpointId}`
+  const endpoint = await createFixtures(admin).aProvisionedEndpoint()
+  const device = client(platform.baseUrl, { 'x-auth-token': await uploadTokenOf(platform.baseUrl, endpoint) })
+  const camera = `/bcx/api/v1/applications/${endpoint.app}/endpoints/${endpoint.endpointId}`
   return {
     admin,
-    firmware: await aFirmwareAt(admin, place.app),
+    firmware: await aFirmwareAt(admin, endpoint.app),
     camera,
     download: (name: string) => admin(`GET ${camera}/files/${name}`),
     async upload(where: string, content: string | Uint8Array) {

@@ -25,9 +25,9 @@ export function packSdk(folder: string): string {
 /** Makes a project with the packed SDK in its node_modules. */
 export function aStrangersProject(folder: string, tarball: string): string {
   const project = join(folder, 'stranger')
-  const place = join(project, 'node_modules/@waypost/sdk')
-  mkdirSync(place, { recursive: true })
-  run('tar', ['-xzf', tarball, '-C', place, '--strip-components=1'], project)
+  const installed = join(project, 'node_modules/@waypost/sdk')
+  mkdirSync(installed, { recursive: true })
+  run('tar', ['-xzf', tarball, '-C', installed, '--strip-components=1'], project)
   writeFileSync(join(project, 'package.json'), '{"name": "stranger", "private": true, "type": "module"}\n')
   writeFileSync(join(project, 'main.ts'), program)
   for (const [name, { lib, types }] of Object.entries(worlds))

@@ -48,10 +48,10 @@ export function createQueue({ queueMax, onSuccess, onFailure }: QueueOptions) {
     }
   }
 
-  /** Puts a message back to its place. */
+  /** Puts a message back to its position in the queue. */
   function insert(item: Waiting) {
-    const place = waiting.findIndex(({ number }) => number > item.number)
-    waiting.splice(place === -1 ? waiting.length : place, 0, item)
+    const index = waiting.findIndex(({ number }) => number > item.number)
+    waiting.splice(index === -1 ? waiting.length : index, 0, item)
     dropOldest()
   }
 

@@ -37,20 +37,20 @@ export async function readText(file: string): Promise<string> {
 
 /** Parses the YAML documents of a text. Unknown tags, keys that stand twice and too many aliases are refused. */
 export async function parseYaml(text: string, name: string, exitCode: number = exitCodes.failed): Promise<unknown[]> {
-  const refused = (place: string, problem: string) => new CommandError(`${place}: ${problem}`, exitCode)
+  const refused = (source: string, problem: string) => new CommandError(`${source}: ${problem}`, exitCode)
   const { parseAllDocuments } = await import('yaml')
   // The core schema has no tags that create other objects; unknown tags are warnings.
   const documents = parseAllDocuments(text, { schema: 'core', uniqueKeys: true })
   // The library returns an object instead of an array for a text without documents.
   if (!Array.isArray(documents)) return []
   return documents.map((document, index) => {
-    const place = documents.length > 1 ? `${name} (document ${index + 1})` : name
+    const source = documents.length > 1 ? `${name} (document ${index + 1})` : name
     const [problem] = [...document.errors, ...document.warnings]
-    if (problem) throw refused(place, problem.message.split('\n')[0]!)
+    if (problem) throw refused(source, problem.message.split('\n')[0]!)
     try {
       return document.toJS({ maxAliasCount: aliasesMax })
     } catch (error) {
-      throw refused(place, (error as Error).message)
+      throw refused(source, (error as Error).message)
     }
   })
 }

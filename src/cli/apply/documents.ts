@@ -12,23 +12,23 @@ export interface Document {
   key: string
   fields: Fields
   /** File and number of the document, for messages. */
-  place: string
+  source: string
 }
 
 export async function readDocuments(paths: string[]): Promise<Document[]> {
   const documents: Document[] = []
-  const places = new Map<string, string>()
+  const sources = new Map<string, string>()
   for (const file of paths.flatMap(filesOf)) {
     const values = await parseYaml(await readText(file), sourceName(file), exitCodes.usage)
     for (const [index, value] of values.entries()) {
       // An empty document, such as the one behind a final `---`.
       if (value === null) continue
-      const place = values.length > 1 ? `${sourceName(file)} (document ${index + 1})` : sourceName(file)
-      const document = documentOf(value, place)
+      const source = values.length > 1 ? `${sourceName(file)} (document ${index + 1})` : sourceName(file)
+      const document = documentOf(value, source)
       const name = stepKey(document.kind.name, document.key)
-      const other = places.get(name)
-      if (other !== undefined) throw new CommandError(`${visible(name)} is in ${other} and in ${document.place}`, 2)
-      places.set(name, document.place)
+      const other = sources.get(name)
+      if (other !== undefined) throw new CommandError(`${visible(name)} is in ${other} and in ${document.source}`, 2)
+      sources.set(name, document.source)
       documents.push(document)
     }
   }
@@ -48,19 +48,19 @@ function filesOf(path: string): string[] {
     .map((name) => join(path, name))
 }
 
-function documentOf(value: unknown, place: string): Document {
+function documentOf(value: unknown, source: string): Document {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new CommandError(`${place}: expected an object with the field kind`, 2)
+    throw new CommandError(`${source}: expected an object with the field kind`, 2)
   const { kind: name, ...fields } = value as Fields
   const kind = findKind(name)
   if (!kind) {
     const known = kinds.map((one) => one.name).join(', ')
-    throw new CommandError(`${place}: kind: expected one of ${known}, not ${visible(String(name))}`, 2)
+    throw new CommandError(`${source}: kind: expected one of ${known}, not ${visible(String(name))}`, 2)
   }
   try {
-    return { kind, key: kind.keyOf(fields), fields, place }
+    return { kind, key: kind.keyOf(fields), fields, source }
   } catch (error) {
-    if (error instanceof CommandError) throw new CommandError(`${place}: ${error.message}`, 2)
+    if (error instanceof CommandError) throw new CommandError(`${source}: ${error.message}`, 2)
     throw error
   }
 }

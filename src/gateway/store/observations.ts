@@ -17,15 +17,15 @@ export async function findObservations(sql: Sql, { endpointId, extension }: Obse
     select name, observed from gateway.observations where endpoint_id = ${endpointId} and extension = ${extension}`
 }
 
-/** Finds the observations of many endpoints. `position` is the index of the place, from 0. */
+/** Finds the observations of many endpoints. `position` is the index of the key, from 0. */
 export async function findObservationsOfAll(
   sql: Sql,
-  places: ObservationKey[],
+  keys: ObservationKey[],
 ): Promise<(ObservationRow & { position: number })[]> {
   return await sql<(ObservationRow & { position: number })[]>`
     select position::int - 1 as position, o.name, o.observed
-    from unnest(${places.map(({ endpointId }) => endpointId)}::text[], ${places.map(({ extension }) => extension)}::text[])
-      with ordinality as place(endpoint_id, extension, position)
+    from unnest(${keys.map(({ endpointId }) => endpointId)}::text[], ${keys.map(({ extension }) => extension)}::text[])
+      with ordinality as requested(endpoint_id, extension, position)
     join gateway.observations o using (endpoint_id, extension)`
 }
 

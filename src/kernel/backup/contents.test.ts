@@ -19,10 +19,10 @@ import { verifyBackup } from './read.ts'
 
 const migrations = migrationsWith({
   '0001_sample.sql': `create schema sample;
-    create table sample.papers (id int generated always as identity primary key, place text, length bigint, sum text);
+    create table sample.papers (id int generated always as identity primary key, content text, length bigint, sum text);
     create table sample.mark (id smallint primary key, mark text not null)`,
 })
-const tables = [{ schema: 'sample', table: 'papers', key: 'place', size: 'length', sha256: 'sum', mark: 'mark' }]
+const tables = [{ schema: 'sample', table: 'papers', key: 'content', size: 'length', sha256: 'sum', mark: 'mark' }]
 const file = () => join(temporaryDirectory(), 'a.backup')
 const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
 
@@ -36,7 +36,7 @@ async function aStore() {
 }
 
 async function insertPaper(pool: Pool, key: string, bytes: Buffer) {
-  await pool`insert into sample.papers (place, length, sum) values (${key}, ${bytes.length}, ${sha256(bytes)})`
+  await pool`insert into sample.papers (content, length, sum) values (${key}, ${bytes.length}, ${sha256(bytes)})`
 }
 
 /** Returns a database whose rows reference contents of these sizes, and the blob store with them. */
@@ -111,10 +111,10 @@ test('restoring a backup without contents leaves the blob store untouched', asyn
 test('missing and damaged contents are counted and do not keep the others from being backed up', async () => {
   const source = await aDatabaseWithContents(20, 30)
   const [good, bad] = [...source.papers.keys()] as [string, string]
-  const place = join(source.directory, pathOfKey(bad))
-  writeFileSync(place, 'other bytes')
+  const blobFile = join(source.directory, pathOfKey(bad))
+  writeFileSync(blobFile, 'other bytes')
   const lost = Array.from({ length: 600 }, newBlobKey)
-  await source.pool`insert into sample.papers (place, length, sum) select unnest(${lost}::text[]), 1, 'x'`
+  await source.pool`insert into sample.papers (content, length, sum) select unnest(${lost}::text[]), 1, 'x'`
   const path = file()
   const made = await backUp(source.connection, path, { contents: source.contents })
   assert.deepEqual(made.contents, { count: 2, bytes: 31, missing: 600, damaged: 1 })
@@ -126,7 +126,7 @@ test('missing and damaged contents are counted and do not keep the others from b
   assert.equal(readFileSync(join(other.directory, pathOfKey(bad)), 'utf8'), 'other bytes')
   assert.equal((await other.pool`select from sample.papers`).length, 602)
   // An intact content in the store is kept, even though the backup has a damaged copy.
-  writeFileSync(place, source.papers.get(bad)!)
+  writeFileSync(blobFile, source.papers.get(bad)!)
   await restore(source.connection, path, migrations, { contents: source.contents })
   await assertHolds(source.blobs, source.papers)
 })

@@ -42,14 +42,14 @@ function changed(change: (bytes: Buffer) => Buffer): string {
   return path
 }
 
-const flipped = (place: number) =>
+const flipped = (offset: number) =>
   changed((bytes) => {
-    bytes[place]! ^= 1
+    bytes[offset]! ^= 1
     return bytes
   })
-const replaced = (place: number, value: number) =>
+const replaced = (offset: number, value: number) =>
   changed((bytes) => {
-    bytes[place] = value
+    bytes[offset] = value
     return bytes
   })
 
@@ -116,10 +116,19 @@ suite('a damaged file', () => {
 
   test('with one changed bit is found, wherever it is', async () => {
     const size = statSync(file).size
-    const places = [header, header + 5, header + chunk - 1, header + chunk, header + 3 * chunk + 7, size - 17, size - 1]
-    for (const place of places) await assert.rejects(read(flipped(place)), /is damaged: it was changed/, String(place))
-    for (const place of [encryptedLine.length, header - 40, header - 1])
-      await assert.rejects(read(flipped(place)), /passphrase|header/, String(place))
+    const offsets = [
+      header,
+      header + 5,
+      header + chunk - 1,
+      header + chunk,
+      header + 3 * chunk + 7,
+      size - 17,
+      size - 1,
+    ]
+    for (const offset of offsets)
+      await assert.rejects(read(flipped(offset)), /is damaged: it was changed/, String(offset))
+    for (const offset of [encryptedLine.length, header - 40, header - 1])
+      await assert.rejects(read(flipped(offset)), /passphrase|header/, String(offset))
   })
 
   test('with exchanged, repeated or missing chunks is found', async () => {
@@ -141,12 +150,12 @@ suite('a damaged file', () => {
 
   test('whose header asks for endless work is refused at once', async () => {
     const cost = encryptedLine.length + 16
-    for (const [place, value] of [
+    for (const [offset, value] of [
       [cost, 63],
       [cost, 0],
       [cost + 1, 255],
       [cost + 2, 0],
     ] as const)
-      await assert.rejects(read(replaced(place, value)), /header cannot be read/)
+      await assert.rejects(read(replaced(offset, value)), /header cannot be read/)
   })
 })

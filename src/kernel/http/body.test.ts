@@ -47,7 +47,7 @@ suite('a body with too many values is rejected with a message', () => {
     ['79,000 texts', `[${Array(79_000).fill('"a"')}]`],
     ['20,000 names', `{${Array.from({ length: 20_000 }, (_, n) => `"${n}":0`)}}`],
     ['names that repeat', `[${Array(20_000).fill('{"a":1,"b":2}')}]`],
-    ['65,000 places', `[${Array(65_000).fill('[50.45,30.52]')}]`],
+    ['65,000 coordinates', `[${Array(65_000).fill('[50.45,30.52]')}]`],
   ]
   for (const [name, text] of accepted) test(`${name} are accepted`, () => assert.ok(isAccepted(Buffer.from(text))))
   const refused: [string, string][] = [

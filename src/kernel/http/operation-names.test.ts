@@ -29,14 +29,14 @@ test('a name consists of nouns and a known verb that fits the method', () => {
 
 test('a name is used once, and a summary has one line', () => {
   const check = createNameCheck()
-  const place = { method: 'GET', root: '/api', path: '/things' }
-  check({ ...place, schema: { name: 'things.list', summary: 'List things' } })
+  const route = { method: 'GET', root: '/api', path: '/things' }
+  check({ ...route, schema: { name: 'things.list', summary: 'List things' } })
   assert.throws(
-    () => check({ ...place, path: '/others', schema: { name: 'things.list', summary: 'List others' } }),
+    () => check({ ...route, path: '/others', schema: { name: 'things.list', summary: 'List others' } }),
     /GET \/api\/others and GET \/api\/things have the same name things\.list/,
   )
   for (const summary of [undefined as never, '', ' ', 'List\nthings'])
-    assert.throws(() => check({ ...place, schema: { name: 'others.list', summary } }), /a summary of one line/)
+    assert.throws(() => check({ ...route, schema: { name: 'others.list', summary } }), /a summary of one line/)
 })
 
 test('a shape with a title is written once, without the internal properties of TypeBox', () => {

@@ -130,12 +130,12 @@ function invalidRequest(errors: ErrorObject[], part: string): PlatformError {
  */
 function withoutOtherAlternatives(errors: ErrorObject[]): ErrorObject[] {
   const isChoice = ({ keyword }: ErrorObject) => keyword === 'anyOf' || keyword === 'oneOf'
-  const places = new Set(errors.filter(isChoice).map(({ instancePath }) => instancePath))
-  if (places.size === 0) return errors
+  const paths = new Set(errors.filter(isChoice).map(({ instancePath }) => instancePath))
+  if (paths.size === 0) return errors
   const isOfChoice = (error: ErrorObject) =>
-    places.has(error.instancePath) && (error.keyword === 'type' || isChoice(error))
+    paths.has(error.instancePath) && (error.keyword === 'type' || isChoice(error))
   const ownErrors = errors.filter((error) => !isOfChoice(error))
-  const hasOwn = (place: string) => ownErrors.some(({ instancePath }) => `${instancePath}/`.startsWith(`${place}/`))
+  const hasOwn = (path: string) => ownErrors.some(({ instancePath }) => `${instancePath}/`.startsWith(`${path}/`))
   return errors.filter((error) => !(isOfChoice(error) && hasOwn(error.instancePath)))
 }
 

@@ -109,17 +109,17 @@ function exactDigits(value: number): ReturnType<typeof digitsOf> {
   return { unscaled: mantissa * 5n ** BigInt(-exponent), scale: -exponent, isNegative }
 }
 
-function rounded(unscaled: bigint, scale: number, places: number, mode: string, isNegative: boolean): bigint {
-  if (scale <= places) return unscaled * power(places - scale)
-  const value = divideRounded(isNegative ? -unscaled : unscaled, power(Math.min(scale - places, 2000)), mode)
+function rounded(unscaled: bigint, scale: number, decimals: number, mode: string, isNegative: boolean): bigint {
+  if (scale <= decimals) return unscaled * power(decimals - scale)
+  const value = divideRounded(isNegative ? -unscaled : unscaled, power(Math.min(scale - decimals, 2000)), mode)
   return value < 0n ? -value : value
 }
 
 function fixedText(format: DecimalFormat, unscaled: bigint, scale: number, isNegative: boolean): string {
-  const places = Math.min(format.maxFraction, digitsMax)
-  const digits = String(rounded(unscaled, scale, places, format.mode, isNegative)).padStart(places + 1, '0')
-  const whole = places === 0 ? digits : digits.slice(0, -places)
-  let fraction = places === 0 ? '' : digits.slice(-places)
+  const decimals = Math.min(format.maxFraction, digitsMax)
+  const digits = String(rounded(unscaled, scale, decimals, format.mode, isNegative)).padStart(decimals + 1, '0')
+  const whole = decimals === 0 ? digits : digits.slice(0, -decimals)
+  let fraction = decimals === 0 ? '' : digits.slice(-decimals)
   while (fraction.length > format.minFraction && fraction.endsWith('0')) fraction = fraction.slice(0, -1)
   let shown = whole.replace(/^0+/, '').padStart(format.minInteger, '0')
   if (shown.length > format.maxInteger) shown = shown.slice(-format.maxInteger)

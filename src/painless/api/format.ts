@@ -35,9 +35,9 @@ export function formatText(pattern: string, args: unknown[]): string {
       throw formatError('IllegalFormatWidthException', String(Math.max(conversion.width, conversion.precision ?? 0)))
     if (type === '%') return padded('%', conversion)
     if (type === 'n') return '\n'
-    const place = index === undefined ? next++ : Number(index) - 1
-    if (place >= args.length) throw formatError('MissingFormatArgumentException', `Format specifier '%${type}'`)
-    const shown = padded(converted(args[place], conversion), conversion)
+    const position = index === undefined ? next++ : Number(index) - 1
+    if (position >= args.length) throw formatError('MissingFormatArgumentException', `Format specifier '%${type}'`)
+    const shown = padded(converted(args[position], conversion), conversion)
     allocateText(shown.length)
     return /[A-Z]/.test(type) ? shown.toUpperCase() : shown
   })
@@ -136,8 +136,8 @@ function fraction(value: unknown, { type, flags, precision = 6 }: Conversion): s
   if (type.toLowerCase() === 'e') return withSign(exponential(size, digits), isNegative, flags)
   if (type.toLowerCase() === 'g' && (size < 1e-4 || size >= 10 ** digits) && size !== 0)
     return withSign(exponential(size, Math.max(0, digits - 1)), isNegative, flags)
-  const places = type.toLowerCase() === 'g' ? Math.max(0, digits - 1 - Math.floor(Math.log10(size || 1))) : digits
-  const [whole = '', rest] = roundedHalfUp(isDecimal ? textOf(value).replace('-', '') : size, places).split('.')
+  const decimals = type.toLowerCase() === 'g' ? Math.max(0, digits - 1 - Math.floor(Math.log10(size || 1))) : digits
+  const [whole = '', rest] = roundedHalfUp(isDecimal ? textOf(value).replace('-', '') : size, decimals).split('.')
   return withSign(grouped(whole, flags) + (rest === undefined ? '' : `.${rest}`), isNegative, flags)
 }
 
@@ -145,17 +145,17 @@ const exponential = (size: number, digits: number): string =>
   size.toExponential(digits).replace(/e([+-])(\d)$/, 'e$10$2')
 
 /** Rounds the shortest decimal form half up, which `toFixed` does not do: it rounds the exact binary value. */
-function roundedHalfUp(value: number | string, places: number): string {
+function roundedHalfUp(value: number | string, decimals: number): string {
   const [mantissa = '0', exponentText = '0'] = String(value).toLowerCase().split('e')
   const [whole = '0', part = ''] = mantissa.split('.')
   const exponent = Number(exponentText)
   if (Math.abs(exponent) > 400) return '0'
   const digits = BigInt(whole + part)
   const scale = part.length - exponent
-  const shift = scale - places
+  const shift = scale - decimals
   const unscaled = shift <= 0 ? digits * 10n ** BigInt(-shift) : (digits / 10n ** BigInt(shift - 1) + 5n) / 10n
-  const text = String(unscaled).padStart(places + 1, '0')
-  return places === 0 ? text : `${text.slice(0, -places)}.${text.slice(-places)}`
+  const text = String(unscaled).padStart(decimals + 1, '0')
+  return decimals === 0 ? text : `${text.slice(0, -decimals)}.${text.slice(-decimals)}`
 }
 
 const argumentsOf = (value: unknown): unknown[] =>

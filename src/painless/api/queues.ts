@@ -164,7 +164,7 @@ const startsAt = (list: List, part: List, at: number): boolean => {
   steps(1 + part.length)
   return part.every((item, index) => equal(item, list[at + index]))
 }
-const places = (list: List, part: List): number[] =>
+const positions = (list: List, part: List): number[] =>
   Array.from({ length: Math.max(0, list.length - part.length + 1) }, (_, at) => at)
 
 const readOnly = { readOnly: true }
@@ -215,9 +215,9 @@ defineClass('java.util.Collections', {
       return enumeration.items.slice(enumeration.next)
     },
     'static int indexOfSubList(List,List)': (list: List, part: List) =>
-      places(list, part).find((at) => startsAt(list, part, at)) ?? -1,
+      positions(list, part).find((at) => startsAt(list, part, at)) ?? -1,
     'static int lastIndexOfSubList(List,List)': (list: List, part: List) =>
-      places(list, part).findLast((at) => startsAt(list, part, at)) ?? -1,
+      positions(list, part).findLast((at) => startsAt(list, part, at)) ?? -1,
     'static void shuffle(List)': (list: List) => shuffle(list, randomOf(randomBytes(8).readBigInt64BE())),
     'static void shuffle(List,Random)': shuffle,
   },

@@ -4,9 +4,9 @@ import { CompileError } from '../errors.ts'
 import { step } from '../meter.ts'
 import { boxedType, defType, findClass, findMethod, type Method, type Type, typeNamed } from '../types.ts'
 import { javaClassOf } from '../values.ts'
+import { notNull } from './assignables.ts'
 import { type Compiled, castTo, type Run, resolveType, type Scope } from './context.ts'
 import { lateFunction } from './lambdas.ts'
-import { notNull } from './places.ts'
 
 const isFunctionNode = (node: Expression): boolean => node.kind === 'lambda' || node.kind === 'reference'
 

@@ -23,11 +23,11 @@ import {
 } from '../types.ts'
 import { compileArrayInit, compileNewArray } from './arrays.ts'
 import { compileAssign, compileIncrement } from './assign.ts'
+import { compileAssignable, readAssignable } from './assignables.ts'
 import { compileBinary, promoteNumeric, regexDisabled } from './binary.ts'
 import { compileCall, compileMethod, compileNew } from './calls.ts'
 import { type Compiled, castTo, foldSafely, type Run, resolveType, type Scope } from './context.ts'
 import { compileFunction } from './lambdas.ts'
-import { compilePlace, readPlace } from './places.ts'
 
 const constant = (type: Type, at: number, value: unknown): Compiled => ({
   type,
@@ -55,9 +55,9 @@ export function compileExpression(node: Expression, scope: Scope, target?: Type)
     case 'name':
     case 'field':
     case 'index': {
-      const place = compilePlace(node, scope)!
-      const compiled: Compiled = { type: place.type, at, run: readPlace(place) }
-      return place.constant ? { ...compiled, constant: place.constant } : compiled
+      const assignable = compileAssignable(node, scope)!
+      const compiled: Compiled = { type: assignable.type, at, run: readAssignable(assignable) }
+      return assignable.constant ? { ...compiled, constant: assignable.constant } : compiled
     }
     case 'type':
       throw new CompileError(at, `The type [${node.type.name}] is not a value here.`)

@@ -466,9 +466,9 @@ test('deleting a tenant deletes its applications, versions and configurations, a
   const tenantConfig = { adx: { platform: { tenants: { doomed: { config: { a: 1 } } } } } }
   assert.equal((await doomed(`PUT ${root}/tenant-configs`, tenantConfig)).status, 204)
   const ask = waypost.ask(Applications)
-  const place = { tenantId: 'doomed', instance: attributesInstance, applicationName: name }
-  assert.deepEqual((await ask.configuration(place)).config, { a: 1 })
-  assert.deepEqual(await ask.tenantConfiguration(place), { a: 1 })
+  const query = { tenantId: 'doomed', instance: attributesInstance, applicationName: name }
+  assert.deepEqual((await ask.configuration(query)).config, { a: 1 })
+  assert.deepEqual(await ask.tenantConfiguration(query), { a: 1 })
 
   await waypost.kit.db.tx((sql) => waypost.kit.bus.publish(sql, TenantDeleted, { tenantId: 'doomed' }))
   await waypost.kit.bus.settled()
@@ -476,8 +476,8 @@ test('deleting a tenant deletes its applications, versions and configurations, a
   assert.deepEqual((await doomed(`GET ${root}/applications`)).body, [])
   assert.deepEqual((await doomed(`GET ${root}/tenant-configs`)).body, {})
   assert.equal(await ask.findVersion(version), undefined)
-  assert.deepEqual((await ask.configuration(place)).config, {})
-  assert.deepEqual(await ask.tenantConfiguration(place), {})
+  assert.deepEqual((await ask.configuration(query)).config, {})
+  assert.deepEqual(await ask.tenantConfiguration(query), {})
   assert.equal((await admin(`GET ${root}/applications/${remaining}`)).status, 200)
   assert.equal((await admin(`POST ${root}/applications`, { name })).status, 201)
 })

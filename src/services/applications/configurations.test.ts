@@ -450,8 +450,8 @@ test('a change on one node invalidates the cache of another, and a restarted nod
       await tx`insert into applications.configurations (application_name, instance, tenant_id, config)
         values ('shared', 'adx', 'default', ${tx.json({ value })})
         on conflict (application_name, version_name, instance) do update set config = excluded.config`
-      const place = { tenantId: 'default', instance: 'adx', level: 'application', applicationName: 'shared' } as const
-      await first.kit.bus.publish(tx, ConfigurationChanged, place)
+      const target = { tenantId: 'default', instance: 'adx', level: 'application', applicationName: 'shared' } as const
+      await first.kit.bus.publish(tx, ConfigurationChanged, target)
     })
   const query = { tenantId: 'default', instance: attributesInstance, applicationName: 'shared' }
   await save(1)

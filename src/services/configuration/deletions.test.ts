@@ -35,10 +35,10 @@ test('with the endpoint, but not those of an endpoint that was registered again'
   assert.equal(await countIn('contents', 'config_id', first.configId), 0)
   const again = await admin('POST /epr/api/v1/endpoints', { appVersion: { name: version }, endpointId })
   assert.equal(again.status, 201, again.text)
-  const place = thing({ app, version, endpointId, token: again.body.token })
-  await place.put(3)
+  const endpoint = thing({ app, version, endpointId, token: again.body.token })
+  await endpoint.put(3)
   await waypost.kit.bus.settled()
-  assert.equal((await ok(`GET ${place.path}`)).config, '3')
+  assert.equal((await ok(`GET ${endpoint.path}`)).config, '3')
 })
 
 test('with the version and the application', async () => {

@@ -221,7 +221,7 @@ suite('statuses', () => {
     assert.deepEqual(await statusesOf(`endpointId=${stranger.endpointId}&status=APPLIED`), [])
   })
 
-  test('of earlier configurations stay once they were sent, at most 20 of a place', async () => {
+  test('statuses of earlier configurations stay once they were sent, at most 20 for each endpoint, version and name', async () => {
     const { endpointId, put, post } = await aThing()
     await put('"never sent"')
     for (let n = 0; n < 24; n++) {
@@ -277,11 +277,11 @@ test('services learn of configurations that are written and applied, by the batc
   await post('/applied/json', { configId, reasonPhrase: 'done' })
   await admin(`DELETE ${path}`)
   const common = await ok(`PUT ${defaults}`, 1)
-  const place = { tenantId: 'default', versionName: version, name: 'default' }
+  const key = { tenantId: 'default', versionName: version, name: 'default' }
   assert.deepEqual(updated, [
-    { ...place, configId, endpointIds: [endpointId] },
-    { ...place, endpointIds: [endpointId] },
-    { ...place, configId: common.configId },
+    { ...key, configId, endpointIds: [endpointId] },
+    { ...key, endpointIds: [endpointId] },
+    { ...key, configId: common.configId },
   ])
   const report = { endpointId, versionName: version, name: 'default', configId, statusCode: 200, reasonPhrase: 'done' }
   assert.deepEqual(applied, [{ tenantId: 'default', reports: [report] }])

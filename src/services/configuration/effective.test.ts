@@ -93,8 +93,8 @@ async function run(steps: Step[]) {
       if (one.isOk) model.lastApplied.set(one.name, configId)
       else if (model.lastApplied.get(one.name) === configId) model.lastApplied.delete(one.name)
     } else {
-      const place = at(one.version)
-      const [path, map] = one.do.endsWith('default') ? [place.defaults, defaults] : [place.path, own]
+      const target = at(one.version)
+      const [path, map] = one.do.endsWith('default') ? [target.defaults, defaults] : [target.path, own]
       const old = map.get(key(one.version, one.name))
       if (one.do === 'delete' || one.do === 'delete default') {
         const { status } = await admin(`DELETE ${path}?name=${one.name}`)
@@ -106,7 +106,7 @@ async function run(steps: Step[]) {
         one.do === 'batch'
           ? await ok(`PUT ${ecr}/endpoints/batch?name=${one.name}`, {
               configPayload: { value: one.value },
-              endpoints: { [place.version]: [endpoint.endpointId] },
+              endpoints: { [target.version]: [endpoint.endpointId] },
             })
           : await ok(`PUT ${path}?name=${one.name}`, { value: one.value })
       assert.equal(
@@ -151,10 +151,14 @@ async function run(steps: Step[]) {
       true,
       'a record of what is effective',
     )
-  const places = shown.map((record: Record<string, string>) =>
+  const records = shown.map((record: Record<string, string>) =>
     [record.appVersionName, record.name, record.configId].join(' '),
   )
-  assert.equal(new Set(places).size, places.length, 'there must be one record for each version, name and configuration')
+  assert.equal(
+    new Set(records).size,
+    records.length,
+    'there must be one record for each version, name and configuration',
+  )
   await sensor?.end()
 }
 

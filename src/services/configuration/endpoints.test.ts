@@ -103,19 +103,19 @@ suite('the configuration of an endpoint', () => {
 
   test('has one winner among concurrent writers with the same ETag, and every write wins without one', async () => {
     const { path, defaults } = await aThing()
-    for (const place of [path, defaults]) {
-      const { configId } = await ok(`PUT ${place}`, ['first'])
-      const write = (n: number, headers = {}) => admin(`PUT ${place}`, { n }, headers)
+    for (const url of [path, defaults]) {
+      const { configId } = await ok(`PUT ${url}`, ['first'])
+      const write = (n: number, headers = {}) => admin(`PUT ${url}`, { n }, headers)
       const racing = await Promise.all([1, 2, 3, 4, 5, 6].map((n) => write(n, { 'if-match': configId })))
       assert.deepEqual(racing.map(({ status }) => status).sort(), [200, 412, 412, 412, 412, 412])
       const winner = racing.find(({ status }) => status === 200)!
-      assert.deepEqual(await ok(`GET ${place}`), winner.body)
+      assert.deepEqual(await ok(`GET ${url}`), winner.body)
       const all = await Promise.all([7, 8, 9].map((n) => write(n)))
       assert.deepEqual(
         all.map(({ status }) => status),
         [200, 200, 200],
       )
-      const current = await ok(`GET ${place}`)
+      const current = await ok(`GET ${url}`)
       assert.ok(all.some(({ body }) => body.configId === current.configId))
     }
   })
@@ -164,11 +164,11 @@ suite('bad input', () => {
   for (const [why, query, body, status, problem] of bad)
     test(`${why} is refused, and nothing is stored`, async () => {
       const { path, defaults } = await aThing()
-      for (const place of [path, defaults]) {
-        const answer = await admin(`PUT ${place}${query}`, body)
+      for (const url of [path, defaults]) {
+        const answer = await admin(`PUT ${url}${query}`, body)
         assert.equal(answer.status, status, answer.text)
         assert.match(answer.body.message, problem)
-        assert.equal((await admin(`GET ${place}`)).status, 404)
+        assert.equal((await admin(`GET ${url}`)).status, 404)
       }
     })
 

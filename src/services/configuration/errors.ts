@@ -52,7 +52,7 @@ export const ConfigurationTooLarge = defineError<{ limit: number }>(
   413,
   'The configuration has more than {limit} bytes of JSON, too many for one packet to a device',
 )
-export const NoPlace = defineError<{ what: string; id: string }>(
+export const NoSystemOwner = defineError<{ what: string; id: string }>(
   'no_such_system_configuration_place',
   404,
   'There is no {what} {id}, or the caller may not read it',

@@ -1,6 +1,6 @@
 import { defineEvent } from '../../kernel/bus.ts'
 
-interface OfPlace {
+interface ConfigurationName {
   tenantId: string
   versionName: string
   /** `default` for the configuration without a name. */
@@ -8,7 +8,7 @@ interface OfPlace {
 }
 
 export const ConfigurationUpdated = defineEvent<
-  OfPlace & {
+  ConfigurationName & {
     /** Absent if the configuration was deleted. */
     configId?: string
     /** Absent for the default of the version. */

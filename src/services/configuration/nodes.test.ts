@@ -40,8 +40,8 @@ test('a device gets pushes of another node: of its own, of a batch and of the de
 })
 
 test('a device that moves between nodes gets every change, whichever node writes', async () => {
-  const place = await one.aThing()
-  const { endpointId, topic, connect, path } = place
+  const endpoint = await one.aThing()
+  const { endpointId, topic, connect, path } = endpoint
   for (let round = 0; round < 4; round++) {
     const [here, writer] = round % 2 === 0 ? [one, two] : [two, one]
     const sensor = await here.device()

@@ -21,60 +21,60 @@ async function setSchema(app: string, config: object, version?: string) {
 
 async function aFleet() {
   const { app, version } = await anApplication(['v1', 'v2'])
-  const place = thing({ app, version, ...(await anEndpoint(version)) })
-  return { app, version, second: `${app}-v2`, place }
+  const endpoint = thing({ app, version, ...(await anEndpoint(version)) })
+  return { app, version, second: `${app}-v2`, endpoint }
 }
 
 suite('a schema', () => {
   test('of the version wins over that of the application, and every write is checked', async () => {
-    const { app, version, second, place } = await aFleet()
+    const { app, version, second, endpoint } = await aFleet()
     const text = (value: object) => ({ endpointConfigurationSchema: JSON.stringify(value) })
-    assert.equal((await admin(`GET ${place.defaults}/schemas`)).status, 404)
+    assert.equal((await admin(`GET ${endpoint.defaults}/schemas`)).status, 404)
     assert.equal((await setSchema(app, text(schema))).status, 204)
     assert.equal((await setSchema(app, text({ const: 'two' }), second)).status, 204)
-    assert.deepEqual(await ok(`GET ${place.defaults}/schemas`), schema)
+    assert.deepEqual(await ok(`GET ${endpoint.defaults}/schemas`), schema)
     assert.deepEqual(await ok(`GET ${ecr}/app-versions/${second}/schemas`), { const: 'two' })
     const batch = (configPayload: unknown, endpoints: object) =>
       admin(`PUT ${ecr}/endpoints/batch`, { configPayload, endpoints })
     const bad = { interval: 0 }
     for (const answer of [
-      await admin(`PUT ${place.path}`, bad),
-      await admin(`PUT ${place.defaults}`, bad),
-      await batch(bad, { [version]: [place.endpointId] }),
+      await admin(`PUT ${endpoint.path}`, bad),
+      await admin(`PUT ${endpoint.defaults}`, bad),
+      await batch(bad, { [version]: [endpoint.endpointId] }),
       await batch(bad, { [version]: [] }),
     ]) {
       assert.equal(answer.status, 422, answer.text)
       assert.deepEqual(answer.body.errors, [{ path: '/interval', message: 'must be >= 1' }])
       assert.match(answer.body.message, /\/interval: must be >= 1/)
     }
-    assert.equal((await admin(`GET ${place.path}`)).status, 404)
-    await ok(`PUT ${place.path}`, { interval: 1 })
+    assert.equal((await admin(`GET ${endpoint.path}`)).status, 404)
+    await ok(`PUT ${endpoint.path}`, { interval: 1 })
     await ok(`PUT ${ecr}/app-versions/${second}`, '"two"')
     // A batch over both versions needs a configuration that both schemas accept.
-    const both = await batch({ interval: 2 }, { [version]: [place.endpointId], [second]: [place.endpointId] })
+    const both = await batch({ interval: 2 }, { [version]: [endpoint.endpointId], [second]: [endpoint.endpointId] })
     assert.equal(both.status, 422, both.text)
-    assert.equal((await ok(`GET ${place.path}`)).config, '{"interval":1}')
+    assert.equal((await ok(`GET ${endpoint.path}`)).config, '{"interval":1}')
   })
 
   test('that is required and missing is 404, and changing it leaves stored configurations alone', async () => {
-    const { app, place } = await aFleet()
-    await ok(`PUT ${place.path}`, 'true')
+    const { app, endpoint } = await aFleet()
+    await ok(`PUT ${endpoint.path}`, 'true')
     assert.equal((await setSchema(app, { endpointConfigurationSchemaRequired: true })).status, 204)
-    for (const path of [place.path, place.defaults]) {
+    for (const path of [endpoint.path, endpoint.defaults]) {
       const answer = await admin(`PUT ${path}`, 1)
       assert.equal(answer.status, 404)
       assert.match(answer.body.message, /requires a configuration schema/)
     }
     const text = { endpointConfigurationSchema: JSON.stringify(schema), endpointConfigurationSchemaRequired: true }
     await setSchema(app, text)
-    assert.equal((await ok(`GET ${place.path}`)).config, 'true')
-    await ok(`PUT ${place.path}`, { interval: 5 })
+    assert.equal((await ok(`GET ${endpoint.path}`)).config, 'true')
+    await ok(`PUT ${endpoint.path}`, { interval: 5 })
   })
 
   test('lists at most 100 violations and counts the others', async () => {
-    const { app, place } = await aFleet()
+    const { app, endpoint } = await aFleet()
     await setSchema(app, { endpointConfigurationSchema: '{"items":{"type":"number"}}' })
-    const { status, body } = await admin(`PUT ${place.path}`, Array(123).fill('x'))
+    const { status, body } = await admin(`PUT ${endpoint.path}`, Array(123).fill('x'))
     assert.deepEqual([status, body.errors.length, body.moreErrors], [422, 100, 23])
   })
 
@@ -88,7 +88,7 @@ suite('a schema', () => {
   ]
   for (const text of unusable)
     test(`${text} is refused by the application manager, and 503 if it was stored earlier`, async () => {
-      const { app, place } = await aFleet()
+      const { app, endpoint } = await aFleet()
       const refused = await setSchema(app, { endpointConfigurationSchema: text })
       assert.equal(refused.status, 400, refused.text)
       assert.match(refused.body.message, /endpointConfigurationSchema: expected a JSON schema as text/)
@@ -100,20 +100,20 @@ suite('a schema', () => {
         const changed = { tenantId: 'default', instance: 'ecr', level: 'application', applicationName: app } as const
         await bus.publish(sql, ConfigurationChanged, changed)
       })
-      for (const path of [place.path, place.defaults]) {
+      for (const path of [endpoint.path, endpoint.defaults]) {
         const answer = await admin(`PUT ${path}`, 1)
         assert.equal(answer.status, 503, answer.text)
         assert.match(answer.body.message, /cannot be used/)
       }
-      assert.equal((await admin(`GET ${place.defaults}/schemas`)).status, 503)
-      assert.equal((await admin(`GET ${place.path}`)).status, 404)
+      assert.equal((await admin(`GET ${endpoint.defaults}/schemas`)).status, 503)
+      assert.equal((await admin(`GET ${endpoint.path}`)).status, 404)
     })
 })
 
 suite('a candidate for a schema', () => {
   test('is 204, or 422 with its problems; nothing is stored', async () => {
-    const { place } = await aFleet()
-    const validate = (body: unknown) => admin(`PUT ${place.defaults}/schemas/validate`, body)
+    const { endpoint } = await aFleet()
+    const validate = (body: unknown) => admin(`PUT ${endpoint.defaults}/schemas/validate`, body)
     assert.equal((await validate(schema)).status, 204)
     assert.equal((await validate({ $schema: 'https://json-schema.org/draft/2020-12/schema' })).status, 204)
     for (const candidate of [
@@ -133,6 +133,6 @@ suite('a candidate for a schema', () => {
     assert.equal((await validate({ description: 'x'.repeat(70_000) })).status, 422)
     for (const body of [undefined, '', '{']) assert.equal((await validate(body)).status, 400)
     assert.equal((await admin(`PUT ${ecr}/app-versions/none/schemas/validate`, schema)).status, 404)
-    assert.equal((await admin(`GET ${place.defaults}/schemas`)).status, 404)
+    assert.equal((await admin(`GET ${endpoint.defaults}/schemas`)).status, 404)
   })
 })

@@ -8,7 +8,7 @@ const configLengthMax = 262_144
 
 const itemFields = {
   configId: Type.String({ description: 'Id of the system configuration (UUID).' }),
-  name: Type.String({ description: 'Name, unique at its place.' }),
+  name: Type.String({ description: 'Name, unique in its tenant, application, version or endpoint.' }),
   displayName: Type.Optional(Type.String({ description: 'Name for people.' })),
   config: Type.String({ description: 'The value: JSON as text.' }),
   createdAt: DateTime({ description: 'When it was created, in UTC.' }),
@@ -35,7 +35,7 @@ const body = Type.Object(
       minLength: 1,
       maxLength: 255,
       pattern: namePattern,
-      description: 'Name, unique at its place: letters, digits, `_` and `-`.',
+      description: 'Name, unique in its tenant, application, version or endpoint: letters, digits, `_` and `-`.',
       examples: ['dashboard'],
     }),
     displayName: Type.Optional(Text({ description: 'Name for people.', minLength: 1 })),
@@ -65,9 +65,10 @@ export function systemSchemas(level: SystemLevel) {
     [parameter]: Name({ description: text }),
     configId: Name({ description: 'Id of the system configuration.' }),
   })
-  const noPlace = `There is no such place, or the caller may not read it.`
-  const nothing = `There is no such place or system configuration, or the caller may not read it.`
-  const taken = 'There is another system configuration with this name here.'
+  const kind = noun.replace(/^an? /, '')
+  const noOwner = `The ${kind} does not exist, or the caller may not read it.`
+  const nothing = `The ${kind} or the system configuration does not exist, or the caller may not read it.`
+  const taken = 'There is another system configuration with this name.'
   const prefix = `systemConfigurations.${level}`
   return {
     create: {
@@ -76,7 +77,7 @@ export function systemSchemas(level: SystemLevel) {
       params,
       body,
       response: { 201: Empty('It was created; `Location` holds its address, `ETag` its version.') },
-      fails: { 404: noPlace, 409: taken },
+      fails: { 404: noOwner, 409: taken },
     },
     list: {
       name: `${prefix}.list`,
@@ -87,7 +88,7 @@ export function systemSchemas(level: SystemLevel) {
         ...offsetQuery(100),
       }),
       response: { 200: contentPage(Item) },
-      fails: { 404: noPlace },
+      fails: { 404: noOwner },
     },
     current: {
       name: `${prefix}.current.get`,
@@ -107,7 +108,7 @@ export function systemSchemas(level: SystemLevel) {
         ),
       }),
       response: { 200: CurrentItem, 304: Empty() },
-      fails: { 404: 'There is no such place or the caller may not read it, or there is no such configuration.' },
+      fails: { 404: nothing },
     },
     get: {
       name: `${prefix}.get`,

@@ -126,7 +126,7 @@ suite('a system configuration', () => {
       assert.equal((await ok(`GET ${endpoint.path}`)).content[0].config, '1')
     })
 
-  test('of a place that the caller may not read is like one of a place that does not exist', async () => {
+  test('an entity that the caller may not read gets the same 404 as one that does not exist', async () => {
     const levels = await theLevels()
     for (const { path, entityId } of [levels.application, levels.version, levels.endpoint]) {
       const missing = await admin(`GET ${path.replace(entityId, 'none')}`)

@@ -149,10 +149,10 @@ function searchesIn(body: Buffer, contentType: string | undefined): { index?: st
   if (!jsonType.test(contentType ?? ''))
     throw UnsupportedMediaType({ given: (contentType ?? 'none').slice(0, 100), accepted: 'application/x-ndjson' })
   const texts = partsOf(body)
-  const parts = texts.map((text, place) => {
-    const value = parseJson(Buffer.from(text), { plainData: true, roundIntegers: true, part: `body[${place}]` })
+  const parts = texts.map((text, index) => {
+    const value = parseJson(Buffer.from(text), { plainData: true, roundIntegers: true, part: `body[${index}]` })
     if (typeof value !== 'object' || value === null || Array.isArray(value))
-      throw InvalidRequest({ problem: `body[${place}]: expected an object` })
+      throw InvalidRequest({ problem: `body[${index}]: expected an object` })
     return { value: value as Record<string, unknown>, text }
   })
   if (parts.length === 1) return [{ text: parts[0]!.text }]
@@ -160,17 +160,17 @@ function searchesIn(body: Buffer, contentType: string | undefined): { index?: st
     throw InvalidRequest({ problem: 'body: expected a header and a body for each search; the last one has no body' })
   if (parts.length > searchesMax * 2)
     throw InvalidRequest({ problem: `body: expected at most ${searchesMax} searches` })
-  return Array.from({ length: parts.length / 2 }, (_, place) => {
-    const named = indexName(parts[place * 2]!.value.index, place * 2)
-    return { ...(named !== undefined && { index: named }), text: parts[place * 2 + 1]!.text }
+  return Array.from({ length: parts.length / 2 }, (_, index) => {
+    const named = indexName(parts[index * 2]!.value.index, index * 2)
+    return { ...(named !== undefined && { index: named }), text: parts[index * 2 + 1]!.text }
   })
 }
 
-function indexName(given: unknown, place: number): string | undefined {
+function indexName(given: unknown, index: number): string | undefined {
   const [name] = [given].flat()
   if (name === undefined || name === null) return undefined
   if (typeof name !== 'string' || [given].flat().length > 1)
-    throw InvalidRequest({ problem: `body[${place}].index: expected the name of one index` })
+    throw InvalidRequest({ problem: `body[${index}].index: expected the name of one index` })
   return name
 }
 

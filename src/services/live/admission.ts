@@ -46,19 +46,19 @@ export const filtersOf = (topic: TopicDefinition): string[] => [
   ...(topic.history ? ['since'] : []),
 ]
 
-/** Throws a 400 for filters that the topic does not have, and for ids that occur twice. `place` is the field in the request. */
+/** Throws a 400 for filters that the topic does not have, and for ids that occur twice. `path` is the field in the request. */
 export function checkSubscriptions(topics: ReadonlyMap<string, TopicDefinition>, requests: SubscriptionRequest[]) {
   const ids = new Set<string>()
   for (const [index, request] of requests.entries()) {
-    const place = `subscriptions[${index}]`
-    if (ids.has(request.id)) throw invalidField(`${place}.id`, 'another subscription has the same id')
+    const path = `subscriptions[${index}]`
+    if (ids.has(request.id)) throw invalidField(`${path}.id`, 'another subscription has the same id')
     ids.add(request.id)
     const topic = topics.get(request.topic)!
     const known = new Set(['id', 'topic', ...filtersOf(topic)])
     for (const name of Object.keys(request))
-      if (!known.has(name)) throw invalidField(`${place}.${name}`, `the topic ${topic.name} has no such filter`)
+      if (!known.has(name)) throw invalidField(`${path}.${name}`, `the topic ${topic.name} has no such filter`)
     if (topic.needsApplication && request.applicationName === undefined)
-      throw invalidField(`${place}.applicationName`, `the topic ${topic.name} needs it`)
+      throw invalidField(`${path}.applicationName`, `the topic ${topic.name} needs it`)
   }
 }
 

@@ -90,8 +90,8 @@ export function parseReport(word: ReportWord, payload: Buffer): DownlinkReport {
   if (!isObject(message)) return { correlationIds: [], reason: undefined }
   const part = message[`downlink_${word}`]
   const downlink = isObject(part) && isObject(part.downlink) ? part.downlink : undefined
-  const ids = [message, part, downlink].flatMap((place) => {
-    const list = isObject(place) ? place.correlation_ids : undefined
+  const ids = [message, part, downlink].flatMap((container) => {
+    const list = isObject(container) ? container.correlation_ids : undefined
     return Array.isArray(list) ? list : []
   })
   const own = ids.filter((id) => typeof id === 'string' && id.startsWith(correlationPrefix) && id.length <= 100)

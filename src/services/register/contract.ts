@@ -170,7 +170,7 @@ export interface EndpointToRegister {
   metadata: Record<string, unknown>
   relations: ({ type: 'contains'; from: string } | { type: 'contains'; to: string })[]
   poolIds: string[]
-  /** Place in the request of the caller, which error messages name: `devices[3]`. */
+  /** Path in the request of the caller, which error messages name: `devices[3]`. */
   requestPath: string
 }
 

@@ -388,13 +388,13 @@ suite('a rollout', () => {
     const { topic, endpointId } = await anEndpoint()
     await report(topic, '1.0.0')
     await ask(topic)
-    const place = { tenantId: 'default', applicationName: app }
+    const application = { tenantId: 'default', applicationName: app }
     const [{ reportedDate, ...first }, { offeredDate, ...second }] = told as [
       Record<string, unknown>,
       Record<string, unknown>,
     ]
-    assert.deepEqual(first, { ...place, endpointId, version: '1.0.0', statusCode: 200 })
-    assert.deepEqual(second, { ...place, version: '2.0.0', endpointIds: [endpointId] })
+    assert.deepEqual(first, { ...application, endpointId, version: '1.0.0', statusCode: 200 })
+    assert.deepEqual(second, { ...application, version: '2.0.0', endpointIds: [endpointId] })
     assert.ok(reportedDate && offeredDate)
   })
 })

@@ -23,7 +23,9 @@ export function registerEventHandlers(bus: Bus, { deletions, memberships, pushes
   bus.handle('software.forget-endpoints', EndpointUnregistered, (sql, { unregisteredDate, ...endpoints }) =>
     deletions.forgetEndpoints(sql, { ...endpoints, until: new Date(unregisteredDate) }),
   )
-  bus.handle('software.forget-application', ApplicationDeleted, (sql, place) => deletions.forgetApplication(sql, place))
+  bus.handle('software.forget-application', ApplicationDeleted, (sql, application) =>
+    deletions.forgetApplication(sql, application),
+  )
   bus.handle('software.forget-tenant', TenantDeleted, (sql, { tenantId }) => deletions.forgetTenant(sql, tenantId))
 
   const filterChanged = (sql: Sql, { filterId, tenantId, applicationName }: OfFilter) =>
@@ -34,11 +36,11 @@ export function registerEventHandlers(bus: Bus, { deletions, memberships, pushes
 
   const matchesChanged = async (
     sql: Sql,
-    { filterId, endpointIds, ...place }: OfFilter & { endpointIds: string[] },
+    { filterId, endpointIds, ...application }: OfFilter & { endpointIds: string[] },
   ) => {
-    if (!(await memberships.isNamed(sql, place, filterId))) return
-    const changed = await memberships.refresh(sql, place, endpointIds)
-    if (changed.length > 0) await pushes.toEndpoints(sql, place, changed)
+    if (!(await memberships.isNamed(sql, application, filterId))) return
+    const changed = await memberships.refresh(sql, application, endpointIds)
+    if (changed.length > 0) await pushes.toEndpoints(sql, application, changed)
   }
   bus.handle('software.endpoints-matched', EndpointsMatched, matchesChanged)
   bus.handle('software.endpoints-unmatched', EndpointsUnmatched, matchesChanged)

@@ -99,11 +99,21 @@ test('target selection equals the reference on random graphs, filters, dates and
         ...one,
         endpointId: `e-${String(index).padStart(2, '0')}`,
       }))
-      const place = { tenantId: 'default', applicationName: `property-${++run}` }
+      const application = { tenantId: 'default', applicationName: `property-${++run}` }
       const rows = endpoints.map(({ endpointId, current, offered, failed, reportedAt, bits }) => {
         const { mask: filterMask, more: moreFilters } = matchesOf(bits)
         const dates = { reportedDate: new Date(reportedAt), updatedDate: new Date(now) }
-        return { ...place, endpointId, current, offered, failed, filterMask, moreFilters, matched: true, ...dates }
+        return {
+          ...application,
+          endpointId,
+          current,
+          offered,
+          failed,
+          filterMask,
+          moreFilters,
+          matched: true,
+          ...dates,
+        }
       })
       await sql`insert into software.endpoints ${sql(rows)}`
       const targets = { plan, at: now }
@@ -113,21 +123,21 @@ test('target selection equals the reference on random graphs, filters, dates and
       })
       for (const { current, bits, target } of expected)
         assert.equal(targetOf(plan, current, matchesOf(bits), now)?.number ?? null, target)
-      const found = await findEndpoints(sql, place, targets, { limit: 100 })
+      const found = await findEndpoints(sql, application, targets, { limit: 100 })
       assert.deepEqual(
         found.map(({ endpointId, target, state }) => ({ endpointId, target, state })),
         expected.map(({ endpointId, target, state }) => ({ endpointId, target, state })),
       )
       for (const { number } of versions) {
         const having = expected.filter(({ target }) => target === number)
-        const counted = await countTargets(sql, place, targets, number)
+        const counted = await countTargets(sql, application, targets, number)
         assert.equal(
           counted.reduce((sum, { count }) => sum + count, 0),
           having.length,
         )
-        assert.equal(await countEndpoints(sql, place, targets, { target: number }), having.length)
+        assert.equal(await countEndpoints(sql, application, targets, { target: number }), having.length)
         assert.deepEqual(
-          await findTargets(sql, place, targets, number, 100),
+          await findTargets(sql, application, targets, number, 100),
           having.map(({ endpointId }) => endpointId),
         )
         const kinds = expected.map(({ current, offered, failed, target }) =>
@@ -142,7 +152,7 @@ test('target selection equals the reference on random graphs, filters, dates and
                   : '',
         )
         const count = (kind: string) => kinds.filter((one) => one === kind).length
-        assert.deepEqual(await countRollout(sql, place, targets, number), {
+        assert.deepEqual(await countRollout(sql, application, targets, number), {
           applied: count('applied'),
           offered: count('offered'),
           failed: count('failed'),
@@ -155,7 +165,7 @@ test('target selection equals the reference on random graphs, filters, dates and
 })
 
 test('many targeted versions of one version are told apart in SQL', async () => {
-  const place = { tenantId: 'default', applicationName: 'property-wide' }
+  const application = { tenantId: 'default', applicationName: 'property-wide' }
   const versions = Array.from(
     { length: 300 },
     (_, index): PlannedVersion => ({
@@ -173,7 +183,7 @@ test('many targeted versions of one version are told apart in SQL', async () => 
   for (const one of [0, 1, 40, 51, 52, 60, 299]) {
     const { mask, more } = matchesOf([one])
     const row = {
-      ...place,
+      ...application,
       endpointId: `e-${one}`,
       current: 1,
       filterMask: mask,
@@ -182,7 +192,7 @@ test('many targeted versions of one version are told apart in SQL', async () => 
     }
     await sql`insert into software.endpoints ${sql(more ? { ...row, moreFilters: more } : row)}`
   }
-  const found = await findEndpoints(sql, place, { plan, at: now }, { limit: 100 })
+  const found = await findEndpoints(sql, application, { plan, at: now }, { limit: 100 })
   assert.deepEqual(Object.fromEntries(found.map(({ endpointId, target }) => [endpointId, target])), {
     'e-0': null,
     'e-1': 2,

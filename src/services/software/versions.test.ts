@@ -246,8 +246,8 @@ suite('software versions', () => {
     const { sql } = waypost.kit.db
     await eventually(async () => {
       const rows = await sql`select from software.versions where application_name = ${app}`
-      const places = await sql`select from software.applications where application_name = ${app}`
-      assert.deepEqual([rows.length, places.length], [0, 0])
+      const applications = await sql`select from software.applications where application_name = ${app}`
+      assert.deepEqual([rows.length, applications.length], [0, 0])
     })
     assert.equal(
       (await admin(`POST ${softwareRoot}/applications/${app}/software/1.0.0`, { rolloutStrategy: 'general' })).status,

@@ -104,7 +104,7 @@ test('every acknowledged sample without a timestamp becomes a point, with concur
   )
   // The newest point is the last one of the series.
   const last = await read(`last?endpointId=${endpointId}`)
-  for (const [place, name] of series.entries()) assert.deepEqual(last[endpointId][name], [points[place]!.at(-1)])
+  for (const [index, name] of series.entries()) assert.deepEqual(last[endpointId][name], [points[index]!.at(-1)])
 })
 
 test('metadata becomes series if the application configures it', async () => {

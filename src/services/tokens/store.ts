@@ -165,14 +165,14 @@ export async function updateStatus(
 /** Changes the status of several tokens; returns the tokens that were in status `from`. Locks them in order, to avoid deadlocks. */
 export async function updateStatuses(
   sql: Sql,
-  places: TokenRef[],
+  tokens: TokenRef[],
   change: { from: TokenStatus; to: TokenStatus; at: Date },
 ): Promise<Omit<TokenForValidation, 'status'>[]> {
   return await sql<Omit<TokenForValidation, 'status'>[]>`
     with locked as (
       select t.endpoint_id, t.endpoint_token_id
-      from unnest(${places.map(({ endpointId }) => endpointId)}::text[],
-        ${places.map(({ endpointTokenId }) => endpointTokenId)}::text[]) as requested (endpoint_id, endpoint_token_id)
+      from unnest(${tokens.map(({ endpointId }) => endpointId)}::text[],
+        ${tokens.map(({ endpointTokenId }) => endpointTokenId)}::text[]) as requested (endpoint_id, endpoint_token_id)
       join tokens.tokens t on t.endpoint_id = requested.endpoint_id and t.endpoint_token_id = requested.endpoint_token_id
       where t.status = ${change.from}
       order by t.endpoint_id, t.endpoint_token_id

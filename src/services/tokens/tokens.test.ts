@@ -86,9 +86,9 @@ suite('provisioning a token', () => {
 
   test('of twenty concurrent requests with the same token one succeeds', async () => {
     const { app } = await anApplication()
-    const places = await Promise.all(Array.from({ length: 20 }, () => anEndpoint(app)))
+    const endpoints = await Promise.all(Array.from({ length: 20 }, () => anEndpoint(app)))
     const answers = await Promise.all(
-      places.map(({ endpointId }) =>
+      endpoints.map(({ endpointId }) =>
         admin(`POST ${tokensOf(endpointId)}`, { applicationName: app, token: 'the one and only' }),
       ),
     )

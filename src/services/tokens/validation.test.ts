@@ -166,13 +166,13 @@ suite('changes invalidate caches', () => {
 
   test('tokens of a deleted endpoint are rejected on all nodes and can be used again', async () => {
     const { app, version } = await anApplication()
-    const places = await Promise.all(Array.from({ length: 150 }, () => anEndpoint(app)))
-    const presented = { token: places[149]!.token, versionName: version }
+    const endpoints = await Promise.all(Array.from({ length: 150 }, () => anEndpoint(app)))
+    const presented = { token: endpoints[149]!.token, versionName: version }
     for (const node of [api, neighbour.api]) assert.ok(await node.validate(presented))
     publishedEvents.length = 0
     let gaps = 0
     neighbour.waypost.kit.bus.onReset(() => gaps++)
-    const ids = places.map(({ endpointId }) => endpointId)
+    const ids = endpoints.map(({ endpointId }) => endpointId)
     await db.tx((sql) => api.deleteTokens(sql, 'default', ids))
     const publishedTokens = publishedEvents.flatMap(({ payload }) => payload.tokens)
     assert.deepEqual(publishedTokens.map(({ endpointId }) => endpointId).sort(), ids.sort())
@@ -180,7 +180,7 @@ suite('changes invalidate caches', () => {
     await eventually(async () => assert.equal(await neighbour.api.validate(presented), undefined), { withinMs: 1000 })
     assert.equal(gaps, 0)
     assert.equal((await admin(`GET /api/v1/endpoints/${ids[0]}/tokens`)).status, 404)
-    const anew = await anEndpoint(app, { endpointId: ids[0]!, token: places[0]!.token })
+    const anew = await anEndpoint(app, { endpointId: ids[0]!, token: endpoints[0]!.token })
     assert.equal((await api.validate({ token: anew.token, versionName: version }))?.endpointId, ids[0])
   })
 

@@ -14,13 +14,13 @@ import { type ApplicationOrVersion, requireVersion, type TenantConfigurationQuer
 
 export interface ConfigurationOperations {
   /** Replaces the configuration of every instance that the envelope names; the others stay. */
-  replace(ctx: Ctx, place: ApplicationOrVersion, envelope: unknown): Promise<void>
-  merge(ctx: Ctx, place: ApplicationOrVersion & { instances: string[] | undefined }, patch: unknown): Promise<void>
-  read(ctx: Ctx, place: ApplicationOrVersion & { instances: string[] | undefined }): Promise<Document>
+  replace(ctx: Ctx, target: ApplicationOrVersion, envelope: unknown): Promise<void>
+  merge(ctx: Ctx, target: ApplicationOrVersion & { instances: string[] | undefined }, patch: unknown): Promise<void>
+  read(ctx: Ctx, target: ApplicationOrVersion & { instances: string[] | undefined }): Promise<Document>
   /** Replaces the configuration of one instance, without the envelope. */
-  replaceOne(ctx: Ctx, place: ApplicationOrVersion & { instance: string }, config: unknown): Promise<void>
+  replaceOne(ctx: Ctx, target: ApplicationOrVersion & { instance: string }, config: unknown): Promise<void>
   /** Returns the configuration of one instance, without the envelope; `{}` if there is none. */
-  readOne(ctx: Ctx, place: ApplicationOrVersion & { instance: string }): Promise<Document>
+  readOne(ctx: Ctx, target: ApplicationOrVersion & { instance: string }): Promise<Document>
   /** Loads the first configurations; 409 if any configuration exists. */
   load(envelope: unknown): Promise<void>
   exportAll(selection: ConfigurationSelection): AsyncIterable<string>
@@ -45,11 +45,11 @@ export interface ConfigurationDeps {
 
 export function createConfigurationOperations(deps: ConfigurationDeps): ConfigurationOperations {
   return {
-    replace: (ctx, place, envelope) => writes.replace(deps, ctx, place, envelope),
-    merge: (ctx, place, patch) => writes.merge(deps, ctx, place, patch),
-    read: (ctx, place) => read(deps, ctx, place),
-    replaceOne: (ctx, place, config) => writes.replaceOne(deps, ctx, place, config),
-    readOne: (ctx, place) => readOne(deps, ctx, place),
+    replace: (ctx, target, envelope) => writes.replace(deps, ctx, target, envelope),
+    merge: (ctx, target, patch) => writes.merge(deps, ctx, target, patch),
+    read: (ctx, target) => read(deps, ctx, target),
+    replaceOne: (ctx, target, config) => writes.replaceOne(deps, ctx, target, config),
+    readOne: (ctx, target) => readOne(deps, ctx, target),
     load: (envelope) => writes.load(deps, envelope),
     exportAll: (selection) => writeWholeEnvelope(readAllRows(deps, selection)),
     replaceForTenant: (ctx, query, envelope) => writes.replaceForTenant(deps, ctx, query, envelope),

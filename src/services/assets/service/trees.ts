@@ -82,7 +82,7 @@ function isAbove(key: string, leaf: Leaf): boolean {
 
 type ChildrenReader = (leaves: Leaf[], limit: number) => Promise<(key: string) => TreeEdge[]>
 
-/** Reads the children of each entity once, even if it occurs at several places of the tree. */
+/** Reads the children of each entity once, even if it occurs several times in the tree. */
 function childrenReader({ db, register }: ListDeps, ctx: Ctx, tenantId: string): ChildrenReader {
   const visibility = visibilityOf(ctx, tenantId)
   const known = new Map<string, TreeEdge[]>()

@@ -58,30 +58,30 @@ type Params = Record<string, string>
 function levelRoutes(http: Http, system: SystemOperations, { level, all, parameter, kind }: LevelRoutes) {
   const schemas = systemSchemas(level)
   const config = (operation: Operation) => ({ scope: `${kind}:${operation}`, bodyBytesMax })
-  const placesOf = (ctx: Parameters<SystemOperations['places']['tenants']>[0], params: unknown, operation: Operation) =>
-    system.places[level](ctx, (params as Params)[parameter]!, operation)
-  const placeOf = async (...given: Parameters<typeof placesOf>) => (await placesOf(...given))[0]!
+  const ownersOf = (ctx: Parameters<SystemOperations['owners']['tenants']>[0], params: unknown, operation: Operation) =>
+    system.owners[level](ctx, (params as Params)[parameter]!, operation)
+  const ownerOf = async (...given: Parameters<typeof ownersOf>) => (await ownersOf(...given))[0]!
   const idOf = (params: unknown) => (params as Params).configId!
 
   http.post(all, { schema: schemas.create, config: config('update') }, async (request, reply) => {
-    const place = await placeOf(request.ctx, request.params, 'update')
-    const created = await system.create(place, checkConfig(request.body))
+    const owner = await ownerOf(request.ctx, request.params, 'update')
+    const created = await system.create(owner, checkConfig(request.body))
     const id = encodeURIComponent((request.params as Params)[parameter]!)
     const address = http.link(request, `${all.replace(`:${parameter}`, () => id)}/${created.configId}`)
     return reply.code(201).header('location', address).header('etag', etagOfSystem(created)).send()
   })
 
   http.get(all, { schema: schemas.list, config: config('read') }, async ({ ctx, params, query }, reply) => {
-    const place = await placeOf(ctx, params, 'read')
-    const { total, items } = await system.list(place, query.name, windowOf(query))
+    const owner = await ownerOf(ctx, params, 'read')
+    const { total, items } = await system.list(owner, query.name, windowOf(query))
     return sendText(reply, contentPageStream(total, texts(items)))
   })
 
   // Before the path with an id: fixed words win.
   http.get(`${all}/current`, { schema: schemas.current, config: config('read') }, async (request, reply) => {
     const { ctx, params, query, headers } = request
-    const places = await placesOf(ctx, params, 'read')
-    const searched = query.treeTraversalStrategy === 'SKIP' ? places.slice(0, 1) : places
+    const owners = await ownersOf(ctx, params, 'read')
+    const searched = query.treeTraversalStrategy === 'SKIP' ? owners.slice(0, 1) : owners
     const found = await system.current(searched, query.name)
     const etag = etagOfSystem(found)
     reply.header('etag', etag)
@@ -91,7 +91,7 @@ function levelRoutes(http: Http, system: SystemOperations, { level, all, paramet
 
   http.get(`${all}/:configId`, { schema: schemas.get, config: config('read') }, async (request, reply) => {
     const { ctx, params, headers } = request
-    const found = await system.get(await placeOf(ctx, params, 'read'), idOf(params))
+    const found = await system.get(await ownerOf(ctx, params, 'read'), idOf(params))
     const etag = etagOfSystem(found)
     reply.header('etag', etag)
     return notModified(headers, etag) ? reply.code(304).send() : reply.send(view(found))
@@ -99,14 +99,14 @@ function levelRoutes(http: Http, system: SystemOperations, { level, all, paramet
 
   http.put(`${all}/:configId`, { schema: schemas.update, config: config('update') }, async (request, reply) => {
     const { ctx, params, body, headers } = request
-    const place = await placeOf(ctx, params, 'update')
-    const etag = await system.update(place, idOf(params), checkConfig(body), headers['if-match'])
+    const owner = await ownerOf(ctx, params, 'update')
+    const etag = await system.update(owner, idOf(params), checkConfig(body), headers['if-match'])
     return reply.code(204).header('etag', etag).send()
   })
 
   http.delete(`${all}/:configId`, { schema: schemas.delete, config: config('update') }, async (request, reply) => {
     const { ctx, params, headers } = request
-    await system.delete(await placeOf(ctx, params, 'update'), idOf(params), headers['if-match'])
+    await system.delete(await ownerOf(ctx, params, 'update'), idOf(params), headers['if-match'])
     return reply.code(204).send()
   })
 }

@@ -38,13 +38,13 @@ export const createDefaultOperations = (deps: WriteDeps): DefaultOperations => (
   async delete(ctx, { appVersionName, name }, ifMatch) {
     const scope = 'application:endpoint-config:delete'
     const { tenantId, versionName } = await permittedVersion(deps, ctx, appVersionName, scope)
-    const place = { tenantId, versionName, name }
+    const key = { tenantId, versionName, name }
     await deps.kit.db.tx(async (sql) => {
-      const [, old] = await Promise.all([store.lockDefault(sql, place), store.findCurrentDefault(sql, place)])
+      const [, old] = await Promise.all([store.lockDefault(sql, key), store.findCurrentDefault(sql, key)])
       checkIfMatch(ifMatch, old && etagOfConfig(old.configId))
       if (!old) throw NoConfiguration({ name, appVersionName })
-      await store.deleteDefault(sql, place, deps.kit.now())
-      await publishUpdated(deps, sql, place)
+      await store.deleteDefault(sql, key, deps.kit.now())
+      await publishUpdated(deps, sql, key)
     })
   },
   async list(ctx, appVersionName) {
@@ -82,16 +82,16 @@ async function put(
   const payload = payloadOf(value)
   await schemas.check(version, payload.config)
   const { tenantId, versionName, applicationName } = version
-  const place = { tenantId, versionName, name }
+  const key = { tenantId, versionName, name }
   return await kit.db.tx(async (sql) => {
-    const [, old] = await Promise.all([store.lockDefault(sql, place), store.findCurrentDefault(sql, place)])
+    const [, old] = await Promise.all([store.lockDefault(sql, key), store.findCurrentDefault(sql, key)])
     checkIfMatch(ifMatch, old && etagOfConfig(old.configId))
-    if (old?.digest === payload.digest) return (await store.findDefault(sql, place))!
+    if (old?.digest === payload.digest) return (await store.findDefault(sql, key))!
     const at = kit.now()
     const configId = kit.newId()
     await store.insertContent(sql, tenantId, { configId, ...payload })
-    await store.writeDefault(sql, { ...place, applicationName }, { configId, at })
-    await publishUpdated(deps, sql, { ...place, configId })
+    await store.writeDefault(sql, { ...key, applicationName }, { configId, at })
+    await publishUpdated(deps, sql, { ...key, configId })
     await pushes.defaultWritten(sql, { tenantId, versionName })
     return { name, configId, config: payload.config, createdDate: old?.createdDate ?? at, updatedDate: at }
   })

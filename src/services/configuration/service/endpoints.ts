@@ -80,11 +80,11 @@ async function put(
   const payload = payloadOf(value)
   await schemas.check({ tenantId, applicationName, versionName }, payload.config)
   const { name } = asked
-  const place = { tenantId, endpointId, versionName, name }
+  const key = { tenantId, endpointId, versionName, name }
   return await kit.db.tx(async (sql) => {
-    const [, old] = await Promise.all([store.lockEndpoint(sql, place), store.findOwn(sql, place)])
+    const [, old] = await Promise.all([store.lockEndpoint(sql, key), store.findOwn(sql, key)])
     checkIfMatch(ifMatch, old && etagOfConfig(old.configId))
-    if (old?.digest === payload.digest) return (await store.findEffective(sql, place))!
+    if (old?.digest === payload.digest) return (await store.findEffective(sql, key))!
     const at = kit.now()
     const configId = kit.newId()
     const target = { tenantId, applicationName, versionName, endpointIds: [endpointId] }
@@ -92,7 +92,7 @@ async function put(
     await writeOwn(sql, target, { name, configId, at })
     await publishUpdated(deps, sql, { tenantId, versionName, name, configId, endpointIds: [endpointId] })
     // The device uses its current version only.
-    if (versionName === endpoint.versionName) await pushes.endpointChanged(sql, place)
+    if (versionName === endpoint.versionName) await pushes.endpointChanged(sql, key)
     else kit.log.debug({ endpointId, name, reason: 'other_version' }, 'configuration not pushed')
     return { name, configId, config: payload.config, createdDate: old?.createdDate ?? at, updatedDate: at }
   })
@@ -120,14 +120,14 @@ async function remove(deps: WriteDeps, ctx: Ctx, asked: Asked, ifMatch: string |
   const { endpoint, versionName } = await endpointInVersion(deps, ctx, asked, 'endpoint:delete')
   const { tenantId, endpointId } = endpoint
   const { name } = asked
-  const place = { tenantId, endpointId, versionName, name }
+  const key = { tenantId, endpointId, versionName, name }
   await kit.db.tx(async (sql) => {
-    const [, old] = await Promise.all([store.lockEndpoint(sql, place), store.findOwn(sql, place)])
+    const [, old] = await Promise.all([store.lockEndpoint(sql, key), store.findOwn(sql, key)])
     checkIfMatch(ifMatch, old && etagOfConfig(old.configId))
     if (!old) return
-    await store.deleteOwn(sql, place, kit.now())
+    await store.deleteOwn(sql, key, kit.now())
     await publishUpdated(deps, sql, { tenantId, versionName, name, endpointIds: [endpointId] })
     // The default becomes effective; if there is none, nothing is pushed.
-    if (versionName === endpoint.versionName) await pushes.endpointChanged(sql, place)
+    if (versionName === endpoint.versionName) await pushes.endpointChanged(sql, key)
   })
 }

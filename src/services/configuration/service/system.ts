@@ -7,7 +7,12 @@ import type { Window } from '../../../kernel/paging.ts'
 import { holds, onResource, onTenant } from '../../../kernel/permissions.ts'
 import type { Applications } from '../../applications/contract.ts'
 import { applicationResource, endpointResource, type Register } from '../../register/contract.ts'
-import { NoCurrentSystemConfiguration, NoPlace, NoSystemConfiguration, SystemConfigurationTaken } from '../errors.ts'
+import {
+  NoCurrentSystemConfiguration,
+  NoSystemConfiguration,
+  NoSystemOwner,
+  SystemConfigurationTaken,
+} from '../errors.ts'
 import * as store from '../store/system.ts'
 
 export interface SystemInput {
@@ -19,24 +24,24 @@ export interface SystemInput {
 export type Operation = 'read' | 'update'
 
 /** Returns the levels to search for the entity in a path, nearest first. Throws 404 if the caller may not read the entity, and 403 if it may not do the operation. */
-export type ResolvePlaces = (ctx: Ctx, id: string, operation: Operation) => Promise<store.SystemPlace[]>
+export type ResolveOwners = (ctx: Ctx, id: string, operation: Operation) => Promise<store.SystemOwner[]>
 
 export interface SystemOperations {
-  places: { tenants: ResolvePlaces; applications: ResolvePlaces; versions: ResolvePlaces; endpoints: ResolvePlaces }
-  create(place: store.SystemPlace, input: SystemInput): Promise<store.SystemRow>
+  owners: { tenants: ResolveOwners; applications: ResolveOwners; versions: ResolveOwners; endpoints: ResolveOwners }
+  create(owner: store.SystemOwner, input: SystemInput): Promise<store.SystemRow>
   list(
-    place: store.SystemPlace,
+    owner: store.SystemOwner,
     name: string | undefined,
     window: Window,
   ): Promise<{ total: number; items: AsyncIterable<store.SystemRow> }>
-  get(place: store.SystemPlace, configId: string): Promise<store.SystemRow>
+  get(owner: store.SystemOwner, configId: string): Promise<store.SystemRow>
   current(
-    places: store.SystemPlace[],
+    owners: store.SystemOwner[],
     name: string,
   ): Promise<store.SystemRow & { level: store.Level; entityId: string }>
   /** Returns the new ETag. */
-  update(place: store.SystemPlace, configId: string, input: SystemInput, ifMatch: string | undefined): Promise<string>
-  delete(place: store.SystemPlace, configId: string, ifMatch: string | undefined): Promise<void>
+  update(owner: store.SystemOwner, configId: string, input: SystemInput, ifMatch: string | undefined): Promise<string>
+  delete(owner: store.SystemOwner, configId: string, ifMatch: string | undefined): Promise<void>
 }
 
 interface Given {
@@ -54,9 +59,9 @@ export function createSystemOperations(
   { db, now, newId }: Pick<Kit, 'db' | 'now' | 'newId'>,
   given: Given,
 ): SystemOperations {
-  async function* walk(place: store.SystemPlace, name: string | undefined, { offset, limit }: Window) {
+  async function* walk(owner: store.SystemOwner, name: string | undefined, { offset, limit }: Window) {
     for (let left = limit ?? Number.POSITIVE_INFINITY, at = offset; left > 0; ) {
-      const page = await store.findSystemPage(db.sql, place, name, { offset: at, limit: Math.min(left, itemsAtOnce) })
+      const page = await store.findSystemPage(db.sql, owner, name, { offset: at, limit: Math.min(left, itemsAtOnce) })
       yield* page
       if (page.length < itemsAtOnce) return
       at += page.length
@@ -65,55 +70,55 @@ export function createSystemOperations(
   }
 
   return {
-    places: placesOf(given),
-    async create(place, input) {
+    owners: ownersOf(given),
+    async create(owner, input) {
       const at = now()
       const row = { configId: newId(), ...rowOf(input), createdDate: at, updatedDate: at }
-      if (!(await store.insertSystem(db.sql, place, row))) throw SystemConfigurationTaken({ name: input.name })
+      if (!(await store.insertSystem(db.sql, owner, row))) throw SystemConfigurationTaken({ name: input.name })
       return row
     },
-    async list(place, name, window) {
-      return { total: await store.countSystem(db.sql, place, name), items: walk(place, name, window) }
+    async list(owner, name, window) {
+      return { total: await store.countSystem(db.sql, owner, name), items: walk(owner, name, window) }
     },
-    async get(place, configId) {
-      const found = await store.findSystem(db.sql, place, configId)
+    async get(owner, configId) {
+      const found = await store.findSystem(db.sql, owner, configId)
       if (!found) throw NoSystemConfiguration({ configId })
       return found
     },
-    async current(places, name) {
-      const found = await store.findCurrentSystem(db.sql, places, name)
+    async current(owners, name) {
+      const found = await store.findCurrentSystem(db.sql, owners, name)
       if (!found) throw NoCurrentSystemConfiguration({ name })
       return found
     },
-    update: (place, configId, input, ifMatch) =>
+    update: (owner, configId, input, ifMatch) =>
       db.tx(async (sql) => {
-        const old = await store.lockSystem(sql, place, configId)
+        const old = await store.lockSystem(sql, owner, configId)
         if (!old) throw NoSystemConfiguration({ configId })
         checkIfMatch(ifMatch, etagOfSystem(old))
         const row = { ...old, ...rowOf(input), updatedDate: now() }
-        if (!(await store.updateSystem(sql, place, row))) throw SystemConfigurationTaken({ name: input.name })
+        if (!(await store.updateSystem(sql, owner, row))) throw SystemConfigurationTaken({ name: input.name })
         return etagOfSystem(row)
       }),
-    delete: (place, configId, ifMatch) =>
+    delete: (owner, configId, ifMatch) =>
       db.tx(async (sql) => {
-        const old = await store.lockSystem(sql, place, configId)
+        const old = await store.lockSystem(sql, owner, configId)
         if (!old) throw NoSystemConfiguration({ configId })
         checkIfMatch(ifMatch, etagOfSystem(old))
-        await store.deleteSystem(sql, place, configId)
+        await store.deleteSystem(sql, owner, configId)
       }),
   }
 }
 
 const rowOf = ({ name, displayName, config }: SystemInput) => ({ name, displayName: displayName ?? null, config })
 
-function placesOf({ identity, applications, register }: Given): SystemOperations['places'] {
+function ownersOf({ identity, applications, register }: Given): SystemOperations['owners'] {
   const scopes = (kind: string, operation: Operation) => ({ read: `${kind}:read`, scope: `${kind}:${operation}` })
-  const ofTenant = (tenantId: string): store.SystemPlace[] => [{ tenantId, level: 'TENANT', entityId: tenantId }]
-  const ofApplication = (tenantId: string, name: string): store.SystemPlace[] => [
+  const ofTenant = (tenantId: string): store.SystemOwner[] => [{ tenantId, level: 'TENANT', entityId: tenantId }]
+  const ofApplication = (tenantId: string, name: string): store.SystemOwner[] => [
     { tenantId, level: 'APPLICATION', entityId: name },
     ...ofTenant(tenantId),
   ]
-  const ofVersion = (tenantId: string, applicationName: string, name: string): store.SystemPlace[] => [
+  const ofVersion = (tenantId: string, applicationName: string, name: string): store.SystemOwner[] => [
     { tenantId, level: 'APP_VERSION', entityId: name },
     ...ofApplication(tenantId, applicationName),
   ]
@@ -123,18 +128,18 @@ function placesOf({ identity, applications, register }: Given): SystemOperations
       if (id === ctx.tenantId) authorize(ctx, scope, onTenant(id))
       // Another tenant exists only for callers with the scope on the platform.
       else if (!holds(ctx.caller, scope, onTenant(id)) || !(await identity.realm(id)))
-        throw NoPlace({ what: 'tenant', id })
+        throw NoSystemOwner({ what: 'tenant', id })
       return ofTenant(id)
     },
     async applications(ctx, id, operation) {
-      const notFound = () => NoPlace({ what: 'application', id })
+      const notFound = () => NoSystemOwner({ what: 'application', id })
       if (!(await applications.exists(ctx, { name: id }))) throw notFound()
       const application = onResource(ctx.tenantId, applicationResource(id))
       authorizeOrNotFound(ctx, scopes('application', operation), application, notFound)
       return ofApplication(ctx.tenantId, id)
     },
     async versions(ctx, id, operation) {
-      const notFound = () => NoPlace({ what: 'application version', id })
+      const notFound = () => NoSystemOwner({ what: 'application version', id })
       const version = await applications.findVersion(id)
       if (!version) throw notFound()
       const { tenantId, applicationName } = version
@@ -143,7 +148,7 @@ function placesOf({ identity, applications, register }: Given): SystemOperations
       return ofVersion(tenantId, applicationName, id)
     },
     async endpoints(ctx, id, operation) {
-      const notFound = () => NoPlace({ what: 'endpoint', id })
+      const notFound = () => NoSystemOwner({ what: 'endpoint', id })
       const endpoint = await register.find(id)
       if (!endpoint) throw notFound()
       authorizeOrNotFound(ctx, scopes('endpoint', operation), endpointResource(endpoint), notFound)

@@ -1,10 +1,10 @@
 /** Deletes rows of deleted endpoints, versions and tenants, old records, and contents without references. */
 import type { Fragment, Sql } from '../../../kernel/db.ts'
 
-/** Records of a place that are kept, with its current configuration. */
+/** Maximum number of records for each endpoint, version and name, with the current configuration. */
 export const recordsMax = 20
 
-/** Deletes the oldest records beyond the limit at the places of these endpoints. The current default keeps its record. */
+/** Deletes the oldest records of these endpoints beyond the limit. The current default keeps its record. */
 export async function pruneSent(
   sql: Sql,
   {

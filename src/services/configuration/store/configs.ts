@@ -1,12 +1,14 @@
 /** Configurations of endpoints and defaults of versions. */
 import type { Fragment, Sql } from '../../../kernel/db.ts'
 
-export interface VersionPlace {
+/** Identifies the default configuration of a version. */
+export interface DefaultKey {
   tenantId: string
   versionName: string
   name: string
 }
-export interface Place extends VersionPlace {
+/** Identifies the configuration of one endpoint. */
+export interface ConfigurationKey extends DefaultKey {
   endpointId: string
 }
 
@@ -25,7 +27,7 @@ export interface Content {
   digest: string
 }
 
-/** The configuration at a place, without its text. */
+/** The current configuration of a key, without its text. */
 export interface CurrentRow {
   configId: string
   digest: string
@@ -47,36 +49,36 @@ export async function lockTenant(sql: Sql, tenantId: string) {
   await sql`select pg_advisory_xact_lock(${lockOf(sql, 'tenant', tenantId)})`
 }
 
-export async function lockDefault(sql: Sql, { tenantId, versionName }: VersionPlace) {
+export async function lockDefault(sql: Sql, { tenantId, versionName }: DefaultKey) {
   await sql`select pg_advisory_xact_lock(${lockOf(sql, 'default', tenantId, versionName)})`
 }
 
-const ofPlace = (sql: Sql, { tenantId, endpointId, versionName, name }: Place): Fragment =>
+const isOwn = (sql: Sql, { tenantId, endpointId, versionName, name }: ConfigurationKey): Fragment =>
   sql`tenant_id = ${tenantId} and endpoint_id = ${endpointId} and version_name = ${versionName} and name = ${name}`
 
-const ofVersionPlace = (sql: Sql, { tenantId, versionName, name }: VersionPlace): Fragment =>
+const isDefault = (sql: Sql, { tenantId, versionName, name }: DefaultKey): Fragment =>
   sql`tenant_id = ${tenantId} and version_name = ${versionName} and name = ${name}`
 
 /** Finds the endpoint's own configuration, else the default of the version. */
-export async function findEffective(sql: Sql, place: Place): Promise<ConfigRow | undefined> {
+export async function findEffective(sql: Sql, key: ConfigurationKey): Promise<ConfigRow | undefined> {
   const [row] = await sql<ConfigRow[]>`
-    select ${place.name} as name, f.config_id, c.config, f.created_date, f.updated_date
+    select ${key.name} as name, f.config_id, c.config, f.created_date, f.updated_date
     from (
       select 0 as rank, config_id, created_date, updated_date
-      from configuration.endpoint_configs where ${ofPlace(sql, place)}
+      from configuration.endpoint_configs where ${isOwn(sql, key)}
       union all
       select 1, config_id, created_date, updated_date
-      from configuration.defaults where ${ofVersionPlace(sql, place)}) as f
-    join configuration.contents c on c.tenant_id = ${place.tenantId} and c.config_id = f.config_id
+      from configuration.defaults where ${isDefault(sql, key)}) as f
+    join configuration.contents c on c.tenant_id = ${key.tenantId} and c.config_id = f.config_id
     order by f.rank limit 1`
   return row
 }
 
-export async function findDefault(sql: Sql, place: VersionPlace): Promise<ConfigRow | undefined> {
+export async function findDefault(sql: Sql, key: DefaultKey): Promise<ConfigRow | undefined> {
   const [row] = await sql<ConfigRow[]>`
     select d.name, d.config_id, c.config, d.created_date, d.updated_date
     from configuration.defaults d join configuration.contents c using (tenant_id, config_id)
-    where ${ofVersionPlace(sql, place)}`
+    where ${isDefault(sql, key)}`
   return row
 }
 
@@ -110,19 +112,19 @@ export async function findDefaultsAfter(
     order by d.name limit ${limit}`
 }
 
-export async function findOwn(sql: Sql, place: Place): Promise<CurrentRow | undefined> {
+export async function findOwn(sql: Sql, key: ConfigurationKey): Promise<CurrentRow | undefined> {
   const [row] = await sql<CurrentRow[]>`
     select config_id, c.digest, o.created_date, o.updated_date
     from configuration.endpoint_configs o join configuration.contents c using (tenant_id, config_id)
-    where ${ofPlace(sql, place)}`
+    where ${isOwn(sql, key)}`
   return row
 }
 
-export async function findCurrentDefault(sql: Sql, place: VersionPlace): Promise<CurrentRow | undefined> {
+export async function findCurrentDefault(sql: Sql, key: DefaultKey): Promise<CurrentRow | undefined> {
   const [row] = await sql<CurrentRow[]>`
     select config_id, c.digest, d.created_date, d.updated_date
     from configuration.defaults d join configuration.contents c using (tenant_id, config_id)
-    where ${ofVersionPlace(sql, place)}`
+    where ${isDefault(sql, key)}`
   return row
 }
 
@@ -154,7 +156,7 @@ export interface Target {
   endpointIds: string[]
 }
 
-/** Counts the places that have a configuration with this digest, and the different ones among them. */
+/** Counts the endpoints of the target that have a configuration with this digest, and the different ids of these configurations. */
 export async function compareOwn(sql: Sql, target: Target, name: string, digest: string) {
   const [row] = await sql<
     { equal: number; configId: string | null; kinds: number; createdDate: Date; updatedDate: Date }[]
@@ -180,7 +182,7 @@ export async function findUnchanged(sql: Sql, target: Target, name: string, dige
 
 const statusColumns = (sql: Sql): Fragment => sql`dispatched_date, confirmed_date, status_code, reason_phrase`
 
-/** Keeps a configuration that was sent in the history of its place. */
+/** Columns of the history, which keeps configurations that were sent. */
 const sentColumns = (sql: Sql): Fragment => sql`
   tenant_id, endpoint_id, version_name, name, config_id, application_name, updated_date, ${statusColumns(sql)}`
 
@@ -224,9 +226,9 @@ export async function writeOwn(
 }
 
 /** Deletes the configuration of the endpoint. Returns its id; undefined if there was none. */
-export async function deleteOwn(sql: Sql, place: Place, at: Date): Promise<string | undefined> {
+export async function deleteOwn(sql: Sql, key: ConfigurationKey, at: Date): Promise<string | undefined> {
   const [row] = await sql<{ configId: string }[]>`
-    with old as (delete from configuration.endpoint_configs where ${ofPlace(sql, place)} returning *),
+    with old as (delete from configuration.endpoint_configs where ${isOwn(sql, key)} returning *),
     released as (
       insert into configuration.released_contents (tenant_id, config_id, released_date)
       select tenant_id, config_id, ${at}::timestamptz from old),
@@ -240,14 +242,14 @@ export async function deleteOwn(sql: Sql, place: Place, at: Date): Promise<strin
 
 export async function writeDefault(
   sql: Sql,
-  place: VersionPlace & { applicationName: string },
+  key: DefaultKey & { applicationName: string },
   { configId, at }: { configId: string; at: Date },
 ) {
-  const { tenantId, versionName, name, applicationName } = place
+  const { tenantId, versionName, name, applicationName } = key
   await sql`
     with released as (
       insert into configuration.released_contents (tenant_id, config_id, released_date)
-      select tenant_id, config_id, ${at}::timestamptz from configuration.defaults where ${ofVersionPlace(sql, place)})
+      select tenant_id, config_id, ${at}::timestamptz from configuration.defaults where ${isDefault(sql, key)})
     insert into configuration.defaults
       (tenant_id, version_name, name, application_name, config_id, created_date, updated_date)
     values (${tenantId}, ${versionName}, ${name}, ${applicationName}, ${configId}, ${at}, ${at})
@@ -255,9 +257,9 @@ export async function writeDefault(
       updated_date = excluded.updated_date`
 }
 
-export async function deleteDefault(sql: Sql, place: VersionPlace, at: Date) {
+export async function deleteDefault(sql: Sql, key: DefaultKey, at: Date) {
   await sql`
-    with old as (delete from configuration.defaults where ${ofVersionPlace(sql, place)} returning *)
+    with old as (delete from configuration.defaults where ${isDefault(sql, key)} returning *)
     insert into configuration.released_contents (tenant_id, config_id, released_date)
     select tenant_id, config_id, ${at}::timestamptz from old`
 }

@@ -1,6 +1,6 @@
 /** Stores hand-overs to devices and their reports, and finds the configurations that devices lack. Statements take many endpoints at once. */
 import type { Fragment, Sql } from '../../../kernel/db.ts'
-import type { Place } from './configs.ts'
+import type { ConfigurationKey } from './configs.ts'
 
 /** An endpoint with its current version. */
 export interface DeviceRef {
@@ -28,9 +28,9 @@ const hasOwn = (sql: Sql): Fragment => sql`exists (
 /** Finds the effective configuration of one name. */
 export async function findEffectiveId(
   sql: Sql,
-  place: Place,
+  key: ConfigurationKey,
 ): Promise<{ configId: string; isDispatched: boolean } | undefined> {
-  const { tenantId, endpointId, versionName, name } = place
+  const { tenantId, endpointId, versionName, name } = key
   const [row] = await sql<{ configId: string; isDispatched: boolean }[]>`
     select config_id, is_dispatched from (
       select 0 as rank, config_id, dispatched_date is not null as is_dispatched from configuration.endpoint_configs
@@ -98,7 +98,7 @@ export async function findUndispatchedOf(
 }
 
 /** A configuration that was handed over to a device or that a device reported on. */
-export interface Handover extends Place {
+export interface Handover extends ConfigurationKey {
   applicationName: string
   configId: string
 }
@@ -120,8 +120,8 @@ const sameAsGiven = (sql: Sql, alias: 'o' | 'm'): Fragment =>
  * Marks configurations as handed over. A default gets a row in the history, and so does one that was replaced meanwhile: those are
  * returned, because the endpoint has to get the newer one.
  */
-export async function markDispatched(sql: Sql, items: Handover[], at: Date): Promise<Place[]> {
-  const rows = await sql<Place[]>`
+export async function markDispatched(sql: Sql, items: Handover[], at: Date): Promise<ConfigurationKey[]> {
+  const rows = await sql<ConfigurationKey[]>`
     with given as (
       select * from unnest(${columns(sql, items)})
         as g(tenant_id, endpoint_id, version_name, name, application_name, config_id)),

@@ -4,7 +4,8 @@ import type { Window } from '../../../kernel/paging.ts'
 
 export type Level = 'TENANT' | 'APPLICATION' | 'APP_VERSION' | 'ENDPOINT'
 
-export interface SystemPlace {
+/** The tenant, application, version or endpoint to which a system configuration belongs. */
+export interface SystemOwner {
   tenantId: string
   level: Level
   entityId: string
@@ -21,36 +22,36 @@ export interface SystemRow {
 }
 
 const columns = (sql: Sql) => sql`config_id, name, display_name, config, created_date, updated_date`
-const ofPlace = (sql: Sql, { tenantId, level, entityId }: SystemPlace) =>
+const isOf = (sql: Sql, { tenantId, level, entityId }: SystemOwner) =>
   sql`tenant_id = ${tenantId} and level = ${level} and entity_id = ${entityId}`
 
-/** Returns false if the place has a configuration with this name. */
-export async function insertSystem(sql: Sql, place: SystemPlace, row: SystemRow): Promise<boolean> {
+/** Returns false if the owner has a configuration with this name. */
+export async function insertSystem(sql: Sql, owner: SystemOwner, row: SystemRow): Promise<boolean> {
   const { count } = await sql`
-    insert into configuration.system_configs ${sql({ ...place, ...row })}
+    insert into configuration.system_configs ${sql({ ...owner, ...row })}
     on conflict on constraint system_config_name do nothing`
   return count === 1
 }
 
-export async function findSystem(sql: Sql, place: SystemPlace, configId: string): Promise<SystemRow | undefined> {
+export async function findSystem(sql: Sql, owner: SystemOwner, configId: string): Promise<SystemRow | undefined> {
   const [row] = await sql<SystemRow[]>`
-    select ${columns(sql)} from configuration.system_configs where ${ofPlace(sql, place)} and config_id = ${configId}`
+    select ${columns(sql)} from configuration.system_configs where ${isOf(sql, owner)} and config_id = ${configId}`
   return row
 }
 
-export async function lockSystem(sql: Sql, place: SystemPlace, configId: string): Promise<SystemRow | undefined> {
+export async function lockSystem(sql: Sql, owner: SystemOwner, configId: string): Promise<SystemRow | undefined> {
   const [row] = await sql<SystemRow[]>`
-    select ${columns(sql)} from configuration.system_configs where ${ofPlace(sql, place)} and config_id = ${configId}
+    select ${columns(sql)} from configuration.system_configs where ${isOf(sql, owner)} and config_id = ${configId}
     for update`
   return row
 }
 
-/** Returns false if another configuration of the place has the new name. */
-export async function updateSystem(sql: Sql, place: SystemPlace, row: SystemRow): Promise<boolean> {
+/** Returns false if another configuration of the owner has the new name. */
+export async function updateSystem(sql: Sql, owner: SystemOwner, row: SystemRow): Promise<boolean> {
   const { configId, createdDate: _, ...changed } = row
   try {
     await sql`
-      update configuration.system_configs set ${sql(changed)} where ${ofPlace(sql, place)} and config_id = ${configId}`
+      update configuration.system_configs set ${sql(changed)} where ${isOf(sql, owner)} and config_id = ${configId}`
     return true
   } catch (error) {
     if (isUniqueViolation(error, 'system_config_name')) return false
@@ -58,41 +59,41 @@ export async function updateSystem(sql: Sql, place: SystemPlace, row: SystemRow)
   }
 }
 
-export async function deleteSystem(sql: Sql, place: SystemPlace, configId: string) {
-  await sql`delete from configuration.system_configs where ${ofPlace(sql, place)} and config_id = ${configId}`
+export async function deleteSystem(sql: Sql, owner: SystemOwner, configId: string) {
+  await sql`delete from configuration.system_configs where ${isOf(sql, owner)} and config_id = ${configId}`
 }
 
-export async function countSystem(sql: Sql, place: SystemPlace, name: string | undefined): Promise<number> {
+export async function countSystem(sql: Sql, owner: SystemOwner, name: string | undefined): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
     select count(*)::int as count from configuration.system_configs
-    where ${ofPlace(sql, place)} and (${name ?? null}::text is null or name = ${name ?? null})`
+    where ${isOf(sql, owner)} and (${name ?? null}::text is null or name = ${name ?? null})`
   return row!.count
 }
 
 export async function findSystemPage(
   sql: Sql,
-  place: SystemPlace,
+  owner: SystemOwner,
   name: string | undefined,
   { offset, limit }: Window,
 ): Promise<SystemRow[]> {
   return await sql<SystemRow[]>`
     select ${columns(sql)} from configuration.system_configs
-    where ${ofPlace(sql, place)} and (${name ?? null}::text is null or name = ${name ?? null})
+    where ${isOf(sql, owner)} and (${name ?? null}::text is null or name = ${name ?? null})
     order by name offset ${offset} limit ${limit}`
 }
 
-/** Finds the configuration with this name at the first of the places that has one. */
+/** Finds the configuration with this name of the first owner that has one. */
 export async function findCurrentSystem(
   sql: Sql,
-  places: SystemPlace[],
+  owners: SystemOwner[],
   name: string,
 ): Promise<(SystemRow & { level: Level; entityId: string }) | undefined> {
   const [row] = await sql<(SystemRow & { level: Level; entityId: string })[]>`
     select s.config_id, s.name, s.display_name, s.config, s.created_date, s.updated_date, s.level, s.entity_id
-    from unnest(${places.map(({ level }) => level)}::text[], ${places.map(({ entityId }) => entityId)}::text[])
-      with ordinality as place(level, entity_id, position)
-    join configuration.system_configs s on s.tenant_id = ${places[0]!.tenantId} and s.level = place.level
-      and s.entity_id = place.entity_id and s.name = ${name}
-    order by place.position limit 1`
+    from unnest(${owners.map(({ level }) => level)}::text[], ${owners.map(({ entityId }) => entityId)}::text[])
+      with ordinality as owner(level, entity_id, position)
+    join configuration.system_configs s on s.tenant_id = ${owners[0]!.tenantId} and s.level = owner.level
+      and s.entity_id = owner.entity_id and s.name = ${name}
+    order by owner.position limit 1`
   return row
 }

@@ -19,8 +19,8 @@ export function simulateDocument(document: DocumentMap, pipeline: Pipeline, time
   if ('failure' in written) return JSON.stringify({ error: failureBody(written.failure) })
   if (written.document === null) return 'null'
   const { index, type, id } = written.document
-  const place = JSON.stringify({ _index: index, _type: type, _id: id }).slice(0, -1)
-  return `{"doc":${place},"_source":${written.text}},"_ingest":${JSON.stringify({ timestamp })}}`
+  const head = JSON.stringify({ _index: index, _type: type, _id: id }).slice(0, -1)
+  return `{"doc":${head},"_source":${written.text}},"_ingest":${JSON.stringify({ timestamp })}}`
 }
 
 /** The end of a simulation without a platform: the answer, or why there is none. */

@@ -88,10 +88,10 @@ function readOne(
       `${at}: unknown aggregation [${kind.slice(0, 100)}]; served are ${[...groupings, ...metrics].join(', ')}`,
     )
   const below = inner === undefined ? [] : readAll(inner, `${at}.aggs`, now, count, depth + 1)
-  const place = `${at}.${kind}`
-  const field = checkField(options.field, `${place}.field`)
-  if (kind === 'terms') return { name, definition: { grouping: readTerms(field, options, place, below), below } }
-  const grouping = kind === 'histogram' ? readHistogram(field, options, place) : readDates(field, options, place, now)
+  const path = `${at}.${kind}`
+  const field = checkField(options.field, `${path}.field`)
+  if (kind === 'terms') return { name, definition: { grouping: readTerms(field, options, path, below), below } }
+  const grouping = kind === 'histogram' ? readHistogram(field, options, path) : readDates(field, options, path, now)
   return { name, definition: { grouping, below } }
 }
 

@@ -57,7 +57,7 @@ async function addMetrics(search: Search, metrics: MetricOf[], levels: Level[], 
   for (const { keys, values } of await findGroups(search.sql, { ...search, levels, metrics })) {
     const group = groups.get(keyOf(keys))
     if (group)
-      for (const [place, metric] of metrics.entries()) group[metric.name] = metricResult(search, metric, values[place]!)
+      for (const [index, metric] of metrics.entries()) group[metric.name] = metricResult(search, metric, values[index]!)
   }
 }
 
@@ -125,8 +125,8 @@ function bucketsOf(search: Search, grouping: Grouping, rows: GroupRow[], metrics
   if (empty.length > 0) all.sort((a, b) => Number(a.keys.at(-1)) - Number(b.keys.at(-1)))
   return all.map((row) => {
     const bucket: Result = { ...keyResult(grouping, row.keys.at(-1)!), doc_count: row.count }
-    for (const [place, metric] of metrics.entries())
-      bucket[metric.name] = metricResult(search, metric, row.values[place]!)
+    for (const [index, metric] of metrics.entries())
+      bucket[metric.name] = metricResult(search, metric, row.values[index]!)
     return { row, bucket }
   })
 }

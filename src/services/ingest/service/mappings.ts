@@ -71,15 +71,15 @@ function propertiesOf(fields: Field[]): Properties {
   for (const [path, seen] of byPath) {
     if (Object.hasOwn(envelope, path)) continue
     const keys = path.split('.')
-    let place = properties
+    let level = properties
     for (const key of keys.slice(0, -1)) {
-      const field = isObject(place[key]) ? place[key] : {}
+      const field = isObject(level[key]) ? level[key] : {}
       if (!isObject(field.properties)) field.properties = {}
-      define(place, key, field)
-      place = field.properties as Properties
+      define(level, key, field)
+      level = field.properties as Properties
     }
     const last = keys.at(-1)!
-    if (!isObject(place[last])) define(place, last, typeOf(new Set(seen.map(({ type }) => type))))
+    if (!isObject(level[last])) define(level, last, typeOf(new Set(seen.map(({ type }) => type))))
   }
   return properties
 }

@@ -108,11 +108,11 @@ function checkProperties(properties: unknown, at: string, depth: number) {
   if (!isObject(properties)) throw invalidField(at, 'expected an object of fields')
   if (depth > mappingDepthMax) throw invalidField(at, `fields may be nested ${mappingDepthMax} levels deep`)
   for (const [name, field] of Object.entries(properties)) {
-    const place = `${at}.${name.slice(0, 100)}`
-    if (!isObject(field)) throw invalidField(place, 'expected an object with the type of the field')
+    const path = `${at}.${name.slice(0, 100)}`
+    if (!isObject(field)) throw invalidField(path, 'expected an object with the type of the field')
     if (field.type !== undefined && typeof field.type !== 'string')
-      throw invalidField(`${place}.type`, 'expected a text')
-    if (field.properties !== undefined) checkProperties(field.properties, `${place}.properties`, depth + 1)
+      throw invalidField(`${path}.type`, 'expected a text')
+    if (field.properties !== undefined) checkProperties(field.properties, `${path}.properties`, depth + 1)
   }
 }
 

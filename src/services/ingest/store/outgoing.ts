@@ -38,11 +38,11 @@ export async function findOutgoing(sql: Sql, limit: number, bytesMax: number): P
     select no, index_no, id, arrived_at, is_deletion, tenant_id, application_name, endpoint_id, doc from (
       select o.no, o.index_no, o.id::text as id, o.arrived_at, o.id is null as is_deletion, i.tenant_id, i.application_name,
         d.endpoint_id, d.doc::text as doc, sum(octet_length(d.doc::text)) over (order by o.no) as bytes,
-        row_number() over (order by o.no) as place
+        row_number() over (order by o.no) as rank
       from (select * from ingest.outgoing order by no limit ${limit}) o
       left join ingest.indices i on i.index_no = o.index_no
       left join ingest.documents d on d.id = o.id and d.arrived_at = o.arrived_at) queued
-    where place = 1 or bytes <= ${bytesMax} or bytes is null order by no`
+    where rank = 1 or bytes <= ${bytesMax} or bytes is null order by no`
 }
 
 export async function deleteOutgoing(sql: Sql, numbers: number[]) {

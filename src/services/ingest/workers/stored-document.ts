@@ -8,7 +8,7 @@ const envelopeFields = ['tenantId', 'appName', 'appVersionName', 'endpointId']
 export const envelopeOf = (source: DocumentMap): unknown[] => envelopeFields.map((name) => source.get(name))
 
 export const isSameEnvelope = (envelope: unknown[], source: DocumentMap): boolean =>
-  envelopeFields.every((name, place) => source.get(name) === envelope[place])
+  envelopeFields.every((name, index) => source.get(name) === envelope[index])
 
 /** Returns `@timestamp` in milliseconds, or null if it is no date. */
 export function timestampOf(source: DocumentMap): number | null {

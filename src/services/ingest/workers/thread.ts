@@ -116,12 +116,12 @@ function runDocuments(message: ToThread, work: Extract<Work, { kind: 'documents'
   const run = (index: number) => {
     const outcome = runDocument(documents[index]!, pipeline, timestamp, known)
     if (!('doc' in outcome)) return setOther(index, outcome)
-    const place = index - startAt
+    const position = index - startAt
     texts.push(outcome.doc)
-    if (outcome.ts === undefined) flags[place]! |= flagSameTime
-    else if (outcome.ts === null) flags[place]! |= flagNoTime
-    else times[place] = outcome.ts
-    if (outcome.envelopeChanged) flags[place]! |= flagEnvelopeChanged
+    if (outcome.ts === undefined) flags[position]! |= flagSameTime
+    else if (outcome.ts === null) flags[position]! |= flagNoTime
+    else times[position] = outcome.ts
+    if (outcome.envelopeChanged) flags[position]! |= flagEnvelopeChanged
     if (outcome.fields) fields.push(...outcome.fields)
   }
   const failed = (index: number, { type, reason }: Problem) =>

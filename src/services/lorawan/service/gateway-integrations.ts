@@ -134,7 +134,7 @@ const infoOf = (given: NonNullable<NewGateway['netGatewayInfo']>): GatewayInfo =
   scheduleAnytimeDelay: given.scheduleAnytimeDelay ?? 0.53,
 })
 
-/** A gateway of the request, with its place in it. */
+/** A gateway of the request, with its path in the request. */
 interface Candidate {
   gateway: NewGateway
   requestPath: string

@@ -72,16 +72,16 @@ export function createCarrier(
       }
       void again().catch((error) => downlinkFailed(kit.log, { err: error }))
     },
-    async once(place, command) {
-      const [holder] = await holdersOf(db.sql, [place])
+    async once(endpoint, command) {
+      const [holder] = await holdersOf(db.sql, [endpoint])
       if (!holder) return false
       const { appIntegrationId, nodeId } = holder
       if (nodeId !== members.nodeId)
         return await signals
-          .request(nodeId, DownlinkOnce, { ...place, appIntegrationId, ...command })
+          .request(nodeId, DownlinkOnce, { ...endpoint, appIntegrationId, ...command })
           .catch(() => false)
       const publisher = sessions.find(appIntegrationId)
-      return publisher?.isConnected ? await downlinks.once(publisher, place, command) : false
+      return publisher?.isConnected ? await downlinks.once(publisher, endpoint, command) : false
     },
   }
 }

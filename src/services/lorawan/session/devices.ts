@@ -41,10 +41,10 @@ export function createDevices({ db, bus }: Pick<Kit, 'db' | 'bus'>): Devices {
   cache.dropOn(DeviceIntegrationsChanged, ({ appIntegrationId, netDeviceIds }) =>
     netDeviceIds.map((netDeviceId) => keyOf(appIntegrationId, netDeviceId)),
   )
-  const load = createBatcher<{ appIntegrationId: number; netDeviceId: string }, LinkedDevice>(async (places) => {
-    const rows = await findLinkedDevices(db.sql, places)
+  const load = createBatcher<{ appIntegrationId: number; netDeviceId: string }, LinkedDevice>(async (devices) => {
+    const rows = await findLinkedDevices(db.sql, devices)
     const found = new Map(rows.map((row) => [keyOf(row.appIntegrationId, row.netDeviceId), row]))
-    return places.map(({ appIntegrationId, netDeviceId }) => found.get(keyOf(appIntegrationId, netDeviceId)))
+    return devices.map(({ appIntegrationId, netDeviceId }) => found.get(keyOf(appIntegrationId, netDeviceId)))
   }, lookupsAtOnce)
   return {
     async find(appIntegrationId, netDeviceId) {

@@ -34,7 +34,7 @@ export interface Downlinks {
   /** Publishes those of all devices of the integration, after a connect. Does not wait. */
   startAll(publisher: Publisher): void
   /** Publishes a command with `commandTtl=0`. */
-  once(publisher: Publisher, place: EndpointPlace, command: OutstandingCommand): Promise<boolean>
+  once(publisher: Publisher, endpoint: EndpointPlace, command: OutstandingCommand): Promise<boolean>
   /** Handles a report of the network. Resolves when the result is durable. */
   report(publisher: Publisher, word: ReportWord, payload: Buffer): Promise<void>
   settled(): Promise<void>
@@ -74,9 +74,9 @@ export function createDownlinks(deps: DownlinkDeps): Downlinks {
   return {
     start,
     startAll,
-    once: (publisher, place, command) =>
-      inOrder(place.endpointId, async () => {
-        const device = await deviceFor(deps, publisher, place.endpointId)
+    once: (publisher, endpoint, command) =>
+      inOrder(endpoint.endpointId, async () => {
+        const device = await deviceFor(deps, publisher, endpoint.endpointId)
         if (!device || !publisher.isConnected) return false
         return await publishOne(deps, publisher, device, command, counter.inc.bind(counter))
       }),
@@ -111,10 +111,10 @@ async function publishOutstanding(deps: DownlinkDeps, publisher: Publisher, endp
   if (!publisher.isConnected) return
   const device = await deviceFor(deps, publisher, endpointId)
   if (!device) return
-  const place = { tenantId: device.tenantId, endpointId }
+  const endpoint = { tenantId: device.tenantId, endpointId }
   const [outstanding, published] = await Promise.all([
-    deps.commands.outstanding(place),
-    store.findPublished(deps.kit.db.sql, place),
+    deps.commands.outstanding(endpoint),
+    store.findPublished(deps.kit.db.sql, endpoint),
   ])
   for (const command of outstanding)
     if (!published.has(command.id)) {

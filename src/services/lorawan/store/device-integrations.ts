@@ -147,7 +147,7 @@ export type DeviceChange = Pick<
   'name' | 'description' | 'formatter' | 'decodes' | 'encodes' | 'downlinkFPort' | 'downlinkConfirmed'
 >
 
-export interface DevicePlace {
+export interface DeviceRef {
   id: number
   appIntegrationId: number
   netDeviceId: string
@@ -158,16 +158,16 @@ export async function updateVersionOfEndpoint(
   sql: Sql,
   endpointId: string,
   appVersionName: string,
-): Promise<DevicePlace | undefined> {
-  const [row] = await sql<DevicePlace[]>`
+): Promise<DeviceRef | undefined> {
+  const [row] = await sql<DeviceRef[]>`
     update lorawan.device_integrations set app_version_name = ${appVersionName}, version = version + 1
     where endpoint_id = ${endpointId} returning id, app_integration_id, net_device_id`
   return row
 }
 
 /** Deletes the devices of unregistered endpoints; endpoints that were registered again later keep theirs. */
-export async function deleteDevicesOfEndpoints(sql: Sql, endpointIds: string[], until: Date): Promise<DevicePlace[]> {
-  return await sql<DevicePlace[]>`
+export async function deleteDevicesOfEndpoints(sql: Sql, endpointIds: string[], until: Date): Promise<DeviceRef[]> {
+  return await sql<DeviceRef[]>`
     delete from lorawan.device_integrations
     where endpoint_id = any(${endpointIds}::text[]) and created_at <= ${until}
     returning id, app_integration_id, net_device_id`

@@ -106,15 +106,15 @@ const linkedColumns = (sql: Sql) => sql`
   d.decodes, d.encodes, d.downlink_f_port, d.downlink_confirmed, d.status,
   (select max(u.sample_at) from lorawan.uplinks u where u.device_integration_id = d.id) as last_sample_at`
 
-/** Finds devices by their places: an integration and an id in the network. */
+/** Finds devices by integration and id in the network. */
 export async function findLinkedDevices(
   sql: Sql,
-  places: { appIntegrationId: number; netDeviceId: string }[],
+  devices: { appIntegrationId: number; netDeviceId: string }[],
 ): Promise<LinkedDevice[]> {
   return await sql<LinkedDevice[]>`
     select ${linkedColumns(sql)}
-    from unnest(${places.map(({ appIntegrationId }) => appIntegrationId)}::integer[],
-      ${places.map(({ netDeviceId }) => netDeviceId)}::text[]) as g(app, device)
+    from unnest(${devices.map(({ appIntegrationId }) => appIntegrationId)}::integer[],
+      ${devices.map(({ netDeviceId }) => netDeviceId)}::text[]) as g(app, device)
     join lorawan.device_integrations d on d.app_integration_id = g.app and d.net_device_id = g.device`
 }
 

@@ -302,7 +302,7 @@ const invalidQueries: [query: unknown, path: string, problem: RegExp][] = [
 ]
 
 for (const [query, path, problem] of invalidQueries)
-  test(`${JSON.stringify(query).slice(0, 80)} is rejected with a message and the place`, () => {
+  test(`${JSON.stringify(query).slice(0, 80)} is rejected with a message and the path`, () => {
     assert.throws(
       () => parse(query),
       (error) => {

@@ -15,7 +15,7 @@ export const limits = {
 /** Reports an invalid query. The HTTP response is a 400 with this message. */
 export class DocumentQueryError extends Error {
   override readonly name = 'DocumentQueryError'
-  /** The place in the query, such as `metadata.$elemMatch.value.$gt`; empty for the whole query. */
+  /** The path in the query, such as `metadata.$elemMatch.value.$gt`; empty for the whole query. */
   readonly path: string
   readonly problem: string
 

@@ -38,7 +38,7 @@ interface Occurrence {
   /** The value after the operator's name. */
   operand: unknown
   target: Target
-  /** The place in the query, for error messages. */
+  /** The path in the query, for error messages. */
   path: string
   depth: number
   /** The object that contains the operator. */

@@ -77,7 +77,7 @@ suite('creating a filter', () => {
     }
   })
 
-  test('rejects an invalid query with the field and the place of the error', async () => {
+  test('rejects an invalid query with the field and the path of the error', async () => {
     const { app } = await anApplication()
     for (const [body, expected] of [
       [{}, /^documentQuery: is required/],

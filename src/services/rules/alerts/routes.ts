@@ -4,15 +4,15 @@ import { windowOfPage } from '../../../kernel/paging.ts'
 import { criteriaOf, entityTypeOf, type GivenCriteria } from './criteria.ts'
 import type { Acknowledgement, AlertView } from './model.ts'
 import * as schemas from './schemas.ts'
-import type { AlertPlace } from './service/access.ts'
+import type { AlertRef } from './service/access.ts'
 import type { BulkDeletion } from './service/operations.ts'
 import type { AlertReading } from './service/reading.ts'
 
 export interface AlertOperations extends AlertReading {
   get(ctx: Ctx, alertId: string): Promise<AlertView>
-  acknowledge(ctx: Ctx, alert: AlertPlace, given: { acknowledgement: Acknowledgement; comment?: string }): Promise<void>
-  resolve(ctx: Ctx, alert: AlertPlace, reason: string | undefined): Promise<void>
-  delete(ctx: Ctx, alert: AlertPlace): Promise<void>
+  acknowledge(ctx: Ctx, alert: AlertRef, given: { acknowledgement: Acknowledgement; comment?: string }): Promise<void>
+  resolve(ctx: Ctx, alert: AlertRef, reason: string | undefined): Promise<void>
+  delete(ctx: Ctx, alert: AlertRef): Promise<void>
   deleteAll(ctx: Ctx, alertIds: string[]): Promise<BulkDeletion>
 }
 
@@ -42,10 +42,7 @@ export function alertRoutes(http: Http, alerts: AlertOperations) {
 }
 
 function singleRoutes(http: Http, alerts: AlertOperations) {
-  const placeOf = (
-    alertId: string,
-    { entityId, entityType }: { entityId?: string; entityType?: string },
-  ): AlertPlace => ({
+  const refOf = (alertId: string, { entityId, entityType }: { entityId?: string; entityType?: string }): AlertRef => ({
     alertId,
     entityId,
     entityType: entityTypeOf(entityType),
@@ -55,14 +52,14 @@ function singleRoutes(http: Http, alerts: AlertOperations) {
   )
   http.delete(path, { schema: schemas.deleteAlert, config: { scope: 'alert:delete' } }, async (request, reply) => {
     const { ctx, params, query } = request
-    await alerts.delete(ctx, placeOf(params.alertId, query))
+    await alerts.delete(ctx, refOf(params.alertId, query))
     return reply.code(204).send()
   })
   http.put(
     `${path}/acknowledgement`,
     { schema: schemas.acknowledgeAlert, config: { scope: 'alert:update' } },
     async ({ ctx, params, query, body }, reply) => {
-      await alerts.acknowledge(ctx, placeOf(params.alertId, query), body)
+      await alerts.acknowledge(ctx, refOf(params.alertId, query), body)
       return reply.code(204).send()
     },
   )
@@ -70,7 +67,7 @@ function singleRoutes(http: Http, alerts: AlertOperations) {
     `${path}/resolve`,
     { schema: schemas.resolveAlert, config: { scope: 'alert:update' } },
     async ({ ctx, params, body }, reply) => {
-      await alerts.resolve(ctx, placeOf(params.alertId, body), body.reason)
+      await alerts.resolve(ctx, refOf(params.alertId, body), body.reason)
       return reply.code(204).send()
     },
   )
@@ -78,7 +75,7 @@ function singleRoutes(http: Http, alerts: AlertOperations) {
     `${path}/lifecycle-events`,
     { schema: schemas.listLifecycleEvents, config: { scope: 'alert:read' } },
     ({ ctx, params, query }) =>
-      alerts.lifecycleEvents(ctx, placeOf(params.alertId, query), {
+      alerts.lifecycleEvents(ctx, refOf(params.alertId, query), {
         eventType: query.eventType,
         descending: query.sortOrder === 'desc',
         ...windowOfPage(query),

@@ -208,7 +208,7 @@ function track(state: State, work: Promise<void>): Promise<void> {
   return tracked
 }
 
-/** Sends a delivery once. Its place in the queue becomes free when the receiver has answered, before the outcome is written. */
+/** Sends a delivery once. Its slot in the queue becomes free when the receiver has answered, before the outcome is written. */
 async function attempt(state: State, entry: Entry) {
   const { kit, send } = state
   const { id, tenantId, type } = entry

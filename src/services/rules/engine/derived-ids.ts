@@ -16,6 +16,6 @@ export function idsOfRun(atMs: number, eventId: string, ruleId: string): { trace
   return { traceId: uuidOf(atMs, digits), id: uuidOf(atMs, digits.slice(hexLength)) }
 }
 
-/** Returns the id of a trace from its place in a chain. */
+/** Returns the id of a trace from its position in a chain. */
 export const derivedId = (atMs: number, ...parts: (string | number)[]): string =>
   uuidOf(atMs, hash('sha256', parts.join(' '), 'hex'))

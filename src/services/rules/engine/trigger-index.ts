@@ -60,7 +60,7 @@ export function createTriggerIndex(): TriggerIndex {
     const { trigger } = indexed
     const type = types.get(trigger.type)!
     type.all.delete(triggerId)
-    for (const [groups, key] of placesOf(type, trigger)) {
+    for (const [groups, key] of groupsOf(type, trigger)) {
       const group = groups.get(key)
       group?.delete(triggerId)
       if (group?.size === 0) groups.delete(key)
@@ -77,7 +77,7 @@ export function createTriggerIndex(): TriggerIndex {
       byId.set(trigger.id, indexed)
       const type = types.get(trigger.type)!
       type.all.set(trigger.id, indexed)
-      for (const [groups, key] of placesOf(type, trigger)) {
+      for (const [groups, key] of groupsOf(type, trigger)) {
         const group = groups.get(key)
         if (group) group.set(trigger.id, indexed)
         else groups.set(key, new Map([[trigger.id, indexed]]))
@@ -95,7 +95,7 @@ export function createTriggerIndex(): TriggerIndex {
 }
 
 /** Returns the groups that a trigger belongs to. */
-function placesOf(type: TypeIndex, trigger: TriggerDefinition): [groups: Map<string, Group>, key: string][] {
+function groupsOf(type: TypeIndex, trigger: TriggerDefinition): [groups: Map<string, Group>, key: string][] {
   const { tenantId, appName, appVersionName, endpointIds } = trigger
   return [
     [type.byTenant, tenantId],

@@ -2,18 +2,18 @@
 import type { Sql } from '../../../kernel/db.ts'
 import { defineJob } from '../../../kernel/jobs.ts'
 import * as store from '../store/deletions.ts'
-import { blockChanges, type Place } from '../store/versions.ts'
+import { type ApplicationKey, blockChanges } from '../store/versions.ts'
 import type { Deps } from './deps.ts'
 
 export interface DeletionRules {
   /** Deletes what was stored until `until`. An endpoint that was registered again keeps what it has since then. */
-  forgetEndpoints(sql: Sql, endpoints: Place & { endpointIds: string[]; until: Date }): Promise<void>
-  forgetApplication(sql: Sql, place: Place): Promise<void>
+  forgetEndpoints(sql: Sql, endpoints: ApplicationKey & { endpointIds: string[]; until: Date }): Promise<void>
+  forgetApplication(sql: Sql, application: ApplicationKey): Promise<void>
   forgetTenant(sql: Sql, tenantId: string): Promise<void>
 }
 
 const atOnce = 1000
-const ForgetApplication = defineJob<Place>('software.forget-application', { timeoutSeconds: 3600 })
+const ForgetApplication = defineJob<ApplicationKey>('software.forget-application', { timeoutSeconds: 3600 })
 const ForgetTenant = defineJob<{ tenantId: string }>('software.forget-tenant', { timeoutSeconds: 3600 })
 
 export function createDeletionRules({ kit, applications, contents }: Omit<Deps, 'plans'>): DeletionRules {
@@ -26,18 +26,21 @@ export function createDeletionRules({ kit, applications, contents }: Omit<Deps, 
       return 0
     },
   })
-  jobs.handle(ForgetApplication, async (place, { signal }) => {
-    while (await db.tx((sql) => store.deleteRest(sql, place, atOnce))) signal.throwIfAborted()
+  jobs.handle(ForgetApplication, async (application, { signal }) => {
+    while (await db.tx((sql) => store.deleteRest(sql, application, atOnce))) signal.throwIfAborted()
   })
   jobs.handle(ForgetTenant, async ({ tenantId }, { signal }) => {
     while (await db.tx((sql) => store.deleteOfTenant(sql, tenantId, atOnce))) signal.throwIfAborted()
   })
   return {
     forgetEndpoints: store.deleteEndpoints,
-    async forgetApplication(sql, place) {
-      const contentKeys = await store.deleteApplication(sql, place)
-      await jobs.send(sql, ForgetApplication, { tenantId: place.tenantId, applicationName: place.applicationName })
-      if (contentKeys.length > 0) await contents.release(sql, place.tenantId, contentKeys)
+    async forgetApplication(sql, application) {
+      const contentKeys = await store.deleteApplication(sql, application)
+      await jobs.send(sql, ForgetApplication, {
+        tenantId: application.tenantId,
+        applicationName: application.applicationName,
+      })
+      if (contentKeys.length > 0) await contents.release(sql, application.tenantId, contentKeys)
     },
     // The contents of a deleted tenant are deleted by the service binary-data.
     forgetTenant: (sql, tenantId) => jobs.send(sql, ForgetTenant, { tenantId }),

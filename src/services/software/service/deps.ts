@@ -7,7 +7,7 @@ import type { Applications } from '../../applications/contract.ts'
 import type { ServiceContents } from '../../binary-data/contract.ts'
 import { applicationResource, type Register } from '../../register/contract.ts'
 import type { SoftwareSettings } from '../settings.ts'
-import type { Place } from '../store/versions.ts'
+import type { ApplicationKey } from '../store/versions.ts'
 import type { Memberships } from './memberships.ts'
 import type { Plans } from './plans.ts'
 
@@ -32,7 +32,7 @@ export async function accessible(
   { appName, scope }: { appName: string; scope: string },
   missing: () => Error,
   sql?: Sql,
-): Promise<Place> {
+): Promise<ApplicationKey> {
   const { tenantId, caller } = ctx
   const may = holds(caller, scope, onResource(tenantId, applicationResource(appName)))
   if (!may || !(await applications.exists(ctx, { name: appName }, sql))) throw missing()

@@ -5,7 +5,7 @@ import { RolloutHalted, SoftwareReported } from '../events.ts'
 import { rolloutHalted } from '../log-messages.ts'
 import { type Matches, type PlannedVersion, targetOf } from '../plan.ts'
 import * as store from '../store/endpoints.ts'
-import { findVersion, lockApplication, type Place, setRolloutState } from '../store/versions.ts'
+import { type ApplicationKey, findVersion, lockApplication, setRolloutState } from '../store/versions.ts'
 import { announceChange } from './announce.ts'
 import type { Deps } from './deps.ts'
 import type { SoftwareMetrics } from './metrics.ts'
@@ -26,18 +26,18 @@ export const createDeviceRules = (deps: DeviceDeps): DeviceConfigurations => ({
   },
 })
 
-const placeOf = ({ tenantId, applicationName }: DeviceEndpoint): Place => ({ tenantId, applicationName })
+const applicationOf = ({ tenantId, applicationName }: DeviceEndpoint): ApplicationKey => ({ tenantId, applicationName })
 
 async function matchesOf(
   { kit, memberships }: Deps,
-  place: Place,
+  application: ApplicationKey,
   endpointId: string,
   state: store.EndpointState | undefined,
 ): Promise<Matches> {
-  if (!state) return await memberships.read(place, endpointId)
+  if (!state) return await memberships.read(application, endpointId)
   if (state.matched) return { mask: state.filterMask, more: state.moreFilters }
-  await kit.db.tx((sql) => memberships.refresh(sql, place, [endpointId]))
-  return await memberships.read(place, endpointId)
+  await kit.db.tx((sql) => memberships.refresh(sql, application, [endpointId]))
+  return await memberships.read(application, endpointId)
 }
 
 /** Returns the target of an endpoint, and records that it was offered (document 5, 4.4 and 4.5). */
@@ -49,25 +49,25 @@ async function current(
 ) {
   const { kit, plans, pushes, metrics } = deps
   const { endpointId } = endpoint
-  const place = placeOf(endpoint)
+  const application = applicationOf(endpoint)
   // Software has no names. Most applications have no software: then a request costs no query.
-  if (name !== undefined || !(await plans.latest(place))) return undefined
-  const found = await store.findState(kit.db.sql, { ...place, endpointId })
+  if (name !== undefined || !(await plans.latest(application))) return undefined
+  const found = await store.findState(kit.db.sql, { ...application, endpointId })
   if (!found) return undefined
   const { state } = found
-  const plan = await plans.at(place, found.revision)
-  const matches = await matchesOf(deps, place, endpointId, state)
+  const plan = await plans.at(application, found.revision)
+  const matches = await matchesOf(deps, application, endpointId, state)
   const at = kit.now()
   const stored = targetOf(plan, state?.current, matches, at.getTime())
   if (stored && stored.version === known) return { configId: known, config: null }
   const claimed = known === undefined ? undefined : plan.byName.get(known)
   const target = claimed ? targetOf(plan, claimed.number, matches, at.getTime()) : stored
   if (!target) return undefined
-  const row = await findVersion(kit.db.sql, { ...place, version: target.version })
+  const row = await findVersion(kit.db.sql, { ...application, version: target.version })
   if (!row) return undefined
   if (state?.offered !== target.number)
     await kit.db.tx((sql) =>
-      pushes.record(sql, place, [{ endpointId, number: target.number, version: target.version }], at),
+      pushes.record(sql, application, [{ endpointId, number: target.number, version: target.version }], at),
     )
   metrics.offered('request')
   return pushes.configurationOf(row)
@@ -80,24 +80,24 @@ async function applied(
 ): Promise<boolean> {
   const { kit, plans, memberships, pushes, metrics } = deps
   const { endpointId } = endpoint
-  const place = placeOf(endpoint)
-  const found = name === undefined ? await store.findState(kit.db.sql, { ...place, endpointId }) : undefined
-  const version = found && (await plans.at(place, found.revision)).byName.get(configId)
+  const application = applicationOf(endpoint)
+  const found = name === undefined ? await store.findState(kit.db.sql, { ...application, endpointId }) : undefined
+  const version = found && (await plans.at(application, found.revision)).byName.get(configId)
   const ok = statusCode >= 200 && statusCode <= 299
-  const recorded = version && (await record(deps, place, version, { endpointId, ok, statusCode, reasonPhrase }))
+  const recorded = version && (await record(deps, application, version, { endpointId, ok, statusCode, reasonPhrase }))
   metrics.reported(recorded ? (ok ? 'applied' : 'failed') : 'unknown')
   if (!recorded) return false
   // In a second transaction: the register can publish changes for this endpoint only once its row is committed.
-  if (!recorded.matched) await kit.db.tx((sql) => memberships.refresh(sql, place, [endpointId]))
-  if (version.threshold && version.state === 'active') await checkThreshold(deps, place, version)
-  if (deps.gateway.isConnected(endpointId)) pushes.afterReport(place, endpointId)
+  if (!recorded.matched) await kit.db.tx((sql) => memberships.refresh(sql, application, [endpointId]))
+  if (version.threshold && version.state === 'active') await checkThreshold(deps, application, version)
+  if (deps.gateway.isConnected(endpointId)) pushes.afterReport(application, endpointId)
   else metrics.notOffered('not_connected', endpointId)
   return true
 }
 
 async function record(
   { kit }: DeviceDeps,
-  place: Place,
+  application: ApplicationKey,
   version: PlannedVersion,
   outcome: { endpointId: string; ok: boolean; statusCode: number; reasonPhrase: string | undefined },
 ) {
@@ -105,12 +105,12 @@ async function record(
   const { endpointId, statusCode, reasonPhrase } = outcome
   const report = { ...outcome, ...version, reasonPhrase: reasonPhrase ?? null, at }
   return await kit.db.tx(async (sql) => {
-    const recorded = await store.insertReport(sql, place, report)
+    const recorded = await store.insertReport(sql, application, report)
     if (!recorded) return undefined
-    await store.countReport(sql, place, report)
+    await store.countReport(sql, application, report)
     if (kit.bus.hasSubscribers(SoftwareReported))
       await kit.bus.publish(sql, SoftwareReported, {
-        ...place,
+        ...application,
         endpointId,
         version: version.version,
         statusCode,
@@ -122,7 +122,11 @@ async function record(
 }
 
 /** Halts the rollout if too many endpoints failed. It runs after the commit of the report, so the last of several reports sees all. */
-async function checkThreshold({ kit, plans }: DeviceDeps, place: Place, { number, epoch }: PlannedVersion) {
+async function checkThreshold(
+  { kit, plans }: DeviceDeps,
+  application: ApplicationKey,
+  { number, epoch }: PlannedVersion,
+) {
   const isReached = ({ reported, failed }: { reported: number; failed: number }, version: PlannedVersion) => {
     const { threshold } = version
     return (
@@ -132,22 +136,22 @@ async function checkThreshold({ kit, plans }: DeviceDeps, place: Place, { number
       failed * 100 >= threshold.percent * reported
     )
   }
-  const rollout = { ...place, number, epoch }
+  const rollout = { ...application, number, epoch }
   const { sql } = kit.db
-  const now = (await plans.latest(place))?.byNumber.get(number)
+  const now = (await plans.latest(application))?.byNumber.get(number)
   if (!now || now.epoch !== epoch || !isReached(await store.sumReports(sql, rollout), now)) return
   const reason = await kit.db.tx(async (tx) => {
-    await lockApplication(tx, place)
-    const version = (await plans.read(tx, place)).byNumber.get(number)
+    await lockApplication(tx, application)
+    const version = (await plans.read(tx, application)).byNumber.get(number)
     const sums = await store.sumReports(tx, rollout)
     if (version?.state !== 'active' || version.epoch !== epoch || !isReached(sums, version)) return undefined
     const text =
       `${sums.failed} of the ${sums.reported} endpoints that reported this version since the last resume could not apply it; ` +
       `the threshold is ${version.threshold!.percent} %`
-    await setRolloutState(tx, { ...place, number }, { state: 'halted', reason: text, at: kit.now() })
-    await announceChange(kit, tx, place)
-    await kit.bus.publish(tx, RolloutHalted, { ...place, version: version.version, reason: text })
+    await setRolloutState(tx, { ...application, number }, { state: 'halted', reason: text, at: kit.now() })
+    await announceChange(kit, tx, application)
+    await kit.bus.publish(tx, RolloutHalted, { ...application, version: version.version, reason: text })
     return text
   })
-  if (reason) rolloutHalted(kit.log, { ...place, number, reason })
+  if (reason) rolloutHalted(kit.log, { ...application, number, reason })
 }

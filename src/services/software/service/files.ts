@@ -45,8 +45,8 @@ export const createFileRules = (deps: Deps): FileRules => ({
   async open(ctx, target, choose) {
     const nowhere = () => NoSoftwareFile({ ...target })
     const { appName, softwareVersion: version } = target
-    const place = await accessible(deps, ctx, { appName, scope: readScope }, nowhere)
-    return await open(deps, target, () => store.findVersion(deps.kit.db.sql, { ...place, version }), choose)
+    const application = await accessible(deps, ctx, { appName, scope: readScope }, nowhere)
+    return await open(deps, target, () => store.findVersion(deps.kit.db.sql, { ...application, version }), choose)
   },
 
   async openLink(target, link, choose) {
@@ -78,16 +78,16 @@ async function upload(deps: Deps, ctx: Ctx, target: Target, file: NewFile): Prom
   const { kit, contents } = deps
   const nowhere = () => NoSoftware({ ...target })
   const { appName, softwareVersion: version } = target
-  const place = await accessible(deps, ctx, { appName, scope: updateScope }, nowhere)
-  const known = await store.findVersion(kit.db.sql, { ...place, version })
+  const application = await accessible(deps, ctx, { appName, scope: updateScope }, nowhere)
+  const known = await store.findVersion(kit.db.sql, { ...application, version })
   if (!known) throw nowhere()
   nameFor(known, file.filename)
   const { content, length, digest } = file
-  const { tenantId } = place
+  const { tenantId } = application
   const stored = { tenantId, service: 'software', content, length, digest, replacedBytes: known.fileSize ?? 0 }
   return await contents.write(stored, async (sql, { contentKey, size, checksum }) => {
-    await store.lockApplication(sql, place)
-    const row = await store.findVersion(sql, { ...place, version })
+    await store.lockApplication(sql, application)
+    const row = await store.findVersion(sql, { ...application, version })
     if (!row) throw nowhere()
     const at = kit.now()
     const fields = {
@@ -98,10 +98,10 @@ async function upload(deps: Deps, ctx: Ctx, target: Target, file: NewFile): Prom
     }
     await store.updateVersion(
       sql,
-      { ...place, number: row.number },
+      { ...application, number: row.number },
       { ...fields, fileDate: at, contentKey, updatedDate: at },
     )
-    await announceChange(kit, sql, place)
+    await announceChange(kit, sql, application)
     if (row.contentKey !== null) await contents.release(sql, tenantId, [row.contentKey])
     return checksum
   })

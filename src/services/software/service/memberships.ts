@@ -9,26 +9,26 @@ import { defineJob } from '../../../kernel/jobs.ts'
 import type { Register } from '../../register/contract.ts'
 import { type Matches, matchesOf } from '../plan.ts'
 import * as store from '../store/filters.ts'
-import { lockApplication, type Place } from '../store/versions.ts'
+import { type ApplicationKey, lockApplication } from '../store/versions.ts'
 import { announceChange } from './announce.ts'
 
 export interface Memberships {
   /** Adds filters that versions name now and removes those that no version names. Call it with the application locked. */
-  sync(sql: Sql, place: Place): Promise<void>
+  sync(sql: Sql, application: ApplicationKey): Promise<void>
   /** Reads which filters endpoints match, and stores it in their rows. Returns the endpoints for which it changed. */
-  refresh(sql: Sql, place: Place, endpointIds: string[]): Promise<string[]>
+  refresh(sql: Sql, application: ApplicationKey, endpointIds: string[]): Promise<string[]>
   /** Reads which filters an endpoint without a row matches. */
-  read(place: Place, endpointId: string): Promise<Matches>
+  read(application: ApplicationKey, endpointId: string): Promise<Matches>
   /** Follows a change of a filter: its members are read again, or it is dropped with its bit. */
-  filterChanged(sql: Sql, place: Place, filterId: string): Promise<void>
+  filterChanged(sql: Sql, application: ApplicationKey, filterId: string): Promise<void>
   /** Returns whether versions of the application name this filter. */
-  isNamed(sql: Sql, place: Place, filterId: string): Promise<boolean>
+  isNamed(sql: Sql, application: ApplicationKey, filterId: string): Promise<boolean>
 }
 
 /** Up to this many endpoints are matched within the request that names a filter. */
 const atOnce = 1000
 
-interface FilterToMatch extends Place {
+interface FilterToMatch extends ApplicationKey {
   filterId: string
   generation: number
 }
@@ -39,12 +39,12 @@ export function createMemberships(kit: Kit, register: Register): Memberships {
 
   async function matching(
     sql: Sql,
-    place: Place,
+    application: ApplicationKey,
     endpointIds: string[],
   ): Promise<(Matches & { endpointId: string })[]> {
-    const filters = await store.findFilters(sql, place)
+    const filters = await store.findFilters(sql, application)
     const bits = new Map(filters.map(({ filterId, bit }) => [filterId, bit]))
-    const { tenantId } = place
+    const { tenantId } = application
     const found = await register.matchesOf(sql, { tenantId, endpointIds, filterIds: [...bits.keys()] })
     return endpointIds.map((endpointId) => ({
       endpointId,
@@ -52,79 +52,81 @@ export function createMemberships(kit: Kit, register: Register): Memberships {
     }))
   }
 
-  async function refresh(sql: Sql, place: Place, endpointIds: string[]): Promise<string[]> {
-    const locked = await store.lockEndpoints(sql, place, endpointIds)
-    return locked.length === 0 ? [] : await store.updateMatches(sql, place, await matching(sql, place, locked))
+  async function refresh(sql: Sql, application: ApplicationKey, endpointIds: string[]): Promise<string[]> {
+    const locked = await store.lockEndpoints(sql, application, endpointIds)
+    return locked.length === 0
+      ? []
+      : await store.updateMatches(sql, application, await matching(sql, application, locked))
   }
 
-  const isActive = async (sql: Sql, { tenantId }: Place, filterId: string) =>
+  const isActive = async (sql: Sql, { tenantId }: ApplicationKey, filterId: string) =>
     (await register.findFilters(sql, tenantId, [filterId]))[0]?.status === 'active'
 
   /** Matches a new filter at once if there are few endpoints, otherwise in a job. */
-  async function begin(sql: Sql, place: Place, filterId: string, generation: number) {
-    const endpointIds = await store.findEndpointIds(sql, place, { after: '', limit: atOnce + 1 })
-    const { tenantId, applicationName } = place
+  async function begin(sql: Sql, application: ApplicationKey, filterId: string, generation: number) {
+    const endpointIds = await store.findEndpointIds(sql, application, { after: '', limit: atOnce + 1 })
+    const { tenantId, applicationName } = application
     if (endpointIds.length > atOnce)
       return await jobs.send(sql, MatchFilter, { tenantId, applicationName, filterId, generation })
-    await refresh(sql, place, endpointIds)
-    if (await isActive(sql, place, filterId)) await store.markReady(sql, place, { filterId, generation })
+    await refresh(sql, application, endpointIds)
+    if (await isActive(sql, application, filterId)) await store.markReady(sql, application, { filterId, generation })
   }
 
-  jobs.handle(MatchFilter, async ({ filterId, generation, ...place }, { signal }) => {
+  jobs.handle(MatchFilter, async ({ filterId, generation, ...application }, { signal }) => {
     for (let after = ''; ; ) {
       signal.throwIfAborted()
-      const current = await store.findFilter(db.sql, place, filterId)
+      const current = await store.findFilter(db.sql, application, filterId)
       if (current?.generation !== generation) return
-      const endpointIds = await store.findEndpointIds(db.sql, place, { after, limit: atOnce })
-      if (endpointIds.length > 0) await db.tx((sql) => refresh(sql, place, endpointIds))
+      const endpointIds = await store.findEndpointIds(db.sql, application, { after, limit: atOnce })
+      if (endpointIds.length > 0) await db.tx((sql) => refresh(sql, application, endpointIds))
       if (endpointIds.length < atOnce) break
       after = endpointIds.at(-1)!
     }
     await db.tx(async (sql) => {
-      await lockApplication(sql, place)
-      if (!(await isActive(sql, place, filterId))) return
-      if (await store.markReady(sql, place, { filterId, generation })) await announceChange(kit, sql, place)
+      await lockApplication(sql, application)
+      if (!(await isActive(sql, application, filterId))) return
+      if (await store.markReady(sql, application, { filterId, generation })) await announceChange(kit, sql, application)
     })
   })
 
   return {
     refresh,
-    read: async (place, endpointId) => (await matching(db.sql, place, [endpointId]))[0]!,
-    isNamed: async (sql, place, filterId) => (await store.findFilter(sql, place, filterId)) !== undefined,
+    read: async (application, endpointId) => (await matching(db.sql, application, [endpointId]))[0]!,
+    isNamed: async (sql, application, filterId) => (await store.findFilter(sql, application, filterId)) !== undefined,
 
-    async sync(sql, place) {
-      const named = new Set(await store.findNamedFilters(sql, place))
-      const known = await store.findFilters(sql, place)
+    async sync(sql, application) {
+      const named = new Set(await store.findNamedFilters(sql, application))
+      const known = await store.findFilters(sql, application)
       const unused = known.filter(({ filterId }) => !named.has(filterId))
       if (unused.length > 0)
         await store.deleteFilters(
           sql,
-          place,
+          application,
           unused.map(({ filterId }) => filterId),
         )
       const used = known.filter(({ filterId }) => named.has(filterId))
       const taken = new Set(used.map(({ bit }) => bit))
       const missing = [...named].filter((filterId) => !used.some((one) => one.filterId === filterId))
-      const exist = await register.findFilters(sql, place.tenantId, missing)
+      const exist = await register.findFilters(sql, application.tenantId, missing)
       for (const { filterId } of exist) {
         let bit = 0
         while (taken.has(bit)) bit++
         taken.add(bit)
-        await store.insertFilter(sql, place, filterId, bit)
-        await begin(sql, place, filterId, (await store.findFilter(sql, place, filterId))!.generation)
+        await store.insertFilter(sql, application, filterId, bit)
+        await begin(sql, application, filterId, (await store.findFilter(sql, application, filterId))!.generation)
       }
     },
 
-    async filterChanged(sql, place, filterId) {
-      if (!(await store.findFilter(sql, place, filterId))) return
-      await lockApplication(sql, place)
-      const [filter] = await register.findFilters(sql, place.tenantId, [filterId])
-      if (!filter) await store.deleteFilters(sql, place, [filterId])
+    async filterChanged(sql, application, filterId) {
+      if (!(await store.findFilter(sql, application, filterId))) return
+      await lockApplication(sql, application)
+      const [filter] = await register.findFilters(sql, application.tenantId, [filterId])
+      if (!filter) await store.deleteFilters(sql, application, [filterId])
       else {
-        const generation = await store.resetFilter(sql, place, filterId)
-        if (filter.status === 'active') await begin(sql, place, filterId, generation)
+        const generation = await store.resetFilter(sql, application, filterId)
+        if (filter.status === 'active') await begin(sql, application, filterId, generation)
       }
-      await announceChange(kit, sql, place)
+      await announceChange(kit, sql, application)
     },
   }
 }

@@ -11,7 +11,7 @@ import { SoftwareOffered } from '../events.ts'
 import { signedLink } from '../links.ts'
 import { type PlannedVersion, targetOf, whyNoTarget } from '../plan.ts'
 import * as store from '../store/endpoints.ts'
-import { findVersion, type Place, type VersionRow } from '../store/versions.ts'
+import { type ApplicationKey, findVersion, type VersionRow } from '../store/versions.ts'
 import type { Background } from './background.ts'
 import type { Deps } from './deps.ts'
 import type { SoftwareMetrics } from './metrics.ts'
@@ -20,21 +20,21 @@ export const extensionName = 'cmx_ota'
 
 export interface Pushes {
   /** Pushes to all endpoints of the application that are connected to this node and have a new target. */
-  toApplication(place: Place): void
+  toApplication(application: ApplicationKey): void
   /** Pushes to these endpoints, wherever they are connected, after the commit of `sql`. */
-  toEndpoints(sql: Sql, place: Place, endpointIds: string[]): Promise<void>
+  toEndpoints(sql: Sql, application: ApplicationKey, endpointIds: string[]): Promise<void>
   /** Pushes to an endpoint that has just connected, also if it was offered its target before. */
-  onConnect(place: Place, endpointId: string): Promise<void>
+  onConnect(application: ApplicationKey, endpointId: string): Promise<void>
   /** Pushes to an endpoint of this node that has reported. */
-  afterReport(place: Place, endpointId: string): void
+  afterReport(application: ApplicationKey, endpointId: string): void
   /** Returns what a device gets: the specification, with a link if the version has a file. */
   configurationOf(row: VersionRow): { configId: string; config: unknown }
   /** Records offers in a transaction; returns the endpoints that did not have them. */
-  record(sql: Sql, place: Place, offers: store.Offer[], at: Date): Promise<string[]>
+  record(sql: Sql, application: ApplicationKey, offers: store.Offer[], at: Date): Promise<string[]>
 }
 
 /** Signals to a node that endpoints that are connected to it may have other targets. */
-const TargetsChanged = defineSignal<Place & { endpointIds: string[] }>('software.targets-changed')
+const TargetsChanged = defineSignal<ApplicationKey & { endpointIds: string[] }>('software.targets-changed')
 
 const atOnce = 500
 
@@ -47,50 +47,52 @@ export function createPushes(deps: PushDeps): Pushes {
   const { kit, gateway, plans, background } = deps
   const { db, signals, bus } = kit
 
-  const pushHere = (place: Place, endpointIds: string[], again = false) => push(deps, pushes, place, endpointIds, again)
+  const pushHere = (application: ApplicationKey, endpointIds: string[], again = false) =>
+    push(deps, pushes, application, endpointIds, again)
 
-  async function toAllHere({ tenantId, applicationName }: Place) {
-    const place = { tenantId, applicationName }
-    if (!(await plans.latest(place))) return
+  async function toAllHere({ tenantId, applicationName }: ApplicationKey) {
+    const application = { tenantId, applicationName }
+    if (!(await plans.latest(application))) return
     const endpointIds: string[] = []
     for (const endpoint of gateway.connectedHere())
       if (endpoint.tenantId === tenantId && endpoint.applicationName === applicationName)
         endpointIds.push(endpoint.endpointId)
     for (let begin = 0; begin < endpointIds.length; begin += atOnce)
-      await pushHere(place, endpointIds.slice(begin, begin + atOnce))
+      await pushHere(application, endpointIds.slice(begin, begin + atOnce))
   }
 
-  signals.on(TargetsChanged, ({ endpointIds, ...place }) =>
-    background.run(() => pushHere(place, endpointIds.filter(gateway.isConnected))),
+  signals.on(TargetsChanged, ({ endpointIds, ...application }) =>
+    background.run(() => pushHere(application, endpointIds.filter(gateway.isConnected))),
   )
-  const keyOf = ({ tenantId, applicationName }: Place) => `${tenantId}\n${applicationName}`
-  const toApplication = (place: Place) => background.once(keyOf(place), () => toAllHere(place))
+  const keyOf = ({ tenantId, applicationName }: ApplicationKey) => `${tenantId}\n${applicationName}`
+  const toApplication = (application: ApplicationKey) =>
+    background.once(keyOf(application), () => toAllHere(application))
   bus.onReset(() => {
-    const places = new Map<string, Place>()
-    for (const endpoint of gateway.connectedHere()) places.set(keyOf(endpoint), endpoint)
-    for (const place of places.values()) toApplication(place)
+    const applications = new Map<string, ApplicationKey>()
+    for (const endpoint of gateway.connectedHere()) applications.set(keyOf(endpoint), endpoint)
+    for (const application of applications.values()) toApplication(application)
   })
 
   const pushes: Pushes = {
     toApplication,
-    async toEndpoints(sql, place, endpointIds) {
+    async toEndpoints(sql, application, endpointIds) {
       const here = endpointIds.filter(gateway.isConnected)
-      if (here.length > 0) db.afterCommit(sql, () => background.run(() => pushHere(place, here)))
+      if (here.length > 0) db.afterCommit(sql, () => background.run(() => pushHere(application, here)))
       const nodes = await gateway.nodesOf(sql, endpointIds)
       const byNode = Map.groupBy(nodes.keys(), (endpointId) => nodes.get(endpointId)!)
       const messages = [...byNode].map(([nodeId, ids]) => ({
         to: `node/${nodeId}` as const,
-        payload: { tenantId: place.tenantId, applicationName: place.applicationName, endpointIds: ids },
+        payload: { tenantId: application.tenantId, applicationName: application.applicationName, endpointIds: ids },
       }))
       if (messages.length > 0) await signals.sendEach(sql, TargetsChanged, messages)
     },
-    async onConnect(place, endpointId) {
+    async onConnect(application, endpointId) {
       // Most applications have no software: then connects cost no query.
-      if (await plans.latest(place)) await pushHere(place, [endpointId], true)
+      if (await plans.latest(application)) await pushHere(application, [endpointId], true)
     },
-    afterReport: (place, endpointId) => background.run(() => pushHere(place, [endpointId])),
+    afterReport: (application, endpointId) => background.run(() => pushHere(application, [endpointId])),
     configurationOf: (row) => ({ configId: row.version, config: configOf(deps, row) }),
-    record: (sql, place, offers, at) => record(deps, sql, place, offers, at),
+    record: (sql, application, offers, at) => record(deps, sql, application, offers, at),
   }
   return pushes
 }
@@ -103,13 +105,13 @@ function configOf({ kit }: Deps, { specification, fileId, applicationName, versi
   return { ...config, link }
 }
 
-async function record({ kit: { bus } }: Deps, sql: Sql, place: Place, offers: store.Offer[], at: Date) {
-  const fresh = new Set(await store.insertOffers(sql, place, offers, at))
+async function record({ kit: { bus } }: Deps, sql: Sql, application: ApplicationKey, offers: store.Offer[], at: Date) {
+  const fresh = new Set(await store.insertOffers(sql, application, offers, at))
   const byVersion = Map.groupBy(
     offers.filter(({ endpointId }) => fresh.has(endpointId)),
     ({ version }) => version,
   )
-  const { tenantId, applicationName } = place
+  const { tenantId, applicationName } = application
   const common = { tenantId, applicationName, offeredDate: at.toISOString() }
   if (bus.hasSubscribers(SoftwareOffered))
     for (const [version, offered] of byVersion)
@@ -119,21 +121,27 @@ async function record({ kit: { bus } }: Deps, sql: Sql, place: Place, offers: st
 }
 
 /** Reads the states of endpoints. Reads the filters of rows that were just created. */
-async function statesOf({ kit, memberships }: PushDeps, place: Place, endpointIds: string[]) {
-  const states = await store.findStates(kit.db.sql, place, endpointIds)
+async function statesOf({ kit, memberships }: PushDeps, application: ApplicationKey, endpointIds: string[]) {
+  const states = await store.findStates(kit.db.sql, application, endpointIds)
   const unknown = states.filter(({ matched }) => !matched).map(({ endpointId }) => endpointId)
   if (unknown.length === 0) return states
-  await kit.db.tx((sql) => memberships.refresh(sql, place, unknown))
-  return await store.findStates(kit.db.sql, place, endpointIds)
+  await kit.db.tx((sql) => memberships.refresh(sql, application, unknown))
+  return await store.findStates(kit.db.sql, application, endpointIds)
 }
 
 /** Decides who gets an offer, records the offers and sends them. With `again`, an offer is repeated. */
-async function push(deps: PushDeps, pushes: Pushes, place: Place, endpointIds: string[], again: boolean) {
+async function push(
+  deps: PushDeps,
+  pushes: Pushes,
+  application: ApplicationKey,
+  endpointIds: string[],
+  again: boolean,
+) {
   if (endpointIds.length === 0) return
   const { kit, plans, metrics } = deps
-  const states = await statesOf(deps, place, endpointIds)
+  const states = await statesOf(deps, application, endpointIds)
   if (states.length === 0) return
-  const plan = await plans.at(place, states[0]!.revision)
+  const plan = await plans.at(application, states[0]!.revision)
   const now = kit.now().getTime()
   const offers = new Map<string, store.Offer>()
   const wanted = new Set<PlannedVersion>()
@@ -148,7 +156,7 @@ async function push(deps: PushDeps, pushes: Pushes, place: Place, endpointIds: s
     wanted.add(target)
     offers.set(state.endpointId, { endpointId: state.endpointId, number: target.number, version: target.version })
   }
-  if (offers.size > 0) await send(deps, pushes, place, { offers, wanted, again, at: new Date(now) })
+  if (offers.size > 0) await send(deps, pushes, application, { offers, wanted, again, at: new Date(now) })
 }
 
 /** Returns why an endpoint with a target is not pushed it now. */
@@ -162,18 +170,18 @@ function whyNotNow(state: store.EndpointState, target: PlannedVersion, again: bo
 async function send(
   deps: PushDeps,
   pushes: Pushes,
-  place: Place,
+  application: ApplicationKey,
   options: { offers: Map<string, store.Offer>; wanted: Set<PlannedVersion>; again: boolean; at: Date },
 ) {
   const { kit, gateway, metrics } = deps
   const { offers, at } = options
   const rows = new Map<number, VersionRow>()
   for (const { version } of options.wanted) {
-    const row = await findVersion(kit.db.sql, { ...place, version })
+    const row = await findVersion(kit.db.sql, { ...application, version })
     if (row) rows.set(row.number, row)
   }
   const known = [...offers.values()].filter(({ number }) => rows.has(number))
-  const fresh = await kit.db.tx((sql) => pushes.record(sql, place, known, at))
+  const fresh = await kit.db.tx((sql) => pushes.record(sql, application, known, at))
   const recorded = new Set(fresh)
   const failed: store.Offer[] = []
   await Promise.all(
@@ -186,5 +194,5 @@ async function send(
       if (recorded.has(offer.endpointId)) failed.push(offer)
     }),
   )
-  if (failed.length > 0) await store.deleteOffers(kit.db.sql, place, failed, at)
+  if (failed.length > 0) await store.deleteOffers(kit.db.sql, application, failed, at)
 }

@@ -26,28 +26,28 @@ async function retry(deps: RetryDeps, ctx: Ctx, target: Target, endpointIds: str
   const { kit, plans, pushes } = deps
   const nowhere = () => NoSoftware({ ...target })
   const { appName, softwareVersion: version } = target
-  const place = await accessible(deps, ctx, { appName, scope: updateScope }, nowhere)
+  const application = await accessible(deps, ctx, { appName, scope: updateScope }, nowhere)
   const at = kit.now()
   return await kit.db.tx(async (sql) => {
-    await lockApplication(sql, place)
-    const row = await findVersion(sql, { ...place, version })
+    await lockApplication(sql, application)
+    const row = await findVersion(sql, { ...application, version })
     if (!row) throw nowhere()
     const { number } = row
-    const plan = await plans.read(sql, place)
+    const plan = await plans.read(sql, application)
     if (endpointIds === undefined) {
       // One row changes, however many endpoints failed: their reports are older than the new count.
-      const { failed } = await countRollout(sql, place, { plan, at: at.getTime() }, number)
-      await beginEpoch(sql, { ...place, number }, at)
-      await announceChange(kit, sql, place)
+      const { failed } = await countRollout(sql, application, { plan, at: at.getTime() }, number)
+      await beginEpoch(sql, { ...application, number }, at)
+      await announceChange(kit, sql, application)
       return { endpointsCount: failed }
     }
     const resumedAt = plan.byNumber.get(number)?.resumedAt
     const forgotten = await forgetFailures(
       sql,
-      { ...place, number },
+      { ...application, number },
       { endpointIds, resumedAt: resumedAt === undefined ? undefined : new Date(resumedAt) },
     )
-    await pushes.toEndpoints(sql, place, forgotten)
+    await pushes.toEndpoints(sql, application, forgotten)
     return { endpointsCount: forgotten.length }
   })
 }

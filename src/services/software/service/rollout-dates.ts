@@ -5,7 +5,7 @@
 import type { Kit } from '../../../kernel/define-service.ts'
 import { SoftwareChanged } from '../events.ts'
 import { readingDatesFailed } from '../log-messages.ts'
-import { findDueApplications, findNextDate, type Place } from '../store/versions.ts'
+import { type ApplicationKey, findDueApplications, findNextDate } from '../store/versions.ts'
 
 export interface RolloutDates {
   start(): Promise<void>
@@ -20,7 +20,7 @@ const pageSize = 1000
 
 export function createRolloutDates(
   { db, bus, now, log }: Pick<Kit, 'db' | 'bus' | 'now' | 'log'>,
-  push: (place: Place) => void,
+  push: (application: ApplicationKey) => void,
 ): RolloutDates {
   let timer: NodeJS.Timeout | undefined
   let running: Promise<void> | undefined
@@ -40,9 +40,14 @@ export function createRolloutDates(
   async function work() {
     const until = now()
     if (until > handledUntil) {
-      for (let from: Place | undefined = { tenantId: '', applicationName: '' }; from; ) {
-        const due: Place[] = await findDueApplications(db.sql, { after: handledUntil, until, from, limit: pageSize })
-        for (const place of due) push(place)
+      for (let from: ApplicationKey | undefined = { tenantId: '', applicationName: '' }; from; ) {
+        const due: ApplicationKey[] = await findDueApplications(db.sql, {
+          after: handledUntil,
+          until,
+          from,
+          limit: pageSize,
+        })
+        for (const application of due) push(application)
         from = due.length < pageSize ? undefined : due.at(-1)
       }
       handledUntil = until

@@ -6,7 +6,7 @@ import { warningsOf } from '../graph.ts'
 import { type Plan, planWith, type RolloutState, type RolloutStrategy } from '../plan.ts'
 import { findAttempts } from '../store/endpoints.ts'
 import * as store from '../store/targets.ts'
-import { findVersion, type Place } from '../store/versions.ts'
+import { type ApplicationKey, findVersion } from '../store/versions.ts'
 import { accessible, type Deps, readScope } from './deps.ts'
 import type { Target } from './versions.ts'
 
@@ -59,31 +59,31 @@ export const createRolloutRules = (deps: Deps): RolloutRules => ({
 async function found(deps: Deps, ctx: Ctx, target: Target) {
   const nowhere = () => NoSoftware({ ...target })
   const { appName, softwareVersion: version } = target
-  const place = await accessible(deps, ctx, { appName, scope: readScope }, nowhere)
+  const application = await accessible(deps, ctx, { appName, scope: readScope }, nowhere)
   const { sql } = deps.kit.db
-  const row = await findVersion(sql, { ...place, version })
+  const row = await findVersion(sql, { ...application, version })
   if (!row) throw nowhere()
-  return { place, row, plan: await deps.plans.read(sql, place), at: deps.kit.now().getTime(), sql }
+  return { application, row, plan: await deps.plans.read(sql, application), at: deps.kit.now().getTime(), sql }
 }
 
 async function rollout(deps: Deps, ctx: Ctx, target: Target): Promise<Rollout> {
-  const { place, row, plan, at, sql } = await found(deps, ctx, target)
+  const { application, row, plan, at, sql } = await found(deps, ctx, target)
   // Endpoints that wait for a paused rollout are shown as waiting.
   const active = planWith(plan, row.number, { state: 'active' })
   return {
     rolloutState: row.rolloutState,
     ...(row.reason !== null && { reason: row.reason }),
-    counts: await store.countRollout(sql, place, { plan: active, at }, row.number),
+    counts: await store.countRollout(sql, application, { plan: active, at }, row.number),
     warnings: warningsOf(plan)(row.number),
   }
 }
 
 async function preview(deps: Deps, ctx: Ctx, target: Target, strategy: RolloutStrategy | undefined): Promise<Preview> {
-  const { place, row, plan, at, sql } = await found(deps, ctx, target)
+  const { application, row, plan, at, sql } = await found(deps, ctx, target)
   const changed = planWith(plan, row.number, { state: 'active', strategy: strategy ?? row.rolloutStrategy })
   const [groups, sample] = await Promise.all([
-    store.countTargets(sql, place, { plan: changed, at }, row.number),
-    store.findTargets(sql, place, { plan: changed, at }, row.number, sampleMax),
+    store.countTargets(sql, application, { plan: changed, at }, row.number),
+    store.findTargets(sql, application, { plan: changed, at }, row.number, sampleMax),
   ])
   const counts = groups.flatMap(({ current, count }): [string, number][] => {
     const version = plan.byNumber.get(current)
@@ -133,25 +133,27 @@ function questionOf(plan: Plan, query: EndpointQuery): store.EndpointQuestion {
 }
 
 async function list(deps: Deps, ctx: Ctx, appName: string, query: EndpointQuery, { offset, limit }: Window) {
-  const place = await accessible(deps, ctx, { appName, scope: readScope }, () => NoApplicationWithSoftware({ appName }))
+  const application = await accessible(deps, ctx, { appName, scope: readScope }, () =>
+    NoApplicationWithSoftware({ appName }),
+  )
   const { sql } = deps.kit.db
-  const plan = await deps.plans.read(sql, place)
+  const plan = await deps.plans.read(sql, application)
   const targets = { plan, at: deps.kit.now().getTime() }
   const question = questionOf(plan, query)
   const first = Math.min(pageMax, limit ?? pageMax)
   const [total, rows] = await Promise.all([
-    store.countEndpoints(sql, place, targets, question),
-    store.findEndpoints(sql, place, targets, { ...question, offset, limit: first }),
+    store.countEndpoints(sql, application, targets, question),
+    store.findEndpoints(sql, application, targets, { ...question, offset, limit: first }),
   ])
   const isAll = rows.length < pageMax || (limit !== null && limit <= pageMax)
   if (isAll) return { total, endpoints: rows.map((row) => viewOf(plan, row)) }
-  return { total, endpoints: walk(deps, place, targets, question, rows, limit ?? Number.POSITIVE_INFINITY) }
+  return { total, endpoints: walk(deps, application, targets, question, rows, limit ?? Number.POSITIVE_INFINITY) }
 }
 
 /** Reads page by page: no connection is held while a slow caller reads. */
 async function* walk(
   { kit }: Deps,
-  place: Place,
+  application: ApplicationKey,
   targets: store.TargetPlan,
   question: store.EndpointQuestion,
   first: store.EndpointRow[],
@@ -163,19 +165,23 @@ async function* walk(
     left -= page.length
     if (left <= 0 || page.length < pageMax) return
     const after = page.at(-1)!.endpointId
-    page = await store.findEndpoints(kit.db.sql, place, targets, { ...question, after, limit: Math.min(pageMax, left) })
+    page = await store.findEndpoints(kit.db.sql, application, targets, {
+      ...question,
+      after,
+      limit: Math.min(pageMax, left),
+    })
   }
 }
 
 async function endpoint(deps: Deps, ctx: Ctx, { appName, endpointId }: { appName: string; endpointId: string }) {
   const nowhere = () => NoSoftwareEndpoint({ appName, endpointId })
-  const place = await accessible(deps, ctx, { appName, scope: readScope }, nowhere)
+  const application = await accessible(deps, ctx, { appName, scope: readScope }, nowhere)
   const { sql } = deps.kit.db
-  const plan = await deps.plans.read(sql, place)
+  const plan = await deps.plans.read(sql, application)
   const targets = { plan, at: deps.kit.now().getTime() }
-  const [row] = await store.findEndpoints(sql, place, targets, { endpointIds: [endpointId], limit: 1 })
+  const [row] = await store.findEndpoints(sql, application, targets, { endpointIds: [endpointId], limit: 1 })
   if (!row) throw nowhere()
-  const attempts = await findAttempts(sql, place.tenantId, endpointId)
+  const attempts = await findAttempts(sql, application.tenantId, endpointId)
   return {
     ...viewOf(plan, row),
     attempts: attempts.map(({ version, offeredDate, reportedDate, statusCode, reasonPhrase }) => ({

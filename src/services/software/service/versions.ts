@@ -59,7 +59,9 @@ const versionsMax = 500
 const listedAtOnce = 20
 const forgottenAtOnce = 1000
 
-const ForgetVersion = defineJob<store.Place & { number: number }>('software.forget-version', { timeoutSeconds: 3600 })
+const ForgetVersion = defineJob<store.ApplicationKey & { number: number }>('software.forget-version', {
+  timeoutSeconds: 3600,
+})
 
 export function createVersionRules(deps: Deps): VersionRules {
   const { db, jobs } = deps.kit
@@ -88,9 +90,9 @@ const shown = (plan: Plan, row: store.VersionRow): Shown => {
 }
 
 /** Finds a version in a transaction that holds the lock of its application. */
-async function locked(sql: Sql, place: store.Place, target: Target): Promise<store.VersionRow> {
-  await store.lockApplication(sql, place)
-  const row = await store.findVersion(sql, { ...place, version: target.softwareVersion })
+async function locked(sql: Sql, application: store.ApplicationKey, target: Target): Promise<store.VersionRow> {
+  await store.lockApplication(sql, application)
+  const row = await store.findVersion(sql, { ...application, version: target.softwareVersion })
   if (!row) throw NoSoftware({ ...target })
   return row
 }
@@ -101,14 +103,14 @@ async function change(
   ctx: Ctx,
   target: Target,
   { scope, ifMatch }: { scope: string; ifMatch?: string | undefined },
-  work: (sql: Sql, place: store.Place, row: store.VersionRow, plan: Plan) => Promise<void>,
+  work: (sql: Sql, application: store.ApplicationKey, row: store.VersionRow, plan: Plan) => Promise<void>,
 ) {
-  const place = await accessible(deps, ctx, { appName: target.appName, scope }, missing(target))
+  const application = await accessible(deps, ctx, { appName: target.appName, scope }, missing(target))
   await deps.kit.db.tx(async (sql) => {
-    const row = await locked(sql, place, target)
-    const plan = await deps.plans.read(sql, place)
+    const row = await locked(sql, application, target)
+    const plan = await deps.plans.read(sql, application)
     if (ifMatch !== undefined) checkIfMatch(ifMatch, shown(plan, row).etag)
-    await work(sql, place, row, plan)
+    await work(sql, application, row, plan)
   })
 }
 
@@ -125,45 +127,49 @@ async function create(deps: Deps, ctx: Ctx, target: Target, fields: NewFields): 
   return await kit.db.tx(async (sql) => {
     // The deletion of the application waits for this transaction; after a deletion, the check fails.
     await store.holdApplication(sql, appName)
-    const place = await accessible(deps, ctx, { appName, scope: updateScope }, nowhere, sql)
-    await store.lockApplication(sql, place)
-    const plan = await plans.read(sql, place)
+    const application = await accessible(deps, ctx, { appName, scope: updateScope }, nowhere, sql)
+    await store.lockApplication(sql, application)
+    const plan = await plans.read(sql, application)
     if (plan.byName.has(version)) throw SoftwareTaken({ ...target })
     if (plan.versions.length >= versionsMax)
       throw InvalidRequest({
         problem: `An application can have ${versionsMax} software versions; delete old ones first`,
       })
-    const { columns, filters } = await columnsOf(deps, sql, place, target, plan, fields)
+    const { columns, filters } = await columnsOf(deps, sql, application, target, plan, fields)
     const dates = { createdDate: at, updatedDate: at }
     const own = { version, specification, filename: fields.filename ?? null }
-    const number = await store.insertVersion(sql, { ...place, ...columns, ...own, ...dates })
+    const number = await store.insertVersion(sql, { ...application, ...columns, ...own, ...dates })
     if (number === undefined) throw SoftwareTaken({ ...target })
-    await store.replaceRolloutFilters(sql, { ...place, number }, filters)
-    await memberships.sync(sql, place)
-    await announceChange(kit, sql, place)
-    const row = await store.findVersion(sql, { ...place, version })
-    return shown(await plans.read(sql, place), row!)
+    await store.replaceRolloutFilters(sql, { ...application, number }, filters)
+    await memberships.sync(sql, application)
+    await announceChange(kit, sql, application)
+    const row = await store.findVersion(sql, { ...application, version })
+    return shown(await plans.read(sql, application), row!)
   })
 }
 
 async function read(deps: Deps, ctx: Ctx, target: Target): Promise<Shown> {
-  const place = await accessible(deps, ctx, { appName: target.appName, scope: readScope }, missing(target))
+  const application = await accessible(deps, ctx, { appName: target.appName, scope: readScope }, missing(target))
   const { sql } = deps.kit.db
-  const row = await store.findVersion(sql, { ...place, version: target.softwareVersion })
+  const row = await store.findVersion(sql, { ...application, version: target.softwareVersion })
   if (!row) throw NoSoftware({ ...target })
-  return shown(await deps.plans.read(sql, place), row)
+  return shown(await deps.plans.read(sql, application), row)
 }
 
 async function list(deps: Deps, ctx: Ctx, appName: string): Promise<AsyncIterable<SoftwareView>> {
-  const place = await accessible(deps, ctx, { appName, scope: readScope }, () => NoApplicationWithSoftware({ appName }))
+  const application = await accessible(deps, ctx, { appName, scope: readScope }, () =>
+    NoApplicationWithSoftware({ appName }),
+  )
   const { sql } = deps.kit.db
-  const plan = await deps.plans.read(sql, place)
+  const plan = await deps.plans.read(sql, application)
   const numbers = plan.versions.map(({ number }) => number).reverse()
   const view = viewsOf(plan)
   async function* pages() {
     for (let begin = 0; begin < numbers.length; begin += listedAtOnce) {
       const some = numbers.slice(begin, begin + listedAtOnce)
-      const rows = new Map((await store.findVersions(sql, { ...place, numbers: some })).map((row) => [row.number, row]))
+      const rows = new Map(
+        (await store.findVersions(sql, { ...application, numbers: some })).map((row) => [row.number, row]),
+      )
       for (const number of some) if (rows.has(number)) yield view(rows.get(number)!)
     }
   }
@@ -171,33 +177,34 @@ async function list(deps: Deps, ctx: Ctx, appName: string): Promise<AsyncIterabl
 }
 
 async function update(deps: Deps, ctx: Ctx, target: Target, fields: ChangedFields, ifMatch: string | undefined) {
-  await change(deps, ctx, target, { scope: updateScope, ifMatch }, async (sql, place, { number }, plan) => {
-    const { columns, filters } = await columnsOf(deps, sql, place, target, plan, fields)
-    await store.updateVersion(sql, { ...place, number }, { ...columns, updatedDate: deps.kit.now() })
-    await store.replaceRolloutFilters(sql, { ...place, number }, filters)
-    await deps.memberships.sync(sql, place)
-    await announceChange(deps.kit, sql, place)
+  await change(deps, ctx, target, { scope: updateScope, ifMatch }, async (sql, application, { number }, plan) => {
+    const { columns, filters } = await columnsOf(deps, sql, application, target, plan, fields)
+    await store.updateVersion(sql, { ...application, number }, { ...columns, updatedDate: deps.kit.now() })
+    await store.replaceRolloutFilters(sql, { ...application, number }, filters)
+    await deps.memberships.sync(sql, application)
+    await announceChange(deps.kit, sql, application)
   })
 }
 
 async function remove(deps: Deps, ctx: Ctx, target: Target, ifMatch: string | undefined) {
   const { kit, contents, memberships } = deps
-  await change(deps, ctx, target, { scope: deleteScope, ifMatch }, async (sql, place, { number }) => {
-    await store.lockVersion(sql, { ...place, number })
-    if (await isCurrent(sql, { ...place, number })) throw SoftwareInUse({ ...target })
-    const contentKey = await store.deleteVersion(sql, { ...place, number })
-    await memberships.sync(sql, place)
-    await kit.jobs.send(sql, ForgetVersion, { ...place, number })
-    await announceChange(kit, sql, place)
-    if (contentKey !== null) await contents.release(sql, place.tenantId, [contentKey])
+  await change(deps, ctx, target, { scope: deleteScope, ifMatch }, async (sql, application, { number }) => {
+    await store.lockVersion(sql, { ...application, number })
+    if (await isCurrent(sql, { ...application, number })) throw SoftwareInUse({ ...target })
+    const contentKey = await store.deleteVersion(sql, { ...application, number })
+    await memberships.sync(sql, application)
+    await kit.jobs.send(sql, ForgetVersion, { ...application, number })
+    await announceChange(kit, sql, application)
+    if (contentKey !== null) await contents.release(sql, application.tenantId, [contentKey])
   })
 }
 
 async function setState(deps: Deps, ctx: Ctx, target: Target, state: 'paused' | 'active') {
   const at = deps.kit.now()
-  await change(deps, ctx, target, { scope: updateScope }, async (sql, place, { number }) => {
+  await change(deps, ctx, target, { scope: updateScope }, async (sql, application, { number }) => {
     const to = { state, reason: null, at, resumed: state === 'active' }
-    if (await store.setRolloutState(sql, { ...place, number }, to)) await announceChange(deps.kit, sql, place)
+    if (await store.setRolloutState(sql, { ...application, number }, to))
+      await announceChange(deps.kit, sql, application)
   })
 }
 
@@ -205,7 +212,7 @@ async function setState(deps: Deps, ctx: Ctx, target: Target, state: 'paused' | 
 async function columnsOf(
   deps: Deps,
   sql: Sql,
-  place: store.Place,
+  application: store.ApplicationKey,
   { softwareVersion }: Target,
   plan: Plan,
   fields: ChangedFields,
@@ -218,9 +225,9 @@ async function columnsOf(
     return known.number
   })
   const filterIds = [...new Set(filters.map(({ filterId }) => filterId))]
-  const found = filterIds.length > 0 ? await deps.register.findFilters(sql, place.tenantId, filterIds) : []
+  const found = filterIds.length > 0 ? await deps.register.findFilters(sql, application.tenantId, filterIds) : []
   for (const filterId of filterIds)
-    if (!found.some((one) => one.filterId === filterId && one.applicationName === place.applicationName))
+    if (!found.some((one) => one.filterId === filterId && one.applicationName === application.applicationName))
       throw invalidField('filters', `there is no filter ${filterId} of this application`)
   return {
     columns: {

@@ -1,11 +1,11 @@
 /** Deletes what belongs to deleted endpoints, versions, applications and tenants. */
 import type { Sql } from '../../../kernel/db.ts'
-import type { Place } from './versions.ts'
+import type { ApplicationKey } from './versions.ts'
 
 /** Deletes rows of endpoints that were written until then. An endpoint that was registered again keeps what it has since. */
 export async function deleteEndpoints(
   sql: Sql,
-  { tenantId, applicationName, endpointIds, until }: Place & { endpointIds: string[]; until: Date },
+  { tenantId, applicationName, endpointIds, until }: ApplicationKey & { endpointIds: string[]; until: Date },
 ) {
   await sql`
     delete from software.endpoints where tenant_id = ${tenantId} and application_name = ${applicationName}
@@ -22,7 +22,13 @@ export async function deleteEndpoints(
 /** Removes a deleted version from the next endpoints behind `after`. Returns the last of them; undefined at the end. */
 export async function forgetVersion(
   sql: Sql,
-  { tenantId, applicationName, number, after, limit }: Place & { number: number; after: string; limit: number },
+  {
+    tenantId,
+    applicationName,
+    number,
+    after,
+    limit,
+  }: ApplicationKey & { number: number; after: string; limit: number },
 ): Promise<string | undefined> {
   const [row] = await sql<{ last: string | null; count: number }[]>`
     with page as materialized (
@@ -40,7 +46,7 @@ export async function forgetVersion(
 }
 
 /** Deletes all versions of a deleted application. Returns the keys of their contents. */
-export async function deleteApplication(sql: Sql, { tenantId, applicationName }: Place): Promise<string[]> {
+export async function deleteApplication(sql: Sql, { tenantId, applicationName }: ApplicationKey): Promise<string[]> {
   const rows = await sql<{ contentKey: string | null }[]>`
     delete from software.versions where tenant_id = ${tenantId} and application_name = ${applicationName}
     returning content_key`
@@ -51,7 +57,11 @@ export async function deleteApplication(sql: Sql, { tenantId, applicationName }:
 }
 
 /** Deletes a part of the remaining rows of a deleted application. Returns false when none are left. */
-export async function deleteRest(sql: Sql, { tenantId, applicationName }: Place, limit: number): Promise<boolean> {
+export async function deleteRest(
+  sql: Sql,
+  { tenantId, applicationName }: ApplicationKey,
+  limit: number,
+): Promise<boolean> {
   const { count: endpoints } = await sql`
     with gone as (
       delete from software.endpoints where tenant_id = ${tenantId} and application_name = ${applicationName} and endpoint_id in (

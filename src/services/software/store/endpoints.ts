@@ -1,6 +1,6 @@
 /** Stores what endpoints run, what they were offered and what they reported. */
 import type { Sql } from '../../../kernel/db.ts'
-import type { Place } from './versions.ts'
+import type { ApplicationKey } from './versions.ts'
 
 export interface EndpointState {
   endpointId: string
@@ -20,7 +20,7 @@ const columns = (sql: Sql) => sql`s.endpoint_id, s.current, s.offered, s.failed,
 /** Finds the revision of the application and the state of an endpoint, by primary keys. Undefined without software. */
 export async function findState(
   sql: Sql,
-  { tenantId, applicationName, endpointId }: Place & { endpointId: string },
+  { tenantId, applicationName, endpointId }: ApplicationKey & { endpointId: string },
 ): Promise<{ revision: number; state: EndpointState | undefined } | undefined> {
   const [row] = await sql<(EndpointState & { revision: number })[]>`
     select a.revision, ${columns(sql)} from software.applications a
@@ -35,7 +35,7 @@ export async function findState(
 /** Finds the states of many endpoints, with the revision at the same moment. */
 export async function findStates(
   sql: Sql,
-  { tenantId, applicationName }: Place,
+  { tenantId, applicationName }: ApplicationKey,
   endpointIds: string[],
 ): Promise<(EndpointState & { revision: number })[]> {
   return await sql<(EndpointState & { revision: number })[]>`
@@ -57,7 +57,7 @@ export const attemptsMax = 100
 /** Records offers, with an attempt for each. Returns the endpoints that did not have this offer already. */
 export async function insertOffers(
   sql: Sql,
-  { tenantId, applicationName }: Place,
+  { tenantId, applicationName }: ApplicationKey,
   offers: Offer[],
   at: Date,
 ): Promise<string[]> {
@@ -87,7 +87,7 @@ export async function insertOffers(
 }
 
 /** Takes offers back that no device got. */
-export async function deleteOffers(sql: Sql, { tenantId, applicationName }: Place, offers: Offer[], at: Date) {
+export async function deleteOffers(sql: Sql, { tenantId, applicationName }: ApplicationKey, offers: Offer[], at: Date) {
   await sql`
     with given as (
       select * from unnest(${offers.map(({ endpointId }) => endpointId)}::text[], ${offers.map(({ number }) => number)}::integer[])
@@ -118,7 +118,7 @@ export interface Report {
  */
 export async function insertReport(
   sql: Sql,
-  { tenantId, applicationName }: Place,
+  { tenantId, applicationName }: ApplicationKey,
   report: Report,
 ): Promise<{ matched: boolean } | undefined> {
   const { endpointId, number, ok, statusCode, reasonPhrase, at } = report
@@ -148,7 +148,7 @@ export async function insertReport(
 /** Forgets that endpoints could not apply a version. Returns those that had failed since `resumedAt`. */
 export async function forgetFailures(
   sql: Sql,
-  { tenantId, applicationName, number }: Place & { number: number },
+  { tenantId, applicationName, number }: ApplicationKey & { number: number },
   { endpointIds, resumedAt }: { endpointIds: string[]; resumedAt: Date | undefined },
 ): Promise<string[]> {
   const rows = await sql<{ endpointId: string }[]>`
@@ -163,7 +163,7 @@ export async function forgetFailures(
 const shards = 16
 
 /** Counts a report for the failure threshold: each endpoint once, with its last report. Call it after `insertReport`. */
-export async function countReport(sql: Sql, { tenantId, applicationName }: Place, report: Report) {
+export async function countReport(sql: Sql, { tenantId, applicationName }: ApplicationKey, report: Report) {
   const { endpointId, number, epoch, ok, at } = report
   await sql`
     with old as (
@@ -188,7 +188,7 @@ export async function countReport(sql: Sql, { tenantId, applicationName }: Place
 /** Returns how many endpoints reported the version since the last resume, and how many of them could not apply it. */
 export async function sumReports(
   sql: Sql,
-  { tenantId, applicationName, number, epoch }: Place & { number: number; epoch: number },
+  { tenantId, applicationName, number, epoch }: ApplicationKey & { number: number; epoch: number },
 ): Promise<{ reported: number; failed: number }> {
   const [row] = await sql<{ reported: number; failed: number }[]>`
     select coalesce(sum(reported), 0)::bigint as reported, coalesce(sum(failed), 0)::bigint as failed from software.report_counts
@@ -197,7 +197,7 @@ export async function sumReports(
 }
 
 /** Returns whether the version is the current one of an endpoint. */
-export async function isCurrent(sql: Sql, { tenantId, applicationName, number }: Place & { number: number }) {
+export async function isCurrent(sql: Sql, { tenantId, applicationName, number }: ApplicationKey & { number: number }) {
   const rows = await sql`
     select from software.endpoints
     where tenant_id = ${tenantId} and application_name = ${applicationName} and current = ${number} limit 1`

@@ -1,7 +1,7 @@
 /** Stores which filters the versions of an application name, and the bits of endpoints that match them. */
 import type { Sql } from '../../../kernel/db.ts'
 import type { Matches } from '../plan.ts'
-import type { Place } from './versions.ts'
+import type { ApplicationKey } from './versions.ts'
 
 export interface FilterRow {
   filterId: string
@@ -10,7 +10,7 @@ export interface FilterRow {
   generation: number
 }
 
-export async function findFilters(sql: Sql, { tenantId, applicationName }: Place): Promise<FilterRow[]> {
+export async function findFilters(sql: Sql, { tenantId, applicationName }: ApplicationKey): Promise<FilterRow[]> {
   return await sql<FilterRow[]>`
     select filter_id, bit, ready, generation from software.filters
     where tenant_id = ${tenantId} and application_name = ${applicationName} order by bit`
@@ -18,7 +18,7 @@ export async function findFilters(sql: Sql, { tenantId, applicationName }: Place
 
 export async function findFilter(
   sql: Sql,
-  { tenantId, applicationName }: Place,
+  { tenantId, applicationName }: ApplicationKey,
   filterId: string,
 ): Promise<FilterRow | undefined> {
   const [row] = await sql<FilterRow[]>`
@@ -28,27 +28,36 @@ export async function findFilter(
 }
 
 /** Returns the ids of all filters that versions of the application name. */
-export async function findNamedFilters(sql: Sql, { tenantId, applicationName }: Place): Promise<string[]> {
+export async function findNamedFilters(sql: Sql, { tenantId, applicationName }: ApplicationKey): Promise<string[]> {
   const rows = await sql<{ filterId: string }[]>`
     select distinct filter_id from software.rollout_filters
     where tenant_id = ${tenantId} and application_name = ${applicationName} order by 1`
   return rows.map(({ filterId }) => filterId)
 }
 
-export async function insertFilter(sql: Sql, { tenantId, applicationName }: Place, filterId: string, bit: number) {
+export async function insertFilter(
+  sql: Sql,
+  { tenantId, applicationName }: ApplicationKey,
+  filterId: string,
+  bit: number,
+) {
   await sql`
     insert into software.filters (tenant_id, application_name, filter_id, bit)
     values (${tenantId}, ${applicationName}, ${filterId}, ${bit})`
 }
 
-export async function deleteFilters(sql: Sql, { tenantId, applicationName }: Place, filterIds: string[]) {
+export async function deleteFilters(sql: Sql, { tenantId, applicationName }: ApplicationKey, filterIds: string[]) {
   await sql`
     delete from software.filters where tenant_id = ${tenantId} and application_name = ${applicationName}
       and filter_id = any(${filterIds}::text[])`
 }
 
 /** Excludes the filter until its members are read again. Returns its new generation. */
-export async function resetFilter(sql: Sql, { tenantId, applicationName }: Place, filterId: string): Promise<number> {
+export async function resetFilter(
+  sql: Sql,
+  { tenantId, applicationName }: ApplicationKey,
+  filterId: string,
+): Promise<number> {
   const [row] = await sql<{ generation: number }[]>`
     update software.filters set ready = false, generation = nextval('software.revisions')
     where tenant_id = ${tenantId} and application_name = ${applicationName} and filter_id = ${filterId}
@@ -59,7 +68,7 @@ export async function resetFilter(sql: Sql, { tenantId, applicationName }: Place
 /** Marks the filter as ready unless it was reset meanwhile. */
 export async function markReady(
   sql: Sql,
-  { tenantId, applicationName }: Place,
+  { tenantId, applicationName }: ApplicationKey,
   { filterId, generation }: { filterId: string; generation: number },
 ): Promise<boolean> {
   const { count } = await sql`
@@ -70,7 +79,7 @@ export async function markReady(
 }
 
 /** Locks rows of endpoints until the transaction ends. Returns the ids of those that exist. */
-export async function lockEndpoints(sql: Sql, { tenantId, applicationName }: Place, endpointIds: string[]) {
+export async function lockEndpoints(sql: Sql, { tenantId, applicationName }: ApplicationKey, endpointIds: string[]) {
   const rows = await sql<{ endpointId: string }[]>`
     select endpoint_id from software.endpoints
     where tenant_id = ${tenantId} and application_name = ${applicationName} and endpoint_id = any(${endpointIds}::text[])
@@ -80,7 +89,7 @@ export async function lockEndpoints(sql: Sql, { tenantId, applicationName }: Pla
 
 export async function findEndpointIds(
   sql: Sql,
-  { tenantId, applicationName }: Place,
+  { tenantId, applicationName }: ApplicationKey,
   { after, limit }: { after: string; limit: number },
 ): Promise<string[]> {
   const rows = await sql<{ endpointId: string }[]>`
@@ -93,7 +102,7 @@ export async function findEndpointIds(
 /** Stores the filters that endpoints match. Returns the endpoints whose filters changed. */
 export async function updateMatches(
   sql: Sql,
-  { tenantId, applicationName }: Place,
+  { tenantId, applicationName }: ApplicationKey,
   endpoints: (Matches & { endpointId: string })[],
 ): Promise<string[]> {
   const rows = await sql<{ endpointId: string }[]>`

@@ -4,7 +4,7 @@
  */
 import type { Fragment, Sql } from '../../../kernel/db.ts'
 import { conditionsOf, matchesOf, type Plan, type TargetCondition, targetRules } from '../plan.ts'
-import type { Place } from './versions.ts'
+import type { ApplicationKey } from './versions.ts'
 
 export interface TargetPlan {
   plan: Plan
@@ -13,7 +13,7 @@ export interface TargetPlan {
 
 const concatenated = (sql: Sql, fragments: Fragment[]) => fragments.reduce((before, one) => sql`${before}${one}`, sql``)
 
-const ofPlace = (sql: Sql, { tenantId, applicationName }: Place) =>
+const ofApplication = (sql: Sql, { tenantId, applicationName }: ApplicationKey) =>
   sql`tenant_id = ${tenantId} and application_name = ${applicationName}`
 
 /** Rounds up to a power of two, so that few different statements are prepared. */
@@ -23,7 +23,11 @@ const roundUp = (count: number) => (count === 0 ? 0 : 2 ** Math.ceil(Math.log2(c
  * Returns a relation with the columns of `software.endpoints` and `target`, `failure` (the failed version, unless its rollout was
  * resumed since) and `state` (document 5, 4.9).
  */
-export function withTargets(sql: Sql, { tenantId, applicationName }: Place, { plan, at }: TargetPlan): Fragment {
+export function withTargets(
+  sql: Sql,
+  { tenantId, applicationName }: ApplicationKey,
+  { plan, at }: TargetPlan,
+): Fragment {
   const rules = targetRules(plan, at)
   const width = roundUp(Math.max(0, ...rules.map(({ slots }) => slots.length)))
   const slots = Array.from({ length: width }, (_, index) => slotOf(sql, rules, index))
@@ -115,7 +119,12 @@ const upperCount = 2 ** 30
  * Counts the endpoints of a rollout. Each endpoint is counted once. Two sums with two counts each: with four counts, the conditions of
  * each row are evaluated four times.
  */
-export async function countRollout(sql: Sql, place: Place, targets: TargetPlan, number: number): Promise<Counts> {
+export async function countRollout(
+  sql: Sql,
+  application: ApplicationKey,
+  targets: TargetPlan,
+  number: number,
+): Promise<Counts> {
   const resumedAt = targets.plan.byNumber.get(number)?.resumedAt
   const hasFailed = sql`failed = ${number}
     ${resumedAt === undefined ? sql`` : sql`and (reported_date < ${new Date(resumedAt)}) is not true`}`
@@ -127,27 +136,33 @@ export async function countRollout(sql: Sql, place: Place, targets: TargetPlan, 
       select coalesce(sum(case when current = ${number} then 1 when offered = ${number} then ${upper} else 0 end), 0) as reported,
         coalesce(sum(case when current = ${number} or offered = ${number} then 0 when ${hasFailed} then 1
           when ${hasTarget(sql, targets, number)} then ${upper} else 0 end), 0) as others
-      from software.endpoints where ${ofPlace(sql, place)}) sums`
+      from software.endpoints where ${ofApplication(sql, application)}) sums`
   return row!
 }
 
 /** Counts the endpoints that have this target, by their current version. */
 export async function countTargets(
   sql: Sql,
-  place: Place,
+  application: ApplicationKey,
   targets: TargetPlan,
   number: number,
 ): Promise<{ current: number; count: number }[]> {
   return await sql<{ current: number; count: number }[]>`
     select current, count(*) from software.endpoints
-    where ${ofPlace(sql, place)} and ${hasTarget(sql, targets, number)} group by current`
+    where ${ofApplication(sql, application)} and ${hasTarget(sql, targets, number)} group by current`
 }
 
 /** Finds some endpoints with this target, in the order of their ids. */
-export async function findTargets(sql: Sql, place: Place, targets: TargetPlan, number: number, limit: number) {
+export async function findTargets(
+  sql: Sql,
+  application: ApplicationKey,
+  targets: TargetPlan,
+  number: number,
+  limit: number,
+) {
   const rows = await sql<{ endpointId: string }[]>`
     select endpoint_id from software.endpoints
-    where ${ofPlace(sql, place)} and ${hasTarget(sql, targets, number)} order by endpoint_id limit ${limit}`
+    where ${ofApplication(sql, application)} and ${hasTarget(sql, targets, number)} order by endpoint_id limit ${limit}`
   return rows.map(({ endpointId }) => endpointId)
 }
 
@@ -183,25 +198,25 @@ const asked = (sql: Sql, query: EndpointQuestion) => sql`true
 
 export async function countEndpoints(
   sql: Sql,
-  place: Place,
+  application: ApplicationKey,
   targets: TargetPlan,
   query: EndpointQuestion,
 ): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
-    select count(*) from (${withTargets(sql, place, targets)}) e where ${asked(sql, query)}`
+    select count(*) from (${withTargets(sql, application, targets)}) e where ${asked(sql, query)}`
   return row!.count
 }
 
 /** Finds a page of endpoints in the order of their ids, behind `after` or from `offset`. */
 export async function findEndpoints(
   sql: Sql,
-  place: Place,
+  application: ApplicationKey,
   targets: TargetPlan,
   query: EndpointQuestion & { after?: string; offset?: number; limit: number },
 ): Promise<EndpointRow[]> {
   return await sql<EndpointRow[]>`
     select endpoint_id, current, target, failure, offered, offered_date, status_code, reason_phrase, updated_date, state
-    from (${withTargets(sql, place, targets)}) e
+    from (${withTargets(sql, application, targets)}) e
     where ${asked(sql, query)} ${query.after === undefined ? sql`` : sql`and endpoint_id > ${query.after}`}
     order by endpoint_id offset ${query.offset ?? 0} limit ${query.limit}`
 }

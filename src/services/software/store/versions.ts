@@ -2,7 +2,7 @@
 import type { Sql } from '../../../kernel/db.ts'
 import type { PlannedFilter, PlannedVersion, RolloutState, RolloutStrategy } from '../plan.ts'
 
-export interface Place {
+export interface ApplicationKey {
   tenantId: string
   applicationName: string
 }
@@ -30,7 +30,7 @@ export interface VersionFields {
   minimumAttempts: number | null
 }
 
-export interface VersionRow extends Place, VersionFields, Nullable<StoredFile> {
+export interface VersionRow extends ApplicationKey, VersionFields, Nullable<StoredFile> {
   number: number
   version: string
   specification: string | null
@@ -44,7 +44,7 @@ export interface VersionRow extends Place, VersionFields, Nullable<StoredFile> {
 type Nullable<T> = { [K in keyof T]: T[K] | null }
 
 /** Locks the software of an application until the transaction ends; creates its row if there is none. */
-export async function lockApplication(sql: Sql, { tenantId, applicationName }: Place) {
+export async function lockApplication(sql: Sql, { tenantId, applicationName }: ApplicationKey) {
   await sql`
     insert into software.applications (tenant_id, application_name) values (${tenantId}, ${applicationName})
     on conflict do nothing`
@@ -65,7 +65,7 @@ export async function blockChanges(sql: Sql, applicationName: string) {
 }
 
 /** Gives the application a new revision. */
-export async function bumpRevision(sql: Sql, { tenantId, applicationName }: Place) {
+export async function bumpRevision(sql: Sql, { tenantId, applicationName }: ApplicationKey) {
   await sql`
     update software.applications set revision = nextval('software.revisions')
     where tenant_id = ${tenantId} and application_name = ${applicationName}`
@@ -84,7 +84,7 @@ interface PlanRow {
 /** Reads what decides about the targets of an application, in one snapshot. Undefined if it never had software. */
 export async function findPlan(
   sql: Sql,
-  { tenantId, applicationName }: Place,
+  { tenantId, applicationName }: ApplicationKey,
 ): Promise<{ revision: number; versions: PlannedVersion[] } | undefined> {
   const [row] = await sql<PlanRow[]>`
     select a.revision, coalesce((
@@ -129,7 +129,7 @@ const columns = (sql: Sql) => sql`v.tenant_id, v.application_name, v.number, v.v
 
 export async function findVersion(
   sql: Sql,
-  { tenantId, applicationName, version }: Place & { version: string },
+  { tenantId, applicationName, version }: ApplicationKey & { version: string },
 ): Promise<VersionRow | undefined> {
   const [row] = await sql<VersionRow[]>`
     select ${columns(sql)} from software.versions v
@@ -140,7 +140,7 @@ export async function findVersion(
 /** Finds versions by their numbers, in the order of the numbers. */
 export async function findVersions(
   sql: Sql,
-  { tenantId, applicationName, numbers }: Place & { numbers: number[] },
+  { tenantId, applicationName, numbers }: ApplicationKey & { numbers: number[] },
 ): Promise<VersionRow[]> {
   return await sql<VersionRow[]>`
     select ${columns(sql)} from software.versions v
@@ -149,13 +149,16 @@ export async function findVersions(
 }
 
 /** Locks a version against reports and deletion until the transaction ends. */
-export async function lockVersion(sql: Sql, { tenantId, applicationName, number }: Place & { number: number }) {
+export async function lockVersion(
+  sql: Sql,
+  { tenantId, applicationName, number }: ApplicationKey & { number: number },
+) {
   await sql`
     select from software.versions
     where tenant_id = ${tenantId} and application_name = ${applicationName} and number = ${number} for update`
 }
 
-export type NewVersion = Place &
+export type NewVersion = ApplicationKey &
   VersionFields & {
     version: string
     specification: string | null
@@ -181,7 +184,7 @@ export async function insertVersion(sql: Sql, version: NewVersion): Promise<numb
 
 export async function updateVersion(
   sql: Sql,
-  { tenantId, applicationName, number }: Place & { number: number },
+  { tenantId, applicationName, number }: ApplicationKey & { number: number },
   fields: Partial<VersionFields & Nullable<StoredFile> & { updatedDate: Date }>,
 ) {
   await sql`
@@ -191,7 +194,7 @@ export async function updateVersion(
 
 export async function replaceRolloutFilters(
   sql: Sql,
-  { tenantId, applicationName, number }: Place & { number: number },
+  { tenantId, applicationName, number }: ApplicationKey & { number: number },
   filters: RolloutFilter[],
 ) {
   await sql`
@@ -208,7 +211,7 @@ export async function replaceRolloutFilters(
 /** Deletes a version, its filters and reports, and takes it out of the graph. Returns the key of its content. */
 export async function deleteVersion(
   sql: Sql,
-  { tenantId, applicationName, number }: Place & { number: number },
+  { tenantId, applicationName, number }: ApplicationKey & { number: number },
 ): Promise<string | null> {
   await replaceRolloutFilters(sql, { tenantId, applicationName, number }, [])
   await sql`
@@ -229,7 +232,7 @@ export async function deleteVersion(
 /** Sets the state of a rollout; with `resumedDate`, counting starts anew. Returns whether anything changed. */
 export async function setRolloutState(
   sql: Sql,
-  { tenantId, applicationName, number }: Place & { number: number },
+  { tenantId, applicationName, number }: ApplicationKey & { number: number },
   to: { state: RolloutState; reason: string | null; at: Date; resumed?: boolean },
 ): Promise<boolean> {
   const { count } = await sql`
@@ -243,7 +246,7 @@ export async function setRolloutState(
 /** Begins a new count of reports: failures before `at` do not count any more. The rollout keeps its state. */
 export async function beginEpoch(
   sql: Sql,
-  { tenantId, applicationName, number }: Place & { number: number },
+  { tenantId, applicationName, number }: ApplicationKey & { number: number },
   at: Date,
 ) {
   await sql`
@@ -259,9 +262,9 @@ export async function findByFile(sql: Sql, fileId: string): Promise<VersionRow |
 /** Finds applications with a rollout date in this period, in pages behind `from`. */
 export async function findDueApplications(
   sql: Sql,
-  { after, until, from, limit }: { after: Date; until: Date; from: Place; limit: number },
-): Promise<Place[]> {
-  return await sql<Place[]>`
+  { after, until, from, limit }: { after: Date; until: Date; from: ApplicationKey; limit: number },
+): Promise<ApplicationKey[]> {
+  return await sql<ApplicationKey[]>`
     select distinct tenant_id, application_name from software.rollout_filters
     where rollout_date > ${after} and rollout_date <= ${until}
       and (tenant_id, application_name) > (${from.tenantId}, ${from.applicationName})

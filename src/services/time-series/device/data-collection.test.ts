@@ -214,9 +214,9 @@ suite('enrichment', () => {
 
   async function configure(app: string, config: object, version?: string) {
     const own = { 'metadata-enrichment': config }
-    const place = version ? { versions: { [version]: own } } : own
+    const level = version ? { versions: { [version]: own } } : own
     const path = `/api/v1/app-configs/applications/${app}${version ? `/app-versions/${version}` : ''}`
-    return await admin(`PUT ${path}`, { dcx: { platform: { applications: { [app]: place } } } })
+    return await admin(`PUT ${path}`, { dcx: { platform: { applications: { [app]: level } } } })
   }
 
   async function aSpeaker(config: object | undefined, metadata: object, ofVersion?: object) {

@@ -37,21 +37,21 @@ export async function* csvOf(
   descending: boolean,
   { names = valueNamesOf(series), withHeader = true, counted }: CsvOptions = {},
 ): AsyncGenerator<Buffer> {
-  const places = new Map(names.map((name, place) => [name, place]))
+  const indexes = new Map(names.map((name, index) => [name, index]))
   const text = createTextBuffer(bufferBytes + 4096)
   if (withHeader) put(text, `${['timestamp', 'endpointId', 'series', ...names.map(cell)].join()}\r\n`)
   for await (const { fragments, idOf } of parts)
     for (const fragment of fragments) {
-      const columns = fragment.columns.toSorted((a, b) => places.get(a.name)! - places.get(b.name)!)
+      const columns = fragment.columns.toSorted((a, b) => indexes.get(a.name)! - indexes.get(b.name)!)
       const rows = rowsOf(columns, descending)
       counted?.(rows.count)
-      const placeOf = columns.map(({ name }) => places.get(name)!)
+      const positionOf = columns.map(({ name }) => indexes.get(name)!)
       const middle = `Z,${cell(idOf(fragment.endpointNo))},${cell(fragment.series.name)}`
       for (let index = 0; index < rows.count; index++) {
         const row = rowAt(rows, index)
         putTime(text, rows.times[row]!)
         put(text, middle)
-        putValues(text, rows, row, placeOf, names.length)
+        putValues(text, rows, row, positionOf, names.length)
         if (text.length >= bufferBytes) yield takeText(text)
       }
     }
@@ -70,17 +70,23 @@ function putTime(text: TextBuffer, time: number) {
   text.length += dayText.length
 }
 
-/** Writes the cells of a row. `placeOf` has the ascending position of each column. */
-function putValues(text: TextBuffer, { columns, cells }: AlignedRows, row: number, placeOf: number[], width: number) {
+/** Writes the cells of a row. `positionOf` has the ascending position of each column. */
+function putValues(
+  text: TextBuffer,
+  { columns, cells }: AlignedRows,
+  row: number,
+  positionOf: number[],
+  width: number,
+) {
   const first = cells ? cells.starts[row]! : 0
   const end = cells ? cells.starts[row + 1]! : columns.length
   let columnIndex = -1
   for (let cell = first; cell < end; cell++) {
     const column = cells ? cells.columns[cell]! : cell
-    putCommas(text, placeOf[column]! - columnIndex)
-    columnIndex = placeOf[column]!
+    putCommas(text, positionOf[column]! - columnIndex)
+    columnIndex = positionOf[column]!
     reserve(text, numberBytesMax)
-    putCell(text, columns[column]!.points, cells ? cells.places[cell]! : row)
+    putCell(text, columns[column]!.points, cells ? cells.pointIndexes[cell]! : row)
   }
   putCommas(text, width - 1 - columnIndex)
   put(text, '\r\n')

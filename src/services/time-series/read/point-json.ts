@@ -68,7 +68,7 @@ function putRow(text: TextBuffer, { columns, cells }: AlignedRows, names: Buffer
     if (cell > first) text.bytes[text.length++] = 0x2c
     text.bytes.set(names[column]!, text.length)
     text.length += names[column]!.length
-    putValue(text, columns[column]!.points, cells ? cells.places[cell]! : row)
+    putValue(text, columns[column]!.points, cells ? cells.pointIndexes[cell]! : row)
   }
 }
 
@@ -91,7 +91,7 @@ interface Cells {
   starts: Uint32Array
   columns: Uint32Array
   /** Indexes of the points of the column. */
-  places: Uint32Array
+  pointIndexes: Uint32Array
 }
 
 /** Returns the index in `times` of the row that is written at this position. */
@@ -122,17 +122,21 @@ function haveSameTimes([first, ...others]: Column[]): boolean {
 function aligned(columns: Column[]): AlignedRows {
   if (haveSameTimes(columns)) return { count: columns[0]!.points.count, times: columns[0]!.points.times, columns }
   const times = allTimes(columns)
-  const rows = columns.map(({ points }) => placesAmong(times, points))
+  const rows = columns.map(({ points }) => rowIndexesOf(times, points))
   const starts = new Uint32Array(times.length + 1)
   for (const columnRows of rows) for (const row of columnRows) starts[row + 1]!++
   for (let row = 0; row < times.length; row++) starts[row + 1]! += starts[row]!
   const next = starts.slice()
-  const cells: Cells = { starts, columns: new Uint32Array(starts.at(-1)!), places: new Uint32Array(starts.at(-1)!) }
+  const cells: Cells = {
+    starts,
+    columns: new Uint32Array(starts.at(-1)!),
+    pointIndexes: new Uint32Array(starts.at(-1)!),
+  }
   for (const [column, columnRows] of rows.entries())
     for (let index = 0; index < columnRows.length; index++) {
       const cell = next[columnRows[index]!]!++
       cells.columns[cell] = column
-      cells.places[cell] = index
+      cells.pointIndexes[cell] = index
     }
   return { count: times.length, times, columns, cells }
 }
@@ -153,14 +157,14 @@ function allTimes(columns: Column[]): Float64Array {
   return allTimesSorted.subarray(0, unique)
 }
 
-function placesAmong(times: Float64Array, points: Points): Uint32Array {
-  const places = new Uint32Array(points.count)
+function rowIndexesOf(times: Float64Array, points: Points): Uint32Array {
+  const rowIndexes = new Uint32Array(points.count)
   let next = 0
   for (let index = 0; index < points.count; index++) {
     const time = points.times[index]!
     // Usually the next time; among many columns it may be far away.
     if (times[next] !== time) next = firstFrom({ times, count: times.length }, time)
-    places[index] = next++
+    rowIndexes[index] = next++
   }
-  return places
+  return rowIndexes
 }

@@ -127,7 +127,7 @@ test('times are written like Date.toISOString, also before 1970', () => {
 test('aligning many values with distinct times takes memory for each point only', () => {
   const columns = Array.from({ length: 2000 }, (_, column) => ({
     name: `v${column}`,
-    points: pointsOf(Array.from({ length: 10 }, (_, place) => [place * 2000 + column, column])),
+    points: pointsOf(Array.from({ length: 10 }, (_, index) => [index * 2000 + column, column])),
   }))
   const before = process.memoryUsage().arrayBuffers
   const rows = rowsOf(columns, true)

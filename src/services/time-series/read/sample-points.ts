@@ -19,19 +19,19 @@ interface SelectedOfSet {
   /** Indexes in `wanted`. */
   wanted: number[]
   /** Index of each value in the sample. */
-  places: number[]
+  valueIndexes: number[]
 }
 
 export function sampleFormat(all: SeriesSet[], wanted: number[]): SampleFormat {
   const bySet = new Map<number, SelectedOfSet>()
   const indexOf = new Map(wanted.map((seriesId, index) => [seriesId, index]))
   for (const { setId, seriesIds } of all) {
-    const selected: SelectedOfSet = { wanted: [], places: [] }
+    const selected: SelectedOfSet = { wanted: [], valueIndexes: [] }
     for (let valueIndex = 0; valueIndex < seriesIds.length; valueIndex++) {
       const index = indexOf.get(seriesIds[valueIndex]!)
       if (index === undefined) continue
       selected.wanted.push(index)
-      selected.places.push(valueIndex)
+      selected.valueIndexes.push(valueIndex)
     }
     if (selected.wanted.length > 0) bySet.set(setId, selected)
   }
@@ -138,7 +138,7 @@ function runsOf(
       const number = numbers.values[index]!
       if (Number.isNaN(number)) {
         run.others ??= new Map()
-        run.others.set(run.times.length, otherValues?.[ofSet.places[index]!] ?? null)
+        run.others.set(run.times.length, otherValues?.[ofSet.valueIndexes[index]!] ?? null)
       }
       run.times.push(time)
       run.numbers.push(number)
@@ -161,7 +161,7 @@ function valuesIn({ arrays, picked }: SampleRows) {
   const view = arrays && new DataView(arrays.buffer, arrays.byteOffset, arrays.length)
   const result = { values: [] as number[], hasOther: false }
   let offset = 0
-  return ({ wanted, places }: SelectedOfSet) => {
+  return ({ wanted, valueIndexes }: SelectedOfSet) => {
     result.hasOther = false
     if (view) {
       const count = view.getInt32(offset + 12)
@@ -169,7 +169,7 @@ function valuesIn({ arrays, picked }: SampleRows) {
       for (let index = 0; index < count; index++)
         if (Number.isNaN(view.getFloat64(values + index * 12))) result.hasOther = true
       for (let index = 0; index < wanted.length; index++)
-        result.values[index] = view.getFloat64(values + places[index]! * 12)
+        result.values[index] = view.getFloat64(values + valueIndexes[index]! * 12)
       offset += arrayHead + count * 12
     } else
       for (let index = 0; index < wanted.length; index++) {

@@ -48,7 +48,7 @@ suite('without a configuration', () => {
 })
 
 suite('with a configuration', () => {
-  const places = plan({
+  const configured = plan({
     'auto-extract': false,
     names: {
       place: {
@@ -64,20 +64,23 @@ suite('with a configuration', () => {
 
   test('paths are followed, missing values are left out, and null is a value', () => {
     const sample = { gps: { lat: 50.45, lon: null }, states: ['a', 'b'], ts: 1_700_000_000.5, speed: 3 }
-    assert.deepEqual(extract(places, sample), {
+    assert.deepEqual(extract(configured, sample), {
       at: 1_700_000_000_500,
       fields: ['place\nlat', 'place\nlon', 'state\nvalue'],
       values: [50.45, null, 'b'],
     })
-    assert.deepEqual(extract(places, { ts: 1 }), { at: 1000, fields: [], values: [] })
+    assert.deepEqual(extract(configured, { ts: 1 }), { at: 1000, fields: [], values: [] })
   })
 
   test('a value of another type and a missing time are rejected with their path', () => {
-    assert.deepEqual(extract(places, { ts: 1, gps: { lat: '50' } }), {
+    assert.deepEqual(extract(configured, { ts: 1, gps: { lat: '50' } }), {
       problem: 'gps.lat: expected a number, found a string (series place)',
     })
-    assert.deepEqual(extract(places, { gps: {} }), { problem: 'ts: expected a time (unix-epoch)' })
-    assert.match(JSON.stringify(extract(places, { ts: 1, gps: { lon: [] } })), /gps\.lon: expected a number, a text/)
+    assert.deepEqual(extract(configured, { gps: {} }), { problem: 'ts: expected a time (unix-epoch)' })
+    assert.match(
+      JSON.stringify(extract(configured, { ts: 1, gps: { lon: [] } })),
+      /gps\.lon: expected a number, a text/,
+    )
   })
 
   test('invalid parts of the configuration are reported with their path and left out', () => {
@@ -96,8 +99,8 @@ suite('with a configuration', () => {
     const checkedPlan = planOf(config as TimeSeriesConfiguration)
     assert.deepEqual(checkedPlan.series, [{ name: 'twice', values: [{ path: ['a'], name: 'value', type: undefined }] }])
     assert.deepEqual(checkedPlan.time, { path: ['timestamp'], format: 'any', fallback: 'server-timestamp' })
-    const places = new Set(problems.map(({ path }) => path.slice(1).join('.')))
-    for (const place of [
+    const paths = new Set(problems.map(({ path }) => path.slice(1).join('.')))
+    for (const path of [
       'auto-extract',
       'names.bad name',
       'names.twice.values.1.name',
@@ -108,7 +111,7 @@ suite('with a configuration', () => {
       'names.none.values',
       'timestamp.format',
     ])
-      assert.ok(places.has(place), `${place} is not among ${[...places].join(' ')}`)
+      assert.ok(paths.has(path), `${path} is not among ${[...paths].join(' ')}`)
   })
 })
 

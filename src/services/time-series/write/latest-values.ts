@@ -176,10 +176,10 @@ function newestValues(newest: NewestSample[], seriesOf: Map<number, number[]>): 
   const [only] = newest
   // Most endpoints always send the same fields.
   if (newest.length === 1)
-    return (seriesOf.get(only!.setId) ?? []).map((seriesId, place) => ({
+    return (seriesOf.get(only!.setId) ?? []).map((seriesId, index) => ({
       seriesId,
       timestamp: only!.ts,
-      value: only!.values[place]!,
+      value: only!.values[index]!,
     }))
   const best = new Map<number, LatestValue & { written: number }>()
   for (const { setId, ts, written, values } of newest)

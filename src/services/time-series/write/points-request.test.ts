@@ -58,10 +58,10 @@ suite('writing points', () => {
       [{ [id]: { good: at(1) } }, `${id}.good`],
       [{ [id]: [] }, id],
     ]
-    for (const [body, place] of cases) {
+    for (const [body, path] of cases) {
       const answer = await put(admin, endpoint, body)
       assert.equal(answer.status, 400, JSON.stringify(body))
-      assert.ok(answer.body.message.startsWith(`${place}: `), answer.body.message)
+      assert.ok(answer.body.message.startsWith(`${path}: `), answer.body.message)
     }
     for (const body of [[], null, 7, 'x']) assert.equal((await put(admin, endpoint, JSON.stringify(body))).status, 400)
     assert.deepEqual(await points(id), {})

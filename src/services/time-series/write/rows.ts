@@ -219,7 +219,7 @@ function sortedRows({ endpointNos, times }: Rows): Uint32Array {
  * more samples than numbers, the first ones share a number.
  */
 function assignNumbers(order: Uint32Array, { endpointNos, times, writtens, first }: Rows, samples: number[]) {
-  if (first === undefined) throw new Error('the rows have no place in the order of writes yet')
+  if (first === undefined) throw new Error('the rows have no number in the order of writes yet')
   const last = first + numbersOfGroup - 1
   let written = last
   for (let index = order.length - 1; index >= 0; index--) {
@@ -268,7 +268,7 @@ function putInt64(view: DataView, at: number, value: number): number {
 /** Encodes values that are not numbers as JSON, which escapes NUL and lone surrogates; PostgreSQL rejects both. */
 export const othersOf = (values: Value[]): string =>
   JSON.stringify(
-    Object.fromEntries(values.flatMap((value, place) => (typeof value === 'number' ? [] : [[place, value]]))),
+    Object.fromEntries(values.flatMap((value, index) => (typeof value === 'number' ? [] : [[index, value]]))),
   )
 
 /** Decodes the values of a stored row. */

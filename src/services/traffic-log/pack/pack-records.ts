@@ -91,26 +91,26 @@ function columnsOf({ data, endpointIds }: PackSource): Columns {
 }
 
 /** A record: the index of its source, and its index within. */
-type Place = [source: number, index: number]
-const microsOf = (all: Columns[], [source, index]: Place) => all[source]!.micros[index]!
+type RecordPosition = [source: number, index: number]
+const microsOf = (all: Columns[], [source, index]: RecordPosition) => all[source]!.micros[index]!
 
-function orderedRecords(all: Columns[]): Place[] {
-  const places = all.flatMap((columns, source) =>
-    Array.from({ length: columns.count }, (_, index): Place => [source, index]),
+function orderedRecords(all: Columns[]): RecordPosition[] {
+  const positions = all.flatMap((columns, source) =>
+    Array.from({ length: columns.count }, (_, index): RecordPosition => [source, index]),
   )
-  return places.sort((a, b) => microsOf(all, a) - microsOf(all, b) || compareIds(all, a, b))
+  return positions.sort((a, b) => microsOf(all, a) - microsOf(all, b) || compareIds(all, a, b))
 }
 
-const compareIds = (all: Columns[], [s1, i1]: Place, [s2, i2]: Place) => {
+const compareIds = (all: Columns[], [s1, i1]: RecordPosition, [s2, i2]: RecordPosition) => {
   const [id1, id2] = [correlationIdAt(all[s1]!, i1), correlationIdAt(all[s2]!, i2)]
   if (id1 !== id2) return id1 < id2 ? -1 : 1
   return Number(outboundAt(all[s1]!, i1)) - Number(outboundAt(all[s2]!, i2))
 }
 const outboundAt = ({ kinds, kind }: Columns, index: number) => kinds[kind[index]!]!.outbound
 
-function packBlock(all: Columns[], places: Place[]): PackedBlock {
-  const columns = createColumns(places.length * 256)
-  for (const [source, index] of places) columns.add(recordAt(all[source]!, index))
+function packBlock(all: Columns[], positions: RecordPosition[]): PackedBlock {
+  const columns = createColumns(positions.length * 256)
+  for (const [source, index] of positions) columns.add(recordAt(all[source]!, index))
   const firstAt = columns.micros[0]!
   const hasRequestIds = Array.prototype.some.call(columns.requestId, (id: number) => id >= 0)
   return {

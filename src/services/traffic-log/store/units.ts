@@ -31,7 +31,7 @@ export interface UnitQuery {
   descending: boolean
 }
 
-/** The place of a unit in the order: by its end if descending, else by its start. */
+/** The position of a unit in the order: by its end if descending, else by its start. */
 export interface Position {
   at: number
   id: string

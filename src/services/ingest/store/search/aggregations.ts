@@ -202,7 +202,7 @@ export async function findGroups(
   const ranked = rankedGroups(sql, levels, metrics, names, grouped)
   return await sql<GroupRow[]>`
     select array[${joined(sql, shown, ',')}] as keys, count, total, "values" from (${ranked}) ranked
-    order by place limit ${bucketsMax + 1}`.unprepared()
+    order by rank limit ${bucketsMax + 1}`.unprepared()
 }
 
 /** Cuts terms to their first ones, and puts groups in order. */
@@ -218,14 +218,14 @@ function rankedGroups(sql: Sql, levels: Level[], metrics: MetricOf[], names: Fra
   const partition = above.length === 0 ? sql`` : sql`partition by ${joined(sql, above, ',')}`
   if (grouping.kind !== 'terms')
     return sql`
-      select *, count as total, row_number() over (order by ${last}) as place from (${grouped}) g
+      select *, count as total, row_number() over (order by ${last}) as rank from (${grouped}) g
       where ${isPresent} and count >= ${grouping.minimum}`
   const order = termsOrder(sql, grouping.order, metrics, last)
   return sql`
     select * from (
-      select *, sum(count) over (${partition}) as total, row_number() over (${partition} order by ${order}) as place
-      from (${grouped}) g where ${isPresent} and count >= ${grouping.minimum}) placed
-    where place <= ${grouping.size}`
+      select *, sum(count) over (${partition}) as total, row_number() over (${partition} order by ${order}) as rank
+      from (${grouped}) g where ${isPresent} and count >= ${grouping.minimum}) ranked
+    where rank <= ${grouping.size}`
 }
 
 function termsOrder(sql: Sql, order: TermsOrder[], metrics: MetricOf[], key: Fragment): Fragment {
@@ -233,8 +233,8 @@ function termsOrder(sql: Sql, order: TermsOrder[], metrics: MetricOf[], key: Fra
     const direction = sql.unsafe(descending ? 'desc nulls last' : 'asc nulls last')
     if (by === '_count') return sql`count ${direction}`
     if (by === '_key') return sql`${key} ${direction}`
-    const place = metrics.findIndex(({ name }) => name === by) + 1
-    return place === 0 ? sql`count desc` : sql`"values"[${place}::int] ${direction}`
+    const column = metrics.findIndex(({ name }) => name === by) + 1
+    return column === 0 ? sql`count desc` : sql`"values"[${column}::int] ${direction}`
   })
   return joined(sql, [...parts, sql`${key} asc`], ',')
 }

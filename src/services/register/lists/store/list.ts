@@ -105,9 +105,9 @@ function pageSql(
   if (scans.length === 0) return sql`from register.endpoints e where false`
   if (scans.length === 1) return scanSql(scans[0]!, window)
   const parts = scans.map(
-    (scan) => sql`(select e.seq, e.ctid as place ${scanSql(scan, sql`limit ${offset + limit}::bigint`)})`,
+    (scan) => sql`(select e.seq, e.ctid as row_id ${scanSql(scan, sql`limit ${offset + limit}::bigint`)})`,
   )
-  return byCtid(sql, sql`select place from (${unionOf(sql, parts)}) parts order by seq ${window}`)
+  return byCtid(sql, sql`select row_id from (${unionOf(sql, parts)}) parts order by seq ${window}`)
 }
 
 /** Returns whether the query names only applications and versions. */
@@ -182,7 +182,7 @@ function matched(sql: Sql, query: EndpointQuery, filters: FilterIndex): Fragment
   const parts = partsOf(sql, query)
   const matches = (parts.length > 0 ? parts : [sql`false`]).map(
     (part) => sql`
-      select e.seq, e.ctid as place ${sort ? sql`, ${jsonOf(sql, sort.key)} as sorted_by` : sql``}
+      select e.seq, e.ctid as row_id ${sort ? sql`, ${jsonOf(sql, sort.key)} as sorted_by` : sql``}
       from register.endpoints e where ${part} ${also} ${conditionSql(sql, query)}`,
   )
   if (!among || 'condition' in among) return sql`matched as materialized (${unionOf(sql, matches)})`
@@ -200,8 +200,8 @@ export interface Texts {
 export type Counted = Texts & { total: number }
 
 /** Reads rows by `ctid`, without a second index lookup. */
-const byCtid = (sql: Sql, places: Fragment) =>
-  sql`from register.endpoints e where e.ctid = any(array(${places})) order by e.seq`
+const byCtid = (sql: Sql, ctids: Fragment) =>
+  sql`from register.endpoints e where e.ctid = any(array(${ctids})) order by e.seq`
 
 /** Returns a page and its total from the same snapshot. */
 export async function findPlain(sql: Sql, query: EndpointQuery, page: Page, view: View): Promise<Counted> {
@@ -251,18 +251,18 @@ export async function findMatching(
   page: Page,
   view: View,
 ): Promise<Counted> {
-  const places = sql`
-    select place from matched order by ${ordering(sql, query)} offset ${page.offset}::bigint limit ${page.limit}::bigint`
+  const ctids = sql`
+    select row_id from matched order by ${ordering(sql, query)} offset ${page.offset}::bigint limit ${page.limit}::bigint`
   const [row] = await sql<[Counted]>`
     with ${matched(sql, query, filters)}
-      ${query.sort ? sql`, page as materialized (select place, row_number() over () as position from (${places}) p)` : sql``}
-    ${textsOf(sql, view, query.sort ? ofPage(sql) : byCtid(sql, places), sql`(select count(*) from matched)`)}`
+      ${query.sort ? sql`, page as materialized (select row_id, row_number() over () as position from (${ctids}) p)` : sql``}
+    ${textsOf(sql, view, query.sort ? ofPage(sql) : byCtid(sql, ctids), sql`(select count(*) from matched)`)}`
   return row
 }
 
 const ofPage = (sql: Sql) => sql`
-  from register.endpoints e join page on page.place = e.ctid
-  where e.ctid = any(array(select place from page)) order by page.position`
+  from register.endpoints e join page on page.row_id = e.ctid
+  where e.ctid = any(array(select row_id from page)) order by page.position`
 
 /** Returns the numbers of all matching endpoints as one text, `3,17,18`, for a streamed response. A million take 8 MB. */
 export async function findNumbers(sql: Sql, query: EndpointQuery, filters: FilterIndex, offset: number) {

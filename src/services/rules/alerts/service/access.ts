@@ -8,7 +8,7 @@ import type { EntityType } from '../model.ts'
 import { type AlertRow, findAlert as findRow } from '../store/alerts.ts'
 
 /** An alert, and optionally the entity that it must belong to. */
-export interface AlertPlace {
+export interface AlertRef {
   alertId: string
   entityId?: string | undefined
   entityType?: EntityType | undefined
@@ -23,7 +23,7 @@ export const resourceOf = ({ tenantId, entityType, entityId, applicationName }: 
     : endpointResource({ tenantId, applicationName, endpointId: entityId })
 
 /** Checks that the alert exists, belongs to the entity, and that the caller holds the scope. */
-export function requireAlert(ctx: Ctx, alert: AlertPlace, row: AlertRow | undefined, scope: string): AlertRow {
+export function requireAlert(ctx: Ctx, alert: AlertRef, row: AlertRow | undefined, scope: string): AlertRow {
   const missing = () => NoAlert({ alertId: alert.alertId })
   if (!row) throw missing()
   authorizeOrNotFound(ctx, { read: 'alert:read', scope }, resourceOf(row), missing)
@@ -32,7 +32,7 @@ export function requireAlert(ctx: Ctx, alert: AlertPlace, row: AlertRow | undefi
   return row
 }
 
-export async function findAlert(sql: Sql, ctx: Ctx, alert: AlertPlace, scope: string): Promise<AlertRow> {
+export async function findAlert(sql: Sql, ctx: Ctx, alert: AlertRef, scope: string): Promise<AlertRow> {
   const row = isUuid(alert.alertId) ? await findRow(sql, ctx.tenantId, alert.alertId) : undefined
   return requireAlert(ctx, alert, row, scope)
 }

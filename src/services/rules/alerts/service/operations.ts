@@ -6,7 +6,7 @@ import { holds } from '../../../../kernel/permissions.ts'
 import { NoAlert } from '../../errors.ts'
 import type { Acknowledgement } from '../model.ts'
 import * as store from '../store/alerts.ts'
-import { type AlertPlace, findAlert, isUuid, requireAlert, resourceOf } from './access.ts'
+import { type AlertRef, findAlert, isUuid, requireAlert, resourceOf } from './access.ts'
 import { createEventWriter, resolve } from './changes.ts'
 
 export interface OperationDeps {
@@ -24,7 +24,7 @@ export interface BulkDeletion {
 async function changeOpen(
   deps: OperationDeps,
   ctx: Ctx,
-  alert: AlertPlace,
+  alert: AlertRef,
   work: (
     row: store.AlertRow,
     at: Date,
@@ -54,7 +54,7 @@ async function changeOpen(
 export const acknowledge = (
   deps: OperationDeps,
   ctx: Ctx,
-  alert: AlertPlace,
+  alert: AlertRef,
   { acknowledgement, comment }: { acknowledgement: Acknowledgement; comment?: string },
 ) =>
   changeOpen(deps, ctx, alert, (row) => {
@@ -64,13 +64,13 @@ export const acknowledge = (
     return { eventType: isAcknowledged ? 'ACKNOWLEDGED' : 'UPDATED', ...(comment !== undefined && { comment }) }
   })
 
-export const resolveByCaller = (deps: OperationDeps, ctx: Ctx, alert: AlertPlace, reason: string | undefined) =>
+export const resolveByCaller = (deps: OperationDeps, ctx: Ctx, alert: AlertRef, reason: string | undefined) =>
   changeOpen(deps, ctx, alert, (row, at) => {
     resolve(row, reason, at)
     return { eventType: 'RESOLVED' }
   })
 
-export async function deleteOne(deps: OperationDeps, ctx: Ctx, alert: AlertPlace) {
+export async function deleteOne(deps: OperationDeps, ctx: Ctx, alert: AlertRef) {
   const { id } = await findAlert(deps.kit.db.sql, ctx, alert, 'alert:delete')
   await store.deleteAlerts(deps.kit.db.sql, ctx.tenantId, [id])
 }

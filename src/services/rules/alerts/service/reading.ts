@@ -5,7 +5,7 @@ import { visibleResources } from '../../../../kernel/permissions.ts'
 import type { AlertView, EntityType, LifecycleEventType } from '../model.ts'
 import { viewOf } from '../store/alerts.ts'
 import * as store from '../store/lists.ts'
-import { type AlertPlace, findAlert } from './access.ts'
+import { type AlertRef, findAlert } from './access.ts'
 
 export type { Criteria, MetadataCriterion } from '../store/lists.ts'
 
@@ -19,7 +19,7 @@ export interface AlertReading {
   metadataKeys(ctx: Ctx, kind: 'ALERT' | 'ENTITY'): Promise<string[]>
   lifecycleEvents(
     ctx: Ctx,
-    alert: AlertPlace,
+    alert: AlertRef,
     query: { eventType?: LifecycleEventType | undefined; descending: boolean; offset: number; limit: number },
   ): Promise<{ totalElements: number; content: LifecycleEventView[] }>
 }

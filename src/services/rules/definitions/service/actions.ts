@@ -137,8 +137,8 @@ export async function columnsOf(deps: Deps, ctx: Ctx, type: ActionType, body: Ac
 /** Returns the id of a rule that the caller may execute: 400 if the caller may not read it, 403 without the scope (document 5, 1.2). */
 async function executableRule({ kit }: Deps, ctx: Ctx, ruleId: string): Promise<string> {
   const unknown = () => invalidField('ruleId', `there is no rule ${ruleId}, or the caller may not read it`)
-  const [id, place] = [ruleId.toLowerCase(), { tenantId: ctx.tenantId }]
-  const row = library.isUuid(id) ? await library.findById(kit.db.sql, ruleKind, { ...place, id }) : undefined
+  const [id, tenant] = [ruleId.toLowerCase(), { tenantId: ctx.tenantId }]
+  const row = library.isUuid(id) ? await library.findById(kit.db.sql, ruleKind, { ...tenant, id }) : undefined
   if (!row) throw unknown()
   const resource = onResource(ctx.tenantId, library.resourceName(ruleKind, id))
   authorizeOrNotFound(ctx, { read: 'rule:read', scope: 'rule:execute' }, resource, unknown)

@@ -84,15 +84,15 @@ async function insertPart(
 }
 
 async function changePart({ kit }: Deps, sql: Sql, ctx: Ctx, { part, id, columns }: WrittenPart) {
-  const place = { tenantId: ctx.tenantId, id }
-  const row = await lockRow<Row>(sql, part.table, place)
+  const key = { tenantId: ctx.tenantId, id }
+  const row = await lockRow<Row>(sql, part.table, key)
   if (!row || isSame(row, columns)) return
   const updatedAt = kit.now()
   // Another writer alone makes no version: the rule is as it was.
   const isChanged = !isSame(row, part.columns)
   const counter = part.table === 'rules' ? 'version' : 'revision'
   const counted = row[counter]! + (isChanged ? 1 : 0)
-  await updateRow(sql, part.table, place, { ...columns, [counter]: counted, updatedAt })
+  await updateRow(sql, part.table, key, { ...columns, [counter]: counted, updatedAt })
   if (part.table === 'rules' && isChanged)
     await addVersion(sql, ctx, { id, version: counted, fields: part.columns, updatedAt })
 }

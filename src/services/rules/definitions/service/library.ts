@@ -63,9 +63,9 @@ export async function requireRow<R extends Row>(
   request: { id: string; verb: Verb; lock?: boolean },
 ): Promise<R> {
   const id = request.id.toLowerCase()
-  const place = { tenantId: ctx.tenantId, id, type: kind.type }
+  const key = { tenantId: ctx.tenantId, id, type: kind.type }
   const find = request.lock ? store.lockRow : store.findRow
-  const row = isUuid(id) ? await find<R>(sql, kind.table, place) : undefined
+  const row = isUuid(id) ? await find<R>(sql, kind.table, key) : undefined
   if (!row) throw kind.missing(request.id)
   const access = { read: `${kind.scope}:read`, scope: `${kind.scope}:${request.verb}` }
   authorizeOrNotFound(ctx, access, resourceOf(kind, ctx.tenantId, id), () => kind.missing(request.id))
@@ -132,8 +132,8 @@ export async function change(
 ): Promise<number | undefined> {
   if (isSame(row, columns)) return undefined
   const counted = row[kind.counter]! + 1
-  const place = { tenantId: row.tenantId, id: row.id }
-  await store.updateRow(sql, kind.table, place, { ...columns, [kind.counter]: counted, updatedAt: kit.now() })
+  const key = { tenantId: row.tenantId, id: row.id }
+  await store.updateRow(sql, kind.table, key, { ...columns, [kind.counter]: counted, updatedAt: kit.now() })
   if (kind.isKept) await changes.record(sql, row.tenantId, [row.id])
   return counted
 }

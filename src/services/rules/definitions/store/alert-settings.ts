@@ -19,10 +19,10 @@ export async function replaceLinks(
   await sql`delete from rules.rule_actions where rule_id = ${ruleId}`
   await sql`
     insert into rules.rule_triggers (rule_id, trigger_id, tenant_id, position)
-    select ${ruleId}, id, ${tenantId}, place from unnest(${links.triggers}::uuid[]) with ordinality as given(id, place)`
+    select ${ruleId}, id, ${tenantId}, position from unnest(${links.triggers}::uuid[]) with ordinality as given(id, position)`
   const actions = [...links.positive, ...links.negative]
   await sql`
     insert into rules.rule_actions (rule_id, action_id, is_positive, tenant_id, position)
-    select ${ruleId}, id, place <= ${links.positive.length}, ${tenantId}, place
-    from unnest(${actions}::uuid[]) with ordinality as given(id, place)`
+    select ${ruleId}, id, position <= ${links.positive.length}, ${tenantId}, position
+    from unnest(${actions}::uuid[]) with ordinality as given(id, position)`
 }

@@ -61,9 +61,9 @@ export async function deleteTriggerLinks(sql: Sql, { ruleId }: OfRule, triggerId
 export async function appendTriggerLinks(sql: Sql, { tenantId, ruleId }: OfRule, triggerIds: string[]): Promise<void> {
   await sql`
     insert into rules.rule_triggers (rule_id, trigger_id, tenant_id, position)
-    select ${ruleId}, id, ${tenantId}, place + coalesce(
+    select ${ruleId}, id, ${tenantId}, position + coalesce(
       (select max(position) from rules.rule_triggers where rule_id = ${ruleId}), 0)
-    from unnest(${triggerIds}::uuid[]) with ordinality as given(id, place)`
+    from unnest(${triggerIds}::uuid[]) with ordinality as given(id, position)`
 }
 
 export async function deleteActionLinks(
@@ -84,7 +84,7 @@ export async function appendActionLinks(
 ): Promise<void> {
   await sql`
     insert into rules.rule_actions (rule_id, action_id, is_positive, tenant_id, position)
-    select ${ruleId}, id, ${isPositive}, ${tenantId}, place + coalesce(
+    select ${ruleId}, id, ${isPositive}, ${tenantId}, position + coalesce(
       (select max(position) from rules.rule_actions where rule_id = ${ruleId}), 0)
-    from unnest(${actionIds}::uuid[]) with ordinality as given(id, place)`
+    from unnest(${actionIds}::uuid[]) with ordinality as given(id, position)`
 }

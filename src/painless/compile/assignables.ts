@@ -22,7 +22,7 @@ type Read = (target: unknown, key: unknown) => unknown
 type Write = (target: unknown, key: unknown, value: unknown) => void
 
 /** Something with a value that can be read and perhaps assigned: a variable, field or element. */
-export interface Place {
+export interface Assignable {
   type: Type
   at: number
   /** Slot of a variable. */
@@ -39,8 +39,8 @@ export interface Place {
 const isMap = (type: Type): boolean => isAssignable(findType('Map')!, type)
 const isList = (type: Type): boolean => isAssignable(findType('List')!, type)
 
-/** Compiles what an assignment or a read refers to; undefined for expressions that have no place. */
-export function compilePlace(node: Expression, scope: Scope): Place | undefined {
+/** Compiles what an assignment or a read refers to; undefined for expressions that nothing can be assigned to. */
+export function compileAssignable(node: Expression, scope: Scope): Assignable | undefined {
   switch (node.kind) {
     case 'name': {
       const variable = findVariable(scope, node.name)
@@ -48,22 +48,22 @@ export function compilePlace(node: Expression, scope: Scope): Place | undefined 
       return { type: variable.type, at: node.at, slot: variable.slot }
     }
     case 'field':
-      return fieldPlace(node, scope)
+      return fieldAssignable(node, scope)
     case 'index':
-      return indexPlace(node, scope)
+      return indexAssignable(node, scope)
     default:
       return undefined
   }
 }
 
-function fieldPlace(node: ExpressionOf<'field'>, scope: Scope): Place {
+function fieldAssignable(node: ExpressionOf<'field'>, scope: Scope): Assignable {
   if (node.target.kind === 'type') return staticField(node, node.target.type.name)
   const target = scope.owner.script.expression(node.target, scope)
-  const place = { at: node.at, nullSafe: node.nullSafe, target: notNull(target, node.nullSafe, node.name).run }
+  const assignable = { at: node.at, nullSafe: node.nullSafe, target: notNull(target, node.nullSafe, node.name).run }
   const { name } = node
   if (target.type === defType)
     return {
-      ...place,
+      ...assignable,
       type: defType,
       read: (object) => {
         step()
@@ -74,15 +74,15 @@ function fieldPlace(node: ExpressionOf<'field'>, scope: Scope): Place {
         writeField(object, name, value)
       },
     }
-  const found = memberPlace(target.type, name, node.at)
+  const found = memberAssignable(target.type, name, node.at)
   if (node.nullSafe && found.type.primitive)
     throw new CompileError(node.at, 'Result of null safe operator must be nullable')
   if (node.nullSafe && target.type.primitive)
     throw new CompileError(node.at, `The null safe operator cannot be applied to [${target.type.name}]`)
-  return { ...place, ...found }
+  return { ...assignable, ...found }
 }
 
-function staticField(node: ExpressionOf<'field'>, typeName: string): Place {
+function staticField(node: ExpressionOf<'field'>, typeName: string): Assignable {
   const type = findType(typeName)!
   const constant = type.info?.constants.get(node.name)
   if (!constant) throw new CompileError(node.at, `static field [${type.name}, ${node.name}] not found`)
@@ -90,7 +90,7 @@ function staticField(node: ExpressionOf<'field'>, typeName: string): Place {
 }
 
 /** Finds a member by the static type of its object: length, getter and setter, key of a map, index of a list. */
-function memberPlace(type: Type, name: string, at: number): { type: Type; read?: Read; write?: Write } {
+function memberAssignable(type: Type, name: string, at: number): { type: Type; read?: Read; write?: Write } {
   if (type.element) {
     if (name !== 'length') throw new CompileError(at, `Field [${name}] does not exist for type [${type.name}].`)
     return { type: intType, read: (array) => (array as JavaArray).items.length }
@@ -121,18 +121,18 @@ const listMember = (index: number): { read: Read; write: Write } => ({
   write: (object, _key, value) => writeItem(object as unknown[], index, value),
 })
 
-function indexPlace(node: ExpressionOf<'index'>, scope: Scope): Place {
+function indexAssignable(node: ExpressionOf<'index'>, scope: Scope): Assignable {
   const compile = scope.owner.script.expression
   const target = compile(node.target, scope)
   const index = compile(node.index, scope)
-  const place = { at: node.at, target: notNull(target, false, '[]').run }
+  const assignable = { at: node.at, target: notNull(target, false, '[]').run }
   const { type } = target
   if (type === defType)
-    return { ...place, type: defType, key: castTo(index, defType).run, read: readIndex, write: writeIndex }
-  if (type.element) return { ...place, ...elementPlace(type.element), key: castTo(index, intType).run }
+    return { ...assignable, type: defType, key: castTo(index, defType).run, read: readIndex, write: writeIndex }
+  if (type.element) return { ...assignable, ...elementAssignable(type.element), key: castTo(index, intType).run }
   if (isMap(type))
     return {
-      ...place,
+      ...assignable,
       type: defType,
       key: castTo(index, defType).run,
       read: (map, key) => getEntry(map as Map<unknown, unknown>, key),
@@ -140,7 +140,7 @@ function indexPlace(node: ExpressionOf<'index'>, scope: Scope): Place {
     }
   if (isList(type))
     return {
-      ...place,
+      ...assignable,
       type: defType,
       key: castTo(index, intType).run,
       read: (list, key) => readItem(list as unknown[], key as number),
@@ -149,7 +149,7 @@ function indexPlace(node: ExpressionOf<'index'>, scope: Scope): Place {
   throw new CompileError(node.at, `Attempting to address a non-array-like type [${type.name}] as an array.`)
 }
 
-const elementPlace = (element: Type): { type: Type; read: Read; write: Write } => ({
+const elementAssignable = (element: Type): { type: Type; read: Read; write: Write } => ({
   type: element,
   read: (array, index) => (array as JavaArray).items[arrayIndex(array as JavaArray, index as number)],
   write: (array, index, value) => {
@@ -180,12 +180,12 @@ export function notNull(expression: Compiled, nullSafe: boolean, member: string)
   }
 }
 
-/** Builds the closure that reads a place. */
-export function readPlace(place: Place): Run {
-  const { slot, target, key, read, nullSafe, constant } = place
+/** Builds the closure that reads a variable, field or element. */
+export function readAssignable(assignable: Assignable): Run {
+  const { slot, target, key, read, nullSafe, constant } = assignable
   if (constant) return () => constant.value
   if (slot !== undefined) return (frame) => frame[slot]
-  if (!read || !target) throw new CompileError(place.at, 'This field can only be assigned.')
+  if (!read || !target) throw new CompileError(assignable.at, 'This field can only be assigned.')
   if (key) return (frame) => read(target(frame), key(frame))
   if (nullSafe)
     return (frame) => {
@@ -195,11 +195,11 @@ export function readPlace(place: Place): Run {
   return (frame) => read(target(frame), null)
 }
 
-/** Checks that a place can be assigned. */
-export function checkAssignable(place: Place, node: Expression, scope: Scope): void {
+/** Checks that the script may assign to it. */
+export function checkAssignable(assignable: Assignable, node: Expression, scope: Scope): void {
   if (node.kind === 'name') {
     if (findVariable(scope, node.name)?.readOnly)
       throw new CompileError(node.at, `invalid assignment: cannot assign a value to read-only variable [${node.name}]`)
-  } else if (!place.write)
+  } else if (!assignable.write)
     throw new CompileError(node.at, 'invalid assignment: cannot assign a value to a read-only field')
 }
