@@ -16,20 +16,20 @@ export type Verdict = 'valid' | { violations: Violations } | { unusable: Violati
 // Created with the first schema of the process, and shared by all services.
 let queue: SchemaQueue | undefined
 
-function ask(tenantId: string, request: SchemaRequest): Promise<SchemaAnswer> {
+function run(tenantId: string, request: SchemaRequest): Promise<SchemaAnswer> {
   queue ??= createSchemaQueue()
-  return queue.ask(tenantId, request)
+  return queue.run(tenantId, request)
 }
 
 /** Returns why a schema cannot be used; undefined if it can. Throws 429 if the tenant has too many requests at a time. */
 export async function schemaProblems(tenantId: string, schema: string): Promise<Violations | undefined> {
-  const answer = await ask(tenantId, { schema })
+  const answer = await run(tenantId, { schema })
   return 'unusable' in answer ? answer.unusable : undefined
 }
 
 /** Validates JSON text. Throws 429 if the tenant has too many requests at a time. */
 export async function validateJson(tenantId: string, schema: string, data: string): Promise<Verdict> {
-  const answer = await ask(tenantId, { schema, data })
+  const answer = await run(tenantId, { schema, data })
   if ('unusable' in answer) return { unusable: answer.unusable }
   return answer.violations.length === 0 ? 'valid' : { violations: answer }
 }

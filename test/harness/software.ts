@@ -61,8 +61,8 @@ export async function openSoftware(options: Partial<TestPlatformOptions> = {}) {
     assert.equal(answer.status, 200, JSON.stringify(answer.body))
   }
   /** Returns the version that a device gets when it asks over HTTP. */
-  const ask = async (topic: string, configId?: string): Promise<string | undefined> =>
+  const requestVersion = async (topic: string, configId?: string): Promise<string | undefined> =>
     (await say(topic, '/config/json', configId === undefined ? {} : { configId })).body.configId
 
-  return { ...at, aFleet, say, report, ask }
+  return { ...at, aFleet, say, report, requestVersion }
 }

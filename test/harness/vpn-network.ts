@@ -149,7 +149,7 @@ async function talkTo({ process: child, output }: Program): Promise<Peer> {
     if (message.received !== undefined) texts.push(message.received)
     waiting.get(message.id)?.(message.result)
   })
-  const ask = (command: object) =>
+  const run = (command: object) =>
     new Promise<string>((done) => {
       waiting.set(++id, done)
       child.stdin!.write(`${JSON.stringify({ id, ...command })}\n`)
@@ -158,8 +158,8 @@ async function talkTo({ process: child, output }: Program): Promise<Peer> {
     if (!output().includes('"ready"')) throw new Error(`the peer did not start: ${output()}`)
   })
   return {
-    connect: (to, port = peerPort) => ask({ command: 'connect', to, port, ms: connectMs }),
-    send: (to, text, { from, port = peerPort } = {}) => ask({ command: 'send', to, port, text, ...(from && { from }) }),
+    connect: (to, port = peerPort) => run({ command: 'connect', to, port, ms: connectMs }),
+    send: (to, text, { from, port = peerPort } = {}) => run({ command: 'send', to, port, text, ...(from && { from }) }),
     received: () => texts,
   }
 }

@@ -9,7 +9,7 @@ import { createSchemaThreads, type SchemaAnswer, type SchemaRequest } from './th
 
 export interface SchemaQueue {
   /** Throws 429 if the tenant has too many requests at a time. */
-  ask(tenantId: string, request: SchemaRequest): Promise<SchemaAnswer>
+  run(tenantId: string, request: SchemaRequest): Promise<SchemaAnswer>
 }
 
 const waitingMax = 100
@@ -40,7 +40,7 @@ export function createSchemaQueue(): SchemaQueue {
       const batch = nextBatch(queue)
       if (batch.length === 0) continue
       try {
-        const answers = await limit.run(tenantId, () => threads.ask(batch.map(({ request }) => request)))
+        const answers = await limit.run(tenantId, () => threads.run(batch.map(({ request }) => request)))
         queue.unshift(...batch.filter((waiting, index) => !settle(waiting, answers[index])))
       } catch (error) {
         for (const { reject } of batch) reject(error)
@@ -50,7 +50,7 @@ export function createSchemaQueue(): SchemaQueue {
   }
 
   return {
-    ask: (tenantId, request) =>
+    run: (tenantId, request) =>
       new Promise((resolve, reject) => {
         const waiting: Waiting = { request, since: monotonicMs(), resolve, reject }
         const queue = queues.get(tenantId)

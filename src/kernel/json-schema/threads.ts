@@ -27,7 +27,7 @@ export interface SchemaThreads {
    * Answers the requests one after the other, on one thread. A request that exceeds its time or memory ends the thread and gets `unusable`; the
    * other requests of the batch then have no answer.
    */
-  ask(requests: SchemaRequest[]): Promise<(SchemaAnswer | Error | undefined)[]>
+  run(requests: SchemaRequest[]): Promise<(SchemaAnswer | Error | undefined)[]>
 }
 
 /** Limits of one request, from its begin on the thread. A schema of 64 KiB compiles within 100 ms. */
@@ -114,7 +114,7 @@ export function createSchemaThreads(): SchemaThreads {
   }
 
   return {
-    ask: (requests) =>
+    run: (requests) =>
       new Promise((resolve) => {
         const thread = free.pop() ?? newThread()
         clearTimeout(thread.timer)

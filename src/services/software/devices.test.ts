@@ -5,7 +5,7 @@ import { openSoftware } from '../../../test/harness/software.ts'
 import { RolloutHalted, SoftwareOffered, SoftwareReported } from './events.ts'
 
 const at = await openSoftware()
-const { admin, device, waypost, aFleet, say, report, ask } = at
+const { admin, device, waypost, aFleet, say, report, requestVersion } = at
 const { sql } = waypost.kit.db
 
 /** A fleet with 1.0.0 as starting point and 2.0.0 for all of it. */
@@ -34,9 +34,9 @@ suite('a device that polls', () => {
     assert.deepEqual((await say(topic, '/config/json', { configId: '2.0.0' })).body, {})
     const { state, offeredVersion, targetVersion, attempts } = await read(`/endpoints/${endpointId}`)
     assert.deepEqual([state, offeredVersion, targetVersion, attempts.length], ['offered', '2.0.0', '2.0.0', 1])
-    await ask(topic)
+    await requestVersion(topic)
     await report(topic, '2.0.0', { reasonPhrase: 'flashed' })
-    assert.equal(await ask(topic), undefined)
+    assert.equal(await requestVersion(topic), undefined)
     const after = await read(`/endpoints/${endpointId}`)
     assert.deepEqual([after.state, after.currentVersion, after.targetVersion], ['current', '2.0.0', undefined])
     assert.deepEqual([after.lastAppliedStatusCode, after.reasonPhrase], [200, 'flashed'])
@@ -47,16 +47,16 @@ suite('a device that polls', () => {
   test('may name the version that it runs; that counts for this answer only', async () => {
     const { anEndpoint, read, release } = await aSimpleFleet()
     const { topic, endpointId } = await anEndpoint()
-    assert.equal(await ask(topic, '1.0.0'), '2.0.0')
-    assert.equal(await ask(topic), undefined)
-    assert.equal(await ask(topic, '7.7.7'), undefined)
+    assert.equal(await requestVersion(topic, '1.0.0'), '2.0.0')
+    assert.equal(await requestVersion(topic), undefined)
+    assert.equal(await requestVersion(topic, '7.7.7'), undefined)
     const state = await read(`/endpoints/${endpointId}`)
     assert.deepEqual([state.currentVersion, state.offeredVersion, state.state], [undefined, '2.0.0', 'offered'])
     await release('3.0.0', { upgradableFrom: ['2.0.0'] })
-    assert.equal(await ask(topic, '2.0.0'), '3.0.0')
+    assert.equal(await requestVersion(topic, '2.0.0'), '3.0.0')
     await report(topic, '1.0.0')
-    assert.equal(await ask(topic, '2.0.0'), undefined)
-    assert.equal(await ask(topic, '3.0.0'), undefined)
+    assert.equal(await requestVersion(topic, '2.0.0'), undefined)
+    assert.equal(await requestVersion(topic, '3.0.0'), undefined)
   })
 
   test('reports of unknown versions and names change nothing', async () => {
@@ -81,7 +81,7 @@ suite('a device that polls', () => {
     const { anEndpoint, read } = await aSimpleFleet()
     const { topic, endpointId } = await anEndpoint()
     await report(topic, '1.0.0')
-    await ask(topic)
+    await requestVersion(topic)
     await report(topic, '2.0.0', { statusCode: 500, reasonPhrase: 'no space' })
     const failed = await read(`/endpoints/${endpointId}`)
     assert.deepEqual([failed.state, failed.currentVersion, failed.targetVersion], ['failed', '1.0.0', '2.0.0'])
@@ -89,13 +89,13 @@ suite('a device that polls', () => {
       [failed.lastAppliedStatusCode, failed.reasonPhrase, failed.offeredVersion],
       [500, 'no space', undefined],
     )
-    assert.equal(await ask(topic), '2.0.0')
+    assert.equal(await requestVersion(topic), '2.0.0')
     assert.equal((await read(`/endpoints/${endpointId}`)).attempts.length, 2)
     await sql`
       insert into software.attempts (tenant_id, endpoint_id, version, offered_date)
       select 'default', ${endpointId}, '2.0.0', now() from generate_series(1, 105)`
     await report(topic, '2.0.0', { statusCode: 500 })
-    await ask(topic)
+    await requestVersion(topic)
     assert.equal((await read(`/endpoints/${endpointId}`)).attempts.length, 100)
     const [{ count } = {}] = await sql`select count(*) from software.attempts where endpoint_id = ${endpointId}`
     assert.equal(count, 100)
@@ -107,17 +107,17 @@ suite('a device that polls', () => {
     const { topic } = await anEndpoint()
     await report(topic, '1.0.0')
     await release('0.9.0', { upgradableFrom: ['1.0.0'] })
-    assert.equal(await ask(topic), '0.9.0')
+    assert.equal(await requestVersion(topic), '0.9.0')
     await release('1.10.0', { upgradableFrom: ['1.0.0'] })
     await release('1.9.0', { upgradableFrom: ['1.0.0'] })
-    assert.equal(await ask(topic), '1.10.0')
+    assert.equal(await requestVersion(topic), '1.10.0')
     await release('1.10.0+a', { upgradableFrom: ['1.0.0'] })
-    assert.equal(await ask(topic), '1.10.0+a')
+    assert.equal(await requestVersion(topic), '1.10.0+a')
     await release('1.10.0-rc.1', { upgradableFrom: ['1.0.0'] })
-    assert.equal(await ask(topic), '1.10.0+a')
+    assert.equal(await requestVersion(topic), '1.10.0+a')
     await put('1.10.0%2Ba', { rolloutStrategy: 'suspended', upgradableFrom: ['1.0.0'] })
     await put('1.10.0', { upgradableFrom: [] })
-    assert.equal(await ask(topic), '1.10.0-rc.1')
+    assert.equal(await requestVersion(topic), '1.10.0-rc.1')
   })
 })
 
@@ -199,7 +199,7 @@ suite('a connected device', () => {
     await post('/2.0.0/pause')
     await put('2.0.0', { upgradableFrom: ['1.0.0'] })
     await sensor.receivesNothing()
-    assert.equal(await ask(topic), undefined)
+    assert.equal(await requestVersion(topic), undefined)
     const paused = await read('/2.0.0/rollout')
     assert.deepEqual(paused, {
       rolloutState: 'paused',
@@ -266,7 +266,7 @@ suite('a connected device', () => {
       upgradableFrom: ['1.0.0'],
       filters: [{ filterId, rolloutDate }],
     })
-    assert.equal(await ask(topic), undefined)
+    assert.equal(await requestVersion(topic), undefined)
     await sensor.receives(`${topic}/config/json/status`, due + 10_000 - Date.now())
     assert.ok(Date.now() >= due)
   })
@@ -283,12 +283,12 @@ suite('a connected device', () => {
     assert.ok((await group('canary')).status < 300)
     assert.equal((await sensor.receives(`${topic}/config/json/status`)).json.configId, '2.0.0')
     await group('none')
-    await eventually(async () => assert.equal(await ask(topic), undefined))
+    await eventually(async () => assert.equal(await requestVersion(topic), undefined))
     const filter = `/epr/api/v1/applications/${app}/filters/${filterId}`
     assert.equal((await admin(`PATCH ${filter}`, { documentQuery: { 'metadata.group': 'none' } })).status, 200)
-    await eventually(async () => assert.equal(await ask(topic), '2.0.0'))
+    await eventually(async () => assert.equal(await requestVersion(topic), '2.0.0'))
     assert.equal((await admin(`DELETE ${filter}`)).status, 204)
-    await eventually(async () => assert.equal(await ask(topic), undefined))
+    await eventually(async () => assert.equal(await requestVersion(topic), undefined))
   })
 })
 
@@ -315,10 +315,10 @@ suite('a rollout', () => {
     assert.equal(await state(), 'halted')
     assert.match((await read('/2.0.0/rollout')).reason, /2 of the 4 endpoints/)
     assert.equal(halts.length, 1)
-    assert.equal(await ask(endpoints[4]!.topic), undefined)
+    assert.equal(await requestVersion(endpoints[4]!.topic), undefined)
     await post('/2.0.0/resume')
     assert.equal((await read('/2.0.0/rollout')).reason, undefined)
-    assert.equal(await ask(endpoints[4]!.topic), '2.0.0')
+    assert.equal(await requestVersion(endpoints[4]!.topic), '2.0.0')
     await fail(0)
     await pass(0)
     await Promise.all([pass(1), pass(4), fail(5)])
@@ -387,7 +387,7 @@ suite('a rollout', () => {
     waypost.kit.bus.subscribe(SoftwareReported, (event) => void told.push(event))
     const { topic, endpointId } = await anEndpoint()
     await report(topic, '1.0.0')
-    await ask(topic)
+    await requestVersion(topic)
     const application = { tenantId: 'default', applicationName: app }
     const [{ reportedDate, ...first }, { offeredDate, ...second }] = told as [
       Record<string, unknown>,
@@ -403,7 +403,7 @@ test('an unregistered endpoint takes its software state along', async () => {
   const { anEndpoint, read } = await aSimpleFleet()
   const { topic, endpointId } = await anEndpoint()
   await report(topic, '1.0.0')
-  await ask(topic)
+  await requestVersion(topic)
   assert.equal((await read('/endpoints')).length, 1)
   assert.equal((await admin(`DELETE /epr/api/v1/endpoints/${endpointId}`)).status, 204)
   await eventually(async () => {

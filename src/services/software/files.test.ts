@@ -21,7 +21,7 @@ const at = await openSoftware({
   environment: { WAYPOST_BLOB_QUOTA_MB: '3', WAYPOST_SOFTWARE_LINK_TTL_SECONDS: '60' },
   now: () => new Date(Date.now() + now),
 })
-const { admin, device, waypost, httpUrl, aFleet, say, report, ask } = at
+const { admin, device, waypost, httpUrl, aFleet, say, report, requestVersion } = at
 const { sql } = waypost.kit.db
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
@@ -60,7 +60,7 @@ async function aFleetWithFile() {
 suite('a software file', () => {
   test('is uploaded, shown, and offered to devices by a link with ranges', async () => {
     const { software, file, topic, endpointId, read, version } = await aFleetWithFile()
-    assert.equal(await ask(topic), undefined)
+    assert.equal(await requestVersion(topic), undefined)
     const sensor = await device()
     await sensor.publish(`kp1/${version}/cmx_ota/${topic.split('/').at(-1)}/config/json/1`)
     await sensor.receives(`${topic}/config/json/1/status`)
@@ -197,8 +197,8 @@ suite('a software file', () => {
 })
 
 test('a deleted tenant takes its software along', async () => {
-  const ask = at.other
-  const { release, software, app, anEndpoint } = await aFleet(ask)
+  const other = at.other
+  const { release, software, app, anEndpoint } = await aFleet(other)
   await release('1.0.0')
   const { topic } = await anEndpoint()
   await report(topic, '1.0.0')

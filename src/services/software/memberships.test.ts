@@ -4,7 +4,7 @@ import { suite, test } from 'node:test'
 import { eventually } from '../../../test/harness/eventually.ts'
 import { openSoftware } from '../../../test/harness/software.ts'
 
-const { admin, waypost, device, aFleet, report, ask } = await openSoftware()
+const { admin, waypost, device, aFleet, report, requestVersion } = await openSoftware()
 const { sql } = waypost.kit.db
 
 const targeted = (filterId: string) => ({
@@ -61,8 +61,8 @@ suite('a filter that a version names for the first time', () => {
     assert.equal(count, 1000)
     await release('2.0.0', targeted(filterId))
     assert.equal(await isReady(), true)
-    assert.equal(await ask(canary.topic), '2.0.0')
-    assert.equal(await ask(other.topic), undefined)
+    assert.equal(await requestVersion(canary.topic), '2.0.0')
+    assert.equal(await requestVersion(other.topic), undefined)
   })
 
   test('matches nobody until a job has matched all of 1001 endpoints, then connected ones are pushed', async () => {
@@ -73,13 +73,13 @@ suite('a filter that a version names for the first time', () => {
     await whileJobWaits(app, async () => {
       await release('2.0.0', targeted(filterId))
       assert.equal(await isReady(), false)
-      assert.equal(await ask(canary.topic), undefined)
+      assert.equal(await requestVersion(canary.topic), undefined)
       assert.equal((await read('/2.0.0/preview')).endpointsCount, 0)
       assert.equal((await read('/2.0.0/rollout')).counts.waiting, 0)
     })
     assert.equal((await sensor.receives(`${canary.topic}/config/json/status`, 15_000)).json.configId, '2.0.0')
     assert.equal(await isReady(), true)
-    assert.equal(await ask(other.topic), undefined)
+    assert.equal(await requestVersion(other.topic), undefined)
     assert.deepEqual((await read('/2.0.0/preview')).sample, [canary.endpointId])
   })
 })
@@ -95,9 +95,9 @@ test('a filter whose query changes while a job matches 2500 endpoints ends with 
     assert.equal((await admin(`PATCH ${filter}`, { documentQuery: { 'metadata.group': 'other' } })).status, 200)
     await eventually(async () => assert.notEqual(await generation(), before))
     assert.equal(await isReady(), false)
-    for (const { topic } of [canary, other]) assert.equal(await ask(topic), undefined)
+    for (const { topic } of [canary, other]) assert.equal(await requestVersion(topic), undefined)
   })
-  await eventually(async () => assert.equal(await ask(other.topic), '2.0.0'), { withinMs: 15_000 })
-  assert.equal(await ask(canary.topic), undefined)
+  await eventually(async () => assert.equal(await requestVersion(other.topic), '2.0.0'), { withinMs: 15_000 })
+  assert.equal(await requestVersion(canary.topic), undefined)
   assert.deepEqual((await read('/2.0.0/preview')).sample, [other.endpointId])
 })

@@ -38,7 +38,7 @@ test('a change, a matching filter, a date and a pause on one node reach the devi
   await release('4.0.0', { rolloutStrategy: 'suspended', upgradableFrom: ['3.0.0'] })
   await post('/4.0.0/pause')
   await put('4.0.0', { upgradableFrom: ['3.0.0'] })
-  assert.equal(await two.ask(topic), undefined)
+  assert.equal(await two.requestVersion(topic), undefined)
   await post('/4.0.0/resume')
   assert.equal(await pushed(), '4.0.0')
   await report('4.0.0')

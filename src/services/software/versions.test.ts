@@ -5,7 +5,7 @@ import { eventually } from '../../../test/harness/eventually.ts'
 import { openSoftware, softwareRoot } from '../../../test/harness/software.ts'
 
 const at = await openSoftware()
-const { admin, other, waypost, aFleet, report, ask } = at
+const { admin, other, waypost, aFleet, report, requestVersion } = at
 
 suite('software versions', () => {
   test('a version is created with all fields, read with its ETag and listed by precedence', async () => {
@@ -178,12 +178,12 @@ suite('software versions', () => {
     await release('3.0.0', { upgradableFrom: ['1.0.0', '2.0.0'] })
     const { topic, endpointId } = await anEndpoint()
     await report(topic, '1.0.0')
-    assert.equal(await ask(topic), '3.0.0')
+    assert.equal(await requestVersion(topic), '3.0.0')
     assert.equal((await admin(`DELETE ${software}/1.0.0`)).status, 409)
     assert.equal((await admin(`DELETE ${software}/2.0.0`)).status, 204)
     assert.deepEqual((await read('/3.0.0')).upgradableFrom, ['1.0.0'])
     assert.equal((await admin(`DELETE ${software}/3.0.0`)).status, 204)
-    assert.equal(await ask(topic), undefined)
+    assert.equal(await requestVersion(topic), undefined)
     await eventually(async () => {
       const { state, offeredVersion, attempts } = await read(`/endpoints/${endpointId}`)
       assert.deepEqual([state, offeredVersion, attempts[0].version], ['current', undefined, '3.0.0'])

@@ -8,15 +8,15 @@ import { permittedVersion } from './access.ts'
 import { allNames, etagOfConfig, publishUpdated, type WriteDeps } from './endpoints.ts'
 import { detailsOf, payloadOf } from './payload.ts'
 
-export interface AskedDefault {
+export interface DefaultRequest {
   appVersionName: string
   name: string
 }
 
 export interface DefaultOperations {
-  put(ctx: Ctx, asked: AskedDefault, value: unknown, ifMatch: string | undefined): Promise<store.ConfigRow>
-  get(ctx: Ctx, asked: AskedDefault): Promise<store.ConfigRow>
-  delete(ctx: Ctx, asked: AskedDefault, ifMatch: string | undefined): Promise<void>
+  put(ctx: Ctx, request: DefaultRequest, value: unknown, ifMatch: string | undefined): Promise<store.ConfigRow>
+  get(ctx: Ctx, request: DefaultRequest): Promise<store.ConfigRow>
+  delete(ctx: Ctx, request: DefaultRequest, ifMatch: string | undefined): Promise<void>
   list(ctx: Ctx, appVersionName: string): Promise<AsyncIterable<store.ConfigRow>>
   /** Returns the schema of the version, else of its application. */
   schema(ctx: Ctx, appVersionName: string): Promise<Record<string, unknown>>
@@ -28,7 +28,7 @@ const read = 'application:endpoint-config:read'
 const namesAtOnce = 16
 
 export const createDefaultOperations = (deps: WriteDeps): DefaultOperations => ({
-  put: (ctx, asked, value, ifMatch) => put(deps, ctx, asked, value, ifMatch),
+  put: (ctx, request, value, ifMatch) => put(deps, ctx, request, value, ifMatch),
   async get(ctx, { appVersionName, name }) {
     const { tenantId, versionName } = await permittedVersion(deps, ctx, appVersionName, read)
     const found = await store.findDefault(deps.kit.db.sql, { tenantId, versionName, name })
@@ -73,7 +73,7 @@ export const createDefaultOperations = (deps: WriteDeps): DefaultOperations => (
 async function put(
   deps: WriteDeps,
   ctx: Ctx,
-  { appVersionName, name }: AskedDefault,
+  { appVersionName, name }: DefaultRequest,
   value: unknown,
   ifMatch: string | undefined,
 ): Promise<store.ConfigRow> {

@@ -17,31 +17,31 @@ export interface WriteDeps extends AccessDeps {
   pushes: Pushes
 }
 
-export interface Asked {
+export interface ConfigurationRequest {
   endpointId: string
   appVersionName: string
   name: string
 }
 
 export interface EndpointOperations {
-  put(ctx: Ctx, asked: Asked, value: unknown, ifMatch: string | undefined): Promise<store.ConfigRow>
+  put(ctx: Ctx, request: ConfigurationRequest, value: unknown, ifMatch: string | undefined): Promise<store.ConfigRow>
   /** Returns the endpoint's own configuration, else the default of the version. */
-  get(ctx: Ctx, asked: Asked): Promise<store.ConfigRow>
-  delete(ctx: Ctx, asked: Asked, ifMatch: string | undefined): Promise<void>
+  get(ctx: Ctx, request: ConfigurationRequest): Promise<store.ConfigRow>
+  delete(ctx: Ctx, request: ConfigurationRequest, ifMatch: string | undefined): Promise<void>
   /** Yields the endpoint's own configurations, by name. */
-  list(ctx: Ctx, query: Omit<Asked, 'name'>): Promise<AsyncIterable<store.ConfigRow>>
+  list(ctx: Ctx, query: Omit<ConfigurationRequest, 'name'>): Promise<AsyncIterable<store.ConfigRow>>
 }
 
 export const createEndpointOperations = (deps: WriteDeps): EndpointOperations => ({
-  put: (ctx, asked, value, ifMatch) => put(deps, ctx, asked, value, ifMatch),
-  async get(ctx, asked) {
-    const { endpoint, versionName } = await endpointInVersion(deps, ctx, asked, 'endpoint:read')
+  put: (ctx, request, value, ifMatch) => put(deps, ctx, request, value, ifMatch),
+  async get(ctx, request) {
+    const { endpoint, versionName } = await endpointInVersion(deps, ctx, request, 'endpoint:read')
     const { tenantId, endpointId } = endpoint
-    const found = await store.findEffective(deps.kit.db.sql, { tenantId, endpointId, versionName, name: asked.name })
-    if (!found) throw NoConfiguration({ name: asked.name, appVersionName: versionName })
+    const found = await store.findEffective(deps.kit.db.sql, { tenantId, endpointId, versionName, name: request.name })
+    if (!found) throw NoConfiguration({ name: request.name, appVersionName: versionName })
     return found
   },
-  delete: (ctx, asked, ifMatch) => remove(deps, ctx, asked, ifMatch),
+  delete: (ctx, request, ifMatch) => remove(deps, ctx, request, ifMatch),
   async list(ctx, query) {
     const { endpoint, versionName } = await endpointInVersion(deps, ctx, query, 'endpoint:read')
     const { tenantId, endpointId } = endpoint
@@ -70,16 +70,16 @@ export const etagOfConfig = (configId: string) => `"${configId}"`
 async function put(
   deps: WriteDeps,
   ctx: Ctx,
-  asked: Asked,
+  request: ConfigurationRequest,
   value: unknown,
   ifMatch: string | undefined,
 ): Promise<store.ConfigRow> {
   const { kit, schemas, pushes } = deps
-  const { endpoint, versionName } = await endpointInVersion(deps, ctx, asked, 'endpoint:update')
+  const { endpoint, versionName } = await endpointInVersion(deps, ctx, request, 'endpoint:update')
   const { tenantId, applicationName, endpointId } = endpoint
   const payload = payloadOf(value)
   await schemas.check({ tenantId, applicationName, versionName }, payload.config)
-  const { name } = asked
+  const { name } = request
   const key = { tenantId, endpointId, versionName, name }
   return await kit.db.tx(async (sql) => {
     const [, old] = await Promise.all([store.lockEndpoint(sql, key), store.findOwn(sql, key)])
@@ -115,11 +115,11 @@ export async function publishUpdated(
 }
 type Updated = Parameters<typeof ConfigurationUpdated.key>[0]
 
-async function remove(deps: WriteDeps, ctx: Ctx, asked: Asked, ifMatch: string | undefined) {
+async function remove(deps: WriteDeps, ctx: Ctx, request: ConfigurationRequest, ifMatch: string | undefined) {
   const { kit, pushes } = deps
-  const { endpoint, versionName } = await endpointInVersion(deps, ctx, asked, 'endpoint:delete')
+  const { endpoint, versionName } = await endpointInVersion(deps, ctx, request, 'endpoint:delete')
   const { tenantId, endpointId } = endpoint
-  const { name } = asked
+  const { name } = request
   const key = { tenantId, endpointId, versionName, name }
   await kit.db.tx(async (sql) => {
     const [, old] = await Promise.all([store.lockEndpoint(sql, key), store.findOwn(sql, key)])

@@ -119,7 +119,7 @@ function viewOf(plan: Plan, row: store.EndpointRow) {
 /** Versions that do not exist have a number that no endpoint has. */
 const noNumber = -1
 
-function questionOf(plan: Plan, query: EndpointQuery): store.EndpointQuestion {
+function selectionOf(plan: Plan, query: EndpointQuery): store.EndpointSelection {
   const { endpointIds, version, targetVersion, failedVersion, state } = query
   const numberOf = (name: string | undefined) =>
     name === undefined ? undefined : (plan.byName.get(name)?.number ?? noNumber)
@@ -139,15 +139,15 @@ async function list(deps: Deps, ctx: Ctx, appName: string, query: EndpointQuery,
   const { sql } = deps.kit.db
   const plan = await deps.plans.read(sql, application)
   const targets = { plan, at: deps.kit.now().getTime() }
-  const question = questionOf(plan, query)
+  const selection = selectionOf(plan, query)
   const first = Math.min(pageMax, limit ?? pageMax)
   const [total, rows] = await Promise.all([
-    store.countEndpoints(sql, application, targets, question),
-    store.findEndpoints(sql, application, targets, { ...question, offset, limit: first }),
+    store.countEndpoints(sql, application, targets, selection),
+    store.findEndpoints(sql, application, targets, { ...selection, offset, limit: first }),
   ])
   const isAll = rows.length < pageMax || (limit !== null && limit <= pageMax)
   if (isAll) return { total, endpoints: rows.map((row) => viewOf(plan, row)) }
-  return { total, endpoints: walk(deps, application, targets, question, rows, limit ?? Number.POSITIVE_INFINITY) }
+  return { total, endpoints: walk(deps, application, targets, selection, rows, limit ?? Number.POSITIVE_INFINITY) }
 }
 
 /** Reads page by page: no connection is held while a slow caller reads. */
@@ -155,7 +155,7 @@ async function* walk(
   { kit }: Deps,
   application: ApplicationKey,
   targets: store.TargetPlan,
-  question: store.EndpointQuestion,
+  selection: store.EndpointSelection,
   first: store.EndpointRow[],
   count: number,
 ): AsyncGenerator<EndpointView> {
@@ -166,7 +166,7 @@ async function* walk(
     if (left <= 0 || page.length < pageMax) return
     const after = page.at(-1)!.endpointId
     page = await store.findEndpoints(kit.db.sql, application, targets, {
-      ...question,
+      ...selection,
       after,
       limit: Math.min(pageMax, left),
     })

@@ -166,7 +166,7 @@ export async function findTargets(
   return rows.map(({ endpointId }) => endpointId)
 }
 
-export interface EndpointQuestion {
+export interface EndpointSelection {
   endpointIds?: string[] | undefined
   /** Numbers of versions. */
   current?: number | undefined
@@ -189,7 +189,7 @@ export interface EndpointRow {
   state: string
 }
 
-const asked = (sql: Sql, query: EndpointQuestion) => sql`true
+const isSelected = (sql: Sql, query: EndpointSelection) => sql`true
   ${query.endpointIds ? sql`and endpoint_id = any(${query.endpointIds}::text[])` : sql``}
   ${query.current === undefined ? sql`` : sql`and current = ${query.current}`}
   ${query.target === undefined ? sql`` : sql`and target = ${query.target}`}
@@ -200,10 +200,10 @@ export async function countEndpoints(
   sql: Sql,
   application: ApplicationKey,
   targets: TargetPlan,
-  query: EndpointQuestion,
+  query: EndpointSelection,
 ): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
-    select count(*) from (${withTargets(sql, application, targets)}) e where ${asked(sql, query)}`
+    select count(*) from (${withTargets(sql, application, targets)}) e where ${isSelected(sql, query)}`
   return row!.count
 }
 
@@ -212,11 +212,11 @@ export async function findEndpoints(
   sql: Sql,
   application: ApplicationKey,
   targets: TargetPlan,
-  query: EndpointQuestion & { after?: string; offset?: number; limit: number },
+  query: EndpointSelection & { after?: string; offset?: number; limit: number },
 ): Promise<EndpointRow[]> {
   return await sql<EndpointRow[]>`
     select endpoint_id, current, target, failure, offered, offered_date, status_code, reason_phrase, updated_date, state
     from (${withTargets(sql, application, targets)}) e
-    where ${asked(sql, query)} ${query.after === undefined ? sql`` : sql`and endpoint_id > ${query.after}`}
+    where ${isSelected(sql, query)} ${query.after === undefined ? sql`` : sql`and endpoint_id > ${query.after}`}
     order by endpoint_id offset ${query.offset ?? 0} limit ${query.limit}`
 }

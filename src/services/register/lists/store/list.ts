@@ -61,13 +61,13 @@ const noName = (sql: Sql) => sql`''::text`
  * Otherwise the planner may scan the whole tenant, in which the endpoints of a new application come last.
  */
 function indexScansOf(sql: Sql, query: EndpointQuery): IndexScan[] {
-  const { tenantId, visibility, applicationNames: asked, versionNames } = query
+  const { tenantId, visibility, applicationNames: requested, versionNames } = query
   const ofTenant = sql`e.tenant_id = ${tenantId}`
   const scanOf = (column: Fragment, name: string, also = sql``): IndexScan => ({
     where: sql`${ofTenant} and ${column} >= ${name} and ${column} <= ${name} ${also}`,
     name: column,
   })
-  const readableApplications = visibility === 'all' ? asked : fullyReadableApplications(query, visibility)
+  const readableApplications = visibility === 'all' ? requested : fullyReadableApplications(query, visibility)
   const names = versionNames ?? readableApplications
   if ((names && names.length > indexScansMax) || (readableApplications?.length === 0 && visibility === 'all'))
     return partsOf(sql, query).map((where) => ({ where, name: noName(sql) }))
