@@ -17,7 +17,7 @@ suite('the length of functions', () => {
     ['a type guard', 'function isService(value: unknown): value is Service {', '}'],
   ]
   for (const [name, open, close] of forms)
-    test(`counts ${name}`, () => {
+    test(`the length of functions counts ${name}`, () => {
       // The line after an arrow without braces closes nothing.
       const most = close === '' ? inside + 1 : inside
       assert.deepEqual(longFunctions(`${open}\n${body(most)}${close}\n`), [])
@@ -26,19 +26,19 @@ suite('the length of functions', () => {
       assert.equal(found.line, open.split('\n').length)
     })
 
-  test('counts a method inside of an object, with blank lines', () => {
+  test('the length of functions counts a method inside of an object, with blank lines', () => {
     const text = `export const service = {\n  async run() {\n${body(60, '    ')}\n${body(60, '    ')}  },\n}\n`
     assert.deepEqual(longFunctions(text), [{ line: 2, lines: 123 }])
   })
 
-  test('counts neither tables, types and classes nor suites', () => {
+  test('the length of functions counts neither tables, types and classes nor suites', () => {
     const members = '  name: string\n'.repeat(200)
     for (const open of ['const table = {', 'interface Service {', 'const list = [', "suite('notes', () => {"])
       assert.deepEqual(longFunctions(`${open}\n${members}}\n`), [], open)
     assert.deepEqual(longFunctions(`/**\n * when called () => {\n${' * text\n'.repeat(200)} */\n`), [])
   })
 
-  test('names the file and the line', () => {
+  test('the length of functions names the file and the line', () => {
     const text = `\nfunction create() {\n${body(200)}}\n`
     assert.deepEqual(lengthProblems('src/a.ts', text), ['src/a.ts:2: a function of 202 lines, at most 100'])
     assert.deepEqual(lengthProblems('src/a.ts', 'function create() {}\n'), [])

@@ -78,19 +78,21 @@ describe('a run of tests', { concurrency: true }, () => {
     ['in shared processes', false, ['fails.test.ts', 'unreadable.test.ts', 'waits.test.ts']],
     ['that end or block two shared processes', false, ['exits.test.ts', 'blocks.test.ts']],
   ] as [string, boolean, string[]][])
-    test(`names broken files ${where}`, async () => {
+    test(`a run of tests names broken files ${where}`, async () => {
       const { code, output } = await runFiles([...names, 'good.test.ts'], alone)
       assert.equal(code, 1, output)
       for (const name of names) assert.match(output, broken[name]![1], name)
       assert.match(output, /all is well|Not finished: .*good/)
     })
 
-  test('fails for a single file', async () => {
+  test('a run of tests fails for a single file', async () => {
     for (const name of ['fails.test.ts', 'exits.test.ts'])
       assert.equal((await runFiles([name, 'good.test.ts'], true)).code, 1, name)
   })
 
-  test('does not kill another process that has the pid of a test process that died', { skip: !hasProc }, async () => {
+  test('a run of tests does not kill another process that has the pid of a test process that died', {
+    skip: !hasProc,
+  }, async () => {
     const other = spawn('sleep', ['600'])
     try {
       const died = { pid: other.pid!, startTime: '1', file: 'died.test.ts', since: 0 }
@@ -103,7 +105,7 @@ describe('a run of tests', { concurrency: true }, () => {
     }
   })
 
-  test('succeeds with good files', async () => {
+  test('a run of tests succeeds with good files', async () => {
     for (const alone of [true, false]) {
       const { code, output } = await runFiles(['good.test.ts', 'better.test.ts'], alone)
       assert.equal(code, 0, output)

@@ -22,7 +22,7 @@ const rows = async (endpointId: string) =>
   )
 
 suite('pushes that a device has stopped', () => {
-  test('are stored, and unchanged settings are not written', async () => {
+  test('pushes that a device has stopped are stored, and unchanged settings are not written', async () => {
     const endpoint = aDeviceEndpoint({ endpointId: newId() })
     await observation.set(endpoint, 'one', 'default', true)
     await observation.set(endpoint, 'two', everyName, true)
@@ -34,7 +34,7 @@ suite('pushes that a device has stopped', () => {
     assert.equal((await observation.observes(newId(), 'one'))('default'), true)
   })
 
-  test('follow the last setting, of one name or of all', () =>
+  test('pushes that a device has stopped follow the last setting, of one name or of all', () =>
     fc.assert(
       fc.asyncProperty(
         fc.array(fc.tuple(fc.constantFrom('a', 'b', everyName), fc.boolean()), { maxLength: 8 }),
@@ -56,7 +56,7 @@ suite('pushes that a device has stopped', () => {
       { numRuns: 40 },
     ))
 
-  test('have a limited number of names', async () => {
+  test('pushes that a device has stopped have a limited number of names', async () => {
     const endpoint = aDeviceEndpoint({ endpointId: newId() })
     for (let n = 0; n < 200; n++) await observation.set(endpoint, 'two', `t${n}`, false)
     const error = await rejectsWith(observation.set(endpoint, 'two', 'more', false), 400)
@@ -67,7 +67,7 @@ suite('pushes that a device has stopped', () => {
     assert.equal((await rows(endpoint.endpointId)).length, 2)
   })
 
-  test('are not sent, neither immediately nor on connect; all others are', async () => {
+  test('pushes that a device has stopped are not sent, neither immediately nor on connect; all others are', async () => {
     const { prefix, endpointId } = await aProvisionedEndpoint()
     const named = (name?: string) => ({
       extension: 'test',
@@ -92,7 +92,7 @@ suite('pushes that a device has stopped', () => {
     await sensor.receivesNothing(20)
   })
 
-  test('are deleted with the endpoint and with the tenant', async () => {
+  test('pushes that a device has stopped are deleted with the endpoint and with the tenant', async () => {
     const { endpointId } = await aProvisionedEndpoint()
     await observation.set(aDeviceEndpoint({ endpointId }), 'one', 'default', false)
     await admin(`DELETE /epr/api/v1/endpoints/${endpointId}`)

@@ -18,7 +18,7 @@ const whole = (topic: string) => {
 const tail = (rest: string) => readTail(`kp1/v/ext/t${rest}`, 'kp1/v/ext/t'.length)
 
 suite('a topic', () => {
-  test('names version, extension, token, resource and request id', () => {
+  test('a topic names version, extension, token, resource and request id', () => {
     assert.deepEqual(whole('kp1/app-v1/ext/tok/json/42'), {
       versionName: 'app-v1',
       extension: 'ext',
@@ -29,7 +29,7 @@ suite('a topic', () => {
     })
   })
 
-  test('has a request id only where the last level is all digits; 0 is one, a sign or a fraction is none', () => {
+  test('a topic has a request id only where the last level is all digits; 0 is one, a sign or a fraction is none', () => {
     const cases: [string, string, number | undefined][] = [
       ['', '', undefined],
       ['/', '/', undefined],
@@ -54,7 +54,7 @@ suite('a topic', () => {
     assert.equal(tail(`/json/${'9'.repeat(500)}`), 'request_id_too_large')
   })
 
-  test('never takes the token itself for a request id', () => {
+  test('a topic never takes the token itself for a request id', () => {
     assert.deepEqual(whole('kp1/v/ext/123'), {
       versionName: 'v',
       extension: 'ext',
@@ -85,7 +85,7 @@ suite('a topic', () => {
     assert.notEqual(tail('/a'.repeat(tailLevelsMax)), 'too_deep')
   })
 
-  test('is parsed like an implementation that splits at every slash', () => {
+  test('a topic is parsed like an implementation that splits at every slash', () => {
     const level = fc.string({ unit: fc.constantFrom('a', '1', '0', '-', 'é', ' '), maxLength: 4 })
     fc.assert(
       fc.property(fc.array(level, { minLength: 1, maxLength: 8 }), (levels) => {
@@ -107,7 +107,7 @@ suite('a topic', () => {
 })
 
 suite('a filter', () => {
-  test('matches topics as MQTT specifies', () => {
+  test('a filter matches topics as MQTT specifies', () => {
     const yes = [
       ['a/b', 'a/b'],
       ['#', 'a/b/c'],
@@ -133,7 +133,7 @@ suite('a filter', () => {
     for (const [filter, topic] of no) assert.ok(!filterMatches(filter!, topic!), `${filter} does not cover ${topic}`)
   })
 
-  test('matches like an implementation that splits at every slash', () => {
+  test('a filter matches like an implementation that splits at every slash', () => {
     const level = fc.constantFrom('a', 'b', '', '+')
     const filters = fc.tuple(fc.array(level, { minLength: 1, maxLength: 4 }), fc.boolean())
     const topics = fc.array(fc.constantFrom('a', 'b', ''), { minLength: 1, maxLength: 5 })
@@ -147,7 +147,7 @@ suite('a filter', () => {
     )
   })
 
-  test('names an endpoint when version and token are literal', () => {
+  test('a filter names an endpoint when version and token are literal', () => {
     assert.equal(endpointOfFilter('kp1/v/+/tok/#')?.token, 'tok')
     assert.equal(endpointOfFilter('kp1/v/ext/tok/command/+/status')?.versionName, 'v')
     for (const none of ['#', 'kp1/#', 'kp1/+/ext/tok/#', 'kp1/v/ext/+/x', 'kp1/v/ext/#', 'kp1/v/ext', 'x/v/ext/tok'])

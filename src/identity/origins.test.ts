@@ -33,7 +33,7 @@ const preflight = (origin: string, path = '/iam/api/v1/users', headers = 'author
 const allowedIn = ({ headers }: { headers: Headers }) => headers.get('access-control-allow-origin')
 
 suite('a page of another origin', () => {
-  test('may call the platform for the tenant that registered its origin, also by a redirect address, and for no other', async () => {
+  test('a page of another origin may call the platform for the tenant that registered its origin, also by a redirect address, and for no other', async () => {
     for (const origin of ['https://app.acme.example', 'https://in.acme.example']) {
       const own = await usersOf(acme, origin)
       assert.deepEqual([own.status, allowedIn(own)], [200, origin])
@@ -44,12 +44,12 @@ suite('a page of another origin', () => {
     }
   })
 
-  test('may call it for every tenant if the installation allows its origin', async () => {
+  test('a page of another origin may call it for every tenant if the installation allows its origin', async () => {
     for (const realm of [acme, globex])
       assert.equal(allowedIn(await usersOf(realm, 'https://console.example')), 'https://console.example')
   })
 
-  test('gets nothing if no tenant knows its origin', async () => {
+  test('a page of another origin gets nothing if no tenant knows its origin', async () => {
     for (const origin of ['https://evil.example', 'https://app.acme.example.evil.example', 'null']) {
       assert.equal(allowedIn(await usersOf(acme, origin)), null)
       const asked = await preflight(origin)
@@ -57,7 +57,7 @@ suite('a page of another origin', () => {
     }
   })
 
-  test('can ask before a request, on every path and without credentials', async () => {
+  test('a page of another origin can ask before a request, on every path and without credentials', async () => {
     for (const path of ['/iam/api/v1/users', '/api/v1/applications/unknown', '/kp1/v1/dcx/token/json']) {
       const asked = await eventually(async () => {
         const { status, headers } = await preflight('https://globex.example', path)
@@ -73,12 +73,12 @@ suite('a page of another origin', () => {
     assert.equal(injected.headers.get('access-control-allow-headers'), null)
   })
 
-  test('can read why a request was refused', async () => {
+  test('a page of another origin can read why a request was refused', async () => {
     const refused = await call(`${waypost.baseUrl}/iam/api/v1/users`, { headers: { origin: 'https://globex.example' } })
     assert.deepEqual([refused.status, allowedIn(refused)], [401, 'https://globex.example'])
   })
 
-  test('may send cookies to the token endpoint of its realm only', async () => {
+  test('a page of another origin may send cookies to the token endpoint of its realm only', async () => {
     const form = { grant_type: 'refresh_token', client_id: acme.frontend, refresh_token: 'x' }
     const own = await clientOf(acme).token(form, { origin: 'https://app.acme.example' })
     assert.equal(own.headers.get('access-control-allow-credentials'), 'true')

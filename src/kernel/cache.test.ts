@@ -7,7 +7,7 @@ import { createSingleFlight } from './single-flight.ts'
 const aCache = (max = 10_000) => createCache<string>({ max, sizeOf: (value) => value.length })
 
 suite('a cache', () => {
-  test('shares one load among concurrent readers, and loads again after a drop', async () => {
+  test('a cache shares one load among concurrent readers, and loads again after a drop', async () => {
     const cache = aCache()
     let loads = 0
     const load = async () => `value ${++loads}`
@@ -19,7 +19,7 @@ suite('a cache', () => {
     assert.equal(await cache.read('a', load), 'value 3')
   })
 
-  test('repeats a load during which the entry was dropped, for all waiting readers', async () => {
+  test('a cache repeats a load during which the entry was dropped, for all waiting readers', async () => {
     for (const forget of ['drop', 'clear'] as const) {
       const cache = aCache()
       const slow = Promise.withResolvers<string>()
@@ -36,7 +36,7 @@ suite('a cache', () => {
     }
   })
 
-  test('caches neither failures nor undefined', async () => {
+  test('a cache caches neither failures nor undefined', async () => {
     const cache = aCache()
     await assert.rejects(
       cache.read('a', async () => {
@@ -47,7 +47,7 @@ suite('a cache', () => {
     assert.equal(await cache.read('a', async () => 'there'), 'there')
   })
 
-  test('evicts the least recently used entry when it is full, and never caches a value that is too large', async () => {
+  test('a cache evicts the least recently used entry when it is full, and never caches a value that is too large', async () => {
     const cache = aCache(4000)
     const put = (key: string) => cache.read(key, async () => 'x'.repeat(200))
     const isKept = async (key: string) => (await cache.read(key, async () => undefined)) !== undefined
@@ -59,7 +59,7 @@ suite('a cache', () => {
     assert.deepEqual([await isKept('large'), await isKept('a')], [false, true])
   })
 
-  test('repeats an outdated load even without another reader', async () => {
+  test('a cache repeats an outdated load even without another reader', async () => {
     const cache = aCache()
     const slow = Promise.withResolvers<string>()
     let loads = 0
@@ -70,7 +70,7 @@ suite('a cache', () => {
     assert.equal(cache.get('a'), 'load 2')
   })
 
-  test('counts entries if no sizes are given, and reports every value that leaves', () => {
+  test('a cache counts entries if no sizes are given, and reports every value that leaves', () => {
     const left: string[] = []
     const cache = createCache<string>({ max: 2, onDrop: (value) => left.push(value) })
     for (const key of ['a', 'b', 'c']) cache.set(key, key)
@@ -82,7 +82,7 @@ suite('a cache', () => {
     assert.deepEqual(left, ['a', 'b', 'c', 'b again'])
   })
 
-  test('drops a group, or the matching entries of a group, and keeps the others', async () => {
+  test('a cache drops a group, or the matching entries of a group, and keeps the others', async () => {
     const cache = createCache<{ tenantId: string; name: string }>({ max: 10, groupOf: ({ tenantId }) => tenantId })
     const put = (tenantId: string, name: string) => cache.set(tenantId + name, { tenantId, name })
     for (const [tenantId, name] of ['ta', 'tb', 'ua'].map((text) => text.split('') as [string, string]))
@@ -103,7 +103,7 @@ suite('a cache', () => {
     assert.deepEqual([namesOf('t'), cache.size], [['new'], 2])
   })
 
-  test('does not repeat a load of one group when another is dropped', async () => {
+  test('a cache does not repeat a load of one group when another is dropped', async () => {
     const cache = createCache<{ tenantId: string; id: number }>({ max: 10, groupOf: ({ tenantId }) => tenantId })
     const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const loads: Record<string, number> = {}
@@ -124,7 +124,7 @@ suite('a cache', () => {
     assert.throws(() => createCache<string>({ max: 1 }).dropGroup('t'), /has no groups/)
   })
 
-  test('loads an expired value again, once for all readers', async () => {
+  test('a cache loads an expired value again, once for all readers', async () => {
     let now = 0
     let loads = 0
     const cache = createCache<{ until: number }>({ max: 10, isExpired: ({ until }) => until <= now })
@@ -141,7 +141,7 @@ suite('a cache', () => {
     assert.deepEqual([loads, cache.get('a')], [2, { until: 20 }])
   })
 
-  test('drops entries on events, and all entries after a reset', () => {
+  test('a cache drops entries on events, and all entries after a reset', () => {
     const listeners = new Map<string, (payload: never) => void>()
     let reset = () => {}
     const bus = {

@@ -8,7 +8,7 @@ const held = () => Promise.withResolvers<void>()
 const nothing = async () => {}
 
 suite('a concurrency limit', () => {
-  test('starts waiting work when other work ends or fails, first of a tenant below its limit', async () => {
+  test('a concurrency limit starts waiting work when other work ends or fails, first of a tenant below its limit', async () => {
     const limit = createConcurrencyLimit({ perTenant: 1, total: 2, waitingPerTenant: 5 })
     const [ofA, ofB] = [held(), held()]
     const came: string[] = []
@@ -25,7 +25,7 @@ suite('a concurrency limit', () => {
     assert.deepEqual(came, ['c', 'a'])
   })
 
-  test('limits how many tasks wait, and for how long', async () => {
+  test('a concurrency limit limits how many tasks wait, and for how long', async () => {
     const limit = createConcurrencyLimit({ perTenant: 1, waitingPerTenant: 1, waitMs: 20 })
     const inside = held()
     const first = limit.run('a', () => inside.promise)
@@ -37,7 +37,7 @@ suite('a concurrency limit', () => {
     await limit.run('a', nothing)
   })
 
-  test('supports work that is not a single promise', async () => {
+  test('a concurrency limit supports work that is not a single promise', async () => {
     const limit = createConcurrencyLimit({ perTenant: 1, waitingPerTenant: 1 })
     const leave = await limit.enter('a')
     const next = limit.enter('a')
@@ -48,7 +48,7 @@ suite('a concurrency limit', () => {
     await limit.run('a', nothing)
   })
 
-  test('leaves capacity for the other callers of a tenant, and counts callers of each tenant separately', async () => {
+  test('a concurrency limit leaves capacity for the other callers of a tenant, and counts callers of each tenant separately', async () => {
     const limit = createConcurrencyLimit({ perTenant: 3, perCaller: 2, waitingPerTenant: 5, waitMs: Infinity })
     const leaving = await Promise.all([limit.enter('a', 'greedy'), limit.enter('a', 'greedy')])
     let third = false
@@ -65,7 +65,7 @@ suite('a concurrency limit', () => {
     await Promise.all(['x', 'x'].map((caller) => limit.enter('a', caller)))
   })
 
-  test('drops waiting work only if its caller disconnects', async () => {
+  test('a concurrency limit drops waiting work only if its caller disconnects', async () => {
     const limit = createConcurrencyLimit({ total: 1, waitMs: Infinity })
     const leave = await limit.enter('a')
     const [gone, stopping] = [new AbortController(), new AbortController()]
@@ -86,7 +86,7 @@ suite('a concurrency limit', () => {
     await limit.run('a', nothing, gone)
   })
 
-  test('rejects immediately if no task may wait', async () => {
+  test('a concurrency limit rejects immediately if no task may wait', async () => {
     const limit = createConcurrencyLimit({ perTenant: 1, waitingPerTenant: 0 })
     const inside = held()
     const first = limit.run('a', () => inside.promise)
@@ -96,7 +96,7 @@ suite('a concurrency limit', () => {
     await first
   })
 
-  test('lets tenants take turns, and limits how many tasks wait in total', async () => {
+  test('a concurrency limit lets tenants take turns, and limits how many tasks wait in total', async () => {
     const limit = createConcurrencyLimit({
       total: 1,
       waitingTotal: 4,
@@ -114,7 +114,7 @@ suite('a concurrency limit', () => {
     assert.equal(limit.waiting, 0)
   })
 
-  test('never exceeds a limit and never forgets a task, in whatever order work ends', async () => {
+  test('a concurrency limit never exceeds a limit and never forgets a task, in whatever order work ends', async () => {
     const random = seededInteger(7)
     const limit = createConcurrencyLimit({ total: 5, perTenant: 2, waitMs: Infinity })
     const running = new Map<string, number>()

@@ -38,7 +38,7 @@ const read = (stored: object) => readConfiguration(instance, 'application', stor
 const pathsOf = (stored: object) => read(stored).problems.map(({ path }) => path.join('.'))
 
 suite('a stored configuration', () => {
-  test('is read with the defaults of its schema, and keeps other keys', () => {
+  test('a stored configuration is read with the defaults of its schema, and keeps other keys', () => {
     assert.deepEqual(read({}), { config: { on: true }, problems: [] })
     const stored = { on: false, inner: { at: 1 }, entries: { a: {}, b: { writable: true } }, other: [1] }
     assert.deepEqual(read(stored).config, {
@@ -50,7 +50,7 @@ suite('a stored configuration', () => {
     assert.deepEqual(stored.inner, { at: 1 }, 'the stored object must not be changed')
   })
 
-  test('is read without the part that violates the schema: a value, an array item or a map entry', () => {
+  test('a stored configuration is read without the part that violates the schema: a value, an array item or a map entry', () => {
     for (const [stored, config, path] of [
       [{ on: 'yes' }, { on: true }, 'on'],
       [{ inner: { at: 1, name: '' } }, { on: true, inner: { at: 1, name: 'x' } }, 'inner.name'],
@@ -70,22 +70,22 @@ suite('a stored configuration', () => {
     }
   })
 
-  test('is read without parts that become empty, and without null values, which are not reported', () => {
+  test('a stored configuration is read without parts that become empty, and without null values, which are not reported', () => {
     assert.deepEqual(read({ list: [{ path: 1 }] }).config, { on: true })
     assert.deepEqual(read({ inner: null, strict: null }), { config: { on: true }, problems: [] })
   })
 
-  test('cannot be changed by its readers', () => {
+  test('a stored configuration cannot be changed by its readers', () => {
     const { config } = read({ inner: { at: 1 } })
     assert.throws(() => Object.assign(config.inner as object, { at: 2 }), TypeError)
   })
 
-  test('of a level without a schema is read unchanged', () => {
+  test('a stored configuration of a level without a schema is read unchanged', () => {
     const stored = { anything: [1] }
     assert.equal(readConfiguration(instance, 'tenant', stored).config, stored)
   })
 
-  test('is always valid after reading, and unchanged if it was valid', () => {
+  test('a stored configuration is always valid after reading, and unchanged if it was valid', () => {
     const value = fc.oneof(
       { weight: 2, arbitrary: fc.constantFrom<unknown>('a', 'b', '', 1, true, null) },
       fc.record(

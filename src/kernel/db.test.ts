@@ -115,7 +115,7 @@ suite('a copy outside of a transaction', () => {
   const lines = (from: number, count: number) =>
     Buffer.from(Array.from({ length: count }, (_, index) => `${from + index}\tcopied\n`).join(''))
 
-  test('is stored completely or not at all, together with the statements before it', async () => {
+  test('a copy outside of a transaction is stored completely or not at all, together with the statements before it', async () => {
     const db = await aDb()
     const count = async () => (await db.sql`select count(*) as n from t`)[0]?.n
     await db.copyIn(copy, () => lines(10, 5000))
@@ -140,7 +140,7 @@ suite('a copy outside of a transaction', () => {
     await db.close()
   })
 
-  test('is not interleaved with concurrent copies and transactions', async () => {
+  test('a copy outside of a transaction is not interleaved with concurrent copies and transactions', async () => {
     const db = await aDb()
     await Promise.all(
       Array.from({ length: 40 }, (_, turn) =>
@@ -158,7 +158,7 @@ suite('a copy outside of a transaction', () => {
     await db.close()
   })
 
-  test('fails if its connection breaks, and the next one gets another connection', async () => {
+  test('a copy outside of a transaction fails if its connection breaks, and the next one gets another connection', async () => {
     const db = await aDb()
     const victims = `pg_stat_activity where datname = current_database() and query like '%pg_sleep%' and pid <> pg_backend_pid()`
     const broken = db.copyIn(`select pg_sleep(20); ${copy}`, () => lines(10, 5))

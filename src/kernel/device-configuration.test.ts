@@ -55,19 +55,19 @@ const night = { configId: 'c2', config: [1, null] }
 const full = (configuration: object) => ({ ...configuration, statusCode: 200, reasonPhrase: 'ok' })
 
 suite('a request for a configuration', () => {
-  test('is answered with it, with or without a request id', async () => {
+  test('a request for a configuration is answered with it, with or without a request id', async () => {
     const { send } = aDevice({ default: c1 })
     for (const payload of ['', {}, { configId: null }, { configId: 'old' }, { configId: '', observe: null, more: 1 }])
       assert.deepEqual(await send('/config/json', payload), { payload: full(c1), always: true })
     assert.deepEqual(await send('/config/json', '', { requestId: 0 }), { payload: full(c1), always: true })
   })
 
-  test('is answered with exactly {} when the device has it', async () => {
+  test('a request for a configuration is answered with exactly {} when the device has it', async () => {
     const { send } = aDevice({ default: c1 })
     assert.deepEqual(await send('/config/json', { configId: 'c1' }), { payload: {}, always: true })
   })
 
-  test('may name the configuration, including the default one', async () => {
+  test('a request for a configuration may name the configuration, including the default one', async () => {
     const { send, asked } = aDevice({ default: c1, night })
     assert.deepEqual((await send('/config/json/night'))?.payload, full(night))
     assert.deepEqual((await send('/config/json/default'))?.payload, full(c1))
@@ -75,7 +75,7 @@ suite('a request for a configuration', () => {
     assert.deepEqual(asked, ['night', undefined, 'none'])
   })
 
-  test('is answered with an empty configuration if there is none', async () => {
+  test('a request for a configuration is answered with an empty configuration if there is none', async () => {
     const none = { payload: full({ configId: '', config: null }), always: true }
     assert.deepEqual(await aDevice().send('/config/json', { configId: 'c1' }), none)
     assert.deepEqual(await aDevice().send('/config/json', { configId: '' }), none)
@@ -84,7 +84,7 @@ suite('a request for a configuration', () => {
 })
 
 suite('a report', () => {
-  test('is recorded, counts as applied unless it has another status, and is answered with an empty payload', async () => {
+  test('a report is recorded, counts as applied unless it has another status, and is answered with an empty payload', async () => {
     const { send, reports } = aDevice({ default: c1 })
     assert.deepEqual(await send('/applied/json', { configId: 'c1' }, { requestId: 1 }), {})
     assert.deepEqual(await send('/applied/json/night', { configId: 'c2', statusCode: 400, reasonPhrase: 'no' }), {})
@@ -96,7 +96,7 @@ suite('a report', () => {
     ])
   })
 
-  test('of an unknown configId is an error if it has a request id, and ignored otherwise', async () => {
+  test('a report of an unknown configId is an error if it has a request id, and ignored otherwise', async () => {
     const { send, reports } = aDevice()
     const error = await rejectsWith(send('/applied/json', { configId: 'x9' }, { requestId: 0 }), 404)
     assert.match(error.message, /x9/)
@@ -106,7 +106,7 @@ suite('a report', () => {
     assert.deepEqual(await nothing('/applied/json', { configId: 'c1' }), {})
   })
 
-  test('is recorded in the order of arrival', async () => {
+  test('a report is recorded in the order of arrival', async () => {
     const { send, reports } = aDevice()
     const ids = Array.from({ length: 20 }, (_, n) => `c${n}`)
     await Promise.all(ids.map((configId) => send('/applied/json', { configId })))
@@ -172,7 +172,7 @@ suite('a bad message is rejected', () => {
 })
 
 suite('pushes', () => {
-  test('use the path of the name, with the fields that existing firmware requires', () => {
+  test('pushes use the path of the name, with the fields that existing firmware requires', () => {
     assert.deepEqual(configurationPush(name, c1), {
       extension: name,
       name: 'default',
@@ -188,7 +188,7 @@ suite('pushes', () => {
     assert.equal(configurationPush(name, { ...c1, name: 'default' }).resourcePath, '/config/json')
   })
 
-  test('of outdated configurations are sent when the endpoint connects', async () => {
+  test('pushes of outdated configurations are sent when the endpoint connects', async () => {
     const { extension, endpoint } = aDevice({ default: c1, night })
     assert.deepEqual(await extension.connected!(endpoint), [
       configurationPush(name, c1),
@@ -197,7 +197,7 @@ suite('pushes', () => {
     assert.deepEqual(await aDevice().extension.connected!(endpoint), [])
   })
 
-  test('can be turned off and on by name', async () => {
+  test('pushes can be turned off and on by name', async () => {
     const { send, observed } = aDevice({ default: c1, night })
     // The request is answered as well.
     assert.deepEqual((await send('/config/json', { observe: false }))?.payload, full(c1))

@@ -27,7 +27,7 @@ suite('a table of resources', () => {
     ['/update/keys', ['update keys']],
   ]
   for (const [path, answer] of found)
-    test(`finds ${JSON.stringify(path)}`, async () => assert.deepEqual(await at(path), answer))
+    test(`a table of resources finds ${JSON.stringify(path)}`, async () => assert.deepEqual(await at(path), answer))
 
   const missing = [
     '',
@@ -40,12 +40,12 @@ suite('a table of resources', () => {
     '/Config/json',
   ]
   for (const path of [...missing, '/command/', '/command//', '/dataset', '/update/', '/update/key', '/update/keys/x'])
-    test(`has no resource at ${JSON.stringify(path)}`, async () => {
+    test(`a table of resources has no resource at ${JSON.stringify(path)}`, async () => {
       const error = await rejectsWith(at(path), 404)
       assert.match(error.message, /no resource/)
     })
 
-  test('accepts any non-empty level as a name', () =>
+  test('a table of resources accepts any non-empty level as a name', () =>
     fc.assert(
       fc.asyncProperty(fc.string({ unit: 'grapheme', minLength: 1 }), async (name) => {
         if (name.includes('/')) await rejectsWith(at(`/config/json/${name}`), 404)
@@ -58,7 +58,7 @@ suite('a JSON payload', () => {
   const read = jsonPayload(Type.Object({ configId: Type.String(), statusCode: Type.Integer({ default: 200 }) }))
   const reading = async (payload: string | Buffer, by: (payload: Buffer) => unknown = read) => by(Buffer.from(payload))
 
-  test('is parsed, with its defaults', async () => {
+  test('a JSON payload is parsed, with its defaults', async () => {
     assert.deepEqual(await reading('{"configId": "a"}'), { configId: 'a', statusCode: 200 })
     assert.deepEqual(await reading(' {"configId": "a", "statusCode": 404, "id": 5}'), {
       configId: 'a',
@@ -89,30 +89,30 @@ suite('a JSON payload', () => {
     ['"\\u0000"', /payload: expected text without NUL/],
   ]
   for (const [payload, problem] of bad)
-    test(`is rejected: ${JSON.stringify(payload.toString().slice(0, 60))}`, async () => {
+    test(`a JSON payload is rejected: ${JSON.stringify(payload.toString().slice(0, 60))}`, async () => {
       const error = await rejectsWith(reading(payload), 400)
       assert.match(error.message, problem)
     })
 
-  test('has at most the declared size, 64 KiB by default', async () => {
+  test('a JSON payload has at most the declared size, 64 KiB by default', async () => {
     const text = JSON.stringify('x'.repeat(64 * 1024))
     assert.match((await rejectsWith(reading(text), 413)).message, /larger than 65536 bytes/)
     assert.equal(await reading(text, jsonPayload(AnyJson(), { bytesMax: 65 * 1024 })), JSON.parse(text))
   })
 
-  test('may be missing if a value for that is declared', async () => {
+  test('a JSON payload may be missing if a value for that is declared', async () => {
     const asked = jsonPayload(JsonObject(), { empty: () => ({}) })
     assert.deepEqual(await reading('', asked), {})
   })
 
-  test('treats __proto__ as an ordinary key', async () => {
+  test('a JSON payload treats __proto__ as an ordinary key', async () => {
     const value = (await reading('{"__proto__": {"polluted": 1}}', jsonPayload(JsonObject()))) as object
     assert.deepEqual(Object.keys(value), ['__proto__'])
     assert.equal(Object.getPrototypeOf(value), Object.prototype)
     assert.equal(({} as { polluted?: number }).polluted, undefined)
   })
 
-  test('is parsed without changes', () => {
+  test('a JSON payload is parsed without changes', () => {
     const any = jsonPayload(AnyJson())
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => {
@@ -123,7 +123,7 @@ suite('a JSON payload', () => {
     )
   })
 
-  test('of any bytes is either parsed or rejected with a 400', () =>
+  test('a JSON payload of any bytes is either parsed or rejected with a 400', () =>
     fc.assert(
       fc.asyncProperty(fc.uint8Array({ maxLength: 200 }), async (bytes) => {
         const outcome = await reading(Buffer.from(bytes)).catch((error) => error.status)

@@ -16,7 +16,7 @@ const statusOf = (given: unknown, operations: unknown[]): number | undefined => 
 }
 
 suite('JSON Patch', () => {
-  test('rejects a path that continues below a text, a number or null', () => {
+  test('JSON Patch rejects a path that continues below a text, a number or null', () => {
     for (const value of ['Kyiv', 1, null, true])
       for (const path of ['/a/b', '/a/0', '/a/-', '/a/length', '/a/b/c']) {
         for (const op of ['add', 'replace', 'remove'])
@@ -64,14 +64,14 @@ suite('JSON Patch', () => {
     assert.deepEqual(applyJsonPatch({ a: 1, ab: {} }, [{ op: 'move', from: '/a', path: '/ab/a' }]), { ab: { a: 1 } })
   })
 
-  test('limits the total size of copies, even if they overwrite each other', () => {
+  test('JSON Patch limits the total size of copies, even if they overwrite each other', () => {
     const copies = Array.from({ length: 1000 }, () => ({ op: 'copy', from: '/a', path: '/b' }))
     assert.equal(statusOf({ a: 'x'.repeat(60_000) }, copies), 400)
     const nesting = Array.from({ length: 1000 }, () => ({ op: 'copy', from: '', path: '/a' }))
     assert.equal(statusOf({}, nesting), 400)
   })
 
-  test('does not change the given document', () => {
+  test('JSON Patch does not change the given document', () => {
     const given = { a: { b: [1, 2] } }
     applyJsonPatch(given, [
       { op: 'remove', path: '/a/b/0' },
@@ -80,7 +80,7 @@ suite('JSON Patch', () => {
     assert.deepEqual(given, { a: { b: [1, 2] } })
   })
 
-  test('passes the examples of RFC 6902, appendix A', () => {
+  test('JSON Patch passes the examples of RFC 6902, appendix A', () => {
     const cases: [given: unknown, operations: unknown[], result: unknown][] = [
       [{ foo: 'bar' }, [{ op: 'add', path: '/baz', value: 'qux' }], { foo: 'bar', baz: 'qux' }],
       [{ foo: ['bar', 'baz'] }, [{ op: 'add', path: '/foo/1', value: 'qux' }], { foo: ['bar', 'qux', 'baz'] }],
@@ -109,7 +109,7 @@ suite('JSON Patch', () => {
     assert.equal(statusOf({ '/': 9, '~1': 10 }, [{ op: 'test', path: '/~01', value: '10' }]), 409)
   })
 
-  test('can be applied twice, because it changes neither the document nor the patch', () => {
+  test('JSON Patch can be applied twice, because it changes neither the document nor the patch', () => {
     const operations = [
       { op: 'add', path: '/list', value: [1] },
       { op: 'add', path: '/list/-', value: 2 },

@@ -41,7 +41,7 @@ suite('a schema is refused', () => {
   for (const [why, schema, problem] of refused)
     test(why, async () => assert.match((await problemOf(schema)) ?? 'accepted', problem))
 
-  test('also if another tenant has the schema that it refers to', async () => {
+  test('a schema is refused also if another tenant has the schema that it refers to', async () => {
     const $id = 'https://example.org/secret.json'
     assert.equal(await problemOf({ $id, const: 'secret' }, 'one'), undefined)
     assert.match((await problemOf({ $ref: $id }, 'two'))!, /can't resolve reference/)
@@ -77,7 +77,7 @@ suite('a value is validated', () => {
       for (const value of bad) assert.ok(Array.isArray(await verdictOf(schema, value)), JSON.stringify(value))
     })
 
-  test('with JSON pointers and the names that are wrong', async () => {
+  test('a value is validated with JSON pointers and the names that are wrong', async () => {
     const schema = {
       properties: { 'a/b': { items: { type: 'number' } } },
       additionalProperties: false,
@@ -93,7 +93,7 @@ suite('a value is validated', () => {
     ])
   })
 
-  test('with at most 100 violations and the number of the others', async () => {
+  test('a value is validated with at most 100 violations and the number of the others', async () => {
     const verdict = await validateJson('a', '{"items":{"type":"number"}}', JSON.stringify(Array(130).fill('x')))
     assert.ok(typeof verdict === 'object' && 'violations' in verdict)
     assert.equal(verdict.violations.violations.length, 100)

@@ -4,7 +4,7 @@ import { TooManyRequests } from './errors.ts'
 import { createKeyedMutex } from './keyed-mutex.ts'
 
 suite('a keyed mutex', () => {
-  test('runs the tasks of a key one at a time and in order, even after a failure', async () => {
+  test('a keyed mutex runs the tasks of a key one at a time and in order, even after a failure', async () => {
     const mutex = createKeyedMutex()
     const first = Promise.withResolvers<void>()
     const done: string[] = []
@@ -25,7 +25,7 @@ suite('a keyed mutex', () => {
     assert.equal(mutex.isBusy('a'), false)
   })
 
-  test('starts immediately if nothing runs, and turns a throw into a rejection', async () => {
+  test('a keyed mutex starts immediately if nothing runs, and turns a throw into a rejection', async () => {
     const mutex = createKeyedMutex()
     let started = false
     const running = mutex.run('a', async () => {
@@ -42,7 +42,7 @@ suite('a keyed mutex', () => {
     assert.equal(await mutex.run('b', async () => 1), 1)
   })
 
-  test('runs tasks that a task enqueues after it, even before its first await', async () => {
+  test('a keyed mutex runs tasks that a task enqueues after it, even before its first await', async () => {
     const mutex = createKeyedMutex()
     const steps: string[] = []
     let inner: Promise<void> | undefined
@@ -55,7 +55,7 @@ suite('a keyed mutex', () => {
     assert.deepEqual([steps, mutex.isBusy('a')], [['outer', 'inner'], false])
   })
 
-  test('rejects tasks above the limit of waiting ones', async () => {
+  test('a keyed mutex rejects tasks above the limit of waiting ones', async () => {
     const mutex = createKeyedMutex({ waitingMax: 2 })
     const first = Promise.withResolvers<void>()
     const waiting = Array.from({ length: 3 }, () => mutex.run('a', () => first.promise))

@@ -64,7 +64,7 @@ for (const [where, open] of [
   ['rows', inRows],
 ] as const)
   describe(`a lockout in ${where}`, () => {
-    test('locks at the limit and not before, and ends exactly at the end of the lock', async () => {
+    test(`a lockout in ${where} locks at the limit and not before, and ends exactly at the end of the lock`, async () => {
       const { fail, lockedFor, later } = open()
       assert.equal(await lockedFor(), 0)
       await fail(2)
@@ -77,7 +77,7 @@ for (const [where, open] of [
       assert.equal(await lockedFor(), 0)
     })
 
-    test('restarts counting after the window, and not a second before its end', async () => {
+    test(`a lockout in ${where} restarts counting after the window, and not a second before its end`, async () => {
       const early = open()
       await early.fail(2)
       early.later(299)
@@ -90,7 +90,7 @@ for (const [where, open] of [
       assert.equal(await late.lockedFor(), 0)
     })
 
-    test('restarts counting after a lock, also within the same window', async () => {
+    test(`a lockout in ${where} restarts counting after a lock, also within the same window`, async () => {
       const { fail, lockedFor, later } = open()
       await fail(3)
       later(60)
@@ -101,7 +101,7 @@ for (const [where, open] of [
       assert.equal(await lockedFor(), 120, 'the window must begin after the lock')
     })
 
-    test('doubles the lock each time, up to 1,024 times, and starts over after a day without attempts', async () => {
+    test(`a lockout in ${where} doubles the lock each time, up to 1,024 times, and starts over after a day without attempts`, async () => {
       const { fail, lockedFor, later } = open()
       for (const expected of [...Array.from({ length: 11 }, (_, n) => 60 * 2 ** n), 60 * 1024]) {
         await fail(3)
@@ -113,7 +113,7 @@ for (const [where, open] of [
       assert.equal(await lockedFor(), 60)
     })
 
-    test('forgets', async () => {
+    test(`a lockout in ${where} forgets`, async () => {
       const { fail, forget, lockedFor } = open()
       await fail(3)
       await forget()

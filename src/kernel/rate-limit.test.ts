@@ -3,7 +3,7 @@ import { suite, test } from 'node:test'
 import { createRateLimit, drawTokens, newBucket, returnTokens } from './rate-limit.ts'
 
 suite('a rate limit per key', () => {
-  test('allows a burst, then returns the time to wait, without affecting other keys', () => {
+  test('a rate limit per key allows a burst, then returns the time to wait, without affecting other keys', () => {
     const limit = createRateLimit({ perSecond: 1, burst: 3 })
     for (let n = 0; n < 3; n++) assert.equal(limit.take('a'), 0)
     assert.equal(limit.take('a'), 1)
@@ -11,18 +11,18 @@ suite('a rate limit per key', () => {
     assert.equal(limit.take('b'), 0)
   })
 
-  test('rounds the time to wait up to whole seconds', () => {
+  test('a rate limit per key rounds the time to wait up to whole seconds', () => {
     const limit = createRateLimit({ perSecond: 0.1, burst: 1 })
     assert.equal(limit.take('a'), 0)
     assert.equal(limit.take('a'), 10)
   })
 
-  test('is off at zero', () => {
+  test('a rate limit per key is off at zero', () => {
     const limit = createRateLimit({ perSecond: 0, burst: 0 })
     for (let n = 0; n < 1000; n++) assert.equal(limit.take('a'), 0)
   })
 
-  test('has bounded memory: evicts the oldest key first', () => {
+  test('a rate limit per key has bounded memory: evicts the oldest key first', () => {
     const limit = createRateLimit({ perSecond: 1, burst: 1 }, { keysMax: 2 })
     limit.take('a')
     limit.take('b')
@@ -33,7 +33,7 @@ suite('a rate limit per key', () => {
 })
 
 suite('a bucket', () => {
-  test('holds a burst, can be overdrawn, and returns the time until its level is 0 again', () => {
+  test('a bucket holds a burst, can be overdrawn, and returns the time until its level is 0 again', () => {
     const rate = { perSecond: 10, burst: 10 }
     const bucket = newBucket(rate)
     const { updatedAt: at } = bucket
@@ -48,7 +48,7 @@ suite('a bucket', () => {
     assert.equal(bucket.level, 9)
   })
 
-  test('takes any amount', () => {
+  test('a bucket takes any amount', () => {
     const rate = { perSecond: 1000, burst: 1000 }
     const bucket = newBucket(rate)
     const { updatedAt: at } = bucket
@@ -58,7 +58,7 @@ suite('a bucket', () => {
     assert.equal(drawTokens(bucket, rate, at + 100, 100), 0)
   })
 
-  test('never delays without a limit', () => {
+  test('a bucket never delays without a limit', () => {
     const rate = { perSecond: 0, burst: 0 }
     const bucket = newBucket(rate)
     for (let i = 0; i < 1000; i++) assert.equal(drawTokens(bucket, rate, bucket.updatedAt, 1000), 0)

@@ -18,7 +18,7 @@ const aClient = (options: Partial<SafeConnectionsOptions> = {}) => {
 }
 
 suite('a request', () => {
-  test('arrives whole, and further ones use the same connection', async () => {
+  test('a request arrives whole, and further ones use the same connection', async () => {
     const receiver = await aReceiver()
     const { post, close } = aClient()
     for (const body of ['one', 'zwei ✓', '']) assert.equal(await post(`${receiver.url}/path?q=1`, body), 200)
@@ -36,7 +36,7 @@ suite('a request', () => {
     await eventually(() => assert.equal(receiver.openConnections(), 0))
   })
 
-  test('shares connections with the same group only, and opens no more than the limit', async () => {
+  test('a request shares connections with the same group only, and opens no more than the limit', async () => {
     const receiver = await aReceiver((response) => void setTimeout(() => response.end(), 5))
     const { post, close } = aClient()
     const all = ['a', 'b'].flatMap((group) => Array.from({ length: 20 }, () => post(receiver.url, '', 5000, group)))
@@ -46,7 +46,7 @@ suite('a request', () => {
     close()
   })
 
-  test('on a kept connection that the receiver has closed is sent again on a new one', async () => {
+  test('a request on a kept connection that the receiver has closed is sent again on a new one', async () => {
     const receiver = await aReceiver()
     const { post, close } = aClient()
     await post(receiver.url)
@@ -61,7 +61,7 @@ suite('a request', () => {
 })
 
 suite('TLS', () => {
-  test('checks the certificate and its name', async () => {
+  test('TLS checks the certificate and its name', async () => {
     const tls = await aServerCertificate(['hooks.test', '127.0.0.1'])
     const receiver = await aReceiver(ok, tls)
     const lookup = async () => [{ address: '127.0.0.1', family: 4 }]
@@ -79,7 +79,7 @@ suite('a guarded address', () => {
   const guarded = (lookup?: SafeConnectionsOptions['lookup']) =>
     aClient({ allowPrivate: false, ...(lookup && { lookup }) })
 
-  test('is refused as a literal and as a name', async () => {
+  test('a guarded address is refused as a literal and as a name', async () => {
     const receiver = await aReceiver()
     await assert.rejects(guarded().post(receiver.url), RefusedAddress)
     await assert.rejects(guarded().post(`http://[::ffff:127.0.0.1]:${receiver.port}/`), RefusedAddress)
@@ -107,7 +107,7 @@ suite('a guarded address', () => {
     close()
   })
 
-  test('is not reached by a redirect', async () => {
+  test('a guarded address is not reached by a redirect', async () => {
     const target = await aReceiver()
     const receiver = await aReceiver((response) => void response.writeHead(307, { location: target.url }).end())
     const { post, close } = aClient()
@@ -134,7 +134,7 @@ suite('a bad receiver', () => {
     await assert.rejects(aClient().post(receiver.url, '', 300), /no response headers within 0.3 s/)
   })
 
-  test('with a slow or endless body has answered, and loses its connection', async () => {
+  test('a bad receiver with a slow or endless body has answered, and loses its connection', async () => {
     const receiver = await aReceiver((response) => {
       response.writeHead(200)
       const timer = setInterval(() => response.write('x'.repeat(10)), 20)

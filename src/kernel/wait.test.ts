@@ -59,7 +59,7 @@ const aCaller = (tenantId = 'default') => {
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 suite('a wait for a row', () => {
-  test('ends immediately if the state is the wanted one, otherwise after a signal for the row', async () => {
+  test('a wait for a row ends immediately if the state is the wanted one, otherwise after a signal for the row', async () => {
     const { wait, rows, reads, deliver, waits } = aNode()
     rows.set('2', 'done')
     assert.equal(await wait(undefined, undefined, '2'), 'done')
@@ -74,7 +74,7 @@ suite('a wait for a row', () => {
     assert.deepEqual([reads, waits.size], [[['2'], ['1'], ['1'], ['1']], 0])
   })
 
-  test('reads again after a reset, and never without a signal', async () => {
+  test('a wait for a row reads again after a reset, and never without a signal', async () => {
     const { wait, rows, reads, reset } = aNode()
     const waiting = wait()
     await eventually(() => assert.equal(reads.length, 1))
@@ -85,7 +85,7 @@ suite('a wait for a row', () => {
     assert.equal(await waiting, 'done')
   })
 
-  test('ends with undefined when the row is gone', async () => {
+  test('a wait for a row ends with undefined when the row is gone', async () => {
     const { wait, rows, reads, deliver } = aNode()
     assert.equal(await wait(undefined, undefined, 'unknown'), undefined)
     const waiting = wait()
@@ -95,7 +95,7 @@ suite('a wait for a row', () => {
     assert.equal(await waiting, undefined)
   })
 
-  test('ends at its time limit and at the deadline of the request with the current state', async () => {
+  test('a wait for a row ends at its time limit and at the deadline of the request with the current state', async () => {
     const { wait, rows, reads, waits } = aNode()
     const began = monotonicMs()
     const waiting = wait(undefined, 150)
@@ -112,7 +112,7 @@ suite('a wait for a row', () => {
     assert.equal(waits.size, 0)
   })
 
-  test('rejects when the caller disconnects, also during a read, and leaves nothing behind', async () => {
+  test('a wait for a row rejects when the caller disconnects, also during a read, and leaves nothing behind', async () => {
     const { wait, reads, deliver, waits } = aNode()
     const { ctx, abort } = aCaller()
     const [settled, reading] = [wait(ctx), aCaller()]
@@ -130,7 +130,7 @@ suite('a wait for a row', () => {
     assert.deepEqual([reads.length, waits.size], [before, 0])
   })
 
-  test('ends with the current state when the process stops, and so do later ones', async () => {
+  test('a wait for a row ends with the current state when the process stops, and so do later ones', async () => {
     const { wait, reads, rows, stop, waits } = aNode()
     const early = wait()
     await eventually(() => assert.equal(reads.length, 1))
@@ -141,7 +141,7 @@ suite('a wait for a row', () => {
     assert.equal(waits.size, 0)
   })
 
-  test('is limited per tenant and in total: further ones get 429 with Retry-After', async () => {
+  test('a wait for a row is limited per tenant and in total: further ones get 429 with Retry-After', async () => {
     const { wait, rows, deliver } = aNode({ perTenant: 2, total: 3 })
     const mine = [wait(), wait()]
     await assert.rejects(wait(), (error: { headers?: Record<string, string> }) => {
@@ -156,7 +156,7 @@ suite('a wait for a row', () => {
     assert.equal(await wait(), 'done')
   })
 
-  test('fails if a read fails, but continues while the database is unreachable', async () => {
+  test('a wait for a row fails if a read fails, but continues while the database is unreachable', async () => {
     const { waits, deliver } = aNode()
     let [failure, reads]: [Error | undefined, number] = [new Error('a mistake'), 0]
     const failing = waits.define('test.failing', async (ids) => {
@@ -177,7 +177,7 @@ suite('a wait for a row', () => {
     assert.throws(() => waits.define('test.failing', async () => new Map()), /defined twice/)
   })
 
-  test('shares reads: a thousand waiters need a few statements', async () => {
+  test('a wait for a row shares reads: a thousand waiters need a few statements', async () => {
     const { wait, rows, reads, reset } = aNode()
     const all = Array.from({ length: 1000 }, (_, n) => {
       rows.set(`row ${n}`, 'waiting')
@@ -236,7 +236,7 @@ suite('a wait for a row', () => {
     assert.equal(waits.size, 0)
   })
 
-  test('rejects at the limit before the row is stored, and when storing fails', async () => {
+  test('a wait for a row rejects at the limit before the row is stored, and when storing fails', async () => {
     const { waits, states } = aNode({ perTenant: 1, total: 1 })
     let stored = 0
     const start = (storing: () => Promise<{ id: string; state: string; limitMs: number }>) =>
@@ -254,7 +254,7 @@ suite('a wait for a row', () => {
     assert.deepEqual([stored, waits.size], [1, 0])
   })
 
-  test('sends small states of rows to other nodes', async () => {
+  test('a wait for a row sends small states of rows to other nodes', async () => {
     const { states, sent } = aNode()
     await states.changed(undefined as never, [
       { id: '1', to: 'node/node-1', state: 'done' },
@@ -268,7 +268,7 @@ suite('a wait for a row', () => {
     ])
   })
 
-  test('needs less than 8 KB of memory, measured with ten thousand waiters', async (t) => {
+  test('a wait for a row needs less than 8 KB of memory, measured with ten thousand waiters', async (t) => {
     setFlagsFromString('--expose-gc')
     const collect = runInNewContext('gc') as () => void
     const { waits, states, rows, stop } = aNode({ perTenant: 20_000, total: 20_000 })

@@ -109,7 +109,7 @@ test('the body limit of every operation allows the longest body that its schema 
 suite('metadata of an endpoint', () => {
   const patch = { 'content-type': 'application/json-patch+json' }
   for (const { name, body } of small) {
-    test(`replaced by ${name}`, () =>
+    test(`metadata of an endpoint replaced by ${name}`, () =>
       assertShortStall(() => assertRejectedOrDone(`PUT /epr/api/v1/endpoints/${endpoint.endpointId}/metadata`, body)))
     test(`a key set to ${name}`, () =>
       assertShortStall(() =>
@@ -123,7 +123,7 @@ suite('metadata of an endpoint', () => {
           patch,
         ),
       ))
-    test(`replaced by ${name} with a patch`, () =>
+    test(`metadata of an endpoint replaced by ${name} with a patch`, () =>
       assertShortStall(() =>
         assertRejectedOrDone(
           `PATCH /epr/api/v1/endpoints/${endpoint.endpointId}/metadata`,

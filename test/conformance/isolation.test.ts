@@ -499,7 +499,8 @@ for (const operation of [...operations.filter(needsAccessToken), ...ownOperation
   describe(`${service}: ${method} ${path}`, () => {
     const call = (ask: Ask) => ask(`${method} ${urlOf(operation)}${queryOf(operation)}`, bodyOf(operation))
 
-    test('without credentials: 401', async () => assert.equal((await call(client(platform.baseUrl))).status, 401))
+    test('a call without credentials is 401', async () =>
+      assert.equal((await call(client(platform.baseUrl))).status, 401))
 
     test('invalid tokens: 401', async () => {
       const check = async ([name, token]: [string, string]) => {
@@ -521,7 +522,7 @@ for (const operation of [...operations.filter(needsAccessToken), ...ownOperation
     })
 
     if (needsScope(operation))
-      test('without the scope: 403 on the tenant or platform, 404 on a resource, nothing of the owner in a list', async () => {
+      test('a call without the scope is 403 on the tenant or platform, 404 on a resource, and a list has nothing of the owner', async () => {
         const answer = await call(withoutPermissions)
         if (isOnTenantOrPlatform(operation)) assert.equal(answer.status, 403, answer.text)
         else if (path.includes('{')) assert.equal(answer.status, 404, answer.text)

@@ -33,7 +33,7 @@ function importsOf(name: string, seen = new Set<string>()): Set<string> {
 }
 
 suite('the build of the console', () => {
-  test('is the same in another folder, byte for byte', async () => {
+  test('the build of the console is the same in another folder, byte for byte', async () => {
     const other = join(temporaryDirectory(), 'elsewhere', 'two')
     await bundleConsole(other)
     assert.deepEqual(readdirSync(other), readdirSync(directory))
@@ -41,7 +41,7 @@ suite('the build of the console', () => {
       assert.ok(readFileSync(join(other, name)).equals(readFileSync(join(directory, name))), name)
   })
 
-  test('keeps its budgets', () => {
+  test('the build of the console keeps its budgets', () => {
     const first = [...importsOf(manifest.script), manifest.style]
     const firstKilobytes = first.reduce((sum, name) => sum + gzipBytes(name), 0) / 1024
     assert.ok(firstKilobytes <= 180, `the first load has ${firstKilobytes.toFixed(0)} KB`)
@@ -49,7 +49,7 @@ suite('the build of the console', () => {
     assert.ok(all <= 900, `all files have ${all.toFixed(0)} KB`)
   })
 
-  test('has no inline script and no code from texts', () => {
+  test('the build of the console has no inline script and no code from texts', () => {
     for (const name of Object.keys(manifest.files))
       if (name.endsWith('.js'))
         assert.doesNotMatch(readFileSync(join(directory, name), 'utf8'), /\bnew Function\(/, name)
@@ -67,7 +67,7 @@ suite('serving the console', async () => {
   const log = await createLog({ level: 'silent', format: 'json' })
   const options = { watch: false, fallbackDirectory: '', log }
 
-  test('answers the shell at every path, with a policy for scripts of the platform only', async () => {
+  test('serving the console answers the shell at every path, with a policy for scripts of the platform only', async () => {
     const console = createConsole({ ...options, directory })
     const app = await serve(console)
     const building = await app.inject('/console/default')
@@ -86,7 +86,7 @@ suite('serving the console', async () => {
     }
   })
 
-  test('serves files compressed and for ever, and no other file of the folder', async () => {
+  test('serving the console serves files compressed and for ever, and no other file of the folder', async () => {
     const console = createConsole({ ...options, directory })
     await console.prepare()
     const app = await serve(console)

@@ -44,7 +44,7 @@ async function signedIn(username: string) {
 const logIn = (username: string, secret: string) => client.logIn(username, { password: secret })
 
 suite('the page of the account', () => {
-  test('asks for user name and password, and shows the account then', async () => {
+  test('the page of the account asks for user name and password, and shows the account then', async () => {
     const { browser, account, answer } = await signedIn('ann')
     const cookie = answer.headers.getSetCookie()[0]!
     assert.match(cookie, /path=\/auth\/realms\/acme\/account; max-age=900; httponly; samesite=strict$/)
@@ -59,7 +59,7 @@ suite('the page of the account', () => {
     assert.match((await browser.go(account)).text, /<h1>Sign in<\/h1>/)
   })
 
-  test('belongs to its realm, and to the cookie of its browser', async () => {
+  test('the page of the account belongs to its realm, and to the cookie of its browser', async () => {
     const { browser, account } = await signedIn('bea')
     const { value } = [...browser.jar.values()][0]!
     const at = (url: string, cookie: string) => call(url, { headers: { cookie } })
@@ -69,7 +69,7 @@ suite('the page of the account', () => {
       assert.match((await at(account, `waypost_account=${wrong}`)).text, /<h1>Sign in<\/h1>/)
   })
 
-  test('ends after 15 minutes, and when the user is disabled', async () => {
+  test('the page of the account ends after 15 minutes, and when the user is disabled', async () => {
     const { browser, account } = await signedIn('cyd')
     const { sql } = waypost.kit.db
     await sql`update identity.users set enabled = false where username = 'cyd'`
@@ -80,7 +80,7 @@ suite('the page of the account', () => {
     assert.match((await browser.go(account)).text, /<h1>Sign in<\/h1>/)
   })
 
-  test('refuses forms of other web pages, other methods and unknown paths', async () => {
+  test('the page of the account refuses forms of other web pages, other methods and unknown paths', async () => {
     const post = (site: string) =>
       call(`${realm.url}/account`, { method: 'POST', headers: { 'sec-fetch-site': site }, body: new URLSearchParams() })
     assert.equal((await post('cross-site')).status, 403)
@@ -93,7 +93,7 @@ suite('the page of the account', () => {
 })
 
 suite('the own password', () => {
-  test('is changed on the page, which ends all logins of the user', async () => {
+  test('the own password is changed on the page, which ends all logins of the user', async () => {
     const { browser, account } = await signedIn('dora')
     const tokens = (await client.logIn('dora')).body
     const change = (form: Record<string, string>) => browser.go(`${account}/password`, form)
@@ -117,7 +117,7 @@ suite('the own password', () => {
     assert.equal((await change(right)).status, 401)
   })
 
-  test('is changed by the API, with the present one', async () => {
+  test('the own password is changed by the API, with the present one', async () => {
     await waypost.addUser('acme', 'eve')
     const { access_token: token } = (await client.logIn('eve')).body
     const put = (body: unknown, authorization = `Bearer ${token}`) =>
@@ -179,7 +179,7 @@ suite('a forgotten password', () => {
   const set = (token: string, secret: string, again = secret) =>
     aBrowser().go(at('new-password'), { token, new: secret, again })
 
-  test('is replaced by a link in an e-mail, which works once', async () => {
+  test('a forgotten password is replaced by a link in an e-mail, which works once', async () => {
     await waypost.addUser('acme', 'gina')
     assert.match((await aBrowser().go(client.authUrl(pkce().challenge))).location, /login/)
     assert.match((await aBrowser().go(at('reset'))).text, /Send me a link/)
@@ -203,7 +203,7 @@ suite('a forgotten password', () => {
     assert.match((await aBrowser().go(at(`new-password?token=${token}`))).text, /expired, or it was used/)
   })
 
-  test('has a link that expires after 30 minutes, and with a change of the password', async () => {
+  test('a forgotten password has a link that expires after 30 minutes, and with a change of the password', async () => {
     await waypost.addUser('acme', 'hana')
     await ask('HANA@example.org')
     const late = await tokenFor('hana@example.org')
@@ -221,7 +221,7 @@ suite('a forgotten password', () => {
     assert.equal((await set(overtaken, 'a third good phrase')).status, 400)
   })
 
-  test('gets the same answer for users that do not exist, are disabled or have no e-mail address', async () => {
+  test('a forgotten password gets the same answer for users that do not exist, are disabled or have no e-mail address', async () => {
     await waypost.addUser('acme', 'ida')
     const { id } = await waypost.addUser('acme', 'jana')
     await waypost.kit.db.sql`update identity.users set enabled = false where id = ${id}`
@@ -241,7 +241,7 @@ suite('a forgotten password', () => {
     assert.equal(server.mails.length, count + 2)
   })
 
-  test('leads to at most three e-mails for a user', async () => {
+  test('a forgotten password leads to at most three e-mails for a user', async () => {
     time += 31 * 60_000
     await waypost.addUser('acme', 'lea')
     await waypost.addUser('acme', 'mia')
@@ -256,7 +256,7 @@ suite('a forgotten password', () => {
     assert.equal(server.mails.filter(({ to }) => to.includes('lea@example.org')).length, 3)
   })
 
-  test('cannot be asked for without end from one address', async () => {
+  test('a forgotten password cannot be asked for without end from one address', async () => {
     time += 60 * 60_000
     const statuses: number[] = []
     for (let n = 0; n < 22; n++) statuses.push((await ask(`nobody ${n}`)).status)
@@ -268,7 +268,7 @@ suite('a forgotten password', () => {
     assert.equal((await ask('nobody')).status, 200)
   })
 
-  test('is refused for bad input', async () => {
+  test('a forgotten password is refused for bad input', async () => {
     time += 60 * 60_000
     assert.equal((await aBrowser().go(at('reset'), {})).status, 400)
     assert.equal((await ask('x'.repeat(300))).status, 400)
@@ -281,7 +281,7 @@ suite('a forgotten password', () => {
     assert.equal((await set(token, next)).status, 200)
   })
 
-  test('cannot be reset without a mail server, and the sign-in page does not offer it', async () => {
+  test('a forgotten password cannot be reset without a mail server, and the sign-in page does not offer it', async () => {
     const without = await openIdentity()
     const plain = await without.addRealm('plain')
     assert.equal((await aBrowser().go(`${plain.url}/account/reset`)).status, 404)

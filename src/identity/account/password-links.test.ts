@@ -35,7 +35,7 @@ const choose = (token: string, secret = next, again = secret, browser = aBrowser
   browser.go(`${realm.url}/account/choose-password`, { token, new: secret, again })
 
 suite('a link to choose a password', () => {
-  test('shows a form, sets the password once and leads to the console', async () => {
+  test('a link to choose a password shows a form, sets the password once and leads to the console', async () => {
     const { link, token } = await aLink('ann')
     const tokens = (await client.logIn('ann')).body
     // Programs that look at links do not use it up.
@@ -59,7 +59,7 @@ suite('a link to choose a password', () => {
     }
   })
 
-  test('is stored as a hash, and its use is in the audit log', async () => {
+  test('a link to choose a password is stored as a hash, and its use is in the audit log', async () => {
     const { id, token } = await aLink('bea')
     const { sql } = waypost.kit.db
     const rows = await sql`select id, payload from identity.artefacts where model = 'PasswordLink'`
@@ -78,7 +78,7 @@ suite('a link to choose a password', () => {
     })
   })
 
-  test('expires after 15 minutes, and with a change of the password', async () => {
+  test('a link to choose a password expires after 15 minutes, and with a change of the password', async () => {
     const late = await aLink('cyd')
     time += 16 * 60_000
     assert.equal((await choose(late.token)).status, 400)
@@ -93,7 +93,7 @@ suite('a link to choose a password', () => {
     assert.deepEqual(answers.map(({ status }) => status).toSorted(), [303, 400, 400])
   })
 
-  test('belongs to its realm and to an enabled user; bad input is refused', async () => {
+  test('a link to choose a password belongs to its realm and to an enabled user; bad input is refused', async () => {
     const { id, token } = await aLink('fay')
     const foreign = await aBrowser().go(`${other.url}/account/choose-password`, { token, new: next, again: next })
     assert.equal(foreign.status, 400)
@@ -121,7 +121,7 @@ suite('the login after the choice', () => {
     return await browser.go(new URL(location, realm.url).href)
   }
 
-  test('needs no password, once', async () => {
+  test('the login after the choice needs no password, once', async () => {
     const browser = await chosen('gina')
     const answer = await start(browser)
     assert.equal(answer.status, 303, answer.text)
@@ -132,7 +132,7 @@ suite('the login after the choice', () => {
     assert.ok(![...browser.jar.values()].some(({ name }) => name === 'waypost_ticket'))
   })
 
-  test('needs the password when the ticket was used, is wrong, late, of another realm or of a disabled user', async () => {
+  test('the login after the choice needs the password when the ticket was used, is wrong, late, of another realm or of a disabled user', async () => {
     const browser = await chosen('hana')
     const ticket = [...browser.jar.entries()].find(([, { name }]) => name === 'waypost_ticket')!
     assert.equal((await start(browser)).status, 303)
@@ -156,7 +156,7 @@ suite('the login after the choice', () => {
     assert.match((await elsewhere.go(new URL(location, other.url).href)).text, /<h1>Sign in<\/h1>/)
   })
 
-  test('asks for the second factor where one is required', async () => {
+  test('the login after the choice asks for the second factor where one is required', async () => {
     const { sql } = waypost.kit.db
     const strict = await waypost.addRealm('strict')
     await waypost.kit.db.tx(async (tx) => {

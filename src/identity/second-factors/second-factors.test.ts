@@ -89,7 +89,7 @@ async function withApp(mode: Mode) {
 }
 
 suite('a realm that requires a second factor', () => {
-  test('has a user without one add an app at the login', async () => {
+  test('a realm that requires a second factor has a user without one add an app at the login', async () => {
     const { username } = await newUser('required')
     const { url, browser, post, complete } = await aSignIn('required')
     const enrol = await post({ username, password })
@@ -119,7 +119,7 @@ suite('a realm that requires a second factor', () => {
     await again.complete(await again.post({ step: 'code', code: codeOf(secret) }))
   })
 
-  test('lets nobody skip a step', async () => {
+  test('a realm that requires a second factor lets nobody skip a step', async () => {
     const { username } = await newUser('required')
     const { url, post, browser } = await aSignIn('required')
     for (const step of ['code', 'add-app', 'add-key', 'key', 'codes-kept', 'constructor', ''])
@@ -136,7 +136,7 @@ suite('a realm that requires a second factor', () => {
     assert.match(noSession.location, /error=login_required/)
   })
 
-  test('does not remove the last factor of a user, but removes other factors', async () => {
+  test('a realm that requires a second factor does not remove the last factor of a user, but removes other factors', async () => {
     const { browser, account } = await withApp('required')
     const idsIn = (html: string) => [...html.matchAll(/name="id" value="([^"]+)"/g)].map(([, id]) => id!)
     const [id] = idsIn((await browser.go(account)).text)
@@ -157,7 +157,7 @@ suite('a realm that requires a second factor', () => {
 })
 
 suite('a code', () => {
-  test('works once, also for two logins at the same time', async () => {
+  test('a code works once, also for two logins at the same time', async () => {
     const { username, secret } = await withApp('optional')
     const code = codeOf(secret)
     const [one, two] = [await aSignIn('optional'), await aSignIn('optional')]
@@ -176,7 +176,7 @@ suite('a code', () => {
     await third.complete(await third.post({ step: 'code', code: codeOf(secret) }))
   })
 
-  test('can be guessed ten times only; a right password does not reset the count', async () => {
+  test('a code can be guessed ten times only; a right password does not reset the count', async () => {
     const { username, secret } = await withApp('optional')
     const statuses: number[] = []
     for (let login = 0; login < 3; login++) {
@@ -197,7 +197,7 @@ suite('a code', () => {
     await complete(await post({ username, password }).then(() => post({ step: 'code', code: codeOf(secret) })))
   })
 
-  test('of recovery works once, in any spelling, and leaves the others', async () => {
+  test('a code of recovery works once, in any spelling, and leaves the others', async () => {
     const { username, codes, secret } = await withApp('optional')
     const first = await aSignIn('optional')
     await first.post({ username, password })
@@ -220,7 +220,7 @@ suite('a code', () => {
     await third.complete(await third.post({ step: 'code', code: codeOf(secret) }))
   })
 
-  test('of recovery is replaced by new ones on the account page', async () => {
+  test('a code of recovery is replaced by new ones on the account page', async () => {
     const { browser, account, codes, username } = await withApp('optional')
     assert.equal((await browser.go(`${account}/recovery-codes`, {})).status, 303)
     const fresh = codesIn((await browser.go(account)).text)
@@ -235,14 +235,14 @@ suite('a code', () => {
 })
 
 suite('a realm with optional second factors', () => {
-  test('asks only users who have one', async () => {
+  test('a realm with optional second factors asks only users who have one', async () => {
     const { username } = await newUser('optional')
     const plain = await aSignIn('optional')
     await plain.complete(await plain.post({ username, password }))
     assert.equal((await clientOf(realms.optional).logIn(username)).status, 200)
   })
 
-  test('asks at the account page too, before anything can be changed', async () => {
+  test('a realm with optional second factors asks at the account page too, before anything can be changed', async () => {
     const { username, secret, account } = await withApp('optional')
     const browser = aBrowser()
     await browser.go(account, { username, password })
@@ -286,7 +286,7 @@ suite('a realm with optional second factors', () => {
 })
 
 suite('the password grant', () => {
-  test('needs the code of the app in totp', async () => {
+  test('the password grant needs the code of the app in totp', async () => {
     const { username, secret, codes } = await withApp('optional')
     const client = clientOf(realms.optional)
     const missing = await client.logIn(username)
@@ -302,7 +302,7 @@ suite('the password grant', () => {
     assert.equal((await client.logIn(username, { totp })).status, 400, 'a replay')
   })
 
-  test('is refused where a second factor is required and the user has none', async () => {
+  test('the password grant is refused where a second factor is required and the user has none', async () => {
     const { username } = await newUser('required')
     const answer = await clientOf(realms.required).logIn(username, { totp: '123456' })
     assert.deepEqual([answer.status, answer.body.error], [400, 'invalid_grant'])
@@ -311,7 +311,7 @@ suite('the password grant', () => {
 })
 
 suite('administrators', () => {
-  test('see the factors of a user, without secrets, and remove them', async () => {
+  test('administrators see the factors of a user, without secrets, and remove them', async () => {
     const { id, username } = await withApp('required')
     const path = `/iam/api/v1/users/${id}/second-factors`
     const { body } = await admins.required(`GET ${path}`)
@@ -343,7 +343,7 @@ suite('administrators', () => {
     assert.equal((await reader('GET /iam/api/v1/realm')).status, 403)
   })
 
-  test('cannot set another mode', async () => {
+  test('administrators cannot set another mode', async () => {
     for (const body of [{ secondFactor: 'sometimes' }, {}, { secondFactor: null }, { secondFactor: ['off'] }]) {
       const answer = await admins.off('PUT /iam/api/v1/realm', body)
       assert.equal(answer.status, 400)

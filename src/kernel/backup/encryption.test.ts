@@ -114,7 +114,7 @@ suite('a damaged file', () => {
     await assert.rejects(read(changed((bytes) => Buffer.concat([bytes, bytes.subarray(-chunk)]))), /damaged/)
   })
 
-  test('with one changed bit is found, wherever it is', async () => {
+  test('a damaged file with one changed bit is found, wherever it is', async () => {
     const size = statSync(file).size
     const offsets = [
       header,
@@ -131,7 +131,7 @@ suite('a damaged file', () => {
       await assert.rejects(read(flipped(offset)), /passphrase|header/, String(offset))
   })
 
-  test('with exchanged, repeated or missing chunks is found', async () => {
+  test('a damaged file with exchanged, repeated or missing chunks is found', async () => {
     const at = (index: number) => header + index * chunk
     const piece = (bytes: Buffer, index: number) => bytes.subarray(at(index), at(index + 1))
     const swapped = changed((bytes) => {

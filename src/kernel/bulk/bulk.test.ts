@@ -93,7 +93,7 @@ const ended = (type: { name: string }, taskId: string, withinMs = 10_000) =>
   )
 
 suite('a task over stored items', () => {
-  test('processes each page once and keeps a result for each item', async () => {
+  test('a task over stored items processes each page once and keeps a result for each item', async () => {
     const sizes: number[] = []
     handlers.multiply = async (sql, { taskId, data: { factor } }, items) => {
       sizes.push(items.length)
@@ -131,7 +131,7 @@ suite('a task over stored items', () => {
     assert.equal(await bulk.find(db.sql, Blocked, taskId), undefined, 'a task of another type must not be found')
   })
 
-  test('accepts items in arrays of any size, and no items at all', async () => {
+  test('a task over stored items accepts items in arrays of any size, and no items at all', async () => {
     handlers.multiply = succeed
     async function* pages() {
       for (const size of [0, 1, 25, 3, 100]) yield numbers(size)
@@ -149,7 +149,7 @@ suite('a task over stored items', () => {
     assert.deepEqual((await ended(Multiply, empty)).counts, { total: 0, succeeded: 0, failed: 0, pending: 0 })
   })
 
-  test('does not exist after a rollback, and waits for its release if it is prepared', async () => {
+  test('a task over stored items does not exist after a rollback, and waits for its release if it is prepared', async () => {
     handlers.multiply = succeed
     let rolledBack = ''
     await assert.rejects(
@@ -168,7 +168,7 @@ suite('a task over stored items', () => {
     assert.equal(await db.tx((sql) => bulk.release(sql, prepared)), false)
   })
 
-  test('can be canceled: the current page is completed, later pages are not started', async () => {
+  test('a task over stored items can be canceled: the current page is completed, later pages are not started', async () => {
     const gates: (() => void)[] = []
     handlers.blocked = async (sql, { taskId }, items) => {
       await write(sql, taskId, items)
@@ -203,7 +203,7 @@ suite('a task over stored items', () => {
     assert.equal(gates.length, 2)
   })
 
-  test('lets another task run when its time slice is over', async () => {
+  test('a task over stored items lets another task run when its time slice is over', async () => {
     const order: string[] = []
     handlers.sliced = async (_, { tenantId }, items) => {
       order.push(tenantId)
@@ -218,7 +218,7 @@ suite('a task over stored items', () => {
     assert.ok(order.lastIndexOf('two') < order.length - 1, `the small task did not wait for the large one: ${order}`)
   })
 
-  test('continues after an item that always fails, and reports that item as failed', async () => {
+  test('a task over stored items continues after an item that always fails, and reports that item as failed', async () => {
     handlers.poison = async (sql, { taskId }, items) => {
       await write(sql, taskId, items)
       if (items.includes(5)) await sql`select 1 / 0`
@@ -241,7 +241,7 @@ suite('a task over stored items', () => {
     assert.deepEqual(await effectsOf(taskId), [0, 1, 2, 3, 4, 7, 8, 9])
   })
 
-  test('calls the finish function of its handler once', async () => {
+  test('a task over stored items calls the finish function of its handler once', async () => {
     handlers.finish = (sql, taskId) => write(sql, taskId, [-1])
     const [some, none] = [await start(WithEnd, {}, numbers(9)), await start(WithEnd, {}, [])]
     for (const taskId of [some, none]) {
@@ -255,7 +255,7 @@ suite('a walk', () => {
   const begin = (data: object, total?: number) =>
     db.tx((sql) => bulk.startWalk(sql, Walk, { tenantId: 'acme', createdBy, data }, total))
 
-  test('adapts its steps to the wanted time, runs each once, and ends', async () => {
+  test('a walk adapts its steps to the wanted time, runs each once, and ends', async () => {
     const limits: number[] = []
     handlers.walk = {
       async step(sql, { taskId }, { after, limit }) {
@@ -278,7 +278,7 @@ suite('a walk', () => {
     assert.deepEqual(task.counts, { total: 60, succeeded: 60, failed: 0, pending: 0 })
   })
 
-  test('can be canceled by its own step or by a caller', async () => {
+  test('a walk can be canceled by its own step or by a caller', async () => {
     handlers.walk = { step: async (_, { data }) => ('gone' in data ? 'canceled' : { last: 1, count: 1 }) }
     const find = (taskId: string) => bulk.find(db.sql, Walk, taskId)
     const gone = await begin({ gone: true })
@@ -294,7 +294,7 @@ suite('a walk', () => {
 })
 
 suite('all tasks', () => {
-  test('are listed by tenant over all types, the newest first', async () => {
+  test('all tasks are listed by tenant over all types, the newest first', async () => {
     handlers.multiply = succeed
     handlers.finish = async () => {}
     const tenantId = 'lister'
@@ -325,7 +325,7 @@ suite('all tasks', () => {
     assert.equal((await bulk.list(db.sql, { tenantId, types: [Multiply.name], limit: 9 })).length, 2)
   })
 
-  test('are deleted some days after their end, and with their tenant', async () => {
+  test('all tasks are deleted some days after their end, and with their tenant', async () => {
     handlers.multiply = succeed
     const forget = bulk.periodic.find(({ name }) => name === 'kernel.forget-bulk')!
     const tenantId = 'doomed'

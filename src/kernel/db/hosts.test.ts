@@ -53,7 +53,7 @@ suite('the database address', () => {
       assert.deepEqual({ hosts, login }, expected)
     })
 
-  test('is rejected if it is invalid, and the error does not contain the password', () => {
+  test('the database address is rejected if it is invalid, and the error does not contain the password', () => {
     for (const url of [
       'http://u:secret@db/x',
       'u:secret@db',
@@ -216,7 +216,7 @@ test('a single host that becomes read-only counts as unavailable, and each faile
 })
 
 suite('LISTEN', () => {
-  test('uses one connection for all channels, and reports that it restarted after the connection broke', async () => {
+  test('LISTEN uses one connection for all channels, and reports that it restarted after the connection broke', async () => {
     const one = await aServer()
     const db = createDb(one, { max: 2, name: 'listening' })
     afterAllTests(() => db.close())

@@ -15,7 +15,7 @@ function aDb(options: Partial<PoolOptions> = {}) {
 }
 
 suite('the time limit of statements', () => {
-  test('cancels plain statements, texts, copies and transactions, and the connection stays usable', async () => {
+  test('the time limit of statements cancels plain statements, texts, copies and transactions, and the connection stays usable', async () => {
     const db = aDb({ statementSeconds: 0.2 })
     await db.sql`create table if not exists limited (id int)`
     const slow = [
@@ -32,7 +32,7 @@ suite('the time limit of statements', () => {
     assert.equal((await db.sql`select from limited`).length, 0)
   })
 
-  test('does not include the time that a statement waits behind another statement', async () => {
+  test('the time limit of statements does not include the time that a statement waits behind another statement', async () => {
     const db = aDb({ max: 1, statementSeconds: 0.6 })
     const answers = await Promise.all(Array.from({ length: 4 }, () => db.sql`select pg_sleep(0.25), 1 as one`))
     assert.deepEqual(
@@ -41,7 +41,7 @@ suite('the time limit of statements', () => {
     )
   })
 
-  test('is 30 seconds by default, and can be lifted for a transaction or a pool', async () => {
+  test('the time limit of statements is 30 seconds by default, and can be lifted for a transaction or a pool', async () => {
     const limit = (rows: Record<string, unknown>[]) => rows[0]?.statementTimeout
     const [db, unlimited] = [aDb(), aDb({ statementSeconds: 0 })]
     assert.equal(limit(await db.sql`show statement_timeout`), '30s')
@@ -89,7 +89,7 @@ test('connections to a server that no longer answers are closed, for plain state
 })
 
 suite('a transaction inside a transaction', () => {
-  test('throws at once with the reason, and the outer one can continue', async () => {
+  test('a transaction inside a transaction throws at once with the reason, and the outer one can continue', async () => {
     const db = aDb({ max: 2 })
     await db.tx(async (sql) => {
       for (const inner of [
@@ -105,7 +105,7 @@ suite('a transaction inside a transaction', () => {
     })
   })
 
-  test('is not detected where there is none: after the first has ended, or on other connections', async () => {
+  test('a transaction inside a transaction is not detected where there is none: after the first has ended, or on other connections', async () => {
     const [db, other] = [aDb({ max: 1 }), aDb({ max: 1 })]
     let later: Promise<unknown> | undefined
     await db.tx(async () => {
@@ -135,7 +135,7 @@ suite('a commit', () => {
     assert.equal((await db.sql`select from committed`).length, 0)
   })
 
-  test('fails if a deferred constraint is violated, and effects do not run', async () => {
+  test('a commit fails if a deferred constraint is violated, and effects do not run', async () => {
     const db = aDb()
     await db.sql.unsafe(`create table if not exists parents (id int primary key);
       create table if not exists children (id int references parents deferrable initially deferred)`)
@@ -150,12 +150,12 @@ suite('a commit', () => {
     assert.equal(ran, false)
   })
 
-  test('is not sent if the work ran no statement', async () => {
+  test('a commit is not sent if the work ran no statement', async () => {
     const db = aDb()
     assert.equal(await db.tx(async () => 'nothing'), 'nothing')
   })
 
-  test('is sent after statements that were not awaited, and later ones are rejected', async () => {
+  test('a commit is sent after statements that were not awaited, and later ones are rejected', async () => {
     const db = aDb()
     await db.sql`create table if not exists waited (id int)`
     let own: Parameters<Parameters<typeof db.tx>[0]>[0] | undefined
@@ -180,7 +180,7 @@ test('statements that change the session are rejected on shared connections', as
 })
 
 suite('prepared statements', () => {
-  test('are limited in number, and repeated texts stay prepared', async () => {
+  test('prepared statements are limited in number, and repeated texts stay prepared', async () => {
     const db = aDb({ max: 1 })
     for (let n = 0; n < 600; n++) {
       assert.equal((await db.sql.unsafe(`select ${n} + $1::int as sum`, [1]))[0]?.sum, n + 1)
@@ -191,14 +191,14 @@ suite('prepared statements', () => {
     assert.equal(prepared.filter(({ statement }) => statement === "select 'again'").length, 1)
   })
 
-  test('are not kept if the caller asks for that', async () => {
+  test('prepared statements are not kept if the caller asks for that', async () => {
     const db = aDb({ max: 1 })
     assert.equal((await db.sql`select ${5}::int as once`.unprepared())[0]?.once, 5)
     const [row] = await db.sql`select count(*) as n from pg_prepared_statements where statement like '%once%'`
     assert.equal(row?.n, 1, 'only this query itself must run')
   })
 
-  test('work after a change of their table, outside and inside of transactions', async () => {
+  test('prepared statements work after a change of their table, outside and inside of transactions', async () => {
     const db = aDb({ max: 2 })
     await db.sql.unsafe('create table changing (id int); insert into changing values (1)')
     const read = () => db.sql`select * from changing`
@@ -256,7 +256,7 @@ suite('many callers', () => {
     assert.ok(row?.n <= 2, `${row?.n} connections`)
   })
 
-  test('are not delayed by one slow statement', async () => {
+  test('many callers are not delayed by one slow statement', async () => {
     const pool = connect(connection, { max: 4 })
     afterAllTests(() => pool.end())
     await Promise.all([pool`select pg_sleep(0.01)`, pool`select pg_sleep(0.01)`])

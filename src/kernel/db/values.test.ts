@@ -27,7 +27,7 @@ suite('a parameter', () => {
     '\u2028',
   ]
 
-  test('is never part of the text of the statement', async () => {
+  test('a parameter is never part of the text of the statement', async () => {
     for (const text of texts) assert.equal((await sql`select ${text}::text as back`)[0]?.back, text)
     for (const length of [4095, 4097, 100_000, 1_000_000]) {
       const text = 'ü'.repeat(length)
@@ -35,7 +35,7 @@ suite('a parameter', () => {
     }
   })
 
-  test('of any type is returned unchanged', async () => {
+  test('a parameter of any type is returned unchanged', async () => {
     const date = new Date('2031-02-03T04:05:06.789Z')
     const [row] = await sql`
       select ${1}::int as int, ${2 ** 52}::bigint as big, ${2n ** 40n} as bigger, ${1.5}::float8 as float, ${true} as yes,
@@ -84,7 +84,7 @@ suite('a parameter', () => {
     })
   })
 
-  test('is sent with its type where PostgreSQL would infer a different type', async () => {
+  test('a parameter is sent with its type where PostgreSQL would infer a different type', async () => {
     const [row] = await sql`select ${new Date(86_400_000)} - interval '1 day' as before, ${true} and ${false} as both`
     assert.deepEqual(row, { before: new Date(0), both: false })
     // With null as value, the same text is another statement.
@@ -147,7 +147,7 @@ test('arrays of every format are parsed', () => {
 })
 
 suite('fragments of statements', () => {
-  test('keep their values in order', async () => {
+  test('fragments of statements keep their values in order', async () => {
     const condition = sql`n between ${2} and ${4}`
     const many = [1, 2, 3].map((n) => sql`or n = ${n * 10}`)
     const rows = await sql`
@@ -158,7 +158,7 @@ suite('fragments of statements', () => {
     )
   })
 
-  test('can be names, rows, assignments and lists', async () => {
+  test('fragments of statements can be names, rows, assignments and lists', async () => {
     await sql`create table things (id int primary key, some_text text, "odd""name" int)`
     await sql`insert into things ${sql({ id: 1, someText: 'one', 'odd"name': 7 })}`
     const { count } = await sql`insert into things ${sql([
@@ -180,7 +180,7 @@ suite('fragments of statements', () => {
     await assert.rejects(sql`select from things where ${sql({ id: 1 })}`, /row/)
   })
 
-  test('can select columns of any name', async () => {
+  test('fragments of statements can select columns of any name', async () => {
     const [row] = await plain.unsafe(
       `select 1 as "__proto__", 2 as "a""b", 3 as "constructor", 4 as "x'\`$y", 5 as same, 6 as same`,
     )

@@ -102,7 +102,7 @@ describe('compression of responses', () => {
       sent.on('error', reject).end()
     })
 
-  test('uses the encoding that the client prefers, and says so', async () => {
+  test('compression of responses uses the encoding that the client prefers, and says so', async () => {
     for (const [accepted, encoding, open] of [
       ['gzip', 'gzip', gunzipSync],
       ['gzip, deflate, br', 'br', brotliDecompressSync],
@@ -118,7 +118,7 @@ describe('compression of responses', () => {
     }
   })
 
-  test('leaves responses as they are for other clients, small ones, files, pages of other routes and HEAD', async () => {
+  test('compression of responses leaves responses as they are for other clients, small ones, files, pages of other routes and HEAD', async () => {
     for (const [path, accepted, method] of [
       ['/api/long', ''],
       ['/api/long', 'identity'],
@@ -136,14 +136,14 @@ describe('compression of responses', () => {
     }
   })
 
-  test('keeps ETags usable: weak with compression, and conditional requests accept both', async () => {
+  test('compression of responses keeps ETags usable: weak with compression, and conditional requests accept both', async () => {
     const plain = await get('/api/long')
     assert.equal(plain.headers.etag, '"e1"')
     const { headers } = await get('/api/long', { 'accept-encoding': 'br' })
     assert.equal(headers.etag, 'W/"e1"')
   })
 
-  test('compresses streams as they come', async () => {
+  test('compression of responses compresses streams as they come', async () => {
     const { headers, bytes } = await get('/api/stream', { 'accept-encoding': 'gzip' })
     assert.deepEqual([headers['content-encoding'], headers['content-length']], ['gzip', undefined])
     const text = gunzipSync(bytes).toString()
@@ -151,7 +151,7 @@ describe('compression of responses', () => {
     assert.ok(bytes.length < text.length / 5)
   })
 
-  test('ends the source when the client disconnects, and cuts the response when the source fails', async () => {
+  test('compression of responses ends the source when the client disconnects, and cuts the response when the source fails', async () => {
     const answered = new Promise<void>((resolve, reject) => {
       const headers = { 'accept-encoding': 'gzip' }
       const sent = request({ host: '127.0.0.1', port, path: '/api/endless', headers }, (answer) => {
@@ -169,7 +169,7 @@ describe('compression of responses', () => {
     assert.equal((await get('/api/long', { 'accept-encoding': 'gzip' })).status, 200)
   })
 
-  test('does not touch event streams', async () => {
+  test('compression of responses does not touch event streams', async () => {
     const first = await new Promise<{ encoding: string | undefined; text: string }>((resolve, reject) => {
       const headers = { 'accept-encoding': 'gzip, br' }
       const sent = request({ host: '127.0.0.1', port, path: '/api/events', headers }, (answer) => {
@@ -188,7 +188,7 @@ describe('compression of responses', () => {
     assert.match(first.text, /event: one/)
   })
 
-  test('sends responses as they are when many are compressed at once, and all arrive', async () => {
+  test('compression of responses sends responses as they are when many are compressed at once, and all arrive', async () => {
     const answers = await Promise.all(
       Array.from({ length: 100 }, () => get('/api/long', { 'accept-encoding': 'gzip' })),
     )
@@ -198,13 +198,13 @@ describe('compression of responses', () => {
       assert.deepEqual(JSON.parse((headers['content-encoding'] ? gunzipSync(bytes) : bytes).toString()), long)
   })
 
-  test('is not applied to calls of the platform by itself', async () => {
+  test('compression of responses is not applied to calls of the platform by itself', async () => {
     const call = { method: 'GET', url: '/api/mine', headers: { 'accept-encoding': 'gzip' } }
     const answer = await waypost.kit.internalCalls.call(aTenantAdmin(), call)
     assert.deepEqual(JSON.parse(answer.body), long)
   })
 
-  test('reads every form of the header', () => {
+  test('compression of responses reads every form of the header', () => {
     for (const [header, expected] of [
       [undefined, undefined],
       ['', undefined],

@@ -38,7 +38,7 @@ const grantsOf = (application: string) => grantsOn(waypost.kit.db.sql, `applicat
 const names = (list: { name: string }[]) => list.map(({ name }) => name)
 
 suite('creating an application', () => {
-  test('returns a Location below the root path of the request', async () => {
+  test('creating an application returns a Location below the root path of the request', async () => {
     const plain = await admin(`POST ${root}/applications`, { name: 'smart_kettle-1' })
     assert.equal(plain.status, 201)
     assert.equal(plain.text, '')
@@ -47,7 +47,7 @@ suite('creating an application', () => {
     assert.equal(alias.headers.location, 'http://waypost.test/tekton/api/v1/applications/aliased')
   })
 
-  test('stores the given fields with the tenant and dates, without versions', async () => {
+  test('creating an application stores the given fields with the tenant and dates, without versions', async () => {
     const name = await anApplication(admin, { displayName: 'Kettle "é" ☕', description: '', tenantId: 'other', x: 1 })
     const { status, body, headers } = await admin(`GET ${root}/applications/${name}`)
     assert.equal(status, 200)
@@ -64,7 +64,7 @@ suite('creating an application', () => {
     assert.equal(updatedDate, createdDate)
   })
 
-  test('grants the creator every scope on it and publishes an event', async () => {
+  test('creating an application grants the creator every scope on it and publishes an event', async () => {
     const caller = aTenantAdmin()
     const name = await anApplication(waypost.as(caller))
     const granted = { tenantId: 'default', subjectId: caller.subject.id, scopes: ['*'] }
@@ -73,7 +73,7 @@ suite('creating an application', () => {
     assert.deepEqual(publishedEvents.at(-1), { event: 'applications.application.created', payload })
   })
 
-  test('rejects a name that is taken, also by another tenant, and changes nothing', async () => {
+  test('creating an application rejects a name that is taken, also by another tenant, and changes nothing', async () => {
     const name = await anApplication()
     const before = [...(await grantsOf(name))]
     for (const ask of [admin, other]) {
@@ -84,14 +84,14 @@ suite('creating an application', () => {
     assert.deepEqual([...(await grantsOf(name))], before)
   })
 
-  test('with the same name by concurrent requests succeeds once', async () => {
+  test('creating an application with the same name by concurrent requests succeeds once', async () => {
     const answers = await Promise.all(
       Array.from({ length: 6 }, () => admin(`POST ${root}/applications`, { name: 'contested' })),
     )
     assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 409, 409, 409, 409, 409])
   })
 
-  test('rejects invalid input and names the field', async () => {
+  test('creating an application rejects invalid input and names the field', async () => {
     const cases: [unknown, string][] = [
       [{}, 'name'],
       [{ name: '' }, 'name'],
@@ -123,14 +123,14 @@ suite('creating an application', () => {
     assert.equal((await admin(`GET ${root}/applications/ok`)).status, 404)
   })
 
-  test('accepts names of one character and of the maximum length, and __proto__', async () => {
+  test('creating an application accepts names of one character and of the maximum length, and __proto__', async () => {
     for (const name of ['a'.repeat(128), '-', '__proto__', 'constructor']) {
       assert.equal((await admin(`POST ${root}/applications`, { name })).status, 201)
       assert.equal((await admin(`GET ${root}/applications/${name}`)).body.name, name)
     }
   })
 
-  test('for another tenant requires the permission on the platform', async () => {
+  test('creating an application for another tenant requires the permission on the platform', async () => {
     const forbidden = await admin(`POST ${root}/applications?tenantId=other`, { name: 'theirs' })
     assert.equal(forbidden.status, 403)
     assert.equal((await admin(`POST ${root}/applications?tenantId=default`, { name: 'ours' })).status, 201)
@@ -142,7 +142,7 @@ suite('creating an application', () => {
     assert.match(unknownTenant.body.message, /^tenantId: /)
   })
 
-  test('requires the scope on the tenant or on the platform', async () => {
+  test('creating an application requires the scope on the tenant or on the platform', async () => {
     const scopes = { 'application-app-0': ['*'], 'tenant-system': ['application:read', 'application:update'] }
     const without = waypost.as(aCaller({ on: scopes }))
     assert.equal((await without(`POST ${root}/applications`, { name: 'never' })).status, 403)
@@ -173,7 +173,7 @@ test('generated names have 20 base32hex characters, and a given name is rejected
 })
 
 suite('reading applications', () => {
-  test('lists the applications of the tenant with their versions, in the order of names', async () => {
+  test('reading applications lists the applications of the tenant with their versions, in the order of names', async () => {
     const ask = waypost.as(aTenantAdmin('lister'))
     assert.deepEqual((await ask(`GET ${root}/applications`)).body, [])
     for (const name of ['list-b', 'list_a', 'list-a']) await ask(`POST ${root}/applications`, { name })
@@ -186,7 +186,7 @@ suite('reading applications', () => {
     assert.deepEqual(body[1], (await ask(`GET ${root}/applications/list-b`)).body)
   })
 
-  test('lists only applications that the caller may read', async () => {
+  test('reading applications lists only applications that the caller may read', async () => {
     const [visible, hidden] = [await anApplication(), await anApplication()]
     const ofOtherTenant = await anApplication(other)
     const on = {
@@ -201,7 +201,7 @@ suite('reading applications', () => {
     assert.deepEqual((await waypost.as(aCaller())(`GET ${root}/applications`)).body, [])
   })
 
-  test('returns the same bytes for an application that is missing, hidden or of another tenant', async () => {
+  test('reading applications returns the same bytes for an application that is missing, hidden or of another tenant', async () => {
     const hidden = await anApplication()
     const ask = waypost.as(aCaller({ on: { 'application-app-0': ['*'] } }))
     const paths = (name: string) => [
@@ -228,7 +228,7 @@ suite('reading applications', () => {
     assert.deepEqual(await shape(other, hidden), missing)
   })
 
-  test('of another tenant with the parameter tenantId requires a permission on the platform', async () => {
+  test('reading applications of another tenant with the parameter tenantId requires a permission on the platform', async () => {
     const name = await anApplication(other)
     const scopes = [['application:read'], ['platform:application:read']]
     for (const scope of scopes) {
@@ -244,7 +244,7 @@ suite('reading applications', () => {
     assert.deepEqual(list.body, (await other(`GET ${root}/applications`)).body)
   })
 
-  test('with the current ETag returns 304', async () => {
+  test('reading applications with the current ETag returns 304', async () => {
     const name = await anApplication()
     for (const path of [`GET ${root}/applications/${name}`, `GET ${root}/applications`]) {
       const { headers } = await admin(path)
@@ -256,7 +256,7 @@ suite('reading applications', () => {
     }
   })
 
-  test('streams a list longer than a page completely and in order', async () => {
+  test('reading applications streams a list longer than a page completely and in order', async () => {
     const ask = waypost.as(aTenantAdmin('large'))
     const description = 'x'.repeat(2000)
     await waypost.kit.db.sql`
@@ -278,7 +278,7 @@ suite('reading applications', () => {
 })
 
 suite('changing an application', () => {
-  test('replaces only the given fields, and the next read returns them', async () => {
+  test('changing an application replaces only the given fields, and the next read returns them', async () => {
     const name = await anApplication(admin, { displayName: 'Old', description: 'Kept' })
     const before = (await admin(`GET ${root}/applications/${name}`)).body
     await admin(`GET ${root}/applications`)
@@ -296,14 +296,14 @@ suite('changing an application', () => {
     assert.equal(publishedEvents.at(-1)?.event, 'applications.application.updated')
   })
 
-  test('without a change succeeds and publishes no event', async () => {
+  test('changing an application without a change succeeds and publishes no event', async () => {
     const name = await anApplication()
     const eventsBefore = publishedEvents.length
     assert.equal((await admin(`PATCH ${root}/applications/${name}`, { unknown: 1 })).status, 204)
     assert.equal(publishedEvents.length, eventsBefore)
   })
 
-  test('requires the scope: 403 for a caller who may only read', async () => {
+  test('changing an application requires the scope: 403 for a caller who may only read', async () => {
     const name = await anApplication()
     const reader = waypost.as(aCaller({ on: { [`application-${name}`]: ['application:read'] } }))
     const writer = waypost.as(aCaller({ on: { [`application-${name}`]: ['application:update'] } }))
@@ -316,7 +316,7 @@ suite('changing an application', () => {
     assert.equal((await waypost.as(undefined)(`PATCH ${root}/applications/${name}`, {})).status, 401)
   })
 
-  test('with If-Match of an older state is rejected', async () => {
+  test('changing an application with If-Match of an older state is rejected', async () => {
     const name = await anApplication()
     const path = `${root}/applications/${name}`
     const { etag } = (await admin(`GET ${path}`)).headers
@@ -326,7 +326,7 @@ suite('changing an application', () => {
     assert.equal((await admin(`GET ${path}`)).body.displayName, 'A')
   })
 
-  test('rejects invalid input', async () => {
+  test('changing an application rejects invalid input', async () => {
     const name = await anApplication()
     for (const body of [{ displayName: null }, { description: 1 }, { displayName: 'x'.repeat(256) }, [], 'null'])
       assert.equal((await admin(`PATCH ${root}/applications/${name}`, body)).status, 400)
@@ -334,7 +334,7 @@ suite('changing an application', () => {
 })
 
 suite('deleting an application', () => {
-  test('deletes its versions, configurations and grants, and publishes events', async () => {
+  test('deleting an application deletes its versions, configurations and grants, and publishes events', async () => {
     const name = await anApplication()
     const version = await aVersion(name)
     const config = { epts: { platform: { applications: { [name]: { versions: { [version]: {} } } } } } }
@@ -376,7 +376,7 @@ suite('deleting an application', () => {
 })
 
 suite('versions', () => {
-  test('have the name of the application as prefix and are part of the application', async () => {
+  test('versions have the name of the application as prefix and are part of the application', async () => {
     const name = await anApplication()
     const path = `${root}/applications/${name}/app-versions`
     const created = await admin(`POST ${path}`, { nameSuffix: 'v1', displayName: 'One', name: 'ignored' })
@@ -393,7 +393,7 @@ suite('versions', () => {
     assert.equal((await admin(`POST ${path}`, { nameSuffix: 'v1' })).status, 409)
   })
 
-  test('are changed and deleted, and the application shows it at once', async () => {
+  test('versions are changed and deleted, and the application shows it at once', async () => {
     const name = await anApplication()
     const version = await aVersion(name, 'v1', { displayName: 'One', description: 'Kept' })
     const path = `${root}/applications/${name}/app-versions/${version}`
@@ -409,7 +409,7 @@ suite('versions', () => {
     assert.equal((await admin(`DELETE ${path}`)).status, 404)
   })
 
-  test('are found only below their own application', async () => {
+  test('versions are found only below their own application', async () => {
     const [one, two] = [await anApplication(), await anApplication()]
     const version = await aVersion(one)
     const answer = await admin(`GET ${root}/applications/${two}/app-versions/${version}`)
@@ -421,7 +421,7 @@ suite('versions', () => {
     assert.equal((await other(`GET ${root}/applications/${one}/app-versions/${version}`)).status, 404)
   })
 
-  test('reject an invalid suffix', async () => {
+  test('versions reject an invalid suffix', async () => {
     const name = await anApplication()
     for (const nameSuffix of ['', 'V1', 'v-1', 'v_1', 'v 1', 'v1\n', 'a'.repeat(65), 1, null, undefined]) {
       const answer = await admin(`POST ${root}/applications/${name}/app-versions`, { nameSuffix })
@@ -430,7 +430,7 @@ suite('versions', () => {
     }
   })
 
-  test('are limited to 1000 per application', async () => {
+  test('versions are limited to 1000 per application', async () => {
     const name = await anApplication()
     await waypost.kit.db.sql`
       insert into applications.versions (name, application_name, tenant_id, created_date, updated_date)

@@ -75,7 +75,7 @@ test('the initial load accepts a whole envelope once, only while no configuratio
 })
 
 suite('the configuration of an application', () => {
-  test('is empty at first, and returned as it was written', async () => {
+  test('the configuration of an application is empty at first, and returned as it was written', async () => {
     const name = await anApplication()
     const empty = await admin(`GET ${pathOf(name)}`)
     assert.deepEqual([empty.status, empty.text], [200, '{}'])
@@ -92,7 +92,7 @@ suite('the configuration of an application', () => {
     assert.deepEqual(both.body, envelope)
   })
 
-  test('is accepted with `kaa` and returned with `platform`', async () => {
+  test('the configuration of an application is accepted with `kaa` and returned with `platform`', async () => {
     const name = await anApplication()
     const version = `${name}-v1`
     assert.equal((await admin(`PUT ${pathOf(name)}`, enveloped('dcx', name, { a: 1 }, 'kaa'))).status, 204)
@@ -102,7 +102,7 @@ suite('the configuration of an application', () => {
     assert.deepEqual((await admin(`GET ${pathOf(name, version)}`)).body, ofVersion('dcx', name, version, { a: 2 }))
   })
 
-  test('is replaced for the named instances only', async () => {
+  test('the configuration of an application is replaced for the named instances only', async () => {
     const name = await anApplication()
     await admin(`PUT ${pathOf(name)}`, {
       ...enveloped('dcx', name, { a: 1, b: 1 }),
@@ -113,7 +113,7 @@ suite('the configuration of an application', () => {
     assert.deepEqual(body, { ...enveloped('adx', name, { c: 1 }), ...enveloped('dcx', name, { a: 2 }) })
   })
 
-  test('is independent of those of its versions', async () => {
+  test('the configuration of an application is independent of those of its versions', async () => {
     const name = await anApplication()
     const [v1, v2] = [`${name}-v1`, `${name}-v2`]
     await admin(`PUT ${pathOf(name, v1)}`, ofVersion('dcx', name, v1, { level: 'v1' }))
@@ -129,7 +129,7 @@ suite('the configuration of an application', () => {
     assert.deepEqual((await admin(`GET ${pathOf(name, v1)}`)).body, ofVersion('dcx', name, v1, { level: 'new' }))
   })
 
-  test('rejects an invalid envelope with the path of the mistake and changes nothing', async () => {
+  test('the configuration of an application rejects an invalid envelope with the path of the mistake and changes nothing', async () => {
     const name = await anApplication()
     const [v1, v2] = [`${name}-v1`, `${name}-v2`]
     const good = enveloped('dcx', name, { a: 1 })
@@ -166,7 +166,7 @@ suite('the configuration of an application', () => {
     assert.equal((await admin(`GET ${pathOf(name, `${name}-v9`)}`)).status, 404)
   })
 
-  test('stores __proto__ and similar keys as plain data', async () => {
+  test('the configuration of an application stores __proto__ and similar keys as plain data', async () => {
     const name = await anApplication()
     const text = `{"adx":{"platform":{"applications":{"${name}":{"__proto__":{"polluted":1},"constructor":2}}}}}`
     assert.equal((await admin(`PUT ${pathOf(name)}`, text)).status, 204)
@@ -176,7 +176,7 @@ suite('the configuration of an application', () => {
     assert.equal(({} as { polluted?: number }).polluted, undefined)
   })
 
-  test('publishes one event per change and none without a change', async () => {
+  test('the configuration of an application publishes one event per change and none without a change', async () => {
     const name = await anApplication()
     const [v1] = [`${name}-v1`]
     const envelope = { ...enveloped('dcx', name, { a: 1, versions: { [v1]: {} } }), ...enveloped('adx', name, {}) }
@@ -192,14 +192,14 @@ suite('the configuration of an application', () => {
     assert.equal(publishedEvents.length, 3)
   })
 
-  test('returns 304 for its ETag', async () => {
+  test('the configuration of an application returns 304 for its ETag', async () => {
     const name = await anApplication()
     const { headers } = await admin(`GET ${pathOf(name)}`)
     const notModified = await admin(`GET ${pathOf(name)}`, undefined, { 'if-none-match': headers.etag! })
     assert.equal(notModified.status, 304)
   })
 
-  test('requires the same permissions as the application', async () => {
+  test('the configuration of an application requires the same permissions as the application', async () => {
     const name = await anApplication()
     const version = `${name}-v1`
     const reader = waypost.as(aCaller({ on: { [`application-${name}`]: ['application:read'] } }))
@@ -218,7 +218,7 @@ suite('the configuration of an application', () => {
 })
 
 suite('a patch', () => {
-  test('is merged by RFC 7396, on both levels', async () => {
+  test('a patch is merged by RFC 7396, on both levels', async () => {
     const name = await anApplication()
     const version = `${name}-v1`
     for (const path of [pathOf(name), pathOf(name, version)]) {
@@ -232,7 +232,7 @@ suite('a patch', () => {
     assert.deepEqual((await admin(`GET ${pathOf(name, version)}`)).body, ofVersion('adx', name, version, merged))
   })
 
-  test('by concurrent requests loses no change', async () => {
+  test('a patch by concurrent requests loses no change', async () => {
     const name = await anApplication()
     const keys = Array.from({ length: 10 }, (_, index) => `k${index}`)
     await Promise.all(keys.map((key) => admin(`PATCH ${pathOf(name)}?serviceInstanceName=adx`, { [key]: 1 })))
@@ -266,7 +266,7 @@ suite('a patch', () => {
     assert.deepEqual((await admin(`GET ${pathOf(name)}`)).body, {})
   })
 
-  test('cannot grow a configuration beyond 1 MiB', async () => {
+  test('a patch cannot grow a configuration beyond 1 MiB', async () => {
     const name = await anApplication()
     const path = `PATCH ${pathOf(name)}?serviceInstanceName=adx`
     assert.equal((await admin(path, { a: 'x'.repeat(600_000) })).status, 204)
@@ -283,7 +283,7 @@ suite('the configuration of a tenant', () => {
   })
   const transports = { transports: { mqtt: { tcp: { 'basic-auth': { required: true } } } } }
 
-  test('is written and read by its administrator, with `platform` or `kaa`, and published', async () => {
+  test('the configuration of a tenant is written and read by its administrator, with `platform` or `kaa`, and published', async () => {
     publishedEvents.length = 0
     assert.equal((await admin(`PUT ${path}`, ofTenant('default', transports, 'kaa'))).status, 204)
     assert.deepEqual(publishedEvents, [{ tenantId: 'default', instance: 'kpc', level: 'tenant' }])
@@ -294,7 +294,7 @@ suite('the configuration of a tenant', () => {
     assert.deepEqual(await ask.tenantConfiguration({ tenantId: 'other', instance: gatewayInstance }), {})
   })
 
-  test('of another tenant requires the permission on the platform', async () => {
+  test('the configuration of a tenant of another tenant requires the permission on the platform', async () => {
     const otherTenantConfiguration = ofTenant('other', transports)
     assert.equal((await admin(`PUT ${path}?tenantId=other`, otherTenantConfiguration)).status, 403)
     assert.equal((await admin(`GET ${path}?tenantId=other`)).status, 403)
@@ -310,7 +310,7 @@ suite('the configuration of a tenant', () => {
     assert.equal((await waypost.as(aCaller())(`GET ${path}`)).status, 403)
   })
 
-  test('rejects violations of its schema or its envelope', async () => {
+  test('the configuration of a tenant rejects violations of its schema or its envelope', async () => {
     const cases: [body: unknown, where: string][] = [
       [{}, 'body'],
       [ofTenant('other', {}), 'kpc.platform.tenants.other'],
@@ -333,7 +333,7 @@ suite('the configuration of a tenant', () => {
 })
 
 suite('the effective configuration', () => {
-  test("is the application's with top-level keys of the version's over it", async () => {
+  test("the effective configuration is the application's with top-level keys of the version's over it", async () => {
     const name = await anApplication()
     const version = `${name}-v1`
     await admin(`PUT ${pathOf(name)}`, enveloped('adx', name, { a: { x: 1, y: 1 }, b: 1 }))
@@ -351,7 +351,7 @@ suite('the effective configuration', () => {
     assert.deepEqual((await ask.configuration({ ...query, tenantId: 'other' })).config, {})
   })
 
-  test('is current as soon as a write has been answered, and is immutable for callers', async () => {
+  test('the effective configuration is current as soon as a write has been answered, and is immutable for callers', async () => {
     const name = await anApplication()
     const version = `${name}-v1`
     const query = { tenantId: 'default', instance: attributesInstance, applicationName: name, versionName: version }
@@ -365,7 +365,7 @@ suite('the effective configuration', () => {
     assert.throws(() => Object.assign(config.deep as object, { own: false }))
   })
 
-  test('is empty after the deletion of its version or application', async () => {
+  test('the effective configuration is empty after the deletion of its version or application', async () => {
     const name = await anApplication()
     const version = `${name}-v1`
     const query = { tenantId: 'default', instance: attributesInstance, applicationName: name, versionName: version }
@@ -469,7 +469,7 @@ suite('the API of the attribute dictionary', () => {
   const doorOf = (name: string, version: string) =>
     `/adx/api/v1/app-configs/applications/${name}/app-versions/${version}`
 
-  test('reads and replaces the adx configuration of a version', async () => {
+  test('the API of the attribute dictionary reads and replaces the adx configuration of a version', async () => {
     const name = await anApplication()
     const version = `${name}-v1`
     const listener = doorOf(name, version)
@@ -488,7 +488,7 @@ suite('the API of the attribute dictionary', () => {
     assert.deepEqual((await admin(`GET ${listener}`)).body, { q: 1 })
   })
 
-  test('rejects bodies that are no object, callers without permission and unknown versions', async () => {
+  test('the API of the attribute dictionary rejects bodies that are no object, callers without permission and unknown versions', async () => {
     const name = await anApplication()
     const listener = doorOf(name, `${name}-v1`)
     for (const body of ['[]', '1', '"x"', 'null', '', '{'])

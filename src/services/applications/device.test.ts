@@ -31,14 +31,14 @@ before(async () => {
 })
 
 suite('adx', () => {
-  test('returns the value at the path, with or without a request id', async () => {
+  test('adx returns the value at the path, with or without a request id', async () => {
     assert.deepEqual(await ask('limits.high'), { payload: 9, always: true })
     assert.deepEqual(await send('/json', { q: 'limits' }), { payload: { low: 1, high: 9 }, always: true })
     assert.deepEqual(await ask('rooms.#.id'), { payload: ['a', 'b'], always: true })
     assert.deepEqual(await ask('nothing'), { payload: null, always: true })
   })
 
-  test('prefers top-level keys of the version to those of the application', async () => {
+  test('adx prefers top-level keys of the version to those of the application', async () => {
     const v2 = sendTo(adx!, aDeviceEndpoint({ versionName: 'app-v2' }))
     assert.deepEqual((await v2('/json', { q: '@this' }))?.payload, {
       limits: { low: 2 },
@@ -49,7 +49,7 @@ suite('adx', () => {
     await rejectsWith(v2('/json', { q: 'limits.high' }), 404)
   })
 
-  test('returns an error if there is no attribute at the path', async () => {
+  test('adx returns an error if there is no attribute at the path', async () => {
     const error = await rejectsWith(ask('limits.middle'), 404)
     assert.match(error.message, /limits\.middle/)
     await rejectsWith(
@@ -58,7 +58,7 @@ suite('adx', () => {
     )
   })
 
-  test('shows no attributes of another tenant', async () => {
+  test('adx shows no attributes of another tenant', async () => {
     await rejectsWith(sendTo(adx!, aDeviceEndpoint({ tenantId: 'another' }))('/json', { q: 'colour' }), 404)
   })
 
@@ -73,12 +73,12 @@ suite('adx', () => {
     ['{"q": "\\u0000"}', /NUL/],
   ]
   for (const [payload, problem] of bad)
-    test(`rejects ${JSON.stringify(payload).slice(0, 40)}`, async () => {
+    test(`adx rejects ${JSON.stringify(payload).slice(0, 40)}`, async () => {
       const error = await rejectsWith(send('/json', payload, { requestId: 1 }), 400)
       assert.match(error.message, problem)
     })
 
-  test('has only the resource /json', async () => {
+  test('adx has only the resource /json', async () => {
     for (const path of ['', '/', '/json/', '/json/x', '/jso']) await rejectsWith(send(path, { q: 'colour' }), 404)
   })
 })

@@ -175,7 +175,7 @@ suite('a configuration', () => {
       )
   })
 
-  test('of the gateway allows only extensions that are service instances', () => {
+  test('a configuration of the gateway allows only extensions that are service instances', () => {
     const schema = gatewayInstance.schemas.version as unknown as {
       properties: { 'allowed-extension-instances': { items: { enum: string[] } } }
     }

@@ -14,7 +14,7 @@ const roomSchema = JSON.stringify({
 const idOf = (name: Awaited<ReturnType<typeof anAsset>>) => entity(name).entityId
 
 suite('an asset', () => {
-  test('is created, read, replaced and deleted, with ETags', async () => {
+  test('an asset is created, read, replaced and deleted, with ETags', async () => {
     const assetTypeId = await aType({ definitionJsonSchema: roomSchema })
     // The text comes back unchanged: order of keys, white space and escapes.
     const definition = '{ "floor" : 1.0,\n "name": "Caf\\u00e9" }'
@@ -46,7 +46,7 @@ suite('an asset', () => {
     await expect(404, `PATCH ${one}`, [])
   })
 
-  test('conforms to the schema of its type, also to a changed one at its next write', async () => {
+  test('an asset conforms to the schema of its type, also to a changed one at its next write', async () => {
     const assetTypeId = await aType({ definitionJsonSchema: roomSchema })
     const bad = { assetTypeId, definition: '{"name":"lower","floor":"one"}' }
     const refused = await expect(400, `POST ${assets}`, bad)
@@ -65,7 +65,7 @@ suite('an asset', () => {
     await expect(204, `PATCH ${assets}/${id}`, [{ op: 'add', path: '/floor', value: 1 }])
   })
 
-  test('is refused with a wrong field; many errors are counted', async () => {
+  test('an asset is refused with a wrong field; many errors are counted', async () => {
     const assetTypeId = await aType({ definitionJsonSchema: '{"items":{"type":"string"}}' })
     const deep = '['.repeat(100) + ']'.repeat(100)
     const cases: [object, RegExp][] = [
@@ -127,7 +127,7 @@ suite('a JSON Patch of an asset', () => {
     return status === 204 ? read.body.definition : answer.body.message
   }
 
-  test('is an object with operations, or an array, of either media type', async () => {
+  test('a JSON Patch of an asset is an object with operations, or an array, of either media type', async () => {
     const operations = [
       { op: 'test', path: '/a', value: 1 },
       { op: 'replace', path: '/a', value: 2 },
@@ -144,7 +144,7 @@ suite('a JSON Patch of an asset', () => {
     assert.equal(await patched({ a: 1 }, []), '{"a":1}')
   })
 
-  test('changes nothing when it fails: 409 for a test, 400 for anything else', async () => {
+  test('a JSON Patch of an asset changes nothing when it fails: 409 for a test, 400 for anything else', async () => {
     const change = { op: 'add', path: '/b', value: 1 }
     assert.match(await patched({ a: 1 }, [change, { op: 'test', path: '/a', value: 2 }], 409), /operation 1/i)
     const wrong: [unknown, RegExp][] = [
@@ -163,7 +163,7 @@ suite('a JSON Patch of an asset', () => {
     for (const [patch, message] of wrong) assert.match(await patched({ a: 1 }, patch, 400), message)
   })
 
-  test('honours If-Match', async () => {
+  test('a JSON Patch of an asset honours If-Match', async () => {
     const id = idOf(await anAsset())
     const { headers } = await admin(`GET ${assets}/${id}`)
     const patch = [{ op: 'add', path: '/a', value: 1 }]
@@ -172,7 +172,7 @@ suite('a JSON Patch of an asset', () => {
     assert.equal((await admin(`PATCH ${assets}/${id}`, patch, { 'if-match': headers.etag! })).status, 412)
   })
 
-  test('of many callers at once is applied once for each', async () => {
+  test('a JSON Patch of an asset of many callers at once is applied once for each', async () => {
     const id = idOf(await anAsset({ definition: { list: [] } }))
     const patches = Array.from({ length: 40 }, (_, value) => [{ op: 'add', path: '/list/-', value }])
     const answers = await Promise.all(patches.map((patch) => admin(`PATCH ${assets}/${id}`, patch)))
@@ -258,7 +258,7 @@ suite('the list of assets', () => {
     assert.equal((await expect(200, `POST ${assets}/list`, { assetIds: [] }, ask)).body.totalElements, 0)
   })
 
-  test('refuses wrong values', async () => {
+  test('the list of assets refuses wrong values', async () => {
     for (const wrong of ['size=0', 'size=10001', 'page=-1', 'sort=name', 'sortOrder=up', `search=${'x'.repeat(256)}`])
       await expect(400, `GET ${assets}?${wrong}`, undefined, ask)
     for (const wrong of [

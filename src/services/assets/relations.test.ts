@@ -40,7 +40,7 @@ suite('relations', () => {
     assert.deepEqual((await expect(200, `${v2}?entityIds=${entityId}&entityType=endpoint`)).body, [])
   })
 
-  test('of what is linked, or not linked, change nothing and are 204', async () => {
+  test('relations of what is linked, or not linked, change nothing and are 204', async () => {
     const [a, b] = [await anAsset(), await aThing()]
     for (let round = 0; round < 2; round++) await link(relation('CONTAINS', a, b), relation('CONTAINS', a, b))
     assert.deepEqual(await relationsOf(a), [`CONTAINS ${b}`])
@@ -77,7 +77,7 @@ suite('relations', () => {
     )
   })
 
-  test('are created all or none; the error names the relation', async () => {
+  test('relations are created all or none; the error names the relation', async () => {
     const [a, b, c] = [await anAsset(), await aThing(), await anAsset()]
     const good = relation('CONTAINS', a, b)
     const cases: [number, unknown, RegExp][] = [
@@ -106,7 +106,7 @@ suite('relations', () => {
     assert.match((await expect(404, unlinkUrl, [good, relation('MANAGES', a, 'ENDPOINT none')])).body.message, /none/)
   })
 
-  test('of CONTAINS form no cycle, over assets and endpoints, whichever service creates them', async () => {
+  test('relations of CONTAINS form no cycle, over assets and endpoints, whichever service creates them', async () => {
     const [e1, asset, e2, e3] = [await aThing(), await anAsset(), await aThing(), await aThing()]
     await link(relation('CONTAINS', e1, asset), relation('CONTAINS', asset, e2), relation('CONTAINS', e2, e3))
     const inRegister = (from: EntityName, to: EntityName) =>
@@ -140,7 +140,7 @@ suite('relations', () => {
     assert.equal((await expect(200, `${url}asset`)).body[0].relationType, 'CONTAINS')
   })
 
-  test('are listed completely, however many they are', async () => {
+  test('relations are listed completely, however many they are', async () => {
     const [hub, thing] = [await anAsset(), await aThing()]
     const { entityId } = entity(hub)
     await waypost.kit.db.sql`
@@ -170,7 +170,7 @@ suite('relations', () => {
     await expect(404, `GET ${am}/relation-trees?entityType=asset&entityId=none`)
   })
 
-  test('are published to services that handle them', async () => {
+  test('relations are published to services that handle them', async () => {
     const payloads: unknown[] = []
     waypost.kit.bus.subscribe(EntityRelationsUpdated, (payload) => payloads.push(payload))
     const given = relation('CONTAINS', await anAsset(), await aThing())
@@ -186,7 +186,7 @@ suite('relations', () => {
 })
 
 suite('sessions of relations', () => {
-  test('are every time in which a relation existed, of both services', async () => {
+  test('sessions of relations are every time in which a relation existed, of both services', async () => {
     const [asset, gateway, sensor] = [await anAsset(), await aThing(), await aThing()]
     const contains = relation('CONTAINS', asset, gateway)
     const [from, to] = [entity(gateway).entityId, entity(sensor).entityId]
@@ -214,7 +214,7 @@ suite('sessions of relations', () => {
     )
   })
 
-  test('stay when the other end is deleted', async () => {
+  test('sessions of relations stay when the other end is deleted', async () => {
     const [site, room, sensor] = [await anAsset(), await anAsset(), await aThing()]
     await link(relation('CONTAINS', site, room), relation('CONTAINS', site, sensor))
     await expect(204, `DELETE ${am}/assets/${entity(room).entityId}`)

@@ -34,7 +34,7 @@ async function insertTree(prefix: string, edges: [from: number, to: number][]): 
 }
 
 suite('a tree of relations', () => {
-  test('has everything below an entity, with names, sorted by kind and id', async () => {
+  test('a tree of relations has everything below an entity, with names, sorted by kind and id', async () => {
     const [site, room, gateway, sensor, plain] = [
       await anAsset({ definition: { name: 'Site' } }),
       await anAsset({ definition: { name: 7 } }),
@@ -72,7 +72,7 @@ suite('a tree of relations', () => {
     assert.deepEqual([lower.body.entityType, lower.body.name, lower.body.children.length], ['ENDPOINT', 'Gateway', 3])
   })
 
-  test('leaves out what the caller may not read, with everything below it', async () => {
+  test('a tree of relations leaves out what the caller may not read, with everything below it', async () => {
     const [site, room, hidden, below, thing, secret] = [
       await anAsset(),
       await anAsset(),
@@ -107,7 +107,7 @@ suite('a tree of relations', () => {
     )
   })
 
-  test('shows an entity that is managed from below once more, without children', async () => {
+  test('a tree of relations shows an entity that is managed from below once more, without children', async () => {
     const [a, b] = [await anAsset(), await aThing()]
     await link(relation('MANAGES', a, b), relation('MANAGES', b, a))
     const tree: Tree = await treeOf(a)
@@ -116,7 +116,7 @@ suite('a tree of relations', () => {
     assert.equal(tree.truncated, undefined)
   })
 
-  test('has at most 32 levels below its root', async () => {
+  test('a tree of relations has at most 32 levels below its root', async () => {
     const chain = (length: number) => Array.from({ length }, (_, n): [number, number] => [n, n + 1])
     const whole: Tree = await treeOf(await insertTree('short-', chain(32)))
     assert.deepEqual([depthOf(whole), whole.truncated], [32, undefined])
@@ -124,7 +124,7 @@ suite('a tree of relations', () => {
     assert.deepEqual([depthOf(cut), sizeOf(cut), cut.truncated], [32, 33, true])
   })
 
-  test('has at most 10,000 nodes, level by level', async () => {
+  test('a tree of relations has at most 10,000 nodes, level by level', async () => {
     const star = (children: number) => Array.from({ length: children }, (_, n): [number, number] => [0, n + 1])
     const whole: Tree = await treeOf(await insertTree('star-', star(9999)))
     assert.deepEqual([sizeOf(whole), whole.truncated], [10_000, undefined])
@@ -132,7 +132,7 @@ suite('a tree of relations', () => {
     assert.deepEqual([sizeOf(cut), depthOf(cut), cut.truncated], [10_000, 1, true])
   })
 
-  test('of many ways between few entities is cut too, and costs little', async () => {
+  test('a tree of relations of many ways between few entities is cut too, and costs little', async () => {
     // Two entities on each level, each of which contains both of the next: 2^32 ways.
     const edges = Array.from({ length: 32 }, (_, level) =>
       [2 * level - 1, 2 * level].flatMap((from) =>
@@ -144,7 +144,7 @@ suite('a tree of relations', () => {
     assert.deepEqual([sizeOf(tree), tree.truncated], [10_000, true])
   })
 
-  test('of too many requests at the same time is 429 for the tenant, and not for other tenants', async () => {
+  test('a tree of relations of too many requests at the same time is 429 for the tenant, and not for other tenants', async () => {
     const root = await insertTree('busy-', [[0, 1]])
     const url = `GET ${am}/relation-trees?entityType=ASSET&entityId=${entity(root).entityId}`
     const [locked, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]

@@ -8,7 +8,7 @@ const types = `${am}/asset-types`
 const input = (more: object = {}) => ({ displayName: 'Room', definitionJsonSchema: anySchema, ...more })
 
 suite('an asset type', () => {
-  test('is created, read, replaced and deleted, with ETags', async () => {
+  test('an asset type is created, read, replaced and deleted, with ETags', async () => {
     const body = input({
       type: 'ROOM_1',
       description: 'A room',
@@ -50,7 +50,7 @@ suite('an asset type', () => {
     assert.equal((await admin(`PUT ${one}`, input())).status, 404)
   })
 
-  test('gets a type from its display name, with a number if it is taken', async () => {
+  test('an asset type gets a type from its display name, with a number if it is taken', async () => {
     const typeOf = async (displayName: string) =>
       (await expect(201, `POST ${types}`, input({ displayName }))).body.type as string
     assert.equal(await typeOf('Cold store, façade 7'), 'COLD_STORE__FA_ADE_7')
@@ -65,7 +65,7 @@ suite('an asset type', () => {
     for (const type of many) assert.match(type, /^[A-Z0-9_]{2,50}$/)
   })
 
-  test('has a type that is unique in the tenant', async () => {
+  test('an asset type has a type that is unique in the tenant', async () => {
     const id = await aType({ type: 'UNIQUE' })
     const second = await aType({ type: 'SECOND' })
     const taken = await expect(409, `POST ${types}`, input({ type: 'UNIQUE' }))
@@ -75,7 +75,7 @@ suite('an asset type', () => {
     await expect(201, `POST ${types}`, input({ type: 'UNIQUE' }), other)
   })
 
-  test('cannot be deleted while it has assets', async () => {
+  test('an asset type cannot be deleted while it has assets', async () => {
     const id = await aType()
     const asset = await anAsset({ assetTypeId: id })
     await expect(409, `DELETE ${types}/${id}`)
@@ -83,7 +83,7 @@ suite('an asset type', () => {
     await expect(204, `DELETE ${types}/${id}`)
   })
 
-  test('is refused with a wrong field or an unusable schema', async () => {
+  test('an asset type is refused with a wrong field or an unusable schema', async () => {
     const cases: [object, RegExp][] = [
       [{ type: 'room' }, /type/],
       [{ type: 'A' }, /type/],
@@ -115,7 +115,7 @@ suite('an asset type', () => {
 })
 
 suite('the list of asset types', () => {
-  test('filters by parts of type and description, sorts and pages', async () => {
+  test('the list of asset types filters by parts of type and description, sorts and pages', async () => {
     const ask = waypost.as(aCaller({ tenantId: 'doomed', on: { 'tenant-system': ['*'] } }))
     for (const [type, description] of [
       ['PUMP_OLD', '50% used'],
@@ -143,7 +143,7 @@ suite('the list of asset types', () => {
   const idOf = async (ask: typeof admin, type: string): Promise<string> =>
     (await ask(`GET ${types}?type=${type}`)).body.content[0].id
 
-  test('has up to 10,000 items on a page, read in parts', async () => {
+  test('the list of asset types has up to 10,000 items on a page, read in parts', async () => {
     const { sql } = waypost.kit.db
     await sql`
       insert into assets.asset_types (asset_type_id, tenant_id, type, display_name, definition_json_schema, created_date, updated_date)

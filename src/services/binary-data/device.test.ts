@@ -6,7 +6,7 @@ import { uploadTokens } from './device.ts'
 suite('bcx', () => {
   const send = sendTo(uploadTokens({ issueUploadToken: async ({ endpointId }) => `token of ${endpointId}` }))
 
-  test('returns a token, with or without a request id, for any payload', async () => {
+  test('bcx returns a token, with or without a request id, for any payload', async () => {
     for (const payload of ['', '{}', 'anything'])
       assert.deepEqual(await send('/token', payload), {
         payload: { token: 'token of ep-1' },
@@ -16,7 +16,7 @@ suite('bcx', () => {
     assert.deepEqual((await send('/token', '', { requestId: 0 }))?.payload, { token: 'token of ep-1' })
   })
 
-  test('rejects unknown resources', async () => {
+  test('bcx rejects unknown resources', async () => {
     for (const path of ['', '/token/', '/tokens', '/token/a']) await rejectsWith(send(path), 404)
   })
 })

@@ -30,7 +30,7 @@ async function aFilter(app: string, documentQuery: object = {}) {
 }
 
 suite('a batch', () => {
-  test('gives all endpoints one configuration, and its statuses are the progress', async () => {
+  test('a batch gives all endpoints one configuration, and its statuses are the progress', async () => {
     const { things, endpoints } = await aFleet()
     const sensor = await device()
     await things[0]!.connect(sensor)
@@ -61,7 +61,7 @@ suite('a batch', () => {
     for (const { path } of things) assert.equal((await ok(`GET ${path}`)).configId, second.configId)
   })
 
-  test('takes a name, counts an endpoint once, and may be empty', async () => {
+  test('a batch takes a name, counts an endpoint once, and may be empty', async () => {
     const { things, version, ids } = await aFleet()
     const twice = { configPayload: 1, endpoints: { [version]: [ids[0], ids[0]] } }
     const { endpointsCount, name } = await ok(`${batch}?name=night`, twice)
@@ -71,7 +71,7 @@ suite('a batch', () => {
       assert.equal((await ok(batch, { configPayload: 1, endpoints })).endpointsCount, 0)
   })
 
-  test('may name a version that is not the current one: it is stored and not pushed', async () => {
+  test('a batch may name a version that is not the current one: it is stored and not pushed', async () => {
     const { things, second, ids } = await aFleet()
     const sensor = await device()
     await things[0]!.connect(sensor)
@@ -80,7 +80,7 @@ suite('a batch', () => {
     assert.deepEqual(await statuses(configId), ['PENDING'])
   })
 
-  test('with one endpoint that is missing, foreign or of another application does nothing', async () => {
+  test('a batch with one endpoint that is missing, foreign or of another application does nothing', async () => {
     const { app, version, endpoints, things, ids } = await aFleet()
     const theirs = await anApplication(['v1'], other)
     const foreign = await anEndpoint(theirs.version, other)
@@ -119,13 +119,13 @@ suite('a batch', () => {
     ['{"configPayload":1,"endpoints":{},"__proto__":{}}', 400, /__proto__/],
   ]
   for (const [body, status, problem] of bad)
-    test(`refuses ${JSON.stringify(body).slice(0, 60)}`, async () => {
+    test(`a batch refuses ${JSON.stringify(body).slice(0, 60)}`, async () => {
       const answer = await admin(batch, body)
       assert.equal(answer.status, status, answer.text)
       assert.match(answer.body.message, problem)
     })
 
-  test('of thousands of endpoints is written in one transaction, and replaces what was sent', async () => {
+  test('a batch of thousands of endpoints is written in one transaction, and replaces what was sent', async () => {
     const { version } = await anApplication()
     const created = await admin('POST /epr/api/v1/endpoints/batch', {
       appVersion: { name: version },
@@ -148,7 +148,7 @@ suite('a batch', () => {
 })
 
 suite('a filter', () => {
-  test('gives all endpoints that match now one configuration', async () => {
+  test('a filter gives all endpoints that match now one configuration', async () => {
     const { app, version, things } = await aFleet()
     const filterId = await aFilter(app, { application_version: version })
     const sensor = await device()
@@ -165,7 +165,7 @@ suite('a filter', () => {
     assert.equal((await admin(`GET ${later.path}?name=n`)).status, 404)
   })
 
-  test('without endpoints is 200 with 0; unknown, foreign and hidden ones are 404; pending ones are 400', async () => {
+  test('a filter without endpoints is 200 with 0; unknown, foreign and hidden ones are 404; pending ones are 400', async () => {
     const { app } = await aFleet()
     const filterId = await aFilter(app, { 'metadata.city': 'nowhere' })
     const put = (caller: typeof admin, id: string, body: unknown = 1) =>
@@ -183,7 +183,7 @@ suite('a filter', () => {
     assert.match(pending.body.message, /filterId/)
   })
 
-  test('needs endpoint:update on every endpoint', async () => {
+  test('a filter needs endpoint:update on every endpoint', async () => {
     const { app, things, ids } = await aFleet()
     const filterId = await aFilter(app)
     const partly = { [`endpoint-${ids[0]}`]: ['endpoint:update'], [`application-${app}`]: ['endpoint:read'] }

@@ -86,7 +86,7 @@ suite('a connected device gets a push', () => {
     assert.deepEqual((await sensor.receives(topic('/config/json/night/status'))).json, asPushed(night))
   })
 
-  test('when the endpoint moves to another version, with the configurations of that version', async () => {
+  test('a connected device gets a push when the endpoint moves to another version, with the configurations of that version', async () => {
     const { app, version } = await anApplication(['v1', 'v2'])
     const endpoint = await anEndpoint(version)
     const one = thing({ app, version, ...endpoint })
@@ -103,7 +103,7 @@ suite('a connected device gets a push', () => {
     await sensor.receivesNothing()
   })
 
-  test('on connect until it has applied the configuration, also after a failure', async () => {
+  test('a connected device gets a push on connect until it has applied the configuration, also after a failure', async () => {
     const { connect, topic, put } = await aThing()
     const { configId } = await put({ n: 1 })
     const connected = async () => {
@@ -127,7 +127,7 @@ suite('a connected device gets a push', () => {
     await last.end()
   })
 
-  test('unless it has stopped them, for each name apart', async () => {
+  test('a connected device gets a push unless it has stopped them, for each name apart', async () => {
     const { connect, topic, put } = await aThing()
     const sensor = await device()
     await connect(sensor)
@@ -143,7 +143,7 @@ suite('a connected device gets a push', () => {
     assert.deepEqual((await sensor.receives(topic(status))).json.config, { n: 3 })
   })
 
-  test('of the last of many quick writes at the end', async () => {
+  test('a connected device gets a push of the last of many quick writes at the end', async () => {
     const { connect, topic, put } = await aThing()
     const sensor = await device()
     await connect(sensor)
@@ -157,7 +157,7 @@ suite('a connected device gets a push', () => {
 })
 
 suite('statuses', () => {
-  test('go from PENDING over DISPATCHED to APPLIED or FAILED; a later report replaces an earlier one', async () => {
+  test('statuses go from PENDING over DISPATCHED to APPLIED or FAILED; a later report replaces an earlier one', async () => {
     const { endpointId, version, connect, put, post, topic } = await aThing()
     const config = await put({ n: 1 })
     const query = `endpointId=${endpointId}`
@@ -190,7 +190,7 @@ suite('statuses', () => {
     assert.ok(applied.lastConfirmedDate && !('confirmationReasonPhrase' in applied))
   })
 
-  test('of a request that was answered are DISPATCHED', async () => {
+  test('statuses of a request that was answered are DISPATCHED', async () => {
     const { endpointId, put, post } = await aThing()
     await put(1)
     await post('/config/json')
@@ -241,7 +241,7 @@ suite('statuses', () => {
     assert.equal((await statusesOf(`configId=${found[2].configId}`))[0].status, 'FAILED')
   })
 
-  test('of a default exist for every endpoint of the version, and add up', async () => {
+  test('statuses of a default exist for every endpoint of the version, and add up', async () => {
     const { version, app, defaults, ...first } = await aThing()
     const others = [await anEndpoint(version), await anEndpoint(version), await anEndpoint(version)]
     const own = thing({ app, version, ...others[0]! })

@@ -8,7 +8,7 @@ const { waypost, admin, ok, aThing, anEndpoint, anApplication, other } = await o
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
 suite('the configuration of an endpoint', () => {
-  test('is created, read, replaced and deleted', async () => {
+  test('the configuration of an endpoint is created, read, replaced and deleted', async () => {
     const { path } = await aThing()
     assert.equal((await admin(`GET ${path}`)).status, 404)
     const created = await admin(`PUT ${path}`, { interval: 5 })
@@ -28,7 +28,7 @@ suite('the configuration of an endpoint', () => {
     assert.equal((await admin(`GET ${path}`)).status, 404)
   })
 
-  test('may be any JSON, and equal JSON changes nothing', async () => {
+  test('the configuration of an endpoint may be any JSON, and equal JSON changes nothing', async () => {
     const { path } = await aThing()
     for (const value of [0, '', 'text', false, null, [], [1, { a: [] }], {}])
       assert.equal((await ok(`PUT ${path}`, JSON.stringify(value))).config, JSON.stringify(value))
@@ -39,7 +39,7 @@ suite('the configuration of an endpoint', () => {
     assert.equal((await ok(`PUT ${path}`, '{"__proto__":{"a":1}}')).config, '{"__proto__":{"a":1}}')
   })
 
-  test('has names, and a list sorted by name', async () => {
+  test('the configuration of an endpoint has names, and a list sorted by name', async () => {
     const { path } = await aThing()
     const configs = []
     for (const name of ['night', 'a-1', 'default', 'B_2']) configs.push(await ok(`PUT ${path}?name=${name}`, { name }))
@@ -52,7 +52,7 @@ suite('the configuration of an endpoint', () => {
     assert.equal((await ok(`GET ${path}/configurations`)).length, 24)
   })
 
-  test('falls back to the default of the version, for each name apart', async () => {
+  test('the configuration of an endpoint falls back to the default of the version, for each name apart', async () => {
     const { path, defaults } = await aThing()
     const common = await ok(`PUT ${defaults}`, { common: true })
     const night = await ok(`PUT ${defaults}?name=night`, { night: true })
@@ -66,7 +66,7 @@ suite('the configuration of an endpoint', () => {
     assert.deepEqual(await ok(`GET ${path}`), common)
   })
 
-  test('belongs to a version of its application', async () => {
+  test('the configuration of an endpoint belongs to a version of its application', async () => {
     const { app, version } = await anApplication(['v1', 'v2'])
     const { endpointId } = await anEndpoint(version)
     const foreign = await anApplication()
@@ -82,7 +82,7 @@ suite('the configuration of an endpoint', () => {
     assert.match(answers[0]!, /There is no application version …/)
   })
 
-  test('honours If-None-Match and If-Match', async () => {
+  test('the configuration of an endpoint honours If-None-Match and If-Match', async () => {
     const { path } = await aThing()
     const ifMatch = (tag: string) => ({ 'if-match': tag })
     assert.equal((await admin(`PUT ${path}`, 1, ifMatch('"x"'))).status, 412)
@@ -101,7 +101,7 @@ suite('the configuration of an endpoint', () => {
     assert.equal((await admin(`DELETE ${path}`, undefined, ifMatch(next.configId))).status, 204)
   })
 
-  test('has one winner among concurrent writers with the same ETag, and every write wins without one', async () => {
+  test('the configuration of an endpoint has one winner among concurrent writers with the same ETag, and every write wins without one', async () => {
     const { path, defaults } = await aThing()
     for (const url of [path, defaults]) {
       const { configId } = await ok(`PUT ${url}`, ['first'])
@@ -120,7 +120,7 @@ suite('the configuration of an endpoint', () => {
     }
   })
 
-  test('has one winner among concurrent first writers with If-Match', async () => {
+  test('the configuration of an endpoint has one winner among concurrent first writers with If-Match', async () => {
     const { path } = await aThing()
     const racing = await Promise.all([1, 1, 1, 1].map((value) => admin(`PUT ${path}`, value)))
     assert.equal(new Set(racing.map(({ body }) => body.configId)).size, 1)
@@ -128,7 +128,7 @@ suite('the configuration of an endpoint', () => {
 })
 
 suite('the default of a version', () => {
-  test('is created, replaced and deleted; a missing one is 404', async () => {
+  test('the default of a version is created, replaced and deleted; a missing one is 404', async () => {
     const { defaults } = await aThing()
     assert.equal((await admin(`GET ${defaults}`)).status, 404)
     assert.equal((await admin(`DELETE ${defaults}`)).status, 404)

@@ -26,7 +26,7 @@ async function aFleet() {
 }
 
 suite('a schema', () => {
-  test('of the version wins over that of the application, and every write is checked', async () => {
+  test('a schema of the version wins over that of the application, and every write is checked', async () => {
     const { app, version, second, endpoint } = await aFleet()
     const text = (value: object) => ({ endpointConfigurationSchema: JSON.stringify(value) })
     assert.equal((await admin(`GET ${endpoint.defaults}/schemas`)).status, 404)
@@ -71,7 +71,7 @@ suite('a schema', () => {
     await ok(`PUT ${endpoint.path}`, { interval: 5 })
   })
 
-  test('lists at most 100 violations and counts the others', async () => {
+  test('a schema lists at most 100 violations and counts the others', async () => {
     const { app, endpoint } = await aFleet()
     await setSchema(app, { endpointConfigurationSchema: '{"items":{"type":"number"}}' })
     const { status, body } = await admin(`PUT ${endpoint.path}`, Array(123).fill('x'))
@@ -111,7 +111,7 @@ suite('a schema', () => {
 })
 
 suite('a candidate for a schema', () => {
-  test('is 204, or 422 with its problems; nothing is stored', async () => {
+  test('a candidate for a schema is 204, or 422 with its problems; nothing is stored', async () => {
     const { endpoint } = await aFleet()
     const validate = (body: unknown) => admin(`PUT ${endpoint.defaults}/schemas/validate`, body)
     assert.equal((await validate(schema)).status, 204)

@@ -24,7 +24,7 @@ async function created(path: string, name: string, config: unknown, more = {}) {
 }
 
 suite('a system configuration', () => {
-  test('is created, read, listed, replaced and deleted at every level', async () => {
+  test('a system configuration is created, read, listed, replaced and deleted at every level', async () => {
     for (const { path } of Object.values(await theLevels())) {
       const name = `n-${path.length}_${Math.floor(Math.random() * 1e9)}`
       const { id, etag, answer } = await created(path, name, { a: 1 }, { displayName: 'One' })
@@ -62,7 +62,7 @@ suite('a system configuration', () => {
     }
   })
 
-  test('is listed by name with offset and limit; 0 returns all', async () => {
+  test('a system configuration is listed by name with offset and limit; 0 returns all', async () => {
     const { endpoint } = await theLevels()
     for (let n = 0; n < 103; n++) await created(endpoint.path, `n${String(n).padStart(3, '0')}`, n)
     const names = async (query: string) => {
@@ -115,7 +115,7 @@ suite('a system configuration', () => {
     [{ name: 'a', config: '1', displayName: 5 }, /displayName/],
   ]
   for (const [body, field] of bad)
-    test(`refuses ${JSON.stringify(body).slice(0, 50)}`, async () => {
+    test(`a system configuration refuses ${JSON.stringify(body).slice(0, 50)}`, async () => {
       const { endpoint } = await theLevels()
       const { id } = await created(endpoint.path, 'kept', 1)
       for (const operation of [`POST ${endpoint.path}`, `PUT ${endpoint.path}/${id}`]) {
@@ -141,7 +141,7 @@ suite('a system configuration', () => {
     assert.equal((await waypost.as(aPlatformAdmin())(`GET ${levels.tenant.path}`)).status, 200)
   })
 
-  test('needs the scopes of its level', async () => {
+  test('a system configuration needs the scopes of its level', async () => {
     const levels = await theLevels()
     const kinds = {
       tenant: 'tenant:configuration',

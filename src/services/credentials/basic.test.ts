@@ -9,7 +9,7 @@ const { waypost, admin, publishedEvents, aBasicCredential, setState, logIn } = a
 const other = waypost.as(aTenantAdmin('other'))
 
 suite('creating basic credentials', () => {
-  test('returns all fields with the password, and a Location below the root path of the request', async () => {
+  test('creating basic credentials returns all fields with the password, and a Location below the root path of the request', async () => {
     const { status, body, headers } = await admin(`POST ${root}/basic-credentials`, {
       username: 'UserA',
       password: 'pass word: @~',
@@ -26,7 +26,7 @@ suite('creating basic credentials', () => {
     assert.equal(alias.headers.location, `http://waypost.test/ccm/api/v1/basic-credentials/${alias.body.id}`)
   })
 
-  test('generates an absent username and password, which authenticate', async () => {
+  test('creating basic credentials generates an absent username and password, which authenticate', async () => {
     const [one, two] = [await aBasicCredential(), await aBasicCredential()]
     assert.match(one.username, /^[A-Za-z0-9]{10}$/)
     assert.match(one.password, /^[\w-]{43}$/)
@@ -37,14 +37,14 @@ suite('creating basic credentials', () => {
     assert.equal(created.username, 'only the name')
   })
 
-  test('accepts an absent body, but not null', async () => {
+  test('creating basic credentials accepts an absent body, but not null', async () => {
     const { status, body } = await admin(`POST ${root}/basic-credentials`)
     assert.equal(status, 201)
     assert.ok(body.username && body.password)
     assert.equal((await admin(`POST ${root}/basic-credentials`, 'null')).status, 400)
   })
 
-  test('stores the password only as a bcrypt hash and never returns it again', async () => {
+  test('creating basic credentials stores the password only as a bcrypt hash and never returns it again', async () => {
     const { id, password } = await aBasicCredential({ password: 'findme-4711' })
     const [row] = await waypost.kit.db.sql`select * from credentials.basic where id = ${id}`
     assert.match(row!.passwordHash, /^\$2b\$\d\d\$.{53}$/)
@@ -56,7 +56,7 @@ suite('creating basic credentials', () => {
     assert.ok(!JSON.stringify(publishedEvents).includes(password))
   })
 
-  test('accepts texts of the maximum length and every printable character', async () => {
+  test('creating basic credentials accepts texts of the maximum length and every printable character', async () => {
     const printable = Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i)).join('')
     for (const body of [
       { username: 'u'.repeat(255), password: 'p'.repeat(72) },
@@ -69,7 +69,7 @@ suite('creating basic credentials', () => {
     }
   })
 
-  test('rejects invalid input and names the field', async () => {
+  test('creating basic credentials rejects invalid input and names the field', async () => {
     const cases: [unknown, string][] = [
       [{ username: '' }, 'username'],
       [{ username: 'a:b' }, 'username'],
@@ -103,7 +103,7 @@ suite('creating basic credentials', () => {
     assert.equal((await admin(`GET ${root}/basic-credentials`)).body.length, before)
   })
 
-  test('rejects a username that the tenant has; another tenant may have it too', async () => {
+  test('creating basic credentials rejects a username that the tenant has; another tenant may have it too', async () => {
     await aBasicCredential({ username: 'taken' })
     const duplicate = await admin(`POST ${root}/basic-credentials`, { username: 'taken' })
     assert.equal(duplicate.status, 409)
@@ -119,7 +119,7 @@ suite('creating basic credentials', () => {
 })
 
 suite('reading basic credentials', () => {
-  test('lists the credentials of the tenant as an array, the oldest first', async () => {
+  test('reading basic credentials lists the credentials of the tenant as an array, the oldest first', async () => {
     const lister = waypost.as(aTenantAdmin('lister'))
     const empty = await lister(`GET ${root}/basic-credentials`)
     assert.deepEqual([empty.status, empty.body], [200, []])
@@ -133,7 +133,7 @@ suite('reading basic credentials', () => {
     assert.deepEqual((await lister(`GET ${root}/basic-credentials/${created[0].id}`)).body, body[0])
   })
 
-  test('lists more than a page, each credential once', async () => {
+  test('reading basic credentials lists more than a page, each credential once', async () => {
     const at = new Date('2026-01-01')
     await waypost.kit.db.sql`
       insert into credentials.basic (tenant_id, id, username, password_hash, state, created_date, updated_date)
@@ -144,7 +144,7 @@ suite('reading basic credentials', () => {
     assert.equal(new Set(body.map(({ id }: { id: string }) => id)).size, 2500)
   })
 
-  test('returns the last use after the first one', async () => {
+  test('reading basic credentials returns the last use after the first one', async () => {
     const created = await aBasicCredential()
     assert.ok(!('lastUseDate' in (await admin(`GET ${root}/basic-credentials/${created.id}`)).body))
     await logIn(created)
@@ -164,7 +164,7 @@ suite('the state of basic credentials', () => {
     return created
   }
 
-  test('changes only by the transitions of the specification, for every pair of states', async () => {
+  test('the state of basic credentials changes only by the transitions of the specification, for every pair of states', async () => {
     for (const from of credentialStates)
       for (const to of targetStates) {
         const { id, username } = await inState(from)
@@ -191,7 +191,7 @@ suite('the state of basic credentials', () => {
       }
   })
 
-  test('rejects invalid target states and names the field; Inactive is never valid', async () => {
+  test('the state of basic credentials rejects invalid target states and names the field; Inactive is never valid', async () => {
     const { id } = await inState('Inactive')
     for (const body of [{ state: 'Inactive' }, { state: 'active' }, { state: null }, { state: ['Active'] }, {}]) {
       const answer = await admin(`PATCH ${root}/basic-credentials/${id}/state`, body)

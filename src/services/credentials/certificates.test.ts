@@ -73,7 +73,7 @@ async function verify({ certificate, issuingCa }: { certificate: string; issuing
 }
 
 suite('issuing a certificate', () => {
-  test('returns all fields once; the private key is not stored', async () => {
+  test('issuing a certificate returns all fields once; the private key is not stored', async () => {
     const { status, body, headers } = await admin(`POST ${root}/x509-credentials`, { commonName: 'pump 7', x: 1 })
     assert.equal(status, 201)
     assert.equal(headers.location, `http://waypost.test/api/v1/x509-credentials/${body.id}`)
@@ -98,7 +98,7 @@ suite('issuing a certificate', () => {
     assert.ok(!JSON.stringify(storedRows).includes(secret) && !JSON.stringify(storedRows).includes('PRIVATE'))
   })
 
-  test('creates certificates that OpenSSL accepts: chain, purpose, extensions, serial number and dates', async () => {
+  test('issuing a certificate creates certificates that OpenSSL accepts: chain, purpose, extensions, serial number and dates', async () => {
     const before = Math.floor(now().getTime() / 1000)
     const issued = await aCertificate({ ttl: 86_400 })
     assert.match(await verify(issued), /: OK/)
@@ -127,7 +127,7 @@ suite('issuing a certificate', () => {
     )
   })
 
-  test('is valid for a year by default, or for the given time', async () => {
+  test('issuing a certificate is valid for a year by default, or for the given time', async () => {
     const year = await aCertificate()
     const created = Math.floor(Date.parse(year.createdDate) / 1000)
     assert.equal(Date.parse(year.invalidAfter) / 1000, created + 31_536_000)
@@ -140,7 +140,7 @@ suite('issuing a certificate', () => {
     }
   })
 
-  test('accepts any printable common name of up to 255 characters', async () => {
+  test('issuing a certificate accepts any printable common name of up to 255 characters', async () => {
     for (const commonName of ['c'.repeat(255), '#04026869', 'a=b, O=c+d;"<e>\\ ', ' ', '/CN=x', '*']) {
       const issued = await aCertificate({ commonName })
       assert.equal(issued.commonName, commonName)
@@ -150,7 +150,7 @@ suite('issuing a certificate', () => {
     }
   })
 
-  test('rejects invalid input and names the field', async () => {
+  test('issuing a certificate rejects invalid input and names the field', async () => {
     const cases: [unknown, string][] = [
       [{ commonName: '' }, 'commonName'],
       [{ commonName: 'c'.repeat(256) }, 'commonName'],
@@ -174,7 +174,7 @@ suite('issuing a certificate', () => {
     }
   })
 
-  test('by two nodes concurrently for a new tenant creates one authority', async () => {
+  test('issuing a certificate by two nodes concurrently for a new tenant creates one authority', async () => {
     const sides = [firstNode, otherNode, firstNode, otherNode]
     const issued = await Promise.all(
       sides.map(({ waypost, aCertificate }) => aCertificate({}, waypost.as(aTenantAdmin('contested')))),
@@ -190,7 +190,7 @@ suite('issuing a certificate', () => {
 })
 
 suite('the root and the revocation lists', () => {
-  test('are public', async () => {
+  test('the root and the revocation lists are public', async () => {
     const { body, statusCode, headers } = await waypost.http.app.inject({ url: `${kpc}/root` })
     assert.equal(statusCode, 200)
     assert.equal(headers['content-type'], 'application/x-pem-file')
@@ -325,7 +325,7 @@ suite('the state of certificates', () => {
     return issued
   }
 
-  test('changes only by the transitions of the specification, for every pair of states', async () => {
+  test('the state of certificates changes only by the transitions of the specification, for every pair of states', async () => {
     for (const from of credentialStates)
       for (const to of targetStates) {
         const { id, serialNumber } = await inState(from)
@@ -370,7 +370,7 @@ suite('the state of certificates', () => {
 })
 
 suite('a client with a certificate', () => {
-  test('is accepted by issuer and serial number; the first use activates the certificate', async () => {
+  test('a client with a certificate is accepted by issuer and serial number; the first use activates the certificate', async () => {
     const issued = await aCertificate()
     const leaf = new X509Certificate(issued.certificate)
     publishedEvents.length = 0
@@ -387,7 +387,7 @@ suite('a client with a certificate', () => {
     assert.ok(body.lastUseDate)
   })
 
-  test('is rejected if suspended, revoked, expired, of an unknown or forged issuer, or an authority', async () => {
+  test('a client with a certificate is rejected if suspended, revoked, expired, of an unknown or forged issuer, or an authority', async () => {
     const issued = await aCertificate({ ttl: 3600 })
     const leaf = new X509Certificate(issued.certificate)
     assert.ok(await api.verifyCertificate(leaf))
@@ -420,7 +420,7 @@ suite('a client with a certificate', () => {
     assert.equal(await api.verifyCertificate(new X509Certificate(await openssl('x509', '-in', ca))), undefined)
   })
 
-  test('is accepted in a real TLS handshake, with the chain or with its certificate alone', async () => {
+  test('a client with a certificate is accepted in a real TLS handshake, with the chain or with its certificate alone', async () => {
     const issued = await aCertificate()
     const authority = await api.rootCertificate()
     const serverCertificate = await api.issueServerCertificate({ hosts: ['localhost', '127.0.0.1'], ttlSeconds: 3600 })
@@ -450,7 +450,7 @@ suite('a client with a certificate', () => {
 })
 
 suite('expiry', () => {
-  test('is published once, thirty days before it happens', async () => {
+  test('expiry is published once, thirty days before it happens', async () => {
     const day = 86_400
     const issued = await aCertificate({ commonName: 'soon', ttl: 31 * day })
     const revoked = await aCertificate({ ttl: 31 * day })

@@ -34,7 +34,7 @@ async function checksDuring(work: () => Promise<unknown>): Promise<number> {
 }
 
 suite('a client with a password', () => {
-  test('is activated once by concurrent first logins, with one event', async () => {
+  test('a client with a password is activated once by concurrent first logins, with one event', async () => {
     const created = await aBasicCredential()
     publishedEvents.length = 0
     const answers = await Promise.all(Array.from({ length: 20 }, () => logIn(created)))
@@ -45,7 +45,7 @@ suite('a client with a password', () => {
     ])
   })
 
-  test('is rejected with a wrong tenant, username or password', async () => {
+  test('a client with a password is rejected with a wrong tenant, username or password', async () => {
     const created = await aBasicCredential({ username: 'right', password: 'x'.repeat(72) })
     for (const [tenantId, username, password] of [
       ['default', 'right', 'wrong'],
@@ -65,7 +65,7 @@ suite('a client with a password', () => {
     assert.equal((await admin(`GET ${root}/basic-credentials/${created.id}`)).body.state, 'Inactive')
   })
 
-  test('needs one bcrypt check; the next thousand logins need none', async () => {
+  test('a client with a password needs one bcrypt check; the next thousand logins need none', async () => {
     const created = await aBasicCredential()
     assert.equal(await checksDuring(() => Promise.all(Array.from({ length: 50 }, () => logIn(created)))), 1)
     const checks = await checksDuring(async () => {
@@ -78,7 +78,7 @@ suite('a client with a password', () => {
     assert.equal(await checksDuring(() => logIn(created)), 0)
   })
 
-  test('has its last use written at most once a minute', async () => {
+  test('a client with a password has its last use written at most once a minute', async () => {
     const created = await aBasicCredential()
     const lastUse = async () => (await admin(`GET ${root}/basic-credentials/${created.id}`)).body.lastUseDate
     await logIn(created)
@@ -97,7 +97,7 @@ suite('a client with a password', () => {
     assert.ok(Date.parse(second) - Date.parse(first) >= 60_000)
   })
 
-  test('is rejected as soon as its credential is suspended or revoked, and accepted when it is active again', async () => {
+  test('a client with a password is rejected as soon as its credential is suspended or revoked, and accepted when it is active again', async () => {
     const created = await aBasicCredential()
     assert.ok(await logIn(created))
     await setState('basic-credentials', created.id, 'Suspended')
@@ -108,7 +108,7 @@ suite('a client with a password', () => {
     assert.equal(await logIn(created), undefined)
   })
 
-  test('is rejected if its credential is revoked during the check', async () => {
+  test('a client with a password is rejected if its credential is revoked during the check', async () => {
     const created = await aBasicCredential()
     const { compare } = bcrypt
     bcrypt.compare = (async (...parameters: Parameters<typeof compare>) => {

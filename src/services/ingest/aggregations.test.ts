@@ -18,7 +18,7 @@ suite('aggregations', () => {
   const aggregate = async (aggs: object, query: object = { match_all: {} }) =>
     (await search(index, { size: 0, query, aggs })).aggregations
 
-  test('metrics', async () => {
+  test('metrics are computed for each field', async () => {
     const field = 'dataSample.temperature'
     const { avg, min, max, sum, count, different } = await aggregate({
       avg: { avg: { field } },
@@ -48,7 +48,7 @@ suite('aggregations', () => {
     assert.deepEqual(last, { value: Date.parse('2026-01-03T05:00:00Z'), value_as_string: '2026-01-03T05:00:00.000Z' })
   })
 
-  test('terms with their size, order and the rest', async () => {
+  test('terms are returned with their size, order and the rest', async () => {
     const { rooms, tags, on } = await aggregate({
       rooms: { terms: { field: 'dataSample.room.keyword', size: 2, order: { _key: 'asc' } } },
       tags: { terms: { field: 'dataSample.tags' } },
@@ -70,7 +70,7 @@ suite('aggregations', () => {
     )
   })
 
-  test('terms in the order of a metric below', async () => {
+  test('terms are ordered by a metric below them', async () => {
     const { endpoints } = await aggregate({
       endpoints: {
         terms: { field: 'endpointId', order: { coldest: 'desc' } },
@@ -137,7 +137,7 @@ suite('aggregations', () => {
     )
   })
 
-  test('groups within groups, over three levels', async () => {
+  test('groups within groups are computed over three levels', async () => {
     const { endpoints } = await aggregate({
       endpoints: {
         terms: { field: 'endpointId', order: { _count: 'desc' } },

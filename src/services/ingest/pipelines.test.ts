@@ -13,7 +13,7 @@ const toFahrenheit = {
 }
 
 suite('pipelines', () => {
-  test('are stored, shown under their key, listed, replaced and deleted', async () => {
+  test('pipelines are stored, shown under their key, listed, replaced and deleted', async () => {
     const put = await admin(`PUT ${pipelines}/first`, { ...toFahrenheit, version: 3 })
     assert.deepEqual([put.status, put.body], [200, { acknowledged: true }], put.text)
     assert.deepEqual(await expectOk(`GET ${pipelines}/first`), { 'default-first': { ...toFahrenheit, version: 3 } })
@@ -28,7 +28,7 @@ suite('pipelines', () => {
     assert.equal((await admin(`DELETE ${pipelines}/first`)).status, 404)
   })
 
-  test('keep integers of 64 bits', async () => {
+  test('pipelines keep integers of 64 bits', async () => {
     const text = '{"processors":[{"set":{"field":"a","value":9223372036854775807}}]}'
     assert.equal((await admin(`PUT ${pipelines}/large`, text, json)).status, 200)
     assert.equal((await admin(`GET ${pipelines}/large`)).text, `{"default-large":${text}}`)
@@ -62,7 +62,7 @@ suite('pipelines', () => {
     ['another language', 'x', { processors: [{ script: { lang: 'groovy', source: '1' } }] }, /processors\[0\]\.script/],
   ]
   for (const [what, id, body, problem] of wrong)
-    test(`rejects ${what}`, async () => {
+    test(`the API rejects a pipeline with ${what}`, async () => {
       const answer = await admin(`PUT ${pipelines}/${id}`, body)
       assert.equal(answer.status, 400, answer.text)
       assert.match(answer.body.message, problem)
@@ -70,7 +70,7 @@ suite('pipelines', () => {
       assert.equal((await admin(`GET ${pipelines}/x`)).status, 404)
     })
 
-  test('need their scopes on the tenant', async () => {
+  test('pipelines need their scopes on the tenant', async () => {
     await expectOk(`PUT ${pipelines}/scoped`, toFahrenheit)
     const onApplication = waypost.as(aCaller({ on: { 'application-a': ['application:read', 'application:update'] } }))
     for (const operation of [`GET ${pipelines}/scoped`, `GET ${pipelines}`, `DELETE ${pipelines}/scoped`])
@@ -85,7 +85,7 @@ suite('pipelines', () => {
 })
 
 suite('simulation', () => {
-  test('by id: a failing document is in its place, a dropped one is null', async () => {
+  test('a simulation by id keeps the position of a failing document, and a dropped one is null', async () => {
     await expectOk(`PUT ${pipelines}/mixed`, {
       processors: [{ drop: { if: 'ctx.skip == true' } }, { script: { source: 'ctx.b = ctx.a * 2' } }],
     })
@@ -127,7 +127,7 @@ suite('simulation', () => {
     ],
   ]
   for (const [what, path, body, status, problem] of wrong)
-    test(`rejects ${what}`, async () => {
+    test(`simulation rejects ${what}`, async () => {
       const answer = await admin(`POST ${pipelines}/simulate${path}`, body)
       assert.equal(answer.status, status, answer.text)
       assert.match(answer.body.message, problem)
@@ -149,7 +149,7 @@ suite('simulation', () => {
 })
 
 suite('documents of a pipeline', () => {
-  test('pass it before they are stored', async () => {
+  test('documents of a pipeline pass it before they are stored', async () => {
     await expectOk(`PUT ${pipelines}/to-fahrenheit`, toFahrenheit)
     const endpoint = await aCollectingEndpoint({ settings: { index: { default_pipeline: 'to-fahrenheit' } } })
     await send(endpoint, [{ celsius: 100 }, { celsius: -40 }])
@@ -161,7 +161,7 @@ suite('documents of a pipeline', () => {
     assert.equal((await documents(endpoint.index)).length, 2)
   })
 
-  test('are stored unprocessed with the error if the pipeline fails, and are not stored if the pipeline drops them', async () => {
+  test('documents of a pipeline are stored unprocessed with the error if the pipeline fails, and are not stored if the pipeline drops them', async () => {
     await expectOk(`PUT ${pipelines}/fails`, {
       processors: [
         { drop: { if: "ctx.dataSample.kind == 'noise'" } },
@@ -192,7 +192,7 @@ suite('documents of a pipeline', () => {
     )
   })
 
-  test('may change the time and the origin of documents; permissions and searches follow what they should', async () => {
+  test('documents of a pipeline may change the time and the origin of documents; permissions and searches follow what they should', async () => {
     await expectOk(`PUT ${pipelines}/moves`, {
       processors: [
         { set: { field: '@timestamp', value: '2020-01-02T03:04:05.006Z' } },

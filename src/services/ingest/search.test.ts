@@ -102,7 +102,7 @@ suite('queries', () => {
       assert.equal(answer.hits.total.value, found.length)
     })
 
-  test('ids', async () => {
+  test('documents are found by ids', async () => {
     const { hits } = await search(index)
     const ids = hits.hits.slice(1, 3).map(({ _id }: { _id: string }) => _id)
     assert.deepEqual(numbersOf(await search(index, { query: { ids: { values: ids } } })), [2, 3])
@@ -132,7 +132,7 @@ suite('queries', () => {
     ['terms of nothing at all', { query: { terms: { a: 'x' } } }, /query\.terms\.a/],
   ]
   for (const [what, body, problem] of wrong)
-    test(`rejects ${what}`, async () => {
+    test(`a search rejects ${what}`, async () => {
       const answer = await admin(`POST ${asf}/${index}/_search`, body)
       assert.equal(answer.status, 400, answer.text)
       assert.match(answer.body.message, problem)
@@ -141,7 +141,7 @@ suite('queries', () => {
       assert.equal(answer.body.status, 400)
     })
 
-  test('rejects ten thousand clauses, and deep nesting', async () => {
+  test('a search rejects ten thousand clauses, and deep nesting', async () => {
     const clauses = Array.from({ length: 10_000 }, () => ({ match_all: {} }))
     const many = await admin(`POST ${asf}/${index}/_search`, { query: { bool: { must: clauses } } })
     assert.equal(many.status, 400)
@@ -177,7 +177,7 @@ suite('pages, order and parts', () => {
     assert.deepEqual(numbersOf(await by({ order: 'asc', missing: '_first' })), [4, 5, 2, 1, 3])
   })
 
-  test('sorts by time and by endpoint', async () => {
+  test('hits are sorted by time and by endpoint', async () => {
     assert.deepEqual(numbersOf(await search(index, { sort: [{ '@timestamp': { order: 'desc' } }] })), [5, 4, 3, 2, 1])
     const [one] = [first, second].sort()
     const sorted = await search(index, { sort: ['endpointId', { 'dataSample.n': 'asc' }] })
@@ -231,20 +231,20 @@ suite('several searches', () => {
     assert.deepEqual(numbersOf(body.responses[0] as never), [1])
   }
 
-  test('as lines', async () => {
+  test('several searches are sent as lines', async () => {
     const lines = `${bodies.map((body) => JSON.stringify(body)).join('\n')}\n`
     const answer = await admin(`POST ${asf}/${index}/_msearch`, lines, { 'content-type': 'application/x-ndjson' })
     assert.equal(answer.status, 200, answer.text)
     expectAnswers(answer.body)
   })
 
-  test('as an array', async () => {
+  test('several searches are sent as an array', async () => {
     const answer = await admin(`POST ${asf}/${index}/_msearch`, bodies)
     assert.equal(answer.status, 200, answer.text)
     expectAnswers(answer.body)
   })
 
-  test('as one body', async () => {
+  test('several searches are sent as one body', async () => {
     const { body } = await admin(`POST ${asf}/${index}/_msearch`, { query: { term: { 'dataSample.n': 2 } } })
     assert.deepEqual(body.responses.map(numbersOf), [[2]])
   })

@@ -8,7 +8,7 @@ const { waypost, admin, expectOk, anApplication, aCollectingEndpoint, send } = a
 const pipelines = `${asf}/_ingest/pipeline`
 
 suite('templates', () => {
-  test('are stored, shown under their key, replaced and deleted; dates in the name change nothing', async () => {
+  test('templates are stored, shown under their key, replaced and deleted; dates in the name change nothing', async () => {
     const { app } = await anApplication()
     const index = `default-${app}`
     const mappings = { properties: { dataSample: { properties: { celsius: { type: 'double' } } } }, dynamic: true }
@@ -48,7 +48,7 @@ suite('templates', () => {
     ['a retention in words', { settings: { index: { retention_days: 'long' } } }, /retention_days/],
   ]
   for (const [what, body, problem] of wrong)
-    test(`rejects ${what}`, async () => {
+    test(`the API rejects ${what}`, async () => {
       const { app } = await anApplication()
       const answer = await admin(`PUT ${asf}/default-${app}/_template`, body)
       assert.equal(answer.status, 400, answer.text)
@@ -89,7 +89,7 @@ suite('templates', () => {
 })
 
 suite('mappings', () => {
-  test('are those of the template with the fields that documents had', async () => {
+  test('mappings are those of the template with the fields that documents had', async () => {
     const properties = { dataSample: { properties: { celsius: { type: 'double' } } }, declared: { type: 'keyword' } }
     const endpoint = await aCollectingEndpoint({ mappings: { properties } })
     await send(endpoint, [

@@ -16,7 +16,7 @@ const everything = {
 }
 
 suite('documents that the caller may not read', () => {
-  test('are not found, counted or aggregated', async () => {
+  test('documents that the caller may not read are not found, counted or aggregated', async () => {
     const mine = await aCollectingEndpoint()
     const theirs = { ...(await anEndpoint(mine.version)), version: mine.version }
     await send(mine, { n: 1 })
@@ -36,7 +36,7 @@ suite('documents that the caller may not read', () => {
     assert.equal(without.status, 403)
   })
 
-  test('of a new endpoint with an old id are not the old ones', async () => {
+  test('documents that the caller may not read of a new endpoint with an old id are not the old ones', async () => {
     const endpoint = await aCollectingEndpoint()
     await send(endpoint, { n: 1 })
     const { endpointId, version } = endpoint
@@ -54,7 +54,7 @@ suite('documents that the caller may not read', () => {
 })
 
 suite('all applications', () => {
-  test('are those that the caller may read', async () => {
+  test('all applications are those that the caller may read', async () => {
     const [one, two, three] = [await aCollectingEndpoint(), await aCollectingEndpoint(), await aCollectingEndpoint()]
     await send(one, { n: 1 })
     await send(two, { n: 10 })
@@ -121,7 +121,7 @@ test('a deleted tenant takes everything along', async () => {
 })
 
 suite('traffic statistics', () => {
-  test('have a document for each version, direction and hour', async () => {
+  test('traffic statistics have a document for each version, direction and hour', async () => {
     const endpoint = await aCollectingEndpoint()
     const payload = JSON.stringify({ n: 1 })
     for (let count = 0; count < 3; count++) await send(endpoint, payload)
@@ -148,7 +148,7 @@ suite('traffic statistics', () => {
     assert.ok(aggregations.messages.value >= 3)
   })
 
-  test('need endpoint:read on the tenant', async () => {
+  test('traffic statistics need endpoint:read on the tenant', async () => {
     const path = `${asf}/default-platform-system-traffic-statistics/_search`
     const on = { 'application-a': ['application:read', 'endpoint:read'] }
     assert.equal((await waypost.as(aCaller({ on }))(`POST ${path}`)).status, 403)

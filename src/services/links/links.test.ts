@@ -70,7 +70,7 @@ async function aTenant(name: string): Promise<Ask> {
 }
 
 suite('a link', () => {
-  test('downloads its file without a header, whole and in ranges, as an attachment that browsers do not run', async () => {
+  test('a link downloads its file without a header, whole and in ranges, as an attachment that browsers do not run', async () => {
     const content = Buffer.from('<script>alert(1)</script>'.repeat(40_000))
     const { path } = await aFile('r\u202eeport "x".html', content)
     const url = await aLink(path)
@@ -123,7 +123,7 @@ suite('a link', () => {
     assert.equal((await get(`${baseUrl}${links}/content`)).status, 400)
   })
 
-  test('ends with the permissions of its creator, its account and its resource', async () => {
+  test('a link ends with the permissions of its creator, its account and its resource', async () => {
     const { path } = await aFile('b.bin', Buffer.from('b'))
     const eve = await aUser('eve', ['endpoint-reader'])
     const mallory = await aUser('mallory', ['endpoint-reader'])
@@ -137,7 +137,7 @@ suite('a link', () => {
     assert.equal((await get(own)).status, 404)
   })
 
-  test('is only for downloads that the caller may read', async () => {
+  test('a link is only for downloads that the caller may read', async () => {
     const { path, endpointId } = await aFile('c.bin', Buffer.from('c'))
     for (const bad of [
       '/api/v1/applications',
@@ -167,7 +167,7 @@ suite('a link', () => {
     assert.equal((await (await aTenant('elsewhere'))(`POST ${links}`, { path })).status, 404)
   })
 
-  test('to the file of an export works after its end', async () => {
+  test('a link to the file of an export works after its end', async () => {
     const { app } = await anApplication()
     const { body } = await ask('POST /jobs/api/v1/jobs/endpoint-exports', {
       select: { applicationName: app },
@@ -178,7 +178,7 @@ suite('a link', () => {
     assert.match((await get(url)).bytes.toString(), /^endpointId,/)
   })
 
-  test('is in the audit log when it is created and used, without its token', async () => {
+  test('a link is in the audit log when it is created and used, without its token', async () => {
     const { path } = await aFile('d.bin', Buffer.from('d'))
     const url = await aLink(path)
     await get(url)

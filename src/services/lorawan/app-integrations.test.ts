@@ -8,7 +8,7 @@ const { waypost, admin, other, must, anApplication, anIntegration, setTenantStat
 const root = '/api/v1/integrations'
 
 suite('creating an application integration', () => {
-  test('answers 201 with its address, its fields and never the key', async () => {
+  test('creating an application integration answers 201 with its address, its fields and never the key', async () => {
     const { app } = await anApplication()
     const fields = {
       ...aConnection('plant@ttn'),
@@ -60,13 +60,13 @@ suite('creating an application integration', () => {
     ['poolIds', { poolIds: 'p' }],
   ]
   for (const [field, fields] of cases)
-    test(`answers 400 that names ${field} for ${JSON.stringify(fields).slice(0, 60)}`, async () => {
+    test(`creating an application integration answers 400 that names ${field} for ${JSON.stringify(fields).slice(0, 60)}`, async () => {
       const { app } = await anApplication()
       const { body } = await must(400, `POST ${root}`, { ...aConnection(), appName: app, ...fields })
       assert.match(body.message, new RegExp(`\\b${field}\\b`))
     })
 
-  test('answers 409 for a second integration of the application or the user name, within the tenant', async () => {
+  test('creating an application integration answers 409 for a second integration of the application or the user name, within the tenant', async () => {
     const first = await anIntegration({ netIdentityServerHost: 'https://EU1.example.com' })
     const again = await must(409, `POST ${root}`, { ...aConnection(), appName: first.app })
     assert.match(again.body.message, /appName/)
@@ -78,7 +78,7 @@ suite('creating an application integration', () => {
     await must(201, `POST ${root}`, { ...taken, appName: theirs.app }, other)
   })
 
-  test('needs the scope on the application; an application that the caller may not read is unknown', async () => {
+  test('creating an application integration needs the scope on the application; an application that the caller may not read is unknown', async () => {
     const { app } = await anApplication()
     const create = { ...aConnection(), appName: app }
     await must(403, `POST ${root}`, create, waypost.as(aCaller()))

@@ -9,7 +9,7 @@ const endpoints = '/epr/api/v1/endpoints'
 const codec = 'function decodeUplink(input) { return { data: { t: input.bytes[0] } } }'
 
 suite('creating device integrations', () => {
-  test('registers an endpoint for each device, with metadata, relations and pools', async () => {
+  test('creating device integrations registers an endpoint for each device, with metadata, relations and pools', async () => {
     const { path, version } = await anIntegration()
     const { endpointId: parent } = await anEndpoint(version)
     const device = {

@@ -167,7 +167,7 @@ suite('the status of a command follows the network', () => {
 })
 
 suite('commands wait', () => {
-  test('while the integration is suspended, and go out once when it is resumed', async () => {
+  test('commands wait while the integration is suspended, and go out once when it is resumed', async () => {
     const { invoke, downlink, path, downlinks, report, command } = await connected()
     await must(204, `PUT ${path}/status`, { status: 'SUSPENDED' })
     await untilState(path, 'DISCONNECTED')
@@ -180,7 +180,7 @@ suite('commands wait', () => {
     assert.equal((await command(ids[0]!)).status, 'PENDING')
   })
 
-  test('while the device integration is suspended', async () => {
+  test('commands wait while the device integration is suspended', async () => {
     const { invoke, downlink, path, device, downlinks } = await connected()
     await must(204, `PUT ${path}/devices/${device.id}/status`, { status: 'SUSPENDED' })
     await invoke({ n: 1 })

@@ -26,7 +26,7 @@ async function anAccount(fields: object = {}, ask = admin) {
 const idsOf = (gateways: { netGatewayId: string }[]) => gateways.map(({ netGatewayId }) => netGatewayId)
 
 suite('account integrations', () => {
-  test('are created, read, changed, suspended and deleted like those of applications', async () => {
+  test('account integrations are created, read, changed, suspended and deleted like those of applications', async () => {
     const { path, account } = await anAccount({ description: 'd' })
     assert.deepEqual([account.status, account.description, 'netApiKeyId' in account], ['ACTIVE', 'd', false])
     const { etag } = (await must(200, `GET ${path}`)).headers
@@ -45,7 +45,7 @@ suite('account integrations', () => {
     await must(404, `GET ${path}`)
   })
 
-  test('need the scope on the tenant, and a user name once for each identity server', async () => {
+  test('account integrations need the scope on the tenant, and a user name once for each identity server', async () => {
     const caller = aCaller({ on: { 'tenant-system': ['tenant:net-account-integration:create'] } })
     await must(403, `POST ${root}`, aConnection(), waypost.as(aCaller()))
     const connection = aConnection()
@@ -94,7 +94,7 @@ suite('gateway integrations', () => {
     await must(404, `GET ${endpoints}/${endpointId}`)
   })
 
-  test('are unique within tenant and identity server', async () => {
+  test('gateway integrations are unique within tenant and identity server', async () => {
     const [a, b] = [await anAccount(), await anAccount()]
     await a.link([{ netGatewayId: 'g1', name: 'g' }])
     const { created, failed } = await b.link(['g1', 'g2', 'g2'].map((netGatewayId) => ({ netGatewayId, name: 'g' })))
@@ -124,7 +124,7 @@ suite('gateway integrations', () => {
       assert.deepEqual(network.requests, [])
     })
 
-  test('are registered in the network first; what it refuses fails alone', async () => {
+  test('gateway integrations are registered in the network first; what it refuses fails alone', async () => {
     const network = await aNetworkApi(({ body }) =>
       body.gateway.ids.gateway_id === 'taken' ? { status: 409, body: { message: 'gateway ID already taken' } } : {},
     )
@@ -143,7 +143,7 @@ suite('gateway integrations', () => {
     assert.equal(request.body.gateway.schedule_anytime_delay, '0.53s')
   })
 
-  test('of a network that is away fail with the reason, without waiting for each', async () => {
+  test('gateway integrations of a network that is away fail with the reason, without waiting for each', async () => {
     const { link } = await anAccount({ netIdentityServerHost: 'http://127.0.0.1:1' })
     const gateways = Array.from({ length: 50 }, (_, n) => ({ netGatewayId: `g${n}`, name: 'g', netGatewayInfo: info }))
     const { createdCount, failed } = await link(gateways, { registerGatewaysOnNet: true })
@@ -152,7 +152,7 @@ suite('gateway integrations', () => {
     assert.match(failed[49].reason, /not attempted/)
   })
 
-  test('stay registered in the network unless they are to be deregistered', async () => {
+  test('gateway integrations stay registered in the network unless they are to be deregistered', async () => {
     let isRefusing = true
     const network = await aNetworkApi(({ method }) => (method === 'DELETE' && isRefusing ? { status: 500 } : {}))
     const { path, link } = await anAccount({ netIdentityServerHost: network.host })
@@ -169,7 +169,7 @@ suite('gateway integrations', () => {
     assert.equal((await admin(`GET ${endpoints}/${created[1].endpointId}`)).status, 200)
   })
 
-  test('of a suspended account, or in an unknown version, are 400', async () => {
+  test('gateway integrations of a suspended account, or in an unknown version, are 400', async () => {
     const { path, version } = await anAccount()
     const gateways = [{ netGatewayId: 'a', name: 'a' }]
     assert.match(

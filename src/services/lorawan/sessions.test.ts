@@ -169,7 +169,7 @@ suite('a session follows its integration', () => {
     assert.equal(row!.startsClean, false)
   })
 
-  test('without MQTT: none, and no error', async () => {
+  test('an integration without MQTT has no session and no error', async () => {
     const { path } = await anIntegration({ netUsername: users.pop()! })
     assert.equal((await untilState(path, 'DISCONNECTED')).netConnectionError, undefined)
   })

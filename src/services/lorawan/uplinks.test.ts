@@ -44,7 +44,7 @@ async function connected(devices: object[] = [{ netDeviceId: 'dev' }], fields: o
 const base64 = (...bytes: number[]) => Buffer.from(bytes).toString('base64')
 
 suite('an uplink becomes a sample', () => {
-  test('of the decoded payload, at the time of the network', async () => {
+  test('an uplink becomes a sample of the decoded payload, at the time of the network', async () => {
     const { send, values, counts, read } = await connected()
     await send({ f_cnt: 1, decoded_payload: { t: 21.5, text: 'x' } }, { received_at: '2026-05-05T10:00:00.123456789Z' })
     await counts({ received: 1, stored: 1 })
@@ -53,7 +53,7 @@ suite('an uplink becomes a sample', () => {
     assert.deepEqual([lastUplinkAt, lastError], ['2026-05-05T10:00:00.123Z', undefined])
   })
 
-  test('of what the formatter makes of the bytes', async () => {
+  test('an uplink becomes a sample of what the formatter makes of the bytes', async () => {
     const formatter = `function decodeUplink(input) {
       return { data: { t: input.bytes[0] / 2, port: input.fPort, year: input.recvTime.getUTCFullYear() } } }`
     const { send, values, counts } = await connected([{ netDeviceId: 'dev', formatter }])
@@ -66,7 +66,7 @@ suite('an uplink becomes a sample', () => {
     assert.deepEqual(last, [21.5, 5, 2026])
   })
 
-  test('with its own time, where the sample has one', async () => {
+  test('an uplink becomes a sample with its own time, where the sample has one', async () => {
     const { send, values, counts } = await connected()
     await send({ f_cnt: 1, decoded_payload: { t: 1, timestamp: '2026-04-04T04:04:04Z' } })
     await counts({ received: 1, stored: 1 })
@@ -111,7 +111,7 @@ suite('an uplink becomes a sample', () => {
 })
 
 suite('the same uplink twice is one sample', () => {
-  test('by device, session and counter', async () => {
+  test('the same uplink twice is one sample by device, session and counter', async () => {
     const { send, values, counts } = await connected()
     for (const [session_key_id, f_cnt] of [
       ['a', 1],
@@ -142,7 +142,7 @@ suite('the same uplink twice is one sample', () => {
     assert.equal((await values('auto~t')).length, 2)
   })
 
-  test('at the same moment, too', async () => {
+  test('the same uplink twice is one sample at the same moment, too', async () => {
     const { send, counts, values } = await connected()
     await Promise.all(Array.from({ length: 50 }, (_, n) => send({ f_cnt: n % 5, decoded_payload: { t: n } })))
     await counts({ received: 50, stored: 5, duplicates: 45 })
@@ -226,7 +226,7 @@ suite('an uplink is dropped, counted and explained', () => {
     assert.match((await read()).lastError, /rejected \(404\)/)
   })
 
-  test('while its device integration is suspended', async () => {
+  test('an uplink is dropped, counted and explained while its device integration is suspended', async () => {
     const { send, counts, path, device } = await connected()
     await must(204, `PUT ${path}/devices/${device.id}/status`, { status: 'SUSPENDED' })
     await send({ f_cnt: 1, decoded_payload: { t: 1 } })
@@ -238,7 +238,7 @@ suite('an uplink is dropped, counted and explained', () => {
 })
 
 suite("uplinks that are nobody's", () => {
-  test('of devices without a device integration, and on other topics, change nothing', async () => {
+  test('uplinks of devices without a device integration, and on other topics, change nothing', async () => {
     const { send, counts, netUsername, map, path } = await connected()
     for (let n = 0; n < 50; n++) await network.uplink(netUsername, 'stranger', { f_cnt: n, decoded_payload: { t: n } })
     await network.raw(`v3/${netUsername}/devices/dev/join`, '{}')

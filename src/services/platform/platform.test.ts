@@ -32,7 +32,7 @@ describe('the state of the platform', () => {
     return answer.body
   }
 
-  test('names version, address and nodes', async () => {
+  test('the state of the platform names version, address and nodes', async () => {
     const body = await get('platform')
     assert.match(body.version, /^\d+\.\d+\.\d+/)
     assert.deepEqual([body.baseUrl, body.diskLow, body.versions], ['http://waypost.test', false, [body.version]])
@@ -40,7 +40,7 @@ describe('the state of the platform', () => {
     assert.equal(body.nodes, 2)
   })
 
-  test('has every node with its usage, also of the other processes', async () => {
+  test('the state of the platform has every node with its usage, also of the other processes', async () => {
     await eventually(async () => {
       const { content } = await get('nodes')
       assert.equal(content.length, 2)
@@ -59,7 +59,7 @@ describe('the state of the platform', () => {
     })
   })
 
-  test('describes the database', async () => {
+  test('the state of the platform describes the database', async () => {
     const body = await get('database')
     assert.match(body.version, /^1\d/)
     assert.ok(body.bytes > 1_000_000 && body.connections.ownConnections > 0)
@@ -72,7 +72,7 @@ describe('the state of the platform', () => {
     )
   })
 
-  test('counts work that waits', async () => {
+  test('the state of the platform counts work that waits', async () => {
     const { kit } = waypost
     kit.bus.handle('test.platform.fails', Stuck, async () => {
       throw new Error('not yet')
@@ -88,7 +88,7 @@ describe('the state of the platform', () => {
     assert.ok(Array.isArray((await get('queues')).jobs))
   })
 
-  test('lists backups and restores, the newest first', async () => {
+  test('the state of the platform lists backups and restores, the newest first', async () => {
     assert.deepEqual((await get('backups')).content, [])
     const run = {
       kind: 'backup' as const,
@@ -116,7 +116,7 @@ describe('the state of the platform', () => {
     assert.equal((await get('platform')).lastBackupAt, '2026-01-01T00:01:00.000Z')
   })
 
-  test('shows settings without secrets', async () => {
+  test('the state of the platform shows settings without secrets', async () => {
     const { content } = await get('settings')
     const byName = new Map<string, Record<string, unknown>>(content.map((one: { name: string }) => [one.name, one]))
     const level = byName.get('WAYPOST_LOG_LEVEL')!
@@ -134,7 +134,7 @@ describe('the state of the platform', () => {
     for (const secret of ['a master key', 'hidden-secret']) assert.ok(!text.includes(secret), secret)
   })
 
-  test('is for administrators of the platform only', async () => {
+  test('the state of the platform is for administrators of the platform only', async () => {
     for (const path of paths) {
       const operation = `GET ${root}/${path}`
       assert.equal((await waypost.as(undefined)(operation)).status, 401, path)

@@ -108,7 +108,7 @@ suite('epmx writes', () => {
     assert.deepEqual(metadataChange?.payload.updated, { city: { newValue: '"Lviv"', oldValue: '"Kyiv"' } })
   })
 
-  test('of one endpoint are processed in order, and reads see the previous writes', async () => {
+  test('epmx writes of one endpoint are processed in order, and reads see the previous writes', async () => {
     const { send, known } = await aDevice({})
     const answers = await Promise.all(
       Array.from({ length: 30 }, (_, n) => [send('/update/keys', { n }), send('/get', { keys: ['n'] })]).flat(),
@@ -186,7 +186,7 @@ suite('epmx rejects', () => {
       assert.deepEqual(await known(), { city: 'Kyiv' })
     })
 
-  test('reserved keys', async () => {
+  test('epmx rejects reserved keys', async () => {
     const { send, known, endpointId } = await aDevice({})
     await connect(endpointId)
     for (const key of ['connected', 'connectivity_ts']) {
@@ -206,7 +206,7 @@ suite('epmx rejects', () => {
 suite('a white list', () => {
   const all = { serial: 's-1', city: 'Kyiv', secret: 'x' }
 
-  test('hides other keys in responses with all metadata, and rejects requests for them', async () => {
+  test('a white list hides other keys in responses with all metadata, and rejects requests for them', async () => {
     const { send, endpointId } = await aDevice(all, listed)
     await connect(endpointId)
     assert.deepEqual((await send('/get'))?.payload, { serial: 's-1', city: 'Kyiv', connected: true })
@@ -219,7 +219,7 @@ suite('a white list', () => {
     await rejectsWith(send('/get', { keys: ['toString'] }), 403)
   })
 
-  test('rejects writes of keys that are read-only or not on it', async () => {
+  test('a white list rejects writes of keys that are read-only or not on it', async () => {
     const { send, known } = await aDevice(all, listed)
     for (const key of ['serial', 'secret', 'other', 'connected', '__proto__']) {
       const error = await rejectsWith(send('/update/keys', `{"city": "Lviv", "${key}": 1}`), 403)
@@ -230,7 +230,7 @@ suite('a white list', () => {
     assert.deepEqual(await known(), all)
   })
 
-  test('keeps the keys that the device may not write when it replaces all metadata', async () => {
+  test('a white list keeps the keys that the device may not write when it replaces all metadata', async () => {
     const { send, known, endpointId } = await aDevice(all, listed)
     await connect(endpointId)
     assert.deepEqual(await send('/update', { floor: 2, connected: false }), {})
@@ -240,7 +240,7 @@ suite('a white list', () => {
     assert.deepEqual(await known(), { serial: 's-1', secret: 'x', city: 'Lviv', ...connectivity })
   })
 
-  test('keeps keys that users write while the device replaces all metadata', async () => {
+  test('a white list keeps keys that users write while the device replaces all metadata', async () => {
     const { endpointId, known } = await aDevice(all, listed)
     const interrupted: typeof register = {
       ...register,

@@ -85,7 +85,7 @@ const anEndpoint = async (endpointId: string, metadata: object = {}) => {
 const states = () => received.splice(0).map(({ endpointId, before, after }) => ({ endpointId, before, after }))
 
 suite('changes of endpoints', () => {
-  test('are passed to listeners with the state before and after', async () => {
+  test('changes of endpoints are passed to listeners with the state before and after', async () => {
     const metadata = { a: 1 }
     await anEndpoint('c1', metadata)
     const [{ seq } = { seq: 0 }] = received
@@ -107,7 +107,7 @@ suite('changes of endpoints', () => {
     assert.deepEqual(states(), [{ endpointId: 'c1', before: undefined, after: undefined }])
   })
 
-  test('are rolled back when a listener fails', async () => {
+  test('changes of endpoints are rolled back when a listener fails', async () => {
     const body = { appVersion: { name: 'app-v1' }, endpointId: 'refused', metadata: { refused: true } }
     assert.equal((await admin(`POST ${root}/endpoints`, body)).status, 500)
     assert.equal((await admin(`GET ${root}/endpoints/refused`)).status, 404)

@@ -32,7 +32,7 @@ suite('requests over a single connection', { timeout: 20_000 }, () => {
     assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([201]))
   })
 
-  test('hold no connection while links of one tenant wait for each other', async () => {
+  test('requests over a single connection hold no connection while links of one tenant wait for each other', async () => {
     const { version } = await anApplication()
     const ids = await Promise.all(Array.from({ length: 30 }, () => anEndpoint(version)))
     const answers = ids
@@ -47,7 +47,7 @@ suite('requests over a single connection', { timeout: 20_000 }, () => {
     assert.deepEqual(new Set((await Promise.all(answers)).map(({ status }) => status)), new Set([201, 204]))
   })
 
-  test('make all other kinds of changes', async () => {
+  test('requests over a single connection make all other kinds of changes', async () => {
     const { app, version } = await anApplication()
     const [endpoint, other] = [await anEndpoint(version), await anEndpoint(version, { endpointToken: `${app}-token` })]
     const relation = { type: 'contains', from: endpoint, to: other }

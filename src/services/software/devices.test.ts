@@ -44,7 +44,7 @@ suite('a device that polls', () => {
     assert.deepEqual([after.attempts[0].statusCode, after.attempts[0].reasonPhrase], [200, 'flashed'])
   })
 
-  test('may name the version that it runs; that counts for this answer only', async () => {
+  test('a device that polls may name the version that it runs; that counts for this answer only', async () => {
     const { anEndpoint, read, release } = await aSimpleFleet()
     const { topic, endpointId } = await anEndpoint()
     assert.equal(await requestVersion(topic, '1.0.0'), '2.0.0')
@@ -101,7 +101,7 @@ suite('a device that polls', () => {
     assert.equal(count, 100)
   })
 
-  test('takes the highest version, among equals the one that was created last, and explicit downgrades', async () => {
+  test('a device that polls takes the highest version, among equals the one that was created last, and explicit downgrades', async () => {
     const { anEndpoint, release, put } = await aFleet()
     await release('1.0.0')
     const { topic } = await anEndpoint()
@@ -155,7 +155,7 @@ suite('a connected device', () => {
     assert.equal((await read(`/endpoints/${endpointId}`)).attempts.length, 1)
   })
 
-  test('is pushed the next version after it reported the one before', async () => {
+  test('a connected device is pushed the next version after it reported the one before', async () => {
     const { anEndpoint, release } = await aFleet()
     await release('1.0.0')
     await release('2.0.0', { upgradableFrom: ['1.0.0'] })
@@ -189,7 +189,7 @@ suite('a connected device', () => {
     assert.equal((await sensor.receives(`${topic}/config/json/4/status`)).json.configId, '2.0.0')
   })
 
-  test('follows pause, resume, suspension and failures', async () => {
+  test('a connected device follows pause, resume, suspension and failures', async () => {
     const { anEndpoint, release, post, put, read } = await aFleet()
     await release('1.0.0')
     const { topic, endpointId } = await anEndpoint()
@@ -223,7 +223,7 @@ suite('a connected device', () => {
     assert.deepEqual((await read('/2.0.0/rollout')).counts, { waiting: 0, offered: 0, applied: 1, failed: 0 })
   })
 
-  test('is pushed a version that it could not apply again after a retry, of itself or of all', async () => {
+  test('a connected device is pushed a version that it could not apply again after a retry, of itself or of all', async () => {
     const { anEndpoint, release, read, software } = await aFleet()
     await release('1.0.0')
     const { topic, endpointId } = await anEndpoint()
@@ -253,7 +253,7 @@ suite('a connected device', () => {
       assert.equal((await admin(`POST ${software}/2.0.0/retry`, { endpointIds })).status, 400)
   })
 
-  test('is pushed a version when its rolloutDate comes, without a restart', async () => {
+  test('a connected device is pushed a version when its rolloutDate comes, without a restart', async () => {
     const { anEndpoint, release, aFilter } = await aFleet()
     await release('1.0.0')
     const { topic } = await anEndpoint({ group: 'canary' })
@@ -336,7 +336,7 @@ suite('a rollout', () => {
     assert.equal((await read('/2.0.0')).rolloutState, 'halted')
   })
 
-  test('is previewed with another strategy, and lists add up', async () => {
+  test('a rollout is previewed with another strategy, and lists add up', async () => {
     const { anEndpoint, release, read, aFilter, software } = await aFleet()
     await release('1.0.0')
     await release('1.1.0')
@@ -380,7 +380,7 @@ suite('a rollout', () => {
       assert.equal((await read(`/endpoints${query}`)).length, count, query)
   })
 
-  test('tells others what was offered and reported', async () => {
+  test('a rollout tells others what was offered and reported', async () => {
     const { anEndpoint, app } = await aSimpleFleet()
     const told: object[] = []
     waypost.kit.bus.subscribe(SoftwareOffered, (event) => void told.push(event))

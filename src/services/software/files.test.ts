@@ -58,7 +58,7 @@ async function aFleetWithFile() {
 }
 
 suite('a software file', () => {
-  test('is uploaded, shown, and offered to devices by a link with ranges', async () => {
+  test('a software file is uploaded, shown, and offered to devices by a link with ranges', async () => {
     const { software, file, topic, endpointId, read, version } = await aFleetWithFile()
     assert.equal(await requestVersion(topic), undefined)
     const sensor = await device()
@@ -134,7 +134,7 @@ suite('a software file', () => {
     assert.equal((await get(fresh)).status, 404)
   })
 
-  test('follows the rules for names and specifications, and nothing of a refused upload remains', async () => {
+  test('a software file follows the rules for names and specifications, and nothing of a refused upload remains', async () => {
     const { software, release, read } = await aFleet()
     await release('1.0.0', { filename: 'fixed.bin' })
     await release('2.0.0', { specification: [1] })
@@ -171,7 +171,7 @@ suite('a software file', () => {
     assert.equal((await admin(`POST ${software}/4.0.0`, { rolloutStrategy: 'general', filename: 'a/b' })).status, 400)
   })
 
-  test('counts in the quota, is replaced as a whole, and goes with its version, application and tenant', async () => {
+  test('a software file counts in the quota, is replaced as a whole, and goes with its version, application and tenant', async () => {
     const { app, software, release } = await aFleet()
     await release('1.0.0')
     const file = `${software}/1.0.0/file?filename=a`

@@ -81,7 +81,7 @@ suite('software versions', () => {
     }
   })
 
-  test('refuses bad bodies and names the field', async () => {
+  test('bad bodies of software versions are refused, and the error names the field', async () => {
     const { software, release } = await aFleet()
     const strange = await aFleet()
     const foreign = await strange.aFilter({})
@@ -193,7 +193,7 @@ suite('software versions', () => {
     assert.equal((await admin(`DELETE ${software}/9.0.0`)).status, 404)
   })
 
-  test('warns of cycles and of versions that no starting point leads to', async () => {
+  test('the API warns of cycles and of versions that no starting point leads to', async () => {
     const { release, put, read } = await aFleet()
     await release('1.0.0')
     await release('2.0.0', { upgradableFrom: ['1.0.0'] })

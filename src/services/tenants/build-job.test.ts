@@ -13,7 +13,7 @@ describe('building a realm', { concurrency: true }, () => {
     fixture.waypost.kit.bus.subscribe(TenantAvailable, ({ tenantId }) => void available.push(tenantId))
   })
 
-  test('continues after an interruption until the tenant is AVAILABLE', async () => {
+  test('building a realm continues after an interruption until the tenant is AVAILABLE', async () => {
     const { admin, identity, waitForStatus, realm } = fixture
     const tenantId = aTenantId('interrupted')
     identity.failBuilding(tenantId, new Error('killed'), new Error('killed again'))
@@ -27,7 +27,7 @@ describe('building a realm', { concurrency: true }, () => {
     )
   })
 
-  test('fails at once with the reason if a template cannot be used, and another version repairs the tenant', async () => {
+  test('building a realm fails at once with the reason if a template cannot be used, and another version repairs the tenant', async () => {
     const { admin, identity, waitForStatus, realm } = fixture
     for (const [path, field, template] of [
       ['realms', 'realm_template_version', { accessTokenLifespan: 'soon' }],
@@ -56,7 +56,7 @@ describe('building a realm', { concurrency: true }, () => {
     }
   })
 
-  test('builds a FAILED tenant again when its version is sent once more after the template was corrected', async () => {
+  test('building a realm builds a FAILED tenant again when its version is sent once more after the template was corrected', async () => {
     const { admin, waitForStatus } = fixture
     const { body } = await admin('POST /api/v1/templates/realms', {
       template: { accessTokenLifespan: 'soon' },
@@ -72,7 +72,7 @@ describe('building a realm', { concurrency: true }, () => {
     await waitForStatus(tenantId, 'AVAILABLE')
   })
 
-  test('does nothing for a tenant that was deleted in the meantime', async () => {
+  test('building a realm does nothing for a tenant that was deleted in the meantime', async () => {
     const { admin, identity, hasRealm } = fixture
     const tenantId = aTenantId('deleted')
     identity.failBuilding(tenantId, new Error('not yet'))

@@ -12,7 +12,7 @@ suite('tsx', () => {
   }
   const winter = at('2026-01-15T12:00:00.123Z')
 
-  test('returns the current time, with or without a request id', async () => {
+  test('tsx returns the current time, with or without a request id', async () => {
     const utc = { timestamp: 1768478400123, time: '2026-01-15T12:00:00.123+00:00', timezone: 'UTC' }
     for (const payload of ['', {}, { timezone: null }])
       assert.deepEqual(await winter('', payload), { payload: utc, always: true })
@@ -29,13 +29,13 @@ suite('tsx', () => {
     ['utc', '2026-01-15T12:00:00.123+00:00', '2026-07-15T12:00:00.123+00:00'],
   ]
   for (const [timezone, inWinter, inSummer] of zones)
-    test(`supports ${timezone}, in winter and in summer`, async () => {
+    test(`tsx supports ${timezone}, in winter and in summer`, async () => {
       const timestamp = 1768478400123
       assert.deepEqual(await timeIn(timezone, '2026-01-15T12:00:00.123Z'), { timestamp, time: inWinter, timezone })
       assert.equal((await timeIn(timezone, '2026-07-15T12:00:00.123Z')).time, inSummer)
     })
 
-  test('returns the same instant in every time zone', () =>
+  test('tsx returns the same instant in every time zone', () =>
     fc.assert(
       fc.asyncProperty(
         fc.constantFrom(...Intl.supportedValuesOf('timeZone')),
@@ -57,12 +57,12 @@ suite('tsx', () => {
     ['[]', /payload: expected an object/],
   ]
   for (const [payload, problem] of bad)
-    test(`rejects ${JSON.stringify(payload).slice(0, 40)}`, async () => {
+    test(`tsx rejects ${JSON.stringify(payload).slice(0, 40)}`, async () => {
       const error = await rejectsWith(winter('', payload), 400)
       assert.match(error.message, problem)
     })
 
-  test('has no other resource, and its messages are not in the traffic log', async () => {
+  test('tsx has no other resource, and its messages are not in the traffic log', async () => {
     for (const path of ['/', '/json', '/time']) await rejectsWith(winter(path), 404)
     assert.equal(timeSynchronisation(() => new Date(0)).unrecorded, true)
   })

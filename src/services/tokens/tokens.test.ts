@@ -12,7 +12,7 @@ const other = waypost.as(aTenantAdmin('other'))
 const tokensOf = (endpointId: string) => `${root}/endpoints/${endpointId}/tokens`
 
 suite('provisioning a token', () => {
-  test('returns the token once, and a Location without the token', async () => {
+  test('provisioning a token returns the token once, and a Location without the token', async () => {
     const { app } = await anApplication()
     const { endpointId } = await anEndpoint(app, { endpointId: 'pump~1' })
     for (const prefix of [root, '/cm/api/v1']) {
@@ -30,7 +30,7 @@ suite('provisioning a token', () => {
     }
   })
 
-  test('generates ten letters and digits if no token is given', async () => {
+  test('provisioning a token generates ten letters and digits if no token is given', async () => {
     const { app } = await anApplication()
     const { endpointId } = await anEndpoint(app)
     const provisioned = await Promise.all(
@@ -40,7 +40,7 @@ suite('provisioning a token', () => {
     assert.equal(new Set(provisioned.map(({ token }) => token)).size, 5)
   })
 
-  test('rejects a token of another endpoint of the application without naming it; another application may have it', async () => {
+  test('provisioning a token rejects a token of another endpoint of the application without naming it; another application may have it', async () => {
     const { app } = await anApplication()
     const elsewhere = await anApplication()
     const { token } = await anEndpoint(app)

@@ -22,7 +22,7 @@ const anEndpointWithToken = async () => {
 const changes = () => publishedEvents.filter(({ event }) => event === 'tokens.token.status-changed')
 
 suite('validating a token', () => {
-  test('accepts every token that can be provisioned, also with characters of two UTF-16 units', async () => {
+  test('validating a token accepts every token that can be provisioned, also with characters of two UTF-16 units', async () => {
     const { app, version, endpointId } = await anEndpointWithToken()
     for (const token of ['😀'.repeat(255), 'x'.repeat(255), ' ', 'a\nb', '"', '\u202e']) {
       const created = await admin(`POST /api/v1/endpoints/${endpointId}/tokens`, { applicationName: app, token })

@@ -26,7 +26,7 @@ suite('the parts of a time span', () => {
 })
 
 suite('pages and totals', () => {
-  test('are the same from the counts as from the records', async () => {
+  test('pages and totals are the same from the counts as from the records', async () => {
     const { waypost, record, pack, stored } = await openTrafficLog()
     const hoursAgo = Date.now() - 6 * 3_600_000
     let seed = 7

@@ -34,7 +34,7 @@ const answered = (
 const unknown = { status: 404 }
 
 suite('the outcome of a request', () => {
-  test('is that of the last response with this request id', async () => {
+  test('the outcome of a request is that of the last response with this request id', async () => {
     const reason = Buffer.from('{"statusCode":400,"reasonPhrase":"Not JSON"}')
     await record([
       answered(7, 200),
@@ -53,14 +53,14 @@ suite('the outcome of a request', () => {
     assert.equal((await ask('/dcx', 7))?.always, true)
   })
 
-  test('is found directly after the response, although its record is not written yet', async () => {
+  test('the outcome of a request is found directly after the response, although its record is not written yet', async () => {
     await record([answered(69, 200)])
     const written = log.record(aRecord(answered(70, 200)))
     assert.deepEqual((await ask('/dcx', 70))?.payload, { requestId: 70, statusCode: 200, reasonPhrase: 'Ok' })
     await written
   })
 
-  test('is unknown for another extension, endpoint or tenant, and for a request without a response', async () => {
+  test('the outcome of a request is unknown for another extension, endpoint or tenant, and for a request without a response', async () => {
     await record([{ requestId: 11, direction: 'INBOUND' }])
     for (const [path, id, over] of [
       ['/cex', 7, {}],
@@ -72,12 +72,12 @@ suite('the outcome of a request', () => {
       await assert.rejects(ask(path, id, over), unknown)
   })
 
-  test('requires an extension and a request id', async () => {
+  test('the outcome of a request requires an extension and a request id', async () => {
     for (const path of ['', '/', '/dcx/json', 'dcx', '/DCX', '/%']) await assert.rejects(ask(path, 7), unknown, path)
     await assert.rejects(ask('/dcx'), { status: 400 })
   })
 
-  test('is kept for as many requests as the application configures, by default 1000', async () => {
+  test('the outcome of a request is kept for as many requests as the application configures, by default 1000', async () => {
     const many = { endpointId: 'chatty' }
     await record(Array.from({ length: 1005 }, (_, n) => answered(n, 200, many)))
     await record(Array.from({ length: 50 }, (_, n) => answered(n, 200, { ...many, extension: 'cex' })))

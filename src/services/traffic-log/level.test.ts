@@ -102,7 +102,7 @@ suite('the level of an application', () => {
     assert.deepEqual(await found('off-v1'), [])
   })
 
-  test('of a version replaces that of its application, and a change applies to the next message', async () => {
+  test('the level of an application of a version replaces that of its application, and a change applies to the next message', async () => {
     await configure('mixed', { level: 'off', versions: { 'mixed-v1': { level: 'headers' } } })
     await exchange('mixed')
     assert.equal((await found('mixed-v1')).length, 4)
@@ -111,7 +111,7 @@ suite('the level of an application', () => {
     assert.equal((await found('mixed-v1')).length, 4)
   })
 
-  test('must be one of the four', async () => {
+  test('the level of an application must be one of the four', async () => {
     const answer = await configure('all', { level: 'most' })
     assert.equal(answer.status, 400)
     assert.match(answer.text, /level/)

@@ -73,7 +73,7 @@ for (const isPacked of [false, true])
   })
 
 suite('the response', () => {
-  test('contains all fields of a record', async () => {
+  test('the response contains all fields of a record', async () => {
     const { body } = await admin(`${url}?requestId=1`)
     assert.deepEqual(body.content, [
       {
@@ -92,7 +92,7 @@ suite('the response', () => {
     ])
   })
 
-  test('lists a response after its message', async () => {
+  test('the response lists a response after its message', async () => {
     const { body } = await admin(`${url}?sortOrder=asc&endpointIds=three`)
     assert.deepEqual(
       body.content.map(({ direction }: { direction: string }) => direction),
@@ -134,14 +134,14 @@ suite('visibility of records', () => {
   }
   const read = ['endpoint:read']
 
-  test('without credentials: 401', async () => {
+  test('a request without credentials is 401', async () => {
     assert.equal((await waypost.as(undefined)(url)).status, 401)
   })
-  test('without the scope, no records and a total of 0', async () => {
+  test('a caller without the scope gets no records and a total of 0', async () => {
     assert.deepEqual(await seen({}), [])
     assert.deepEqual(await seen({ 'tenant-system': ['endpoint:update'] }), [])
   })
-  test('with the scope on a tenant, on applications, on endpoints, or on some of each', async () => {
+  test('a caller sees records with the scope on a tenant, on applications, on endpoints, or on some of each', async () => {
     assert.deepEqual(await seen({ 'tenant-system': read }), ['d', 'd', 'c', 'b', 'a'])
     assert.deepEqual(await seen({ 'application-app': read }), ['c', 'b', 'a'])
     assert.deepEqual(await seen({ 'endpoint-one': read }), ['c', 'a'])

@@ -11,7 +11,7 @@ const url = `GET ${root}/refusals`
 const refusal = { transport: 'mqtt', address: '192.0.2.7', reason: 'bad_credentials' }
 
 suite('refusals', () => {
-  test('of the same kind within a second are one row with a count and all known fields', async () => {
+  test('refusals of the same kind within a second are one row with a count and all known fields', async () => {
     const details = { clientId: 'pump', username: 'pump@default', versionName: 'app-v1', detail: 'Wrong password' }
     for (let n = 0; n < 1000; n++) log.recordRefusal({ ...refusal, ...details, tenantId: 'default' })
     log.recordRefusal({ ...refusal, tenantId: 'default', endpointId: 'ep-1', reason: 'token_suspended' })
@@ -45,7 +45,7 @@ suite('refusals', () => {
     )
   })
 
-  test('are visible with the scope, for each tenant its own', async () => {
+  test('refusals are visible with the scope, for each tenant its own', async () => {
     assert.equal((await waypost.as(undefined)(url)).status, 401)
     assert.equal((await waypost.as(aCaller())(url)).status, 403)
     assert.equal((await waypost.as(aCaller({ on: { 'tenant-system': ['endpoint:read'] } }))(url)).status, 403)
@@ -55,7 +55,7 @@ suite('refusals', () => {
     assert.equal((await other(`${url}?tenantId=default`)).status, 403)
   })
 
-  test('without a tenant are visible to administrators of the platform', async () => {
+  test('refusals without a tenant are visible to administrators of the platform', async () => {
     log.recordRefusal({ ...refusal, reason: 'token_unknown' })
     const platform = waypost.as(aPlatformAdmin())
     await eventually(async () => {
@@ -91,7 +91,7 @@ suite('a flood of refusals', () => {
   const collected = async (write: (rows: CountedRefusal[]) => Promise<void>) =>
     createRefusals({ now: () => new Date(), log: await quiet, write })
 
-  test('takes a bounded number of rows, loses no count, and does not displace those of other tenants', async () => {
+  test('a flood of refusals takes a bounded number of rows, loses no count, and does not displace those of other tenants', async () => {
     const rows: CountedRefusal[] = []
     const refusals = await collected(async (given) => void rows.push(...given))
     for (let n = 0; n < 100_000; n++)

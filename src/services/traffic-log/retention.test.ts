@@ -76,7 +76,7 @@ const { db, now } = waypost.kit
 const { sql } = db
 
 suite('a deleted tenant', () => {
-  test('loses all of its records up to the deletion; other records stay', async () => {
+  test('a deleted tenant loses all of its records up to the deletion; other records stay', async () => {
     const old = new Date(Date.now() - 3_600_000)
     const some = Array.from({ length: 25_000 }, () => ({ tenantId: 'doomed', createdAt: old }))
     await record([...some, { tenantId: 'default', createdAt: old }])
@@ -99,7 +99,7 @@ suite('a deleted tenant', () => {
     assert.equal((await waypost.as(aTenantAdmin())(url)).body.totalElements, 1)
   })
 
-  test('can be created again with the same name', async () => {
+  test('a deleted tenant can be created again with the same name', async () => {
     await record([{ tenantId: 'phoenix', createdAt: new Date(Date.now() - 60_000) }])
     await pack()
     await waypost.kit.db.tx((inner) => waypost.kit.bus.publish(inner, TenantDeleted, { tenantId: 'phoenix' }))
@@ -116,7 +116,7 @@ suite('a deleted tenant', () => {
 
 suite('a write with an unknown outcome', () => {
   for (const isPacked of [false, true])
-    test(`is not repeated if it was committed${isPacked ? ' and packed' : ''}`, async () => {
+    test(`a write with an unknown outcome is not repeated if it was committed${isPacked ? ' and packed' : ''}`, async () => {
       const tenantId = `once-${isPacked}`
       const writer = createWriter({
         now,

@@ -172,7 +172,7 @@ suite('VPN clients over HTTP', () => {
 })
 
 suite('the creator of a client', () => {
-  test('holds every scope on it without a permission on the tenant', async () => {
+  test('the creator of a client holds every scope on it without a permission on the tenant', async () => {
     const [row] = await sql`select backend_client_id as id from identity.realms where tenant_id = 'default'`
     const caller = aCaller({ on: { 'tenant-system': ['vpnclient:create'] } })
     const creator = waypost.as({ ...caller, subject: { type: 'client', id: row!.id } })

@@ -48,7 +48,7 @@ describe('the explanation of permissions', () => {
   }
   const names = ({ content }: { content: { name: string }[] }) => content.map(({ name }) => name)
 
-  test('names everybody with the scope on a resource, by roles and by grants', async () => {
+  test('the explanation of permissions names everybody with the scope on a resource, by roles and by grants', async () => {
     const found = await holders('scope=endpoint:read&resource=application-a,endpoint-1')
     assert.deepEqual(names(found), ['ada', 'bea', 'cyd', 'dan', 'acme-back'])
     assert.equal(found.totalElements, 5)
@@ -73,7 +73,7 @@ describe('the explanation of permissions', () => {
     assert.deepEqual(names(await holders('scope=kaa:tenant:read&resource=platform-system')), [])
   })
 
-  test('agrees with the check of permissions for every user, scope and resource', async () => {
+  test('the explanation of permissions agrees with the check of permissions for every user, scope and resource', async () => {
     for (const scope of ['endpoint:read', 'endpoint:delete', 'application:read', 'shop:sell'])
       for (const path of [[], ['application-a'], ['application-a', 'endpoint-1'], ['application-b', 'endpoint-2']]) {
         const listed = await holders(`scope=${scope}&resource=${path.join(',')}`)
@@ -88,7 +88,7 @@ describe('the explanation of permissions', () => {
       }
   })
 
-  test('lists pages; disabled users and expired keys are left out, keys have the scopes of their owner', async () => {
+  test('the explanation of permissions lists pages; disabled users and expired keys are left out, keys have the scopes of their owner', async () => {
     const asDan = waypost.as(aCaller({ tenantId: 'acme', id: ids.dan!, on: { 'tenant-system': ['*'] } }))
     const keyOf = async (key: object) => (await asDan(`POST ${root}/api-keys`, key)).body.id
     await keyOf({ name: 'all' })
@@ -107,7 +107,7 @@ describe('the explanation of permissions', () => {
     assert.equal((await admin(`PUT ${root}/users/${ids.dan}`, { enabled: true })).status, 204)
   })
 
-  test('says what one user may do on a resource, and why', async () => {
+  test('the explanation of permissions says what one user may do on a resource, and why', async () => {
     const accessOf = async (id: string, query = '') => {
       const answer = await admin(`GET ${root}/users/${id}/access${query}`)
       assert.equal(answer.status, 200, answer.text)
@@ -135,7 +135,7 @@ describe('the explanation of permissions', () => {
     )
   })
 
-  test('belongs to the tenant, and needs the scopes to read users, roles and grants', async () => {
+  test('the explanation of permissions belongs to the tenant, and needs the scopes to read users, roles and grants', async () => {
     const otherTenant = waypost.as(aTenantAdmin('other'))
     assert.deepEqual(names(await holders('scope=endpoint:read&resource=endpoint-1', otherTenant)), ['other-back'])
     const hidden = await otherTenant(`GET ${root}/users/${ids.dan}/access`)
@@ -151,7 +151,7 @@ describe('the explanation of permissions', () => {
     }
   })
 
-  test('refuses bad input', async () => {
+  test('the explanation of permissions refuses bad input', async () => {
     for (const query of [
       '',
       'scope=',

@@ -46,7 +46,7 @@ async function aUser(username: string) {
 }
 
 suite('the profile of the caller', () => {
-  test('has names, tenant, second factors and effective scopes of a user', async () => {
+  test('the profile of the caller has names, tenant, second factors and effective scopes of a user', async () => {
     const { id, ask } = await aUser('ann')
     const { status, body } = await ask('GET /me/profile')
     assert.equal(status, 200)
@@ -67,7 +67,7 @@ suite('the profile of the caller', () => {
     })
   })
 
-  test('says where scopes are held, and has no person for clients', async () => {
+  test('the profile of the caller says where scopes are held, and has no person for clients', async () => {
     const caller = {
       tenantId: 'acme',
       subject: { type: 'client' as const, id: 'c' },
@@ -92,7 +92,7 @@ suite('the profile of the caller', () => {
 })
 
 suite('the own sessions', () => {
-  test('are listed with client, program and times, and one of them is the present one', async () => {
+  test('the own sessions are listed with client, program and times, and one of them is the present one', async () => {
     const { ask } = await aUser('bea')
     await client.logIn('bea')
     const { body } = await ask('GET /me/sessions')
@@ -107,7 +107,7 @@ suite('the own sessions', () => {
     }
   })
 
-  test('end one by one: its tokens end, those of others stay', async () => {
+  test('the own sessions end one by one: its tokens end, those of others stay', async () => {
     const { ask } = await aUser('cyd')
     const other = (await client.logIn('cyd')).body
     const found = (await ask('GET /me/sessions')).body.content
@@ -119,7 +119,7 @@ suite('the own sessions', () => {
     assert.equal((await ask(`DELETE /me/sessions/${id}`)).status, 404)
   })
 
-  test('end all but the present one', async () => {
+  test('the own sessions end all but the present one', async () => {
     const { ask } = await aUser('dora')
     const others = [(await client.logIn('dora')).body, (await client.logIn('dora')).body]
     assert.equal((await ask('DELETE /me/other-sessions')).status, 204)
@@ -129,7 +129,7 @@ suite('the own sessions', () => {
     assert.deepEqual([left.length, left[0].current], [1, true])
   })
 
-  test('of a browser end with its cookie, so that it cannot sign in again without a password', async () => {
+  test('the own sessions of a browser end with its cookie, so that it cannot sign in again without a password', async () => {
     const { ask } = await aUser('eve')
     const browser = aBrowser()
     const { challenge } = pkce()
@@ -142,7 +142,7 @@ suite('the own sessions', () => {
     assert.match((await silently()).location, /error=login_required/)
   })
 
-  test('of other users and tenants do not exist', async () => {
+  test('the own sessions of other users and tenants do not exist', async () => {
     const { ask } = await aUser('fay')
     const victim = await aUser('gus')
     const { id } = (await victim.ask('GET /me/sessions')).body.content[0]
@@ -174,7 +174,7 @@ suite('preferences', () => {
     other: { 'my tool': { deep: [1, null, '<b>'] } },
   }
 
-  test('are empty at first, then what the user stored, with an ETag', async () => {
+  test('preferences are empty at first, then what the user stored, with an ETag', async () => {
     const { ask } = await aUser('ida')
     const empty = await ask('GET /me/preferences')
     assert.deepEqual([empty.status, empty.body], [200, {}])
@@ -198,7 +198,7 @@ suite('preferences', () => {
     assert.deepEqual(statuses.toSorted(), [200, 412, 412])
   })
 
-  test('belong to one user and go with it', async () => {
+  test('preferences belong to one user and go with it', async () => {
     const { id, ask } = await aUser('kim')
     const { ask: neighbour } = await aUser('lea')
     assert.equal((await ask('PUT /me/preferences', { theme: 'dark' })).status, 200)
@@ -208,7 +208,7 @@ suite('preferences', () => {
     assert.equal(rows.count, 0)
   })
 
-  test('are refused with the name of the field', async () => {
+  test('preferences are refused with the name of the field', async () => {
     const { ask } = await aUser('mia')
     for (const [body, field] of [
       [{ zone: 'Mars/Base' }, 'zone'],

@@ -22,7 +22,7 @@ const finished = (taskId: string, count: number) =>
   })
 
 suite('a batch of registrations', () => {
-  test('registers each endpoint and reports its outcome', async () => {
+  test('a batch of registrations registers each endpoint and reports its outcome', async () => {
     const { app, version } = await anApplication()
     const taken = await anEndpoint(version, { endpointToken: 'taken' })
     const taskId = await start(version, [
@@ -57,7 +57,7 @@ suite('a batch of registrations', () => {
     assert.equal(events.length, 1)
   })
 
-  test('registers no endpoint twice when its job runs again after a crash', async () => {
+  test('a batch of registrations registers no endpoint twice when its job runs again after a crash', async () => {
     const { app, version } = await anApplication()
     const taskId = await start(
       version,
@@ -72,7 +72,7 @@ suite('a batch of registrations', () => {
     assert.equal(list.body.totalElements, 250)
   })
 
-  test('stores sealed tokens', async () => {
+  test('a batch of registrations stores sealed tokens', async () => {
     const { version } = await anApplication()
     const twice = [{ endpointToken: 'a very secret token' }, { endpointToken: 'a very secret token' }]
     await finished(await start(version, twice), 2)
@@ -80,7 +80,7 @@ suite('a batch of registrations', () => {
     assert.equal(JSON.stringify(rows).includes('very secret'), false)
   })
 
-  test('rejects invalid input and unknown versions', async () => {
+  test('a batch of registrations rejects invalid input and unknown versions', async () => {
     const { version } = await anApplication()
     const good = { appVersion: { name: version } }
     const bodies: unknown[] = [
@@ -99,7 +99,7 @@ suite('a batch of registrations', () => {
     assert.equal((await admin(`GET ${url}/status`)).status, 400)
   })
 
-  test('needs the scope on the application, and so does its status', async () => {
+  test('a batch of registrations needs the scope on the application, and so does its status', async () => {
     const { app, version } = await anApplication()
     const on = (...scopes: string[]) => aCaller({ on: { [`application-${app}`]: scopes } })
     const body = { appVersion: { name: version }, endpoints: [{}] }

@@ -12,7 +12,7 @@ const platform = waypost.as(aPlatformAdmin())
 const endpoints = `${root}/endpoints`
 
 suite('registering an endpoint', () => {
-  test('returns its id, a token and its location', async () => {
+  test('registering an endpoint returns its id, a token and its location', async () => {
     const { app, version } = await anApplication()
     const answer = await admin(`POST ${endpoints}`, {
       appVersion: { name: version },
@@ -44,7 +44,7 @@ suite('registering an endpoint', () => {
     })
   })
 
-  test('generates an id and a token if none is given', async () => {
+  test('registering an endpoint generates an id and a token if none is given', async () => {
     const { version } = await anApplication()
     const { body, status } = await admin(`POST ${endpoints}`, { appVersion: { name: version } })
     assert.equal(status, 201)
@@ -55,7 +55,7 @@ suite('registering an endpoint', () => {
     assert.equal('metadataUpdatedDate' in read, false)
   })
 
-  test('rejects a taken id, even of another tenant, and a taken token, and stores nothing', async () => {
+  test('registering an endpoint rejects a taken id, even of another tenant, and a taken token, and stores nothing', async () => {
     const { version } = await anApplication()
     const foreign = await anApplication(other)
     const id = await anEndpoint(version, { endpointToken: 'taken token' })
@@ -76,7 +76,7 @@ suite('registering an endpoint', () => {
     assert.equal(body.totalElements, 1)
   })
 
-  test('succeeds once if many concurrent requests use the same id', async () => {
+  test('registering an endpoint succeeds once if many concurrent requests use the same id', async () => {
     const { version } = await anApplication()
     const body = { appVersion: { name: version }, endpointId: 'contested' }
     const answers = await Promise.all(Array.from({ length: 8 }, () => admin(`POST ${endpoints}`, body)))
@@ -85,7 +85,7 @@ suite('registering an endpoint', () => {
     assert.equal(list.body.totalElements, 1)
   })
 
-  test('rejects invalid input with the name of the field', async () => {
+  test('registering an endpoint rejects invalid input with the name of the field', async () => {
     const { version } = await anApplication()
     const good = { appVersion: { name: version } }
     const cases: [unknown, string][] = [
@@ -120,7 +120,7 @@ suite('registering an endpoint', () => {
     }
   })
 
-  test('needs both scopes, and does not reveal versions to callers without them', async () => {
+  test('registering an endpoint needs both scopes, and does not reveal versions to callers without them', async () => {
     const { app, version } = await anApplication()
     const on = (resource: string, ...scopes: string[]) => waypost.as(aCaller({ on: { [resource]: scopes } }))
     const register = (ask: typeof admin, name = version) => ask(`POST ${endpoints}`, { appVersion: { name } })
@@ -136,7 +136,7 @@ suite('registering an endpoint', () => {
     assert.equal((await register(other)).status, 400)
   })
 
-  test('grants the creator every scope only if they do not have it on the application', async () => {
+  test('registering an endpoint grants the creator every scope only if they do not have it on the application', async () => {
     const { app, version } = await anApplication()
     assert.deepEqual([...(await grantsOn(waypost.kit.db.sql, `endpoint-${await anEndpoint(version)}`))], [])
     const caller = aCaller({ on: { [`application-${app}`]: ['application:endpoint:create', 'endpoint:update'] } })
@@ -147,7 +147,7 @@ suite('registering an endpoint', () => {
 })
 
 suite('reading an endpoint', () => {
-  test('returns 304 for a current ETag, and a new ETag after a change', async () => {
+  test('reading an endpoint returns 304 for a current ETag, and a new ETag after a change', async () => {
     const { version } = await anApplication()
     const id = await anEndpoint(version, { metadata: { a: 1 } })
     const first = await admin(`GET ${endpoints}/${id}?include=metadata`)
@@ -164,7 +164,7 @@ suite('reading an endpoint', () => {
     assert.deepEqual(changed.body.metadata, { a: 2 })
   })
 
-  test('is the same 404 for another tenant, an unknown id and a missing scope', async () => {
+  test('reading an endpoint is the same 404 for another tenant, an unknown id and a missing scope', async () => {
     const { app, version } = await anApplication()
     const id = await anEndpoint(version)
     const readers = { [`endpoint-${id}`]: 200, [`application-${app}`]: 200, 'application-x': 404, 'endpoint-x': 404 }
@@ -177,7 +177,7 @@ suite('reading an endpoint', () => {
     assert.equal(hidden.text.replace(id, '…'), missing.text.replace('nobody', '…'))
   })
 
-  test('accepts tenantId only with the scope on the platform, and two values of include', async () => {
+  test('reading an endpoint accepts tenantId only with the scope on the platform, and two values of include', async () => {
     const { version } = await anApplication()
     const id = await anEndpoint(version)
     const status = async (ask: typeof admin, parameters: string) =>
@@ -192,7 +192,7 @@ suite('reading an endpoint', () => {
 })
 
 suite('deleting endpoints', () => {
-  test('deletes their tokens, relations and grants, and publishes an event', async () => {
+  test('deleting endpoints deletes their tokens, relations and grants, and publishes an event', async () => {
     const { app, version } = await anApplication()
     const creator = aCaller({ on: { [`application-${app}`]: ['application:endpoint:create', 'endpoint:update'] } })
     const child = await anEndpoint(version, { endpointToken: 'again' }, waypost.as(creator))
@@ -213,7 +213,7 @@ suite('deleting endpoints', () => {
     assert.equal(reverse.body.totalElements, 0)
   })
 
-  test('is 403 for a caller who may only read', async () => {
+  test('deleting endpoints is 403 for a caller who may only read', async () => {
     const { version } = await anApplication()
     const id = await anEndpoint(version)
     const reader = waypost.as(aCaller({ on: { [`endpoint-${id}`]: ['endpoint:read'] } }))
@@ -221,7 +221,7 @@ suite('deleting endpoints', () => {
     assert.equal((await other(`DELETE ${endpoints}/${id}`)).status, 404)
   })
 
-  test('succeeds once if many requests are concurrent', async () => {
+  test('deleting endpoints succeeds once if many requests are concurrent', async () => {
     const { version } = await anApplication()
     const id = await anEndpoint(version)
     const answers = await Promise.all(Array.from({ length: 5 }, () => admin(`DELETE ${endpoints}/${id}`)))
@@ -230,7 +230,7 @@ suite('deleting endpoints', () => {
     assert.equal(list.body.totalElements, 0)
   })
 
-  test('reports an outcome for each of a list', async () => {
+  test('deleting endpoints reports an outcome for each of a list', async () => {
     const { version } = await anApplication()
     const foreign = await anEndpoint((await anApplication(other)).version, {}, other)
     const [updatable, readable] = [await anEndpoint(version), await anEndpoint(version)]
@@ -255,7 +255,7 @@ suite('deleting endpoints', () => {
       assert.equal((await admin(`POST ${endpoints}/delete`, body)).status, 400)
   })
 
-  test('publishes a thousand deletions in parts that reach the other nodes completely', async () => {
+  test('deleting endpoints publishes a thousand deletions in parts that reach the other nodes completely', async () => {
     const { app, version } = await anApplication()
     await waypost.kit.db.sql`
       insert into register.endpoints (endpoint_id, tenant_id, application_name, version_name, version_registered_date,
@@ -271,7 +271,7 @@ suite('deleting endpoints', () => {
 })
 
 suite('the application version of an endpoint', () => {
-  test('can change within the application, and the change is published', async () => {
+  test('the application version of an endpoint can change within the application, and the change is published', async () => {
     const { app, version } = await anApplication(admin, ['v1', 'v2'])
     const id = await anEndpoint(version, { metadata: { a: 1 } })
     const before = (await admin(`GET ${endpoints}/${id}/app-version`)).body
@@ -294,7 +294,7 @@ suite('the application version of an endpoint', () => {
     )
   })
 
-  test('cannot be a version of another application', async () => {
+  test('the application version of an endpoint cannot be a version of another application', async () => {
     const { version } = await anApplication()
     const id = await anEndpoint(version)
     const elsewhere = (await anApplication()).version

@@ -45,7 +45,7 @@ async function all(caller: Caller, selection: Selection, limit: number) {
 }
 
 suite('a selection of endpoints', () => {
-  test('returns pages with each endpoint once, in list order or in the order of the given ids', async () => {
+  test('a selection of endpoints returns pages with each endpoint once, in list order or in the order of the given ids', async () => {
     const { app, version } = await anApplication()
     const ids = await someEndpoints(version, 25)
     const filterId = await aFilter(app)
@@ -62,7 +62,7 @@ suite('a selection of endpoints', () => {
     })
   })
 
-  test('contains the endpoints that the caller may use, and errors for the others', async () => {
+  test('a selection of endpoints contains the endpoints that the caller may use, and errors for the others', async () => {
     const { app, version } = await anApplication()
     const ids = await someEndpoints(version, 4)
     const [updatable = '', readable = ''] = ids
@@ -81,7 +81,7 @@ suite('a selection of endpoints', () => {
     assert.deepEqual((await all(ofApplication, { filterId }, 10)).endpoints, ids)
   })
 
-  test('contains no endpoints of another tenant', async () => {
+  test('a selection of endpoints contains no endpoints of another tenant', async () => {
     const { app, version } = await anApplication()
     const ids = await someEndpoints(version, 2)
     const filterId = await aFilter(app)
@@ -94,7 +94,7 @@ suite('a selection of endpoints', () => {
     })
   })
 
-  test('is rejected, never incomplete, if its filter is pending, deleted or changed between pages', async () => {
+  test('a selection of endpoints is rejected, never incomplete, if its filter is pending, deleted or changed between pages', async () => {
     const { app, version } = await anApplication()
     await someEndpoints(version, 6)
     const filterId = await aFilter(app)

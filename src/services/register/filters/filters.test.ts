@@ -37,7 +37,7 @@ const eventsOf = (filterId: string) =>
     .map(({ event, payload }) => [event.replace('register.filter.', ''), ...(payload.endpointIds ?? [])])
 
 suite('creating a filter', () => {
-  test('returns a pending filter that becomes active and counts its endpoints', async () => {
+  test('creating a filter returns a pending filter that becomes active and counts its endpoints', async () => {
     const { app, version } = await anApplication()
     const [a, b] = [await anEndpoint(version, { metadata: { city: 'Kyiv' } }), await anEndpoint(version)]
     const created = await admin(`POST ${filtersOf(app)}`, { name: 'In Kyiv', documentQuery: kyiv })
@@ -63,7 +63,7 @@ suite('creating a filter', () => {
     assert.deepEqual(eventsOf(id), [['pending'], ['activated']])
   })
 
-  test('accepts the query as text, and under the names that older clients use', async () => {
+  test('creating a filter accepts the query as text, and under the names that older clients use', async () => {
     const { app } = await anApplication()
     const order = { 'metadata.z': 1, 'metadata.a': { $in: [2, 1] } }
     for (const [index, given] of [
@@ -77,7 +77,7 @@ suite('creating a filter', () => {
     }
   })
 
-  test('rejects an invalid query with the field and the path of the error', async () => {
+  test('creating a filter rejects an invalid query with the field and the path of the error', async () => {
     const { app } = await anApplication()
     for (const [body, expected] of [
       [{}, /^documentQuery: is required/],
@@ -96,7 +96,7 @@ suite('creating a filter', () => {
     assert.equal((await admin(`GET ${filtersOf(app)}`)).body.totalElements, 0)
   })
 
-  test('rejects a name that the application has already', async () => {
+  test('creating a filter rejects a name that the application has already', async () => {
     const [{ app }, { app: another }] = [await anApplication(), await anApplication()]
     const body = { name: 'same', documentQuery: {} }
     const statuses = await Promise.all(Array.from({ length: 4 }, () => admin(`POST ${filtersOf(app)}`, body)))
@@ -106,7 +106,7 @@ suite('creating a filter', () => {
 })
 
 suite('listing filters', () => {
-  test('returns a page in the order of creation, filtered by a part of the name', async () => {
+  test('listing filters returns a page in the order of creation, filtered by a part of the name', async () => {
     const { app } = await anApplication()
     for (const name of ['Pumps', 'pump 100%', 'valves'])
       await admin(`POST ${filtersOf(app)}`, { name, documentQuery: {} })
@@ -131,7 +131,7 @@ suite('listing filters', () => {
 })
 
 suite('updating a filter', () => {
-  test('makes it pending only if the query changes', async () => {
+  test('updating a filter makes it pending only if the query changes', async () => {
     const { app, version } = await anApplication()
     const [a, b] = [
       await anEndpoint(version, { metadata: { city: 'Kyiv' } }),
@@ -160,7 +160,7 @@ suite('updating a filter', () => {
     })
   })
 
-  test('is rejected for a taken name, an invalid query or an outdated ETag', async () => {
+  test('updating a filter is rejected for a taken name, an invalid query or an outdated ETag', async () => {
     const { app } = await anApplication()
     await admin(`POST ${filtersOf(app)}`, { name: 'taken', documentQuery: {} })
     const id = await aFilter(app)
@@ -175,7 +175,7 @@ suite('updating a filter', () => {
 })
 
 suite('deleting a filter', () => {
-  test('deletes its members', async () => {
+  test('deleting a filter deletes its members', async () => {
     const { app, version } = await anApplication()
     await anEndpoint(version)
     const id = await aFilter(app)
@@ -189,7 +189,7 @@ suite('deleting a filter', () => {
     assert.deepEqual(eventsOf(id).at(-1), ['deleted'])
   })
 
-  test('happens when its application or its tenant is deleted', async () => {
+  test('deleting a filter happens when its application or its tenant is deleted', async () => {
     const left = async () => {
       const [row] = await sql`
         select (select count(*) from register.filters where application_name = any(${[app, doomed.app]}::text[])) as filters,
@@ -210,7 +210,7 @@ suite('deleting a filter', () => {
 })
 
 suite('an active filter', () => {
-  test('is updated with every change of an endpoint, and publishes it', async () => {
+  test('an active filter is updated with every change of an endpoint, and publishes it', async () => {
     const { app, version } = await anApplication(admin, ['v1', 'v2'])
     const inKyiv = await aFilter(app, kyiv)
     const online = await aFilter(app, { 'metadata.connected': true })
@@ -250,7 +250,7 @@ suite('an active filter', () => {
     )
   })
 
-  test('can be used by other services', async () => {
+  test('an active filter can be used by other services', async () => {
     const { app, version } = await anApplication()
     const endpoints = [await anEndpoint(version), await anEndpoint(version), await anEndpoint(version)]
     const filterId = await aFilter(app)
@@ -272,7 +272,7 @@ suite('an active filter', () => {
     )
   })
 
-  test('restricts a list together with other conditions', async () => {
+  test('an active filter restricts a list together with other conditions', async () => {
     const { app, version } = await anApplication()
     const [a, b, c] = [
       await anEndpoint(version, { metadata: { city: 'Kyiv', n: 1 } }),
@@ -295,7 +295,7 @@ suite('an active filter', () => {
     assert.equal((await admin(`GET ${root}/endpoints?filterId=${inKyiv},none`)).status, 400)
   })
 
-  test('publishes many endpoints in several events of limited size', async () => {
+  test('an active filter publishes many endpoints in several events of limited size', async () => {
     const { app, version } = await anApplication()
     const filterId = await aFilter(app)
     await active(app, filterId)
@@ -322,7 +322,7 @@ suite('permissions on filters', () => {
     ['delete', `DELETE ${filtersOf(app)}/${id}`],
   ]
 
-  test('come from the scopes on the application: 404 if the caller may not read it, otherwise 403', async () => {
+  test('permissions on filters come from the scopes on the application: 404 if the caller may not read it, otherwise 403', async () => {
     const { app } = await anApplication()
     const id = await aFilter(app)
     for (const [action, operation, body] of operations(app, id)) {

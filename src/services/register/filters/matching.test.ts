@@ -132,7 +132,7 @@ suite('while a filter is pending', () => {
 })
 
 suite('an interrupted matching', () => {
-  test('continues after the last completed step', async () => {
+  test('an interrupted matching continues after the last completed step', async () => {
     const { app, version } = await anApplication()
     await someEndpoints(app, version, 5000)
     const hold = await heldAt(`${app}2002`)
@@ -160,7 +160,7 @@ suite('an interrupted matching', () => {
     assert.deepEqual([body.totalElements, body.content[0].endpointId], [2500, `${app}5000`])
   })
 
-  test('is resumed when its job is lost', async () => {
+  test('an interrupted matching is resumed when its job is lost', async () => {
     const { app, version } = await anApplication()
     const id = await anEndpoint(version)
     const filterId = await aFilter(app)

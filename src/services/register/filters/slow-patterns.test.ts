@@ -31,7 +31,7 @@ const eventsOf = (filterId: string) =>
     .map(({ event, payload }) => [event.split('.').at(-1), ...payload.endpointIds])
 
 suite('slow patterns', () => {
-  test('do not block the main thread', async () => {
+  test('slow patterns do not block the main thread', async () => {
     const { app, version } = await anApplication()
     for (let i = 0; i < 6; i++) await aFilter(app, { 'metadata.text': { $regex: heavy(250 - i) } })
     const delay = monitorEventLoopDelay({ resolution: 5 })
@@ -42,7 +42,7 @@ suite('slow patterns', () => {
     assert.ok(delay.max / 1e6 < 500, `it stood still for ${Math.round(delay.max / 1e6)} ms`)
   })
 
-  test('find members and publish events, like fast ones', async () => {
+  test('slow patterns find members and publish events, like fast ones', async () => {
     const { app, version } = await anApplication()
     const filterId = await aFilter(app, { 'metadata.text': { $regex: heavy(255) } })
     await isActive(app, filterId)
@@ -65,7 +65,7 @@ suite('slow patterns', () => {
     ])
   })
 
-  test('are evaluated for a pending filter too', async () => {
+  test('slow patterns are evaluated for a pending filter too', async () => {
     const { app, version } = await anApplication()
     const [goes, comes] = [
       await anEndpoint(version, { metadata: { text: matching } }),
@@ -82,7 +82,7 @@ suite('slow patterns', () => {
     assert.equal(body.matchedEndpointsCount, 1)
   })
 
-  test('are rejected if they are too many or too complex, also for the database', async () => {
+  test('slow patterns are rejected if they are too many or too complex, also for the database', async () => {
     const { app, version } = await anApplication()
     const create = (documentQuery: object) =>
       admin(`POST ${root}/applications/${app}/filters`, { name: `n${Math.random()}`, documentQuery })
@@ -114,7 +114,7 @@ suite('slow patterns', () => {
 })
 
 suite('the queries of an application', () => {
-  test('have a total size limit, because each change of a filter reads all of them', async () => {
+  test('the queries of an application have a total size limit, because each change of a filter reads all of them', async () => {
     const { app } = await anApplication()
     const values = (one: number) => Array.from({ length: 950 }, (_, index) => `${one} ${index} ${'x'.repeat(90)}`)
     const statuses: number[] = []

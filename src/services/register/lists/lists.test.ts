@@ -40,7 +40,7 @@ const matching = async (multiFilter: object) => idsOf({ multiFilter })
 const condition = (key: string, operator: string, ...values: unknown[]) => ({ and: [{ key, operator, values }] })
 
 suite('listing endpoints', () => {
-  test('returns all endpoints of the tenant in the order of registration, without metadata', async () => {
+  test('listing endpoints returns all endpoints of the tenant in the order of registration, without metadata', async () => {
     const answer = await list({})
     assert.deepEqual(ids(answer), ['e1', 'e2', 'e3', 'e4'])
     assert.equal(answer.body.totalElements, 4)
@@ -57,7 +57,7 @@ suite('listing endpoints', () => {
     }
   })
 
-  test('accepts one or several ids, applications and versions, repeated or separated by commas', async () => {
+  test('listing endpoints accepts one or several ids, applications and versions, repeated or separated by commas', async () => {
     assert.deepEqual(await idsOf({ applicationName: a.app }), ['e1', 'e2', 'e3'])
     assert.deepEqual(await idsOf({ applicationName: `${b.app}, ${a.app}` }), ['e1', 'e2', 'e3', 'e4'])
     const repeated = await admin(`GET ${root}/endpoints?applicationName=${a.app}&applicationName=${a.app},${b.app}`)
@@ -70,7 +70,7 @@ suite('listing endpoints', () => {
     assert.deepEqual(await idsOf({ endpointId: 'e3,e1', applicationVersionName: a.version }), ['e1'])
   })
 
-  test('returns pages with the total of all endpoints', async () => {
+  test('listing endpoints returns pages with the total of all endpoints', async () => {
     for (const parameters of [{}, { metadataFilter: {} }, { regex: '^e' }] as Record<string, unknown>[]) {
       const page = await list({ ...parameters, offset: 1, limit: 2 })
       assert.deepEqual([ids(page), page.body.totalElements], [['e2', 'e3'], 4], JSON.stringify(parameters))
@@ -83,7 +83,7 @@ suite('listing endpoints', () => {
     }
   })
 
-  test('includes metadata, or some of its keys, on request', async () => {
+  test('listing endpoints includes metadata, or some of its keys, on request', async () => {
     const all = await list({ include: 'metadata', endpointId: 'e1' })
     assert.deepEqual(all.body.content[0].metadata, metadata.e1)
     assert.equal(typeof all.body.content[0].metadataUpdatedDate, 'string')
@@ -96,7 +96,7 @@ suite('listing endpoints', () => {
     assert.deepEqual(streamed.body.content[2].metadata, metadata.e3)
   })
 
-  test('returns an ETag that changes with the content of the page', async () => {
+  test('listing endpoints returns an ETag that changes with the content of the page', async () => {
     const first = await list({ applicationName: b.app, include: 'metadata' })
     const listTwice = (parameters: Record<string, unknown>) =>
       admin(`GET ${root}/endpoints${query(parameters)}`, undefined, { 'if-none-match': first.headers.etag! })
@@ -107,7 +107,7 @@ suite('listing endpoints', () => {
     await admin(`DELETE ${root}/endpoints/e4/metadata/level`)
   })
 
-  test('returns exact totals before and after the count differences are added up', async () => {
+  test('listing endpoints returns exact totals before and after the count differences are added up', async () => {
     const { app, version } = await anApplication()
     for (let i = 0; i < 3; i++) await anEndpoint(version)
     const total = async () => (await list({ applicationName: app, limit: 1 })).body.totalElements
@@ -127,7 +127,7 @@ suite('listing endpoints', () => {
 })
 
 suite('metadataFilter', () => {
-  test('compares for equality, with dots for nested keys', async () => {
+  test('metadataFilter compares for equality, with dots for nested keys', async () => {
     assert.deepEqual(await idsOf({ metadataFilter: { city: 'Kyiv' } }), ['e1', 'e3'])
     assert.deepEqual(await idsOf({ metadataFilter: { city: 'Kyiv', level: 3 } }), ['e3'])
     assert.deepEqual(await idsOf({ metadataFilter: { level: 1.0 } }), ['e1'])
@@ -142,7 +142,7 @@ suite('metadataFilter', () => {
     assert.deepEqual(await idsOf({ metadataFilter: {}, applicationName: b.app }), ['e4'])
   })
 
-  test('accepts the connectivity keys', async () => {
+  test('metadataFilter accepts the connectivity keys', async () => {
     const at = new Date('2026-01-01T00:00:00Z')
     await waypost.ask(Register).setConnectivity([{ endpointId: 'e2', connected: true, at, number: 1 }])
     assert.deepEqual(await idsOf({ metadataFilter: { connected: true } }), ['e2'])
@@ -154,7 +154,7 @@ suite('metadataFilter', () => {
     assert.deepEqual(keys.body.content[0].metadata, { level: 20, connected: true })
   })
 
-  test('rejects invalid input', async () => {
+  test('metadataFilter rejects invalid input', async () => {
     for (const text of [
       '{"city":1e400}',
       '{"city":[-1e999]}',
@@ -175,7 +175,7 @@ suite('metadataFilter', () => {
 })
 
 suite('multiFilter', () => {
-  test('supports IN, NOT_IN, IN_REGEX and NOT_IN_REGEX', async () => {
+  test('multiFilter supports IN, NOT_IN, IN_REGEX and NOT_IN_REGEX', async () => {
     assert.deepEqual(await matching(condition('city', 'IN', 'Kyiv', 'Lviv')), ['e1', 'e2', 'e3'])
     assert.deepEqual(await matching(condition('city', 'IN')), [])
     assert.deepEqual(await matching(condition('tags', 'IN', 'x', ['x', 'y'])), ['e1', 'e2'])
@@ -187,7 +187,7 @@ suite('multiFilter', () => {
     assert.deepEqual(await matching(condition('nested.deep.on', 'IN', false, 7)), ['e2'])
   })
 
-  test('combines conditions with and and or, and sorts', async () => {
+  test('multiFilter combines conditions with and and or, and sorts', async () => {
     const kyiv = { key: 'city', operator: 'IN', values: ['Kyiv'] }
     const low = { key: 'level', operator: 'IN', values: [1, 20] }
     assert.deepEqual(await matching({ and: [kyiv, low] }), ['e1'])
@@ -201,7 +201,7 @@ suite('multiFilter', () => {
     assert.deepEqual(ids(all), ['e2', 'e3', 'e1', 'e4'])
   })
 
-  test('rejects invalid input', async () => {
+  test('multiFilter rejects invalid input', async () => {
     const criterion = { key: 'a', operator: 'IN', values: [] }
     const cases: unknown[] = [
       {},
@@ -229,7 +229,7 @@ suite('multiFilter', () => {
 })
 
 suite('regex', () => {
-  test('searches ids, metadata keys and values, and version names', async () => {
+  test('regex searches ids, metadata keys and values, and version names', async () => {
     assert.deepEqual(await idsOf({ regex: '^e[23]$' }), ['e2', 'e3'])
     assert.deepEqual(await idsOf({ regex: '^empty$' }), ['e3'])
     assert.deepEqual(await idsOf({ regex: '^Lviv$' }), ['e2'])
@@ -242,7 +242,7 @@ suite('regex', () => {
     assert.deepEqual(await idsOf({ regex: '' }), ['e1', 'e2', 'e3', 'e4'])
   })
 
-  test('rejects invalid and too complex regular expressions', async () => {
+  test('regex rejects invalid and too complex regular expressions', async () => {
     for (const regex of ['(', '[a', '(?<=x)y', '(a)\\1', '((a{1,50}){1,50}){1,50}', 'x'.repeat(501)]) {
       const answer = await list({ regex })
       assert.equal(answer.status, 400, regex)
@@ -250,7 +250,7 @@ suite('regex', () => {
     }
   })
 
-  test('answers quickly where other engines would backtrack exponentially', async () => {
+  test('regex answers quickly where other engines would backtrack exponentially', async () => {
     const started = performance.now()
     assert.equal((await list({ regex: '(x+x+)+y' })).status, 200)
     assert.ok(performance.now() - started < 2000)
@@ -292,7 +292,7 @@ suite('permissions of the caller', () => {
 })
 
 suite('searching', () => {
-  test('supports fields of the endpoint and its metadata', async () => {
+  test('searching supports fields of the endpoint and its metadata', async () => {
     const hits = async (body: object) => {
       const answer = await search({ and: [], ...body })
       assert.equal(answer.status, 200, answer.text)
@@ -317,7 +317,7 @@ suite('searching', () => {
     assert.equal((await search({ and: [is('city', 'Kyiv')], limit: 1 })).body.totalElements, 2)
   })
 
-  test('rejects invalid input', async () => {
+  test('searching rejects invalid input', async () => {
     const cases: object[] = [
       {},
       { and: {} },

@@ -57,7 +57,7 @@ async function open(path: string): Promise<{ response: IncomingMessage; server: 
 }
 
 suite('limit=0', () => {
-  test('returns every endpoint once, in order', async () => {
+  test('limit=0 returns every endpoint once, in order', async () => {
     for (const parameters of [{}, { regex: '^device' }] as Record<string, unknown>[]) {
       const { body } = await admin(`GET ${url({ limit: 0, metadataKeys: 'number', ...parameters })}`)
       assert.equal(body.totalElements, count)
@@ -69,7 +69,7 @@ suite('limit=0', () => {
     }
   })
 
-  test('uses constant memory', async () => {
+  test('limit=0 uses constant memory', async () => {
     const { response } = await open(url({ limit: 0, include: 'metadata' }))
     const before = heapUsed()
     let [total, grown, next] = [0, 0, 0]
@@ -83,7 +83,7 @@ suite('limit=0', () => {
     assert.ok(grown < 8_000_000, `the heap grew by ${grown} bytes`)
   })
 
-  test('waits for a slow reader', async () => {
+  test('limit=0 waits for a slow reader', async () => {
     const { response, server } = await open(url({ limit: 0, include: 'metadata' }))
     response.pause()
     await sleep(700)
@@ -94,7 +94,7 @@ suite('limit=0', () => {
 })
 
 suite('a page of a large list', () => {
-  test('contains only the ten endpoints that the caller may read', async () => {
+  test('a page of a large list contains only the ten endpoints that the caller may read', async () => {
     const on = Object.fromEntries(
       Array.from({ length: 10 }, (_, i) => [`endpoint-device-${i * 1999}`, ['endpoint:read']]),
     )
@@ -104,7 +104,7 @@ suite('a page of a large list', () => {
     assert.equal(ids(answer).at(-1), `device-${9 * 1999}`)
   })
 
-  test('is correct for a large offset and for a metadata filter', async () => {
+  test('a page of a large list is correct for a large offset and for a metadata filter', async () => {
     const deep = await admin(`GET ${url({ offset: 19_990, limit: 5 })}`)
     assert.deepEqual(
       ids(deep),

@@ -40,7 +40,7 @@ const keysIn = (stored: object) =>
   })({ tenantId: 'a', applicationName: 'b', versionName: 'c' })
 
 suite('configured connectivity keys', () => {
-  test('are used in metadata and events, and do not change the ETag', async () => {
+  test('configured connectivity keys are used in metadata and events, and do not change the ETag', async () => {
     const { app, version } = await aNamedApplication()
     const id = await anEndpoint(version, { metadata: { a: 1 } })
     const { etag } = (await admin(`GET ${metadataPath(id)}`)).headers
@@ -72,7 +72,7 @@ suite('configured connectivity keys', () => {
     assert.deepEqual(keys.body[version].sort(), ['a', 'online', 'online_since'], keys.text)
   })
 
-  test('are found by searches and filters, like the default ones', async () => {
+  test('configured connectivity keys are found by searches and filters, like the default ones', async () => {
     const { app, version } = await aNamedApplication()
     const [on, off] = [await anEndpoint(version), await anEndpoint(version)]
     await admin(`POST ${root}/applications/${app}/filters`, { name: 'f', documentQuery: { 'metadata.online': true } })
@@ -94,7 +94,7 @@ suite('configured connectivity keys', () => {
     assert.deepEqual(await idsMatching({ filterId }), [])
   })
 
-  test('cannot be written by users and devices, before and after the platform writes them', async () => {
+  test('configured connectivity keys cannot be written by users and devices, before and after the platform writes them', async () => {
     const { app, version } = await aNamedApplication()
     for (const metadata of [{ online: false }, { online_since: 1 }, { connected: true }])
       assert.equal((await admin(`POST ${root}/endpoints`, { appVersion: { name: version }, metadata })).status, 400)
@@ -123,7 +123,7 @@ suite('configured connectivity keys', () => {
     }
   })
 
-  test('follow the configuration and the version at the next change of connectivity, and the old keys are removed', async () => {
+  test('configured connectivity keys follow the configuration and the version at the next change of connectivity, and the old keys are removed', async () => {
     const { app, version } = await anApplication(admin, ['v1', 'v2'])
     const id = await anEndpoint(version, { metadata: { online: 'mine' } })
     await setConnectivity(id, true)

@@ -21,7 +21,7 @@ const patch = (id: string, operations: unknown, headers: Record<string, string> 
   ask(`PATCH ${metadataPath(id)}`, operations, headers)
 
 suite('replacing metadata', () => {
-  test('stores exactly the given keys, and publishes added, updated and removed ones as JSON texts', async () => {
+  test('replacing metadata stores exactly the given keys, and publishes added, updated and removed ones as JSON texts', async () => {
     const id = await aDevice({ stays: [1, { a: null }], changes: 'x', goes: true })
     const answer = await admin(`PUT ${metadataPath(id)}`, { stays: [1, { a: null }], changes: { y: 2 }, comes: 'Kyiv' })
     assert.equal(answer.status, 204)
@@ -35,7 +35,7 @@ suite('replacing metadata', () => {
     ])
   })
 
-  test('with equal metadata changes nothing, not even the ETag', async () => {
+  test('replacing metadata with equal metadata changes nothing, not even the ETag', async () => {
     const id = await aDevice({ a: 1, b: { c: [1, 2], d: 3 } })
     const before = await admin(`GET ${metadataPath(id)}`)
     const answer = await admin(`PUT ${metadataPath(id)}`, { b: { d: 3, c: [1, 2] }, a: 1 })
@@ -43,7 +43,7 @@ suite('replacing metadata', () => {
     assert.deepEqual(eventsOf(id), [])
   })
 
-  test('honours If-Match and ignores an empty one', async () => {
+  test('replacing metadata honours If-Match and ignores an empty one', async () => {
     const id = await aDevice({ a: 1 })
     const { etag } = (await admin(`GET ${metadataPath(id)}`)).headers
     const first = await admin(`PUT ${metadataPath(id)}`, { a: 2 }, { 'if-match': etag! })
@@ -54,7 +54,7 @@ suite('replacing metadata', () => {
     assert.deepEqual(await metadataOf(id), { a: 4 })
   })
 
-  test('rejects invalid keys and sizes', async () => {
+  test('replacing metadata rejects invalid keys and sizes', async () => {
     const id = await aDevice({ a: 1 })
     const cases: unknown[] = [
       { 'a-b': 1 },
@@ -73,7 +73,7 @@ suite('replacing metadata', () => {
     assert.deepEqual(await metadataOf(id), { a: 1 })
   })
 
-  test('accepts names of JavaScript properties as keys', async () => {
+  test('replacing metadata accepts names of JavaScript properties as keys', async () => {
     const id = await aDevice()
     const text = '{"__proto__":{"admin":true},"constructor":1,"toString":{"__proto__":[]}}'
     assert.equal((await admin(`PUT ${metadataPath(id)}`, text)).status, 204)
@@ -86,7 +86,7 @@ suite('replacing metadata', () => {
 })
 
 suite('setting a key without a body', () => {
-  test('is 400, chunked or with Content-Length 0, whereas null is a value', async () => {
+  test('setting a key without a body is 400, chunked or with Content-Length 0, whereas null is a value', async () => {
     const id = await aDevice()
     for (const headers of [{ 'transfer-encoding': 'chunked' }, {}] as Record<string, string>[])
       assert.equal((await admin(`PUT ${metadataPath(id, 'a')}`, '', headers)).status, 400)
@@ -101,7 +101,7 @@ suite('property names that every object inherits', () => {
   const same = (text: string) => assert.deepEqual(Object.entries(JSON.parse(text)).sort(), entries)
   const entries = Object.entries(JSON.parse(metadata)).sort()
 
-  test('can be metadata keys in registrations, searches and filters', async () => {
+  test('property names that every object inherits can be metadata keys in registrations, searches and filters', async () => {
     const registration = `{"appVersion":{"name":"${version}"},"metadata":${metadata}}`
     const registered = await admin(`POST ${root}/endpoints`, registration)
     assert.equal(registered.status, 201, registered.text)
@@ -120,7 +120,7 @@ suite('property names that every object inherits', () => {
 })
 
 suite('patching metadata', () => {
-  test('follows RFC 6902, all operations or none', async () => {
+  test('patching metadata follows RFC 6902, all operations or none', async () => {
     const id = await aDevice({ a: 1, list: [1, 2], nested: { x: { y: 1 } } })
     const answer = await patch(id, [
       { op: 'test', path: '/a', value: 1 },
@@ -149,7 +149,7 @@ suite('patching metadata', () => {
     assert.deepEqual(await metadataOf(id), { whole: 1 })
   })
 
-  test('is 409 if a test operation fails and 415 for another content type', async () => {
+  test('patching metadata is 409 if a test operation fails and 415 for another content type', async () => {
     const id = await aDevice({ a: 1 })
     const operations = [{ op: 'test', path: '/a', value: 2 }]
     assert.equal((await patch(id, operations)).status, 409)
@@ -161,7 +161,7 @@ suite('patching metadata', () => {
     assert.equal((await patch(id, operations, { 'content-type': 'application/json' }, other)).status, 404)
   })
 
-  test('rejects invalid patches', async () => {
+  test('patching metadata rejects invalid patches', async () => {
     const id = await aDevice({ a: 1, list: [1] })
     const cases: unknown[] = [
       {},
@@ -192,7 +192,7 @@ suite('patching metadata', () => {
     assert.deepEqual(await metadataOf(id), { a: 1, list: [1] })
   })
 
-  test('rejects patches that would make metadata too large or too deep', async () => {
+  test('patching metadata rejects patches that would make metadata too large or too deep', async () => {
     const id = await aDevice({ a: 'x'.repeat(30_000) })
     const doubling = Array.from({ length: 60 }, (_, i) => ({ op: 'copy', from: '', path: `/c${i}` }))
     assert.equal((await patch(id, doubling)).status, 400)
@@ -205,7 +205,7 @@ suite('patching metadata', () => {
     assert.deepEqual(Object.keys(await metadataOf(small)), ['a'])
   })
 
-  test('never fails with 500, whatever its pointers contain', async () => {
+  test('patching metadata never fails with 500, whatever its pointers contain', async () => {
     const id = await aDevice({ city: 'Kyiv' })
     for (const path of ['/city/district', '/city/0', '/toString/a'])
       assert.equal((await patch(id, [{ op: 'add', path, value: 1 }])).status, 400, path)
@@ -227,7 +227,7 @@ suite('patching metadata', () => {
     assert.equal(eventsOf(id).length, 1)
   })
 
-  test('loses none of twenty concurrent patches without an ETag', async () => {
+  test('patching metadata loses none of twenty concurrent patches without an ETag', async () => {
     const id = await aDevice()
     await Promise.all(Array.from({ length: 20 }, (_, i) => patch(id, [{ op: 'add', path: `/k${i}`, value: i }])))
     assert.equal(Object.keys(await metadataOf(id)).length, 20)
@@ -235,7 +235,7 @@ suite('patching metadata', () => {
 })
 
 suite('single keys', () => {
-  test('hold any JSON value', async () => {
+  test('single keys hold any JSON value', async () => {
     const id = await aDevice()
     for (const text of ['"Kyiv"', '7', 'true', 'null', '[]', '{"a":{}}', '""', '1.5e3']) {
       const answer = await admin(`PUT ${metadataPath(id, 'city')}`, text)
@@ -249,7 +249,7 @@ suite('single keys', () => {
     assert.equal((await admin(`GET ${metadataPath(id, 'city')}`)).status, 404)
   })
 
-  test('reject invalid names and values', async () => {
+  test('single keys reject invalid names and values', async () => {
     const id = await aDevice()
     for (const key of ['a-b', 'a.b', 'é', 'a b'])
       assert.equal((await admin(`PUT ${metadataPath(id, key)}`, '1')).status, 400, key)
@@ -258,14 +258,14 @@ suite('single keys', () => {
     assert.equal((await admin(`PUT ${metadataPath('nobody', 'a')}`, '1')).status, 404)
   })
 
-  test('are listed, and reads can be limited to some keys', async () => {
+  test('single keys are listed, and reads can be limited to some keys', async () => {
     const id = await aDevice({ a: 1, b: 2, c: 3 })
     assert.deepEqual((await admin(`GET ${root}/endpoints/${id}/metadata-keys`)).body.sort(), ['a', 'b', 'c'])
     assert.deepEqual((await admin(`GET ${metadataPath(id)}?include=a,%20c&include=x`)).body, { a: 1, c: 3 })
     assert.equal((await admin(`GET ${metadataPath(id)}?include=a-b`)).status, 400)
   })
 
-  test('are 403 for a reader who writes, and 404 for callers without permissions', async () => {
+  test('single keys are 403 for a reader who writes, and 404 for callers without permissions', async () => {
     const id = await aDevice({ a: 1 })
     const reader = waypost.as(aCaller({ on: { [`endpoint-${id}`]: ['endpoint:read'] } }))
     const calls: [string, string, unknown?, Record<string, string>?][] = [
@@ -288,7 +288,7 @@ suite('connectivity', () => {
   const moment = new Date('2026-01-02T03:04:05.678Z')
   const connectivity = { connected: true, connectivity_ts: '2026-01-02T03:04:05.678Z' }
 
-  test('is metadata that only the platform sets, and does not change the ETag', async () => {
+  test('connectivity is metadata that only the platform sets, and does not change the ETag', async () => {
     const id = await aDevice({ a: 1 })
     const { etag } = (await admin(`GET ${metadataPath(id)}`)).headers
     await register.setConnectivity([{ endpointId: id, connected: true, at: moment, number: 1 }])
@@ -302,7 +302,7 @@ suite('connectivity', () => {
     ])
   })
 
-  test('is kept when metadata is replaced, and cannot be set or deleted', async () => {
+  test('connectivity is kept when metadata is replaced, and cannot be set or deleted', async () => {
     const id = await aDevice({ a: 1 })
     await register.setConnectivity([{ endpointId: id, connected: true, at: moment, number: 1 }])
     assert.equal((await admin(`PUT ${metadataPath(id)}`, { b: 1, connected: false })).status, 204)
@@ -319,7 +319,7 @@ suite('connectivity', () => {
     assert.deepEqual(await metadataOf(id), { c: 1, ...connectivity })
   })
 
-  test('is not overwritten by an older change', async () => {
+  test('connectivity is not overwritten by an older change', async () => {
     const id = await aDevice()
     const later = new Date(moment.getTime() + 1000)
     await register.setConnectivity([
@@ -344,7 +344,7 @@ suite('connectivity', () => {
 })
 
 suite('a device changes its own metadata', () => {
-  test('by replacing all, merging and deleting keys', async () => {
+  test('a device changes its own metadata by replacing all, merging and deleting keys', async () => {
     const id = await aDevice({ a: 1, locked: 2 })
     assert.equal(await register.updateMetadata(id, { replace: { b: 1 }, keep: ['locked'] }), true)
     assert.deepEqual(await register.metadataOf(id), { b: 1, locked: 2 })
@@ -360,7 +360,7 @@ suite('a device changes its own metadata', () => {
 })
 
 suite('metadata keys of an application', () => {
-  test('are the current keys of its endpoints, by version', async () => {
+  test('metadata keys of an application are the current keys of its endpoints, by version', async () => {
     const mine = await anApplication(admin, ['v1', 'v2'])
     const keys = async () => (await admin(`GET ${root}/applications/${mine.app}/metadata-keys`)).body
     assert.deepEqual(await keys(), {})
@@ -377,7 +377,7 @@ suite('metadata keys of an application', () => {
     assert.deepEqual((await keys())[mine.version], ['c'])
   })
 
-  test('are 404 for an unknown application and one that the caller may not read', async () => {
+  test('metadata keys of an application are 404 for an unknown application and one that the caller may not read', async () => {
     const url = (name: string) => `GET ${root}/applications/${name}/metadata-keys`
     assert.equal((await admin(url('no-such-app'))).status, 404)
     assert.equal((await other(url(app))).status, 404)

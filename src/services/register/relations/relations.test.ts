@@ -30,7 +30,7 @@ suite('linking many endpoints', () => {
     assert.match(closing.body.failed.at(-1).reason, /cycle/)
   })
 
-  test('is rejected if too many relations would have to be checked', async () => {
+  test('linking many endpoints is rejected if too many relations would have to be checked', async () => {
     const [top, bottom] = (await some(2)) as [string, string]
     await waypost.kit.db.sql`
       insert into register.relations (from_id, to_id, type, tenant_id, created_date)
@@ -47,7 +47,7 @@ suite('linking many endpoints', () => {
 })
 
 suite('linking endpoints', () => {
-  test('creates relations that are listed from both ends', async () => {
+  test('linking endpoints creates relations that are listed from both ends', async () => {
     const [a, b, c] = (await some(3)).sort() as [string, string, string]
     assert.equal((await link(contains(a, b), contains(a, c))).status, 204)
     assert.deepEqual(await related(a), { totalElements: 2, content: [contains(a, b), contains(a, c)] })
@@ -61,7 +61,7 @@ suite('linking endpoints', () => {
     assert.equal((await admin(`GET ${root}/endpoints/nobody/relations?relation=contains`)).status, 404)
   })
 
-  test('reports relations that cannot be created with the reason, and creates the rest', async () => {
+  test('linking endpoints reports relations that cannot be created with the reason, and creates the rest', async () => {
     const [a, b, c] = (await some(3)) as [string, string, string]
     await link(contains(a, b))
     const answer = await link(contains(a, b), contains(b, a), contains(c, c), contains(b, c), contains(c, a))
@@ -80,7 +80,7 @@ suite('linking endpoints', () => {
     assert.deepEqual((await related(b)).content, [contains(b, c)])
   })
 
-  test('creates nothing if one endpoint does not exist or the caller may not use it', async () => {
+  test('linking endpoints creates nothing if one endpoint does not exist or the caller may not use it', async () => {
     const [a, b] = (await some(2)) as [string, string]
     const foreign = await anEndpoint((await anApplication(other)).version, {}, other)
     for (const to of ['nobody', foreign]) assert.equal((await link(contains(a, b), contains(a, to))).status, 404)
@@ -91,7 +91,7 @@ suite('linking endpoints', () => {
     assert.equal((await caller(`PUT ${root}/relations/link`, [contains(b, 'nobody')])).status, 404)
   })
 
-  test('rejects invalid input', async () => {
+  test('linking endpoints rejects invalid input', async () => {
     const bodies: unknown[] = [{}, [{}], [{ type: 'owns', from: 'a', to: 'b' }], [{ type: 'contains', from: 'a' }]]
     for (const body of [...bodies, Array(1001).fill(contains('a', 'b'))])
       for (const word of ['link', 'unlink'])
@@ -99,7 +99,7 @@ suite('linking endpoints', () => {
     assert.equal((await link()).status, 204)
   })
 
-  test('cannot create a cycle with two concurrent requests', async () => {
+  test('linking endpoints cannot create a cycle with two concurrent requests', async () => {
     for (let round = 0; round < 5; round++) {
       const [a, b, c] = (await some(3)) as [string, string, string]
       await link(contains(a, b))
@@ -108,7 +108,7 @@ suite('linking endpoints', () => {
     }
   })
 
-  test('accepts a thousand relations in one request', async () => {
+  test('linking endpoints accepts a thousand relations in one request', async () => {
     const parent = await anEndpoint(version)
     const batch = { appVersion: { name: version }, endpoints: Array.from({ length: 1000 }, () => ({})) }
     const { taskId } = (await admin(`POST ${root}/endpoints/batch`, batch)).body
@@ -125,7 +125,7 @@ suite('linking endpoints', () => {
     assert.equal(more.totalElements, 1000)
   })
 
-  test('shows only relations whose other end the caller may read', async () => {
+  test('linking endpoints shows only relations whose other end the caller may read', async () => {
     const [a, b, c] = (await some(3)) as [string, string, string]
     await link(contains(a, b), contains(a, c))
     const caller = waypost.as(
@@ -136,7 +136,7 @@ suite('linking endpoints', () => {
 })
 
 suite('unlinking endpoints', () => {
-  test('removes all given relations or none', async () => {
+  test('unlinking endpoints removes all given relations or none', async () => {
     const [a, b, c] = (await some(3)) as [string, string, string]
     await link(contains(a, b), contains(b, c))
     const answer = await unlink(contains(a, b), contains(a, c))
@@ -156,7 +156,7 @@ suite('relations of a registration', () => {
   const registerWith = (relations: object[], body: object = {}) =>
     admin(`POST ${root}/endpoints`, { appVersion: { name: version }, ...body, relations })
 
-  test('are created in both directions, and not in the response if all succeed', async () => {
+  test('relations of a registration are created in both directions, and not in the response if all succeed', async () => {
     const [above, below] = (await some(2)) as [string, string]
     const answer = await registerWith([
       { type: 'contains', from: above },
@@ -169,7 +169,7 @@ suite('relations of a registration', () => {
     assert.deepEqual((await related(id, 'is_contained_by')).content, [contains(above, id)])
   })
 
-  test('are reported if they cannot be created; the endpoint and the other relations are', async () => {
+  test('relations of a registration are reported if they cannot be created; the endpoint and the other relations are', async () => {
     const [a] = (await some(1)) as [string]
     const answer = await registerWith(
       [

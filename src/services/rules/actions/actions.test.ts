@@ -34,7 +34,7 @@ suite('metadata-update', () => {
     await eventually(() => assert.ok(causes.includes('metadata chain-1/5')))
   })
 
-  test('of several endpoints does what it can and names the others', async () => {
+  test('a metadata-update of several endpoints does what it can and names the others', async () => {
     const [one, two] = [await anEndpointRef(), await anEndpointRef()]
     const foreign = await anEndpointRef({}, other)
     const unknown = newId()
@@ -58,7 +58,7 @@ suite('metadata-update', () => {
     assert.deepEqual(await metadataOf(foreign.endpointId, other), {})
   })
 
-  test('with metadata that cannot be stored fails and names the endpoint', async () => {
+  test('a metadata-update with metadata that cannot be stored fails and names the endpoint', async () => {
     const endpoint = await anEndpointRef()
     const outcome = await run('metadata-update', { endpoint, results: { metadataExpression: { 'bad key!': 1 } } })
     assert.ok(outcome.outcome === 'FAILURE')
@@ -68,7 +68,7 @@ suite('metadata-update', () => {
 })
 
 suite('data-sample', () => {
-  test('goes the way of a sample of the device, and names the chain', async () => {
+  test('data-sample goes the way of a sample of the device, and names the chain', async () => {
     const endpoint = await anEndpointRef()
     const { endpointId, applicationName } = endpoint
     const outcome = await run('data-sample', {
@@ -82,7 +82,7 @@ suite('data-sample', () => {
     await eventually(() => assert.ok(causes.includes('sample chain-2/2') && causes.includes('point chain-2/2')))
   })
 
-  test('takes an array, a literal, and is not taken again if its event runs again', async () => {
+  test('data-sample takes an array, a literal, and is not taken again if its event runs again', async () => {
     const endpoint = await anEndpointRef()
     const received: unknown[][] = []
     bus.subscribe(SamplesReceived, ({ messages }) => {
@@ -96,7 +96,7 @@ suite('data-sample', () => {
 })
 
 suite('time-series', () => {
-  test('stores a point at the given time, by default now', async () => {
+  test('a time-series action stores a point at the given time, by default now', async () => {
     const endpoint = await anEndpointRef()
     const { endpointId, applicationName } = endpoint
     const given = { endpoint, fields: { timeSeriesName: 'comfort' }, traceId: 'chain-3' }
@@ -136,7 +136,7 @@ suite('command-invocation', () => {
     return { endpoint, sensor, topic }
   }
 
-  test('succeeds when the command is stored', async () => {
+  test('command-invocation succeeds when the command is stored', async () => {
     const { endpoint, sensor, topic } = await connected()
     const given = { endpoint, fields: { commandType: 'fan', commandPayloadExpression: '{"speed":2}' }, id: newId() }
     const outcome = await run('command-invocation', given)
@@ -149,7 +149,7 @@ suite('command-invocation', () => {
     await sensor.receivesNothing(100)
   })
 
-  test('with awaitTimeout succeeds with a 2xx result in time only', async () => {
+  test('a command-invocation with awaitTimeout succeeds with a 2xx result in time only', async () => {
     const { endpoint, sensor, topic } = await connected()
     const answered = async (statusCode: number) => {
       const running = run('command-invocation', { endpoint, fields: { commandType: 'fan', awaitTimeout: 5 } })
@@ -193,7 +193,7 @@ suite('alert actions', () => {
     assert.deepEqual([after.state, after.resolveReason], ['RESOLVED', 'cold'])
   })
 
-  test('of the tenant need no endpoint; the severity defaults to MEDIUM', async () => {
+  test('alert actions of the tenant need no endpoint; the severity defaults to MEDIUM', async () => {
     const fields = { alertType: 'BACKUP', entityType: 'TENANT' }
     assert.equal((await run('alert-activation', { fields })).outcome, 'SUCCESS')
     const [alert] = await alertsOf('default')
@@ -269,7 +269,7 @@ suite('a wrong result fails the action, and nothing changes', () => {
       assert.match(outcome.reason, /has no endpoint/)
     })
 
-  test('leaves everything as it was', async () => {
+  test('an action with a wrong result leaves everything as it was', async () => {
     const { endpointId, applicationName } = untouched
     assert.deepEqual(await metadataOf(endpointId), { untouched: true })
     assert.deepEqual((await admin(`GET /re/api/v1/alerts?entityIds=${endpointId}`)).body.totalElements, 0)

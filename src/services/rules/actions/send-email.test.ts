@@ -37,7 +37,7 @@ const headerOf = (text: string, name: string) =>
     .map((line) => line.slice(name.length + 1).trim())
 
 suite('an e-mail', () => {
-  test('arrives encrypted, with authentication, sender, subject and text', async () => {
+  test('an e-mail arrives encrypted, with authentication, sender, subject and text', async () => {
     const mail = await mailOf({})
     assert.deepEqual(
       [mail.isSecure, mail.user, mail.from, mail.to],
@@ -52,7 +52,7 @@ suite('an e-mail', () => {
     assert.match(mail.text, /It is 31 =C2=B0C\./)
   })
 
-  test('has one to fifty recipients, as text or array, with names', async () => {
+  test('an e-mail has one to fifty recipients, as text or array, with names', async () => {
     for (const [recipients, expected] of [
       ['a@b.de, c@d.de;e@f.de', ['a@b.de', 'c@d.de', 'e@f.de']],
       ['Ann Lee <a@b.de>', ['a@b.de']],
@@ -66,7 +66,7 @@ suite('an e-mail', () => {
       assert.deepEqual((await mailOf({ recipientsExpression: recipients })).to, expected)
   })
 
-  test('takes HTML, JSON as text, and a literal array of recipients', async () => {
+  test('an e-mail takes HTML, JSON as text, and a literal array of recipients', async () => {
     const html = await mailOf({ textExpression: '<b>hot</b>' }, { contentType: 'HTML' })
     assert.match(headerOf(html.text, 'content-type')[0]!, /^text\/html/)
     assert.match((await mailOf({ textExpression: { t: 31 } })).text, /\{"t":31\}/)
@@ -77,7 +77,7 @@ suite('an e-mail', () => {
     assert.deepEqual(server.mails.at(-1)!.to, ['x@b.de', 'y@b.de'])
   })
 
-  test('has an attachment, as an object or its JSON text', async () => {
+  test('an e-mail has an attachment, as an object or its JSON text', async () => {
     const attachment = {
       fileName: 'Bericht ä.csv',
       type: 'text/csv',
@@ -93,13 +93,13 @@ suite('an e-mail', () => {
       assert.ok(!(await mailOf({ attachmentExpression: nothing })).text.includes('multipart'))
   })
 
-  test('cannot get headers or recipients by its subject', async () => {
+  test('an e-mail cannot get headers or recipients by its subject', async () => {
     const mail = await mailOf({ subjectExpression: 'hot\r\nBcc: evil@example.org\r\n\r\nbody' })
     assert.deepEqual(headerOf(mail.text, 'subject'), ['hot  Bcc: evil@example.org    body'])
     assert.deepEqual([mail.to, headerOf(mail.text, 'bcc')], [['ann@example.org'], []])
   })
 
-  test('in a try is described and not sent', async () => {
+  test('an e-mail in a try is described and not sent', async () => {
     const count = server.mails.length
     const outcome = await run('send-email', { results: given, isTry: true })
     assert.deepEqual(outcome, {

@@ -19,7 +19,7 @@ const attemptsOf = ({ metadata }: { metadata?: Record<string, unknown> }) =>
   metadata!.attempts as { at: string; status?: number; reason?: string; durationMs: number }[]
 
 suite('a webhook', () => {
-  test('is a POST with body, headers and the id of the delivery', async () => {
+  test('a webhook is a POST with body, headers and the id of the delivery', async () => {
     const receiver = await aReceiver()
     const outcome = await post(`${receiver.url}/hook?x=1`, {
       headersExpression: { 'X-Room': 'north', 'x-count': 3, 'x-on': true },
@@ -42,7 +42,7 @@ suite('a webhook', () => {
     assert.equal(trace!.action.actionType, 'webhook')
   })
 
-  test('has text as it is, nothing for null, and its own Content-Type', async () => {
+  test('a webhook has text as it is, nothing for null, and its own Content-Type', async () => {
     const receiver = await aReceiver()
     await post(receiver.url, {
       webhookPayloadExpression: 'plain text',
@@ -62,7 +62,7 @@ suite('a webhook', () => {
     )
   })
 
-  test('is signed if the action names a secret', async () => {
+  test('a webhook is signed if the action names a secret', async () => {
     const receiver = await aReceiver()
     secrets.set('hooks', 'key of the signature')
     const signed = { signingSecretName: 'hooks' }
@@ -86,7 +86,7 @@ suite('a webhook', () => {
     await eventually(async () => assert.equal((await sql`select 1 from rules.deliveries`).length, 0))
   })
 
-  test('of an event that runs again is not sent again', async () => {
+  test('a webhook of an event that runs again is not sent again', async () => {
     const receiver = await aReceiver()
     const again = { fields: { webhookUrl: receiver.url }, id: newId() }
     const [first, second] = await Promise.all([start('webhook', again), start('webhook', again)])
@@ -97,7 +97,7 @@ suite('a webhook', () => {
     assert.equal(receiver.requests.length, 2)
   })
 
-  test('in a try is described and not sent', async () => {
+  test('a webhook in a try is described and not sent', async () => {
     const receiver = await aReceiver()
     const outcome = await run('webhook', {
       fields: { webhookUrl: receiver.url },
@@ -174,7 +174,7 @@ suite('a wrong result fails the action before anything is sent', () => {
 })
 
 suite('failures', () => {
-  test('are retried with growing waits, and the trace lists the attempts', async () => {
+  test('failures are retried with growing waits, and the trace lists the attempts', async () => {
     const receiver = await aReceiver()
     receiver.respond = (response) => void response.writeHead([500, 404, 204][receiver.requests.length - 1]!).end()
     const outcome = await post(
@@ -197,7 +197,7 @@ suite('failures', () => {
     assert.equal(new Set(receiver.requests.map(({ headers }) => headers['x-waypost-delivery'])).size, 1)
   })
 
-  test('are final after the last attempt; without retryConfig there is one attempt', async () => {
+  test('failures are final after the last attempt; without retryConfig there is one attempt', async () => {
     const receiver = await aReceiver((response) => void response.writeHead(503).end())
     const once = await post(receiver.url)
     assert.deepEqual([once.outcome, receiver.requests.length], ['FAILURE', 1])

@@ -21,7 +21,7 @@ const eventsOf = async (id: string) =>
 const typesOf = async (id: string) => (await eventsOf(id)).map(({ eventType }) => eventType)
 
 suite('an activation', () => {
-  test('opens an alert with all of its fields', async () => {
+  test('an activation opens an alert with all of its fields', async () => {
     const endpoint = await anEndpoint({ room: 'north', battery: { level: 3 } })
     const { alertId, change } = await activate(endpoint, {
       alertType: 'HIGH_TEMPERATURE',
@@ -53,7 +53,7 @@ suite('an activation', () => {
     )
   })
 
-  test('of an open alert moves lastActiveAt only, and is UPDATED with another severity or message', async () => {
+  test('an activation of an open alert moves lastActiveAt only, and is UPDATED with another severity or message', async () => {
     const endpoint = await anEndpoint()
     const first = await activate(endpoint, { severityLevel: 'LOW', message: 'a', metadata: { n: 1 } })
     const before = await get(first.alertId)
@@ -71,7 +71,7 @@ suite('an activation', () => {
     assert.deepEqual(await typesOf(first.alertId), ['ACTIVATED', 'UPDATED', 'UPDATED'])
   })
 
-  test('after the resolution opens another alert', async () => {
+  test('an activation after the resolution opens another alert', async () => {
     const endpoint = await anEndpoint()
     const first = await activate(endpoint)
     assert.equal(await resolveOpen(endpoint, { reason: 'cooler' }), first.alertId)
@@ -93,7 +93,7 @@ suite('an activation', () => {
     assert.equal(totalElements, 21)
   })
 
-  test('publishes an event with the alert and the chain of the rule', async () => {
+  test('an activation publishes an event with the alert and the chain of the rule', async () => {
     const endpoint = await anEndpoint()
     const { alertId } = await activate(endpoint, { cause: 'trace-1/3' })
     await eventually(() => {
@@ -135,7 +135,7 @@ suite('a caller', () => {
     assert.deepEqual([only.totalElements, only.content[0].payload.resolveReason], [1, 'done'])
   })
 
-  test('may name the entity, which must be right', async () => {
+  test('a caller may name the entity, which must be right', async () => {
     const endpoint = await anEndpoint()
     const { alertId } = await activate(endpoint)
     const path = `${root}/alerts/${alertId}`
@@ -152,7 +152,7 @@ suite('a caller', () => {
     assert.equal((await admin(`GET ${path}`)).status, 404)
   })
 
-  test('gets 400 with the name of a wrong field', async () => {
+  test('a caller gets 400 with the name of a wrong field', async () => {
     const { alertId } = await activate(await anEndpoint())
     for (const [operation, body, field] of [
       ['GET /alerts?state=OPENED', undefined, 'state'],
@@ -182,7 +182,7 @@ suite('a caller', () => {
     }
   })
 
-  test('deletes several alerts and learns which were not deleted', async () => {
+  test('a caller deletes several alerts and learns which were not deleted', async () => {
     const endpoint = await anEndpoint()
     const ids = await Promise.all(
       ['A', 'B'].map(async (alertType) => (await activate(endpoint, { alertType })).alertId),
@@ -252,7 +252,7 @@ suite('lists', () => {
     assert.deepEqual([body.totalElements, body.content[0].id], [1, b.alertId])
   })
 
-  test('of types and metadata keys', async () => {
+  test('types and metadata keys of alerts are listed', async () => {
     const endpoint = await anEndpoint({ keyOfEntity: 1 })
     await activate(endpoint, { alertType: 'TYPE_1', metadata: { keyOfAlert: { inner: 1 } } })
     await activate(endpoint, { alertType: 'TYPE_2' })
@@ -267,7 +267,7 @@ suite('lists', () => {
 })
 
 suite('permissions', () => {
-  test('are those on the endpoint; the alerts of the tenant need them on the tenant', async () => {
+  test('permissions are those on the endpoint; the alerts of the tenant need them on the tenant', async () => {
     const [mine, theirs] = [await anEndpoint(), await anEndpoint()]
     const own = await activate(mine, { alertType: 'MINE', metadata: { mine: 1 } })
     const foreign = await activate(theirs, { alertType: 'THEIRS', metadata: { theirs: 1 } })
@@ -306,7 +306,7 @@ suite('permissions', () => {
 })
 
 suite('alerts go', () => {
-  test('with their endpoint', async () => {
+  test('alerts go with their endpoint', async () => {
     const [gone, kept] = [await anEndpoint(), await anEndpoint()]
     await activate(gone)
     const stays = await activate(kept)
@@ -315,7 +315,7 @@ suite('alerts go', () => {
     assert.equal((await get(stays.alertId)).state, 'OPEN')
   })
 
-  test('when they were resolved more than the days of the setting ago', async () => {
+  test('alerts go when they were resolved more than the days of the setting ago', async () => {
     const endpoint = await anEndpoint()
     const [old, recent] = [
       await activate(endpoint, { alertType: 'OLD' }),

@@ -15,7 +15,7 @@ const bodyOf = async (type: string) =>
 
 suite('an action', () => {
   for (const type of actionTypes)
-    test(`of type ${type} is created, read, listed, changed and deleted`, async () => {
+    test(`an action of type ${type} is created, read, listed, changed and deleted`, async () => {
       const body = await bodyOf(type)
       const { headers } = await must(201, `POST ${pathOf(type)}`, body)
       const id = String(headers.location).split('/').at(-1)!
@@ -44,7 +44,7 @@ suite('an action', () => {
       await must(404, `GET ${pathOf(type, id)}`)
     })
 
-  test('has the defaults of the specification', async () => {
+  test('an action has the defaults of the specification', async () => {
     const email = await get(`/action-types/send-email/actions/${await anAction('send-email')}`)
     assert.equal(email.contentType, 'TEXT')
     const hook = await get(`/action-types/webhook/actions/${await anAction('webhook', { retryConfig: {} })}`)
@@ -58,7 +58,7 @@ suite('an attribute', () => {
   const valueTypesOf = async (type: string, fields: object) =>
     (await get(`/action-types/${type}/actions/${await anAction(type, fields)}`)).valueTypes
 
-  test('is a script if it parses as a function body with its own return, else a literal', async () => {
+  test('an attribute is a script if it parses as a function body with its own return, else a literal', async () => {
     const cases: [string, string][] = [
       ['https://example.org/return/here', 'LITERAL'],
       ["return 'https://example.org'", 'SCRIPT'],
@@ -72,7 +72,7 @@ suite('an attribute', () => {
     assert.equal((await valueTypesOf('send-email', { textExpression: inner })).textExpression, 'LITERAL')
   })
 
-  test('can be declared to be the other', async () => {
+  test('an attribute can be declared to be the other', async () => {
     const fields = { textExpression: 'return 1', valueTypes: { textExpression: 'LITERAL' } }
     assert.equal((await valueTypesOf('send-email', fields)).textExpression, 'LITERAL')
     const script = { textExpression: 'throw 1', valueTypes: { textExpression: 'SCRIPT' } }
@@ -110,7 +110,7 @@ suite('an attribute', () => {
     }
   })
 
-  test('gives a literal its value', () => {
+  test('an attribute gives a literal its value', () => {
     assert.equal(valueOfLiteral('webhook', 'webhookPayloadExpression', '{"a":1}'), '{"a":1}')
     assert.deepEqual(valueOfLiteral('metadata-update', 'metadataExpression', '{"a":1}'), { a: 1 })
     assert.deepEqual(valueOfLiteral('data-sample', 'dataSampleExpression', '[{"a":1}]'), [{ a: 1 }])
@@ -133,7 +133,7 @@ suite('writing an action', () => {
     ['alert-resolution', 'alert:update'],
   ]
   for (const [type, ...scopes] of needs)
-    test(`of type ${type} needs ${scopes.join(' and ')}`, async () => {
+    test(`writing an action of type ${type} needs ${scopes.join(' and ')}`, async () => {
       const body = await bodyOf(type)
       for (const missing of scopes) {
         const rest = scopes.filter((scope) => scope !== missing)
@@ -157,7 +157,7 @@ suite('writing an action', () => {
     await must(400, `POST ${pathOf('rule-execution')}`, { name: 'n', ruleId: 'nothing' })
   })
 
-  test('without the scope is 403, and its creator holds every scope on it', async () => {
+  test('writing an action without the scope is 403, and its creator holds every scope on it', async () => {
     await must(403, `POST ${pathOf('webhook')}`, {}, waypost.as(aCaller()))
     const reader = waypost.as(aCaller({ on: { [`action-${await anAction('webhook')}`]: ['webhook-action:read'] } }))
     assert.equal((await reader(`GET ${pathOf('webhook')}`)).body.totalElements, 1)

@@ -37,7 +37,7 @@ const stateOf = (endpoint: Endpoint, state: string) =>
   )
 
 suite('an alert setting', () => {
-  test('opens an alert and resolves it, and announces each once', async () => {
+  test('an alert setting opens an alert and resolves it, and announces each once', async () => {
     const endpoint = await aProvisionedEndpoint()
     const id = await make('/alert-settings', {
       ...settingOf(endpoint),
@@ -70,7 +70,7 @@ suite('an alert setting', () => {
     assert.deepEqual(content, [])
   })
 
-  test('with a resolution keeps the alert open between the two limits', async () => {
+  test('an alert setting with a resolution keeps the alert open between the two limits', async () => {
     const endpoint = await aProvisionedEndpoint()
     await make('/alert-settings', {
       ...settingOf(endpoint),

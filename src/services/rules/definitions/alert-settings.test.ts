@@ -32,7 +32,7 @@ async function partsOf(id: string) {
 const typesOf = (items: { type: string }[]) => items.map(({ type }) => type).sort()
 
 suite('an alert setting', () => {
-  test('is created, read, listed, changed and deleted', async () => {
+  test('an alert setting is created, read, listed, changed and deleted', async () => {
     const id = await make('/alert-settings', { ...fields, ...notices, message: 'm', description: 'd' })
     const path = `${rulesRoot}/alert-settings/${id}`
     const { body, headers } = await admin(`GET ${path}`)
@@ -51,7 +51,7 @@ suite('an alert setting', () => {
     await must(404, `GET ${path}`)
   })
 
-  test('is made of a rule, a trigger and two actions', async () => {
+  test('an alert setting is made of a rule, a trigger and two actions', async () => {
     const id = await make('/alert-settings', { ...fields, message: 'hot!' })
     const { rules, actions, triggers } = await partsOf(id)
     const [rule] = rules
@@ -67,7 +67,7 @@ suite('an alert setting', () => {
     assert.deepEqual(resolution.fields, alert)
   })
 
-  test('keeps its parts in step', async () => {
+  test('an alert setting keeps its parts in step', async () => {
     const id = await make('/alert-settings', { ...fields, ...notices })
     const before = await partsOf(id)
     assert.deepEqual(typesOf(before.actions), ['alert-activation', 'alert-resolution', 'send-email', 'webhook'])
@@ -98,7 +98,7 @@ suite('an alert setting', () => {
     assert.deepEqual(await partsOf(id), { rules: [], actions: [], triggers: [] })
   })
 
-  test('hides its parts from lists, and they cannot be changed alone', async () => {
+  test('an alert setting hides its parts from lists, and they cannot be changed alone', async () => {
     const id = await make('/alert-settings', { ...fields, name: 'hidden parts' })
     const { rules, actions, triggers } = await partsOf(id)
     const [ruleId, action, triggerId] = [rules[0]!.id, actions[0]!, triggers[0]!.id]
@@ -119,7 +119,7 @@ suite('an alert setting', () => {
     await must(409, `PUT ${rulesRoot}/rules/${ruleOfUser}${triggersPath}`, [triggerId])
   })
 
-  test('with a wrong field is 400 and names it', async () => {
+  test('an alert setting with a wrong field is 400 and names it', async () => {
     const cases: [object, RegExp][] = [
       [{ activationExpression: 'return (' }, /^activationExpression: line 1, column \d+/],
       [{ resolutionExpression: '})(); (() => {' }, /^resolutionExpression: line 1, column 1/],

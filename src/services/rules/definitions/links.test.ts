@@ -13,7 +13,7 @@ const actionsPath = (ruleId: string, type = 'webhook') => `${rulesRoot}/rules/${
 const idsOf = (items: { id: string }[]) => items.map(({ id }) => id)
 
 suite('triggers of a rule', () => {
-  test('are replaced by type; those that stay keep their place, new ones are appended', async () => {
+  test('triggers of a rule are replaced by type; those that stay keep their place, new ones are appended', async () => {
     const ruleId = await aRule()
     const [a, b, c] = [await cron(), await cron({ name: 'named' }), await cron()]
     const alert = await aTrigger('alert-lifecycle-event', { appName: app })
@@ -27,7 +27,7 @@ suite('triggers of a rule', () => {
     assert.deepEqual(rules.find(({ id }) => id === ruleId)?.triggerIds, [b, alert, c])
   })
 
-  test('are accepted in three forms', async () => {
+  test('triggers of a rule are accepted in three forms', async () => {
     const ruleId = await aRule()
     const [a, b] = [await cron(), await cron()]
     for (const body of [[a, b], { triggerIds: [a, b] }, [{ id: a }, { id: b }], [a, { id: b, name: 'x' }]]) {
@@ -37,7 +37,7 @@ suite('triggers of a rule', () => {
     }
   })
 
-  test('of type cron are added with PATCH', async () => {
+  test('triggers of a rule of type cron are added with PATCH', async () => {
     const ruleId = await aRule()
     const [a, b] = [await cron(), await cron()]
     await must(204, `PATCH ${triggersPath(ruleId)}`, [b])
@@ -66,7 +66,7 @@ suite('triggers of a rule', () => {
     assert.deepEqual(await get(`/rules/${ruleId}/triggers`), [])
   })
 
-  test('are at most 100', async () => {
+  test('triggers of a rule are at most 100', async () => {
     const ruleId = await aRule()
     const ids = await Promise.all(Array.from({ length: 101 }, () => cron()))
     await must(204, `PUT ${triggersPath(ruleId)}`, ids.slice(1))
@@ -85,7 +85,7 @@ suite('triggers of a rule', () => {
 })
 
 suite('actions of a rule', () => {
-  test('are positive and negative, in the order of attachment over all types', async () => {
+  test('actions of a rule are positive and negative, in the order of attachment over all types', async () => {
     const ruleId = await aRule()
     const [a, b] = [await anAction('webhook'), await anAction('webhook')]
     const mail = await anAction('send-email')
@@ -109,7 +109,7 @@ suite('actions of a rule', () => {
       assert.deepEqual(idsOf((await get(`/action-types/rule-execution/actions?ruleId=${named}`)).content), [id])
   })
 
-  test('with a wrong body are 400, and nothing changes', async () => {
+  test('actions of a rule with a wrong body are 400, and nothing changes', async () => {
     const ruleId = await aRule()
     const id = await anAction('webhook')
     await must(204, `PUT ${actionsPath(ruleId)}`, { positiveActionIds: [id] })
@@ -127,7 +127,7 @@ suite('actions of a rule', () => {
     assert.deepEqual(idsOf((await get(`/rules/${ruleId}/actions`)).positiveActions), [id])
   })
 
-  test('stay when their rule is deleted', async () => {
+  test('actions of a rule stay when their rule is deleted', async () => {
     const ruleId = await aRule()
     const id = await anAction('webhook')
     await must(204, `PUT ${actionsPath(ruleId)}`, { positiveActionIds: [id] })

@@ -9,7 +9,7 @@ const { waypost, admin, other, must, get, aRule } = await openRules()
 const { sql } = waypost.kit.db
 
 suite('a rule', () => {
-  test('is created enabled, as version 1, without runs', async () => {
+  test('a rule is created enabled, as version 1, without runs', async () => {
     const id = await aRule({ name: 'hot', expression: 'return 1 > 0', description: 'd', uiMetadata: '{"x":1}' })
     const { createdAt, updatedAt, ...rule } = await get(`/rules/${id}`)
     const statistics = { minDuration: 0, maxDuration: 0, avgDuration: 0, lastDuration: 0, count: 0 }
@@ -18,7 +18,7 @@ suite('a rule', () => {
     assert.equal(createdAt, updatedAt)
   })
 
-  test('gets a new version with every change, which stays readable', async () => {
+  test('a rule gets a new version with every change, which stays readable', async () => {
     const id = await aRule({ name: 'first', description: 'gone' })
     const second = { name: 'second', expression: 'return false', state: 'DISABLED' }
     await must(204, `PUT ${rulesRoot}/rules/${id}`, second)
@@ -46,7 +46,7 @@ suite('a rule', () => {
     assert.match(answer.body.message, /^expression: line 2, column \d+: /)
   })
 
-  test('honours If-Match and If-None-Match', async () => {
+  test('a rule honours If-Match and If-None-Match', async () => {
     const id = await aRule()
     const path = `${rulesRoot}/rules/${id}`
     const { etag } = (await admin(`GET ${path}`)).headers as { etag: string }
@@ -59,7 +59,7 @@ suite('a rule', () => {
     await must(404, `GET ${path}`)
   })
 
-  test('of another tenant is 404, and so is an id that is none', async () => {
+  test('a rule of another tenant is 404, and so is an id that is none', async () => {
     const id = await aRule()
     for (const path of [`${rulesRoot}/rules/${id}`, `${rulesRoot}/rules/nothing`]) {
       assert.equal((await other(`GET ${path}`)).status, 404)
@@ -74,7 +74,7 @@ suite('a list', () => {
   const namesOf = async (query: string) =>
     (await get(`/rules?description=${marker}&${query}`)).content.map(({ name }: { name: string }) => name)
 
-  test('has pages, in the order of creation or change', async () => {
+  test('a list has pages, in the order of creation or change', async () => {
     const ids: string[] = []
     for (const name of ['a', 'b', 'c']) ids.push(await aRule({ name, description: `of ${marker.toUpperCase()}` }))
     assert.deepEqual(await namesOf(''), ['c', 'b', 'a'])
@@ -87,14 +87,14 @@ suite('a list', () => {
       await must(400, `GET ${rulesRoot}/rules?${query}`)
   })
 
-  test('takes %, _ and quotes as plain characters', async () => {
+  test('a list takes %, _ and quotes as plain characters', async () => {
     for (const name of ['100%', '100_', "it's"]) await aRule({ name, description: marker })
     assert.deepEqual(await namesOf(`name=${encodeURIComponent('0%')}`), ['100%'])
     assert.deepEqual(await namesOf('name=0_'), ['100_'])
     assert.deepEqual(await namesOf(`name=${encodeURIComponent("IT'S")}`), ["it's"])
   })
 
-  test('shows what the caller may read', async () => {
+  test('a list shows what the caller may read', async () => {
     const id = await aRule({ description: marker })
     const reader = waypost.as(aCaller({ on: { [`rule-${id}`]: ['rule:read'] } }))
     const { totalElements, content } = await get('/rules', reader)
@@ -104,7 +104,7 @@ suite('a list', () => {
     await must(403, `POST ${rulesRoot}/rules`, { name: 'x' }, reader)
   })
 
-  test('has statistics of runs', async () => {
+  test('a list has statistics of runs', async () => {
     const id = await aRule({ description: marker })
     await sql`
       insert into rules.statistics (entity_id, tenant_id, count, total_ms, min_ms, max_ms, last_ms)

@@ -23,7 +23,7 @@ test('a snippet is created, read, listed, changed and deleted', async () => {
 })
 
 suite('a secret', () => {
-  test('never shows its value, and is sealed in the database', async () => {
+  test('a secret never shows its value, and is sealed in the database', async () => {
     const id = await make('/secrets', { name: 'api.key-1', value: 'very-secret-7', description: 'd' })
     const path = `${rulesRoot}/secrets/${id}`
     for (const address of [path, `${rulesRoot}/secrets`])
@@ -34,7 +34,7 @@ suite('a secret', () => {
     assert.equal(await values.secretValue('other', 'api.key-1'), undefined)
   })
 
-  test('is changed in part, and the new value is in force at once', async () => {
+  test('a secret is changed in part, and the new value is in force at once', async () => {
     const id = await make('/secrets', { name: 'part', value: 'old-value' })
     assert.equal(await values.maskSecrets('default', 'a old-value b'), 'a *** b')
     await must(204, `PUT ${rulesRoot}/secrets/${id}`, { value: 'new-value' })
@@ -46,7 +46,7 @@ suite('a secret', () => {
     assert.equal(await values.secretValue('default', 'renamed'), undefined)
   })
 
-  test('has a unique name of letters, digits and a few signs', async () => {
+  test('a secret has a unique name of letters, digits and a few signs', async () => {
     const id = await make('/secrets', { name: 'unique', value: 'x' })
     await must(409, `POST ${rulesRoot}/secrets`, { name: 'unique', value: 'y' })
     const second = await make('/secrets', { name: 'second', value: 'x' })
@@ -58,7 +58,7 @@ suite('a secret', () => {
     await must(201, `POST ${rulesRoot}/secrets`, { name: 'unique', value: 'y' }, other)
   })
 
-  test('is read by a script only if its writer may read it', async () => {
+  test('a secret is read by a script only if its writer may read it', async () => {
     const id = await make('/secrets', { name: 'guarded', value: 'g' })
     const allowed = aCaller({ on: { [`secret-${id}`]: ['secret:read'] } })
     assert.equal(await values.secretValue('default', 'guarded', allowed), 'g')

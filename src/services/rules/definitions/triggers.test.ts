@@ -12,7 +12,7 @@ const pathOf = (type: string, id = '') => `${rulesRoot}/trigger-types/${type}/tr
 
 suite('a trigger', () => {
   for (const type of triggerTypes)
-    test(`of type ${type} is created, read, listed, changed and deleted`, async () => {
+    test(`a trigger of type ${type} is created, read, listed, changed and deleted`, async () => {
       const { example } = triggerTypeDefinitions[type]
       const body = { ...example, appName: app, metadata: { room: 1, __proto__: undefined } }
       const { headers } = await must(201, `POST ${pathOf(type)}`, body)
@@ -35,7 +35,7 @@ suite('a trigger', () => {
       await must(404, `GET ${pathOf(type, id)}`)
     })
 
-  test('by its alias is the same, and its address has the other segment', async () => {
+  test('a trigger by its alias is the same, and its address has the other segment', async () => {
     const alias = 'endpoint-data-sample-updated'
     const { headers } = await must(201, `POST ${pathOf(alias)}`, { name: 'n', appName: app })
     assert.match(String(headers.location), /\/endpoint-data-samples-received\/triggers\//)
@@ -45,7 +45,7 @@ suite('a trigger', () => {
     await must(204, `DELETE ${pathOf('endpoint-data-samples-received', id)}`)
   })
 
-  test('names exactly one of application, version and endpoints', async () => {
+  test('a trigger names exactly one of application, version and endpoints', async () => {
     const { endpointId } = await anEndpoint(version)
     const type = 'endpoint-metadata-updated'
     await must(201, `POST ${pathOf(type)}`, { name: 'n', endpointIds: [endpointId, endpointId] })
@@ -57,7 +57,7 @@ suite('a trigger', () => {
     await must(201, `POST ${pathOf('cron')}`, { name: 'n', cronExpression: '* * * * *' })
   })
 
-  test('names only what its writer may read', async () => {
+  test('a trigger names only what its writer may read', async () => {
     const { endpointId } = await anEndpoint(version)
     const type = 'endpoint-metadata-updated'
     const scope = `tenant:${type}-trigger:create`
@@ -76,7 +76,7 @@ suite('a trigger', () => {
     await must(201, `POST ${pathOf(type)}`, { name: 'n', endpointIds: [endpointId] }, waypost.as(aCaller({ on })))
   })
 
-  test('keeps the ids of deleted endpoints, also when the trigger is written again', async () => {
+  test('a trigger keeps the ids of deleted endpoints, also when the trigger is written again', async () => {
     const [gone, kept] = [await anEndpoint(version), await anEndpoint(version)]
     const endpointIds = [gone.endpointId, kept.endpointId]
     const type = 'endpoint-metadata-updated'

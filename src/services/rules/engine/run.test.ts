@@ -30,14 +30,14 @@ const attach = (ruleId: string, type: string, positiveActionIds: string[], negat
   must(204, `PUT ${rulesRoot}/rules/${ruleId}/action-types/${type}/actions`, { positiveActionIds, negativeActionIds })
 
 suite('an evaluation', () => {
-  test('answers what the expression returns', async () => {
+  test('an evaluation answers what the expression returns', async () => {
     assert.deepEqual(await value('return { a: [1, null, "x"] }'), { a: [1, null, 'x'] })
     assert.equal(await value('return undefined'), null)
     assert.equal(await value('return "text"'), 'text')
     assert.equal(await value('return ctx.tenantId'), 'default')
   })
 
-  test('has the metadata and children that were given', async () => {
+  test('an evaluation has the metadata and children that were given', async () => {
     const { version } = await anApplication()
     const endpointId = await anEndpoint(version, { metadata: { level: 7 } })
     const given = { endpointMetadata: { level: 10 }, childrenEndpoints: [endpointId, 'unknown'] }
@@ -64,7 +64,7 @@ suite('an evaluation', () => {
     assert.equal((await admin(`POST ${rulesRoot}/expressions/evaluation`, { expression: 5 })).status, 400)
   })
 
-  test('encodes and decodes base64', async () => {
+  test('an evaluation encodes and decodes base64', async () => {
     for (const text of ['', 'a', 'ab', 'abc', 'Zürich ☂ 😀'])
       assert.deepEqual(
         await value(
@@ -75,7 +75,7 @@ suite('an evaluation', () => {
     assert.match(await problem("return ctx.toolbox.base64.decode('%')"), /base64/)
   })
 
-  test('calls only guarded addresses', async () => {
+  test('an evaluation calls only guarded addresses', async () => {
     for (const url of [
       'http://127.0.0.1:1/',
       'http://localhost/',
@@ -87,7 +87,7 @@ suite('an evaluation', () => {
     assert.match(await problem("return ctx.toolbox.httpClient.get('http://x', { headers: { host: 'y' } })"), /host/)
   })
 
-  test('calls the platform with the permissions of the caller', async () => {
+  test('an evaluation calls the platform with the permissions of the caller', async () => {
     const { version } = await anApplication()
     const endpointId = await anEndpoint(version, { metadata: { city: 'Kyiv' } })
     const call = `return ctx.toolbox.httpClient.get('/epr/api/v1/endpoints/${endpointId}/metadata', { platform: true })`
@@ -103,7 +103,7 @@ suite('an evaluation', () => {
 })
 
 suite('the context', () => {
-  test('has exactly the members that its documentation lists', async () => {
+  test('the context has exactly the members that its documentation lists', async () => {
     const { version } = await anApplication()
     const endpointId = await anEndpoint(version, { metadata: {} })
     const ruleId = await aRule({
@@ -128,7 +128,7 @@ suite('the context', () => {
 })
 
 suite('a rule on demand', () => {
-  test('returns its value as text, with a trace', async () => {
+  test('a rule on demand returns its value as text, with a trace', async () => {
     const cases: [expression: string, text: string][] = [
       ['return "plain"', 'plain'],
       ['return { a: 1 }', '{"a":1}'],
@@ -149,7 +149,7 @@ suite('a rule on demand', () => {
     }
   })
 
-  test('sees the fields of the body, but cannot replace members of the platform', async () => {
+  test('a rule on demand sees the fields of the body, but cannot replace members of the platform', async () => {
     const ruleId = await aRule({
       expression: 'console.log("n", ctx.n); return [ctx.n, ctx.tenantId, ctx.body, ctx.trigger]',
     })
@@ -160,7 +160,7 @@ suite('a rule on demand', () => {
     assert.equal((await execute(list, [1, 2])).returnedValue, '[1,2]')
   })
 
-  test('has the endpoint that the body names, if the caller may read it', async () => {
+  test('a rule on demand has the endpoint that the body names, if the caller may read it', async () => {
     const { app, version } = await anApplication()
     const endpointId = await anEndpoint(version, { metadata: { battery: { level: 3 } } })
     const ruleId = await aRule({ expression: 'return [ctx.endpoint, ctx.endpoint.getMetadata().battery.level]' })
@@ -174,7 +174,7 @@ suite('a rule on demand', () => {
     )
   })
 
-  test('runs positive actions for true, negative ones for false, and none for null', async () => {
+  test('a rule on demand runs positive actions for true, negative ones for false, and none for null', async () => {
     const { version } = await anApplication()
     const endpointId = await anEndpoint(version, { metadata: {} })
     const ruleId = await aRule({ expression: 'ctx.data.seen = 42; return ctx.result' })
@@ -190,7 +190,7 @@ suite('a rule on demand', () => {
     assert.deepEqual(body, { yes: 42, no: 42 })
   })
 
-  test('of another tenant, or unknown, is 404', async () => {
+  test('a rule on demand of another tenant, or unknown, is 404', async () => {
     const ruleId = await aRule()
     for (const ask of [other]) await must(404, `POST ${rulesRoot}/rules/${ruleId}/execute`, {}, ask)
     await must(404, `POST ${rulesRoot}/rules/unknown/execute`, {})
@@ -219,7 +219,7 @@ suite('a rule on demand', () => {
 })
 
 suite('traces', () => {
-  test('are listed newest first, by every filter', async () => {
+  test('traces are listed newest first, by every filter', async () => {
     const ruleId = await aRule({ expression: 'if (ctx.bad) throw new Error("no"); return 1' })
     const ran = [await execute(ruleId), await execute(ruleId, { bad: true })]
     const traces = (query: string) => get(`/traces?entityId=${ruleId}${query}`)
@@ -242,7 +242,7 @@ suite('traces', () => {
       await must(400, `GET ${rulesRoot}/traces?${query}`)
   })
 
-  test('of another tenant are invisible, and deleted by a tenant for itself', async () => {
+  test('traces of another tenant are invisible, and deleted by a tenant for itself', async () => {
     const ruleId = await aRule()
     await execute(ruleId)
     await eventually(async () => assert.equal((await get(`/traces?entityId=${ruleId}`)).totalElements, 1))

@@ -23,7 +23,7 @@ const {
 const { sql } = waypost.kit.db
 
 suite('a schedule', () => {
-  test('runs each tick once, without an endpoint, at the time planned', async () => {
+  test('a schedule runs each tick once, without an endpoint, at the time planned', async () => {
     const { ruleId, triggerId } = await aTriggeredRule(
       'cron',
       { cronExpression: '* * * * * *', timezone: 'Europe/Berlin' },
@@ -48,7 +48,7 @@ suite('a schedule', () => {
     assert.deepEqual([found[0].raisedOnEntityType, found[0].raisedOnEntityId], ['ON_DEMAND', triggerId])
   })
 
-  test('runs for every endpoint that its trigger covers', async () => {
+  test('a schedule runs for every endpoint that its trigger covers', async () => {
     const { app, version, endpointId } = await aProvisionedEndpoint()
     const second = await at.anEndpoint(version)
     const { ruleId } = await aTriggeredRule(
@@ -72,7 +72,7 @@ suite('a try', () => {
   const tryRule = async (ruleId: string, body: object) =>
     (await must(200, `POST ${rulesRoot}/rules/${ruleId}/try`, body)).body
 
-  test('runs the rule on a given event and returns what the actions would do', async () => {
+  test('a try runs the rule on a given event and returns what the actions would do', async () => {
     const { endpointId } = await aProvisionedEndpoint()
     const ruleId = await aRule({ expression: 'return ctx.trigger.endpointDataSamplesReceived.dataSamples[0].t > 30' })
     const actionId = await anAction('metadata-update', {
@@ -89,7 +89,7 @@ suite('a try', () => {
     assert.deepEqual(await get(`/traces?entityId=${ruleId}`), { totalElements: 0, content: [] })
   })
 
-  test('repeats the event of a trace', async () => {
+  test('a try repeats the event of a trace', async () => {
     const endpoint = await aProvisionedEndpoint()
     const { ruleId, traces } = await aTriggeredRule(
       'endpoint-data-samples-received',
@@ -103,7 +103,7 @@ suite('a try', () => {
     assert.deepEqual(JSON.parse(returnedValue), [14, endpoint.endpointId])
   })
 
-  test('sends no requests but GET to the platform, and has no secrets', async () => {
+  test('a try sends no requests but GET to the platform, and has no secrets', async () => {
     const ruleId = await aRule()
     const answer = async (call: string) =>
       JSON.parse((await tryRule(ruleId, { expression: `return ctx.toolbox.httpClient.${call}` })).returnedValue)
@@ -114,7 +114,7 @@ suite('a try', () => {
     assert.match(traces[0].reason, /secrets are available only/)
   })
 
-  test('with wrong fields is 400, of another tenant 404', async () => {
+  test('a try with wrong fields is 400, of another tenant 404', async () => {
     const ruleId = await aRule()
     const path = `POST ${rulesRoot}/rules/${ruleId}/try`
     for (const [body, field] of [
@@ -131,7 +131,7 @@ suite('a try', () => {
 })
 
 suite('a replay', () => {
-  test('finds the recorded messages for which the rule would return something else', async () => {
+  test('a replay finds the recorded messages for which the rule would return something else', async () => {
     const endpoint = await aProvisionedEndpoint()
     const { ruleId, traces } = await aTriggeredRule(
       'endpoint-data-samples-received',
@@ -162,7 +162,7 @@ suite('a replay', () => {
     await traces(4)
   })
 
-  test('with wrong fields is 400', async () => {
+  test('a replay with wrong fields is 400', async () => {
     const path = `POST ${rulesRoot}/rules/${await aRule()}/replays`
     for (const [body, field] of [
       [{ to: 'now' }, 'from'],
@@ -206,7 +206,7 @@ suite('a dead letter', () => {
     return { id, ruleId, triggerId, endpointId: endpoint.endpointId, traces }
   }
 
-  test('is listed with its reason, and runs again when it is retried', async () => {
+  test('a dead letter is listed with its reason, and runs again when it is retried', async () => {
     const { id, ruleId, triggerId, endpointId, traces } = await aDeadLetter()
     const found = async () => (await get('/dead-letters')).content.filter((one: { id: string }) => one.id === id)
     const [{ createdAt, ...letter }] = await found()
@@ -227,7 +227,7 @@ suite('a dead letter', () => {
     await must(404, `POST ${rulesRoot}/dead-letters/${id}/retry`)
   })
 
-  test('is an event for which a part of the platform has failed five times, and runs when this works again', async () => {
+  test('a dead letter is an event for which a part of the platform has failed five times, and runs when this works again', async () => {
     const endpoint = await aProvisionedEndpoint()
     const { ruleId, traces } = await aTriggeredRule(
       'endpoint-data-samples-received',
@@ -254,7 +254,7 @@ suite('a dead letter', () => {
     assert.deepEqual(await found(), [])
   })
 
-  test('can be deleted', async () => {
+  test('a dead letter can be deleted', async () => {
     const { id, traces } = await aDeadLetter()
     await must(404, `DELETE ${rulesRoot}/dead-letters/${id}`, undefined, other)
     await must(204, `DELETE ${rulesRoot}/dead-letters/${id}`)

@@ -11,7 +11,7 @@ const at = await openTriggeredRules()
 const { waypost, must, anAction, aProvisionedEndpoint, aTriggeredRule, linkTrigger, linkAction, send } = at
 
 suite('samples', () => {
-  test('start a rule once for each message, with the whole message', async () => {
+  test('samples start a rule once for each message, with the whole message', async () => {
     const endpoint = await aProvisionedEndpoint()
     const { ruleId, triggerId, traces } = await aTriggeredRule(
       'endpoint-data-samples-received',
@@ -43,7 +43,7 @@ suite('samples', () => {
     assert.ok(ruleId)
   })
 
-  test('are run in order', async () => {
+  test('samples are run in order', async () => {
     const endpoint = await aProvisionedEndpoint()
     const { traces } = await aTriggeredRule(
       'endpoint-data-samples-received',
@@ -59,7 +59,7 @@ suite('samples', () => {
     )
   })
 
-  test('do not start disabled rules, rules of other applications, or rules that were detached', async () => {
+  test('samples do not start disabled rules, rules of other applications, or rules that were detached', async () => {
     const [one, two] = [await aProvisionedEndpoint(), await aProvisionedEndpoint()]
     const rule = await aTriggeredRule('endpoint-data-samples-received', { appVersionName: one.version }, 'return 1')
     const other = await aTriggeredRule('endpoint-data-samples-received', { appName: two.app }, 'return 2')
@@ -96,7 +96,7 @@ suite('samples', () => {
 })
 
 suite('points', () => {
-  test('start a rule once for each message, with the series that its trigger names', async () => {
+  test('points start a rule once for each message, with the series that its trigger names', async () => {
     const endpoint = await aProvisionedEndpoint()
     const { traces } = await aTriggeredRule(
       'endpoint-time-series-updated',
@@ -118,7 +118,7 @@ suite('points', () => {
 })
 
 suite('metadata', () => {
-  test('starts rules whose trigger names a changed key, with texts', async () => {
+  test('metadata starts rules whose trigger names a changed key, with texts', async () => {
     const endpoint = await aProvisionedEndpoint()
     const script = 'return ctx.trigger.endpointMetadataUpdated'
     const all = await aTriggeredRule('endpoint-metadata-updated', { appName: endpoint.app }, script)
@@ -174,7 +174,7 @@ suite('metadata', () => {
 })
 
 suite('commands and alerts', () => {
-  test('start rules when a command is dispatched and when its result arrives', async () => {
+  test('commands and alerts start rules when a command is dispatched and when its result arrives', async () => {
     const endpoint = await aProvisionedEndpoint()
     const dispatched = await aTriggeredRule(
       'endpoint-command-dispatched',
@@ -198,7 +198,7 @@ suite('commands and alerts', () => {
     assert.deepEqual(returned(await result.traces(1)), [{ ...expected, statusCode: 200, responsePayload: 'ok' }])
   })
 
-  test('start rules when an alert opens', async () => {
+  test('commands and alerts start rules when an alert opens', async () => {
     const endpoint = await aProvisionedEndpoint()
     const alerts = await aTriggeredRule(
       'alert-lifecycle-event',

@@ -23,7 +23,7 @@ async function sweep() {
 }
 
 suite('deletion', () => {
-  test('of an endpoint hides its points immediately and deletes them later', async () => {
+  test('deletion of an endpoint hides its points immediately and deletes them later', async () => {
     const endpoint = await registerEndpoint(await unregisteredEndpoint())
     await collect(endpoint, [{ timestamp: 1, a: 1 }])
     await pack()
@@ -40,7 +40,7 @@ suite('deletion', () => {
     assert.equal((await sql`select from time_series.gone_endpoints`).length, 0)
   })
 
-  test('of an endpoint keeps samples that it sent after it was registered again', async () => {
+  test('deletion of an endpoint keeps samples that it sent after it was registered again', async () => {
     const application = await unregisteredEndpoint()
     const old = await registerEndpoint(application)
     await collect(old, [{ timestamp: 1, a: 1 }])
@@ -67,7 +67,7 @@ suite('deletion', () => {
     assert.deepEqual(await points(old.endpointId), remaining)
   })
 
-  test('of an application deletes its series, and a new one of the same name starts empty', async () => {
+  test('deletion of an application deletes its series, and a new one of the same name starts empty', async () => {
     const endpoint = await registerEndpoint(await unregisteredEndpoint())
     await collect(endpoint, [{ timestamp: 1, a: 1 }])
     await pack()
@@ -83,7 +83,7 @@ suite('deletion', () => {
     assert.deepEqual(await points('anew'), { 'auto~b/value': [[5, 1]] })
   })
 
-  test('of a tenant deletes all of its data, and nothing of others', async () => {
+  test('deletion of a tenant deletes all of its data, and nothing of others', async () => {
     const endpoint = await unregisteredEndpoint()
     const deletedTenantEndpoint = {
       ...endpoint,
@@ -112,7 +112,7 @@ suite('deletion', () => {
     assert.deepEqual(await points(endpoint.endpointId), { 'auto~a/value': [[1, 1]] })
   })
 
-  test('includes samples that arrived while their endpoint was unregistered', async () => {
+  test('deletion includes samples that arrived while their endpoint was unregistered', async () => {
     const application = await unregisteredEndpoint()
     const endpoint = await registerEndpoint(application)
     await collect(endpoint, [{ a: 1 }])

@@ -13,7 +13,7 @@ const daysAgo = (days: number) => today - days * dayMs
 const run = () => retention().run(() => {})
 
 suite('retention', () => {
-  test('deletes whole days by series, as previewed', async () => {
+  test('retention deletes whole days by series, as previewed', async () => {
     const endpoint = await unregisteredEndpoint({ retention: { days: 30, series: { 'auto~b': 7 } } })
     await configure(endpoint.applicationName, {})
     await collect(
@@ -47,7 +47,7 @@ suite('retention', () => {
     assert.equal((await service.api.previewRetention(endpoint)).points, 0)
   })
 
-  test('keeps all points of other applications, and drops a month only if no application keeps it', async () => {
+  test('retention keeps all points of other applications, and drops a month only if no application keeps it', async () => {
     const keeps = await unregisteredEndpoint()
     const withRetention = await unregisteredEndpoint({ retention: { days: 10 } })
     const old = Date.UTC(2024, 1, 3)
@@ -67,7 +67,7 @@ suite('retention', () => {
     assert.deepEqual(await points(keeps.endpointId), {})
   })
 
-  test('does not pack points that arrive too late, and counts them in the preview', async () => {
+  test('retention does not pack points that arrive too late, and counts them in the preview', async () => {
     const endpoint = await unregisteredEndpoint({ retention: { days: 30, series: { 'auto~b': 7 } } })
     await collect(endpoint, [
       { timestamp: daysAgo(40), a: 40, b: 40, c: 40 },

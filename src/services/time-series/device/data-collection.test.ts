@@ -68,13 +68,13 @@ suite('/json', () => {
       assert.deepEqual(collected, samples)
     })
 
-  test('accepts any text after the path', async () => {
+  test('/json accepts any text after the path', async () => {
     const { say, collected } = aDevice()
     for (const path of ['/json/abc', '/json/', '/json/a/b', '/json/json']) assert.deepEqual(await say(path, '1'), {})
     assert.deepEqual(collected, [1, 1, 1, 1])
   })
 
-  test('keeps the time of arrival and the endpoint', async () => {
+  test('/json keeps the time of arrival and the endpoint', async () => {
     const { say, messages } = aDevice()
     const receivedAt = new Date('2026-05-05T05:05:05.005Z')
     await say('/json', '[1,2]', { receivedAt })
@@ -84,7 +84,7 @@ suite('/json', () => {
     )
   })
 
-  test('is any JSON, as it was sent', () =>
+  test('a payload of /json is any JSON, as it was sent', () =>
     fc.assert(
       fc.asyncProperty(fc.jsonValue({ maxDepth: 4 }), async (value) => {
         const text = JSON.stringify(value)
@@ -108,14 +108,14 @@ suite('/json', () => {
     ['{"t": 1e400}', /t: 1e400 is not a number/],
   ]
   for (const [payload, problem] of bad)
-    test(`rejects ${JSON.stringify(payload).slice(0, 40)} completely`, async () => {
+    test(`/json rejects ${JSON.stringify(payload).slice(0, 40)} completely`, async () => {
       const { say, messages } = aDevice()
       const error = await rejectsWith(say('/json', payload), 400)
       assert.match(error.message, problem)
       assert.deepEqual(messages, [])
     })
 
-  test('accepts ten thousand samples', async () => {
+  test('/json accepts ten thousand samples', async () => {
     const { say, collected } = aDevice()
     await say('/json', JSON.stringify(Array.from({ length: 10_000 }, (_, n) => n)))
     assert.equal(collected.length, 10_000)
@@ -150,13 +150,13 @@ suite('/plain', () => {
 
   const bad = ['', ' ', 'm', 'abc47', '--5', '%47', 'NaN', 'Infinity', '1e999', '{"a":1}', '5\0', '-']
   for (const payload of [...bad, `1${' '.repeat(300)}`, '9'.repeat(1_000_000), Buffer.from([0x35, 0xb0])])
-    test(`rejects ${JSON.stringify(payload).slice(0, 30)}`, async () => {
+    test(`/plain rejects ${JSON.stringify(payload).slice(0, 30)}`, async () => {
       const { say, messages } = aDevice()
       await rejectsWith(say('/plain/altitude', payload), 400)
       assert.deepEqual(messages, [])
     })
 
-  test('has a metric of one level', async () => {
+  test('/plain has a metric of one level', async () => {
     const { say } = aDevice()
     for (const path of ['/plain', '/plain/', '/plain/a/b']) await rejectsWith(say(path, '5'), 404)
     await rejectsWith(say(`/plain/${'x'.repeat(256)}`, '5'), 400)
@@ -164,7 +164,7 @@ suite('/plain', () => {
     assert.deepEqual(plainSample('__proto__', Buffer.from('1')), { '__proto__-value': 1, '__proto__-unit': 'number' })
   })
 
-  test('is a number of any size with any unit', () =>
+  test('a payload of /plain is a number of any size with any unit', () =>
     fc.assert(
       fc.property(
         fc.double({ noNaN: true, noDefaultInfinity: true }),
@@ -178,7 +178,7 @@ suite('/plain', () => {
 })
 
 suite('a message', () => {
-  test('is acknowledged when it is stored', async () => {
+  test('a message is acknowledged when it is stored', async () => {
     let release = () => {}
     const held = new Promise<void>((resolve) => {
       release = resolve
@@ -195,14 +195,14 @@ suite('a message', () => {
     assert.deepEqual(collected, [1])
   })
 
-  test('fails when it cannot be stored', async () => {
+  test('a message fails when it cannot be stored', async () => {
     const failing = receiver(async () => {
       throw DatabaseUnavailable()
     })
     await rejectsWith(aDevice(failing).say('/json', '[1]'), 503)
   })
 
-  test('to another resource is a 404', async () => {
+  test('a message to another resource is a 404', async () => {
     const { say } = aDevice()
     for (const path of ['', '/', '/jsonx', '/data', '/JSON']) await rejectsWith(say(path, '1'), 404)
   })
@@ -236,14 +236,14 @@ suite('enrichment', () => {
     }
   }
 
-  test('is off by default', async () => {
+  test('enrichment is off by default', async () => {
     for (const config of [undefined, {}, { enabled: false }]) {
       const { send } = await aSpeaker(config, { city: 'Kyiv' })
       assert.deepEqual(await send([{ t: 1 }]), [{ t: 1 }])
     }
   })
 
-  test('adds the metadata to samples that are objects', async () => {
+  test('enrichment adds the metadata to samples that are objects', async () => {
     const { send } = await aSpeaker({ enabled: true }, { city: 'Kyiv' })
     const sample = { t: 1, '~ep-metadata': { city: 'Kyiv' } }
     assert.deepEqual(await send([{ t: 1 }, 5, null, [{ t: 1 }], 'x']), [sample, 5, null, [{ t: 1 }], 'x'])
@@ -251,25 +251,25 @@ suite('enrichment', () => {
     assert.deepEqual(await send([1, 2]), [1, 2])
   })
 
-  test('uses the configured path', async () => {
+  test('enrichment uses the configured path', async () => {
     const { send } = await aSpeaker({ enabled: true, path: 'about' }, { city: 'Kyiv' })
     assert.deepEqual(await send({ t: 1 }), [{ t: 1, about: { city: 'Kyiv' } }])
   })
 
-  test('uses the configuration of the version if there is one', async () => {
+  test('enrichment uses the configuration of the version if there is one', async () => {
     const on = await aSpeaker({ enabled: false }, { city: 'Kyiv' }, { enabled: true, path: 'about' })
     assert.deepEqual(await on.send({ t: 1 }), [{ t: 1, about: { city: 'Kyiv' } }])
     const off = await aSpeaker({ enabled: true }, { city: 'Kyiv' }, { enabled: false })
     assert.deepEqual(await off.send({ t: 1 }), [{ t: 1 }])
   })
 
-  test('rejects an invalid configuration', async () => {
+  test('enrichment rejects an invalid configuration', async () => {
     const { app } = await anApplication()
     for (const config of [{ enabled: 'yes' }, { enabled: true, path: '' }, { enabled: true, path: 5 }, true])
       assert.equal((await configure(app, config as object)).status, 400, JSON.stringify(config))
   })
 
-  test('uses changed metadata immediately', async () => {
+  test('enrichment uses changed metadata immediately', async () => {
     const { send, endpointId } = await aSpeaker({ enabled: true }, { city: 'Kyiv' })
     await send({ t: 1 })
     await waypost.ask(Register).updateMetadata(endpointId, { merge: { city: 'Lviv' } })
@@ -280,7 +280,7 @@ suite('enrichment', () => {
     assert.deepEqual(await send({ t: 3 }), [{ t: 3, '~ep-metadata': metadata }])
   })
 
-  test('reads again after a while: connects on other nodes are not sent to this one', async () => {
+  test('enrichment reads again after a while: connects on other nodes are not sent to this one', async () => {
     const { send, endpointId } = await aSpeaker({ enabled: true }, { city: 'Kyiv' })
     await send({ t: 1 })
     await waypost.kit.db
@@ -290,7 +290,7 @@ suite('enrichment', () => {
     assert.deepEqual(await send({ t: 3 }), [{ t: 3, '~ep-metadata': { city: 'Lviv' } }])
   })
 
-  test('rejects a message whose enriched samples exceed the limit', async () => {
+  test('enrichment rejects a message whose enriched samples exceed the limit', async () => {
     const { send } = await aSpeaker({ enabled: true }, { text: 'x'.repeat(60_000) })
     const error = await rejectsWith(send(Array.from({ length: 1000 }, () => ({}))), 400)
     assert.match(error.message, /expected at most \d+ samples/)
@@ -331,7 +331,7 @@ suite('a service that handles samples', () => {
     listen()
   })
 
-  test('gets the samples as stored, before the device gets its acknowledgement', async () => {
+  test('a service that handles samples gets the samples as stored, before the device gets its acknowledgement', async () => {
     const { say, app, version, endpointId } = await aSpeaker()
     const receivedAt = new Date('2026-05-05T05:05:05.005Z')
     await say('/json', '[{"t": 1}, "text"]', { receivedAt, correlationId: 'c-7' })
@@ -343,7 +343,7 @@ suite('a service that handles samples', () => {
     )
   })
 
-  test('does not get rejected messages', async () => {
+  test('a service that handles samples does not get rejected messages', async () => {
     const { say } = await aSpeaker()
     await rejectsWith(say('/json', '["bad"]'), 503)
     await rejectsWith(say('/json', '['), 400)
@@ -352,7 +352,7 @@ suite('a service that handles samples', () => {
     assert.deepEqual(publishedSamples.splice(0)[0]!.messages[0]!.samples, ['good'])
   })
 
-  test('gets many samples in a few events of limited size', async () => {
+  test('a service that handles samples gets many samples in a few events of limited size', async () => {
     const many = await aSpeaker()
     await Promise.all(Array.from({ length: 700 }, (_, n) => many.say('/json', `[${n}]`)))
     const rich = await aSpeaker({ enabled: true })

@@ -59,7 +59,7 @@ suite('sums of packed points', () => {
     )
   })
 
-  test('are undefined for texts, for numbers with many digits, and for chunks that overlap samples', () => {
+  test('sums of packed points are undefined for texts, for numbers with many digits, and for chunks that overlap samples', () => {
     const [hour, always] = [intervalOf('1h')!, { from: 0, to: 1e15 }]
     const numbers = pointsOf([begin, begin + 1000, begin + 2000], [1, 2, 3])
     const beside = (time: number) => sumsOfPacked(pack(numbers), hour, always, pointsOf([time], [9]))

@@ -15,7 +15,7 @@ function csvOf(endpoint: DeviceEndpoint, query: Record<string, string>) {
 }
 
 suite('CSV', () => {
-  test('has a line for each point and a column for each value name', async () => {
+  test('CSV has a line for each point and a column for each value name', async () => {
     const values = ['lat', 'lon'].map((name) => ({ path: name, name }))
     const endpoint = await unregisteredEndpoint({ 'time-series': { names: { place: { values } } } })
     await collect(endpoint, [
@@ -41,7 +41,7 @@ suite('CSV', () => {
     assert.deepEqual(answer.text.split('\r\n'), [...expected, ''])
   })
 
-  test('quotes texts and prevents them from being formulas', async () => {
+  test('CSV quotes texts and prevents them from being formulas', async () => {
     const endpoint = await unregisteredEndpoint({
       'time-series': { 'auto-extract': false, names: { s: { values: [{ path: 't' }] } } },
     })
@@ -85,14 +85,14 @@ suite('CSV', () => {
     assert.equal(text, ['timestamp,endpointId,series,value', ...lines, ''].join('\r\n'))
   })
 
-  test('prevents endpoint ids from being formulas', async () => {
+  test('CSV prevents endpoint ids from being formulas', async () => {
     const endpoint = await registerEndpoint(await unregisteredEndpoint(), `-cmd-${Date.now()}`)
     await collect(endpoint, [{ timestamp: start, x: 1 }])
     const { text } = await csvOf(endpoint, { timeSeriesName: 'auto~x' })
     assert.equal(text.split('\r\n')[1], `${iso(0)},'${endpoint.endpointId},auto~x,1`)
   })
 
-  test('supports aggregation, descending order and empty results', async () => {
+  test('CSV supports aggregation, descending order and empty results', async () => {
     const endpoint = await unregisteredEndpoint()
     await collect(
       endpoint,
@@ -115,7 +115,7 @@ suite('CSV', () => {
     assert.deepEqual([rejected.status, rejected.headers['content-type']], [400, 'application/json; charset=utf-8'])
   })
 
-  test('is sent to clients whose Accept header prefers it', () => {
+  test('CSV is sent to clients whose Accept header prefers it', () => {
     for (const accept of [
       'text/csv',
       'TEXT/CSV; header=present',

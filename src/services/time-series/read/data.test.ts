@@ -42,7 +42,7 @@ function whole({ status, body, text }: Answer) {
 const point = (seconds: number, value: unknown) => ({ timestamp: dateAfter(seconds), values: { value } })
 
 suite('historical points', () => {
-  test('are read of several endpoints and series, whether packed or not', async () => {
+  test('historical points are read of several endpoints and series, whether packed or not', async () => {
     const endpoint = await unregisteredEndpoint()
     const otherEndpoint = await registerEndpoint(endpoint)
     await collect(endpoint, [sample(1, { x: 1, y: 10 }), sample(2, { x: 2 })])
@@ -114,7 +114,7 @@ suite('historical points', () => {
     assert.deepEqual(await seen({ fromDate: '2026-01-01T02:00:01+02:00', toDate: '2026-01-01T00:00:03' }), [2])
   })
 
-  test('accept dates relative to now', async () => {
+  test('historical points accept dates relative to now', async () => {
     const endpoint = await unregisteredEndpoint()
     const ago = (minutes: number) => ({ timestamp: Date.now() - minutes * 60_000, x: minutes })
     await collect(endpoint, [ago(1), ago(10), ago(60 * 25)])
@@ -132,7 +132,7 @@ suite('historical points', () => {
     assert.deepEqual(await seen('0'), [1, 10, 1500])
   })
 
-  test('are filtered by endpoints, in every form of a list', async () => {
+  test('historical points are filtered by endpoints, in every form of a list', async () => {
     const endpoint = await unregisteredEndpoint()
     const [two, three] = [await registerEndpoint(endpoint), await registerEndpoint(endpoint)]
     for (const target of [endpoint, two, three]) await collect(target, [sample(1, { x: 1, y: 1 })])
@@ -151,7 +151,7 @@ suite('historical points', () => {
     assert.deepEqual((await read(endpoint, { timeSeriesName: 'no-such' })).body, [])
   })
 
-  test('are rejected with the name of the invalid field', async () => {
+  test('historical points are rejected with the name of the invalid field', async () => {
     const endpoint = await unregisteredEndpoint()
     const cases: [Record<string, string>, string][] = [
       [{}, 'timeSeriesName'],
@@ -183,7 +183,7 @@ suite('historical points', () => {
 suite('permission to read points', () => {
   const scopes = ['endpoint:read', 'time-series:read']
 
-  test('needs both scopes, on the application or on single endpoints', async () => {
+  test('permission to read points needs both scopes, on the application or on single endpoints', async () => {
     const endpoint = await registerEndpoint(await unregisteredEndpoint())
     const otherEndpoint = await registerEndpoint(endpoint)
     for (const target of [endpoint, otherEndpoint]) await collect(target, [sample(1, { x: 1 })])
@@ -262,7 +262,7 @@ suite('a response over a socket', () => {
     return chunks
   }
 
-  test('is sent in chunks, while it is one object with all points of the endpoint', async () => {
+  test('a response over a socket is sent in chunks, while it is one object with all points of the endpoint', async () => {
     const endpoint = await unregisteredEndpoint()
     await fill(endpoint, 20_000)
     const chunks = await chunksOf(path(endpoint))

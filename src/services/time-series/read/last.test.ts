@@ -21,7 +21,7 @@ const read = async (endpoint: DeviceEndpoint, query: Record<string, string> = {}
 }
 
 suite('the last points', () => {
-  test('are one for each series, immediately after storing, before and after packing', async () => {
+  test('the last points are one for each series, immediately after storing, before and after packing', async () => {
     const endpoint = await unregisteredEndpoint()
     const otherEndpoint = await registerEndpoint(endpoint)
     await collect(endpoint, [
@@ -65,7 +65,7 @@ suite('the last points', () => {
     assert.deepEqual(await read(endpoint, { limit: '1', offset: '2' }), { [endpoint.endpointId]: { s: [older[1]] } })
   })
 
-  test('accept a body, an empty body and no body', async () => {
+  test('the last points accept a body, an empty body and no body', async () => {
     const endpoint = await unregisteredEndpoint()
     await collect(endpoint, [
       { timestamp: today, x: 1 },
@@ -103,7 +103,7 @@ suite('the last points', () => {
     assert.equal(await newest('0001-01-01'), undefined)
   })
 
-  test('are found however old they are, of endpoints that stopped at different times', async () => {
+  test('the last points are found however old they are, of endpoints that stopped at different times', async () => {
     const endpoint = await unregisteredEndpoint()
     const [two, three] = [await registerEndpoint(endpoint), await registerEndpoint(endpoint)]
     const times = [today - 3 * dayMs, today - 400 * dayMs, today - 10_000 * dayMs, Date.parse('0001-01-02T00:00:00Z')]
@@ -186,7 +186,7 @@ suite('the last points', () => {
       assert.deepEqual((await read(endpoint, { limit }))[endpoint.endpointId]['auto~y'], [point(ago(7), 7)])
   })
 
-  test('are rejected with the name of the invalid field', async () => {
+  test('the last points are rejected with the name of the invalid field', async () => {
     const endpoint = await unregisteredEndpoint()
     for (const [query, field] of [
       ['limit=0', 'limit'],
@@ -203,7 +203,7 @@ suite('the last points', () => {
     assert.equal((await admin(`POST ${urlOf(endpoint)}`, [])).status, 400)
   })
 
-  test('are those of endpoints that the caller may read', async () => {
+  test('the last points are those of endpoints that the caller may read', async () => {
     const endpoint = await registerEndpoint(await unregisteredEndpoint())
     const otherEndpoint = await registerEndpoint(endpoint)
     for (const target of [endpoint, otherEndpoint])

@@ -41,7 +41,7 @@ async function read(endpoint: DeviceEndpoint, query: Record<string, string>) {
 }
 
 suite('aggregation by interval', () => {
-  test('returns one value for each interval, packed or not', async () => {
+  test('aggregation by interval returns one value for each interval, packed or not', async () => {
     const endpoint = await unregisteredEndpoint()
     const samples = [0, 10, 20, 60, 70, 24 * 60, 24 * 60 + 1].map((minute, x) => ({
       timestamp: start + minute * 60_000,
@@ -69,7 +69,7 @@ suite('aggregation by interval', () => {
     }
   })
 
-  test('by the wall clock of a time zone, packed or not', async () => {
+  test('points are aggregated by the wall clock of a time zone, packed or not', async () => {
     const endpoint = await unregisteredEndpoint()
     // The clock of Berlin changes on 29 March, a day of 23 hours.
     const first = Date.UTC(2026, 2, 27, 23)
@@ -95,7 +95,7 @@ suite('aggregation by interval', () => {
     }
   })
 
-  test('ignores points outside of the dates, also of the same day', async () => {
+  test('aggregation by interval ignores points outside of the dates, also of the same day', async () => {
     const endpoint = await unregisteredEndpoint()
     await collect(
       endpoint,
@@ -112,7 +112,7 @@ suite('aggregation by interval', () => {
     )
   })
 
-  test('rejects invalid requests with the name of the field', async () => {
+  test('aggregation by interval rejects invalid requests with the name of the field', async () => {
     const endpoint = await unregisteredEndpoint()
     const url = `/epts/api/v1/applications/${endpoint.applicationName}/time-series/data`
     for (const [query, field] of [
@@ -185,7 +185,7 @@ function random(below: number) {
 }
 
 suite('aggregation of random points in parts of any size', () => {
-  test('equals aggregation of all points at once', async () => {
+  test('aggregation of random points in parts of any size equals aggregation of all points at once', async () => {
     const values = [
       { path: 'a', name: 'a' },
       { path: 'b', name: 'b' },
@@ -239,7 +239,7 @@ suite('aggregation of random points in parts of any size', () => {
     }
   })
 
-  test('reads stored sums for whole days, and points only where sums do not suffice', async () => {
+  test('aggregation of random points in parts of any size reads stored sums for whole days, and points only where sums do not suffice', async () => {
     const endpoint = await unregisteredEndpoint()
     const hours = (day: number) =>
       Array.from({ length: 24 }, (_, hour) => ({ timestamp: start + day * dayMs + hour * 3_600_000, x: hour }))
@@ -274,7 +274,7 @@ suite('aggregation of random points in parts of any size', () => {
 })
 
 suite('downsampling', () => {
-  test('returns at most the requested points of each value, with ends and peak, in the requested order', async () => {
+  test('downsampling returns at most the requested points of each value, with ends and peak, in the requested order', async () => {
     const endpoint = await unregisteredEndpoint()
     const samples = Array.from({ length: 3000 }, (_, step) => ({
       timestamp: start + step * 60_000,
@@ -294,7 +294,7 @@ suite('downsampling', () => {
     assert.equal((await read(endpoint, { points: '5000' }))[endpoint.endpointId]!['auto~x']!.length, 3001)
   })
 
-  test('works for more points than fit into memory', async () => {
+  test('downsampling works for more points than fit into memory', async () => {
     const endpoint = await unregisteredEndpoint()
     const samples = Array.from({ length: 2000 }, (_, step) => ({
       timestamp: start + step * 60_000,

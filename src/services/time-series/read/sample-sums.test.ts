@@ -106,7 +106,7 @@ const samplesFrom = (time: number, count: number) =>
   Array.from({ length: count }, (_, index) => ({ timestamp: time + index * 600_000, x: index / 4, y: -index }))
 
 suite('aggregation of samples that are not packed', () => {
-  test('reads sums instead of points, also in small parts and before 1970', async () => {
+  test('aggregation of samples that are not packed reads sums instead of points, also in small parts and before 1970', async () => {
     const endpoint = await unregisteredEndpoint(configuration)
     const other = await registerEndpoint(endpoint)
     await collect(endpoint, samplesFrom(begin, 200))
@@ -115,7 +115,7 @@ suite('aggregation of samples that are not packed', () => {
     assert.deepEqual(new Set(await check([endpoint, other], 350)), new Set([0]))
   })
 
-  test('reads the points of an endpoint with a time that was written twice, or a value that is not a number', async () => {
+  test('aggregation of samples that are not packed reads the points of an endpoint with a time that was written twice, or a value that is not a number', async () => {
     const endpoint = await unregisteredEndpoint(configuration)
     const [twice, text, huge] = [
       await registerEndpoint(endpoint),
@@ -135,7 +135,7 @@ suite('aggregation of samples that are not packed', () => {
     assert.deepEqual(result[`${huge.endpointId} x`], [[begin, 1.7e308]])
   })
 
-  test('counts no point twice whose slot is packed, and lets late samples replace packed points', async () => {
+  test('aggregation of samples that are not packed counts no point twice whose slot is packed, and lets late samples replace packed points', async () => {
     const endpoint = await unregisteredEndpoint(configuration)
     const late = await registerEndpoint(endpoint)
     for (const target of [endpoint, late]) await collect(target, samplesFrom(begin, 30))
@@ -147,7 +147,7 @@ suite('aggregation of samples that are not packed', () => {
     await check([endpoint, late])
   })
 
-  test('equals aggregation of the points, for random samples', async () => {
+  test('aggregation of samples that are not packed equals aggregation of the points, for random samples', async () => {
     const random = seededInteger(20261117)
     const first = await unregisteredEndpoint(configuration)
     const endpoints = [first, await registerEndpoint(first), await registerEndpoint(first)]

@@ -11,7 +11,7 @@ const put = (ask: Ask, { versionName }: DeviceEndpoint, body: unknown) =>
 const at = (timestamp: unknown, values: unknown = { value: 1 }) => ({ timestamp, values })
 
 suite('writing points', () => {
-  test('stores numbers, texts, booleans and nulls of several endpoints in one request', async () => {
+  test('writing points stores numbers, texts, booleans and nulls of several endpoints in one request', async () => {
     const endpoint = await registerEndpoint(await unregisteredEndpoint())
     const otherEndpoint = await registerEndpoint(endpoint)
     const answer = await put(admin, endpoint, {
@@ -97,7 +97,7 @@ suite('writing points', () => {
 suite('permission to write points', () => {
   const all = ['endpoint:read', 'endpoint:update', 'time-series:update']
 
-  test('needs both scopes on the endpoint', async () => {
+  test('permission to write points needs both scopes on the endpoint', async () => {
     const endpoint = await registerEndpoint(await unregisteredEndpoint())
     const body = { [endpoint.endpointId]: { a: [at(1)] } }
     const as = (scopes: string[]) => waypost.as(aCaller({ on: { [`endpoint-${endpoint.endpointId}`]: scopes } }))

@@ -63,7 +63,7 @@ suite('encoded records', () => {
     })
     .map(({ bytesLeftOut, ...one }) => ({ ...one, payloadBytes: one.payload.length + bytesLeftOut }))
 
-  test('are decoded unchanged', () => {
+  test('encoded records are decoded unchanged', () => {
     fc.assert(
       fc.property(fc.array(record, { minLength: 1, maxLength: 40 }), (records) => {
         const columns = decodeColumns(encoded(records))
@@ -75,7 +75,7 @@ suite('encoded records', () => {
     )
   })
 
-  test('of an unknown format are rejected', () => {
+  test('encoded records of an unknown format are rejected', () => {
     const data = encoded([aStored()])
     data[0] = 9
     assert.throws(() => decodeColumns(data), /unknown format 9/)
@@ -83,7 +83,7 @@ suite('encoded records', () => {
 })
 
 suite('packing', () => {
-  test('makes blocks within an hour, in the order of time, of all records', () => {
+  test('packing makes blocks within an hour, in the order of time, of all records', () => {
     const records = Array.from({ length: 1000 }, (_, n) =>
       aStored({ micros: base + ((n * 7919) % 1000) * 7_200_000, correlationId: `c-${n.toString(36)}` }),
     )
@@ -104,7 +104,7 @@ suite('packing', () => {
       assert.equal(Math.floor(firstAt / hourMicros), Math.floor(lastAt / hourMicros))
   })
 
-  test('gives the same result in a thread', async () => {
+  test('packing gives the same result in a thread', async () => {
     const thread = createPackThread()
     const sources = [{ data: encoded(Array.from({ length: 600 }, (_, n) => aStored({ micros: base + n }))) }]
     const result = await thread.pack(sources, 600)
@@ -116,7 +116,7 @@ suite('packing', () => {
     await thread.stop()
   })
 
-  test('takes less than 30 bytes for a message with a payload of 150 bytes and five values', () => {
+  test('packing takes less than 30 bytes for a message with a payload of 150 bytes and five values', () => {
     let seed = 7
     const random = (from: number, to: number) => {
       seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0
