@@ -1,4 +1,4 @@
-/** Commands, configurations, rollouts and uploads during thirty rounds of kill -9 of one of two nodes. A violation ends the run with an error. */
+/** Runs commands, configurations, rollouts and uploads while one of two nodes is killed (kill -9) thirty times. A violation ends the run with an error. */
 import { killControlRounds } from '../test/faults/control.ts'
 import { withTemporaryDirectory } from './platform.ts'
 import type { Figure } from './report.ts'

@@ -1,4 +1,4 @@
-/** Rules during thirty rounds of kill -9 of one of two nodes. The run ends with an error if an event is lost or repeated. */
+/** Runs rules while one of two nodes is killed (kill -9) thirty times. The run ends with an error if an event is lost or repeated. */
 import { killEffectRounds } from '../test/faults/rule-effects.ts'
 import type { Figure } from './report.ts'
 

@@ -79,7 +79,7 @@ async function compareSpeed(): Promise<Figure[]> {
     median(measured.map((round) => round[name][figure] / round.bare[figure]))
   const rate = (name: 'bare' | 'ours', figure: keyof Rate) => median(measured.map((round) => round[name][figure]))
   const atLeast = { min: 0.7 }
-  // Processor time of all threads of the process: dispatching counts, other work of the machine does not.
+  // Processor time of all threads in the process: dispatching counts, other work of the machine does not.
   return [
     { name: 'Bare library, context of 1 KB, one core', value: rate('bare', 'perCpuSecond'), unit: '/s' },
     { name: 'Sandbox, context of 1 KB, one core', value: rate('ours', 'perCpuSecond'), unit: '/s' },

@@ -13,7 +13,7 @@ const publishType = 3
 const packetIdMax = 60_000
 const result = { statusCode: 200, payload: { done: true } }
 
-/** A message that stores nothing, and the start of the topic of its response. */
+/** A message that stores nothing, and the prefix of its response topic. */
 interface Request {
   extension: string
   path: string

@@ -63,7 +63,7 @@ export interface Fleet {
 
 /** A loopback address has fewer ports than this. */
 const perAddress = 20_000
-/** Last letter of the topic of an answer that is not an error. */
+/** Last letter of an answer's topic, unless the answer is an error. */
 const lastOfStatus = 's'.charCodeAt(0)
 const readBuffer = Buffer.allocUnsafe(64 * 1024)
 

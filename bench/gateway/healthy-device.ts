@@ -48,7 +48,7 @@ export async function healthyDevice(prepared: PreparedData): Promise<Figure[]> {
   }
 }
 
-/** Returns the p99 of the answers of the next seconds. */
+/** Returns the p99 latency of answers in the next seconds. */
 async function p99(child: ChildProcess): Promise<number> {
   await times(child)
   await sleep(seconds * 1000)

@@ -1,4 +1,4 @@
-/** Downloads of a software file by many devices at the same time, compared with those of a file of the binary data service. */
+/** Measures many devices that download a software file at the same time, compared with a file of the binary data service. */
 import { once } from 'node:events'
 import { Agent, get } from 'node:http'
 import { client } from '../../test/harness/client.ts'

@@ -1,5 +1,5 @@
 /**
- * Writes a week of traffic of one busy tenant, mixed with a hundredth of another's: as rows, one for each record, for comparison, and
+ * Writes a week of traffic of one busy tenant, mixed with traffic of another tenant that is a hundredth of it: as rows, one for each record, for comparison, and
  * the same records as blocks.
  */
 import type { Pool } from '../../src/kernel/db.ts'

@@ -14,7 +14,7 @@ export async function* readEvents(response: Response, limit: Limit): AsyncGenera
     while (true) {
       limit.restartClock()
       const { done, value } = await reader.read()
-      // The time of the reader of the events does not count.
+      // The time that the reader of the events takes does not count.
       limit.stopClock()
       if (done) return
       rest += decoder.decode(value, { stream: true })

@@ -13,7 +13,7 @@ export type UploadOnce =
 /** Bytes of an answer as they arrive. */
 export type Download = ReadableStream<Uint8Array<ArrayBuffer>>
 
-/** An event of a stream of server-sent events. */
+/** One server-sent event. */
 export interface ServerEvent {
   event: string
   data: string

@@ -15,7 +15,7 @@ interface Parts {
   baseUrl(): string
   settings: Pick<GatewaySettings, 'mqttUrl' | 'mqttsUrl'>
   tenants: Pick<Tenants, 'get'>
-  /** Addresses of the open listeners of this node; undefined while they are closed. */
+  /** Addresses of this node's open listeners; undefined while they are closed. */
   listeners(): { mqttUrl: string; mqttsUrl: string } | undefined
 }
 

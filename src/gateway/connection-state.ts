@@ -26,7 +26,7 @@ export interface ConnectionState {
   lastRoute: Route | undefined
   /** All routes by prefix. Created with the second route, because most devices have one. */
   routes: Map<string, Route> | undefined
-  /** First of the linked list of endpoints that the connection represents. */
+  /** Head of a linked list: the endpoints that the connection represents. */
   endpoints: Binding | undefined
   subscriptions: Subscribed | undefined
   /** Settles when earlier messages are identified; later ones wait for it, to keep their order. */
@@ -63,7 +63,7 @@ export interface Binding {
   boundAt: number
   /** Claim number of the CONNECT. */
   readonly claim: number
-  /** The highest number of an earlier binding of this endpoint that this node knew of. */
+  /** The highest binding number that this node knew for the endpoint before. */
   readonly follows: number
   /** Number of this binding in the database; 0 until it is written. */
   number: number

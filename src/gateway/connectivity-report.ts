@@ -27,7 +27,7 @@ export interface ReportDeps {
 
 interface Numbered {
   change: Change
-  /** Higher than the number of every earlier change of the endpoint, on any node. */
+  /** Higher than the numbers of all earlier changes to the endpoint, on any node. */
   number: number
 }
 

@@ -9,7 +9,7 @@ import type { Realm, TokenOwner } from './types.ts'
 
 export interface AccessTokens {
   verify(token: string): Promise<TokenOwner>
-  /** Returns all claims of a valid token of this realm, undefined for an invalid token. */
+  /** Returns all claims of a token if it is valid in this realm; undefined otherwise. */
   read(realm: Realm, token: string): Promise<JWTPayload | undefined>
 }
 

@@ -19,7 +19,7 @@ export function createCallerNow({ db, now }: Pick<Kit, 'db' | 'now'>, access: Ac
   return async (tenantId, { type, id }) => {
     try {
       if (type === 'api-key') return await callerOfKey(tenantId, id)
-      // The roles of a user of an external issuer are known only from its token.
+      // If an external issuer signs in a user, their roles are known only from the token.
       if ((type !== 'user' && type !== 'client') || id.includes(':')) return undefined
       return await access.callerOf(access.subjectOf({ tenantId, type, id }))
     } catch (error) {

@@ -21,7 +21,7 @@ export const TokensDenied = defineEvent<{ tenantId: string; ids: string[]; expir
   { description: 'Access tokens ended before they expired, by revocation, logout or deletion of their user' },
 )
 
-/** Without a subject, the permissions of all subjects of the tenant have to be read again. */
+/** Without a subject, caches read the permissions of the whole tenant again. */
 export const AccessChanged = defineEvent<{
   tenantId: string
   subject?: { type: 'user' | 'client' | 'api-key'; id: string }

@@ -24,7 +24,7 @@ export const issuerLengthMax = 500
 
 export interface ExternalToken {
   tenantId: string
-  /** `<id of the registration>:<sub>`, which never equals the id of a user of our realms. */
+  /** `<id of the registration>:<sub>`, which never equals the id of a user in our realms. */
   userId: string
   exp: number
   user: store.ExternalUser

@@ -49,7 +49,7 @@ const compilePattern = (pattern: string) =>
 const bytesMaxDefault = 64 * 1024
 
 /**
- * Returns a reader of JSON payloads of this shape: 400 with the field if it does not match, 413 above `bytesMax` (64 KiB). `empty`
+ * Returns a reader for JSON payloads of this shape: 400 with the field if it does not match, 413 above `bytesMax` (64 KiB). `empty`
  * is the value of a missing payload, which is an error otherwise. For `roundIntegers` see `parseJson`.
  */
 export function jsonPayload<S extends TSchema>(

@@ -2,7 +2,7 @@
 import type { PlatformError } from './errors.ts'
 import { describedAs, Type } from './schema.ts'
 
-/** The format of the error bodies of an API. All formats are made from the same errors. */
+/** The format of error bodies in an API. All formats are made from the same errors. */
 export interface ErrorFormat {
   name: string
   body(error: PlatformError): Record<string, unknown>

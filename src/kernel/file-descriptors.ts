@@ -22,7 +22,7 @@ export type Listener = 'http' | 'mqtt'
 export interface ConnectionShare {
   /** Maximum number of open connections. */
   readonly max: number
-  /** Default of the maximum number of connections from one address. */
+  /** Default for the maximum number of connections from one address. */
   readonly perAddress: number
   open: number
   /** Counts a refused connection and logs it, at most every ten seconds for each reason. */

@@ -61,7 +61,7 @@ export const jobsSchema = 'jobs'
 /** Tables of pg-boss that a backup includes; the others describe the installation. */
 export const jobsTables = ['job', 'job_dependency', 'queue', 'schedule', 'subscription']
 
-/** Returns the version of the tables of pg-boss, which creates and migrates them itself; null if there are none. */
+/** Returns the version of pg-boss's tables, which it creates and migrates itself; null if there are none. */
 export async function readJobsVersion(sql: Sql): Promise<number | null> {
   const [exists] = await sql`select to_regclass('jobs.version') is not null as yes`
   if (!exists?.yes) return null

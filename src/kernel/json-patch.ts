@@ -87,7 +87,7 @@ function* patchSteps(document: unknown, operations: unknown[]): Generator<undefi
   return holder.root
 }
 
-/** Copies JSON in a third of the time of structuredClone. */
+/** Copies JSON three times as fast as structuredClone. */
 const cloneJson = (value: unknown): unknown =>
   typeof value === 'object' && value !== null ? JSON.parse(JSON.stringify(value)) : value
 

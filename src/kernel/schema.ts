@@ -97,7 +97,7 @@ export const isBytes = (shape: TSchema) => (shape as { format?: string }).format
 export const Events = (options: { description?: string; examples?: string[] } = {}) =>
   Type.Unsafe<never>({ type: 'string', contentMediaType: 'text/event-stream', ...options })
 
-/** Returns the media type of a body of this shape. */
+/** Returns the media type for a body of this shape. */
 export const mediaTypeOf = (shape: TSchema): string =>
   isBytes(shape)
     ? 'application/octet-stream'

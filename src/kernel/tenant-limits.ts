@@ -7,11 +7,11 @@ import { tenantLimitsUnknown } from './log-messages.ts'
 export interface TenantLimitValues {
   /** Bytes of samples and of the traffic log. */
   bytesPerDay: number
-  /** HTTP requests of all callers of the tenant. */
+  /** HTTP requests by all callers of the tenant. */
   requestsPerSecond: number
 }
 
-/** Reads the limits of the packages of these tenants. 0 means that the package has no limit of its own. */
+/** Reads the limits in the packages of these tenants. 0 means that the package has no limit of its own. */
 export type ReadTenantLimits = (tenantIds: string[]) => Promise<Map<string, TenantLimitValues>>
 
 export interface TenantLimits {

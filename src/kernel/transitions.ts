@@ -1,4 +1,4 @@
-/** An allowed change of the state of an object. `by` is the actor or event that may cause it. */
+/** An allowed change of an object's state. `by` is the actor or event that may cause it. */
 export interface Transition<State extends string, Actor extends string> {
   from: State
   to: State

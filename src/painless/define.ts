@@ -27,7 +27,7 @@ export interface Definition {
   constructors?: Record<string, Body>
   /** By signature: `int indexOf(String,int)`, `static int parseInt(String)`. */
   methods?: Methods
-  /** Signature of the abstract method of a functional interface. */
+  /** Signature of the abstract method, for a functional interface. */
   functional?: string
 }
 

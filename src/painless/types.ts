@@ -5,7 +5,7 @@ export interface Type {
   /** Canonical name: `int`, `def`, `java.util.List`, `int[]`. */
   readonly name: string
   readonly primitive: boolean
-  /** Type of the elements of an array. */
+  /** Element type, for an array. */
   readonly element?: Type
   /** Class of a reference type that is neither an array nor `def`. */
   readonly info?: ClassInfo

@@ -10,7 +10,7 @@ export interface Box {
   readonly value: number
 }
 
-/** An array: `elementType` is the name of the type of its elements, `items` holds them as that type does. */
+/** An array: `elementType` names the type of its elements; `items` holds them as that type does. */
 export interface JavaArray {
   readonly elementType: string
   readonly items: unknown[]

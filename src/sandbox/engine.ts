@@ -6,7 +6,7 @@ const pageBytes = 65_536
 /** Stack, static data and fragmentation of the allocator, beyond the values of the script. */
 const overheadBytes = 8 * 1024 * 1024
 
-/** Functions of the C interface of quickjs-wasi that the sandbox uses. A `value` is a pointer to a value of the guest. */
+/** The C functions in quickjs-wasi that the sandbox calls. A `value` is a pointer to a value of the guest. */
 export interface EngineExports {
   memory: WebAssembly.Memory
   __stack_pointer: WebAssembly.Global

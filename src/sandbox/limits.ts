@@ -4,14 +4,14 @@ export interface Limits {
   timeMs: number
   /** Loop iterations, function calls and steps of regular expressions; counted in units of `stepUnit`. */
   steps: number
-  /** UTF-8 bytes of the result, and of each kept member of the context. */
+  /** UTF-8 bytes of the result, and of each context member that is kept. */
   resultBytes: number
   logLines: number
   /** UTF-8 bytes of all log lines. */
   logBytes: number
   /** Greatest number of calls of each host function; a function that is not listed cannot be called. */
   calls: Record<string, number>
-  /** UTF-8 bytes of the arguments and of the result of one host call. */
+  /** UTF-8 bytes of arguments and result for one host call. */
   callBytes: number
 }
 
@@ -29,11 +29,11 @@ export const defaultLimits: Limits = {
   callBytes: 1024 * 1024,
 }
 
-/** Memory of all values of a script; WebAssembly memory is capped a little above it (`engine.ts`). */
+/** Memory for all values that a script holds; WebAssembly memory is capped a little above it (`engine.ts`). */
 export const memoryMax = 64 * 1024 * 1024
 
 /** Greatest length of a script, in UTF-16 code units (document 5, 5.4). */
 export const scriptLength = 65_536
 
-/** Greatest size of the JSON text of a context. */
+/** Maximum size of a context as JSON text. */
 export const inputLength = 8 * 1024 * 1024

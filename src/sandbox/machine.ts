@@ -27,7 +27,7 @@ export interface MachineHost {
 export interface MachineOptions {
   module: WebAssembly.Module
   worlds: Record<string, string>
-  /** Limit of the memory of all values of a script. */
+  /** Memory limit for all values that a script holds. */
   memoryBytes: number
 }
 

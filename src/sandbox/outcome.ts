@@ -1,4 +1,4 @@
-/** The end of one run of a script. */
+/** The outcome of one script run. */
 export type Outcome = Success | Failure
 
 interface Ended {
@@ -11,7 +11,7 @@ export interface Success extends Ended {
   ok: true
   /** JSON text of the result; `null` if the script returned nothing. */
   json: string
-  /** JSON texts of the members of the context that were to be kept. */
+  /** Context members that were to be kept, as JSON texts. */
   kept: Record<string, string>
 }
 

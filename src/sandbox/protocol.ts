@@ -40,7 +40,7 @@ export interface CallReply {
 
 /** Cells of the memory that the pool and a worker thread share. */
 export const cells = {
-  /** Number of claimed units of the batch. The thread adds one for each unit; the pool sets `revoked` to take the rest back. */
+  /** Number of units in the batch that the thread has claimed. It adds one for each unit; the pool sets `revoked` to take the rest back. */
   claimed: 0,
   /** Number of the unit in progress plus one; 0 between batches. */
   current: 3,
@@ -53,7 +53,7 @@ export const revoked = 1 << 30
 
 export interface WorkerData extends MachineOptions {
   shared: Int32Array<SharedArrayBuffer>
-  /** Folder of compiled code of the main thread, which a thread does not inherit; undefined if there is none. */
+  /** The main thread's folder for compiled code, which other threads do not inherit; undefined if there is none. */
   compileCache: string | undefined
   /** Receives replies to host calls. */
   replies: MessagePort

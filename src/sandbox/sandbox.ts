@@ -19,7 +19,7 @@ export interface SandboxOptions {
   /** Threads in total, including those whose scripts run for long or wait for host calls. */
   threads?: number
   threadsPerTenant?: number
-  /** Memory of all values of a script, at most 64 MiB. */
+  /** Memory for all values that a script holds, at most 64 MiB. */
   memoryBytes?: number
   /** Jobs of one tenant that may wait. */
   queuePerTenant?: number

@@ -107,7 +107,7 @@ export function currentUnit({ shared }: Thread): number | undefined {
   return current === 0 ? undefined : current - 1
 }
 
-/** A thread of this priority gets a third of the time of a normal one. A much lower one would starve on a busy machine and time out. */
+/** A thread of this priority gets a third of the processor time that a normal thread gets. With a much lower priority it would starve on a busy machine and time out. */
 const lowPriority = 5
 
 /**

@@ -58,7 +58,7 @@ before(async () => {
 
 const wrap = (open: string, body: Buffer, close: string) => Buffer.concat([Buffer.from(open), body, Buffer.from(close)])
 
-/** Limit of CPU time of this thread, which other processes do not affect. */
+/** Limit for this thread's CPU time, which other processes do not affect. */
 const stallMaxMs = 60
 
 /** Asserts that the shortest stall of several runs is below the limit; compilation and garbage collection slow single runs. */

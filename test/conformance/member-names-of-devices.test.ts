@@ -1,4 +1,4 @@
-/** Names that every JavaScript object inherits are ordinary keys of metadata and of the payloads of devices. */
+/** Names that every JavaScript object inherits are ordinary keys in metadata and in device payloads. */
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { catalogue } from '../../src/assembly/catalogue.ts'

@@ -107,7 +107,7 @@ async function recoverySeconds(fleet: Fleet) {
 }
 
 export interface SlowDiskReport extends FleetReport {
-  /** Duration of a commit of one row without the fault. */
+  /** Duration of committing one row without the fault. */
   usualCommitMs: number
   slowCommitMs: number
   acknowledgedPerSecond: number

@@ -8,7 +8,7 @@ export const Happened = defineEvent<{ tenantId: string; key: string; n: number }
 
 export interface WorkerTask {
   connection: ConnectionOptions
-  /** Name of this run of the process; each restart gets a new name. */
+  /** Name of this process run; each restart gets a new name. */
   name: string
 }
 

@@ -49,7 +49,7 @@ const dayMs = 86_400_000
 const start = Date.UTC(2026, 0, 5)
 const isInvalid = (n: number) => n % 17 === 5
 const samplesIn = (n: number) => (n % 5 === 3 ? 3 : 1)
-/** Times alternate between four days, so that each slot has samples of all of them. */
+/** Times alternate between four days, so that each slot has samples of all four days. */
 const timeOf = (n: number, index: number) => start + (n % 4) * dayMs + n * 100 + index
 
 /** Returns samples; an invalid message has one sample with a number where text is configured, so all of it is rejected. */

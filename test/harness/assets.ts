@@ -1,4 +1,4 @@
-/** Fixture of the tests of assets: the service with the register, and builders of types, assets, endpoints and relations. */
+/** Fixture for tests of assets: the service with the register, and builders of types, assets, endpoints and relations. */
 import assert from 'node:assert/strict'
 import assets from '../../src/services/assets/index.ts'
 import { aTenantAdmin } from './builders.ts'

@@ -1,4 +1,4 @@
-/** Fixture of the tests of configurations: services with open listeners, endpoints with their topics, and calls of the API. */
+/** Fixture for tests of configurations: services with open listeners, endpoints with their topics, and calls of the API. */
 import assert from 'node:assert/strict'
 import configuration from '../../src/services/configuration/index.ts'
 import type { TestDevice } from './device.ts'

@@ -12,7 +12,7 @@ export interface TestConsole {
   browser: BrowserContext
   /** Calls the API as the administrator of the tenant: `api('GET /iam/api/v1/me')`. */
   api: ReturnType<typeof client>
-  /** Address of a path of the console: `/endpoints`. */
+  /** Address for a path in the console: `/endpoints`. */
   address(path: string): string
   /** Opens a page; the first one signs in. */
   open(path: string): Promise<Page>

@@ -1,4 +1,4 @@
-/** Fixture of the tests of the ingest facade: the services that it needs, over a real database, with open listeners. */
+/** Fixture for tests of the ingest facade: the services that it needs, over a real database, with open listeners. */
 import assert from 'node:assert/strict'
 import ingest from '../../src/services/ingest/index.ts'
 import timeSeries from '../../src/services/time-series/index.ts'

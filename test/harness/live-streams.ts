@@ -1,4 +1,4 @@
-/** Fixture of the tests of live streams: services with open listeners, and callers whose permissions can change. */
+/** Fixture for tests of live streams: services with open listeners, and callers whose permissions can change. */
 import assert from 'node:assert/strict'
 import { Identity } from '../../src/identity/contract.ts'
 import type { Caller } from '../../src/kernel/contract.ts'

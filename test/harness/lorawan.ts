@@ -62,7 +62,7 @@ export function lorawanFixtures({ admin, anApplication }: Opened) {
     }
   }
 
-  /** Returns the values of a series of an application by endpoint: `[[time, value], …]`, oldest first. */
+  /** Returns the values of a series by endpoint, for one application: `[[time, value], …]`, oldest first. */
   async function valuesOf(app: string, series: string, ask: Ask = admin): Promise<Record<string, [string, unknown][]>> {
     const dates = 'fromDate=2000-01-01T00:00:00Z&toDate=2100-01-01T00:00:00Z'
     const path = `/epts/api/v1/applications/${app}/time-series/data?timeSeriesName=${series}&${dates}`

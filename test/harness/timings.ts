@@ -54,7 +54,7 @@ type Moment = ReturnType<typeof now>
 let since: Moment = { seconds: 0, cpu: 0, children: 0 }
 let running: { directory: string; file: string } | undefined
 
-/** Path of the list of files that run in shared processes (shared-process.ts). */
+/** Path of the file that lists the tests which run in shared processes (shared-process.ts). */
 export const sharedFilesPath = (directory: string) => join(directory, 'files.json')
 const timingsIn = (directory: string) => join(directory, 'timings.jsonl')
 const runningIn = (directory: string) => join(directory, 'running')

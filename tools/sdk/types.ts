@@ -21,7 +21,7 @@ export function shapeTypes({ components }: ApiDocument): string {
     .join('\n')
 }
 
-/** Returns the type of a value of this shape. */
+/** Returns the type that a value of this shape has. */
 export function typeText(shape: Shape, indent: string): string {
   if (shape.$ref) return shape.$ref.split('/').pop()!
   if (shape.const !== undefined) return literal(shape.const)
@@ -58,7 +58,7 @@ function arrayText({ items, prefixItems }: Shape, indent: string) {
   return / [|&] /.test(text) ? `(${text})[]` : `${text}[]`
 }
 
-/** Returns the type of the values of an object with any keys. */
+/** Returns the value type of an object with any keys. */
 function valueText({ additionalProperties, patternProperties }: Shape, indent: string) {
   const [pattern] = Object.values(patternProperties ?? {})
   const value = typeof additionalProperties === 'object' ? additionalProperties : pattern

@@ -1,4 +1,4 @@
-/** Common part of all servers of the bench: listens, reports its port, collects garbage on request, exits with its parent. */
+/** Common part of all servers in the bench: listens, reports its port, collects garbage on request, exits with its parent. */
 import net from 'node:net'
 
 /** Available because of --expose-gc. */

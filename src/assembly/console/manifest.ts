@@ -12,7 +12,7 @@ export interface Manifest {
   /** Name of the script that the page loads. */
   script: string
   style: string
-  /** Name of the script of the worker that all tabs share. */
+  /** Name of the worker script; all tabs share this worker. */
   worker: string
   files: Record<string, BuiltFile>
 }

@@ -2,5 +2,5 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { userFolder } from '../../config.ts'
 
-/** Returns the folder of the logins of the command line. */
+/** Returns the folder in which the command line keeps its logins. */
 export const userDirectory = () => join(userFolder() ?? join(homedir(), '.config'), 'waypost')

@@ -41,7 +41,7 @@ export const textField = (kind: string, fields: Fields, name: string): string =>
   throw new CommandError(`${kind}: ${name} is missing; every ${kind} has one`, 2)
 }
 
-/** Returns the fields of the body of an operation that an object has. */
+/** Returns the fields of an object that the body of an operation takes. */
 export function fieldsFor(operation: string, item: Fields): Fields {
   const names = describe(operation)?.body?.fields?.map(({ name }) => name) ?? []
   return Object.fromEntries(
@@ -61,7 +61,7 @@ interface Described {
   idField?: string
   /** False for objects that the platform itself has. */
   isOwn?(item: Fields): boolean
-  /** Arguments of the list and of create, one set for each object above; default: none. */
+  /** Arguments for list and create, one set for each object above; default: none. */
   parents?(client: Client): AsyncIterable<Fields>
   endpoints?: Kind['endpoints']
 }

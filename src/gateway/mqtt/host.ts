@@ -87,7 +87,7 @@ export interface Connection<S = unknown> {
   /** Owner and client id. */
   readonly sessionKey: string
   readonly open: boolean
-  /** Claim number of its CONNECT: greater than that of every earlier CONNECT of the client, on any node. */
+  /** Claim number of its CONNECT: greater than the numbers of all earlier CONNECTs by the client, on any node. */
   readonly claim: number
   state: S
   /**

@@ -5,7 +5,7 @@ export interface Limits {
   packetBytesMax: number
   /** Size of a CONNECT packet. */
   connectBytesMax: number
-  /** Total size of incomplete packets of all connections. */
+  /** Total size of incomplete packets on all connections. */
   partialBytesMax: number
   /** Time within which a packet must be complete. */
   packetTimeoutSeconds: number

@@ -1,4 +1,4 @@
-/** Types of the parts of oidc-provider 9 that we use; the package has none. */
+/** Types for oidc-provider 9, as far as we use it; the package has none. */
 declare module 'oidc-provider' {
   import type { EventEmitter } from 'node:events'
   import type { IncomingMessage, ServerResponse } from 'node:http'

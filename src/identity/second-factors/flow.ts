@@ -49,7 +49,7 @@ export function createFlow(kit: Pick<Kit, 'secrets' | 'baseUrl'>, factors: Secon
     /** Shows the page of the present stage. */
     show: (request: FlowRequest) => showStage(deps, request, 200),
 
-    /** Handles a form of one of the pages. */
+    /** Handles the form that a page has sent. */
     async advance(request: FlowRequest): Promise<FlowResult> {
       const { stage, amr } = request.state
       const step = textIn(request.form.step)

@@ -37,7 +37,7 @@ export interface Outcome<R> {
 interface CommonOptions {
   /** Describes the work in a list of tasks, for example "Register endpoints". */
   title: string
-  /** Number of retries of a failing page, see `JobOptions`. */
+  /** Number of retries when a page fails, see `JobOptions`. */
   retries?: number
   /** Number of tasks of this type that one node runs at the same time. */
   parallel?: number

@@ -1,4 +1,4 @@
-/** Recognizes errors of PostgreSQL and of connections. */
+/** Recognizes errors from PostgreSQL and from connections. */
 import { DatabaseError } from 'pg'
 
 /** A connection was lost, could not be opened, or did not become free in time. `code` starts with `CONNECTION_`. */

@@ -1,4 +1,4 @@
-/** Encodes messages of PostgreSQL's protocol, and sends all messages of one turn of the event loop in one write. */
+/** Encodes messages of PostgreSQL's protocol, and sends all messages that one turn of the event loop produces in one write. */
 import type { Socket } from 'node:net'
 import type { Encoded } from './values.ts'
 
@@ -161,7 +161,7 @@ function writeLength({ chunk, start, end }: Output, from: number, ownBytes: numb
   chunk.writeInt32BE(end - start - from + ownBytes, start + from - 4)
 }
 
-/** Starts a message, and schedules the write of all messages of this turn. */
+/** Starts a message, and schedules one write for all messages of this turn of the event loop. */
 function beginMessage(output: Output, kind: number): number {
   if (!output.scheduled) {
     output.scheduled = true

@@ -16,7 +16,7 @@ export interface PoolOptions {
   name?: string
   /**
    * Plans each statement once per connection, whatever its values are. Use it only for statements with one good plan; planning takes
-   * a third of the time of a query for a page of results.
+   * a third of the time that a query for a page of results takes.
    */
   plans?: 'once'
   /** Time limit of a statement; beyond it the caller gets an error with code 57014. 0 means no limit. */

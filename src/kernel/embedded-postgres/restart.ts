@@ -5,7 +5,7 @@ const pauseMs = 500
 const pauseMaxMs = 5000
 
 /**
- * Starts the server, and restarts it whenever it exits by itself, because of a lack of memory or disk space. Connections are refused
+ * Starts the server, and restarts it whenever it exits by itself, for example when memory or disk space runs out. Connections are refused
  * until it runs again.
  */
 export async function startWithRestarts(start: () => Promise<Server>, log: (line: string) => void): Promise<Server> {

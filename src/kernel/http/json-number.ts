@@ -44,7 +44,7 @@ function judgeMagnitude(bytes: Uint8Array, first: number, end: number, exponentA
     if (leading >= 0 && point < mantissaEnd) break
   }
   if (leading < 0) return 'storable'
-  // The power of ten of the leading digit.
+  // The decimal exponent of the leading digit.
   const power = (leading < point ? point - leading - 1 : point - leading) + exponentOf(bytes, exponentAt, end)
   if (power > 308) return 'unstorable'
   return power < 308 ? 'storable' : 'unclear'

@@ -130,7 +130,7 @@ const securityOf = ({ scope, keyHeader }: Operation['access'], alternatives: str
   return scope === 'none' ? [] : alternatives.flatMap((names) => [{ bearer: names }, { apiKey: names }])
 }
 
-/** Returns the error statuses of an operation of this kind, in addition to those in its `response`. */
+/** Returns the error statuses that an operation of this kind has, in addition to those in its `response`. */
 function failuresOf({ method, access, schema }: Pick<Operation, 'method' | 'access' | 'schema'>): number[] {
   const statuses = new Set([429, 503, ...Object.keys(schema.fails ?? {}).map(Number)])
   if (access.scope !== 'none') statuses.add(401)

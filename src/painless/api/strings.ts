@@ -181,7 +181,7 @@ export function decodeBase64(text: string): string {
   return sized(Buffer.from(text, 'base64').toString('utf8'))
 }
 
-/** Returns the text of a raw value of a primitive type, as `StringBuilder.append` prints it. */
+/** Returns a raw primitive value as text, as `StringBuilder.append` prints it. */
 export function rawText(value: unknown, kind: string): string {
   if (kind === 'char') return String.fromCharCode(value as number)
   if (kind === 'double') return doubleText(value as number)

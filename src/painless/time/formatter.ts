@@ -155,7 +155,7 @@ export function parseAny(formatter: Formatter, text: string): Temporal {
   throw parseError(text)
 }
 
-/** Returns the days of what was read; parts that a pattern leaves out are those of the start of 1970 if `lenient`. */
+/** Returns the parsed date in days. If `lenient`, parts that the pattern leaves out are those of 1970-01-01. */
 function resolveDay(fields: Map<string, number>, lenient: boolean): number | undefined {
   const get = (name: string) => fields.get(name)
   const year = get('year') ?? get('weekYear')

@@ -43,7 +43,7 @@ export function select(data: unknown, path: string): unknown {
     return Object.hasOwn(object, step.key) ? valueAt(object[step.key], depth + 1) : undefined
   }
 
-  /** Returns the number of elements, or the values of the rest of the path in those elements that have it. */
+  /** Returns the number of elements, or the values at the rest of the path, from the elements that have it. */
   const ofEachElement = (array: unknown[], depth: number) =>
     depth === steps.length
       ? array.length

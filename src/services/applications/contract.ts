@@ -36,7 +36,7 @@ export interface Applications {
     read: (config: C, version: ApplicationVersionRef) => T,
   ): (version: ApplicationVersionRef) => T | Promise<T>
   /**
-   * Returns a page of applications of a tenant, all or these `names`, in the order of their names. Each has the
+   * Returns a page of a tenant's applications, all or these `names`, in the order of their names. Each has the
    * configurations of the instance at the application and at its versions.
    */
   configurationPage<C>(query: {

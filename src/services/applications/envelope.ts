@@ -78,7 +78,7 @@ interface StoredConfiguration {
 const wrap = (rows: StoredConfiguration[], inner: (config: StoredConfiguration['config']) => object) =>
   JSON.stringify(Object.fromEntries(rows.map(({ instance, config }) => [instance, { platform: inner(config) }])))
 
-/** Writes the envelope of one application, or of one of its versions. */
+/** Writes the envelope of one application or one application version. */
 export const writeEnvelope = (
   rows: StoredConfiguration[],
   target: { applicationName: string; versionName?: string | undefined },

@@ -151,14 +151,10 @@ async function run(steps: Step[]) {
       true,
       'a record of what is effective',
     )
-  const records = shown.map((record: Record<string, string>) =>
+  const keys = shown.map((record: Record<string, string>) =>
     [record.appVersionName, record.name, record.configId].join(' '),
   )
-  assert.equal(
-    new Set(records).size,
-    records.length,
-    'there must be one record for each version, name and configuration',
-  )
+  assert.equal(new Set(keys).size, keys.length, 'there must be one record for each version, name and configuration')
   await sensor?.end()
 }
 

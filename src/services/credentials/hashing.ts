@@ -1,6 +1,6 @@
 /**
  * Runs bcrypt on libuv's threads, at most two at a time, because the process has only four of them. Each tenant has a
- * queue and the queues take turns, so a flood of logins of one tenant does not block others. A full queue gets 429.
+ * queue and the queues take turns, so many logins in one tenant do not block others. A full queue gets 429.
  */
 import { availableParallelism } from 'node:os'
 import bcrypt from 'bcrypt'

@@ -24,7 +24,7 @@ export interface Queue {
 
 interface Deps {
   outlet: Outlet
-  /** Returns the id of the last event of a batch, or undefined if a stream that resumes with it would miss something. */
+  /** Returns the id of the last event in a batch, or undefined if a stream that resumes with it would miss something. */
   position(): string | undefined
   /** Adds to the bytes that wait on all streams; negative once they are sent. */
   countQueued(bytes: number): void

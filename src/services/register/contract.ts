@@ -46,7 +46,7 @@ export interface Containments {
   link(sql: Sql, tenantId: string, relations: Containment[]): Promise<void>
   /** Unlinks endpoints; ignores what is not linked. */
   unlink(sql: Sql, tenantId: string, relations: Containment[]): Promise<void>
-  /** Columns tenant_id, from_id, to_id and created_date of current relations, as a part of a statement of another service. */
+  /** Columns tenant_id, from_id, to_id and created_date of current relations, as SQL for a statement in another service. */
   current(sql: Sql): Fragment
   /** Columns of `current`, and ended_date and number, for relations that have ended. A relation that ended later has a greater number. */
   ended(sql: Sql): Fragment
@@ -248,14 +248,14 @@ export interface Register {
     page: { after: number; limit: number },
   ): Promise<ExportedEndpoint[]>
   /**
-   * Finds the endpoints of a page of a bulk task, in order, and blocks their deletion until the transaction ends. The error is the
+   * Finds the endpoints on a page of a bulk task, in order, and blocks their deletion until the transaction ends. The error is the
    * outcome of an item whose endpoint was refused or has been deleted.
    */
   taskEndpoints(sql: Sql, tenantId: string, items: TaskEndpoint[]): Promise<(EndpointRef | { failed: string })[]>
   /** Changes of many endpoints as bulk tasks. */
   works: RegisterWorks
   /**
-   * Returns a relation with the columns of `EndpointRef`, as a part of a statement of another service: `from (${…}) as e`. For lists
+   * Returns a relation with the columns of `EndpointRef`, as SQL for a statement in another service: `from (${…}) as e`. For lists
    * that must show every endpoint without a copy of the register.
    */
   relation(sql: Sql): Fragment

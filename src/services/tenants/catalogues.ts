@@ -17,7 +17,7 @@ export interface Catalogue {
   meaning: string
   /** Table in schema `tenants`. Its constraints end in `_<field>_key` or `_<field>_fkey`, which gives the field of a 400. */
   table: string
-  /** Fields of the body of create and update; responses also have `id`. */
+  /** Fields in the body of create and update; responses also have `id`. */
   fields: Record<string, TSchema>
   /** Column of tenants that references this catalogue. A referenced entry cannot be deleted. */
   usedAs?: string

@@ -99,7 +99,7 @@ export interface SeriesExport {
 
 /** The position of an export after a part, as JSON. */
 export interface SeriesExportPosition {
-  /** The id of the last endpoint of the part. */
+  /** The id of the last endpoint in the part. */
   after: string
   /** Names of the values, in the order of the columns. */
   names: string[]
@@ -128,7 +128,7 @@ export interface TimeSeries {
     version: { tenantId: string; applicationName: string; versionName: string; cause?: string },
     points: NewPoint[],
   ): Promise<void>
-  /** Returns the newest points of a series of an endpoint, newest first. */
+  /** Returns an endpoint's newest points in a series, newest first. */
   lastPoints(series: SeriesOfEndpoint, limit: number): Promise<Point[]>
   /** Returns the points between two times, both included, oldest first. If there are more than `limit`, it returns undefined. */
   pointsBetween(

@@ -1,4 +1,4 @@
-/** Points of one value of a series in memory, and merging of several runs. */
+/** The points of one series value in memory, and merging of several runs. */
 
 /** A value of a point. */
 export type Value = number | string | boolean | null

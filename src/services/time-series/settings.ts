@@ -19,7 +19,7 @@ export const timeSeriesSettings = defineSettings(
     },
   },
   (value) => ({
-    /** Maximum number of series values of an application. */
+    /** Maximum number of series values in an application. */
     seriesMax: value.SERIES_PER_APPLICATION,
     /** Maximum number of live streams on this node. */
     live: { total: value.LIVE_SUBSCRIPTIONS, perTenant: value.LIVE_SUBSCRIPTIONS_PER_TENANT },

@@ -37,7 +37,7 @@ export interface TokensService {
   read(ctx: Ctx, ref: store.TokenRef): Promise<TokenView>
   delete(ctx: Ctx, ref: store.TokenRef): Promise<void>
   setStatus(ctx: Ctx, ref: store.TokenRef, status: TargetStatus): Promise<void>
-  /** Enqueues the deletion of all tokens of the tenant. */
+  /** Enqueues the deletion of all the tenant's tokens. */
   enqueueTenantDeletion(sql: Sql, tenantId: string): Promise<void>
   start(): Promise<void>
   api: Tokens

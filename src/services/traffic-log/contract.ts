@@ -105,7 +105,7 @@ export interface TrafficLog {
   /** Enqueues a refusal and returns immediately. Refusals of the same kind within a second become one row with a count. */
   recordRefusal(refusal: Refusal): void
   /**
-   * Returns the numbers of messages and bytes of each hour, application version and direction, as a part of a statement of another
+   * Returns the numbers of messages and bytes for each hour, application version and direction, as SQL for a statement in another
    * service: `from (${…}) as t`. Columns: since, application_name, version_name, outbound, messages, bytes.
    */
   statistics(sql: Sql, tenantId: string): Fragment

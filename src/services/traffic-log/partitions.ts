@@ -7,7 +7,7 @@ import { dayMs } from './store/partitions.ts'
 export interface Partitions {
   /** Returns the first day, since 1970, whose records are kept. */
   oldestDay(): number
-  /** Creates the partitions of today and of the coming days. */
+  /** Creates the partitions for today and the coming days. */
   prepare(): Promise<void>
   /** Ensures that every day between two times has a partition. Returns undefined if all are known to exist. */
   ensure(from: number, to: number): Promise<void> | undefined

@@ -49,7 +49,7 @@ export interface Outcome {
 export interface TrafficLogService {
   list(ctx: Ctx, request: TrafficListRequest): Promise<{ totalElements: number; content: RecordView[] }>
   listRefusals(ctx: Ctx, request: RefusalListRequest): Promise<{ totalElements: number; content: object[] }>
-  /** Returns the outcome of a request of the endpoint, if it is among the latest ones of the extension. */
+  /** Returns the outcome of an endpoint's request, if it is among the latest in the extension. */
   outcome(endpoint: DeviceEndpoint, extension: string, requestId: number): Promise<Outcome>
   /** Enqueues a job in this transaction that deletes all records of the tenant. */
   enqueueTenantDeletion(sql: Sql, tenantId: string): Promise<void>

@@ -13,7 +13,7 @@ export async function upsertPreferences(sql: Sql, tenantId: string, userId: stri
     on conflict (tenant_id, user_id) do update set document = excluded.document, updated_at = excluded.updated_at`
 }
 
-/** Serializes changes of the preferences of one user, also of the first ones. */
+/** Serializes changes of one user's preferences, also of the first ones. */
 export async function lockPreferences(sql: Sql, tenantId: string, userId: string) {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`preferences ${tenantId} ${userId}`}, 0))`
 }

@@ -92,7 +92,7 @@ async function* pages<T>(find: (page: { after: T | undefined; limit: number }) =
   }
 }
 
-/** Returns the selections that together are all relations of entities of one type and tenant. */
+/** Returns selections that together have all relations between entities of one type and tenant. */
 function selectionsOf(ctx: Ctx, entityType: EntityType, tenantId: string, entityIds: string[]) {
   const visibility = visibilityOf(ctx, tenantId)
   return sources

@@ -1,4 +1,4 @@
-/** Pages of the relations of some entities, those of the register included. Every page is read by an index. */
+/** Pages of relations for some entities, including relations in the register. Every page is read by an index. */
 import type { Fragment, Sql } from '../../../kernel/db.ts'
 import type { EntityType, RegisterRelations, RelationType } from './relations.ts'
 import { isVisibleAsset, isVisibleEndpoint, type Visibility } from './visibility.ts'

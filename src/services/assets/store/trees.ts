@@ -1,4 +1,4 @@
-/** One level of a tree of relations. */
+/** Reads one level of a relation tree. */
 import type { Fragment, Sql } from '../../../kernel/db.ts'
 import type { EntityType, RegisterRelations, RelationType } from './relations.ts'
 import { isVisibleAsset, isVisibleEndpoint, type Visibility } from './visibility.ts'

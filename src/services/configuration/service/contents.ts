@@ -1,4 +1,4 @@
-/** Cache of the JSON of configurations. A content never changes, so nothing invalidates it. */
+/** Caches configurations as JSON. A content never changes, so nothing invalidates it. */
 import { createBatcher } from '../../../kernel/batcher.ts'
 import { createCache } from '../../../kernel/cache.ts'
 import type { Kit } from '../../../kernel/define-service.ts'

@@ -98,7 +98,7 @@ async function put(
   })
 }
 
-/** Writes the configuration of all endpoints of the target, and prunes their histories. */
+/** Writes the configuration for all endpoints of the target, and prunes their histories. */
 export async function writeOwn(sql: Sql, target: store.Target, written: { name: string; configId: string; at: Date }) {
   const grown = await store.writeOwn(sql, target, written)
   const { tenantId, versionName } = target

@@ -143,7 +143,7 @@ const tables = [
   'released_contents',
 ] as const
 
-/** Deletes up to `limit` rows of each table of a deleted tenant; returns their number. */
+/** Deletes a deleted tenant's rows, up to `limit` in each table; returns their number. */
 export async function deleteSomeOfTenant(sql: Sql, tenantId: string, limit: number): Promise<number> {
   let deleted = 0
   for (const table of tables) {

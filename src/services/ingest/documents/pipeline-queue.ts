@@ -35,7 +35,7 @@ interface ApplicationQueue {
 
 const documentsPerBatch = 500
 const bytesPerBatch = 1024 * 1024
-/** Maximum size of the queue of an application, and maximum wait. Beyond these limits a document is stored unprocessed. */
+/** Maximum size of an application's queue, and maximum wait. Beyond these limits a document is stored unprocessed. */
 const queueBytesMax = 16 * 1024 * 1024
 const waitMs = 5000
 

@@ -36,7 +36,7 @@ export function createForward(engine: Engine, unregistered: Unregistered) {
 
 type Filter = Record<string, unknown>
 
-/** Names of indices of the search engine may overlap, so the numbers of the platform decide. */
+/** Index names in the search engine may overlap, so the platform's index numbers decide. */
 function permittedFilter({ whole, partly, endpointIds, dates }: Scope, removed: Map<string, Date>): Filter {
   const should: Filter[] = [{ terms: { [ownIndex]: whole } }]
   if (partly.length > 0 && endpointIds.length > 0) {

@@ -147,7 +147,7 @@ function createDelivery({ db, bus, log }: Pick<Kit, 'db' | 'bus' | 'log'>, engin
     await sendBulk(rows.slice(middle))
   }
 
-  /** Gives the search engine the types of the template and of our own field before the first document. */
+  /** Sends the search engine the types in the template and of our own field, before the first document. */
   async function ensureTemplate({ indexNo, tenantId, applicationName }: store.OutgoingRow) {
     if (templates.has(indexNo)) return
     const row = await findTemplate(db.sql, tenantId!, applicationName!)

@@ -1,4 +1,4 @@
-/** Keys of the empty buckets of a histogram: those between its first and last bucket, or its bounds. */
+/** Keys of a histogram's empty buckets: those between its first and last bucket, or its bounds. */
 import { bucketsMax, type CalendarUnit, type Grouping } from '../query/aggregations.ts'
 import { invalid } from '../query/clauses.ts'
 import { resolveDate } from '../query/dates.ts'

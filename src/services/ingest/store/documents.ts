@@ -49,7 +49,7 @@ export async function insertUnregistered(sql: Sql, tenantId: string, endpointIds
       do update set unregistered_at = greatest(known.unregistered_at, excluded.unregistered_at)`
 }
 
-/** Deletes a part of the documents of an index; returns whether there may be more. */
+/** Deletes a part of an index's documents; returns whether there may be more. */
 export async function deletePart(sql: Sql, indexNo: number, before: Date | undefined, limit: number): Promise<boolean> {
   const { count } = await sql`
     delete from ingest.documents d using (

@@ -12,7 +12,7 @@ export async function insertOutgoing(sql: Sql, rows: readonly DocumentRow[]) {
     on conflict do nothing`
 }
 
-/** Adds the deletion of all documents of an index to the queue. */
+/** Enqueues the deletion of all documents in an index. */
 export async function insertDeletion(sql: Sql, indexNo: number) {
   await sql`insert into ingest.outgoing (index_no) values (${indexNo})`
 }

@@ -1,4 +1,4 @@
-/** SQL of the partitions of documents: one per day (UTC) of arrival. */
+/** SQL for the document partitions: one per day (UTC) of arrival. */
 import type { Sql, TransactionSql } from '../../../kernel/db.ts'
 
 export const dayMs = 86_400_000

@@ -1,4 +1,4 @@
-/** SQL of templates and of the numbers of indices. */
+/** SQL for templates and for index numbers. */
 import type { Sql } from '../../../kernel/db.ts'
 import type { Field } from '../documents/fields.ts'
 

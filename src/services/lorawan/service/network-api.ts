@@ -96,7 +96,7 @@ async function jsonOf(origin: string, response: Response): Promise<unknown> {
   }
 }
 
-/** Returns all devices of an application of the network. */
+/** Returns all devices in an application of the network. */
 export async function listNetDevices(access: NetworkAccess, applicationId: string): Promise<NetDevice[]> {
   const path = `/api/v3/applications/${encodeURIComponent(applicationId)}/devices`
   const found = new Map<string, NetDevice>()

@@ -26,7 +26,7 @@ interface Entry {
 const mebibyte = 1024 * 1024
 const cacheBytes = 64 * mebibyte
 const lookupsAtOnce = 500
-/** A network may publish the uplinks of thousands of devices that are not mapped. */
+/** A network may publish uplinks of many devices that have no device integration. */
 const unmappedMs = 10_000
 
 const keyOf = (appIntegrationId: number, netDeviceId: string) => `${appIntegrationId} ${netDeviceId}`

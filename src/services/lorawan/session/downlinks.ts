@@ -31,7 +31,7 @@ export interface Publisher {
 export interface Downlinks {
   /** Publishes the outstanding commands of these endpoints that were not published yet. Does not wait. */
   start(publisher: Publisher, endpointIds: string[]): void
-  /** Publishes those of all devices of the integration, after a connect. Does not wait. */
+  /** Publishes the downlinks of the integration's devices, after a connect. Does not wait. */
   startAll(publisher: Publisher): void
   /** Publishes a command with `commandTtl=0`. */
   once(publisher: Publisher, endpoint: EndpointPlace, command: OutstandingCommand): Promise<boolean>

@@ -243,7 +243,7 @@ const freeParsersMax = 16
 
 function createParser(): PacketParser {
   const parser = mqtt.parser({ protocolVersion: 4 })
-  // These are not part of the types of the parser.
+  // The parser's types do not include these fields.
   const inner = parser as unknown as { _list: { length: number }; _stateCounter: number }
   const own: PacketParser = {
     owner: undefined,

@@ -11,7 +11,7 @@ export interface DownlinkRow {
   isConfirmed: boolean
 }
 
-/** Returns the ids of commands of an endpoint that the broker has acknowledged. */
+/** Returns the ids of an endpoint's commands that the broker has acknowledged. */
 export async function findPublished(
   sql: Sql,
   { tenantId, endpointId }: { tenantId: string; endpointId: string },
@@ -66,7 +66,7 @@ export async function deleteOldDownlinks(sql: Sql, days: number, limit: number):
   return count
 }
 
-/** Returns the next endpoints of active devices of an integration, in the order of their ids. */
+/** Returns the next endpoints, in the order of their ids, that are active devices of an integration. */
 export async function findEndpointsAfter(
   sql: Sql,
   page: { appIntegrationId: number; after: number; limit: number },

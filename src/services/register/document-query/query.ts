@@ -45,7 +45,7 @@ export interface Query {
   /** The query as given, which is stored and shown. */
   source: JsonObject
   where: Node
-  /** The sum of the sizes of its patterns (`regex.ts`). */
+  /** The size of its patterns together (`regex.ts`). */
   patternSize: number
 }
 

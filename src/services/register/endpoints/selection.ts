@@ -1,4 +1,4 @@
-/** Pages through the endpoints of a filter or of a list of ids, with the permissions of a caller. */
+/** Pages through the endpoints that a filter or a list of ids selects, with the permissions of a caller. */
 import { authorizeOrNotFound, type Ctx } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import { invalidField, PlatformError } from '../../../kernel/errors.ts'

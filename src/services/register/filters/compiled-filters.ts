@@ -28,7 +28,7 @@ export interface FilterWithQuery extends FilterRefInSet {
 
 export interface FilterSet {
   filters: FilterRefInSet[]
-  /** The sum of the sizes of all patterns. */
+  /** The size of all patterns together. */
   patternSize: number
   /**
    * Evaluates the filters that the change affects. `costly` are those that the database must evaluate: their patterns could

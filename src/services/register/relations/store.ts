@@ -55,11 +55,11 @@ export async function deleteRelationsOf(sql: Sql, endpointIds: string[], at: Dat
     ${keepEnded(sql, at)}`
 }
 
-/** The relations that exist now, as a part of a statement of another service. */
+/** The relations that exist now, as SQL for a statement in another service. */
 export const currentRelations = (sql: Sql): Fragment => sql`
   select tenant_id, from_id, to_id, created_date from register.relations where type = 'contains'`
 
-/** The relations that have ended, as a part of a statement of another service. */
+/** The relations that have ended, as SQL for a statement in another service. */
 export const endedRelations = (sql: Sql): Fragment => sql`
   select tenant_id, from_id, to_id, created_date, ended_date, number from register.ended_relations where type = 'contains'`
 

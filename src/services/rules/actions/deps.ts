@@ -1,4 +1,4 @@
-/** The dependencies of the executors of actions. */
+/** The dependencies that action executors have. */
 import type { Kit } from '../../../kernel/define-service.ts'
 import type { Commands } from '../../commands/contract.ts'
 import type { Register } from '../../register/contract.ts'
@@ -21,7 +21,7 @@ export interface ActionDeps {
   emailRetries: Retries
   /** True if WAYPOST_SMTP_URL is set. */
   hasMailServer: boolean
-  /** Returns the value of a secret of the tenant; undefined if it has none of this name. */
+  /** Returns the value of the tenant's secret with this name; undefined if there is none. */
   secretValue(tenantId: string, name: string): Promise<string | undefined>
   /** Executes a rule one level deeper in the chain of the run. The engine gives it. */
   executeRule(ruleId: string, run: ActionRun): Promise<ActionOutcome>

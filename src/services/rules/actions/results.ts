@@ -125,7 +125,7 @@ export const payloadOf = (value: unknown) =>
 
 const idsMax = 1000
 
-/** Takes one id, an array of ids or of endpoints. */
+/** Accepts one id, an array of ids, or an array of endpoints. */
 export function endpointIdsOf(attribute: string, value: unknown): string[] {
   const expected = () => wrong(attribute, `an endpoint id, or an array of ids or endpoints, at most ${idsMax}`)
   const list = Array.isArray(value) ? value : [value]

@@ -1,4 +1,4 @@
-/** SQL of deliveries and of effects that must not happen twice. */
+/** SQL for deliveries and for effects that must not happen twice. */
 import type { Sql } from '../../../kernel/db.ts'
 import type { DeliveryType, Retries } from './model.ts'
 

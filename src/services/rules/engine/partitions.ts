@@ -1,4 +1,4 @@
-/** Creates the partitions of traces of the coming days, and drops those that are older than the retention. */
+/** Creates the trace partitions of the coming days, and drops those that are older than the retention. */
 import type { Clock } from '../../../kernel/clock.ts'
 import type { Db, Sql, TransactionSql } from '../../../kernel/db.ts'
 import { createPartitions, dayMs, dropPartition, findDays } from './store/partitions.ts'

@@ -17,7 +17,7 @@ export interface NewTrace {
   reason?: string | undefined
   metadata: Record<string, unknown>
   durationMs: number
-  /** JSON text of the event of a rule that a trigger started. */
+  /** The event as JSON text, for a rule that a trigger started. */
   event?: string | undefined
 }
 

@@ -56,7 +56,7 @@ export async function deleteApplication(sql: Sql, { tenantId, applicationName }:
   return rows.flatMap(({ contentKey }) => contentKey ?? [])
 }
 
-/** Deletes a part of the remaining rows of a deleted application. Returns false when none are left. */
+/** Deletes a part of a deleted application's remaining rows. Returns false when none are left. */
 export async function deleteRest(
   sql: Sql,
   { tenantId, applicationName }: ApplicationKey,
@@ -89,7 +89,7 @@ const tenantTables = {
   reports: 'application_name, number, endpoint_id',
 }
 
-/** Deletes a part of the rows of a deleted tenant. Returns false when none are left. */
+/** Deletes a part of a deleted tenant's rows. Returns false when none are left. */
 export async function deleteOfTenant(sql: Sql, tenantId: string, limit: number): Promise<boolean> {
   let more = false
   for (const [table, key] of Object.entries(tenantTables)) {

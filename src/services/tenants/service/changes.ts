@@ -79,7 +79,7 @@ async function updateFields({ kit: { bus, now } }: TenantDeps, sql: Sql, tenant:
   return { next, changed }
 }
 
-/** Changes the status of the tenant and of its realm, which decides who may log in. */
+/** Changes the status of the tenant and its realm, which decides who may log in. */
 async function setStatus(deps: TenantDeps, sql: Sql, tenant: Tenant, to: TenantStatus) {
   await deps.identity.setRealmStatus(sql, tenant.tenantId, to)
   await setOwnStatus(deps, sql, tenant, to)

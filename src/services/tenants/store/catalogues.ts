@@ -102,7 +102,7 @@ export async function findStorageQuota(sql: Sql, tenantId: string): Promise<numb
   return row?.diskSize ?? 0
 }
 
-/** Returns the limits of the packages of tenants; 0 where a package has none. */
+/** Returns the limits in the tenants' packages; 0 where a package has none. */
 export async function findLimits(sql: Sql, tenantIds: string[]): Promise<Map<string, TenantLimitValues>> {
   const rows = await sql<({ tenantId: string } & TenantLimitValues)[]>`
     select tenant_id, traffic::float8 as bytes_per_day, requests_per_second::float8 as requests_per_second

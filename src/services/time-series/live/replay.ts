@@ -124,7 +124,7 @@ export function createReplay(deps: {
       const newest = visible.flatMap(({ endpointId, endpointNo }) =>
         (latestByEndpoint.get(endpointNo) ?? []).map((one) => ({ ...one, endpointId, written: 0 })),
       )
-      // The newest time of any value of a series is that of its newest point.
+      // The newest time among the values of a series is that of its newest point.
       const keptSince = await retention.keptSince(subscription)
       return newestOfSeries(await pointsOf(subscription, newest, keptSince))
     },

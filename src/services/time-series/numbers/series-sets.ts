@@ -15,7 +15,7 @@ export interface SeriesSets {
    * field if the application has too many sets. Returns no promise if they are cached.
    */
   setsOf(application: store.Application, fields: string[]): store.SeriesSet[] | Promise<store.SeriesSet[]>
-  /** Returns the sets of all samples of a message; missing ones are created together. */
+  /** Returns the set of each sample in a message; missing sets are created together. */
   allSetsOf(application: store.Application, lists: string[][]): Promise<store.SeriesSet[][]>
   seriesOf(application: store.Application): Promise<store.Series[]>
   /** Returns series ids by set id. Sets that no longer exist are missing. */

@@ -1,5 +1,5 @@
 /**
- * Encodes points of one value of a series. Times are second differences. Numbers are integers scaled by the fewest
+ * Encodes the points of one series value. Times are second differences. Numbers are integers scaled by the fewest
  * decimals that are exact, or eight bytes each. Other values are appended as JSON.
  */
 import type { Points, Value } from '../points.ts'

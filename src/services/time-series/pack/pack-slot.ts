@@ -24,7 +24,7 @@ export interface PackTotals {
 /** A page is parsed without a pause, so it is small. */
 const pageRows = 500
 const rowsPerPace = 100
-/** Maximum length of texts of a page. */
+/** Maximum length of all texts in a page. */
 const pageTextBytes = 16_000_000
 /** Points in memory before they are written. */
 const pointsInMemoryMax = 60_000
@@ -45,7 +45,7 @@ interface NewestOfSet {
 }
 
 export interface PackOptions {
-  /** Length of the longest text of the slot. */
+  /** Length of the longest text in the slot. */
   longestText: number
   numbers: Numbers
   /** First day that is kept, by series id. */

@@ -273,7 +273,7 @@ suite('a response over a socket', () => {
     assert.deepEqual(values, [1, ...Array.from({ length: 20_000 }, (_, index) => index + 1)])
   })
 
-  /** Creates this many endpoints with copies of the packed points of one. */
+  /** Creates this many endpoints with copies of one endpoint's packed points. */
   async function multiply(endpoint: DeviceEndpoint, count: number) {
     await pack()
     const made = await sql`

@@ -1,4 +1,4 @@
-/** Queries the last points of each series of each endpoint, newest first. */
+/** Queries the last points for each endpoint and series, newest first. */
 
 import type { ConcurrencyLimit } from '../../../kernel/concurrency-limit.ts'
 import type { Ctx } from '../../../kernel/contract.ts'

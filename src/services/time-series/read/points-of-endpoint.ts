@@ -1,4 +1,4 @@
-/** Reads points of one series of one endpoint for other services, with the queries of the API. */
+/** Reads points for other services, of one endpoint and series, with the queries of the API. */
 import type { Kit } from '../../../kernel/define-service.ts'
 import { timeOf } from '../../../kernel/times.ts'
 import type { Point, SeriesOfEndpoint, TimeSeries } from '../contract.ts'

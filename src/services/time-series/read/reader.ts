@@ -50,7 +50,7 @@ export interface ReaderLimits {
   points: number
   /** Sample values of a part, approximately. */
   sampleValues: number
-  /** Bytes of texts of these samples. */
+  /** Bytes of texts in these samples. */
   sampleTextBytes?: number
   /** Samples of a part whose sums are read; their times take 8 bytes each. */
   summedSamples?: number

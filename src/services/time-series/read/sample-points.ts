@@ -43,7 +43,7 @@ export function sampleFormat(all: SeriesSet[], wanted: number[]): SampleFormat {
 
 type Other = Exclude<Value, number>
 
-/** Values of one series of one endpoint, in arrival order. */
+/** Values of one series, for one endpoint, in arrival order. */
 interface Run {
   times: number[]
   numbers: number[]

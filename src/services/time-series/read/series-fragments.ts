@@ -24,12 +24,12 @@ export interface Loaded {
 
 type Packed = Pick<PackedOfSeries, 'data' | 'sums'>
 
-/** Points of one value of a series. If sums are requested, some points are only in `sums`. */
+/** The points of one series value. If sums are requested, some points are only in `sums`. */
 export interface FragmentColumn extends Column {
   sums?: Sum[]
 }
 
-/** Points of one series of one endpoint within a part. Values without points are left out. */
+/** Points of one series within a part, for one endpoint. Values without points are left out. */
 export interface SeriesFragment {
   endpointNo: number
   series: SelectedSeries

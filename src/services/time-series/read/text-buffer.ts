@@ -1,5 +1,5 @@
 /**
- * A growing buffer of UTF-8 text. Writing numbers and times into it takes a third of the time of strings (bench
+ * A growing buffer of UTF-8 text. Writing numbers and times into it takes a third of the time that strings take (bench
  * `time-series`).
  */
 
@@ -31,7 +31,7 @@ export function takeText(text: TextBuffer): Buffer {
 
 export const dayMs = 86_400_000
 
-/** Writes the digits of the time of day over the zeros of a copied `2026-01-02T00:00:00.000Z`. */
+/** Writes the digits of a time of day over the zeros in a copied `2026-01-02T00:00:00.000Z`. */
 export function putTimeOfDay(bytes: Buffer, at: number, ms: number) {
   const seconds = (ms / 1000) | 0
   const minutes = (seconds / 60) | 0

@@ -1,4 +1,4 @@
-/** Shapes of the retention of points. */
+/** Shapes for the retention of points. */
 import { DateTime, Type } from '../../../kernel/schema.ts'
 import { application, noApplication } from './common.ts'
 

@@ -16,7 +16,7 @@ export interface ChunkHead extends ChunkKey {
   n: number
 }
 
-/** Finds chunks of any combination of these endpoints, days and series. */
+/** Finds chunks for all combinations of these endpoints, days and series. */
 export async function findHeads(sql: Sql, keys: ChunkKey[]): Promise<(ChunkHead & { bytes: number })[]> {
   const uniqueOf = (column: keyof ChunkKey) => [...new Set(keys.map((key) => key[column]))]
   return await sql`

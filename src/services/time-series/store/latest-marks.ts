@@ -1,4 +1,4 @@
-/** SQL of the order of writes and of the marks of nodes. */
+/** SQL for the order of writes and for the marks of nodes. */
 import type { Sql } from '../../../kernel/db.ts'
 
 /** Returns the next number in the order of writes. Not within a transaction, which would block all other callers. */

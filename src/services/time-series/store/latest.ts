@@ -1,4 +1,4 @@
-/** SQL of the newest sample of each set of each endpoint. */
+/** SQL for the newest sample of each endpoint and series set. */
 import type { Sql } from '../../../kernel/db.ts'
 
 export interface LatestRow {

@@ -47,7 +47,7 @@ export async function createSlot(sql: Sql): Promise<number> {
   await sql.unsafe(
     `create table ${name} (like time_series.samples including all) with (autovacuum_vacuum_insert_threshold = -1)`,
   )
-  // Statistics of values help no plan, and collecting them takes a quarter of a second of a core.
+  // Statistics of values help no plan, and collecting them keeps a core busy for a quarter of a second.
   await sql.unsafe(
     `alter table ${name} alter v set statistics 0, alter x set statistics 0, alter written set statistics 0,
       alter slot set statistics 0, alter stamped set statistics 0, alter set_id set statistics 10, alter endpoint_no set statistics 10, alter ts set statistics 10`,

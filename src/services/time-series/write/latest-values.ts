@@ -1,5 +1,5 @@
 /**
- * Keeps the newest value of each series of each endpoint: in memory immediately, in the table about once a second.
+ * Keeps the newest value for each endpoint and series: in memory immediately, in the table about once a second.
  * After a crash the table is completed from the samples; see README.md.
  */
 import type { Db } from '../../../kernel/db.ts'

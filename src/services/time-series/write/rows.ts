@@ -62,7 +62,7 @@ const fixedLength = 2 + 8 * 4 + 4 + 8 + 8 + 4 + 8 + 20 + 1
 const float8Oid = 701
 const highWordFactor = 2 ** 32
 
-/** Origin of the time of a row. The unique index covers only the first row of a stamped sample. */
+/** Says where a row's time comes from. The unique index covers only the first row of a stamped sample. */
 const timeFromDevice = 0
 const timeFromPlatform = 1
 const timeFromPlatformFurtherRow = 2

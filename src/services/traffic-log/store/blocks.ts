@@ -1,4 +1,4 @@
-/** SQL of blocks: packed records of an hour of a tenant, and the numbers of their endpoints. */
+/** SQL of blocks: a tenant's packed records of one hour, and the numbers of their endpoints. */
 import { copyIn } from '../../../kernel/copy-in.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { Group } from '../codec/groups.ts'
@@ -138,7 +138,7 @@ export async function deleteBlocks(sql: Sql, tenantId: string, blockIds: number[
   await sql`delete from traffic_log.blocks where tenant_id = ${tenantId} and block_id = any(${blockIds}::bigint[])`
 }
 
-/** Deletes the numbers of endpoints of a tenant that has no blocks. */
+/** Deletes the endpoint numbers of a tenant that has no blocks. */
 export async function deleteNumbersWithoutBlocks(sql: Sql, tenantId: string) {
   await sql`
     delete from traffic_log.endpoints where tenant_id = ${tenantId}

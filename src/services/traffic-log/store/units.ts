@@ -18,7 +18,7 @@ export interface Unit {
 /** A unit with its records. */
 export interface LoadedUnit extends Unit {
   data: Buffer
-  /** Numbers of the endpoints of a block. */
+  /** Numbers of the endpoints in a block. */
   endpoints: Int32Array | undefined
 }
 
@@ -220,7 +220,7 @@ export async function findUnregistered(
 
 export const snapshotReadOnly = 'isolation level repeatable read read only'
 
-/** Sets the time limit of statements of a transaction. Custom plans, because the best plan depends on the time span. */
+/** Sets the time limit for statements in a transaction. It uses custom plans, because the best plan depends on the time span. */
 export async function limitStatements(sql: Sql, milliseconds: number) {
   await sql`
     select set_config('statement_timeout', ${String(milliseconds)}, true), set_config('jit', 'off', true),

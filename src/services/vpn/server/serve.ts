@@ -33,7 +33,7 @@ const withoutDatabaseMs = 30_000
 const listsEvery = 5
 const seenEvery = 60
 
-/** The state of one run of the command. */
+/** The state while the command runs. */
 interface Run extends ServeOptions {
   holder: string
   data: ServerData | undefined

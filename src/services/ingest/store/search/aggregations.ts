@@ -20,10 +20,10 @@ export interface Level {
 }
 
 export interface GroupRow {
-  /** JSON text of the key of each level. */
+  /** The key of each level, as JSON text. */
   keys: string[]
   count: number
-  /** Documents of all terms of the same group above, also of those that were cut. */
+  /** Number of documents in the group above, over all terms, also those that were cut. */
   total: number
   /** In the order of the metrics; null if no document has the field. */
   values: (number | null)[]

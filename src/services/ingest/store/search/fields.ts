@@ -1,4 +1,4 @@
-/** SQL expressions of the fields of documents. The table has the alias `d`. */
+/** SQL expressions for document fields. The table has the alias `d`. */
 import type { Fragment, Sql } from '../../../../kernel/db.ts'
 import type { FieldType } from '../../documents/fields.ts'
 import { fieldName, type Scope } from '../../query/scope.ts'

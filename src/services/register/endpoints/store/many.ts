@@ -1,4 +1,4 @@
-/** Statements over the endpoints of a page of a bulk task. */
+/** Statements over the endpoints on a page of a bulk task. */
 import type { Sql } from '../../../../kernel/db.ts'
 import type { EndpointRef } from '../../contract.ts'
 import type { Metadata } from '../../metadata/metadata.ts'

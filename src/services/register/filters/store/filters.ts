@@ -12,7 +12,7 @@ export interface FilterRow {
   description: string
   documentQuery: JsonObject
   status: FilterStatus
-  /** Number of the member set of the filter. */
+  /** Number of the filter's member set. */
   memberSet: number
   matchedEndpointsCount: number
   createdDate: Date
@@ -80,7 +80,7 @@ export async function countFilters(sql: Sql, query: ApplicationKey & { name?: st
   return row?.count
 }
 
-/** Adds up the sizes of all filters of the application. */
+/** Adds up the sizes of all filters in the application. */
 export async function sumFilters(
   sql: Sql,
   { tenantId, applicationName }: ApplicationKey,

@@ -224,7 +224,7 @@ export async function findNext(
 const pageOfMembersSql = (sql: Sql, query: EndpointQuery, filters: FilterIndex, { offset, limit }: Page) =>
   filters.page(sql, query.tenantId, query.filterIds ?? [], { after: -1, offset, limit })
 
-/** Returns a page of the members of filters, if the query has no other condition and the caller may read all of them. */
+/** Returns a page of filter members, if the query has no other condition and the caller may read all of them. */
 export async function findMembers(
   sql: Sql,
   query: EndpointQuery,

@@ -54,7 +54,7 @@ const answerOf = (definition: ActionTypeDefinition) =>
     { title: definition.title, description: definition.description },
   )
 
-/** Returns the shapes of the operations of one action type. */
+/** Returns the shapes of the operations for one action type. */
 export function actionSchemas(definition: ActionTypeDefinition) {
   const { type, description, needs } = definition
   const noun = `${type} action`

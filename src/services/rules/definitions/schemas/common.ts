@@ -45,7 +45,7 @@ export const listQuery = {
   }),
   sortOrder: Type.Enum(['asc', 'desc'], { default: 'desc', description: 'Order of the sort. Default: desc.' }),
 }
-/** The query of lists of objects that alert settings are made of. */
+/** The query of lists whose objects can be parts of alert settings. */
 export const listQueryWithParts = {
   ...listQuery,
   include: Type.Optional(

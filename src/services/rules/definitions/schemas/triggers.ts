@@ -48,7 +48,7 @@ function bodyOf(definition: TriggerTypeDefinition, words: string) {
   )
 }
 
-/** Returns the shapes of the operations of one trigger type, or of its alias. */
+/** Returns the shapes of the operations for one trigger type or its alias. */
 export function triggerSchemas(definition: TriggerTypeDefinition, segment: string) {
   const { title, description, isStandalone } = definition
   const noun = `${segment} trigger`

@@ -11,9 +11,9 @@ import { secretKind } from './secrets.ts'
 export interface SecretValues {
   /** Returns the value of a secret. With `reader`, only if it holds secret:read on the secret. */
   secretValue(tenantId: string, name: string, reader?: Holder): Promise<string | undefined>
-  /** Replaces the values of all secrets of the tenant in a text. */
+  /** Replaces the values of all the tenant's secrets in a text. */
   maskSecrets(tenantId: string, text: string): Promise<string>
-  /** Returns a function that replaces the values of all secrets of the tenant, for several texts. */
+  /** Returns a function that replaces the values of all the tenant's secrets, for several texts. */
   maskOf(tenantId: string): Promise<(text: string) => string>
 }
 

@@ -1,4 +1,4 @@
-/** SQL of the links of rules to triggers and actions. */
+/** SQL for the links from rules to triggers and actions. */
 import type { Sql } from '../../../../kernel/db.ts'
 
 export interface LinkedItem {

@@ -1,4 +1,4 @@
-/** SQL of the versions of rules. */
+/** SQL for the versions of rules. */
 import type { Sql } from '../../../../kernel/db.ts'
 import type { Window } from '../../../../kernel/paging.ts'
 

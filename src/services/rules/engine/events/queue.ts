@@ -25,7 +25,7 @@ export interface QueueOptions {
 export interface QueueLimits {
   /** Events of a tenant that wait on this node, in memory and in the database. Further ones fail. */
   waiting: number
-  /** Bytes of the events of a tenant in memory. */
+  /** Bytes of a tenant's events in memory. */
   bytes: number
 }
 

@@ -1,4 +1,4 @@
-/** SQL of the partitions of traces, one for each day (UTC). */
+/** SQL for the trace partitions, one for each day (UTC). */
 import type { Sql, TransactionSql } from '../../../../kernel/db.ts'
 
 export const dayMs = 86_400_000

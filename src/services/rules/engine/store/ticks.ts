@@ -1,4 +1,4 @@
-/** SQL of the ticks of schedules. */
+/** SQL for the ticks of schedules. */
 import type { Fragment, Sql } from '../../../../kernel/db.ts'
 
 interface Tick {

@@ -33,7 +33,7 @@ export interface TraceFilter {
   to?: Date | undefined
 }
 
-/** Sums of the traces of a rule or action that are written together. */
+/** Sums over a rule's or action's traces that are written together. */
 export interface TraceChange {
   tenantId: string
   entityId: string
@@ -104,7 +104,7 @@ export async function countTraces(sql: Sql, filter: TraceFilter, limit: number):
   return row!.count
 }
 
-/** Counts the traces of a tenant, or of one of its rules and actions, from the sums by day. */
+/** Counts the traces of a tenant, or of a single rule or action, from the sums by day. */
 export async function countFromSums(
   sql: Sql,
   selection: { tenantId: string; entityId: string | undefined },
@@ -129,7 +129,7 @@ export async function findEvent(
   return row
 }
 
-/** Returns the metadata of the traces of these rules in these chains, by chain. */
+/** Returns the metadata of traces by chain, for these rules and chains. */
 export async function findMetadata(
   sql: Sql,
   traceIds: string[],
