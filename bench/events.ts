@@ -13,9 +13,9 @@ const seed = Number(process.env.BENCH_SEED ?? 1)
 
 /** Runs all parts, or those in BENCH_PARTS. */
 export async function events(): Promise<Figure[]> {
-  const asked = process.env.BENCH_PARTS?.split(',') ?? Object.keys(parts)
+  const selected = process.env.BENCH_PARTS?.split(',') ?? Object.keys(parts)
   const figures: Figure[] = []
-  for (const name of asked) {
+  for (const name of selected) {
     const part = parts[name]
     if (!part) throw new Error(`no part ${name}; there are ${Object.keys(parts).join(', ')}`)
     figures.push(...(await part()))

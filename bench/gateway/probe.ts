@@ -5,7 +5,7 @@ import { quantile } from '../register/measure.ts'
 
 export interface Probe {
   /** Stops the probe and returns its result. */
-  stop(): Promise<{ asked: number; p99Ms: number; slowestMs: number }>
+  stop(): Promise<{ requests: number; p99Ms: number; slowestMs: number }>
 }
 
 const everyMs = 20
@@ -44,7 +44,7 @@ export async function startProbe(baseUrl: string, path: string, token: string): 
       while (pending > 0 || due.length > 0) await sleep(5)
       for (const connection of all) connection.close()
       if (failures[0]) throw failures[0]
-      return { asked: times.length, p99Ms: quantile(times, 0.99), slowestMs: Math.max(...times) }
+      return { requests: times.length, p99Ms: quantile(times, 0.99), slowestMs: Math.max(...times) }
     },
   }
 }

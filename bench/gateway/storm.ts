@@ -24,11 +24,11 @@ export async function reconnectAll(generator: Generator, bench: BenchPlatform): 
   const before = cpuSeconds(bench.platform.pid)
   const back = await generator.connect({ ...order, concurrency: devices })
   const milliseconds = ((cpuSeconds(bench.platform.pid) - before) * 1000) / devices
-  const { asked, p99Ms, slowestMs } = await probe.stop()
+  const { requests, p99Ms, slowestMs } = await probe.stop()
   await generator.close()
   console.error(
     `${devices} reconnected in ${back.seconds.toFixed(1)} s (p50 ${Math.round(back.p50Ms)} ms, slowest ${Math.round(back.slowestMs)} ms, ${back.retries} retries); ` +
-      `${asked} requests meanwhile, p99 ${p99Ms.toFixed(1)} ms, slowest ${slowestMs.toFixed(1)} ms`,
+      `${requests} requests meanwhile, p99 ${p99Ms.toFixed(1)} ms, slowest ${slowestMs.toFixed(1)} ms`,
   )
   return [
     {
@@ -37,7 +37,7 @@ export async function reconnectAll(generator: Generator, bench: BenchPlatform): 
       unit: 's',
       limit: { max: 30 },
     },
-    { name: 'Connections of them that were refused or closed', value: back.retries, unit: '' },
+    { name: 'Connections that were refused or closed during the reconnects', value: back.retries, unit: '' },
     { name: 'Processor time of the platform for each device', value: milliseconds, unit: 'ms' },
     { name: 'GET one application during the reconnects: p99', value: p99Ms, unit: 'ms', limit: { max: 500 } },
   ]

@@ -12,7 +12,7 @@ export interface RealmSecrets {
   tenantId: string
   backendClient: { id: string; secret: string }
   frontendClient: { id: string }
-  /** Without a password once the administrator has changed it, so that the file is always right. */
+  /** Has no password once the administrator has changed it, so that the file is always right. */
   admin: { username: string; password?: string }
 }
 

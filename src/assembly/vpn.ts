@@ -76,7 +76,7 @@ async function openData(config: Config): Promise<ServerData> {
   }
 }
 
-/** Returns what the server would run with, without keys, and what is missing for it. */
+/** Returns the configuration that the server would run with, without keys, and the settings that are missing. */
 export async function describeVpnServer(config: Config): Promise<{ text: string; missing: string[] }> {
   const { port, network } = config.read(vpnSettings)
   const files = { socket: '(a temporary folder)/server.sock', revocationLists: '(a temporary folder)/revoked.pem' }

@@ -46,7 +46,7 @@ async function connack(socket: Pick<Socket, 'once' | 'read'>) {
   assert.deepEqual([...bytes.subarray(0, 4)], [0x20, 2, 0, 0])
 }
 function isClosed(socket: Socket) {
-  // The end comes after what is unread.
+  // The socket ends after the unread bytes.
   socket.resume()
   return eventually(() => assert.ok(socket.destroyed || socket.readableEnded))
 }

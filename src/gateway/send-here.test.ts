@@ -1,4 +1,4 @@
-/** `sendHere` sends to connections of this node only, and nothing of it outlives the connection. */
+/** Tests that `sendHere` sends to connections of this node only, and that its messages end with the connection. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventually } from '../../test/harness/eventually.ts'

@@ -1,4 +1,4 @@
-/** Finds subjects with their present permissions, for work that they have left behind: scripts that they wrote. */
+/** Finds subjects with their present permissions, for scripts that they wrote and that run later. */
 import type { Caller } from '../kernel/contract.ts'
 import type { Kit } from '../kernel/define-service.ts'
 import { PlatformError } from '../kernel/errors.ts'

@@ -12,7 +12,7 @@ export interface PasswordRule {
 const lengthMax = 256
 /** Shorter names are part of too many passwords. */
 const nameLengthMin = 4
-/** `password2024!` is as easy to guess as `password`. */
+/** An ending such as that of `password2024!` is ignored, because it hardly makes guessing harder. */
 const ending = /[\d\W_]{1,4}$/
 
 let commonPasswords: Promise<ReadonlySet<string>> | undefined

@@ -45,7 +45,7 @@ test('every node receives an event of any size, and one node handles it', async 
   await eventually(() => assert.equal(one.handled.length + two.handled.length, 10))
   await one.publish('x'.repeat(100_000))
   await eventually(() => assert.equal(two.received.at(-1)!.length, 100_000))
-  // A bulky event stays on its node.
+  // A bulky event is delivered on its own node only.
   await one.publish('x'.repeat(10_000), Bulky)
   await one.publish('last')
   await eventually(() => assert.equal(two.received.at(-1), 'last'))

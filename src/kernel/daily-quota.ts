@@ -31,7 +31,7 @@ export interface DailyQuota {
   prune(sql: Sql): Promise<void>
   /** Deletes the usage of a tenant. */
   deleteTenant(sql: Sql, tenantId: string): Promise<void>
-  /** Writes what is counted. */
+  /** Writes the counted bytes. */
   flush(): Promise<void>
 }
 
@@ -55,7 +55,7 @@ interface Usage {
 
 const dayMs = 86_400_000
 const flushEveryMs = 1000
-/** The part of the quota that a node may store without telling the others. */
+/** The part of the quota that a node may store before it writes its count to the shared row. */
 const unwrittenPart = 1 / 100
 const keptDays = 90
 

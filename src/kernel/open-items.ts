@@ -1,5 +1,5 @@
 /**
- * Things that are under way: writes, requests, workers. An array instead of a Set, because a Set that changes all the time leaves tables
+ * A collection of running things: writes, requests, workers. It is an array, because a Set that changes all the time leaves tables
  * behind that refer to each other. V8 then keeps their entries in memory until the next garbage collection of the whole heap.
  */
 export interface OpenItems<T> extends Iterable<T> {

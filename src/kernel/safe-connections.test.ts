@@ -1,4 +1,4 @@
-/** Kept connections to real HTTP and TLS servers that behave well, badly and in between. */
+/** Tests kept connections with real HTTP and TLS servers, including servers that misbehave. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { eventually } from '../../test/harness/eventually.ts'

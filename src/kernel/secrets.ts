@@ -18,7 +18,7 @@ export interface NamedKey {
   key: KeyObject
 }
 
-/** The name says nothing about the key but whether two are the same. */
+/** The name only shows whether two keys are the same. */
 export const namedKey = (bytes: Buffer): NamedKey => ({
   name: createHash('sha256').update('waypost key name\n').update(bytes).digest('hex').slice(0, 12),
   // A key object is created once: Node.js would create one from bytes in every call, which takes three times as long as encrypting.
@@ -154,7 +154,7 @@ function openOrExplain(masterKey: Buffer, candidates: string[]): { key: Buffer; 
     try {
       return { key: openKey(masterKey, sealed), index }
     } catch {
-      // The next one may be sealed by this key.
+      // The next data key may be sealed with this key.
     }
   throw new Error(
     'The master key does not open this database, which was created with another key. Set the right WAYPOST_MASTER_KEY or WAYPOST_DATA',

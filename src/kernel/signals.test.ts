@@ -20,7 +20,7 @@ const Said = defineSignal<Said>('test.said')
 const Double = defineRequest<number, number>('test.double')
 const Unknown = defineRequest<number, number>('test.unknown')
 
-/** `got` are the different texts, because on a slow machine a stored signal may be delivered twice; `deliveries` are all. */
+/** `got` has each different text once, because on a slow machine a stored signal may be delivered twice; `deliveries` has all. */
 function recording(node: TestNode) {
   const [got, deliveries]: [string[], string[]] = [[], []]
   const from: string[] = []
@@ -176,7 +176,7 @@ test('a signal of a node that died before sending it is delayed by less than a s
     await eventually(() => assert.ok(one.got.includes(`${n}`) && two.got.includes(`${n}`)), { everyMs: 5 })
     delays.push(performance.now() - began)
   }
-  // The median, because a busy machine delays single ones.
+  // The median, because a busy machine delays single signals.
   assert.ok(delays.toSorted((a, b) => a - b)[2]! < 1000, `${delays.map(Math.round)} ms`)
 })
 

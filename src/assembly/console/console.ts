@@ -17,7 +17,7 @@ export type ConsoleState =
 export interface Console {
   /** Finds or starts the build. Call it after the platform is ready. */
   prepare(): Promise<void>
-  /** Returns what a request gets. */
+  /** Returns the state of the build, which decides about the response to a request. */
   state(): Promise<ConsoleState>
   /** Ends a build that is running. */
   stop(): void
@@ -33,7 +33,7 @@ export interface ConsoleOptions {
   log: Log
 }
 
-/** Builds are kept for running processes of other versions; more of them are deleted. */
+/** Maximum number of builds that are kept, for running processes of other versions; older ones are deleted. */
 const buildsMax = 4
 const buildScript = fileURLToPath(new URL('./build-process.ts', import.meta.url))
 

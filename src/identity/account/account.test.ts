@@ -188,7 +188,7 @@ suite('a forgotten password', () => {
     const token = await tokenFor('gina@example.org')
     const rows = await waypost.kit.db.sql`select id, payload from identity.artefacts where model = 'PasswordReset'`
     assert.ok(!JSON.stringify(rows).includes(token), 'the token must not be stored in plain text')
-    // Programs that look at links in e-mails do not use it up.
+    // Programs that check links in e-mails do not consume the token.
     for (let n = 0; n < 2; n++)
       assert.match((await aBrowser().go(at(`new-password?token=${token}`))).text, /for gina at Acme/)
     assert.equal((await set(token, 'qwertyuiop')).status, 400)

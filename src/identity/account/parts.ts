@@ -1,4 +1,4 @@
-/** Puts together what users do with their own account. */
+/** Assembles the operations of users on their own account. */
 import type { Kit } from '../../kernel/define-service.ts'
 import { createMailer } from '../../kernel/mail.ts'
 import type { Core } from '../core.ts'

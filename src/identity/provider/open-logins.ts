@@ -1,4 +1,4 @@
-/** Limits what unauthenticated clients can store by starting logins: the length of parameters, and the number of logins that are not finished. */
+/** Limits the data that unauthenticated clients can store by starting logins: the length of parameters, and the number of logins that are not finished. */
 import { networkOf } from '../../kernel/client-address.ts'
 import { monotonicMs } from '../../kernel/clock.ts'
 import type { Kit } from '../../kernel/define-service.ts'

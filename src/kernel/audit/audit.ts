@@ -47,7 +47,7 @@ export interface AuditEntry {
 
 export interface Audit {
   begin(entry: NewEntry): AuditEntry
-  /** Records what is no operation of the API, such as a failed login; returns immediately. */
+  /** Records an event that is no API operation, such as a failed login; returns immediately. */
   record(event: AuditEvent): void
   list(
     query: store.AuditQuery,
@@ -58,7 +58,7 @@ export interface Audit {
   /** Deletes records that are older than the setting. */
   prune(): Promise<void>
   deleteTenant(sql: Sql, tenantId: string): Promise<void>
-  /** Writes what is pending. */
+  /** Writes all pending records. */
   flush(): Promise<void>
 }
 
@@ -66,7 +66,7 @@ const batchMax = 500
 const partSize = 1000
 const dayMs = 86_400_000
 
-/** Refusals of permission and failures of the platform are recorded too; other errors changed nothing and say nothing of rights. */
+/** Returns whether a response is recorded: also 403 and 5xx. Other errors change nothing and do not concern permissions. */
 const isRecorded = (status: number) => status < 400 || status === 403 || status >= 500
 
 export function createAudit(deps: { db: Db; now: Clock; log: Log; days: number }): Audit {

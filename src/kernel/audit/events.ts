@@ -1,8 +1,8 @@
-/** Collects what happens outside of operations, such as failed logins: equal events of a second become one record with a count. */
+/** Collects events that are no API operations, such as failed logins: equal events within a second become one record with a count. */
 import type { AuditRecord } from './record.ts'
 
 const everyMs = 1000
-/** Different events of a tenant in a second; further ones lose their address and actor, so that an attack cannot fill the disk. */
+/** Maximum number of different events per tenant and second; further events are recorded without address and actor, so that an attack cannot fill the disk. */
 const eventsPerTenantMax = 100
 
 export function createAuditEvents(write: (records: AuditRecord[]) => Promise<void>) {

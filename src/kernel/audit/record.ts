@@ -30,7 +30,7 @@ export const storable = (text: string | undefined | null): string | null =>
   text === undefined || text === null ? null : text.slice(0, textMax).replaceAll('\0', '').toWellFormed()
 
 const hidden = '***'
-/** Path parameters that are or contain a secret; ids of tokens, keys and secrets are none. */
+/** Path parameters that are or contain a secret. The ids of tokens, keys and secrets are not secret. */
 const secretParameter = /(token|secret|password|key)$/i
 
 /** Fills the path of a route with its parameters, except secrets. */

@@ -1,4 +1,4 @@
-/** Encrypted backups: every change, exchange and early end is found; a wrong passphrase is a clear sentence. */
+/** Tests encrypted backups: every changed, exchanged or missing chunk is detected, and a wrong passphrase gives a clear error. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { copyFileSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'

@@ -14,7 +14,7 @@ const tagLength = 16
 const chunkLength = 64 * 1024
 /** First line, salt, three bytes of cost, beginning of the nonces, check of the passphrase. */
 const headerLength = encryptedLine.length + saltLength + 3 + prefixLength + checkLength
-/** 128 MiB and about half a second for each guess. */
+/** With this cost, scrypt needs 128 MiB and about half a second for each guess. */
 const cost = { logN: 17, r: 8, p: 1 }
 /** A crafted header must not cause more work than this. */
 const costMax = { logN: 20, r: 16, p: 4 }

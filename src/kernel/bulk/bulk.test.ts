@@ -52,7 +52,7 @@ const service = defineService({
     return { api: {} }
   },
 })
-// Failures on purpose are logged.
+// The failures that this test causes are logged.
 const { kit } = await openTestPlatform({ services: [service], environment: { WAYPOST_LOG_LEVEL: 'silent' } })
 const { db, bulk } = kit
 await db.sql`create schema test`

@@ -94,7 +94,7 @@ function addVary(reply: FastifyReply) {
 const known = new Map<string, Encoding | undefined>()
 const knownMax = 100
 
-/** Returns the encoding that the client prefers (RFC 9110, 12.5.3); Brotli among equals. Undefined: none that we have. */
+/** Returns the encoding that the client prefers (RFC 9110, 12.5.3), Brotli if it prefers none; undefined if it accepts neither. */
 export function encodingFor(header: string | undefined): Encoding | undefined {
   if (header === undefined || header === '') return undefined
   if (known.has(header)) return known.get(header)

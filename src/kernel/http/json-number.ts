@@ -8,7 +8,7 @@ export const shortestUnstorable = 16
 const dot = 0x2e
 const zero = 0x30
 
-/** Judges by arithmetic on the digits. `exponentAt` is the index of the `e`, 0 for none. `roundIntegers` accepts integers that a double rounds. */
+/** Decides by arithmetic on the digits whether a number can be stored. `exponentAt` is the index of the `e`, 0 for none. `roundIntegers` accepts integers that a double rounds. */
 export function judgeNumber(
   bytes: Uint8Array,
   start: number,
@@ -32,7 +32,7 @@ export function judgeNumber(
   return high + low - high === low ? 'storable' : 'unclear'
 }
 
-/** Judges a decimal number, which may be rounded but not exceed the range of doubles. */
+/** Decides whether a decimal number can be stored: it may be rounded, but not exceed the range of doubles. */
 function judgeMagnitude(bytes: Uint8Array, first: number, end: number, exponentAt: number): Verdict {
   const mantissaEnd = exponentAt || end
   let leading = -1
@@ -55,7 +55,7 @@ function exponentOf(bytes: Uint8Array, exponentAt: number, end: number): number 
   const sign = bytes[exponentAt + 1]
   let exponent = 0
   for (let i = sign === 0x2b || sign === 0x2d ? exponentAt + 2 : exponentAt + 1; i < end; i++)
-    // Far beyond what the digits of any body can compensate.
+    // An exponent that no number of digits in a body can compensate.
     exponent = Math.min(1e9, exponent * 10 + bytes[i]! - zero)
   return sign === 0x2d ? -exponent : exponent
 }

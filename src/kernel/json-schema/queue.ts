@@ -79,7 +79,7 @@ function nextBatch(queue: Waiting[]): Waiting[] {
   return batch
 }
 
-/** Returns false if the request has no answer, because the thread ended with another request of its batch. It is asked again. */
+/** Returns false if the request has no answer, because the thread ended with another request of its batch. It is sent again. */
 function settle({ resolve, reject }: Waiting, answer: SchemaAnswer | Error | undefined): boolean {
   if (answer === undefined) return false
   if (answer instanceof Error) reject(answer)

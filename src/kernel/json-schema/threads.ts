@@ -48,7 +48,7 @@ interface Thread {
   progress: Int32Array
   /** Ends the thread if it exceeds a limit, or has no request for a while. */
   timer: NodeJS.Timeout | undefined
-  /** Answers the current batch. */
+  /** Resolves the current batch with its answers. */
   give: ((answers: (SchemaAnswer | Error | undefined)[]) => void) | undefined
 }
 

@@ -91,7 +91,7 @@ export interface TopicDefinition {
   value?: LiveValue
   /** A stream that resumes gets the history from this long before its position, because events are stored later than their time. */
   slackSeconds?: number
-  /** Reads stored events, oldest first. Without it, a stream that resumes gets a gap. */
+  /** Reads stored events, oldest first. Without this function, a stream that resumes gets a `gap` event. */
   history?(query: HistoryQuery): Promise<LiveEvent[] | GapReason>
 }
 

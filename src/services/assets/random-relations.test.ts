@@ -81,7 +81,7 @@ test(`relations, sessions and trees are those of the model after each of 150 ran
   const names: EntityName[] = [await anAsset(), await anAsset(), await anAsset(), await anAsset()]
   for (let n = 0; n < 4; n++) names.push(`ENDPOINT ${await anEndpoint(version)}`)
 
-  /** Links or unlinks one to three relations at once, whole or not at all. */
+  /** Links or unlinks one to three relations at once, all or none. */
   async function change(word: 'link' | 'unlink') {
     const edges = Array.from(
       { length: 1 + below(3) },

@@ -1,4 +1,4 @@
-/** The usage and the audit log of tenants, for those who may read them. */
+/** Reads the usage and the audit log of tenants, with the permissions of the caller. */
 import type { AuditRecord } from '../../kernel/audit/record.ts'
 import type { AuditQuery } from '../../kernel/audit/store.ts'
 import type { Clock } from '../../kernel/clock.ts'

@@ -260,7 +260,7 @@ test('nothing is removed from a store that belongs to another database', async (
   utimesSync(orphan, new Date(0), new Date(0))
   const jobs = () => fixture.waypost.kit.db.sql`select state from jobs.job where name = 'binary-data.compare'`
   const compared = async () => (await jobs()).filter(({ state }) => state === 'completed')
-  // The job of the test before may still be about to end.
+  // The job of the previous test may still be running.
   await eventually(async () => assert.ok((await jobs()).every(({ state }) => state === 'completed')))
   const before = (await compared()).length
   await sql()`update binary_data.store_mark set mark = 'another'`

@@ -1,6 +1,6 @@
 import { defineError } from '../../kernel/errors.ts'
 
-// One text for whatever is wrong with an address: what is missing, of another tenant or not visible looks the same.
+// One error text whether the item is missing, belongs to another tenant or is not visible.
 export const NoFile = defineError<{ filename: string; endpointId: string; appName: string }>(
   'no_such_file',
   404,

@@ -97,7 +97,7 @@ export const groupBlobs = {
   fails: noApplication,
 }
 
-// ── single ones
+// ── single files and blobs
 
 const filename = Name({
   description: 'Name of the file: 1 to 255 characters without slashes, backslashes and control characters.',

@@ -1,4 +1,4 @@
-/** Configurations go with their endpoint, version, application and tenant; contents go when nothing refers to them. */
+/** Configurations are deleted with their endpoint, version, application and tenant; contents are deleted when nothing refers to them. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ecr, openConfiguration } from '../../../test/harness/configuration.ts'

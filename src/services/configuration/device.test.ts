@@ -33,7 +33,7 @@ suite('a device asks', () => {
       const sensor = await device({ protocolVersion })
       await sensor.publish(topic('/config/json/0'))
       assert.deepEqual((await sensor.receives(topic('/config/json/0/status'))).json, asPushed(config))
-      // On connect it is pushed, too.
+      // The configuration is pushed on connect, too.
       assert.deepEqual((await sensor.receives(topic(status))).json, asPushed(config))
       await sensor.publish(topic('/config/json'), { configId: config.configId })
       assert.deepEqual((await sensor.receives(topic(status))).json, {})
@@ -236,7 +236,7 @@ suite('statuses', () => {
     )
     assert.equal(found[1].status, 'APPLIED')
     assert.equal(found[0].status, 'DISPATCHED')
-    // An earlier one can still be reported.
+    // A report on an earlier configuration is still accepted.
     assert.equal((await post('/applied/json/1', { configId: found[2].configId, statusCode: 500 })).status, 200)
     assert.equal((await statusesOf(`configId=${found[2].configId}`))[0].status, 'FAILED')
   })

@@ -1,4 +1,4 @@
-/** Random writes, moves, connections and reports against a slow, obvious model of what is effective, pushed and shown. */
+/** Compares the effective, pushed and shown configurations with a slow, simple model, for random writes, moves, connections and reports. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -130,7 +130,7 @@ async function run(steps: Step[]) {
       }
     }
     if (!sensor) continue
-    // A connected device ends with what is effective, unless it has applied it before.
+    // A connected device ends with the effective configuration, unless it has applied it before.
     await eventually(
       () => {
         take()

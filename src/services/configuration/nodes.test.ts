@@ -1,4 +1,4 @@
-/** Any node writes; the node that has the connection pushes. */
+/** Tests that any node can write a configuration, and that the node with the connection pushes it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ecr, openConfiguration } from '../../../test/harness/configuration.ts'

@@ -1,6 +1,6 @@
 import { defineError } from '../../kernel/errors.ts'
 
-// One text for whatever is missing: an index of another tenant looks like one that does not exist.
+// One error text whether the index is missing or belongs to another tenant.
 export const NoIndex = defineError<{ index: string }>(
   'no_such_index',
   404,

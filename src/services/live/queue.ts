@@ -1,4 +1,4 @@
-/** The events that wait to be sent on one stream, in order. Bounded: a reader that falls behind loses them and gets a gap. */
+/** A bounded queue of the events for one stream. A reader that falls behind loses them and gets a `gap` event instead. */
 import { monotonicMs } from '../../kernel/clock.ts'
 import { bytesOf } from '../../kernel/live/forward.ts'
 import type { LiveEvent } from '../../kernel/live/live.ts'
@@ -17,7 +17,7 @@ export interface Queue {
   /** True while the reader is behind. */
   readonly isBackedUp: boolean
   add(subscription: Subscription, event: LiveEvent): void
-  /** Drops what waits. The subscriptions concerned get a gap as soon as the reader has caught up. */
+  /** Drops the queued events. Their subscriptions report a gap as soon as the reader has caught up. */
   drop(): void
   close(): void
 }
@@ -34,7 +34,7 @@ interface Deps {
 /** Batches are at least this far apart. */
 const intervalMs = 50
 const eventBytes = 64 * 1024
-/** Limit of what waits for one reader. */
+/** Limit of the bytes that wait for one reader. */
 export const queuedBytesMax = 4 * 1024 * 1024
 
 export function createQueue({ outlet, position, countQueued, countSent }: Deps): Queue {

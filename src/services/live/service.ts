@@ -42,7 +42,7 @@ interface Deps extends StreamDeps {
 /** Limits concurrent reads of histories: after the end of a node, all of its streams resume at once. */
 const historyLimits = { perTenant: 2, total: 4, waitingPerTenant: Infinity, waitMs: Infinity }
 const changeTimeoutMs = 3000
-/** Positions older than this are as good as none: the histories do not reach back so far. */
+/** Positions older than this are ignored, because the histories do not reach back so far. */
 const positionMaxMs = 7 * 86_400_000
 
 export function createLiveService(kit: Kit<LiveSettings>, services: Services): LiveService {

@@ -29,7 +29,7 @@ export interface Stream {
   subscribe(requests: SubscriptionRequest[], resumeFrom?: number): void
   /** Checks all subscriptions with the present permissions of the caller. */
   setCaller(caller: Caller): Promise<void>
-  /** Drops what waits for the reader. */
+  /** Drops the events that wait for the reader. */
   dropQueued(): void
   /** Sends the position if nothing else has, so that a stream without events can be resumed too. */
   sendPosition(): void

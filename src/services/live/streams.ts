@@ -26,7 +26,7 @@ export interface Streams {
   countQueued(bytes: number): void
 }
 
-/** Limit of what waits for all readers together; beyond it, the slowest loses its events and gets a gap. */
+/** Limit of all queues together; beyond it, the slowest reader loses its events and gets a `gap` event instead. */
 const queuedBytesMax = 64 * 1024 * 1024
 
 export function createStreams(metrics: Metrics): Streams {

@@ -19,7 +19,7 @@ const encode = (formatter: string, data: unknown, fPort = 1) => codecs.encode({ 
 type Payload = [bytes: string, port: number, data: object | string]
 type Downlink = [data: object, bytes: string | RegExp, port?: number]
 
-/** Payloads of the manufacturers' documents, and what they mean. */
+/** Payloads from the manufacturers' documents, with their decoded values. */
 const devices: Record<string, { up?: Payload[]; down?: Downlink[] }> = {
   'dragino-lht65': {
     up: [['CBF60B0D0376010ADD7FFF', 2, { BatV: 3.062, TempC_SHT: 28.29, Hum_SHT: 88.6, TempC_DS: 27.81 }]],

@@ -1,4 +1,4 @@
-/** Measures what a node uses of its machine. Each node knows only its own numbers; others ask for them by a signal. */
+/** Measures the resources that a node uses. Each node knows only its own numbers; other nodes request them with a signal. */
 import { availableParallelism, hostname, loadavg, totalmem } from 'node:os'
 import type { Kit } from '../../kernel/define-service.ts'
 import { defineRequest } from '../../kernel/signals.ts'

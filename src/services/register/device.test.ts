@@ -23,7 +23,7 @@ before(async () => {
   assert.equal(answer.status, 204, answer.text)
 })
 
-/** An endpoint with this metadata: how it speaks, and what the platform knows of it. */
+/** Returns an endpoint with this metadata: a function that sends messages, and one that reads its metadata. */
 async function aDevice(metadata: object = {}, { app, version } = open) {
   const endpointId = await anEndpoint(version, { metadata })
   const send = sendTo(epmx!, aDeviceEndpoint({ endpointId, applicationName: app, versionName: version }))

@@ -1,5 +1,5 @@
 /**
- * Chains of runs: what an action does may trigger further rules. The `cause` of a sample, point, metadata change or alert names the
+ * Chains of runs: the effects of an action may trigger further rules. The `cause` of a sample, point, metadata change or alert names the
  * chain, so that the run that it triggers continues the chain one level deeper (5.13).
  */
 
@@ -10,7 +10,7 @@ export interface Chain {
   depth: number
 }
 
-/** Returns the cause of what a run does. */
+/** Returns the cause for changes that a run makes. */
 export const causeOf = ({ traceId, depth }: Chain) => `${traceId}/${depth + 1}`
 
 /** Returns the chain and depth of the run that a change triggers; undefined for a change that no rule made. */

@@ -1,6 +1,6 @@
 import { defineError } from '../../kernel/errors.ts'
 
-// One text for each kind of address: what is missing, of another tenant or not permitted looks the same.
+// One error text for each kind of path, whether the object is missing, belongs to another tenant or is not permitted.
 export const NoApplicationWithSoftware = defineError<{ appName: string }>(
   'no_such_application_of_software',
   404,

@@ -1,4 +1,4 @@
-/** Rollouts over two nodes: any node takes a change, the one with the connection pushes. */
+/** Tests rollouts with two nodes: any node accepts a change, and the node with the connection pushes it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { temporaryDirectory } from '../../../test/harness/database.ts'

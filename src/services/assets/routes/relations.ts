@@ -14,7 +14,7 @@ const read = { scope: 'asset:read' }
 
 type Body = Static<typeof schemas.linkEntities.body>
 
-/** Returns the one of these words that the text is, in any case. */
+/** Returns the word that equals the text, ignoring case. Throws a 400 if none does. */
 function wordOf<W extends string>(words: readonly W[], text: string, field: string): W {
   const found = words.find((word) => word === text.toUpperCase())
   if (found === undefined) throw invalidField(field, `expected ${words.join(' or ')}`)

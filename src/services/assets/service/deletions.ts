@@ -1,4 +1,4 @@
-/** Ends relations of unregistered endpoints, and deletes what belongs to deleted tenants. */
+/** Ends relations of unregistered endpoints, and deletes the data of deleted tenants. */
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { defineJob } from '../../../kernel/jobs.ts'

@@ -25,7 +25,7 @@ export interface TreeOperations {
 
 /** Levels below the root. */
 export const levelsMax = 32
-/** The root included. */
+/** Maximum number of nodes in a tree, including the root. */
 export const nodesMax = 10_000
 
 /** A node whose children are not read yet, with its path to the root. */

@@ -77,7 +77,7 @@ function levelRoutes(http: Http, system: SystemOperations, { level, all, paramet
     return sendText(reply, contentPageStream(total, texts(items)))
   })
 
-  // Before the path with an id: fixed words win.
+  // Before the path with an id: fixed path segments win.
   http.get(`${all}/current`, { schema: schemas.current, config: config('read') }, async (request, reply) => {
     const { ctx, params, query, headers } = request
     const owners = await ownersOf(ctx, params, 'read')

@@ -1,4 +1,4 @@
-/** Deletes what belongs to deleted endpoints, versions, applications and tenants. */
+/** Deletes the data of deleted endpoints, versions, applications and tenants. */
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { defineJob } from '../../../kernel/jobs.ts'

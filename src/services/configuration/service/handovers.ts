@@ -1,4 +1,4 @@
-/** Records what was handed over to devices and what they report, many at a time in one statement. */
+/** Records hand-overs to devices and the reports of devices, many in one statement. */
 import { createBatcher } from '../../../kernel/batcher.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { ConfigurationApplied } from '../events.ts'

@@ -1,6 +1,6 @@
 /**
- * Pushes configurations to connected endpoints. A write sends a signal to the nodes that may have the connections, with its commit; each node reads what is
- * effective then, and sends it to its own connections. What a node misses is sent when the endpoint connects again.
+ * Pushes configurations to connected endpoints. A write sends a signal to the nodes that may have the connections, with its commit; each node then reads the
+ * effective configurations and sends them to its own connections. Configurations that a node misses are sent when the endpoint connects again.
  */
 import type { Gateway } from '../../../gateway/contract.ts'
 import { sleep } from '../../../kernel/clock.ts'
@@ -36,15 +36,15 @@ interface WrittenPage {
 }
 
 export interface Pushes {
-  /** Pushes what is effective for the endpoint, with the commit of `sql`. */
+  /** Pushes the effective configurations to the endpoint, with the commit of `sql`. */
   endpointChanged(sql: Sql, change: EndpointChange): Promise<void>
   batchWritten(sql: Sql, batch: { tenantId: string; configId: string }): Promise<void>
-  /** Pushes what is effective for these endpoints, with the commit of `sql`, where they are connected. */
+  /** Pushes the effective configurations to these endpoints, where they are connected, with the commit of `sql`. */
   pageWritten(sql: Sql, page: WrittenPage): Promise<void>
   defaultWritten(sql: Sql, written: { tenantId: string; versionName: string }): Promise<void>
-  /** Remembers what was pushed to a connection of this node. */
+  /** Remembers the configurations that were pushed to a connection of this node. */
   handedOver(endpointId: string, name: string, configId: string): void
-  /** Pushes again what is effective, on this node. */
+  /** Pushes the effective configurations again, on this node. */
   pushAgain(change: EndpointChange): void
   /** Resolves when no push is in progress. */
   settled(): Promise<void>
@@ -89,7 +89,7 @@ export function createPushes(deps: Deps): Pushes {
       if (gateway.isConnected(endpointId)) return kit.db.afterCommit(sql, () => here(change))
       const node = (await gateway.nodesOf(sql, [endpointId])).get(endpointId)
       if (node !== undefined) return signals.send(sql, `node/${node}`, EndpointChanged, change)
-      kit.db.afterCommit(sql, () => start(parts, () => lookAgain(parts, change)))
+      kit.db.afterCommit(sql, () => start(parts, () => pushIfConnectedLater(parts, change)))
     },
     pageWritten: (sql, page) => signals.send(sql, 'all', PageWritten, page),
     batchWritten: (sql, batch) => signals.send(sql, 'all', BatchWritten, batch),
@@ -119,7 +119,7 @@ function start({ kit: { log, stopping }, running }: Parts, work: () => Promise<v
 }
 
 /** Sends to an endpoint that had no connection when the configuration was written, if it has one a second later. */
-async function lookAgain(parts: Parts, change: EndpointChange) {
+async function pushIfConnectedLater(parts: Parts, change: EndpointChange) {
   const { kit, gateway } = parts
   const { endpointId, name } = change
   kit.log.debug({ endpointId, name, reason: 'not_connected' }, 'configuration not pushed')
@@ -132,7 +132,7 @@ async function lookAgain(parts: Parts, change: EndpointChange) {
   if (node !== undefined) await kit.signals.sendNow(`node/${node}`, EndpointChanged, change)
 }
 
-/** The mutex keeps the order: the last push of an endpoint has what is effective last. */
+/** The mutex keeps the order: the last push to an endpoint has the configuration that became effective last. */
 const pushToEndpoint = (parts: Parts, { name, endpointId }: EndpointChange) =>
   parts.ordered(endpointId, async () => {
     const { sql } = parts.kit.db
@@ -170,7 +170,7 @@ async function pushBatch(parts: Parts, { tenantId, configId }: { tenantId: strin
   }
 }
 
-/** Pushes what the endpoints of this node were never handed over. */
+/** Pushes configurations that were never handed over to the endpoints connected to this node. */
 async function pushUndispatched(parts: Parts, wanted: (endpoint: store.DeviceRef) => boolean) {
   const { kit, gateway } = parts
   const endpoints = [...gateway.connectedHere()].filter(wanted)

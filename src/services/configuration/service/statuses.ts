@@ -1,4 +1,4 @@
-/** Statuses of configurations: which endpoint has got and applied what. */
+/** Statuses of configurations: which endpoints have received and applied them. */
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import type { Window } from '../../../kernel/paging.ts'

@@ -188,7 +188,7 @@ const sentColumns = (sql: Sql): Fragment => sql`
 
 /**
  * Gives all endpoints of the target the configuration, whose content exists. The caller has locked the endpoints or the tenant, so that no
- * other writer inserts the same rows: `on conflict` would take a third longer. Earlier ones that were sent go to the history. Returns the
+ * other writer inserts the same rows: `on conflict` would take a third longer. Earlier configurations that were sent are moved to the history. Returns the
  * endpoints whose history has grown.
  */
 export async function writeOwn(

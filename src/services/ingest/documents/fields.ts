@@ -1,4 +1,4 @@
-/** Notices fields that documents of an index did not have before. */
+/** Detects fields that documents of an index did not have before. */
 import { parseDate } from '../query/dates.ts'
 
 export type FieldType = 'boolean' | 'long' | 'double' | 'date' | 'text'
@@ -35,7 +35,7 @@ const listedFactor = 32
 
 const newNode = (): Node => ({ children: new Map(), seen: 0 })
 
-/** Texts that look like a date are worth the attempt to parse them. */
+/** Only texts that begin like this are parsed as dates. */
 const isoStart = /^\d{4}-\d\d-\d\d/
 
 function typeOf(value: unknown): FieldType | undefined {

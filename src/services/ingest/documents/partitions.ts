@@ -47,7 +47,7 @@ export function createPartitions(
       }
       await deleteUnregisteredBefore(sql, new Date((today() - longest) * dayMs))
     }
-    // Whole days are deleted, as where the setting decides.
+    // Whole days are deleted, as for indices without a retention of their own.
     for (const { indexNo, retentionDays: days } of retentions)
       if (days > 0 && days < longest) await deleteBefore(sql, indexNo, new Date((today() - days) * dayMs))
   }
@@ -64,7 +64,7 @@ export function createPartitions(
       const missing = [...days].filter((day) => !cached.has(day))
       if (missing.length === 0) return
       await make(sql, missing)
-      // They exist for others after the commit; until then `ensure` asks again.
+      // Other transactions see the partitions after the commit; until then `ensure` creates them again.
       db.afterCommit(sql, () => {
         for (const day of missing) cached.add(day)
       })

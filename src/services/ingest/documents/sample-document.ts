@@ -23,7 +23,7 @@ export function exactSamples({ payload }: DeviceMessage, samples: unknown[]): un
 
 const longIntegerLength = 16
 
-/** A message in the plain format is no JSON. */
+/** A message in the plain format is not JSON. */
 function parsedOrUndefined(text: string): unknown {
   try {
     return parseExact(text)

@@ -89,7 +89,7 @@ function compileHandlers(definitions: unknown, path: string, building: Building,
   return compileList(definitions, path, building, depth + 1)
 }
 
-/** Compiles one `{type: options}`; a mistake is noted and the rest goes on, so that all are reported at once. */
+/** Compiles one `{type: options}`; after a mistake it continues, so that all mistakes are reported at once. */
 function compileProcessor(definition: unknown, path: string, building: Building, depth: number): Run {
   let position = path
   try {

@@ -42,7 +42,7 @@ export function openDocument({ source, index, type = '_doc', id, timestamp }: Pi
   return document
 }
 
-/** Takes a metadata field that was assigned out of the fields. */
+/** Removes a metadata field that was assigned from the fields, and returns its value. */
 function taken(ctx: Map<unknown, unknown>, name: string, fallback: string): string {
   const value = ctx.get(name)
   if (value === undefined) return fallback

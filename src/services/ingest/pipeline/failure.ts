@@ -60,7 +60,7 @@ export const scriptError = (error: ScriptError, source: string): ProcessorError 
     scriptDetails(error, source),
   )
 
-/** Turns what a processor threw into an error with type and reason; anything else is a fault of ours and passes on. */
+/** Turns what a processor threw into an error with type and reason; any other error is a bug and is thrown again. */
 export function asProcessorError(error: unknown): ProcessorError {
   if (error instanceof ProcessorError) return error
   const own = error instanceof TypeError ? undefined : asJavaThrow(error)
@@ -68,7 +68,7 @@ export function asProcessorError(error: unknown): ProcessorError {
   throw error
 }
 
-/** Limits hold for the whole document, so neither `ignore_failure` nor `on_failure` can go on after one. */
+/** Limits hold for the whole document, so neither `ignore_failure` nor `on_failure` can continue after a limit was reached. */
 export const isFatal = (error: ProcessorError): boolean =>
   ['painless_error', 'out_of_memory_error', 'stack_overflow_error'].includes(error.causedBy?.type ?? error.type)
 

@@ -23,7 +23,7 @@ export function simulateDocument(document: DocumentMap, pipeline: Pipeline, time
   return `{"doc":${head},"_source":${written.text}},"_ingest":${JSON.stringify({ timestamp })}}`
 }
 
-/** The end of a simulation without a platform: the answer, or why there is none. */
+/** The outcome of a simulation without a platform: the answer, or the reason why there is none. */
 export type FileSimulation = { documents: string[] } | { problem: string; mistakes: string[] }
 
 const problem = (text: string, mistakes: string[] = []): FileSimulation => ({ problem: text, mistakes })

@@ -43,7 +43,7 @@ export interface PipelineOutput {
   source: Map<unknown, unknown>
 }
 
-/** The end of a run: the document, null when it was dropped, or why it failed. */
+/** The outcome of a run: the document, null if it was dropped, or the reason why it failed. */
 export type Outcome = { document: PipelineOutput } | { document: null } | { failure: Failure }
 
 export interface Pipeline {

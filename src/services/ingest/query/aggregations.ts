@@ -1,4 +1,4 @@
-/** Reads aggregations: what documents are grouped by, and what is computed of each group. */
+/** Reads aggregations: the fields by which documents are grouped, and the metrics of each group. */
 import { type Body, checkField, invalid, isObject } from './clauses.ts'
 import { isTimeZone, resolveDate, unitMs } from './dates.ts'
 

@@ -1,4 +1,4 @@
-/** Reads the query of a search into clauses. Unknown queries are errors, and so is what exceeds the limits. */
+/** Reads the query of a search into clauses. Unknown queries, and queries that exceed the limits, are errors. */
 import { QueryInvalid } from '../errors.ts'
 import { isTimeZone, parseDate, resolveDate } from './dates.ts'
 

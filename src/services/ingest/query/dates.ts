@@ -44,7 +44,7 @@ function offsetMs(zone: string | undefined, localMs: number): number {
   if (zone === undefined || zone === 'Z' || zone === 'z' || zone === 'UTC') return 0
   const [, sign, hours, minutes = '0'] = offsetPattern.exec(zone) ?? []
   if (hours !== undefined) return (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes)) * 60_000
-  // The offset at the guessed moment; a second step settles the hours around a change of the clock.
+  // The offset at the estimated time; a second step corrects it near a change of the clock.
   const first = zoneOffset(zone, localMs)
   return zoneOffset(zone, localMs - first)
 }

@@ -49,7 +49,7 @@ const known = new Set([
 ])
 export const knownFields: ReadonlySet<string> = known
 
-/** Reads a body, with the parameters of the address, which win. */
+/** Reads a body and the query parameters, which override the body. */
 export function readSearch(body: unknown, parameters: Body, now: number): SearchRequest {
   if (body !== undefined && body !== null && !isObject(body)) throw invalid('body: expected an object')
   const given: Body = { ...(body as Body | undefined), ...parameters }

@@ -1,4 +1,4 @@
-/** The scope of a search: indices, dates, endpoints, and what is known of fields. */
+/** The scope of a search: indices, dates, endpoints, and the types of fields. */
 import type { FieldType } from '../documents/fields.ts'
 import type { DateRange } from '../index-names.ts'
 

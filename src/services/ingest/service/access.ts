@@ -1,4 +1,4 @@
-/** From an index name to what the caller may see (document 5, 7.2 and 7.5). */
+/** Resolves an index name to the documents that the caller may see (document 5, 7.2 and 7.5). */
 import { authorize, authorizeOrNotFound, type Ctx } from '../../../kernel/contract.ts'
 import { holds, onResource, onTenant, visibleResources } from '../../../kernel/permissions.ts'
 import type { Applications } from '../../applications/contract.ts'

@@ -64,7 +64,7 @@ async function addMetrics(search: Search, metrics: MetricOf[], levels: Level[], 
 function metricResult({ scope }: Search, { metric, field }: MetricOf, value: number | null): Result {
   const isCount = metric === 'value_count' || metric === 'cardinality'
   if (isCount) return { value: value ?? 0 }
-  // The sum of nothing is 0; the others have no value.
+  // The sum over no values is 0; other metrics have no value.
   if (value === null) return { value: metric === 'sum' ? 0 : null }
   const types = scope.fields.get(field)?.types
   const isDate = field === '@timestamp' || (types?.has('date') && !types.has('long') && !types.has('double'))

@@ -1,4 +1,4 @@
-/** Deletes what belongs to applications and tenants that no longer exist (document 5, 1.10). */
+/** Deletes the data of applications and tenants that no longer exist (document 5, 1.10). */
 import type { Sql } from '../../../kernel/db.ts'
 import { defineJob } from '../../../kernel/jobs.ts'
 import * as documents from '../store/documents.ts'

@@ -20,7 +20,7 @@ export interface PipelineOperations {
 }
 
 const pipelinesMax = 1000
-/** All pipelines of a tenant travel to the threads together. */
+/** All pipelines of a tenant are sent to the threads together. */
 const bytesMax = 8 * 1024 * 1024
 
 const unusable = ({ type, reason, error }: Problem) =>
@@ -29,7 +29,7 @@ const unusable = ({ type, reason, error }: Problem) =>
 export function createPipelineOperations(deps: Deps): PipelineOperations {
   const { db, bus, now } = deps.kit
 
-  // From the database: a caller sees what it has just written at another node.
+  // Read from the database, so that a caller sees what it has just written through another node.
   async function run({ tenantId }: Ctx, work: Work) {
     const set = { tenantId, ...(await store.findPipelineSet(db.sql, tenantId)) }
     const named = work.kind === 'simulate' ? work.pipelineId : undefined

@@ -1,4 +1,4 @@
-/** Finds out what a search sees: indices of the caller's applications, and their fields. */
+/** Determines what a search can see: the indices of the caller's applications, and their fields. */
 
 import { createCache } from '../../../kernel/cache.ts'
 import type { Ctx } from '../../../kernel/contract.ts'

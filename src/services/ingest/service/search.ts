@@ -70,7 +70,7 @@ export function createSearchOperations(deps: Deps, parts: SearchParts): SearchOp
 
 const withStatus = (text: string) => `${text.slice(0, -1)},"status":200}`
 
-/** A search that cannot be answered does not spoil the others; a failure of the platform does. */
+/** A search that cannot be answered does not fail the other searches; a failure of the platform does. */
 function failureText(error: unknown): string {
   if (!(error instanceof PlatformError) || error.status >= 500) throw error
   const { error: cause, status } = engineFormat.body(error)

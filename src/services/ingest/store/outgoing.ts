@@ -56,7 +56,7 @@ export async function estimateWaiting(sql: Sql): Promise<number> {
   return row!.waiting
 }
 
-/** Becomes the sender, or stays it. Returns false if another node is. */
+/** Makes this node the sender, or renews its lease. Returns false if another node is the sender. */
 export async function holdSender(sql: Sql, nodeId: string, seconds: number): Promise<boolean> {
   const { count } = await sql`
     update ingest.sender set node_id = ${nodeId}, until = now() + make_interval(secs => ${seconds})

@@ -1,6 +1,6 @@
 /**
- * Threads that run pipelines. Tenants take turns, and a tenant never has all threads. A watchdog ends a thread whose document does
- * not end; that document fails, and the others continue on another thread.
+ * Threads that run pipelines. Tenants take turns, and a tenant never has all threads. A watchdog terminates a thread whose document
+ * takes too long; that document fails, and the others continue on another thread.
  */
 import { Worker } from 'node:worker_threads'
 import { monotonicMs } from '../../../kernel/clock.ts'
@@ -27,7 +27,7 @@ export interface PoolOptions {
   onError(error: unknown): void
 }
 
-/** The result of work: a problem of all of it, or an outcome for each document. */
+/** The result of work: one problem for all documents, or an outcome for each document. */
 export type WorkResult = { problem: Problem } | { outcomes: (DocumentOutcome | string)[] }
 
 export interface PipelinePool {
@@ -68,7 +68,7 @@ const checkMs = 100
 const idleMs = 60_000
 const mebibyte = 1024 * 1024
 const queueLimits = { perTenant: 1000, bytesPerTenant: 32 * mebibyte, bytesTotal: 128 * mebibyte }
-/** Pipelines of so many tenants are kept by a thread. */
+/** Maximum number of tenants whose pipelines a thread keeps. */
 const tenantsPerThread = 200
 const resourceLimits = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32, stackSizeMb: 8 }
 

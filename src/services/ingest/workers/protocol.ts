@@ -88,5 +88,5 @@ export const cells = {
   current: 0,
 } as const
 
-/** A thread returns what it has after this time, so that tenants take turns. */
+/** A thread returns the outcomes so far after this time, so that tenants take turns. */
 export const sliceMs = 50

@@ -18,7 +18,13 @@ import {
   requireAccount,
   visibleAccounts,
 } from './access.ts'
-import { connectionOf, connectionView, type IntegrationPatch, type NewConnection, patched } from './connections.ts'
+import {
+  connectionOf,
+  connectionView,
+  type IntegrationPatch,
+  type NewConnection,
+  patchedColumns,
+} from './connections.ts'
 
 type AccountView = ReturnType<typeof connectionView>
 interface Shown {
@@ -87,7 +93,7 @@ async function lockFor(sql: Sql, ctx: Ctx, id: number, scope: string, ifMatch?: 
 const change = ({ kit }: Deps, ctx: Ctx, id: number, patch: IntegrationPatch, ifMatch: string | undefined) =>
   kit.db.tx(async (sql) => {
     const row = await lockFor(sql, ctx, id, accountScopes.update, ifMatch)
-    await updateIntegration(sql, 'account', id, patched(kit, row, patch))
+    await updateIntegration(sql, 'account', id, patchedColumns(kit, row, patch))
     return shown((await store.findAccount(sql, id))!)
   })
 

@@ -26,7 +26,7 @@ import {
   connectionView,
   type IntegrationPatch,
   type NewConnection,
-  patched,
+  patchedColumns,
   withoutNulls,
 } from './connections.ts'
 import { listNetDevices, type NetDevice, NetworkProblem } from './network-api.ts'
@@ -168,7 +168,7 @@ async function change(deps: Deps, ctx: Ctx, id: number, patch: IntegrationPatch,
   const { kit } = deps
   const devices = await kit.db.tx(async (sql) => {
     const locked = await lockFor(sql, ctx, id, appScopes.update, ifMatch)
-    await updateIntegration(sql, 'app', id, patched(kit, locked.row, patch))
+    await updateIntegration(sql, 'app', id, patchedColumns(kit, locked.row, patch))
     await kit.bus.publish(sql, AppIntegrationChanged, { tenantId: locked.row.tenantId, appIntegrationId: id })
     return locked.devices
   })

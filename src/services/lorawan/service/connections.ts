@@ -64,7 +64,7 @@ export function connectionOf({ secrets, platform }: Kit, given: NewConnection): 
   }
 }
 
-export const patched = ({ secrets }: Kit, row: IntegrationRow, patch: IntegrationPatch) => ({
+export const patchedColumns = ({ secrets }: Kit, row: IntegrationRow, patch: IntegrationPatch) => ({
   name: patch.name ?? row.name,
   description: patch.description ?? row.description,
   netApiKey: patch.netApiKeyId === undefined ? row.netApiKey : secrets.seal(patch.netApiKeyId),

@@ -1,4 +1,4 @@
-/** Deletes what belongs to endpoints, applications and tenants that are gone. */
+/** Deletes the data of deleted endpoints, applications and tenants. */
 import type { Sql } from '../../../kernel/db.ts'
 import { defineJob } from '../../../kernel/jobs.ts'
 import { AppIntegrationChanged, DeviceIntegrationsChanged } from '../events.ts'

@@ -184,7 +184,7 @@ function recordTraffic({ kit, trafficLog }: DownlinkDeps, device: Device, comman
 
 type Encoding = { fPort: number; payload: object } | { problem: string }
 
-/** An object goes through the formatter, or to that of the network; a text is base64, or is encoded (document 5, 9.5). */
+/** Our formatter or that of the network encodes an object; a text is base64, or is encoded as UTF-8 (document 5, 9.5). */
 async function encode({ codecs }: DownlinkDeps, device: Device, { payload }: OutstandingCommand): Promise<Encoding> {
   const value: unknown = payload === null ? undefined : JSON.parse(payload)
   const { tenantId, formatter, downlinkFPort: fPort } = device

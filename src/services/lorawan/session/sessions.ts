@@ -140,7 +140,7 @@ async function claimAll(parts: Parts) {
   }
 }
 
-/** Adapts sessions of this node to their rows: closes those that are gone, opens those that have changed anew. Does not wait. */
+/** Adapts sessions of this node to their rows: closes those without a row, and opens changed ones again. Does not wait. */
 function refresh(parts: Parts, ids: number[]) {
   if (parts.isStopped || ids.length === 0) return
   const { kit } = parts
@@ -181,7 +181,7 @@ async function adapt(parts: Parts, id: number, row: store.SessionRow | undefined
   }
 }
 
-/** Ends a session that is no longer wanted. If another node has it, its broker keeps what it has for that node. */
+/** Ends a session that is no longer wanted. If another node has it, the broker keeps the queued messages for that node. */
 async function end({ kit }: Parts, { appIntegrationId, session, claim }: Held) {
   const { nodeId } = kit.members
   const isOurs = await store.isUnwanted(kit.db.sql, { appIntegrationId, nodeId, claim })

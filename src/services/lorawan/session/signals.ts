@@ -1,6 +1,6 @@
 import { defineRequest, defineSignal } from '../../../kernel/signals.ts'
 
-/** Sessions have no node: after a death, a stop or a restart. */
+/** Sent when sessions have no node, after a node died, stopped or restarted. */
 export const SessionsFree = defineSignal<Record<never, never>>('lorawan.sessions-free')
 
 /** Informs the node that has the session that these endpoints have new commands. */

@@ -12,7 +12,7 @@ export interface Statistics {
   /** Remembers that the uplink was stored or dropped, until its row says so. */
   finished(uplink: UplinkKey): void
   isFinished(uplink: UplinkKey): boolean
-  /** Writes what is pending. */
+  /** Writes all pending records. */
   flush(): Promise<void>
   stop(): Promise<void>
 }
@@ -21,7 +21,7 @@ const flushMs = 1000
 const errorLength = 1000
 /** Rows of one statement. */
 const rowsMax = 5000
-/** Without a database, counts of more devices and marks are dropped; a mark that is missing costs nothing but a repeated write. */
+/** Without a database, counts of more devices and marks are dropped; a missing mark only causes a repeated write. */
 const pendingMax = 200_000
 
 export const uplinkKey = ({ deviceIntegrationId, sessionKey, fCnt }: UplinkKey) =>

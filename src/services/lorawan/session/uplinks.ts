@@ -142,7 +142,7 @@ function deliver(
   })
 }
 
-/** Repeats work that fails, because the database is away for example. The broker keeps the message meanwhile. */
+/** Repeats work that fails, for example while the database is unreachable. The broker keeps the message meanwhile. */
 async function untilStored<T>({ kit }: UplinkDeps, work: () => Promise<T>): Promise<T> {
   for (;;)
     try {

@@ -87,7 +87,7 @@ export async function findAppIntegrations(
   return { total: count!.count, rows: [...rows] }
 }
 
-/** Lets the next session discard what the broker keeps: uplinks that are published during a suspension are dropped. */
+/** Lets the next session discard the messages that the broker keeps: uplinks that are published during a suspension are dropped. */
 export async function startClean(sql: Sql, id: number) {
   await sql`update lorawan.sessions set starts_clean = true where app_integration_id = ${id}`
 }

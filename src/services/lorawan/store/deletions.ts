@@ -1,4 +1,4 @@
-/** SQL that deletes what belongs to deleted applications and tenants. */
+/** SQL that deletes the data of deleted applications and tenants. */
 import type { Sql } from '../../../kernel/db.ts'
 
 /** Deletes the integration of a deleted application; its endpoints, and with them the devices, are gone already. */

@@ -35,7 +35,7 @@ export async function claimSessions(sql: Sql, nodeId: string, limit: number): Pr
     returning ${columns(sql)}`
 }
 
-/** Returns the sessions of a node among these that are still wanted. */
+/** Returns the sessions that this node holds and that are still wanted. */
 export async function findSessions(sql: Sql, nodeId: string, ids: number[]): Promise<SessionRow[]> {
   return await sql<SessionRow[]>`
     select ${columns(sql)} from lorawan.sessions s join lorawan.app_integrations i on i.id = s.app_integration_id

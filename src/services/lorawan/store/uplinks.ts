@@ -15,8 +15,8 @@ export interface ClaimedUplink extends UplinkKey {
 }
 
 /**
- * Claims uplinks with distinct keys. A claim of more than an hour ago counts as none. The commit does not wait for the disk: the sample is
- * committed later and waits, and what is on disk then includes the claim.
+ * Claims uplinks with distinct keys. A claim of more than an hour ago counts as none. The commit does not wait for the disk: the commit
+ * of the sample comes later, waits for the disk, and makes the claim durable too.
  */
 export async function claimUplinks(sql: Sql, uplinks: (UplinkKey & { sampleAt: Date })[]): Promise<ClaimedUplink[]> {
   return await sql<ClaimedUplink[]>`

@@ -1,6 +1,6 @@
 /**
  * Random queries over random endpoints: SQL, the evaluator and a reference agree. The reference is a literal reading of
- * MongoDB's matcher (its ElementPath) on the document itself; mingo, the ready-made one, is asked in mingo.test.ts.
+ * MongoDB's matcher (its ElementPath) on the document itself; mingo.test.ts compares with mingo.
  */
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
@@ -159,7 +159,7 @@ function filterHolds(filter: JsonObject, document: JsonObject): boolean {
   })
 }
 
-// The generators: few names and values, so that they meet.
+// The generators use few names and values, so that queries and endpoints often have the same ones.
 
 const scalar = fc.constantFrom<Json>(null, true, false, 0, 1, 2, -1, -1.5, 7, 3e9, '', 'a', 'ab', 'Kyiv', 'kyiv\nb')
 const { value } = fc.letrec<{ value: Json }>((tie) => ({
@@ -267,7 +267,7 @@ const { query: anyQuery } = fc.letrec<{ query: JsonObject }>((tie) => ({
 const spelled = (reference: JsonObject): JsonObject =>
   JSON.parse(JSON.stringify(reference).replaceAll('"alias.', '"metadata.'))
 
-/** Deeper and longer ones are refused; the unit tests see to that. */
+/** The parser refuses deeper and longer queries, which the unit tests check. */
 const query = anyQuery.filter((reference) => {
   try {
     return Boolean(parse(spelled(reference)))

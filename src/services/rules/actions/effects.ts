@@ -1,4 +1,4 @@
-/** Keeps actions from happening twice when the engine runs an event again, because the node that ran it first died. */
+/** Prevents a second effect of an action when the engine runs an event again, because the node that ran it first died. */
 import { createHash } from 'node:crypto'
 import { createBatcher } from '../../../kernel/batcher.ts'
 import type { Db } from '../../../kernel/db.ts'
@@ -10,7 +10,7 @@ export interface Effects {
   once(key: string, work: () => Promise<void>): Promise<boolean>
 }
 
-/** An event is run again within seconds of a death; people retry dead letters later. */
+/** After a node died, its events run again within seconds; people retry dead letters later. */
 const keptSeconds = 3600
 const atOnce = 5000
 

@@ -47,5 +47,5 @@ export type EndedOutcome =
   | { outcome: 'SUCCESS'; metadata?: Record<string, unknown> }
   | { outcome: 'FAILURE'; stage: Stage; reason: string; metadata?: Record<string, unknown> }
 
-/** Runs actions of one type. It never throws for what a user's script or a receiver did wrong. */
+/** Runs actions of one type. It never throws for an error of a user's script or of a receiver. */
 export type Executor = (run: ActionRun) => Promise<ActionOutcome>

@@ -1,4 +1,4 @@
-/** The part of the service that does what actions say: the executors, and the deliveries that go on in the background. */
+/** The part of the service that executes actions: the executors, and the deliveries that continue in the background. */
 import type { Kit } from '../../../kernel/define-service.ts'
 import { createMailer } from '../../../kernel/mail.ts'
 import { createSafeConnections } from '../../../kernel/safe-connections.ts'

@@ -13,7 +13,7 @@ const severities = ['INFO', 'LOW', 'HIGH'] as const
 const random = seededRandom(7)
 const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)]!
 
-/** Compares with what the rows say. */
+/** Compares the counts with the rows. */
 async function compare() {
   const [row] = await sql<{ all: number; open: number; high: number; acknowledged: number; ofType: number }[]>`
     select count(*)::int as all, count(*) filter (where state = 'OPEN')::int as open,

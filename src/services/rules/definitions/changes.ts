@@ -1,4 +1,4 @@
-/** Reports changes of definitions to all nodes, so that what they keep in memory follows within a second. */
+/** Reports changes of definitions to all nodes, so that the definitions in their memory are updated within a second. */
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import type { PeriodicTask } from '../../../kernel/periodic.ts'

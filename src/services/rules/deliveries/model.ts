@@ -27,7 +27,7 @@ export type AttemptOutcome =
   /** `isFinal`: another attempt would fail in the same way. */
   | { ok: false; status?: number; reason: string; isFinal: boolean }
 
-/** Sends one delivery once. It never throws for what a receiver did. */
+/** Sends one delivery once. It never throws for an error of the receiver. */
 export type Send = (delivery: { id: string; tenantId: string }, content: string) => Promise<AttemptOutcome>
 
 /** Returns the outcome of the action after its last attempt. */

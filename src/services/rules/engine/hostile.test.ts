@@ -1,4 +1,4 @@
-/** Hostile scripts through evaluations and executions, and what other tenants notice of them. */
+/** Tests hostile scripts in evaluations and executions, and their effect on other tenants. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { hostileScripts, hostTexts } from '../../../../test/harness/hostile-scripts.ts'

@@ -91,7 +91,7 @@ export function createLedger({ db, log, metrics, now }: Pick<Kit, 'db' | 'log' |
           if (!DatabaseUnavailable.is(error)) throw error
         }
       const added = (waiting ?? Promise.resolve()).then(() => addWithRoom(entry))
-      // A failure is the caller's; the entries behind it go on.
+      // The caller gets the failure; the entries after it continue.
       const turn = added.then(
         () => {},
         () => {},

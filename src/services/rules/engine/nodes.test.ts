@@ -1,4 +1,4 @@
-/** Two nodes: changes, order, ticks and takeover. */
+/** Tests two nodes: changes, order, ticks and takeover. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshDatabase } from '../../../../test/harness/database.ts'
@@ -104,7 +104,7 @@ test('a replay that a node leaves behind is continued by another, from its posit
   await sensor.end()
   const body = { from: 'now-1h', to: String(Date.now() + 1000), expression, endpointIds: [endpoint.endpointId] }
   const started = await three.must(202, `POST ${rulesRoot}/rules/${ruleId}/replays`, body)
-  // It ends after the page of 200 messages that runs.
+  // The replay ends after the current page of 200 messages.
   await three.waypost.close()
   const path = `/rules/${ruleId}/replays/${started.body.replayId}`
   const [left] = await sql`select node_id, status, events_count from rules.replays where id = ${started.body.replayId}`

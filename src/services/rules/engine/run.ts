@@ -61,7 +61,7 @@ export interface RunResult {
   isSuccess: boolean
   /** The returned value as text, with secrets masked; undefined if the rule failed. */
   returned: string | undefined
-  /** Traces of everything that has ended, in order. Those of pending actions are written by whoever ends them. */
+  /** Traces of everything that has ended, in order. The node that ends a pending action writes its trace. */
   traces: NewTrace[]
   pending: PendingTrace[]
   /** Effects that the actions would have had; only in a try. */

@@ -35,7 +35,7 @@ export interface PendingAction {
   raisedOn: RunOfAction['raisedOn']
 }
 
-/** Returns what an executor that answers PENDING keeps until the action ends. */
+/** Returns the data that an executor which answers PENDING keeps until the action ends. */
 export const pendingAction = (run: RunOfAction, action: ActionDefinition): PendingAction => ({
   tenantId: run.tenantId,
   id: run.id,

@@ -27,7 +27,7 @@ export interface Pushes {
   onConnect(application: ApplicationKey, endpointId: string): Promise<void>
   /** Pushes to an endpoint of this node that has reported. */
   afterReport(application: ApplicationKey, endpointId: string): void
-  /** Returns what a device gets: the specification, with a link if the version has a file. */
+  /** Returns the configuration for a device: the specification, with a link if the version has a file. */
   configurationOf(row: VersionRow): { configId: string; config: unknown }
   /** Records offers in a transaction; returns the endpoints that did not have them. */
   record(sql: Sql, application: ApplicationKey, offers: store.Offer[], at: Date): Promise<string[]>
@@ -129,7 +129,7 @@ async function statesOf({ kit, memberships }: PushDeps, application: Application
   return await store.findStates(kit.db.sql, application, endpointIds)
 }
 
-/** Decides who gets an offer, records the offers and sends them. With `again`, an offer is repeated. */
+/** Decides which endpoints get an offer, records the offers and sends them. With `again`, an offer is repeated. */
 async function push(
   deps: PushDeps,
   pushes: Pushes,

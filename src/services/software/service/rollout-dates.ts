@@ -36,7 +36,7 @@ export function createRolloutDates(
     timer = setTimeout(check, Math.min(ms, longestMs)).unref()
   }
 
-  /** Pushes what became due since the last check, then waits for the next date. */
+  /** Pushes the versions that became due since the last check, then waits for the next date. */
   async function work() {
     const until = now()
     if (until > handledUntil) {

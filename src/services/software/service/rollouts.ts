@@ -1,4 +1,4 @@
-/** Shows the progress of rollouts, who would be offered a version, and the software of endpoints. */
+/** Shows the progress of rollouts, the endpoints that would be offered a version, and the software of endpoints. */
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { Window } from '../../../kernel/paging.ts'
 import { NoApplicationWithSoftware, NoSoftware, NoSoftwareEndpoint } from '../errors.ts'

@@ -1,4 +1,4 @@
-/** Deletes what belongs to deleted endpoints, versions, applications and tenants. */
+/** Deletes the data of deleted endpoints, versions, applications and tenants. */
 import type { Sql } from '../../../kernel/db.ts'
 import type { ApplicationKey } from './versions.ts'
 

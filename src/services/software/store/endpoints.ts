@@ -1,4 +1,4 @@
-/** Stores what endpoints run, what they were offered and what they reported. */
+/** Stores the versions that endpoints run, were offered and have reported. */
 import type { Sql } from '../../../kernel/db.ts'
 import type { ApplicationKey } from './versions.ts'
 

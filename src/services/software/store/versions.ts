@@ -81,7 +81,7 @@ interface PlanRow {
   })[]
 }
 
-/** Reads what decides about the targets of an application, in one snapshot. Undefined if it never had software. */
+/** Reads the versions and filters that determine the targets of an application, in one snapshot. Undefined if it never had software. */
 export async function findPlan(
   sql: Sql,
   { tenantId, applicationName }: ApplicationKey,

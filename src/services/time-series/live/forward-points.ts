@@ -1,6 +1,6 @@
 /**
- * Forwards points to the nodes that watch them. Points within 50 ms go out as one signal, one signal at a time for each
- * node.
+ * Forwards points to the nodes that watch them. Points within 50 ms are sent as one signal. A node gets one signal
+ * at a time.
  */
 import { sleep } from '../../../kernel/clock.ts'
 import type { Signals } from '../../../kernel/signals.ts'
@@ -22,7 +22,7 @@ const batchMs = 50
 /** Pause after a signal that could not be sent. */
 const pauseMs = 500
 const stopMs = 1000
-/** Limit of the queue for one node. Points beyond it are dropped, and the streams there get a `gap`. */
+/** Limit of the queue for one node. Points beyond it are dropped, and streams on that node send a `gap` event. */
 const queuedBytesMax = 8 * 1024 * 1024
 
 interface Outgoing {

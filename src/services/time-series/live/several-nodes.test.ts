@@ -159,7 +159,7 @@ test('a node that was considered dead receives points again, after its streams g
   assert.equal((await source.next('gap')).data.reason, 'missed')
   await collect(endpoint, [{ timestamp: 2, a: 2 }])
   assert.equal((await source.next('points')).data[endpoint.endpointId]['auto~a'][0].values.value, 2)
-  // The other node has not noticed the return yet. It asks again then, and keeps what it knows.
+  // The other node notices the return with its next heartbeat. It keeps the known interests and reads them again.
   await stores.waypost.kit.members.refresh()
   await collect(endpoint, [{ timestamp: 3, a: 3 }])
   assert.equal((await source.next('points')).data[endpoint.endpointId]['auto~a'][0].values.value, 3)

@@ -1,5 +1,5 @@
 /**
- * Encodes whole numbers in as few bits as a block of them needs: blocks of 128, each with its least value and a width
+ * Encodes whole numbers in blocks of 128 with as few bits as possible: each block has its least value and a width
  * of 0 to 32 bits. Callers store wider numbers differently.
  */
 export const blockSize = 128

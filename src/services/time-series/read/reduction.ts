@@ -1,4 +1,4 @@
-/** Reads how a request wants points to be reduced. */
+/** Reads from a request how points are reduced. */
 import { invalidField } from '../../../kernel/errors.ts'
 import type { Reduction } from './data.ts'
 import type { Aggregate } from './interval-sums.ts'

@@ -1,4 +1,4 @@
-/** Offsets of IANA time zones, from the data of Node.js. Asking for one takes microseconds, so each year is looked up once. */
+/** Offsets of IANA time zones, from the data of Node.js. Looking one up takes microseconds, so each year is looked up once. */
 
 export interface TimeZone {
   /** Returns the milliseconds that the wall clock of the zone is ahead of UTC. */

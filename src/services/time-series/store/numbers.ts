@@ -28,7 +28,7 @@ export async function findEndpointNumbers(sql: Sql, endpointIds: string[]): Prom
     select endpoint_id, endpoint_no from time_series.endpoints where endpoint_id = any(${endpointIds}::text[])`
 }
 
-/** Returns the numbers among these that belong to an endpoint. */
+/** Returns those of the given numbers that belong to an endpoint. */
 export async function findExistingNumbers(sql: Sql, endpointNos: number[]): Promise<Set<number>> {
   const rows = await sql<NumberedEndpoint[]>`
     select endpoint_no from time_series.endpoints where endpoint_no = any(${endpointNos}::bigint[])`
@@ -58,7 +58,7 @@ export async function* endpointNosOf(db: Db, application: { tenantId: string; ap
   }
 }
 
-/** Finds the endpoints among these that have points, by id. */
+/** Finds those of the given endpoints that have points, in the order of their ids. */
 export async function findEndpointsByIds(
   sql: Sql,
   query: { tenantId: string; applicationName: string; endpointIds: string[] },
@@ -117,7 +117,7 @@ export async function countSeries(sql: Sql, { tenantId, applicationName }: Appli
   return row!.count
 }
 
-/** Finds the series among these that exist. */
+/** Finds those of the given series that exist. */
 export async function findSeriesByNames(
   sql: Sql,
   { tenantId, applicationName }: Application,

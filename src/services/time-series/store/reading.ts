@@ -116,7 +116,7 @@ export interface SamplePart extends Omit<Part, 'seriesIds'> {
   wanted: number[]
 }
 
-/** Samples as columns, in no order. Single rows would take twice the time. */
+/** Samples as columns, not sorted. Single rows would take twice the time. */
 export interface SampleRows {
   /** Absent if there is only one endpoint. */
   endpointNos: Float64Array | undefined

@@ -6,15 +6,15 @@ import { floatsIn, isInPart, type SamplePart, valueIn } from './reading.ts'
 export interface SampleSums {
   endpointNo: number
   setId: number
-  /** Times of the samples, in no order. */
+  /** Times of the samples, not sorted. */
   times: Float64Array
   /** Sum of each wanted series; null if the set lacks it, NaN if a value is not a number. NaN for extremes that were not requested. */
   values: { sum: number | null; min: number; max: number }[]
 }
 
 /**
- * Sums up to `limit` samples by intervals of `width` milliseconds, in a transaction. The planner has no statistics of recent
- * samples, and might sort them on disk instead of collecting the sums in memory.
+ * Sums up to `limit` samples by intervals of `width` milliseconds, in a transaction. Sorting is off, because the planner has no
+ * statistics of recent samples and might sort them on disk instead of collecting the sums in memory.
  */
 export async function findSampleSums(
   sql: Sql,

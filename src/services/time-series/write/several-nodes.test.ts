@@ -25,7 +25,7 @@ test('two nodes write, close slots and pack concurrently, and nothing is lost', 
       try {
         await pack()
       } catch (error) {
-        // A round gives way to readers and writers, and is retried.
+        // A packing round stops if it would block readers or writers, and is retried.
         failures.add((error as { code?: string }).code ?? String(error))
       }
   })

@@ -1,4 +1,4 @@
-/** Decides which records of a batch or block a query asks for. */
+/** Decides which records of a batch or block a query matches. */
 import { type Columns, correlationIdAt, payloadAt } from '../codec/columns.ts'
 import type { Group } from '../codec/groups.ts'
 

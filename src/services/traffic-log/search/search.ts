@@ -77,7 +77,7 @@ async function findByCounts(search: Search, request: PageRequest): Promise<Page>
   return { total, records: await readPage(narrowedSearch, { ...narrowed, offset }, start) }
 }
 
-/** Pages within so many records are read without a look at the counts. */
+/** Pages within this many records are read without reading the counts first. */
 const shortScanMax = 2000
 
 /**

@@ -127,7 +127,7 @@ export async function* inOrder(
   if (waiting.length > 0) yield waiting
 }
 
-/** A page with a smaller offset is read without a look at the units before it. */
+/** For a page with a smaller offset, the units before it are not read. */
 const skippedMin = 200
 
 export interface Skipped {

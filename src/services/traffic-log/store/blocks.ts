@@ -47,7 +47,7 @@ export async function lockPacking(sql: Sql) {
   await sql`select pg_advisory_xact_lock(hashtextextended('traffic-log.packing', 0))`
 }
 
-/** Waits until nobody packs, and keeps others from it until the end of the transaction. */
+/** Waits until no node packs, and prevents packing until the end of the transaction. */
 export async function holdOffPacking(sql: Sql) {
   await sql`select pg_advisory_xact_lock_shared(hashtextextended('traffic-log.packing', 0))`
 }

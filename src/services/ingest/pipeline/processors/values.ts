@@ -42,7 +42,7 @@ function automatic(text: string): unknown {
   for (const type of ['boolean', 'integer', 'long', 'float', 'double'])
     try {
       const value = conversions[type]!(text)
-      // A float that loses digits is left for double.
+      // A number that loses digits as a float becomes a double.
       if (type === 'float' && !Object.is(Number(text), (value as { value: number }).value)) continue
       return value
     } catch (error) {

@@ -64,7 +64,7 @@ export async function findOpen(sql: Sql, keys: AlertKey[]): Promise<AlertKey[]> 
     join rules.alerts a using (tenant_id, entity_type, entity_id, alert_type) where a.state = 'OPEN'`
 }
 
-/** Locks the open alerts of these entities and types, in the order of their ids, so that nodes do not lock each other out. */
+/** Locks the open alerts of these entities and types, in the order of their ids, to avoid deadlocks between nodes. */
 export async function lockOpen(sql: Sql, keys: AlertKey[]): Promise<AlertRow[]> {
   return await sql<AlertRow[]>`
     select ${alertColumns(sql)} from rules.alerts a

@@ -1,6 +1,6 @@
 /**
- * Runs the stored events of this node: in order for each endpoint, in parallel for different ones, with a limit for each tenant. What does
- * not fit into memory stays in the database until there is room.
+ * Runs the stored events of this node: in order for each endpoint, in parallel for different ones, with a limit for each tenant. Events
+ * that do not fit into memory stay in the database until there is room.
  */
 
 import { sleep } from '../../../../kernel/clock.ts'

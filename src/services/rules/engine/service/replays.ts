@@ -224,7 +224,7 @@ const eventOf = (message: InboundMessage, samples: unknown[]): RuleEvent => ({
   payload: { dataSamples: samples },
 })
 
-/** Returns what a trace says that the rule returned. */
+/** Returns the value in a trace that the rule returned. */
 function textOf({
   isFailure,
   reason,

@@ -67,7 +67,7 @@ function filterOf(deps: EngineDeps, { caller, tenantId }: Ctx, query: TraceQuery
     visible: visibleResources(caller, 'rule:read', tenantId, 'rule-'),
     traceId: query.traceId,
     entityId: query.entityId,
-    // The older word.
+    // `RULE_ACTION` is the older name of this type.
     entityType: entityType === 'RULE_ACTION' ? 'RULE_EXECUTION_ACTION' : entityType,
     isOnDemand: raisedOnEntityType === undefined ? undefined : raisedOnEntityType === 'ON_DEMAND',
     raisedOnId: query.raisedOnEntityId,
