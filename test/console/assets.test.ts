@@ -1,4 +1,4 @@
-/** A fleet operator finds an asset, changes its definition, and deletes it with its relations. */
+/** A fleet operator makes types and assets by forms, links them, changes a definition, and deletes an asset with its relations. */
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import type { Page } from 'playwright-core'
@@ -7,15 +7,30 @@ import { checkAccessibility, checkNarrow, openConsole, settled, type TestConsole
 let console_: TestConsole
 let page: Page
 let id: string
+const hostile = 'Tower <img src=x onerror=alert(1)>'
+const roomSchema = {
+  type: 'object',
+  required: ['name'],
+  properties: {
+    name: { type: 'string', title: 'Name of the room', minLength: 1 },
+    use: { enum: ['office', 'laboratory'], title: 'Use' },
+    seats: { type: 'object', title: 'Seats', properties: { count: { type: 'integer', minimum: 0 } } },
+    tags: { type: 'array', items: { type: 'string' } },
+  },
+}
 
 before(async () => {
   console_ = await openConsole()
   const { api } = console_
-  const definitionJsonSchema = JSON.stringify({ type: 'object', properties: { floors: { type: 'integer' } } })
+  const floors = { type: 'integer', title: 'Floors' }
+  const definitionJsonSchema = JSON.stringify({ type: 'object', properties: { floors } })
+  await api('POST /api/v1/applications', { name: 'lifts' })
+  await api('POST /api/v1/applications/lifts/app-versions', { nameSuffix: 'v1' })
+  await api('POST /epr/api/v1/endpoints', { endpointId: 'lift-1', appVersion: { name: 'lifts-v1' } })
   const type = (await api('POST /am/api/v1/asset-types', { displayName: 'Building', definitionJsonSchema })).body
   const create = async (definition: object) =>
     (await api('POST /am/api/v1/assets', { assetTypeId: type.id, definition: JSON.stringify(definition) })).body.id
-  id = await create({ name: 'Tower <img src=x onerror=alert(1)>', floors: 9 })
+  id = await create({ name: hostile, floors: 9, note: { kept: [1.23456] } })
   const room = await create({ name: 'Room 1' })
   const entity = (entityId: string) => ({ entityType: 'ASSET', entityId })
   await api('POST /am/api/v1/relations/link', { type: 'CONTAINS', from: entity(id), to: entity(room) })
@@ -40,23 +55,136 @@ test('an asset is found and its definition is changed; one that breaks the schem
   await checkAccessibility(page, 'asset')
   await checkNarrow(page, 'asset')
   await page.getByRole('button', { name: 'Edit' }).click()
-  const editor = page.getByRole('textbox', { name: /^Definition/ })
-  const write = async (text: string) => {
-    await editor.focus()
+  const floors = page.getByRole('textbox', { name: /^Floors/ })
+  await page.getByRole('textbox', { name: /^Other keys/ }).waitFor()
+  await checkAccessibility(page, 'form of an asset')
+  await checkNarrow(page, 'form of an asset')
+  console_.expect(/400/)
+  await floors.fill('many')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('must be integer', { exact: true }).waitFor()
+  assert.equal(await floors.inputValue(), 'many')
+  assert.equal((await definition()).floors, 9)
+  await floors.fill('10')
+  await page.getByRole('button', { name: 'Difference' }).click()
+  await page.getByText('added: "floors": 10').waitFor()
+  await page.getByRole('button', { name: 'Text', exact: true }).click()
+  await page.getByRole('textbox', { name: /^Definition/ }).waitFor()
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Asset saved').waitFor()
+  assert.deepEqual(await definition(), { name: hostile, floors: 10, note: { kept: [1.23456] } })
+})
+
+test('two people edit one asset: the later one sees the difference and loses nothing', async () => {
+  const path = `/am/api/v1/assets/${id}`
+  const definition = async () => JSON.parse((await console_.api(`GET ${path}`)).body.definition)
+  await page.getByRole('button', { name: 'Edit' }).click()
+  await page.getByRole('textbox', { name: /^Floors/ }).fill('11')
+  await console_.api(`PUT ${path}`, { definition: JSON.stringify({ name: 'Theirs', floors: 10 }) })
+  console_.expect(/412/)
+  await page.getByRole('button', { name: 'Save' }).click()
+  const dialog = page.getByRole('alertdialog', { name: 'Somebody else has changed this' })
+  await dialog.getByRole('row', { name: /floors 10 11/ }).waitFor()
+  await dialog.getByRole('row', { name: /name Theirs Tower/ }).waitFor()
+  assert.equal((await definition()).name, 'Theirs')
+  await dialog.getByRole('button', { name: 'Save mine' }).click()
+  await page.getByText('Asset saved').first().waitFor()
+  assert.deepEqual(await definition(), { name: hostile, floors: 11, note: { kept: [1.23456] } })
+})
+
+test('a type is made, and an asset of it by the form of its schema; required fields are named', async () => {
+  await page.goto(console_.address('/assets?tab=types'))
+  await settled(page)
+  await page.keyboard.press('c')
+  await page.getByRole('heading', { level: 1, name: 'New type' }).waitFor()
+  await page.getByRole('textbox', { name: /^Name.*displayName/ }).fill('Room')
+  const schema = page.getByRole('textbox', { name: /^Schema of definitions/ })
+  const write = async (value: object) => {
+    await schema.focus()
     await page.keyboard.press('Control+A')
-    await page.keyboard.insertText(text)
-    await page.getByRole('button', { name: 'Save' }).click()
+    await page.keyboard.insertText(JSON.stringify(value))
   }
   console_.expect(/400/)
-  await write('{"name": "Tower", "floors": "many"}')
-  await page.getByRole('alert').first().waitFor()
-  assert.equal((await definition()).floors, 9)
-  await write('{"name": "Tower", "floors": 10}')
-  await page.getByRole('heading', { level: 1, name: 'Tower', exact: true }).waitFor()
-  assert.deepEqual(await definition(), { name: 'Tower', floors: 10 })
+  await write({ type: 'object', properties: { name: { type: 'text' } } })
+  await page.getByRole('button', { name: 'Create' }).click()
+  await page
+    .getByText(/definitionJsonSchema: /)
+    .first()
+    .waitFor()
+  await write(roomSchema)
+  await page
+    .getByRole('combobox', { name: /Use/ })
+    .or(page.getByRole('button', { name: /Use/ }))
+    .first()
+    .waitFor()
+  await checkAccessibility(page, 'new type')
+  await checkNarrow(page, 'new type')
+  await page.getByRole('button', { name: 'Create' }).click()
+  await page.getByText('Asset type created').waitFor()
+  const types = (await console_.api('GET /am/api/v1/asset-types')).body.content
+  const room = types.find(({ displayName }: { displayName: string }) => displayName === 'Room')
+  assert.deepEqual(JSON.parse(room.definitionJsonSchema), roomSchema)
+
+  await page.goto(console_.address(`/assets/new?type=${room.id}`))
+  await settled(page)
+  await page.getByRole('button', { name: 'Create' }).click()
+  await page.getByText("must have required property 'name'").first().waitFor()
+  await page.getByRole('textbox', { name: /^Name of the room/ }).fill('Lab')
+  await page.getByRole('button', { name: 'Add Seats' }).click()
+  await page.getByRole('textbox', { name: /^count/ }).fill('4')
+  await page.getByRole('button', { name: 'Add an item' }).click()
+  await page.getByRole('textbox', { name: /^Item 1/ }).fill('north')
+  await checkAccessibility(page, 'new asset')
+  await page.getByRole('button', { name: 'Create' }).click()
+  await page.getByText('Asset created').waitFor()
+  const { content } = (await console_.api(`GET /am/api/v1/assets?assetTypeIds=${room.id}`)).body
+  assert.deepEqual(JSON.parse(content[0].definition), { name: 'Lab', seats: { count: 4 }, tags: ['north'] })
+})
+
+test('assets and endpoints are linked by picking, and unlinked', async () => {
+  await page.goto(console_.address(`/assets/${id}`))
+  await settled(page)
+  await page.getByRole('button', { name: 'Link', exact: true }).click()
+  const dialog = page.getByRole('dialog', { name: /^Link Tower/ })
+  await dialog.getByRole('button', { name: 'Endpoints', exact: true }).click()
+  await dialog.getByRole('button', { name: /^Endpoints: / }).click()
+  await page.getByRole('searchbox', { name: 'Endpoints' }).fill('lift')
+  await page.getByRole('option', { name: 'lift-1' }).click()
+  await page.keyboard.press('Escape')
+  await checkAccessibility(page, 'link')
+  await dialog.getByRole('button', { name: 'Link', exact: true }).click()
+  await page.getByRole('link', { name: 'lift-1' }).waitFor()
+  const relations = async () =>
+    (await console_.api(`GET /am/api/v2/relations?entityIds=${id}&entityType=ASSET`)).body.map(
+      (relation: { relationType: string; entityId: string }) => relation.entityId,
+    )
+  assert.ok((await relations()).includes('lift-1'))
+  await page.getByRole('button', { name: 'Unlink lift-1' }).click()
+  await page.getByRole('link', { name: 'lift-1' }).waitFor({ state: 'detached' })
+  assert.ok(!(await relations()).includes('lift-1'))
+})
+
+test('a type with 2,000 fields, markup and recursion makes a form that stays usable', async () => {
+  const properties = Object.fromEntries(
+    Array.from({ length: 2000 }, (_, n) => [`key<b>${n}</b>`, n % 2 ? { type: 'string' } : { $ref: '#' }]),
+  )
+  const definitionJsonSchema = JSON.stringify({ type: 'object', properties })
+  const type = (await console_.api('POST /am/api/v1/asset-types', { displayName: hostile, definitionJsonSchema })).body
+  await page.goto(console_.address(`/assets/new?type=${type.id}`))
+  await settled(page)
+  await page.getByRole('searchbox', { name: /^Search the fields/ }).fill('1999')
+  await page.getByRole('textbox', { name: 'key<b>1999</b>' }).fill('last')
+  await page.getByRole('searchbox', { name: /^Search the fields/ }).fill('1998')
+  await page.getByRole('button', { name: 'Add key<b>1998</b>' }).click()
+  await page.getByRole('button', { name: 'Create' }).click()
+  await page.getByText('Asset created').first().waitFor()
+  const { content } = (await console_.api(`GET /am/api/v1/assets?assetTypeIds=${type.id}`)).body
+  assert.deepEqual(JSON.parse(content[0].definition), { 'key<b>1999</b>': 'last', 'key<b>1998</b>': {} })
 })
 
 test('deletion counts the relations', async () => {
+  await page.goto(console_.address(`/assets/${id}`))
+  await settled(page)
   await page.getByRole('button', { name: 'More actions' }).click()
   await page.getByRole('menuitem', { name: 'Delete' }).click()
   await page.getByText('1 relations, which end').waitFor()

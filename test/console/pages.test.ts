@@ -79,6 +79,8 @@ const pages: [path: string, heading: string | RegExp][] = [
   ['/assets', 'Assets'],
   ['/assets?tab=types', 'Assets'],
   ['/assets?q=nothing-like-this', 'Assets'],
+  ['/assets/new', 'New asset'],
+  ['/assets/types/new', 'New type'],
   ['/commands', 'Commands'],
   ['/commands?application=meters&state=EXPIRED', 'Commands'],
   ['/configuration', 'Configuration'],

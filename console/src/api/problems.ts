@@ -9,7 +9,8 @@ export function problemOf(error: unknown): Problem {
   if (error instanceof WaypostError) {
     const { status, code, field, correlationId, retryAfterSeconds } = error
     const message = local[code] ?? byStatus(status) ?? error.message
-    return { message, code, status, field, correlationId, retryAfterSeconds, missingScope: scopeIn(error) }
+    const more = { missingScope: scopeIn(error), violations: violationsIn(error) }
+    return { message, code, status, field, correlationId, retryAfterSeconds, ...more }
   }
   if (error instanceof SessionEndedError) return { message: error.message, code: 'session_ended', status: 401 }
   if (error instanceof ProviderError)
@@ -45,3 +46,12 @@ export const isTemporary = ({ code, status }: Problem) =>
   status === 502 ||
   status === 504 ||
   ['unreachable', 'interrupted', 'timeout'].includes(code)
+
+/** A value that violates its JSON schema is answered with the violations. */
+function violationsIn({ body }: WaypostError): Problem['violations'] {
+  const { errors } = (body ?? {}) as { errors?: unknown }
+  if (!Array.isArray(errors)) return undefined
+  return errors.flatMap((one: { path?: unknown; message?: unknown } | null) =>
+    typeof one?.path === 'string' && typeof one.message === 'string' ? [{ path: one.path, message: one.message }] : [],
+  )
+}

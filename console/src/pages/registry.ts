@@ -81,6 +81,18 @@ export const pages: PageEntry[] = [
     keywords: 'types buildings machines relations',
     load: () => import('./assets/list.tsx'),
   },
+  {
+    ...{ path: '/assets/new', title: 'New asset', scope: 'asset-type:asset:create', icon: 'plus' },
+    load: () => import('./assets/edit.tsx'),
+  },
+  {
+    ...{ path: '/assets/types/new', title: 'New asset type', scope: 'tenant:asset-type:create', icon: 'plus' },
+    load: () => import('./assets/type.tsx'),
+  },
+  {
+    ...{ path: '/assets/types/:assetTypeId', title: 'Asset type', scope: 'asset-type:read' },
+    load: () => import('./assets/type.tsx'),
+  },
   { path: '/assets/:assetId', title: 'Asset', scope: 'asset:read', load: () => import('./assets/detail.tsx') },
   {
     ...{ path: '/jobs', title: 'Jobs', group: 'Fleet', icon: 'list' },

@@ -69,6 +69,8 @@ const ariaOf = ({ name, isRequired = false, isDisabled = false, problem, autoFoc
 export interface TextFieldProps extends Common<string> {
   /** Several lines. */
   lines?: number
+  /** Which keyboard a phone shows. */
+  inputMode?: 'decimal'
   type?: 'text' | 'password' | 'email' | 'url' | 'search' | 'datetime-local'
   placeholder?: string
   mono?: boolean
@@ -84,6 +86,7 @@ export function TextField({
   mono = false,
   autoComplete = 'off',
   isCompact = false,
+  inputMode,
   ...field
 }: TextFieldProps) {
   const className = mono ? 'input input-mono' : 'input'
@@ -94,6 +97,7 @@ export function TextField({
       onChange={field.onChange}
       type={type}
       autoComplete={autoComplete}
+      {...(inputMode !== undefined && { inputMode })}
       {...(isCompact && { 'aria-label': [field.label, field.name].filter(Boolean).join(' ') })}
     >
       {!isCompact && <FieldLabel {...field} />}

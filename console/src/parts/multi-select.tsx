@@ -36,6 +36,8 @@ export function MultiSelect({ label, summary, options, values, onChange, search,
             aria-label={label}
             items={shown}
             selectionMode="multiple"
+            // Escape closes the list; by default it would clear the choice too.
+            escapeKeyBehavior="none"
             selectedKeys={values}
             onSelectionChange={(keys) =>
               onChange(keys === 'all' ? shown.map(({ value }) => value) : [...keys].map(String))

@@ -7,6 +7,8 @@ export interface Problem {
   status?: number | undefined
   /** The field of the request that is wrong, as the API names it. */
   field?: string | undefined
+  /** Where a JSON schema was violated: JSON pointers within the value. */
+  violations?: { path: string; message: string }[] | undefined
   /** Finds the request in the log of the platform. */
   correlationId?: string | undefined
   retryAfterSeconds?: number | undefined

@@ -1,29 +1,31 @@
 /** One asset: its definition to edit, its relations, the schema of its type, and deletion. */
-import { type FormEvent, useState } from 'react'
+import { type FormEvent, useMemo, useState } from 'react'
 import { useLocation } from 'wouter'
 import { useMay } from '../../api/me.ts'
-import type { BodyOf, ItemOf } from '../../api/operation-types.ts'
+import type { BodyOf } from '../../api/operation-types.ts'
 import { useChange, useGet, useList } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
 import { Button } from '../../parts/button.tsx'
 import { Card, Facts, Loading } from '../../parts/card.tsx'
 import { CodeView } from '../../parts/code-view.tsx'
 import { ConfirmDelete } from '../../parts/confirm-delete.tsx'
-import { Difference } from '../../parts/difference.tsx'
-import { JsonField, parseJson } from '../../parts/json-field.tsx'
+import { ConflictDialog } from '../../parts/conflict-dialog.tsx'
+import { parseJson } from '../../parts/json-field.tsx'
 import { Link } from '../../parts/link.tsx'
 import { Menu } from '../../parts/menu.tsx'
-import { ErrorNote, Note } from '../../parts/notes.tsx'
+import { ErrorNote } from '../../parts/notes.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
+import { isObject } from '../../parts/schema/schema.ts'
+import { prettyJson, SchemaEditor, useJsonDraft } from '../../parts/schema/schema-editor.tsx'
 import { Text } from '../../parts/text.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useToast } from '../../parts/toast.tsx'
 import type { PageProps } from '../registry.ts'
-import { nameOf, pretty } from './name.ts'
+import { nameOf } from './name.ts'
+import { AssetRelations } from './relations.tsx'
 import { texts } from './texts.ts'
 
 type Asset = BodyOf<'assets.get'>
-type Relation = ItemOf<'assets.relations.list'>
 
 export default function AssetPage({ params }: PageProps) {
   const assetId = params.assetId!
@@ -61,24 +63,37 @@ export default function AssetPage({ params }: PageProps) {
         }
       />
       <div className="columns">
-        <Definition asset={data} etag={asset.etag} mayChange={may('asset:update', resource)} />
+        <Definition
+          asset={data}
+          etag={asset.etag}
+          schemaText={type.data?.definitionJsonSchema}
+          readAgain={asset.reload}
+          mayChange={may('asset:update', resource)}
+        />
         <Card title={texts.about}>
           <Facts
             items={[
               [texts.facts.id, <Text key="id" value={data.id} mono />],
-              [texts.facts.type, <Text key="type" value={type.data?.displayName ?? data.assetTypeId} />],
+              [
+                texts.facts.type,
+                <Link key="type" to={`/assets/types/${encodeURIComponent(data.assetTypeId)}`}>
+                  <Text value={type.data?.displayName ?? data.assetTypeId} max={80} />
+                </Link>,
+              ],
               [texts.facts.created, <Time key="created" value={data.createdAt} style="full" />],
               [texts.facts.updated, <Time key="updated" value={data.updatedAt} />],
             ]}
           />
         </Card>
-        <Card title={texts.relations}>
-          {relations.problem && <ErrorNote problem={relations.problem} onRetry={relations.reload} />}
-          {relations.items.length === 0 ? <p className="quiet">{texts.noRelations}</p> : <Relations {...relations} />}
-        </Card>
+        <AssetRelations
+          assetId={assetId}
+          name={nameOf(data)}
+          relations={relations}
+          mayChange={may('asset:update', resource)}
+        />
         {type.data && (
           <Card title={texts.schema}>
-            <CodeView label={texts.schema} text={pretty(type.data.definitionJsonSchema)} />
+            <CodeView label={texts.schema} text={prettyJson(type.data.definitionJsonSchema)} />
           </Card>
         )}
       </div>
@@ -86,95 +101,120 @@ export default function AssetPage({ params }: PageProps) {
   )
 }
 
-const Relations = ({ items }: { items: Relation[] }) => (
-  <div className="scroll-x">
-    <table className="plain-table">
-      <thead>
-        <tr>
-          <th scope="col">{texts.relationColumns.relation}</th>
-          <th scope="col">{texts.relationColumns.other}</th>
-        </tr>
-      </thead>
-      <tbody>
-        {items.map(({ relationType, entityType, entityId }) => (
-          <tr key={`${relationType} ${entityType} ${entityId}`}>
-            <td>{texts.relationTypes[relationType]}</td>
-            <td>
-              <Link to={`/${entityType === 'ASSET' ? 'assets' : 'endpoints'}/${encodeURIComponent(entityId)}`}>
-                <Text value={entityId} max={80} />
-              </Link>
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  </div>
-)
+interface DefinitionProps {
+  asset: Asset
+  etag: string | undefined
+  /** Undefined: the caller may not read the type. */
+  schemaText: string | undefined
+  readAgain(): Promise<{ data: Asset | undefined; etag: string | undefined }>
+  mayChange: boolean
+}
 
-function Definition({ asset, etag, mayChange }: { asset: Asset; etag: string | undefined; mayChange: boolean }) {
-  const before = pretty(asset.definition)
+function Definition(props: DefinitionProps) {
+  const { asset, etag, mayChange } = props
   // The version that was read when editing began; later readings must not hide a change of another caller.
-  const [draft, setDraft] = useState<{ text: string; etag: string | undefined }>()
+  const [editing, setEditing] = useState<{ asset: Asset; etag: string | undefined }>()
+  if (editing) return <DefinitionForm {...props} {...editing} onClose={() => setEditing(undefined)} />
+  return (
+    <Card
+      title={texts.definition}
+      actions={
+        mayChange && (
+          <Button size="small" icon="edit" onPress={() => setEditing({ asset, etag })}>
+            {texts.edit}
+          </Button>
+        )
+      }
+    >
+      <CodeView label={texts.definition} text={prettyJson(asset.definition)} />
+    </Card>
+  )
+}
+
+function DefinitionForm({ asset, etag, schemaText, readAgain, onClose }: DefinitionProps & { onClose(): void }) {
+  const [base, setBase] = useState({ asset, etag })
+  const [theirs, setTheirs] = useState<{ asset: Asset; etag: string | undefined }>()
+  const before = prettyJson(base.asset.definition)
+  const draft = useJsonDraft(before)
+  const schema = useMemo(() => (schemaText === undefined ? undefined : parseJson(schemaText).value), [schemaText])
   const [wrong, setWrong] = useState<string>()
-  const [isConflict, setConflict] = useState(false)
   const change = useChange('assets.update')
   const toast = useToast()
-  if (!draft)
-    return (
-      <Card
-        title={texts.definition}
-        actions={
-          mayChange && (
-            <Button size="small" icon="edit" onPress={() => setDraft({ text: before, etag })}>
-              {texts.edit}
-            </Button>
-          )
-        }
-      >
-        <CodeView label={texts.definition} text={before} />
-      </Card>
-    )
-  const { uiJsonSchema } = asset
+  const { uiJsonSchema } = base.asset
   const args = {
     ...{ assetId: asset.id },
     body: { definition: draft.text, ...(uiJsonSchema !== undefined && { uiJsonSchema }) },
   }
-  async function submit(event: FormEvent) {
-    event.preventDefault()
-    const { problem } = parseJson(args.body.definition)
-    setWrong(problem)
-    if (problem) return
-    const outcome = await change.run(args, { ifMatch: isConflict ? etag : draft?.etag })
-    setConflict(outcome.kind === 'conflict')
+  async function save(ifMatch: string | undefined) {
+    setWrong(draft.problem)
+    if (draft.problem !== undefined) return
+    const outcome = await change.run(args, { ifMatch })
+    if (outcome.kind === 'conflict') {
+      const now = await readAgain()
+      if (now.data) setTheirs({ asset: now.data, etag: now.etag })
+    }
     if (outcome.kind !== 'done') return
-    setDraft(undefined)
     toast(texts.saved)
+    onClose()
   }
   return (
     <Card title={texts.definition}>
-      <form className="form" onSubmit={(event) => void submit(event)}>
-        <JsonField
+      <form
+        className="form"
+        onSubmit={(event: FormEvent) => {
+          event.preventDefault()
+          void save(base.etag)
+        }}
+      >
+        <SchemaEditor
           label={texts.definition}
           name="definition"
-          value={draft.text}
-          onChange={(text) => setDraft({ ...draft, text })}
+          schema={schema}
+          draft={draft}
+          before={before}
           description={texts.definitionNote}
+          violations={change.problem?.violations}
           problem={wrong}
         />
-        <Difference label={texts.changes} before={before} after={draft.text} />
-        {isConflict && <Note tone="warn">{texts.conflict}</Note>}
         {change.problem && <ErrorNote problem={change.problem} />}
         <div className="form-actions">
           <AsCommand operation="assets.update" args={args} />
-          <Button onPress={() => setDraft(undefined)}>{texts.cancel}</Button>
+          <Button onPress={onClose}>{texts.cancel}</Button>
           <Button look="primary" type="submit" isBusy={change.isRunning}>
             {texts.save}
           </Button>
         </div>
       </form>
+      <ConflictDialog
+        isOpen={theirs !== undefined}
+        fields={theirs ? differencesOf(theirs.asset.definition, draft.text) : []}
+        onClose={() => setTheirs(undefined)}
+        onTakeTheirs={() => {
+          draft.reset()
+          setBase(theirs!)
+          setTheirs(undefined)
+        }}
+        onKeepYours={() => {
+          setBase(theirs!)
+          setTheirs(undefined)
+          void save(theirs!.etag)
+        }}
+      />
     </Card>
   )
 }
+
+/** Compares two definitions key by key. */
+function differencesOf(theirs: string, yours: string) {
+  const [one, other] = [theirs, yours].map((text) => parseJson(text).value)
+  if (!isObject(one) || !isObject(other)) return [{ name: 'definition', theirs: one, yours: other }]
+  return [...new Set([...Object.keys(one), ...Object.keys(other)])]
+    .filter((key) => JSON.stringify(one[key]) !== JSON.stringify(other[key]))
+    .slice(0, comparedMax)
+    .map((key) => ({ name: key, theirs: one[key], yours: other[key] }))
+}
+
+const comparedMax = 100
 
 interface DeleteProps {
   asset: Asset

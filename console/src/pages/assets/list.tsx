@@ -10,7 +10,7 @@ import { DataTable } from '../../parts/data-table.tsx'
 import type { Column } from '../../parts/data-table-types.ts'
 import { SelectField } from '../../parts/fields.tsx'
 import { FilterBar, SearchBox } from '../../parts/filter-bar.tsx'
-import { Link } from '../../parts/link.tsx'
+import { Link, LinkButton } from '../../parts/link.tsx'
 import { EmptyState } from '../../parts/notes.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
 import { Tabs } from '../../parts/tabs.tsx'
@@ -55,7 +55,7 @@ const typeColumns: Column<AssetType>[] = [
   {
     ...{ id: 'name', title: texts.typeColumns.name },
     cell: ({ id, displayName }) => (
-      <Link to={`/assets?type=${encodeURIComponent(id)}`}>
+      <Link to={`/assets/types/${encodeURIComponent(id)}`}>
         <Text value={displayName} max={80} />
       </Link>
     ),
@@ -78,13 +78,33 @@ export default function AssetsPage() {
   const may = useMay()
   const mayTypes = may('asset-type:read')
   const types = useList('assetTypes.list', { size: 100 }, { enabled: mayTypes })
+  const { type } = address.values
+  const newAddress = type === '' ? '/assets/new' : `/assets/new?type=${encodeURIComponent(type)}`
   const tabs = tabIds.filter((id) => id === 'assets' || mayTypes)
   return (
     <>
       <PageHeader
         title={texts.title}
         lead={texts.lead}
-        actions={<AsCommand operation={tab === 'types' ? 'assetTypes.list' : 'assets.list'} />}
+        actions={
+          <>
+            <AsCommand operation={tab === 'types' ? 'assetTypes.list' : 'assets.list'} />
+            {tab === 'types' && may('tenant:asset-type:create') && (
+              <span data-create>
+                <LinkButton to="/assets/types/new" look="primary" icon="plus">
+                  {texts.createType}
+                </LinkButton>
+              </span>
+            )}
+            {tab === 'assets' && may('asset-type:asset:create') && (
+              <span data-create>
+                <LinkButton to={newAddress} look="primary" icon="plus">
+                  {texts.create}
+                </LinkButton>
+              </span>
+            )}
+          </>
+        }
       />
       <Tabs
         label={texts.tabs.label}

@@ -6,9 +6,3 @@ export function nameOf({ id, definition }: { id: string; definition: string }): 
   const name = typeof value === 'object' && value !== null ? (value as { name?: unknown }).name : undefined
   return typeof name === 'string' && name !== '' ? name : id
 }
-
-/** The definition as people read it. */
-export function pretty(definition: string): string {
-  const { value, problem } = parseJson(definition)
-  return problem === undefined ? JSON.stringify(value, null, 2) : definition
-}

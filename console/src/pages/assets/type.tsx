@@ -1,0 +1,219 @@
+/** Creates, changes and deletes an asset type. The form that its schema makes is shown beside it. */
+import { type FormEvent, useMemo, useState } from 'react'
+import { useLocation } from 'wouter'
+import { useMay } from '../../api/me.ts'
+import type { BodyOf } from '../../api/operation-types.ts'
+import { useChange, useGet } from '../../api/query.ts'
+import { AsCommand } from '../../parts/as-command.tsx'
+import { Button } from '../../parts/button.tsx'
+import { Card, Loading } from '../../parts/card.tsx'
+import { CodeView } from '../../parts/code-view.tsx'
+import { ConfirmDelete } from '../../parts/confirm-delete.tsx'
+import { ConflictDialog } from '../../parts/conflict-dialog.tsx'
+import { TextField } from '../../parts/fields.tsx'
+import { useForm } from '../../parts/form.ts'
+import { JsonField, parseJson } from '../../parts/json-field.tsx'
+import { LinkButton } from '../../parts/link.tsx'
+import { Menu } from '../../parts/menu.tsx'
+import { ErrorNote, Note } from '../../parts/notes.tsx'
+import { PageHeader } from '../../parts/page-header.tsx'
+import { fieldOf, isObject, newValueOf } from '../../parts/schema/schema.ts'
+import { prettyJson, SchemaEditor, useJsonDraft } from '../../parts/schema/schema-editor.tsx'
+import { useToast } from '../../parts/toast.tsx'
+import type { PageProps } from '../registry.ts'
+import { texts } from './texts.ts'
+
+type AssetType = BodyOf<'assetTypes.get'>
+
+const listAddress = '/assets?tab=types'
+const above = [
+  { title: texts.title, to: '/assets' },
+  { title: texts.tabs.types, to: listAddress },
+]
+
+export default function AssetTypePage({ params: { assetTypeId } }: PageProps) {
+  const type = useGet('assetTypes.get', { assetTypeId: assetTypeId ?? '' }, { enabled: assetTypeId !== undefined })
+  const may = useMay()
+  if (type.isLoading) return <Loading label={texts.loadingType} />
+  const { data } = type
+  return (
+    <>
+      <PageHeader
+        title={data?.displayName ?? (assetTypeId === undefined ? texts.createType : texts.typeTitle)}
+        above={above}
+        lead={texts.newTypeLead}
+        actions={
+          data && (
+            <>
+              <LinkButton to={`/assets?type=${encodeURIComponent(data.id)}`}>{texts.toAssets}</LinkButton>
+              {may('asset-type:delete', `asset-type-${data.id}`) && <DeleteType type={data} etag={type.etag} />}
+            </>
+          )
+        }
+      />
+      {type.problem && <ErrorNote problem={type.problem} onRetry={() => void type.reload()} />}
+      {data && !may('asset-type:update', `asset-type-${data.id}`) && (
+        <Card title={texts.schema}>
+          <CodeView label={texts.schema} text={prettyJson(data.definitionJsonSchema)} />
+        </Card>
+      )}
+      {(assetTypeId === undefined || (data && may('asset-type:update', `asset-type-${data.id}`))) && (
+        <TypeForm first={data} firstEtag={type.etag} readAgain={type.reload} />
+      )}
+    </>
+  )
+}
+
+/** An example to begin with. */
+const firstSchema = {
+  type: 'object',
+  required: ['name'],
+  properties: { name: { type: 'string', title: 'Name', minLength: 1 } },
+}
+
+const valuesOf = (type: AssetType | undefined) => ({
+  displayName: type?.displayName ?? '',
+  type: type?.type ?? '',
+  description: type?.description ?? '',
+  definitionJsonSchema: type ? prettyJson(type.definitionJsonSchema) : JSON.stringify(firstSchema, null, 2),
+})
+
+interface FormProps {
+  first: AssetType | undefined
+  firstEtag: string | undefined
+  readAgain(): Promise<{ data: AssetType | undefined; etag: string | undefined }>
+}
+
+function TypeForm({ first, firstEtag, readAgain }: FormProps) {
+  const create = useChange('assetTypes.create')
+  const update = useChange('assetTypes.update', { also: ['assets'] })
+  const problem = create.problem ?? update.problem
+  const form = useForm(valuesOf(first), problem)
+  // The version that was read when the form opened; later readings must not hide a change of another caller.
+  const [etag, setEtag] = useState(firstEtag)
+  const [theirs, setTheirs] = useState<{ type: AssetType; etag: string | undefined }>()
+  const [wrong, setWrong] = useState<string>()
+  const [, navigate] = useLocation()
+  const toast = useToast()
+  const { displayName, type, description, definitionJsonSchema } = form.values
+  const body = {
+    ...{ displayName, definitionJsonSchema },
+    ...(type !== '' && { type }),
+    ...(description !== '' && { description }),
+    ...(first?.uiJsonSchema !== undefined && { uiJsonSchema: first.uiJsonSchema }),
+  }
+  async function save(ifMatch: string | undefined) {
+    const parsed = parseJson(definitionJsonSchema)
+    setWrong(parsed.problem)
+    if (parsed.problem !== undefined) return
+    const outcome = first ? await update.run({ assetTypeId: first.id, body }, { ifMatch }) : await create.run({ body })
+    if (outcome.kind === 'conflict') {
+      const now = await readAgain()
+      if (now.data) setTheirs({ type: now.data, etag: now.etag })
+    }
+    if (outcome.kind !== 'done') return
+    toast(first ? texts.typeSaved : texts.typeCreated)
+    navigate(listAddress)
+  }
+  const schemaField = form.field('definitionJsonSchema')
+  const operation = first ? 'assetTypes.update' : 'assetTypes.create'
+  return (
+    <div className="columns">
+      <Card>
+        <form
+          className="form"
+          onSubmit={(event: FormEvent) => {
+            event.preventDefault()
+            void save(etag)
+          }}
+        >
+          <TextField label={texts.displayName} {...form.field('displayName')} isRequired autoFocus={!first} />
+          <TextField label={texts.typeKey} {...form.field('type')} description={texts.typeKeyNote} mono />
+          <TextField label={texts.description} {...form.field('description')} lines={2} />
+          <JsonField
+            label={texts.schemaText}
+            {...schemaField}
+            description={texts.schemaTextNote}
+            problem={wrong ?? schemaField.problem}
+          />
+          {first && <Note>{texts.typeStays}</Note>}
+          {form.otherProblem && <ErrorNote problem={form.otherProblem} />}
+          <div className="form-actions">
+            <AsCommand operation={operation} args={{ ...(first && { assetTypeId: first.id }), body }} />
+            <LinkButton to={listAddress}>{texts.cancel}</LinkButton>
+            <Button look="primary" type="submit" isBusy={create.isRunning || update.isRunning}>
+              {first ? texts.save : texts.submit}
+            </Button>
+          </div>
+        </form>
+      </Card>
+      <FormPreview schemaText={definitionJsonSchema} />
+      <ConflictDialog
+        isOpen={theirs !== undefined}
+        fields={(['displayName', 'type', 'description', 'definitionJsonSchema'] as const).map((name) => ({
+          name,
+          theirs: valuesOf(theirs?.type)[name],
+          yours: form.values[name],
+        }))}
+        onClose={() => setTheirs(undefined)}
+        onTakeTheirs={() => {
+          form.set(valuesOf(theirs!.type))
+          setEtag(theirs!.etag)
+          setTheirs(undefined)
+        }}
+        onKeepYours={() => {
+          const { etag: now } = theirs!
+          setTheirs(undefined)
+          setEtag(now)
+          void save(now)
+        }}
+      />
+    </div>
+  )
+}
+
+/** The form that assets of the type will have. */
+function FormPreview({ schemaText }: { schemaText: string }) {
+  const { schema, first } = useMemo(() => {
+    const { value } = parseJson(schemaText)
+    const isForm = isObject(value) && fieldOf(value, value).control.kind !== 'text'
+    return { schema: isForm ? value : undefined, first: JSON.stringify((isForm && newValueOf(value, value)) || {}) }
+  }, [schemaText])
+  const draft = useJsonDraft(first)
+  return (
+    <Card title={texts.formPreview}>
+      <div className="form">
+        <p className="quiet">{schema ? texts.formPreviewNote : texts.noPreview}</p>
+        {schema && <SchemaEditor label={texts.definition} schema={schema} draft={draft} />}
+      </div>
+    </Card>
+  )
+}
+
+function DeleteType({ type, etag }: { type: AssetType; etag: string | undefined }) {
+  const [isOpen, setOpen] = useState(false)
+  const change = useChange('assetTypes.delete')
+  const [, navigate] = useLocation()
+  const toast = useToast()
+  async function remove() {
+    const outcome = await change.run({ assetTypeId: type.id }, { ifMatch: etag })
+    if (outcome.kind !== 'done') return
+    toast(texts.typeDeleted)
+    navigate(listAddress)
+  }
+  return (
+    <>
+      <Menu
+        entries={[{ id: 'delete', label: texts.delete, icon: 'trash', isDanger: true, onAction: () => setOpen(true) }]}
+      />
+      <ConfirmDelete
+        what={texts.typeWhat(type.displayName.slice(0, 80))}
+        isOpen={isOpen}
+        isBusy={change.isRunning}
+        problem={change.problem}
+        onConfirm={() => void remove()}
+        onClose={() => setOpen(false)}
+      />
+    </>
+  )
+}

@@ -1,0 +1,47 @@
+/** Properties that all fields of a schema form have, and their texts. */
+import { cut, withoutInvisible } from '../text.tsx'
+import { labelOf, type Schema, type Violation } from './schema.ts'
+import { schemaTexts as texts } from './schema-texts.ts'
+
+export interface FieldProps {
+  /** The whole schema, for references. */
+  root: unknown
+  schema: unknown
+  /** Undefined: the key is absent. */
+  value: unknown
+  /** Undefined removes the key. */
+  onChange(value: unknown): void
+  /** JSON pointer of the value, as the platform names it. */
+  path: string
+  /** Key of the value; undefined for the whole document. */
+  name?: string | undefined
+  label: string
+  isRequired: boolean
+  violations: Violation[]
+  depth: number
+  /** The caller has named the object already, so its fields are shown without a heading. */
+  isInline?: boolean
+}
+
+export const shownLabel = (text: string, max = 80) => withoutInvisible(cut(text, max).shown)
+
+/** Text for people from a schema: its description, limits and default. */
+export function notesOf(schema: Schema): string {
+  const { description, format, pattern, minimum, maximum, minLength, maxLength } = schema
+  const range = (min: unknown, max: unknown, unit = '') => {
+    const low = typeof min === 'number' ? `${min}${unit}` : undefined
+    const high = typeof max === 'number' ? `${max}${unit}` : undefined
+    if (low !== undefined && high !== undefined) return texts.between(low, high)
+    return low !== undefined ? texts.atLeast(low) : high !== undefined ? texts.atMost(high) : ''
+  }
+  return [
+    typeof description === 'string' ? shownLabel(description, 300) : '',
+    range(minimum, maximum),
+    range(minLength, maxLength, ` ${texts.characters}`),
+    typeof format === 'string' && format !== 'textarea' ? texts.format(shownLabel(format, 40)) : '',
+    typeof pattern === 'string' ? texts.pattern(shownLabel(pattern, 100)) : '',
+    schema.default !== undefined ? texts.defaultValue(shownLabel(labelOf(schema.default), 60)) : '',
+  ]
+    .filter((note) => note !== '')
+    .join(' ')
+}

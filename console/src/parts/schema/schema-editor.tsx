@@ -1,0 +1,142 @@
+/** Edits JSON as a form, as text, and as the difference to what is stored. All three show the same draft. */
+import { type ReactNode, useCallback, useMemo, useState } from 'react'
+import { Difference } from '../difference.tsx'
+import { JsonField, parseJson } from '../json-field.tsx'
+import { Note } from '../notes.tsx'
+import { Segments } from '../segments.tsx'
+import { atField, fieldOf, isObject, newValueOf, type Violation } from './schema.ts'
+import { SchemaField } from './schema-field.tsx'
+import { schemaTexts as texts } from './schema-texts.ts'
+import { BrokenTexts } from './text-value.tsx'
+
+/** JSON that is being edited: the text that was typed, or the value that a form made. */
+export interface JsonDraft {
+  text: string
+  value: unknown
+  /** Why it cannot be saved: the text, or a text within the form, is not JSON. */
+  problem: string | undefined
+  /** Why the text is not JSON. */
+  textProblem: string | undefined
+  isChanged: boolean
+  setText(text: string): void
+  setValue(value: unknown): void
+  /** A text within the form is not valid; undefined: it is again. */
+  setBroken(path: string, problem: string | undefined): void
+  /** Forgets what was typed. */
+  reset(): void
+}
+
+/** JSON as people read it; a text that is no JSON stays as it is. */
+export function prettyJson(text: string): string {
+  const { value, problem } = parseJson(text)
+  return problem === undefined ? JSON.stringify(value, null, 2) : text
+}
+
+/** `before` is what the platform has; while nothing was typed, the draft follows it. */
+export function useJsonDraft(before: string): JsonDraft {
+  const [typed, setTyped] = useState<{ text: string } | { value: unknown }>()
+  const [broken, setAllBroken] = useState<Record<string, string>>({})
+  const setBroken = useCallback((path: string, problem: string | undefined) => {
+    setAllBroken(({ [path]: _, ...others }) => (problem === undefined ? others : { ...others, [path]: problem }))
+  }, [])
+  return useMemo(() => {
+    const text = !typed ? before : 'text' in typed ? typed.text : (JSON.stringify(typed.value, null, 2) ?? '')
+    const parsed = typed && 'value' in typed ? { value: typed.value, problem: undefined } : parseJson(text)
+    return {
+      text,
+      value: parsed.value,
+      problem: parsed.problem ?? Object.values(broken)[0],
+      textProblem: parsed.problem,
+      isChanged: typed !== undefined && text !== before,
+      setText: (text) => setTyped({ text }),
+      setValue: (value) => setTyped({ value }),
+      setBroken,
+      reset: () => setTyped(undefined),
+    }
+  }, [typed, before, broken, setBroken])
+}
+
+type View = 'form' | 'text' | 'difference'
+
+export interface SchemaEditorProps {
+  label: string
+  /** Name of the field in the API. */
+  name?: string
+  /** The JSON schema; undefined: there is none. */
+  schema: unknown
+  draft: JsonDraft
+  /** What the platform has; the difference is shown against it. Undefined: nothing yet. */
+  before?: string | undefined
+  description?: string
+  /** What the platform rejected. */
+  violations?: Violation[] | undefined
+  problem?: string | undefined
+  children?: ReactNode
+}
+
+export function SchemaEditor(props: SchemaEditorProps) {
+  const { label, schema, draft, before, violations = [] } = props
+  const isForm = useMemo(() => isObject(schema) && fieldOf(schema, schema).control.kind !== 'text', [schema])
+  const [wanted, setWanted] = useState<View>('form')
+  // An empty text is a new document.
+  const isBroken = draft.textProblem !== undefined && draft.text.trim() !== ''
+  const isPartBroken = draft.textProblem === undefined && draft.problem !== undefined
+  const view = wanted === 'form' && (!isForm || isBroken) ? 'text' : wanted
+  const views: View[] = [
+    ...(isForm ? (['form'] as const) : []),
+    'text',
+    ...(before === undefined ? [] : (['difference'] as const)),
+  ]
+  const atFields = useMemo(() => violations.map(atField), [violations])
+  return (
+    <div className="schema-editor">
+      {views.length > 1 && (
+        <Segments<View>
+          label={texts.views}
+          value={view}
+          onChange={(next) => !isPartBroken && setWanted(next)}
+          options={views.map((value) => ({ value, label: texts[value] }))}
+        />
+      )}
+      {wanted === 'form' && isForm && isBroken && <Note tone="warn">{texts.brokenText}</Note>}
+      {isPartBroken && <Note tone="warn">{texts.brokenPart}</Note>}
+      {view === 'form' && (
+        <div className="schema-form">
+          <BrokenTexts value={draft.setBroken}>
+            <SchemaField
+              root={schema}
+              schema={schema}
+              label={label}
+              path=""
+              value={draft.textProblem === undefined ? draft.value : newValueOf(schema, schema)}
+              onChange={draft.setValue}
+              isRequired
+              violations={atFields}
+              depth={0}
+            />
+          </BrokenTexts>
+        </div>
+      )}
+      {view === 'text' && (
+        <JsonField
+          label={label}
+          {...(props.name !== undefined && { name: props.name })}
+          value={draft.text}
+          onChange={draft.setText}
+          {...(props.description !== undefined && { description: props.description })}
+          problem={props.problem ?? textOf(violations)}
+        />
+      )}
+      {view === 'difference' && <Difference label={texts.difference} before={before ?? ''} after={draft.text} />}
+    </div>
+  )
+}
+
+const listedMax = 10
+const textOf = (violations: Violation[]) =>
+  violations.length === 0
+    ? undefined
+    : violations
+        .slice(0, listedMax)
+        .map(({ path, message }) => (path === '' ? message : `${path}: ${message}`))
+        .join('; ')

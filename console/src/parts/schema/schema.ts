@@ -1,0 +1,288 @@
+/**
+ * Reads JSON schemas for forms: which control fits a schema, which alternative a value is, and what a new value is. Schemas come from
+ * users, so every walk is limited; what no control fits is edited as text. Pure functions.
+ */
+
+export type Schema = Record<string, unknown>
+
+export type Control =
+  | { kind: 'object'; properties: [name: string, schema: unknown][]; required: Set<string>; more: boolean }
+  | { kind: 'array'; items: unknown; unique: boolean }
+  | { kind: 'string'; format: string | undefined; isLong: boolean; isSecret: boolean }
+  | { kind: 'number' }
+  | { kind: 'boolean' }
+  | { kind: 'enum'; values: unknown[] }
+  | { kind: 'constant'; value: unknown }
+  | { kind: 'choice'; options: unknown[] }
+  /** No control fits: the value is edited as text. */
+  | { kind: 'text' }
+
+/** A schema with its references followed. */
+export interface Field {
+  control: Control
+  schema: Schema
+  isNullable: boolean
+}
+
+const hopsMax = 20
+const mergesMax = 50
+/** Longer lists of values or alternatives are no help in a menu. */
+export const optionsMax = 200
+
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Finds the schema that a reference within the document names. */
+function targetOf(root: unknown, reference: string): unknown {
+  if (reference !== '#' && !reference.startsWith('#/')) return undefined
+  let target = root
+  for (const part of reference.split('/').slice(1)) {
+    const key = decoded(part).replaceAll('~1', '/').replaceAll('~0', '~')
+    if (typeof target !== 'object' || target === null || !Object.hasOwn(target, key)) return undefined
+    target = (target as Record<string, unknown>)[key]
+  }
+  return target
+}
+
+function decoded(text: string) {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/** Follows references and joins `allOf`; undefined if a form cannot show the result. */
+function resolve(root: unknown, given: unknown, budget: { left: number }): Schema | undefined {
+  let schema = given
+  for (let hop = 0; isObject(schema) && typeof schema.$ref === 'string'; hop++) {
+    if (hop === hopsMax) return undefined
+    const { $ref, ...beside } = schema
+    const target = targetOf(root, $ref as string)
+    if (!isObject(target)) return undefined
+    schema = { ...target, ...beside }
+  }
+  if (!isObject(schema) || schema.$dynamicRef !== undefined || schema.$recursiveRef !== undefined) return undefined
+  if (!Array.isArray(schema.allOf)) return schema
+  const { allOf, ...joined } = schema
+  let result: Schema = joined
+  for (const part of allOf as unknown[]) {
+    if (budget.left-- <= 0) return undefined
+    const resolved = resolve(root, part, budget)
+    if (!resolved) return undefined
+    result = join(result, resolved)
+  }
+  return result
+}
+
+function join(one: Schema, other: Schema): Schema {
+  const both = { ...other, ...one }
+  if (isObject(one.properties) && isObject(other.properties))
+    both.properties = { ...other.properties, ...one.properties }
+  if (Array.isArray(one.required) && Array.isArray(other.required)) both.required = [...other.required, ...one.required]
+  return both
+}
+
+const hasNull = (schema: unknown) => isObject(schema) && schema.type === 'null'
+
+/** Controls of schemas that were read already: a form asks for them at each key press. */
+const known = new WeakMap<object, WeakMap<object, Field>>()
+
+/** Returns the control for a schema. */
+export function fieldOf(root: unknown, given: unknown): Field {
+  if (!isObject(root) || !isObject(given)) return readField(root, given, 0)
+  const fields = known.get(root) ?? new WeakMap<object, Field>()
+  known.set(root, fields)
+  const field = fields.get(given) ?? readField(root, given, 0)
+  fields.set(given, field)
+  return field
+}
+
+/** `hops` ends alternatives that name themselves. */
+function readField(root: unknown, given: unknown, hops: number): Field {
+  const schema = hops > hopsMax ? undefined : resolve(root, given, { left: mergesMax })
+  if (!schema) return { control: { kind: 'text' }, schema: isObject(given) ? given : {}, isNullable: false }
+  const types = Array.isArray(schema.type) ? schema.type : [schema.type]
+  const options = [schema.oneOf, schema.anyOf].find(Array.isArray)
+  if (options && schema.properties === undefined) {
+    const others = options.filter((option) => !hasNull(option))
+    const isNullable = others.length < options.length
+    if (others.length === 1) {
+      const only = readField(root, { ...schema, oneOf: undefined, anyOf: undefined, allOf: [others[0]] }, hops + 1)
+      return { ...only, isNullable: isNullable || only.isNullable }
+    }
+    const control: Control = others.length > optionsMax ? { kind: 'text' } : { kind: 'choice', options: others }
+    return { control, schema, isNullable }
+  }
+  const others = types.filter((type) => type !== 'null')
+  const isNullable = types.length > others.length || (Array.isArray(schema.enum) && schema.enum.includes(null))
+  return { control: controlOf(schema, others), schema, isNullable }
+}
+
+function controlOf(schema: Schema, types: unknown[]): Control {
+  if (Object.hasOwn(schema, 'const')) return { kind: 'constant', value: schema.const }
+  if (Array.isArray(schema.enum)) {
+    const values = schema.enum.filter((value) => value !== null)
+    return values.length > 0 && values.length <= optionsMax ? { kind: 'enum', values } : { kind: 'text' }
+  }
+  const [type, ...more] = types
+  if (more.length > 0) return { kind: 'text' }
+  if (type === 'object' || (type === undefined && isObject(schema.properties))) return objectOf(schema)
+  if (type === 'array') {
+    const { items } = schema
+    const isList = isObject(items) && schema.prefixItems === undefined
+    return isList ? { kind: 'array', items, unique: schema.uniqueItems === true } : { kind: 'text' }
+  }
+  if (type === 'string') {
+    const format = typeof schema.format === 'string' ? schema.format : undefined
+    const isLong = format === 'textarea' || (typeof schema.maxLength === 'number' && schema.maxLength > 200)
+    return { kind: 'string', format, isLong, isSecret: format === 'password' || schema.writeOnly === true }
+  }
+  if (type === 'number' || type === 'integer') return { kind: 'number' }
+  if (type === 'boolean') return { kind: 'boolean' }
+  return { kind: 'text' }
+}
+
+function objectOf(schema: Schema): Control {
+  const properties = isObject(schema.properties) ? Object.entries(schema.properties) : []
+  if (properties.length === 0) return { kind: 'text' }
+  const required = Array.isArray(schema.required) ? schema.required.filter((name) => typeof name === 'string') : []
+  return { kind: 'object', properties, required: new Set(required), more: schema.additionalProperties !== false }
+}
+
+/** Returns whether a control can show the value as it is; otherwise its text is edited, and nothing is lost. */
+export function fits({ control, isNullable }: Field, value: unknown): boolean {
+  if (value === undefined || control.kind === 'text') return true
+  if (value === null) return isNullable
+  switch (control.kind) {
+    case 'object':
+      return isObject(value)
+    case 'array':
+      return Array.isArray(value)
+    case 'string':
+      return typeof value === 'string'
+    case 'number':
+      // A text that is no number stays in the field; the platform names the field when it rejects it.
+      return typeof value === 'number' || typeof value === 'string'
+    case 'boolean':
+      return typeof value === 'boolean'
+    default:
+      return true
+  }
+}
+
+/** Schemas can require themselves: deeper parts of a new value, and those beyond a number, are left out. */
+const depthMax = 5
+const partsMax = 200
+
+/** Returns a new value: the default, and required parts. Undefined: nothing sensible is known. */
+export function newValueOf(root: unknown, given: unknown, depth = 0, budget = { left: partsMax }): unknown {
+  if (depth > depthMax || budget.left-- <= 0) return undefined
+  const { control, schema } = fieldOf(root, given)
+  if (schema.default !== undefined) return schema.default
+  switch (control.kind) {
+    case 'constant':
+      return control.value
+    case 'enum':
+      return control.values[0]
+    case 'object':
+      return Object.fromEntries(
+        control.properties.flatMap(([name, property]): [string, unknown][] => {
+          if (!control.required.has(name) || budget.left <= 0) return []
+          const { control: inner } = fieldOf(root, property)
+          // People fill in plain fields themselves.
+          const isPlain = inner.kind === 'string' || inner.kind === 'number' || inner.kind === 'enum'
+          const value = isPlain ? undefined : newValueOf(root, property, depth + 1, budget)
+          return value === undefined ? [] : [[name, value]]
+        }),
+      )
+    case 'array':
+      return []
+    case 'string':
+      return ''
+    case 'number':
+      return typeof schema.minimum === 'number' ? schema.minimum : 0
+    case 'boolean':
+      return false
+    case 'choice':
+      return newValueOf(root, control.options[0], depth + 1, budget)
+    default:
+      return null
+  }
+}
+
+const typeOf = (value: unknown) => (value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value)
+
+/** Properties of an alternative that are compared with a value. */
+const comparedMax = 50
+
+/** Returns how well a value fits an alternative: constants count most, then required and known keys. */
+function scoreOf(root: unknown, option: unknown, value: unknown): number {
+  const field = fieldOf(root, option)
+  const { control } = field
+  if (control.kind === 'constant') return JSON.stringify(control.value) === JSON.stringify(value) ? 100 : -1
+  if (control.kind === 'enum') return control.values.includes(value) ? 50 : -1
+  if (control.kind === 'text') return 0
+  if (!fits(field, value) || (control.kind === 'number' && typeof value === 'string')) return -1
+  if (control.kind !== 'object' || !isObject(value)) return 1
+  let score = 1
+  for (const [name, property] of control.properties.slice(0, comparedMax)) {
+    const inner = fieldOf(root, property).control
+    const isThere = Object.hasOwn(value, name)
+    if (inner.kind === 'constant' && isThere) {
+      if (JSON.stringify(inner.value) !== JSON.stringify(value[name])) return -1
+      score += 100
+    }
+    if (isThere) score += 2
+    else if (control.required.has(name)) score -= 2
+  }
+  return score
+}
+
+/** Returns the alternative that a value is most likely of. */
+export function optionOf(root: unknown, options: unknown[], value: unknown): number {
+  if (value === undefined) return 0
+  let best = { index: 0, score: Number.NEGATIVE_INFINITY }
+  for (const [index, option] of options.entries()) {
+    const score = scoreOf(root, option, value)
+    if (score > best.score) best = { index, score }
+  }
+  return best.index
+}
+
+/** A name of an alternative: its title, its constant, or the kind of its values. */
+export function optionName(root: unknown, option: unknown, position: number): string {
+  const { schema, control } = fieldOf(root, option)
+  if (typeof schema.title === 'string' && schema.title !== '') return schema.title
+  if (control.kind === 'constant') return labelOf(control.value)
+  if (control.kind === 'object')
+    for (const [name, property] of control.properties.slice(0, comparedMax)) {
+      const inner = fieldOf(root, property).control
+      if (inner.kind === 'constant') return `${name}: ${labelOf(inner.value)}`
+    }
+  return `${position + 1}: ${control.kind === 'enum' ? typeOf(control.values[0]) : control.kind}`
+}
+
+export const labelOf = (value: unknown) => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))
+
+/** Returns an object with another value at a key, in the same order; undefined removes the key. */
+export function withKey(object: Record<string, unknown>, key: string, value: unknown): Record<string, unknown> {
+  if (value === undefined) return Object.fromEntries(Object.entries(object).filter(([name]) => name !== key))
+  return { ...object, [key]: value }
+}
+
+/** Returns the JSON pointer of a key below a path. */
+export const pointer = (path: string, key: string | number) =>
+  `${path}/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`
+
+export interface Violation {
+  /** JSON pointer, as the platform names it. */
+  path: string
+  message: string
+}
+
+/** A missing key is reported at its object; a form shows it at the field. */
+export const atField = ({ path, message }: Violation): Violation => {
+  const [, key] = /required property '((?:[^'\\]|\\.)+)'/.exec(message) ?? []
+  return { path: key === undefined ? path : pointer(path, key), message }
+}
