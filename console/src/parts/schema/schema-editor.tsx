@@ -65,10 +65,10 @@ export interface SchemaEditorProps {
   /** The JSON schema; undefined: there is none. */
   schema: unknown
   draft: JsonDraft
-  /** What the platform has; the difference is shown against it. Undefined: nothing yet. */
+  /** The stored text; the difference is shown against it. Undefined: nothing is stored yet. */
   before?: string | undefined
   description?: string
-  /** What the platform rejected. */
+  /** Violations that the platform reported. */
   violations?: Violation[] | undefined
   problem?: string | undefined
   children?: ReactNode
