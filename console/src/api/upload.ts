@@ -84,7 +84,7 @@ export function useUpload(name: string): Upload {
   }
 }
 
-/** A `fetch` that says how many bytes were sent: browsers tell it for XMLHttpRequest only. */
+/** A `fetch` that says how many bytes were sent: browsers report it for XMLHttpRequest only. */
 const fetchWithProgress =
   (onProgress: (bytes: number) => void): typeof fetch =>
   (address, { method = 'GET', headers, body, signal } = {}) =>

@@ -33,7 +33,7 @@ export const valuesOf = (software: Software): RolloutValues => ({
   metadata: textOfJson(software.metadata),
 })
 
-/** A new version is offered to nobody until somebody starts its rollout. */
+/** A new version is not offered until its rollout is started. */
 export const newValues = (newest: string | undefined): RolloutValues => ({
   rolloutStrategy: 'suspended',
   upgradableFrom: newest === undefined ? [] : [newest],

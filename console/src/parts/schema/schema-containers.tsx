@@ -7,9 +7,9 @@ import { isObject, newValueOf, pointer, withKey } from './schema.ts'
 import { schemaTexts as texts } from './schema-texts.ts'
 import { OtherKeys } from './text-value.tsx'
 
-/** So many fields or items are shown at once; more by a button. */
+/** Number of fields or items that are shown at once; a button shows more. */
 const shownAtOnce = 50
-/** From so many fields on, an object has a search. */
+/** An object with this many fields has a search. */
 const searchFrom = 25
 
 interface ContainerProps extends FieldProps {
