@@ -10,7 +10,7 @@ import { createBus } from '../kernel/bus.ts'
 import { type Clock, systemClock } from '../kernel/clock.ts'
 import { type Contract, systemCtx } from '../kernel/contract.ts'
 import { createDailyQuota } from '../kernel/daily-quota.ts'
-import { type ConnectionOptions, connect, createDb } from '../kernel/db.ts'
+import { type ConnectionOptions, connect, createDb, type Db } from '../kernel/db.ts'
 import type { AnyService, BuiltService, Kit, Needs } from '../kernel/define-service.ts'
 import { createDiskSpace } from '../kernel/disk-space.ts'
 import { ProcessStopping } from '../kernel/errors.ts'
@@ -26,7 +26,7 @@ import { createLockoutReport } from '../kernel/lockout-report.ts'
 import type { Log } from '../kernel/log.ts'
 import { createMembers } from '../kernel/members.ts'
 import { createMetrics } from '../kernel/metrics.ts'
-import { type MigrationSource, migrate, readMigrations } from '../kernel/migrate.ts'
+import { isUpToDate, type Migration, type MigrationSource, migrate, readMigrations } from '../kernel/migrate.ts'
 import { createSecrets, loadDataKey, loadMasterKey } from '../kernel/secrets.ts'
 import { createSignals, postgresTransport } from '../kernel/signals.ts'
 import { createTenantLimits } from '../kernel/tenant-limits.ts'
@@ -77,6 +77,17 @@ export const sealedColumns = (services: AnyService[]): QualifiedColumn[] => [
 /** A quarter of the connections: half of them are for transactions (kernel/db.ts), and half of those for event handlers. */
 const outboxWorkers = ({ databaseConnections }: Config) => Math.max(1, Math.floor(databaseConnections / 4))
 
+/** Migrates over a connection of its own, because one that created all tables keeps 10 MB for as long as it is open. */
+async function migrateIfNeeded(db: Db, connection: ConnectionOptions, migrations: Migration[]): Promise<string[]> {
+  if (await isUpToDate(db.sql, migrations)) return []
+  const pool = connect(connection, { max: 1, name: 'waypost-migrations' })
+  try {
+    return await migrate(pool, migrations)
+  } finally {
+    await pool.end()
+  }
+}
+
 export async function buildServices(options: {
   config: Config
   connection: ConnectionOptions
@@ -92,7 +103,7 @@ export async function buildServices(options: {
   const jobPool = connect(connection, { max: 1, translate: false, name: 'waypost-jobs', statementSeconds: 300 })
   const db = createDb(connection, { max: config.databaseConnections })
   try {
-    const migrated = await migrate(db.sql, readMigrations(migrationSources(services)))
+    const migrated = await migrateIfNeeded(db, connection, readMigrations(migrationSources(services)))
     const masterKey = () => loadMasterKey(config.masterKey, config.dataDirectory) // a rotation replaces the file
     const secrets = createSecrets(await loadDataKey(db.sql, masterKey()))
     const metrics = createMetrics()

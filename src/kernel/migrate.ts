@@ -68,7 +68,8 @@ export async function applyMigrations(sql: Sql, migrations: Migration[]): Promis
   return added
 }
 
-async function isUpToDate(pool: Pool, migrations: Migration[]): Promise<boolean> {
+/** Returns whether every migration was applied. */
+export async function isUpToDate(pool: Pool, migrations: Migration[]): Promise<boolean> {
   const [exists] = await pool`select to_regclass('kernel.migrations') is not null as yes`
   if (!exists?.yes) return false
   const applied = await readApplied(pool)
