@@ -46,7 +46,7 @@ suite('the packed SDK', () => {
   })
 
   for (const world of ['browser', 'node'] as const)
-    test(`type-checks in a strict project with the types of a ${world}`, () =>
+    test(`the packed SDK type-checks in a strict project with the types of a ${world}`, () =>
       assert.equal(typeErrors(project, world), ''))
 
   test('the packed SDK runs in Node.js as it is installed', () => {

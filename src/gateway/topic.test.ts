@@ -65,7 +65,7 @@ suite('a topic', () => {
     })
   })
 
-  test('that is invalid gets the reason', () => {
+  test('a topic that is invalid gets the reason', () => {
     for (const foreign of ['', '/', 'kp1', '/kp1/v/ext/t', 'KP1/v/ext/t', 'kp2/v/ext/t', 'devices/1', 'kp1x/v/ext/t'])
       assert.equal(whole(foreign), 'foreign', foreign)
     for (const malformed of [

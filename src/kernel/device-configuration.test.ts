@@ -137,7 +137,7 @@ suite('a bad message is rejected', () => {
     ['/applied/json', { configId: 'c1', reasonPhrase: 5 }, /reasonPhrase: expected a string/],
   ]
   for (const [path, payload, problem] of bad)
-    test(`${path.slice(0, 40)} ${JSON.stringify(payload).slice(0, 40)}`, async () => {
+    test(`the message ${path.slice(0, 40)} ${JSON.stringify(payload).slice(0, 40)} is rejected`, async () => {
       const { send, reports } = aDevice({ default: c1 })
       const error = await rejectsWith(send(path, payload), 400)
       assert.match(error.message, problem)
@@ -154,7 +154,7 @@ suite('a bad message is rejected', () => {
     '/config/xml',
     '/status',
   ])
-    test(`unknown resource ${path}`, async () => void (await rejectsWith(aDevice().send(path), 404)))
+    test(`the unknown resource ${path} is rejected`, async () => void (await rejectsWith(aDevice().send(path), 404)))
 
   test('a name is accepted if and only if all of its characters are allowed', () =>
     fc.assert(

@@ -113,7 +113,7 @@ for (const [where, open] of [
       assert.equal(await lockedFor(), 60)
     })
 
-    test(`a lockout in ${where} forgets`, async () => {
+    test(`a lockout in ${where} forgets the attempts of a key on request`, async () => {
       const { fail, forget, lockedFor } = open()
       await fail(3)
       await forget()

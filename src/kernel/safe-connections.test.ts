@@ -118,14 +118,14 @@ suite('a guarded address', () => {
 })
 
 suite('a bad receiver', () => {
-  test('that sends no headers in time ends with a time-out', async () => {
+  test('a bad receiver that sends no headers in time ends with a time-out', async () => {
     const receiver = await aReceiver(() => {})
     const began = monotonicMs()
     await assert.rejects(aClient().post(receiver.url, '', 200), /no response headers within 0.2 s/)
     assert.ok(monotonicMs() - began < 2000)
   })
 
-  test('that sends its headers drop by drop ends with a time-out', async () => {
+  test('a bad receiver that sends its headers drop by drop ends with a time-out', async () => {
     const receiver = await aReceiver((_response, _request, socket) => {
       socket.write('HTTP/1.1 200 OK\r\n')
       const timer = setInterval(() => socket.write('x-more: 1\r\n'), 20)
@@ -146,7 +146,7 @@ suite('a bad receiver', () => {
     await eventually(() => assert.equal(receiver.openConnections(), 0))
   })
 
-  test('that answers nonsense or too many headers is an error', async () => {
+  test('a bad receiver that answers nonsense or too many headers is an error', async () => {
     const receiver = await aReceiver((_response, _request, socket) => void socket.end('SSH-2.0-x\r\n\r\n'))
     await assert.rejects(aClient().post(receiver.url), /Parse Error/)
     receiver.respond = (response) => void response.writeHead(200, { 'x-long': 'x'.repeat(20_000) }).end()

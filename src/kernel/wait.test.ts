@@ -192,7 +192,7 @@ suite('a wait for a row', () => {
     assert.ok(reads.length <= 8, `${reads.length} reads`)
   })
 
-  test('that starts with storing the row reads it only if something may have changed', async () => {
+  test('a wait for a row that starts with storing the row reads it only if something may have changed', async () => {
     const { waits, states, rows, reads, deliver, reset } = aNode()
     const sql = undefined as never
     const start = (id: string, storing: () => unknown = () => {}) =>

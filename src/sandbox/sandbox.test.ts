@@ -242,7 +242,7 @@ test('a declared function can be the entry of a script', async () => {
   assert.throws(() => run(script, { entry: 'a(); b' }), /not the name of a function/)
 })
 
-test('a context that is no JSON and texts that are too long are failures', async () => {
+test('a context that is not JSON and texts that are too long are failures', async () => {
   const input = await fail('return 1', { input: '{"a":' })
   assert.equal(input.reason, 'INPUT')
   assert.match(input.message, /^the context cannot be read: /)

@@ -502,7 +502,7 @@ for (const operation of [...operations.filter(needsAccessToken), ...ownOperation
     test('a call without credentials is 401', async () =>
       assert.equal((await call(client(platform.baseUrl))).status, 401))
 
-    test('invalid tokens: 401', async () => {
+    test('a call with an invalid token is 401', async () => {
       const check = async ([name, token]: [string, string]) => {
         const answer = await call(client(platform.baseUrl, bearer(token)))
         assert.equal(answer.status, 401, `${name}: ${answer.status} ${answer.text}`)

@@ -117,7 +117,7 @@ async function printTable(items: AsyncIterable<unknown>, { output, columns, know
   await flush()
 }
 
-/** Returns all columns for a wide table, otherwise the first ones whose values are no objects. */
+/** Returns all columns for a wide table, otherwise the first ones whose values are not objects. */
 function columnsOf(item: unknown, known: string[], isWide: boolean): string[] {
   const all = known.length > 0 ? known : keysOf(item)
   const plain = all.filter((name) => typeof (valueAt(item, name) ?? '') !== 'object')

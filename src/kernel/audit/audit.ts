@@ -47,7 +47,7 @@ export interface AuditEntry {
 
 export interface Audit {
   begin(entry: NewEntry): AuditEntry
-  /** Records an event that is no API operation, such as a failed login; returns immediately. */
+  /** Records an event that is not an API operation, such as a failed login; returns immediately. */
   record(event: AuditEvent): void
   list(
     query: store.AuditQuery,

@@ -1,4 +1,4 @@
-/** Collects events that are no API operations, such as failed logins: equal events within a second become one record with a count. */
+/** Collects events that are not API operations, such as failed logins: equal events within a second become one record with a count. */
 import type { AuditRecord } from './record.ts'
 
 const everyMs = 1000

@@ -91,7 +91,7 @@ test('a wrong or missing passphrase is a clear sentence', async () => {
 })
 
 suite('a damaged file', () => {
-  test('that ends early is found, wherever it ends', async () => {
+  test('a damaged file that ends early is found, wherever it ends', async () => {
     const size = statSync(file).size
     const ends = [
       0,
@@ -148,7 +148,7 @@ suite('a damaged file', () => {
     for (const path of [swapped, repeated, missing]) await assert.rejects(read(path), /is damaged/)
   })
 
-  test('whose header asks for endless work is refused at once', async () => {
+  test('a damaged file whose header asks for endless work is refused at once', async () => {
     const cost = encryptedLine.length + 16
     for (const [offset, value] of [
       [cost, 63],

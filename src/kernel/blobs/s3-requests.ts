@@ -95,7 +95,7 @@ function send(store: S3Store, request: S3Request): Promise<IncomingMessage> {
         timeout: timeoutMs,
       },
       (response) => {
-        // From now on a pause may come from a slow reader, so it is no time-out.
+        // From now on a pause may come from a slow reader, so it is not a time-out.
         outgoing.setTimeout(0)
         resolve(response)
       },

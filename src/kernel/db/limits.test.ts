@@ -119,7 +119,7 @@ suite('a transaction inside a transaction', () => {
 })
 
 suite('a commit', () => {
-  test('that PostgreSQL answers with a rollback fails with the error that the work ignored', async () => {
+  test('a commit that PostgreSQL answers with a rollback fails with the error that the work ignored', async () => {
     const db = aDb()
     await db.sql`create table if not exists committed (id int primary key)`
     const ignoring = db.tx(async (sql) => {
@@ -219,7 +219,7 @@ suite('prepared statements', () => {
     )
   })
 
-  test('that fail the first time can be run again, also by concurrent callers of the same text', async () => {
+  test('prepared statements that fail the first time can be run again, also by concurrent callers of the same text', async () => {
     const db = aDb({ max: 1 })
     const broken = () => db.sql`select * from not_there_yet where id = ${1}`
     for (const outcome of await Promise.allSettled([broken(), broken(), broken()]))

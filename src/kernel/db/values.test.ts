@@ -60,7 +60,7 @@ suite('a parameter', () => {
     })
   })
 
-  test('that is a list is returned unchanged', async () => {
+  test('a parameter that is a list is returned unchanged', async () => {
     const dates = [new Date(0), new Date(86_400_001)]
     const [row] = await sql`
       select ${texts}::text[] as texts, ${[]}::text[] as none, ${[1, -2, null]}::int[] as ints, ${[2 ** 52]}::bigint[] as bigs,
@@ -92,7 +92,7 @@ suite('a parameter', () => {
       assert.deepEqual((await sql`select ${at}::timestamptz as at`)[0], { at })
   })
 
-  test('that cannot be encoded is rejected before anything is sent', async () => {
+  test('a parameter that cannot be encoded is rejected before anything is sent', async () => {
     for (const given of [undefined, () => {}, Symbol('x')]) {
       await assert.rejects(sql`select ${given as never}`, /parameter/)
       await assert.rejects(sql`select ${[given] as never}::text[]`, /parameter/)

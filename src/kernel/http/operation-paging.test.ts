@@ -19,7 +19,7 @@ test('offset and limit in the query', () =>
     total: 'totalElements',
   }))
 
-test('page and size in the body', () => {
+test('paging by page and size in the body is recognised', () => {
   const found = operation(contentPage(Thing), { body: Type.Object(pageQuery(50)) }, 'things.search')
   assert.deepEqual([found?.style, found?.in, found?.parameters, found?.size], ['page', 'body', ['page', 'size'], 50])
 })
@@ -33,7 +33,7 @@ test('pages that are counted from 1', () => {
   )
 })
 
-test('a cursor', () => {
+test('paging by a cursor is recognised', () => {
   const shape = Type.Object({ items: Type.Array(Thing), nextCursor: Type.Optional(Type.String()) })
   const query = Type.Object({ cursor: Type.Optional(Type.String()), limit: Type.Integer({ default: 10 }) })
   const found = operation(shape, { query })
@@ -45,7 +45,7 @@ test('a list without pages is the whole response or a field of the response', ()
   assert.deepEqual(operation(countedPage(Thing)), { style: 'none', items: 'results', total: 'count' })
 })
 
-test('a map, and an operation that is no list, are not paged', () => {
+test('a map, and an operation that is not a list, are not paged', () => {
   assert.equal(operation(JsonObject()), undefined)
   assert.equal(operation(Type.Array(Thing), {}, 'things.get'), undefined)
 })

@@ -33,7 +33,7 @@ const pairs: ['offset' | 'page', string, string][] = [
 
 const propertiesOf = (shape: unknown) => (shape as Shape | undefined)?.properties ?? {}
 
-/** Returns the paging that the shapes of an operation show; undefined if its response is no list. */
+/** Returns the paging that the shapes of an operation show; undefined if its response is not a list. */
 export function pagingOf({ name, query, body, response }: OperationSchema): Paging | undefined {
   const answer = response[200] as Shape | undefined
   const items = itemsOf(answer)

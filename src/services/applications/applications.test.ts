@@ -354,7 +354,7 @@ suite('deleting an application', () => {
     assert.equal(await ask.findVersion(version), undefined)
   })
 
-  test('or a version is rejected while objects use it', async () => {
+  test('deleting an application or a version is rejected while objects use it', async () => {
     const name = await anApplication()
     const version = await aVersion(name)
     const used = new Set([version])

@@ -240,7 +240,7 @@ suite('a patch', () => {
     assert.deepEqual(Object.keys(body.adx.platform.applications[name]).sort(), keys)
   })
 
-  test('that is invalid is rejected and changes nothing', async () => {
+  test('a patch that is invalid is rejected and changes nothing', async () => {
     const name = await anApplication()
     const cases: [query: string, body: unknown, where: string][] = [
       ['', {}, 'serviceInstanceName'],
@@ -294,7 +294,7 @@ suite('the configuration of a tenant', () => {
     assert.deepEqual(await ask.tenantConfiguration({ tenantId: 'other', instance: gatewayInstance }), {})
   })
 
-  test('the configuration of a tenant of another tenant requires the permission on the platform', async () => {
+  test('the configuration of another tenant requires the permission on the platform', async () => {
     const otherTenantConfiguration = ofTenant('other', transports)
     assert.equal((await admin(`PUT ${path}?tenantId=other`, otherTenantConfiguration)).status, 403)
     assert.equal((await admin(`GET ${path}?tenantId=other`)).status, 403)
@@ -466,42 +466,42 @@ test('a change on one node invalidates the cache of another, and a restarted nod
 })
 
 suite('the API of the attribute dictionary', () => {
-  const doorOf = (name: string, version: string) =>
+  const attributesPath = (name: string, version: string) =>
     `/adx/api/v1/app-configs/applications/${name}/app-versions/${version}`
 
   test('the API of the attribute dictionary reads and replaces the adx configuration of a version', async () => {
     const name = await anApplication()
     const version = `${name}-v1`
-    const listener = doorOf(name, version)
-    assert.deepEqual((await admin(`GET ${listener}`)).body, {})
+    const path = attributesPath(name, version)
+    assert.deepEqual((await admin(`GET ${path}`)).body, {})
     const attributes = '{"limits":{"high":[1,null]},"versions":{"a":1},"__proto__":{"b":2}}'
-    const put = await admin(`PUT ${listener}`, attributes)
+    const put = await admin(`PUT ${path}`, attributes)
     assert.equal(put.status, 204, put.text)
-    assert.deepEqual(JSON.parse((await admin(`GET ${listener}`)).text), JSON.parse(attributes))
+    assert.deepEqual(JSON.parse((await admin(`GET ${path}`)).text), JSON.parse(attributes))
     const { body } = await admin(`GET ${pathOf(name, version)}?serviceInstanceName=adx`)
     assert.deepEqual(body, ofVersion('adx', name, version, JSON.parse(attributes)))
-    assert.deepEqual((await admin(`GET ${doorOf(name, `${name}-v2`)}`)).body, {})
+    assert.deepEqual((await admin(`GET ${attributesPath(name, `${name}-v2`)}`)).body, {})
     await eventually(() =>
       assert.ok(publishedEvents.some((event) => 'versionName' in event && event.versionName === version)),
     )
-    assert.equal((await admin(`PUT ${listener}`, { q: 1 })).status, 204)
-    assert.deepEqual((await admin(`GET ${listener}`)).body, { q: 1 })
+    assert.equal((await admin(`PUT ${path}`, { q: 1 })).status, 204)
+    assert.deepEqual((await admin(`GET ${path}`)).body, { q: 1 })
   })
 
-  test('the API of the attribute dictionary rejects bodies that are no object, callers without permission and unknown versions', async () => {
+  test('the API of the attribute dictionary rejects bodies that are not an object, callers without permission and unknown versions', async () => {
     const name = await anApplication()
-    const listener = doorOf(name, `${name}-v1`)
+    const path = attributesPath(name, `${name}-v1`)
     for (const body of ['[]', '1', '"x"', 'null', '', '{'])
-      assert.equal((await admin(`PUT ${listener}`, body)).status, 400, body)
-    for (const listener of [doorOf(name, `${name}-v9`), doorOf('nothing', 'nothing-v1')])
-      for (const operation of [`GET ${listener}`, `PUT ${listener}`])
+      assert.equal((await admin(`PUT ${path}`, body)).status, 400, body)
+    for (const unknown of [attributesPath(name, `${name}-v9`), attributesPath('nothing', 'nothing-v1')])
+      for (const operation of [`GET ${unknown}`, `PUT ${unknown}`])
         assert.equal((await admin(operation, operation.startsWith('PUT') ? {} : undefined)).status, 404, operation)
     const otherTenant = waypost.as(aTenantAdmin('other'))
-    assert.equal((await otherTenant(`GET ${listener}`)).status, 404)
-    assert.equal((await otherTenant(`PUT ${listener}`, {})).status, 404)
+    assert.equal((await otherTenant(`GET ${path}`)).status, 404)
+    assert.equal((await otherTenant(`PUT ${path}`, {})).status, 404)
     const reader = waypost.as(aCaller({ on: { [`application-${name}`]: ['application:read'] } }))
-    assert.equal((await reader(`GET ${listener}`)).status, 200)
-    assert.equal((await reader(`PUT ${listener}`, {})).status, 403)
-    assert.equal((await waypost.as(undefined)(`GET ${listener}`)).status, 401)
+    assert.equal((await reader(`GET ${path}`)).status, 200)
+    assert.equal((await reader(`PUT ${path}`, {})).status, 403)
+    assert.equal((await waypost.as(undefined)(`GET ${path}`)).status, 401)
   })
 })

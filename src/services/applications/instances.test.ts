@@ -162,11 +162,11 @@ suite('a configuration', () => {
     ['ecr', { endpointConfigurationSchemaRequired: 'yes' }, 'at.endpointConfigurationSchemaRequired'],
   ]
 
-  test('that fits the schema is accepted', async () => {
+  test('a configuration that fits the schema is accepted', async () => {
     for (const [instance, config, level] of good) await check(instance, config, level)
   })
 
-  test('that violates the schema is rejected with the path of the mistake', async () => {
+  test('a configuration that violates the schema is rejected with the path of the mistake', async () => {
     for (const [instance, config, where, level] of bad)
       await assert.rejects(
         check(instance, config, level),

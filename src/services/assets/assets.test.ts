@@ -184,7 +184,7 @@ suite('a JSON Patch of an asset', () => {
     )
   })
 
-  test('that is hostile costs little and changes no prototype', async () => {
+  test('a JSON Patch of an asset that is hostile costs little and changes no prototype', async () => {
     const proto = JSON.parse(
       '[{"op":"add","path":"/__proto__","value":{"polluted":1}},{"op":"add","path":"/a/__proto__","value":{}}]',
     )
@@ -240,7 +240,7 @@ suite('the list of assets', () => {
       ['%_"', a],
       ['%', a],
       ['_', a],
-      // Names of fields, true and null are no texts.
+      // Names of fields, true and null are not texts.
       ['name'],
       ['true'],
       ['null'],

@@ -73,7 +73,7 @@ test('If-Range returns a part only if the content has not changed', async () => 
   assert.deepEqual([whole.status, whole.text], [200, content])
 })
 
-test('If-None-Match with the current ETag: 304 without content', async () => {
+test('a request with the current ETag in If-None-Match gets 304 without content', async () => {
   for (const condition of [etag, `"x", ${etag}`, `W/${etag}`, '*']) {
     const answer = await fixture.admin(`GET ${file}`, undefined, { 'if-none-match': condition })
     assert.deepEqual([answer.status, answer.text, answer.headers.etag], [304, '', etag], condition)

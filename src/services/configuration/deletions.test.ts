@@ -41,7 +41,7 @@ test('with the endpoint, but not those of an endpoint that was registered again'
   assert.equal((await ok(`GET ${endpoint.path}`)).config, '3')
 })
 
-test('with the version and the application', async () => {
+test('configurations are deleted with the version and the application', async () => {
   const { app, version } = await anApplication(['v1', 'v2'])
   const second = `${app}-v2`
   const endpoint = thing({ app, version, ...(await anEndpoint(version)) })
@@ -68,7 +68,7 @@ test('with the version and the application', async () => {
   })
 })
 
-test('with the tenant', async () => {
+test('configurations are deleted with the tenant', async () => {
   const { app, version } = await anApplication(['v1'], other)
   const { endpointId } = await anEndpoint(version, other)
   const path = `${ecr}/endpoints/${endpointId}/app-versions/${version}`

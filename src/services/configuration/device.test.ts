@@ -11,7 +11,7 @@ const none = { configId: '', config: null, statusCode: 200, reasonPhrase: 'ok' }
 const status = '/config/json/status'
 
 suite('a device asks', () => {
-  test('and gets its own configuration, else the default, else none', async () => {
+  test('a device that requests its configuration gets its own, else the default, else none', async () => {
     const { defaults, put, post, path } = await aThing()
     assert.deepEqual(await post('/config/json'), { status: 200, body: none })
     const common = await ok(`PUT ${defaults}`, { common: true })
@@ -26,7 +26,7 @@ suite('a device asks', () => {
     assert.deepEqual((await post('/config/json/night')).body, asPushed(night))
   })
 
-  test('over MQTT with and without a request id, in both versions of the protocol', async () => {
+  test('a device requests its configuration over MQTT with and without a request id, in both versions of the protocol', async () => {
     for (const protocolVersion of [4, 5] as const) {
       const { put, topic } = await aThing()
       const config = await put({ interval: 5 })
@@ -41,7 +41,7 @@ suite('a device asks', () => {
     }
   })
 
-  test('and errors go to the error topic: shape, name and path', async () => {
+  test('errors of shape, name and path go to the error topic', async () => {
     const { topic, post } = await aThing()
     const sensor = await device()
     const bad: [path: string, payload: string, status: number][] = [
@@ -66,7 +66,7 @@ suite('a device asks', () => {
 })
 
 suite('a connected device gets a push', () => {
-  test('whenever its effective configuration becomes another, and never without one', async () => {
+  test('a connected device gets a push whenever its effective configuration becomes another, and never without one', async () => {
     const { connect, topic, put, path, defaults } = await aThing()
     const sensor = await device()
     await connect(sensor)

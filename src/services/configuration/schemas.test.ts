@@ -56,7 +56,7 @@ suite('a schema', () => {
     assert.equal((await ok(`GET ${endpoint.path}`)).config, '{"interval":1}')
   })
 
-  test('that is required and missing is 404, and changing it leaves stored configurations alone', async () => {
+  test('a schema that is required and missing is 404, and changing it leaves stored configurations alone', async () => {
     const { app, endpoint } = await aFleet()
     await ok(`PUT ${endpoint.path}`, 'true')
     assert.equal((await setSchema(app, { endpointConfigurationSchemaRequired: true })).status, 204)

@@ -99,7 +99,7 @@ suite('aggregations', () => {
     )
   })
 
-  test('date_histogram of a time zone', async () => {
+  test('a date_histogram has the days of its time zone', async () => {
     for (const zone of ['-01:00', 'Atlantic/Azores']) {
       const { days } = await aggregate({
         days: {
@@ -121,7 +121,7 @@ suite('aggregations', () => {
     }
   })
 
-  test('histogram with bounds', async () => {
+  test('a histogram has the empty buckets within its bounds', async () => {
     const { steps } = await aggregate({
       steps: { histogram: { field: 'dataSample.temperature', interval: 10, extended_bounds: { min: 0, max: 40 } } },
     })

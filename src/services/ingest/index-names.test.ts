@@ -40,7 +40,7 @@ test('dates are years, months and days', () => {
   assert.deepEqual(namesOf('t-app-2026.02.31', 't'), ['app-2026.02.31'])
 })
 
-test('all applications, and traffic statistics', () => {
+test('names of all applications and of traffic statistics are recognised', () => {
   assert.deepEqual(parseIndex('t-*', 't'), { all: true })
   for (const word of ['platform', 'kaa'])
     assert.deepEqual(parseIndex(`t-${word}-system-traffic-statistics`, 't'), { statistics: true })

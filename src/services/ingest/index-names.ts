@@ -15,7 +15,7 @@ const statisticsNames = ['platform-system-traffic-statistics', 'kaa-system-traff
 
 const datePattern = /^(?:\*|(\d{4})(?:[.-](\d{2})(?:[.-](\d{2}))?)?(?:[.-]?\*)?)$/
 
-/** Returns undefined if the text is no date; without a range for `*`. */
+/** Returns undefined if the text is not a date; without a range for `*`. */
 function datesOf(text: string): { dates?: DateRange } | undefined {
   const match = datePattern.exec(text)
   if (!match) return undefined
@@ -24,7 +24,7 @@ function datesOf(text: string): { dates?: DateRange } | undefined {
   const [y, m, d] = [Number(year), month === undefined ? 0 : Number(month) - 1, day === undefined ? 1 : Number(day)]
   const from = Date.UTC(y, m, d)
   const start = new Date(from)
-  // 2026.02.31 is no date.
+  // 2026.02.31 is not a date.
   if (start.getUTCFullYear() !== y || start.getUTCMonth() !== m || start.getUTCDate() !== d) return undefined
   const to = day !== undefined ? Date.UTC(y, m, d + 1) : month !== undefined ? Date.UTC(y, m + 1) : Date.UTC(y + 1, 0)
   return { dates: { from, to } }

@@ -47,7 +47,7 @@ async function connected(fields: object = {}) {
 }
 
 suite('a command becomes a downlink', () => {
-  test('an object as decoded payload, with port, confirmation and a correlation id', async () => {
+  test('an object is sent as decoded payload, with port, confirmation and a correlation id', async () => {
     const { invoke, downlink } = await connected({ downlinkFPort: 12, downlinkConfirmed: true })
     await invoke({ relay: true })
     const { correlation_ids: ids, ...rest } = await downlink()
@@ -55,7 +55,7 @@ suite('a command becomes a downlink', () => {
     assert.equal(ids.length, 1)
   })
 
-  test('an object by the encoder of the formatter, whose port wins', async () => {
+  test('the encoder of the formatter encodes an object, and its port wins', async () => {
     const formatter = `function encodeDownlink(input) {
       return { bytes: [input.data.on ? 1 : 0, input.data.level], fPort: input.data.port, warnings: [] } }`
     const { invoke, downlink } = await connected({ formatter })
@@ -67,7 +67,7 @@ suite('a command becomes a downlink', () => {
     assert.deepEqual([second.f_port, second.frm_payload], [1, base64(0, 9)])
   })
 
-  test('a text as bytes: base64 as it is, other text encoded', async () => {
+  test('a text is sent as bytes: base64 as it is, other text encoded', async () => {
     const { invoke, downlink } = await connected()
     await invoke('AQID')
     assert.equal((await downlink()).frm_payload, 'AQID')
@@ -97,7 +97,7 @@ suite('a command becomes a downlink', () => {
     )
   })
 
-  test('which is in the traffic log as cex, and published as a dispatched command', async () => {
+  test('a downlink is in the traffic log as cex, and published as a dispatched command', async () => {
     const dispatched: number[] = []
     waypost.kit.bus.subscribe(CommandDispatched, ({ commandId, endpointId }) => {
       if (endpointId === device.endpointId) dispatched.push(commandId)

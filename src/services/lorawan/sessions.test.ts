@@ -58,18 +58,18 @@ async function aServer(accept: Parameters<typeof createServer>[1]) {
 }
 
 suite('a session says why it is not connected', () => {
-  test('nobody listens', async () => {
+  test('a session says that nothing listens at the address', async () => {
     const { path } = await anIntegration(enabled(1))
     const { platformConnectionState } = await untilState(path, 'DISCONNECTED', /127\.0\.0\.1:1 refuses the connection/)
     assert.equal(platformConnectionState, 'CONNECTED')
   })
 
-  test('the name does not exist', async () => {
+  test('a session says that the name does not exist', async () => {
     const { path } = await anIntegration(enabled(1, { netPlainMqttServerUrl: 'mqtt://no-such-host.invalid' }))
     await untilState(path, 'DISCONNECTED', /no-such-host\.invalid cannot be resolved/)
   })
 
-  test('the key is wrong; a right one is used at once', async () => {
+  test('a session says that the key is wrong; a right one is used at once', async () => {
     const broker = await aBroker(users)
     const { path } = await anIntegration({ ...enabled(broker.port), netApiKeyId: 'wrong-key-1' })
     const { netConnectionError } = await untilState(path, 'DISCONNECTED', /refuses the user name or the API key/)
@@ -82,7 +82,7 @@ suite('a session says why it is not connected', () => {
     assert.equal((await untilState(path, 'CONNECTED')).netConnectionError, undefined)
   })
 
-  test('the server closes in mid-message, sends no MQTT, or says nothing', async () => {
+  test('a session says that the server closes in mid-message, sends no MQTT, or sends nothing', async () => {
     const closing = await aServer((socket) => socket.end(Buffer.from([0x20, 0x02])))
     const a = await anIntegration(enabled(closing))
     await untilState(a.path, 'DISCONNECTED', /closed the connection/)
@@ -94,7 +94,7 @@ suite('a session says why it is not connected', () => {
     await untilState(c.path, 'DISCONNECTED', /does not answer/)
   })
 
-  test('the pauses grow from one second', async () => {
+  test('the pauses between connection attempts grow from one second', async () => {
     const attempts: number[] = []
     const port = await aServer((socket) => {
       attempts.push(Date.now())

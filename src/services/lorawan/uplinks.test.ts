@@ -73,7 +73,7 @@ suite('an uplink becomes a sample', () => {
     assert.deepEqual(await values('auto~t'), [['2026-04-04T04:04:04.000Z', 1]])
   })
 
-  test('which is in the traffic log as dcx, and published as a sample of a device', async () => {
+  test('the sample of an uplink is in the traffic log as dcx, and published as a sample of a device', async () => {
     const published: unknown[] = []
     waypost.kit.bus.subscribe(
       SamplesReceived,
@@ -101,7 +101,7 @@ suite('an uplink becomes a sample', () => {
     await eventually(() => assert.deepEqual(published, [{ marker: 4711 }]))
   })
 
-  test('each in its own millisecond, even if the network received many in one', async () => {
+  test('each uplink gets its own millisecond, even if the network received many in one', async () => {
     const { send, values, counts } = await connected()
     const received_at = '2026-05-05T10:00:00.5Z'
     for (let f_cnt = 0; f_cnt < 20; f_cnt++) await send({ f_cnt, decoded_payload: { t: f_cnt } }, { received_at })
@@ -194,7 +194,7 @@ suite('an uplink is dropped, counted and explained', () => {
     ['uses too much memory', 'const a = []; for (;;) a.push(new Array(1e5).fill(7))', /memory|steps|seconds/],
   ]
   for (const [what, body, error] of formatters)
-    test(`a formatter that ${what}`, async () => {
+    test(`an uplink is dropped if its formatter ${what}`, async () => {
       const formatter = `function decodeUplink(input) { if (input.fPort === 2) return { data: { t: 7 } }; ${body} }`
       const { send, counts, read, path, device } = await connected([{ netDeviceId: 'dev', formatter }])
       await send({ f_cnt: 1, frm_payload: base64(1) })
@@ -215,7 +215,7 @@ suite('an uplink is dropped, counted and explained', () => {
     assert.equal((await values('auto~t'))[0]?.[1], 9)
   })
 
-  test('where the application may not use dcx', async () => {
+  test('an uplink is dropped where the application may not use dcx', async () => {
     const { send, counts, app, read } = await connected()
     const allowed = { 'allowed-extension-instances': ['cex'] }
     await must(204, `PUT /api/v1/app-configs/applications/${app}`, {

@@ -216,7 +216,7 @@ export interface Register {
     applicationName: string
     versionName: string
   }): PlaceSeries | undefined | Promise<PlaceSeries | undefined>
-  /** Records where an endpoint is, in degrees. It returns at once, ignores values that are no place, and stores some seconds later. */
+  /** Records where an endpoint is, in degrees. It returns at once, ignores values that are not a place, and stores some seconds later. */
   reportPlace(place: { endpointId: string; latitude: unknown; longitude: unknown; at: Date }): void
   /** Sets the version that a device reports. Returns false if its application has no such version. */
   setVersion(endpointId: string, versionName: string): Promise<boolean>

@@ -35,13 +35,13 @@ const connect = (endpointId: string) =>
   register.setConnectivity([{ endpointId, connected: true, at: changedAt, number: 1 }])
 
 suite('epmx reads', () => {
-  test('the keys, and ignores the payload', async () => {
+  test('/get/keys returns the keys and ignores the payload', async () => {
     const { send } = await aDevice({ city: 'Kyiv', floor: 3 })
     for (const payload of ['', '{}', 'not JSON', Buffer.from([0xff])])
       assert.deepEqual(await send('/get/keys', payload), { payload: ['city', 'floor'], always: true })
   })
 
-  test('all metadata, or the requested keys that exist', async () => {
+  test('/get returns all metadata, or the requested keys that exist', async () => {
     const { send } = await aDevice({ city: 'Kyiv', floor: 3, place: { lat: 50.4 } })
     const everything = { city: 'Kyiv', floor: 3, place: { lat: 50.4 } }
     for (const payload of ['', {}, { keys: null }])
@@ -50,7 +50,7 @@ suite('epmx reads', () => {
     assert.deepEqual((await send('/get', { keys: [] }))?.payload, {})
   })
 
-  test('the connectivity keys', async () => {
+  test('/get returns the connectivity keys', async () => {
     const { send, endpointId } = await aDevice({ city: 'Kyiv' })
     await connect(endpointId)
     assert.deepEqual((await send('/get'))?.payload, { city: 'Kyiv', ...connectivity })
@@ -58,7 +58,7 @@ suite('epmx reads', () => {
     assert.deepEqual((await send('/get/keys'))?.payload, ['city', 'connected', 'connectivity_ts'])
   })
 
-  test('nothing of an unregistered endpoint', async () => {
+  test('an unregistered endpoint reads nothing', async () => {
     const { send, endpointId } = await aDevice()
     await admin(`DELETE ${root}/endpoints/${endpointId}`)
     for (const path of ['/get', '/get/keys']) await rejectsWith(send(path), 404)
@@ -98,7 +98,7 @@ suite('epmx writes', () => {
     assert.deepEqual(await known(), { city: 'Kyiv' })
   })
 
-  test('publish an event', async () => {
+  test('writes publish an event', async () => {
     const { send, endpointId } = await aDevice({ city: 'Kyiv' })
     await send('/update', { city: 'Lviv', floor: 1 })
     const metadataChange = publishedEvents.find(
@@ -108,7 +108,7 @@ suite('epmx writes', () => {
     assert.deepEqual(metadataChange?.payload.updated, { city: { newValue: '"Lviv"', oldValue: '"Kyiv"' } })
   })
 
-  test('epmx writes of one endpoint are processed in order, and reads see the previous writes', async () => {
+  test('writes of one endpoint are processed in order, and reads see the previous writes', async () => {
     const { send, known } = await aDevice({})
     const answers = await Promise.all(
       Array.from({ length: 30 }, (_, n) => [send('/update/keys', { n }), send('/get', { keys: ['n'] })]).flat(),
@@ -121,7 +121,7 @@ suite('epmx writes', () => {
     assert.deepEqual(await known(), { n: 29 })
   })
 
-  test('continue after one that failed', async () => {
+  test('writes continue after one that failed', async () => {
     const { send, known } = await aDevice({})
     const outcomes = await Promise.allSettled([send('/update/keys', { connected: 1 }), send('/update/keys', { a: 1 })])
     assert.deepEqual(
@@ -179,7 +179,7 @@ suite('epmx rejects', () => {
     ['/delete/keys', ['a/b'], /key "a\/b"/],
   ]
   for (const [path, payload, problem] of bad)
-    test(`${path} ${JSON.stringify(payload).slice(0, 40)}`, async () => {
+    test(`epmx rejects ${path} ${JSON.stringify(payload).slice(0, 40)}`, async () => {
       const { send, known } = await aDevice({ city: 'Kyiv' })
       const error = await rejectsWith(send(path, payload, { requestId: 1 }), 400)
       assert.match(error.message, problem)
@@ -196,7 +196,7 @@ suite('epmx rejects', () => {
     assert.deepEqual(await known(), connectivity)
   })
 
-  test('unknown resources', async () => {
+  test('epmx rejects unknown resources', async () => {
     const { send } = await aDevice({})
     for (const path of ['', '/', '/get/', '/get/key', '/update/key', '/delete', '/get/keys/a', '/update/keys/'])
       await rejectsWith(send(path, { a: 1 }), 404)

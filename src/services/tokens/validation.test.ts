@@ -149,7 +149,7 @@ suite('changes invalidate caches', () => {
   const moves = { Suspended: 'PUT', Revoked: 'PUT', deleted: 'DELETE' } as const
 
   for (const [what, method] of Object.entries(moves))
-    test(`${what}: at once on this node, within a second on another`, async () => {
+    test(`the change to ${what} takes effect at once on this node, within a second on another`, async () => {
       const { app, version, endpointId } = await anEndpointWithToken()
       const { url, token } = await aTokenWithStatus('Active', { endpointId, app, version })
       const presented = { token, versionName: version }

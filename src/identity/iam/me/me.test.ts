@@ -153,7 +153,7 @@ suite('the own sessions', () => {
     assert.equal((await victim.ask('GET /me')).status, 200)
   })
 
-  test('that ended by themselves are not listed', async () => {
+  test('the own sessions that ended by themselves are not listed', async () => {
     const { ask } = await aUser('hana')
     const before = time
     time += 40 * 60_000
@@ -234,7 +234,7 @@ suite('preferences', () => {
     assert.deepEqual((await ask('GET /me/preferences')).body, {})
   })
 
-  test('and sessions are for users only', async () => {
+  test('preferences and sessions are for users only', async () => {
     const machine = asker((await client.serviceAccount()).body.access_token)
     for (const operation of [
       'GET /me/preferences',

@@ -28,7 +28,7 @@ interface Collecting {
 
 interface Cached {
   tenantId: string
-  /** Absent: the application has no template, and its samples are no documents. */
+  /** Absent: the application has no template, and its samples are not documents. */
   collecting?: Collecting
 }
 

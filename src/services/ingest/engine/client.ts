@@ -65,7 +65,7 @@ export function reasonOf({ status, text }: EngineAnswer): string {
     const reason = error?.root_cause?.[0]?.reason ?? error?.reason
     if (reason !== undefined) return reason
   } catch {
-    // The answer of a proxy is no JSON.
+    // The answer of a proxy is not JSON.
   }
   return `status ${status}`
 }

@@ -75,7 +75,7 @@ export function isTimeZone(text: string): boolean {
   }
 }
 
-/** Returns milliseconds since 1970, or undefined if the text is no date. */
+/** Returns milliseconds since 1970, or undefined if the text is not a date. */
 export const parseDate = (text: string): number | undefined => parse(text, undefined)?.ms
 
 const operation = /^([+-])(\d{0,9})([yMwdhHms])|^\/([yMwdhHms])/

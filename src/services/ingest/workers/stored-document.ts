@@ -10,7 +10,7 @@ export const envelopeOf = (source: DocumentMap): unknown[] => envelopeFields.map
 export const isSameEnvelope = (envelope: unknown[], source: DocumentMap): boolean =>
   envelopeFields.every((name, index) => source.get(name) === envelope[index])
 
-/** Returns `@timestamp` in milliseconds, or null if it is no date. */
+/** Returns `@timestamp` in milliseconds, or null if it is not a date. */
 export function timestampOf(source: DocumentMap): number | null {
   const value = source.get('@timestamp')
   if (typeof value === 'string') return parseDate(value) ?? null

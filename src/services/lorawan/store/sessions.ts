@@ -101,7 +101,7 @@ export interface HeldEndpoint {
   nodeId: string
 }
 
-/** Returns the nodes that have the sessions of these endpoints; endpoints that are no devices of a network are missing. */
+/** Returns the nodes that have the sessions of these endpoints; endpoints that are not devices of a network are missing. */
 export async function findHolders(sql: Sql, tenantId: string, endpointIds: string[]): Promise<HeldEndpoint[]> {
   return await sql<HeldEndpoint[]>`
     select d.endpoint_id, d.app_integration_id, s.node_id

@@ -93,7 +93,7 @@ suite('shared transactions', () => {
     assert.deepEqual(groups.slice(2), [['a2', 'a3', 'a1']])
   })
 
-  test('that fail are repeated request by request', async () => {
+  test('shared transactions that fail are repeated request by request', async () => {
     const { run } = open(() => Promise.reject(new Error('one of them is bad')))
     const results = await Promise.allSettled(requests.map(run))
     assert.deepEqual(
@@ -102,7 +102,7 @@ suite('shared transactions', () => {
     )
   })
 
-  test('whose connection broke are not repeated, because they may have been committed', async () => {
+  test('shared transactions whose connection broke are not repeated, because they may have been committed', async () => {
     const broken = Object.assign(new Error('connection lost'), { code: 'CONNECTION_CLOSED' })
     const { run, groups } = open(() => Promise.reject(broken))
     const results = await Promise.allSettled(requests.map(run))

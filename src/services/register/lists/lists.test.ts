@@ -337,7 +337,7 @@ suite('searching', () => {
 })
 
 suite('query parameters', () => {
-  test('that are invalid are rejected with their name', async () => {
+  test('query parameters that are invalid are rejected with their name', async () => {
     const cases = { limit: -1, offset: -1, include: 'all', metadataKeys: 'a-b', filterId: 'nothing', tenantId: '' }
     for (const [name, value] of Object.entries(cases)) {
       const answer = await list({ [name]: value })

@@ -145,7 +145,7 @@ suite('configured connectivity keys', () => {
     assert.equal(row?.count, 1)
   })
 
-  test('that are invalid are rejected in the configuration, and ignored if they are stored already', async () => {
+  test('configured connectivity keys that are invalid are rejected in the configuration, and ignored if they are stored already', async () => {
     const { app, version } = await anApplication()
     for (const keys of [
       { state: 'a-b' },

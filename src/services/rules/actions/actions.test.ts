@@ -252,7 +252,7 @@ suite('a wrong result fails the action, and nothing changes', () => {
     ['alert-resolution', { alertTypeExpression: {} }, {}],
   ]
   for (const [type, results, fields] of cases)
-    test(`${type} ${JSON.stringify(results).slice(0, 80)}`, async () => {
+    test(`${type} fails with ${JSON.stringify(results).slice(0, 80)}`, async () => {
       const outcome = await run(type, { endpoint: untouched, results, fields })
       assert.ok(outcome.outcome === 'FAILURE' && outcome.stage === 'ACTION_EXECUTION', JSON.stringify(outcome))
       assert.match(outcome.reason, /expected/)
@@ -263,7 +263,7 @@ suite('a wrong result fails the action, and nothing changes', () => {
     ['alert-activation', {}, { alertType: 'A' }],
     ['alert-resolution', {}, { alertType: 'A' }],
   ] as Case[])
-    test(`${type} without an endpoint`, async () => {
+    test(`${type} fails without an endpoint`, async () => {
       const outcome = await run(type, { results, fields })
       assert.ok(outcome.outcome === 'FAILURE' && outcome.stage === 'ACTION_EXECUTION')
       assert.match(outcome.reason, /has no endpoint/)

@@ -149,7 +149,7 @@ suite('a wrong result fails the action, and nothing is sent', () => {
     ['attachmentExpression', { ...attachment, payload: 5 }],
   ]
   for (const [attribute, value] of cases)
-    test(`${attribute} ${JSON.stringify(value).slice(0, 60)}`, async () => {
+    test(`an e-mail with the ${attribute} ${JSON.stringify(value).slice(0, 60)} fails`, async () => {
       const count = server.mails.length
       const outcome = await send({ [attribute]: value })
       assert.ok(outcome.outcome === 'FAILURE' && outcome.stage === 'ACTION_EXECUTION', JSON.stringify(outcome))
@@ -165,7 +165,7 @@ suite('a mail server', () => {
   const attemptsOf = ({ metadata }: { metadata?: Record<string, unknown> }) =>
     (metadata!.attempts as { status?: number }[]).map(({ status }) => status)
 
-  test('that answers 4xx gets three attempts', async () => {
+  test('a mail server that answers 4xx gets three attempts', async () => {
     replies([451, 'later'], [452, 'later'])
     const late = await send()
     assert.deepEqual([late.outcome, attemptsOf(late)], ['SUCCESS', [451, 452, 250]])
@@ -176,7 +176,7 @@ suite('a mail server', () => {
     replies()
   })
 
-  test('that answers 5xx gets one attempt', async () => {
+  test('a mail server that answers 5xx gets one attempt', async () => {
     replies([554, 'spam'])
     const failed = await send()
     assert.deepEqual(attemptsOf(failed), [554])
@@ -184,7 +184,7 @@ suite('a mail server', () => {
     replies()
   })
 
-  test('that refuses some recipients makes the action fail without a second e-mail', async () => {
+  test('a mail server that refuses some recipients makes the action fail without a second e-mail', async () => {
     server.recipient = (address) => (address === 'gone@b.de' ? [550, 'no such user'] : undefined)
     const count = server.mails.length
     const outcome = await send({ recipientsExpression: ['here@b.de', 'gone@b.de'] })
@@ -194,7 +194,7 @@ suite('a mail server', () => {
     assert.equal(server.mails.length, count + 1)
   })
 
-  test('that is down gets three attempts', async () => {
+  test('a mail server that is down gets three attempts', async () => {
     const down = await openActions({
       environment: { WAYPOST_SMTP_URL: 'smtp://127.0.0.1:1' },
       emailRetries: { attemptsMax: 3, waitMs: 20, waitFactor: 2 },
@@ -204,7 +204,7 @@ suite('a mail server', () => {
     assert.match(outcome.reason, /did not answer: .*ECONNREFUSED.*\(attempt 3\)/)
   })
 
-  test('that is not configured is a clear failure', async () => {
+  test('a mail server that is not configured is a clear failure', async () => {
     const without = await openActions()
     const outcome = await without.run('send-email', { results: given })
     assert.deepEqual(outcome, {

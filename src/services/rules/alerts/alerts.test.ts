@@ -306,7 +306,7 @@ suite('permissions', () => {
 })
 
 suite('alerts go', () => {
-  test('alerts go with their endpoint', async () => {
+  test('alerts are deleted with their endpoint', async () => {
     const [gone, kept] = [await anEndpoint(), await anEndpoint()]
     await activate(gone)
     const stays = await activate(kept)
@@ -315,7 +315,7 @@ suite('alerts go', () => {
     assert.equal((await get(stays.alertId)).state, 'OPEN')
   })
 
-  test('alerts go when they were resolved more than the days of the setting ago', async () => {
+  test('alerts are deleted when they were resolved more than the days of the setting ago', async () => {
     const endpoint = await anEndpoint()
     const [old, recent] = [
       await activate(endpoint, { alertType: 'OLD' }),

@@ -79,7 +79,7 @@ suite('an attribute', () => {
     assert.equal((await valueTypesOf('send-email', script)).textExpression, 'SCRIPT')
   })
 
-  test('that is wrong is 400 and named, with line and column of a script', async () => {
+  test('an attribute that is wrong is 400 and named, with line and column of a script', async () => {
     const cases: [string, object, RegExp][] = [
       ['webhook', { webhookUrl: 'ftp://example.org' }, /^webhookUrl: expected an http or https URL/],
       ['webhook', { headersExpression: '[1]' }, /^headersExpression: expected the JSON of an object/],
@@ -145,7 +145,7 @@ suite('writing an action', () => {
       await must(403, `PUT ${pathOf(type, id)}`, body, waypost.as(aCaller({ on: updater })))
     })
 
-  test('that executes a rule needs rule:execute on it, and a rule that the caller may read', async () => {
+  test('writing an action that executes a rule needs rule:execute on it, and a rule that the caller may read', async () => {
     const ruleId = await aRule()
     const body = { name: 'n', ruleId }
     const blind = await must(400, `POST ${pathOf('rule-execution')}`, body, writer('rule-execution'))

@@ -87,7 +87,7 @@ suite('an alert setting', () => {
     await stateOf(endpoint, 'RESOLVED')
   })
 
-  test('that is disabled does nothing, and its alerts stay when it is deleted', async () => {
+  test('an alert setting that is disabled does nothing, and its alerts stay when it is deleted', async () => {
     const endpoint = await aProvisionedEndpoint()
     const setting = settingOf(endpoint)
     const id = await make('/alert-settings', setting)

@@ -45,7 +45,7 @@ suite('triggers of a rule', () => {
     assert.deepEqual(idsOf(await get(`/rules/${ruleId}/triggers`)), [b, a])
   })
 
-  test('that do not exist or that the caller may not read are 400; an unknown type or rule is 404', async () => {
+  test('triggers of a rule that do not exist or that the caller may not read are 400; an unknown type or rule is 404', async () => {
     const ruleId = await aRule()
     const id = await cron()
     const alert = await aTrigger('alert-lifecycle-event', { appName: app })
@@ -75,7 +75,7 @@ suite('triggers of a rule', () => {
     await must(204, `PUT ${triggersPath(ruleId)}`, ids.slice(0, 100))
   })
 
-  test('that are deleted are detached, and the rule is loaded again', async () => {
+  test('triggers of a rule that are deleted are detached, and the rule is loaded again', async () => {
     const ruleId = await aRule()
     const id = await cron()
     await must(204, `PUT ${triggersPath(ruleId)}`, [id])
@@ -101,7 +101,7 @@ suite('actions of a rule', () => {
     assert.equal((await get('/action-types/webhook/actions?ruleId=nothing')).totalElements, 0)
   })
 
-  test('that execute a rule are listed for that rule too', async () => {
+  test('actions of a rule that execute a rule are listed for that rule too', async () => {
     const [executed, ruleId] = [await aRule(), await aRule()]
     const id = await anAction('rule-execution', { ruleId: executed })
     await must(204, `PUT ${actionsPath(ruleId, 'rule-execution')}`, { positiveActionIds: [id] })

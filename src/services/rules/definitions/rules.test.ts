@@ -41,7 +41,7 @@ suite('a rule', () => {
     await must(404, `GET ${rulesRoot}/rules/${id}/versions/3`)
   })
 
-  test('that does not parse is 400 with line and column', async () => {
+  test('a rule that does not parse is 400 with line and column', async () => {
     const answer = await must(400, `POST ${rulesRoot}/rules`, { name: 'x', expression: 'let a\nreturn {{' })
     assert.match(answer.body.message, /^expression: line 2, column \d+: /)
   })

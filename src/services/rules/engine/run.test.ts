@@ -51,7 +51,7 @@ suite('an evaluation', () => {
     )
   })
 
-  test('that fails is 400 in the words of users', async () => {
+  test('an evaluation that fails is 400 in the words of users', async () => {
     assert.equal(
       await problem('const a = 1\nreturn   ctx.endpoint.getMetadata()'),
       'expression: line 2, column 10: ctx.endpoint is absent in an evaluation without endpointMetadata',
@@ -196,13 +196,13 @@ suite('a rule on demand', () => {
     await must(404, `POST ${rulesRoot}/rules/unknown/execute`, {})
   })
 
-  test('that is disabled leaves a trace that says so', async () => {
+  test('a rule on demand that is disabled leaves a trace that says so', async () => {
     const ruleId = await aRule({ state: 'DISABLED' })
     const { traces } = await execute(ruleId)
     assert.equal(traces[0].stage, 'RULE_DISABLED')
   })
 
-  test('that executes itself ends at the depth limit', async () => {
+  test('a rule on demand that executes itself ends at the depth limit', async () => {
     const ruleId = await aRule({ expression: 'return true' })
     const actionId = await make('/action-types/rule-execution/actions', { name: 'again', ruleId })
     await attach(ruleId, 'rule-execution', [actionId])

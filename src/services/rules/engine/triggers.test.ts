@@ -82,7 +82,7 @@ suite('samples', () => {
     await other.traces(0)
   })
 
-  test('that a data-sample action makes loop only to the depth limit, in one chain', async () => {
+  test('samples that a data-sample action makes loop only to the depth limit, in one chain', async () => {
     const endpoint = await aProvisionedEndpoint()
     const rule = await aTriggeredRule('endpoint-data-samples-received', { appName: endpoint.app }, 'return true')
     const action = await anAction('data-sample', { dataSampleExpression: 'return { again: 1 }' })
@@ -140,7 +140,7 @@ suite('metadata', () => {
     assert.deepEqual(returned(await some.traces(2)), changes.slice(1))
   })
 
-  test('that a rule changes through the API of the platform continues its chain, with the rights of its writer', async () => {
+  test('metadata that a rule changes through the API of the platform continues its chain, with the rights of its writer', async () => {
     const endpoint = await aProvisionedEndpoint()
     const identity = waypost.ask(Identity)
     const caller = await waypost.kit.db.tx(async (sql) => {
@@ -156,7 +156,7 @@ suite('metadata', () => {
     const { ruleId, traces } = await aTriggeredRule('endpoint-metadata-updated', { appName: endpoint.app }, script)
     const update = (n: number) => waypost.ask(Register).updateMetadata(endpoint.endpointId, { merge: { n } })
     await update(0)
-    // The writer of the rule is no user of this realm yet, so it has no permissions.
+    // The writer of the rule is not a user of this realm yet, so it has no permissions.
     assert.match(returned(await traces(1))[0].error, /no permissions any more/)
     const rule = { name: 'again', expression: script }
     await must(204, `PUT ${rulesRoot}/rules/${ruleId}`, rule, writer)

@@ -86,7 +86,7 @@ suite('the last points', () => {
     assert.deepEqual((await admin(url, body)).body[endpoint.endpointId], { 'auto~x': [point(today, 1)] })
   })
 
-  test('exclude beforeDate itself', async () => {
+  test('the last points exclude beforeDate itself', async () => {
     const endpoint = await unregisteredEndpoint()
     await collect(
       endpoint,
@@ -154,7 +154,7 @@ suite('the last points', () => {
     }
   })
 
-  test('exclude points that the retention excludes, whether packed, deleted or just stored', async () => {
+  test('the last points exclude those beyond the retention, whether packed, deleted or just stored', async () => {
     const endpoint = await unregisteredEndpoint()
     const ago = (days: number) => today - days * dayMs
     await collect(endpoint, [

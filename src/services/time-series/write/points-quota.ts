@@ -2,7 +2,7 @@
 import type { DailyQuota } from '../../../kernel/daily-quota.ts'
 import type { NewPoint, TimeSeries } from '../contract.ts'
 
-/** Bytes of a time, and of a value that is no text. */
+/** Bytes of a time, and of a value that is not a text. */
 const numberBytes = 8
 
 const bytesOf = ({ values }: NewPoint) => {

@@ -1,6 +1,6 @@
 /**
  * Many records of a tenant in memory, column by column. Texts that repeat are held once, and payloads are one buffer, so that a
- * record that waits for its commit is no object.
+ * record that waits for its commit is not an object.
  */
 
 import { returnBuffer, takeBuffer } from '../../../kernel/spare-buffers.ts'
