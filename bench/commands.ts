@@ -57,12 +57,12 @@ interface RoundTrips {
   /** A request of a device and its answer at the gateway alone: without traffic log, and with an extension that does nothing. */
   request: number[]
   commit: number[]
-  /** The sum of both. */
+  /** The sum of `request` and `commit`. */
   bare: number[]
   command: number[]
 }
 
-/** Alternates commands with what they need at least. */
+/** Alternates commands with the least work that they need: a request of a device, and one commit. */
 async function roundTrip({ node, tokens, token }: BenchNodes, sql: Pool, prepared: PreparedData): Promise<RoundTrips> {
   const gateway = await startCore(prepared, 'answered', { core: 'any' })
   const bareDevice = await openBareDevice(gateway.port, prepared.tokens[0]!)

@@ -1,4 +1,4 @@
-/** Documents and VPN clients during thirty rounds of kill -9 each. A run ends with an error if something acknowledged is lost or repeated. */
+/** Runs documents and VPN clients while nodes are killed (kill -9), thirty rounds each. A run ends with an error if something acknowledged is lost or repeated. */
 
 import { killDocumentRounds } from '../test/faults/documents.ts'
 import { killVpnRounds } from '../test/faults/vpn.ts'

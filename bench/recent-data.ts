@@ -5,7 +5,7 @@ import { recent } from './time-series/recent.ts'
 
 const devices = 1000
 
-/** Compares questions on samples that are not packed yet with the same ones on packed points. */
+/** Compares queries on samples that are not packed yet with the same queries on packed points. */
 export async function recentData(): Promise<Figure[]> {
   const prepared = await prepareData(devices)
   return await recent(prepared).finally(() => removeDirectory(prepared.directory))

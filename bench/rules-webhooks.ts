@@ -1,4 +1,4 @@
-/** Measures the way of a device message through a rule to a webhook, beside a bare POST to the same receiver at the same rate. */
+/** Measures a device message through a rule to a webhook, compared with a bare POST to the same receiver at the same rate. */
 import { Agent, createServer, request } from 'node:http'
 import net, { type AddressInfo } from 'node:net'
 import { sleep } from '../src/kernel/clock.ts'

@@ -25,7 +25,7 @@ const input = JSON.stringify({
 const script = `const samples = ctx.trigger.endpointDataSamplesReceived.dataSamples
 return samples.some(({ temperature }) => temperature > 40) ? true : null`
 
-/** Measures the speed, what other tenants notice, and hostile scripts with the limits of production. */
+/** Measures the speed, the effect on other tenants, and hostile scripts with the limits of production. */
 export async function sandbox(): Promise<Figure[]> {
   return [...(await compareSpeed()), ...(await compareNeighbour()), ...(await tryHostile())]
 }

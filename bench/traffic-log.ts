@@ -11,7 +11,7 @@ const records = Number(process.env.BENCH_RECORDS ?? 2_000_000)
 
 /**
  * Compares pages of a busy tenant's week of traffic with the plain statement for the same records as rows, without its total, through
- * the same driver; and measures what storing a record costs, as a row by COPY and in a batch.
+ * the same driver; and measures the cost of storing a record, as a row by COPY and in a batch.
  */
 export async function trafficLog(): Promise<Figure[]> {
   const written = await writing()

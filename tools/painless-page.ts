@@ -1,4 +1,4 @@
-/** Writes the page of what pipelines and scripts can use, from the tables of the code. */
+/** Writes the reference page of the processors and classes that pipelines and scripts can use, from the tables in the code. */
 import '../src/painless/script.ts'
 import { allClasses, type ClassInfo, functionalMethod, typeNamed } from '../src/painless/types.ts'
 import { commonOptions, processors } from '../src/services/ingest/pipeline/processors/registry.ts'

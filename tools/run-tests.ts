@@ -18,7 +18,7 @@ import {
 export interface TestRun {
   /** Absolute paths. */
   files: string[]
-  /** Directory for what the processes of the run share. */
+  /** Directory for files that the processes of the run share. */
   directory: string
   /** Returns true for files that need a process of their own; the others share a few. */
   alone(file: string): boolean

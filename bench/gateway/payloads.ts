@@ -3,7 +3,7 @@
 export interface Payload {
   /** Returns the payload for a slot in the window of a device. */
   bytesFor(device: number, slot: number): Buffer
-  /** Updates what differs from message to message, before the payload is sent again. */
+  /** Updates the part that differs from message to message, before the payload is sent again. */
   renew?(bytes: Buffer, device: number): void
 }
 

@@ -19,9 +19,9 @@ const budgetMs = 20_000
 interface Comparison {
   name: string
   body(round: number): object
-  /** Runs the plain statement; returns what both must agree on. */
+  /** Runs the plain statement; returns the result that the search must have too. */
   plain(round: number): Promise<string>
-  /** Returns the same of an answer. */
+  /** Returns the same result from the answer of a search. */
   found(answer: Answer): string
 }
 

@@ -20,7 +20,7 @@ import type { BenchPlatform } from './bench-platform.ts'
 import { type Dataset, endpointIdOf, fields, timeOf, valuesAt } from './dataset.ts'
 
 export interface Names {
-  /** Number of endpoint n. */
+  /** Numbers of the endpoints in the database, by index. */
   numbers: number[]
   /** The series of `fields`, in their order. */
   set: SeriesSet

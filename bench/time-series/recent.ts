@@ -1,4 +1,4 @@
-/** Compares questions on samples that are not packed yet with the same ones on packed points, while devices go on sending. */
+/** Compares queries on samples that are not packed yet with the same queries on packed points, while devices continue to send. */
 import type { PreparedData } from '../gateway/bench-platform.ts'
 import { startGenerator } from '../gateway/generator.ts'
 import { type Figure, median } from '../report.ts'

@@ -1,6 +1,6 @@
 /**
- * Sends samples at a steady rate for minutes, and prints each of them: slots change, samples and traffic are packed, checkpoints run.
- * BENCH_MINUTES, BENCH_RATE and BENCH_SLOT_SECONDS (changes slots more often) are for quick runs; BENCH_WAITS=1 lists what sessions wait for.
+ * Sends samples at a steady rate for minutes, while slots change, samples and traffic are packed and checkpoints run. Prints each minute.
+ * BENCH_MINUTES, BENCH_RATE and BENCH_SLOT_SECONDS (changes slots more often) are for quick runs; BENCH_WAITS=1 lists the wait events of sessions.
  */
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -71,7 +71,7 @@ function startSlotChanges({ db }: BenchPlatform): () => void {
   return () => clearInterval(timer)
 }
 
-/** Samples what sessions of the writers wait for. */
+/** Samples the wait events of the writers' sessions. */
 function startWaits({ db }: BenchPlatform): () => void {
   if (!process.env.BENCH_WAITS) return () => {}
   const counts = new Map<string, number>()

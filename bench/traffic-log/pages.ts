@@ -14,7 +14,7 @@ export function pagesOf({ sql, tenantId }: BenchPlatform, until: Date): PageKind
     ids: [...rows].map(({ endpointId }) => endpointId),
   })
   const totals = new Map<string, number>()
-  /** Counts once, because the total is not what is measured. */
+  /** Counts once, because this part does not measure the total. */
   async function totalOf(key: string, ask: () => Promise<readonly { count?: number }[]>) {
     const total = totals.get(key) ?? (await ask())[0]?.count
     totals.set(key, total!)
@@ -84,7 +84,7 @@ export function pagesOf({ sql, tenantId }: BenchPlatform, until: Date): PageKind
   ]
 }
 
-/** Compares what a record takes on disk as a row and in a block, with all indexes. */
+/** Compares the disk space of a record as a row and in a block, with all indexes. */
 export async function sizes({ sql }: BenchPlatform, records: number): Promise<Figure[]> {
   const [row] = await sql`
     select pg_total_relation_size('bench.records')::float8 as rows, (
@@ -101,7 +101,7 @@ export async function sizes({ sql }: BenchPlatform, records: number): Promise<Fi
   ]
 }
 
-/** Measures what the total would cost without the counts. */
+/** Measures the cost of the total without the counts. */
 export async function plainTotal({ sql, tenantId }: BenchPlatform): Promise<Figure> {
   const began = performance.now()
   await sql`select count(*) from bench.records where tenant_id = ${tenantId}`

@@ -18,7 +18,7 @@ const pump = resolve(import.meta.dirname, 'pump.mjs')
 
 const common = ['auth SHA256', `data-ciphers ${dataCiphers}`, 'tls-version-min 1.2', 'disable-dco', 'verb 3']
 
-/** Returns the configurations of a server and a client as a manual would recommend them, with the ciphers of ours. */
+/** Returns the configurations of a server and a client as a manual would recommend them, with the ciphers that Waypost uses. */
 async function handConfigs(protocol: 'udp' | 'tcp') {
   const dates = { notBefore: new Date(), notAfter: new Date(Date.now() + 86_400_000) }
   const issuer = await makeAuthority({ ...dates, serialNumber: newSerialNumber(), commonName: 'by hand' })

@@ -60,7 +60,7 @@ suite('the packed SDK', () => {
     assert.equal(output, 'true unreachable\n')
   })
 
-  test('a page with ten operations has at most 12 KB of it', () => {
+  test('a page with ten operations has at most 12 KB of the SDK', () => {
     const bytes = bundleBytes(project, page)
     assert.ok(bytes <= bundleBytesMax, `${bytes} bytes`)
   })

@@ -29,7 +29,7 @@ export interface Options {
   attemptTimeoutMs?: number | undefined
   /** How often the request is sent at most. 1: no retries. */
   attempts?: number | undefined
-  /** The caller's word that the write can be sent twice; it is then repeated like a read. */
+  /** True if the write can be sent twice without harm; it is then repeated like a read. */
   repeatable?: boolean | undefined
   /** ETag of the version that the caller has read: the write happens only while it is current. Else the answer has status 412. */
   ifMatch?: string | undefined

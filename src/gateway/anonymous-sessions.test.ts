@@ -1,5 +1,5 @@
 /**
- * Document 5, 10.2: an anonymous client that resumes a session is sent, and may represent, only endpoints whose token it has
+ * Document 5, 10.2: an anonymous client that resumes a session gets messages of, and may represent, only endpoints whose token it has
  * presented on the present connection. The intruder here has the victim's address and client id, and no token.
  */
 import assert from 'node:assert/strict'
@@ -172,8 +172,8 @@ test('unacknowledged messages are sent again, with their packet ids, only to a c
   await one.gateway.startSend(intruderEndpoint.endpointId, push)
   const fresh = await intruder.next('publish')
   assert.equal(fresh.topic, topicOf(intruderEndpoint))
-  const recordPacketId = [unacknowledged, half!, unseen!].map(({ messageId }) => messageId)
-  assert.ok(!recordPacketId.includes(fresh.messageId))
+  const packetIds = [unacknowledged, half!, unseen!].map(({ messageId }) => messageId)
+  assert.ok(!packetIds.includes(fresh.messageId))
   intruder.destroy()
 
   for (const at of [one, two]) {
@@ -189,9 +189,9 @@ test('unacknowledged messages are sent again, with their packet ids, only to a c
         return packet.cmd === 'pubrel' ? [['PUBREL', packet.messageId]] : []
       }),
       [
-        [unacknowledged.topic, true, recordPacketId[0]],
-        ['PUBREL', recordPacketId[1]],
-        [unseen!.topic, true, recordPacketId[2]],
+        [unacknowledged.topic, true, packetIds[0]],
+        ['PUBREL', packetIds[1]],
+        [unseen!.topic, true, packetIds[2]],
       ],
     )
     again.destroy()

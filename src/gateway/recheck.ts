@@ -1,5 +1,5 @@
 /**
- * Checks open connections again when credentials, a tenant or its required authentication change, and all of them after a reset.
+ * Checks affected connections again when credentials, a tenant or its required authentication change, and all connections after a reset.
  * A check that fails is retried. Changes of tokens and endpoints are handled in bindings.ts.
  */
 import type { Kit } from '../kernel/define-service.ts'

@@ -113,7 +113,7 @@ suite('a hostile schema costs its own request only', () => {
     return { definitions, $ref: '#/definitions/d0' }
   }
 
-  test('one that takes too long is unusable, and neither the event loop nor other tenants wait for it', async () => {
+  test('a schema that takes too long is unusable, and neither the event loop nor other tenants wait for it', async () => {
     let longestMs = 0
     let last = monotonicMs()
     const ticking = setInterval(() => {

@@ -33,7 +33,7 @@ export interface Definition {
 
 const pending: (() => void)[] = []
 
-/** Adds a class to the table of what scripts can use. Signatures are resolved by `finishDefinitions`. */
+/** Adds a class to the table of classes that scripts can use. Signatures are resolved by `finishDefinitions`. */
 export function defineClass(name: string, definition: Definition): void {
   const info = declareClass(name, definition.supers ?? [])
   pending.push(() => fill(info, definition))

@@ -13,7 +13,7 @@ interface Comparing {
   key?(): string
 }
 
-/** Returns what `equals` says: the same class and the same value. */
+/** Returns the result of `equals`: whether class and value are the same. */
 export function equal(left: unknown, right: unknown): boolean {
   if (typeof left === 'string') readText(left.length)
   if (left === right) return true

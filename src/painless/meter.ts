@@ -107,7 +107,7 @@ export function restoreDepth(depth: number): void {
   meter.depth = depth
 }
 
-/** Returns what the document has used so far. */
+/** Returns the steps and bytes that the document has used so far. */
 export function usage(): { steps: number; bytes: number } {
   return { steps: meter.limits.steps - meter.steps, bytes: meter.limits.bytes - meter.bytes }
 }

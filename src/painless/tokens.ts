@@ -8,7 +8,7 @@ const nestingMax = 150
 
 const primitives = new Set(['boolean', 'byte', 'short', 'char', 'int', 'long', 'float', 'double', 'def', 'void'])
 
-/** A position in the list of tokens, with the questions that every part of the parser asks. */
+/** A position in the list of tokens, with the functions that every part of the parser uses. */
 export interface Cursor {
   tokens: Token[]
   position: number

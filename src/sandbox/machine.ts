@@ -101,7 +101,7 @@ export function createMachine({ module, worlds, memoryBytes }: MachineOptions, h
     __stack_pointer.value = stackTop
   }
 
-  /** Erases what the scripts of another owner have left outside of the image, on the C stack and in free memory. */
+  /** Erases data that scripts of another owner have left outside of the image, on the C stack and in free memory. */
   const erase = (image: Image) => {
     const bytes = new Uint8Array(engine.exports.memory.buffer)
     bytes.fill(0, 0, stackTop)

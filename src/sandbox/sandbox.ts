@@ -118,7 +118,7 @@ function problemOf({ input, scripts }: RunRequest & { scripts: Script[] }): Fail
   return undefined
 }
 
-/** Complete limits for what callers give. Equal objects are cloned once for all jobs of a message to a thread. */
+/** Caches complete limits by the limits that callers pass. Equal objects are cloned once for all jobs in a message to a thread. */
 const completed = new WeakMap<Partial<Limits>, Limits>()
 const keepNothing: string[] = []
 

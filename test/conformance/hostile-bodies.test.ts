@@ -169,7 +169,7 @@ suite('samples', () => {
         assert.ok(device.client.connected)
         return device.publish(`kp1/${endpoint.version}/dcx/${endpoint.token}/json`, body)
       }))
-    test(`one of ${name}`, () =>
+    test(`an array of ${name} is rejected or processed quickly`, () =>
       assertShortStall(() =>
         assertRejectedOrDone(`POST /kp1/${endpoint.version}/dcx/${endpoint.token}/json`, wrap('[', body, ']')),
       ))

@@ -45,7 +45,7 @@ const shapes = document.components.schemas as Record<string, Shape>
 const nameOf = ({ $ref }: Shape) => $ref?.replace('#/components/schemas/', '')
 const resolve = (shape: Shape): Shape => (shape.$ref === undefined ? shape : shapes[nameOf(shape)!]!)
 
-test('it is a valid OpenAPI 3.1 document', async () => {
+test('the API reference is a valid OpenAPI 3.1 document', async () => {
   const result = await new Validator().validate(JSON.parse(JSON.stringify(document)))
   assert.ok(result.valid, JSON.stringify(result.errors, null, 2))
 })

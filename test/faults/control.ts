@@ -240,7 +240,7 @@ async function release(load: Load) {
   }
 }
 
-/** Waits until every device has the last configuration and the last version, and compares with what the API shows. */
+/** Waits until every device has the last configuration and the last version, and compares them with the API. */
 async function verifyEndpoints(ask: Ask, { own, fleet, versions }: Load, devices: ControlDevice[]) {
   const newest = versions.at(-1)!
   await eventually(

@@ -22,7 +22,7 @@ export interface Fleet {
   waitForAcknowledgements(more?: number): Promise<void>
   /** Stops sending and waits until all messages are acknowledged. */
   finish(): Promise<void>
-  /** Compares the stored points and the response of the `data` route with what was sent. Call it after `finish`. */
+  /** Compares the stored points and the response of the `data` route with the samples that were sent. Call it after `finish`. */
   verify(database: ConnectionOptions, ask: Ask): Promise<FleetReport>
 }
 

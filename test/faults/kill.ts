@@ -1,6 +1,6 @@
 /**
  * Kills every process of the platform with SIGKILL at random moments while tenants and applications are written, restarts it on the
- * same directory, and finally compares the stored data with what was acknowledged.
+ * same directory, and finally compares the stored data with the acknowledged writes.
  */
 
 import assert from 'node:assert/strict'

@@ -147,7 +147,7 @@ function actionRun(type: ActionType, given: GivenRun): ActionRun {
     async evaluate(attribute) {
       if (attribute in failing) return { ok: false, stage: 'EXPRESSION_EVALUATION', reason: failing[attribute]! }
       const value = attribute in results ? results[attribute] : fields[attribute]
-      // Values cross the border of the sandbox as JSON.
+      // Values enter and leave the sandbox as JSON.
       return { ok: true, value: value === undefined ? undefined : JSON.parse(JSON.stringify(value)) }
     },
     signal: new AbortController().signal,

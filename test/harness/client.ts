@@ -32,7 +32,7 @@ export function client(baseUrl: string, defaultHeaders: Record<string, string> =
   }
 }
 
-/** Returns what `fetch` would send, except that other values are sent as JSON. */
+/** Returns the body as `fetch` would send it, except that other values are sent as JSON. */
 function bytesAndTypeOf(body: unknown): { bytes: Uint8Array; type?: string } {
   if (body instanceof Uint8Array) return { bytes: body }
   if (typeof body === 'string') return { bytes: Buffer.from(body), type: 'text/plain;charset=UTF-8' }

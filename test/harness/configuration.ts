@@ -38,7 +38,7 @@ export async function openConfiguration(options: Partial<TestPlatformOptions> = 
         const text = await answer.text()
         return { status: answer.status, body: text === '' ? '' : JSON.parse(text) }
       },
-      /** Binds the endpoint to a connection; what waits for it is pushed. */
+      /** Binds the endpoint to a connection; waiting configurations are pushed. */
       connect: (device: TestDevice) => device.publish(`kp1/${endpoint.version}/test/${endpoint.token}/json`, '1'),
     }
   }

@@ -1,4 +1,4 @@
-/** Opens the web console in a real browser, and records everything that must not happen there. */
+/** Opens the web console in a real browser, and records errors, failed requests and violations of the policy. */
 import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'

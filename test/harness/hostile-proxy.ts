@@ -16,7 +16,7 @@ export const mischiefs: Mischief[] = [
 
 export interface HostileProxy {
   url: string
-  /** How often each mischief happened. */
+  /** How often each fault was injected. */
   counts: Record<string, number>
   close(): void
 }

@@ -1,4 +1,4 @@
-/** Rules with triggers and what their runs returned, for tests of the engine. */
+/** Fixture for tests of the engine: rules with triggers, and the values that their runs returned. */
 import assert from 'node:assert/strict'
 import { eventually } from './eventually.ts'
 import { openRules, rulesRoot } from './rules.ts'

@@ -1,5 +1,5 @@
 /**
- * A program in a network namespace: answers on TCP and UDP ports, prints what arrives, and sends what its standard input asks for. Each line
+ * A program in a network namespace: answers on TCP and UDP ports, prints the data that arrives, and sends data as its standard input requests. Each line
  * of input is a JSON object with an `id`; the answer has the same `id`.
  */
 import { createSocket } from 'node:dgram'
@@ -24,7 +24,7 @@ const listening = ports.map(Number).flatMap((port) => [
 ])
 
 const commands = {
-  /** Connects and returns what the other side says; the code of the error, or `timeout`. */
+  /** Connects and returns the data that the other side sends; else the code of the error, or `timeout`. */
   connect: ({ to, port, ms }) =>
     new Promise((done) => {
       const socket = connect({ host: to, port })

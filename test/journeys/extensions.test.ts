@@ -39,7 +39,7 @@ async function aThing() {
     const text = await answer.text()
     return [answer.status, text === '' ? '' : JSON.parse(text)]
   }
-  /** Writes the configuration of the endpoint; returns what its device gets. */
+  /** Writes the configuration of the endpoint; returns the payload that its device gets. */
   const configure = async (config: unknown) => {
     const { status, body, text } = await admin(
       `PUT /ecr/api/v1/endpoints/${endpoint.endpointId}/app-versions/${endpoint.version}`,

@@ -1,4 +1,4 @@
-/** Tries every expression of examples/rules/ on its event, and compares what it returns and what its actions would do. */
+/** Tries every expression of examples/rules/ on its event, and compares the returned value and the effects of its actions. */
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'

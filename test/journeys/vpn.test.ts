@@ -176,7 +176,7 @@ test('packets with the address of another client reach nobody, inside of tunnels
     network.run(from.namespace, 'ip', 'route', 'replace', `${besideAddress}/32`, 'dev', 'tun0')
     await from.peer.send(besideAddress, 'to outside')
   }
-  // These arrive after whatever the messages above would have brought.
+  // These messages arrive after any reply to the messages above.
   for (const to of [device, tcpDevice]) await admin.peer.send(to.address, 'allowed')
   await otherAdmin.peer.send(otherDevice.address, 'allowed')
   for (const { peer } of [device, tcpDevice, otherDevice])

@@ -56,7 +56,7 @@ export const worlds = {
   node: { lib: ['es2023'], types: ['node'] },
 }
 
-/** Uses what the types promise; lines with @ts-expect-error must be errors. */
+/** A program that uses the types; lines with @ts-expect-error must be errors. */
 const program = `import { createClient, type Endpoint, WaypostError } from '@waypost/sdk'
 import { createClientOf } from '@waypost/sdk/core'
 import { describe, operationNames } from '@waypost/sdk/descriptions'

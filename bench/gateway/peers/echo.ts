@@ -1,4 +1,4 @@
-/** The upper limit: one read and one write for what arrives, and nothing else. */
+/** The upper limit: one read and one write for the bytes that arrive, and nothing else. */
 import { serve } from './serve.ts'
 
 serve((socket) => {

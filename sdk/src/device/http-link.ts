@@ -1,4 +1,4 @@
-/** A device over HTTP: each message is a request, and the device polls for what it would be pushed. */
+/** A device over HTTP: each message is a request, and the device polls for commands, configurations and software. */
 import { WaypostError } from '../errors.ts'
 import { readOperation } from '../operation.ts'
 import { send } from '../request.ts'

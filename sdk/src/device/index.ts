@@ -78,7 +78,7 @@ const blobUpload = readOperation('blobs', 'upload POST /bcx/api/v1/binary-data n
 
 const isHttp = (url: string) => /^https?:/.test(url)
 
-/** Connects a device. It reconnects by itself until it is closed; what it sends meanwhile waits. */
+/** Connects a device. It reconnects by itself until it is closed; messages that it sends meanwhile wait. */
 export async function connect(options: DeviceOptions): Promise<Device> {
   const transport = httpOf(options)
   let [link, closed, failures]: [Link | undefined, boolean, number] = [undefined, false, 0]
@@ -106,7 +106,7 @@ export async function connect(options: DeviceOptions): Promise<Device> {
       if (closed) return await link.close()
       queue.use(link)
       options.onConnected?.()
-      // The first message shows the platform which endpoint the connection represents; it then pushes what waits.
+      // The first message shows the platform which endpoint the connection represents; it then pushes waiting messages.
       await poll()
     } catch (error) {
       lost(error as WaypostError)

@@ -72,7 +72,7 @@ export function createQueue({ queueMax, onSuccess, onFailure }: QueueOptions) {
         dropOldest()
         sendNext()
       }),
-    /** Sends what waits over this link; undefined: keeps it. */
+    /** Sends the waiting messages over this link; undefined: they keep waiting. */
     use(opened: Link | undefined) {
       link = opened
       sendNext()

@@ -1,4 +1,4 @@
-/** Bodies from files: JSON, YAML, and what is neither. */
+/** Tests bodies from files: JSON, YAML, and texts that are neither. */
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** Failures of commands: what is printed, and the exit code. */
+/** Failures of commands: the printed text and the exit code. */
 import { WaypostError } from '../../../sdk/src/errors.ts'
 import { visible } from './visible.ts'
 

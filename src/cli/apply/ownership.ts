@@ -1,4 +1,4 @@
-/** Remembers in the tenant what `apply` has made, so that `--prune` deletes nothing else, from whichever machine it runs. */
+/** Stores in the tenant which objects `apply` has created, so that `--prune` deletes nothing else, on whichever machine it runs. */
 import type { Client } from '../../../sdk/src/index.ts'
 
 interface Stored {

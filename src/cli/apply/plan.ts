@@ -1,4 +1,4 @@
-/** Compares documents with the tenant: what would be created, changed and deleted. */
+/** Compares documents with the tenant, and plans which objects are created, changed and deleted. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Client } from '../../../sdk/src/index.ts'
 import { CommandError } from '../api/errors.ts'

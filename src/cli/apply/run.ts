@@ -9,7 +9,7 @@ import { requireUnchanged, type Step } from './plan.ts'
 
 const done = { create: 'created', change: 'changed', delete: 'deleted', keep: 'unchanged' } as const
 
-/** Returns the failed steps. What depends on a failed object fails too, and is reported like it. */
+/** Returns the failed steps. A step that depends on a failed object fails too, and is reported in the same way. */
 export async function runSteps(client: Client, steps: Step[], ownership: Ownership) {
   const failed: { step: Step; exitCode: number }[] = []
   const owned = new Set(ownership.owned)

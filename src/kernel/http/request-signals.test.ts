@@ -67,7 +67,7 @@ test('the signal of a request aborts when its connection closes before the respo
   assert.equal(signals[0]!.aborted, false, 'the signal of an answered request must not abort')
 })
 
-test('it aborts at the deadline of the operation and when the server closes; both requests get a response', async () => {
+test('the signal of a request aborts at the deadline of the operation and when the server closes; both requests get a response', async () => {
   const { waypost, signals, get } = await aServer()
   assert.deepEqual(await (await get('/deadline')).json(), { reason: 'deadline_passed' })
   assert.ok(DeadlinePassed.is(signals[0]!.reason))
@@ -79,7 +79,7 @@ test('it aborts at the deadline of the operation and when the server closes; bot
   await closing
 })
 
-test('it aborts when the process stops, while the server is still open, and is aborted for later requests', async () => {
+test('the signal of a request aborts when the process stops, while the server is still open, and is aborted for later requests', async () => {
   const { waypost, signals, get } = await aServer()
   const waiting = get('/wait')
   await eventually(() => assert.equal(signals.length, 1))

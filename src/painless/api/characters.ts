@@ -3,7 +3,7 @@ import { illegalArgument } from '../errors.ts'
 import type { JavaArray } from '../values.ts'
 import { sequenceText, stringIndex } from './strings.ts'
 
-/* Methods of Character that look at code points, surrogates and Unicode categories. */
+/* Methods of Character for code points, surrogates and Unicode categories. */
 
 const characterOf = (code: number): string => String.fromCodePoint(code)
 const isValid = (code: number): boolean => code >= 0 && code <= 0x10ffff

@@ -167,7 +167,7 @@ function format(self: DecimalFormat, value: unknown): string {
 const parseError = (text: string): JavaThrow =>
   new JavaThrow('java.text.ParseException', `Unparseable number: "${text.slice(0, 100)}"`)
 
-/** Reads the number at the start of a text; what follows is ignored, as there. */
+/** Parses the number at the start of a text; the rest is ignored, as in Java. */
 function parseNumber(self: DecimalFormat, text: string): unknown {
   const isNegative = self.negativePrefix !== '' && text.startsWith(self.negativePrefix)
   const prefix = isNegative ? self.negativePrefix : self.prefix
@@ -241,7 +241,7 @@ defineClass('java.text.Normalizer.Form', {
 })
 const normalized = (text: unknown, { name }: { name: string }): string => {
   const given = sequenceText(text)
-  // A character can become 18.
+  // Normalization can turn one character into 18.
   allocateText(given.length * 4)
   return given.normalize(name)
 }

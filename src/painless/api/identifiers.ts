@@ -34,7 +34,7 @@ function uuidOf(high: bigint, low: bigint): Uuid {
 const signed = (hex: string): bigint => BigInt.asIntN(64, BigInt(`0x${hex}`))
 const fromHex = (hex: string): Uuid => uuidOf(signed(hex.slice(0, 16)), signed(hex.slice(16)))
 
-/** Reads five groups of hexadecimal digits; short groups are filled with zeros, as there. */
+/** Parses five groups of hexadecimal digits; short groups are filled with zeros, as in Java. */
 function parseUuid(text: string | null): Uuid {
   if (text === null) throw nullPointer('the text of a UUID is null')
   const groups = text.split('-')

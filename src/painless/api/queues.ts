@@ -85,7 +85,7 @@ defineClass('java.util.Deque', {
   },
 })
 
-/** The generator of Java: 48 bits, so that a seed gives the same numbers as there. */
+/** Java's generator with 48 bits, so that a seed gives the same numbers as in Java. */
 interface Random extends JavaObject {
   seed: bigint
   gaussian: number | undefined

@@ -43,7 +43,7 @@ import {
 
 type Adjuster = Fn | Temporal | Enumerated
 
-/** Sets a temporal to what an adjuster says: a function, a part of another date or time, a weekday or a month. */
+/** Applies an adjuster to a temporal: a function, a part of another date or time, a weekday or a month. */
 function adjust(self: Temporal, adjuster: Adjuster): Temporal {
   if (typeof adjuster === 'function') return adjuster(self) as Temporal
   if ('name' in adjuster && adjuster.javaClass === 'java.time.DayOfWeek')
@@ -110,7 +110,7 @@ defineClass('java.time.temporal.TemporalAdjusters', {
   },
 })
 
-/** Converts a date or time to another class; what it does not have is an error. */
+/** Converts a date or time to another class; a missing part is an error. */
 function converted(value: Temporal, javaClass: TemporalClass): Temporal {
   if (typeof value !== 'object' || value === null || !('day' in value)) throw classCast('the value is no date or time')
   const { day, nano, offset, zone } = value

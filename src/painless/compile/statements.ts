@@ -29,7 +29,7 @@ export const trace = { at: 0 }
 
 const plain = (exec: Exec): CompiledStatement => ({ exec, returns: false, leaves: false, breaks: false })
 
-/** Compiles statements in a scope of their own; `last` says that the value of the final one is the result. */
+/** Compiles statements in a scope of their own; `last`: the value of the final statement is the result. */
 export function compileBlock(
   statements: Statement[],
   outer: Scope,

@@ -16,7 +16,7 @@ import {
 } from './temporal.ts'
 import { findZone, fixedZone, type Zone } from './zones.ts'
 
-/** A DateTimeFormatter: several patterns are tried in turn, the first one prints. */
+/** A DateTimeFormatter: parsing tries its patterns in turn, printing uses the first one. */
 export interface Formatter extends JavaObject {
   patterns: Pattern[]
   print: ((value: Temporal) => string) | undefined
@@ -144,7 +144,7 @@ const mostFirst = [
   'java.time.LocalTime',
 ] as const
 
-/** Reads a text as the temporal that has the most of it. */
+/** Parses a text as the class that keeps most of its fields: zoned date-time, else local date-time, date or time. */
 export function parseAny(formatter: Formatter, text: string): Temporal {
   for (const javaClass of mostFirst)
     try {

@@ -5,7 +5,7 @@ import { findZone, offsetText, parseOffset } from './zones.ts'
 
 /* Patterns of dates and times such as `yyyy-MM-dd'T'HH:mm:ss.SSSXXX`. */
 
-/** Values that a text was found to have; `formatter.ts` makes a temporal of them. */
+/** Field values that were parsed from a text; `formatter.ts` builds a temporal from them. */
 export interface Parsed {
   fields: Map<string, number>
   zone: string | undefined
@@ -13,7 +13,7 @@ export interface Parsed {
 
 interface Part {
   print: (value: Temporal) => string
-  /** Returns the position after what it read, or -1. */
+  /** Returns the position after the text that it parsed, or -1. */
   read: (text: string, at: number, parsed: Parsed) => number
 }
 

@@ -197,7 +197,7 @@ suite('devices of the network', () => {
     { ids: {} },
   ]
 
-  test('those without a device integration are listed', async () => {
+  test('devices of the network without a device integration are listed', async () => {
     const network = await aNetworkApi(() => ({ body: { end_devices: devices } }))
     const { path, map } = await anIntegration({ netIdentityServerHost: network.host, netUsername: 'farm@tenant' })
     const { body } = await must(200, `GET ${path}/net-devices`)

@@ -236,7 +236,7 @@ suite('formatters', () => {
     ['never ends', 'while (true) {}', /steps|seconds/],
   ]
   for (const [what, text, error] of wrong)
-    test(`one that ${what} is refused`, async () => {
+    test(`a formatter that ${what} is refused`, async () => {
       const found = await codecs.inspect(tenantId, text)
       assert.ok('error' in found && error.test(found.error), JSON.stringify(found))
     })

@@ -149,7 +149,7 @@ suite('the same uplink twice is one sample', () => {
     assert.equal((await values('auto~t')).length, 5)
   })
 
-  test('one that was claimed, but not stored before a crash, is stored with the time of the claim', async () => {
+  test('an uplink that was claimed, but not stored before a crash, is stored with the time of the claim', async () => {
     const { send, values, counts, device } = await connected()
     await waypost.kit.db.sql`
       insert into lorawan.uplinks values (${device.id}, 'crash', 9, '2026-01-01 00:00:00Z', now(), false)`

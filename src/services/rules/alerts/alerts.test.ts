@@ -291,7 +291,7 @@ suite('permissions', () => {
     assert.equal((await admin(`GET ${root}/alerts/${ofTenant.alertId}`)).body.entityType, 'TENANT')
   })
 
-  test('another tenant sees nothing', async () => {
+  test('another tenant sees no alerts', async () => {
     const { alertId } = await activate(await anEndpoint())
     assert.deepEqual((await other(`GET ${root}/alerts`)).body, { totalElements: 0, content: [] })
     assert.deepEqual((await other(`GET ${root}/alerts/types`)).body, [])

@@ -174,7 +174,7 @@ suite('metadata', () => {
 })
 
 suite('commands and alerts', () => {
-  test('commands and alerts start rules when a command is dispatched and when its result arrives', async () => {
+  test('rules start when a command is dispatched and when its result arrives', async () => {
     const endpoint = await aProvisionedEndpoint()
     const dispatched = await aTriggeredRule(
       'endpoint-command-dispatched',
@@ -198,7 +198,7 @@ suite('commands and alerts', () => {
     assert.deepEqual(returned(await result.traces(1)), [{ ...expected, statusCode: 200, responsePayload: 'ok' }])
   })
 
-  test('commands and alerts start rules when an alert opens', async () => {
+  test('rules start when an alert opens', async () => {
     const endpoint = await aProvisionedEndpoint()
     const alerts = await aTriggeredRule(
       'alert-lifecycle-event',

@@ -33,7 +33,7 @@ export interface Pushes {
   record(sql: Sql, application: ApplicationKey, offers: store.Offer[], at: Date): Promise<string[]>
 }
 
-/** Signals to a node that endpoints that are connected to it may have other targets. */
+/** Informs a node that endpoints connected to it may have other targets. */
 const TargetsChanged = defineSignal<ApplicationKey & { endpointIds: string[] }>('software.targets-changed')
 
 const atOnce = 500
@@ -159,7 +159,7 @@ async function push(
   if (offers.size > 0) await send(deps, pushes, application, { offers, wanted, again, at: new Date(now) })
 }
 
-/** Returns why an endpoint with a target is not pushed it now. */
+/** Returns the reason why the target is not pushed to the endpoint now; undefined if it is. */
 function whyNotNow(state: store.EndpointState, target: PlannedVersion, again: boolean) {
   if (again) return undefined
   if (state.offered === target.number) return 'already_offered'

@@ -146,7 +146,7 @@ suite('the lease', () => {
     takeLease: (claim: Parameters<typeof store.takeLease>[1]) => store.takeLease(sql, claim),
   }
 
-  test('one process has it; another takes over when the heartbeat stops, but not after the database was away', async () => {
+  test('one process has the lease; another takes over when the heartbeat stops, but not after the database was away', async () => {
     let nowMs = 0
     const [first, second, third] = ['one', 'two', 'three'].map((holder) =>
       createLeaseWatch({ holder, host: `host-${holder}` }, () => nowMs),
