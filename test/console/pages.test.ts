@@ -102,6 +102,8 @@ const pages: [path: string, heading: string | RegExp][] = [
   ['/rules/{rule}/edit', /Edit/],
   ['/alerts', 'Alerts'],
   ['/alerts?state=OPEN&severity=HIGH', 'Alerts'],
+  ['/connect', 'Connect a device'],
+  ['/connect?endpoint=meter-1&with=curl', 'Connect meter-1'],
   ['/applications', 'Applications'],
   ['/applications/meters', 'Meters'],
   ['/applications/meters/edit', /Edit/],

@@ -5,7 +5,7 @@ import { resolve } from 'node:path'
 import type { BrowserContext, Page } from 'playwright-core'
 import { openBrowser } from './browser.ts'
 import { bearer, client, tokenOf } from './client.ts'
-import { type RunningPlatform, startPlatform } from './platform.ts'
+import { type PlatformOptions, type RunningPlatform, startPlatform } from './platform.ts'
 
 export interface TestConsole {
   platform: RunningPlatform
@@ -24,8 +24,8 @@ export interface TestConsole {
 
 const axe = readFileSync(resolve(import.meta.dirname, '../../node_modules/axe-core/axe.min.js'), 'utf8')
 
-export async function openConsole(): Promise<TestConsole> {
-  const [platform, browser] = await Promise.all([startPlatform(), openBrowser()])
+export async function openConsole(options: PlatformOptions = {}): Promise<TestConsole> {
+  const [platform, browser] = await Promise.all([startPlatform(options), openBrowser()])
   const { admin, frontendClient, tenantId } = platform.bootstrap.default
   const { username, password = '' } = admin
   const token = await tokenOf(platform.baseUrl, tenantId, {

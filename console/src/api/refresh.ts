@@ -1,4 +1,4 @@
-/** Reads lists and objects again when something happens on the platform, at most once in a second. */
+/** Reads lists and objects again when something happens on the platform: at once, and then at most once in a second. */
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef } from 'react'
 import { type LiveState, type LiveTopic, useLive } from './live.ts'
@@ -9,11 +9,16 @@ const everyMs = 1_000
 export function useRefresh(topics: LiveTopic[], nouns: string[], options: { enabled?: boolean } = {}): LiveState {
   const queries = useQueryClient()
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
+  const isWanted = useRef(false)
   useEffect(() => () => clearTimeout(timer.current), [])
   const refresh = () => {
-    timer.current ??= setTimeout(() => {
+    isWanted.current = true
+    if (timer.current !== undefined) return
+    isWanted.current = false
+    for (const noun of nouns) void queries.invalidateQueries({ queryKey: [noun] })
+    timer.current = setTimeout(() => {
       timer.current = undefined
-      for (const noun of nouns) void queries.invalidateQueries({ queryKey: [noun] })
+      if (isWanted.current) refresh()
     }, everyMs)
   }
   return useLive(topics, { onItems: refresh, onGap: refresh }, options)

@@ -27,6 +27,8 @@ export interface PageEntry {
 
 const createApplication = ['tenant:application:create', 'platform:application:create']
 
+const connectScopes = ['application:endpoint:create', 'endpoint:update']
+
 const readCredentials = ['tenant:basic-credentials:read', 'tenant:x509-credentials:read']
 const createCredentials = ['tenant:basic-credentials:create', 'tenant:x509-credentials:create']
 
@@ -163,6 +165,11 @@ export const pages: PageEntry[] = [
   { path: '/alerts/:alertId', title: 'Alert', scope: 'alert:read', load: () => import('./alerts/detail.tsx') },
 
   // Connect
+  {
+    ...{ path: '/connect', title: 'Connect a device', group: 'Connect', icon: 'link', scope: connectScopes },
+    keywords: 'first message mosquitto curl python node arduino token onboarding',
+    load: () => import('./connect/page.tsx'),
+  },
   {
     ...{ path: '/applications', title: 'Applications', group: 'Connect', icon: 'layers', scope: 'application:read' },
     keywords: 'versions models',

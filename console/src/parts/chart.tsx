@@ -150,6 +150,9 @@ function Plot({
   )
 }
 
+const aroundSeconds = 60
+const around = (time: number): [number, number] => [time - aroundSeconds, time + aroundSeconds]
+
 function optionsOf(
   element: HTMLElement,
   series: Series[],
@@ -167,6 +170,8 @@ function optionsOf(
     width: element.clientWidth || 600,
     height,
     axes: [{ ...axis }, { ...axis, size: 60 }],
+    // uPlot would draw years around a single point.
+    scales: { x: { range: ({ data: [times] }, from, to) => (times.length === 1 ? around(times[0]!) : [from, to]) } },
     legend: { live: true },
     cursor: { drag: { x: true, y: false, setScale: false } },
     series: [

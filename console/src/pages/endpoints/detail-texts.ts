@@ -51,6 +51,7 @@ export const texts = {
   // now
   state: 'State',
   values: 'Latest values',
+  connectDevice: 'Connect the device',
   valuesEmptyTitle: 'No values yet',
   valuesEmpty:
     'When the device sends numbers, they appear here within a second. “Act as this device” sends one for it.',
@@ -149,16 +150,4 @@ export const texts = {
   direction: { INBOUND: 'From the device', OUTBOUND: 'To the device' },
   partMissing: (part: string) => `${part} cannot be shown`,
   shownMax: (number: number) => `Shows the newest ${count(number)} of each kind.`,
-  reasons: {
-    token_unknown:
-      'The token does not exist, is not of this version, or is suspended or revoked. Compare it with the list in Access.',
-    version_unknown: 'The application version in the topic does not exist.',
-    tenant_not_available: 'The tenant is suspended.',
-    authentication_required: 'The tenant requires client credentials, and the device has none.',
-    other_tenant: 'The client credentials are of another tenant than the token.',
-    endpoint_gone: 'The endpoint of this token was deleted.',
-    stranger_timeout: 'The device connected, but sent no message that identifies it.',
-    topic_foreign: 'The device used a topic that the platform does not have.',
-    too_many_messages: 'The device sends faster than the limit of its tenant.',
-  } as Record<string, string>,
 }

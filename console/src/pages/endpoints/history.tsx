@@ -1,5 +1,6 @@
 /** Points of series of an endpoint over time. */
 import { useMemo } from 'react'
+import { rowsOf, type ValueRow } from '../../api/points.ts'
 import { useGet } from '../../api/query.ts'
 import { type Codec, manyOf, oneOf, text, useAddressState } from '../../parts/address-state.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
@@ -12,7 +13,6 @@ import { FilterBar } from '../../parts/filter-bar.tsx'
 import { EmptyState, ErrorNote, Note } from '../../parts/notes.tsx'
 import { Text } from '../../parts/text.tsx'
 import { msOf, timeZone } from '../../parts/time.tsx'
-import { rowsOf, type ValueRow } from './points.ts'
 import type { TabProps } from './tab.ts'
 import { tabTexts as texts } from './tab-texts.ts'
 

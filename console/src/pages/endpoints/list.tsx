@@ -152,7 +152,13 @@ export default function EndpointsPage() {
             />
           ),
         })}
-        empty={isFiltered ? <NoMatch onClear={address.reset} /> : <NoEndpoints />}
+        empty={
+          isFiltered ? (
+            <NoMatch onClear={address.reset} />
+          ) : (
+            <NoEndpoints mayCreate={may('application:endpoint:create')} />
+          )
+        }
       />
     </>
   )
@@ -255,14 +261,21 @@ const NoMatch = ({ onClear }: { onClear(): void }) => (
   </EmptyState>
 )
 
-const NoEndpoints = () => (
+const NoEndpoints = ({ mayCreate }: { mayCreate: boolean }) => (
   <EmptyState
     icon="cpu"
     title={texts.emptyTitle}
     actions={
-      <LinkButton to="/endpoints/new" look="primary" icon="plus">
-        {texts.create}
-      </LinkButton>
+      mayCreate && (
+        <>
+          <LinkButton to="/connect" look="primary" icon="link">
+            {texts.connect}
+          </LinkButton>
+          <LinkButton to="/endpoints/new" icon="plus">
+            {texts.create}
+          </LinkButton>
+        </>
+      )
     }
   >
     {texts.emptyText}

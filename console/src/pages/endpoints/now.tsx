@@ -1,10 +1,11 @@
 /** The state of an endpoint now: connection, latest values, latest messages. */
 import { useMay } from '../../api/me.ts'
 import type { ItemOf } from '../../api/operation-types.ts'
+import { rowsOf } from '../../api/points.ts'
 import { useGet, useList } from '../../api/query.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { Card, Facts, Loading } from '../../parts/card.tsx'
-import { Link } from '../../parts/link.tsx'
+import { Link, LinkButton } from '../../parts/link.tsx'
 import { EmptyState, ErrorNote } from '../../parts/notes.tsx'
 import { Sparkline } from '../../parts/sparkline.tsx'
 import { Text } from '../../parts/text.tsx'
@@ -12,14 +13,13 @@ import { count } from '../../parts/texts.ts'
 import { Time } from '../../parts/time.tsx'
 import { ConnectionBadge } from './connection.tsx'
 import { texts } from './detail-texts.ts'
-import { rowsOf } from './points.ts'
 import type { TabProps } from './tab.ts'
 
 const refreshMs = 5_000
 const shownPoints = 40
 const shownMessages = 8
 
-export default function NowTab({ endpoint, entry }: TabProps) {
+export default function NowTab({ endpoint, entry, mayUpdate }: TabProps) {
   const { endpointId, appName, appVersion, createdDate, metadataUpdatedDate, metadata } = endpoint
   const may = useMay()
   const alerts = useList(
@@ -55,7 +55,7 @@ export default function NowTab({ endpoint, entry }: TabProps) {
             ]}
           />
         </Card>
-        <Values endpoint={endpoint} />
+        <Values endpoint={endpoint} mayUpdate={mayUpdate} />
       </div>
       <Messages endpointId={endpointId} />
     </>
@@ -77,7 +77,7 @@ function OpenAlerts({ items, total = 0 }: { items: ItemOf<'alerts.list'>[]; tota
   )
 }
 
-function Values({ endpoint: { endpointId, appName } }: Pick<TabProps, 'endpoint'>) {
+function Values({ endpoint: { endpointId, appName }, mayUpdate }: Pick<TabProps, 'endpoint' | 'mayUpdate'>) {
   const last = useGet(
     'timeSeries.last.get',
     { applicationName: appName, endpointId, limit: shownPoints },
@@ -93,7 +93,17 @@ function Values({ endpoint: { endpointId, appName } }: Pick<TabProps, 'endpoint'
       ) : last.problem ? (
         <ErrorNote problem={last.problem} onRetry={() => void last.reload()} />
       ) : rows.length === 0 ? (
-        <EmptyState icon="activity" title={texts.valuesEmptyTitle}>
+        <EmptyState
+          icon="activity"
+          title={texts.valuesEmptyTitle}
+          actions={
+            mayUpdate && (
+              <LinkButton to={`/connect?endpoint=${encodeURIComponent(endpointId)}`} icon="link">
+                {texts.connectDevice}
+              </LinkButton>
+            )
+          }
+        >
           {texts.valuesEmpty}
         </EmptyState>
       ) : (
@@ -108,7 +118,7 @@ function Values({ endpoint: { endpointId, appName } }: Pick<TabProps, 'endpoint'
               </tr>
             </thead>
             <tbody>
-              {rows.map(({ id, name, last, at, numbers }) => (
+              {rows.map(({ id, name, last, at, points }) => (
                 <tr key={id}>
                   <th scope="row">
                     <Link to={`?tab=history&series=${encodeURIComponent(encodeURIComponent(id))}`}>
@@ -122,7 +132,7 @@ function Values({ endpoint: { endpointId, appName } }: Pick<TabProps, 'endpoint'
                     <Time value={at} />
                   </td>
                   <td>
-                    <Sparkline values={numbers} />
+                    <Sparkline values={points.map(({ value }) => value)} />
                   </td>
                 </tr>
               ))}

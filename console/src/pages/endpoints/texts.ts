@@ -6,6 +6,7 @@ export const texts = {
   title: 'Endpoints',
   lead: 'Devices and other things that send data, each with an identity and metadata.',
   create: 'New endpoint',
+  connect: 'Connect a device',
   map: 'Map',
   search: 'Search id, name, serial number…',
   application: 'Application',
@@ -35,7 +36,8 @@ export const texts = {
     created: 'Registered',
   },
   emptyTitle: 'No endpoints yet',
-  emptyText: 'An endpoint stands for one device. Register one, and give its token to the device.',
+  emptyText:
+    'An endpoint stands for one device. Connect one and watch its first message arrive, or register one and give its token to the device.',
   noMatchTitle: 'Nothing matches',
   noMatchText: 'No endpoint meets these conditions.',
   clear: 'Clear the conditions',

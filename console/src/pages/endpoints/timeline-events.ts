@@ -1,4 +1,12 @@
 /** Joins what services know about one endpoint into events, the newest first. */
+import {
+  type Message,
+  mayConcern,
+  type Refusal,
+  refusalText,
+  rejectionOf,
+  statusOf,
+} from '../../api/device-messages.ts'
 import type { ItemOf } from '../../api/operation-types.ts'
 import type { IconName } from '../../parts/icons.tsx'
 import { msOf } from '../../parts/time.tsx'
@@ -20,8 +28,6 @@ export interface TimelineEvent {
   details: { name: string; text: string }[]
 }
 
-type Message = ItemOf<'traffic.list'>
-type Refusal = ItemOf<'refusals.list'>
 type Alert = ItemOf<'alerts.list'>
 type Status = ItemOf<'configurations.statuses.list'>
 interface Command {
@@ -42,22 +48,6 @@ interface Attempt {
   reasonPhrase?: string
 }
 
-const statusOf = ({ additionalMetadata, payload, direction }: Message): number | undefined => {
-  if (direction !== 'OUTBOUND') return undefined
-  const known = Number(additionalMetadata?.statusCode)
-  if (known > 0) return known
-  const code = Number(fieldOf(payload, 'statusCode'))
-  return code > 0 ? code : undefined
-}
-
-function fieldOf(payload: string, name: string): unknown {
-  try {
-    return (JSON.parse(payload) as Record<string, unknown> | null)?.[name]
-  } catch {
-    return undefined
-  }
-}
-
 /** A request and its answer have the same correlation id, so they are one event. */
 export function trafficEvents(messages: Message[]): TimelineEvent[] {
   const groups = new Map<string, Message[]>()
@@ -68,7 +58,6 @@ export function trafficEvents(messages: Message[]): TimelineEvent[] {
     const first = ordered.find(({ direction }) => direction === 'INBOUND') ?? ordered[0]!
     const answer = ordered.find((message) => statusOf(message) !== undefined)
     const status = answer && statusOf(answer)
-    const reason = answer && fieldOf(answer.payload, 'reasonPhrase')
     const isBad = status !== undefined && status >= 400
     const what = texts.extension[first.extension] ?? first.extension
     return {
@@ -77,7 +66,7 @@ export function trafficEvents(messages: Message[]): TimelineEvent[] {
       tone: isBad ? 'bad' : 'usual',
       title: first.direction === 'INBOUND' ? texts.sent(what) : texts.received(what),
       why: isBad
-        ? texts.rejected(status, typeof reason === 'string' ? reason : texts.noReason)
+        ? texts.rejected(status, rejectionOf(answer!) ?? texts.noReason)
         : status === undefined
           ? undefined
           : texts.answered(status),
@@ -93,15 +82,14 @@ export function trafficEvents(messages: Message[]): TimelineEvent[] {
   })
 }
 
-/** Refusals name an endpoint only if its token was known; those of the same version may be of this device. */
 export const refusalEvents = (refusals: Refusal[], endpointId: string, versionName: string): TimelineEvent[] =>
   refusals
-    .filter((one) => one.endpointId === endpointId || (!one.endpointId && one.appVersionName === versionName))
+    .filter((one) => mayConcern(one, endpointId, versionName))
     .map((refusal, index) => ({
       ...{ id: `refusal ${refusal.createdAt} ${index}`, at: msOf(refusal.createdAt), kind: 'refusals', icon: 'alert' },
       tone: 'bad',
       title: refusal.endpointId ? texts.refused(refusal.count) : texts.refusedUnknown(refusal.count),
-      why: [texts.reasons[refusal.reason] ?? refusal.reason, refusal.detail].filter(Boolean).join(' '),
+      why: refusalText(refusal),
       details: [{ name: texts.origin, text: JSON.stringify(refusal, null, 2) }],
     }))
 

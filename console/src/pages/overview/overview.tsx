@@ -19,7 +19,9 @@ export default function OverviewPage() {
   const seesApplications = may('application:read')
   const counts = useGet('endpoints.counts.get', { by: 'connection' }, { enabled: seesEndpoints, refreshMs })
   const applications = useList('applications.list', {}, { enabled: seesApplications })
-  const isNew = applications.items.length === 0 && !applications.isLoading && !applications.problem && seesApplications
+  const isWithoutApplications =
+    seesApplications && !applications.isLoading && !applications.problem && applications.items.length === 0
+  const isNew = isWithoutApplications || counts.data?.total === 0
   return (
     <>
       <PageHeader title={texts.title} lead={texts.lead} />
@@ -28,9 +30,16 @@ export default function OverviewPage() {
           icon="waypost"
           title={texts.firstTitle}
           actions={
-            <LinkButton to="/applications/new" look="primary" icon="plus">
-              {texts.firstAction}
-            </LinkButton>
+            <>
+              {may('application:endpoint:create') && (
+                <LinkButton to="/connect" look="primary" icon="link">
+                  {texts.connect}
+                </LinkButton>
+              )}
+              {isWithoutApplications && may('tenant:application:create') && (
+                <LinkButton to="/applications/new">{texts.firstAction}</LinkButton>
+              )}
+            </>
           }
         >
           {texts.firstText}
@@ -92,8 +101,8 @@ function Newest() {
         <ErrorNote problem={list.problem} onRetry={list.reload} />
       ) : list.items.length === 0 ? (
         <div className="card-note">
-          <LinkButton to="/endpoints/new" icon="plus">
-            {texts.register}
+          <LinkButton to="/connect" icon="link">
+            {texts.connect}
           </LinkButton>
         </div>
       ) : (

@@ -23,7 +23,7 @@ export const texts = {
   },
   firstTitle: 'Connect your first device',
   firstText:
-    'Create an application for a kind of device, a version of it, and an endpoint. The token of the endpoint is what the device needs.',
+    'One page makes everything that a device needs, gives you the lines to run, and shows the first message when it arrives. Without a device, the page can play one.',
+  connect: 'Connect a device',
   firstAction: 'Create an application',
-  register: 'Register an endpoint',
 }

@@ -1,5 +1,5 @@
 /** Points of the API as rows and series. */
-import { msOf } from '../../parts/time.tsx'
+import { msOf } from '../parts/time.tsx'
 
 interface Point {
   timestamp: string
@@ -14,8 +14,8 @@ export interface ValueRow {
   name: string
   last: unknown
   at: string
-  /** The newest numbers, the oldest first. */
-  numbers: number[]
+  /** The newest numbers with their times in milliseconds, the oldest first. */
+  points: { at: number; value: number }[]
 }
 
 /** A series with one value is named without it; `auto~` is how the platform marks series that it found itself. */
@@ -31,11 +31,14 @@ export function rowsOf(points: Record<string, readonly Point[]> | undefined): Va
       const having = ordered.filter(({ values }) => values[valueName] !== undefined)
       const newest = having[0]
       if (!newest) return []
-      const numbers = having.map(({ values }) => values[valueName]).filter((value) => typeof value === 'number')
+      const points = having.flatMap(({ timestamp, values }) => {
+        const value = values[valueName]
+        return typeof value === 'number' ? [{ at: msOf(timestamp), value }] : []
+      })
       return [
         {
           ...{ id: `${series} ${valueName}`, series, valueName, name: nameOf(series, valueName, names.length === 1) },
-          ...{ last: newest.values[valueName], at: newest.timestamp, numbers: numbers.toReversed() },
+          ...{ last: newest.values[valueName], at: newest.timestamp, points: points.toReversed() },
         },
       ]
     })

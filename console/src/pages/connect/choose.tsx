@@ -1,0 +1,141 @@
+/** The first step: an application with a version, chosen or new, and an endpoint. */
+import { type FormEvent, useState } from 'react'
+import { useMay } from '../../api/me.ts'
+import type { ItemOf } from '../../api/operation-types.ts'
+import { useChange, useList } from '../../api/query.ts'
+import { Button } from '../../parts/button.tsx'
+import { Card, Loading } from '../../parts/card.tsx'
+import { SelectField, TextField } from '../../parts/fields.tsx'
+import { useForm } from '../../parts/form.ts'
+import { EmptyState, ErrorNote, Note } from '../../parts/notes.tsx'
+import { cut } from '../../parts/text.tsx'
+import { texts } from './texts.ts'
+
+type Application = ItemOf<'applications.list'>
+interface Made {
+  endpointId: string
+  token: string
+}
+
+const isNew = 'new'
+const firstSuffix = 'v1'
+const idLetters = 'bcdfghjkmnpqrstvwxz23456789'
+
+/** A part of an id that is easy to read and probably not taken. */
+const randomPart = () =>
+  Array.from(crypto.getRandomValues(new Uint8Array(4)), (byte) => idLetters[byte % idLetters.length]).join('')
+
+/** A version, or an application that has none yet. */
+const optionsOf = (applications: Application[], mayCreate: boolean) => [
+  ...applications.flatMap(({ name, versions }) =>
+    versions.length === 0
+      ? [{ value: `application ${name}`, label: texts.firstVersion(cut(name, 60).shown) }]
+      : versions.map((version) => ({ value: `version ${version.name}`, label: cut(version.name, 80).shown })),
+  ),
+  ...(mayCreate ? [{ value: isNew, label: texts.newApplication }] : []),
+]
+
+export function ChooseForm({ onMade }: { onMade(made: Made): void }) {
+  const applications = useList('applications.list', {})
+  const may = useMay()
+  if (applications.isLoading) return <Loading label={texts.loading} />
+  if (applications.problem) return <ErrorNote problem={applications.problem} onRetry={applications.reload} />
+  const mayCreate = may('tenant:application:create') || may('platform:application:create')
+  const options = optionsOf(applications.items, mayCreate)
+  if (options.length === 0)
+    return (
+      <EmptyState icon="lock" title={texts.title}>
+        {texts.mayNotCreate}
+      </EmptyState>
+    )
+  return <ChoiceForm options={options} onMade={onMade} />
+}
+
+function ChoiceForm({ options, onMade }: { options: { value: string; label: string }[]; onMade(made: Made): void }) {
+  const create = useCreation()
+  const form = useForm(
+    { choice: options[0]!.value, name: texts.applicationDefault, endpointId: texts.idDefault(randomPart()) },
+    create.problem,
+  )
+  const { choice, name, endpointId } = form.values
+  async function submit(event: FormEvent) {
+    event.preventDefault()
+    const made = await create.run(choice, name, endpointId)
+    if (made) onMade(made)
+  }
+  return (
+    <Card>
+      <form className="form" onSubmit={(event) => void submit(event)}>
+        {options.length > 1 && (
+          <SelectField
+            label={texts.version}
+            value={choice}
+            onChange={(key) => form.set({ choice: key })}
+            options={options}
+            description={texts.versionNote}
+            isRequired
+          />
+        )}
+        {choice === isNew && (
+          <TextField
+            label={texts.application}
+            {...form.field('name')}
+            description={texts.applicationNote(`${name}-${firstSuffix}`)}
+            isRequired
+            mono
+          />
+        )}
+        <TextField label={texts.id} {...form.field('endpointId')} description={texts.idNote} isRequired mono />
+        {create.done && <Note>{create.done}</Note>}
+        {form.otherProblem && <ErrorNote problem={form.otherProblem} />}
+        <div className="form-actions">
+          <Button look="primary" type="submit" isBusy={create.isRunning}>
+            {texts.create}
+          </Button>
+        </div>
+      </form>
+    </Card>
+  )
+}
+
+/** Creates what is missing, one after the other. A second attempt continues after what the first one has made. */
+function useCreation() {
+  const application = useChange('applications.create')
+  const version = useChange('applications.versions.create')
+  const endpoint = useChange('endpoints.create')
+  const [made, setMade] = useState<{ application?: string; version?: string }>({})
+
+  async function versionOf(choice: string, name: string): Promise<string | undefined> {
+    if (choice.startsWith('version ')) return choice.slice('version '.length)
+    const appName = choice === isNew ? name : choice.slice('application '.length)
+    const versionName = `${appName}-${firstSuffix}`
+    if (made.version === versionName) return versionName
+    if (choice === isNew && made.application !== appName) {
+      if ((await application.run({ body: { name: appName } })).kind !== 'done') return undefined
+      setMade({ application: appName })
+    }
+    const outcome = await version.run({ appName, body: { nameSuffix: firstSuffix } })
+    if (outcome.kind !== 'done') return undefined
+    setMade({ application: appName, version: versionName })
+    return versionName
+  }
+
+  return {
+    async run(choice: string, name: string, endpointId: string): Promise<Made | undefined> {
+      for (const { reset } of [application, version, endpoint]) reset()
+      const versionName = await versionOf(choice, name)
+      if (versionName === undefined) return undefined
+      const outcome = await endpoint.run({ body: { appVersion: { name: versionName }, endpointId } })
+      return outcome.kind === 'done' ? { endpointId: outcome.body.endpointId, token: outcome.body.token } : undefined
+    },
+    isRunning: application.isRunning || version.isRunning || endpoint.isRunning,
+    problem: application.problem ?? version.problem ?? endpoint.problem,
+    /** What an attempt that failed has made. */
+    done:
+      version.problem && made.application !== undefined
+        ? texts.madeApplication(made.application)
+        : endpoint.problem && made.version !== undefined
+          ? texts.madeVersion(made.version)
+          : undefined,
+  }
+}

@@ -1,0 +1,79 @@
+/** Connects a device: makes its identity, shows lines that send its first message, and waits for it. */
+import { useEffect, useRef, useState } from 'react'
+import { useGet } from '../../api/query.ts'
+import { oneOf, text, useAddressState } from '../../parts/address-state.ts'
+import { Loading } from '../../parts/card.tsx'
+import { ErrorNote } from '../../parts/notes.tsx'
+import { PageHeader } from '../../parts/page-header.tsx'
+import { Arrival } from './arrival.tsx'
+import { ChooseForm } from './choose.tsx'
+import { Lines } from './lines.tsx'
+import { kinds } from './snippets.ts'
+import { texts } from './texts.ts'
+
+export default function ConnectPage() {
+  const address = useAddressState({ endpoint: text(), with: oneOf([...kinds, 'page'], 'mosquitto') })
+  const { endpoint, with: kind } = address.values
+  // The token of the endpoint that this page made; it is in memory only.
+  const [made, setMade] = useState<{ endpointId: string; token: string }>()
+  const token = made?.endpointId === endpoint ? made.token : undefined
+  useFocusOnHeading(endpoint)
+  if (endpoint === '')
+    return (
+      <>
+        <PageHeader title={texts.title} lead={texts.lead} />
+        <ChooseForm
+          onMade={(fresh) => {
+            setMade(fresh)
+            address.set({ endpoint: fresh.endpointId })
+          }}
+        />
+      </>
+    )
+  return (
+    <ConnectEndpoint
+      endpointId={endpoint}
+      kind={kind}
+      onKind={(chosen) => address.set({ with: chosen })}
+      token={token}
+      onToken={(fresh) => setMade({ endpointId: endpoint, token: fresh })}
+    />
+  )
+}
+
+/** The form is replaced by the next step, so the focus moves to its heading. */
+function useFocusOnHeading(endpoint: string) {
+  const last = useRef(endpoint)
+  useEffect(() => {
+    if (last.current === endpoint) return
+    last.current = endpoint
+    document.getElementById('page-title')?.focus({ preventScroll: true })
+  }, [endpoint])
+}
+
+interface ConnectEndpointProps {
+  endpointId: string
+  kind: keyof typeof texts.kinds
+  onKind(kind: keyof typeof texts.kinds): void
+  token: string | undefined
+  onToken(token: string): void
+}
+
+function ConnectEndpoint({ endpointId, ...lines }: ConnectEndpointProps) {
+  const endpoint = useGet('endpoints.get', { endpointId })
+  const above = [{ title: texts.title, to: '/connect' }]
+  const { data } = endpoint
+  return (
+    <>
+      <PageHeader title={texts.titleOf(endpointId)} above={above} lead={texts.leadOf} />
+      {endpoint.isLoading && <Loading label={texts.loading} />}
+      {endpoint.problem && <ErrorNote problem={endpoint.problem} onRetry={() => void endpoint.reload()} />}
+      {data && (
+        <div className="columns connect">
+          <Lines endpoint={data} {...lines} />
+          <Arrival endpoint={data} />
+        </div>
+      )}
+    </>
+  )
+}
