@@ -27,6 +27,8 @@ export type StreamEvent =
   | { type: 'gap'; subscription: string; topic: string; reason: string }
   /** The subscription ended, for example because a permission was taken away. */
   | { type: 'ended'; subscription: string; topic: string; status: number; code: string; message: string }
+  /** The permissions of the caller have changed: `me.get` has the present ones. */
+  | { type: 'permissions' }
   /** The connection broke; the stream reconnects. */
   | { type: 'interrupted'; reason: string }
 
@@ -175,6 +177,7 @@ function readEvent(state: State, { event, data }: ServerEvent, isOpen: boolean):
     if (state.sent !== state.subscriptions) change(state).catch(() => state.connection.abort())
     return { type: 'open', streamId: content.streamId, resumed: isOpen }
   }
+  if (event === 'permissions') return { type: event }
   if (event === 'subscribed' || event === 'gap' || event === 'ended') return { type: event, ...content }
   if (!Array.isArray(content.items)) return undefined
   const items = content.items.filter((item: { id?: unknown }) => isNew(state, content.subscription, item.id))

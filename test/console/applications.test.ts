@@ -105,3 +105,16 @@ test('as a command shows curl, the command line and the SDK', async () => {
   await dialog.getByText(/curl .*\/api\/v1\/applications/).waitFor()
   assert.deepEqual(opened.problems, [])
 })
+
+test('a deleted application is not read again', async () => {
+  await opened.api('POST /api/v1/applications', { name: 'gone-soon' })
+  await page.goto(opened.address('/applications/gone-soon'))
+  await page.getByRole('button', { name: 'More actions' }).first().click()
+  await page.getByRole('menuitem', { name: 'Delete' }).click()
+  await page.getByRole('alertdialog').getByRole('textbox').fill('gone-soon')
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click()
+  await page.waitForURL(/\/applications$/)
+  await settled(page)
+  // The browser would log a 404.
+  assert.deepEqual(opened.problems, [])
+})

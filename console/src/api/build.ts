@@ -7,12 +7,18 @@ const own = new URL(import.meta.url).pathname.split('/').at(-1)
 /** The module that has `import.meta.url` can be a chunk, so the script element decides. */
 const script = () => document.querySelector<HTMLScriptElement>('script[type="module"]')?.src.split('/').at(-1) ?? own
 
-export async function hasNewerBuild(): Promise<boolean> {
+/** `unknown`: the platform does not answer, or builds its console at the moment. */
+export type BuildState = 'same' | 'newer' | 'unknown'
+
+export async function readBuildState(): Promise<BuildState> {
   try {
     const answer = await fetch(`${consolePath}/@/build.json`, { cache: 'no-store' })
+    if (!answer.ok) return 'unknown'
     const { script: current } = (await answer.json()) as { script: string | null }
-    return answer.ok && current !== null && current !== script()
+    if (current === null) return 'unknown'
+    return current === script() ? 'same' : 'newer'
   } catch {
-    return false
+    // A platform that does not answer is said by the requests of the page.
+    return 'unknown'
   }
 }

@@ -19,6 +19,8 @@ export interface Hub {
 
 /** A page that is opened has many parts, which subscribe one after the other. */
 const debounceMs = 50
+/** A stream that the platform rejected is opened again after this time: the cause, such as the end of a session, may be gone. */
+const againMs = 5_000
 
 export function createHub(url: string): Hub {
   const listeners = new Map<Listener, { number: number; subscriptions: readonly LiveSubscription[] }>()
@@ -57,40 +59,50 @@ export function createHub(url: string): Hub {
     try {
       for await (const event of live) deliver(event)
     } catch (error) {
-      if (!stop.signal.aborted)
-        deliver({ type: 'interrupted', reason: error instanceof Error ? error.message : String(error) })
+      if (!stop.signal.aborted) openAgain(stop, error)
     }
-    if (stream?.live === live) stream = undefined
+  }
+
+  /** Says why the stream ended, and opens another one later, which has everything that is wanted then. */
+  function openAgain(stop: AbortController, error: unknown) {
+    if (stream?.stop !== stop) return
+    close()
+    deliver({ type: 'interrupted', reason: error instanceof Error ? error.message : String(error) })
+    applyAfter(againMs)
+  }
+
+  function close() {
+    stream?.stop.abort()
+    stream = undefined
   }
 
   function apply() {
-    const subscriptions = wanted()
-    if (subscriptions.length === 0) {
-      stream?.stop.abort()
-      stream = undefined
-    } else if (stream) stream.live.update(subscriptions).catch(() => {})
-    else {
-      const stop = new AbortController()
-      const client = createClientOf({} as Record<never, string>, { url, auth: token })
-      stream = { live: client.live.stream(subscriptions, { signal: stop.signal }), stop }
-      void follow(stream.live, stop)
+    if (listeners.size === 0) return close()
+    if (stream) {
+      const { live, stop } = stream
+      live.update(wanted()).catch((error) => openAgain(stop, error))
+      return
     }
+    const stop = new AbortController()
+    const client = createClientOf({} as Record<never, string>, { url, auth: token })
+    stream = { live: client.live.stream(wanted(), { signal: stop.signal }), stop }
+    void follow(stream.live, stop)
   }
 
-  function applySoon() {
+  function applyAfter(ms: number) {
     clearTimeout(timer)
-    timer = setTimeout(apply, debounceMs)
+    timer = setTimeout(apply, ms)
   }
 
   return {
     watch(listener, subscriptions) {
       const known = listeners.get(listener)
       listeners.set(listener, { number: known?.number ?? ++lastNumber, subscriptions })
-      applySoon()
+      applyAfter(debounceMs)
     },
     leave(listener) {
       listeners.delete(listener)
-      applySoon()
+      applyAfter(debounceMs)
     },
   }
 }

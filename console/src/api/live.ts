@@ -1,5 +1,5 @@
 /** Live topics for pages. All tabs of a tenant share one stream. */
-import { useEffect, useId, useRef, useState } from 'react'
+import { useEffect, useId, useRef, useState, useSyncExternalStore } from 'react'
 import { useSession } from './client.ts'
 import { createHub, type Listener, type LiveSubscription, type StreamEvent } from './live-hub.ts'
 import type { FromWorker, ToWorker } from './live-worker.ts'
@@ -29,15 +29,48 @@ interface Tab {
 
 const aliveMs = 30_000
 
+function openOwnStream(session: Session, receive: (event: StreamEvent) => void): Tab {
+  const hub = createHub(baseUrl)
+  const listener: Listener = { token: (rejected) => session.token(rejected), receive }
+  return { watch: (subscriptions) => hub.watch(listener, subscriptions), close: () => hub.leave(listener) }
+}
+
+/** Returns undefined if the browser has no shared workers, or denies them together with its storage. */
+function openWorker(): SharedWorker | undefined {
+  if (typeof SharedWorker === 'undefined' || workerPath === '') return undefined
+  try {
+    return new SharedWorker(workerPath, { type: 'module', name: 'waypost-live' })
+  } catch {
+    return undefined
+  }
+}
+
 /** Connects the tab with the worker that all tabs share, or with a stream of its own. */
 function openTab(session: Session, receive: (event: StreamEvent) => void): Tab {
-  const { tenant } = session
-  if (typeof SharedWorker === 'undefined' || workerPath === '') {
-    const hub = createHub(baseUrl)
-    const listener: Listener = { token: (rejected) => session.token(rejected), receive }
-    return { watch: (subscriptions) => hub.watch(listener, subscriptions), close: () => hub.leave(listener) }
+  const worker = openWorker()
+  if (!worker) return openOwnStream(session, receive)
+  let watched: LiveSubscription[] = []
+  let own: Tab | undefined
+  const shared = openSharedStream(session, worker, receive)
+  // The file of the worker may be gone after an upgrade.
+  worker.onerror = () => {
+    own ??= openOwnStream(session, receive)
+    own.watch(watched)
   }
-  const { port } = new SharedWorker(workerPath, { type: 'module', name: 'waypost-live' })
+  return {
+    watch(subscriptions) {
+      watched = subscriptions
+      ;(own ?? shared).watch(subscriptions)
+    },
+    close() {
+      own?.close()
+      shared.close()
+    },
+  }
+}
+
+function openSharedStream(session: Session, { port }: SharedWorker, receive: (event: StreamEvent) => void): Tab {
+  const { tenant } = session
   const send = (message: ToWorker) => port.postMessage(message)
   port.onmessage = ({ data }: MessageEvent<FromWorker>) => {
     if (data.kind === 'event') return receive(data.event)
@@ -63,6 +96,9 @@ function openTab(session: Session, receive: (event: StreamEvent) => void): Tab {
 
 /** The subscriptions of all parts of the page. */
 interface TabHub {
+  /** Why the stream is interrupted; undefined while it is connected. */
+  interruption(): string | undefined
+  onInterruption(listener: () => void): () => void
   add(key: string, topics: LiveTopic[], receive: (event: StreamEvent) => void): () => void
 }
 
@@ -72,9 +108,18 @@ function tabHubOf(session: Session): TabHub {
   const known = tabHubs.get(session)
   if (known) return known
   const parts = new Map<string, { topics: LiveTopic[]; receive(event: StreamEvent): void }>()
+  const listeners = new Set<() => void>()
+  let interruption: string | undefined
   let tab: Tab | undefined
+  const note = (event: StreamEvent) => {
+    const reason = event.type === 'interrupted' ? event.reason : undefined
+    if (reason === interruption) return
+    interruption = reason
+    for (const listener of listeners) listener()
+  }
   const apply = () => {
     tab ??= openTab(session, (event) => {
+      note(event)
       const owner = 'subscription' in event ? event.subscription.split('.')[0] : undefined
       for (const [key, { receive }] of parts) if (owner === undefined || owner === key) receive(event)
     })
@@ -86,6 +131,11 @@ function tabHubOf(session: Session): TabHub {
     tab = undefined
   }
   const hub: TabHub = {
+    interruption: () => interruption,
+    onInterruption(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
     add(key, topics, receive) {
       parts.set(key, { topics, receive })
       apply()
@@ -97,6 +147,28 @@ function tabHubOf(session: Session): TabHub {
   }
   tabHubs.set(session, hub)
   return hub
+}
+
+/** Returns why live updates are interrupted; undefined while they arrive. */
+export function useInterruption(): string | undefined {
+  const { session } = useSession()
+  const hub = tabHubOf(session)
+  return useSyncExternalStore(hub.onInterruption, hub.interruption)
+}
+
+/** Calls the listener when the permissions of the caller have changed. The stream stays open for it, also on pages without topics. */
+export function usePermissionChanges(onChange: () => void) {
+  const { session } = useSession()
+  const key = useId().replace(/\W/g, '')
+  const current = useRef(onChange)
+  current.current = onChange
+  useEffect(
+    () =>
+      tabHubOf(session).add(key, [], (event) => {
+        if (event.type === 'permissions') current.current()
+      }),
+    [session, key],
+  )
 }
 
 /** Watches topics while the component is shown, and says whether the stream is connected. */

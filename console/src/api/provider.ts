@@ -17,9 +17,12 @@ export interface Tokens {
 }
 
 export interface Provider {
+  /** How many seconds the clock of the platform is ahead of the browser's. */
+  secondsAhead: number
   /** Gets tokens from the session that the browser has at the provider; undefined if it has none. */
   signInSilently(): Promise<Tokens | undefined>
-  refresh(tokens: Tokens): Promise<Tokens>
+  /** Gets new tokens for the refresh token; undefined if the provider does not accept it any more. */
+  refresh(tokens: Tokens): Promise<Tokens | undefined>
   /** Ends the login at the provider, for all tabs. */
   signOut(tokens: Tokens): Promise<void>
   /** Address of the sign-in page, which then returns to this path of the console. */
@@ -44,14 +47,16 @@ export async function openProvider(tenant: string): Promise<Provider> {
   const options = { [oauth.allowInsecureRequests]: issuer.protocol === 'http:' }
   const found = await oauth.discoveryRequest(issuer, options)
   if (found.status === 404 || found.status === 401) throw new NoTenantError(tenant)
+  throwIfBusy(found)
+  const ahead = secondsAhead(found.headers.get('date'))
   const client: oauth.Client = {
     client_id: clientId,
     token_endpoint_auth_method: 'none',
     // A wrong clock of this computer must not prevent the sign-in.
-    [oauth.clockSkew]: secondsAhead(found.headers.get('date')),
+    [oauth.clockSkew]: ahead,
   }
   const server = await oauth.processDiscoveryResponse(issuer, found)
-  return { ...signIn(server, client, options), ...later(server, client, options) }
+  return { secondsAhead: ahead, ...signIn(server, client, options), ...later(server, client, options) }
 }
 
 type Insecure = { [oauth.allowInsecureRequests]: boolean }
@@ -85,7 +90,7 @@ function signIn(server: oauth.AuthorizationServer, client: oauth.Client, options
       const { address, state, nonce, verifier } = await authorization({ prompt: 'none' }, redirectUri)
       // The provider is on the same origin, so the address that it redirects to can be read: no frame and no storage is needed.
       const answer = await fetch(address, { credentials: 'same-origin', cache: 'no-store' })
-      if (answer.status === 429 || answer.status >= 500) throw new ProviderError(answer)
+      throwIfBusy(answer)
       await answer.arrayBuffer()
       const returned = new URL(answer.url).searchParams
       if (returned.get('error') === 'login_required') return undefined
@@ -93,6 +98,7 @@ function signIn(server: oauth.AuthorizationServer, client: oauth.Client, options
       const response = await oauth.authorizationCodeGrantRequest(
         ...([server, client, oauth.None(), parameters, redirectUri, verifier, options] as const),
       )
+      throwIfBusy(response)
       const result = await oauth.processAuthorizationCodeResponse(server, client, response, {
         expectedNonce: nonce,
         requireIdToken: true,
@@ -109,12 +115,18 @@ function signIn(server: oauth.AuthorizationServer, client: oauth.Client, options
 
 function later(server: oauth.AuthorizationServer, client: oauth.Client, options: Insecure) {
   return {
-    async refresh(tokens: Tokens): Promise<Tokens> {
-      if (tokens.refreshToken === undefined) throw new Error('the login cannot be renewed')
+    async refresh(tokens: Tokens): Promise<Tokens | undefined> {
+      if (tokens.refreshToken === undefined) return undefined
       const response = await oauth.refreshTokenGrantRequest(
         ...([server, client, oauth.None(), tokens.refreshToken, options] as const),
       )
-      return tokensOf(await oauth.processRefreshTokenResponse(server, client, response), tokens)
+      throwIfBusy(response)
+      try {
+        return tokensOf(await oauth.processRefreshTokenResponse(server, client, response), tokens)
+      } catch (error) {
+        if (error instanceof oauth.ResponseBodyError && error.error === 'invalid_grant') return undefined
+        throw error
+      }
     },
 
     async signOut({ idToken }: Tokens): Promise<void> {
@@ -126,6 +138,10 @@ function later(server: oauth.AuthorizationServer, client: oauth.Client, options:
       })
     },
   }
+}
+
+function throwIfBusy(answer: Response) {
+  if (answer.status === 429 || answer.status >= 500) throw new ProviderError(answer)
 }
 
 /** The provider refused because of a limit or a failure. */

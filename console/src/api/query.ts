@@ -151,6 +151,13 @@ export interface Change<P extends OperationName> {
   reset(): void
 }
 
+/** Returns whether a query has all arguments of a deletion: it reads the deleted object, and reading it again would fail. */
+function names([, , queried]: readonly unknown[], { body: _, ...deleted }: Record<string, unknown>): boolean {
+  const given = queried as Record<string, unknown>
+  const ids = Object.entries(deleted)
+  return ids.length > 0 && ids.every(([key, value]) => given[key] === value)
+}
+
 /** Changes something. `also`: other nouns whose lists and objects are read again. */
 export function useChange<P extends CallName>(name: P, { also = [] }: { also?: string[] } = {}): Change<P> {
   const { client } = useSession()
@@ -167,8 +174,10 @@ export function useChange<P extends CallName>(name: P, { also = [] }: { also?: s
       } catch (error) {
         return { kind: 'failed', problem: problemOf(error) }
       }
+      const isGone = (key: readonly unknown[]) => name.endsWith('.delete') && names(key, args)
+      const predicate = ({ queryKey }: { queryKey: readonly unknown[] }) => !isGone(queryKey)
       const nouns = [name.split('.')[0]!, ...also]
-      await Promise.all(nouns.map((noun) => queries.invalidateQueries({ queryKey: [noun] })))
+      await Promise.all(nouns.map((noun) => queries.invalidateQueries({ queryKey: [noun], predicate })))
       if (answer.status === 412) return { kind: 'conflict' }
       return { kind: 'done', body: answer.body as BodyOf<P>, location: answer.location }
     },

@@ -17,8 +17,13 @@ export interface Session {
   tenant: string
   state(): SessionState
   subscribe(listener: () => void): () => void
-  /** Signs in: silently, or by the sign-in page. `returned`: the browser comes from there. */
-  start(returned: boolean): Promise<void>
+  /**
+   * Signs in: silently, or by the sign-in page. `returned`: the browser comes from there. `silent`: without a session the state becomes
+   * signed-out, and the sign-in page is not opened.
+   */
+  start(options: { returned?: boolean; silent?: boolean }): Promise<void>
+  /** How many seconds the clock of the platform is ahead of the browser's; 0 while it is not known. */
+  secondsAhead(): number
   /** Returns an access token; gets the one that the platform rejected, if any. */
   token(rejected?: string): Promise<string>
   signOut(): Promise<void>
@@ -35,13 +40,20 @@ export class SessionEndedError extends Error {
 type Message = { kind: 'signed-in' | 'signed-out'; tenant: string }
 
 const renewSecondsBefore = 60
+/** A renewal that fails because the platform does not answer is tried again after this time. */
+const renewAgainMs = 5_000
 
 export function createSession(tenant: string): Session {
   const listeners = new Set<() => void>()
-  const channel = new BroadcastChannel('waypost-session')
+  const channel = openChannel()
   let state: SessionState = { kind: 'starting' }
   let tokens: Tokens | undefined
-  const connect = retried(() => openProvider(tenant))
+  let secondsAhead = 0
+  const connect = retried(async () => {
+    const provider = await openProvider(tenant)
+    secondsAhead = provider.secondsAhead
+    return provider
+  })
   let renewal: Promise<Tokens> | undefined
   let timer: ReturnType<typeof setTimeout> | undefined
 
@@ -54,7 +66,7 @@ export function createSession(tenant: string): Session {
     tokens = fresh
     clearTimeout(timer)
     const lifetimeMs = fresh.expiresAt - Date.now()
-    timer = setTimeout(() => void renew().catch(() => {}), Math.max(1000, lifetimeMs - marginMs(lifetimeMs)))
+    timer = setTimeout(renewInBackground, Math.max(1000, lifetimeMs - marginMs(lifetimeMs)))
     if (state.kind !== 'signed-in') become({ kind: 'signed-in' })
     return fresh
   }
@@ -67,14 +79,29 @@ export function createSession(tenant: string): Session {
     return renewal
   }
 
+  /** Tries until the platform answers; requests of the page say meanwhile what is wrong. The end of the session is a state of its own. */
+  function renewInBackground() {
+    clearTimeout(timer)
+    renew().catch((error) => {
+      if (!(error instanceof SessionEndedError)) timer = setTimeout(renewInBackground, renewAgainMs)
+    })
+  }
+
   async function renewNow(): Promise<Tokens> {
     const connected = await connect()
-    const refreshed = tokens && (await connected.refresh(tokens).catch(() => undefined))
-    const fresh = refreshed ?? (await connected.signInSilently())
+    const fresh = (await refreshed(connected)) ?? (await connected.signInSilently())
     if (fresh) return keep(fresh)
     forget()
     if (state.kind === 'signed-in') become({ kind: 'expired' })
     throw new SessionEndedError('Your session has ended')
+  }
+
+  /** A refresh token is used once: if its answer was lost, it may be used up, so the next attempt asks the provider's session. */
+  async function refreshed(connected: Provider): Promise<Tokens | undefined> {
+    if (tokens?.refreshToken === undefined) return undefined
+    const used = tokens
+    tokens = { ...used, refreshToken: undefined }
+    return await connected.refresh(used)
   }
 
   function forget() {
@@ -82,27 +109,29 @@ export function createSession(tenant: string): Session {
     clearTimeout(timer)
   }
 
-  async function start(returned: boolean) {
+  async function start({ returned = false, silent = false }: { returned?: boolean; silent?: boolean }) {
     become({ kind: 'starting' })
     try {
       const connected = await connect()
       const fresh = await connected.signInSilently()
       if (fresh) {
         keep(fresh)
-        if (returned) channel.postMessage({ kind: 'signed-in', tenant } satisfies Message)
-      } else if (returned) become({ kind: 'no-cookies' })
+        if (returned) channel?.postMessage({ kind: 'signed-in', tenant } satisfies Message)
+      } else if (silent) become({ kind: 'signed-out' })
+      else if (returned) become({ kind: 'no-cookies' })
       else await goToSignIn(connected)
     } catch (error) {
       become(error instanceof NoTenantError ? { kind: 'no-tenant' } : { kind: 'failed', error })
     }
   }
 
-  channel.onmessage = ({ data }: MessageEvent<Message>) => {
+  const receive = ({ data }: MessageEvent<Message>) => {
     if (data.tenant !== tenant || state.kind === 'starting') return
-    if (data.kind === 'signed-in') return state.kind === 'signed-in' ? undefined : void renew().catch(() => {})
+    if (data.kind === 'signed-in') return state.kind === 'signed-in' ? undefined : renewInBackground()
     forget()
     become({ kind: 'signed-out' })
   }
+  if (channel) channel.onmessage = receive
 
   return {
     tenant,
@@ -112,8 +141,10 @@ export function createSession(tenant: string): Session {
       return () => listeners.delete(listener)
     },
     start,
+    secondsAhead: () => secondsAhead,
     async token(rejected) {
-      if (tokens === undefined && state.kind === 'signed-out') throw new SessionEndedError('You are signed out')
+      if (state.kind === 'signed-out') throw new SessionEndedError('You are signed out')
+      if (state.kind === 'expired') throw new SessionEndedError('Your session has ended')
       const isGood = tokens !== undefined && tokens.accessToken !== rejected && tokens.expiresAt > Date.now() + 5000
       return (isGood ? tokens! : await renew()).accessToken
     },
@@ -121,14 +152,23 @@ export function createSession(tenant: string): Session {
       const last = tokens
       forget()
       become({ kind: 'signed-out' })
-      channel.postMessage({ kind: 'signed-out', tenant } satisfies Message)
+      channel?.postMessage({ kind: 'signed-out', tenant } satisfies Message)
       if (last) await (await connect()).signOut(last)
     },
     signInAgain: async (where) => (where === 'here' ? goToSignIn(await connect()) : openSignIn(tenant)),
     close() {
       forget()
-      channel.close()
+      channel?.close()
     },
+  }
+}
+
+/** Connects the tabs. A browser that denies storage may deny it; each tab then learns the end of the session by itself. */
+function openChannel(): BroadcastChannel | undefined {
+  try {
+    return new BroadcastChannel('waypost-session')
+  } catch {
+    return undefined
   }
 }
 

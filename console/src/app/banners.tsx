@@ -1,11 +1,15 @@
 /** Says above every page when the platform cannot be reached or a newer console is there. */
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState, useSyncExternalStore } from 'react'
-import { hasNewerBuild } from '../api/build.ts'
+import { readBuildState } from '../api/build.ts'
+import { useSession } from '../api/client.ts'
+import { useInterruption } from '../api/live.ts'
 import { isTemporary, problemOf } from '../api/problems.ts'
+import { formatSeconds } from '../parts/amounts.tsx'
 import { Button } from '../parts/button.tsx'
 import { Icon } from '../parts/icons.tsx'
 import type { Problem } from '../parts/problem.ts'
+import { cut } from '../parts/text.tsx'
 import { texts } from './texts.ts'
 
 const checkMs = 60_000
@@ -41,7 +45,8 @@ function useNewerBuild(): boolean {
   const [isNewer, setNewer] = useState(false)
   useEffect(() => {
     const check = () => {
-      if (document.visibilityState === 'visible') void hasNewerBuild().then(setNewer)
+      if (document.visibilityState === 'visible')
+        void readBuildState().then((build) => build !== 'unknown' && setNewer(build === 'newer'))
     }
     const timer = setInterval(check, checkMs)
     document.addEventListener('visibilitychange', check)
@@ -53,10 +58,28 @@ function useNewerBuild(): boolean {
   return isNewer
 }
 
+/** Short interruptions, such as the restart of a node, are not worth a banner. */
+const patientMs = 2_000
+
+function useLongInterruption(): string | undefined {
+  const reason = useInterruption()
+  const [shown, setShown] = useState<string>()
+  useEffect(() => {
+    const timer = setTimeout(() => setShown(reason), reason === undefined ? 0 : patientMs)
+    return () => clearTimeout(timer)
+  }, [reason])
+  return shown
+}
+
+/** Smaller differences do not matter to people. */
+const clockSecondsMax = 120
+
 export function Banners() {
   const queries = useQueryClient()
   const isOnline = useOnline()
   const problem = useConnectionProblem()
+  const interruption = useLongInterruption()
+  const secondsAhead = useSession().session.secondsAhead()
   const isNewer = useNewerBuild()
   const readAgain = () => void queries.refetchQueries({ predicate: ({ state }) => state.status === 'error' })
   return (
@@ -76,6 +99,18 @@ export function Banners() {
           <Button size="small" icon="refresh" onPress={readAgain}>
             {texts.tryAgain}
           </Button>
+        </div>
+      )}
+      {isOnline && !problem && interruption !== undefined && (
+        <div className="banner banner-warn">
+          <Icon name="unplug" />
+          <p>{texts.streamCut(cut(interruption, 200).shown)}</p>
+        </div>
+      )}
+      {Math.abs(secondsAhead) > clockSecondsMax && (
+        <div className="banner banner-warn">
+          <Icon name="clock" />
+          <p>{texts.clock(formatSeconds(Math.abs(secondsAhead)), secondsAhead < 0)}</p>
         </div>
       )}
       {isNewer && (

@@ -1,39 +1,63 @@
 import { Component, type ReactNode } from 'react'
-import { hasNewerBuild } from '../api/build.ts'
+import { readBuildState } from '../api/build.ts'
 import { Button } from '../parts/button.tsx'
+import { isMissingFile } from '../parts/lazy-file.tsx'
 import { Text } from '../parts/text.tsx'
 import { texts } from './texts.ts'
+
+interface Props {
+  title: string
+  children: ReactNode
+  /** Forgets a file that could not be loaded, so that it is loaded again. */
+  onReset?(): void
+}
 
 interface State {
   error: Error | undefined
 }
 
-/** A file of an older build is gone after an upgrade; loading the page again gets the new one. */
-const isMissingFile = ({ message, name }: Error) =>
-  /dynamically imported module|module script|Importing a module/i.test(message) || name === 'ChunkLoadError'
+const againMs = 3_000
 
 /** Keeps the rest of the console alive when a page fails. React needs a class for it. */
-export class ErrorBoundary extends Component<{ title: string; children: ReactNode }, State> {
+export class ErrorBoundary extends Component<Props, State> {
   override state: State = { error: undefined }
+  timer: ReturnType<typeof setTimeout> | undefined
 
   static getDerivedStateFromError(error: unknown): State {
     return { error: error instanceof Error ? error : new Error(String(error)) }
   }
 
   override componentDidCatch(error: Error) {
-    // Only if there is another build: a page that fails again must not load for ever.
-    if (isMissingFile(error)) void hasNewerBuild().then((isNewer) => isNewer && location.reload())
+    if (isMissingFile(error)) void this.mend()
+  }
+
+  override componentWillUnmount() {
+    clearTimeout(this.timer)
+  }
+
+  /** After an upgrade the page is loaded again, once: the new one has other files. While the platform is away, it waits. */
+  async mend() {
+    const build = await readBuildState()
+    if (build === 'newer') location.reload()
+    if (build === 'unknown') this.timer = setTimeout(() => void this.mend(), againMs)
+    if (build === 'same') this.timer = setTimeout(() => this.reset(), againMs)
+  }
+
+  reset() {
+    this.props.onReset?.()
+    this.setState({ error: undefined })
   }
 
   override render() {
     const { error } = this.state
     if (!error) return this.props.children
+    const isMissing = isMissingFile(error)
     return (
       <div className="empty" role="alert">
         <h1 id="page-title" tabIndex={-1}>
-          {texts.crashed}
+          {isMissing ? texts.missing : texts.crashed}
         </h1>
-        <p>{texts.crashedText}</p>
+        <p>{isMissing ? texts.missingText : texts.crashedText}</p>
         <pre className="crash">
           <Text value={`${this.props.title}: ${error.message}`} max={1000} />
         </pre>

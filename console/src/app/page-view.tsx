@@ -36,7 +36,7 @@ export function PageView() {
   if (!mayOpen(me.data, session.tenant, page)) return <Forbidden page={page} />
   const Page = componentOf(page)
   return (
-    <ErrorBoundary key={path} title={page.title}>
+    <ErrorBoundary key={path} title={page.title} onReset={() => loaded.delete(page)}>
       <Suspense fallback={<Loading label={texts.loading} />}>
         <Page params={params} key={path} />
       </Suspense>

@@ -1,12 +1,13 @@
 /** Shows the console once there is a session, and says in words why there is none. */
 import { QueryClientProvider } from '@tanstack/react-query'
-import { lazy, Suspense, useEffect, useMemo, useSyncExternalStore } from 'react'
+import { Suspense, useEffect, useMemo, useSyncExternalStore } from 'react'
 import { ClientContext, clientOf } from '../api/client.ts'
 import { consolePath } from '../api/platform.ts'
-import { problemOf } from '../api/problems.ts'
+import { isTemporary, problemOf } from '../api/problems.ts'
 import { createQueryClient } from '../api/query.ts'
 import { createSession, type Session, type SessionState } from '../api/session.ts'
 import { Button } from '../parts/button.tsx'
+import { lazyFile } from '../parts/lazy-file.tsx'
 import { ErrorNote } from '../parts/notes.tsx'
 import { StoredPreferences } from './preferences.tsx'
 import { Shell } from './shell.tsx'
@@ -14,7 +15,7 @@ import { StandAlone } from './stand-alone.tsx'
 import { rememberTenant } from './tenants.ts'
 import { texts } from './texts.ts'
 
-const ExpiredDialog = lazy(() => import('./expired-dialog.tsx'))
+const ExpiredDialog = lazyFile(() => import('./expired-dialog.tsx'))
 
 export function SessionGate({ tenant, returned, closes }: { tenant: string; returned: boolean; closes: boolean }) {
   const { session, client, queries } = useMemo(() => {
@@ -24,7 +25,7 @@ export function SessionGate({ tenant, returned, closes }: { tenant: string; retu
   const context = useMemo(() => ({ session, client }), [session, client])
   const state = useSyncExternalStore(session.subscribe, session.state)
   useEffect(() => {
-    void session.start(returned)
+    void session.start({ returned })
     return () => session.close()
   }, [session, returned])
   useEffect(() => {
@@ -43,6 +44,32 @@ export function SessionGate({ tenant, returned, closes }: { tenant: string; retu
         <Suspense>{state.kind === 'expired' && <ExpiredDialog session={session} />}</Suspense>
       </QueryClientProvider>
     </ClientContext>
+  )
+}
+
+const againMs = 5_000
+
+/** The sign-in failed. If waiting helps, it is tried again by itself; the key r tries at once. */
+function Failed({ error, session }: { error: unknown; session: Session }) {
+  const problem = problemOf(error)
+  const again = () => void session.start({})
+  const waitMs = isTemporary(problem) ? Math.max(againMs, (problem.retryAfterSeconds ?? 0) * 1000) : undefined
+  useEffect(() => {
+    const timer = waitMs === undefined ? undefined : setTimeout(() => void session.start({}), waitMs)
+    const onKey = ({ key, ctrlKey, metaKey, altKey }: KeyboardEvent) => {
+      if (key === 'r' && !ctrlKey && !metaKey && !altKey) void session.start({})
+    }
+    addEventListener('keydown', onKey)
+    return () => {
+      clearTimeout(timer)
+      removeEventListener('keydown', onKey)
+    }
+  }, [session, waitMs])
+  return (
+    <StandAlone title={texts.failed}>
+      <ErrorNote problem={problem} onRetry={again} />
+      {waitMs !== undefined && <p>{texts.retrying}</p>}
+    </StandAlone>
   )
 }
 
@@ -82,10 +109,6 @@ function NoSession({ state, session }: { state: WithoutSession; session: Session
         </StandAlone>
       )
     case 'failed':
-      return (
-        <StandAlone title={texts.failed}>
-          <ErrorNote problem={problemOf(state.error)} onRetry={() => void session.start(false)} />
-        </StandAlone>
-      )
+      return <Failed error={state.error} session={session} />
   }
 }

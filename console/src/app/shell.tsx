@@ -1,10 +1,13 @@
 /** The frame of every page: navigation, head with search and account, banners, and the page itself. */
-import { lazy, Suspense, useEffect, useMemo, useState } from 'react'
+import { useQueryClient } from '@tanstack/react-query'
+import { Suspense, useEffect, useMemo, useState } from 'react'
 import { Router } from 'wouter'
 import { useSession } from '../api/client.ts'
 import { commandTexts } from '../api/commands.ts'
+import { usePermissionChanges } from '../api/live.ts'
 import { consolePath } from '../api/platform.ts'
 import { Button, IconButton } from '../parts/button.tsx'
+import { isMissingFile, lazyFile } from '../parts/lazy-file.tsx'
 import { ServicesContext } from '../parts/services.tsx'
 import { Banners } from './banners.tsx'
 import { Brand } from './brand.tsx'
@@ -14,10 +17,11 @@ import { texts } from './texts.ts'
 import { useShortcuts } from './use-shortcuts.ts'
 
 // Menus and dialogs are a third of the code of the frame, so the first page does not wait for them.
-const Account = lazy(() => import('./account.tsx'))
-const Drawer = lazy(() => import('./drawer.tsx'))
-const Shortcuts = lazy(() => import('./shortcuts.tsx'))
-const Palette = lazy(() => import('./palette.tsx'))
+const Account = lazyFile(() => import('./account.tsx'))
+const Drawer = lazyFile(() => import('./drawer.tsx'))
+const Shortcuts = lazyFile(() => import('./shortcuts.tsx'))
+const loadPalette = () => import('./palette.tsx')
+const Palette = lazyFile(loadPalette)
 
 export function Shell() {
   const { session } = useSession()
@@ -35,11 +39,25 @@ export function Shell() {
 /** Loads the palette after the first page, so that it opens at once. */
 const preloadMs = 2_000
 
+/** Reads everything on the page again when permissions change, so that it shows what is permitted now. */
+function usePresentPermissions() {
+  const queries = useQueryClient()
+  usePermissionChanges(() => void queries.invalidateQueries())
+}
+
+function preloadPalette() {
+  loadPalette().catch((error: unknown) => {
+    // The palette says it when it is opened.
+    if (!isMissingFile(error)) throw error
+  })
+}
+
 function Frame() {
+  usePresentPermissions()
   const [isNavigationOpen, setNavigationOpen] = useState(false)
   const [open, setOpen] = useState<'palette' | 'shortcuts'>()
   useEffect(() => {
-    const timer = setTimeout(() => void import('./palette.tsx'), preloadMs)
+    const timer = setTimeout(preloadPalette, preloadMs)
     return () => clearTimeout(timer)
   }, [])
   useShortcuts({ onPalette: () => setOpen('palette'), onShortcuts: () => setOpen('shortcuts') })

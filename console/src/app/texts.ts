@@ -30,10 +30,16 @@ export const texts = {
   crashed: 'This page stopped working',
   crashedText:
     'The error is in the console, not in your data. Load the page again; if it stays, report the text below.',
+  missing: 'This page could not be loaded',
+  missingText:
+    'The platform does not answer, or has a newer console whose files have other names. The page tries again by itself.',
   reload: 'Load again',
   newer: 'The platform has a newer console.',
   offline: 'You are offline. The page continues when the network is back.',
   retrying: 'The page tries again by itself.',
+  streamCut: (reason: string) => `Live updates are interrupted (${reason}). They continue by themselves.`,
+  clock: (amount: string, isAhead: boolean) =>
+    `The clock of this computer is ${amount} ${isAhead ? 'ahead of' : 'behind'} the platform's. Times such as “5 minutes ago” are wrong by that.`,
   banner: 'State of the connection',
   palette: 'Find pages, endpoints and actions',
   paletteKeys: 'Ctrl K',

@@ -1,9 +1,10 @@
-import { lazy, Suspense } from 'react'
+import { Suspense } from 'react'
 import { Loading } from './card.tsx'
 import type { ChartProps } from './chart.tsx'
+import { lazyFile } from './lazy-file.tsx'
 import { texts } from './texts.ts'
 
-const LazyChart = lazy(() => import('./chart.tsx'))
+const LazyChart = lazyFile(() => import('./chart.tsx'))
 
 /** The chart, loaded when it is first shown. */
 export const Chart = (props: ChartProps) => (

@@ -1,7 +1,8 @@
-import { lazy, Suspense, useId, useState } from 'react'
+import { Suspense, useId, useState } from 'react'
+import { lazyFile } from './lazy-file.tsx'
 import { texts } from './texts.ts'
 
-const Editor = lazy(() => import('./json-editor.tsx'))
+const Editor = lazyFile(() => import('./json-editor.tsx'))
 
 export interface JsonFieldProps {
   label: string

@@ -1,9 +1,10 @@
-import { lazy, Suspense } from 'react'
+import { Suspense } from 'react'
 import { Loading } from './card.tsx'
+import { lazyFile } from './lazy-file.tsx'
 import { texts } from './texts.ts'
 import type { WorldMapProps } from './world-map.tsx'
 
-const LazyMap = lazy(() => import('./world-map.tsx'))
+const LazyMap = lazyFile(() => import('./world-map.tsx'))
 
 /** A map of the world with places, loaded when it is first shown. It needs no internet. */
 export const WorldMap = (props: WorldMapProps) => (

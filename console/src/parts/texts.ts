@@ -21,6 +21,8 @@ export const texts = {
   save: 'Save',
   delete: 'Delete',
   tryAgain: 'Try again',
+  loadAgain: 'Load the page again',
+  missingFile: 'A part of this page could not be loaded: the platform has a newer console, or does not answer.',
   reset: 'Reset',
   loading: 'Loading…',
   loadingMore: 'Loading more…',

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Log } from '../../kernel/log.ts'
 import { consoleBuildFailed } from '../log-messages.ts'
-import { type Manifest, readManifest } from './manifest.ts'
+import { type BuiltFile, type Manifest, readManifest } from './manifest.ts'
 import { hashSources, projectDirectory } from './sources.ts'
 
 export type ConsoleState =
@@ -14,11 +14,18 @@ export type ConsoleState =
   | { kind: 'ready'; directory: string; manifest: Manifest }
   | { kind: 'failed'; reason: string }
 
+export interface FoundFile {
+  directory: string
+  built: BuiltFile
+}
+
 export interface Console {
   /** Finds or starts the build. Call it after the platform is ready. */
   prepare(): Promise<void>
   /** Returns the state of the build, which decides about the response to a request. */
   state(): Promise<ConsoleState>
+  /** Finds a file of the present build, or of an older one that is still cached, for pages that were opened before an upgrade. */
+  find(name: string): Promise<FoundFile | undefined>
   /** Ends a build that is running. */
   stop(): void
 }
@@ -67,6 +74,22 @@ export function createConsole(options: ConsoleOptions): Console {
     state = { kind: 'ready', directory, manifest: await readManifest(directory) }
   }
 
+  async function find(name: string): Promise<FoundFile | undefined> {
+    if (state.kind === 'ready') {
+      const found = fileIn(state.directory, state.manifest, name)
+      if (found || options.directory !== undefined) return found
+    }
+    if (options.directory !== undefined || !builtName.test(name)) return undefined
+    const folder = cacheFolder(options.fallbackDirectory)
+    for (const build of await readdir(folder).catch(() => [])) {
+      const directory = join(folder, build)
+      const manifest = await readManifest(directory).catch(() => undefined)
+      const found = manifest && fileIn(directory, manifest, name)
+      if (found) return found
+    }
+    return undefined
+  }
+
   /** One preparation at a time. */
   function prepareOnce(): Promise<void> {
     preparing ??= prepare().finally(() => {
@@ -87,9 +110,16 @@ export function createConsole(options: ConsoleOptions): Console {
       }
       return state
     },
+    find,
     stop: () => stopping.abort(),
   }
 }
+
+/** Files of builds have a hash in their names. */
+const builtName = /^[\w.-]+-[A-Z0-9]{8}\.\w+/
+
+const fileIn = (directory: string, { files }: Manifest, name: string): FoundFile | undefined =>
+  Object.hasOwn(files, name) ? { directory, built: files[name]! } : undefined
 
 const isThere = (directory: string) =>
   readManifest(directory).then(

@@ -38,12 +38,11 @@ export function mountConsole({ app }: HttpServer, console: Console, baseUrl: () 
 
   app.get('/console/@/:file', async (request, reply) => {
     const { file } = request.params as { file: string }
-    const state = await console.state()
-    const known = state.kind === 'ready' && Object.hasOwn(state.manifest.files, file)
-    if (!known) return reply.code(404).headers(missing).send('This file belongs to another build of the console.\n')
-    const built = state.manifest.files[file]!
+    const found = await console.find(file)
+    if (!found) return reply.code(404).headers(missing).send('This file belongs to another build of the console.\n')
+    const { directory, built } = found
     const encoding = chooseEncoding(built, request.headers['accept-encoding'])
-    const handle = await open(join(state.directory, file + suffixes[encoding])).catch(() => undefined)
+    const handle = await open(join(directory, file + suffixes[encoding])).catch(() => undefined)
     if (!handle) return reply.code(404).headers(missing).send('This file of the console was deleted.\n')
     if (encoding !== 'identity') reply.header('content-encoding', encoding)
     return reply

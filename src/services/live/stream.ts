@@ -250,7 +250,11 @@ async function setCaller(state: State, caller: Caller) {
       if (!(error instanceof PlatformError) || error.status >= 500) throw error
       if (entries.get(entry.request.id) === entry) endSubscription(state, entry, error)
     }
+  const { caller: before } = state.ctx
   state.ctx = ctx
+  // The list of the same caller grows in place.
+  if (caller === before || !sameJson(caller.permissions, before.permissions))
+    state.outlet.send('permissions', JSON.stringify({ at: deps.now() }))
   for (const entry of restart) {
     entry.close()
     await startValue(state, entry, () => state.isClosed || entries.get(entry.request.id) !== entry)

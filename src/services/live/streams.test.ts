@@ -300,6 +300,7 @@ suite('permissions', () => {
     assert.ok(performance.now() - began < 1000)
     assert.equal(status, 404)
     assert.match(message, /no endpoint .* may not read it/)
+    await eventually(() => assert.equal(source.events.filter(({ event }) => event === 'permissions').length, 1))
     await record(first, 'first')
     await record(second, 'second')
     await eventually(() => assert.equal(source.items('any').at(-1)?.payload, 'second'))

@@ -130,7 +130,7 @@ function useCreation() {
     },
     isRunning: application.isRunning || version.isRunning || endpoint.isRunning,
     problem: application.problem ?? version.problem ?? endpoint.problem,
-    /** What an attempt that failed has made. */
+    /** Says what a failed attempt has made. */
     done:
       version.problem && made.application !== undefined
         ? texts.madeApplication(made.application)

@@ -1,0 +1,146 @@
+/** Failures in the console: each is said in words, keeps what was typed, and mends itself. */
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { before, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { openConsole, settled, signIn, type TestConsole } from '../harness/console.ts'
+import { temporaryDirectory } from '../harness/database.ts'
+import { makeNewerBuild, presentBuild } from '../harness/newer-build.ts'
+import { startPlatform } from '../harness/platform.ts'
+
+let opened: TestConsole
+let adaId: string
+const password = 'ada reads many meters'
+
+before(async () => {
+  opened = await openConsole()
+  // A browser logs every request that fails.
+  opened.expect(/Failed to load resource|ERR_|dynamically imported module|Failed to fetch/)
+  const { api } = opened
+  await api('POST /api/v1/applications', { name: 'meters' })
+  await api('POST /api/v1/applications/meters/app-versions', { nameSuffix: 'v1' })
+  await api('POST /epr/api/v1/endpoints', { endpointId: 'meter-1', appVersion: { name: 'meters-v1' } })
+  const ada = await api('POST /iam/api/v1/users', { username: 'ada', roles: ['tenant-admin'] })
+  adaId = ada.body.id
+  await api(`PUT /iam/api/v1/users/${adaId}/password`, { password })
+  const page = await opened.browser.newPage()
+  await page.goto(opened.address('/'))
+  await signIn(page, 'ada', password)
+  await page.close()
+})
+
+async function openTab(path: string, prepare?: (page: Page) => Promise<unknown>): Promise<Page> {
+  const page = await opened.browser.newPage()
+  await prepare?.(page)
+  await page.goto(opened.address(path))
+  await settled(page)
+  return page
+}
+
+const banner = (page: Page, text: RegExp) => page.locator('.banner').filter({ hasText: text })
+
+test('a limit and a database that is away are said, the key r tries again, and the page mends itself', async () => {
+  const page = await openTab('/jobs')
+  const list = /\/api\/v1\/applications(?:\?|$)/
+  await page.route(list, (route) => route.fulfill({ status: 429, headers: { 'retry-after': '600' }, body: '{}' }))
+  await page.getByRole('link', { name: 'Applications', exact: true }).click()
+  await banner(page, /Too many requests at the moment/).waitFor()
+  await page.getByText(/Try again in 600 s/).waitFor()
+  await page.unroute(list)
+  await page.keyboard.press('r')
+  await page.getByRole('link', { name: 'meters' }).waitFor()
+  await banner(page, /Too many/).waitFor({ state: 'detached' })
+
+  const get = /\/api\/v1\/applications\/meters$/
+  await page.route(get, (route) => route.fulfill({ status: 503, body: '{}' }))
+  await page.getByRole('link', { name: 'meters' }).click()
+  await banner(page, /cannot answer at the moment.*tries again by itself/).waitFor()
+  await page.unroute(get)
+  await page.getByRole('rowheader', { name: 'meters-v1' }).waitFor()
+  await banner(page, /cannot answer/).waitFor({ state: 'detached' })
+  await page.close()
+})
+
+test('the console works in a browser that denies storage and workers', async () => {
+  const page = await openTab('/endpoints/meter-1', (fresh) =>
+    fresh.addInitScript(`
+      const denied = () => { throw new DOMException('denied', 'SecurityError') }
+      for (const name of ['localStorage', 'sessionStorage']) Object.defineProperty(window, name, { get: denied })
+      for (const name of ['SharedWorker', 'BroadcastChannel']) window[name] = class { constructor() { denied() } }`),
+  )
+  await page.getByText('Live', { exact: true }).waitFor()
+  await page.getByRole('link', { name: 'Applications', exact: true }).click()
+  await page.getByRole('link', { name: 'meters' }).waitFor()
+  assert.deepEqual(opened.problems, [])
+  await page.close()
+})
+
+test('a wrong clock does not prevent the sign-in, and the page says by how much it is wrong', async () => {
+  const threeHours = 3 * 3_600_000
+  const page = await openTab('/endpoints', (fresh) => fresh.clock.setSystemTime(Date.now() + threeHours))
+  await banner(page, /clock of this computer is (?:3 h|2 h 59 min) ahead of the platform/).waitFor()
+  await page.getByRole('link', { name: 'meter-1' }).waitFor()
+  assert.deepEqual(opened.problems, [])
+  await page.close()
+})
+
+test('permissions that are taken away end open pages and live topics at once, with the reason', async (t) => {
+  const live = await openTab('/endpoints/meter-1')
+  await live.getByText('Live', { exact: true }).waitFor()
+  const people = await openTab('/users')
+  await people.getByRole('link', { name: 'ada' }).waitFor()
+  const setRoles = async (roles: string[]) => {
+    const { status, text } = await opened.api(`PUT /iam/api/v1/users/${adaId}/roles`, roles)
+    assert.ok(status < 300, text)
+  }
+  const began = performance.now()
+  await setRoles([])
+  for (const [page, scope] of [
+    [live, 'endpoint:read'],
+    [people, 'identity:user:read'],
+  ] as const) {
+    // Without the message of the platform a page would ask after a minute.
+    await page.getByText(`It needs the scope ${scope}`).waitFor({ timeout: 10_000 })
+    t.diagnostic(`${scope}: ${Math.round(performance.now() - began)} ms`)
+  }
+  assert.equal(await live.getByText('Live', { exact: true }).count(), 0)
+  await setRoles(['tenant-admin'])
+  await people.getByRole('link', { name: 'ada' }).waitFor()
+  await live.getByText('Live', { exact: true }).waitFor()
+  await live.close()
+  await people.close()
+})
+
+test('while the platform is away pages say so and keep what was typed; after an upgrade they go on and load new files', async () => {
+  const { platform } = opened
+  const [form, list, idle] = [await openTab('/applications/new'), await openTab('/endpoints'), await openTab('/')]
+  await form.getByLabel(/^Name/).fill('half-typed')
+  const newer = join(temporaryDirectory(), 'newer')
+  makeNewerBuild(await presentBuild(), newer)
+  await platform.kill('SIGTERM')
+
+  await form.getByRole('button', { name: 'Create' }).click()
+  await form.getByRole('alert').filter({ hasText: 'The platform does not answer' }).waitFor()
+  await banner(form, /Live updates are interrupted/).waitFor()
+  // The file of this page was not loaded before.
+  await list.getByRole('link', { name: 'Rules', exact: true }).click()
+  await list.getByRole('heading', { name: 'This page could not be loaded' }).waitFor()
+
+  await startPlatform({
+    directory: platform.directory,
+    environment: { WAYPOST_PORT: new URL(platform.baseUrl).port, WAYPOST_CONSOLE_DIR: newer },
+  })
+  await banner(form, /Live updates are interrupted/).waitFor({ state: 'detached' })
+  assert.equal(await form.getByLabel(/^Name/).inputValue(), 'half-typed')
+  await list.getByRole('heading', { name: 'Rules', level: 1 }).waitFor()
+
+  await idle.evaluate('document.dispatchEvent(new Event("visibilitychange"))')
+  await banner(idle, /The platform has a newer console/).waitFor()
+  await idle.keyboard.press('Control+k')
+  await idle.getByText('A part of this page could not be loaded').or(idle.getByRole('dialog')).first().waitFor()
+
+  // The old page works against the newer platform; the page that it leads to is a file of the new build.
+  await form.getByLabel(/^Name/).press('Enter')
+  await form.getByRole('heading', { name: 'half-typed', level: 1 }).waitFor()
+  assert.deepEqual(opened.problems, [])
+})
