@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, suite, test } from 'node:test'
 import { fastify } from 'fastify'
@@ -9,6 +9,7 @@ import { bundleConsole } from './bundle.ts'
 import { type Console, createConsole } from './console.ts'
 import type { Manifest } from './manifest.ts'
 import { mountConsole } from './serve.ts'
+import { projectDirectory } from './sources.ts'
 
 let directory: string
 let manifest: Manifest
@@ -106,6 +107,21 @@ suite('serving the console', async () => {
       assert.equal((await app.inject(`/console/@/${path}`)).statusCode, 404, path)
     const build = await app.inject('/console/@/build.json')
     assert.equal(build.json().script, manifest.script)
+  })
+
+  test('a page that was opened before an upgrade gets files of its build while they are cached', async () => {
+    const cache = join(projectDirectory, 'node_modules/.cache/waypost-console', `test-${process.pid}`)
+    mkdirSync(cache, { recursive: true })
+    afterAllTests(() => rmSync(cache, { recursive: true, force: true }))
+    const file = { type: 'text/javascript; charset=utf-8', sizes: { identity: 3 } }
+    const older = { script: '', style: '', worker: '', files: { 'old-ABCDEFGH.js': file } }
+    writeFileSync(join(cache, 'manifest.json'), JSON.stringify(older))
+    writeFileSync(join(cache, 'old-ABCDEFGH.js'), 'old')
+    const app = await serve(createConsole({ ...options, directory: undefined }))
+    assert.equal((await app.inject('/console/@/old-ABCDEFGH.js')).body, 'old')
+    assert.equal((await app.inject('/console/@/old-ABCDEFGX.js')).statusCode, 404)
+    const readyMade = await serve(createConsole({ ...options, directory }))
+    assert.equal((await readyMade.inject('/console/@/old-ABCDEFGH.js')).statusCode, 404)
   })
 
   test('a file that was deleted is 404, and a build that failed says why', async () => {
