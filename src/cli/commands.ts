@@ -103,6 +103,11 @@ export const commands: Record<string, Command> = {
     summary: 'print points of time series as they arrive: waypost watch <application>',
     load: () => import('./watch.ts'),
   },
+  open: {
+    takesArguments: true,
+    summary: 'open a page of the console: waypost open endpoints <id>',
+    load: () => import('./open.ts'),
+  },
   completion: {
     takesArguments: true,
     summary: 'print the completion of a shell: waypost completion bash',

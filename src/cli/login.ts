@@ -1,5 +1,4 @@
 /** Logs the command line in: with the browser (authorization code with PKCE), an API key, or a backend client. */
-import { spawn } from 'node:child_process'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createInterface } from 'node:readline'
@@ -10,6 +9,7 @@ import { loadConfig } from '../config.ts'
 import { type Login, readContexts, withLock, writeContexts } from './api/contexts.ts'
 import { CommandError, usageError } from './api/errors.ts'
 import { visible } from './api/visible.ts'
+import { openBrowser } from './open-browser.ts'
 import { print } from './output.ts'
 
 export const usage = `usage: waypost login --url <address> [--tenant default] [--name <context>]
@@ -108,12 +108,4 @@ async function withBrowser(url: string, tenant: string, opens: boolean) {
   } finally {
     server.close()
   }
-}
-
-/** Opens the address, which contains no secret. Without a browser, the printed address is enough. */
-function openBrowser(address: string) {
-  const program = process.platform === 'darwin' ? 'open' : 'xdg-open'
-  const child = spawn(program, [address], { stdio: 'ignore', detached: true })
-  child.on('error', () => process.stderr.write(`${program} is not available; open the address yourself.\n`))
-  child.unref()
 }

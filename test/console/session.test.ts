@@ -66,7 +66,7 @@ test('when the session ends at the provider, the page says so and keeps what was
   const { body: me } = await api('GET /iam/api/v1/me')
   const { username, password = '' } = platform.bootstrap.default.admin
   await api(`PUT /iam/api/v1/users/${me.subject.id}/password`, { password })
-  // Nothing is pressed: the live stream of the page ends.
+  // The dialog appears without a key or click, because the live stream of the page ends.
   await page.getByRole('alertdialog', { name: 'Your session has ended' }).waitFor()
   const [tab] = await Promise.all([
     browser.waitForEvent('page'),

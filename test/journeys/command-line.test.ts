@@ -31,6 +31,23 @@ async function output(...args: string[]): Promise<string> {
   return stdout
 }
 
+test('open prints the page of an object, and opens it in the browser', async () => {
+  const folder = temporaryDirectory()
+  mkdirSync(folder, { recursive: true })
+  const seen = join(folder, 'seen')
+  for (const name of ['xdg-open', 'open'])
+    writeFileSync(join(folder, name), `#!/bin/sh\nprintf '%s' "$1" > '${seen}'\n`, { mode: 0o755 })
+  const page = `${baseUrl}/console/default/endpoints/tree%2F1`
+  const environment = { ...userFolder, PATH: `${folder}:${process.env.PATH}` }
+  const { code, stdout, stderr } = await commands(['open', 'endpoints', 'tree/1'], { directory, environment })
+  assert.deepEqual([code, stdout, stderr], [0, `${page}\n`, ''])
+  await eventually(() => assert.equal(readFileSync(seen, 'utf8'), page))
+  assert.equal(await output('open', 'tenants', '--no-browser'), `${baseUrl}/console/platform/tenants\n`)
+  const wrong = await waypost('open', 'endpoint', 'tree-1')
+  assert.deepEqual([wrong.code, /no page of endpoint/.test(wrong.stderr)], [2, true])
+  assert.equal((await elsewhere(['open', 'endpoints'])).code, 4)
+})
+
 test('objects are created, listed in every format, changed and deleted', async () => {
   assert.equal(
     await output('applications', 'create', '--name', 'orchard', '--display-name', 'Obst & Nüsse'),

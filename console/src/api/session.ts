@@ -43,35 +43,31 @@ const renewSecondsBefore = 60
 /** A renewal that fails because the platform does not answer is tried again after this time. */
 const renewAgainMs = 5_000
 
-export function createSession(tenant: string): Session {
-  const listeners = new Set<() => void>()
-  const channel = openChannel()
-  let state: SessionState = { kind: 'starting' }
+/** The tokens of the session, and their renewal. */
+interface Keeper {
+  current(): Tokens | undefined
+  keep(fresh: Tokens): Tokens
+  /** Renews the tokens once for all callers: by the refresh token, or by the provider's session. */
+  renew(): Promise<Tokens>
+  /** Tries until the platform answers; requests of the page say meanwhile what is wrong. */
+  renewInBackground(): void
+  forget(): void
+}
+
+function createKeeper(connect: () => Promise<Provider>, on: { kept(): unknown; ended(): unknown }): Keeper {
   let tokens: Tokens | undefined
-  let secondsAhead = 0
-  const connect = retried(async () => {
-    const provider = await openProvider(tenant)
-    secondsAhead = provider.secondsAhead
-    return provider
-  })
   let renewal: Promise<Tokens> | undefined
   let timer: ReturnType<typeof setTimeout> | undefined
-
-  function become(next: SessionState) {
-    state = next
-    for (const listener of listeners) listener()
-  }
 
   function keep(fresh: Tokens): Tokens {
     tokens = fresh
     clearTimeout(timer)
     const lifetimeMs = fresh.expiresAt - Date.now()
     timer = setTimeout(renewInBackground, Math.max(1000, lifetimeMs - marginMs(lifetimeMs)))
-    if (state.kind !== 'signed-in') become({ kind: 'signed-in' })
+    on.kept()
     return fresh
   }
 
-  /** Renews the tokens once for all callers: by the refresh token, or by the provider's session. */
   function renew(): Promise<Tokens> {
     renewal ??= renewNow().finally(() => {
       renewal = undefined
@@ -79,10 +75,10 @@ export function createSession(tenant: string): Session {
     return renewal
   }
 
-  /** Tries until the platform answers; requests of the page say meanwhile what is wrong. The end of the session is a state of its own. */
   function renewInBackground() {
     clearTimeout(timer)
     renew().catch((error) => {
+      // The end of the session is a state, which the page shows.
       if (!(error instanceof SessionEndedError)) timer = setTimeout(renewInBackground, renewAgainMs)
     })
   }
@@ -92,7 +88,7 @@ export function createSession(tenant: string): Session {
     const fresh = (await refreshed(connected)) ?? (await connected.signInSilently())
     if (fresh) return keep(fresh)
     forget()
-    if (state.kind === 'signed-in') become({ kind: 'expired' })
+    on.ended()
     throw new SessionEndedError('Your session has ended')
   }
 
@@ -109,13 +105,36 @@ export function createSession(tenant: string): Session {
     clearTimeout(timer)
   }
 
+  return { current: () => tokens, keep, renew, renewInBackground, forget }
+}
+
+export function createSession(tenant: string): Session {
+  const listeners = new Set<() => void>()
+  const channel = openChannel()
+  let state: SessionState = { kind: 'starting' }
+  let secondsAhead = 0
+  const connect = retried(async () => {
+    const provider = await openProvider(tenant)
+    secondsAhead = provider.secondsAhead
+    return provider
+  })
+  const tokens = createKeeper(connect, {
+    kept: () => state.kind !== 'signed-in' && become({ kind: 'signed-in' }),
+    ended: () => state.kind === 'signed-in' && become({ kind: 'expired' }),
+  })
+
+  function become(next: SessionState) {
+    state = next
+    for (const listener of listeners) listener()
+  }
+
   async function start({ returned = false, silent = false }: { returned?: boolean; silent?: boolean }) {
     become({ kind: 'starting' })
     try {
       const connected = await connect()
       const fresh = await connected.signInSilently()
       if (fresh) {
-        keep(fresh)
+        tokens.keep(fresh)
         if (returned) channel?.postMessage({ kind: 'signed-in', tenant } satisfies Message)
       } else if (silent) become({ kind: 'signed-out' })
       else if (returned) become({ kind: 'no-cookies' })
@@ -127,8 +146,8 @@ export function createSession(tenant: string): Session {
 
   const receive = ({ data }: MessageEvent<Message>) => {
     if (data.tenant !== tenant || state.kind === 'starting') return
-    if (data.kind === 'signed-in') return state.kind === 'signed-in' ? undefined : renewInBackground()
-    forget()
+    if (data.kind === 'signed-in') return state.kind === 'signed-in' ? undefined : tokens.renewInBackground()
+    tokens.forget()
     become({ kind: 'signed-out' })
   }
   if (channel) channel.onmessage = receive
@@ -145,19 +164,20 @@ export function createSession(tenant: string): Session {
     async token(rejected) {
       if (state.kind === 'signed-out') throw new SessionEndedError('You are signed out')
       if (state.kind === 'expired') throw new SessionEndedError('Your session has ended')
-      const isGood = tokens !== undefined && tokens.accessToken !== rejected && tokens.expiresAt > Date.now() + 5000
-      return (isGood ? tokens! : await renew()).accessToken
+      const known = tokens.current()
+      const isGood = known && known.accessToken !== rejected && known.expiresAt > Date.now() + 5000
+      return (isGood ? known : await tokens.renew()).accessToken
     },
     async signOut() {
-      const last = tokens
-      forget()
+      const last = tokens.current()
+      tokens.forget()
       become({ kind: 'signed-out' })
       channel?.postMessage({ kind: 'signed-out', tenant } satisfies Message)
       if (last) await (await connect()).signOut(last)
     },
     signInAgain: async (where) => (where === 'here' ? goToSignIn(await connect()) : openSignIn(tenant)),
     close() {
-      forget()
+      tokens.forget()
       channel?.close()
     },
   }

@@ -1,0 +1,83 @@
+/** Opens the console's page of an object, or the list of a noun, in the browser. */
+import { parseArgs } from 'node:util'
+import { choose } from './api/connection.ts'
+import { usageError } from './api/errors.ts'
+import { visible } from './api/visible.ts'
+import { openBrowser } from './open-browser.ts'
+import { print } from './output.ts'
+
+export const usage = `usage: waypost open [<noun> [<id>]] [--no-browser]
+
+  waypost open                       the overview
+  waypost open endpoints             the list of endpoints
+  waypost open endpoints meter-1     one endpoint
+  waypost open software meadow 1.0   an object that is named by two ids
+
+  --no-browser   print the address only
+`
+
+/** Paths of pages by the noun of the API, without and with ids, each of which fills in a colon. A test compares them with those of the console. */
+export const pages: Record<string, { paths: readonly string[]; realm?: 'platform' }> = {
+  overview: { paths: ['/'] },
+  connect: { paths: ['/connect'] },
+  endpoints: { paths: ['/endpoints', '/endpoints/:'] },
+  'endpoint-filters': { paths: ['/filters', '/filters/:/:'] },
+  map: { paths: ['/map'] },
+  assets: { paths: ['/assets', '/assets/:'] },
+  jobs: { paths: ['/jobs', '/jobs/:'] },
+  explore: { paths: ['/explore'] },
+  commands: { paths: ['/commands'] },
+  configurations: { paths: ['/configuration'] },
+  software: { paths: ['/software', '/software/:/:'] },
+  rules: { paths: ['/rules', '/rules/:'] },
+  alerts: { paths: ['/alerts', '/alerts/:'] },
+  applications: { paths: ['/applications', '/applications/:'] },
+  'basic-credentials': { paths: ['/credentials'] },
+  'x509-credentials': { paths: ['/credentials'] },
+  lorawan: { paths: ['/lorawan'] },
+  'vpn-clients': { paths: ['/vpn', '/vpn/:'] },
+  users: { paths: ['/users', '/users/:'] },
+  roles: { paths: ['/roles', '/roles/:'] },
+  'api-keys': { paths: ['/api-keys'] },
+  'audit-records': { paths: ['/audit'] },
+  account: { paths: ['/account'] },
+  tenants: { paths: ['/tenants', '/tenants/:'], realm: 'platform' },
+  nodes: { paths: ['/platform/nodes'], realm: 'platform' },
+  backups: { paths: ['/platform/backups'], realm: 'platform' },
+  settings: { paths: ['/platform/settings'], realm: 'platform' },
+}
+
+const placesIn = (path: string) => path.split(':').length - 1
+
+/** Returns the path of the page below the console of the tenant. */
+export function pagePath(noun: string, ids: readonly string[]): { path: string; realm?: 'platform' } {
+  const page = Object.hasOwn(pages, noun) ? pages[noun] : undefined
+  if (!page)
+    throw usageError(`the console has no page of ${visible(noun)}; it has ${Object.keys(pages).sort().join(', ')}`)
+  if (ids.some((id) => id === '' || id === '.' || id === '..')) throw usageError('an id is empty, or only dots')
+  const path = page.paths.find((one) => placesIn(one) === ids.length)
+  if (path === undefined) {
+    const numbers = page.paths.map(placesIn).join(' or ')
+    throw usageError(`${noun} takes ${numbers} ids, not ${ids.length}\n\n${usage}`)
+  }
+  const rest = [...ids]
+  return {
+    path: path.replaceAll(':', () => encodeURIComponent(rest.shift()!)),
+    ...(page.realm && { realm: page.realm }),
+  }
+}
+
+export async function run(args: string[]): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: { 'no-browser': { type: 'boolean', default: false }, context: { type: 'string' } },
+  })
+  const [noun = 'overview', ...ids] = positionals
+  const { path, realm } = pagePath(noun, ids)
+  const { url, tenant } = choose({ context: values.context })
+  const address = `${url.replace(/\/+$/, '')}/console/${encodeURIComponent(realm ?? tenant)}${path}`
+  print(address)
+  if (!values['no-browser']) openBrowser(address)
+  return 0
+}
