@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { before, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { checkAccessibility, checkNarrow, openConsole, settled, type TestConsole } from '../harness/console.ts'
+import { eventually } from '../harness/eventually.ts'
 
 let console_: TestConsole
 let page: Page
@@ -176,7 +177,97 @@ test('a default configuration is changed after its difference is shown; a change
   await page.getByRole('button', { name: 'Save and send' }).click()
   await page.getByText('Configuration saved').waitFor()
   assert.deepEqual(await current(), { interval: 30 })
-  await page.getByRole('link', { name: 'Statuses' }).click()
+  await page.getByRole('link', { name: 'Statuses', exact: true }).click()
   await page.getByRole('link', { name: 'pump-1' }).waitFor()
+})
+
+/** Gives the version a schema of configurations. */
+async function setSchema(schema: object) {
+  const versions = { 'pumps-v1': { endpointConfigurationSchema: JSON.stringify(schema) } }
+  const body = { ecr: { platform: { applications: { pumps: { versions } } } } }
+  const answer = await console_.api('PUT /api/v1/app-configs/applications/pumps/app-versions/pumps-v1', body)
+  assert.equal(answer.status, 204)
+}
+
+test('a configuration is edited by a form from its schema; unknown keys stay, and errors stand at their fields', async () => {
+  const path = '/ecr/api/v1/app-versions/pumps-v1'
+  await console_.api(`PUT ${path}`, { interval: 30, vendor: { mode: [1.23456, null] } })
+  await setSchema({
+    type: 'object',
+    required: ['interval'],
+    properties: {
+      interval: { type: 'integer', title: 'Interval <b>in s</b>', minimum: 10 },
+      pump: { oneOf: [{ const: 'off' }, { type: 'object', title: 'On', properties: { speed: { type: 'number' } } }] },
+      note: { type: ['string', 'null'], maxLength: 5 },
+    },
+  })
+  const current = async () => JSON.parse((await console_.api(`GET ${path}`)).body.config)
+  await page.goto(console_.address('/configuration?application=pumps&version=pumps-v1'))
+  await settled(page)
+  const interval = page.getByRole('textbox', { name: /^Interval <b>in s<\/b>/ })
+  await interval.fill('5')
+  await checkAccessibility(page, 'form of a configuration')
+  await checkNarrow(page, 'form of a configuration')
+  console_.expect(/422/)
+  await page.getByRole('button', { name: 'Save and send' }).click()
+  await page.getByText('must be >= 10', { exact: true }).waitFor()
+  assert.equal(await interval.inputValue(), '5')
+  await interval.fill('45')
+  await page.getByRole('button', { name: /Not set pump/ }).click()
+  await page.getByRole('option', { name: 'On' }).click()
+  await page.getByRole('textbox', { name: /^speed/ }).fill('0.12345')
+  await page.getByText('added: "speed": 0.12345').waitFor()
+  const other = page.getByRole('textbox', { name: /^Other keys/ })
+  await other.focus()
+  await page.keyboard.press('Control+End')
+  await page.keyboard.insertText(',')
+  await page.getByText('A text in the form is not valid JSON.').waitFor()
+  await page.getByRole('button', { name: 'Save and send' }).click()
+  assert.equal((await current()).interval, 30)
+  await page.keyboard.press('Control+End')
+  await other.focus()
+  await page.keyboard.press('Control+End')
+  await page.keyboard.press('Backspace')
+  await page.getByRole('button', { name: 'Save and send' }).click()
+  await page.getByText('Configuration saved').waitFor()
+  assert.deepEqual(await current(), { interval: 45, vendor: { mode: [1.23456, null] }, pump: { speed: 0.12345 } })
+})
+
+test('one configuration is given to chosen endpoints and to a filter, and its statuses are shown', async () => {
+  const own = async () => {
+    const { body } = await console_.api('GET /ecr/api/v1/endpoints/pump-1/app-versions/pumps-v1')
+    return JSON.parse(body.config)
+  }
+  await page.goto(console_.address('/configuration?application=pumps&version=pumps-v1&tab=apply'))
+  await settled(page)
+  await page.getByRole('textbox', { name: /^Interval/ }).fill('77')
+  await page.getByRole('button', { name: 'Save and send' }).click()
+  await page.getByText('Choose who gets the configuration.').waitFor()
+  await page.getByRole('button', { name: /^Endpoints: / }).click()
+  await page.getByRole('option', { name: 'pump-1' }).click()
+  await page.keyboard.press('Escape')
+  await checkAccessibility(page, 'apply a configuration')
+  await checkNarrow(page, 'apply a configuration')
+  await page.getByRole('button', { name: 'Save and send' }).click()
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Save and send' }).click()
+  await page.getByRole('link', { name: 'Watch their statuses' }).waitFor()
+  assert.equal((await own()).interval, 77)
+  await page.getByRole('link', { name: 'Watch their statuses' }).click()
+  await page.getByText('Only one configuration is shown.').waitFor()
+  await page.getByRole('button', { name: 'Not sent 1' }).waitFor()
+
+  const filters = '/epr/api/v1/applications/pumps/filters'
+  const { id } = (await console_.api(`POST ${filters}`, { name: 'all pumps', documentQuery: {} })).body
+  await eventually(async () => assert.equal((await console_.api(`GET ${filters}/${id}`)).body.status, 'active'))
+  await page.goto(console_.address('/configuration?application=pumps&version=pumps-v1&tab=apply'))
+  await settled(page)
+  await page.getByRole('button', { name: 'A filter' }).click()
+  await page.getByRole('button', { name: /Filter filterId/ }).click()
+  await page.getByRole('option', { name: 'all pumps' }).click()
+  await page.getByRole('textbox', { name: /^Interval/ }).fill('88')
+  await page.getByRole('button', { name: 'Save and send' }).click()
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Save and send' }).click()
+  await page.getByRole('link', { name: 'Watch their statuses' }).waitFor()
+  assert.equal((await own()).interval, 88)
   assert.deepEqual(console_.problems, [])
 })

@@ -85,6 +85,7 @@ const pages: [path: string, heading: string | RegExp][] = [
   ['/commands?application=meters&state=EXPIRED', 'Commands'],
   ['/configuration', 'Configuration'],
   ['/configuration?tab=statuses&status=FAILED', 'Configuration'],
+  ['/configuration?tab=apply', 'Configuration'],
   ['/software', 'Software'],
   ['/software?tab=endpoints&state=failed', 'Software'],
   ['/software/meters/1.0.0', '1.0.0'],

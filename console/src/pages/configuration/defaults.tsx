@@ -1,5 +1,6 @@
-/** The default configuration of a version: text, difference before saving, deletion. */
+/** The default configuration of a version: form or text, difference before saving, deletion. */
 import { type FormEvent, useState } from 'react'
+import { useConfigurationSchema } from '../../api/configuration-schema.ts'
 import { useMay } from '../../api/me.ts'
 import type { ItemOf } from '../../api/operation-types.ts'
 import { useChange, useList } from '../../api/query.ts'
@@ -9,9 +10,9 @@ import { Card, Loading } from '../../parts/card.tsx'
 import { CodeView } from '../../parts/code-view.tsx'
 import { ConfirmDelete } from '../../parts/confirm-delete.tsx'
 import { Difference } from '../../parts/difference.tsx'
-import { SelectField } from '../../parts/fields.tsx'
-import { JsonField, parseJson } from '../../parts/json-field.tsx'
+import { SelectField, TextField } from '../../parts/fields.tsx'
 import { ErrorNote, Note } from '../../parts/notes.tsx'
+import { type JsonDraft, prettyJson, SchemaEditor, useJsonDraft } from '../../parts/schema/schema-editor.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useToast } from '../../parts/toast.tsx'
 import { texts } from './texts.ts'
@@ -25,13 +26,6 @@ interface Props {
   onName(name: string): void
 }
 
-/** The text as people read it; a text that is no JSON stays as it is. */
-function pretty(config: string | undefined): string {
-  if (config === undefined) return ''
-  const { value, problem } = parseJson(config)
-  return problem === undefined ? JSON.stringify(value, null, 2) : config
-}
-
 export function Defaults(props: Props) {
   const { appVersionName, name, onName } = props
   const list = useList('configurations.defaults.list', { appVersionName })
@@ -41,18 +35,45 @@ export function Defaults(props: Props) {
   const names = [...new Set(['default', name, ...list.items.map((configuration) => configuration.name)])]
   return (
     <>
-      {names.length > 1 && (
+      <div className="filter-bar">
         <SelectField
           label={texts.name}
           name="name"
           value={name}
           onChange={onName}
           options={names.map((value) => ({ value, label: value }))}
-          isRequired
+          isCompact
         />
-      )}
+        <NewName onName={onName} />
+      </div>
       <Editor {...props} current={current} />
     </>
+  )
+}
+
+/** A version can have several configurations; a new one begins with its name. */
+function NewName({ onName }: { onName(name: string): void }) {
+  const [isOpen, setOpen] = useState(false)
+  const [name, setName] = useState('')
+  if (!isOpen)
+    return (
+      <Button icon="plus" onPress={() => setOpen(true)}>
+        {texts.newName}
+      </Button>
+    )
+  return (
+    <form
+      className="inline-form"
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (name.trim() === '') return
+        onName(name.trim())
+        setOpen(false)
+      }}
+    >
+      <TextField label={texts.newName} value={name} onChange={setName} isCompact isRequired mono autoFocus />
+      <Button type="submit">{texts.open}</Button>
+    </form>
   )
 }
 
@@ -60,8 +81,9 @@ function Editor({ appName, appVersionName, name, current }: Props & { current: C
   const may = useMay()
   const resource = `application-${appName}`
   const mayChange = may('application:endpoint-config:update', resource)
-  const before = pretty(current?.config)
-  const [typed, setTyped] = useState<string>()
+  const before = current ? prettyJson(current.config) : ''
+  const stored = useJsonDraft(before)
+  const schema = useConfigurationSchema(appName, appVersionName)
   // The version that was read when typing began; later readings must not hide a change of another caller.
   const [base, setBase] = useState<{ etag: string | undefined }>()
   const [wrong, setWrong] = useState<string>()
@@ -69,8 +91,7 @@ function Editor({ appName, appVersionName, name, current }: Props & { current: C
   const change = useChange('configurations.defaults.update')
   const toast = useToast()
   const etagOf = (configuration: Configuration | undefined) => configuration && `"${configuration.configId}"`
-  const shown = typed ?? before
-  const { value, problem } = parseJson(shown)
+  const { value, problem } = stored
   async function submit(event: FormEvent) {
     event.preventDefault()
     setWrong(problem)
@@ -82,13 +103,23 @@ function Editor({ appName, appVersionName, name, current }: Props & { current: C
     setConflict(outcome.kind === 'conflict')
     if (outcome.kind === 'conflict') setBase(undefined)
     if (outcome.kind !== 'done') return
-    setTyped(undefined)
+    stored.reset()
     setBase(undefined)
     toast(texts.saved)
   }
-  function type(text: string) {
-    setTyped(text)
+  const begin = () => {
     if (!base) setBase({ etag: etagOf(current) })
+  }
+  const draft: JsonDraft = {
+    ...stored,
+    setText(text) {
+      begin()
+      stored.setText(text)
+    },
+    setValue(next) {
+      begin()
+      stored.setValue(next)
+    },
   }
   if (!mayChange)
     return (
@@ -101,12 +132,13 @@ function Editor({ appName, appVersionName, name, current }: Props & { current: C
       <Card title={texts.text}>
         <form className="form" onSubmit={(event) => void submit(event)}>
           {!current && <p className="quiet">{texts.none}</p>}
-          <JsonField
+          <SchemaEditor
             label={texts.text}
             name="config"
-            value={shown}
-            onChange={type}
+            schema={schema}
+            draft={draft}
             description={texts.textNote}
+            violations={change.problem?.violations}
             problem={wrong}
           />
           {isConflict && <Note tone="warn">{texts.conflict}</Note>}
@@ -116,14 +148,14 @@ function Editor({ appName, appVersionName, name, current }: Props & { current: C
             {current && may('application:endpoint-config:delete', resource) && (
               <DeleteDefault appVersionName={appVersionName} name={name} />
             )}
-            <Button look="primary" type="submit" isBusy={change.isRunning} isDisabled={shown === before}>
+            <Button look="primary" type="submit" isBusy={change.isRunning} isDisabled={!draft.isChanged}>
               {texts.save}
             </Button>
           </div>
         </form>
       </Card>
       <Card title={texts.changes}>
-        <Difference label={texts.changes} before={before} after={shown} />
+        <Difference label={texts.changes} before={before} after={draft.text} />
         {current && (
           <p className="quiet">
             {texts.changed} <Time value={current.updatedDate} style="full" />

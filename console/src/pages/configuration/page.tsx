@@ -1,6 +1,7 @@
-/** Default configuration of a version as text with its difference, and the statuses of its endpoints. */
+/** Default configuration of a version, one configuration for some endpoints, and the statuses of all. */
 import { useLocation } from 'wouter'
 import { useApplicationChoice } from '../../api/application-choice.ts'
+import { useMay } from '../../api/me.ts'
 import { oneOf, text, useAddressState } from '../../parts/address-state.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
 import { SelectField } from '../../parts/fields.tsx'
@@ -9,11 +10,12 @@ import { LinkButton } from '../../parts/link.tsx'
 import { EmptyState, ErrorNote } from '../../parts/notes.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
 import { Tabs } from '../../parts/tabs.tsx'
+import { Apply } from './apply.tsx'
 import { Defaults } from './defaults.tsx'
 import { Statuses, statuses } from './statuses.tsx'
 import { texts } from './texts.ts'
 
-const tabIds = ['defaults', 'statuses'] as const
+const tabIds = ['defaults', 'apply', 'statuses'] as const
 const useView = () =>
   useAddressState({
     tab: oneOf(tabIds, 'defaults'),
@@ -22,6 +24,7 @@ const useView = () =>
     name: text('default'),
     status: oneOf(statuses, 'ALL'),
     endpoint: text(),
+    config: text(),
   })
 
 export default function ConfigurationPage() {
@@ -30,6 +33,9 @@ export default function ConfigurationPage() {
   const choice = useApplicationChoice(address.values.application)
   const appVersionName = address.values.version === '' ? (choice.versions[0] ?? '') : address.values.version
   const [path] = useLocation()
+  const may = useMay()
+  const mayChange = may('application:endpoint-config:update', `application-${choice.application}`)
+  const tabs = tabIds.filter((id) => id !== 'apply' || mayChange)
   const toTab = (id: (typeof tabIds)[number]) => {
     const { application, version } = address.values
     const words = new URLSearchParams({
@@ -47,8 +53,8 @@ export default function ConfigurationPage() {
         lead={texts.lead}
         actions={
           <AsCommand
-            operation={tab === 'defaults' ? 'configurations.defaults.get' : 'configurations.statuses.list'}
-            args={{ appVersionName, ...(tab === 'defaults' && { name }) }}
+            operation={tab === 'statuses' ? 'configurations.statuses.list' : 'configurations.defaults.get'}
+            args={{ appVersionName, ...(tab !== 'statuses' && { name }) }}
           />
         }
       />
@@ -56,7 +62,7 @@ export default function ConfigurationPage() {
       <Tabs
         label={texts.tabs.label}
         current={tab}
-        tabs={tabIds.map((id) => ({ id, title: texts.tabs[id], to: toTab(id) }))}
+        tabs={tabs.map((id) => ({ id, title: texts.tabs[id], to: toTab(id) }))}
       >
         <FilterBar address={{ ...address, isChanged: false }}>
           <SelectField
@@ -91,6 +97,9 @@ export default function ConfigurationPage() {
             name={name}
             onName={(name) => address.set({ name })}
           />
+        )}
+        {appVersionName !== '' && tab === 'apply' && mayChange && (
+          <Apply key={appVersionName} appName={choice.application} appVersionName={appVersionName} />
         )}
         {appVersionName !== '' && tab === 'statuses' && <Statuses appVersionName={appVersionName} address={address} />}
       </Tabs>

@@ -8,7 +8,7 @@ import { DataTable } from '../../parts/data-table.tsx'
 import type { Column } from '../../parts/data-table-types.ts'
 import { SearchBox } from '../../parts/filter-bar.tsx'
 import { Link } from '../../parts/link.tsx'
-import { EmptyState } from '../../parts/notes.tsx'
+import { EmptyState, Note } from '../../parts/notes.tsx'
 import { Segments } from '../../parts/segments.tsx'
 import { Text } from '../../parts/text.tsx'
 import { Time } from '../../parts/time.tsx'
@@ -60,18 +60,34 @@ const columns: Column<Row>[] = [
   },
 ]
 
+/** How many endpoints have each status. Each number is the total of a list of one. */
+function useStatusCounts(shared: ArgumentsOf<'configurations.statuses.list'>): Record<Status, number | undefined> {
+  const totalOf = (status: Exclude<Status, 'ALL'> | undefined) =>
+    // biome-ignore lint/correctness/useHookAtTopLevel: it is called the same number of times at each rendering
+    useList('configurations.statuses.list', { ...shared, size: 1, ...(status && { status }) }, { refreshMs }).total
+  return {
+    ALL: totalOf(undefined),
+    PENDING: totalOf('PENDING'),
+    DISPATCHED: totalOf('DISPATCHED'),
+    APPLIED: totalOf('APPLIED'),
+    FAILED: totalOf('FAILED'),
+  }
+}
+
 interface Props {
   appVersionName: string
-  address: AddressState<{ status: Status; endpoint: string }>
+  address: AddressState<{ status: Status; endpoint: string; config: string }>
 }
 
 export function Statuses({ appVersionName, address }: Props) {
-  const { status, endpoint } = address.values
-  const args: ArgumentsOf<'configurations.statuses.list'> = {
-    ...{ appVersionName, size: 100 },
-    ...(status !== 'ALL' && { status }),
+  const { status, endpoint, config } = address.values
+  const shared: ArgumentsOf<'configurations.statuses.list'> = {
+    ...{ appVersionName },
     ...(endpoint.trim() !== '' && { endpointId: endpoint.trim() }),
+    ...(config !== '' && { configId: config }),
   }
+  const args = { ...shared, size: 100, ...(status !== 'ALL' && { status }) }
+  const counts = useStatusCounts(shared)
   const list = useList('configurations.statuses.list', args, { refreshMs })
   const isFiltered = status !== 'ALL' || endpoint.trim() !== ''
   return (
@@ -80,11 +96,22 @@ export function Statuses({ appVersionName, address }: Props) {
         <SearchBox label={texts.search} value={endpoint} onChange={(endpoint) => address.set({ endpoint })} />
         <Segments
           label={texts.status}
-          options={statuses.map((value) => ({ value, label: texts.statuses[value] }))}
+          options={statuses.map((value) => ({ value, label: texts.statuses[value], count: counts[value] }))}
           value={status}
           onChange={(status) => address.set({ status })}
         />
       </div>
+      {config !== '' && (
+        <Note
+          action={
+            <Button size="small" onPress={() => address.set({ config: '' })}>
+              {texts.allConfigurations}
+            </Button>
+          }
+        >
+          {texts.oneConfiguration}
+        </Note>
+      )}
       <DataTable
         label={texts.tabs.statuses}
         list={list}

@@ -1,10 +1,12 @@
+import { count } from '../../parts/texts.ts'
+
 export const texts = {
   title: 'Configuration',
   lead: 'What devices of a version get as their configuration, and whether they have applied it.',
   application: 'Application',
   version: 'Version',
   name: 'Configuration',
-  tabs: { label: 'Parts of this page', defaults: 'Default', statuses: 'Statuses' },
+  tabs: { label: 'Parts of this page', defaults: 'Default', apply: 'Apply to some', statuses: 'Statuses' },
   noApplicationTitle: 'No applications yet',
   noApplicationText: 'Configurations belong to a version of an application. Create one first.',
   noVersionTitle: 'No versions yet',
@@ -24,7 +26,32 @@ export const texts = {
   delete: 'Delete',
   what: (name: string, version: string) => `default configuration ${name} of ${version}`,
   deleted: 'Default configuration deleted',
+  newName: 'Another name',
+  open: 'Open',
+  // apply
+  applyLead:
+    'One configuration for some endpoints of the version. It counts instead of the default. All of them get it, or none if something is wrong.',
+  applyTo: 'Who gets it',
+  applyTargets: { endpoints: 'Endpoints', filter: 'A filter' },
+  chooseEndpoints: 'Choose endpoints…',
+  chosenEndpoints: (number: number) => (number === 1 ? '1 endpoint' : `${count(number)} endpoints`),
+  filter: 'Filter',
+  newFilter: 'New filter',
+  noFilters: 'The application has no filters yet.',
+  applyText: 'Configuration',
+  applyNobody: 'Choose who gets the configuration.',
+  applyTitle: 'Send this configuration?',
+  applyEndpoints: (number: number) =>
+    number === 1
+      ? 'One endpoint gets it, at once if it is connected.'
+      : `${count(number)} endpoints get it, at once if they are connected.`,
+  applyFilter: 'All endpoints that match the filter now get it, at once if they are connected. Later ones do not.',
+  applied: (number: number) =>
+    number === 1 ? '1 endpoint has this configuration now' : `${count(number)} endpoints have this configuration now`,
+  toStatuses: 'Watch their statuses',
   // statuses
+  oneConfiguration: 'Only one configuration is shown.',
+  allConfigurations: 'Show all',
   statuses: { ALL: 'All', PENDING: 'Not sent', DISPATCHED: 'Sent', APPLIED: 'Applied', FAILED: 'Failed' },
   status: 'Status',
   columns: {

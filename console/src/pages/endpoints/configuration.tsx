@@ -1,5 +1,6 @@
 /** The configuration of an endpoint against the one that the device has applied, with their difference. */
 import { useState } from 'react'
+import { useConfigurationSchema } from '../../api/configuration-schema.ts'
 import type { ItemOf } from '../../api/operation-types.ts'
 import { useChange, useGet, useList } from '../../api/query.ts'
 import { text, useAddressState } from '../../parts/address-state.ts'
@@ -8,9 +9,10 @@ import { Badge, type Tone } from '../../parts/badge.tsx'
 import { Button } from '../../parts/button.tsx'
 import { Card, Facts, Loading } from '../../parts/card.tsx'
 import { ConflictDialog } from '../../parts/conflict-dialog.tsx'
-import { JsonField, parseJson } from '../../parts/json-field.tsx'
+import { parseJson } from '../../parts/json-field.tsx'
 import { JsonView } from '../../parts/json-view.tsx'
 import { EmptyState, ErrorNote, Note } from '../../parts/notes.tsx'
+import { SchemaEditor, useJsonDraft } from '../../parts/schema/schema-editor.tsx'
 import { Segments } from '../../parts/segments.tsx'
 import { Text } from '../../parts/text.tsx'
 import { Time } from '../../parts/time.tsx'
@@ -201,7 +203,7 @@ function Comparison({
 }
 
 function Editor({
-  endpoint: { endpointId, appVersion },
+  endpoint: { endpointId, appName, appVersion },
   name,
   own,
   config,
@@ -210,14 +212,16 @@ function Editor({
   const args = { endpointId, appVersionName: appVersion.name, name }
   // Its version is known only if the endpoint has a configuration of its own.
   const read = useGet('configurations.endpoints.get', args, { enabled: own !== undefined })
-  const [typed, setTyped] = useState(() => JSON.stringify(valueOfConfig(config) ?? {}, null, 2))
+  const [before] = useState(() => JSON.stringify(valueOfConfig(config) ?? {}, null, 2))
+  const draft = useJsonDraft(before)
+  const schema = useConfigurationSchema(appName, appVersion.name)
   const [etag, setEtag] = useState<string>()
   const [theirs, setTheirs] = useState<string>()
   const [wrong, setWrong] = useState<string>()
   const save = useChange('configurations.endpoints.update')
   const toast = useToast()
   async function run() {
-    const { value, problem } = parseJson(typed)
+    const { value, problem } = draft
     setWrong(problem)
     if (problem !== undefined) return
     const outcome = await save.run({ ...args, body: value }, { ifMatch: etag ?? (own ? read.etag : undefined) })
@@ -233,20 +237,19 @@ function Editor({
   return (
     <Card title={texts.configured}>
       <div className="form">
-        <JsonField
+        <SchemaEditor
           label={texts.configJson}
           name={name}
-          value={typed}
-          onChange={setTyped}
+          schema={schema}
+          draft={draft}
+          before={before}
           description={texts.configNote}
+          violations={save.problem?.violations}
           problem={wrong}
         />
         {save.problem && <ErrorNote problem={save.problem} />}
         <div className="form-actions">
-          <AsCommand
-            operation="configurations.endpoints.update"
-            args={{ ...args, body: parseJson(typed).value ?? {} }}
-          />
+          <AsCommand operation="configurations.endpoints.update" args={{ ...args, body: draft.value ?? {} }} />
           <Button onPress={onClose}>{texts.cancel}</Button>
           <Button look="primary" onPress={() => void run()} isBusy={save.isRunning}>
             {texts.save}
@@ -255,7 +258,7 @@ function Editor({
       </div>
       <ConflictDialog
         isOpen={theirs !== undefined}
-        fields={[{ name, theirs, yours: typed }]}
+        fields={[{ name, theirs, yours: draft.text }]}
         onClose={() => setTheirs(undefined)}
         onTakeTheirs={onClose}
         onKeepYours={() => {
