@@ -180,13 +180,13 @@ test('MQTT 5: answers carry the correlation data and go to a response topic of t
   const foreign = await aProvisionedEndpoint()
   const sensor = await device({ protocolVersion: 5 })
   const correlationData = Buffer.from('c-1')
-  const ask = (responseTopic: string, topic = `${prefix}/json/1`) =>
+  const request = (responseTopic: string, topic = `${prefix}/json/1`) =>
     sensor.publish(topic, '1', { qos: 1, properties: { responseTopic, correlationData } })
-  await ask(`${prefix}/replies`)
+  await request(`${prefix}/replies`)
   assert.deepEqual((await sensor.receives(`${prefix}/replies`)).packet.properties?.correlationData, correlationData)
-  await ask(`${prefix}/replies`, `${prefix}/json`)
+  await request(`${prefix}/replies`, `${prefix}/json`)
   await sensor.receives(`${prefix}/replies`)
-  await ask(`${foreign.prefix}/replies`)
+  await request(`${foreign.prefix}/replies`)
   assert.deepEqual(
     (await sensor.receives(`${prefix}/json/1/status`)).packet.properties?.correlationData,
     correlationData,

@@ -16,9 +16,9 @@ const me = `GET ${root}/me`
 async function aProvider() {
   const keys: JWK[] = []
   const signers = new Map<string, CryptoKey>()
-  const asked: string[] = []
+  const requests: string[] = []
   const server = createServer((request, response) => {
-    asked.push(request.url!)
+    requests.push(request.url!)
     const answer = provider.answers[request.url!]
     if (answer === undefined) response.writeHead(404).end()
     else if (typeof answer === 'function') answer(response)
@@ -32,7 +32,7 @@ async function aProvider() {
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}/realms/theirs`
   const provider = {
     issuer,
-    asked,
+    requests,
     keys,
     answers: {
       '/realms/theirs/.well-known/openid-configuration': { issuer, jwks_uri: `${issuer}/certs` },
@@ -153,11 +153,11 @@ describe('tokens of an external issuer', () => {
     const rotating = await aProvider()
     await register(rotating)
     for (let n = 0; n < 5; n++) assert.equal(await statusOf(await rotating.token({ n })), 200)
-    assert.equal(rotating.asked.length, 2)
+    assert.equal(rotating.requests.length, 2)
     await rotating.addKey('two')
     // Unknown key ids cause no further fetch before the cooldown is over.
     for (let n = 0; n < 5; n++) assert.equal(await statusOf(await rotating.token({ n }, 'two')), 401)
-    assert.equal(rotating.asked.length, 2)
+    assert.equal(rotating.requests.length, 2)
 
     const { kit } = waypost
     const impatient = createExternalIssuers(kit, { failureMs: 0, rotationMs: 0 })
@@ -191,7 +191,7 @@ describe('tokens of an external issuer', () => {
       await register(odd)
       odd.answers = answers(odd.issuer)
       for (let n = 0; n < 3; n++) assert.equal(await statusOf(await odd.token({ n })), 401, what)
-      assert.ok(odd.asked.length <= 2, `${what}: asked ${odd.asked.length} times`)
+      assert.ok(odd.requests.length <= 2, `${what}: ${odd.requests.length} requests`)
     }
   })
 
@@ -237,9 +237,9 @@ describe('tokens of an external issuer', () => {
   test('an issuer on a private address is not fetched unless the operator allows it', async () => {
     const { kit } = waypost
     const careful = createExternalIssuers({ ...kit, platform: { ...kit.platform, allowPrivateAddresses: false } })
-    const before = provider.asked.length
+    const before = provider.requests.length
     await assert.rejects(careful.verify(await provider.token(), provider.issuer), Unauthenticated.is)
-    assert.equal(provider.asked.length, before)
+    assert.equal(provider.requests.length, before)
   })
 })
 

@@ -52,22 +52,22 @@ suite('a page of another origin', () => {
   test('a page of another origin gets nothing if no tenant knows its origin', async () => {
     for (const origin of ['https://evil.example', 'https://app.acme.example.evil.example', 'null']) {
       assert.equal(allowedIn(await usersOf(acme, origin)), null)
-      const asked = await preflight(origin)
-      assert.deepEqual([asked.status, allowedIn(asked)], [204, null])
+      const response = await preflight(origin)
+      assert.deepEqual([response.status, allowedIn(response)], [204, null])
     }
   })
 
-  test('a page of another origin can ask before a request, on every path and without credentials', async () => {
+  test('a page of another origin can send preflight requests, on every path and without credentials', async () => {
     for (const path of ['/iam/api/v1/users', '/api/v1/applications/unknown', '/kp1/v1/dcx/token/json']) {
-      const asked = await eventually(async () => {
+      const response = await eventually(async () => {
         const { status, headers } = await preflight('https://globex.example', path)
         assert.equal(allowedIn({ headers }), 'https://globex.example')
         return { status, headers }
       })
-      assert.equal(asked.status, 204)
-      assert.match(asked.headers.get('access-control-allow-methods')!, /PUT.*DELETE/)
-      assert.equal(asked.headers.get('access-control-allow-headers'), 'authorization, if-match')
-      assert.equal(asked.headers.get('vary'), 'Origin')
+      assert.equal(response.status, 204)
+      assert.match(response.headers.get('access-control-allow-methods')!, /PUT.*DELETE/)
+      assert.equal(response.headers.get('access-control-allow-headers'), 'authorization, if-match')
+      assert.equal(response.headers.get('vary'), 'Origin')
     }
     const injected = await preflight('https://globex.example', '/iam/api/v1/users', 'a b')
     assert.equal(injected.headers.get('access-control-allow-headers'), null)

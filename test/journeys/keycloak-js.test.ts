@@ -57,7 +57,7 @@ async function signIn(page: Page, path = '/') {
   await page.waitForFunction('globalThis.authenticated === true')
 }
 
-test('signs in, reads its tokens, refreshes them, calls the platform and signs out', async () => {
+test('the adapter signs in, reads its tokens, refreshes them, calls the platform and signs out', async () => {
   const page = await browser.newPage()
   const problems: string[] = []
   page.on('pageerror', (error) => problems.push(error.message))
@@ -83,7 +83,7 @@ test('signs in, reads its tokens, refreshes them, calls the platform and signs o
   await page.close()
 })
 
-test('finds an existing login silently, and notices when it ends elsewhere', async () => {
+test('the adapter finds an existing login silently, and notices when it ends elsewhere', async () => {
   const page = await browser.newPage()
   await signIn(page)
   const second = await browser.newPage()

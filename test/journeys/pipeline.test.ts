@@ -12,7 +12,7 @@ async function simulate(content: string) {
   return { file, ...(await runCommand(['pipeline', 'simulate', file])) }
 }
 
-test('documents are printed as the API answers them: changed, failed in their place, dropped; integers keep 64 bits', async () => {
+test('changed, failed and dropped documents are printed in their order, as the API answers them; integers keep 64 bits', async () => {
   const { code, stdout, stderr } = await simulate(`{
     "pipeline": {"processors": [
       {"drop": {"if": "ctx.skip == true"}},
@@ -36,7 +36,7 @@ test('documents are printed as the API answers them: changed, failed in their pl
 })
 
 const wrong: Record<string, [content: string, problem: RegExp]> = {
-  'a file that is no JSON': ['{"pipeline"', /the file is not JSON/],
+  'a file that is not JSON': ['{"pipeline"', /the file is not JSON/],
   'a file without documents': ['{"pipeline": {"processors": []}}', /docs must be a list/],
   'an unknown processor': [
     '{"pipeline": {"processors": [{"dance": {}}]}, "docs": []}',

@@ -18,14 +18,14 @@ const aFile = (name: string, text: string) => {
   return file
 }
 
-test('shows what an example returns and logs, and leaves no rule behind', async () => {
+test('`rules try` prints the value and the log of an example, and leaves no rule behind', async () => {
   const { code, stdout } = await tryRule(`${examples}/key-removed.js`, '--event', `${examples}/key-removed.json`)
   assert.equal(stdout, 'log: removed: owner\nreturned: true\n')
   assert.equal(code, 0)
   assert.equal((await ask('GET /re/api/v1/rules')).body.totalElements, 0)
 })
 
-test('shows what the actions of a rule would do', async () => {
+test('`rules try` prints what the actions of a rule would do', async () => {
   const idOf = async (path: string, body: object) =>
     (await ask(`POST /re/api/v1${path}`, body)).headers.get('location')!.split('/').at(-1)!
   const ruleId = await idOf('/rules', { name: 'r', expression: 'return false' })

@@ -56,7 +56,7 @@ const hostile: [name: string, text: string, expected: RegExp][] = [
   ['half of a JSON text', '{"a": ', /./],
 ]
 for (const [name, text, expected] of hostile)
-  test(`refuses ${name} in one sentence`, async () => {
+  test(`the command line refuses ${name} in one sentence`, async () => {
     await assert.rejects(parseDocument(text, 'file'), (error: Error) => {
       assert.match(error.message, expected)
       assert.ok(!error.message.includes('\n'))

@@ -68,7 +68,7 @@ const wrong: [argv: string[], expected: RegExp][] = [
   [['traffic.list', '--request-id', '1.5'], /--request-id: expected an integer, not 1.5/],
 ]
 for (const [[name, ...argv], expected] of wrong)
-  test(`refuses ${name} ${argv.join(' ')}`, () => {
+  test(`the command line refuses ${name} ${argv.join(' ')}`, () => {
     assert.throws(() => parse(name!, ...argv), expected)
   })
 

@@ -5,7 +5,7 @@ import { connected, connectPacket, rawClient } from '../../../test/harness/mqtt-
 import { openMqttServer } from '../../../test/harness/mqtt-server.ts'
 import type { Client, Verdict } from './host.ts'
 
-test('accepts MQTT 3.1, 3.1.1 and 5', async () => {
+test('the server accepts MQTT 3.1, 3.1.1 and 5', async () => {
   const { port } = await openMqttServer()
   for (const protocolVersion of [3, 4, 5] as const) {
     const { connack, send, next } = await connected(port, { protocolVersion, clientId: `v${protocolVersion}` })
@@ -39,7 +39,7 @@ test('announces its limits and features to MQTT 5 clients', async () => {
   )
 })
 
-test('sends response information to clients that request it', async () => {
+test('the server sends response information to clients that request it', async () => {
   const { port } = await openMqttServer({ offers: { responseInformation: 'kp1' } })
   const asks = { requestResponseInformation: true }
   assert.equal(
@@ -66,7 +66,7 @@ test('assigns a client id only if the protocol allows it', async () => {
   )
 })
 
-test('closes without a response if the first packet is not CONNECT or not MQTT', async () => {
+test('the server closes without a response if the first packet is not CONNECT or not MQTT', async () => {
   const waypost = await openMqttServer()
   const firsts = [
     'c000',
@@ -89,7 +89,7 @@ test('closes without a response if the first packet is not CONNECT or not MQTT',
   assert.equal(waypost.published.length, 0)
 })
 
-test('refuses unsupported protocol versions with their code', async () => {
+test('the server refuses unsupported protocol versions with their code', async () => {
   const { port, refused } = await openMqttServer()
   const newer = await rawClient(port, 5)
   newer.send('100d 0004 4d515454 06 02 003c 0001 70')
@@ -107,7 +107,7 @@ test('refuses unsupported protocol versions with their code', async () => {
   )
 })
 
-test('refuses a faulty CONNECT of MQTT 5 with its reason code', async () => {
+test('the server refuses a faulty CONNECT of MQTT 5 with its reason code', async () => {
   const { port, refused } = await openMqttServer()
   const faulty: [packet: string, code: number, reason: string][] = [
     ['100e 0004 4d515454 05 03 003c 00 0001 70', 0x81, 'malformed_packet'],
@@ -123,7 +123,7 @@ test('refuses a faulty CONNECT of MQTT 5 with its reason code', async () => {
   }
 })
 
-test('ends a connection that sends CONNECT twice', async () => {
+test('the server ends a connection that sends CONNECT twice', async () => {
   const { port, disconnected } = await openMqttServer()
   const client = await connected(port, { protocolVersion: 5 })
   client.send(connectPacket({ protocolVersion: 5 }))
@@ -135,7 +135,7 @@ test('ends a connection that sends CONNECT twice', async () => {
   )
 })
 
-test('refuses extended authentication', async () => {
+test('the server refuses extended authentication', async () => {
   const { port } = await openMqttServer()
   const client = await rawClient(port, 5)
   client.send(connectPacket({ protocolVersion: 5, properties: { authenticationMethod: 'SCRAM' } }))
@@ -146,7 +146,7 @@ test('refuses extended authentication', async () => {
   assert.equal((await other.next('disconnect')).reasonCode, 0x82)
 })
 
-test('encodes the verdict of the host for each version, and passes it the credentials once', async () => {
+test('the server encodes the verdict of the host for each version, and passes it the credentials once', async () => {
   let seen: Client | undefined
   let verdict: Verdict = { accepted: true, owner: 'o' }
   const waypost = await openMqttServer({
@@ -174,7 +174,7 @@ test('encodes the verdict of the host for each version, and passes it the creden
   assert.equal(seen!.password, undefined)
 })
 
-test('refuses with "unavailable" if the host fails, and continues', async () => {
+test('the server refuses with "unavailable" if the host fails, and continues', async () => {
   let failing = true
   const { port, refused } = await openMqttServer({
     host: {
@@ -193,7 +193,7 @@ test('refuses with "unavailable" if the host fails, and continues', async () => 
   await connected(port)
 })
 
-test('handles messages sent right after CONNECT, in their order, once the client is admitted', async () => {
+test('the server handles messages sent right after CONNECT, in their order, once the client is admitted', async () => {
   let admit = () => {}
   const { port, published } = await openMqttServer({
     host: {
@@ -233,7 +233,7 @@ test('a pipelined message of a refused client is never handled', async () => {
   assert.equal(published.length, 0)
 })
 
-test('closes connections whose CONNECT does not arrive or stays incomplete', async () => {
+test('the server closes connections whose CONNECT does not arrive or stays incomplete', async () => {
   const { port, refused, sessions } = await openMqttServer({ limits: { connectTimeoutSeconds: 1 } })
   const silent = await rawClient(port)
   const slow = await rawClient(port)
@@ -257,7 +257,7 @@ test('port checks are not recorded', async () => {
   assert.deepEqual(refused, [])
 })
 
-test('ends connections that are silent for one and a half keep-alive times', async () => {
+test('the server ends connections that are silent for one and a half keep-alive times', async () => {
   const { port, disconnected } = await openMqttServer()
   const silent = await connected(port, { keepalive: 1, clientId: 'silent', protocolVersion: 5 })
   const lively = await connected(port, { keepalive: 1, clientId: 'lively' })

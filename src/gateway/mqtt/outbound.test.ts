@@ -23,7 +23,7 @@ async function withClient(
   return { waypost: opened, client, connection: opened.connections.get('client')! }
 }
 
-test('sends messages of every QoS, with their properties', async () => {
+test('the server sends messages of every QoS, with their properties', async () => {
   const { client, connection } = await withClient({ protocolVersion: 5 })
   const properties = {
     payloadFormatIndicator: true,
@@ -59,7 +59,7 @@ test('messages of one turn leave in one write', async () => {
   assert.equal(chunks, 1)
 })
 
-test('sends no more unacknowledged messages than the receive maximum, and keeps their order', async () => {
+test('the server sends no more unacknowledged messages than the receive maximum, and keeps their order', async () => {
   const { client, connection } = await withClient({ protocolVersion: 5, properties: { receiveMaximum: 2 } })
   for (let index = 1; index <= 6; index++) connection.send(message(`${index}`, index % 2 ? 1 : 2))
   const [one, two] = [await client.next('publish'), await client.next('publish')]
@@ -110,7 +110,7 @@ test('drops messages above the maximum packet size of the client', async () => {
   assert.deepEqual([reasonCode, properties?.reasonString], [0x81, undefined])
 })
 
-test('uses as many topic aliases as the client allows', async () => {
+test('the server uses as many topic aliases as the client allows', async () => {
   const { client, connection } = await withClient({
     protocolVersion: 5,
     properties: { topicAliasMaximum: 1, maximumPacketSize: 50 },
@@ -145,7 +145,7 @@ test('drops messages that expire in the queue, and sends the remaining expiry of
   assert.deepEqual([topic, properties?.messageExpiryInterval], ['long', 9])
 })
 
-test('rejects messages while the queue is full, and accepts them again after acknowledgements', async () => {
+test('the server rejects messages while the queue is full, and accepts them again after acknowledgements', async () => {
   const { client, waypost, connection } = await withClient({}, { limits: { inFlightMax: 1, queuedMessagesMax: 3 } })
   const sent = [1, 2, 3, 4].map((index) => connection.send(message(`${index}`, 1)))
   assert.deepEqual(sent, [true, true, true, false])

@@ -18,18 +18,18 @@ const publish = (topic: string, options: Partial<IPublishPacket> = {}): IPublish
 })
 
 /** Creates a host whose results the test settles in any order. */
-function answeredByHand() {
-  const asked: { payload: string; resolve(code?: PublishCode): void; reject(error: Error): void }[] = []
+function hostThatWaits() {
+  const pending: { payload: string; resolve(code?: PublishCode): void; reject(error: Error): void }[] = []
   const host = {
     publish: (_: unknown, { payload }: { payload: Buffer }) =>
       new Promise<PublishCode | undefined>((resolve, reject) => {
-        asked.push({ payload: payload.toString(), resolve, reject })
+        pending.push({ payload: payload.toString(), resolve, reject })
       }),
   }
-  return { asked, host }
+  return { pending, host }
 }
 
-test('passes messages of every QoS to the host, with their properties', async () => {
+test('the server passes messages of every QoS to the host, with their properties', async () => {
   const { port, published } = await openMqttServer()
   const client = await connected(port, { protocolVersion: 5 })
   const properties = {
@@ -84,8 +84,8 @@ test('a message in a thousand pieces is one message', async () => {
   )
 })
 
-test('acknowledges in the order of arrival, each once it is done', async () => {
-  const { asked, host } = answeredByHand()
+test('the server acknowledges in the order of arrival, each once it is done', async () => {
+  const { pending, host } = hostThatWaits()
   const { port } = await openMqttServer({ host })
   const client = await connected(port, { protocolVersion: 5 })
   client.send(
@@ -96,18 +96,18 @@ test('acknowledges in the order of arrival, each once it is done', async () => {
     { cmd: 'pingreq' },
   )
   await client.next('pingresp')
-  asked[3]!.resolve(0x87)
-  asked[2]!.resolve()
-  asked[1]!.resolve()
+  pending[3]!.resolve(0x87)
+  pending[2]!.resolve()
+  pending[1]!.resolve()
   await sleep(30)
   assert.equal(client.received.length, 2, 'the client must get only CONNACK and PINGRESP')
-  asked[0]!.resolve(0x10)
+  pending[0]!.resolve(0x10)
   assert.deepEqual([(await client.next('puback')).reasonCode, (await client.next('pubrec')).messageId], [0x10, 2])
   assert.equal((await client.next('puback')).reasonCode, 0x87)
 })
 
 test('messages with a synchronous result are acknowledged in order too', async () => {
-  const { asked, host } = answeredByHand()
+  const { pending, host } = hostThatWaits()
   const { port } = await openMqttServer({
     host: {
       publish: (_, { topic, payload }) =>
@@ -124,7 +124,7 @@ test('messages with a synchronous result are acknowledged in order too', async (
     { cmd: 'pingreq' },
   )
   await client.next('pingresp')
-  asked[0]!.resolve()
+  pending[0]!.resolve()
   assert.deepEqual([(await client.next('puback')).messageId, (await client.next('puback')).messageId], [3, 4])
   assert.equal((await client.next('pubrec')).reasonCode, 0x87)
   // The message was rejected, so its packet id is free.
@@ -171,32 +171,32 @@ test('a message that the host fails to handle is not acknowledged, and the conne
 })
 
 test('a QoS 2 message is handled once, however often it is sent', async () => {
-  const { asked, host } = answeredByHand()
+  const { pending, host } = hostThatWaits()
   const { port } = await openMqttServer({ host })
   const client = await connected(port)
   const message = publish('t', { qos: 2, messageId: 9 })
   client.send(message, { ...message, dup: true })
-  await eventually(() => assert.equal(asked.length, 1))
-  asked[0]!.resolve()
+  await eventually(() => assert.equal(pending.length, 1))
+  pending[0]!.resolve()
   await client.next('pubrec')
   client.send({ ...message, dup: true })
   await client.next('pubrec')
   client.send({ cmd: 'pubrel', messageId: 9 }, { cmd: 'pubrel', messageId: 9 })
   await client.next('pubcomp')
   await client.next('pubcomp')
-  assert.equal(asked.length, 1)
+  assert.equal(pending.length, 1)
   client.send(message)
-  await eventually(() => assert.equal(asked.length, 2))
+  await eventually(() => assert.equal(pending.length, 2))
 })
 
 test('a rejected QoS 2 message may be sent again with its packet id', async () => {
-  const { asked, host } = answeredByHand()
+  const { pending, host } = hostThatWaits()
   const { port } = await openMqttServer({ host })
   const client = await connected(port, { protocolVersion: 5 })
   for (const round of [1, 2]) {
     client.send(publish('t', { qos: 2, messageId: 9 }))
-    await eventually(() => assert.equal(asked.length, round))
-    asked[round - 1]!.resolve(0x97)
+    await eventually(() => assert.equal(pending.length, round))
+    pending[round - 1]!.resolve(0x97)
     assert.equal((await client.next('pubrec')).reasonCode, 0x97)
   }
   client.send({ cmd: 'pubrel', messageId: 9 })
@@ -212,38 +212,38 @@ test('more QoS 2 messages than the receive maximum close the connection', async 
 })
 
 test('messages that the host still handles count for the receive maximum', async () => {
-  const { asked, host } = answeredByHand()
+  const { pending, host } = hostThatWaits()
   const { port } = await openMqttServer({ host, limits: { receiveMaximum: 4 } })
   const client = await connected(port, { protocolVersion: 5 })
   client.send(...[1, 2].map((messageId) => publish('t', { qos: 2, messageId })))
-  await eventually(() => assert.equal(asked.length, 2))
-  asked[0]!.resolve()
+  await eventually(() => assert.equal(pending.length, 2))
+  pending[0]!.resolve()
   await client.next('pubrec')
   client.send(...[3, 4].map((messageId) => publish('t', { qos: 2, messageId })))
-  await eventually(() => assert.equal(asked.length, 4))
+  await eventually(() => assert.equal(pending.length, 4))
   client.send(publish('t', { qos: 2, messageId: 5 }))
   assert.equal((await client.next('disconnect')).reasonCode, 0x93)
 })
 
-test('stops reading while too many messages are pending', async () => {
-  const { asked, host } = answeredByHand()
+test('the server stops reading while too many messages are pending', async () => {
+  const { pending, host } = hostThatWaits()
   const { port, sockets } = await openMqttServer({ host, limits: { receiveMaximum: 10 } })
   const client = await connected(port)
   for (let messageId = 1; messageId <= 1000; messageId++)
     client.send(publish('t', { qos: 1, messageId, payload: Buffer.alloc(2000) }))
-  await eventually(() => assert.equal(asked.length, 10))
+  await eventually(() => assert.equal(pending.length, 10))
   await sleep(100)
-  assert.equal(asked.length, 10)
+  assert.equal(pending.length, 10)
   assert.ok(sockets[0]!.bytesRead < 1_000_000, `${sockets[0]!.bytesRead} bytes were read`)
   for (let done = 0; done < 1000; done++) {
-    await eventually(() => assert.ok(asked.length > done), { everyMs: 1 })
-    asked[done]!.resolve()
+    await eventually(() => assert.ok(pending.length > done), { everyMs: 1 })
+    pending[done]!.resolve()
   }
   for (let messageId = 1; messageId <= 1000; messageId++)
     assert.equal((await client.next('puback')).messageId, messageId)
 })
 
-test('stops reading while the host pauses a connection, without a keep-alive time-out', async () => {
+test('the server stops reading while the host pauses a connection, without a keep-alive time-out', async () => {
   const waypost = await openMqttServer()
   const client = await connected(waypost.port, { keepalive: 1 })
   const connection = waypost.connections.get('client')!
@@ -272,7 +272,7 @@ test('topic aliases are resolved, within the announced maximum', async () => {
   assert.equal((await other.next('disconnect')).reasonCode, 0x82)
 })
 
-test('rejects malformed messages with the code of the error', async () => {
+test('the server rejects malformed messages with the code of the error', async () => {
   const { port, published } = await openMqttServer({ limits: { topicBytesMax: 100, topicLevelsMax: 10 } })
   const long = Buffer.alloc(101, 'x').toString('hex')
   const cases: [string, string, number][] = [
@@ -317,7 +317,7 @@ test('a packet above the size limit closes the connection before it is complete'
   assert.equal(disconnected.length, 3)
 })
 
-test('sends reason strings only to clients that accept them', async () => {
+test('the server sends reason strings only to clients that accept them', async () => {
   const { port } = await openMqttServer()
   for (const [requestProblemInformation, hasReason] of [
     [true, true],
@@ -331,7 +331,7 @@ test('sends reason strings only to clients that accept them', async () => {
   }
 })
 
-test('limits the number and size of user properties', async () => {
+test('the server limits the number and size of user properties', async () => {
   const { port } = await openMqttServer({ limits: { userPropertiesMax: 4, userPropertiesBytesMax: 100 } })
   const many = { a: ['1', '2', '3', '4', '5'] }
   const large = { a: 'x'.repeat(200) }

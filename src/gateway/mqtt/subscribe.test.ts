@@ -12,11 +12,11 @@ const subscribe = (
   ({ cmd: 'subscribe', messageId, subscriptions: subscriptions.map((one) => ({ qos: 0 as const, ...one })) }) as const
 
 test('SUBACK has the result of the host for each filter', async () => {
-  const asked: Subscription[] = []
+  const requested: Subscription[] = []
   const { port } = await openMqttServer({
     host: {
       subscribe(_, subscriptions) {
-        asked.push(...subscriptions)
+        requested.push(...subscriptions)
         return subscriptions.map(({ filter, qos }) => (filter === 'no' ? 0x87 : qos))
       },
     },
@@ -27,7 +27,7 @@ test('SUBACK has the result of the host for each filter', async () => {
     properties: { subscriptionIdentifier: 5 },
   })
   assert.deepEqual((await five.next('suback')).granted, [2, 0x87, 0x9e])
-  assert.deepEqual(asked, [
+  assert.deepEqual(requested, [
     { filter: 'a/+', qos: 2, noLocal: true, retainAsPublished: true, retainHandling: 2, subscriptionIdentifier: 5 },
     { filter: 'no', qos: 0, subscriptionIdentifier: 5 },
   ])
@@ -51,7 +51,7 @@ test('a session has a limited number of subscriptions', async () => {
   assert.equal((await client.next('disconnect')).reasonCode, 0x97)
 })
 
-test('rejects malformed subscriptions', async () => {
+test('the server rejects malformed subscriptions', async () => {
   const { port } = await openMqttServer({ offers: { sharedSubscriptions: true } })
   const cases: [string, string, number][] = [
     ['no filter', '82 03 0001 00', 0x81],

@@ -256,7 +256,7 @@ suite('a forgotten password', () => {
     assert.equal(server.mails.filter(({ to }) => to.includes('lea@example.org')).length, 3)
   })
 
-  test('a forgotten password cannot be asked for without end from one address', async () => {
+  test('a forgotten password cannot be requested without end from one address', async () => {
     time += 60 * 60_000
     const statuses: number[] = []
     for (let n = 0; n < 22; n++) statuses.push((await ask(`nobody ${n}`)).status)

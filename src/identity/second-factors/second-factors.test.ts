@@ -113,9 +113,9 @@ suite('a realm that requires a second factor', () => {
     nextStep()
 
     const again = await aSignIn('required')
-    const asked = await again.post({ username, password })
-    assert.match(asked.text, /Code of your app/)
-    assert.ok(!asked.text.includes(secret))
+    const response = await again.post({ username, password })
+    assert.match(response.text, /Code of your app/)
+    assert.ok(!response.text.includes(secret))
     await again.complete(await again.post({ step: 'code', code: codeOf(secret) }))
   })
 
@@ -181,8 +181,8 @@ suite('a code', () => {
     const statuses: number[] = []
     for (let login = 0; login < 3; login++) {
       const { post } = await aSignIn('optional')
-      const asked = await post({ username, password })
-      assert.equal(asked.status, 200, 'the password itself must not be locked')
+      const response = await post({ username, password })
+      assert.equal(response.status, 200, 'the password itself must not be locked')
       for (let n = 0; n < 4; n++) statuses.push((await post({ step: 'code', code: `00000${n}` })).status)
     }
     assert.deepEqual(statuses.slice(0, 10), Array(10).fill(401))

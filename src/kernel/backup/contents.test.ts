@@ -230,21 +230,21 @@ test('a failed restore leaves the rows unchanged, and the next one keeps the con
 test('no content is removed while backups run, and several backups may run at a time', async () => {
   const source = await aDatabaseWithContents(10, 10)
   const path = file()
-  const asked: boolean[] = []
-  const ask = async () => asked.push(await source.pool.begin((sql) => mayRemove(sql)))
+  const outcomes: boolean[] = []
+  const tryRemoval = async () => outcomes.push(await source.pool.begin((sql) => mayRemove(sql)))
   const other = file()
   const watching: Blobs = {
     ...source.blobs,
     async read(key) {
-      await ask()
+      await tryRemoval()
       if (!existsSync(other)) await backUp(source.connection, other, { contents: source.contents })
       return await source.blobs.read(key)
     },
   }
-  await ask()
+  await tryRemoval()
   await backUp(source.connection, path, { contents: { blobs: watching, tables } })
-  await ask()
-  assert.deepEqual(asked, [true, false, false, true])
+  await tryRemoval()
+  assert.deepEqual(outcomes, [true, false, false, true])
 
   // A backup waits for a removal that has already begun.
   const order: string[] = []

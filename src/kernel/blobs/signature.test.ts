@@ -41,7 +41,7 @@ for (const [what, request, signature] of [
     '34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7',
   ],
 ] as const)
-  test(`signs ${what} as Amazon does`, () => {
+  test(`the client signs ${what} as Amazon does`, () => {
     const { authorization } = sign(request, credentials, at)
     assert.match(authorization!, new RegExp(`Signature=${signature}$`))
     assert.match(authorization!, /Credential=AKIAIOSFODNN7EXAMPLE\/20130524\/us-east-1\/s3\/aws4_request/)

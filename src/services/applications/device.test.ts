@@ -12,7 +12,7 @@ const admin = waypost.as(aTenantAdmin())
 const [adx] = waypost.built.get('applications')!.device!
 
 const send = sendTo(adx!)
-const ask = async (q: unknown) => await send('/json', { q }, { requestId: 1 })
+const attribute = async (q: unknown) => await send('/json', { q }, { requestId: 1 })
 
 before(async () => {
   await addRealms(waypost, 'default')
@@ -32,10 +32,10 @@ before(async () => {
 
 suite('adx', () => {
   test('adx returns the value at the path, with or without a request id', async () => {
-    assert.deepEqual(await ask('limits.high'), { payload: 9, always: true })
+    assert.deepEqual(await attribute('limits.high'), { payload: 9, always: true })
     assert.deepEqual(await send('/json', { q: 'limits' }), { payload: { low: 1, high: 9 }, always: true })
-    assert.deepEqual(await ask('rooms.#.id'), { payload: ['a', 'b'], always: true })
-    assert.deepEqual(await ask('nothing'), { payload: null, always: true })
+    assert.deepEqual(await attribute('rooms.#.id'), { payload: ['a', 'b'], always: true })
+    assert.deepEqual(await attribute('nothing'), { payload: null, always: true })
   })
 
   test('adx prefers top-level keys of the version to those of the application', async () => {
@@ -50,7 +50,7 @@ suite('adx', () => {
   })
 
   test('adx returns an error if there is no attribute at the path', async () => {
-    const error = await rejectsWith(ask('limits.middle'), 404)
+    const error = await rejectsWith(attribute('limits.middle'), 404)
     assert.match(error.message, /limits\.middle/)
     await rejectsWith(
       sendTo(adx!, aDeviceEndpoint({ applicationName: 'other', versionName: 'other-v1' }))('/json', { q: 'a' }),

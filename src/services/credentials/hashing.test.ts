@@ -60,9 +60,9 @@ test('a long queue of one tenant does not delay another tenant', async () => {
 
 test('a full queue rejects checks of its own tenant only', async () => {
   const busy = createHashing(bcryptRounds, { queuedPerTenantMax: 4, queuedMax: 6 })
-  const ask = (line: string) => busy.matches(line, 'p', hashing.dummyHash).catch((error: unknown) => error)
-  const flood = Array.from({ length: 20 }, () => ask('flood'))
-  const [quiet, other, late] = [ask('quiet'), ask('other'), ask('late')]
+  const check = (line: string) => busy.matches(line, 'p', hashing.dummyHash).catch((error: unknown) => error)
+  const flood = Array.from({ length: 20 }, () => check('flood'))
+  const [quiet, other, late] = [check('quiet'), check('other'), check('late')]
   assert.equal(busy.queuedCount(), 6)
   const isRefusal = (answer: unknown) =>
     answer instanceof PlatformError && answer.status === 429 && answer.headers?.['retry-after'] === '2'

@@ -311,7 +311,7 @@ suite('permissions', () => {
   })
 
   test('streams above the limit of a caller, a tenant and the node get 429', async () => {
-    const ask = async (tenantId: string, id = newId()) => {
+    const open = async (tenantId: string, id = newId()) => {
       const caller = aCaller({ tenantId, id, on: { 'tenant-system': ['*'] } })
       const source = await openEventSource(`${httpUrl}/live/api/v1/streams`, aReplaceableCaller(caller).headers, {
         subscriptions: [],
@@ -320,14 +320,14 @@ suite('permissions', () => {
     }
     await eventually(async () => assert.match(await waypost.kit.metrics.text(), /waypost_live_streams 0$/m))
     const sources = []
-    for (let n = 0; n < 3; n++) sources.push(await ask('default', 'bob'))
-    const fourth = await ask('default', 'bob')
+    for (let n = 0; n < 3; n++) sources.push(await open('default', 'bob'))
+    const fourth = await open('default', 'bob')
     assert.deepEqual([fourth.status, fourth.headers['retry-after']], [429, '10'])
     assert.match(await fourth.text(), /The caller already has 3 live streams/)
-    for (let n = 0; n < 9; n++) sources.push(await ask('default'))
-    assert.match(await (await ask('default')).text(), /The tenant already has 12 live streams/)
-    for (let n = 0; n < 2; n++) sources.push(await ask('other'))
-    assert.match(await (await ask('other')).text(), /This node already serves 14 live streams/)
+    for (let n = 0; n < 9; n++) sources.push(await open('default'))
+    assert.match(await (await open('default')).text(), /The tenant already has 12 live streams/)
+    for (let n = 0; n < 2; n++) sources.push(await open('other'))
+    assert.match(await (await open('other')).text(), /This node already serves 14 live streams/)
     for (const source of sources) source.close()
     await eventually(async () => assert.match(await waypost.kit.metrics.text(), /waypost_live_streams 0$/m))
   })

@@ -1,4 +1,4 @@
-/** Checks the schemas of asset types and the definitions of assets, and derives what lists and trees need. */
+/** Checks the schemas of asset types and the definitions of assets, and derives the name and the search text for lists and trees. */
 import { InvalidRequest, invalidField } from '../../../kernel/errors.ts'
 import { schemaProblems, type Violations, validateJson, violationText } from '../../../kernel/json-schema.ts'
 import { definitionLengthMax } from '../limits.ts'
@@ -11,7 +11,7 @@ const depthMax = 64
 /** A definition as text. */
 export interface Definition {
   text: string
-  /** Parses the text; throws a 400 that names the definition. Called after the permission check, which may say 404. */
+  /** Parses the text; throws a 400 that names the definition. Called after the permission check, which may throw a 404. */
   parse(): unknown
 }
 

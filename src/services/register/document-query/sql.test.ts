@@ -25,7 +25,7 @@ interface Plan {
   'QUERY PLAN': { Plan: object }[]
 }
 
-async function ask(query: unknown) {
+async function plan(query: unknown) {
   const condition = toSql(sql, parse(query), columns)
   const [plan] = await sql<Plan[]>`explain (format json) select seq from endpoints e where ${condition}`
   const [{ count } = { count: -1 }] = await sql<
@@ -62,7 +62,7 @@ const indexed: [query: unknown, count: number][] = [
 
 for (const [query, count] of indexed)
   test(`${JSON.stringify(query).slice(0, 90)} is answered by the index`, async () => {
-    assert.deepEqual(await ask(query), { usesIndex: true, count })
+    assert.deepEqual(await plan(query), { usesIndex: true, count })
   })
 
 for (const query of [
@@ -73,7 +73,7 @@ for (const query of [
   { 'metadata.city': { $ne: 'city7' } },
 ])
   test(`${JSON.stringify(query)} reads the table, not the whole index`, async () => {
-    assert.equal((await ask(query)).usesIndex, false)
+    assert.equal((await plan(query)).usesIndex, false)
   })
 
 test('queries of users are parameters, never part of the statement text', async () => {
@@ -85,5 +85,5 @@ test('queries of users are parameters, never part of the statement text', async 
       { application_version: text },
     ],
   }
-  assert.equal((await ask(query)).count, 0)
+  assert.equal((await plan(query)).count, 0)
 })

@@ -122,21 +122,21 @@ test('the filters that many endpoints match are found in one query, only active 
   const emptyFilter = await aFilter(app, { 'metadata.a': 1 })
   const filterIds = [everyone, emptyFilter, newId()]
   const endpointIds = [first!, third!, newId()]
-  const ask = (tenantId: string, query = { endpointIds, filterIds }) =>
+  const matches = (tenantId: string, query = { endpointIds, filterIds }) =>
     register.matchesOf(db.sql, { tenantId, ...query })
   assert.deepEqual(
-    await ask('default'),
+    await matches('default'),
     new Map([
       [first, [everyone]],
       [third, [everyone]],
     ]),
   )
-  assert.equal((await ask('other')).size, 0)
-  assert.equal((await ask('default', { endpointIds: [], filterIds })).size, 0)
+  assert.equal((await matches('other')).size, 0)
+  assert.equal((await matches('default', { endpointIds: [], filterIds })).size, 0)
   await admin(`PUT ${root}/endpoints/${second}/metadata`, { a: 1 })
   await admin(`PATCH ${root}/applications/${app}/filters/${everyone}`, { documentQuery: { 'metadata.a': 2 } })
   await becomesActive(app, everyone)
-  assert.deepEqual(await ask('default', { endpointIds: [second!], filterIds }), new Map([[second, [emptyFilter]]]))
+  assert.deepEqual(await matches('default', { endpointIds: [second!], filterIds }), new Map([[second, [emptyFilter]]]))
   const filters = await register.findFilters(db.sql, 'default', filterIds)
   assert.deepEqual(filters.map(({ filterId }) => filterId).sort(), [everyone, emptyFilter].sort())
 })

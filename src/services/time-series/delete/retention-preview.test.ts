@@ -52,19 +52,19 @@ test('a preview of the configured or a proposed retention deletes nothing', asyn
   assert.equal((await points(endpoint.endpointId))['auto~a/value']!.length, 3)
 })
 
-test('requires permission to read the configuration', async () => {
+test('a preview requires permission to read the configuration', async () => {
   const { applicationName } = await unregisteredEndpoint()
-  const ask = async (on: Record<string, string[]>, tenantId = 'default') => {
+  const statuses = async (on: Record<string, string[]>, tenantId = 'default') => {
     const as = waypost.as(aCaller({ tenantId, on }))
     return [
       (await as(`GET ${pathOf(applicationName)}`)).status,
       (await as(`POST ${pathOf(applicationName)}`, {})).status,
     ]
   }
-  assert.deepEqual(await ask({ [`application-${applicationName}`]: [scope] }), [200, 200])
-  assert.deepEqual(await ask({ [`application-${applicationName}`]: ['application:read'] }), [403, 403])
-  assert.deepEqual(await ask({}), [404, 404])
-  assert.deepEqual(await ask({ 'tenant-system': ['*'] }, 'other'), [404, 404])
+  assert.deepEqual(await statuses({ [`application-${applicationName}`]: [scope] }), [200, 200])
+  assert.deepEqual(await statuses({ [`application-${applicationName}`]: ['application:read'] }), [403, 403])
+  assert.deepEqual(await statuses({}), [404, 404])
+  assert.deepEqual(await statuses({ 'tenant-system': ['*'] }, 'other'), [404, 404])
   assert.equal((await waypost.as(aTenantAdmin())(`GET ${pathOf('none')}`)).status, 404)
 })
 

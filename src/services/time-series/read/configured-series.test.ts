@@ -7,7 +7,7 @@ const { admin, collect, unregisteredEndpoint, waypost } = await openTimeSeries()
 const url = '/epts/api/v1/time-series/config'
 const scope = 'application:timeseries-config:read'
 
-test('lists series of the application, of its versions, and those extracted automatically', async () => {
+test('the API lists series of the application, of its versions, and those extracted automatically', async () => {
   const endpoint = await unregisteredEndpoint({
     'time-series': {
       names: {
@@ -38,7 +38,7 @@ test('lists series of the application, of its versions, and those extracted auto
   })
 })
 
-test('lists all applications or the named ones, and leaves out unknown ones', async () => {
+test('the API lists all applications or the named ones, and leaves out unknown ones', async () => {
   const [a, b] = [(await unregisteredEndpoint()).applicationName, (await unregisteredEndpoint()).applicationName]
   const all = (await admin(`GET ${url}`)).body
   assert.deepEqual([all[a], all[b]], [[], []])
@@ -46,7 +46,7 @@ test('lists all applications or the named ones, and leaves out unknown ones', as
     assert.deepEqual((await admin(`GET ${url}?${query}`)).body, { [a]: [], [b]: [] })
 })
 
-test('lists only applications whose configuration the caller may read', async () => {
+test('the API lists only applications whose configuration the caller may read', async () => {
   const [a, b] = [(await unregisteredEndpoint()).applicationName, (await unregisteredEndpoint()).applicationName]
   const limited = waypost.as(aCaller({ on: { [`application-${a}`]: [scope] } }))
   assert.deepEqual((await limited(`GET ${url}`)).body, { [a]: [] })

@@ -202,7 +202,7 @@ export async function matchPart(
     select ${part.tenantId}, ${part.memberSet}, count(*) from added having count(*) > 0`.unprepared()
 }
 
-/** Deletes the refusals of a set, which are needed only while it is pending. */
+/** Deletes the rows of endpoints that do not match, which a set needs only while it is pending. */
 export async function deleteRefusals(sql: Sql, tenantId: string, memberSet: number) {
   await sql`
     delete from register.filter_members
