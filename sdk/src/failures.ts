@@ -26,9 +26,9 @@ export async function errorOf({ operation, attempts }: Running, response: Respon
   const text = await response.text()
   const body = jsonOrUndefined(text)
   const { message, error, error_description: description } = (body ?? {}) as Record<string, unknown>
-  const told = [message, description, error].find((one) => typeof one === 'string') as string | undefined
+  const reason = [message, description, error].find((one) => typeof one === 'string') as string | undefined
   const field = header('x-waypost-field')
-  return new WaypostError(told ?? `${operation.name} failed with status ${status}: ${excerptOf(text)}`, {
+  return new WaypostError(reason ?? `${operation.name} failed with status ${status}: ${excerptOf(text)}`, {
     ...details,
     code: header('x-waypost-error'),
     field: field === undefined ? undefined : decoded(field),

@@ -42,8 +42,8 @@ export async function run(args: string[]): Promise<number> {
       resource: values.resource,
       body,
     } as never)
-    const said = (answer as { body?: unknown }).body
-    print(`Accepted.${said === undefined || said === '' ? '' : ` ${visible(JSON.stringify(said))}`}`)
+    const answered = (answer as { body?: unknown }).body
+    print(`Accepted.${answered === undefined || answered === '' ? '' : ` ${visible(JSON.stringify(answered))}`}`)
   } finally {
     await client.tokens.delete({ endpointId, endpointTokenId })
   }

@@ -294,28 +294,28 @@ test('QoS 2 packet ids of an earlier client do not suppress messages of the next
 })
 
 test('messages that wait for a token count in the limit of the session and expire', async () => {
-  const gate = await openGateway({ environment: { ...environment, WAYPOST_MQTT_QUEUED_MESSAGES: '3' } })
+  const fixture = await openGateway({ environment: { ...environment, WAYPOST_MQTT_QUEUED_MESSAGES: '3' } })
   const clientId = aName()
-  const [withheld, presented] = [await gate.aProvisionedEndpoint(), await gate.aProvisionedEndpoint()]
-  const victim = await gate.device(version4(clientId))
+  const [withheld, presented] = [await fixture.aProvisionedEndpoint(), await fixture.aProvisionedEndpoint()]
+  const victim = await fixture.device(version4(clientId))
   for (const { prefix } of [withheld, presented]) await victim.client.subscribeAsync(`${prefix}/#`, { qos: 1 })
   for (const { endpointId } of [withheld, presented])
-    await eventually(() => assert.ok(gate.gateway.isConnected(endpointId)))
-  await disconnect(victim, withheld, gate.waypost.kit)
-  for (const _ of [1, 2]) assert.equal(await gate.gateway.send(withheld.endpointId, push), 'queued')
-  const intruder = await gate.device(version4(clientId))
-  assert.equal(await gate.gateway.send(withheld.endpointId, push), 'queued')
-  assert.equal(await gate.gateway.send(withheld.endpointId, push), 'offline')
+    await eventually(() => assert.ok(fixture.gateway.isConnected(endpointId)))
+  await disconnect(victim, withheld, fixture.waypost.kit)
+  for (const _ of [1, 2]) assert.equal(await fixture.gateway.send(withheld.endpointId, push), 'queued')
+  const intruder = await fixture.device(version4(clientId))
+  assert.equal(await fixture.gateway.send(withheld.endpointId, push), 'queued')
+  assert.equal(await fixture.gateway.send(withheld.endpointId, push), 'offline')
   // The held messages fill the session, whatever else the connection represents.
   await intruder.publish(`${presented.prefix}/json`, '1')
-  assert.equal(await gate.gateway.send(presented.endpointId, push), 'offline')
+  assert.equal(await fixture.gateway.send(presented.endpointId, push), 'offline')
   await intruder.receivesNothing(50)
   await intruder.end()
 
-  const { db, now } = gate.waypost.kit
+  const { db, now } = fixture.waypost.kit
   const messages = () => db.sql`select from gateway.session_messages`
   assert.equal((await messages()).length, 3)
-  const sweep = gate.waypost.built.get('gateway')!.periodic!.find(({ name }) => name === 'gateway.expired-sessions')!
+  const sweep = fixture.waypost.built.get('gateway')!.periodic!.find(({ name }) => name === 'gateway.expired-sessions')!
   await db.sql`update gateway.sessions set expires_at = null`
   await db.sql`update gateway.session_messages set taken_at = ${new Date(now().getTime() - 8 * 86_400_000)}`
   await db.tx((sql) => sweep.run(sql))

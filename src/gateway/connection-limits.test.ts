@@ -128,26 +128,26 @@ describe('connections of one address', () => {
 })
 
 test('a fleet behind one address that reconnects at once is accepted, despite the limit of anonymous connections', async () => {
-  const gate = await openGateway({ environment: { WAYPOST_MQTT_STRANGERS_PER_ADDRESS: '10' } })
-  const { version } = await gate.anApplication()
-  const tokens = await Promise.all(Array.from({ length: 100 }, async () => (await gate.anEndpoint(version)).token))
+  const fixture = await openGateway({ environment: { WAYPOST_MQTT_STRANGERS_PER_ADDRESS: '10' } })
+  const { version } = await fixture.anApplication()
+  const tokens = await Promise.all(Array.from({ length: 100 }, async () => (await fixture.anEndpoint(version)).token))
   const devices = await Promise.all(
     tokens.map(async (token) => {
-      const device = await gate.device()
+      const device = await fixture.device()
       await device.publish(`kp1/${version}/test/${token}/json`, '1')
       return device
     }),
   )
   assert.ok(devices.every(({ client }) => client.connected))
-  assert.equal(gate.waypost.kit.descriptors.mqtt.open, 100)
+  assert.equal(fixture.waypost.kit.descriptors.mqtt.open, 100)
 })
 
 describe('over sockets', async () => {
-  const gate = await openGateway({ environment: { WAYPOST_MQTT_CONNECTIONS: '4' } })
-  const port = Number(new URL(gate.mqttUrl).port)
-  const { username, password } = await gate.aBasicCredential()
+  const fixture = await openGateway({ environment: { WAYPOST_MQTT_CONNECTIONS: '4' } })
+  const port = Number(new URL(fixture.mqttUrl).port)
+  const { username, password } = await fixture.aBasicCredential()
   const login = { username: `${username}@default`, password }
-  const { mqtt } = gate.waypost.kit.descriptors
+  const { mqtt } = fixture.waypost.kit.descriptors
   const open = (count: number) => eventually(() => assert.equal(mqtt.open, count))
   const ended = async (devices: TestDevice[]) => {
     for (const device of devices) await device.end()
@@ -156,56 +156,56 @@ describe('over sockets', async () => {
 
   test('anonymous connections are evicted for new devices, with a reason code', async () => {
     const [raw, silent] = [await rawClient(port), await connected(port, { clientId: 'silent', protocolVersion: 5 })]
-    const [first, second] = [await gate.aProvisionedEndpoint(), await gate.aProvisionedEndpoint()]
-    const devices = [await gate.device(), await gate.device(login)]
+    const [first, second] = [await fixture.aProvisionedEndpoint(), await fixture.aProvisionedEndpoint()]
+    const devices = [await fixture.device(), await fixture.device(login)]
     await devices[0]!.publish(`${first.prefix}/json`, '1')
     for (const gone of [raw, silent]) {
-      devices.push(await gate.device())
+      devices.push(await fixture.device())
       await devices.at(-1)!.publish(`${second.prefix}/json`, '1')
       const [last] = await gone.closed()
       if (gone === silent) assert.equal(last?.cmd === 'disconnect' && last.reasonCode, 0x97)
     }
     assert.ok(devices.every(({ client }) => client.connected))
     // The second endpoint has moved from the third connection to the fourth: the third is the next to go.
-    devices.push(await gate.device())
+    devices.push(await fixture.device())
     await devices[2]!.closed()
     await ended(devices)
     await eventually(async () => {
-      const [row] = await gate.waypost.kit.db.sql`select count from traffic_log.refusals where reason = 'evicted'`
+      const [row] = await fixture.waypost.kit.db.sql`select count from traffic_log.refusals where reason = 'evicted'`
       assert.ok(Number(row?.count) > 0)
     })
-    const text = await gate.waypost.kit.metrics.text()
+    const text = await fixture.waypost.kit.metrics.text()
     assert.match(text, /^waypost_connections_evicted_total\{listener="mqtt",reason="total"\} 3$/m)
   })
 
   test('at the total limit without evictable connections, the next CONNECT is refused', async () => {
     const devices: TestDevice[] = []
-    for (let n = 0; n < 3; n++) devices.push(await gate.device(login))
-    devices.push(await aDevice(`${gate.wsUrl}/mqtt`, login))
+    for (let n = 0; n < 3; n++) devices.push(await fixture.device(login))
+    devices.push(await aDevice(`${fixture.wsUrl}/mqtt`, login))
     const old = await connected(port)
     assert.equal(old.connack.returnCode, 3)
     await old.closed()
     const young = await connected(port, { protocolVersion: 5 })
     assert.equal(young.connack.reasonCode, 0x89)
     await young.closed()
-    const secure = aDevice(gate.mqttsUrl, { ...login, rejectUnauthorized: false })
+    const secure = aDevice(fixture.mqttsUrl, { ...login, rejectUnauthorized: false })
     await assert.rejects(secure, { code: 3 })
-    await assert.rejects(aDevice(`${gate.wsUrl}/mqtt`, login), /503|closed before/)
+    await assert.rejects(aDevice(`${fixture.wsUrl}/mqtt`, login), /503|closed before/)
     assert.ok(devices.every(({ client }) => client.connected))
     await open(4)
     await devices.pop()!.end()
     await open(3)
-    devices.push(await gate.device(login))
+    devices.push(await fixture.device(login))
     await ended(devices)
-    const text = await gate.waypost.kit.metrics.text()
+    const text = await fixture.waypost.kit.metrics.text()
     assert.match(text, /^waypost_connections_refused_total\{listener="mqtt",reason="total"\} 4$/m)
   })
 
   test('a connection that does not begin its handshake is evicted too', async () => {
-    const idle = await rawClient(Number(new URL(gate.mqttsUrl).port))
+    const idle = await rawClient(Number(new URL(fixture.mqttsUrl).port))
     await open(1)
     const devices: TestDevice[] = []
-    for (let n = 0; n < 4; n++) devices.push(await gate.device(login))
+    for (let n = 0; n < 4; n++) devices.push(await fixture.device(login))
     await idle.closed()
     await ended(devices)
   })

@@ -6,16 +6,16 @@ import { migratedDatabase } from '../../test/harness/test-platform.ts'
 import { Register } from '../services/register/contract.ts'
 import { EndpointsConnected, EndpointsDisconnected } from './events.ts'
 
-const gate = await openGateway()
-const { waypost, device, aProvisionedEndpoint, gateway, metadataOf, test: extension } = gate
+const fixture = await openGateway()
+const { waypost, device, aProvisionedEndpoint, gateway, metadataOf, test: extension } = fixture
 const changes: string[] = []
 waypost.kit.bus.subscribe(EndpointsConnected, ({ endpointIds }) =>
   changes.push(...endpointIds.map((id) => `${id} connected`)),
 )
 waypost.kit.bus.subscribe(EndpointsDisconnected, ({ endpointIds }) =>
-  changes.push(...endpointIds.map((id) => `${id} gone`)),
+  changes.push(...endpointIds.map((id) => `${id} disconnected`)),
 )
-const toldOf = (endpointId: string) =>
+const statesOf = (endpointId: string) =>
   changes.filter((line) => line.startsWith(endpointId)).map((line) => line.split(' ')[1])
 
 const push = { extension: 'test', resourcePath: '/command/reboot', payload: [{ id: 1 }] }
@@ -59,9 +59,11 @@ test('a subscription binds an endpoint that has no connection, a message moves i
   assert.ok(listener.client.connected)
   await listener.end()
   assert.ok(gateway.isConnected(endpointId))
-  await eventually(() => assert.deepEqual(toldOf(endpointId), ['connected', 'gone', 'connected']))
+  await eventually(() => assert.deepEqual(statesOf(endpointId), ['connected', 'disconnected', 'connected']))
   await second.end()
-  await eventually(() => assert.deepEqual(toldOf(endpointId), ['connected', 'gone', 'connected', 'gone']))
+  await eventually(() =>
+    assert.deepEqual(statesOf(endpointId), ['connected', 'disconnected', 'connected', 'disconnected']),
+  )
 })
 
 test('pushes of extensions are sent when an endpoint connects', async () => {
@@ -145,5 +147,5 @@ test('endpoints that a dead node left behind are reported as disconnected', asyn
     assert.equal((await db.sql`select from gateway.bindings where endpoint_id = ${endpointId}`).length, 0)
     assert.equal((await db.sql`select from gateway.holders where node_id = 'dead'`).length, 0)
   })
-  assert.deepEqual(toldOf(endpointId), ['gone'])
+  assert.deepEqual(statesOf(endpointId), ['disconnected'])
 })

@@ -5,9 +5,9 @@ import { eventually } from '../../test/harness/eventually.ts'
 import { openGateway } from '../../test/harness/gateway.ts'
 import { connected, connectPacket, rawClient } from '../../test/harness/mqtt-raw.ts'
 
-const gate = await openGateway()
-const { aProvisionedEndpoint, gateway, test: extension } = gate
-const port = Number(new URL(gate.mqttUrl).port)
+const fixture = await openGateway()
+const { aProvisionedEndpoint, gateway, test: extension } = fixture
+const port = Number(new URL(fixture.mqttUrl).port)
 const publish = (topic: string, payload = '{}', messageId = 1) => ({
   cmd: 'publish' as const,
   topic,

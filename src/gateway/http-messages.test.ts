@@ -18,11 +18,11 @@ replying.receive = async ({ resourcePath, payload, requestId }) => {
 const reading = recordingExtension('reading')
 reading.receive = replying.receive
 reading.readsRequestId = true
-const gate = await openGateway({
+const fixture = await openGateway({
   listeners: [replying, reading],
   environment: { WAYPOST_LOG_LEVEL: 'fatal', WAYPOST_LOGIN_ATTEMPTS_PER_ADDRESS: '10' },
 })
-const { httpUrl, aProvisionedEndpoint, admin, test: extension } = gate
+const { httpUrl, aProvisionedEndpoint, admin, test: extension } = fixture
 
 async function post(path: string, body: string | Buffer = '', headers: Record<string, string> = {}) {
   const response = await fetch(`${httpUrl}/${path}`, { method: 'POST', body: body as never, headers })
@@ -53,7 +53,7 @@ test('a message is the last activity of its endpoint', async () => {
   const { prefix, endpointId } = await aProvisionedEndpoint()
   const before = Date.now()
   assert.equal((await post(`${prefix}/json`, '{}')).status, 200)
-  await gate.waypost.built.get('register')!.stop!()
+  await fixture.waypost.built.get('register')!.stop!()
   const { body } = await admin('GET /epr/api/v1/directory?sort=lastActivity&sortOrder=desc&limit=1')
   assert.equal(body.content[0].endpointId, endpointId)
   assert.equal(body.content[0].connection, 'never')
@@ -143,8 +143,8 @@ test('other methods are 405', async () => {
 })
 
 test('a version may not use every extension, and an endpoint follows its version', async () => {
-  const { app } = await gate.anApplication(['v1', 'v2'])
-  const { endpointId, token } = await gate.anEndpoint(`${app}-v1`)
+  const { app } = await fixture.anApplication(['v1', 'v2'])
+  const { endpointId, token } = await fixture.anEndpoint(`${app}-v1`)
   assert.equal((await post(`kp1/${app}-v2/test/${token}/json`)).status, 200)
   assert.equal((await admin(`GET /epr/api/v1/endpoints/${endpointId}/app-version`)).body.name, `${app}-v2`)
   await admin(`PUT /api/v1/app-configs/applications/${app}`, {
@@ -193,7 +193,7 @@ test('MQTT over WebSocket at /mqtt and /ws; any other upgrade is 404', async () 
     ['/ws', { protocolVersion: 5 }],
     ['/mqtt', { protocolId: 'MQIsdp', protocolVersion: 3 }],
   ] as const) {
-    const sensor = await aDevice(gate.wsUrl + path, options)
+    const sensor = await aDevice(fixture.wsUrl + path, options)
     await sensor.publish(`${prefix}/json/1`, Buffer.alloc(200_000, 0x31))
     await sensor.receives(`${prefix}/json/1/status`)
     assert.equal(extension.messages.at(-1)!.text.length, 200_000)

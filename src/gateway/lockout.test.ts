@@ -16,65 +16,65 @@ const post = async ({ httpUrl }: Gate, topic: string) =>
   (await fetch(`${httpUrl}/${topic}`, { method: 'POST', body: '{}' })).status
 
 test('a client with a valid token cannot try out others without a lockout, which does not affect tokens that were valid before', async () => {
-  const gate = await open()
-  const [own, neighbour, overHttp, late] = await Promise.all(
-    Array.from({ length: 4 }, () => gate.aProvisionedEndpoint()),
+  const fixture = await open()
+  const [own, sameAddress, overHttp, late] = await Promise.all(
+    Array.from({ length: 4 }, () => fixture.aProvisionedEndpoint()),
   )
-  const sensor = await gate.device()
+  const sensor = await fixture.device()
   await sensor.publish(`${own!.prefix}/json`)
-  const other = await gate.device()
-  await other.publish(`${neighbour!.prefix}/json`)
+  const other = await fixture.device()
+  await other.publish(`${sameAddress!.prefix}/json`)
   await other.end()
-  assert.equal(await post(gate, `${overHttp!.prefix}/json`), 200)
+  assert.equal(await post(fixture, `${overHttp!.prefix}/json`), 200)
 
   await Promise.all(Array.from({ length: 120 }, (_, index) => sensor.publish(`${own!.prefix}${index}/json`)))
   await sensor.publish(`${late!.prefix}/json/1`)
   assert.equal((await sensor.receives(`${late!.prefix}/json/1/error`)).json.statusCode, 429)
-  assert.equal(await post(gate, `${late!.prefix}/json`), 429)
-  const anonymous = await gate.device()
+  assert.equal(await post(fixture, `${late!.prefix}/json`), 429)
+  const anonymous = await fixture.device()
   anonymous.publish(`${late!.prefix}/json`).catch(() => {})
   await anonymous.closed()
 
   await sensor.publish(`${own!.prefix}/json/2`)
   await sensor.receives(`${own!.prefix}/json/2/status`)
-  assert.equal(await post(gate, `${overHttp!.prefix}/json`), 200)
-  const again = await gate.device()
-  await again.publish(`${neighbour!.prefix}/json/3`)
-  await again.receives(`${neighbour!.prefix}/json/3/status`)
+  assert.equal(await post(fixture, `${overHttp!.prefix}/json`), 200)
+  const again = await fixture.device()
+  await again.publish(`${sameAddress!.prefix}/json/3`)
+  await again.receives(`${sameAddress!.prefix}/json/3/status`)
 })
 
 test('wrong tokens in subscriptions count for the lockout', async () => {
-  const gate = await open()
-  const { prefix } = await gate.aProvisionedEndpoint()
-  const client = await connected(portOf(gate.mqttUrl))
+  const fixture = await open()
+  const { prefix } = await fixture.aProvisionedEndpoint()
+  const client = await connected(portOf(fixture.mqttUrl))
   const subscriptions = Array.from({ length: 120 }, (_, index) => ({
     topic: `${prefix}${index}/json`,
     qos: 0 as const,
   }))
   client.send({ cmd: 'subscribe', messageId: 1, subscriptions })
   await client.next('suback')
-  await eventually(async () => assert.equal(await post(gate, `${prefix}new/json`), 429))
+  await eventually(async () => assert.equal(await post(fixture, `${prefix}new/json`), 429))
 })
 
 test('a device that repeats an old token or password does not lock out others behind its address', async () => {
-  const gate = await open()
-  const { prefix } = await gate.aProvisionedEndpoint()
-  for (let i = 0; i < 120; i++) assert.equal(await post(gate, `${prefix}old/json`), 401)
-  assert.equal(await post(gate, `${prefix}/json`), 200)
+  const fixture = await open()
+  const { prefix } = await fixture.aProvisionedEndpoint()
+  for (let i = 0; i < 120; i++) assert.equal(await post(fixture, `${prefix}old/json`), 401)
+  assert.equal(await post(fixture, `${prefix}/json`), 200)
 
-  const { username, password } = await gate.aBasicCredential()
-  const login = (secret: string) => gate.device({ username: `${username}@default`, password: secret })
+  const { username, password } = await fixture.aBasicCredential()
+  const login = (secret: string) => fixture.device({ username: `${username}@default`, password: secret })
   for (let i = 0; i < 12; i++) await assert.rejects(login('old'), /Bad username or password/i)
   await (await login(password)).end()
   for (let i = 0; i < 10; i++) await assert.rejects(login(`guess ${i}`))
-  const late = await gate.aBasicCredential()
-  await assert.rejects(gate.device({ username: `${late.username}@default`, password: late.password }))
+  const late = await fixture.aBasicCredential()
+  await assert.rejects(fixture.device({ username: `${late.username}@default`, password: late.password }))
   await (await login(password)).end()
 })
 
 test('a client that subscribes faster than its endpoints are looked up is read more slowly', async () => {
-  const gate = await open()
-  const { prefix } = await gate.aProvisionedEndpoint()
+  const fixture = await open()
+  const { prefix } = await fixture.aProvisionedEndpoint()
   const packets = Array.from({ length: 40 }, (_, packet) =>
     Array.from({ length: 100 }, (_, index) => `${prefix}${packet}-${index}/json`),
   ).flatMap((filters, packet) => [
@@ -85,9 +85,9 @@ test('a client that subscribes faster than its endpoints are looked up is read m
     },
     { cmd: 'unsubscribe' as const, messageId: 2 * packet + 2, unsubscriptions: filters },
   ])
-  const client = await connected(portOf(gate.mqttUrl))
+  const client = await connected(portOf(fixture.mqttUrl))
   const acknowledged = () => client.received.filter(({ cmd }) => cmd === 'suback').length
-  await gate.waypost.kit.db.tx(async (sql) => {
+  await fixture.waypost.kit.db.tx(async (sql) => {
     await sql`lock table tokens.tokens in access exclusive mode`
     client.send(...packets)
     await eventually(() => assert.ok(acknowledged() >= 10))
@@ -98,14 +98,14 @@ test('a client that subscribes faster than its endpoints are looked up is read m
 })
 
 test('records of refusals never contain a token, also for misspelt topics', async () => {
-  const gate = await open()
-  const { version, token } = await gate.aProvisionedEndpoint()
-  const sensor = await gate.device({ clientId: 'slipped' })
+  const fixture = await open()
+  const { version, token } = await fixture.aProvisionedEndpoint()
+  const sensor = await fixture.device({ clientId: 'slipped' })
   for (const topic of [`${token}/json`, `/kp1/${version}/test/${token}/json`, `KP1/${version}/test/${token}/json`])
     await sensor.publish(topic)
   await sensor.publish(`kp1/${version}/${token}`)
   await eventually(async () => {
-    const rows = await gate.waypost.kit.db.sql`
+    const rows = await fixture.waypost.kit.db.sql`
       select count, detail, refusals::text as all from traffic_log.refusals where client_id = 'slipped'`
     assert.equal(
       rows.reduce((sum, { count }) => sum + Number(count), 0),
@@ -130,11 +130,11 @@ const behindAProxy = () =>
 const [attacker, victim] = ['198.51.100.66', '192.0.2.1']
 
 test('HTTP behind a proxy: forged entries neither evade the lock of an address nor lock another', async () => {
-  const gate = await behindAProxy()
-  const { prefix } = await gate.aProvisionedEndpoint()
+  const fixture = await behindAProxy()
+  const { prefix } = await fixture.aProvisionedEndpoint()
   const send = async (topic: string, forwarded: string) =>
     (
-      await fetch(`${gate.httpUrl}/${topic}`, {
+      await fetch(`${fixture.httpUrl}/${topic}`, {
         method: 'POST',
         body: '{}',
         headers: { 'x-forwarded-for': forwarded },
@@ -152,10 +152,10 @@ test('HTTP behind a proxy: forged entries neither evade the lock of an address n
 })
 
 test('WebSocket behind a proxy: forged entries neither evade the lock of an address nor lock another', async () => {
-  const gate = await behindAProxy()
-  const { username, password } = await gate.aBasicCredential()
+  const fixture = await behindAProxy()
+  const { username, password } = await fixture.aBasicCredential()
   const logIn = (secret: string, forwarded: string) =>
-    aDevice(`${gate.wsUrl}/mqtt`, {
+    aDevice(`${fixture.wsUrl}/mqtt`, {
       username: `${username}@default`,
       password: secret,
       wsOptions: { headers: { 'x-forwarded-for': forwarded } },

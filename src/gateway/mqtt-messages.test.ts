@@ -24,7 +24,7 @@ const atOnce = (name: string, unrecorded: boolean): Extension => ({
     return { payload: { echo: payload.toString() } }
   },
 })
-const gate = await openGateway({
+const fixture = await openGateway({
   listeners: [
     second,
     recordingExtension('dcx'),
@@ -33,7 +33,7 @@ const gate = await openGateway({
     atOnce('at-once-unrecorded', true),
   ],
 })
-const { waypost, device, admin, other, aProvisionedEndpoint, anApplication, anEndpoint, test: extension } = gate
+const { waypost, device, admin, other, aProvisionedEndpoint, anApplication, anEndpoint, test: extension } = fixture
 
 test('a first message reaches its extension and is answered', async () => {
   const { prefix, endpointId, version, app } = await aProvisionedEndpoint()
@@ -267,15 +267,15 @@ test('one connection represents fifty endpoints', async () => {
   for (const { token, endpointId } of endpoints) {
     await hub.receives(`kp1/${version}/test/${token}/json/1/status`)
     assert.equal(extension.messages.find(({ text }) => text === token)?.endpoint.endpointId, endpointId)
-    assert.ok(gate.gateway.isConnected(endpointId))
+    assert.ok(fixture.gateway.isConnected(endpointId))
   }
   await hub.end()
-  await eventually(() => assert.ok(endpoints.every(({ endpointId }) => !gate.gateway.isConnected(endpointId))))
+  await eventually(() => assert.ok(endpoints.every(({ endpointId }) => !fixture.gateway.isConnected(endpointId))))
 })
 
 test('clients with the same id and different owners have separate sessions', async () => {
-  const mine = await gate.aBasicCredential()
-  const theirs = await gate.aBasicCredential(other)
+  const mine = await fixture.aBasicCredential()
+  const theirs = await fixture.aBasicCredential(other)
   const as = ({ username, password }: typeof mine, tenantId: string) =>
     device({ clientId: 'counter-2', username: `${username}@${tenantId}`, password })
   const first = await as(mine, 'default')
@@ -289,7 +289,7 @@ test('clients with the same id and different owners have separate sessions', asy
 })
 
 test('a client of one tenant cannot represent endpoints of another', async () => {
-  const theirs = await gate.aBasicCredential(other)
+  const theirs = await fixture.aBasicCredential(other)
   const { prefix } = await aProvisionedEndpoint()
   const client = await device({ username: `${theirs.username}@other`, password: theirs.password })
   await client.publish(`${prefix}/json/1`, '1')
@@ -298,7 +298,7 @@ test('a client of one tenant cannot represent endpoints of another', async () =>
 })
 
 test('wrong credentials are refused', async () => {
-  const { username, password } = await gate.aBasicCredential()
+  const { username, password } = await fixture.aBasicCredential()
   for (const [name, secret] of [
     [`${username}@default`, 'wrong'],
     [`${username}@other`, password],
@@ -314,7 +314,7 @@ test('messages are handled although their client disconnects before it is identi
   const sensor = await device()
   await Promise.all([sensor.publish(`${prefix}/json`, 'farewell', { qos: 0 }), sensor.client.endAsync()])
   await eventually(() => assert.ok(extension.messages.some(({ text }) => text === 'farewell')))
-  await eventually(() => assert.ok(!gate.gateway.isConnected(endpointId)))
+  await eventually(() => assert.ok(!fixture.gateway.isConnected(endpointId)))
 })
 
 test('garbage ends a connection and nothing else', async () => {
@@ -326,7 +326,7 @@ test('garbage ends a connection and nothing else', async () => {
     Buffer.from([0x10, 0xff, 0xff, 0xff, 0xff]),
   ])
     await new Promise<void>((resolve) => {
-      const socket = connectSocket(Number(new URL(gate.mqttUrl).port), '127.0.0.1', () => socket.write(bytes))
+      const socket = connectSocket(Number(new URL(fixture.mqttUrl).port), '127.0.0.1', () => socket.write(bytes))
       socket.on('error', () => {})
       socket.on('close', () => resolve())
     })
@@ -370,14 +370,14 @@ test('a connection without credentials and a valid token is closed after the tim
   // The endpoint has a connection already, but this one has presented its token too.
   await listener.client.subscribeAsync(`${prefix}/#`)
   const silent = await strict.device({ clientId: 'silent', protocolVersion: 5 })
-  const said: (number | undefined)[] = []
-  silent.client.on('disconnect', ({ reasonCode }) => said.push(reasonCode))
+  const codes: (number | undefined)[] = []
+  silent.client.on('disconnect', ({ reasonCode }) => codes.push(reasonCode))
   const guessing = await strict.device({ clientId: 'guessing' })
   await guessing.publish(`${prefix}-wrong/json`, '1')
   await guessing.client.subscribeAsync(['#', 'kp1/+/test/+/x'])
   await silent.closed(5000)
   await guessing.closed(5000)
-  assert.deepEqual(said, [0x87])
+  assert.deepEqual(codes, [0x87])
   for (const { client } of [known, speaker, listener]) assert.ok(client.connected)
   await eventually(async () => {
     // Refusals of one address within a second are one row.

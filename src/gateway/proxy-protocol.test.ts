@@ -21,9 +21,9 @@ const from4 = (...address: number[]) => header([...address, 10, 0, 0, 1, ...port
 const from6 = (hex: string) => header([...Buffer.from(hex, 'hex'), ...Buffer.alloc(16, 1), ...ports], { family: 0x21 })
 const connectBytes = (clientId = 'device') => generate(connectPacket({ clientId }))
 
-let gate: Awaited<ReturnType<typeof openGateway>>
+let fixture: Awaited<ReturnType<typeof openGateway>>
 before(async () => {
-  gate = await openGateway({
+  fixture = await openGateway({
     environment: {
       WAYPOST_MQTT_PROXY_PROTOCOL: 'on',
       WAYPOST_TRUST_PROXY: '127.0.0.1',
@@ -33,7 +33,7 @@ before(async () => {
 })
 
 const portOf = (url: string) => Number(new URL(url).port)
-async function open(localAddress = '127.0.0.1', port = portOf(gate.mqttUrl)) {
+async function open(localAddress = '127.0.0.1', port = portOf(fixture.mqttUrl)) {
   const socket = connect({ port, host: '127.0.0.1', localAddress, noDelay: true })
   afterAllTests(() => void socket.destroy())
   socket.on('error', () => {})
@@ -51,7 +51,7 @@ function isClosed(socket: Socket) {
   return eventually(() => assert.ok(socket.destroyed || socket.readableEnded))
 }
 const refusals = async (reason: string) => {
-  const rows = await gate.waypost.kit.db.sql`
+  const rows = await fixture.waypost.kit.db.sql`
     select address, count::int as count from traffic_log.refusals where reason = ${reason}`
   return {
     addresses: rows.map(({ address }) => address as string),
@@ -104,7 +104,7 @@ suite('behind a proxy', () => {
       )
       await isClosed(socket)
       await eventually(async () => {
-        const rows = await gate.waypost.kit.db
+        const rows = await fixture.waypost.kit.db
           .sql`select address from traffic_log.refusals where username = 'nobody@default'`
         assert.ok(
           rows.some((row) => row.address === address),
@@ -169,14 +169,14 @@ suite('behind a proxy', () => {
   })
 
   test('TLS follows the header', async () => {
-    const socket = await open('127.0.0.1', portOf(gate.mqttsUrl))
+    const socket = await open('127.0.0.1', portOf(fixture.mqttsUrl))
     socket.write(from4(192, 0, 2, 30))
     const secure = connectSecurely({ socket, rejectUnauthorized: false })
     await once(secure, 'secureConnect')
     secure.write(connectBytes('secure'))
     await connack(secure)
     secure.destroy()
-    const plain = await open('127.0.0.1', portOf(gate.mqttsUrl))
+    const plain = await open('127.0.0.1', portOf(fixture.mqttsUrl))
     plain.write(Buffer.concat([from4(192, 0, 2, 31), connectBytes('plain')]))
     await isClosed(plain)
     await eventually(async () => assert.ok((await refusals('tls_handshake_failed')).addresses.includes('192.0.2.31')))
@@ -222,7 +222,7 @@ test('a connection that comes from elsewhere needs no header, and cannot use one
   const forged = await open('127.0.0.2')
   forged.write(Buffer.concat([from4(192, 0, 2, 99), connectBytes('forged')]))
   await isClosed(forged)
-  const rows = await gate.waypost.kit.db.sql`select from traffic_log.refusals where address = '192.0.2.99'`
+  const rows = await fixture.waypost.kit.db.sql`select from traffic_log.refusals where address = '192.0.2.99'`
   assert.equal(rows.length, 0)
 })
 

@@ -6,7 +6,7 @@ import { eventually } from '../../test/harness/eventually.ts'
 import { openGateway } from '../../test/harness/gateway.ts'
 import { resetAllNodes } from '../kernel/signals.ts'
 
-const gate = await openGateway()
+const fixture = await openGateway()
 const {
   waypost,
   device,
@@ -16,7 +16,7 @@ const {
   anEndpoint,
   setTokenStatus,
   test: extension,
-} = gate
+} = fixture
 const quick = 1000
 
 /** A connection that represents two endpoints. */
@@ -41,9 +41,9 @@ const push = { extension: 'test', resourcePath: '/wake', payload: 1 }
 for (const status of ['Suspended', 'Revoked'])
   test(`a ${status} token: 401, nothing is delivered, the others of the connection go on`, async () => {
     const { hub, first, second, say } = await aHub()
-    assert.equal(await gate.gateway.send(first.endpointId, push), 'delivered')
+    assert.equal(await fixture.gateway.send(first.endpointId, push), 'delivered')
     await setTokenStatus(first.endpointId, status)
-    assert.equal(await gate.gateway.send(first.endpointId, push), 'offline')
+    assert.equal(await fixture.gateway.send(first.endpointId, push), 'offline')
     assert.equal(await say(first), 401)
     assert.equal(await say(second), 200)
     assert.ok(hub.client.connected)
@@ -57,7 +57,7 @@ test('a connection whose only endpoint is revoked is closed', async () => {
   const endings: ((endpointId: string) => Promise<unknown>)[] = [
     (endpointId) => setTokenStatus(endpointId, 'Revoked'),
     async (endpointId) => {
-      const id = await gate.tokenIdOf(endpointId)
+      const id = await fixture.tokenIdOf(endpointId)
       assert.equal((await admin(`DELETE /api/v1/endpoints/${endpointId}/tokens/${id}`)).status, 204)
     },
     async (endpointId) => assert.equal((await admin(`DELETE /epr/api/v1/endpoints/${endpointId}`)).status, 204),
@@ -81,7 +81,7 @@ test('a second token of an endpoint stays valid when the first is revoked', asyn
   const made = await admin(`POST /api/v1/endpoints/${endpointId}/tokens`, { applicationName: app, token: `t2-${app}` })
   assert.equal(made.status, 201, made.text)
   const second = `kp1/${version}/test/t2-${app}`
-  const first = await gate.tokenIdOf(endpointId)
+  const first = await fixture.tokenIdOf(endpointId)
   const sensor = await device()
   for (const topic of [prefix, second]) {
     await sensor.publish(`${topic}/json/1`, '1')
@@ -97,7 +97,7 @@ test('a second token of an endpoint stays valid when the first is revoked', asyn
 })
 
 const aLogin = async () => {
-  const { username, password } = await gate.aBasicCredential()
+  const { username, password } = await fixture.aBasicCredential()
   return { username: `${username}@default`, password }
 }
 
@@ -110,20 +110,20 @@ async function aSleepingHub(clientId: string, login: { username?: string; passwo
   const topicOf = ({ token }: { token: string }) => `kp1/${version}/test/${token}/wake/status`
   for (const endpoint of [first, second]) await hub.client.subscribeAsync(topicOf(endpoint), { qos: 1 })
   for (const { endpointId } of [first, second])
-    await eventually(async () => assert.equal((await gate.metadataOf(endpointId, ask)).connected, true))
+    await eventually(async () => assert.equal((await fixture.metadataOf(endpointId, ask)).connected, true))
   await hub.end()
   for (const { endpointId } of [first, second]) {
     await eventually(async () => {
       const [row] = await waypost.kit.db.sql`select node_id from gateway.bindings where endpoint_id = ${endpointId}`
       assert.equal(row?.nodeId, null)
     })
-    assert.equal(await gate.gateway.send(endpointId, push), 'queued')
+    assert.equal(await fixture.gateway.send(endpointId, push), 'queued')
   }
   return { first, second, app, version, topicOf, wake: () => device(session) }
 }
 
 const deleteToken = async (endpointId: string) => {
-  const id = await gate.tokenIdOf(endpointId)
+  const id = await fixture.tokenIdOf(endpointId)
   assert.equal((await admin(`DELETE /api/v1/endpoints/${endpointId}/tokens/${id}`)).status, 204)
 }
 const unregister = async (endpointId: string) =>
@@ -154,15 +154,15 @@ for (const [index, [name, end]] of endings.entries())
   })
 
 test('queued messages of a suspended tenant are not delivered', async () => {
-  const { topicOf, first, second, wake } = await aSleepingHub('sleeper-of-other', {}, gate.other)
-  await gate.setTenantStatus('other', 'SUSPENDED')
+  const { topicOf, first, second, wake } = await aSleepingHub('sleeper-of-other', {}, fixture.other)
+  await fixture.setTenantStatus('other', 'SUSPENDED')
   const hub = await wake()
   for (const endpoint of [first, second]) await hub.client.subscribeAsync(topicOf(endpoint), { qos: 1 })
   await hub.receivesNothing()
-  await gate.setTenantStatus('other', 'AVAILABLE')
+  await fixture.setTenantStatus('other', 'AVAILABLE')
   await hub.end()
   for (const { endpointId } of [first, second])
-    await eventually(async () => assert.notEqual(await gate.gateway.send(endpointId, push), 'offline'))
+    await eventually(async () => assert.notEqual(await fixture.gateway.send(endpointId, push), 'offline'))
   const later = await wake()
   for (const endpoint of [first, second]) await later.client.subscribeAsync(topicOf(endpoint), { qos: 1 })
   for (const endpoint of [first, second, first, second]) await later.receives(topicOf(endpoint))
@@ -175,7 +175,7 @@ test('suspended, revoked or deleted credentials end their connections, and only 
     (id: string) => admin(`PATCH /api/v1/basic-credentials/${id}/state`, { state: 'Revoked' }),
     (id: string) => admin(`DELETE /api/v1/basic-credentials/${id}`),
   ]) {
-    const [ending, staying] = [await gate.aBasicCredential(), await gate.aBasicCredential()]
+    const [ending, staying] = [await fixture.aBasicCredential(), await fixture.aBasicCredential()]
     const as = ({ username, password }: typeof ending) => device({ username: `${username}@default`, password })
     const [one, two] = [await as(ending), await as(staying)]
     assert.equal((await end(ending.id)).status, 204)
@@ -190,13 +190,13 @@ test('X.509: a client with a certificate of the platform may connect over TLS un
   const root = (await admin('GET /kpc/api/v1/certificates/root')).text
   const { prefix } = await aProvisionedEndpoint()
   const tls = { ca: root, rejectUnauthorized: true, servername: 'localhost' }
-  const open = () => aDevice(gate.mqttsUrl, { ...tls, cert: issued.certificateChain, key: issued.privateKey })
+  const open = () => aDevice(fixture.mqttsUrl, { ...tls, cert: issued.certificateChain, key: issued.privateKey })
   const sensor = await open()
   await sensor.publish(`${prefix}/json/1`, '1')
   await sensor.receives(`${prefix}/json/1/status`)
   assert.equal((await admin(`GET /api/v1/x509-credentials/${issued.id}`)).body.state, 'Active')
   // The certificate is accepted without its chain too.
-  const alone = await aDevice(gate.mqttsUrl, { ...tls, cert: issued.certificate, key: issued.privateKey })
+  const alone = await aDevice(fixture.mqttsUrl, { ...tls, cert: issued.certificate, key: issued.privateKey })
   assert.ok(alone.client.connected)
 
   await admin(`PATCH /api/v1/x509-credentials/${issued.id}/state`, { state: 'Suspended' })
@@ -213,36 +213,36 @@ test('X.509: a client with a certificate of the platform may connect over TLS un
   await admin(`PATCH /api/v1/x509-credentials/${issued.id}/state`, { state: 'Active' })
   assert.ok((await open()).client.connected)
   // Without a certificate the client is anonymous.
-  assert.ok((await aDevice(gate.mqttsUrl, tls)).client.connected)
+  assert.ok((await aDevice(fixture.mqttsUrl, tls)).client.connected)
 })
 
 test('a suspended tenant: connections are closed, CONNECTs refused and messages rejected', async () => {
-  const { username, password } = await gate.aBasicCredential(gate.other)
-  const { prefix, endpointId } = await gate.aProvisionedEndpoint(gate.other)
+  const { username, password } = await fixture.aBasicCredential(fixture.other)
+  const { prefix, endpointId } = await fixture.aProvisionedEndpoint(fixture.other)
   const ours = await aProvisionedEndpoint()
   const known = await device({ username: `${username}@other`, password })
   const anonymous = await device()
   await anonymous.publish(`${prefix}/json`, '1')
-  const neighbour = await device()
-  await neighbour.publish(`${ours.prefix}/json`, '1')
-  await gate.setTenantStatus('other', 'SUSPENDED')
+  const otherDevice = await device()
+  await otherDevice.publish(`${ours.prefix}/json`, '1')
+  await fixture.setTenantStatus('other', 'SUSPENDED')
   await Promise.all([known.closed(quick), anonymous.closed(quick)])
-  assert.equal(await gate.gateway.send(endpointId, push), 'offline')
+  assert.equal(await fixture.gateway.send(endpointId, push), 'offline')
   await assert.rejects(device({ username: `${username}@other`, password }), { code: 4 })
   const again = await device()
   await again.publish(`${prefix}/json`, '1')
   assert.equal((await again.receives(`${prefix}/json/error`)).json.statusCode, 401)
-  const overHttp = await fetch(`${gate.httpUrl}/${prefix}/json`, { method: 'POST' })
+  const overHttp = await fetch(`${fixture.httpUrl}/${prefix}/json`, { method: 'POST' })
   assert.equal(overHttp.status, 401)
-  assert.ok(neighbour.client.connected)
-  await gate.setTenantStatus('other', 'AVAILABLE')
+  assert.ok(otherDevice.client.connected)
+  await fixture.setTenantStatus('other', 'AVAILABLE')
   await again.publish(`${prefix}/json/1`, '1')
   await again.receives(`${prefix}/json/1/status`)
 })
 
 test('a tenant may require authentication for each transport', async () => {
   const { prefix } = await aProvisionedEndpoint()
-  const { username, password } = await gate.aBasicCredential()
+  const { username, password } = await fixture.aBasicCredential()
   const login = { username: `${username}@default`, password }
   const [anonymous, known] = [await device(), await device(login)]
   await known.publish(`${prefix}/json`, '1')
@@ -264,10 +264,10 @@ test('a tenant may require authentication for each transport', async () => {
   await subscriber.closed(quick)
   await known.publish(`${prefix}/json/1`, '1')
   await known.receives(`${prefix}/json/1/status`)
-  const overWebSocket = await aDevice(`${gate.wsUrl}/mqtt`)
+  const overWebSocket = await aDevice(`${fixture.wsUrl}/mqtt`)
   await overWebSocket.publish(`${prefix}/json/1`, '1')
   await overWebSocket.receives(`${prefix}/json/1/status`)
-  const post = async () => (await fetch(`${gate.httpUrl}/${prefix}/json`, { method: 'POST' })).status
+  const post = async () => (await fetch(`${fixture.httpUrl}/${prefix}/json`, { method: 'POST' })).status
   assert.equal(await post(), 200)
 
   await require({ http: { 'basic-auth': { required: true } }, mqtt: { ws: { 'basic-auth': { required: true } } } })
@@ -299,7 +299,7 @@ test('after a reset, all permissions of open connections are checked again', asy
   const { db } = waypost.kit
   const lost = await aProvisionedEndpoint()
   const kept = await aProvisionedEndpoint()
-  const { id, username, password } = await gate.aBasicCredential()
+  const { id, username, password } = await fixture.aBasicCredential()
   const [one, two] = [await device(), await device()]
   const three = await device({ username: `${username}@default`, password })
   await one.publish(`${lost.prefix}/json`, '1')
@@ -316,7 +316,7 @@ test('after a reset, all permissions of open connections are checked again', asy
 test('a check of open connections that fails is retried until it succeeds', async () => {
   const { db } = waypost.kit
   const lost = await aProvisionedEndpoint()
-  const { id, username, password } = await gate.aBasicCredential()
+  const { id, username, password } = await fixture.aBasicCredential()
   const [anonymous, authenticated] = [await device(), await device({ username: `${username}@default`, password })]
   await anonymous.publish(`${lost.prefix}/json`, '1')
   await db.sql`update tokens.tokens set status = 'Revoked' where endpoint_id = ${lost.endpointId}`

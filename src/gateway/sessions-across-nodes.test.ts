@@ -101,7 +101,7 @@ test('a client that connects to another node loses its connection to the first; 
   const codes = codesOf(first)
   const anonymous = await one.device({ clientId: 'roamer' })
   const foreigner = await one.device({ ...mine, username: `${theirs.username}@other`, password: theirs.password })
-  const neighbour = await one.device({ ...mine, clientId: 'roamer-2' })
+  const otherDevice = await one.device({ ...mine, clientId: 'roamer-2' })
   const second = await two.device(mine)
   await first.closed()
   assert.deepEqual(codes, [0x8e])
@@ -111,7 +111,7 @@ test('a client that connects to another node loses its connection to the first; 
   await second.closed()
   assert.deepEqual(back, [0x8e])
   await third.receivesNothing(60)
-  for (const { client } of [anonymous, foreigner, neighbour, third]) assert.ok(client.connected)
+  for (const { client } of [anonymous, foreigner, otherDevice, third]) assert.ok(client.connected)
 })
 
 test('a session moves to the new node with its subscriptions, unacknowledged and queued messages', async () => {

@@ -6,9 +6,9 @@ import { test } from 'node:test'
 import { connect } from 'node:tls'
 import { openGateway } from '../../test/harness/gateway.ts'
 
-const gate = await openGateway({ environment: { WAYPOST_LOG_LEVEL: 'silent' } })
-const { sql } = gate.waypost.kit.db
-const { hostname, port } = new URL(gate.mqttsUrl)
+const fixture = await openGateway({ environment: { WAYPOST_LOG_LEVEL: 'silent' } })
+const { sql } = fixture.waypost.kit.db
+const { hostname, port } = new URL(fixture.mqttsUrl)
 
 /** Returns the fingerprint of the certificate that the platform shows. */
 async function fingerprint(): Promise<string> {

@@ -98,24 +98,24 @@ test('the writes of an event handler and its delivery commit together', async ()
 })
 
 test('a subscriber is called after the commit and before the transaction returns', async () => {
-  const heard: number[] = []
+  const received: number[] = []
   const { kit } = await openTestPlatform({
-    services: [aService((it) => it.bus.subscribe(Said, ({ n }) => heard.push(n)))],
+    services: [aService((it) => it.bus.subscribe(Said, ({ n }) => received.push(n)))],
   })
   await kit.db.tx(async (sql) => {
     await kit.bus.publish(sql, Said, { tenantId: 't', thing: 'a', n: 7 })
-    assert.deepEqual(heard, [])
+    assert.deepEqual(received, [])
   })
-  assert.deepEqual(heard, [7])
+  assert.deepEqual(received, [7])
 })
 
 test('publishAll delivers each event to all subscribers in order, with the commit or not at all', async () => {
-  const heard: number[] = []
+  const received: number[] = []
   const reacted: Record<string, Said[]> = { one: [], two: [] }
   const { kit } = await openTestPlatform({
     services: [
       aService(({ bus }) => {
-        bus.subscribe(Said, ({ n }) => heard.push(n))
+        bus.subscribe(Said, ({ n }) => received.push(n))
         for (const name of ['one', 'two'])
           bus.handle(`test.all-${name}`, Said, async (_, event) => void reacted[name]!.push(event))
       }),
@@ -127,10 +127,10 @@ test('publishAll delivers each event to all subscribers in order, with the commi
   await kit.db.tx(async (sql) => {
     await kit.bus.publishAll(sql, Said, all)
     await kit.bus.publishAll(sql, Said, [])
-    assert.deepEqual(heard, [])
+    assert.deepEqual(received, [])
   })
   assert.deepEqual(
-    heard,
+    received,
     all.map(({ n }) => n),
   )
   await assert.rejects(
@@ -148,7 +148,7 @@ test('publishAll delivers each event to all subscribers in order, with the commi
         all.filter((event) => event.thing === thing),
       )
   assert.equal(reacted.one!.length + reacted.two!.length, 120)
-  assert.equal(heard.length, 60)
+  assert.equal(received.length, 60)
 })
 
 test('inParts splits a list into parts of limited size and keeps the order', () => {

@@ -57,11 +57,11 @@ suite('a concurrency limit', () => {
       return leave
     })
     const other = await limit.enter('a', 'modest')
-    const elsewhere = await limit.enter('b', 'greedy')
+    const inOtherTenant = await limit.enter('b', 'greedy')
     assert.equal(third, false)
     leaving.pop()!()
     ;(await greedy)()
-    for (const leave of [...leaving, other, elsewhere]) leave()
+    for (const leave of [...leaving, other, inOtherTenant]) leave()
     await Promise.all(['x', 'x'].map((caller) => limit.enter('a', caller)))
   })
 

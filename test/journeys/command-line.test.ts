@@ -22,7 +22,7 @@ const contextsFile = join(home, 'waypost', 'contexts.json')
 /** Runs a command in the folder of the platform, with its bootstrap.json. */
 const waypost = (...args: string[]) => commands(args, { directory, environment: userFolder })
 /** Runs a command on another machine, without bootstrap.json. */
-const elsewhere = (args: string[], environment: Record<string, string> = {}) =>
+const withoutBootstrap = (args: string[], environment: Record<string, string> = {}) =>
   commands(args, { directory: temporaryDirectory(), environment: { ...userFolder, ...environment } })
 
 async function output(...args: string[]): Promise<string> {
@@ -121,10 +121,10 @@ test('failures have exit codes of their own and say what to do', async () => {
   assert.deepEqual([typo.code, typo.stdout], [2, ''])
   assert.match(typo.stderr, /there is no command endpoint; the nearest is endpoints/)
   assert.equal((await waypost('endpoints', 'list', '--nonsense')).code, 2)
-  assert.equal((await elsewhere(['endpoints', 'list'])).code, 4)
+  assert.equal((await withoutBootstrap(['endpoints', 'list'])).code, 4)
   const noServer = { WAYPOST_URL: 'http://127.0.0.1:9', WAYPOST_API_KEY: 'x' }
-  assert.equal((await elsewhere(['endpoints', 'list'], noServer)).code, 6)
-  const wrongKey = await elsewhere(['endpoints', 'list'], { WAYPOST_URL: baseUrl, WAYPOST_API_KEY: 'x' })
+  assert.equal((await withoutBootstrap(['endpoints', 'list'], noServer)).code, 6)
+  const wrongKey = await withoutBootstrap(['endpoints', 'list'], { WAYPOST_URL: baseUrl, WAYPOST_API_KEY: 'x' })
   assert.deepEqual([wrongKey.code, /next: waypost login/.test(wrongKey.stderr)], [4, true])
 })
 
@@ -143,7 +143,7 @@ test('a server that answers something else is said in one sentence', async () =>
   const { port } = server.address() as AddressInfo
   for (const path of Object.keys(answers)) {
     const environment = { WAYPOST_URL: `http://127.0.0.1:${port}${path}`, WAYPOST_API_KEY: 'x' }
-    const { code, stderr } = await elsewhere(['endpoints', 'list'], environment)
+    const { code, stderr } = await withoutBootstrap(['endpoints', 'list'], environment)
     assert.equal(code, 1, `${path}: ${stderr}`)
     assert.match(stderr, /^waypost: .+\n/)
     assert.ok(!stderr.includes('    at '), stderr)
@@ -161,18 +161,18 @@ test('a backend client logs in, is kept for this user only, and is used nowhere 
   assert.equal(login.code, 0, login.stderr)
   assert.equal(statSync(contextsFile).mode & 0o777, 0o600)
   const list = ['endpoints', 'list', '-o', 'id']
-  assert.match((await elsewhere(list)).stdout, /tree-1/)
-  assert.match((await elsewhere(['whoami'])).stdout, new RegExp(`^${id} \\(client\\) of tenant default\n`))
-  assert.match((await elsewhere(['context', 'list'])).stdout, /^\* field /)
-  const other = await elsewhere(list, { WAYPOST_URL: 'http://127.0.0.1:9' })
+  assert.match((await withoutBootstrap(list)).stdout, /tree-1/)
+  assert.match((await withoutBootstrap(['whoami'])).stdout, new RegExp(`^${id} \\(client\\) of tenant default\n`))
+  assert.match((await withoutBootstrap(['context', 'list'])).stdout, /^\* field /)
+  const other = await withoutBootstrap(list, { WAYPOST_URL: 'http://127.0.0.1:9' })
   assert.deepEqual([other.code, /sent nowhere else/.test(other.stderr)], [2, true])
   chmodSync(contextsFile, 0o644)
-  const readable = await elsewhere(list)
+  const readable = await withoutBootstrap(list)
   assert.deepEqual([readable.code, /chmod 600/.test(readable.stderr)], [1, true])
   chmodSync(contextsFile, 0o600)
-  assert.equal((await elsewhere(['logout'])).code, 0)
+  assert.equal((await withoutBootstrap(['logout'])).code, 0)
   assert.ok(!readFileSync(contextsFile, 'utf8').includes(secret))
-  assert.equal((await elsewhere(list)).code, 4)
+  assert.equal((await withoutBootstrap(list)).code, 4)
 })
 
 test('a login with the browser is renewed once by commands that run at the same time', async () => {

@@ -146,7 +146,7 @@ async function aCameraAt(platform: RunningPlatform) {
 type Command = ReturnType<typeof openCommands>
 
 /** Restores on a machine with another master key, or none: a rejected backup must create nothing there. */
-async function elsewhere(command: Command, file: string, keyFile: string) {
+async function onOtherMachine(command: Command, file: string, keyFile: string) {
   const directory = join(temporaryDirectory(), 'new')
   const other = { WAYPOST_MASTER_KEY: 'another key of thirty-two letters' }
   const run = (args: string[], environment = {}) => command(['restore', file, ...args], { directory, environment })
@@ -223,7 +223,7 @@ test('the commands doctor, backup and restore work while the platform runs', asy
     checked.stdout,
     /With 3 contents of files and blobs, 300 kB\.\n.*\nEvery checksum matches.\n.*--key-file/,
   )
-  await elsewhere(command, file, join(directory, 'keys', 'master.key'))
+  await onOtherMachine(command, file, join(directory, 'keys', 'master.key'))
   assert.equal(refused.code, 2, refused.stderr)
   assert.match(refused.stderr, /Nothing was changed\. Run it again with --yes/)
 

@@ -77,7 +77,7 @@ async function startBroker() {
   return { child, port }
 }
 
-async function startNeighbour(port: number) {
+async function startProbe(port: number) {
   const path = fileURLToPath(new URL('../../../test/harness/mqtt-latency-probe.ts', import.meta.url))
   const child: ChildProcess = fork(path, [String(port)])
   afterAllTests(() => void child.kill())
@@ -103,7 +103,7 @@ async function startNeighbour(port: number) {
 async function disturb(
   port: number,
   attacks: Attack[],
-  { attacked, quiet }: Record<'attacked' | 'quiet', Awaited<ReturnType<typeof startNeighbour>>>,
+  { attacked, quiet }: Record<'attacked' | 'quiet', Awaited<ReturnType<typeof startProbe>>>,
 ) {
   await Promise.all([attacked.forget(), quiet.forget()])
   const kinds = Object.values(abusiveClients)
@@ -123,11 +123,11 @@ const name = (label: string) => `${label}${++names}`
 test('other clients are served while some misbehave, and the process neither crashes nor grows', async () => {
   afterAllTests(destroyAll)
   const [broker, twin] = await Promise.all([startBroker(), startBroker()])
-  const neighbours = { attacked: await startNeighbour(broker.port), quiet: await startNeighbour(twin.port) }
+  const probes = { attacked: await startProbe(broker.port), quiet: await startProbe(twin.port) }
   const attacks = fc.sample(attack, { seed, numRuns: runs })
   const part = Math.ceil(runs / 4)
   await sleep(300)
-  await disturb(broker.port, attacks.slice(0, part), neighbours)
+  await disturb(broker.port, attacks.slice(0, part), probes)
   const before = memoryMb([broker.child.pid!])
   const rounds: { p99Ms: number; calmMs: number }[] = []
   // Times of a few milliseconds measure the scheduler. If the idle broker is slow too, the processor is overloaded: then only a
@@ -136,11 +136,11 @@ test('other clients are served while some misbehave, and the process neither cra
   // Other work on this machine may disturb a round, but a fault of the layer shows in all of them.
   for (let round = 0; round < 3 || (round < 9 && !rounds.some(isServed)); round++) {
     const from = part * (1 + (round % 3))
-    rounds.push(await disturb(broker.port, attacks.slice(from, from + part), neighbours))
+    rounds.push(await disturb(broker.port, attacks.slice(from, from + part), probes))
   }
   const served = rounds.some(isServed)
   assert.ok(
-    neighbours.attacked.alive() && broker.child.exitCode === null,
+    probes.attacked.alive() && broker.child.exitCode === null,
     'the attacked broker and its process must still run',
   )
   const figures = rounds.map(({ p99Ms, calmMs }) => `${p99Ms.toFixed(1)} (calm ${calmMs.toFixed(1)})`).join(', ')

@@ -37,9 +37,9 @@ export async function load(sql: Sql, deps: SessionStoreDeps, steps: StepOf<'load
   ))
     for (const row of await findMessages(sql, part, now))
       states.get(row.sessionKey)!.messages.push(toSessionMessage(deps.secrets, row))
-  const elsewhere = (nodeId: string | null | undefined) => (isElsewhere(nodeId) ? nodeId : null)
+  const otherNode = (nodeId: string | null | undefined) => (isElsewhere(nodeId) ? nodeId : null)
   for (const step of steps)
-    answers.set(step, { state: states.get(step.key), heldBy: elsewhere(holders.get(step.key)) } satisfies Loaded)
+    answers.set(step, { state: states.get(step.key), heldBy: otherNode(holders.get(step.key)) } satisfies Loaded)
 }
 
 function splitBySize(sessions: { key: string; bytes: number }[]): string[][] {

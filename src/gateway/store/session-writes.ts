@@ -120,12 +120,12 @@ export async function enqueue(
   }
   if (added.length === 0) return
   await insertMessages(sql, added)
-  const elsewhere = sessions.flatMap(({ sessionKey: key, nodeId: to }) =>
+  const onOtherNodes = sessions.flatMap(({ sessionKey: key, nodeId: to }) =>
     deps.claims.isElsewhere(to) && added.some(({ sessionKey }) => sessionKey === key)
       ? [{ to, key: key as string }]
       : [],
   )
-  if (elsewhere.length > 0) await deps.claims.announceQueued(sql, elsewhere)
+  if (onOtherNodes.length > 0) await deps.claims.announceQueued(sql, onOtherNodes)
 }
 
 /** Deletes expired sessions in batches, and messages that are older than the longest session expiry. */

@@ -127,8 +127,8 @@ suite('the login after the choice', () => {
     assert.equal(answer.status, 303, answer.text)
     const back = await browser.go(answer.location)
     assert.ok(new URL(back.location).searchParams.has('code'), back.location)
-    const stranger = aBrowser()
-    assert.match((await start(stranger)).text, /<h1>Sign in<\/h1>/)
+    const otherBrowser = aBrowser()
+    assert.match((await start(otherBrowser)).text, /<h1>Sign in<\/h1>/)
     assert.ok(![...browser.jar.values()].some(({ name }) => name === 'waypost_ticket'))
   })
 
@@ -151,9 +151,9 @@ suite('the login after the choice', () => {
     const disabled = await chosen('jana')
     await waypost.kit.db.sql`update identity.users set enabled = false where username = 'jana'`
     await asksForPassword(disabled)
-    const elsewhere = await chosen('kim')
-    const { location } = await elsewhere.go(clientOf(other).authUrl(pkce().challenge))
-    assert.match((await elsewhere.go(new URL(location, other.url).href)).text, /<h1>Sign in<\/h1>/)
+    const ofOtherRealm = await chosen('kim')
+    const { location } = await ofOtherRealm.go(clientOf(other).authUrl(pkce().challenge))
+    assert.match((await ofOtherRealm.go(new URL(location, other.url).href)).text, /<h1>Sign in<\/h1>/)
   })
 
   test('the login after the choice asks for the second factor where one is required', async () => {

@@ -134,8 +134,8 @@ test('missing and damaged contents are counted and do not keep the others from b
 test('a backup fails if the store has none of the contents, and resumes reading after a broken connection', async () => {
   const source = await aDatabaseWithContents(100_000, 500_000)
   const path = file()
-  const elsewhere = { contents: { blobs: (await aStore()).blobs, tables } }
-  await assert.rejects(backUp(source.connection, path, elsewhere), /None of the 2 contents .*WAYPOST_DATA/)
+  const otherStore = { contents: { blobs: (await aStore()).blobs, tables } }
+  await assert.rejects(backUp(source.connection, path, otherStore), /None of the 2 contents .*WAYPOST_DATA/)
   assert.equal(existsSync(path) || existsSync(`${path}.partial`), false)
 
   const breaking = (most: number): Blobs => {

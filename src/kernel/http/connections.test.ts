@@ -192,7 +192,7 @@ test('slow bodies from several addresses cannot occupy all connections: the slow
 
 test('at the limit of an address, the slowest body of this address makes room', async () => {
   const { client, events, requests } = await aServer({ perAddress: 3 })
-  const elsewhere = await client(post('/body', 1e6), '127.0.0.2')
+  const fromOtherAddress = await client(post('/body', 1e6), '127.0.0.2')
   const attackers: Client[] = []
   for (let n = 0; n < 3; n++) attackers.push(await client(post('/body', 1e6)))
   await eventually(() => assert.equal(requests.length, 4))
@@ -201,7 +201,7 @@ test('at the limit of an address, the slowest body of this address makes room', 
     await eventually(() => assert.match(next.read(), /done$/), { withinMs: 200 })
     return next
   })
-  assert.ok(other.isOpen() && elsewhere.isOpen())
+  assert.ok(other.isOpen() && fromOtherAddress.isOpen())
   await eventually(() => assert.equal(attackers.filter(({ isOpen }) => isOpen()).length, 2))
   assert.equal(events.at(-1), 'evicted address 127.0.0.1')
 })

@@ -16,7 +16,7 @@ import { limitReadTime } from './streaming.ts'
 let port: number
 let failure: unknown
 let open = () => {}
-let gate = Promise.resolve()
+let unpaused = Promise.resolve()
 
 function routes(http: Http) {
   const config = { scope: 'none', streamBody: true }
@@ -30,7 +30,7 @@ function routes(http: Http) {
         for await (const piece of body) {
           bytes += piece.length
           pieces++
-          await gate
+          await unpaused
         }
       } catch (error) {
         failure = error
@@ -93,7 +93,7 @@ const answered = async (outgoing: ReturnType<typeof post>) => {
 }
 
 test('a body is read only as fast as the handler consumes it', async () => {
-  gate = new Promise((resolve) => (open = resolve))
+  unpaused = new Promise((resolve) => (open = resolve))
   const outgoing = post('/count')
   let sent = 0
   const piece = Buffer.alloc(64 * 1024)

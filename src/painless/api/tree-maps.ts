@@ -13,7 +13,7 @@ const sortedMarks = (javaClass: string, comparator: Fn | null): Marks => ({
 const newTree = (comparator: Fn | null = null): JavaMap => mark(new Map(), sortedMarks('java.util.TreeMap', comparator))
 
 /** Returns the key at or next to another in a sorted collection. */
-function neighbour(
+function nearestKey(
   sorted: unknown[],
   key: unknown,
   compare: (left: unknown, right: unknown) => number,
@@ -28,7 +28,7 @@ function neighbour(
 }
 
 const near = (self: JavaMap, key: unknown, side: -1 | 1, inclusive: boolean): unknown =>
-  neighbour(keysOf(self), key, marksOf(self)?.compare ?? compareNatural, side, inclusive)
+  nearestKey(keysOf(self), key, marksOf(self)?.compare ?? compareNatural, side, inclusive)
 const entryOrNull = (self: JavaMap, key: unknown): Entry | null =>
   key === null || key === undefined ? null : entryOf(self, key)
 const pollEntry = (self: JavaMap, key: unknown): Entry | null => {

@@ -327,8 +327,8 @@ suite('the configuration of a tenant', () => {
       assert.equal(answer.status, 400, where)
       assert.ok(answer.body.message.startsWith(where), answer.text)
     }
-    const elsewhere = await admin(`PUT ${path}?serviceInstanceName=epts`, ofTenant('default', {}))
-    assert.equal(elsewhere.status, 400)
+    const wrongInstance = await admin(`PUT ${path}?serviceInstanceName=epts`, ofTenant('default', {}))
+    assert.equal(wrongInstance.status, 400)
   })
 })
 

@@ -131,10 +131,10 @@ test('missing and unreadable items give identical responses', async () => {
       const hidden = await fixture.admin(`${method} ${url}`)
       const hiddenToo = await powerless(`${method} ${url}`)
       const missing = await fixture.adminOf('other')(`${method} ${url.replace(ofOtherTenant.endpointId, 'ep-none')}`)
-      const elsewhere = await fixture.adminOf('other')(`${method} ${url.replace(other, app)}`)
-      for (const answer of [hidden, hiddenToo, missing, elsewhere]) assert.equal(answer.status, 404, answer.text)
+      const otherTenant = await fixture.adminOf('other')(`${method} ${url.replace(other, app)}`)
+      for (const answer of [hidden, hiddenToo, missing, otherTenant]) assert.equal(answer.status, 404, answer.text)
       const blank = (text: string) => text.replaceAll(ofOtherTenant.endpointId, 'ep-none').replaceAll(other, app)
-      assert.equal(new Set([hidden, hiddenToo, missing, elsewhere].map(({ text }) => blank(text))).size, 1)
+      assert.equal(new Set([hidden, hiddenToo, missing, otherTenant].map(({ text }) => blank(text))).size, 1)
     }
   assert.equal((await fixture.adminOf('other')(`GET ${root}${ofOtherTenant.path}/files/secret`)).text, 'secret')
 })

@@ -173,8 +173,8 @@ suite('a filter', () => {
     assert.equal((await put(admin, filterId)).body.endpointsCount, 0)
     const missing = await put(admin, 'none')
     assert.equal(missing.status, 404)
-    for (const stranger of [other, waypost.as(aCaller())])
-      assert.equal((await put(stranger, filterId)).text.replace(filterId, 'none'), missing.text)
+    for (const outsider of [other, waypost.as(aCaller())])
+      assert.equal((await put(outsider, filterId)).text.replace(filterId, 'none'), missing.text)
     assert.equal((await admin(`PUT ${ecr}/endpoints/filters/${filterId}`)).status, 400)
     assert.equal((await put(admin, filterId, '{')).status, 400)
     await waypost.kit.db.sql`update register.filters set status = 'pending' where filter_id = ${filterId}`

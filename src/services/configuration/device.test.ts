@@ -202,8 +202,8 @@ suite('statuses', () => {
 
   test('a report on an unknown configuration is 404, over MQTT only with a request id', async () => {
     const { topic, post, put, endpointId } = await aThing()
-    const stranger = await aThing()
-    const theirs = await stranger.put({ theirs: true })
+    const otherEndpoint = await aThing()
+    const theirs = await otherEndpoint.put({ theirs: true })
     const replaced = await put(1)
     await put(2)
     const sensor = await device()
@@ -218,7 +218,7 @@ suite('statuses', () => {
       assert.deepEqual([json.statusCode], [404])
     }
     assert.deepEqual(await statusesOf(`endpointId=${endpointId}&status=APPLIED`), [])
-    assert.deepEqual(await statusesOf(`endpointId=${stranger.endpointId}&status=APPLIED`), [])
+    assert.deepEqual(await statusesOf(`endpointId=${otherEndpoint.endpointId}&status=APPLIED`), [])
   })
 
   test('statuses of earlier configurations stay once they were sent, at most 20 for each endpoint, version and name', async () => {

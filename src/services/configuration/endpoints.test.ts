@@ -193,8 +193,8 @@ suite('permissions', () => {
       const body = method === 'PUT' ? 1 : undefined
       const missing = await admin(`${method} ${ecr}/endpoints/none/app-versions/${version}`, body)
       assert.equal(missing.status, 404)
-      for (const stranger of [waypost.as(aCaller()), other, as(['application:read'])]) {
-        const answer = await stranger(`${method} ${path}`, body)
+      for (const outsider of [waypost.as(aCaller()), other, as(['application:read'])]) {
+        const answer = await outsider(`${method} ${path}`, body)
         assert.equal(answer.text.replace(endpointId, 'none'), missing.text)
         assert.equal(answer.status, 404)
       }
@@ -220,8 +220,8 @@ suite('permissions', () => {
     const resource = `application-${app}`
     await ok(`PUT ${defaults}`, ['secret'])
     const missing = await admin(`GET ${ecr}/app-versions/none`)
-    for (const stranger of [waypost.as(aCaller()), other]) {
-      const answer = await stranger(`GET ${defaults}`)
+    for (const outsider of [waypost.as(aCaller()), other]) {
+      const answer = await outsider(`GET ${defaults}`)
       assert.equal(answer.text.replaceAll(version, 'none'), missing.text)
     }
     const reader = as(['application:read'], resource)

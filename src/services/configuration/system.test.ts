@@ -131,8 +131,8 @@ suite('a system configuration', () => {
     for (const { path, entityId } of [levels.application, levels.version, levels.endpoint]) {
       const missing = await admin(`GET ${path.replace(entityId, 'none')}`)
       assert.equal(missing.status, 404)
-      for (const stranger of [other, waypost.as(aCaller())])
-        assert.equal((await stranger(`GET ${path}`)).text.replace(entityId, 'none'), missing.text)
+      for (const outsider of [other, waypost.as(aCaller())])
+        assert.equal((await outsider(`GET ${path}`)).text.replace(entityId, 'none'), missing.text)
     }
     assert.equal((await waypost.as(aCaller())(`GET ${levels.tenant.path}`)).status, 403)
     const foreign = await other(`GET ${levels.tenant.path}`)

@@ -259,8 +259,8 @@ suite('permissions', () => {
     for (const [verb, operation, body] of operations((await aBasicCredential()).id)) {
       const needed = `tenant:basic-credentials:${verb}`
       const without = waypost.as(aCaller({ on: { 'tenant-system': scopes.filter((scope) => scope !== needed) } }))
-      const elsewhere = waypost.as(aCaller({ on: { 'application-a': scopes } }))
-      for (const ask of [without, elsewhere]) {
+      const onOtherResource = waypost.as(aCaller({ on: { 'application-a': scopes } }))
+      for (const ask of [without, onOtherResource]) {
         const answer = await ask(operation, body)
         assert.equal(answer.status, 403, operation)
         assert.deepEqual(answer.body, { message: `The caller does not hold the scope ${needed} on tenant-system` })

@@ -287,9 +287,9 @@ suite('the root and the revocation lists', () => {
     )
     await assert.rejects(checked, /certificate revoked/)
     // A new tenant with the same name gets a new authority.
-    const reborn = await aCertificate({}, doomed)
-    assert.notEqual(reborn.issuingCa, issued.issuingCa)
-    assert.ok(await api.verifyCertificate(new X509Certificate(reborn.certificate)))
+    const recreated = await aCertificate({}, doomed)
+    assert.notEqual(recreated.issuingCa, issued.issuingCa)
+    assert.ok(await api.verifyCertificate(new X509Certificate(recreated.certificate)))
     assert.equal(await api.verifyCertificate(leaf), undefined)
   })
 

@@ -211,9 +211,9 @@ suite('documents of a pipeline', () => {
     assert.equal(found[0].tenantId, undefined)
     const scopes = { [`application-${endpoint.app}`]: ['application:read'] }
     const owner = waypost.as(aCaller({ on: { ...scopes, [`endpoint-${endpoint.endpointId}`]: ['endpoint:read'] } }))
-    const stranger = waypost.as(aCaller({ on: { ...scopes, 'endpoint-renamed': ['endpoint:read'] } }))
+    const outsider = waypost.as(aCaller({ on: { ...scopes, 'endpoint-renamed': ['endpoint:read'] } }))
     assert.equal((await owner(`POST ${asf}/${endpoint.index}/_search`)).body.hits.total.value, 1)
-    assert.equal((await stranger(`POST ${asf}/${endpoint.index}/_search`)).body.hits.total.value, 0)
+    assert.equal((await outsider(`POST ${asf}/${endpoint.index}/_search`)).body.hits.total.value, 0)
   })
 
   test('what PostgreSQL cannot store is an error of the document', async () => {

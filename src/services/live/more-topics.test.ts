@@ -55,11 +55,14 @@ suite('alerts', () => {
       { id: 'none', topic: 'alerts', alertTypes: ['COLD'] },
     ])
     const limited = await stream([{ id: 'all', topic: 'alerts' }], aReplaceableCaller(reader).headers)
-    const stranger = await stream([{ id: 'all', topic: 'alerts' }], aReplaceableCaller(aTenantAdmin('other')).headers)
+    const otherTenant = await stream(
+      [{ id: 'all', topic: 'alerts' }],
+      aReplaceableCaller(aTenantAdmin('other')).headers,
+    )
     const forbidden = await stream([{ id: 'all', topic: 'alerts' }], aReplaceableCaller(aCaller()).headers)
     await source.active('all', 'high', 'none')
     await limited.active('all')
-    await stranger.active('all')
+    await otherTenant.active('all')
     assert.equal((await forbidden.ended('all')).status, 403)
     const opened = await activate(first)
     await activate(first, 'LOW')
@@ -77,8 +80,8 @@ suite('alerts', () => {
     assert.deepEqual(types(source.items('high')), ['ACTIVATED'])
     assert.deepEqual(source.items('none'), [])
     await eventually(() => assert.equal(limited.items('all').length, 4))
-    assert.deepEqual(stranger.items('all'), [])
-    for (const one of [source, limited, stranger, forbidden]) one.close()
+    assert.deepEqual(otherTenant.items('all'), [])
+    for (const one of [source, limited, otherTenant, forbidden]) one.close()
   })
 
   test('a stream that resumes gets the changes since', async () => {
@@ -113,16 +116,16 @@ suite('jobs', () => {
     const creator = aCaller({ id: 'ada', on: { [`application-${app}`]: ['endpoint:read', 'endpoint:update'] } })
     const source = await stream([{ id: 'all', topic: 'jobs' }])
     const own = await stream([{ id: 'all', topic: 'jobs' }], aReplaceableCaller(creator).headers)
-    const stranger = await stream([{ id: 'all', topic: 'jobs' }], aReplaceableCaller(aTenantAdmin('other')).headers)
+    const otherTenant = await stream([{ id: 'all', topic: 'jobs' }], aReplaceableCaller(aTenantAdmin('other')).headers)
     await source.active('all')
     await own.active('all')
-    await stranger.active('all')
+    await otherTenant.active('all')
     await eventually(() => assert.ok(states(source.items('all'), prepared).includes('prepared')))
     const mine = await create(app, {}, waypost.as(creator))
     const theirs = await create(foreign.app, {}, other)
     await eventually(() => assert.equal(states(source.items('all'), mine).at(-1), 'finished'))
     await eventually(() => assert.equal(states(own.items('all'), mine).at(-1), 'finished'))
-    await eventually(() => assert.equal(states(stranger.items('all'), theirs).at(-1), 'finished'))
+    await eventually(() => assert.equal(states(otherTenant.items('all'), theirs).at(-1), 'finished'))
     const { body } = await admin(`GET /jobs/api/v1/jobs/${mine}`)
     const { parameters: _, ...shown } = body
     assert.deepEqual(
@@ -131,10 +134,10 @@ suite('jobs', () => {
     )
     assert.deepEqual(states(source.items('all'), theirs), [])
     assert.deepEqual(states(own.items('all'), prepared), [])
-    assert.deepEqual(states(stranger.items('all'), mine), [])
+    assert.deepEqual(states(otherTenant.items('all'), mine), [])
     const one = await stream([{ id: 'one', topic: 'jobs', jobIds: [prepared] }])
     await eventually(() => assert.deepEqual([...new Set(one.items('one').map(({ jobId }) => jobId))], [prepared]))
-    for (const each of [source, own, stranger, one]) each.close()
+    for (const each of [source, own, otherTenant, one]) each.close()
   })
 
   test('a stream that resumes gets jobs that ended meanwhile', async () => {

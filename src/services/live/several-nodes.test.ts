@@ -96,8 +96,8 @@ test('any node changes the subscriptions of a stream, for the same caller only',
   const here = streams.aReplaceableCaller()
   const source = await streams.stream([], here.headers)
   const subscriptions = [{ id: 'all', topic: 'traffic', endpointIds: [endpoint.endpointId] }]
-  const stranger = writes.aReplaceableCaller()
-  assert.equal((await writes.change(source.streamId, subscriptions, stranger.headers)).status, 404)
+  const otherCaller = writes.aReplaceableCaller()
+  assert.equal((await writes.change(source.streamId, subscriptions, otherCaller.headers)).status, 404)
   const same = writes.aReplaceableCaller(here.caller)
   assert.equal((await writes.change(source.streamId, subscriptions, same.headers)).status, 200)
   await source.active('all')

@@ -82,8 +82,8 @@ suite('creating an application integration', () => {
     const { app } = await anApplication()
     const create = { ...aConnection(), appName: app }
     await must(403, `POST ${root}`, create, waypost.as(aCaller()))
-    const elsewhere = aCaller({ on: { 'application-other': ['application:net-app-integration:create'] } })
-    await must(400, `POST ${root}`, create, waypost.as(elsewhere))
+    const onOtherResource = aCaller({ on: { 'application-other': ['application:net-app-integration:create'] } })
+    await must(400, `POST ${root}`, create, waypost.as(onOtherResource))
     const creator = aCaller({ on: { [`application-${app}`]: ['application:net-app-integration:create'] } })
     await must(201, `POST ${root}`, create, waypost.as(creator))
   })

@@ -58,8 +58,8 @@ suite('creating device integrations', () => {
     )
     assert.match(body.failed[0].reason, /already/)
     assert.deepEqual([body.createdCount, body.failedCount], [2, 2])
-    const elsewhere = await anIntegration()
-    await elsewhere.map([{ netDeviceId: 'a' }])
+    const otherIntegration = await anIntegration()
+    await otherIntegration.map([{ netDeviceId: 'a' }])
   })
 
   test('a thousand devices are created at once, one more is 400', async () => {
@@ -178,8 +178,8 @@ suite('reading, changing and deleting', () => {
     assert.notEqual((await must(200, `GET ${one}`)).headers.etag, etag)
     assert.equal((await other(`GET ${one}`)).status, 404)
     assert.equal((await other(`PATCH ${one}`, { name: 'x' })).status, 404)
-    const stranger = await anIntegration()
-    assert.equal((await admin(`GET ${stranger.path}/devices/${device.id}`)).status, 404)
+    const otherIntegration = await anIntegration()
+    assert.equal((await admin(`GET ${otherIntegration.path}/devices/${device.id}`)).status, 404)
   })
 
   test('the ETag of the integration changes with its devices', async () => {

@@ -248,10 +248,10 @@ suite("uplinks that are nobody's", () => {
     )
     await send({ f_cnt: 1, decoded_payload: { t: 1 } })
     await counts({ received: 1, stored: 1 })
-    const [stranger] = await map([{ netDeviceId: 'stranger' }])
+    const [otherDevice] = await map([{ netDeviceId: 'stranger' }])
     await network.uplink(netUsername, 'stranger', { f_cnt: 99, decoded_payload: { t: 1 } })
     await eventually(async () =>
-      assert.equal((await must(200, `GET ${path}/devices/${stranger.id}`)).body.statistics.stored, 1),
+      assert.equal((await must(200, `GET ${path}/devices/${otherDevice.id}`)).body.statistics.stored, 1),
     )
   })
 

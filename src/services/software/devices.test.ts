@@ -382,14 +382,14 @@ suite('a rollout', () => {
 
   test('a rollout tells others what was offered and reported', async () => {
     const { anEndpoint, app } = await aSimpleFleet()
-    const told: object[] = []
-    waypost.kit.bus.subscribe(SoftwareOffered, (event) => void told.push(event))
-    waypost.kit.bus.subscribe(SoftwareReported, (event) => void told.push(event))
+    const events: object[] = []
+    waypost.kit.bus.subscribe(SoftwareOffered, (event) => void events.push(event))
+    waypost.kit.bus.subscribe(SoftwareReported, (event) => void events.push(event))
     const { topic, endpointId } = await anEndpoint()
     await report(topic, '1.0.0')
     await requestVersion(topic)
     const application = { tenantId: 'default', applicationName: app }
-    const [{ reportedDate, ...first }, { offeredDate, ...second }] = told as [
+    const [{ reportedDate, ...first }, { offeredDate, ...second }] = events as [
       Record<string, unknown>,
       Record<string, unknown>,
     ]

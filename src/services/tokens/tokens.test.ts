@@ -42,21 +42,21 @@ suite('provisioning a token', () => {
 
   test('provisioning a token rejects a token of another endpoint of the application without naming it; another application may have it', async () => {
     const { app } = await anApplication()
-    const elsewhere = await anApplication()
+    const otherApplication = await anApplication()
     const { token } = await anEndpoint(app)
     const { endpointId } = await anEndpoint(app)
     const answer = await admin(`POST ${tokensOf(endpointId)}`, { applicationName: app, token })
     assert.equal(answer.status, 409)
     assert.deepEqual(answer.body, { message: `Application ${app} already has this token; choose another one` })
-    const foreign = await anEndpoint(elsewhere.app)
-    await provision(foreign.endpointId, { applicationName: elsewhere.app, token })
+    const foreign = await anEndpoint(otherApplication.app)
+    await provision(foreign.endpointId, { applicationName: otherApplication.app, token })
   })
 
   test('an application that is unknown or not the one of the endpoint is 400', async () => {
     const { app } = await anApplication()
-    const elsewhere = await anApplication()
+    const otherApplication = await anApplication()
     const { endpointId } = await anEndpoint(app)
-    for (const applicationName of ['no-such-application', elsewhere.app]) {
+    for (const applicationName of ['no-such-application', otherApplication.app]) {
       const answer = await admin(`POST ${tokensOf(endpointId)}`, { applicationName })
       assert.equal(answer.status, 400)
       assert.match(answer.body.message, /^applicationName: /)
@@ -227,10 +227,10 @@ suite('the status of a token', () => {
         else {
           assert.ok(after.updatedDate >= after.createdDate)
           const [{ event, payload }] = publishedEvents as [(typeof publishedEvents)[number]]
-          const { tokenHash, ...told } = payload
+          const { tokenHash, ...rest } = payload
           assert.equal(event, 'tokens.token.status-changed')
           assert.match(tokenHash, /^[\w-]{43}$/)
-          assert.deepEqual(told, { tenantId: 'default', applicationName: app, endpointId, endpointTokenId, from, to })
+          assert.deepEqual(rest, { tenantId: 'default', applicationName: app, endpointId, endpointTokenId, from, to })
         }
         const status = await admin(`GET ${url}/status`)
         assert.deepEqual(status.body, { status: after.status })
@@ -262,9 +262,9 @@ suite('deleting a token', () => {
     assert.equal((await admin(`DELETE ${url}`)).status, 204)
     assert.equal(publishedEvents.length, 1)
     assert.equal(publishedEvents[0]!.event, 'tokens.token.deleted')
-    const [{ tokenHash, ...told }] = publishedEvents[0]!.payload.tokens
+    const [{ tokenHash, ...rest }] = publishedEvents[0]!.payload.tokens
     assert.ok(tokenHash)
-    assert.deepEqual([publishedEvents[0]!.payload.tenantId, told], ['default', { endpointId, endpointTokenId }])
+    assert.deepEqual([publishedEvents[0]!.payload.tenantId, rest], ['default', { endpointId, endpointTokenId }])
     for (const operation of [`GET ${url}`, `GET ${url}/status`, `DELETE ${url}`])
       assert.equal((await admin(operation)).status, 404)
     assert.equal((await admin(`PUT ${url}/status`, { status: 'Revoked' })).status, 404)
@@ -298,7 +298,7 @@ suite('permissions', () => {
     }
     for (const [scope, method, url, body] of operations(endpointId, endpointTokenId, app)) {
       const rest = scope === 'endpoint:read' ? 'endpoint:update' : 'endpoint:read'
-      const strangers = {
+      const outsiders = {
         'another tenant': other,
         'nothing at all': waypost.as(aCaller()),
         'the other scope': waypost.as(aCaller({ on: { 'tenant-system': [rest, 'application:read'] } })),
@@ -308,7 +308,7 @@ suite('permissions', () => {
           aCaller({ tenantId: 'other', on: { [`endpoint-${endpointId}`]: [scope], [`application-${app}`]: [scope] } }),
         ),
       }
-      for (const [who, ask] of Object.entries(strangers)) {
+      for (const [who, ask] of Object.entries(outsiders)) {
         const answer = await ask(`${method} ${url}`, body)
         assert.equal(answer.status, 404, `${who}: ${method} ${url}`)
         const names = [endpointId, endpointTokenId]
@@ -334,9 +334,9 @@ suite('permissions', () => {
 
   test('a token is found only under its own endpoint', async () => {
     const { app, version } = await anApplication()
-    const [permitted, neighbour] = [await anEndpoint(app), await anEndpoint(app)]
+    const [permitted, other] = [await anEndpoint(app), await anEndpoint(app)]
     const { endpointTokenId } = await aTokenWithStatus('Active', { ...permitted, app, version })
-    const url = `${tokensOf(neighbour.endpointId)}/${endpointTokenId}`
+    const url = `${tokensOf(other.endpointId)}/${endpointTokenId}`
     assert.equal((await admin(`GET ${url}`)).status, 404)
     assert.equal((await admin(`DELETE ${url}`)).status, 404)
   })

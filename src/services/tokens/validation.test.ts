@@ -12,7 +12,7 @@ const { waypost, admin, api, publishedEvents, anApplication, anEndpoint, aTokenW
   connection,
   environment,
 })
-const neighbour = tokenFixtures(await openTestPlatform({ services, connection, environment }))
+const otherNode = tokenFixtures(await openTestPlatform({ services, connection, environment }))
 const { db } = waypost.kit
 
 const anEndpointWithToken = async () => {
@@ -49,11 +49,11 @@ suite('validating a token', () => {
 
   test('any version of the application is accepted, and no other', async () => {
     const { app, token, endpointId } = await anEndpointWithToken()
-    const elsewhere = await anApplication()
+    const otherApplication = await anApplication()
     const added = await admin(`POST /api/v1/applications/${app}/app-versions`, { nameSuffix: 'v2' })
     assert.equal(added.status, 201)
     assert.equal((await api.validate({ token, versionName: `${app}-v2` }))?.endpointId, endpointId)
-    for (const versionName of [elsewhere.version, 'no-such-version', app, ''])
+    for (const versionName of [otherApplication.version, 'no-such-version', app, ''])
       assert.equal(await api.validate({ token, versionName }), undefined)
   })
 
@@ -90,7 +90,7 @@ suite('validating a token', () => {
     const { version, endpointId, token } = await anEndpointWithToken()
     publishedEvents.length = 0
     const uses = Array.from({ length: 20 }, (_, i) =>
-      (i % 2 ? api : neighbour.api).validate({ token, versionName: version }),
+      (i % 2 ? api : otherNode.api).validate({ token, versionName: version }),
     )
     for (const validated of await Promise.all(uses)) assert.equal(validated?.endpointId, endpointId)
     await eventually(() => assert.equal(changes().length, 1))
@@ -123,7 +123,7 @@ suite('validating a token', () => {
       await Promise.all([
         admin(`PUT ${url}/status`, { status: 'Revoked' }),
         api.validate({ token, versionName: version }),
-        neighbour.api.validate({ token, versionName: version }),
+        otherNode.api.validate({ token, versionName: version }),
       ])
       assert.equal((await admin(`GET ${url}/status`)).body.status, 'Revoked')
       assert.equal(await api.validate({ token, versionName: version }), undefined)
@@ -153,31 +153,31 @@ suite('changes invalidate caches', () => {
       const { app, version, endpointId } = await anEndpointWithToken()
       const { url, token } = await aTokenWithStatus('Active', { endpointId, app, version })
       const presented = { token, versionName: version }
-      for (const node of [api, neighbour.api]) assert.ok(await node.validate(presented))
+      for (const node of [api, otherNode.api]) assert.ok(await node.validate(presented))
       const answer = await (method === 'PUT' ? admin(`PUT ${url}/status`, { status: what }) : admin(`DELETE ${url}`))
       assert.equal(answer.status, 204, answer.text)
       assert.equal(await api.validate(presented), undefined)
-      await eventually(async () => assert.equal(await neighbour.api.validate(presented), undefined), { withinMs: 1000 })
+      await eventually(async () => assert.equal(await otherNode.api.validate(presented), undefined), { withinMs: 1000 })
       if (what !== 'Suspended') return
       assert.equal((await admin(`PUT ${url}/status`, { status: 'Active' })).status, 204)
       assert.ok(await api.validate(presented))
-      await eventually(async () => assert.ok(await neighbour.api.validate(presented)), { withinMs: 1000 })
+      await eventually(async () => assert.ok(await otherNode.api.validate(presented)), { withinMs: 1000 })
     })
 
   test('tokens of a deleted endpoint are rejected on all nodes and can be used again', async () => {
     const { app, version } = await anApplication()
     const endpoints = await Promise.all(Array.from({ length: 150 }, () => anEndpoint(app)))
     const presented = { token: endpoints[149]!.token, versionName: version }
-    for (const node of [api, neighbour.api]) assert.ok(await node.validate(presented))
+    for (const node of [api, otherNode.api]) assert.ok(await node.validate(presented))
     publishedEvents.length = 0
     let gaps = 0
-    neighbour.waypost.kit.bus.onReset(() => gaps++)
+    otherNode.waypost.kit.bus.onReset(() => gaps++)
     const ids = endpoints.map(({ endpointId }) => endpointId)
     await db.tx((sql) => api.deleteTokens(sql, 'default', ids))
     const publishedTokens = publishedEvents.flatMap(({ payload }) => payload.tokens)
     assert.deepEqual(publishedTokens.map(({ endpointId }) => endpointId).sort(), ids.sort())
     assert.equal(await api.validate(presented), undefined)
-    await eventually(async () => assert.equal(await neighbour.api.validate(presented), undefined), { withinMs: 1000 })
+    await eventually(async () => assert.equal(await otherNode.api.validate(presented), undefined), { withinMs: 1000 })
     assert.equal(gaps, 0)
     assert.equal((await admin(`GET /api/v1/endpoints/${ids[0]}/tokens`)).status, 404)
     const anew = await anEndpoint(app, { endpointId: ids[0]!, token: endpoints[0]!.token })
@@ -193,14 +193,14 @@ suite('changes invalidate caches', () => {
 
   test('a reset clears the cache and reloads the lookup key', async () => {
     const { app, version, token, endpointId } = await anEndpointWithToken()
-    for (let i = 0; i < 2; i++) assert.ok(await neighbour.api.validate({ token, versionName: version }))
+    for (let i = 0; i < 2; i++) assert.ok(await otherNode.api.validate({ token, versionName: version }))
     // As after a restore: rows changed without an event, and only a reset is signalled.
     await db.sql.unsafe(`update tokens.tokens set status = 'Revoked' where endpoint_id = $1`, [endpointId])
-    assert.ok(await neighbour.api.validate({ token, versionName: version }))
+    assert.ok(await otherNode.api.validate({ token, versionName: version }))
     await resetAllNodes(db.sql)
-    await eventually(async () => assert.equal(await neighbour.api.validate({ token, versionName: version }), undefined))
+    await eventually(async () => assert.equal(await otherNode.api.validate({ token, versionName: version }), undefined))
     const fresh = await anEndpoint(app)
-    assert.ok(await neighbour.api.validate({ token: fresh.token, versionName: version }))
+    assert.ok(await otherNode.api.validate({ token: fresh.token, versionName: version }))
   })
 })
 

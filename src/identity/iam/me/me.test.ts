@@ -200,9 +200,9 @@ suite('preferences', () => {
 
   test('preferences belong to one user and go with it', async () => {
     const { id, ask } = await aUser('kim')
-    const { ask: neighbour } = await aUser('lea')
+    const { ask: otherUser } = await aUser('lea')
     assert.equal((await ask('PUT /me/preferences', { theme: 'dark' })).status, 200)
-    assert.deepEqual((await neighbour('GET /me/preferences')).body, {})
+    assert.deepEqual((await otherUser('GET /me/preferences')).body, {})
     await waypost.kit.db.tx((sql) => waypost.identity.deleteUser(sql, 'acme', id))
     const rows = await waypost.kit.db.sql`select from identity.preferences where user_id = ${id}`
     assert.equal(rows.count, 0)

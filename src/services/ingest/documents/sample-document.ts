@@ -3,7 +3,7 @@ import type { DeviceMessage } from '../../../kernel/device.ts'
 import { mayHoldLongIntegers, parseExact, stringifyExact } from '../exact-json.ts'
 
 /**
- * Returns the samples with exact 64-bit integers; time series get them rounded to doubles. Enriched samples keep what was added to
+ * Returns the samples with exact 64-bit integers; time series get them rounded to doubles. Enriched samples keep the metadata that was added to
  * them.
  */
 export function exactSamples({ payload }: DeviceMessage, samples: unknown[]): unknown[] {
@@ -23,7 +23,7 @@ export function exactSamples({ payload }: DeviceMessage, samples: unknown[]): un
 
 const longIntegerLength = 16
 
-/** A message in the plain format is not JSON. */
+/** Returns undefined for a text that is not JSON, such as a message in the plain format. */
 function parsedOrUndefined(text: string): unknown {
   try {
     return parseExact(text)
@@ -48,6 +48,6 @@ export function writeDocument({ endpoint, receivedAt }: DeviceMessage, sample: u
   return `${envelope.slice(0, -1)},"dataSample":${isExact ? stringifyExact(sample) : JSON.stringify(sample)}}`
 }
 
-/** Adds why the pipeline failed to a document that it leaves as it was. */
+/** Adds the error of the pipeline to the unprocessed document. */
 export const withError = (document: string, error: { processor: string; type: string; reason: string }): string =>
   `${document.slice(0, -1)},"ingestError":${JSON.stringify(error)}}`

@@ -62,8 +62,8 @@ suite('registering an endpoint', () => {
     const duplicate = await admin(`POST ${endpoints}`, { appVersion: { name: version }, endpointId: id })
     assert.equal(duplicate.status, 409)
     assert.deepEqual(duplicate.body, { message: `Endpoint ${id} already exists; choose another id` })
-    const elsewhere = await other(`POST ${endpoints}`, { appVersion: { name: foreign.version }, endpointId: id })
-    assert.equal(elsewhere.status, 409)
+    const otherTenant = await other(`POST ${endpoints}`, { appVersion: { name: foreign.version }, endpointId: id })
+    assert.equal(otherTenant.status, 409)
     const token = await admin(`POST ${endpoints}`, {
       appVersion: { name: version },
       endpointId: 'unborn',
@@ -129,8 +129,11 @@ suite('registering an endpoint', () => {
       assert.equal((await register(on('tenant-system', 'endpoint:read'), name)).status, 403)
     assert.equal((await register(on(`application-${app}`, 'application:endpoint:create'))).status, 403)
     assert.equal((await register(on(`application-${app}`, ...scopes))).status, 201)
-    const elsewhere = on('application-another', ...scopes)
-    const [hidden, missing] = [await register(elsewhere), await register(elsewhere, 'no-such-version')]
+    const onOtherApplication = on('application-another', ...scopes)
+    const [hidden, missing] = [
+      await register(onOtherApplication),
+      await register(onOtherApplication, 'no-such-version'),
+    ]
     assert.equal(hidden.status, 400)
     assert.equal(hidden.text.replace(version, '…'), missing.text.replace('no-such-version', '…'))
     assert.equal((await register(other)).status, 400)
@@ -297,8 +300,8 @@ suite('the application version of an endpoint', () => {
   test('the application version of an endpoint cannot be a version of another application', async () => {
     const { version } = await anApplication()
     const id = await anEndpoint(version)
-    const elsewhere = (await anApplication()).version
-    for (const name of [elsewhere, 'no-such-version']) {
+    const otherVersion = (await anApplication()).version
+    for (const name of [otherVersion, 'no-such-version']) {
       const answer = await admin(`PUT ${endpoints}/${id}/app-version`, { name })
       assert.equal(answer.status, 400)
       assert.match(answer.body.message, /^name: /)

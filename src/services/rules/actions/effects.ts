@@ -10,7 +10,7 @@ export interface Effects {
   once(key: string, work: () => Promise<void>): Promise<boolean>
 }
 
-/** After a node died, its events run again within seconds; people retry dead letters later. */
+/** Effects are kept for this time: after a node died, its events run again within seconds, and people retry dead letters later. */
 const keptSeconds = 3600
 const atOnce = 5000
 

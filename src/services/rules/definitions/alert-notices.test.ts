@@ -61,9 +61,9 @@ suite('an alert setting', () => {
     assert.match(opened!.text, /^Subject: Alert: HEAT \(HIGH\)/m)
     assert.match(opened!.text, /Message: Too hot/)
     assert.match(resolved!.text, /^Subject: Resolved: HEAT \(HIGH\)/m)
-    const told = receiver.requests.map(({ body }) => JSON.parse(body))
+    const notices = receiver.requests.map(({ body }) => JSON.parse(body))
     assert.deepEqual(
-      told.map(({ eventType, alert }) => [eventType, alert.id, alert.entityId]),
+      notices.map(({ eventType, alert }) => [eventType, alert.id, alert.entityId]),
       ['ACTIVATED', 'RESOLVED'].map((eventType) => [eventType, alert.id, endpoint.endpointId]),
     )
     const { content } = await get('/traces?outcome=FAILURE&size=100')

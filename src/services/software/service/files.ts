@@ -43,9 +43,9 @@ export const createFileRules = (deps: Deps): FileRules => ({
   upload: (ctx, target, file) => upload(deps, ctx, target, file),
 
   async open(ctx, target, choose) {
-    const nowhere = () => NoSoftwareFile({ ...target })
+    const notFound = () => NoSoftwareFile({ ...target })
     const { appName, softwareVersion: version } = target
-    const application = await accessible(deps, ctx, { appName, scope: readScope }, nowhere)
+    const application = await accessible(deps, ctx, { appName, scope: readScope }, notFound)
     return await open(deps, target, () => store.findVersion(deps.kit.db.sql, { ...application, version }), choose)
   },
 
@@ -76,11 +76,11 @@ function nameFor(row: store.VersionRow, given: string | undefined): string {
 
 async function upload(deps: Deps, ctx: Ctx, target: Target, file: NewFile): Promise<string> {
   const { kit, contents } = deps
-  const nowhere = () => NoSoftware({ ...target })
+  const notFound = () => NoSoftware({ ...target })
   const { appName, softwareVersion: version } = target
-  const application = await accessible(deps, ctx, { appName, scope: updateScope }, nowhere)
+  const application = await accessible(deps, ctx, { appName, scope: updateScope }, notFound)
   const known = await store.findVersion(kit.db.sql, { ...application, version })
-  if (!known) throw nowhere()
+  if (!known) throw notFound()
   nameFor(known, file.filename)
   const { content, length, digest } = file
   const { tenantId } = application
@@ -88,7 +88,7 @@ async function upload(deps: Deps, ctx: Ctx, target: Target, file: NewFile): Prom
   return await contents.write(stored, async (sql, { contentKey, size, checksum }) => {
     await store.lockApplication(sql, application)
     const row = await store.findVersion(sql, { ...application, version })
-    if (!row) throw nowhere()
+    if (!row) throw notFound()
     const at = kit.now()
     const fields = {
       fileId: kit.newId(),

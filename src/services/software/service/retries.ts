@@ -24,14 +24,14 @@ export const createRetryRules = (deps: RetryDeps): RetryRules => ({
 
 async function retry(deps: RetryDeps, ctx: Ctx, target: Target, endpointIds: string[] | undefined) {
   const { kit, plans, pushes } = deps
-  const nowhere = () => NoSoftware({ ...target })
+  const notFound = () => NoSoftware({ ...target })
   const { appName, softwareVersion: version } = target
-  const application = await accessible(deps, ctx, { appName, scope: updateScope }, nowhere)
+  const application = await accessible(deps, ctx, { appName, scope: updateScope }, notFound)
   const at = kit.now()
   return await kit.db.tx(async (sql) => {
     await lockApplication(sql, application)
     const row = await findVersion(sql, { ...application, version })
-    if (!row) throw nowhere()
+    if (!row) throw notFound()
     const { number } = row
     const plan = await plans.read(sql, application)
     if (endpointIds === undefined) {

@@ -57,12 +57,12 @@ export const createRolloutRules = (deps: Deps): RolloutRules => ({
 })
 
 async function found(deps: Deps, ctx: Ctx, target: Target) {
-  const nowhere = () => NoSoftware({ ...target })
+  const notFound = () => NoSoftware({ ...target })
   const { appName, softwareVersion: version } = target
-  const application = await accessible(deps, ctx, { appName, scope: readScope }, nowhere)
+  const application = await accessible(deps, ctx, { appName, scope: readScope }, notFound)
   const { sql } = deps.kit.db
   const row = await findVersion(sql, { ...application, version })
-  if (!row) throw nowhere()
+  if (!row) throw notFound()
   return { application, row, plan: await deps.plans.read(sql, application), at: deps.kit.now().getTime(), sql }
 }
 
@@ -174,13 +174,13 @@ async function* walk(
 }
 
 async function endpoint(deps: Deps, ctx: Ctx, { appName, endpointId }: { appName: string; endpointId: string }) {
-  const nowhere = () => NoSoftwareEndpoint({ appName, endpointId })
-  const application = await accessible(deps, ctx, { appName, scope: readScope }, nowhere)
+  const notFound = () => NoSoftwareEndpoint({ appName, endpointId })
+  const application = await accessible(deps, ctx, { appName, scope: readScope }, notFound)
   const { sql } = deps.kit.db
   const plan = await deps.plans.read(sql, application)
   const targets = { plan, at: deps.kit.now().getTime() }
   const [row] = await store.findEndpoints(sql, application, targets, { endpointIds: [endpointId], limit: 1 })
-  if (!row) throw nowhere()
+  if (!row) throw notFound()
   const attempts = await findAttempts(sql, application.tenantId, endpointId)
   return {
     ...viewOf(plan, row),

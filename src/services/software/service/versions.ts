@@ -117,8 +117,8 @@ async function change(
 async function create(deps: Deps, ctx: Ctx, target: Target, fields: NewFields): Promise<Shown> {
   const { kit, plans, memberships } = deps
   const { appName, softwareVersion: version } = target
-  const nowhere = () => NoApplicationWithSoftware({ appName })
-  await accessible(deps, ctx, { appName, scope: updateScope }, nowhere)
+  const notFound = () => NoApplicationWithSoftware({ appName })
+  await accessible(deps, ctx, { appName, scope: updateScope }, notFound)
   if (!isSemanticVersion(version)) throw invalidField('softwareVersion', 'expected a semantic version such as 1.2.3')
   const specification = fields.specification === undefined ? null : JSON.stringify(fields.specification)
   if (specification !== null && Buffer.byteLength(specification) > specificationBytesMax)
@@ -127,7 +127,7 @@ async function create(deps: Deps, ctx: Ctx, target: Target, fields: NewFields): 
   return await kit.db.tx(async (sql) => {
     // The deletion of the application waits for this transaction; after a deletion, the check fails.
     await store.holdApplication(sql, appName)
-    const application = await accessible(deps, ctx, { appName, scope: updateScope }, nowhere, sql)
+    const application = await accessible(deps, ctx, { appName, scope: updateScope }, notFound, sql)
     await store.lockApplication(sql, application)
     const plan = await plans.read(sql, application)
     if (plan.byName.has(version)) throw SoftwareTaken({ ...target })

@@ -11,11 +11,11 @@ import { TimeSeries } from '../contract.ts'
 import timeSeries from '../index.ts'
 import { createConnectivitySeries } from './connectivity-series.ts'
 
-const gate = await openGateway({
+const fixture = await openGateway({
   services: [...services, timeSeries],
   environment: { WAYPOST_SERIES_PER_APPLICATION: '2' },
 })
-const { admin, device, anApplication, anEndpoint, metadataOf, mqttUrl, waypost } = gate
+const { admin, device, anApplication, anEndpoint, metadataOf, mqttUrl, waypost } = fixture
 const { sql } = waypost.kit.db
 
 const publishedStates: [string, string][] = []
@@ -25,7 +25,7 @@ waypost.kit.bus.subscribe(EndpointsConnected, ({ endpointIds }) =>
 waypost.kit.bus.subscribe(EndpointsDisconnected, ({ endpointIds }) =>
   publishedStates.push(...endpointIds.map((id) => [id, 'off'] as [string, string])),
 )
-const toldOf = (endpointId: string) => publishedStates.filter(([id]) => id === endpointId).map(([, what]) => what)
+const statesOf = (endpointId: string) => publishedStates.filter(([id]) => id === endpointId).map(([, what]) => what)
 
 async function configure(app: string, connectivity: object, version?: string) {
   const config = version ? { versions: { [version]: { connectivity } } } : { connectivity }
@@ -79,7 +79,7 @@ test('a client that connects, publishes and disconnects at once is stored as con
   const socket = connectSocket(Number(port), hostname)
   socket.on('error', () => {})
   socket.end(Buffer.concat([hello, word, word, packet(0xe0)]))
-  await eventually(() => assert.deepEqual(toldOf(endpointId), ['on', 'off']))
+  await eventually(() => assert.deepEqual(statesOf(endpointId), ['on', 'off']))
   await eventually(async () => assert.deepEqual(await valuesOf(endpointId), [1, 0]))
   assert.equal((await metadataOf(endpointId)).connected, false)
   await eventually(async () =>
@@ -97,7 +97,7 @@ test('repeated connects and disconnects within a batch are stored in order', asy
   await eventually(async () => {
     const values = await valuesOf(endpointId)
     assert.deepEqual(values, [1, 0, 1, 0, 1, 0].slice(0, values.length))
-    assert.deepEqual(toldOf(endpointId), ['on', 'off', 'on', 'off', 'on', 'off'])
+    assert.deepEqual(statesOf(endpointId), ['on', 'off', 'on', 'off', 'on', 'off'])
     assert.equal(values.length, 6)
   })
   await second.end()
@@ -111,7 +111,7 @@ test('a session that is kept waits for its client, however short its visit was',
   await visitor.client.subscribeAsync(`${prefix}/#`, { qos: 1 })
   await visitor.end()
   const push = { extension: 'test', resourcePath: '/command/reboot', payload: 1 }
-  await eventually(async () => assert.equal(await gate.gateway.send(endpointId, push), 'queued'))
+  await eventually(async () => assert.equal(await fixture.gateway.send(endpointId, push), 'queued'))
   const reconnected = await device({ clientId: 'short-visit', clean: false })
   await reconnected.client.subscribeAsync(`${prefix}/#`, { qos: 1 })
   await reconnected.receives(`${prefix}/command/reboot/status`)
@@ -124,14 +124,14 @@ test('connectivity is still reported if the application has no room for the seri
   const sensor = await device()
   await sensor.publish(`kp1/${version}/dcx/${token}/json/1`, { a: 1, b: 2 })
   await sensor.receives(`kp1/${version}/dcx/${token}/json/1/status`)
-  await eventually(() => assert.deepEqual(toldOf(endpointId), ['on']))
+  await eventually(() => assert.deepEqual(statesOf(endpointId), ['on']))
   await configure(app, { 'time-series': { name: 'presence' } })
   await sensor.end()
   await eventually(async () => assert.equal((await metadataOf(endpointId)).connected, false))
   await eventually(async () =>
     assert.equal((await sql`select from gateway.bindings where endpoint_id = ${endpointId}`).length, 0),
   )
-  assert.deepEqual(toldOf(endpointId), ['on', 'off'])
+  assert.deepEqual(statesOf(endpointId), ['on', 'off'])
   assert.deepEqual(await valuesOf(endpointId), [])
 })
 

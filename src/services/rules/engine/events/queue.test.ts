@@ -14,13 +14,13 @@ import type { RuleEvent } from './rule-event.ts'
 test('events beyond the limit fail, those below it run, also if they did not fit into memory', async () => {
   const db = createDb(await migratedDatabase(rulesServices), { max: 2 })
   const log = await createLog({ level: 'error', format: 'json' })
-  const gate = Promise.withResolvers<void>()
+  const blocker = Promise.withResolvers<void>()
   const [ran, rejected]: [number[], number[]] = [[], []]
   const end = (row: StoredRow) => deleteEvents(db.sql, [row.id])
   const queue = createQueue({
     kit: { db, log, members: { nodeId: 'one', isAlone: () => true } },
     async run(row) {
-      await gate.promise
+      await blocker.promise
       ran.push(row.id)
     },
     ended: end,
@@ -48,7 +48,7 @@ test('events beyond the limit fail, those below it run, also if they did not fit
   for (let n = 0; n < 15; n++) ids.push(await add())
   await eventually(() => assert.deepEqual(rejected, ids.slice(10)))
   assert.ok(queue.size < 10, 'only some events must be in memory')
-  gate.resolve()
+  blocker.resolve()
   await eventually(() => assert.deepEqual(ran, ids.slice(0, 10)))
   ids.push(await add())
   await eventually(() => assert.deepEqual(ran, [...ids.slice(0, 10), ids[15]]))
