@@ -39,7 +39,7 @@ export interface Limit {
   aborted(): boolean
   /** Stops the clock; the caller's signal still counts. */
   stopClock(): void
-  /** Ends the attempt after so much silence. */
+  /** Ends the attempt after this time without data. */
   restartClock(): void
   end(): void
 }

@@ -19,7 +19,7 @@ async function aServer(handle: (request: IncomingMessage, response: ServerRespon
 const content = Buffer.from(Array.from({ length: 300_000 }, (_, index) => index % 251))
 const file = { appName: 'a', endpointId: 'e', filename: 'f' }
 
-/** Serves a file that breaks after so many bytes in each response. */
+/** Serves a file; each response breaks after this number of bytes. */
 function breakingFile(piece: number, etagOf: (count: number) => string) {
   const ranges: (string | undefined)[] = []
   const handle = (request: IncomingMessage, response: ServerResponse) => {

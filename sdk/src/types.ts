@@ -108,7 +108,7 @@ export interface List<T> extends AsyncIterable<T> {
   page(options: { ifNoneMatch: string }): Promise<Page<T> | NotModified>
   /** Number of items on all pages; requests one item if no page was read yet. */
   readonly total: Promise<number | undefined>
-  /** The items, at most so many; requests no more than these. */
+  /** Yields at most this many items, and requests no more. */
   take(count: number): AsyncIterable<T>
   /** The pages, one after the other. */
   pages(): AsyncIterable<Page<T>>

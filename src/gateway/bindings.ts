@@ -49,7 +49,7 @@ interface State extends Pick<Kit, 'now'> {
   bindings: Map<string, Binding>
   /** Endpoints that were reported as transient, by connection, so that each is reported once. */
   reportedTransients: WeakMap<DeviceConnection, Set<string>>
-  /** By endpoint, the number of the binding on another node that replaced the one of this node. */
+  /** By endpoint, the number of the binding on another node that replaced the binding of this node. */
   replacedNumbers: Map<string, number>
 }
 
@@ -183,7 +183,7 @@ function revokeToken(state: State, endpointId: string, endpointTokenId: string, 
   if (binding.endpointTokenId === endpointTokenId) revoke(state, binding, why)
 }
 
-/** Removes the binding and remembers the number of the one on another node that replaced it. */
+/** Removes the binding, and remembers the number of the binding on another node that replaced it. */
 function removeReplaced(state: State, binding: Binding, number: number) {
   const { bindings, replacedNumbers } = state
   const { endpointId } = binding

@@ -39,7 +39,7 @@ async function aHub() {
 const push = { extension: 'test', resourcePath: '/wake', payload: 1 }
 
 for (const status of ['Suspended', 'Revoked'])
-  test(`a ${status} token: 401, nothing is delivered, the others of the connection go on`, async () => {
+  test(`a ${status} token gets 401 and no messages, and other endpoints of the connection continue`, async () => {
     const { hub, first, second, say } = await aHub()
     assert.equal(await fixture.gateway.send(first.endpointId, push), 'delivered')
     await setTokenStatus(first.endpointId, status)

@@ -29,7 +29,7 @@ suite('a topic', () => {
     })
   })
 
-  test('a topic has a request id only where the last level is all digits; 0 is one, a sign or a fraction is none', () => {
+  test('a topic has a request id only where the last level is all digits; 0 is a request id, a sign or a fraction is not', () => {
     const cases: [string, string, number | undefined][] = [
       ['', '', undefined],
       ['/', '/', undefined],

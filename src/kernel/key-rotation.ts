@@ -19,7 +19,7 @@ export const keyReloadMs = 2000
 const waitMs = 1000
 const batchRows = 500
 
-/** Loads the keys on this node when a rotation goes on, and records that it did. Returns the function that does so now. */
+/** Loads the keys on this node when a rotation enters its next phase, and records that it did. Returns a function that loads them at once. */
 export function followRotation(
   { db, bus, nodeId, log }: { db: Db; bus: Bus; nodeId: string; log: Log },
   load: () => Promise<RotationPhase | undefined>,

@@ -26,7 +26,7 @@ export interface SafeConnections {
 export interface SafeConnectionsOptions extends Pick<SafeFetchOptions, 'allowPrivate' | 'allowHttp' | 'lookup'> {
   /** Connections of one group to one host. */
   perHost: number
-  /** Groups and hosts with idle connections; the ones unused for longest are closed. */
+  /** Groups and hosts with idle connections; the connections unused for longest are closed. */
   idleHosts?: number
   /** Certificates of authorities in addition to those of Node.js, in tests. */
   ca?: string

@@ -1,6 +1,6 @@
 /**
  * Kills one of two nodes or the VPN server with SIGKILL, again and again, while clients are created and revoked at both nodes. Asserts that no
- * address is given twice, that acknowledged clients and revocations stay, and that real OpenVPN lets the active ones in and no revoked one.
+ * address is given twice, that acknowledged clients and revocations stay, and that real OpenVPN accepts active clients and refuses revoked ones.
  */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
@@ -31,7 +31,7 @@ export interface VpnKillReport {
 const root = '/vpms/api/v1/vpnclient'
 const writers = 4
 const connected = 'Initialization Sequence Completed'
-/** A revoked client has at least this time to get in, and as long as the active one needs. */
+/** A revoked client tries to connect for at least this time, and for as long as the active one needs. */
 const attemptMs = 3000
 
 interface Clients {

@@ -135,7 +135,7 @@ export const attack: Arbitrary<Attack> = fc.constantFrom(0, 3, 4, 5).chain((vers
   }),
 )
 
-/** Returns the bytes of a CONNECT packet; the length of the client id decides about clean session. */
+/** Returns the bytes of a CONNECT packet; the session is clean if the length of the client id is odd. */
 export function connectBytes(version: number, clientId: string): Buffer {
   const name = version === 3 ? '\0\x06MQIsdp' : '\0\x04MQTT'
   const head = Buffer.concat([Buffer.from(name), Buffer.from([version, clientId.length % 2 ? 2 : 0, 0, 60])])

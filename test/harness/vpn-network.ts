@@ -137,7 +137,7 @@ export function createVpnNetwork(): VpnNetwork {
   }
 }
 
-/** Longer than an answer takes on a busy machine; used for connections that must not come about, too. */
+/** Longer than an answer takes on a busy machine; also used for connections that must fail. */
 const connectMs = 1000
 
 async function talkTo({ process: child, output }: Program): Promise<Peer> {

@@ -29,7 +29,7 @@ const nodes = [
 const content = randomBytes(3_000_000)
 const cutAfterBytes = 1_000_000
 
-/** Forwards connections to a node, and cuts the first one that has brought so many bytes. */
+/** Forwards connections to a node, and cuts the first connection that has transferred this many bytes. */
 async function cuttingProxy({ baseUrl }: RunningPlatform) {
   const target = new URL(baseUrl)
   const proxy = { url: '', cuts: 0 }

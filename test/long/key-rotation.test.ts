@@ -76,7 +76,7 @@ test('bad input is refused and changes nothing', async () => {
   assert.equal((await pool`select from kernel.key_rotation`).length, 0)
 })
 
-test('a rotation with kill -9 at several moments goes on with the next run, while two nodes work', async () => {
+test('a rotation that is killed (kill -9) at several moments continues with the next run, while two nodes work', async () => {
   const moments = [/loads the new key/, /seals with the new key/, /so far/, /so far\.\s.*so far/]
   for (const moment of moments) {
     const { code } = await rotate(to(newKey), 'rotate', (output) => moment.test(output))

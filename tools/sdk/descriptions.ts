@@ -1,4 +1,4 @@
-/** Describes an operation for programs that offer all of them, such as the command line. */
+/** Describes an operation for programs that offer all operations, such as the command line. */
 import type { DescribedArgument, DescribedField, Description } from '../../sdk/src/descriptions.ts'
 import type { OperationOf, Parameter, Shape } from './document.ts'
 

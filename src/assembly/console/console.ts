@@ -22,7 +22,7 @@ export interface FoundFile {
 export interface Console {
   /** Finds or starts the build. Call it after the platform is ready. */
   prepare(): Promise<void>
-  /** Returns the state of the build, which decides about the response to a request. */
+  /** Returns the state of the build, which determines the response to a request. */
   state(): Promise<ConsoleState>
   /** Finds a file of the present build, or of an older one that is still cached, for pages that were opened before an upgrade. */
   find(name: string): Promise<FoundFile | undefined>

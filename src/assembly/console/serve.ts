@@ -29,7 +29,7 @@ export function mountConsole({ app }: HttpServer, console: Console, baseUrl: () 
       return reply.header('retry-after', '1').send(buildingPage(baseUrl()))
     })
 
-  // An open page asks it whether the platform has a newer console.
+  // An open page polls this path to learn whether the platform has a newer console.
   app.get('/console/@/build.json', async (_, reply) => {
     const state = await console.state()
     const script = state.kind === 'ready' ? state.manifest.script : null

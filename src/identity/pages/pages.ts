@@ -1,4 +1,4 @@
-/** HTML pages of sign-in and sign-out. Their content security policy allows no script but the one of the page itself. */
+/** HTML pages of sign-in and sign-out. Their content security policy allows only the script of the page itself. */
 import { createHash } from 'node:crypto'
 import { style, styleSource } from './style.ts'
 
@@ -93,7 +93,7 @@ ${error ? `<p class="alert" id="problem" role="alert">${escapeHtml(error)}</p>` 
   )
 }
 
-/** Returns where forms of a page may lead: to this origin, and to the one of the final redirect. */
+/** Returns the origins to which forms of a page may lead: this origin, and that of the final redirect. */
 export function formSources(returnTo: string | undefined): string {
   const target = returnTo ? URL.parse(returnTo) : null
   const source = !target || target.origin === 'null' ? (target?.protocol ?? '') : target.origin

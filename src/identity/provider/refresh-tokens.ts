@@ -13,7 +13,7 @@ export const refreshClaims = (value: string, claims: JWTPayload): JWTPayload => 
   typ: refreshType,
 })
 
-/** Returns the library's token in a JWT of ours; other texts as they are. */
+/** Returns the library's token that our JWT contains; returns other texts unchanged. */
 export function opaqueToken(value: string): string {
   if (value.split('.').length !== 3) return value
   try {

@@ -17,7 +17,7 @@ export type FactorCheck = { amr: string } | 'wrong' | Wait
 export type SecondFactors = ReturnType<typeof createSecondFactors>
 
 const recoveryCodes = 10
-/** Without characters that look alike. */
+/** Characters of recovery codes, without those that look alike. */
 const recoveryAlphabet = 'abcdefghjkmnpqrstuvwxyz23456789'
 const recoveryLength = 16
 const totpName = 'Authenticator app'

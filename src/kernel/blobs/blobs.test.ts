@@ -83,7 +83,7 @@ for (const [name, blobs] of stores)
       assert.equal(s3.unfinished.size, 0)
     })
 
-    test('a removed content is gone, and a reader that has opened it reads to its end', async () => {
+    test('a removed content cannot be read, but a reader that has opened it reads to its end', async () => {
       const key = newBlobKey()
       await blobs.write(key, streamOf('kept open'))
       const open = (await blobs.read(key))!

@@ -20,7 +20,7 @@ const chunkBytes = 64 * 1024
 const longText = 4096
 
 const code = { parse: 0x50, bind: 0x42, describe: 0x44, execute: 0x45, close: 0x43, sync: 0x53, query: 0x51 }
-/** Describe and execute the unnamed portal, the latter without a limit of rows. */
+/** These two messages describe the unnamed portal, and execute it without a limit of rows. */
 const describeMessage = Buffer.from([code.describe, 0, 0, 0, 6, 0x50, 0])
 const executeMessage = Buffer.from([code.execute, 0, 0, 0, 9, 0, 0, 0, 0, 0])
 const syncMessage = Buffer.from([code.sync, 0, 0, 0, 4])

@@ -120,7 +120,7 @@ test('TLS 1.1 and plain HTTP are refused at the port of HTTPS', async () => {
   assert.ok(!answer.includes('hello'), answer)
 })
 
-test('changed files are used for new connections while open ones go on; faulty files change nothing', async () => {
+test('changed files are used for new connections while open connections continue; faulty files change nothing', async () => {
   const { port, pair } = await aServer()
   const before = await secureSocket(port)
   const second = await aServerCertificate(['localhost', '127.0.0.1'])

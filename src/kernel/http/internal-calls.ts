@@ -1,5 +1,5 @@
 /**
- * Calls of the platform's own API inside the process, on behalf of a caller that has no credentials at hand: scripts of users, and links.
+ * Calls of the platform's own API inside the process, on behalf of a caller without credentials in the request: scripts of users, and links.
  * The caller is passed outside of the request, so that no request from a network can claim to be one.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'

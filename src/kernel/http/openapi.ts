@@ -163,7 +163,7 @@ function describeResponse(status: number, shape: TSchema, operation: Operation, 
   const otherTypes = Object.fromEntries(
     (operation.schema.alsoAs ?? []).map((name) => [name, { schema: { type: 'string' } }]),
   )
-  // The response has the description of this use; the shape keeps the one of its declaration.
+  // The response has the description of this use; the shape keeps the description of its declaration.
   const content = type !== 'null' && {
     content: { ...contentOf(asDeclared(shape), 'response', components), ...otherTypes },
   }

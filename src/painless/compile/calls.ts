@@ -34,7 +34,7 @@ export function compileNew(node: ExpressionOf<'new'>, scope: Scope): Compiled {
   const type = resolveType(node.type.name, node.at)
   const method = type.info?.constructors.get(node.args.length)
   if (!method) throw new CompileError(node.at, `constructor [${type.name}, <init>/${node.args.length}] not found`)
-  // Collections take another collection or a comparator; a function can only be the latter.
+  // Collections take another collection or a comparator; a function can only be a comparator.
   const parameters = method.parameters.map((parameter, index) =>
     parameter === defType && isFunctionNode(node.args[index]!) ? typeNamed('java.util.Comparator') : parameter,
   )

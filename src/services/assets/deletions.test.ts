@@ -55,7 +55,7 @@ test('an event that is handled late leaves the relations of an endpoint that was
   await eventually(async () => assert.equal((await relationsOf(site)).length, 0))
 })
 
-test('a deleted tenant takes everything along', async () => {
+test('all data of a tenant is deleted with it', async () => {
   const ask = waypost.as(aTenantAdmin('doomed'))
   const assetTypeId = await aType({}, ask)
   const [a, b] = [await anAsset({ assetTypeId }, ask), await anAsset({ assetTypeId }, ask)]

@@ -33,7 +33,7 @@ export interface ServiceContents {
   write<T>(content: NewContent, keep: (sql: Sql, stored: StoredContent) => Promise<T>): Promise<T>
   /** Returns undefined if there is no such content. Throws 503 if the blob store fails. */
   read(contentKey: string, range?: ByteRange): Promise<Readable | undefined>
-  /** Gives contents up in this transaction. They are removed soon after its commit. */
+  /** Releases contents in this transaction. They are removed soon after its commit. */
   release(sql: Sql, tenantId: string, contentKeys: string[]): Promise<void>
 }
 

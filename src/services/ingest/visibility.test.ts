@@ -80,7 +80,7 @@ suite('all applications', () => {
 })
 
 suite('what is deleted', () => {
-  test('an application takes template and documents along, and a new one of its name has none', async () => {
+  test('template and documents are deleted with their application, and a new application of this name has none', async () => {
     const endpoint = await aCollectingEndpoint()
     await send(endpoint, { n: 1 })
     assert.equal((await admin(`DELETE /epr/api/v1/endpoints/${endpoint.endpointId}`)).status, 204)
@@ -100,7 +100,7 @@ suite('what is deleted', () => {
   })
 })
 
-test('a deleted tenant takes everything along', async () => {
+test('all data of a tenant is deleted with it', async () => {
   const other = waypost.as(aTenantAdmin('other'))
   const { version, app } = await anApplication(['v1'], other)
   const { token, endpointId } = await anEndpoint(version, other)

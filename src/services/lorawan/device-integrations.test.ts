@@ -200,7 +200,7 @@ suite('reading, changing and deleting', () => {
     await must(204, `DELETE ${path}`)
   })
 
-  test('an unregistered endpoint takes its device integration along, a moved one its version', async () => {
+  test('a device integration is deleted with its endpoint, and follows it to another version', async () => {
     const { path, app, map } = await anIntegration()
     const [a, b] = await map([{ netDeviceId: 'a' }, { netDeviceId: 'b' }])
     await must(204, `DELETE ${endpoints}/${a.endpointId}`)

@@ -167,7 +167,7 @@ suite('the status of a command follows the network', () => {
 })
 
 suite('commands wait', () => {
-  test('commands wait while the integration is suspended, and go out once when it is resumed', async () => {
+  test('commands wait while the integration is suspended, and are published once when it is resumed', async () => {
     const { invoke, downlink, path, downlinks, report, command } = await connected()
     await must(204, `PUT ${path}/status`, { status: 'SUSPENDED' })
     await untilState(path, 'DISCONNECTED')
@@ -201,7 +201,7 @@ suite('commands wait', () => {
     assert.equal(downlinks(), 2)
   })
 
-  test('a command with commandTtl=0 goes out if the integration is connected, and expires at once if it is not', async () => {
+  test('a command with commandTtl=0 is published if the integration is connected, and expires at once if it is not', async () => {
     const { wait, downlink, report, path, command } = await connected()
     const waiting = wait({ n: 1 }, 'commandTtl=0')
     await report('sent', await downlink())

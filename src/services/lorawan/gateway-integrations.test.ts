@@ -186,7 +186,7 @@ suite('gateway integrations', () => {
   })
 })
 
-test('a deleted tenant takes its integrations along', async () => {
+test('integrations are deleted with their tenant', async () => {
   const { path, link } = await anAccount({}, other)
   await link([{ netGatewayId: 'last', name: 'g' }])
   const { db, bus } = waypost.kit

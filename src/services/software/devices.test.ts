@@ -399,7 +399,7 @@ suite('a rollout', () => {
   })
 })
 
-test('an unregistered endpoint takes its software state along', async () => {
+test('the software state of an endpoint is deleted with it', async () => {
   const { anEndpoint, read } = await aSimpleFleet()
   const { topic, endpointId } = await anEndpoint()
   await report(topic, '1.0.0')

@@ -171,7 +171,7 @@ suite('a software file', () => {
     assert.equal((await admin(`POST ${software}/4.0.0`, { rolloutStrategy: 'general', filename: 'a/b' })).status, 400)
   })
 
-  test('a software file counts in the quota, is replaced as a whole, and goes with its version, application and tenant', async () => {
+  test('a software file counts in the quota, is replaced as a whole, and is deleted with its version, application and tenant', async () => {
     const { app, software, release } = await aFleet()
     await release('1.0.0')
     const file = `${software}/1.0.0/file?filename=a`
@@ -196,7 +196,7 @@ suite('a software file', () => {
   })
 })
 
-test('a deleted tenant takes its software along', async () => {
+test('software is deleted with its tenant', async () => {
   const other = at.other
   const { release, software, app, anEndpoint } = await aFleet(other)
   await release('1.0.0')

@@ -83,8 +83,8 @@ suite('software versions', () => {
 
   test('bad bodies of software versions are refused, and the error names the field', async () => {
     const { software, release } = await aFleet()
-    const strange = await aFleet()
-    const foreign = await strange.aFilter({})
+    const otherFleet = await aFleet()
+    const foreign = await otherFleet.aFilter({})
     await release('1.0.0')
     const bad: [object, RegExp, number?][] = [
       [{}, /rolloutStrategy/],
@@ -238,7 +238,7 @@ suite('software versions', () => {
     assert.equal((await waypost.as(undefined)(`GET ${software}`)).status, 401)
   })
 
-  test('software goes with its application', async () => {
+  test('software is deleted with its application', async () => {
     const { app, software, release } = await aFleet()
     await release('1.0.0')
     assert.equal((await admin(`DELETE /api/v1/applications/${app}`)).status, 204)

@@ -62,7 +62,7 @@ suite('the level of an application', () => {
   })
   const reason = '{"reasonPhrase":"Not JSON"}'
 
-  test('all keeps every message', async () => {
+  test('the level all keeps every message', async () => {
     assert.deepEqual(await found('all-v1'), [
       { direction: 'INBOUND', payload: 'good', transport: 'mqtt' },
       { direction: 'OUTBOUND', payload: '', transport: 'mqtt', statusCode: 200 },
@@ -91,18 +91,18 @@ suite('the level of an application', () => {
     assert.deepEqual({ ...row }, { messages: 4, bytes: 34 })
   })
 
-  test('errors keeps rejected messages and their responses', async () => {
+  test('the level errors keeps rejected messages and their responses', async () => {
     assert.deepEqual(await found('errors-v1'), [
       { direction: 'INBOUND', payload: 'bad', transport: 'mqtt' },
       { direction: 'OUTBOUND', payload: reason, transport: 'mqtt', statusCode: 400 },
     ])
   })
 
-  test('off keeps nothing', async () => {
+  test('the level off keeps nothing', async () => {
     assert.deepEqual(await found('off-v1'), [])
   })
 
-  test('the level of an application of a version replaces that of its application, and a change applies to the next message', async () => {
+  test('the level of a version replaces that of its application, and a change applies to the next message', async () => {
     await configure('mixed', { level: 'off', versions: { 'mixed-v1': { level: 'headers' } } })
     await exchange('mixed')
     assert.equal((await found('mixed-v1')).length, 4)

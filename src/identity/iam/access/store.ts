@@ -36,7 +36,7 @@ export interface Question {
 }
 
 /**
- * Common table expressions: `holders` are users and clients with the scope, and `keys` their API keys. `every` marks those who have `*`,
+ * Common table expressions: `holders` are users and clients with the scope, and `keys` their API keys. `every` marks holders of `*`,
  * without which a key with the scope `*` has nothing.
  */
 const holdersOf = (sql: Sql, { tenantId, scope, path, onTenant, onPlatform, now }: Question) => {

@@ -198,7 +198,7 @@ suite('preferences', () => {
     assert.deepEqual(statuses.toSorted(), [200, 412, 412])
   })
 
-  test('preferences belong to one user and go with it', async () => {
+  test('preferences belong to one user and are deleted with it', async () => {
     const { id, ask } = await aUser('kim')
     const { ask: otherUser } = await aUser('lea')
     assert.equal((await ask('PUT /me/preferences', { theme: 'dark' })).status, 200)

@@ -26,7 +26,7 @@ function metadata(document: IngestDocument, key: unknown): unknown {
   }
 }
 
-/** Makes the metadata readable as fields of `ctx`, for scripts, templates and paths alike. */
+/** Makes the metadata readable as fields of `ctx`, for scripts, templates and paths. */
 export function openDocument({ source, index, type = '_doc', id, timestamp }: PipelineInput): IngestDocument {
   const document: IngestDocument = {
     ctx: source,

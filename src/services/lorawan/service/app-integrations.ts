@@ -124,7 +124,7 @@ async function list(
   return { totalElements: total, content: await viewsOf(deps, rows) }
 }
 
-/** Adds the states of connections: the one of a node that has died counts as disconnected. */
+/** Adds the states of connections: a connection of a node that has died counts as disconnected. */
 async function viewsOf({ kit, identity }: Deps, rows: store.AppIntegrationRow[]): Promise<AppIntegrationView[]> {
   const realms = await identity.realms([...new Set(rows.map(({ tenantId }) => tenantId))])
   return rows.map((row) => {

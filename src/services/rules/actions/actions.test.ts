@@ -68,7 +68,7 @@ suite('metadata-update', () => {
 })
 
 suite('data-sample', () => {
-  test('data-sample goes the way of a sample of the device, and names the chain', async () => {
+  test('a data-sample action stores samples on the path of device messages, and names the chain', async () => {
     const endpoint = await anEndpointRef()
     const { endpointId, applicationName } = endpoint
     const outcome = await run('data-sample', {

@@ -38,7 +38,7 @@ export type ActionOutcome =
   | { outcome: 'SUCCESS'; metadata?: Record<string, unknown>; wouldDo?: unknown }
   | { outcome: 'FAILURE'; stage: Stage; reason: string; metadata?: Record<string, unknown> }
   /**
-   * The action goes on in the background: webhooks and e-mails are durable, then sent. The node that ends it writes its trace. `ended` resolves
+   * The action continues in the background: webhooks and e-mails are durable, then sent. The node that ends it writes its trace. `ended` resolves
    * with the outcome if this node ended it; it may never resolve.
    */
   | { outcome: 'PENDING'; ended?: Promise<EndedOutcome> }

@@ -59,7 +59,7 @@ suite('a rule', () => {
     await must(404, `GET ${path}`)
   })
 
-  test('a rule of another tenant is 404, and so is an id that is none', async () => {
+  test('a rule of another tenant is 404, and so is an invalid id', async () => {
     const id = await aRule()
     for (const path of [`${rulesRoot}/rules/${id}`, `${rulesRoot}/rules/nothing`]) {
       assert.equal((await other(`GET ${path}`)).status, 404)

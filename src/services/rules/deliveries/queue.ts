@@ -4,11 +4,11 @@
  */
 
 export interface QueueLimits {
-  /** Under way of one tenant to one host. */
+  /** Deliveries of one tenant to one host at the same time. */
   perHost(): number
-  /** Under way of one tenant. */
+  /** Deliveries of one tenant at the same time. */
   perTenant: number
-  /** Under way of this node. */
+  /** Deliveries of this node at the same time. */
   total: number
 }
 

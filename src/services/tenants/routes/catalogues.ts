@@ -82,7 +82,7 @@ function mount(http: Http, service: CatalogueService, catalogue: Catalogue, path
 
 const verbWords = { list: 'List', create: 'Create', get: 'Get', update: 'Replace', delete: 'Delete' }
 
-/** `tenantsV1.roleVersions.list`; under the older address, the name says which one is meant. */
+/** Returns names such as `tenantsV1.roleVersions.list`; under the older path, the noun comes from that path. */
 function namesOf({ table, title, alias }: Catalogue, path: string) {
   const noun = `tenantsV1.${nounOf(table)}`
   const isAlias = path === alias

@@ -324,7 +324,7 @@ suite('a service that handles samples', () => {
   }
   const rows = async () => (await waypost.kit.db.sql`select count(*)::int as n from kernel.outbox`)[0]!.n
 
-  test('if there is none, no event is built', async () => {
+  test('without a service that handles samples no event is built', async () => {
     const { say } = await aSpeaker()
     await say('/json', '[1]')
     assert.equal(await rows(), 0)

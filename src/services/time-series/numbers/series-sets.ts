@@ -160,7 +160,7 @@ async function createSeries(
   for (const part of created) addToCache(part)
 }
 
-/** Names in one statement: more of them would take too long without a pause for other requests. */
+/** Maximum number of names in one statement, which runs without a pause for other requests. */
 const namesMax = 5000
 
 function partsOf<T>(names: T[]): T[][] {

@@ -219,7 +219,7 @@ function firstDay(newest: Awaited<ReturnType<LatestValues['read']>>, until: numb
   return Math.max(timeMin, Math.floor(start / dayMs) * dayMs)
 }
 
-/** Groups endpoints that need more points of the same series, so that nothing is read in vain. */
+/** Groups endpoints that need more points of the same series, so that no unneeded points are read. */
 function incompleteGroups(
   page: NumberedEndpoint[],
   series: SelectedSeries[],

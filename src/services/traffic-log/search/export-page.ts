@@ -45,7 +45,7 @@ export async function findNextRecords(
   return { records: [], next: undefined }
 }
 
-/** Leaves the records of the last microsecond to the next page, because it may have more of them. */
+/** Leaves the records of the last microsecond to the next page, because more records may have the same time. */
 function wholeMicroseconds(records: StoredRecord[]) {
   const last = records.at(-1)!.micros
   const whole = records.filter(({ micros }) => micros < last)

@@ -10,7 +10,7 @@ export interface OutcomeQuery {
   endpointId: string
   extension: string
   requestId: number
-  /** Only the latest so many responses of the extension count. */
+  /** Number of the latest responses of the extension that are searched. */
   outcomes: number
 }
 

@@ -49,7 +49,7 @@ export async function findRecords(sql: Sql, request: PageRequest, deadline: numb
   return { total: total + single, records: await readPage(search, request) }
 }
 
-/** Splits a filter of a caller who may read whole applications and single endpoints: the former are counted in advance. */
+/** Splits the filter of a caller who may read whole applications and single endpoints, because records of applications are counted in advance. */
 function mixedParts(filter: RecordFilter): { applications: RecordFilter; endpoints: RecordFilter } | undefined {
   const { visible } = filter
   if (visible === 'all' || visible.applicationNames.size === 0) return undefined

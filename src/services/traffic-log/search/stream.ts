@@ -1,4 +1,4 @@
-/** Reads matching records in the order of time from batches and blocks, and decodes no more of them than needed. */
+/** Reads matching records in the order of time from batches and blocks, and decodes only the needed records. */
 import { monotonicMs } from '../../../kernel/clock.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import { createPace } from '../../../kernel/pace.ts'

@@ -1,4 +1,4 @@
-/** SQL that finds units, batches and blocks alike, for a search. Run it in one snapshot, so that no record is in both or neither. */
+/** SQL that finds units, which are batches and blocks, for a search. Run it in one snapshot, so that each record is in exactly one unit. */
 import type { Fragment, Sql } from '../../../kernel/db.ts'
 import { type Group, hashOfEndpoint } from '../codec/groups.ts'
 import { requestIdModulus } from '../pack/pack-records.ts'
@@ -22,7 +22,7 @@ export interface LoadedUnit extends Unit {
   endpoints: Int32Array | undefined
 }
 
-/** Numbers of the endpoints that a filter names, by number. */
+/** Ids of the endpoints that a filter names, by their numbers. */
 export type EndpointNumbers = ReadonlyMap<number, string>
 
 export interface UnitQuery {
@@ -52,7 +52,7 @@ const hasGroup = (sql: Sql, { versionName: v, extension: x, outbound: o }: Recor
 const ofApplications = (sql: Sql, names: Iterable<string>) => sql`
   exists (select from jsonb_array_elements(groups) g where g ->> 'a' = any(${[...names]}::text[]))`
 
-/** Conditions that only pass over units without a match; the filter decides about records. */
+/** Conditions that skip units without a match. The filter then checks single records. */
 function pruning(sql: Sql, { filter, numbers }: UnitQuery, isBatch: boolean): Fragment {
   const hasEndpoint = (ids: ReadonlySet<string>) => {
     if (isBatch) return sql`endpoint_hashes && ${[...ids].map(hashOfEndpoint)}::integer[]`
@@ -77,7 +77,7 @@ function pruning(sql: Sql, { filter, numbers }: UnitQuery, isBatch: boolean): Fr
 
 const within = (sql: Sql, { from, to }: { from: number; to: number }) => sql`last_at >= ${from} and first_at < ${to}`
 
-/** Blocks are within a day, so the span also says which partitions. */
+/** The records of a block are of one day, so the span determines the partitions. */
 const withinDays = (sql: Sql, { from, to }: { from: number; to: number }) => sql`
   day >= ${Math.floor(from / dayMicros)} and day <= ${Math.floor(Math.min(to, 9e15) / dayMicros)}`
 
@@ -101,7 +101,7 @@ export interface UnitWindow {
   position: Position | undefined
   limit: number
   withData: boolean
-  /** Only units that end within: few partitions are planned faster than all. */
+  /** Finds only units that end in this period, because a plan for few partitions takes less time. */
   ends: { from: number; to: number }
 }
 
@@ -115,7 +115,7 @@ export async function findUnits(
   const days = { from: Math.max(filter.span.from, ends.from), to: Math.min(filter.span.to, ends.to) }
   const column = descending ? sql`last_at` : sql`first_at`
   const order = descending ? sql`order by ${column} desc, id desc` : sql`order by ${column}, id`
-  // The bound on the ordered column alone is what an index supports; ties are decided by the outer condition.
+  // An index supports only the bound on the ordered column; the outer condition orders units of the same time.
   const bound =
     position === undefined
       ? sql``

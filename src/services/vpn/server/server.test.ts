@@ -71,7 +71,7 @@ suite('who may connect', () => {
     return { connections, sent, routes }
   }
 
-  test('an active client gets its address; it may exchange keys again, and its route goes with it', async () => {
+  test('an active client gets its address; it may exchange keys again, and its route is removed when it disconnects', async () => {
     const { connections, sent, routes } = open(async () => row)
     connections.take(notice('CONNECT'))
     await eventually(() => assert.equal(sent.length, 1))
