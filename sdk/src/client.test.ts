@@ -263,7 +263,7 @@ suite('lists', () => {
     assert.equal(requests.length, 1)
   })
 
-  test('lists take requests no more than it needs', async () => {
+  test('`take` requests no more pages than it needs', async () => {
     const { client, requests } = await aServer(offsetPages)
     const ids: string[] = []
     for await (const { endpointId } of client.endpoints.list({ limit: 10 }).take(13)) ids.push(endpointId)
